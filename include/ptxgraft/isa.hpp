@@ -1,0 +1,44 @@
+#pragma once
+/// @file isa.hpp
+/// The instruction table: the forms of PTX, read from src/isa/ptx.isa when the library is built.
+///
+/// A form is one fully spelled instruction name (`fma.rn.ftz.f32`) with the types of its operands. A row of the table,
+/// in the manual's notation (`add{.rnd}{.ftz}{.sat}.f32 d, a, b`), stands for all forms that its modifiers make.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "ptxgraft/error.hpp"
+
+namespace ptxgraft::isa {
+
+/// What an operand of a form may be. The enumerators below `f64` are the types of registers.
+enum class OperandType : std::uint8_t { pred, b16, b32, b64, u16, u32, u64, s16, s32, s64, f16, f16x2, bf16, bf16x2, f32, f64, other };
+
+struct OperandSpec {
+    OperandType type = OperandType::other;
+    bool is_output = false;
+    bool is_immediate = false;  ///< only an immediate is allowed (the table of lop3)
+};
+
+struct Form {
+    std::string_view name;                  ///< `fma.rn.f32`
+    std::span<const OperandSpec> operands;  ///< in writing order, outputs first
+    std::uint16_t ptx_version;              ///< first PTX ISA version, 10 * major + minor
+    std::uint16_t sm;                       ///< first architecture, 90 for sm_90
+    bool pure;                              ///< computes its outputs from its inputs and does nothing else
+    bool stack;                             ///< usable in stack programs
+};
+
+/// All forms, ordered by name: the index of a form is its number.
+[[nodiscard]] PTXGRAFT_API std::span<const Form> forms();
+/// The form of a name; null when the table has none.
+[[nodiscard]] PTXGRAFT_API const Form* find(std::string_view name);
+
+/// What an opcode may do beyond its register outputs: bits as in ptxgraft::Effect. Covers every opcode of PTX ISA 9.0.
+/// Unknown opcodes answer `unknown_opcode`.
+inline constexpr std::uint16_t unknown_opcode = 0xFFFF;
+[[nodiscard]] PTXGRAFT_API std::uint16_t effects(std::string_view opcode);
+
+}  // namespace ptxgraft::isa

@@ -1,0 +1,109 @@
+#pragma once
+/// @file kernel.hpp
+/// The whole way: a skeleton, compiled once; stubs grafted into it; a kernel, launched.
+///
+/// @code
+/// auto skeleton = ptxgraft::Skeleton::from_cuda(source, {.target = "sm_90a"});
+/// auto stub     = ptxgraft::stack::compile("acc bias add.f32 0.0 max.f32 -> acc", *skeleton->site("epilogue"));
+/// auto kernel   = skeleton->graft({{"epilogue", *stub}}, device);
+/// kernel->launch({.grid = {8, 8}, .block = {16, 16}}, a, b, bias, c, m, n, k);
+/// @endcode
+
+#include <array>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ptxgraft/device.hpp"
+#include "ptxgraft/error.hpp"
+#include "ptxgraft/link.hpp"
+#include "ptxgraft/site.hpp"
+#include "ptxgraft/stack.hpp"
+#include "ptxgraft/stub.hpp"
+
+namespace ptxgraft {
+
+/// One filled site: its name and the stub.
+struct Graft {
+    std::string_view site;
+    const Stub& stub;
+};
+
+/// Milliseconds of the steps of a graft.
+struct GraftTimes {
+    double render = 0, assemble = 0, load = 0;
+};
+
+/// A launchable kernel: an entry of a skeleton with its stubs, loaded on a device.
+class PTXGRAFT_API Kernel {
+  public:
+    template <class... Arguments>
+    Expected<void> launch(const LaunchConfig& config, const Arguments&... arguments) const {
+        const std::array<Argument, sizeof...(Arguments)> list{Argument(arguments)...};
+        return launch_with(config, list);
+    }
+    Expected<void> launch_with(const LaunchConfig& config, std::span<const Argument> arguments,
+                               const Stream* stream = nullptr) const;
+
+    [[nodiscard]] std::string_view entry() const;
+    [[nodiscard]] const std::string& ptx() const;       ///< with the stubs in
+    [[nodiscard]] const Cubin* cubin() const;           ///< null on the emulator
+    [[nodiscard]] const GraftTimes& times() const;
+    [[nodiscard]] const Function& function() const;
+
+    struct Data;
+
+  private:
+    friend class Skeleton;
+    explicit Kernel(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+    std::shared_ptr<const Data> data_;
+};
+
+struct GraftOptions {
+    std::string_view entry = {};  ///< which entry; may be empty when the module has one entry
+    AssembleOptions assemble = {};
+};
+
+/// Annotated PTX with its sites. Copies share their text.
+class PTXGRAFT_API Skeleton {
+  public:
+    /// Compiles CUDA source with marked sites (site.cuh). Errors are those of compile_cuda and from_ptx.
+    [[nodiscard]] static Expected<Skeleton> from_cuda(std::string_view source, const CudaOptions& options = {});
+    /// Takes PTX with markers. Errors are those of syntax::parse and scan.
+    [[nodiscard]] static Expected<Skeleton> from_ptx(std::string ptx);
+    /// Reads a `.cu` or `.ptx` file.
+    [[nodiscard]] static Expected<Skeleton> from_file(const std::string& path, const CudaOptions& options = {});
+
+    [[nodiscard]] const std::string& ptx() const;
+    [[nodiscard]] const Sites& sites() const;
+    /// A site by name: Errc::unknown_site names the sites that there are.
+    [[nodiscard]] Expected<const Site*> find_site(std::string_view name) const;
+    /// The same; null when there is none.
+    [[nodiscard]] const Site* site(std::string_view name) const;
+    [[nodiscard]] std::vector<std::string> entries() const;
+    [[nodiscard]] std::string target() const;
+
+    /// The PTX with the stubs in. Sites that are not named keep their default stub.
+    [[nodiscard]] Expected<std::string> render(std::span<const Graft> grafts) const;
+    [[nodiscard]] Expected<std::string> render(std::initializer_list<Graft> grafts) const {
+        return render(std::span<const Graft>(grafts.begin(), grafts.size()));
+    }
+    /// Renders, assembles (on a GPU) and loads.
+    [[nodiscard]] Expected<Kernel> graft(std::span<const Graft> grafts, const Device& device, const GraftOptions& options = {}) const;
+    [[nodiscard]] Expected<Kernel> graft(std::initializer_list<Graft> grafts, const Device& device,
+                                         const GraftOptions& options = {}) const {
+        return graft(std::span<const Graft>(grafts.begin(), grafts.size()), device, options);
+    }
+
+    struct Data;
+
+  private:
+    explicit Skeleton(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+    std::shared_ptr<const Data> data_;
+};
+
+}  // namespace ptxgraft

@@ -1,0 +1,15 @@
+#pragma once
+/// @file ptxgraft.hpp
+/// Everything of the C++ API. One header per stage:
+/// error, syntax, isa, site, stub, stack, link, emulator, device, kernel.
+
+#include "ptxgraft/device.hpp"
+#include "ptxgraft/emulator.hpp"
+#include "ptxgraft/error.hpp"
+#include "ptxgraft/isa.hpp"
+#include "ptxgraft/kernel.hpp"
+#include "ptxgraft/link.hpp"
+#include "ptxgraft/site.hpp"
+#include "ptxgraft/stack.hpp"
+#include "ptxgraft/stub.hpp"
+#include "ptxgraft/syntax.hpp"

@@ -1,0 +1,44 @@
+#pragma once
+/// @file stub.hpp
+/// A stub: a checked instruction sequence for one signature, whoever made it: a stack program (stack.hpp) or PTX
+/// written by hand (`Stub::from_ptx`). A Stub that exists fits the site that it was made for.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "ptxgraft/error.hpp"
+#include "ptxgraft/site.hpp"
+
+namespace ptxgraft {
+
+class PTXGRAFT_API Stub {
+  public:
+    /// Checks PTX written by hand against a site. The text names operands either as registers (`_acc`, `_frag2`) or
+    /// plainly (`acc`, `frag2`); plain names are replaced by the registers. It may declare registers of its own and,
+    /// where the policy allows branches, labels; both live in a scope of the stub. Checked: syntax; every register is an
+    /// operand or declared; types of registers against the forms that the instruction table knows; an `in` operand is
+    /// not written; every `out` element is written; names do not clash; braces balance; no effect that the policy
+    /// forbids; no module directive. Errors have spans in `text`.
+    [[nodiscard]] static Expected<Stub> from_ptx(std::string_view text, const Site& site);
+    [[nodiscard]] static Expected<Stub> from_ptx(std::string_view text, const Signature& signature, Policy policy = {});
+
+    /// The PTX that render splices: lines with a leading tab, in a scope `{ … }` where registers are declared.
+    [[nodiscard]] const std::string& ptx() const { return ptx_; }
+    [[nodiscard]] const Signature& signature() const { return signature_; }
+    [[nodiscard]] Effect effects() const { return effects_; }
+    [[nodiscard]] std::uint32_t instruction_count() const { return instruction_count_; }
+
+    /// Whether the stub may fill a site: same operands (types, directions, counts), effects allowed. A stub made for a
+    /// site fits it; use this to move a stub to another site.
+    [[nodiscard]] Expected<void> check(const Site& site) const;
+
+  private:
+    friend struct StubBuilder;
+    std::string ptx_;
+    Signature signature_;
+    Effect effects_ = Effect::none;
+    std::uint32_t instruction_count_ = 0;
+};
+
+}  // namespace ptxgraft

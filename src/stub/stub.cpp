@@ -1,0 +1,1 @@
+#include "ptxgraft/stub.hpp"

@@ -1,0 +1,41 @@
+#include <gtest/gtest.h>
+
+#include "ptxgraft/error.hpp"
+
+namespace ptxgraft {
+namespace {
+
+TEST(Error, DescribeShowsLineColumnAndCaret) {
+    const std::string_view source = "one\n\ttwo three\nfour\n";
+    const Error error{Errc::invalid_argument, {9, 14}, 0, nullptr};
+    EXPECT_EQ(describe(error, source, "a.ptx"),
+              "a.ptx:2:6: error: invalid argument: three\n\ttwo three\n\t    ^~~~~\n");
+}
+
+TEST(Error, DescribeWithoutSpanOrFile) {
+    const auto failed = fail(Errc::file_not_found, std::string("a.ptx"));
+    EXPECT_EQ(describe(failed.value()), "error: cannot open a.ptx\n");
+    EXPECT_EQ(describe(failed.value(), {}, "cli"), "cli: error: cannot open a.ptx\n");
+}
+
+TEST(Error, SpanAtTheEndOfTheTextHasACaretBehindTheLine) {
+    const Error error{Errc::invalid_argument, {3, 3}, 0, std::make_shared<const std::string>("x")};
+    EXPECT_EQ(describe(error, "abc", "f"), "f:1:4: error: invalid argument: x\nabc\n   ^\n");
+}
+
+TEST(Error, PositionsAtLineEnds) {
+    EXPECT_EQ(position("a\r\nb", 3).line, 2u);
+    EXPECT_EQ(position("a\r\nb", 3).column, 1u);
+    EXPECT_EQ(position("", 0).line, 1u);
+    EXPECT_EQ(position("a\n", 1).column, 2u);
+}
+
+TEST(Error, VeryLongLinesAreCutAroundTheCaret) {
+    const std::string source(100000, 'x');
+    const std::string text = describe(Error{Errc::invalid_argument, {50000, 50003}, 0, nullptr}, source, "f");
+    EXPECT_LT(text.size(), 500u);
+    EXPECT_NE(text.find("f:1:50001: error: invalid argument: xxx\n"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ptxgraft
