@@ -94,6 +94,8 @@ class PTXGRAFT_API Device {
     [[nodiscard]] Expected<Stream> create_stream() const;
     [[nodiscard]] Expected<Event> create_event() const;
     [[nodiscard]] Expected<void> synchronize() const;
+    /// What kernels on the emulator have printed since the last call. A GPU's driver writes to standard output itself.
+    [[nodiscard]] std::string take_output() const;
 
     /// Loads a kernel. On a GPU, `cubin` is loaded when it is given, else `ptx` is assembled with the default assembler
     /// for this GPU; the emulator runs `ptx`, whatever its `.target`. `entry` may be empty when the module has one entry.

@@ -50,6 +50,8 @@ class Backend {
     [[nodiscard]] virtual Expected<void> fill(std::uint64_t target, std::byte value, std::size_t bytes) = 0;
 
     [[nodiscard]] virtual Expected<void> synchronize() = 0;
+    /// What kernels printed, where the device hands it over.
+    [[nodiscard]] virtual std::string take_output() { return {}; }
     [[nodiscard]] virtual Expected<std::uint64_t> create_stream() = 0;
     virtual void destroy_stream(std::uint64_t stream) noexcept = 0;
     [[nodiscard]] virtual Expected<void> synchronize_stream(std::uint64_t stream) = 0;

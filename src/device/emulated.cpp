@@ -88,6 +88,7 @@ class EmulatorBackend final : public Backend {
     }
 
     [[nodiscard]] Expected<void> synchronize() override { return {}; }
+    [[nodiscard]] std::string take_output() override { return locked().emulator.take_output(); }
     [[nodiscard]] Expected<std::uint64_t> create_stream() override { return 0; }
     void destroy_stream(std::uint64_t) noexcept override {}
     [[nodiscard]] Expected<void> synchronize_stream(std::uint64_t) override { return {}; }
