@@ -253,7 +253,9 @@ void check_half(const std::string& type, const Table& table, unsigned seed) {
         if (!finite) {
             const double special = std::fma(x, y, z);
             const u32 expected = std::isnan(special) ? 0x7FFFu : std::isinf(special) ? table.nearest(special > 0 ? 1e300 : -1e300, false) : ~0u;
-            if (expected != ~0u) EXPECT_EQ(fused[i][0] & 0xFFFF, expected) << what;
+            if (expected != ~0u) {
+                EXPECT_EQ(fused[i][0] & 0xFFFF, expected) << what;
+            }
             continue;
         }
         EXPECT_EQ(sum[i][0] & 0xFFFF, table.nearest(static_cast<__float128>(x) + y, std::signbit(x + y))) << what;
@@ -500,7 +502,9 @@ TEST(Arithmetic, Rows) {
         EXPECT_EQ(actual & 0xFFFFFFFF, row.expected & 0xFFFFFFFF) << row.name << " low";
         const std::string name = row.name;
         const bool wide = name.find("64") != std::string::npos || name.find("wide.s32") != std::string::npos || name.find("f32x2") != std::string::npos;
-        if (wide) EXPECT_EQ(actual, row.expected) << row.name;
+        if (wide) {
+            EXPECT_EQ(actual, row.expected) << row.name;
+        }
     }
 }
 
