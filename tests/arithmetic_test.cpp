@@ -574,7 +574,7 @@ TEST(Arithmetic, AnOutputMayBeAnInput) {
 }
 
 TEST(Arithmetic, WhatIsUnknownIsNotGuessed) {
-    for (const char* name : {"add.f16.sat", "add.u8", "add.rn.u32", "fma.f32", "mul.u32", "cvt.f32.s32", "cvt.u32.f32", "cvt.rn.f16.f16", "setp.lo.f32",
+    for (const char* name : {"add.f16.sat", "add.u8", "add.rn.u32", "fma.f32", "mul.u32", "cvt.f32.s32", "cvt.u32.f32", "cvt.rn.f16.f16", "setp.lo.f32", "setp.hi.s32", "setp.lt.b32",
                              "min.ftz.f64", "tanh.approx.ftz.f32", "ex2.f32", "add.sat.u32", "shl.u32", "add.rn.ftz.bf16", "cvt.rs.f16x2.f32", "ld.global.u32",
                              "bar.sync", "add.frobnicate.u32", "mov.b128", "cvt.rn.rn.f32.f64", ""})
         EXPECT_FALSE(find(name, 3)) << name;
