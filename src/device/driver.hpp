@@ -25,7 +25,6 @@ enum class Result : int {
     success = 0,
     out_of_memory = 2,
     no_device = 100,
-    no_binary_for_gpu = 209,
     illegal_address = 700,
     launch_out_of_resources = 701,
     launch_timeout = 702,
