@@ -96,18 +96,24 @@ template <class F> Resolved float_compare(int index, F f) {
 }
 template <class F> Resolved integer_compare(int index, F f) { return at_compare(index, f, std::make_integer_sequence<int, 6>{}); }
 
+// The index of a comparison; .lo .ls .hi .hs are those of .lt .le .gt .ge, of unsigned integers alone.
+constexpr int of_unsigned = 32;
 int take_compare(Modifiers& m) {
     const int signed_or_float =
         m.take_of({".eq", ".ne", ".lt", ".le", ".gt", ".ge", ".equ", ".neu", ".ltu", ".leu", ".gtu", ".geu", ".num", ".nan"});
     if (signed_or_float >= 0) return signed_or_float;
     const int unsigned_only = m.take_of({".lo", ".ls", ".hi", ".hs"});
-    return unsigned_only < 0 ? -1 : unsigned_only + lt;
+    return unsigned_only < 0 ? -1 : unsigned_only + lt + of_unsigned;
 }
 Combine take_combine(Modifiers& m) { return static_cast<Combine>(m.take_of({".and", ".or", ".xor"}) + 1); }
 
 
 // The comparison alone: the last modifier is the type of what is compared.
 Resolved resolve_comparison(Modifiers m, int c, bool ftz) {
+    const auto integers = [&]<class T>() {
+        return integer_compare(c % of_unsigned, [&]<Compare C>() -> Resolved { return comparison<C, false, T>(); });
+    };
+    if (c >= of_unsigned) return ftz ? std::nullopt : by_type<U16, U32, U64>(m, integers);
     if (Resolved found = by_type<F32, F16, F16x2>(m, [&]<class T>() {
             return float_compare(c, [&]<Compare C>() -> Resolved { return ftz ? comparison<C, true, T>() : comparison<C, false, T>(); });
         }))
@@ -117,9 +123,8 @@ Resolved resolve_comparison(Modifiers m, int c, bool ftz) {
             return float_compare(c, [&]<Compare C>() -> Resolved { return comparison<C, false, T>(); });
         }))
         return found;
-    return by_type<B16, B32, B64, U16, U32, U64, S16, S32, S64>(m, [&]<class T>() {
-        return integer_compare(c, [&]<Compare C>() -> Resolved { return comparison<C, false, T>(); });
-    });
+    if (Resolved found = by_type<U16, U32, U64, S16, S32, S64>(m, integers)) return found;
+    return c <= ne ? by_type<B16, B32, B64>(m, integers) : std::nullopt;  // bits have no order
 }
 
 Resolved resolve_setp(Modifiers m, Shape shape) {

@@ -198,7 +198,7 @@ using F64 = TypeWord<".f64", double>;
 
 /// Calls `make_for.operator()<T>()` for the type of the last modifier, which must be one of Ts.
 template <class... Ts, class MakeFor>
-Resolved by_type(Modifiers& modifiers, MakeFor make_for) {
+Resolved by_type(Modifiers modifiers, MakeFor make_for) {
     const std::string_view word = modifiers.take();
     if (!modifiers.done()) return std::nullopt;
     Resolved found;
