@@ -206,8 +206,9 @@ Expected<void> Scanner::add_copy() {
 }
 
 Expected<void> Scanner::agree(const Site& site) const {
-    const Position first = position(text_, site.copies[0].marker.begin);
-    const auto where = [&] { return site.name + ", first at line " + std::to_string(first.line); };
+    const auto where = [&] {
+        return site.name + " at line " + std::to_string(position(text_, site.copies[0].marker.begin).line);
+    };
     const std::vector<SiteOperand>& expected = site.signature.operands;
     for (std::size_t i = 0; i < std::min(expected.size(), operands_.size()); ++i)
         if (!same(expected[i], operands_[i])) return fail(Errc::signatures_disagree, operands_[i].span, where());
