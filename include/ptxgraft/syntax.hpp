@@ -2,10 +2,10 @@
 /// @file syntax.hpp
 /// A lossless tree of a whole PTX module: parse, look, edit, print.
 ///
-/// The tree knows the grammar of PTX (PTX ISA manual, chapters 4 and 5) and no instruction: an opcode that nobody has
-/// seen yet parses. It keeps every byte: blanks, comments and line ends belong to the statement that follows them.
-/// `print(parse(text))` is `text`, byte for byte, because printing walks the statements; after an edit the print shows
-/// the edit and nothing else moves.
+/// The tree knows the grammar of PTX (PTX ISA manual, chapters 4 and 5) and no instruction: an opcode that
+/// nobody has seen yet parses. It keeps every byte: blanks, comments and line ends belong to the statement
+/// that follows them. `print(parse(text))` is `text`, byte for byte, because printing walks the statements;
+/// after an edit the print shows the edit and nothing else moves.
 ///
 /// @code
 /// auto module = syntax::parse(text);
@@ -14,8 +14,9 @@
 ///         if (auto i = s.instruction()) std::cout << i->name() << '\n';   // "fma.rn.f32"
 /// @endcode
 ///
-/// A Module owns its text and its nodes. Statement, Instruction, Operand are handles: cheap to copy, valid while the
-/// module lives; string views point into the module. A module is not synchronised: one writer or many readers.
+/// A Module owns its text and its nodes. Statement, Instruction, Operand are handles: cheap to copy, valid
+/// while the module lives; string views point into the module. A module is not synchronised: one writer or
+/// many readers.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,6 +34,7 @@ namespace ptxgraft::syntax {
 
 class Module;
 class Statement;
+struct Node;
 
 enum class TokenKind : std::uint8_t {
     identifier,   ///< `%r1`, `foo`, `$L__BB0_1`, `_Z3foov`, `WARP_SZ`
@@ -40,7 +42,8 @@ enum class TokenKind : std::uint8_t {
     integer,      ///< `42`, `0x2A`, `052`, `0b101`, with an optional `U`
     floating,     ///< `1.5`, `.5e-1`, `0f3F800000`, `0d3FF0000000000000`
     string,       ///< `"…"`
-    punctuation,  ///< one of `, ; : { } ( ) [ ] < > = + - ! | @ * / % & ^ ~ ?` or `<<` `>>` `&&` `||` `==` `!=` `<=` `>=`
+    punctuation,  ///< one of `, ; : { } ( ) [ ] < > = + - ! | @ * / % & ^ ~ ?` or `<<` `>>` `&&` `||` `==`
+                  ///< `!=` `<=` `>=`
 };
 
 struct Token {
@@ -50,17 +53,19 @@ struct Token {
 };
 
 enum class StatementKind : std::uint8_t {
-    version,      ///< `.version 9.0`
-    target,       ///< `.target sm_90a`
-    address_size, ///< `.address_size 64`
-    function,     ///< `.entry` and `.func`, with linkage, definition or prototype
-    variable,     ///< `.reg`, `.global`, `.const`, `.shared`, `.local`, `.param`, `.tex…` declarations, with linkage and initialiser
+    version,       ///< `.version 9.0`
+    target,        ///< `.target sm_90a`
+    address_size,  ///< `.address_size 64`
+    function,      ///< `.entry` and `.func`, with linkage, definition or prototype
+    variable,  ///< `.reg`, `.global`, `.const`, `.shared`, `.local`, `.param`, `.tex…` declarations, with
+               ///< linkage and initialiser
     instruction,  ///< `@%p1 bra $L;`
     label,        ///< `$L__BB0_1:`
     block,        ///< `{ … }` inside a body
-    directive,    ///< every other directive: `.file`, `.loc`, `.pragma`, `.section …{}`, `.alias`, `.branchtargets` …
+    directive,    ///< every other directive: `.file`, `.loc`, `.pragma`, `.section …{}`, `.alias`,
+                  ///< `.branchtargets` …
     empty,        ///< a lone `;`
-    end,          ///< the text after the last statement (blanks, comments): always the module's last statement
+    end,  ///< the text after the last statement (blanks, comments): always the module's last statement
 };
 
 enum class OperandKind : std::uint8_t {
@@ -75,8 +80,9 @@ enum class OperandKind : std::uint8_t {
     sink,        ///< `_`
 };
 
-/// An operand of an instruction. For `address`, `children()` are the parts between the brackets, in order; the first
-/// is the base (identifier, immediate or sum); `base()` and `offset()` answer the usual `[register+immediate]`.
+/// An operand of an instruction. For `address`, `children()` are the parts between the brackets, in order;
+/// the first is the base (identifier, immediate or sum); `base()` and `offset()` answer the usual
+/// `[register+immediate]`.
 class PTXGRAFT_API Operand {
   public:
     [[nodiscard]] OperandKind kind() const;
@@ -85,7 +91,8 @@ class PTXGRAFT_API Operand {
     [[nodiscard]] const std::vector<Operand>& children() const;
     /// For `address` and `sum`: the identifier before the offset, or empty for an absolute address.
     [[nodiscard]] std::string_view base() const;
-    /// For `address` and `sum`: the immediate offset; 0 when there is none.
+    /// For `address` and `sum`: the immediate offset; 0 when there is none. For `immediate`: the value of its
+    /// integer constant expression (`-4`, `(1+2)*3`), or 0 when it is none (floats: see parse_float).
     [[nodiscard]] std::int64_t offset() const;
 
     OperandKind kind_ = OperandKind::sink;
@@ -102,12 +109,13 @@ class PTXGRAFT_API Instruction {
         bool negated;
         std::string_view predicate;  ///< `%p1`
     };
-    std::optional<Guard> guard;                ///< `@!%p1`
-    std::string_view name;                     ///< opcode and modifiers as written: `fma.rn.f32`
-    std::string_view opcode;                   ///< `fma`
-    std::vector<std::string_view> modifiers;   ///< each with its dot: `.rn`, `.f32`; `::` parts stay in their word: `.shared::cta`
+    std::optional<Guard> guard;  ///< `@!%p1`
+    std::string_view name;       ///< opcode and modifiers as written: `fma.rn.f32`
+    std::string_view opcode;     ///< `fma`
+    std::vector<std::string_view>
+        modifiers;  ///< each with its dot: `.rn`, `.f32`; `::` parts stay in their word: `.shared::cta`
     std::vector<Operand> operands;
-    Span span;                                 ///< from the guard to the semicolon
+    Span span;  ///< from the guard to the semicolon
 
     [[nodiscard]] bool has(std::string_view modifier) const;  ///< has(".rn")
 };
@@ -119,8 +127,10 @@ class PTXGRAFT_API Statement {
     /// The statement as written, without the trivia before it. A function's includes its body.
     [[nodiscard]] std::string text() const;
     [[nodiscard]] std::string_view trivia() const;  ///< blanks and comments before it
-    [[nodiscard]] Span span() const;                ///< in the text that was parsed; for an edited or new statement: unknown
-    [[nodiscard]] std::vector<Token> tokens() const;///< of the statement itself; for functions and blocks up to the `{`
+    [[nodiscard]] Span span()
+        const;  ///< in the text that was parsed; for an edited or new statement: unknown
+    [[nodiscard]] std::vector<Token> tokens()
+        const;  ///< of the statement itself; for functions and blocks up to the `{`
     [[nodiscard]] std::optional<Instruction> instruction() const;
 
     /// A label's, function's or first variable's name; empty for others.
@@ -130,11 +140,11 @@ class PTXGRAFT_API Statement {
     [[nodiscard]] bool is_entry() const;       ///< `.entry`
     [[nodiscard]] bool is_definition() const;  ///< has a body
     struct Parameter {
-        std::string_view name;   ///< empty when unnamed
-        std::string_view type;   ///< `.u64`
-        std::string_view space;  ///< `.param` or `.reg`
-        std::uint32_t align = 0; ///< of `.align N` before the type (not of `.ptr .align`); 0: natural
-        std::uint64_t count = 0; ///< elements of an array `p[64]`; 0: scalar
+        std::string_view name;    ///< empty when unnamed
+        std::string_view type;    ///< `.u64`
+        std::string_view space;   ///< `.param` or `.reg`
+        std::uint32_t align = 0;  ///< of `.align N` before the type (not of `.ptr .align`); 0: natural
+        std::uint64_t count = 0;  ///< elements of an array `p[64]`; 0: scalar
     };
     [[nodiscard]] std::vector<Parameter> parameters() const;
     [[nodiscard]] std::vector<Parameter> return_parameters() const;
@@ -142,9 +152,9 @@ class PTXGRAFT_API Statement {
     // --- variables: `.reg .b32 %r<5>, a;` has two declarators
     struct Declarator {
         std::string_view name;
-        std::uint32_t range = 0;              ///< N of `%r<N>`; 0: none
-        std::vector<std::uint64_t> extents;   ///< of `a[2][3]`; an open `[]` is 0
-        std::vector<Token> initialiser;       ///< tokens after `=`
+        std::uint32_t range = 0;             ///< N of `%r<N>`; 0: none
+        std::vector<std::uint64_t> extents;  ///< of `a[2][3]`; an open `[]` is 0
+        std::vector<Token> initialiser;      ///< tokens after `=`
     };
     struct Variable {
         std::string_view linkage;  ///< `.extern`, `.visible`, `.weak`, `.common` or empty
@@ -160,15 +170,17 @@ class PTXGRAFT_API Statement {
     [[nodiscard]] explicit operator bool() const { return module_ != nullptr; }
     [[nodiscard]] Statement next() const;
     [[nodiscard]] Statement previous() const;
-    [[nodiscard]] Statement parent() const;       ///< function or block; null at module level
-    [[nodiscard]] Statement first_child() const;  ///< of a function's or block's body
-    [[nodiscard]] std::vector<Statement> body() const;            ///< children
-    [[nodiscard]] std::vector<Statement> body_recursive() const;  ///< children, blocks expanded, in text order
+    [[nodiscard]] Statement parent() const;             ///< function or block; null at module level
+    [[nodiscard]] Statement first_child() const;        ///< of a function's or block's body
+    [[nodiscard]] std::vector<Statement> body() const;  ///< children
+    [[nodiscard]] std::vector<Statement> body_recursive()
+        const;  ///< children, blocks expanded, in text order
 
     friend bool operator==(const Statement&, const Statement&) = default;
 
   private:
     friend class Module;
+    [[nodiscard]] const Node* node() const;
     Statement(const Module* module, std::uint32_t node) : module_(module), node_(node) {}
     const Module* module_ = nullptr;
     std::uint32_t node_ = 0;
@@ -184,16 +196,18 @@ class PTXGRAFT_API Module {
     Module& operator=(Module&&) noexcept;
     ~Module();
 
-    [[nodiscard]] std::string_view source() const;  ///< the text that was parsed
+    [[nodiscard]] std::string_view source() const;            ///< the text that was parsed
     [[nodiscard]] std::vector<Statement> statements() const;  ///< of module level, `end` included
     [[nodiscard]] std::vector<Statement> functions() const;
-    [[nodiscard]] Statement find_function(std::string_view name) const;  ///< the definition if there is one; null if none
-    [[nodiscard]] std::string_view version() const;  ///< "9.0"
-    [[nodiscard]] std::string_view target() const;   ///< "sm_90a": the first target
-    [[nodiscard]] std::uint32_t address_size() const;///< 64 or 32
+    [[nodiscard]] Statement find_function(
+        std::string_view name) const;                  ///< the definition if there is one; null if none
+    [[nodiscard]] std::string_view version() const;    ///< "9.0"
+    [[nodiscard]] std::string_view target() const;     ///< "sm_90a": the first target
+    [[nodiscard]] std::uint32_t address_size() const;  ///< 64 or 32
 
-    // --- edits. New text is PTX source for whole statements; it is parsed at once and refused if it does not parse.
-    // Errors carry spans within the new text. Handles of removed or replaced statements become invalid; others stay.
+    // --- edits. New text is PTX source for whole statements; it is parsed at once and refused if it does not
+    // parse. Errors carry spans within the new text. Handles of removed or replaced statements become
+    // invalid; others stay.
 
     /// Statements before or after `at`; their own trivia is kept as given. Returns the first new one.
     Expected<Statement> insert_before(Statement at, std::string_view text);
@@ -202,8 +216,8 @@ class PTXGRAFT_API Module {
     void remove(Statement at);
     /// Puts other text in its place, keeping the trivia before it.
     Expected<Statement> replace(Statement at, std::string_view text);
-    /// Replaces one token's text wherever `from` is a whole identifier within `scope` (a function or block, or null for
-    /// the module). Returns the number of replaced tokens.
+    /// Replaces one token's text wherever `from` is a whole identifier within `scope` (a function or block,
+    /// or null for the module). Returns the number of replaced tokens.
     Expected<std::size_t> rename(Statement scope, std::string_view from, std::string_view to);
 
     struct Data;
@@ -213,10 +227,13 @@ class PTXGRAFT_API Module {
     friend PTXGRAFT_API Expected<Module> parse(std::string text);
     friend PTXGRAFT_API std::string print(const Module& module);
     explicit Module(std::unique_ptr<Data> data);
+    [[nodiscard]] Statement find(StatementKind kind) const;
+    [[nodiscard]] std::string_view first_argument(StatementKind kind) const;
     std::unique_ptr<Data> data_;
 };
 
-/// Parses a whole module. The module keeps the text. Texts of 4 GiB and more are refused (Errc::text_too_large).
+/// Parses a whole module. The module keeps the text. Texts of 4 GiB and more are refused
+/// (Errc::text_too_large).
 [[nodiscard]] PTXGRAFT_API Expected<Module> parse(std::string text);
 
 /// The text of the tree: walks the statements.
@@ -225,7 +242,8 @@ class PTXGRAFT_API Module {
 /// Splits text into tokens without building a tree. First error only.
 [[nodiscard]] PTXGRAFT_API Expected<std::vector<Token>> tokenize(std::string_view text);
 
-/// The value of an integer token or constant text (`42`, `0x2A`, `-7`, `052`, `0b11`, `3U`), as 64 bits; nullopt when not an integer.
+/// The value of an integer token or constant text (`42`, `0x2A`, `-7`, `052`, `0b11`, `3U`), as 64 bits;
+/// nullopt when not an integer.
 [[nodiscard]] PTXGRAFT_API std::optional<std::uint64_t> parse_integer(std::string_view text);
 /// The bits of a floating constant: `0f…` as 32 bits (is_double false), `0d…` and decimals as 64 bits.
 struct FloatBits {

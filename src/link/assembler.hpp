@@ -1,0 +1,20 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "link/module_text.hpp"
+#include "ptxgraft/link.hpp"
+
+namespace ptxgraft::link {
+
+/// The architecture to assemble for: the caller's, else the module's. Errc::target_unknown when neither says
+/// one.
+[[nodiscard]] Expected<std::string> assembly_target(const ModuleFacts& facts, const AssembleOptions& options);
+
+/// The error of a failed assembly: the place of the first bad line, the log as detail.
+[[nodiscard]] tl::unexpected<Error> assembly_error(std::string log, std::string_view ptx);
+
+/// Fills in what log and image say, and turns performance losses into an error unless they are allowed.
+[[nodiscard]] Expected<Cubin> finish(Cubin cubin, const AssembleOptions& options);
+
+}  // namespace ptxgraft::link

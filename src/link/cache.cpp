@@ -1,0 +1,110 @@
+#define XXH_INLINE_ALL
+#include "link/cache.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <new>
+
+#include "link/files.hpp"
+
+namespace ptxgraft::link {
+namespace {
+
+namespace fs = std::filesystem;
+
+// An entry: this header, the log, the PTX, and the hash of all that.
+struct EntryHeader {
+    char magic[16];
+    Key key;
+    std::uint64_t log_size, text_size;
+};
+constexpr char magic[16] = "ptxgraft ptx 1\n";
+constexpr std::size_t overhead = sizeof(EntryHeader) + sizeof(Key);
+
+Key hash(std::string_view bytes) {
+    const XXH128_hash_t h = XXH3_128bits(bytes.data(), bytes.size());
+    return {h.low64, h.high64};
+}
+
+fs::path entry_path(const std::string& folder, const Key& key) {
+    return fs::path(folder) / (key.hex() + ".ptx.cache");
+}
+
+std::string encode(const Key& key, const Ptx& ptx) {
+    EntryHeader header{{}, key, ptx.log.size(), ptx.text.size()};
+    std::memcpy(header.magic, magic, sizeof magic);
+    std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
+    bytes += ptx.log;
+    bytes += ptx.text;
+    const Key sum = hash(bytes);
+    bytes.append(reinterpret_cast<const char*>(&sum), sizeof sum);
+    return bytes;
+}
+
+std::optional<Ptx> decode(const Key& key, std::string_view bytes) {
+    if (bytes.size() < overhead) return std::nullopt;
+    EntryHeader header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    Key sum;
+    std::memcpy(&sum, bytes.data() + bytes.size() - sizeof sum, sizeof sum);
+    const std::string_view content = bytes.substr(0, bytes.size() - sizeof sum);
+    if (std::memcmp(header.magic, magic, sizeof magic) != 0 || !(header.key == key) ||
+        !(sum == hash(content)))
+        return std::nullopt;
+    const std::size_t payload = bytes.size() - overhead;
+    if (header.log_size > payload || header.text_size != payload - header.log_size) return std::nullopt;
+    return Ptx{.text = std::string(content.substr(sizeof header + header.log_size)),
+               .log = std::string(content.substr(sizeof header, header.log_size)),
+               .from_cache = true};
+}
+
+}  // namespace
+
+std::string Key::hex() const { return fmt::format("{:016x}{:016x}", high, low); }
+
+KeyBuilder::KeyBuilder() : state_(XXH3_createState()) {
+    if (!state_) throw std::bad_alloc();
+    XXH3_128bits_reset(static_cast<XXH3_state_t*>(state_));
+}
+
+KeyBuilder::~KeyBuilder() { XXH3_freeState(static_cast<XXH3_state_t*>(state_)); }
+
+void KeyBuilder::add(std::string_view field) {
+    const std::uint64_t size = field.size();
+    XXH3_128bits_update(static_cast<XXH3_state_t*>(state_), &size, sizeof size);
+    XXH3_128bits_update(static_cast<XXH3_state_t*>(state_), field.data(), field.size());
+}
+
+Key KeyBuilder::key() const {
+    const XXH128_hash_t h = XXH3_128bits_digest(static_cast<const XXH3_state_t*>(state_));
+    return {h.low64, h.high64};
+}
+
+std::optional<Ptx> load_cached(const std::string& folder, const Key& key) {
+    const auto bytes = read_file(entry_path(folder, key).string());
+    return bytes ? decode(key, *bytes) : std::nullopt;
+}
+
+void store_cached(const std::string& folder, const Key& key, const Ptx& ptx) {
+    static std::atomic<unsigned> counter{0};
+    std::error_code ignored;
+    fs::create_directories(folder, ignored);
+    const fs::path path = entry_path(folder, key);
+    // A name of our own, in the same folder: rename is atomic, so readers see the old entry, the new one, or
+    // none.
+    const fs::path temporary = path.string() + fmt::format(".{}.{}", ::getpid(), counter++);
+    const std::string bytes = encode(key, ptx);
+    std::ofstream file(temporary, std::ios::binary);
+    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    file.close();
+    if (file) fs::rename(temporary, path, ignored);
+    if (!file || ignored) fs::remove(temporary, ignored);
+}
+
+}  // namespace ptxgraft::link

@@ -1,0 +1,9 @@
+#pragma once
+#include <string_view>
+
+namespace ptxgraft::link {
+
+/// The text of include/ptxgraft/site.cuh, zero-terminated: so that skeletons compile wherever the library is.
+extern const std::string_view site_cuh;
+
+}  // namespace ptxgraft::link

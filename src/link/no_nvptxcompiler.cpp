@@ -1,0 +1,7 @@
+#include "ptxgraft/link.hpp"
+
+namespace ptxgraft {
+
+const Assembler* nvptxcompiler() { return nullptr; }
+
+}  // namespace ptxgraft

@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+#include <nvJitLink.h>
+
+#include <memory>
+
+#include "link/assembler.hpp"
+#include "link/assembler_log.hpp"
+#include "link/cubin.hpp"
+#include "link/text.hpp"
+#include "link/toolkit.hpp"
+#include "ptxgraft/link.hpp"
+
+namespace ptxgraft {
+namespace {
+
+using namespace link;
+
+struct LinkerDeleter {
+    using pointer = nvJitLinkHandle;
+    void operator()(nvJitLinkHandle linker) const { nvJitLinkDestroy(&linker); }
+};
+using Linker = std::unique_ptr<nvJitLinkHandle, LinkerDeleter>;
+
+// Null when nvJitLink refuses the options; it has no log to say which.
+Linker create(const std::vector<std::string>& arguments) {
+    std::vector<const char*> argv;
+    for (const auto& argument : arguments) argv.push_back(argument.c_str());
+    nvJitLinkHandle handle = nullptr;
+    const auto result = nvJitLinkCreate(&handle, static_cast<std::uint32_t>(argv.size()), argv.data());
+    return Linker(result == NVJITLINK_SUCCESS ? handle : nullptr);
+}
+
+template <class GetSize, class Get>
+std::string log_of(nvJitLinkHandle linker, GetSize get_size, Get get) {
+    std::size_t size = 0;
+    if (get_size(linker, &size) != NVJITLINK_SUCCESS || size == 0) return {};
+    std::string log(size + 1, '\0');
+    if (get(linker, log.data()) != NVJITLINK_SUCCESS) return {};
+    return trimmed_log(std::move(log));
+}
+std::string error_log(nvJitLinkHandle linker, nvJitLinkResult result) {
+    std::string log = log_of(linker, nvJitLinkGetErrorLogSize, nvJitLinkGetErrorLog);
+    return log.empty() ? fmt::format("nvJitLink fails with result {}", static_cast<int>(result)) : log;
+}
+std::string info_log(nvJitLinkHandle linker) {
+    return log_of(linker, nvJitLinkGetInfoLogSize, nvJitLinkGetInfoLog);
+}
+
+// The linked image and its log; no image when nvJitLink has none.
+Cubin linked(nvJitLinkHandle linker) {
+    Cubin cubin;
+    std::size_t size = 0;
+    if (nvJitLinkGetLinkedCubinSize(linker, &size) == NVJITLINK_SUCCESS) {
+        cubin.image.resize(size);
+        if (nvJitLinkGetLinkedCubin(linker, cubin.image.data()) != NVJITLINK_SUCCESS) cubin.image.clear();
+    }
+    cubin.log = info_log(linker);
+    return cubin;
+}
+
+std::vector<std::string> arguments_of(const std::string& target, const AssembleOptions& options) {
+    // nvJitLink itself knows -O0 and -O3 only.
+    std::vector<std::string> arguments{"-arch=" + target, options.optimisation == 0 ? "-O0" : "-O3",
+                                       "-verbose", "-no-cache"};
+    if (options.max_registers) arguments.push_back(fmt::format("-maxrregcount={}", options.max_registers));
+    if (options.relocatable) arguments.emplace_back("-r");
+    if (options.line_info) arguments.emplace_back("-lineinfo");
+    for (const auto& option : options.options) arguments.push_back("-Xptxas=" + option);
+    return arguments;
+}
+
+class NvJitLink final : public Assembler {
+  public:
+    std::string_view name() const override { return "nvjitlink"; }
+
+    std::string version() const override {
+        unsigned major = 0, minor = 0;
+        nvJitLinkVersion(&major, &minor);
+        return fmt::format("{}.{}", major, minor);
+    }
+
+    Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
+        const auto facts = module_facts(ptx);
+        if (!facts) return tl::unexpected(facts.error());
+        if (facts->relocatable_loss.known())
+            return fail(Errc::module_refused, facts->relocatable_loss,
+                        "nvJitLink assembles as relocatable, which drops setmaxnreg and serialises wgmma; "
+                        "nvptxcompiler does not");
+        const auto target = assembly_target(*facts, options);
+        if (!target) return tl::unexpected(target.error());
+        if (auto known = check_target(*target); !known) return tl::unexpected(known.error());
+        return assemble_for(*target, ptx, options);
+    }
+
+  private:
+    static Expected<Cubin> assemble_for(const std::string& target, std::string_view ptx,
+                                        const AssembleOptions& options) {
+        const Linker linker = create(arguments_of(target, options));
+        if (!linker) return fail(Errc::assemble_failed, "nvJitLink does not know one of the options");
+        // nvJitLink reads to a zero byte when it looks for the end of the text.
+        const std::string text(ptx);
+        nvJitLinkResult result =
+            nvJitLinkAddData(linker.get(), NVJITLINK_INPUT_PTX, text.data(), text.size() + 1, "ptx");
+        if (result == NVJITLINK_SUCCESS) result = nvJitLinkComplete(linker.get());
+        if (result != NVJITLINK_SUCCESS) return assembly_error(error_log(linker.get(), result), ptx);
+        Cubin cubin = linked(linker.get());
+        if (cubin.image.empty()) return fail(Errc::assemble_failed, "nvJitLink gives no cubin");
+        return finish(std::move(cubin), options);
+    }
+};
+
+tl::unexpected<Error> link_error(std::string log, std::size_t index) {
+    auto error = fail(Errc::link_failed, std::move(log));
+    error.value().index = static_cast<std::uint32_t>(index);
+    return error;
+}
+
+}  // namespace
+
+const Assembler* nvjitlink() {
+    static const NvJitLink assembler;
+    return &assembler;
+}
+
+Expected<Cubin> link_cubins(std::span<const std::span<const std::byte>> cubins, std::string_view target) {
+    if (cubins.empty()) return fail(Errc::invalid_argument, "no cubins to link");
+    if (auto known = check_target(target); !known) return tl::unexpected(known.error());
+    for (std::size_t i = 0; i < cubins.size(); ++i)
+        if (!is_whole_cubin(cubins[i])) return link_error(fmt::format("input {} is no whole cubin", i), i);
+
+    const Linker linker = create({fmt::format("-arch={}", target), "-verbose", "-no-cache"});
+    if (!linker) return fail(Errc::link_failed, "nvJitLink cannot start");
+    for (std::size_t i = 0; i < cubins.size(); ++i) {
+        const std::string name = fmt::format("input {}", i);
+        const auto result = nvJitLinkAddData(linker.get(), NVJITLINK_INPUT_CUBIN, cubins[i].data(),
+                                             cubins[i].size(), name.c_str());
+        if (result != NVJITLINK_SUCCESS) return link_error(error_log(linker.get(), result), i);
+    }
+    if (const auto result = nvJitLinkComplete(linker.get()); result != NVJITLINK_SUCCESS)
+        return link_error(error_log(linker.get(), result), 0);
+    Cubin cubin = linked(linker.get());
+    if (!is_whole_cubin(cubin.image)) return fail(Errc::link_failed, "nvJitLink gives no cubin");
+    complete_usage(cubin.image, cubin.functions);
+    cubin.losses = parse_losses(cubin.log);
+    return cubin;
+}
+
+}  // namespace ptxgraft

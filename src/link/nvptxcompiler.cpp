@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+#include <nvPTXCompiler.h>
+
+#include <memory>
+
+#include "link/assembler.hpp"
+#include "link/text.hpp"
+#include "ptxgraft/link.hpp"
+
+namespace ptxgraft {
+namespace {
+
+using namespace link;
+
+struct CompilerDeleter {
+    using pointer = nvPTXCompilerHandle;
+    void operator()(nvPTXCompilerHandle compiler) const { nvPTXCompilerDestroy(&compiler); }
+};
+using Compiler = std::unique_ptr<nvPTXCompilerHandle, CompilerDeleter>;
+
+std::string log_of(nvPTXCompilerHandle compiler, decltype(&nvPTXCompilerGetErrorLogSize) get_size,
+                   decltype(&nvPTXCompilerGetErrorLog) get) {
+    std::size_t size = 0;
+    if (get_size(compiler, &size) != NVPTXCOMPILE_SUCCESS || size == 0) return {};
+    std::string log(size + 1, '\0');
+    if (get(compiler, log.data()) != NVPTXCOMPILE_SUCCESS) return {};
+    return trimmed_log(std::move(log));
+}
+
+std::vector<std::string> arguments_of(const std::string& target, const AssembleOptions& options) {
+    std::vector<std::string> arguments{"--gpu-name=" + target,
+                                       fmt::format("--opt-level={}", options.optimisation), "--verbose"};
+    if (options.max_registers) arguments.push_back(fmt::format("--maxrregcount={}", options.max_registers));
+    if (options.relocatable) arguments.emplace_back("--compile-only");
+    if (options.line_info) arguments.emplace_back("--generate-line-info");
+    arguments.insert(arguments.end(), options.options.begin(), options.options.end());
+    return arguments;
+}
+
+class NvPtxCompiler final : public Assembler {
+  public:
+    std::string_view name() const override { return "nvptxcompiler"; }
+
+    std::string version() const override {
+        unsigned major = 0, minor = 0;
+        nvPTXCompilerGetVersion(&major, &minor);
+        return fmt::format("{}.{}", major, minor);
+    }
+
+    Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
+        const auto facts = module_facts(ptx);
+        if (!facts) return tl::unexpected(facts.error());
+        const auto target = assembly_target(*facts, options);
+        if (!target) return tl::unexpected(target.error());
+
+        nvPTXCompilerHandle created = nullptr;
+        if (nvPTXCompilerCreate(&created, ptx.size(), ptx.data()) != NVPTXCOMPILE_SUCCESS)
+            return fail(Errc::assemble_failed, "nvPTXCompiler cannot start");
+        const Compiler compiler(created);
+        const std::vector<std::string> arguments = arguments_of(*target, options);
+        std::vector<const char*> argv;
+        for (const auto& argument : arguments) argv.push_back(argument.c_str());
+        const auto result = nvPTXCompilerCompile(created, static_cast<int>(argv.size()), argv.data());
+        if (result != NVPTXCOMPILE_SUCCESS) return failure(created, result, ptx);
+        return program(created, options);
+    }
+
+  private:
+    static tl::unexpected<Error> failure(nvPTXCompilerHandle compiler, nvPTXCompileResult result,
+                                         std::string_view ptx) {
+        std::string log = log_of(compiler, nvPTXCompilerGetErrorLogSize, nvPTXCompilerGetErrorLog);
+        if (log.empty()) log = fmt::format("nvPTXCompiler fails with result {}", static_cast<int>(result));
+        return assembly_error(std::move(log), ptx);
+    }
+
+    static Expected<Cubin> program(nvPTXCompilerHandle compiler, const AssembleOptions& options) {
+        std::size_t size = 0;
+        if (nvPTXCompilerGetCompiledProgramSize(compiler, &size) != NVPTXCOMPILE_SUCCESS)
+            return fail(Errc::assemble_failed, "nvPTXCompiler gives no program");
+        Cubin cubin;
+        cubin.image.resize(size);
+        if (nvPTXCompilerGetCompiledProgram(compiler, cubin.image.data()) != NVPTXCOMPILE_SUCCESS)
+            return fail(Errc::assemble_failed, "nvPTXCompiler gives no program");
+        cubin.log = log_of(compiler, nvPTXCompilerGetInfoLogSize, nvPTXCompilerGetInfoLog);
+        return finish(std::move(cubin), options);
+    }
+};
+
+}  // namespace
+
+const Assembler* nvptxcompiler() {
+    static const NvPtxCompiler assembler;
+    return &assembler;
+}
+
+}  // namespace ptxgraft

@@ -1,0 +1,109 @@
+#include "link/toolkit.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nvrtc.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "ptxgraft/link.hpp"
+
+namespace ptxgraft {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path nvrtc_path() {
+    Dl_info info{};
+    return ::dladdr(reinterpret_cast<const void*>(&nvrtcVersion), &info) && info.dli_fname
+               ? fs::path(info.dli_fname)
+               : fs::path();
+}
+
+// Where headers stand from the folder of libnvrtc: a toolkit, a wheel of CUDA 13, one wheel a part (CUDA 12).
+constexpr std::string_view header_folders[] = {"../include", "../targets/x86_64-linux/include",
+                                               "../../cuda_runtime/include", "../../cuda_cccl/include"};
+
+std::vector<fs::path> candidates() {
+    std::vector<fs::path> all;
+    const fs::path library = nvrtc_path();
+    std::error_code error;
+    for (const fs::path& path : {library, fs::canonical(library, error)}) {
+        if (path.empty()) continue;
+        for (const auto folder : header_folders)
+            all.push_back((path.parent_path() / folder).lexically_normal());
+    }
+    all.emplace_back(PTXGRAFT_CUDA_INCLUDE_DIR);
+    return all;
+}
+
+std::vector<std::string> find_include_dirs() {
+    std::vector<std::string> found;
+    // CUDA's own headers, and the C++ ones (CCCL), which have a folder of their own since CUDA 13: the first
+    // of each.
+    for (const auto& [header, folder] :
+         {std::pair{"cuda_fp16.h", ""}, std::pair{"cccl/cuda/std/version", "cccl"}}) {
+        for (const fs::path& dir : candidates()) {
+            std::error_code error;
+            if (!fs::exists(dir / header, error)) continue;
+            found.push_back(std::string(folder).empty() ? dir.string() : (dir / folder).string());
+            break;
+        }
+    }
+    return found;
+}
+
+std::vector<int> supported_architectures() {
+    int count = 0;
+    if (nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS || count <= 0) return {};
+    std::vector<int> numbers(static_cast<std::size_t>(count));
+    if (nvrtcGetSupportedArchs(numbers.data()) != NVRTC_SUCCESS) return {};
+    return numbers;
+}
+
+}  // namespace
+
+std::vector<std::string> toolkit_include_dirs() {
+    static const std::vector<std::string> dirs = find_include_dirs();
+    return dirs;
+}
+
+std::string nvrtc_version() {
+    int major = 0, minor = 0;
+    return nvrtcVersion(&major, &minor) == NVRTC_SUCCESS ? fmt::format("{}.{}", major, minor) : std::string();
+}
+
+namespace link {
+
+std::string nvrtc_identity() {
+    std::error_code error;
+    const fs::path path = fs::canonical(nvrtc_path(), error);
+    const auto size = fs::file_size(path, error);
+    const auto time = fs::last_write_time(path, error).time_since_epoch().count();
+    return fmt::format("{} {} {} {}", nvrtc_version(), path.string(), size, time);
+}
+
+Expected<void> check_target(std::string_view target) {
+    static const std::vector<int> known = supported_architectures();
+    std::string_view rest = target;
+    for (const std::string_view prefix : {"sm_", "compute_"})
+        if (rest.starts_with(prefix)) rest.remove_prefix(prefix.size());
+    int number = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+    const std::string_view suffix = rest.substr(static_cast<std::size_t>(end - rest.data()));
+    // CUDA: architecture-specific features exist from 9.0 on (a), family-specific ones from 10.0 on (f).
+    const bool suffix_fits =
+        suffix.empty() || (suffix == "a" && number >= 90) || (suffix == "f" && number >= 100);
+    if (rest.size() < target.size() && error == std::errc() && suffix_fits &&
+        std::find(known.begin(), known.end(), number) != known.end())
+        return {};
+    return fail(Errc::target_unknown,
+                fmt::format("'{}'; CUDA {} knows sm_{} (with a from sm_90 on, with f from sm_100 on)", target,
+                            nvrtc_version(), fmt::join(known, " sm_")));
+}
+
+}  // namespace link
+}  // namespace ptxgraft

@@ -1,0 +1,199 @@
+// The view of an instruction: guard, opcode, modifiers, operands, read from the tokens of its statement.
+
+#include <algorithm>
+#include <limits>
+
+#include "syntax/constant.hpp"
+#include "syntax/module.hpp"
+
+namespace ptxgraft::syntax {
+namespace {
+
+using L = Lexeme;
+
+bool opens(L kind) { return kind == L::open_brace || kind == L::open_paren || kind == L::open_bracket; }
+bool closes(L kind) { return kind == L::close_brace || kind == L::close_paren || kind == L::close_bracket; }
+
+// Tokens [first, last) of one instruction.
+struct Range {
+    std::uint32_t first;
+    std::uint32_t last;
+    [[nodiscard]] bool empty() const { return first == last; }
+};
+
+}  // namespace
+
+class InstructionReader {
+  public:
+    InstructionReader(const Module::Data& data, const Node& node)
+        : data_(data), at_(node.first_token), last_(node.first_token + node.token_count - 1) {}
+
+    Instruction read() {
+        Instruction out;
+        out.span = span({at_, last_ + 1});
+        read_guard(out);
+        out.opcode = text(at_);
+        const std::uint32_t opcode = at_++;
+        for (; kind(at_) == L::directive; ++at_) out.modifiers.push_back(text(at_));
+        out.name = data_.text.at(data_.tokens[opcode].begin, data_.tokens[at_ - 1].end());
+        // PTX ISA 9.7.12.5: only call has parenthesised lists; elsewhere parentheses are constant
+        // expressions.
+        is_call_ = out.opcode == "call";
+        if (at_ != last_) split({at_, last_}, out.operands);
+        return out;
+    }
+
+  private:
+    [[nodiscard]] L kind(std::uint32_t i) const { return data_.tokens[i].kind(); }
+    [[nodiscard]] std::string_view text(std::uint32_t i) const { return data_.text_of(data_.tokens[i]); }
+    [[nodiscard]] std::string_view text(Range r) const {
+        return data_.text.at(data_.tokens[r.first].begin, data_.tokens[r.last - 1].end());
+    }
+    [[nodiscard]] Span span(Range r) const {
+        const std::uint32_t begin = data_.tokens[r.first].begin;
+        return data_.text.is_source(begin) ? Span{begin, data_.tokens[r.last - 1].end()} : Span{};
+    }
+
+    void read_guard(Instruction& out) {
+        if (kind(at_) != L::at) return;
+        const bool negated = kind(++at_) == L::exclaim;
+        at_ += negated;
+        out.guard = Instruction::Guard{negated, text(at_++)};
+    }
+
+    // The operands between the commas of `r`.
+    void split(Range r, std::vector<Operand>& out) {
+        separate(r, L::comma, [&](Range part) { out.push_back(operand(part)); });
+    }
+
+    template <class Visit>
+    void separate(Range r, L separator, Visit visit) {
+        std::size_t depth = 0;
+        std::uint32_t first = r.first;
+        for (std::uint32_t i = r.first; i != r.last; ++i) {
+            depth += opens(kind(i));
+            depth -= closes(kind(i));
+            if (depth != 0 || kind(i) != separator) continue;
+            visit(Range{first, i});
+            first = i + 1;
+        }
+        visit(Range{first, r.last});
+    }
+
+    // Recurses once per nesting of brackets, which the parser bounds.
+    Operand operand(Range r) {
+        Operand out;
+        out.text_ = text(r);
+        out.span_ = span(r);
+        out.kind_ = operand_kind(r);
+        switch (out.kind_) {
+            case OperandKind::pair:
+                separate(r, L::bar, [&](Range part) { out.children_.push_back(operand(part)); });
+                break;
+            case OperandKind::negation:
+                out.children_.push_back(operand({r.first + 1, r.last}));
+                break;
+            case OperandKind::vector:
+            case OperandKind::list:
+                inside(r, out);
+                break;
+            case OperandKind::address:
+                inside(r, out);
+                out.base_ = base_of(out.children_.front());
+                out.offset_ = out.children_.front().offset_;
+                break;
+            case OperandKind::sum:
+                out.base_ = text({r.first, name_end(r)});
+                out.offset_ = static_cast<std::int64_t>(*evaluate(data_, name_end(r), r.last));
+                break;
+            case OperandKind::immediate:
+                out.offset_ = static_cast<std::int64_t>(evaluate(data_, r.first, r.last).value_or(0));
+                break;
+            default:
+                break;
+        }
+        return out;
+    }
+
+    void inside(Range r, Operand& out) {
+        const Range between{r.first + 1, closing(r.first)};
+        if (!between.empty()) split(between, out.children_);
+    }
+
+    static std::string_view base_of(const Operand& part) {
+        if (part.kind_ == OperandKind::sum) return part.base_;
+        return part.kind_ == OperandKind::identifier ? part.text_ : std::string_view();
+    }
+    OperandKind operand_kind(Range r) const {
+        const L first = kind(r.first);
+        if (is_pair(r)) return OperandKind::pair;
+        if (first == L::open_brace) return OperandKind::vector;
+        if (first == L::open_bracket) return OperandKind::address;
+        if (first == L::open_paren && is_call_) return OperandKind::list;
+        if (first == L::exclaim && kind(r.first + 1) == L::identifier &&
+            name_end({r.first + 1, r.last}) == r.last)
+            return OperandKind::negation;
+        if (first != L::identifier) return OperandKind::immediate;
+        const std::uint32_t behind = name_end(r);
+        if (behind == r.last) return text(r) == "_" ? OperandKind::sink : OperandKind::identifier;
+        if (kind(behind) == L::open_bracket && closing(behind) + 1 == r.last) return OperandKind::identifier;
+        const bool is_sum =
+            (kind(behind) == L::plus || kind(behind) == L::minus) && evaluate(data_, behind, r.last);
+        return is_sum ? OperandKind::sum : OperandKind::immediate;
+    }
+
+    // `p|q`, `{…}|p`: as against `1|2`, a constant expression
+    bool is_pair(Range r) const {
+        std::size_t depth = 0, bars = 0;
+        for (std::uint32_t i = r.first; i != r.last; ++i) {
+            const L k = kind(i);
+            depth += opens(k);
+            depth -= closes(k);
+            if (depth != 0) continue;
+            bars += k == L::bar;
+            if (k == L::bar || k == L::identifier || k == L::directive || closes(k)) continue;
+            return false;
+        }
+        return bars != 0 && kind(r.first) != L::open_paren;
+    }
+
+    // `%tid.x`: the identifier and what is glued to it
+    [[nodiscard]] std::uint32_t name_end(Range r) const {
+        std::uint32_t i = r.first + 1;
+        while (i != r.last && kind(i) == L::directive) ++i;
+        return i;
+    }
+
+    [[nodiscard]] std::uint32_t closing(std::uint32_t open) const {
+        std::size_t depth = 0;
+        for (std::uint32_t i = open;; ++i) {
+            depth += opens(kind(i));
+            depth -= closes(kind(i));
+            if (depth == 0) return i;
+        }
+    }
+
+    const Module::Data& data_;
+    std::uint32_t at_;
+    std::uint32_t last_;  // the semicolon
+    bool is_call_ = false;
+};
+
+std::optional<Instruction> Statement::instruction() const {
+    const Node* n = node();
+    if (n == nullptr || n->kind != StatementKind::instruction) return std::nullopt;
+    return InstructionReader(*module_->data_, *n).read();
+}
+
+bool Instruction::has(std::string_view modifier) const {
+    return std::find(modifiers.begin(), modifiers.end(), modifier) != modifiers.end();
+}
+
+OperandKind Operand::kind() const { return kind_; }
+std::string_view Operand::text() const { return text_; }
+Span Operand::span() const { return span_; }
+const std::vector<Operand>& Operand::children() const { return children_; }
+std::string_view Operand::base() const { return base_; }
+std::int64_t Operand::offset() const { return offset_; }
+
+}  // namespace ptxgraft::syntax

@@ -1,0 +1,327 @@
+#include "syntax/lexer.hpp"
+
+#include <array>
+#include <cstring>
+#include <string>
+
+namespace ptxgraft::syntax {
+namespace {
+
+// What a character may begin; `word` and `digit` also continue a word.
+enum class Class : std::uint8_t {
+    unexpected,
+    nul,
+    blank,
+    word,
+    digit,
+    dot,
+    quote,
+    slash,
+    percent,
+    hash,
+    doubling,
+    single
+};
+
+struct Tables {
+    std::array<Class, 256> classes{};
+    std::array<Lexeme, 256> lexemes{};
+    std::array<bool, 256> is_word{};
+};
+
+constexpr Tables make_tables() {
+    Tables t;
+    const auto set = [&](std::string_view characters, Class c) {
+        for (char ch : characters) t.classes[static_cast<unsigned char>(ch)] = c;
+    };
+    set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$", Class::word);
+    for (std::size_t i = 128; i < 256; ++i) t.classes[i] = Class::word;  // UTF-8 in names
+    set("0123456789", Class::digit);
+    set(" \t\r\n\f\v", Class::blank);
+    set("<>=!&|", Class::doubling);
+    set(",;:{}()[]@+-~*^?", Class::single);
+    set(".", Class::dot);
+    set("\"", Class::quote);
+    set("/", Class::slash);
+    set("%", Class::percent);
+    set("#", Class::hash);
+    t.classes[0] = Class::nul;
+    for (std::size_t i = 0; i < 256; ++i)
+        t.is_word[i] = t.classes[i] == Class::word || t.classes[i] == Class::digit;
+    constexpr std::pair<char, Lexeme> punctuation[] = {
+        {',', Lexeme::comma},       {';', Lexeme::semicolon},    {':', Lexeme::colon},
+        {'{', Lexeme::open_brace},  {'}', Lexeme::close_brace},  {'(', Lexeme::open_paren},
+        {')', Lexeme::close_paren}, {'[', Lexeme::open_bracket}, {']', Lexeme::close_bracket},
+        {'@', Lexeme::at},          {'=', Lexeme::equal},        {'+', Lexeme::plus},
+        {'-', Lexeme::minus},       {'!', Lexeme::exclaim},      {'~', Lexeme::tilde},
+        {'|', Lexeme::bar},         {'<', Lexeme::less},         {'>', Lexeme::greater},
+        {'*', Lexeme::star},        {'/', Lexeme::slash},        {'%', Lexeme::percent},
+        {'&', Lexeme::ampersand},   {'^', Lexeme::caret},        {'?', Lexeme::question},
+    };
+    for (auto [ch, lexeme] : punctuation) t.lexemes[static_cast<unsigned char>(ch)] = lexeme;
+    return t;
+}
+constexpr Tables tables = make_tables();
+
+Class class_of(char c) { return tables.classes[static_cast<unsigned char>(c)]; }
+bool is_word(char c) { return tables.is_word[static_cast<unsigned char>(c)]; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_hex_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+char lower(char c) { return static_cast<char>(c | 0x20); }
+
+// One text being split; the cursor never passes the 0 behind it.
+class Lexer {
+  public:
+    Lexer(std::string_view text, std::uint32_t base, Array<RawToken>& tokens)
+        : begin_(text.data()), at_(begin_), end_(begin_ + text.size()), base_(base), tokens_(tokens) {}
+
+    Expected<void> run() {
+        while (step()) {
+        }
+        if (error_.code != Errc::ok) return tl::unexpected<Error>(error_);
+        push(Lexeme::end, end_);
+        return {};
+    }
+
+  private:
+    // Takes one token or one piece of trivia; false at the end of the text or at an error.
+    bool step() {
+        switch (class_of(*at_)) {
+            case Class::blank:
+                return skip_blanks();
+            case Class::word:
+                return take(Lexeme::identifier, word_end(at_ + 1));
+            case Class::digit:
+                return take_number();
+            case Class::dot:
+                return take_dot();
+            case Class::single:
+                return take(tables.lexemes[static_cast<unsigned char>(*at_)], at_ + 1);
+            case Class::doubling:
+                return take_doubling();
+            case Class::percent:
+                return take_percent();
+            case Class::quote:
+                return take_string();
+            case Class::slash:
+                return take_slash();
+            case Class::hash:
+                return skip_line_marker();
+            case Class::nul:
+                return at_end_or_nul();
+            case Class::unexpected:
+                break;
+        }
+        return fail_at(Errc::unexpected_character, at_, at_ + 1);
+    }
+
+    static const char* word_end(const char* p) {
+        while (is_word(*p)) ++p;
+        return p;
+    }
+    static const char* digits_end(const char* p) {
+        while (is_digit(*p)) ++p;
+        return p;
+    }
+
+    bool skip_blanks() {
+        do ++at_;
+        while (class_of(*at_) == Class::blank);
+        return true;
+    }
+
+    bool take_percent() {
+        if (is_word(at_[1])) return take(Lexeme::identifier, word_end(at_ + 2));
+        return take(Lexeme::percent, at_ + 1);
+    }
+
+    bool take_doubling() {
+        const char first = *at_, second = at_[1];
+        const bool doubled = (second == '=' && first != '&' && first != '|') ||
+                             (second == first && first != '!' && first != '=');
+        if (doubled) return take(Lexeme::two_char_operator, at_ + 2);
+        return take(tables.lexemes[static_cast<unsigned char>(first)], at_ + 1);
+    }
+
+    // `.reg`, `.shared::cta`, `.2d` directly behind a word, or the number `.5`
+    bool take_dot() {
+        const char* word = at_ + 1;
+        if (!is_word(*word)) return fail_at(Errc::unexpected_character, at_, word);
+        const bool glued = !tokens_.empty() && at_ != begin_ && tokens_.back().end() == offset(at_);
+        if (is_digit(*word) && !glued && !is_word(*fraction_end(word)))
+            return take(Lexeme::floating, fraction_end(word));
+        const char* end = word_end(word);
+        while (end[0] == ':' && end[1] == ':' && is_word(end[2])) end = word_end(end + 2);
+        return take(Lexeme::directive, end);
+    }
+
+    // Digits and an exponent; a bad exponent ends before its letter, which then makes the number malformed.
+    static const char* fraction_end(const char* p) {
+        p = digits_end(p);
+        if (lower(*p) != 'e') return p;
+        const char* exponent = p + (p[1] == '+' || p[1] == '-' ? 2 : 1);
+        return is_digit(*exponent) ? digits_end(exponent) : p;
+    }
+
+    bool take_number() {
+        if (*at_ == '0' && is_word(at_[1]) && !is_digit(at_[1]) && lower(at_[1]) != 'e' && at_[1] != 'U')
+            return take_prefixed();
+        const char* end = digits_end(at_);
+        if (*end == '.' && !is_word(end[1]))
+            return take_checked(Lexeme::floating, end + 1, "a decimal number");
+        if (*end == '.' || lower(*end) == 'e') {
+            const char* fraction = *end == '.' ? fraction_end(end + 1) : fraction_end(end);
+            return take_checked(Lexeme::floating, fraction, "an exponent needs digits, as in 1.5e-3");
+        }
+        if (*at_ == '0')
+            for (const char* p = at_; p != end; ++p)
+                if (*p > '7')
+                    return malformed(end, "a number that begins with 0 is octal and has the digits 0 to 7");
+        return take_checked(Lexeme::integer, end + (*end == 'U'),
+                            "an integer has decimal digits and may end in U");
+    }
+
+    // `0x…`, `0b…`, `0f…`, `0d…`
+    bool take_prefixed() {
+        const char* digits = at_ + 2;
+        const char* end = digits;
+        switch (lower(at_[1])) {
+            case 'x':
+                while (is_hex_digit(*end)) ++end;
+                if (end == digits) return malformed(end, "0x needs hexadecimal digits");
+                return take_checked(Lexeme::integer, end + (*end == 'U'),
+                                    "0x takes hexadecimal digits and may end in U");
+            case 'b':
+                while (*end == '0' || *end == '1') ++end;
+                if (end == digits) return malformed(end, "0b needs binary digits");
+                return take_checked(Lexeme::integer, end + (*end == 'U'),
+                                    "0b takes the digits 0 and 1 and may end in U");
+            case 'f':
+                return take_hex_float(8, "0f takes exactly 8 hexadecimal digits");
+            case 'd':
+                return take_hex_float(16, "0d takes exactly 16 hexadecimal digits");
+            default:
+                return malformed(at_ + 1, "expected decimal digits, or 0x, 0b, 0f or 0d");
+        }
+    }
+
+    bool take_hex_float(int count, const char* rule) {
+        const char* end = at_ + 2;
+        while (is_hex_digit(*end)) ++end;
+        if (end - at_ - 2 != count) return malformed(end, rule);
+        return take_checked(Lexeme::floating, end, rule);
+    }
+
+    // A number must not run into a word: `12ab`, `1.5e`, `1.5f`.
+    bool take_checked(Lexeme kind, const char* end, const char* rule) {
+        return is_word(*end) ? malformed(end, rule) : take(kind, end);
+    }
+
+    bool malformed(const char* end, const char* rule) {
+        end = word_end(end);
+        return fail_at(Errc::malformed_number, at_, end, std::string(at_, end) + ": " + rule);
+    }
+
+    // PTX strings have no escapes, and ptxas lets them run over line ends.
+    bool take_string() {
+        const auto* close =
+            static_cast<const char*>(std::memchr(at_ + 1, '"', static_cast<std::size_t>(end_ - at_ - 1)));
+        if (close == nullptr) return fail_at(Errc::unclosed_string, at_, at_ + 1);
+        if (std::memchr(at_, 0, static_cast<std::size_t>(close - at_)) != nullptr) {
+            const auto* nul =
+                static_cast<const char*>(std::memchr(at_, 0, static_cast<std::size_t>(close - at_)));
+            return fail_at(Errc::nul_byte, nul, nul + 1);
+        }
+        return take(Lexeme::string, close + 1);
+    }
+
+    bool take_slash() {
+        if (at_[1] == '/') return skip_line();
+        if (at_[1] != '*') return take(Lexeme::slash, at_ + 1);
+        const std::string_view rest(at_ + 2, static_cast<std::size_t>(end_ - at_ - 2));
+        const std::size_t close = rest.find("*/");
+        if (close == std::string_view::npos) return fail_at(Errc::unclosed_comment, at_, at_ + 2);
+        if (const std::size_t nul = rest.substr(0, close).find('\0'); nul != std::string_view::npos)
+            return fail_at(Errc::nul_byte, rest.data() + nul, rest.data() + nul + 1);
+        at_ = rest.data() + close + 2;
+        return true;
+    }
+
+    bool skip_line() {
+        const auto* line_end =
+            static_cast<const char*>(std::memchr(at_, '\n', static_cast<std::size_t>(end_ - at_)));
+        if (line_end == nullptr) line_end = end_;
+        if (const void* nul = std::memchr(at_, 0, static_cast<std::size_t>(line_end - at_))) {
+            const auto* at = static_cast<const char*>(nul);
+            return fail_at(Errc::nul_byte, at, at + 1);
+        }
+        at_ = line_end;
+        return true;
+    }
+
+    // `# 12 "file.cu"`, as a C preprocessor leaves it at the beginning of a line; ptxas skips it.
+    bool skip_line_marker() {
+        const char* before = at_;
+        while (before != begin_ && (before[-1] == ' ' || before[-1] == '\t')) --before;
+        const char* after = at_ + 1;
+        while (*after == ' ' || *after == '\t') ++after;
+        const bool starts_line = before == begin_ || before[-1] == '\n';
+        if (!starts_line || !is_digit(*after)) return fail_at(Errc::unexpected_character, at_, at_ + 1);
+        return skip_line();
+    }
+
+    bool at_end_or_nul() { return at_ == end_ ? false : fail_at(Errc::nul_byte, at_, at_ + 1); }
+
+    bool take(Lexeme kind, const char* end) {
+        if (end - at_ > static_cast<std::ptrdiff_t>(max_token_size))
+            return fail_at(Errc::token_too_long, at_, at_ + 16);
+        push(kind, end);
+        at_ = end;
+        return true;
+    }
+    void push(Lexeme kind, const char* end) {
+        tokens_.push_back({offset(at_), static_cast<std::uint32_t>(end - at_) & max_token_size,
+                           static_cast<std::uint8_t>(kind)});
+    }
+    [[nodiscard]] std::uint32_t offset(const char* p) const {
+        return base_ + static_cast<std::uint32_t>(p - begin_);
+    }
+
+    bool fail_at(Errc code, const char* begin, const char* end) {
+        error_ = fail(code, Span{static_cast<std::uint32_t>(begin - begin_),
+                                 static_cast<std::uint32_t>(end - begin_)})
+                     .value();
+        return false;
+    }
+    bool fail_at(Errc code, const char* begin, const char* end, std::string detail) {
+        fail_at(code, begin, end);
+        error_.detail = std::make_shared<const std::string>(std::move(detail));
+        return false;
+    }
+
+    const char* begin_;
+    const char* at_;
+    const char* end_;
+    std::uint32_t base_;
+    Array<RawToken>& tokens_;
+    Error error_;
+};
+
+}  // namespace
+
+Expected<void> lex(std::string_view text, std::uint32_t base, Array<RawToken>& tokens) {
+    return Lexer(text, base, tokens).run();
+}
+
+bool is_identifier(std::string_view text) {
+    if (!text.empty() && text.front() == '%') {
+        text.remove_prefix(1);
+    } else if (text.empty() || class_of(text.front()) != Class::word) {
+        return false;
+    }
+    for (char c : text)
+        if (!is_word(c)) return false;
+    return !text.empty();
+}
+
+}  // namespace ptxgraft::syntax

@@ -1,0 +1,163 @@
+#include "syntax/module.hpp"
+
+#include <algorithm>
+
+namespace ptxgraft::syntax {
+
+std::optional<std::uint32_t> TextSpace::place_for(std::size_t size) const {
+    if (size_ + size >= Span::none) return std::nullopt;
+    return static_cast<std::uint32_t>(size_);
+}
+
+std::string_view TextSpace::append(std::string text) {
+    appended_.push_back(
+        {static_cast<std::uint32_t>(size_), std::make_unique<const std::string>(std::move(text))});
+    const std::string& kept = *appended_.back().text;
+    size_ += kept.size() + 1;
+    return kept;
+}
+
+void TextSpace::take_back() {
+    size_ = appended_.back().begin;
+    appended_.pop_back();
+}
+
+std::string_view TextSpace::appended_at(std::uint32_t begin, std::uint32_t end) const {
+    const auto after =
+        std::upper_bound(appended_.begin(), appended_.end(), begin,
+                         [](std::uint32_t offset, const Appended& a) { return offset < a.begin; });
+    const Appended& appended = *std::prev(after);
+    return std::string_view(appended.text->data() + (begin - appended.begin), end - begin);
+}
+
+void Module::Data::link(NodeIndex first, NodeIndex last, NodeIndex parent, NodeIndex before) {
+    NodeIndex& first_child = nodes[parent].first_child;
+    const NodeIndex old_first = first_child;
+    const NodeIndex previous =
+        old_first == null_node ? last : nodes[before == null_node ? old_first : before].previous;
+    nodes[first].previous = previous;
+    nodes[last].next = before;
+    if (old_first == null_node || before == old_first) {
+        first_child = first;
+    } else {
+        nodes[previous].next = first;
+    }
+    if (before != null_node) {
+        nodes[before].previous = last;
+    } else {
+        nodes[first_child].previous = last;
+    }
+}
+
+void Module::Data::unlink(NodeIndex node) {
+    Node& gone = nodes[node];
+    NodeIndex& first_child = nodes[gone.parent].first_child;
+    const NodeIndex next = gone.next;
+    if (next != null_node) {
+        nodes[next].previous = gone.previous;
+    } else {
+        nodes[first_child].previous = gone.previous;
+    }
+    if (first_child == node) {
+        first_child = next;
+    } else {
+        nodes[gone.previous].next = next;
+    }
+    gone.removed = true;
+}
+
+NodeIndex Module::Data::in_print_order_after(NodeIndex node) const {
+    if (nodes[node].first_child != null_node) return nodes[node].first_child;
+    while (nodes[node].next == null_node) {
+        node = nodes[node].parent;
+        if (node == root_node) return null_node;
+    }
+    return nodes[node].next;
+}
+
+void Module::Data::print(NodeIndex first, NodeIndex behind_last, std::string& out) const {
+    // Neighbours of the source are copied as one range.
+    std::uint32_t begin = nodes[first].begin, end = begin;
+    for (NodeIndex i = first; i != behind_last; i = in_print_order_after(i)) {
+        if (nodes[i].begin != end) {
+            out.append(text.at(begin, end));
+            begin = nodes[i].begin;
+        }
+        end = end_of(nodes[i]);
+    }
+    out.append(text.at(begin, end));
+}
+
+Module::Module(std::unique_ptr<Data> data) : data_(std::move(data)) {}
+Module::Module(Module&&) noexcept = default;
+Module& Module::operator=(Module&&) noexcept = default;
+Module::~Module() = default;
+
+Expected<Module> parse(std::string text) {
+    if (text.size() >= Span::none) return fail(Errc::text_too_large);
+    auto data = std::make_unique<Module::Data>(std::move(text));
+    const std::string_view source = data->text.source();
+    data->tokens.reserve(source.size() / 5 + 16);
+    if (auto lexed = lex(source, 0, data->tokens); !lexed) return tl::unexpected<Error>(lexed.error());
+    data->nodes.reserve(source.size() / 32 + 16);
+    data->nodes.push_back({0, 0, 0, null_node, null_node, null_node, null_node, StatementKind::end, false});
+    const auto fragment = parse_statements(*data, 0, Context::module, root_node, 0);
+    if (!fragment) return tl::unexpected<Error>(fragment.error());
+    data->link(fragment->first, fragment->last, root_node, null_node);
+    return Module(std::move(data));
+}
+
+std::string print(const Module& module) {
+    const Module::Data& data = *module.data_;
+    std::string out;
+    out.reserve(data.text.source().size());
+    data.print(data.nodes[root_node].first_child, null_node, out);
+    return out;
+}
+
+std::string_view Module::source() const { return data_->text.source(); }
+
+std::vector<Statement> Module::statements() const {
+    std::vector<Statement> all;
+    for (NodeIndex i = data_->nodes[root_node].first_child; i != null_node; i = data_->nodes[i].next)
+        all.push_back(Statement(this, i));
+    return all;
+}
+
+std::vector<Statement> Module::functions() const {
+    std::vector<Statement> found;
+    for (NodeIndex i = data_->nodes[root_node].first_child; i != null_node; i = data_->nodes[i].next)
+        if (data_->nodes[i].kind == StatementKind::function) found.push_back(Statement(this, i));
+    return found;
+}
+
+Statement Module::find_function(std::string_view name) const {
+    Statement prototype;
+    for (const Statement& function : functions()) {
+        if (function.name() != name) continue;
+        if (function.is_definition()) return function;
+        if (!prototype) prototype = function;
+    }
+    return prototype;
+}
+
+Statement Module::find(StatementKind kind) const {
+    for (NodeIndex i = data_->nodes[root_node].first_child; i != null_node; i = data_->nodes[i].next)
+        if (data_->nodes[i].kind == kind) return Statement(this, i);
+    return {};
+}
+
+std::string_view Module::first_argument(StatementKind kind) const {
+    const Statement statement = find(kind);
+    return statement ? statement.tokens()[1].text : std::string_view();
+}
+
+std::string_view Module::version() const { return first_argument(StatementKind::version); }
+std::string_view Module::target() const { return first_argument(StatementKind::target); }
+std::uint32_t Module::address_size() const {
+    // PTX ISA 11.1.3: 32 unless the module says otherwise.
+    const auto size = parse_integer(first_argument(StatementKind::address_size));
+    return size ? static_cast<std::uint32_t>(*size) : 32;
+}
+
+}  // namespace ptxgraft::syntax

@@ -1,0 +1,67 @@
+#include <bit>
+#include <charconv>
+
+#include "syntax/module.hpp"
+
+namespace ptxgraft::syntax {
+namespace {
+
+std::optional<std::uint64_t> digits(std::string_view text, int base) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+bool starts_with(std::string_view text, char lower_letter) {
+    return text.size() > 2 && text[0] == '0' && (text[1] | 0x20) == lower_letter;
+}
+
+std::string_view without_sign(std::string_view text, bool& negative) {
+    negative = !text.empty() && text.front() == '-';
+    if (negative || (!text.empty() && text.front() == '+')) text.remove_prefix(1);
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+    return text;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_integer(std::string_view text) {
+    bool negative = false;
+    text = without_sign(text, negative);
+    if (!text.empty() && text.back() == 'U') text.remove_suffix(1);
+    std::optional<std::uint64_t> value;
+    if (starts_with(text, 'x')) {
+        value = digits(text.substr(2), 16);
+    } else if (starts_with(text, 'b')) {
+        value = digits(text.substr(2), 2);
+    } else {
+        value = digits(text, text.size() > 1 && text[0] == '0' ? 8 : 10);
+    }
+    if (value && negative) value = 0 - *value;
+    return value;
+}
+
+std::optional<FloatBits> parse_float(std::string_view text) {
+    bool negative = false;
+    text = without_sign(text, negative);
+    if (starts_with(text, 'f')) {
+        const auto bits = text.size() == 10 ? digits(text.substr(2), 16) : std::nullopt;
+        if (!bits) return std::nullopt;
+        return FloatBits{*bits ^ (negative ? 0x80000000u : 0u), false};
+    }
+    const std::uint64_t sign = negative ? 1ull << 63 : 0;
+    if (starts_with(text, 'd')) {
+        const auto bits = text.size() == 18 ? digits(text.substr(2), 16) : std::nullopt;
+        if (!bits) return std::nullopt;
+        return FloatBits{*bits ^ sign, true};
+    }
+    double value = 0;
+    if (text.empty() || text.find_first_not_of("0123456789.eE+-") != std::string_view::npos)
+        return std::nullopt;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return FloatBits{std::bit_cast<std::uint64_t>(value) ^ sign, true};
+}
+
+}  // namespace ptxgraft::syntax
