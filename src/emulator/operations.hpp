@@ -39,6 +39,9 @@ Flow execute_pack(Warp& warp, const Operation& operation, std::uint32_t mask);  
 Flow execute_unpack(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< elements…, a
 Flow execute_copy_elements(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< d…, a…
 
+/// A pure instruction made of two functions: `extra` is an index into Program::pairs.
+Flow execute_pair(Warp& warp, const Operation& operation, std::uint32_t mask);
+
 // --- control
 
 Flow execute_branch(Warp& warp, const Operation& operation, std::uint32_t mask);        ///< extra: the target

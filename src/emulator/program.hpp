@@ -135,6 +135,7 @@ struct Program {
     std::vector<Barrier> barriers;
     std::vector<Call> calls;
     std::vector<std::vector<std::uint32_t>> branch_tables;
+    std::vector<PureInstruction> pairs;  ///< pure instructions made of two functions
     std::vector<Error> failures;  ///< of instructions that are errors when they are executed
     std::vector<Function> functions;
     std::unordered_map<std::string, Variable> variables;

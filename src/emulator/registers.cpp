@@ -19,6 +19,15 @@ void spread(Lanes& output, std::uint64_t value, std::uint32_t mask) {
 
 }  // namespace
 
+Flow execute_pair(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    std::array<Lanes*, 8> outputs;
+    std::array<const Lanes*, 8> inputs;
+    for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = &warp.lanes(operation.operands[i]);
+    for (unsigned i = 0; i < operation.inputs; ++i) inputs[i] = &warp.lanes(operation.operands[operation.outputs + i]);
+    warp.program().pairs[operation.extra].run(outputs.data(), inputs.data(), mask);
+    return Flow::next;
+}
+
 Flow execute_add_constant(Warp& warp, const Operation& operation, std::uint32_t mask) {
     Lanes& output = warp.lanes(operation.operands[0]);
     const Lanes& a = warp.lanes(operation.operands[1]);
