@@ -147,6 +147,9 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_device_get_name(char* text, size_t* size
 PTXGRAFT_C_API ptxgraft_status ptxgraft_device_get_target(char* text, size_t* size, const ptxgraft_device* device);
 /** Waits for everything that was launched. A kernel that failed on a GPU may be reported only here. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_device_synchronize(const ptxgraft_device* device);
+/** Text: what kernels on the emulator printed since this call last succeeded with a buffer. A GPU's driver writes to
+    standard output itself. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_device_take_output(char* text, size_t* size, ptxgraft_device* device);
 /** Number of GPUs; 0 when there is no driver. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_cuda_count(uint32_t* count);
 

@@ -39,6 +39,15 @@ ptxgraft_status ptxgraft_device_synchronize(const ptxgraft_device* device) {
     return call({{device, "device"}}, [&] { return device->device.synchronize(); });
 }
 
+ptxgraft_status ptxgraft_device_take_output(char* text, size_t* size, ptxgraft_device* device) {
+    return call({{size, "size"}, {device, "device"}}, [&] {
+        device->output += device->device.take_output();
+        const auto done = capi::give_text(text, size, device->output);
+        if (done && text) device->output.clear();
+        return done;
+    });
+}
+
 ptxgraft_status ptxgraft_cuda_count(uint32_t* count) {
     return call({{count, "count"}}, [&] { return capi::give_value(count, Device::cuda_count()); });
 }

@@ -159,7 +159,7 @@ ptxgraft_status ptxgraft_kernel_launch(const ptxgraft_kernel* kernel, const ptxg
         const auto list = arguments_of(arguments, count);
         if (!list) return tl::unexpected(list.error());
         const Stream* stream = given->stream ? &given->stream->stream : nullptr;
-        return capi::with_source(kernel->kernel.launch_with(launch_config(*given), *list, stream), kernel->kernel.ptx(), "kernel");
+        return kernel->kernel.launch_with(launch_config(*given), *list, stream);
     });
 }
 

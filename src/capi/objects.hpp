@@ -2,6 +2,7 @@
 /// @file objects.hpp
 /// What the opaque types of ptxgraft.h hold.
 
+#include <string>
 #include <vector>
 
 #include "ptxgraft/kernel.hpp"
@@ -9,6 +10,7 @@
 
 struct ptxgraft_device {
     ptxgraft::Device device;
+    std::string output = {};  ///< printed by kernels, not yet fetched
 };
 
 struct ptxgraft_buffer {
