@@ -52,10 +52,13 @@ void read_inputs(std::vector<KernelArgument>& arguments) {
     }
 }
 
-// The emulator is a device of the architecture that the PTX asks for, unless the name says another.
+// The emulator is a device of the architecture that the PTX asks for, unless the names say another. PTX of an
+// architecture that is too old to be a device runs on the default one, as it does on a newer GPU.
 Device device_for(const RunFlags& flags, Device device, const Input& input) {
     if (device.kind() != DeviceKind::emulator || flags.device.find(':') != std::string::npos) return device;
-    return take(Device::open("emulator:" + (flags.cuda.target.empty() ? input.skeleton.target() : flags.cuda.target)));
+    if (!flags.cuda.target.empty()) return take(Device::open("emulator:" + flags.cuda.target));
+    auto exact = Device::open("emulator:" + input.skeleton.target());
+    return exact ? std::move(*exact) : std::move(device);
 }
 
 std::string numbered(std::size_t index, const KernelArgument& argument) {
