@@ -24,14 +24,27 @@ using WarpFunction = void (*)(Lanes* const* outputs, const Lanes* const* inputs,
 /// single bits, `f64` as double bits, the others integers.
 enum class ImmediateType : std::uint8_t { integer, f16, f16x2, bf16, bf16x2, f32, f64 };
 
-/// One pure instruction, resolved. Operand order is that of the instruction: outputs first.
+/// One pure instruction, resolved: one function, or two in a row (a comparison and what its truth becomes; a widening
+/// and a rounding). Operand order is that of the instruction: outputs first.
 struct PureInstruction {
-    WarpFunction function = nullptr;
+    WarpFunction first = nullptr;
+    WarpFunction second = nullptr;  ///< its inputs: the results of `first`, then the inputs that `first` did not take
     std::uint8_t outputs = 1;
     std::uint8_t inputs = 0;
+    std::uint8_t first_inputs = 0;   ///< with `second`: how many inputs `first` takes
+    std::uint8_t first_outputs = 0;  ///< with `second`: how many results `first` makes
     std::array<ImmediateType, 6> input_types = {};
     bool reads_carry = false;   ///< addc, subc, madc: the condition code follows the last input as one more input (bit 0)
     bool writes_carry = false;  ///< .cc: the condition code follows the last output as one more output
+
+    /// Executes it. `outputs` and `inputs` hold as many pointers as the instruction has (plus the condition code).
+    void run(Lanes* const* to, const Lanes* const* from, std::uint32_t mask) const {
+        if (second == nullptr) first(to, from, mask);
+        else run_both(to, from, mask);
+    }
+
+  private:
+    void run_both(Lanes* const* to, const Lanes* const* from, std::uint32_t mask) const;
 };
 
 /// Resolves opcode and modifiers (`fma`, {`.rn`, `.f32`}); nullopt when it is not a pure instruction that is known here.

@@ -1,0 +1,346 @@
+// PTX ISA 9.7.3: floating point, f32 and f64.
+#include <cfenv>
+#include <cmath>
+
+#include "emulator/rounding.hpp"
+
+namespace ptxgraft::emulator {
+namespace {
+
+enum Operation : int { add, sub, mul, div_, fma_ };
+
+// NVIDIA's f32 units answer one NaN, whatever NaN came in.
+float canonical(float a) { return std::isnan(a) ? canonical_nan : a; }
+
+template <Operation O> float nearest(float a, float b) {
+    if constexpr (O == add) return a + b;
+    else if constexpr (O == sub) return a - b;
+    else if constexpr (O == mul) return a * b;
+    else return a / b;
+}
+// The exact result, or one rounded to odd, in a double.
+template <Operation O, Rounding R> double odd(double a, double b) {
+    if constexpr (O == add) return add_odd(a, b, R);
+    else if constexpr (O == sub) return add_odd(a, -b, R);
+    else if constexpr (O == mul) return a * b;
+    else return div_odd(a, b);
+}
+inline float to_f32(double value, Rounding mode) { return std::bit_cast<float>(round_to(f32_format, value, mode)); }
+
+template <bool Ftz, bool Sat> float finish(float result) {
+    result = flushed<Ftz>(canonical(result));
+    return Sat ? saturate(result) : result;
+}
+template <Operation O, Rounding R, bool Ftz, bool Sat> float arithmetic(float a, float b) {
+    a = flushed<Ftz>(a), b = flushed<Ftz>(b);
+    if constexpr (R == Rounding::rn) return finish<Ftz, Sat>(nearest<O>(a, b));
+    else return finish<Ftz, Sat>(to_f32(odd<O, R>(a, b), R));
+}
+template <Rounding R, bool Ftz, bool Sat> float fused(float a, float b, float c) {
+    a = flushed<Ftz>(a), b = flushed<Ftz>(b), c = flushed<Ftz>(c);
+    // The product of two floats is exact in a double, so that one rounding to odd leaves the exact fma's rounding.
+    const double product = static_cast<double>(a) * static_cast<double>(b);
+    return finish<Ftz, Sat>(to_f32(add_odd(product, static_cast<double>(c), R), R));
+}
+// fma.rn.f32 and its .ftz: the inner loop of most kernels, so the processor's own fma where it has one.
+#if defined(__x86_64__)
+template <bool Ftz> __attribute__((target("avx2,fma"))) void fused_nearest_fast(Lanes* const* outputs, const Lanes* const* inputs,
+                                                                              std::uint32_t mask) {
+    const Lanes &a = *inputs[0], &b = *inputs[1], &c = *inputs[2];
+    Lanes& d = *outputs[0];
+    for (std::size_t lane = 0; lane < 32; ++lane) {
+        const auto bits = [&](const Lanes& from) {
+            const auto raw = static_cast<std::uint32_t>(from[lane]);
+            return Ftz && (raw & 0x7F800000u) == 0 ? raw & 0x80000000u : raw;
+        };
+        const float value = __builtin_fmaf(std::bit_cast<float>(bits(a)), std::bit_cast<float>(bits(b)), std::bit_cast<float>(bits(c)));
+        auto result = value != value ? 0x7FFFFFFFu : std::bit_cast<std::uint32_t>(value);
+        if (Ftz && (result & 0x7F800000u) == 0) result &= 0x80000000u;
+        d[lane] = (mask >> lane & 1) != 0 ? result : d[lane];
+    }
+}
+bool has_fma() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+#else
+template <bool Ftz> void fused_nearest_fast(Lanes* const*, const Lanes* const*, std::uint32_t) {}
+bool has_fma() { return false; }
+#endif
+
+// --- f64: nearest natively, the directed modes by the processor's control word, around one lane's operation
+class RoundingScope {
+  public:
+    explicit RoundingScope(Rounding mode) : saved_(std::fegetround()) {
+        std::fesetround(mode == Rounding::rz ? FE_TOWARDZERO : mode == Rounding::rm ? FE_DOWNWARD : FE_UPWARD);
+    }
+    ~RoundingScope() { std::fesetround(saved_); }
+
+  private:
+    int saved_;
+};
+template <Operation O> double plain(double a, double b, double c) {
+    volatile double x = a, y = b, z = c;  // keeps the operation between the changes of the control word
+    volatile double result = O == add ? x + y : O == sub ? x - y : O == mul ? x * y : O == div_ ? x / y : std::fma(x, y, z);
+    return result;
+}
+template <Operation O, Rounding R> double arithmetic64(double a, double b) {
+    if constexpr (R == Rounding::rn) {
+        return O == add ? a + b : O == sub ? a - b : O == mul ? a * b : a / b;
+    } else {
+        const RoundingScope scope(R);
+        return plain<O>(a, b, 0);
+    }
+}
+template <Rounding R> double fused64(double a, double b, double c) {
+    if constexpr (R == Rounding::rn) {
+        return std::fma(a, b, c);
+    } else {
+        const RoundingScope scope(R);
+        return plain<fma_>(a, b, c);
+    }
+}
+template <Rounding R> double rcp64(double a) { return arithmetic64<div_, R>(1.0, a); }
+template <Rounding R> double sqrt64(double a) {
+    if constexpr (R == Rounding::rn) {
+        return std::sqrt(a);
+    } else {
+        const RoundingScope scope(R);
+        volatile double x = a;
+        volatile double result = std::sqrt(x);
+        return result;
+    }
+}
+
+template <Rounding R, bool Ftz> float rcp(float a) { return arithmetic<div_, R, Ftz, false>(1.0f, a); }
+template <Rounding R, bool Ftz> float sqrt_of(float a) {
+    a = flushed<Ftz>(a);
+    if constexpr (R == Rounding::rn) return finish<Ftz, false>(std::sqrt(a));
+    else return finish<Ftz, false>(to_f32(sqrt_odd(a), R));
+}
+
+// --- approximations: computed in double and rounded once, inside every bound of the manual
+enum Function : int { rcp_f, sqrt_f, rsqrt_f, sin_f, cos_f, lg2_f, ex2_f, tanh_f };
+template <Function F> double exact(double a) {
+    if constexpr (F == rcp_f) return 1.0 / a;
+    else if constexpr (F == sqrt_f) return std::sqrt(a);
+    else if constexpr (F == rsqrt_f) return 1.0 / std::sqrt(a);
+    else if constexpr (F == sin_f) return std::sin(a);
+    else if constexpr (F == cos_f) return std::cos(a);
+    else if constexpr (F == lg2_f) return std::log2(a);
+    else if constexpr (F == ex2_f) return std::exp2(a);
+    else return std::tanh(a);
+}
+template <Function F, bool Ftz> float approximate(float a) {
+    return finish<Ftz, false>(static_cast<float>(exact<F>(flushed<Ftz>(a))));
+}
+// 9.7.3.8: div.approx answers 0 when the divisor is so large that its reciprocal is flushed.
+template <bool Ftz> float div_approx(float a, float b) {
+    a = flushed<Ftz>(a), b = flushed<Ftz>(b);
+    if (std::abs(b) > 0x1p126f && std::isfinite(b))
+        return std::isinf(a) ? canonical_nan : std::isnan(a) ? canonical_nan : std::copysign(0.0f, std::signbit(a) != std::signbit(b) ? -1.0f : 1.0f);
+    return finish<Ftz, false>(a / b);
+}
+template <bool Ftz> float div_full(float a, float b) { return arithmetic<div_, Rounding::rn, Ftz, false>(a, b); }
+
+// 9.7.3.14 and .17: the 20 upper bits of the significand, subnormals flushed, the lower word zero.
+double upper_word(double a) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(a) & 0xFFFFFFFF00000000ull); }
+double flush64(double a) { return std::fpclassify(a) == FP_SUBNORMAL ? std::copysign(0.0, a) : a; }
+double rcp_approx64(double a) { return flush64(upper_word(1.0 / flush64(upper_word(a)))); }
+double rsqrt_approx_ftz64(double a) { return upper_word(1.0 / std::sqrt(flush64(upper_word(a)))); }
+double rsqrt_approx64(double a) { return 1.0 / std::sqrt(a); }
+
+// --- sign and selection
+template <bool Ftz> float abs_of(float a) { return flushed<Ftz>(std::bit_cast<float>(std::bit_cast<std::uint32_t>(a) & 0x7FFFFFFFu)); }
+template <bool Ftz> float neg(float a) { return flushed<Ftz>(std::bit_cast<float>(std::bit_cast<std::uint32_t>(a) ^ 0x80000000u)); }
+double abs64(double a) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(a) & ~(std::uint64_t{1} << 63)); }
+double neg64(double a) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(a) ^ (std::uint64_t{1} << 63)); }
+float copysign32(float a, float b) { return std::copysign(b, a); }
+double copysign64(double a, double b) { return std::copysign(b, a); }
+
+// -0 < +0 here.
+template <bool Max, class T> T lesser(T x, T y) {
+    if (x == y) return (std::signbit(x) != Max) ? x : y;
+    return (x < y) != Max ? x : y;
+}
+template <bool Max, bool Nan, class T> T select(T x, T y) {
+    if (std::isnan(x) && std::isnan(y)) return static_cast<T>(canonical_nan);
+    if (std::isnan(x)) return Nan ? static_cast<T>(canonical_nan) : y;
+    if (std::isnan(y)) return Nan ? static_cast<T>(canonical_nan) : x;
+    return lesser<Max>(x, y);
+}
+template <bool Max, bool Ftz, bool Nan, bool Abs, bool Xorsign> float min_max(float a, float b) {
+    a = flushed<Ftz>(a), b = flushed<Ftz>(b);
+    const bool negative = std::signbit(a) != std::signbit(b);
+    const float result = Abs ? select<Max, Nan>(std::abs(a), std::abs(b)) : select<Max, Nan>(a, b);
+    if (!Xorsign || std::isnan(result)) return canonical(result);
+    return std::copysign(result, negative ? -1.0f : 1.0f);
+}
+template <bool Max, bool Ftz, bool Nan, bool Abs> float min_max3(float a, float b, float c) {
+    return min_max<Max, Ftz, Nan, Abs, false>(min_max<Max, Ftz, Nan, Abs, false>(a, b), c);
+}
+template <bool Max> double min_max64(double a, double b) { return select<Max, false>(a, b); }
+
+// --- pairs of f32 in a 64-bit register
+template <auto F> std::uint64_t pairs(std::uint64_t a, std::uint64_t b) {
+    const auto half = [&](int shift) {
+        return std::uint64_t{to_bits(F(from_bits<float>(a >> shift & 0xFFFFFFFFu), from_bits<float>(b >> shift & 0xFFFFFFFFu)))} << shift;
+    };
+    return half(0) | half(32);
+}
+template <auto F> std::uint64_t pairs3(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+    const auto half = [&](int shift) {
+        return std::uint64_t{to_bits(F(from_bits<float>(a >> shift & 0xFFFFFFFFu), from_bits<float>(b >> shift & 0xFFFFFFFFu),
+                                       from_bits<float>(c >> shift & 0xFFFFFFFFu)))} << shift;
+    };
+    return half(0) | half(32);
+}
+
+// Runs a template over the rounding modes: the index is that of take_of({".rn", ".rz", ".rm", ".rp"}).
+template <class F> Resolved at_rounding(int index, F f) {
+    switch (index) {
+        case 0: return f.template operator()<Rounding::rn>();
+        case 1: return f.template operator()<Rounding::rz>();
+        case 2: return f.template operator()<Rounding::rm>();
+        case 3: return f.template operator()<Rounding::rp>();
+        default: return std::nullopt;
+    }
+}
+template <class F> Resolved at_flags(bool ftz, bool sat, F f) {
+    if (ftz) return sat ? f.template operator()<true, true>() : f.template operator()<true, false>();
+    return sat ? f.template operator()<false, true>() : f.template operator()<false, false>();
+}
+int take_rounding(Modifiers& m) { return m.take_of({".rn", ".rz", ".rm", ".rp"}); }
+
+template <Operation O> Resolved resolve_arithmetic(Modifiers m, Shape) {
+    const int written = take_rounding(m), rounding = written < 0 ? 0 : written;  // .rn is the default
+    if (m.take(".f64")) return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved { return make<&arithmetic64<O, R>>(); });
+    const bool ftz = m.take(".ftz"), sat = m.take(".sat");
+    const std::string_view type = m.take();
+    if (!m.done() || (type != ".f32" && type != ".f32x2") || (sat && type == ".f32x2")) return std::nullopt;
+    return at_rounding(rounding, [&]<Rounding R>() {
+        return at_flags(ftz, sat, [&]<bool Ftz, bool Sat>() -> Resolved {
+            return type == ".f32" ? make<&arithmetic<O, R, Ftz, Sat>>() : make<&pairs<&arithmetic<O, R, Ftz, false>>>();
+        });
+    });
+}
+Resolved resolve_fma(Modifiers m, Shape) {
+    const int rounding = take_rounding(m);
+    if (m.take(".f64")) return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved { return make<&fused64<R>>(); });
+    const bool ftz = m.take(".ftz"), sat = m.take(".sat");
+    const std::string_view type = m.take();
+    if (!m.done() || (type != ".f32" && type != ".f32x2") || (sat && type == ".f32x2")) return std::nullopt;
+    Resolved found = at_rounding(rounding, [&]<Rounding R>() {
+        return at_flags(ftz, sat, [&]<bool Ftz, bool Sat>() -> Resolved {
+            return type == ".f32" ? make<&fused<R, Ftz, Sat>>() : make<&pairs3<&fused<R, Ftz, false>>>();
+        });
+    });
+    if (found && rounding == 0 && !sat && type == ".f32" && has_fma()) found->first = ftz ? &fused_nearest_fast<true> : &fused_nearest_fast<false>;
+    return found;
+}
+// mad.f32 is fma.f32 on every target that there is (9.7.3.7); without a rounding it is .rn.
+Resolved resolve_mad(Modifiers m, Shape shape) {
+    const int written = take_rounding(m);
+    static constexpr std::string_view names[] = {".rn", ".rz", ".rm", ".rp"};
+    std::array<std::string_view, 4> words{names[written < 0 ? 0 : written]};
+    std::size_t count = 1;
+    while (!m.done() && count < words.size()) words[count++] = m.take();
+    if (!m.done() || words[count - 1] == ".f32x2") return std::nullopt;
+    return resolve_fma(Modifiers(std::span<const std::string_view>(words.data(), count)), shape);
+}
+Resolved resolve_div(Modifiers m, Shape) {
+    const int kind = m.take_of({".approx", ".full"});
+    if (kind < 0) {
+        const int rounding = take_rounding(m);
+        if (m.take(".f64")) return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved { return make<&arithmetic64<div_, R>>(); });
+        const bool ftz = m.take(".ftz");
+        if (!m.take(".f32") || !m.done()) return std::nullopt;
+        return at_rounding(rounding, [&]<Rounding R>() -> Resolved {
+            return ftz ? make<&arithmetic<div_, R, true, false>>() : make<&arithmetic<div_, R, false, false>>();
+        });
+    }
+    const bool ftz = m.take(".ftz");
+    if (!m.take(".f32") || !m.done()) return std::nullopt;
+    if (kind == 0) return ftz ? make<&div_approx<true>>() : make<&div_approx<false>>();
+    return ftz ? make<&div_full<true>>() : make<&div_full<false>>();
+}
+
+template <Function F> Resolved approximation(Modifiers m) {
+    const bool ftz = m.take(".ftz");
+    if (!m.take(".f32") || !m.done()) return std::nullopt;
+    return ftz ? make<&approximate<F, true>>() : make<&approximate<F, false>>();
+}
+template <Function F> Resolved resolve_approximate(Modifiers m, Shape) {
+    return m.take(".approx") ? approximation<F>(m) : std::nullopt;
+}
+Resolved resolve_rcp(Modifiers m, Shape) {
+    if (m.take(".approx")) {
+        Modifiers double_form = m;
+        if (double_form.take(".ftz") && double_form.take(".f64")) return double_form.done() ? Resolved(make<&rcp_approx64>()) : std::nullopt;
+        return approximation<rcp_f>(m);
+    }
+    const int rounding = take_rounding(m);
+    if (m.take(".f64")) return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved { return make<&rcp64<R>>(); });
+    const bool ftz = m.take(".ftz");
+    if (!m.take(".f32") || !m.done()) return std::nullopt;
+    return at_rounding(rounding, [&]<Rounding R>() -> Resolved { return ftz ? make<&rcp<R, true>>() : make<&rcp<R, false>>(); });
+}
+Resolved resolve_sqrt(Modifiers m, Shape) {
+    if (m.take(".approx")) return approximation<sqrt_f>(m);
+    const int rounding = take_rounding(m);
+    if (m.take(".f64")) return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved { return make<&sqrt64<R>>(); });
+    const bool ftz = m.take(".ftz");
+    if (!m.take(".f32") || !m.done()) return std::nullopt;
+    return at_rounding(rounding, [&]<Rounding R>() -> Resolved { return ftz ? make<&sqrt_of<R, true>>() : make<&sqrt_of<R, false>>(); });
+}
+Resolved resolve_rsqrt(Modifiers m, Shape) {
+    if (!m.take(".approx")) return std::nullopt;
+    Modifiers double_form = m;
+    const bool ftz = double_form.take(".ftz");
+    if (double_form.take(".f64")) return !double_form.done() ? std::nullopt : Resolved(ftz ? make<&rsqrt_approx_ftz64>() : make<&rsqrt_approx64>());
+    return approximation<rsqrt_f>(m);
+}
+// 9.7.3.22 has no .ftz: subnormals are kept.
+Resolved resolve_tanh(Modifiers m, Shape) {
+    return m.take(".approx") && m.take(".f32") && m.done() ? Resolved(make<&approximate<tanh_f, false>>()) : std::nullopt;
+}
+Resolved resolve_abs(Modifiers m, Shape) {
+    if (m.take(".f64")) return m.done() ? Resolved(make<&abs64>()) : std::nullopt;
+    const bool ftz = m.take(".ftz");
+    if (!m.take(".f32") || !m.done()) return std::nullopt;
+    return ftz ? make<&abs_of<true>>() : make<&abs_of<false>>();
+}
+Resolved resolve_neg(Modifiers m, Shape) {
+    if (m.take(".f64")) return m.done() ? Resolved(make<&neg64>()) : std::nullopt;
+    const bool ftz = m.take(".ftz");
+    if (!m.take(".f32") || !m.done()) return std::nullopt;
+    return ftz ? make<&neg<true>>() : make<&neg<false>>();
+}
+Resolved resolve_copysign(Modifiers m, Shape) {
+    if (m.take(".f32")) return m.done() ? Resolved(make<&copysign32>()) : std::nullopt;
+    return m.take(".f64") && m.done() ? Resolved(make<&copysign64>()) : std::nullopt;
+}
+template <bool Max> Resolved resolve_min_max(Modifiers m, Shape shape) {
+    if (m.take(".f64")) return m.done() ? Resolved(make<&min_max64<Max>>()) : std::nullopt;
+    const bool ftz = m.take(".ftz"), nan = m.take(".NaN"), xorsign = m.take(".xorsign"), abs = m.take(".abs");
+    if (!m.take(".f32") || !m.done() || (xorsign && !abs)) return std::nullopt;
+    const bool three = shape.operands == 4;
+    if (three ? xorsign : (abs && !xorsign)) return std::nullopt;
+    return at_flags(ftz, nan, [&]<bool Ftz, bool Nan>() -> Resolved {
+        if (three) return abs ? make<&min_max3<Max, Ftz, Nan, true>>() : make<&min_max3<Max, Ftz, Nan, false>>();
+        return abs ? make<&min_max<Max, Ftz, Nan, true, true>>() : make<&min_max<Max, Ftz, Nan, false, false>>();
+    });
+}
+
+constexpr ResolverRow rows[] = {
+    {"add", resolve_arithmetic<add>}, {"sub", resolve_arithmetic<sub>}, {"mul", resolve_arithmetic<mul>},
+    {"fma", resolve_fma},             {"mad", resolve_mad},             {"div", resolve_div},
+    {"rcp", resolve_rcp},             {"sqrt", resolve_sqrt},           {"rsqrt", resolve_rsqrt},
+    {"sin", resolve_approximate<sin_f>}, {"cos", resolve_approximate<cos_f>}, {"lg2", resolve_approximate<lg2_f>},
+    {"ex2", resolve_approximate<ex2_f>}, {"tanh", resolve_tanh},        {"abs", resolve_abs},
+    {"neg", resolve_neg},             {"copysign", resolve_copysign},   {"min", resolve_min_max<false>},
+    {"max", resolve_min_max<true>},
+};
+
+}  // namespace
+
+std::span<const ResolverRow> float_rows() { return rows; }
+
+}  // namespace ptxgraft::emulator

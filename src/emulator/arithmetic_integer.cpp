@@ -1,0 +1,321 @@
+// PTX ISA 9.7.1 (integer arithmetic) and 9.7.2 (extended precision).
+#include <algorithm>
+#include <limits>
+
+#include "emulator/pure.hpp"
+
+namespace ptxgraft::emulator {
+namespace {
+
+template <class T> using Unsigned = std::make_unsigned_t<T>;
+template <class T> struct Wider;
+template <> struct Wider<std::uint16_t> { using type = std::uint32_t; };
+template <> struct Wider<std::uint32_t> { using type = std::uint64_t; };
+template <> struct Wider<std::uint64_t> { using type = unsigned __int128; };
+template <> struct Wider<std::int16_t> { using type = std::int32_t; };
+template <> struct Wider<std::int32_t> { using type = std::int64_t; };
+template <> struct Wider<std::int64_t> { using type = __int128; };
+template <class T> using Wide = typename Wider<T>::type;
+template <class T> constexpr int width = static_cast<int>(sizeof(T) * 8);
+
+// Wrapping arithmetic goes through 64-bit unsigned: no overflow is undefined, no 16-bit operand is promoted to int.
+template <class T> constexpr T wrap(std::uint64_t value) { return static_cast<T>(value); }
+template <class T> T add(T a, T b) { return wrap<T>(std::uint64_t(a) + std::uint64_t(b)); }
+template <class T> T sub(T a, T b) { return wrap<T>(std::uint64_t(a) - std::uint64_t(b)); }
+template <class T> T mul_lo(T a, T b) { return wrap<T>(std::uint64_t(a) * std::uint64_t(b)); }
+template <class T> T mul_hi(T a, T b) { return static_cast<T>((Wide<T>(a) * Wide<T>(b)) >> width<T>); }
+template <class T> Wide<T> mul_wide(T a, T b) { return static_cast<Wide<T>>(Wide<T>(a) * Wide<T>(b)); }
+template <class T> T mad_lo(T a, T b, T c) { return add<T>(mul_lo(a, b), c); }
+template <class T> T mad_hi(T a, T b, T c) { return add<T>(mul_hi(a, b), c); }
+template <class T> Wide<T> mad_wide(T a, T b, Wide<T> c) { return add<Wide<T>>(mul_wide(a, b), c); }
+
+std::int32_t clamp_s32(std::int64_t value) {
+    return static_cast<std::int32_t>(std::clamp<std::int64_t>(value, INT32_MIN, INT32_MAX));
+}
+std::int32_t add_sat(std::int32_t a, std::int32_t b) { return clamp_s32(std::int64_t{a} + b); }
+std::int32_t sub_sat(std::int32_t a, std::int32_t b) { return clamp_s32(std::int64_t{a} - b); }
+std::int32_t mad_hi_sat(std::int32_t a, std::int32_t b, std::int32_t c) { return clamp_s32(std::int64_t{mul_hi(a, b)} + c); }
+
+// 9.7.1.8: division by zero yields an unspecified machine-specific value; all ones is what NVIDIA's code gives.
+template <class T> T div(T a, T b) {
+    if (b == 0) return static_cast<T>(-1);
+    if constexpr (std::is_signed_v<T>)
+        if (b == -1) return sub<T>(0, a);
+    return static_cast<T>(a / b);
+}
+template <class T> T rem(T a, T b) {
+    if (b == 0) return a;
+    if constexpr (std::is_signed_v<T>)
+        if (b == -1) return 0;
+    return static_cast<T>(a % b);
+}
+template <class T> T abs_of(T a) { return a < 0 ? sub<T>(0, a) : a; }
+template <class T> T neg(T a) { return sub<T>(0, a); }
+template <class T> T min_of(T a, T b) { return std::min(a, b); }
+template <class T> T max_of(T a, T b) { return std::max(a, b); }
+template <class T> T min_relu(T a, T b) { return std::max<T>(std::min(a, b), 0); }
+template <class T> T max_relu(T a, T b) { return std::max<T>(std::max(a, b), 0); }
+template <class T> T sad(T a, T b, T c) { return add<T>(c, a < b ? sub<T>(b, a) : sub<T>(a, b)); }
+
+// Two 16-bit halves of a 32-bit register, each by F.
+template <auto F, class T> std::uint32_t halves(std::uint32_t a, std::uint32_t b) {
+    const auto low = static_cast<std::uint16_t>(F(static_cast<T>(a), static_cast<T>(b)));
+    const auto high = static_cast<std::uint16_t>(F(static_cast<T>(a >> 16), static_cast<T>(b >> 16)));
+    return std::uint32_t{high} << 16 | low;
+}
+
+std::int64_t low24(std::int32_t a) { return std::int32_t(std::uint32_t(a) << 8) >> 8; }
+std::uint64_t low24(std::uint32_t a) { return a & 0xFFFFFFu; }
+template <class T> T mul24_lo(T a, T b) { return static_cast<T>(low24(a) * low24(b)); }
+template <class T> T mul24_hi(T a, T b) { return static_cast<T>((low24(a) * low24(b)) >> 16); }
+template <class T> T mad24_lo(T a, T b, T c) { return add<T>(mul24_lo(a, b), c); }
+template <class T> T mad24_hi(T a, T b, T c) { return add<T>(mul24_hi(a, b), c); }
+std::int32_t mad24_hi_sat(std::int32_t a, std::int32_t b, std::int32_t c) { return clamp_s32(std::int64_t{mul24_hi(a, b)} + c); }
+
+template <class T> std::uint32_t popc(T a) { return static_cast<std::uint32_t>(std::popcount(a)); }
+template <class T> std::uint32_t clz(T a) { return static_cast<std::uint32_t>(std::countl_zero(a)); }
+template <class T> std::uint32_t bfind(T a) {
+    const auto bits = static_cast<Unsigned<T>>(a < 0 ? static_cast<T>(~a) : a);
+    return static_cast<std::uint32_t>(width<T> - 1 - std::countl_zero(bits));  // -1 when no bit is set
+}
+template <class T> std::uint32_t bfind_shift(T a) {
+    const std::uint32_t found = bfind(a);
+    return found == 0xFFFFFFFFu ? found : static_cast<std::uint32_t>(width<T> - 1) - found;
+}
+template <class T> T brev(T a) {
+    T result = 0;
+    for (int i = 0; i < width<T>; ++i) result = static_cast<T>(result << 1 | ((a >> i) & 1));
+    return result;
+}
+std::uint32_t fns(std::uint32_t mask, std::uint32_t base, std::int32_t offset) {
+    base &= 31;
+    if (offset == 0) return (mask >> base & 1) != 0 ? base : 0xFFFFFFFFu;
+    std::int64_t count = offset < 0 ? -std::int64_t{offset} : offset;
+    const int step = offset > 0 ? 1 : -1;
+    for (int at = static_cast<int>(base); at >= 0 && at < 32; at += step)
+        if ((mask >> at & 1) != 0 && --count == 0) return static_cast<std::uint32_t>(at);
+    return 0xFFFFFFFFu;
+}
+
+template <class T> T bfe(T a, std::uint32_t b, std::uint32_t c) {
+    const int msb = width<T> - 1, position = static_cast<int>(b & 0xFF), length = static_cast<int>(c & 0xFF);
+    using U = Unsigned<T>;
+    const auto bits = static_cast<U>(a);
+    bool sign = false;
+    if (std::is_signed_v<T> && length != 0) sign = (bits >> std::min(position + length - 1, msb) & 1) != 0;
+    const int valid = std::max(0, std::min(length, msb + 1 - position));  // bits that come from a
+    const U field = valid == 0 ? U{0} : static_cast<U>(bits >> position);
+    const U mask = valid > msb ? static_cast<U>(~U{0}) : static_cast<U>((U{1} << valid) - 1);
+    return static_cast<T>(sign ? (field & mask) | static_cast<U>(~mask) : field & mask);
+}
+template <class T> T bfi(T a, T b, std::uint32_t c, std::uint32_t d) {
+    const std::uint32_t position = c & 0xFF, length = d & 0xFF;
+    if (length == 0 || position >= static_cast<std::uint32_t>(width<T>)) return b;
+    const T ones = length >= static_cast<std::uint32_t>(width<T>) ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << length) - 1);
+    const T mask = static_cast<T>(ones << position);
+    return static_cast<T>((b & ~mask) | (static_cast<T>(a << position) & mask));
+}
+template <bool Clamp, bool Signed> std::uint32_t szext(std::uint32_t a, std::uint32_t b) {
+    if (Clamp && b >= 32) return a;
+    const std::uint32_t n = b & 31;
+    if (n == 0) return 0;
+    const std::uint32_t mask = ~0u << n;
+    const bool sign = Signed && (a >> (n - 1) & 1) != 0;
+    return (a & ~mask) | (sign ? mask : 0);
+}
+template <bool Clamp> std::uint32_t bmsk(std::uint32_t a, std::uint32_t b) {
+    if (Clamp && a >= 32) return 0;
+    const std::uint32_t position = a & 31, length = Clamp ? std::min(b, 32u) : b & 31;
+    if (length == 0) return 0;
+    const std::uint32_t above = position + length >= 32 ? 0 : ~0u << (position + length);
+    return (~0u << position) & ~above;
+}
+
+template <class A, class B> std::uint32_t dp4a(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+    for (int i = 0; i < 32; i += 8)
+        c += static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<A>(a >> i)) * static_cast<std::int32_t>(static_cast<B>(b >> i)));
+    return c;
+}
+template <class A16, class B8, int Shift> std::uint32_t dp2a(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+    for (int i = 0; i < 2; ++i)
+        c += static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<A16>(a >> (16 * i))) *
+                                        static_cast<std::int32_t>(static_cast<B8>(b >> (Shift + 8 * i))));
+    return c;
+}
+
+// 9.7.2. The condition code is the carry of an addition, the borrow of a subtraction.
+template <class T> Two<T, bool> add_carry(T a, T b, bool carry) {
+    const auto sum = static_cast<unsigned __int128>(a) + b + (carry ? 1 : 0);
+    return {static_cast<T>(sum), (sum >> width<T> & 1) != 0};
+}
+template <class T> Two<T, bool> sub_borrow(T a, T b, bool borrow) {
+    const auto difference = static_cast<unsigned __int128>(a) - b - (borrow ? 1 : 0);
+    return {static_cast<T>(difference), (difference >> width<T> & 1) != 0};
+}
+template <class T> Two<T, bool> add_cc(T a, T b) { return add_carry(a, b, false); }
+template <class T> Two<T, bool> sub_cc(T a, T b) { return sub_borrow(a, b, false); }
+template <class T> T addc(T a, T b, bool carry) { return add_carry(a, b, carry).first; }
+template <class T> T subc(T a, T b, bool borrow) { return sub_borrow(a, b, borrow).first; }
+template <class T, auto Mul> Two<Unsigned<T>, bool> mad_cc(T a, T b, Unsigned<T> c) {
+    return add_carry(static_cast<Unsigned<T>>(Mul(a, b)), c, false);
+}
+template <class T, auto Mul> Two<Unsigned<T>, bool> madc_cc(T a, T b, Unsigned<T> c, bool carry) {
+    return add_carry(static_cast<Unsigned<T>>(Mul(a, b)), c, carry);
+}
+template <class T, auto Mul> Unsigned<T> madc(T a, T b, Unsigned<T> c, bool carry) { return madc_cc<T, Mul>(a, b, c, carry).first; }
+
+#define PTXGRAFT_MAKE(function) []<class T>() -> Resolved { return make<&function<T>>(); }
+
+Resolved resolve_add(Modifiers m, Shape) {
+    if (m.take(".cc")) {
+        const auto made = []<class T>() -> Resolved { return with_carry(make<&add_cc<Unsigned<T>>>(), false, true); };
+        return by_type<U32, S32, B32, U64, S64, B64>(m, made);
+    }
+    if (m.take(".sat")) return m.take(".s32") && m.done() ? Resolved(make<&add_sat>()) : std::nullopt;
+    if (m.take(".u16x2")) return m.done() ? Resolved(make<&halves<add<std::uint16_t>, std::uint16_t>>()) : std::nullopt;
+    if (m.take(".s16x2")) return m.done() ? Resolved(make<&halves<add<std::int16_t>, std::int16_t>>()) : std::nullopt;
+    return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_MAKE(add));
+}
+Resolved resolve_sub(Modifiers m, Shape) {
+    if (m.take(".cc")) {
+        const auto made = []<class T>() -> Resolved { return with_carry(make<&sub_cc<Unsigned<T>>>(), false, true); };
+        return by_type<U32, S32, B32, U64, S64, B64>(m, made);
+    }
+    if (m.take(".sat")) return m.take(".s32") && m.done() ? Resolved(make<&sub_sat>()) : std::nullopt;
+    return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_MAKE(sub));
+}
+Resolved resolve_addc(Modifiers m, Shape) {
+    if (m.take(".cc"))
+        return by_type<U32, S32, B32, U64, S64, B64>(m, []<class T>() -> Resolved { return with_carry(make<&add_carry<Unsigned<T>>>(), true, true); });
+    return by_type<U32, S32, B32, U64, S64, B64>(m, []<class T>() -> Resolved { return with_carry(make<&addc<Unsigned<T>>>(), true, false); });
+}
+Resolved resolve_subc(Modifiers m, Shape) {
+    if (m.take(".cc"))
+        return by_type<U32, S32, B32, U64, S64, B64>(m, []<class T>() -> Resolved { return with_carry(make<&sub_borrow<Unsigned<T>>>(), true, true); });
+    return by_type<U32, S32, B32, U64, S64, B64>(m, []<class T>() -> Resolved { return with_carry(make<&subc<Unsigned<T>>>(), true, false); });
+}
+Resolved resolve_mul(Modifiers m, Shape) {
+    if (m.take(".lo")) return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_MAKE(mul_lo));
+    if (m.take(".hi")) return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_MAKE(mul_hi));
+    if (m.take(".wide")) return by_type<U16, U32, S16, S32>(m, PTXGRAFT_MAKE(mul_wide));
+    return std::nullopt;
+}
+Resolved resolve_mad(Modifiers m, Shape) {
+    if (m.take(".lo")) {
+        if (m.take(".cc"))
+            return by_type<U32, S32, U64, S64>(m, []<class T>() -> Resolved { return with_carry(make<&mad_cc<T, mul_lo<T>>>(), false, true); });
+        return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_MAKE(mad_lo));
+    }
+    if (m.take(".hi")) {
+        if (m.take(".cc"))
+            return by_type<U32, S32, U64, S64>(m, []<class T>() -> Resolved { return with_carry(make<&mad_cc<T, mul_hi<T>>>(), false, true); });
+        if (m.take(".sat")) return m.take(".s32") && m.done() ? Resolved(make<&mad_hi_sat>()) : std::nullopt;
+        return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_MAKE(mad_hi));
+    }
+    if (m.take(".wide")) return by_type<U16, U32, S16, S32>(m, PTXGRAFT_MAKE(mad_wide));
+    return std::nullopt;
+}
+Resolved resolve_madc(Modifiers m, Shape) {
+    const int half = m.take_of({".lo", ".hi"});
+    if (half < 0) return std::nullopt;
+    const bool writes = m.take(".cc");
+    return by_type<U32, S32, U64, S64>(m, [&]<class T>() -> Resolved {
+        if (writes) return with_carry(half == 0 ? make<&madc_cc<T, mul_lo<T>>>() : make<&madc_cc<T, mul_hi<T>>>(), true, true);
+        return with_carry(half == 0 ? make<&madc<T, mul_lo<T>>>() : make<&madc<T, mul_hi<T>>>(), true, false);
+    });
+}
+Resolved resolve_mul24(Modifiers m, Shape) {
+    if (m.take(".lo")) return by_type<U32, S32>(m, PTXGRAFT_MAKE(mul24_lo));
+    if (m.take(".hi")) return by_type<U32, S32>(m, PTXGRAFT_MAKE(mul24_hi));
+    return std::nullopt;
+}
+Resolved resolve_mad24(Modifiers m, Shape) {
+    if (m.take(".lo")) return by_type<U32, S32>(m, PTXGRAFT_MAKE(mad24_lo));
+    if (!m.take(".hi")) return std::nullopt;
+    if (m.take(".sat")) return m.take(".s32") && m.done() ? Resolved(make<&mad24_hi_sat>()) : std::nullopt;
+    return by_type<U32, S32>(m, PTXGRAFT_MAKE(mad24_hi));
+}
+Resolved resolve_sad(Modifiers m, Shape) { return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_MAKE(sad)); }
+Resolved resolve_div(Modifiers m, Shape) { return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_MAKE(div)); }
+Resolved resolve_rem(Modifiers m, Shape) { return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_MAKE(rem)); }
+Resolved resolve_abs(Modifiers m, Shape) { return by_type<S16, S32, S64>(m, PTXGRAFT_MAKE(abs_of)); }
+Resolved resolve_neg(Modifiers m, Shape) { return by_type<S16, S32, S64>(m, PTXGRAFT_MAKE(neg)); }
+
+Resolved resolve_min(Modifiers m, Shape) {
+    using s16 = std::int16_t;
+    using u16 = std::uint16_t;
+    if (m.take(".relu")) {
+        if (m.take(".s16x2")) return m.done() ? Resolved(make<&halves<min_relu<s16>, s16>>()) : std::nullopt;
+        return m.take(".s32") && m.done() ? Resolved(make<&min_relu<std::int32_t>>()) : std::nullopt;
+    }
+    if (m.take(".u16x2")) return m.done() ? Resolved(make<&halves<min_of<u16>, u16>>()) : std::nullopt;
+    if (m.take(".s16x2")) return m.done() ? Resolved(make<&halves<min_of<s16>, s16>>()) : std::nullopt;
+    return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_MAKE(min_of));
+}
+Resolved resolve_max(Modifiers m, Shape) {
+    using s16 = std::int16_t;
+    using u16 = std::uint16_t;
+    if (m.take(".relu")) {
+        if (m.take(".s16x2")) return m.done() ? Resolved(make<&halves<max_relu<s16>, s16>>()) : std::nullopt;
+        return m.take(".s32") && m.done() ? Resolved(make<&max_relu<std::int32_t>>()) : std::nullopt;
+    }
+    if (m.take(".u16x2")) return m.done() ? Resolved(make<&halves<max_of<u16>, u16>>()) : std::nullopt;
+    if (m.take(".s16x2")) return m.done() ? Resolved(make<&halves<max_of<s16>, s16>>()) : std::nullopt;
+    return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_MAKE(max_of));
+}
+Resolved resolve_popc(Modifiers m, Shape) { return by_type<B32, B64>(m, PTXGRAFT_MAKE(popc)); }
+Resolved resolve_clz(Modifiers m, Shape) { return by_type<B32, B64>(m, PTXGRAFT_MAKE(clz)); }
+Resolved resolve_brev(Modifiers m, Shape) { return by_type<B32, B64>(m, PTXGRAFT_MAKE(brev)); }
+Resolved resolve_bfe(Modifiers m, Shape) { return by_type<U32, U64, S32, S64>(m, PTXGRAFT_MAKE(bfe)); }
+Resolved resolve_bfi(Modifiers m, Shape) { return by_type<B32, B64>(m, PTXGRAFT_MAKE(bfi)); }
+Resolved resolve_bfind(Modifiers m, Shape) {
+    if (m.take(".shiftamt")) return by_type<U32, U64, S32, S64>(m, PTXGRAFT_MAKE(bfind_shift));
+    return by_type<U32, U64, S32, S64>(m, PTXGRAFT_MAKE(bfind));
+}
+Resolved resolve_fns(Modifiers m, Shape) { return m.take(".b32") && m.done() ? Resolved(make<&fns>()) : std::nullopt; }
+
+Resolved resolve_szext(Modifiers m, Shape) {
+    const int mode = m.take_of({".clamp", ".wrap"}), type = m.take_of({".u32", ".s32"});
+    if (mode < 0 || type < 0 || !m.done()) return std::nullopt;
+    if (mode == 0) return type == 1 ? make<&szext<true, true>>() : make<&szext<true, false>>();
+    return type == 1 ? make<&szext<false, true>>() : make<&szext<false, false>>();
+}
+Resolved resolve_bmsk(Modifiers m, Shape) {
+    const int mode = m.take_of({".clamp", ".wrap"});
+    if (mode < 0 || !m.take(".b32") || !m.done()) return std::nullopt;
+    return mode == 0 ? make<&bmsk<true>>() : make<&bmsk<false>>();
+}
+Resolved resolve_dp4a(Modifiers m, Shape) {
+    const int a = m.take_of({".u32", ".s32"}), b = m.take_of({".u32", ".s32"});
+    if (a < 0 || b < 0 || !m.done()) return std::nullopt;
+    if (a == 0) return b == 0 ? make<&dp4a<std::uint8_t, std::uint8_t>>() : make<&dp4a<std::uint8_t, std::int8_t>>();
+    return b == 0 ? make<&dp4a<std::int8_t, std::uint8_t>>() : make<&dp4a<std::int8_t, std::int8_t>>();
+}
+template <int Shift> Resolved dp2a_of(int a, int b) {
+    if (a == 0)
+        return b == 0 ? make<&dp2a<std::uint16_t, std::uint8_t, Shift>>() : make<&dp2a<std::uint16_t, std::int8_t, Shift>>();
+    return b == 0 ? make<&dp2a<std::int16_t, std::uint8_t, Shift>>() : make<&dp2a<std::int16_t, std::int8_t, Shift>>();
+}
+Resolved resolve_dp2a(Modifiers m, Shape) {
+    const int half = m.take_of({".lo", ".hi"});
+    const int a = m.take_of({".u32", ".s32"}), b = m.take_of({".u32", ".s32"});
+    if (half < 0 || a < 0 || b < 0 || !m.done()) return std::nullopt;
+    return half == 0 ? dp2a_of<0>(a, b) : dp2a_of<16>(a, b);
+}
+#undef PTXGRAFT_MAKE
+
+constexpr ResolverRow rows[] = {
+    {"add", resolve_add},     {"sub", resolve_sub},   {"addc", resolve_addc},   {"subc", resolve_subc},
+    {"mul", resolve_mul},     {"mad", resolve_mad},   {"madc", resolve_madc},   {"mul24", resolve_mul24},
+    {"mad24", resolve_mad24}, {"sad", resolve_sad},   {"div", resolve_div},     {"rem", resolve_rem},
+    {"abs", resolve_abs},     {"neg", resolve_neg},   {"min", resolve_min},     {"max", resolve_max},
+    {"popc", resolve_popc},   {"clz", resolve_clz},   {"brev", resolve_brev},   {"bfe", resolve_bfe},
+    {"bfi", resolve_bfi},     {"bfind", resolve_bfind}, {"fns", resolve_fns},   {"szext", resolve_szext},
+    {"bmsk", resolve_bmsk},   {"dp4a", resolve_dp4a}, {"dp2a", resolve_dp2a},
+};
+
+}  // namespace
+
+std::span<const ResolverRow> integer_rows() { return rows; }
+
+}  // namespace ptxgraft::emulator

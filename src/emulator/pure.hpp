@@ -1,0 +1,222 @@
+#pragma once
+/// @file pure.hpp
+/// The machinery of arithmetic.hpp: how a C++ function on one lane's values becomes a WarpFunction, and how
+/// modifiers select it.
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "emulator/arithmetic.hpp"
+
+namespace ptxgraft::emulator {
+
+// --- values that C++ has no type for
+struct Half { std::uint16_t bits; };       ///< .f16
+struct Bfloat { std::uint16_t bits; };     ///< .bf16
+struct HalfPair { std::uint32_t bits; };   ///< .f16x2
+struct BfloatPair { std::uint32_t bits; }; ///< .bf16x2
+
+/// Two results of one lane: `p|q`, or a value and the condition code.
+template <class A, class B>
+struct Two {
+    A first;
+    B second;
+};
+
+template <class T>
+constexpr T from_bits(std::uint64_t bits) {
+    if constexpr (std::is_same_v<T, bool>) return (bits & 1) != 0;
+    else if constexpr (std::is_integral_v<T>) return static_cast<T>(bits);
+    else if constexpr (std::is_same_v<T, double>) return std::bit_cast<double>(bits);
+    else if constexpr (sizeof(T) == 4) return std::bit_cast<T>(static_cast<std::uint32_t>(bits));
+    else return std::bit_cast<T>(static_cast<std::uint16_t>(bits));
+}
+
+/// Signed integers are extended by their sign to 64 bits: a wider destination register gets what PTX ISA 9.4.1 asks for.
+template <class T>
+constexpr std::uint64_t to_bits(T value) {
+    if constexpr (std::is_same_v<T, bool>) return value ? 1 : 0;
+    else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+    else if constexpr (std::is_integral_v<T>) return value;
+    else if constexpr (std::is_same_v<T, double>) return std::bit_cast<std::uint64_t>(value);
+    else if constexpr (sizeof(T) == 4) return std::bit_cast<std::uint32_t>(value);
+    else return std::bit_cast<std::uint16_t>(value);
+}
+
+template <class T>
+constexpr ImmediateType immediate_type() {
+    if constexpr (std::is_same_v<T, float>) return ImmediateType::f32;
+    else if constexpr (std::is_same_v<T, double>) return ImmediateType::f64;
+    else if constexpr (std::is_same_v<T, Half>) return ImmediateType::f16;
+    else if constexpr (std::is_same_v<T, HalfPair>) return ImmediateType::f16x2;
+    else if constexpr (std::is_same_v<T, Bfloat>) return ImmediateType::bf16;
+    else if constexpr (std::is_same_v<T, BfloatPair>) return ImmediateType::bf16x2;
+    else return ImmediateType::integer;
+}
+
+template <class T> struct is_two : std::false_type {};
+template <class A, class B> struct is_two<Two<A, B>> : std::true_type {};
+
+/// Runs F on every lane of the mask. A full warp has a loop of its own, which the compiler can vectorise.
+template <auto F, class R, class... A, std::size_t... I>
+void run_lanes(Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t mask, std::index_sequence<I...>) {
+    const std::tuple<decltype((void(I), static_cast<const Lanes*>(nullptr)))...> in{inputs[I]...};
+    Lanes* const out = outputs[0];
+    const auto one = [&](std::size_t lane) {
+        const R result = F(from_bits<A>((*std::get<I>(in))[lane])...);
+        if constexpr (is_two<R>::value) {
+            (*out)[lane] = to_bits(result.first);
+            (*outputs[1])[lane] = to_bits(result.second);
+        } else {
+            (*out)[lane] = to_bits(result);
+        }
+    };
+    if (mask == 0xFFFFFFFFu) {
+        for (std::size_t lane = 0; lane < 32; ++lane) one(lane);
+        return;
+    }
+    for (; mask != 0; mask &= mask - 1) one(static_cast<std::size_t>(std::countr_zero(mask)));
+}
+
+template <auto F, class R, class... A>
+constexpr PureInstruction make_from(R (*)(A...)) {
+    PureInstruction made;
+    made.first = [](Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t mask) {
+        run_lanes<F, R, A...>(outputs, inputs, mask, std::index_sequence_for<A...>{});
+    };
+    made.outputs = is_two<R>::value ? 2 : 1;
+    made.inputs = sizeof...(A);
+    made.input_types = {immediate_type<A>()...};
+    return made;
+}
+
+/// The instruction that computes the function F, its operands in F's order.
+template <auto F>
+constexpr PureInstruction make() {
+    return make_from<F>(F);
+}
+
+/// One instruction after the other: the results of `first` are the first inputs of `second`.
+constexpr PureInstruction then(PureInstruction first, PureInstruction second) {
+    PureInstruction made = first;
+    made.second = second.first;
+    made.outputs = second.outputs;
+    made.first_inputs = first.inputs;
+    made.first_outputs = first.outputs;
+    for (std::uint8_t i = first.outputs; i < second.inputs; ++i) made.input_types[made.inputs++] = second.input_types[i];
+    return made;
+}
+
+/// For a function whose last input is the condition code, or whose second result is it.
+constexpr PureInstruction with_carry(PureInstruction made, bool reads, bool writes) {
+    made.reads_carry = reads;
+    made.writes_carry = writes;
+    if (reads) --made.inputs;
+    if (writes) --made.outputs;
+    return made;
+}
+
+using Resolved = std::optional<PureInstruction>;
+
+/// The modifiers of an instruction, taken one after the other in the order of the manual's syntax line. Whatever is
+/// left at the end makes the instruction unknown: a modifier is never ignored.
+class Modifiers {
+  public:
+    explicit Modifiers(std::span<const std::string_view> all) : left_(all) {}
+
+    /// The next modifier, if it is `word`.
+    bool take(std::string_view word) {
+        if (left_.empty() || left_.front() != word) return false;
+        left_ = left_.subspan(1);
+        return true;
+    }
+    /// The next modifier, whatever it is; empty at the end.
+    std::string_view take() {
+        if (left_.empty()) return {};
+        const std::string_view word = left_.front();
+        left_ = left_.subspan(1);
+        return word;
+    }
+    /// The index of the next modifier in a list of words, or -1.
+    int take_of(std::initializer_list<std::string_view> words) {
+        int index = 0;
+        for (const std::string_view word : words) {
+            if (take(word)) return index;
+            ++index;
+        }
+        return -1;
+    }
+    [[nodiscard]] bool done() const { return left_.empty(); }
+    [[nodiscard]] std::size_t left() const { return left_.size(); }
+
+  private:
+    std::span<const std::string_view> left_;
+};
+
+/// What a resolver gets beside the modifiers.
+struct Shape {
+    std::size_t operands;
+    bool pair;
+};
+
+/// A type modifier and its C++ type: TypeWord<".u32", std::uint32_t>.
+template <std::size_t N>
+struct Word {
+    char text[N];
+    constexpr Word(const char (&from)[N]) { std::copy_n(from, N, text); }
+};
+template <Word W, class T>
+struct TypeWord {
+    static constexpr std::string_view word{W.text};
+    using type = T;
+};
+using U8 = TypeWord<".u8", std::uint8_t>;
+using U16 = TypeWord<".u16", std::uint16_t>;
+using U32 = TypeWord<".u32", std::uint32_t>;
+using U64 = TypeWord<".u64", std::uint64_t>;
+using S8 = TypeWord<".s8", std::int8_t>;
+using S16 = TypeWord<".s16", std::int16_t>;
+using S32 = TypeWord<".s32", std::int32_t>;
+using S64 = TypeWord<".s64", std::int64_t>;
+using B16 = TypeWord<".b16", std::uint16_t>;
+using B32 = TypeWord<".b32", std::uint32_t>;
+using B64 = TypeWord<".b64", std::uint64_t>;
+using Pred = TypeWord<".pred", bool>;
+using F16 = TypeWord<".f16", Half>;
+using F16x2 = TypeWord<".f16x2", HalfPair>;
+using Bf16 = TypeWord<".bf16", Bfloat>;
+using Bf16x2 = TypeWord<".bf16x2", BfloatPair>;
+using F32 = TypeWord<".f32", float>;
+using F64 = TypeWord<".f64", double>;
+
+/// Calls `make_for.operator()<T>()` for the type of the last modifier, which must be one of Ts.
+template <class... Ts, class MakeFor>
+Resolved by_type(Modifiers modifiers, MakeFor make_for) {
+    const std::string_view word = modifiers.take();
+    if (!modifiers.done()) return std::nullopt;
+    Resolved found;
+    (void)((word == Ts::word && (found = make_for.template operator()<typename Ts::type>(), true)) || ...);
+    return found;
+}
+
+// Resolvers, by opcode; each in the file of its chapter.
+using Resolver = Resolved (*)(Modifiers, Shape);
+struct ResolverRow {
+    std::string_view opcode;
+    Resolver resolve;
+};
+std::span<const ResolverRow> integer_rows();     ///< PTX ISA 9.7.1, 9.7.2
+std::span<const ResolverRow> logic_rows();       ///< 9.7.8 and prmt
+std::span<const ResolverRow> comparison_rows();  ///< 9.7.6, 9.7.7
+std::span<const ResolverRow> float_rows();       ///< 9.7.3 (f32, f64) and, by type, 9.7.4
+std::span<const ResolverRow> conversion_rows();  ///< mov, cvt, cvt.pack
+Resolved resolve_half(std::string_view opcode, Modifiers modifiers, Shape shape);
+
+}  // namespace ptxgraft::emulator

@@ -1,0 +1,161 @@
+#pragma once
+/// @file rounding.hpp
+/// Binary floating-point formats and PTX's rounding modes, on values held exactly, or rounded to odd, in doubles.
+///
+/// Rounding to odd (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding
+/// to odd", 2008): a double rounded to odd can be rounded once more to any format with at least two fewer bits, in any
+/// mode, and gives what a single rounding of the exact value gives.
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "emulator/pure.hpp"
+
+namespace ptxgraft::emulator {
+
+enum class Rounding : std::uint8_t { rn, rna, rz, rm, rp };
+
+/// A format: bits of the stored fraction, the exponent's bias, the bits of infinity (or of the largest finite value,
+/// where the format has none), the canonical NaN.
+struct Format {
+    int fraction_bits;
+    int bias;
+    std::uint32_t infinity;  ///< 0 when the format has no infinity
+    std::uint32_t largest;   ///< the largest finite magnitude
+    std::uint32_t nan;
+    int sign_bit;
+};
+inline constexpr Format f32_format{23, 127, 0x7F800000, 0x7F7FFFFF, 0x7FFFFFFF, 31};
+inline constexpr Format f16_format{10, 15, 0x7C00, 0x7BFF, 0x7FFF, 15};
+inline constexpr Format bf16_format{7, 127, 0x7F80, 0x7F7F, 0x7FFF, 15};
+inline constexpr Format e5m2_format{2, 15, 0x7C, 0x7B, 0x7F, 7};
+inline constexpr Format e4m3_format{3, 7, 0, 0x7E, 0x7F, 7};
+
+/// Whether a magnitude is rounded away from zero: `low` is the last kept bit, `half` the first dropped, `rest` the others.
+constexpr bool rounds_up(Rounding mode, bool negative, bool low, bool half, bool rest) {
+    switch (mode) {
+        case Rounding::rn: return half && (rest || low);
+        case Rounding::rna: return half;
+        case Rounding::rz: return false;
+        case Rounding::rm: return negative && (half || rest);
+        case Rounding::rp: return !negative && (half || rest);
+    }
+    return false;
+}
+
+/// What an overflow becomes: infinity or the largest finite value.
+constexpr std::uint32_t overflowed(const Format& format, Rounding mode, bool negative) {
+    const bool to_largest = mode == Rounding::rz || (mode == Rounding::rm && !negative) || (mode == Rounding::rp && negative);
+    if (format.infinity == 0) return to_largest ? format.largest : format.nan;
+    return to_largest ? format.largest : format.infinity;
+}
+
+/// Rounds a double to a format's bits.
+inline std::uint32_t round_to(const Format& format, double value, Rounding mode) {
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    const bool negative = (bits >> 63) != 0;
+    const std::uint32_t sign = std::uint32_t{negative} << format.sign_bit;
+    if (std::isnan(value)) return format.nan;
+    if (std::isinf(value)) return sign | (format.infinity != 0 ? format.infinity : format.nan);
+    if (value == 0) return sign;
+    int exponent = static_cast<int>(bits >> 52 & 0x7FF);
+    std::uint64_t significand = bits & 0xFFFFFFFFFFFFFull;
+    if (exponent == 0) {  // a subnormal double: far below every format here, only its being nonzero counts
+        exponent = 1;
+    } else {
+        significand |= std::uint64_t{1} << 52;
+    }
+    const int target_exponent = exponent - 1023 + format.bias;  // of a normal result
+    int drop = 52 - format.fraction_bits;
+    if (target_exponent < 1) drop += 1 - target_exponent;
+    if (drop > 63) drop = 63;
+    std::uint64_t kept = significand >> drop;
+    const bool half = (significand >> (drop - 1) & 1) != 0;
+    const bool rest = (significand & ((std::uint64_t{1} << (drop - 1)) - 1)) != 0;
+    if (rounds_up(mode, negative, (kept & 1) != 0, half, rest)) ++kept;
+    // The carry of a rounding up walks into the exponent by itself: a full fraction becomes the next power of two.
+    const std::int64_t biased = target_exponent < 1 ? 0 : target_exponent - 1;
+    const std::int64_t magnitude = (biased << format.fraction_bits) + static_cast<std::int64_t>(kept);
+    if (magnitude > static_cast<std::int64_t>(format.largest)) return sign | overflowed(format, mode, negative);
+    return sign | static_cast<std::uint32_t>(magnitude);
+}
+
+/// The value of a format's bits, exactly. e4m3 has one NaN pattern and no infinity.
+inline double value_of(const Format& format, std::uint32_t bits) {
+    const std::uint32_t sign_mask = std::uint32_t{1} << format.sign_bit;
+    const std::uint32_t magnitude = bits & (sign_mask - 1);
+    const double sign = (bits & sign_mask) != 0 ? -1.0 : 1.0;
+    if (magnitude == format.infinity && format.infinity != 0) return sign * std::numeric_limits<double>::infinity();
+    if (magnitude > format.largest) return std::numeric_limits<double>::quiet_NaN();
+    const int exponent = static_cast<int>(magnitude >> format.fraction_bits);
+    const std::uint32_t fraction = magnitude & ((1u << format.fraction_bits) - 1);
+    const int scale = (exponent == 0 ? 1 : exponent) - format.bias - format.fraction_bits;
+    return sign * std::ldexp(exponent == 0 ? fraction : fraction + (1u << format.fraction_bits), scale);
+}
+
+/// Moves a result whose exact value lies `error` beyond it to the neighbour with an odd significand.
+inline double to_odd(double result, double error) {
+    if (error == 0 || !std::isfinite(result)) return result;
+    auto bits = std::bit_cast<std::uint64_t>(result);
+    if ((bits & 1) != 0) return result;
+    // Towards the error's side: away from zero when it has the result's sign.
+    if (result == 0) return error;
+    bits = (error > 0) == (result > 0) ? bits + 1 : bits - 1;
+    return std::bit_cast<double>(bits);
+}
+
+/// a + b rounded to odd. Exact cancellation gives +0, or -0 under .rm (PTX follows IEEE 754 6.3).
+inline double add_odd(double a, double b, Rounding mode = Rounding::rn) {
+    const double sum = a + b;
+    if (sum == 0 && mode == Rounding::rm && (std::signbit(a) || std::signbit(b))) return -0.0;
+    const double b_part = sum - a;  // Knuth's TwoSum
+    const double error = (a - (sum - b_part)) + (b - b_part);
+    return to_odd(sum, error);
+}
+/// a / b rounded to odd, for operands of formats narrower than double.
+inline double div_odd(double a, double b) {
+    const double quotient = a / b;
+    if (!std::isfinite(quotient) || quotient == 0 || !std::isfinite(b)) return quotient;
+    const double remainder = std::fma(-quotient, b, a);
+    return to_odd(quotient, b < 0 ? -remainder : remainder);
+}
+inline double sqrt_odd(double a) {
+    const double root = std::sqrt(a);
+    if (!std::isfinite(root) || root == 0) return root;
+    return to_odd(root, std::fma(-root, root, a));
+}
+
+// --- the 16-bit formats
+inline double value(Half a) { return value_of(f16_format, a.bits); }
+inline double value(Bfloat a) { return value_of(bf16_format, a.bits); }
+template <class T> constexpr const Format& format_of();
+template <> constexpr const Format& format_of<Half>() { return f16_format; }
+template <> constexpr const Format& format_of<Bfloat>() { return bf16_format; }
+template <class T> T narrow(double value, Rounding mode) {
+    return T{static_cast<std::uint16_t>(round_to(format_of<T>(), value, mode))};
+}
+template <class T> struct ElementOf;
+template <> struct ElementOf<HalfPair> { using type = Half; };
+template <> struct ElementOf<BfloatPair> { using type = Bfloat; };
+template <class P> using Element = typename ElementOf<P>::type;
+template <class P> Element<P> low(P pair) { return {static_cast<std::uint16_t>(pair.bits)}; }
+template <class P> Element<P> high(P pair) { return {static_cast<std::uint16_t>(pair.bits >> 16)}; }
+template <class P> P pack(Element<P> high, Element<P> low) { return {std::uint32_t{high.bits} << 16 | low.bits}; }
+
+// --- f32
+inline constexpr float canonical_nan = std::bit_cast<float>(0x7FFFFFFFu);
+/// Subnormals become zeros of their sign.
+inline float flush(float a) {
+    const auto bits = std::bit_cast<std::uint32_t>(a);
+    return (bits & 0x7F800000u) == 0 ? std::bit_cast<float>(bits & 0x80000000u) : a;
+}
+template <bool Ftz> float flushed(float a) {
+    if constexpr (Ftz) return flush(a);
+    else return a;
+}
+/// .sat: to [0, 1]; NaN and -0 become +0.
+inline float saturate(float a) { return a > 0.0f ? (a < 1.0f ? a : 1.0f) : 0.0f; }
+
+}  // namespace ptxgraft::emulator
