@@ -23,7 +23,7 @@ constexpr unsigned threads = warps * lanes;
 constexpr unsigned queries = 4;                                // of a warp
 constexpr unsigned elements = (head_dim + lanes - 1) / lanes;  // of the head dimension, of a lane
 constexpr unsigned all_lanes = 0xFFFFFFFFu;
-constexpr float infinity = __builtin_huge_valf();
+constexpr float infinity = __builtin_bit_cast(float, 0x7F800000);
 
 __device__ float max_of_warp(float value) {
     for (unsigned distance = lanes / 2; distance > 0; distance /= 2)
@@ -46,7 +46,8 @@ __device__ void load(Row* target, const float* source, unsigned first, unsigned 
     }
 }
 
-extern "C" __global__ void __launch_bounds__(threads)
+// Two blocks a multiprocessor leave 128 registers a thread: no spills, and room for stubs.
+extern "C" __global__ void __launch_bounds__(threads, 2)
     attention(const float* __restrict__ q, const float* __restrict__ k, const float* __restrict__ v,
               float* __restrict__ out, unsigned rows, unsigned columns, float scale) {
     __shared__ Row qs[warps * queries];
