@@ -292,7 +292,7 @@ std::string usage_text(const Cubin& cubin) {
 
 void show_first(const Outcome& outcome, const Device& device) {
     const Times& times = outcome.times;
-    step(3, fmt::format("compile a stub for \"epilogue\": {}", first.epilogue), times.stub);
+    step(3, fmt::format("compile a stub for \"epilogue\": {}", first.fills.front().program), times.stub);
     show_lines(outcome.stubs.front().ptx());
     step(4, fmt::format("render it into the PTX: {:.1f} KB", static_cast<double>(outcome.ptx.size()) / 1024), times.render);
     step(5, fmt::format("assemble with {} {}", default_assembler().name(), default_assembler().version()), times.assemble);

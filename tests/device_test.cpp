@@ -508,7 +508,7 @@ TEST(EmulatorDevice, ErrorsOfAKernelBringTheirPtx) {
     const auto done = function->launch({{1, 1, 1}, {32, 1, 1}}, std::array<Argument, 3>{*in, *out, 32u});
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Errc::address_out_of_bounds);
-    EXPECT_THAT(describe(done.error()), AllOf(HasSubstr("twice.ptx:15:"), HasSubstr("ld.global.f32 %f1, [%rd4];")));
+    EXPECT_THAT(describe(done.error()), AllOf(HasSubstr("twice.ptx:14:"), HasSubstr("ld.global.f32 %f1, [%rd4];")));
 }
 
 TEST(EmulatorDevice, HasTheLimitsOfItsArchitecture) {
