@@ -76,12 +76,12 @@ class InitialiserReader {
     }
 
     Expected<std::uint64_t> number() {
-        std::string text;
-        while (take("-")) text = text.empty() ? "-" : "";
+        bool negative = false;
+        while (take("-")) negative = !negative;
         if (at_ >= tokens_.size()) return wrong();
         const Token token = tokens_[at_];
         if (token.kind == TokenKind::identifier) return address();
-        text += token.text;
+        const std::string text = fmt::format("{}{}", negative ? "-" : "", token.text);
         if (const auto mask = syntax::parse_integer(text); mask && at_ + 1 < tokens_.size() && tokens_[at_ + 1].text == "(") {
             at_ += 2;
             auto whole = address();
