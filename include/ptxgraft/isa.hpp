@@ -19,7 +19,8 @@ enum class OperandType : std::uint8_t { pred, b16, b32, b64, u16, u32, u64, s16,
 struct OperandSpec {
     OperandType type = OperandType::other;
     bool is_output = false;
-    bool is_immediate = false;  ///< only an immediate is allowed (the table of lop3)
+    bool is_immediate = false;  ///< only an immediate is allowed, below 256 (the table of lop3)
+    bool is_byte = false;       ///< only the low 8 bits are read, and an immediate must be below 256
 };
 
 struct Form {

@@ -8,10 +8,12 @@
 /// What a copy looks like in PTX (site.cuh makes it; blanks, tabs and line ends are free, CRLF is fine):
 /// @code
 ///     { // PTXGRAFT_SITE epilogue
-///     .reg .f32 _acc; mov.b32 _acc, %f5; // mod f32 acc
+///     .reg .f32 _acc; // mod f32 acc
+///     mov.b32 _acc, %f5;
 ///     .reg .f32 _frag<4>; // in f32 frag 4
 ///     mov.b32 _frag0, %f6; … mov.b32 _frag3, %f9;
-///     .reg .u32 _row; mov.b32 _row, %r7; // in u32 row
+///     .reg .u32 _row; // in u32 row
+///     mov.b32 _row, %r7;
 ///     // PTXGRAFT_STUB
 ///     add.f32 _acc, _acc, _frag0;             <- the default stub: what render replaces
 ///     // PTXGRAFT_END
@@ -20,7 +22,8 @@
 /// @endcode
 /// After the name on the PTXGRAFT_SITE line may stand `pure` (the compiler was free to move or drop the site) and
 /// `allow WORD…` (what a stub may do there, see Policy). Operand lines end with a comment of the form
-/// `// in|mod|out TYPE NAME [COUNT]`, where TYPE is a PTX type or, for a user type, `name:TYPE`.
+/// `// in|mod|out TYPE NAME [COUNT]`, where TYPE is a PTX type or, for a user type, `name:TYPE`. A marker is a `//` comment
+/// outside of strings and block comments whose first word is the marker; the end marker stands alone on its line.
 /// A stub refers to operand `acc` as register `_acc`, to element 2 of the fragment `frag` as `_frag2`.
 ///
 /// mm-ptx's markers are read as well, so that its kernels work unchanged:
@@ -132,6 +135,9 @@ class PTXGRAFT_API Sites {
         std::uint32_t site, copy;
     };
     std::vector<CopyRef> order;
+
+    /// The hash table behind `find`, which scan fills; leave it alone.
+    std::vector<std::uint32_t> names;
 };
 
 /// Finds every site and copy. Refuses copies of one name whose signatures or policies disagree, markers without an

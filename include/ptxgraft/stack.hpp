@@ -46,13 +46,14 @@ enum class Opcode : std::uint8_t {
     form,      ///< the ISA form number `index` of the instruction set
     assign,    ///< pop into operand `index`, element `element`
     dup, swap, drop, over, rotate,  ///< on the stack of `type`
+    cast,      ///< `as.D.S`: pop a value of the type numbered `index`, push the same bits as a `type`
 };
 
 /// One instruction: 8 bytes, trivially copyable.
 struct Instruction {
     Opcode opcode = Opcode::drop;
     std::uint8_t type = 0;      ///< a ptxgraft::Type
-    std::uint16_t index = 0;    ///< operand or form
+    std::uint16_t index = 0;    ///< operand, form (its place in isa::forms()), or source type of a cast
     std::uint32_t payload = 0;  ///< constant bits; element of a fragment
     friend bool operator==(const Instruction&, const Instruction&) = default;
 };
@@ -66,8 +67,15 @@ enum class Missing : std::uint8_t {
     skip,   ///< the instruction does nothing (the way of mutated programs)
 };
 
+/// What becomes of values that stand on a stack when the program ends.
+enum class Leftover : std::uint8_t {
+    allow,  ///< they are dropped, and what only they need is not emitted (the default for programs)
+    error,  ///< the compile fails (texts: a value that nobody uses is a slip; `drop.f32` says that it is meant)
+};
+
 struct CompileOptions {
     Missing missing = Missing::error;
+    Leftover leftover = Leftover::allow;
 };
 
 /// The program of a text, for a signature. Errors have spans in `text`.

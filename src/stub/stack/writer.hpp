@@ -1,0 +1,82 @@
+#pragma once
+// Writes PTX text through a bare pointer. The caller has counted the text, see Compiler::Data::mark, and
+// leaves `room` bytes behind it and behind every name: short texts are copied as whole blocks, without a loop
+// over their bytes.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace ptxgraft::stack {
+
+class Writer {
+  public:
+    static constexpr std::size_t room = 16;
+
+    explicit Writer(char* at) : at_(at) {}
+    [[nodiscard]] char* end() const { return at_; }
+
+    template <std::size_t N>
+    void text(const char (&literal)[N]) {
+        std::memcpy(at_, literal, N - 1);
+        at_ += N - 1;
+    }
+    void text(std::string_view text) {
+        std::memcpy(at_, text.data(), text.size());
+        at_ += text.size();
+    }
+    void name(const char* name, std::size_t length) {
+        for (std::size_t i = 0; i < length; i += room) std::memcpy(at_ + i, name + i, room);
+        at_ += length;
+    }
+
+    void number(std::uint32_t n) {
+        if (n < 10) {
+            *at_++ = static_cast<char>('0' + n);
+            return;
+        }
+        char digits[10];
+        std::size_t first = 10;
+        for (; n >= 100; n /= 100) std::memcpy(digits + (first -= 2), pairs.decimal[n % 100], 2);
+        if (n >= 10)
+            std::memcpy(digits + (first -= 2), pairs.decimal[n], 2);
+        else
+            digits[--first] = static_cast<char>('0' + n);
+        std::memcpy(at_, digits + first, 10 - first);
+        at_ += 10 - first;
+    }
+    void integer(std::int32_t n) {
+        if (n < 0) *at_++ = '-';
+        number(n < 0 ? 0u - static_cast<std::uint32_t>(n) : static_cast<std::uint32_t>(n));
+    }
+    // `0f3F800000`, exact for every value
+    void float_bits(std::uint32_t bits) {
+        std::memcpy(at_, "0f", 2);
+        for (int i = 0; i < 4; ++i)
+            std::memcpy(at_ + 2 + 2 * i, pairs.hexadecimal[bits >> (24 - 8 * i) & 0xFF], 2);
+        at_ += 10;
+    }
+
+  private:
+    struct Pairs {
+        char decimal[100][2], hexadecimal[256][2];
+    };
+    static constexpr Pairs make_pairs() {
+        Pairs pairs{};
+        for (int i = 0; i < 100; ++i)
+            pairs.decimal[i][0] = static_cast<char>('0' + i / 10),
+            pairs.decimal[i][1] = static_cast<char>('0' + i % 10);
+        constexpr char digits[] = "0123456789ABCDEF";
+        for (int i = 0; i < 256; ++i)
+            pairs.hexadecimal[i][0] = digits[i / 16], pairs.hexadecimal[i][1] = digits[i % 16];
+        return pairs;
+    }
+    static const Pairs pairs;
+
+    char* at_;
+};
+
+inline constexpr Writer::Pairs Writer::pairs = Writer::make_pairs();
+
+}  // namespace ptxgraft::stack
