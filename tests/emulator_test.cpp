@@ -128,7 +128,7 @@ const Row rows[] = {
      ".const .u64 pointer = generic(far)+4;\n.const .b8 text[4] = {97, 98, 99, 0};"},
     {"BytesOfAddresses",
      "ld.global.u64 %rd3, [bytes];\nld.global.u32 %r2, [%rd3+4];", [](u32) { return 9u; },
-     ".global .u32 target[2] = {8, 9};\n.global .align 8 .b8 bytes[8] = {0xFF(target), 0xFF00(target), 0xFF0000(target), 0xFF000000(target),"
+     ".global .u32 target[2] = {8, 9};\n.global .align 8 .u8 bytes[8] = {0xFF(target), 0xFF00(target), 0xFF0000(target), 0xFF000000(target),"
      " 0xFF00000000(target), 0xFF0000000000(target), 0xFF000000000000(target), 0xFF00000000000000(target)};"},
     {"PackAndUnpack",
      "mov.b64 %rd3, {%r1, 7};\nmov.b64 {%r3, %r4}, %rd3;\nmov.b32 {%rs1, %rs2}, 0x00050003;\nmov.b32 %r5, {%rs2, %rs1};\n"
