@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <random>
 #include <sstream>
@@ -71,56 +72,64 @@ void step(int number, std::string_view title, std::optional<double> milliseconds
 }
 void detail(std::string_view text) { fmt::print("   {}\n", text); }
 
-// --- the problem: C = epilogue(multiply_accumulate over k of A[m,k] and B[k,n])
+// --- the problem: c = epilogue(initial, then multiply_accumulate for each k of a[m, k] and b[k, n])
 
 constexpr std::uint32_t m = 128, n = 128, k = 64;
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 struct Matrices {
     std::vector<float> a = std::vector<float>(std::size_t{m} * k);
     std::vector<float> b = std::vector<float>(std::size_t{k} * n);
+    std::vector<float> bias = std::vector<float>(n);
 };
 
 Matrices random_matrices() {
     Matrices result;
     std::mt19937 generator(1);
     std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
-    for (float& x : result.a) x = uniform(generator);
-    for (float& x : result.b) x = uniform(generator);
+    for (auto* matrix : {&result.a, &result.b, &result.bias})
+        for (float& x : *matrix) x = uniform(generator);
     return result;
 }
 
-// --- the variants: stack programs, and the same in double precision
+// --- the variants: stack programs or files of stubs/, and the same in double precision
+
+struct Fill {
+    std::string_view site, program;
+};
 
 struct Variant {
     std::string_view name;
-    std::string_view multiply_accumulate;  // empty: the skeleton's own
-    std::string_view epilogue;             // the same; a name that ends with .stub is a file of stubs/
+    std::vector<Fill> fills;  // sites that are not named keep what the skeleton has there
+    double initial = 0;
     std::function<double(double acc, double a, double b)> accumulate;
-    std::function<double(double acc, unsigned row, unsigned column)> finish;
+    std::function<double(double acc, unsigned row, unsigned column, double bias)> finish;
 };
 
 double dot(double acc, double a, double b) { return acc + a * b; }
 double max_plus(double acc, double a, double b) { return std::fmax(acc, a + b); }
-double distance(double acc, double a, double b) { return acc + std::fabs(a - b); }
-double squared_distance(double acc, double a, double b) { return acc + (a - b) * (a - b); }
-double unchanged(double acc, unsigned, unsigned) { return acc; }
-double relu(double acc, unsigned, unsigned) { return std::fmax(acc, 0.0); }
-double gelu(double x, unsigned, unsigned) {
+double l1_distance(double acc, double a, double b) { return acc + std::fabs(a - b); }
+double l2_distance(double acc, double a, double b) { return acc + (a - b) * (a - b); }
+double unchanged(double acc, unsigned, unsigned, double) { return acc; }
+double bias_relu(double acc, unsigned, unsigned, double bias) { return std::fmax(acc + bias, 0.0); }
+double gelu(double x, unsigned, unsigned, double) {
     return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
 }
-double silu(double x, unsigned, unsigned) { return x / (1 + std::exp(-x)); }
-double square_root(double x, unsigned, unsigned) { return std::sqrt(x); }
-double lower_triangle(double x, unsigned row, unsigned column) { return column <= row ? x : 0; }
+double silu(double x, unsigned, unsigned, double) { return x / (1 + std::exp(-x)); }
+double square_root(double x, unsigned, unsigned, double) { return std::sqrt(x); }
+double lower_triangle(double x, unsigned row, unsigned column, double) { return column <= row ? x : 0; }
 
-const Variant first{"relu", "", "acc 0.0 max.f32 -> acc", dot, relu};
+const Variant first{"bias and relu", {{"epilogue", "acc bias add.f32 0.0 max.f32 -> acc"}}, 0, dot, bias_relu};
 const Variant others[] = {
-    {"as compiled", "", "", dot, unchanged},
-    {"gelu", "", "gelu.stub", dot, gelu},
-    {"silu", "", "silu.stub", dot, silu},
-    {"lower triangle", "", "acc 0.0 col row setp.le.u32 selp.f32 -> acc", dot, lower_triangle},
-    {"max-plus", "a b add.f32 acc max.f32 -> acc", "", max_plus, unchanged},
-    {"L1 distance", "acc a b sub.f32 abs.f32 add.f32 -> acc", "", distance, unchanged},
-    {"L2 distance", "a b sub.f32 dup.f32 acc fma.rn.f32 -> acc", "acc sqrt.rn.f32 -> acc", squared_distance, square_root},
+    {"plain product", {}, 0, dot, unchanged},
+    {"gelu", {{"epilogue", "gelu.stub"}}, 0, dot, gelu},
+    {"silu", {{"epilogue", "silu.stub"}}, 0, dot, silu},
+    {"lower triangle", {{"epilogue", "acc 0.0 col row setp.le.u32 selp.f32 -> acc"}}, 0, dot, lower_triangle},
+    {"max-plus", {{"initial", "0fFF800000 -> acc"}, {"multiply_accumulate", "max_plus.stub"}}, -infinity, max_plus, unchanged},
+    {"L1 distance", {{"multiply_accumulate", "l1_distance.stub"}}, 0, l1_distance, unchanged},
+    {"L2 distance",
+     {{"multiply_accumulate", "a b sub.f32 dup.f32 acc fma.rn.f32 -> acc"}, {"epilogue", "acc sqrt.rn.f32 -> acc"}},
+     0, l2_distance, square_root},
 };
 
 // --- one variant, with the time of every step
@@ -148,10 +157,8 @@ class Demo {
         Outcome outcome;
         Watch watch;
         std::vector<Graft> grafts;
-        outcome.stubs.reserve(2);
-        for (const auto& [site, program] : {std::pair{"multiply_accumulate", variant.multiply_accumulate},
-                                            std::pair{"epilogue", variant.epilogue}}) {
-            if (program.empty()) continue;
+        outcome.stubs.reserve(variant.fills.size());  // grafts refer to them
+        for (const auto& [site, program] : variant.fills) {
             auto stub = compile(program, site, watch);
             if (!stub) return tl::unexpected(stub.error());
             outcome.stubs.push_back(std::move(*stub));
@@ -170,7 +177,7 @@ class Demo {
 
   private:
     // A `.stub` file is read before the watch starts: what is measured is the compiler.
-    Expected<Stub> compile(std::string_view program, const char* site_name, Watch& watch) const {
+    Expected<Stub> compile(std::string_view program, std::string_view site_name, Watch& watch) const {
         const auto site = skeleton_.find_site(site_name);
         if (!site) return tl::unexpected(site.error());
         SourceText source{std::string(program), std::string(program)};
@@ -211,12 +218,14 @@ class Demo {
         if (!a) return tl::unexpected(a.error());
         auto b = device_.upload(matrices_.b);
         if (!b) return tl::unexpected(b.error());
+        auto bias = device_.upload(matrices_.bias);
+        if (!bias) return tl::unexpected(bias.error());
         auto c = device_.upload(std::vector<float>(std::size_t{m} * n, std::nanf("")));
         if (!c) return tl::unexpected(c.error());
         Watch watch;
         watch.start();
         constexpr std::uint32_t tile = 64;
-        auto done = kernel.launch({{n / tile, m / tile, 1}, {16, 16, 1}}, *a, *b, *c, m, n, k);
+        auto done = kernel.launch({{n / tile, m / tile, 1}, {16, 16, 1}}, *a, *b, *bias, *c, m, n, k);
         if (done) done = device_.synchronize();
         watch.stop();
         if (!done) return done;
@@ -232,11 +241,11 @@ class Demo {
         double error = 0, largest = 0;
         for (unsigned row = 0; row < m; ++row) {
             for (unsigned column = 0; column < n; ++column) {
-                double acc = 0;
+                double acc = variant.initial;
                 for (unsigned i = 0; i < k; ++i) acc = variant.accumulate(acc, matrices_.a[row * k + i], matrices_.b[i * n + column]);
-                const double expected = variant.finish(acc, row, column);
+                const double expected = variant.finish(acc, row, column, matrices_.bias[column]);
                 const double difference = std::fabs(expected - c[row * n + column]);
-                error = difference <= error ? error : std::isnan(difference) ? INFINITY : difference;
+                error = difference <= error ? error : std::isnan(difference) ? infinity : difference;
                 largest = std::fmax(largest, std::fabs(expected));
             }
         }
@@ -283,26 +292,24 @@ std::string usage_text(const Cubin& cubin) {
 
 void show_first(const Outcome& outcome, const Device& device) {
     const Times& times = outcome.times;
-    step(3, fmt::format("compile a stub for \"epilogue\": {}", first.epilogue), times.stub);
+    step(3, fmt::format("compile a stub for \"epilogue\": {}", first.fills.front().program), times.stub);
     show_lines(outcome.stubs.front().ptx());
     step(4, fmt::format("render it into the PTX: {:.1f} KB", static_cast<double>(outcome.ptx.size()) / 1024), times.render);
     step(5, fmt::format("assemble with {} {}", default_assembler().name(), default_assembler().version()), times.assemble);
     detail(fmt::format("{:.1f} KB of machine code for {}: {}", static_cast<double>(outcome.cubin.image.size()) / 1024, device.target(),
                        usage_text(outcome.cubin)));
-    step(6, fmt::format("run on {}: C[{}x{}] = relu(A[{}x{}] * B[{}x{}])", device.name(), m, n, m, k, k, n), times.run);
+    step(6, fmt::format("run on {}: c[{}x{}] = relu(a[{}x{}] b[{}x{}] + bias)", device.name(), m, n, m, k, k, n), times.run);
     if (device.kind() == DeviceKind::emulator) detail(dim("this machine has no GPU; the emulator runs the same PTX on the CPU"));
     step(7, "check against double precision");
     detail(fmt::format("largest error {:.1e}, tolerance {:.0e}: {}", outcome.error, Outcome::tolerance, verdict(outcome.passed())));
 }
 
 void show_row(const Variant& variant, const Outcome& outcome) {
-    std::string program;
-    for (const std::string_view part : {variant.multiply_accumulate, variant.epilogue})
-        if (!part.empty()) program += fmt::format("{}{}", program.empty() ? "" : "; ", part);
     const Times& times = outcome.times;
-    fmt::print("   {:<15}{:>9}{:>10}{:>10}{:>10}   {:.1e}  {}\n", variant.name, variant.epilogue.empty() && variant.multiply_accumulate.empty() ? "" : duration(times.stub),
-               duration(times.render), duration(times.assemble), duration(times.run), outcome.error, verdict(outcome.passed()));
-    if (!program.empty()) detail(dim(fmt::format("    {}", program)));
+    fmt::print("   {:<18}{:>12}{:>12}{:>12}{:>12}{:>12.1e}   {}\n", variant.name,
+               variant.fills.empty() ? "" : duration(times.stub), duration(times.render), duration(times.assemble),
+               duration(times.run), outcome.error, verdict(outcome.passed()));
+    for (const Fill& fill : variant.fills) detail(dim(fmt::format("    {}: {}", fill.site, fill.program)));
 }
 
 void show_sum(double cuda, double stub_and_render) {
@@ -340,7 +347,7 @@ int demo(const std::string& templates, const std::string& stubs) {
     double total = outcome->times.stub + outcome->times.render;
 
     step(8, "other stubs in the same skeleton, without compiling CUDA");
-    detail(dim(fmt::format("{:<15}{:>9}{:>10}{:>10}{:>10}   {:<7}", "", "stub", "render", "assemble", "run", "error")));
+    detail(dim(fmt::format("{:<18}{:>12}{:>12}{:>12}{:>12}{:>12}", "", "stub", "render", "assemble", "run", "error")));
     for (const Variant& variant : others) {
         outcome = demo.graft_and_run(variant);
         if (!outcome) return stop(outcome.error());

@@ -336,7 +336,8 @@ TEST_F(FakeGpu, LaunchesWithTheArgumentsAsBytes) {
     auto buffer = device().upload(counting(8));
     auto stream = device().create_stream();
     const std::array<char, 12> text{'h', 'e', 'l', 'l', 'o'};
-    const std::array<Argument, 3> arguments{*buffer, 16u, text};
+    const std::uint32_t count = 16;  // an Argument refers to its value
+    const std::array<Argument, 3> arguments{*buffer, count, text};
     ASSERT_OK(function->launch({{2, 3, 4}, {32, 2, 1}, 64}, arguments, &*stream));
     ASSERT_EQ(fake().launches.size(), 1u);
     const FakeLaunch& launch = fake().launches[0];
@@ -507,7 +508,7 @@ TEST(EmulatorDevice, ErrorsOfAKernelBringTheirPtx) {
     const auto done = function->launch({{1, 1, 1}, {32, 1, 1}}, std::array<Argument, 3>{*in, *out, 32u});
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Errc::address_out_of_bounds);
-    EXPECT_THAT(describe(done.error()), AllOf(HasSubstr("twice.ptx:15:"), HasSubstr("ld.global.f32 %f1, [%rd4];")));
+    EXPECT_THAT(describe(done.error()), AllOf(HasSubstr("twice.ptx:14:"), HasSubstr("ld.global.f32 %f1, [%rd4];")));
 }
 
 TEST(EmulatorDevice, HasTheLimitsOfItsArchitecture) {

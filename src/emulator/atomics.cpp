@@ -48,7 +48,7 @@ struct PureAdd {
         Lanes x = {a}, y = {b}, sum = {};
         Lanes* const outputs[] = {&sum};
         const Lanes* const inputs[] = {&x, &y};
-        if (add) add->function(outputs, inputs, 1);
+        if (add) add->run(outputs, inputs, 1);
         return static_cast<T>(sum[0]);
     }
 };

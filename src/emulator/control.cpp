@@ -46,10 +46,13 @@ Flow execute_call(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Function* function = target(warp, call, lanes);
     if (function == nullptr) return Flow::fail;
     if (lanes != mask) warp.stay(mask & ~lanes);
+    if (function->is_entry) {
+        return warp.fail(Errc::invalid_call_target, first_lane(lanes), fmt::format("{}, an entry", function->name));
+    }
     if (function->is_defined) return warp.call(*function, call, lanes);
     if (function->builtin != nullptr) {
         const Flow flow = function->builtin(warp, call, lanes);
-        return flow == Flow::next && lanes != mask ? warp.moved_on(lanes) : flow;
+        return flow == Flow::next && lanes != mask ? warp.moved_on() : flow;
     }
     return warp.fail(Errc::unresolved_external, first_lane(lanes), fmt::format("function {}", function->name));
 }

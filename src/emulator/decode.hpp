@@ -157,6 +157,9 @@ class FunctionDecoder {
     std::uint32_t shared_top_ = 0;
     std::vector<std::uint32_t> label_pcs_;
     std::size_t first_table_ = 0;
+    Ref temporary_ = no_ref;  // what nobody reads
+    Ref carry_ = no_ref;
+    std::string_view table_name_;  // the last label: a `.branchtargets` may follow
     Span span_;  // of the statement at hand
 };
 

@@ -454,7 +454,9 @@ Expected<void> FunctionDecoder::address(const syntax::Operand& operand, Access& 
     const Symbol* symbol = find(name);
     if (symbol == nullptr) return fail(Errc::unknown_identifier, operand.span(), std::string(name));
     if (symbol->kind == Symbol::Kind::external) return fail(Errc::unresolved_external, operand.span(), std::string(name));
-    const bool fits = access.space == Space::generic || access.space == symbol->space;
+    // What an entry passes to its functions lies in the frame as well.
+    const bool fits = access.space == Space::generic || access.space == symbol->space ||
+                      (access.space == Space::param && symbol->frame_relative);
     if (symbol->kind != Symbol::Kind::variable || !fits) {
         return fail(Errc::invalid_operand, operand.span(), fmt::format("{}, which is not in that state space", name));
     }

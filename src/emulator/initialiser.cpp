@@ -76,12 +76,12 @@ class InitialiserReader {
     }
 
     Expected<std::uint64_t> number() {
-        std::string text;
-        while (take("-")) text = text.empty() ? "-" : "";
+        bool negative = false;
+        while (take("-")) negative = !negative;
         if (at_ >= tokens_.size()) return wrong();
         const Token token = tokens_[at_];
         if (token.kind == TokenKind::identifier) return address();
-        text += token.text;
+        const std::string text = fmt::format("{}{}", negative ? "-" : "", token.text);
         if (const auto mask = syntax::parse_integer(text); mask && at_ + 1 < tokens_.size() && tokens_[at_ + 1].text == "(") {
             at_ += 2;
             auto whole = address();
@@ -100,7 +100,7 @@ class InitialiserReader {
         const bool generic = take("generic");
         if (generic && !take("(")) return wrong();
         if (at_ >= tokens_.size()) return wrong();
-        const std::string_view name = tokens_[at_++].text;
+        const std::string_view name = tokens_[at_++].text;  // or an integer, inside of a mask
         auto base = base_address(name, generic);
         if (!base) return base;
         auto inner = offset();
@@ -111,6 +111,7 @@ class InitialiserReader {
     }
 
     [[nodiscard]] Expected<std::uint64_t> base_address(std::string_view name, bool generic) const {
+        if (const auto number = syntax::parse_integer(name)) return *number;
         if (const auto function = module_.find_function(name)) return function_window + *function * function_stride;
         const Symbol* symbol = module_.find(name);
         if (symbol == nullptr) return fail(Errc::unknown_identifier, span_, std::string(name));

@@ -204,8 +204,7 @@ void Warp::leave(std::uint32_t mask, std::uint32_t pc) {
     mask_ &= ~mask;
 }
 
-Flow Warp::moved_on(std::uint32_t mask) {
-    leave(mask, pc_ + 1);
+Flow Warp::moved_on() {
     leave(mask_, pc_ + 1);
     return Flow::select;
 }

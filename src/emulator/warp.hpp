@@ -120,8 +120,8 @@ class Warp {
     void leave(std::uint32_t mask, std::uint32_t pc);
     /// Lets running lanes come back to this operation after the others.
     void stay(std::uint32_t mask) { leave(mask, pc_); }
-    /// The running lanes of `mask` have done the operation, and others stay.
-    Flow moved_on(std::uint32_t mask);
+    /// The running lanes have done the operation, and others stay.
+    Flow moved_on();
     Flow collective(const Operation& operation, const CollectiveCall& call, std::uint32_t mask);
     /// Counts an operation that may be part of a loop which waits for other threads.
     Flow strong() { return ++strong_ >= strong_limit ? Flow::yield : Flow::next; }
