@@ -11,6 +11,8 @@ namespace ptxgraft::syntax {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 std::string read(const std::filesystem::path& path) {
     std::ifstream in(path, std::ios::binary);
@@ -18,6 +20,45 @@ std::string read(const std::filesystem::path& path) {
     text << in.rdbuf();
     return std::move(text).str();
 }
+
+Module parsed(const std::string& text) {
+    auto module = parse(text);
+    if (!module) throw std::runtime_error(describe(module.error(), text, "test.ptx"));
+    return std::move(*module);
+}
+
+/// A module whose function `f` has this body.
+std::string in_function(std::string_view body) {
+    return ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry f()\n{" + std::string(body) +
+           "}\n";
+}
+
+std::vector<Statement> body_of(const Module& module) { return module.find_function("f").body_recursive(); }
+
+/// One line per statement, indented by its level, with its tokens: what two equal trees have in common.
+void outline(const std::vector<Statement>& statements, int level, std::string& out) {
+    for (const Statement& s : statements) {
+        out.append(static_cast<std::size_t>(level), ' ') += std::to_string(static_cast<int>(s.kind()));
+        for (const Token& token : s.tokens()) out.append(" ").append(token.text);
+        out += '\n';
+        outline(s.body(), level + 1, out);
+    }
+}
+
+std::string outline(const Module& module) {
+    std::string out;
+    outline(module.statements(), 0, out);
+    return out;
+}
+
+void expect_print(const Module& module, const std::string& text) {
+    EXPECT_EQ(print(module), text);
+    const auto again = parse(print(module));
+    ASSERT_TRUE(again) << describe(again.error(), print(module), "printed");
+    EXPECT_EQ(outline(*again), outline(module));
+}
+
+// --- parse and print
 
 TEST(Syntax, EveryFileOfTheCorpusPrintsBackByteForByte) {
     const std::filesystem::path corpus(PTXGRAFT_CORPUS_DIR);
@@ -40,6 +81,585 @@ TEST(Syntax, EveryFileOfTheCorpusPrintsBackByteForByte) {
     }
     EXPECT_GE(files, 1u);
     EXPECT_GE(instructions, files);
+}
+
+TEST(Syntax, OddModulesPrintBackByteForByte) {
+    const std::string modules[] = {
+        "",
+        "\n",
+        "// only a comment",
+        "/* only\na comment */",
+        ".version 9.0",
+        ".version 9.0\r\n.target sm_90a, texmode_independent\r\n.address_size 64\r\n",
+        "# 1 \"a.cu\"\n.version 9.0\n  # 12 \"a.cu\" 2\n.target sm_80\n",
+        "// é, 語, \x01\x7F\xFF\n.version 9.0 // no line end",
+        ".version 9.0 .target sm_80 .address_size 64 .func f;",
+        ".func f { ret; }",
+        ".func f\n\t{\n}\n",
+        ".func (.reg .u32 r) f (.reg .u32 a, .param .align 8 .b8 b[12]) .noreturn;",
+        ".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b) ;",
+        ".visible .entry k(.param .u64 .ptr .align 1 p, .param .u64 .ptr .global .align 16 q) .maxntid 128, "
+        "1, 1 "
+        ".minnctapersm 2 .maxclusterrank 8 .pragma \"nounroll\"; .explicitcluster { ret; }",
+        ".weak .func .attribute(.unified(0xAB, 1)) (.param .b32 r) f(.param .b32 _) .abi_preserve 32 {}",
+        ".global .attribute(.managed) .align 4 .u32 x = 1;",
+        ".global .f64 d[] = {.5e-1, 1., 1.e5, 0d3FF0000000000000, -.5};",
+        ".global .s32 o[3][2] = { {-1,0}, {0,-1}, {1,0} };",
+        ".global .u8 g[4]; .global .u64 p = generic(g)+8, q = g; .global .u8 m[] = {0xff(g), 0xff00(g + 1)};",
+        ".const[2] .u32 old; .tex .u32 t; .global .texref u;",
+        ".global .samplerref s = { addr_mode_0 = clamp_to_border, filter_mode = nearest };",
+        ".visible .const .align 8 .v2 .f32 c[2] = {{1.0, 2.0}, {3, 4}};",
+        ".common .global .b32 a; .weak .global .b32 b;",
+        ".alias f, g; .pragma \"a\", \"b\";",
+        ".file 1 \"C:\\a\\\"\n.file 2 \"folder\" \"a.cu\", 1700000000, 1234\n",
+        ".section .debug_info { .b8 1,2,-3\n.b64 a, a+4, b-a\nl: .b32 .debug_abbrev\n.b32 .debug_loc+12 // "
+        "c\n}\n",
+        ".section .debug_macinfo { }",
+        in_function("{ { { } ; } } ;; a: b: c : ret; "),
+        in_function("/**/add/*x*/.s32 /* y; } */ %r1 /*z*/,%r2// ;\n,3;"),
+        in_function("@ ! %p1 add .s32 r, r, 3; @p bra L; L:"),
+        in_function(".reg .b32 %r<4>, a, b; .reg.pred p; .shared .align 16 .b8 s[2][8], t[];"),
+        in_function(
+            ".loc 1 4 0, function_name $L__info_string0+3, inlined_at 1 5 0 add.s32 a, b, c; .loc 1 2 3"),
+        in_function(
+            "p_0: .callprototype (.param .b32 _) _ (.param .b64 _, .param .align 8 .b8 _[16]) .noreturn;"),
+        in_function("t: .branchtargets a, b, c; u: .calltargets f, g;"),
+        in_function("call (%r1), f, (%r2, 3, {a, b}), p_0; call.uni f; call f, (); call (), f, ();"),
+        in_function("tex.2d.v4.f32.f32 {a,b,c,_}|p, [t, s, {x, y}], {1, 2}, !q;"),
+        in_function("mov.u32 a, (.s64) 5 + -(1 << 4) * ~2 ? 3 : 4 % 5 & 6 ^ 7 && 8 != 9;"),
+        in_function("ld.u32 a, [b + 4*2].unified; ld.u32 a, g[2]; mov.f32 f, %v .x; mov.b32 c, 0x3f803f80U;"),
+        in_function("brandnew.opcode.v9::x.2d.128x256b _, %a|%b, [c], [d, {e}], 0F3F800000;"),
+        in_function("mov.u32 __$1, %tid.x; \xC3\xA9: bra \xC3\xA9;"),
+    };
+    for (const std::string& text : modules) {
+        const auto module = parse(text);
+        ASSERT_TRUE(module) << describe(module.error(), text, "odd");
+        EXPECT_EQ(print(*module), text);
+        EXPECT_EQ(module->statements().back().kind(), StatementKind::end);
+    }
+}
+
+TEST(Syntax, DeepNestingAndLongTextsAreNoDanger) {
+    constexpr std::size_t n = 200000;
+    const auto repeat = [](std::string_view s) {
+        std::string out;
+        for (std::size_t i = 0; i < n; ++i) out += s;
+        return out;
+    };
+    const std::string deep[] = {
+        in_function(repeat("{") + repeat("}")),
+        in_function("mov.u32 a, " + repeat("(") + "1" + repeat(")") + ";"),
+        in_function("mov.u32 a, " + repeat("-!") + "1;"),
+        in_function("setp.eq.s32 a" + repeat("|a") + ";"),
+        ".global .u32 a = " + repeat("{") + "1" + repeat("}") + ";",
+        in_function("add" + repeat(".s32") + " a;"),
+    };
+    for (const std::string& text : deep) {
+        const auto module = parse(text);
+        ASSERT_TRUE(module) << message(module.error(), text);
+        EXPECT_TRUE(print(*module) == text);
+        for (const Statement& f : module->functions()) {
+            EXPECT_TRUE(f.text().size() > n);
+            for (const Statement& s : f.body_recursive()) EXPECT_TRUE(s.instruction());
+        }
+    }
+    const std::string unclosed = in_function(repeat("{"));
+    EXPECT_EQ(parse(unclosed).error().code, Errc::unclosed_bracket);
+}
+
+// --- statements
+
+TEST(Syntax, StatementsKnowTheirKindTriviaSpanAndNeighbours) {
+    const std::string text = in_function("\n\t.reg .b32 a; // x\n\tL: ret;\n");
+    const Module module = parsed(text);
+    EXPECT_EQ(module.version(), "9.0");
+    EXPECT_EQ(module.target(), "sm_90a");
+    EXPECT_EQ(module.address_size(), 64u);
+    const auto body = body_of(module);
+    ASSERT_EQ(body.size(), 3u);
+    EXPECT_EQ(body[0].kind(), StatementKind::variable);
+    EXPECT_EQ(body[1].kind(), StatementKind::label);
+    EXPECT_EQ(body[1].name(), "L");
+    EXPECT_EQ(body[1].trivia(), " // x\n\t");
+    EXPECT_EQ(body[2].text(), "ret;");
+    EXPECT_EQ(text.substr(body[2].span().begin, body[2].span().end - body[2].span().begin), "ret;");
+    EXPECT_EQ(body[1].next(), body[2]);
+    EXPECT_EQ(body[1].previous(), body[0]);
+    EXPECT_FALSE(body[2].next());
+    EXPECT_FALSE(body[0].previous());
+    EXPECT_EQ(body[0].parent().name(), "f");
+    EXPECT_EQ(body[0].parent().first_child(), body[0]);
+    EXPECT_FALSE(body[0].parent().parent());
+    EXPECT_EQ(body[0].parent().text(),
+              text.substr(text.find(".visible"), text.rfind('}') + 1 - text.find(".visible")));
+}
+
+TEST(Syntax, BlocksAreExpandedInTextOrder) {
+    const Module module = parsed(in_function("a: { b: { c: } { } d: } e:"));
+    std::string names;
+    for (const Statement& s : body_of(module)) names += s.name();
+    EXPECT_EQ(names, "abcde");
+    EXPECT_EQ(module.find_function("f").body().size(), 3u);
+    EXPECT_EQ(module.find_function("f").body()[1].kind(), StatementKind::block);
+}
+
+TEST(Syntax, HandlesLiveThroughAMoveOfTheModule) {
+    Module first = parsed(in_function("ret;"));
+    const Statement s = body_of(first)[0];
+    const Module second = std::move(first);
+    EXPECT_EQ(s.text(), "ret;");
+    EXPECT_EQ(body_of(second)[0], s);
+}
+
+TEST(Syntax, FunctionsAreFoundByNameDefinitionFirst) {
+    const Module module = parsed(
+        ".func g; .func (.param .align 8 .b8 r[12]) g (.reg .u32 a, .param .u64 .ptr .global .align 16 p,"
+        " .param .align 4 .b8 q[2][8]) { ret; } .entry k() { ret; } .weak .func .attribute(.unified(1, 2)) "
+        "h;");
+    EXPECT_EQ(module.functions().size(), 4u);
+    const Statement g = module.find_function("g");
+    EXPECT_TRUE(g.is_definition());
+    EXPECT_FALSE(g.is_entry());
+    EXPECT_TRUE(module.find_function("k").is_entry());
+    EXPECT_FALSE(module.find_function("h").is_definition());
+    EXPECT_FALSE(module.find_function("absent"));
+    ASSERT_EQ(g.return_parameters().size(), 1u);
+    EXPECT_EQ(g.return_parameters()[0].count, 12u);
+    const auto p = g.parameters();
+    ASSERT_EQ(p.size(), 3u);
+    EXPECT_EQ(p[0].space, ".reg");
+    EXPECT_EQ(p[0].type, ".u32");
+    EXPECT_EQ(p[1].name, "p");
+    EXPECT_EQ(p[1].type, ".u64");
+    EXPECT_EQ(p[1].align, 0u);
+    EXPECT_EQ(p[2].align, 4u);
+    EXPECT_EQ(p[2].count, 16u);
+}
+
+TEST(Syntax, VariablesShowTheirDeclarators) {
+    const Module module =
+        parsed(".visible .global .align 16 .v2 .f32 a[2][3] = {{1, 2}}, b[], c; .reg .b32 %r<7>, t;");
+    const auto v = module.statements()[0].variable();
+    ASSERT_TRUE(v);
+    EXPECT_EQ(v->linkage, ".visible");
+    EXPECT_EQ(v->space, ".global");
+    EXPECT_EQ(v->type, ".f32");
+    EXPECT_EQ(v->vector, 2u);
+    EXPECT_EQ(v->align, 16u);
+    ASSERT_EQ(v->declarators.size(), 3u);
+    EXPECT_THAT(v->declarators[0].extents, ElementsAre(2, 3));
+    EXPECT_EQ(v->declarators[0].initialiser.size(), 7u);
+    EXPECT_THAT(v->declarators[1].extents, ElementsAre(0));
+    EXPECT_THAT(v->declarators[2].extents, IsEmpty());
+    const auto r = module.statements()[1].variable();
+    EXPECT_EQ(r->declarators[0].range, 7u);
+    EXPECT_EQ(r->declarators[1].name, "t");
+    EXPECT_FALSE(module.statements()[2].variable());
+}
+
+// --- instructions
+
+struct InstructionRow {
+    std::string_view text;
+    std::string_view guard;  // with its '!'
+    std::string_view name;
+    std::vector<std::string_view> modifiers;
+    std::string_view operands;  // see show()
+};
+
+std::string show(const Operand& o) {
+    static constexpr std::string_view names[] = {"id",   "imm", "addr", "vec", "list",
+                                                 "pair", "not", "sum",  "sink"};
+    std::string out(names[static_cast<std::size_t>(o.kind())]);
+    if (o.kind() == OperandKind::address || o.kind() == OperandKind::sum ||
+        o.kind() == OperandKind::immediate)
+        out += "<" + std::string(o.base()) + "+" + std::to_string(o.offset()) + ">";
+    if (o.children().empty() && o.base().empty()) out += ":" + std::string(o.text());
+    for (const Operand& child : o.children()) out += "(" + show(child) + ")";
+    return out;
+}
+
+TEST(Syntax, InstructionsShowGuardModifiersAndEveryKindOfOperand) {
+    const InstructionRow rows[] = {
+        {"ret;", "", "ret", {}, ""},
+        {"@%p1 bra.uni $L1;", "%p1", "bra.uni", {".uni"}, "id:$L1 "},
+        {"@ ! p exit;", "!p", "exit", {}, ""},
+        {"add.s32 %r1, %tid.x, -4;", "", "add.s32", {".s32"}, "id:%r1 id:%tid.x imm<+-4>:-4 "},
+        {"mov.u32 a, (1+2)*3 << 1;", "", "mov.u32", {".u32"}, "id:a imm<+18>:(1+2)*3 << 1 "},
+        {"mov.u32 a, 1|2;", "", "mov.u32", {".u32"}, "id:a imm<+3>:1|2 "},
+        {"mov.u64 a, 0xFFFFFFFFFFFFFFFFU;", "", "mov.u64", {".u64"}, "id:a imm<+-1>:0xFFFFFFFFFFFFFFFFU "},
+        {"mov.f32 a, 0f3F800000;", "", "mov.f32", {".f32"}, "id:a imm<+0>:0f3F800000 "},
+        {"mov.f64 a, 0d3FF0000000000000;", "", "mov.f64", {".f64"}, "id:a imm<+0>:0d3FF0000000000000 "},
+        {"mov.f64 a, -1.5e-3;", "", "mov.f64", {".f64"}, "id:a imm<+0>:-1.5e-3 "},
+        {"mov.b32 a, g+8;", "", "mov.b32", {".b32"}, "id:a sum<g+8> "},
+        {"mov.b32 a, %rd1+-8;", "", "mov.b32", {".b32"}, "id:a sum<%rd1+-8> "},
+        {"mov.b32 {a, _}, c;", "", "mov.b32", {".b32"}, "vec(id:a)(sink:_) id:c "},
+        {"ld.shared::cta.L2::128B.v2.f32 {a,b}, [%rd1+-4];",
+         "",
+         "ld.shared::cta.L2::128B.v2.f32",
+         {".shared::cta", ".L2::128B", ".v2", ".f32"},
+         "vec(id:a)(id:b) addr<%rd1+-4>(sum<%rd1+-4>) "},
+        {"ld.u32 a, [16+4*2];", "", "ld.u32", {".u32"}, "id:a addr<+24>(imm<+24>:16+4*2) "},
+        {"ld.u32 a, [g-(2*4)].unified;", "", "ld.u32", {".u32"}, "id:a addr<g+-8>(sum<g+-8>) "},
+        {"st.b32 [a], b;", "", "st.b32", {".b32"}, "addr<a+0>(id:a) id:b "},
+        {"tex.2d.v4.f32.s32 {a,b,c,d}|p, [t, {x, 1}];",
+         "",
+         "tex.2d.v4.f32.s32",
+         {".2d", ".v4", ".f32", ".s32"},
+         "pair(vec(id:a)(id:b)(id:c)(id:d))(id:p) addr<t+0>(id:t)(vec(id:x)(imm<+1>:1)) "},
+        {"setp.eq.and.s32 p|_, a, b, !q;",
+         "",
+         "setp.eq.and.s32",
+         {".eq", ".and", ".s32"},
+         "pair(id:p)(sink:_) id:a id:b not(id:q) "},
+        {"call.uni (r1, r2), f, (a, 3, {b, c}), proto;",
+         "",
+         "call.uni",
+         {".uni"},
+         "list(id:r1)(id:r2) id:f list(id:a)(imm<+3>:3)(vec(id:b)(id:c)) id:proto "},
+        {"call f, ();", "", "call", {}, "id:f list:() "},
+        {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [a], [b], 16, [c];",
+         "",
+         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
+         {".async", ".bulk", ".shared::cluster", ".global", ".mbarrier::complete_tx::bytes"},
+         "addr<a+0>(id:a) addr<b+0>(id:b) imm<+16>:16 addr<c+0>(id:c) "},
+        {"tcgen05.ld.16x64b.x2 {a, b}, [t];",
+         "",
+         "tcgen05.ld.16x64b.x2",
+         {".ld", ".16x64b", ".x2"},
+         "vec(id:a)(id:b) addr<t+0>(id:t) "},
+        {"mov.f32 a, %v.x;", "", "mov.f32", {".f32"}, "id:a id:%v.x "},
+        {"mov.u32 a, WARP_SZ;", "", "mov.u32", {".u32"}, "id:a id:WARP_SZ "},
+        {"add .s32 a,/* b, */c // d\n,e;", "", "add .s32", {".s32"}, "id:a id:c id:e "},
+    };
+    for (const InstructionRow& row : rows) {
+        const Module module = parsed(in_function(row.text));
+        const auto i = body_of(module)[0].instruction();
+        ASSERT_TRUE(i) << row.text;
+        EXPECT_EQ(i->guard ? (i->guard->negated ? "!" : "") + std::string(i->guard->predicate) : "",
+                  row.guard)
+            << row.text;
+        EXPECT_EQ(i->name, row.name);
+        EXPECT_EQ(i->modifiers, row.modifiers) << row.text;
+        std::string operands;
+        for (const Operand& o : i->operands) operands += show(o) + " ";
+        EXPECT_EQ(operands, row.operands) << row.text;
+        EXPECT_EQ(i->has(".s32"), row.text.find(".s32") != std::string_view::npos);
+    }
+}
+
+// --- errors
+
+struct ErrorRow {
+    std::string text;
+    Errc code;
+    std::uint32_t line, column;
+    std::string_view message;  // a part of it
+};
+
+TEST(Syntax, ErrorsSayWhereAndWhatWouldBeRight) {
+    using E = Errc;
+    const std::string head = ".version 9.0\n.func f {\n";  // two lines
+    const ErrorRow rows[] = {
+        {head + "add.s32 a, b, c\nret;\n}", E::syntax_expected, 3, 16,
+         "expected ';' after the instruction, found 'ret'"},
+        {head + "add.s32 a, b, c }", E::syntax_expected, 3, 16, "expected ',' or ';', found '}'"},
+        {head + "add.s32 a b, c;}", E::syntax_expected, 3, 10, "expected ',' or ';', found 'b'"},
+        {head + "add.s32 a,, c;}", E::syntax_expected, 3, 11, "expected an operand, found ','"},
+        {head + "add.s32 a, b,;}", E::syntax_expected, 3, 14, "expected an operand, found ';'"},
+        {head + "ld.u32 a, [b;}", E::syntax_expected, 3, 13, "expected ',' or ']', found ';'"},
+        {head + "ld.u32 a, [b);}", E::syntax_expected, 3, 13, "expected ']', found ')'"},
+        {head + "mov.b32 {a, b, c;}", E::syntax_expected, 3, 17, "expected ',' or '}', found ';'"},
+        {head + "mov.b32 a, {};}", E::syntax_expected, 3, 13, "expected an operand, found '}'"},
+        {head + "@ add.s32 a, b, c;}", E::syntax_expected, 3, 6,
+         "expected an instruction after the guard predicate"},
+        {head + "ret;\n", E::unclosed_bracket, 2, 9, "this '{' is never closed"},
+        {head + "{ ret;\n}", E::unclosed_bracket, 2, 9, "this '{' is never closed"},
+        {head + "}\n}", E::unopened_brace, 4, 1, "'}' without a '{' before it"},
+        {head + "mov.f32 a, 1.5e;}", E::malformed_number, 3, 12, "malformed number 1.5e"},
+        {head + "mov.u32 a, 0x;}", E::malformed_number, 3, 12, "0x needs hexadecimal digits"},
+        {head + "mov.u32 a, 0xG;}", E::malformed_number, 3, 12, "0x"},
+        {head + "mov.u32 a, 08;}", E::malformed_number, 3, 12, "octal"},
+        {head + "mov.u32 a, 0b2;}", E::malformed_number, 3, 12, "0b"},
+        {head + "mov.u32 a, 12ab;}", E::malformed_number, 3, 12, "malformed number 12ab"},
+        {head + "mov.u32 a, 3u;}", E::malformed_number, 3, 12, "may end in U"},
+        {head + "mov.f32 a, 0f3F80000;}", E::malformed_number, 3, 12, "exactly 8"},
+        {head + "mov.f32 a, 0f3F8000000;}", E::malformed_number, 3, 12, "exactly 8"},
+        {head + "mov.f64 a, 0d3F800000;}", E::malformed_number, 3, 12, "exactly 16"},
+        {head + "mov.f64 a, 1.5f;}", E::malformed_number, 3, 12, "malformed number 1.5f"},
+        {head + "add.s32 a, b`, c;}", E::unexpected_character, 3, 13, "unexpected character '`'"},
+        {head + "add. s32 a, b, c;}", E::unexpected_character, 3, 4, "unexpected character '.'"},
+        {head + "# pragma\n}", E::unexpected_character, 3, 1, "unexpected character '#'"},
+        {head + "/* ret; }", E::unclosed_comment, 3, 1, "expected '*/'"},
+        {head + ".pragma \"nounroll;\n}", E::unclosed_string, 3, 9, "expected '\"'"},
+        {head + std::string("ret\0;}", 6), E::nul_byte, 3, 4, "NUL"},
+        {head + std::string("// \0\n}", 6), E::nul_byte, 3, 4, "NUL"},
+        {head + ".pragma 5\nret;}", E::syntax_expected, 3, 10, "expected ';' after .pragma, found 'ret'"},
+        {head + ".reg .b32 a b;}", E::syntax_expected, 3, 12, "expected ',' or ';'"},
+        {head + ".reg .b32 a<b>;}", E::syntax_expected, 3, 13, "the number of registers"},
+        {head + ".reg .b32 ;}", E::syntax_expected, 3, 10, "expected a variable name"},
+        {head + ".loc 1 2\nret;}", E::syntax_expected, 3, 9, "three numbers"},
+        {head + ".nonsense 1;}", E::unknown_directive, 3, 1, "unknown directive .nonsense"},
+        {head + ".func g { } }", E::misplaced_statement, 3, 1, "a function inside a function"},
+        {head + ", }", E::syntax_expected, 3, 1, "expected an instruction, label or directive, found ','"},
+        {head + "mov.b32 a, {{{{{{{{{{{{{{{{{1}}}}}}}}}}}}}}}}};}", E::nested_too_deeply, 3, 28, "nested"},
+        {"add.s32 a, b, c;", E::misplaced_statement, 1, 1, "an instruction outside a function"},
+        {"{ }", E::misplaced_statement, 1, 1, "a block outside a function"},
+        {".version 9", E::syntax_expected, 1, 9, "as in .version 9.0"},
+        {".target", E::syntax_expected, 1, 8, "found the end of the text"},
+        {".address_size x", E::syntax_expected, 1, 14, "32 or 64"},
+        {".visible .version 9.0", E::syntax_expected, 1, 9, "a function or variable after its linkage"},
+        {".func (.param .b32 a g;", E::syntax_expected, 1, 21, "',' or ')' in the parameter list"},
+        {".func g (.param .b32 a", E::unclosed_bracket, 1, 9, "this '(' is never closed"},
+        {".func g () .func h;", E::syntax_expected, 1, 11, "'{' or ';' after the function's head"},
+        {".global .b32 a = ;", E::syntax_expected, 1, 17, "an operand"},
+        {".global .b32 a = {1 2};", E::syntax_expected, 1, 20, "expected ',' or '}', found '2'"},
+        {".global .b32 a[;", E::syntax_expected, 1, 16, "']'"},
+        {".section .debug_info { .b8 1", E::unclosed_bracket, 1, 22, "this '{' is never closed"},
+        {".section .debug_info { 1 }", E::syntax_expected, 1, 24, "a label, .b8"},
+        {".file \"a\"", E::syntax_expected, 1, 6, "a file number"},
+    };
+    for (const ErrorRow& row : rows) {
+        const auto module = parse(row.text);
+        ASSERT_FALSE(module) << row.text;
+        EXPECT_EQ(name(module.error().code), name(row.code)) << row.text;
+        const Position at = position(row.text, module.error().span.begin);
+        EXPECT_EQ(at.line, row.line) << describe(module.error(), row.text);
+        EXPECT_EQ(at.column, row.column) << describe(module.error(), row.text);
+        EXPECT_THAT(message(module.error(), row.text), HasSubstr(std::string(row.message)));
+    }
+}
+
+TEST(Syntax, EveryTruncationOfAModuleIsAnErrorOrPrintsBack) {
+    const std::string text =
+        ".version 9.0\n.global .f32 a[2] = {1.5, {2e3}};\n.func (.reg .b32 r) f (.param .b64 p) .noreturn\n"
+        "{ /* c */ @!p ld.v2.u32 {a, b}, [c+4], \"s\"; L: .loc 1 2 3 { call (r), g, (1); } }";
+    for (std::size_t n = 0; n <= text.size(); ++n) {
+        const std::string part = text.substr(0, n);
+        const auto module = parse(part);
+        EXPECT_TRUE(module ? print(*module) == part : module.error().span.begin <= n) << part;
+    }
+}
+
+// --- tokens and numbers
+
+TEST(Syntax, TokenizeKeepsTextAndPlace) {
+    const auto tokens = tokenize("@%p1 ld.shared::cta.f32 %f1,[%rd1+-4]; // c\n1.5e-3 0x2AU \"s\" << .5 %");
+    ASSERT_TRUE(tokens);
+    std::string texts;
+    for (const Token& t : *tokens) texts.append(t.text).append(" ");
+    EXPECT_EQ(texts, "@ %p1 ld .shared::cta .f32 %f1 , [ %rd1 + - 4 ] ; 1.5e-3 0x2AU \"s\" << .5 % ");
+    EXPECT_EQ((*tokens)[1].kind, TokenKind::identifier);
+    EXPECT_EQ((*tokens)[3].kind, TokenKind::directive);
+    EXPECT_EQ((*tokens)[3].offset, 7u);
+    EXPECT_EQ((*tokens)[11].kind, TokenKind::integer);
+    EXPECT_EQ(tokenize("a `").error().span, (Span{2, 3}));
+    EXPECT_EQ(tokenize("")->size(), 0u);
+}
+
+TEST(Syntax, NumbersHaveTheirValue) {
+    const std::pair<std::string_view, std::optional<std::uint64_t>> integers[] = {
+        {"42", 42},
+        {"0x2A", 42},
+        {"052", 42},
+        {"0b101010", 42},
+        {"42U", 42},
+        {"-7", std::uint64_t(-7)},
+        {"0", 0},
+        {"0X2aU", 42},
+        {"08", {}},
+        {"", {}},
+        {"-", {}},
+        {"0x", {}},
+        {"1.5", {}},
+        {"18446744073709551615", ~0ull},
+        {"18446744073709551616", {}},
+        {"4 2", {}},
+        {"--4", {}},
+    };
+    for (const auto& [text, value] : integers) EXPECT_EQ(parse_integer(text), value) << text;
+    EXPECT_EQ(parse_float("0f3F800000")->bits, 0x3F800000u);
+    EXPECT_FALSE(parse_float("0F3f800000")->is_double);
+    EXPECT_EQ(parse_float("0d3FF0000000000000")->bits, 0x3FF0000000000000u);
+    EXPECT_EQ(parse_float("1.5")->bits, 0x3FF8000000000000u);
+    EXPECT_EQ(parse_float("-.5e-1")->bits, 0xBFA999999999999Au);
+    EXPECT_EQ(parse_float("1.")->bits, 0x3FF0000000000000u);
+    EXPECT_EQ(parse_float("-0f00000000")->bits, 0x80000000u);
+    for (std::string_view bad :
+         {"", "-", "0f3F80000", "0dxyz", "inf", "nan", "1.5e", "1e", "e5", "0x1p3", "1.5.2"})
+        EXPECT_FALSE(parse_float(bad)) << bad;
+}
+
+// --- edits
+
+constexpr std::string_view sample =
+    "// head\n.version 9.0\n.target sm_90a\n\n.visible .entry k(.param .u64 p) // k\n{\n"
+    "\t.reg .b32 \t%r<4>;\n\t.loc 1 2 3\n\tadd.s32 \t%r1, %r2, 7; // sum\n{ sub.s32 %r1,%r1,%r2; }\nL: "
+    "ret;\n\n}\n// tail\n";
+
+std::string with(std::string_view from, std::string_view to) {
+    std::string text(sample);
+    const std::size_t at = text.find(from);
+    return text.replace(at, from.size(), to);
+}
+
+struct Edited {
+    Module module = parsed(std::string(sample));
+    [[nodiscard]] Statement at(std::string_view text) const {
+        for (const Statement& s : module.statements())
+            if (s.text() == text) return s;
+        for (const Statement& s : module.find_function("k").body_recursive())
+            if (s.text() == text) return s;
+        return {};
+    }
+};
+
+TEST(SyntaxEdit, RemoveTakesAStatementAndItsTriviaAway) {
+    Edited e;
+    const Statement gone = e.at(".loc 1 2 3");
+    e.module.remove(gone);
+    expect_print(e.module, with("\n\t.loc 1 2 3", ""));
+    EXPECT_FALSE(gone.next());
+    EXPECT_EQ(gone.text(), "");
+    EXPECT_TRUE(gone.tokens().empty());
+    e.module.remove(gone);  // twice is once
+    e.module.remove(e.module.statements().back());
+    e.module.remove(Statement());
+    expect_print(e.module, with("\n\t.loc 1 2 3", ""));
+}
+
+TEST(SyntaxEdit, RemoveEveryStatementFromEitherEnd) {
+    for (const bool forward : {true, false}) {
+        Edited e;
+        auto body = e.module.find_function("k").body();
+        if (!forward) std::reverse(body.begin(), body.end());
+        for (const Statement& s : body) {
+            e.module.remove(s);
+            expect_print(e.module, print(e.module));
+        }
+        EXPECT_EQ(e.module.find_function("k").text(), ".visible .entry k(.param .u64 p) // k\n{\n\n}");
+        ASSERT_TRUE(e.module.append(e.module.find_function("k"), " ret;"));
+        EXPECT_EQ(e.module.find_function("k").text(), ".visible .entry k(.param .u64 p) // k\n{ ret;\n\n}");
+        e.module.remove(e.module.find_function("k"));
+        expect_print(e.module, "// head\n.version 9.0\n.target sm_90a\n// tail\n");
+    }
+}
+
+TEST(SyntaxEdit, InsertBeforeAndAfter) {
+    Edited e;
+    const Statement ret = e.at("ret;");
+    const auto first = e.module.insert_before(ret, "\n\tmul.lo.s32 %r3, %r1, %r1;\n\t{ x: }");
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->text(), "mul.lo.s32 %r3, %r1, %r1;");
+    EXPECT_FALSE(first->span().known());
+    EXPECT_EQ(first->next().next(), ret);
+    EXPECT_TRUE(e.module.insert_after(ret, " // why\n exit;"));
+    expect_print(e.module, with("L: ret;", "L:\n\tmul.lo.s32 %r3, %r1, %r1;\n\t{ x: } ret; // why\n exit;"));
+    EXPECT_TRUE(e.module.insert_before(e.module.statements()[0], ".file 1 \"a\"\n"));
+    EXPECT_TRUE(e.module.insert_after(e.module.find_function("k"), "\n.func g;"));
+    EXPECT_TRUE(e.module.append({}, "\n.func h;"));
+    EXPECT_THAT(print(e.module), ::testing::StartsWith(".file 1 \"a\"\n// head\n.version 9.0\n"));
+    EXPECT_THAT(print(e.module), ::testing::EndsWith("\n}\n.func g;\n.func h;\n// tail\n"));
+    expect_print(e.module, print(e.module));
+}
+
+TEST(SyntaxEdit, ReplaceKeepsTheTriviaBefore) {
+    Edited e;
+    const auto replaced =
+        e.module.replace(e.at("add.s32 \t%r1, %r2, 7;"), "add.sat.s32 \t%r1, %r2, 7; /* new */");
+    ASSERT_TRUE(replaced);
+    expect_print(e.module, with("add.s32 \t%r1, %r2, 7;", "add.sat.s32 \t%r1, %r2, 7; /* new */"));
+    const Statement k = e.module.find_function("k");
+    ASSERT_TRUE(e.module.replace(k, ".func a { ret; }\n.func b;"));
+    expect_print(e.module, "// head\n.version 9.0\n.target sm_90a\n\n.func a { ret; }\n.func b;\n// tail\n");
+    EXPECT_EQ(k.text(), "");
+    EXPECT_FALSE(replaced->next());
+}
+
+TEST(SyntaxEdit, SpliceABodyAndChangeNothingElse) {
+    Edited e;
+    Statement block = e.at("sub.s32 %r1,%r1,%r2;").parent();
+    ASSERT_EQ(block.kind(), StatementKind::block);
+    ASSERT_TRUE(e.module.replace(block, "{ .reg .f32 f; mov.f32 f, 0f00000000; }"));
+    expect_print(e.module, with("{ sub.s32 %r1,%r1,%r2; }", "{ .reg .f32 f; mov.f32 f, 0f00000000; }"));
+}
+
+TEST(SyntaxEdit, RenameChangesWholeNamesOnly) {
+    Edited e;
+    EXPECT_EQ(*e.module.rename(e.module.find_function("k"), "%r1", "%result"), 3u);
+    std::string text(sample);
+    for (std::size_t at; (at = text.find("%r1")) != std::string::npos;) text.replace(at, 3, "%result");
+    expect_print(e.module, text);
+    EXPECT_EQ(*e.module.rename({}, "%r", "q"), 1u);   // the declaration
+    EXPECT_EQ(*e.module.rename({}, "add", "q"), 0u);  // an opcode
+    EXPECT_EQ(*e.module.rename({}, "sm_90a", "q"), 0u);
+    EXPECT_EQ(*e.module.rename({}, "k", "longer$name"), 1u);
+    EXPECT_TRUE(e.module.find_function("longer$name"));
+    EXPECT_EQ(*e.module.rename({}, "%result", "%r1"), 3u);
+    EXPECT_EQ(*e.module.rename({}, "q", "%r"), 1u);
+    EXPECT_EQ(*e.module.rename({}, "longer$name", "k"), 1u);
+    expect_print(e.module, std::string(sample));
+    for (std::string_view bad : {"", "%", "a b", "1a", ".x", "a;", "a.x", "//"}) {
+        EXPECT_EQ(e.module.rename({}, "%r1", bad).error().code, Errc::invalid_argument) << bad;
+        EXPECT_EQ(e.module.rename({}, bad, "%r1").error().code, Errc::invalid_argument) << bad;
+    }
+}
+
+TEST(SyntaxEdit, TextsDoNotRunTogether) {
+    {
+        Edited e;
+        ASSERT_TRUE(e.module.insert_before(e.at("add.s32 \t%r1, %r2, 7;"), "ret;"));
+        expect_print(e.module, with("3\n\tadd", "3\nret;\n\tadd"));
+    }
+    {
+        Edited e;
+        ASSERT_TRUE(e.module.insert_before(e.at("sub.s32 %r1,%r1,%r2;"), " ret; // no line end"));
+        expect_print(e.module, with("{ sub", "{ ret; // no line end\n sub"));
+    }
+    {
+        Module m = parsed(in_function(".loc 1 2 3;ret;"));
+        m.remove(body_of(m)[1]);
+        expect_print(m, in_function(".loc 1 2 3\nret;"));
+    }
+    {
+        Module m = parsed("# 1 \"a\"\n.version 9.0");
+        ASSERT_TRUE(m.insert_before(m.statements()[0], ".func f;"));
+        expect_print(m, ".func f;\n# 1 \"a\"\n.version 9.0");
+        m.remove(m.statements()[0]);
+        ASSERT_TRUE(m.append({}, ".func g;"));
+        expect_print(m, "\n# 1 \"a\"\n.version 9.0\n.func g;");
+    }
+}
+
+TEST(SyntaxEdit, ARefusedEditChangesNothingAndSaysWhereInTheNewText) {
+    Edited e;
+    const Statement at = e.at("add.s32 \t%r1, %r2, 7;");
+    const std::pair<std::string_view, Span> rows[] = {
+        {"add.s32 a, b", {12, 12}}, {"{ ret;", {0, 1}}, {"ret; }", {5, 6}},   {"", {0, 0}},
+        {" // nothing\n", {0, 0}},  {"ret; `", {5, 6}}, {".func f;", {0, 5}}, {"/*", {0, 2}},
+    };
+    for (const auto& [text, span] : rows) {
+        EXPECT_EQ(e.module.insert_before(at, text).error().span, span) << text;
+        EXPECT_EQ(e.module.insert_after(at, text).error().span, span) << text;
+        EXPECT_EQ(e.module.replace(at, text).error().span, span) << text;
+    }
+    EXPECT_FALSE(e.module.insert_before(e.module.find_function("k"), "ret;"));
+    EXPECT_FALSE(e.module.append(at, "ret;"));
+    EXPECT_FALSE(e.module.insert_after(e.module.statements().back(), ".func f;"));
+    EXPECT_FALSE(e.module.insert_before({}, ".func f;"));
+    Edited other;
+    EXPECT_FALSE(e.module.insert_before(other.at("ret;"), "ret;"));
+    expect_print(e.module, std::string(sample));
+}
+
+TEST(SyntaxEdit, AHundredThousandEdits) {
+    Module module = parsed(in_function(" ret; "));
+    const Statement f = module.find_function("f");
+    for (int i = 0; i < 100000; ++i) ASSERT_TRUE(module.append(f, "\n\tadd.s32 a, b, c;"));
+    EXPECT_EQ(f.body().size(), 100001u);
+    EXPECT_EQ(*module.rename(f, "b", "longer"), 100000u);
+    EXPECT_EQ(print(module).size(),
+              in_function(" ret; ").size() + 100000 * (std::string_view("\n\tadd.s32 a, longer, c;").size()));
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ namespace ptxgraft::syntax {
 class Module;
 class Statement;
 struct Node;
+struct ModuleData;
 
 enum class TokenKind : std::uint8_t {
     identifier,   ///< `%r1`, `foo`, `$L__BB0_1`, `_Z3foov`, `WARP_SZ`
@@ -181,8 +182,8 @@ class PTXGRAFT_API Statement {
   private:
     friend class Module;
     [[nodiscard]] const Node* node() const;
-    Statement(const Module* module, std::uint32_t node) : module_(module), node_(node) {}
-    const Module* module_ = nullptr;
+    Statement(const ModuleData* module, std::uint32_t node) : module_(module), node_(node) {}
+    const ModuleData* module_ = nullptr;
     std::uint32_t node_ = 0;
 
   public:
@@ -206,30 +207,40 @@ class PTXGRAFT_API Module {
     [[nodiscard]] std::uint32_t address_size() const;  ///< 64 or 32
 
     // --- edits. New text is PTX source for whole statements; it is parsed at once and refused if it does not
-    // parse. Errors carry spans within the new text. Handles of removed or replaced statements become
-    // invalid; others stay.
+    // parse, and then nothing has changed. Errors carry spans within the new text. Handles of removed or
+    // replaced statements become invalid (they have no kind, text or neighbours), all others stay. Nothing
+    // but the edit moves; only where two texts would run into each other (a `//` comment without a line end,
+    // `.loc 1 2 3` before `ret`), a line end is put between them. After every edit the printed text parses to
+    // the same tree. An edit costs time in the size of its text; the old text stays in the module's text
+    // space, which ends at 4 GiB (Errc::text_too_large).
 
-    /// Statements before or after `at`; their own trivia is kept as given. Returns the first new one.
+    /// Statements before or after `at`; their own trivia is kept as given, and trivia behind the last of them
+    /// goes before the statement that follows. Returns the first new one. The module's `end` takes text
+    /// before it, not after.
     Expected<Statement> insert_before(Statement at, std::string_view text);
     Expected<Statement> insert_after(Statement at, std::string_view text);
-    /// Takes a statement and the trivia before it away.
+    /// Statements at the end of a function's or block's body, or of the module when `parent` is null.
+    Expected<Statement> append(Statement parent, std::string_view text);
+    /// Takes a statement and the trivia before it away. The module's `end` stays.
     void remove(Statement at);
     /// Puts other text in its place, keeping the trivia before it.
     Expected<Statement> replace(Statement at, std::string_view text);
-    /// Replaces one token's text wherever `from` is a whole identifier within `scope` (a function or block,
-    /// or null for the module). Returns the number of replaced tokens.
+    /// Replaces one token's text wherever `from` is a whole name within `scope` (a function or block, or null
+    /// for the module); opcodes and the words of `.loc` and `.target` are no names. Returns the number of
+    /// replaced tokens. Makes no difference between scopes of equal names, and `%r1` is not found in `.reg
+    /// .b32 %r<4>`.
     Expected<std::size_t> rename(Statement scope, std::string_view from, std::string_view to);
-
-    struct Data;
 
   private:
     friend class Statement;
     friend PTXGRAFT_API Expected<Module> parse(std::string text);
     friend PTXGRAFT_API std::string print(const Module& module);
-    explicit Module(std::unique_ptr<Data> data);
+    explicit Module(std::unique_ptr<ModuleData> data);
     [[nodiscard]] Statement find(StatementKind kind) const;
     [[nodiscard]] std::string_view first_argument(StatementKind kind) const;
-    std::unique_ptr<Data> data_;
+    [[nodiscard]] bool owns(Statement statement) const;
+    Expected<Statement> insert(std::uint32_t parent, std::uint32_t before, std::string_view text);
+    std::unique_ptr<ModuleData> data_;
 };
 
 /// Parses a whole module. The module keeps the text. Texts of 4 GiB and more are refused

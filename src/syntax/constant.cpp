@@ -54,7 +54,7 @@ const Binary* binary(std::string_view text) {
 // Two stacks, no recursion: parentheses nest as deep as a text wants.
 class Evaluator {
   public:
-    std::optional<U> run(const Module::Data& data, std::uint32_t first, std::uint32_t last) {
+    std::optional<U> run(const ModuleData& data, std::uint32_t first, std::uint32_t last) {
         for (std::uint32_t i = first; i != last; ++i)
             if (!token(data.tokens[i].kind(), data.text_of(data.tokens[i]))) return std::nullopt;
         if (!behind_ || !reduce(0) || operators_.empty() == false) return std::nullopt;
@@ -137,7 +137,7 @@ class Evaluator {
 
 }  // namespace
 
-std::optional<std::uint64_t> evaluate(const Module::Data& data, std::uint32_t first, std::uint32_t last) {
+std::optional<std::uint64_t> evaluate(const ModuleData& data, std::uint32_t first, std::uint32_t last) {
     return Evaluator().run(data, first, last);
 }
 

@@ -10,7 +10,7 @@ namespace ptxgraft::syntax {
 
 /// The value of the constant expression that the tokens [first, last) spell, as 64 bits; nothing when they
 /// are no integer expression (names, floats) or divide by zero.
-[[nodiscard]] std::optional<std::uint64_t> evaluate(const Module::Data& data, std::uint32_t first,
+[[nodiscard]] std::optional<std::uint64_t> evaluate(const ModuleData& data, std::uint32_t first,
                                                     std::uint32_t last);
 
 }  // namespace ptxgraft::syntax

@@ -10,7 +10,7 @@ namespace ptxgraft::syntax {
 // Walks the tokens of one statement, which the parser has accepted.
 class DeclarationReader {
   public:
-    DeclarationReader(const Module::Data& data, const Node& node)
+    DeclarationReader(const ModuleData& data, const Node& node)
         : data_(data), at_(node.first_token), last_(node.first_token + node.token_count) {}
 
     Statement::Variable variable() {
@@ -154,7 +154,7 @@ class DeclarationReader {
 
     [[nodiscard]] std::uint64_t integer() const { return parse_integer(text()).value_or(0); }
 
-    const Module::Data& data_;
+    const ModuleData& data_;
     std::uint32_t at_;
     std::uint32_t last_;
 };
@@ -162,13 +162,13 @@ class DeclarationReader {
 std::optional<Statement::Variable> Statement::variable() const {
     const Node* n = node();
     if (n == nullptr || n->kind != StatementKind::variable) return std::nullopt;
-    return DeclarationReader(*module_->data_, *n).variable();
+    return DeclarationReader(*module_, *n).variable();
 }
 
 bool Statement::is_entry() const {
     const Node* n = node();
     if (n == nullptr || n->kind != StatementKind::function) return false;
-    DeclarationReader reader(*module_->data_, *n);
+    DeclarationReader reader(*module_, *n);
     while (directive_class(reader.text()) == DirectiveClass::linkage) reader.skip();
     return reader.text() == ".entry";
 }
@@ -176,7 +176,7 @@ bool Statement::is_entry() const {
 std::vector<Statement::Parameter> Statement::return_parameters() const {
     const Node* n = node();
     if (n == nullptr || n->kind != StatementKind::function) return {};
-    DeclarationReader reader(*module_->data_, *n);
+    DeclarationReader reader(*module_, *n);
     reader.enter_function();
     return reader.at_list() ? reader.parameters() : std::vector<Parameter>();
 }
@@ -184,7 +184,7 @@ std::vector<Statement::Parameter> Statement::return_parameters() const {
 std::vector<Statement::Parameter> Statement::parameters() const {
     const Node* n = node();
     if (n == nullptr || n->kind != StatementKind::function) return {};
-    DeclarationReader reader(*module_->data_, *n);
+    DeclarationReader reader(*module_, *n);
     reader.enter_function();
     if (reader.at_list()) reader.skip_brackets();
     reader.skip();  // the name
@@ -194,7 +194,7 @@ std::vector<Statement::Parameter> Statement::parameters() const {
 std::string_view Statement::name() const {
     const Node* n = node();
     if (n == nullptr) return {};
-    DeclarationReader reader(*module_->data_, *n);
+    DeclarationReader reader(*module_, *n);
     switch (n->kind) {
         case StatementKind::label:
             return reader.text();

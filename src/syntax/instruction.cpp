@@ -25,7 +25,7 @@ struct Range {
 
 class InstructionReader {
   public:
-    InstructionReader(const Module::Data& data, const Node& node)
+    InstructionReader(const ModuleData& data, const Node& node)
         : data_(data), at_(node.first_token), last_(node.first_token + node.token_count - 1) {}
 
     Instruction read() {
@@ -173,7 +173,7 @@ class InstructionReader {
         }
     }
 
-    const Module::Data& data_;
+    const ModuleData& data_;
     std::uint32_t at_;
     std::uint32_t last_;  // the semicolon
     bool is_call_ = false;
@@ -182,7 +182,7 @@ class InstructionReader {
 std::optional<Instruction> Statement::instruction() const {
     const Node* n = node();
     if (n == nullptr || n->kind != StatementKind::instruction) return std::nullopt;
-    return InstructionReader(*module_->data_, *n).read();
+    return InstructionReader(*module_, *n).read();
 }
 
 bool Instruction::has(std::string_view modifier) const {

@@ -147,7 +147,7 @@ class Lexer {
     bool take_dot() {
         const char* word = at_ + 1;
         if (!is_word(*word)) return fail_at(Errc::unexpected_character, at_, word);
-        const bool glued = !tokens_.empty() && at_ != begin_ && tokens_.back().end() == offset(at_);
+        const bool glued = at_ != begin_ && (is_word(at_[-1]) || at_[-1] == ']' || at_[-1] == '}');
         if (is_digit(*word) && !glued && !is_word(*fraction_end(word)))
             return take(Lexeme::floating, fraction_end(word));
         const char* end = word_end(word);

@@ -30,7 +30,7 @@ std::string_view TextSpace::appended_at(std::uint32_t begin, std::uint32_t end) 
     return std::string_view(appended.text->data() + (begin - appended.begin), end - begin);
 }
 
-void Module::Data::link(NodeIndex first, NodeIndex last, NodeIndex parent, NodeIndex before) {
+void ModuleData::link(NodeIndex first, NodeIndex last, NodeIndex parent, NodeIndex before) {
     NodeIndex& first_child = nodes[parent].first_child;
     const NodeIndex old_first = first_child;
     const NodeIndex previous =
@@ -49,7 +49,7 @@ void Module::Data::link(NodeIndex first, NodeIndex last, NodeIndex parent, NodeI
     }
 }
 
-void Module::Data::unlink(NodeIndex node) {
+void ModuleData::unlink(NodeIndex node) {
     Node& gone = nodes[node];
     NodeIndex& first_child = nodes[gone.parent].first_child;
     const NodeIndex next = gone.next;
@@ -66,7 +66,7 @@ void Module::Data::unlink(NodeIndex node) {
     gone.removed = true;
 }
 
-NodeIndex Module::Data::in_print_order_after(NodeIndex node) const {
+NodeIndex ModuleData::in_print_order_after(NodeIndex node) const {
     if (nodes[node].first_child != null_node) return nodes[node].first_child;
     while (nodes[node].next == null_node) {
         node = nodes[node].parent;
@@ -75,7 +75,7 @@ NodeIndex Module::Data::in_print_order_after(NodeIndex node) const {
     return nodes[node].next;
 }
 
-void Module::Data::print(NodeIndex first, NodeIndex behind_last, std::string& out) const {
+void ModuleData::print(NodeIndex first, NodeIndex behind_last, std::string& out) const {
     // Neighbours of the source are copied as one range.
     std::uint32_t begin = nodes[first].begin, end = begin;
     for (NodeIndex i = first; i != behind_last; i = in_print_order_after(i)) {
@@ -88,14 +88,14 @@ void Module::Data::print(NodeIndex first, NodeIndex behind_last, std::string& ou
     out.append(text.at(begin, end));
 }
 
-Module::Module(std::unique_ptr<Data> data) : data_(std::move(data)) {}
+Module::Module(std::unique_ptr<ModuleData> data) : data_(std::move(data)) {}
 Module::Module(Module&&) noexcept = default;
 Module& Module::operator=(Module&&) noexcept = default;
 Module::~Module() = default;
 
 Expected<Module> parse(std::string text) {
     if (text.size() >= Span::none) return fail(Errc::text_too_large);
-    auto data = std::make_unique<Module::Data>(std::move(text));
+    auto data = std::make_unique<ModuleData>(std::move(text));
     const std::string_view source = data->text.source();
     data->tokens.reserve(source.size() / 5 + 16);
     if (auto lexed = lex(source, 0, data->tokens); !lexed) return tl::unexpected<Error>(lexed.error());
@@ -103,12 +103,17 @@ Expected<Module> parse(std::string text) {
     data->nodes.push_back({0, 0, 0, null_node, null_node, null_node, null_node, StatementKind::end, false});
     const auto fragment = parse_statements(*data, 0, Context::module, root_node, 0);
     if (!fragment) return tl::unexpected<Error>(fragment.error());
-    data->link(fragment->first, fragment->last, root_node, null_node);
+    if (fragment->first != null_node) data->link(fragment->first, fragment->last, root_node, null_node);
+    const auto end = static_cast<NodeIndex>(data->nodes.size());
+    const auto last_token = static_cast<std::uint32_t>(data->tokens.size() - 1);
+    data->nodes.push_back({fragment->end, last_token, 1, root_node, null_node, null_node, null_node,
+                           StatementKind::end, false});
+    data->link(end, end, root_node, null_node);
     return Module(std::move(data));
 }
 
 std::string print(const Module& module) {
-    const Module::Data& data = *module.data_;
+    const ModuleData& data = *module.data_;
     std::string out;
     out.reserve(data.text.source().size());
     data.print(data.nodes[root_node].first_child, null_node, out);
@@ -120,14 +125,14 @@ std::string_view Module::source() const { return data_->text.source(); }
 std::vector<Statement> Module::statements() const {
     std::vector<Statement> all;
     for (NodeIndex i = data_->nodes[root_node].first_child; i != null_node; i = data_->nodes[i].next)
-        all.push_back(Statement(this, i));
+        all.push_back(Statement(data_.get(), i));
     return all;
 }
 
 std::vector<Statement> Module::functions() const {
     std::vector<Statement> found;
     for (NodeIndex i = data_->nodes[root_node].first_child; i != null_node; i = data_->nodes[i].next)
-        if (data_->nodes[i].kind == StatementKind::function) found.push_back(Statement(this, i));
+        if (data_->nodes[i].kind == StatementKind::function) found.push_back(Statement(data_.get(), i));
     return found;
 }
 
@@ -143,7 +148,7 @@ Statement Module::find_function(std::string_view name) const {
 
 Statement Module::find(StatementKind kind) const {
     for (NodeIndex i = data_->nodes[root_node].first_child; i != null_node; i = data_->nodes[i].next)
-        if (data_->nodes[i].kind == kind) return Statement(this, i);
+        if (data_->nodes[i].kind == kind) return Statement(data_.get(), i);
     return {};
 }
 

@@ -64,8 +64,8 @@ class TextSpace {
     std::size_t size_;  // each text has a 0 behind it, so that ranges of two texts never touch
 };
 
-struct Module::Data {
-    explicit Data(std::string source) : text(std::move(source)) {}
+struct ModuleData {
+    explicit ModuleData(std::string source) : text(std::move(source)) {}
     TextSpace text;
     Array<RawToken> tokens;
     Array<Node> nodes;
@@ -98,9 +98,9 @@ struct Fragment {
 
 enum class Context : std::uint8_t { module, body };
 
-/// Parses the tokens from `first_token` to the `end` token into nodes that have `parent` as parent. With
-/// Context::module the last node is the module's end. Spans of errors are relative to `base`.
-[[nodiscard]] Expected<Fragment> parse_statements(Module::Data& data, std::uint32_t first_token,
+/// Parses the tokens from `first_token` to the `end` token into nodes that have `parent` as parent. Spans of
+/// errors are relative to `base`.
+[[nodiscard]] Expected<Fragment> parse_statements(ModuleData& data, std::uint32_t first_token,
                                                   Context context, NodeIndex parent, std::uint32_t base);
 
 [[nodiscard]] Token public_token(RawToken token, std::string_view text);

@@ -51,8 +51,7 @@ enum class ListKind : std::uint8_t {
 
 class Parser {
   public:
-    Parser(Module::Data& data, std::uint32_t first_token, Context context, NodeIndex parent,
-           std::uint32_t base)
+    Parser(ModuleData& data, std::uint32_t first_token, Context context, NodeIndex parent, std::uint32_t base)
         : data_(data),
           at_(first_token),
           context_(context),
@@ -166,23 +165,19 @@ class Parser {
                 ++at_;
                 return done(StatementKind::empty, first);
             case Lexeme::end:
-                return end(first);
+                return end();
             default:
                 return expected_here(in_body() ? "an instruction, label or directive" : "a directive");
         }
     }
 
-    bool end(std::uint32_t first) {
+    bool end() {
         if (parent_ != root_) {
             const Node& body = data_.nodes[parent_];
             const RawToken brace = data_.tokens[body.first_token + body.token_count - 1];
             return error(Errc::unclosed_bracket, brace.begin, brace.end());
         }
         fragment_.end = previous_end_;
-        if (context_ == Context::module) {
-            ++at_;
-            add(StatementKind::end, first);
-        }
         return false;
     }
 
@@ -559,7 +554,7 @@ class Parser {
         return behind;
     }
 
-    Module::Data& data_;
+    ModuleData& data_;
     std::uint32_t at_;
     Context context_;
     NodeIndex root_;
@@ -575,7 +570,7 @@ class Parser {
 
 }  // namespace
 
-Expected<Fragment> parse_statements(Module::Data& data, std::uint32_t first_token, Context context,
+Expected<Fragment> parse_statements(ModuleData& data, std::uint32_t first_token, Context context,
                                     NodeIndex parent, std::uint32_t base) {
     return Parser(data, first_token, context, parent, base).run();
 }

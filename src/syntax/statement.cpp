@@ -43,7 +43,7 @@ Expected<std::vector<Token>> tokenize(std::string_view text) {
 // The node, or nothing for a null handle and a removed statement.
 const Node* Statement::node() const {
     if (module_ == nullptr) return nullptr;
-    const Node& node = module_->data_->nodes[node_];
+    const Node& node = module_->nodes[node_];
     return node.removed ? nullptr : &node;
 }
 
@@ -53,7 +53,7 @@ std::string Statement::text() const {
     const Node* n = node();
     std::string out;
     if (n == nullptr) return out;
-    const Module::Data& data = *module_->data_;
+    const ModuleData& data = *module_;
     const std::uint32_t begin = data.tokens[n->first_token].begin;
     out.append(data.text.at(begin, data.end_of(*n)));
     if (n->first_child == null_node) return out;
@@ -66,13 +66,13 @@ std::string Statement::text() const {
 std::string_view Statement::trivia() const {
     const Node* n = node();
     if (n == nullptr) return {};
-    return module_->data_->text.at(n->begin, module_->data_->tokens[n->first_token].begin);
+    return module_->text.at(n->begin, module_->tokens[n->first_token].begin);
 }
 
 Span Statement::span() const {
     const Node* n = node();
-    if (n == nullptr || !module_->data_->text.is_source(n->begin)) return {};
-    const Module::Data& data = *module_->data_;
+    if (n == nullptr || !module_->text.is_source(n->begin)) return {};
+    const ModuleData& data = *module_;
     const std::uint32_t begin = data.tokens[n->first_token].begin;
     if (n->first_child == null_node) return {begin, data.end_of(*n)};
     const Node& close = data.nodes[data.last_child(node_)];
@@ -83,7 +83,7 @@ std::vector<Token> Statement::tokens() const {
     std::vector<Token> out;
     const Node* n = node();
     if (n == nullptr) return out;
-    const Module::Data& data = *module_->data_;
+    const ModuleData& data = *module_;
     out.reserve(n->token_count);
     for (std::uint32_t i = 0; i < n->token_count; ++i) {
         const RawToken token = data.tokens[n->first_token + i];
@@ -102,8 +102,7 @@ Statement Statement::next() const {
 
 Statement Statement::previous() const {
     const Node* n = node();
-    if (n == nullptr || n->parent == null_node || module_->data_->nodes[n->parent].first_child == node_)
-        return {};
+    if (n == nullptr || n->parent == null_node || module_->nodes[n->parent].first_child == node_) return {};
     return Statement(module_, n->previous);
 }
 
@@ -129,7 +128,7 @@ std::vector<Statement> Statement::body_recursive() const {
     std::vector<Statement> found;
     const Node* n = node();
     if (n == nullptr || n->first_child == null_node) return found;
-    const Module::Data& data = *module_->data_;
+    const ModuleData& data = *module_;
     const NodeIndex close = data.last_child(node_);
     for (NodeIndex i = n->first_child; i != close; i = data.in_print_order_after(i)) {
         const StatementKind kind = data.nodes[i].kind;
