@@ -149,6 +149,7 @@ TEST(Syntax, DeepNestingAndLongTextsAreNoDanger) {
     const std::string deep[] = {
         in_function(repeat("{") + repeat("}")),
         in_function("mov.u32 a, " + repeat("(") + "1" + repeat(")") + ";"),
+        in_function("call f, " + repeat("(") + "1" + repeat(")") + ";"),
         in_function("mov.u32 a, " + repeat("-!") + "1;"),
         in_function("setp.eq.s32 a" + repeat("|a") + ";"),
         ".global .u32 a = " + repeat("{") + "1" + repeat("}") + ";",
@@ -403,6 +404,7 @@ TEST(Syntax, ErrorsSayWhereAndWhatWouldBeRight) {
         {head + ".func g { } }", E::misplaced_statement, 3, 1, "a function inside a function"},
         {head + ", }", E::syntax_expected, 3, 1, "expected an instruction, label or directive, found ','"},
         {head + "mov.b32 a, {{{{{{{{{{{{{{{{{1}}}}}}}}}}}}}}}}};}", E::nested_too_deeply, 3, 28, "nested"},
+        {head + "call f, (((((((((((((((((({1}))))))))))))))))));}", E::nested_too_deeply, 3, 27, "nested"},
         {"add.s32 a, b, c;", E::misplaced_statement, 1, 1, "an instruction outside a function"},
         {"{ }", E::misplaced_statement, 1, 1, "a block outside a function"},
         {".version 9", E::syntax_expected, 1, 9, "as in .version 9.0"},

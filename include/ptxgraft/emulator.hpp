@@ -40,8 +40,8 @@ struct EmulatorOptions {
 };
 
 struct EmulatorLaunch {
-    Dim3 grid;
-    Dim3 block;
+    Dim3 grid = {};
+    Dim3 block = {};
     std::uint32_t shared_bytes = 0;  ///< dynamic
 };
 

@@ -206,6 +206,9 @@ class PTXGRAFT_API Module {
     [[nodiscard]] std::string_view target() const;     ///< "sm_90a": the first target
     [[nodiscard]] std::uint32_t address_size() const;  ///< 64 or 32
 
+    /// Bytes that the tree takes beside its text.
+    [[nodiscard]] std::size_t memory() const;
+
     // --- edits. New text is PTX source for whole statements; it is parsed at once and refused if it does not
     // parse, and then nothing has changed. Errors carry spans within the new text. Handles of removed or
     // replaced statements become invalid (they have no kind, text or neighbours), all others stay. Nothing
@@ -233,11 +236,13 @@ class PTXGRAFT_API Module {
 
   private:
     friend class Statement;
-    friend PTXGRAFT_API Expected<Module> parse(std::string text);
+    friend PTXGRAFT_API Expected<Module> parse(std::string text, Module&& recycled);
     friend PTXGRAFT_API std::string print(const Module& module);
+    friend PTXGRAFT_API Expected<Module> parse(std::string text);
     explicit Module(std::unique_ptr<ModuleData> data);
     [[nodiscard]] Statement find(StatementKind kind) const;
     [[nodiscard]] std::string_view first_argument(StatementKind kind) const;
+    static Expected<Module> parse_into(std::unique_ptr<ModuleData> data);
     [[nodiscard]] bool owns(Statement statement) const;
     Expected<Statement> insert(std::uint32_t parent, std::uint32_t before, std::string_view text);
     std::unique_ptr<ModuleData> data_;
@@ -246,6 +251,10 @@ class PTXGRAFT_API Module {
 /// Parses a whole module. The module keeps the text. Texts of 4 GiB and more are refused
 /// (Errc::text_too_large).
 [[nodiscard]] PTXGRAFT_API Expected<Module> parse(std::string text);
+
+/// The same into the memory of a module that is no longer needed: parsing in a loop allocates nothing but
+/// texts.
+[[nodiscard]] PTXGRAFT_API Expected<Module> parse(std::string text, Module&& recycled);
 
 /// The text of the tree: walks the statements.
 [[nodiscard]] PTXGRAFT_API std::string print(const Module& module);

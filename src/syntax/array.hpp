@@ -49,7 +49,7 @@ class Array {
 
   private:
     // `item` may be one of ours: copied before the old storage goes.
-    void grow(T item) {
+    [[gnu::noinline]] void grow(T item) {
         reallocate(capacity_ < 16 ? 16 : capacity_ + capacity_ / 2);
         items_[size_++] = item;
     }

@@ -310,8 +310,8 @@ Expected<std::size_t> Module::rename(Statement scope, std::string_view from, std
     for (std::string_view name : {from, to})
         if (!is_identifier(name) || name.size() > max_token_size)
             return fail(Errc::invalid_argument,
-                        "'" + std::string(name.substr(0, 60)) +
-                            "' is no name; a name is letters, digits, _ and $, and may begin with %");
+                        std::string(name.substr(0, 60))
+                            .append(" is no name; a name is letters, digits, _ and $, and may begin with %"));
     if (scope && !owns(scope)) return not_here();
     Editor editor(*data_);
     const NodeIndex first = scope ? scope.node_ : data_->nodes[root_node].first_child;

@@ -117,7 +117,9 @@ class InstructionReader {
 
     void inside(Range r, Operand& out) {
         const Range between{r.first + 1, closing(r.first)};
+        ++depth_;
         if (!between.empty()) split(between, out.children_);
+        --depth_;
     }
 
     static std::string_view base_of(const Operand& part) {
@@ -129,7 +131,7 @@ class InstructionReader {
         if (is_pair(r)) return OperandKind::pair;
         if (first == L::open_brace) return OperandKind::vector;
         if (first == L::open_bracket) return OperandKind::address;
-        if (first == L::open_paren && is_call_) return OperandKind::list;
+        if (first == L::open_paren && is_call_ && depth_ == 0) return OperandKind::list;
         if (first == L::exclaim && kind(r.first + 1) == L::identifier &&
             name_end({r.first + 1, r.last}) == r.last)
             return OperandKind::negation;
@@ -177,6 +179,7 @@ class InstructionReader {
     std::uint32_t at_;
     std::uint32_t last_;  // the semicolon
     bool is_call_ = false;
+    std::size_t depth_ = 0;
 };
 
 std::optional<Instruction> Statement::instruction() const {

@@ -93,10 +93,9 @@ Module::Module(Module&&) noexcept = default;
 Module& Module::operator=(Module&&) noexcept = default;
 Module::~Module() = default;
 
-Expected<Module> parse(std::string text) {
-    if (text.size() >= Span::none) return fail(Errc::text_too_large);
-    auto data = std::make_unique<ModuleData>(std::move(text));
+Expected<Module> Module::parse_into(std::unique_ptr<ModuleData> data) {
     const std::string_view source = data->text.source();
+    if (source.size() >= Span::none) return fail(Errc::text_too_large);
     data->tokens.reserve(source.size() / 5 + 16);
     if (auto lexed = lex(source, 0, data->tokens); !lexed) return tl::unexpected<Error>(lexed.error());
     data->nodes.reserve(source.size() / 32 + 16);
@@ -112,12 +111,30 @@ Expected<Module> parse(std::string text) {
     return Module(std::move(data));
 }
 
+Expected<Module> parse(std::string text) {
+    return Module::parse_into(std::make_unique<ModuleData>(std::move(text)));
+}
+
+Expected<Module> parse(std::string text, Module&& recycled) {
+    std::unique_ptr<ModuleData> data = std::move(recycled.data_);
+    if (data == nullptr) return parse(std::move(text));
+    data->text = TextSpace(std::move(text));
+    data->tokens.clear();
+    data->nodes.clear();
+    return Module::parse_into(std::move(data));
+}
+
 std::string print(const Module& module) {
     const ModuleData& data = *module.data_;
     std::string out;
     out.reserve(data.text.source().size());
     data.print(data.nodes[root_node].first_child, null_node, out);
     return out;
+}
+
+std::size_t Module::memory() const {
+    return data_->tokens.capacity() * sizeof(RawToken) + data_->nodes.capacity() * sizeof(Node) +
+           sizeof(ModuleData);
 }
 
 std::string_view Module::source() const { return data_->text.source(); }

@@ -9,33 +9,33 @@
 namespace ptxgraft::syntax {
 namespace {
 
-enum class Step : std::uint8_t { stop, value, prefix, open, close, infix, comma, directive };
+enum class Step : std::uint8_t { value, prefix, infix, comma, open, close, directive, stop };
 
 // What a token does where an operand begins, and behind an operand.
-struct OperandTable {
-    std::array<Step, lexeme_count> before{};
-    std::array<Step, lexeme_count> behind{};
-};
+using OperandTable = std::array<std::array<Step, lexeme_count>, 2>;
 
 constexpr OperandTable make_operand_table() {
-    OperandTable t;
+    OperandTable t{};
     const auto set = [](std::array<Step, lexeme_count>& row, Step step,
                         std::initializer_list<Lexeme> lexemes) {
         for (Lexeme l : lexemes) row[static_cast<std::size_t>(l)] = step;
     };
     using L = Lexeme;
-    set(t.before, Step::value, {L::identifier, L::integer, L::floating, L::string});
-    set(t.before, Step::prefix, {L::plus, L::minus, L::exclaim, L::tilde});
-    set(t.before, Step::open, {L::open_brace, L::open_paren, L::open_bracket});
-    set(t.before, Step::close, {L::close_paren, L::close_brace});
-    set(t.before, Step::directive, {L::directive});
-    set(t.behind, Step::infix,
+    auto& [before, behind] = t;
+    before.fill(Step::stop);
+    set(before, Step::value, {L::identifier, L::integer, L::floating, L::string});
+    set(before, Step::prefix, {L::plus, L::minus, L::exclaim, L::tilde});
+    set(before, Step::open, {L::open_brace, L::open_paren, L::open_bracket});
+    set(before, Step::close, {L::close_paren, L::close_brace});
+    set(before, Step::directive, {L::directive});
+    behind.fill(Step::stop);
+    set(behind, Step::infix,
         {L::plus, L::minus, L::star, L::slash, L::percent, L::ampersand, L::bar, L::caret, L::less,
          L::greater, L::question, L::colon, L::equal, L::two_char_operator});
-    set(t.behind, Step::open, {L::open_paren, L::open_bracket});
-    set(t.behind, Step::close, {L::close_paren, L::close_brace, L::close_bracket});
-    set(t.behind, Step::comma, {L::comma});
-    set(t.behind, Step::directive, {L::directive});
+    set(behind, Step::open, {L::open_paren, L::open_bracket});
+    set(behind, Step::close, {L::close_paren, L::close_brace, L::close_bracket});
+    set(behind, Step::comma, {L::comma});
+    set(behind, Step::directive, {L::directive});
     return t;
 }
 constexpr OperandTable operand_table = make_operand_table();
@@ -89,20 +89,21 @@ class Parser {
         if (!detail.empty()) error_.detail = std::make_shared<const std::string>(std::move(detail));
         return false;
     }
+    [[nodiscard]] std::string but_found(std::string_view what) const {
+        std::string out(what);
+        if (kind() == Lexeme::end) return out.append(", found the end of the text");
+        return out.append(", found '").append(text().substr(0, 40)).append("'");
+    }
     // Points behind the last token: there the missing thing belongs.
     bool expected(std::string_view what) {
         const bool at_start = at_ == 0 || last_end() <= base_;
-        std::string found = kind() == Lexeme::end ? std::string("the end of the text")
-                                                  : "'" + std::string(text().substr(0, 40)) + "'";
         const std::uint32_t place = at_start ? token().begin : last_end();
-        return error(Errc::syntax_expected, place, place + (at_start ? 1 : 0),
-                     std::string(what) + ", found " + found);
+        return error(Errc::syntax_expected, place, place + (at_start ? 1 : 0), but_found(what));
     }
     // Points at the token that stands in the wrong place.
     bool expected_here(std::string_view what) {
         if (kind() == Lexeme::end) return expected(what);
-        return error(Errc::syntax_expected, token().begin, token().end(),
-                     std::string(what) + ", found '" + std::string(text().substr(0, 40)) + "'");
+        return error(Errc::syntax_expected, token().begin, token().end(), but_found(what));
     }
     bool misplaced(std::string detail) {
         return error(Errc::misplaced_statement, token().begin, token().end(), std::move(detail));
@@ -449,15 +450,17 @@ class Parser {
         brackets_.clear();
         ternaries_ = 0;
         bool behind = false;
-        for (;;) {
-            const auto lexeme = static_cast<std::size_t>(kind());
-            const Step step = behind ? operand_table.behind[lexeme] : operand_table.before[lexeme];
+        const RawToken* const tokens = data_.tokens.data();
+        for (;; ++at_) {
+            // Values, signs and commas by themselves: most of what there is.
+            std::uint32_t at = at_;
+            Step step;
+            while ((step = operand_table[behind][tokens[at].kind_value]) <= Step::prefix) {
+                behind = step == Step::value;
+                ++at;
+            }
+            at_ = at;
             switch (step) {
-                case Step::value:
-                    behind = true;
-                    break;
-                case Step::prefix:
-                    break;
                 case Step::infix:
                     if (!infix(list)) return finish();
                     behind = false;
@@ -468,9 +471,7 @@ class Parser {
                     break;
                 case Step::open:
                     if (behind && !subscript()) return finish();
-                    if (list == ListKind::instruction && brackets_.size() == max_operand_depth &&
-                        kind() != Lexeme::open_paren)
-                        return error(Errc::nested_too_deeply, token().begin, token().end());
+                    if (too_deep(list)) return error(Errc::nested_too_deeply, token().begin, token().end());
                     brackets_.push_back(at_);
                     behind = false;
                     break;
@@ -484,18 +485,22 @@ class Parser {
                     if (behind && !suffix()) return finish();
                     if (!behind && !word(list, behind)) return expected_here("an operand");
                     break;
-                case Step::stop:
+                default:
                     return behind ? finish() : expected("an operand");
             }
-            ++at_;
         }
+    }
+
+    [[nodiscard]] bool too_deep(ListKind list) const {
+        return list == ListKind::instruction && brackets_.size() >= max_operand_depth &&
+               kind() != Lexeme::open_paren;
     }
 
     bool finish() {
         if (brackets_.empty()) return true;
         const RawToken bracket = data_.tokens[brackets_.back()];
         if (kind() == Lexeme::end) return error(Errc::unclosed_bracket, bracket.begin, bracket.end());
-        return expected("',' or '" + std::string(1, closing(bracket.kind())) + "'");
+        return expected(std::string("',' or '").append(1, closing(bracket.kind())).append("'"));
     }
 
     static char closing(Lexeme open) {
@@ -526,7 +531,7 @@ class Parser {
     bool close_bracket() {
         const RawToken open = data_.tokens[brackets_.back()];
         const char right = closing(open.kind());
-        if (text().front() != right) return expected_here(std::string("'") + right + "'");
+        if (text().front() != right) return expected_here(std::string("'").append(1, right).append("'"));
         brackets_.pop_back();
         return true;
     }

@@ -1,0 +1,31 @@
+"""check_readme.py SOURCE BUILD: compares README.md's code blocks with what they claim to be.
+
+A block after `<!-- file: PATH -->` must equal that file; one after `<!-- output: PROGRAM -->` must equal what BUILD/PROGRAM prints;
+one after `<!-- part of: PATH -->` must stand in that file, indentation aside.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+source, build = map(pathlib.Path, sys.argv[1:])
+CLAIM = re.compile(r"<!-- (file|output|part of): (.+?) -->\n```\w*\n(.*?)```", re.DOTALL)
+
+
+def stripped(text):
+    return "\n".join(line.strip() for line in text.splitlines())
+
+
+def holds(kind, name, block):
+    if kind == "output":
+        run = subprocess.run([build / name], capture_output=True, text=True, cwd=source)
+        return run.returncode == 0 and run.stdout == block
+    text = (source / name).read_text()
+    return text == block if kind == "file" else stripped(block) in stripped(text)
+
+
+claims = CLAIM.findall((source / "README.md").read_text())
+wrong = [f"{kind}: {name}" for kind, name, block in claims if not holds(kind, name, block)]
+print(f"{len(claims)} blocks, {len(wrong)} differ", *wrong, sep="\n")
+sys.exit(bool(wrong) or not any(kind == "output" for kind, _, _ in claims))

@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "emulator/cta.hpp"
+#include "emulator/operations.hpp"
+
+namespace ptxgraft::emulator {
+namespace {
+
+unsigned first_lane(std::uint32_t mask) { return static_cast<unsigned>(std::countr_zero(mask)); }
+
+// The function that the lanes of `mask` call; lanes that call another one stay, and call it afterwards.
+const Function* target(Warp& warp, const Call& call, std::uint32_t& mask) {
+    const std::vector<Function>& functions = warp.program().functions;
+    if (call.target == no_ref) return &functions[call.function];
+    const Lanes& addresses = warp.lanes(call.target);
+    const std::uint64_t address = addresses[first_lane(mask)];
+    const std::uint64_t index = (address - function_window) / function_stride;
+    if (address < function_window || address % function_stride != 0 || index >= functions.size()) {
+        warp.fail(Errc::invalid_call_target, first_lane(mask), fmt::format("{:#x}", address));
+        return nullptr;
+    }
+    std::uint32_t same = 0;
+    each_lane(mask, [&](unsigned lane) {
+        if (addresses[lane] == address) same |= 1u << lane;
+        return true;
+    });
+    mask = same;
+    return &functions[index];
+}
+
+}  // namespace
+
+Flow execute_branch(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    return warp.branch(operation.extra, mask);
+}
+
+Flow execute_branch_index(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    return warp.branch_by_index(warp.program().branch_tables[operation.extra], warp.lanes(operation.operands[0]), mask);
+}
+
+Flow execute_call(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    const Call& call = warp.program().calls[operation.extra];
+    std::uint32_t lanes = mask;
+    const Function* function = target(warp, call, lanes);
+    if (function == nullptr) return Flow::fail;
+    if (lanes != mask) warp.stay(mask & ~lanes);
+    if (function->is_entry) {
+        return warp.fail(Errc::invalid_call_target, first_lane(lanes), fmt::format("{}, an entry", function->name));
+    }
+    if (function->is_defined) return warp.call(*function, call, lanes);
+    if (function->builtin != nullptr) {
+        const Flow flow = function->builtin(warp, call, lanes);
+        return flow == Flow::next && lanes != mask ? warp.moved_on() : flow;
+    }
+    return warp.fail(Errc::unresolved_external, first_lane(lanes), fmt::format("function {}", function->name));
+}
+
+Flow execute_return(Warp& warp, const Operation&, std::uint32_t mask) { return warp.return_(mask); }
+
+Flow execute_exit(Warp& warp, const Operation&, std::uint32_t mask) { return warp.exit(mask); }
+
+Flow execute_trap(Warp& warp, const Operation&, std::uint32_t mask) {
+    return warp.fail(Errc::trap_executed, first_lane(mask), "the kernel gave up");
+}
+
+Flow execute_failure(Warp& warp, const Operation& operation, std::uint32_t) {
+    return warp.fail(warp.program().failures[operation.extra]);
+}
+
+Flow execute_yield(Warp&, const Operation&, std::uint32_t) { return Flow::yield; }
+
+Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    const Barrier& barrier = warp.program().barriers[operation.extra];
+    const unsigned lane = first_lane(mask);
+    const auto id = static_cast<std::uint32_t>(warp.lanes(barrier.id)[lane]);
+    const auto count = barrier.count == no_ref ? 0 : static_cast<std::uint32_t>(warp.lanes(barrier.count)[lane]);
+    const bool counted = barrier.count != no_ref;
+    if (id >= Cta::barrier_count || count % 32 != 0 || (counted && count == 0)) {
+        return warp.fail(Errc::invalid_barrier, lane,
+                         fmt::format("barrier {} of {} threads; barriers are 0 to 15, counts multiples of 32", id, count));
+    }
+    std::uint32_t predicate = 0;
+    if (barrier.predicate != no_ref) {
+        predicate = predicate_mask(warp.lanes(barrier.predicate)) ^ (barrier.negated ? ~0u : 0u);
+    }
+    if (barrier.kind == Barrier::Kind::arrive) {
+        warp.cta().arrive(warp, id, count, mask, predicate);
+        return Flow::next;
+    }
+    warp.wait(mask, Wait::barrier, id);
+    warp.cta().arrive(warp, id, count, mask, predicate);
+    return Flow::select;
+}
+
+Flow execute_collective(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    return warp.collective(operation, warp.program().collectives[operation.extra], mask);
+}
+
+}  // namespace ptxgraft::emulator

@@ -1,0 +1,149 @@
+#include "emulator/cta.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace ptxgraft::emulator {
+namespace {
+
+// Instructions that a warp may issue before the next one has its turn.
+constexpr std::uint64_t quantum = std::uint64_t{1} << 18;
+// Turns of waiting for other threads after which other CTAs go on: they may be what is waited for.
+constexpr unsigned turns = 256;
+
+}  // namespace
+
+Cta::Cta(const Launch& launch) : launch_(&launch), shared_(launch.shared_bytes) {
+    const std::uint32_t warps = (threads() + 31) / 32;
+    warps_.reserve(warps);
+    for (std::uint32_t i = 0; i < warps; ++i) warps_.emplace_back(*this, launch, i);
+    finished_.resize(warps);
+}
+
+std::uint32_t Cta::threads() const { return launch_->shape.block.x * launch_->shape.block.y * launch_->shape.block.z; }
+
+Dim3 Cta::position() const {
+    const Dim3& grid = launch_->shape.grid;
+    const std::uint64_t row = index_ / grid.x;
+    return {static_cast<std::uint32_t>(index_ % grid.x), static_cast<std::uint32_t>(row % grid.y),
+            static_cast<std::uint32_t>(row / grid.y)};
+}
+
+void Cta::begin(std::uint64_t index) {
+    index_ = index;
+    std::fill(shared_.begin(), shared_.end(), std::byte{0});
+    std::fill(finished_.begin(), finished_.end(), std::uint8_t{0});
+    barriers_ = {};
+    output_.clear();
+    for (Warp& warp : warps_) warp.begin();
+}
+
+Cta::State Cta::run() {
+    for (unsigned turn = 0; turn < turns; ++turn) {
+        bool ran = false, yielded = false;
+        for (Warp& warp : warps_) {
+            if (finished_[warp.index()] != 0) continue;
+            if (step(warp, ran, yielded) == State::failed) return State::failed;
+        }
+        if (std::all_of(finished_.begin(), finished_.end(), [](std::uint8_t f) { return f != 0; })) {
+            return State::finished;
+        }
+        if (!ran) return deadlock();
+        if (!yielded) --turn;  // barriers only: nobody outside is waited for
+    }
+    return State::yielded;
+}
+
+Cta::State Cta::step(Warp& warp, bool& ran, bool& yielded) {
+    std::uint64_t limit = quantum;
+    if (launch_->budget != 0) {
+        const std::uint64_t spent = launch_->warp_instructions.load(std::memory_order_relaxed);
+        limit = std::min(limit, launch_->budget - std::min(spent, launch_->budget) + 1);
+    }
+    const std::uint64_t before = warp.issued(), threads_before = warp.thread_instructions();
+    const Warp::State state = warp.run(limit);
+    const std::uint64_t issued = warp.issued() - before;
+    const std::uint64_t total = launch_->warp_instructions.fetch_add(issued, std::memory_order_relaxed) + issued;
+    launch_->thread_instructions.fetch_add(warp.thread_instructions() - threads_before, std::memory_order_relaxed);
+    ran |= issued != 0;
+    yielded |= state == Warp::State::yielded;
+    if (state == Warp::State::finished) finished_[warp.index()] = 1;
+    if (state == Warp::State::failed) return fail(warp.error());
+    if (launch_->budget != 0 && total > launch_->budget) {
+        const Group* group = warp.waiting();
+        return fail({Errc::instruction_budget_spent, group != nullptr ? launch_->program->spans[group->pc] : Span{}, 0,
+                     std::make_shared<const std::string>(
+                         fmt::format("{} warp instructions, in {}", launch_->budget, warp.place(0)))});
+    }
+    return State::yielded;
+}
+
+Cta::State Cta::fail(const Error& error) {
+    error_ = error;
+    return State::failed;
+}
+
+Cta::State Cta::deadlock() {
+    for (Warp& warp : warps_) {
+        const Group* group = warp.waiting();
+        if (group == nullptr) continue;
+        const auto lane = static_cast<unsigned>(std::countr_zero(group->mask));
+        const std::string what =
+            group->wait == Wait::barrier
+                ? fmt::format("barrier {} waits for threads that never come", group->what)
+                : fmt::format("lanes of the member mask {:#010x} never come", group->what);
+        return fail({Errc::barrier_deadlock, launch_->program->spans[group->pc], 0,
+                     std::make_shared<const std::string>(fmt::format("{}, {}", what, warp.place(lane)))});
+    }
+    return State::failed;
+}
+
+void Cta::arrive(const Warp& warp, std::uint32_t id, std::uint32_t count, std::uint32_t mask,
+                 std::uint32_t predicate) {
+    BarrierState& barrier = barriers_[id];
+    if (count != 0) barrier.expected = count;
+    barrier.popc += static_cast<std::uint32_t>(std::popcount(mask & predicate));
+    barrier.arrived += static_cast<std::uint32_t>(std::popcount(mask));
+    barrier.partial[warp.index()] |= mask;
+    complete_warp(barrier, warp);
+    release_if_complete(id);
+}
+
+// PTX ISA 9.7.13.1: threads are counted in whole warps; lanes that have exited or never were count as arrived.
+void Cta::complete_warp(BarrierState& barrier, const Warp& warp) {
+    std::uint32_t& partial = barrier.partial[warp.index()];
+    if (partial == 0 || (warp.live() & ~partial) != 0) return;
+    barrier.full |= 1u << warp.index();
+    barrier.threads += 32;
+    partial = 0;
+}
+
+void Cta::release_if_complete(std::uint32_t id) {
+    BarrierState& barrier = barriers_[id];
+    if (barrier.arrived == 0) return;
+    std::uint32_t wanted = 0, here = barrier.threads;
+    for (const Warp& warp : warps_) {
+        if (warp.live() != 0) wanted |= 1u << warp.index();
+        here += static_cast<std::uint32_t>(std::popcount(barrier.partial[warp.index()]));
+    }
+    const bool complete = barrier.expected != 0 ? here >= barrier.expected : (wanted & ~barrier.full) == 0;
+    if (!complete) return;
+    Lanes popc, and_, or_;
+    popc.fill(barrier.popc);
+    and_.fill(barrier.popc == barrier.arrived ? 1 : 0);
+    or_.fill(barrier.popc != 0 ? 1 : 0);
+    barrier = {};
+    for (Warp& warp : warps_) warp.release(id, popc, and_, or_);
+}
+
+void Cta::left(const Warp& warp) {
+    for (std::uint32_t id = 0; id < barrier_count; ++id) {
+        if (barriers_[id].arrived == 0) continue;
+        complete_warp(barriers_[id], warp);
+        release_if_complete(id);
+    }
+}
+
+}  // namespace ptxgraft::emulator

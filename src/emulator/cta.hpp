@@ -1,0 +1,79 @@
+#pragma once
+/// @file cta.hpp
+/// A block of threads: its warps, its shared memory, its barriers; and what all blocks of a launch share.
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "emulator/program.hpp"
+#include "emulator/warp.hpp"
+#include "ptxgraft/emulator.hpp"
+
+namespace ptxgraft::emulator {
+
+struct Launch {
+    const Program* program = nullptr;
+    const Function* entry = nullptr;
+    Memory* memory = nullptr;
+    EmulatorLaunch shape;
+    std::vector<std::byte> parameters;
+    std::uint32_t dynamic_shared = 0;  ///< address of the dynamic part
+    std::uint32_t shared_bytes = 0;    ///< static and dynamic
+    std::uint64_t budget = 0;
+    mutable std::atomic<std::uint64_t> warp_instructions = 0;
+    mutable std::atomic<std::uint64_t> thread_instructions = 0;
+};
+
+class Cta {
+  public:
+    enum class State : std::uint8_t { finished, yielded, failed };
+    static constexpr std::uint32_t barrier_count = 16;
+
+    explicit Cta(const Launch& launch);
+    Cta(const Cta&) = delete;
+    Cta& operator=(const Cta&) = delete;
+
+    void begin(std::uint64_t index);
+    /// Runs until the end, an error, or a good while of waiting for other CTAs.
+    State run();
+
+    [[nodiscard]] std::uint64_t index() const { return index_; }
+    [[nodiscard]] Dim3 position() const;
+    [[nodiscard]] const Error& error() const { return error_; }
+    [[nodiscard]] std::vector<std::byte>& shared() { return shared_; }
+    [[nodiscard]] std::uint32_t threads() const;
+    [[nodiscard]] std::string& output() { return output_; }
+
+    /// Lanes of a warp arrive at a barrier, to wait or not; the values are those of a bar.red.
+    void arrive(const Warp& warp, std::uint32_t id, std::uint32_t count, std::uint32_t mask, std::uint32_t predicate);
+    /// Lanes of a warp have exited: nobody waits for them any longer.
+    void left(const Warp& warp);
+
+  private:
+    struct BarrierState {
+        std::uint32_t expected = 0;                 // threads; 0: all that have not exited
+        std::uint32_t threads = 0;                  // that arrived, whole warps counted as 32
+        std::uint32_t full = 0;                     // warps of which all have arrived
+        std::array<std::uint32_t, 32> partial = {}; // lanes of the others
+        std::uint32_t popc = 0, arrived = 0;
+    };
+
+    void complete_warp(BarrierState& barrier, const Warp& warp);
+    void release_if_complete(std::uint32_t id);
+    State deadlock();
+    State fail(const Error& error);
+    State step(Warp& warp, bool& ran, bool& yielded);
+
+    const Launch* launch_;
+    std::uint64_t index_ = 0;
+    std::vector<Warp> warps_;
+    std::vector<std::uint8_t> finished_;
+    std::vector<std::byte> shared_;
+    std::array<BarrierState, barrier_count> barriers_ = {};
+    std::string output_;
+    Error error_;
+};
+
+}  // namespace ptxgraft::emulator

@@ -1,0 +1,212 @@
+#include "emulator/decode.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "emulator/initialiser.hpp"
+
+namespace ptxgraft::emulator {
+namespace {
+
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40;
+
+Space space_of(std::string_view word) {
+    if (word == ".const") return Space::constant;
+    if (word == ".shared") return Space::shared;
+    if (word == ".local") return Space::local;
+    return word == ".param" ? Space::param : Space::global;
+}
+
+std::uint64_t times(std::uint64_t a, std::uint64_t b) {
+    return b != 0 && a > most_bytes / b ? most_bytes + 1 : a * b;
+}
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
+
+// The numbers after `.maxntid` or `.reqntid` in a function's header.
+std::vector<std::uint64_t> numbers_after(const std::vector<syntax::Token>& tokens, std::string_view word) {
+    std::vector<std::uint64_t> numbers;
+    auto at = std::find_if(tokens.begin(), tokens.end(), [&](const syntax::Token& t) { return t.text == word; });
+    if (at == tokens.end()) return numbers;
+    for (++at; at != tokens.end(); ++at) {
+        if (const auto value = syntax::parse_integer(at->text)) {
+            numbers.push_back(*value);
+        } else if (at->text != ",") {
+            break;
+        }
+    }
+    return numbers;
+}
+
+}  // namespace
+
+std::uint32_t type_bits(std::string_view type) {
+    if (type == ".pred") return 1;
+    if (type == ".f16x2" || type == ".bf16x2" || type == ".tf32") return 32;
+    if (type == ".bf16") return 16;
+    if (type.size() < 3 || std::string_view("bsuf").find(type[1]) == std::string_view::npos) return 0;
+    const std::string_view digits = type.substr(2);
+    for (const std::uint32_t bits : {8u, 16u, 32u, 64u, 128u}) {
+        if (digits == std::to_string(bits)) return bits;
+    }
+    return 0;
+}
+
+Expected<Extent> extent(const syntax::Statement::Variable& variable, const syntax::Statement::Declarator& declarator,
+                        Span span) {
+    const std::uint64_t element = std::max<std::uint64_t>(type_bits(variable.type) / 8, 1) * variable.vector;
+    Extent result{element, variable.align != 0 ? variable.align : static_cast<std::uint32_t>(std::bit_ceil(element))};
+    for (const std::uint64_t count : declarator.extents) result.bytes = times(result.bytes, count);
+    if (!declarator.extents.empty() && declarator.extents[0] == 0 && !declarator.initialiser.empty()) {
+        result.bytes = times(element, count_elements(declarator.initialiser));
+        for (std::size_t i = 1; i < declarator.extents.size(); ++i) {
+            result.bytes = round_up(result.bytes, std::max<std::uint64_t>(times(element, declarator.extents[i]), 1));
+        }
+    }
+    if (result.bytes > most_bytes || !std::has_single_bit(result.align)) {
+        return fail(Errc::invalid_declaration, span, fmt::format("{}, size or alignment", declarator.name));
+    }
+    return result;
+}
+
+Expected<Program> ModuleDecoder::decode() {
+    for (const syntax::Statement& statement : module_.statements()) {
+        if (statement.kind() != syntax::StatementKind::variable) continue;
+        if (auto done = declare(statement, symbols_, program.shared_bytes); !done) return tl::unexpected<Error>(done.error());
+    }
+    if (auto done = declare_functions(); !done) return tl::unexpected<Error>(done.error());
+    // Functions first: their shared variables belong to every entry, behind which an entry's own ones lie.
+    for (const bool entries : {false, true}) {
+        if (auto done = decode_bodies(entries); !done) return tl::unexpected<Error>(done.error());
+    }
+    if (auto done = initialise(); !done) return tl::unexpected<Error>(done.error());
+    return std::move(program);
+}
+
+Expected<void> ModuleDecoder::declare_functions() {
+    for (const syntax::Statement& statement : module_.functions()) {
+        const auto [at, is_new] = functions_.emplace(statement.name(), static_cast<std::uint32_t>(program.functions.size()));
+        if (is_new) program.functions.emplace_back();
+        Function& function = program.functions[at->second];
+        if (function.is_defined && statement.is_definition()) {
+            return fail(Errc::invalid_declaration, statement.span(), fmt::format("{} is defined twice", statement.name()));
+        }
+        function.name = statement.name();
+        function.is_entry = statement.is_entry();
+        function.is_defined |= statement.is_definition();
+        if (!function.is_defined) function.builtin = find_builtin(function.name);
+        if (function.name == "malloc" && function.builtin != nullptr) program.uses_heap = true;
+    }
+    return {};
+}
+
+Expected<void> ModuleDecoder::decode_bodies(bool entries) {
+    for (const syntax::Statement& statement : module_.functions()) {
+        if (!statement.is_definition() || statement.is_entry() != entries) continue;
+        const std::uint32_t index = functions_.at(statement.name());
+        if (entries) {
+            const std::vector<syntax::Token> tokens = statement.tokens();
+            Function& function = program.functions[index];
+            const auto required = numbers_after(tokens, ".reqntid"), most = numbers_after(tokens, ".maxntid");
+            for (std::size_t i = 0; i < 3 && !required.empty(); ++i) {
+                function.required_block[i] = i < required.size() ? static_cast<std::uint32_t>(required[i]) : 1;
+            }
+            if (!most.empty()) function.max_threads = 1;
+            for (const std::uint64_t n : most) function.max_threads = times(function.max_threads, n);
+        }
+        if (auto done = FunctionDecoder(*this, index).decode(statement); !done) return done;
+    }
+    return {};
+}
+
+const Symbol* ModuleDecoder::find(std::string_view name) const {
+    const auto found = symbols_.find(name);
+    return found == symbols_.end() ? nullptr : &found->second;
+}
+
+std::optional<std::uint32_t> ModuleDecoder::find_function(std::string_view name) const {
+    const auto found = functions_.find(name);
+    if (found == functions_.end()) return std::nullopt;
+    return found->second;
+}
+
+Ref ModuleDecoder::constant(std::uint64_t bits) {
+    const auto [at, is_new] = constants_.emplace(bits, constant_bank | static_cast<Ref>(program.constants.size()));
+    if (is_new) program.constants.emplace_back().fill(bits);
+    return at->second;
+}
+
+Ref ModuleDecoder::special(Special special) {
+    auto& specials = program.specials;
+    const auto found = std::find(specials.begin(), specials.end(), special);
+    const auto index = static_cast<Ref>(found - specials.begin());
+    if (found == specials.end()) specials.push_back(special);
+    return special_bank | index;
+}
+
+Expected<void> ModuleDecoder::declare(const syntax::Statement& statement, Symbols& scope, std::uint32_t& shared_top) {
+    const auto variable = statement.variable();
+    const Span span = statement.span();
+    for (std::size_t i = 0; i < variable->declarators.size(); ++i) {
+        const auto& declarator = variable->declarators[i];
+        const Space space = space_of(variable->space);
+        if (space != Space::shared) {
+            if (auto done = place_global(*variable, i, scope, span); !done) return done;
+            continue;
+        }
+        const auto size = extent(*variable, declarator, span);
+        if (!size) return tl::unexpected<Error>(size.error());
+        Symbol symbol{.kind = Symbol::Kind::variable, .space = Space::shared, .bytes = size->bytes};
+        if (variable->linkage == ".extern" && size->bytes == 0) {
+            symbol.dynamic = true;
+            program.dynamic_alignment = std::max(program.dynamic_alignment, size->align);
+        } else {
+            const std::uint64_t begin = round_up(shared_top, size->align);
+            if (begin + size->bytes > (std::uint64_t{1} << 30)) {
+                return fail(Errc::shared_memory_too_large, span, fmt::format("{} of {} bytes", declarator.name, size->bytes));
+            }
+            symbol.address = begin;
+            shared_top = static_cast<std::uint32_t>(begin + size->bytes);
+        }
+        scope[declarator.name] = symbol;
+    }
+    return {};
+}
+
+Expected<void> ModuleDecoder::place_global(const syntax::Statement::Variable& variable, std::size_t index,
+                                           Symbols& scope, Span span) {
+    const auto& declarator = variable.declarators[index];
+    const bool is_external = variable.linkage == ".extern";
+    if (is_external || type_bits(variable.type) == 0) {  // textures, samplers, surfaces have no bytes
+        if (!scope.contains(declarator.name)) scope[declarator.name] = {.kind = Symbol::Kind::external};
+        return {};
+    }
+    const auto size = extent(variable, declarator, span);
+    if (!size) return tl::unexpected<Error>(size.error());
+    auto address = memory_.allocate(size->bytes);
+    if (!address) return fail(address.error().code, span, *address.error().detail);
+    allocations_.push_back(*address);
+    const Space space = space_of(variable.space);
+    scope[declarator.name] = {.kind = Symbol::Kind::variable, .space = space, .address = *address, .bytes = size->bytes};
+    program.variables[std::string(declarator.name)] = {*address, size->bytes, space, false};
+    initialisers_.push_back({*address, size->bytes, variable, index, span});
+    return {};
+}
+
+Expected<void> ModuleDecoder::initialise() {
+    for (const Initialiser& initialiser : initialisers_) {
+        if (auto done = initialise_variable(*this, memory_.host(initialiser.address, initialiser.bytes), initialiser.bytes,
+                                            initialiser.variable, initialiser.variable.declarators[initialiser.declarator],
+                                            initialiser.span);
+            !done) {
+            return done;
+        }
+        if (initialiser.variable.space == ".const") memory_.protect(initialiser.address);
+    }
+    return {};
+}
+
+}  // namespace ptxgraft::emulator

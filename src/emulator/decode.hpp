@@ -1,0 +1,177 @@
+#pragma once
+/// @file decode.hpp
+/// From the syntax tree to operations. What is declared wrongly is an error of the module; an instruction that the
+/// emulator lacks becomes an operation that fails when it is executed.
+
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "emulator/operations.hpp"
+#include "emulator/program.hpp"
+#include "ptxgraft/syntax.hpp"
+
+namespace ptxgraft::emulator {
+
+/// Bits of a fundamental type (`.u32`, `.f16x2`, `.pred` as 1); 0 for others.
+[[nodiscard]] std::uint32_t type_bits(std::string_view type);
+[[nodiscard]] ImmediateType immediate_type(std::string_view type);
+/// The bits of an immediate as a type wants it, extended to 64; nullopt when it is none.
+[[nodiscard]] std::optional<std::uint64_t> immediate_bits(std::string_view text, std::int64_t value, ImmediateType type);
+
+/// The modifiers of an instruction, taken one by one; what is left is not understood.
+class Words {
+  public:
+    explicit Words(const syntax::Instruction& instruction) : words_(instruction.modifiers) {}
+    bool take(std::string_view word);
+    /// The first of the given words that is there; empty when there is none.
+    std::string_view take_of(std::initializer_list<std::string_view> words);
+    /// All that only hint at caching or order memory more loosely than the emulator does.
+    void take_cache_hints();
+    bool take_scope();
+    std::string_view take_type();
+    [[nodiscard]] bool empty() const { return words_.empty(); }
+    [[nodiscard]] const std::vector<std::string_view>& left() const { return words_; }
+
+  private:
+    std::vector<std::string_view> words_;
+};
+
+/// What a name stands for in a scope.
+struct Symbol {
+    enum class Kind : std::uint8_t { register_, range, vector, variable, external, label, table };
+    Kind kind = Kind::variable;
+    Space space = Space::global;
+    bool frame_relative = false;
+    bool dynamic = false;      ///< `.extern .shared`
+    std::uint32_t bits = 0;    ///< of a register, or of each register of a range or vector
+    std::uint32_t count = 0;   ///< of a range or a vector
+    Ref ref = no_ref;          ///< of a register, or the first of a vector
+    std::uint64_t address = 0; ///< of a variable, in its space; a label's or table's number
+    std::uint64_t bytes = 0;
+};
+using Symbols = std::unordered_map<std::string_view, Symbol>;
+
+/// Decodes a module: its variables into memory, its functions into a program.
+class ModuleDecoder {
+  public:
+    ModuleDecoder(const syntax::Module& module, Memory& memory, std::vector<std::uint64_t>& allocations)
+        : module_(module), memory_(memory), allocations_(allocations) {}
+    Expected<Program> decode();
+
+    // --- for FunctionDecoder
+    Program program;
+    [[nodiscard]] const Symbol* find(std::string_view name) const;
+    [[nodiscard]] std::optional<std::uint32_t> find_function(std::string_view name) const;
+    Ref constant(std::uint64_t bits);
+    Ref special(Special special);
+    /// Declares a `.global`, `.const` or `.shared` variable. `shared_top` is where the next shared variable goes.
+    Expected<void> declare(const syntax::Statement& statement, Symbols& scope, std::uint32_t& shared_top);
+    Expected<void> initialise();
+
+  private:
+    struct Initialiser {
+        std::uint64_t address;
+        std::uint64_t bytes;
+        syntax::Statement::Variable variable;
+        std::size_t declarator;
+        Span span;
+    };
+    Expected<void> declare_functions();
+    Expected<void> decode_bodies(bool entries);
+    Expected<void> place_global(const syntax::Statement::Variable& variable, std::size_t index, Symbols& scope, Span span);
+
+    const syntax::Module& module_;
+    Memory& memory_;
+    std::vector<std::uint64_t>& allocations_;
+    Symbols symbols_;
+    std::unordered_map<std::string_view, std::uint32_t> functions_;
+    std::unordered_map<std::uint64_t, Ref> constants_;
+    std::vector<Initialiser> initialisers_;
+};
+
+/// Bytes and alignment of a declared variable; an error when they are absurd.
+struct Extent {
+    std::uint64_t bytes = 0;
+    std::uint32_t align = 1;
+};
+[[nodiscard]] Expected<Extent> extent(const syntax::Statement::Variable& variable,
+                                      const syntax::Statement::Declarator& declarator, Span span);
+
+/// Decodes one function's body.
+class FunctionDecoder {
+  public:
+    FunctionDecoder(ModuleDecoder& module, std::uint32_t function) : module_(module), index_(function) {}
+    Expected<void> decode(const syntax::Statement& statement);
+
+    // --- for the decoders of instructions
+
+    [[nodiscard]] Program& program() { return module_.program; }
+    [[nodiscard]] ModuleDecoder& module() { return module_; }
+    [[nodiscard]] Function& function() { return module_.program.functions[index_]; }
+    /// The lanes that an operand reads: a register, an immediate, a special register, the address of something.
+    Expected<Ref> input(const syntax::Operand& operand, ImmediateType type = ImmediateType::integer);
+    Expected<Ref> output(const syntax::Operand& operand);
+    /// A predicate input, perhaps `!p`; `negated` says so.
+    Expected<Ref> predicate(const syntax::Operand& operand, bool& negated);
+    /// The elements of a vector operand, or the operand itself.
+    Expected<std::vector<Ref>> inputs(const syntax::Operand& operand, ImmediateType type);
+    Expected<std::vector<Ref>> outputs(const syntax::Operand& operand);
+    [[nodiscard]] bool is_vector(const syntax::Operand& operand) const;
+    /// Fills the place of an access from an address operand and the space that the instruction names.
+    Expected<void> address(const syntax::Operand& operand, Access& access);
+    /// The address itself, offset added.
+    Expected<Ref> address_value(const syntax::Operand& operand);
+    [[nodiscard]] const Symbol* find(std::string_view name) const;
+    /// Registers, special registers and components of vectors, by name.
+    std::optional<Ref> find_register(std::string_view name, std::uint32_t* bits = nullptr);
+    Expected<std::uint32_t> label(const syntax::Operand& operand, Symbol::Kind kind);
+    Ref temporary();
+    Ref carry();  ///< the condition code register
+    void emit(const Operation& operation);
+    Ref constant(std::uint64_t bits) { return module_.constant(bits); }
+    [[nodiscard]] tl::unexpected<Error> missing(const syntax::Instruction& instruction) const;
+
+  private:
+    Expected<void> declare_parameters(const syntax::Statement& statement);
+    Expected<void> declare_slots(const std::vector<syntax::Statement::Parameter>& parameters, std::vector<Slot>& slots, Span span);
+    Expected<void> scope(const std::vector<syntax::Statement>& statements);
+    Expected<void> statement(const syntax::Statement& statement);
+    Expected<void> variable(const syntax::Statement& statement);
+    Expected<void> declare_registers(const syntax::Statement::Variable& variable, Span span);
+    void declare_labels(const std::vector<syntax::Statement>& statements);
+    Expected<void> branch_targets(const syntax::Statement& statement);
+    Expected<void> instruction(const syntax::Statement& statement);
+    void refresh_clock(const syntax::Instruction& instruction);
+    std::optional<Ref> find_special(std::string_view name);
+    Expected<Ref> value_of(std::string_view name, std::int64_t offset, Span span);
+    Expected<std::uint32_t> place_in_frame(std::uint64_t bytes, std::uint32_t align, Span span);
+    void link_labels();
+
+    ModuleDecoder& module_;
+    std::uint32_t index_;
+    std::vector<Symbols> scopes_;
+    std::uint32_t frame_top_ = 0;
+    std::uint32_t shared_top_ = 0;
+    std::vector<std::uint32_t> label_pcs_;
+    std::size_t first_table_ = 0;
+    Ref temporary_ = no_ref;  // what nobody reads
+    Ref carry_ = no_ref;
+    std::string_view table_name_;  // the last label: a `.branchtargets` may follow
+    Span span_;  // of the statement at hand
+};
+
+/// Decodes one instruction without its guard. Errc::instruction_not_emulated is kept until it is executed.
+using InstructionDecoder = Expected<Operation> (*)(FunctionDecoder&, const syntax::Instruction&);
+struct InstructionRow {
+    std::string_view opcode;
+    InstructionDecoder decode;
+};
+[[nodiscard]] std::span<const InstructionRow> memory_rows();
+[[nodiscard]] std::span<const InstructionRow> control_rows();
+[[nodiscard]] std::span<const InstructionRow> warp_rows();
+[[nodiscard]] Expected<Operation> decode_pure(FunctionDecoder& decoder, const syntax::Instruction& instruction);
+
+}  // namespace ptxgraft::emulator

@@ -1,0 +1,293 @@
+// ld, st, atom, red, mov, cvta and what moves data without arithmetic.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "emulator/decode.hpp"
+
+namespace ptxgraft::emulator {
+
+bool Words::take(std::string_view word) {
+    const auto found = std::find(words_.begin(), words_.end(), word);
+    if (found == words_.end()) return false;
+    words_.erase(found);
+    return true;
+}
+
+std::string_view Words::take_of(std::initializer_list<std::string_view> words) {
+    for (const std::string_view word : words) {
+        if (take(word)) return word;
+    }
+    return {};
+}
+
+void Words::take_cache_hints() {
+    std::erase_if(words_, [](std::string_view word) {
+        constexpr std::string_view hints[] = {".ca", ".cg", ".cs", ".cv", ".cu", ".lu", ".wb", ".wt", ".nc", ".weak", ".unified"};
+        return std::find(std::begin(hints), std::end(hints), word) != std::end(hints) || word.starts_with(".L1::") ||
+               word.starts_with(".L2::");
+    });
+}
+
+bool Words::take_scope() { return !take_of({".cta", ".cluster", ".gpu", ".sys"}).empty(); }
+
+std::string_view Words::take_type() {
+    if (words_.empty() || type_bits(words_.back()) == 0) return {};
+    const std::string_view type = words_.back();
+    words_.pop_back();
+    return type;
+}
+
+namespace {
+
+using syntax::Instruction;
+using syntax::OperandKind;
+
+struct SpaceRow {
+    std::string_view word;
+    Space space;
+};
+
+// A CTA is its own cluster here: .shared::cluster is the CTA's shared memory.
+constexpr SpaceRow space_rows[] = {
+    {".global", Space::global}, {".const", Space::constant}, {".shared", Space::shared}, {".shared::cta", Space::shared},
+    {".shared::cluster", Space::shared}, {".local", Space::local}, {".param", Space::param},
+    {".param::entry", Space::param}, {".param::func", Space::param},
+};
+
+Space take_space(Words& words) {
+    for (const SpaceRow& row : space_rows) {
+        if (words.take(row.word)) return row.space;
+    }
+    return Space::generic;
+}
+
+std::uint8_t take_vector(Words& words) {
+    const std::string_view word = words.take_of({".v2", ".v4", ".v8"});
+    return word.empty() ? std::uint8_t{1} : static_cast<std::uint8_t>(word[2] - '0');
+}
+
+// What ld and st have in common: the access but for its elements. `at`: which operand is the address.
+struct Move {
+    Access access;
+    std::string_view type;
+};
+
+Expected<Move> decode_move(FunctionDecoder& decoder, const Instruction& instruction, std::size_t at) {
+    Words words(instruction);
+    Move move;
+    move.type = words.take_type();
+    words.take_cache_hints();
+    move.access.strong = !words.take_of({".volatile", ".relaxed", ".acquire", ".release", ".mmio"}).empty();
+    if (words.take(".relaxed")) move.access.strong = true;  // .mmio.relaxed
+    words.take_scope();
+    move.access.space = take_space(words);
+    move.access.count = take_vector(words);
+    const std::uint32_t bits = type_bits(move.type);
+    if (!words.empty() || bits < 8 || bits > 64) return decoder.missing(instruction);
+    if (instruction.operands.size() < 2) return fail(Errc::invalid_operand, instruction.span, std::string(instruction.name));
+    move.access.bytes = static_cast<std::uint8_t>(bits / 8);
+    if (auto done = decoder.address(instruction.operands[at], move.access); !done) return tl::unexpected<Error>(done.error());
+    return move;
+}
+
+Expected<void> fill_elements(const Instruction& instruction, const Expected<std::vector<Ref>>& refs, Access& access) {
+    if (!refs) return tl::unexpected<Error>(refs.error());
+    if (refs->size() != access.count) {
+        return fail(Errc::invalid_operand, instruction.span, fmt::format("{} wants {} registers", instruction.name, access.count));
+    }
+    std::copy(refs->begin(), refs->end(), access.elements.begin());
+    return {};
+}
+
+std::uint32_t add_access(FunctionDecoder& decoder, const Access& access) {
+    decoder.program().accesses.push_back(access);
+    return static_cast<std::uint32_t>(decoder.program().accesses.size() - 1);
+}
+
+Expected<Operation> decode_load(FunctionDecoder& decoder, const Instruction& instruction) {
+    auto move = decode_move(decoder, instruction, 1);
+    if (!move) return tl::unexpected<Error>(move.error());
+    auto filled = fill_elements(instruction, decoder.outputs(instruction.operands[0]), move->access);
+    if (!filled) return tl::unexpected<Error>(filled.error());
+    return Operation{.execute = load_operation(move->access.bytes, move->type[1] == 's'),
+                     .extra = add_access(decoder, move->access)};
+}
+
+Expected<Operation> decode_store(FunctionDecoder& decoder, const Instruction& instruction) {
+    auto move = decode_move(decoder, instruction, 0);
+    if (!move) return tl::unexpected<Error>(move.error());
+    auto filled = fill_elements(instruction, decoder.inputs(instruction.operands[1], immediate_type(move->type)), move->access);
+    if (!filled) return tl::unexpected<Error>(filled.error());
+    return Operation{.execute = store_operation(move->access.bytes), .extra = add_access(decoder, move->access)};
+}
+
+// atom d, [a], b {, c} {, cache-policy}; red is the same without d.
+Expected<Operation> decode_atomic(FunctionDecoder& decoder, const Instruction& instruction) {
+    Words words(instruction);
+    const std::string_view type = words.take_type();
+    const bool has_policy = words.take(".L2::cache_hint");
+    words.take_of({".relaxed", ".acquire", ".release", ".acq_rel"});
+    words.take_scope();
+    words.take(".noftz");  // of halves, which are never flushed
+    Access access{.space = take_space(words)};
+    const std::string_view op = words.take_of(
+        {".add", ".min", ".max", ".and", ".or", ".xor", ".exch", ".cas", ".inc", ".dec"});
+    const Execute execute = atomic_operation(op, type);
+    if (!words.empty() || execute == nullptr) return decoder.missing(instruction);
+    const std::size_t first = instruction.opcode == "atom" ? 1 : 0, inputs = op == ".cas" ? 2 : 1;
+    const auto& operands = instruction.operands;
+    if (operands.size() != first + 1 + inputs + (has_policy ? 1 : 0)) {
+        return fail(Errc::invalid_operand, instruction.span, fmt::format("{} has another number", instruction.name));
+    }
+    if (auto done = decoder.address(operands[first], access); !done) return tl::unexpected<Error>(done.error());
+    Operation operation{.execute = execute, .outputs = static_cast<std::uint8_t>(first), .inputs = static_cast<std::uint8_t>(inputs)};
+    if (first == 1) {
+        auto destination = decoder.output(operands[0]);
+        if (!destination) return tl::unexpected<Error>(destination.error());
+        operation.operands[0] = *destination;
+    }
+    for (std::size_t i = 0; i < inputs; ++i) {
+        auto value = decoder.input(operands[first + 1 + i], immediate_type(type));
+        if (!value) return tl::unexpected<Error>(value.error());
+        operation.operands[1 + i] = *value;
+    }
+    operation.extra = add_access(decoder, access);
+    return operation;
+}
+
+// mov between scalars is arithmetic; with a vector it packs or unpacks.
+Expected<Operation> decode_mov(FunctionDecoder& decoder, const Instruction& instruction) {
+    if (instruction.operands.size() != 2) return fail(Errc::invalid_operand, instruction.span, "mov has two operands");
+    const bool unpacks = decoder.is_vector(instruction.operands[0]), packs = decoder.is_vector(instruction.operands[1]);
+    if (!packs && !unpacks) return decode_pure(decoder, instruction);
+    Words words(instruction);
+    const std::string_view type = words.take_type();
+    const bool is_vector = !words.take_of({".v2", ".v4"}).empty();
+    const std::uint32_t bits = type_bits(type);
+    if (!words.empty() || bits == 0 || bits > 64) return decoder.missing(instruction);
+    auto to = decoder.outputs(instruction.operands[0]);
+    auto from = decoder.inputs(instruction.operands[1], immediate_type(type));
+    if (!to) return tl::unexpected<Error>(to.error());
+    if (!from) return tl::unexpected<Error>(from.error());
+    const std::size_t parts = std::max(to->size(), from->size());
+    if (parts > 4 || (packs && unpacks ? to->size() != from->size() || !is_vector : bits % parts != 0)) {
+        return fail(Errc::invalid_operand, instruction.span, fmt::format("{} of {} parts", instruction.name, parts));
+    }
+    Operation operation{.execute = packs && unpacks ? execute_copy_elements : packs ? execute_pack : execute_unpack,
+                        .outputs = static_cast<std::uint8_t>(to->size()),
+                        .inputs = static_cast<std::uint8_t>(from->size()),
+                        .extra = bits / static_cast<std::uint32_t>(parts)};
+    std::copy(from->begin(), from->end(), std::copy(to->begin(), to->end(), operation.operands.begin()));
+    return operation;
+}
+
+// cvta{.to}.space.u64 d, a: generic addresses are the space's, moved to its window.
+Expected<Operation> decode_cvta(FunctionDecoder& decoder, const Instruction& instruction) {
+    Words words(instruction);
+    const bool to = words.take(".to"), is_wide = words.take(".u64");
+    Space space = take_space(words);
+    if (!words.empty() || !is_wide || space == Space::generic || instruction.operands.size() != 2) {
+        return decoder.missing(instruction);
+    }
+    const auto& source = instruction.operands[1];
+    const std::string_view name = source.kind() == OperandKind::sum ? source.base() : source.text();
+    if (const Symbol* symbol = decoder.find(name); symbol != nullptr && symbol->frame_relative) space = Space::local;
+    auto d = decoder.output(instruction.operands[0]);
+    auto a = decoder.input(source);
+    if (!d) return tl::unexpected<Error>(d.error());
+    if (!a) return tl::unexpected<Error>(a.error());
+    const std::uint64_t base = window(space);
+    return Operation{.execute = execute_add_constant, .outputs = 1, .inputs = 2,
+                     .operands = {*d, *a, decoder.constant(to ? 0 - base : base)}};
+}
+
+Expected<Operation> decode_isspacep(FunctionDecoder& decoder, const Instruction& instruction) {
+    Words words(instruction);
+    const Space space = take_space(words);
+    if (!words.empty() || space == Space::generic || instruction.operands.size() != 2) return decoder.missing(instruction);
+    auto p = decoder.output(instruction.operands[0]);
+    auto a = decoder.input(instruction.operands[1]);
+    if (!p) return tl::unexpected<Error>(p.error());
+    if (!a) return tl::unexpected<Error>(a.error());
+    return Operation{.execute = execute_isspacep, .outputs = 1, .inputs = 1, .operands = {*p, *a},
+                     .extra = static_cast<std::uint32_t>(space)};
+}
+
+// What tells the caches, and orders memory that is already in order: no state changes here.
+Expected<Operation> decode_nothing(FunctionDecoder&, const Instruction&) { return Operation{.execute = execute_nothing}; }
+
+// cp.async.{ca,cg}.shared.global [dst], [src], size {, src-size}; the groups are complete at once.
+Expected<Operation> decode_copy(FunctionDecoder& decoder, const Instruction& instruction) {
+    Words words(instruction);
+    if (!words.take(".async")) return decoder.missing(instruction);
+    if (!words.take_of({".commit_group", ".wait_group", ".wait_all"}).empty() && words.empty()) {
+        return Operation{.execute = execute_nothing};
+    }
+    const bool has_policy = words.take(".L2::cache_hint");
+    words.take_cache_hints();
+    const bool is_shared = !words.take_of({".shared", ".shared::cta"}).empty();
+    const auto& operands = instruction.operands;
+    if (!is_shared || !words.take(".global") || !words.empty() || operands.size() < 3) return decoder.missing(instruction);
+    const std::int64_t bytes = operands[2].offset();
+    if (bytes != 4 && bytes != 8 && bytes != 16) return fail(Errc::invalid_operand, operands[2].span(), "copies of 4, 8 or 16 bytes");
+    const std::size_t sizes = operands.size() - 3 - (has_policy ? 1 : 0);
+    if (sizes > 1) return decoder.missing(instruction);
+    Access access{.space = Space::shared, .bytes = static_cast<std::uint8_t>(bytes)};
+    if (auto done = decoder.address(operands[0], access); !done) return tl::unexpected<Error>(done.error());
+    auto source = decoder.address_value(operands[1]);
+    if (!source) return tl::unexpected<Error>(source.error());
+    access.elements = {*source, no_ref};
+    if (sizes == 1) {
+        std::uint32_t bits = 32;
+        auto size = decoder.input(operands[3]);
+        if (!size) return tl::unexpected<Error>(size.error());
+        if (decoder.find_register(operands[3].text(), &bits) && bits != 32) return decoder.missing(instruction);  // ignore-src
+        access.elements[1] = *size;
+    }
+    return Operation{.execute = execute_copy, .extra = add_access(decoder, access)};
+}
+
+Expected<Operation> decode_alloca(FunctionDecoder& decoder, const Instruction& instruction) {
+    const auto& operands = instruction.operands;
+    if (operands.size() < 2) return decoder.missing(instruction);
+    const std::int64_t align = operands.size() > 2 ? operands[2].offset() : 8;
+    if (align <= 0 || align > 4096 || (align & (align - 1)) != 0) return decoder.missing(instruction);
+    auto d = decoder.output(operands[0]);
+    auto size = decoder.input(operands[1]);
+    if (!d) return tl::unexpected<Error>(d.error());
+    if (!size) return tl::unexpected<Error>(size.error());
+    return Operation{.execute = execute_alloca, .outputs = 1, .inputs = 1, .operands = {*d, *size},
+                     .extra = static_cast<std::uint32_t>(align)};
+}
+
+Expected<Operation> decode_stack(FunctionDecoder& decoder, const Instruction& instruction) {
+    if (instruction.operands.size() != 1) return decoder.missing(instruction);
+    const bool saves = instruction.opcode == "stacksave";
+    auto ref = saves ? decoder.output(instruction.operands[0]) : decoder.input(instruction.operands[0]);
+    if (!ref) return tl::unexpected<Error>(ref.error());
+    return Operation{.execute = saves ? execute_stacksave : execute_stackrestore, .operands = {*ref}};
+}
+
+// A cache policy is a value that only cache hints read.
+Expected<Operation> decode_createpolicy(FunctionDecoder& decoder, const Instruction& instruction) {
+    if (instruction.operands.empty()) return decoder.missing(instruction);
+    auto d = decoder.output(instruction.operands[0]);
+    if (!d) return tl::unexpected<Error>(d.error());
+    return Operation{.execute = execute_add_constant, .outputs = 1, .inputs = 2,
+                     .operands = {*d, decoder.constant(0), decoder.constant(0)}};
+}
+
+constexpr InstructionRow rows[] = {
+    {"ld", decode_load}, {"ldu", decode_load}, {"st", decode_store}, {"atom", decode_atomic}, {"red", decode_atomic},
+    {"mov", decode_mov}, {"cvta", decode_cvta}, {"isspacep", decode_isspacep}, {"prefetch", decode_nothing},
+    {"prefetchu", decode_nothing}, {"applypriority", decode_nothing}, {"discard", decode_nothing},
+    {"fence", decode_nothing}, {"membar", decode_nothing}, {"cp", decode_copy}, {"alloca", decode_alloca},
+    {"stacksave", decode_stack}, {"stackrestore", decode_stack}, {"createpolicy", decode_createpolicy},
+};
+
+}  // namespace
+
+std::span<const InstructionRow> memory_rows() { return rows; }
+
+}  // namespace ptxgraft::emulator

@@ -1,0 +1,463 @@
+#include "emulator/warp.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "emulator/cta.hpp"
+
+namespace ptxgraft::emulator {
+namespace {
+
+constexpr std::uint32_t no_pc = ~std::uint32_t{0};
+
+}  // namespace
+
+Warp::Warp(Cta& cta, const Launch& launch, std::uint32_t index)
+    : cta_(&cta), launch_(&launch), program_(launch.program), index_(index), specials_(launch.program->specials.size()) {}
+
+void Warp::begin() {
+    const std::uint32_t first = index_ * 32, threads = cta_->threads();
+    live_ = threads - first >= 32 ? ~std::uint32_t{0} : (1u << (threads - first)) - 1;
+    issued_ = thread_instructions_ = 0;
+    strong_ = 0;
+    group_count_ = 0;
+    mask_ = 0;
+    in_turn_ = false;
+    free_frames_.clear();
+    for (const auto& frame : frames_) free_frames_.push_back(frame.get());
+    fill_specials();
+    banks_ = {nullptr, const_cast<Lanes*>(program_->constants.data()), specials_.data()};
+    Frame* frame = new_frame(*launch_->entry);
+    frame->lanes = live_;
+    reserve_local(launch_->entry->local_bytes);
+    frame->local_top = launch_->entry->local_bytes;
+    std::fill(local_.begin(), local_.end(), std::byte{0});
+    park({frame, launch_->entry->begin, live_});
+}
+
+// --- which lanes run
+
+void Warp::park(const Group& group) {
+    if (group.mask == 0) return;
+    for (std::uint32_t i = 0; i < group_count_; ++i) {
+        Group& other = groups_[i];
+        if (other.frame == group.frame && other.pc == group.pc && other.wait == group.wait && other.what == group.what) {
+            other.mask |= group.mask;
+            return;
+        }
+    }
+    groups_[group_count_++] = group;
+}
+
+Group Warp::take(std::uint32_t at) {
+    const Group group = groups_[at];
+    groups_[at] = groups_[--group_count_];
+    return group;
+}
+
+// The deepest frame and there the smallest program counter; or, in turn, the group that has not run for longest.
+bool Warp::select() {
+    std::uint32_t best = no_pc;
+    for (std::uint32_t i = 0; i < group_count_; ++i) {
+        const Group& group = groups_[i];
+        if (group.wait != Wait::none) continue;
+        if (best == no_pc) {
+            best = i;
+            continue;
+        }
+        const Group& other = groups_[best];
+        const bool better = in_turn_ ? group.last_run < other.last_run
+                            : group.frame->depth != other.frame->depth ? group.frame->depth > other.frame->depth
+                                                                       : group.pc < other.pc;
+        if (better) best = i;
+    }
+    mask_ = 0;
+    if (best == no_pc) return false;
+    const Group group = take(best);
+    in_turn_ = in_turn_ && group_count_ != 0;
+    run_at(group.frame, group.pc, group.mask);
+    return true;
+}
+
+void Warp::run_at(Frame* frame, std::uint32_t pc, std::uint32_t mask) {
+    frame_ = frame;
+    banks_[0] = frame->registers.data();
+    pc_ = pc;
+    mask_ = mask;
+    update_next();
+    if (pc_ >= next_pc_) reconverge();
+}
+
+void Warp::update_next() {
+    next_pc_ = no_pc;
+    if (in_turn_) return;
+    for (std::uint32_t i = 0; i < group_count_; ++i) {
+        if (groups_[i].wait == Wait::none && groups_[i].frame == frame_) next_pc_ = std::min(next_pc_, groups_[i].pc);
+    }
+}
+
+// The running group has come to, or past, the place of another one of its frame.
+bool Warp::reconverge() {
+    if (pc_ > next_pc_) {
+        park({frame_, pc_, mask_, Wait::none, 0, issued_});
+        return select();
+    }
+    for (std::uint32_t i = 0; i < group_count_;) {
+        if (groups_[i].wait == Wait::none && groups_[i].frame == frame_ && groups_[i].pc == pc_) {
+            mask_ |= take(i).mask;
+        } else {
+            ++i;
+        }
+    }
+    update_next();
+    return true;
+}
+
+Warp::State Warp::run(std::uint64_t quantum) {
+    if (live_ == 0) return State::finished;
+    if (!select()) return error_.code != Errc::ok ? State::failed : State::blocked;
+    const Operation* const code = program_->code.data();
+    const std::uint64_t limit = issued_ + quantum;
+    while (true) {
+        const Operation& operation = code[pc_];
+        std::uint32_t mask = mask_;
+        if (operation.guard != no_ref) {
+            const std::uint32_t holds = predicate_mask(lanes(operation.guard));
+            mask &= operation.guard_negated ? ~holds : holds;
+        }
+        ++issued_;
+        thread_instructions_ += static_cast<std::uint64_t>(std::popcount(mask));
+        Flow flow = Flow::next;
+        if (mask != 0) {
+            if (operation.function != nullptr) {
+                run_pure(operation, mask);
+            } else {
+                flow = operation.execute(*this, operation, mask);
+            }
+        }
+        switch (flow) {
+            case Flow::next: ++pc_; break;
+            case Flow::jump: break;
+            case Flow::select:
+                in_turn_ = false;
+                if (!select()) return live_ == 0 ? State::finished : State::blocked;
+                break;
+            case Flow::yield:
+                ++pc_;
+                strong_ = 0;
+                park({frame_, pc_, mask_, Wait::none, 0, issued_});
+                in_turn_ = true;
+                return State::yielded;
+            case Flow::fail: return State::failed;
+        }
+        if (pc_ >= next_pc_) reconverge();
+        if (issued_ >= limit) {
+            park({frame_, pc_, mask_, Wait::none, 0, issued_});
+            in_turn_ = true;
+            return State::yielded;
+        }
+    }
+}
+
+void Warp::run_pure(const Operation& operation, std::uint32_t mask) {
+    std::array<Lanes*, 8> outputs;
+    std::array<const Lanes*, 8> inputs;
+    const Ref* ref = operation.operands.data();
+    for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = &lanes(*ref++);
+    for (unsigned i = 0; i < operation.inputs; ++i) inputs[i] = &lanes(*ref++);
+    operation.function(outputs.data(), inputs.data(), mask);
+}
+
+Flow Warp::branch(std::uint32_t target, std::uint32_t mask) {
+    const std::uint32_t stay = mask_ & ~mask;
+    if (stay != 0) {
+        const bool back = target <= pc_;
+        park({frame_, back ? pc_ + 1 : target, back ? stay : mask, Wait::none, 0, issued_});
+        mask_ = back ? mask : stay;
+        pc_ = back ? target : pc_ + 1;
+        update_next();
+        return Flow::jump;
+    }
+    pc_ = target;
+    return Flow::jump;
+}
+
+Flow Warp::branch_by_index(const std::vector<std::uint32_t>& targets, const Lanes& index, std::uint32_t mask) {
+    const std::uint32_t stay = mask_ & ~mask;
+    const bool ok = each_lane(mask, [&](unsigned lane) {
+        const auto at = static_cast<std::uint32_t>(index[lane]);
+        if (at < targets.size()) {
+            park({frame_, targets[at], 1u << lane, Wait::none, 0, issued_});
+            return true;
+        }
+        fail(Errc::branch_index_out_of_range, lane, fmt::format("{}, of {} targets", at, targets.size()));
+        return false;
+    });
+    if (!ok) return Flow::fail;
+    park({frame_, pc_ + 1, stay, Wait::none, 0, issued_});
+    return Flow::select;
+}
+
+void Warp::leave(std::uint32_t mask, std::uint32_t pc) {
+    park({frame_, pc, mask, Wait::none, 0, issued_});
+    mask_ &= ~mask;
+}
+
+Flow Warp::moved_on() {
+    leave(mask_, pc_ + 1);
+    return Flow::select;
+}
+
+void Warp::wait(std::uint32_t mask, Wait wait, std::uint32_t what) {
+    leave(mask_ & ~mask, pc_ + 1);
+    park({frame_, pc_, mask, wait, what, issued_});
+    mask_ = 0;
+}
+
+void Warp::release(std::uint32_t barrier, const Lanes& popc, const Lanes& and_, const Lanes& or_) {
+    for (std::uint32_t i = 0; i < group_count_; ++i) {
+        Group& group = groups_[i];
+        if (group.wait != Wait::barrier || group.what != barrier) continue;
+        const Barrier& instruction = program_->barriers[program_->code[group.pc].extra];
+        if (instruction.destination != no_ref) {
+            const Lanes& result = instruction.kind == Barrier::Kind::popc   ? popc
+                                  : instruction.kind == Barrier::Kind::and_ ? and_
+                                                                            : or_;
+            Lanes& destination = group.frame->registers[instruction.destination];
+            each_lane(group.mask, [&](unsigned lane) {
+                destination[lane] = result[lane];
+                return true;
+            });
+        }
+        group.wait = Wait::none;
+        ++group.pc;
+    }
+}
+
+// --- calls
+
+Frame* Warp::new_frame(const Function& function) {
+    const auto found = std::find_if(free_frames_.begin(), free_frames_.end(),
+                                    [&](const Frame* frame) { return frame->function == &function; });
+    Frame* frame;
+    if (found != free_frames_.end()) {
+        frame = *found;
+        *found = free_frames_.back();
+        free_frames_.pop_back();
+        std::fill(frame->registers.begin(), frame->registers.end(), Lanes{});
+    } else {
+        frame = frames_.emplace_back(std::make_unique<Frame>()).get();
+        frame->function = &function;
+        frame->registers.resize(function.registers);
+        frame_bytes_ += function.registers * sizeof(Lanes) + sizeof(Frame);
+    }
+    frame->parent = nullptr;
+    frame->call = nullptr;
+    frame->local_base = frame->depth = 0;
+    return frame;
+}
+
+void Warp::free_frame(Frame* frame) { free_frames_.push_back(frame); }
+
+Flow Warp::call(const Function& function, const Call& call, std::uint32_t mask) {
+    constexpr std::uint32_t deepest = 4096;
+    constexpr std::uint64_t most_frame_bytes = std::uint64_t{64} << 20;
+    const auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    const std::uint32_t base = (frame_->local_top + 15) / 16 * 16;
+    const std::uint64_t top = std::uint64_t{base} + function.local_bytes;
+    if (frame_->depth + 1 >= deepest || frame_bytes_ > most_frame_bytes || !reserve_local(top)) {
+        return fail(Errc::stack_overflow, lane, fmt::format("call {} of {}", frame_->depth + 1, function.name));
+    }
+    Frame* frame = new_frame(function);
+    frame->parent = frame_;
+    frame->call = &call;
+    frame->return_pc = pc_ + 1;
+    frame->local_base = base;
+    frame->local_top = static_cast<std::uint32_t>(top);
+    frame->lanes = mask;
+    frame->depth = frame_->depth + 1;
+    each_lane(mask, [&](unsigned l) {
+        if (function.local_bytes != 0) std::fill_n(local(*frame, l, 0), function.local_bytes, std::byte{0});
+        return true;
+    });
+    for (std::size_t i = 0; i < function.parameters.size() && i < call.arguments.size(); ++i) {
+        pass(call.arguments[i], *frame_, function.parameters[i], *frame, mask);
+    }
+    leave(mask_ & ~mask, pc_ + 1);
+    run_at(frame, function.begin, mask);
+    return Flow::jump;
+}
+
+const Lanes& Warp::read(const Frame& frame, Ref ref) const {
+    return ref < constant_bank ? frame.registers[ref] : banks_[ref >> bank_shift][ref & index_mask];
+}
+
+// Arguments and results are registers or bytes of the frames' local memory, on either side.
+void Warp::pass(const Slot& from, const Frame& source, const Slot& to, const Frame& target, std::uint32_t mask) {
+    const std::uint32_t bytes = std::min(from.bytes, to.bytes);
+    each_lane(mask, [&](unsigned lane) {
+        std::uint64_t value = 0;
+        const std::byte* data = reinterpret_cast<const std::byte*>(&value);
+        if (from.reg != no_ref) {
+            value = read(source, from.reg)[lane];
+        } else {
+            data = local(source, lane, from.offset);
+        }
+        if (to.reg != no_ref) {
+            std::uint64_t result = 0;
+            std::copy_n(data, std::min<std::uint32_t>(bytes, 8), reinterpret_cast<std::byte*>(&result));
+            const_cast<Frame&>(target).registers[to.reg][lane] = result;
+        } else {
+            std::copy_n(data, from.reg != no_ref ? std::min<std::uint32_t>(bytes, 8) : bytes, local(target, lane, to.offset));
+        }
+        return true;
+    });
+}
+
+void Warp::leave_frames(Frame* frame, std::uint32_t mask) {
+    while (frame != nullptr) {
+        Frame* parent = frame->parent;
+        frame->lanes &= ~mask;
+        if (frame->lanes == 0) free_frame(frame);
+        frame = parent;
+    }
+}
+
+Flow Warp::return_(std::uint32_t mask) {
+    Frame* frame = frame_;
+    if (frame->parent == nullptr) return exit(mask);
+    const Call& call = *frame->call;
+    for (std::size_t i = 0; i < frame->function->returns.size() && i < call.returns.size(); ++i) {
+        pass(frame->function->returns[i], *frame, call.returns[i], *frame->parent, mask);
+    }
+    park({frame->parent, frame->return_pc, mask, Wait::none, 0, issued_});
+    leave(mask_ & ~mask, pc_ + 1);
+    frame->lanes &= ~mask;
+    if (frame->lanes == 0) free_frame(frame);
+    return Flow::select;
+}
+
+Flow Warp::exit(std::uint32_t mask) {
+    leave(mask_ & ~mask, pc_ + 1);
+    leave_frames(frame_, mask);
+    live_ &= ~mask;
+    cta_->left(*this);
+    for (std::uint32_t i = 0; i < group_count_; ++i) {  // member masks may be complete now: let them look again
+        if (groups_[i].wait == Wait::members) groups_[i].wait = Wait::none;
+    }
+    return Flow::select;
+}
+
+// --- what lanes of a warp do together
+
+Flow Warp::collective(const Operation& operation, const CollectiveCall& call, std::uint32_t mask) {
+    std::uint32_t waiting = 0, left = mask;
+    while (left != 0) {  // lanes with different member masks are different parties (tiles of a warp)
+        std::uint32_t party = left, members = left;
+        if (call.member_mask != no_ref) {
+            const Lanes& masks = lanes(call.member_mask);
+            members = static_cast<std::uint32_t>(masks[static_cast<unsigned>(std::countr_zero(left))]);
+            party = 0;
+            each_lane(left, [&](unsigned lane) {
+                if (static_cast<std::uint32_t>(masks[lane]) == members) party |= 1u << lane;
+                return true;
+            });
+            if ((party & ~members) != 0) {
+                return fail(Errc::warp_mask_mismatch, static_cast<unsigned>(std::countr_zero(party & ~members)),
+                            fmt::format("{:#010x} lacks the executing lane", members));
+            }
+        }
+        left &= ~party;
+        if ((members & live_ & ~party) == 0) {
+            run_collective(operation, call, party);
+        } else if (!join_members(operation, call, party, members)) {
+            park({frame_, pc_, party, Wait::members, members, issued_});
+            waiting |= party;
+        }
+    }
+    if (waiting == 0) return Flow::next;
+    park({frame_, pc_ + 1, mask_ & ~waiting, Wait::none, 0, issued_});
+    return Flow::select;
+}
+
+void Warp::run_collective(const Operation& operation, const CollectiveCall& call, std::uint32_t mask) {
+    std::array<Lanes*, 8> outputs;
+    std::array<const Lanes*, 8> inputs;
+    const Ref* ref = operation.operands.data();
+    for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = &lanes(*ref++);
+    for (unsigned i = 0; i < operation.inputs; ++i) inputs[i] = &lanes(*ref++);
+    call.function(outputs.data(), inputs.data(), mask, call.extra);
+}
+
+// Other members may wait at another instruction of the same kind: values are gathered from, and results scattered to,
+// the registers that each group's own instruction names.
+bool Warp::join_members(const Operation& operation, const CollectiveCall& call, std::uint32_t mask,
+                        std::uint32_t members) {
+    std::uint32_t together = mask;
+    const auto joins = [&](const Group& group) {
+        if (group.wait != Wait::members || group.what != members) return false;
+        const Operation& other = program_->code[group.pc];
+        const CollectiveCall& theirs = program_->collectives[other.extra];
+        return theirs.function == call.function && theirs.extra == call.extra && other.outputs == operation.outputs;
+    };
+    for (std::uint32_t i = 0; i < group_count_; ++i) together |= joins(groups_[i]) ? groups_[i].mask : 0;
+    if ((members & live_ & ~together) != 0) return false;
+
+    std::array<Lanes, 8> values = {};
+    const auto move = [&](const Operation& o, Frame& frame, std::uint32_t lanes_, unsigned first, unsigned last, bool out) {
+        for (unsigned i = first; i < last; ++i) {
+            each_lane(lanes_, [&](unsigned lane) {
+                if (out) {
+                    frame.registers[o.operands[i]][lane] = values[i][lane];
+                } else {
+                    values[i][lane] = read(frame, o.operands[i])[lane];
+                }
+                return true;
+            });
+        }
+    };
+    const unsigned outputs = operation.outputs, all = outputs + operation.inputs;
+    const auto everyone = [&](unsigned first, unsigned last, bool out) {
+        move(operation, *frame_, mask, first, last, out);
+        for (std::uint32_t i = 0; i < group_count_; ++i) {
+            if (joins(groups_[i])) move(program_->code[groups_[i].pc], *groups_[i].frame, groups_[i].mask, first, last, out);
+        }
+    };
+    everyone(outputs, all, false);
+    std::array<Lanes*, 8> destinations;
+    std::array<const Lanes*, 8> sources;
+    for (unsigned i = 0; i < outputs; ++i) destinations[i] = &values[i];
+    for (unsigned i = outputs; i < all; ++i) sources[i - outputs] = &values[i];
+    call.function(destinations.data(), sources.data(), together, call.extra);
+    everyone(0, outputs, true);
+    for (std::uint32_t i = 0; i < group_count_; ++i) {
+        if (!joins(groups_[i])) continue;
+        groups_[i].wait = Wait::none;
+        ++groups_[i].pc;
+    }
+    update_next();
+    return true;
+}
+
+// --- errors
+
+std::string Warp::place(unsigned lane) const {
+    const Dim3& block = launch_->shape.block;
+    const std::uint32_t thread = index_ * 32 + lane;
+    const Dim3 position = cta_->position();
+    return fmt::format("block ({}, {}, {}), thread ({}, {}, {})", position.x, position.y, position.z, thread % block.x,
+                       thread / block.x % block.y, thread / block.x / block.y);
+}
+
+Flow Warp::fail(Errc code, unsigned lane, const std::string& detail) {
+    return fail({code, program_->spans[pc_], 0,
+                 std::make_shared<const std::string>(fmt::format("{}, {}", detail, place(lane)))});
+}
+
+Flow Warp::fail(Error error) {
+    error_ = std::move(error);
+    return Flow::fail;
+}
+
+}  // namespace ptxgraft::emulator

@@ -1,0 +1,197 @@
+#pragma once
+/// @file warp.hpp
+/// A warp: registers, call frames, and which lanes run where.
+///
+/// Lanes that are at the same place run together as a group. Among the groups that can run, the deepest call goes
+/// first, and there the one with the smallest program counter, so that lanes which skipped code or left a loop wait
+/// until the others have come to the same place. A group that waits for what other threads write (a spin lock) yields,
+/// and then the group that has not run for longest goes on: every lane makes progress, as on sm_70 and later.
+
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include "emulator/program.hpp"
+
+namespace ptxgraft::emulator {
+
+class Cta;
+struct Launch;
+
+/// One call of a function by some lanes.
+struct Frame {
+    const Function* function = nullptr;
+    Frame* parent = nullptr;
+    const Call* call = nullptr;
+    std::uint32_t return_pc = 0;
+    std::uint32_t local_base = 0;  ///< of its variables, in each thread's local memory
+    std::uint32_t local_top = 0;
+    std::uint32_t lanes = 0;  ///< that have not returned
+    std::uint32_t depth = 0;
+    std::vector<Lanes> registers;
+};
+
+enum class Wait : std::uint8_t { none, barrier, members };
+
+/// Lanes at one place that are not running now.
+struct Group {
+    Frame* frame = nullptr;
+    std::uint32_t pc = 0;
+    std::uint32_t mask = 0;
+    Wait wait = Wait::none;
+    std::uint32_t what = 0;  ///< the barrier, or the member mask
+    std::uint64_t last_run = 0;
+};
+
+enum class Use : std::uint8_t { read, write };
+
+/// The lanes of `mask` whose predicate (bit 0) is set or, negated, clear.
+inline std::uint32_t predicate_mask(const Lanes& predicate) {
+    std::uint32_t mask = 0;
+#if defined(__SSE2__)
+    for (unsigned lane = 0; lane < 32; lane += 2) {
+        const __m128i pair = _mm_loadu_si128(reinterpret_cast<const __m128i*>(&predicate[lane]));
+        const int bits = _mm_movemask_pd(_mm_castsi128_pd(_mm_slli_epi64(pair, 63)));
+        mask |= static_cast<std::uint32_t>(bits) << lane;
+    }
+#else
+    for (unsigned lane = 0; lane < 32; ++lane) mask |= static_cast<std::uint32_t>(predicate[lane] & 1) << lane;
+#endif
+    return mask;
+}
+
+/// Calls `f(lane)` for every lane of a mask, in order, until it returns false. True when it never did.
+template <class F>
+bool each_lane(std::uint32_t mask, F&& f) {
+    for (; mask != 0; mask &= mask - 1) {
+        if (!f(static_cast<unsigned>(std::countr_zero(mask)))) return false;
+    }
+    return true;
+}
+
+class Warp {
+  public:
+    enum class State : std::uint8_t { finished, blocked, yielded, failed };
+
+    Warp(Cta& cta, const Launch& launch, std::uint32_t index);
+
+    /// Puts all threads at the entry's begin.
+    void begin();
+    /// Runs until all lanes wait or are gone, or about `quantum` instructions were issued.
+    State run(std::uint64_t quantum);
+
+    // --- for the operations
+
+    [[nodiscard]] Lanes& lanes(Ref ref) { return banks_[ref >> bank_shift][ref & index_mask]; }
+    [[nodiscard]] std::uint32_t live() const { return live_; }
+    [[nodiscard]] std::uint32_t running() const { return mask_; }
+    [[nodiscard]] std::uint32_t index() const { return index_; }
+    [[nodiscard]] Frame& frame() { return *frame_; }
+    [[nodiscard]] Cta& cta() { return *cta_; }
+    [[nodiscard]] const Launch& launch() const { return *launch_; }
+    [[nodiscard]] const Program& program() const { return *program_; }
+    [[nodiscard]] std::uint64_t issued() const { return issued_; }
+
+    /// The host bytes of one lane's access, `bytes` a power of two; null after fail().
+    [[nodiscard]] std::byte* resolve(const Access& access, unsigned lane, std::uint32_t bytes, Use use);
+    [[nodiscard]] std::byte* resolve(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes, Use use);
+    /// As resolve, without alignment and without an error: null when the bytes are not all in one place.
+    [[nodiscard]] std::byte* find(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use);
+    [[nodiscard]] std::uint64_t address(const Access& access, unsigned lane);
+    /// The bytes of the frame's local memory at `offset`.
+    [[nodiscard]] std::byte* local(const Frame& frame, unsigned lane, std::uint32_t offset);
+    /// Takes `bytes` more of the running frame's local memory; its offset.
+    [[nodiscard]] bool extend_local(std::uint32_t bytes, std::uint32_t alignment, std::uint32_t& offset);
+
+    Flow branch(std::uint32_t target, std::uint32_t mask);
+    Flow branch_by_index(const std::vector<std::uint32_t>& targets, const Lanes& index, std::uint32_t mask);
+    Flow call(const Function& function, const Call& call, std::uint32_t mask);
+    Flow return_(std::uint32_t mask);
+    Flow exit(std::uint32_t mask);
+    /// Lets the lanes of `mask` wait here and the other running lanes go on.
+    void wait(std::uint32_t mask, Wait wait, std::uint32_t what);
+    /// Parks running lanes at another place, where they can run.
+    void leave(std::uint32_t mask, std::uint32_t pc);
+    /// Lets running lanes come back to this operation after the others.
+    void stay(std::uint32_t mask) { leave(mask, pc_); }
+    /// The running lanes have done the operation, and others stay.
+    Flow moved_on();
+    Flow collective(const Operation& operation, const CollectiveCall& call, std::uint32_t mask);
+    /// Counts an operation that may be part of a loop which waits for other threads.
+    Flow strong() { return ++strong_ >= strong_limit ? Flow::yield : Flow::next; }
+    void refresh_clock();
+    /// The current value of a `.local` variable's address.
+    [[nodiscard]] std::uint32_t local_address(std::uint32_t offset) const { return frame_->local_base + offset; }
+
+    /// Sets the error, with the span of the running instruction and the thread's place.
+    Flow fail(Errc code, unsigned lane, const std::string& detail);
+    Flow fail(Error error);
+    [[nodiscard]] const Error& error() const { return error_; }
+
+    // --- for the CTA
+
+    /// Lets the groups that wait at a barrier go on; writes the result of a bar.red.
+    void release(std::uint32_t barrier, const Lanes& popc, const Lanes& and_, const Lanes& or_);
+    /// A lane that waits and its operation, for the report of a deadlock.
+    [[nodiscard]] const Group* waiting() const { return group_count_ == 0 ? nullptr : groups_.data(); }
+    [[nodiscard]] std::uint64_t thread_instructions() const { return thread_instructions_; }
+    [[nodiscard]] std::string place(unsigned lane) const;
+
+  private:
+    static constexpr std::uint32_t strong_limit = 64;
+
+    void park(const Group& group);
+    bool select();
+    bool reconverge();
+    void run_at(Frame* frame, std::uint32_t pc, std::uint32_t mask);
+    void update_next();
+    Group take(std::uint32_t at);
+    void fill_specials();
+    void run_pure(const Operation& operation, std::uint32_t mask);
+    void run_collective(const Operation& operation, const CollectiveCall& call, std::uint32_t mask);
+    bool join_members(const Operation& operation, const CollectiveCall& call, std::uint32_t mask, std::uint32_t members);
+    bool reserve_local(std::uint64_t bytes);
+    void leave_frames(Frame* frame, std::uint32_t mask);
+    Frame* new_frame(const Function& function);
+    void free_frame(Frame* frame);
+    void pass(const Slot& from, const Frame& source, const Slot& to, const Frame& target, std::uint32_t mask);
+    [[nodiscard]] const Lanes& read(const Frame& frame, Ref ref) const;
+
+    Cta* cta_;
+    const Launch* launch_;
+    const Program* program_;
+    std::uint32_t index_;
+
+    // What runs now.
+    std::array<Lanes*, 3> banks_ = {};
+    Frame* frame_ = nullptr;
+    std::uint32_t pc_ = 0;
+    std::uint32_t mask_ = 0;
+    std::uint32_t next_pc_ = 0;  // where the next parked group of this frame waits
+    bool in_turn_ = false;       // chosen because it had not run for long, not by its place
+
+    std::array<Group, 32> groups_ = {};
+    std::uint32_t group_count_ = 0;
+    std::uint32_t live_ = 0;
+    std::uint64_t issued_ = 0;
+    std::uint64_t thread_instructions_ = 0;
+    std::uint32_t strong_ = 0;
+
+    std::vector<Lanes> specials_;
+    std::vector<std::unique_ptr<Frame>> frames_;
+    std::vector<Frame*> free_frames_;
+    std::uint64_t frame_bytes_ = 0;
+    std::vector<std::byte> local_;
+    std::uint32_t local_stride_ = 0;  // bytes of each thread
+
+    const Region* region_ = nullptr;  // the last one found
+    Error error_;
+};
+
+}  // namespace ptxgraft::emulator
