@@ -33,17 +33,12 @@ class Marks {
     /// The first mark at or behind `at`; the size of the text where there is none.
     std::size_t next(std::size_t at, bool with_statement_ends) {
 #if defined(__SSE2__)
-        // Marks come in groups: those of the last block are still at hand.
-        if (with_statement_ends == with_statement_ends_ && at - block_ < 64 && (marks_ >> (at - block_)) != 0)
-            return at + static_cast<std::size_t>(std::countr_zero(marks_ >> (at - block_)));
         const __m128i statement_end = _mm_set1_epi8(with_statement_ends ? ';' : '{');
-        with_statement_ends_ = with_statement_ends;
         for (; at + 64 <= text_.size(); at += 64) {
-            marks_ = 0;
+            std::uint64_t marks = 0;
             for (std::size_t i = 0; i < 4; ++i)
-                marks_ |= std::uint64_t{marks_of_16(text_.data() + at + 16 * i, statement_end)} << (16 * i);
-            block_ = at;
-            if (marks_ != 0) return at + static_cast<std::size_t>(std::countr_zero(marks_));
+                marks |= std::uint64_t{marks_of_16(text_.data() + at + 16 * i, statement_end)} << (16 * i);
+            if (marks != 0) return at + static_cast<std::size_t>(std::countr_zero(marks));
         }
 #endif
         while (at < text_.size() && !(is_mark(text_[at]) && (with_statement_ends || text_[at] != ';'))) ++at;
@@ -52,11 +47,6 @@ class Marks {
 
   private:
     std::string_view text_;
-#if defined(__SSE2__)
-    std::size_t block_ = 0;
-    std::uint64_t marks_ = 0;
-    bool with_statement_ends_ = false;
-#endif
 };
 
 }  // namespace ptxgraft::site
