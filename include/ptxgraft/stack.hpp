@@ -2,23 +2,32 @@
 /// @file stack.hpp
 /// The stack language: programs that compile to stubs in microseconds.
 ///
-/// A program is a sequence of 8-byte instructions. One stack per type (pred, u32, s32, f32). Text form, one readable
-/// token per instruction:
+/// A program is a sequence of 8-byte instructions. One stack per type: pred, u32, s32, f32. b32 values live on the u32
+/// stack: `and.b32`, `shl.b32`, `popc.b32` … work on u32 values, and operands of type b32 are pushed there.
+/// Text form, one readable token per instruction:
 ///
 ///     # relu(acc + bias)
 ///     acc bias add.f32 0.0 max.f32 -> acc
 ///
-/// * an operand's name pushes its value; `frag[2]` pushes an element;
-/// * a literal pushes a constant of its type: `1.5` f32, `7` u32, `-7` s32; a suffix names another: `7s32`, `1f32`;
-///   PTX's hex floats `0f3F800000` are f32; `true`, `false` are pred;
+/// * an operand's name pushes its value; `frag[2]` pushes an element. The value is always the one from before the
+///   program: assignments are seen by nobody. An `out` operand has no value to push;
+/// * a literal pushes a constant of its type: `1.5`, `.5`, `1e-3` f32; `7`, `0x1F` u32; `-7` s32; a suffix names another:
+///   `7s32`, `1f32`, `0xFFb32`; PTX's hex floats `0f3F800000` are f32; `inf`, `-inf`, `nan` (PTX's, 0f7FFFFFFF) are f32;
+///   `true`, `false` are pred. What does not fit its type is an error, and so is an integer with a leading 0;
 /// * a token that is the name of a PTX form is that instruction: `add.f32`, `fma.rn.f32`, `setp.lt.f32`,
 ///   `cvt.rn.f32.u32`, `a b p selp.f32`. It pops its operands from the stacks of their types, the last operand is on
-///   top: operands are written in the order of PTX, so `x y sub.f32` is x - y;
-/// * `dup.T`, `swap.T`, `drop.T` and friends (below) rearrange the stack of type T;
+///   top: operands are written in the order of PTX, so `x y sub.f32` is x - y. The table of `lop3.b32` is a literal
+///   from 0 to 255. Nothing is converted by itself: a u32 value does not serve where a form wants s32 or f32;
+/// * `as.D.S` takes the bits of the topmost S as a D (u32, s32, f32, b32), in the order of `cvt`: `x as.u32.f32`.
+///   Between u32 and s32 it costs nothing, else it is PTX's `mov.b32`;
+/// * `dup.T` (a -> a a), `swap.T` (a b -> b a), `drop.T` (a ->), `over.T` (a b -> a b a), `rotate.T` (a b c -> b c a)
+///   rearrange the stack of type T;
 /// * `-> a b` assigns, from the top downwards per type, so that `x y -> a b` is a = x, b = y.
 ///   All inputs are read before any output is written: `x y -> y x` swaps. A `mod` operand that is not named keeps its
-///   value; an `out` operand that is not named is an error. A fragment's element is named `frag[2]`. The names
-///   after an arrow end with the line or at `;`: more program and other arrows may follow;
+///   value; an `out` operand that is not named is an error, as is one that is named twice. A fragment's element is
+///   named `frag[2]`. The names after an arrow end with the line or at `;`: more program and other arrows may follow;
+/// * a value of a text that stands on a stack at the end is an error: it was computed for nothing. `drop.T` says that it
+///   is meant;
 /// * `#` and `//` start comments.
 ///
 /// A `.stub` file is a signature line and a program:
@@ -64,7 +73,9 @@ using Program = std::vector<Instruction>;
 /// What an instruction does whose operands are missing.
 enum class Missing : std::uint8_t {
     error,  ///< the compile fails (the default for text)
-    skip,   ///< the instruction does nothing (the way of mutated programs)
+    /// The instruction does nothing (the way of mutated programs), whatever is wrong with it: any bytes are a program.
+    /// Of two assignments to one operand the last counts; an `out` that is not assigned becomes zero.
+    skip,
 };
 
 /// What becomes of values that stand on a stack when the program ends.
@@ -80,10 +91,12 @@ struct CompileOptions {
 
 /// The program of a text, for a signature. Errors have spans in `text`.
 [[nodiscard]] PTXGRAFT_API Expected<Program> parse(std::string_view text, const Signature& signature);
-/// The text of a program: `parse(print(p, s), s) == p`.
+/// The text of a program: `parse(print(p, s), s) == p`. An instruction that has no text (random bytes) is printed as its
+/// eight bytes, `!0123456789ABCDEF`, which parse reads.
 [[nodiscard]] PTXGRAFT_API std::string print(std::span<const Instruction> program, const Signature& signature);
 
-/// The compiler. Keeps its buffers between calls: after the first few programs a compile does not allocate.
+/// The compiler. Keeps its buffers between calls: once it has seen a program of a size, no program up to it allocates.
+/// Programs have at most 2^24 instructions, signatures at most 2^16 registers. One thread at a time.
 class PTXGRAFT_API Compiler {
   public:
     Compiler();
@@ -103,7 +116,8 @@ class PTXGRAFT_API Compiler {
 };
 
 /// Text to stub in one call: parse, compile, check. The text may be a whole `.stub` file; then its signature line must
-/// agree with the site's operands by name, type and direction (the site may have further `in` operands).
+/// agree with the site's operands by name, type, direction and count, in any order (the site may have further `in` and
+/// `mod` operands). Errors have spans in `text`.
 [[nodiscard]] PTXGRAFT_API Expected<Stub> compile(std::string_view text, const Site& site);
 [[nodiscard]] PTXGRAFT_API Expected<Stub> compile(std::string_view text, const Signature& signature);
 [[nodiscard]] PTXGRAFT_API Expected<Stub> compile(std::span<const Instruction> program, const Signature& signature,

@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "stub/builder.hpp"
+#include "stub/check.hpp"
+
 namespace ptxgraft {
 namespace {
 
@@ -10,7 +15,45 @@ bool same(const SiteOperand& a, const SiteOperand& b) {
            a.register_name == b.register_name;
 }
 
+std::string renamed(std::string_view text, const CheckedText& checked) {
+    std::string result;
+    std::size_t at = 0;
+    for (const CheckedText::Rename& rename : checked.renames) {
+        result.append(text, at, rename.begin - at).append(rename.register_name);
+        at = rename.end;
+    }
+    return result.append(text, at);
+}
+
+// One leading tab per line, no blank lines, Unix line ends, in a scope where names of its own are declared.
+std::string lines_of(std::string_view text, bool needs_scope) {
+    constexpr std::string_view blanks = " \t\r\v\f";
+    std::string result = needs_scope ? "\t{\n" : "";
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        const std::string_view line = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        const std::size_t first = line.find_first_not_of(blanks);
+        if (first == std::string_view::npos) continue;
+        result.append("\t")
+            .append(line.substr(first, line.find_last_not_of(blanks) + 1 - first))
+            .append("\n");
+    }
+    return needs_scope ? result.append("\t}\n") : result;
+}
+
 }  // namespace
+
+Expected<Stub> Stub::from_ptx(std::string_view text, const Signature& signature, Policy policy) {
+    const auto checked = check_text(text, signature, policy);
+    if (!checked) return tl::unexpected(checked.error());
+    return StubBuilder::make(lines_of(renamed(text, *checked), checked->needs_scope), signature,
+                             checked->effects, checked->instruction_count);
+}
+
+Expected<Stub> Stub::from_ptx(std::string_view text, const Site& site) {
+    return from_ptx(text, site.signature, site.policy);
+}
 
 Expected<void> Stub::check(const Site& site) const {
     for (const SiteOperand& operand : signature_.operands) {

@@ -1,0 +1,437 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <new>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ptxgraft/isa.hpp"
+#include "ptxgraft/stack.hpp"
+#include "stub_text.hpp"
+
+namespace {
+std::size_t allocations = 0;
+}
+
+void* operator new(std::size_t size) {
+    ++allocations;
+    if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
+    throw std::bad_alloc();
+}
+void* operator new[](std::size_t size) { return operator new(size); }
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+
+namespace ptxgraft {
+namespace {
+
+using stack::Instruction;
+using stack::Opcode;
+using stack::Program;
+
+const Signature& signature() {
+    static const Signature s = *Signature::parse(
+        "mod f32 x, mod f32 y, mod f32 z, in f32 a, in u32 n, mod s32 m, mod pred p, mod f32 frag[4], in f64 "
+        "d, mod b32 w");
+    return s;
+}
+
+// Puts the body of a scope on one line: what stands between the registers and the brace.
+std::string body(const std::string& ptx) {
+    std::string text;
+    std::size_t at = 0;
+    while (at < ptx.size()) {
+        const std::size_t end = ptx.find('\n', at);
+        EXPECT_NE(end, std::string::npos) << "the last line does not end: " << ptx;
+        EXPECT_EQ(ptx[at], '\t') << ptx;
+        const std::string line = ptx.substr(at + 1, end - at - 1);
+        if (line != "{" && line != "}" && line.rfind(".reg", 0) != 0)
+            text += (text.empty() ? "" : " ") + line;
+        at = end + 1;
+    }
+    return text;
+}
+
+struct Row {
+    const char* program;
+    const char* ptx;
+};
+
+class StackCompiles : public testing::TestWithParam<Row> {};
+
+TEST_P(StackCompiles, ToThisPtx) {
+    const auto stub = stack::compile(GetParam().program, signature());
+    ASSERT_TRUE(stub) << describe(stub.error(), GetParam().program);
+    EXPECT_EQ(body(stub->ptx()), GetParam().ptx);
+    const auto cubin = test::assemble(test::kernel(signature(), stub->ptx()));
+    EXPECT_TRUE(cubin) << describe(cubin.error(), test::kernel(signature(), stub->ptx()));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Stack, StackCompiles,
+    testing::Values(
+        Row{"", ""}, Row{"  # nothing\r\n// at all\r\n", ""}, Row{"x -> x", ""},
+        // operands in writing order
+        Row{"x y sub.f32 -> z", "sub.f32 _z, _x, _y;"},
+        Row{"x y p selp.f32 -> z", "selp.f32 _z, _x, _y, _p;"},
+        Row{"x y z fma.rn.f32 -> x", "fma.rn.f32 _x, _x, _y, _z;"},
+        // assignments
+        Row{"x y -> y x", "mov.f32 %f0, _x; mov.f32 _x, _y; mov.f32 _y, %f0;"}, Row{"x y -> x y", ""},
+        Row{"x y -> z x", "mov.f32 _z, _x; mov.f32 _x, _y;"},
+        Row{"x y add.f32 x -> x z", "add.f32 %f0, _x, _y; mov.f32 _z, _x; mov.f32 _x, %f0;"},
+        Row{"x y add.f32 -> z; z -> x", "add.f32 %f0, _x, _y; mov.f32 _x, _z; mov.f32 _z, %f0;"},
+        Row{"1.0 -> x; x -> y", "mov.f32 _y, _x; mov.f32 _x, 0f3F800000;"},
+        Row{"a a mul.f32 dup.f32 -> x y", "mul.f32 _y, _a, _a; mov.f32 _x, _y;"},
+        Row{"m x -> m y", "mov.f32 _y, _x;"}, Row{"x->y", "mov.f32 _y, _x;"},
+        Row{"frag[3] -> frag[0]", "mov.f32 _frag0, _frag3;"}, Row{"n -> w", "mov.b32 _w, _n;"},
+        Row{"w n and.b32 -> w", "and.b32 _w, _w, _n;"},
+        // only live code, a shared value once
+        Row{"x y mul.f32 drop.f32 x y add.f32 -> z", "add.f32 _z, _x, _y;"},
+        Row{"x y mul.f32 dup.f32 add.f32 -> z", "mul.f32 %f0, _x, _y; add.f32 _z, %f0, %f0;"},
+        Row{"x y swap.f32 sub.f32 -> z", "sub.f32 _z, _y, _x;"},
+        Row{"x y over.f32 sub.f32 mul.f32 -> z", "sub.f32 %f0, _y, _x; mul.f32 _z, _x, %f0;"},
+        Row{"x y z rotate.f32 sub.f32 mul.f32 -> x", "sub.f32 %f0, _z, _x; mul.f32 _x, _y, %f0;"},
+        // literals
+        Row{"1.5 -0.0 -> x y", "mov.f32 _y, 0f80000000; mov.f32 _x, 0f3FC00000;"},
+        Row{"1e-3 .5 -> x y", "mov.f32 _y, 0f3F000000; mov.f32 _x, 0f3A83126F;"},
+        Row{"0f7FC12345 inf -> x y", "mov.f32 _y, 0f7F800000; mov.f32 _x, 0f7FC12345;"},
+        Row{"-inf nan -> x y", "mov.f32 _y, 0f7FFFFFFF; mov.f32 _x, 0fFF800000;"},
+        Row{"-7 -> m", "mov.b32 _m, -7;"}, Row{"7s32 -> m", "mov.b32 _m, 7;"},
+        Row{"-2147483648 -> m", "mov.b32 _m, -2147483648;"},
+        Row{"4294967295 -> w", "mov.b32 _w, 4294967295;"}, Row{"0x1F -> w", "mov.b32 _w, 31;"},
+        Row{"1f32 16777217f32 -> x y", "mov.f32 _y, 0f4B800000; mov.f32 _x, 0f3F800000;"},
+        Row{"1e-45 -> x", "mov.f32 _x, 0f00000001;"}, Row{"7b32 8U xor.b32 -> w", "xor.b32 _w, 7, 8;"},
+        // predicates
+        Row{"x y setp.lt.f32 -> p", "setp.lt.f32 _p, _x, _y;"},
+        Row{"x y p setp.lt.and.f32 -> p", "setp.lt.and.f32 _p, _x, _y, _p;"},
+        Row{"p not.pred true or.pred -> p", "not.pred %p0, _p; mov.pred %p1, 1; or.pred _p, %p0, %p1;"},
+        Row{"false -> p", "mov.pred _p, 0;"},
+        // conversions, casts, immediates
+        Row{"n cvt.rn.f32.u32 -> x", "cvt.rn.f32.u32 _x, _n;"},
+        Row{"n as.s32.u32 m add.s32 -> m", "add.s32 _m, _n, _m;"},
+        Row{"x as.s32.f32 -> m", "mov.b32 _m, _x;"}, Row{"1.0 as.u32.f32 -> w", "mov.b32 _w, 1065353216;"},
+        Row{"-1 as.u32.s32 -> w", "mov.b32 _w, 4294967295;"},
+        Row{"n 300 8 bfe.u32 -> w", "bfe.u32 _w, _n, 44, 8;"},
+        Row{"n w n 0x96 lop3.b32 -> w", "lop3.b32 _w, _n, _w, _n, 150;"}));
+
+struct Bad {
+    const char* program;
+    Errc code;
+    std::uint32_t line, column;
+};
+
+class StackRefuses : public testing::TestWithParam<Bad> {};
+
+TEST_P(StackRefuses, AtThisPlace) {
+    const auto stub = stack::compile(GetParam().program, signature());
+    ASSERT_FALSE(stub) << stub->ptx();
+    EXPECT_EQ(name(stub.error().code), name(GetParam().code)) << describe(stub.error(), GetParam().program);
+    ASSERT_TRUE(stub.error().span.known());
+    const Position at = position(GetParam().program, stub.error().span.begin);
+    EXPECT_EQ(at.line, GetParam().line) << describe(stub.error(), GetParam().program);
+    EXPECT_EQ(at.column, GetParam().column) << describe(stub.error(), GetParam().program);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Stack, StackRefuses,
+    testing::Values(
+        Bad{"x add.f33 -> x", Errc::stack_unknown_word, 1, 3},
+        Bad{"x\r\n q -> x", Errc::stack_unknown_word, 2, 2},
+        Bad{"x ld.global.f32 -> x", Errc::stack_unknown_word, 1, 3},
+        Bad{"x sub.f32 -> z", Errc::stack_values_missing, 1, 3},
+        Bad{"-> x", Errc::stack_values_missing, 1, 4},
+        Bad{"n m add.s32 -> m", Errc::stack_values_missing, 1, 5},
+        Bad{"7 -> x", Errc::stack_values_missing, 1, 6}, Bad{"dup.f32", Errc::stack_values_missing, 1, 1},
+        Bad{"x rotate.f32", Errc::stack_values_missing, 1, 3},
+        Bad{"as.u32.f32", Errc::stack_values_missing, 1, 1}, Bad{"x y -> z", Errc::stack_leftover, 1, 1},
+        Bad{"x y add.f32 1.0 -> z", Errc::stack_leftover, 1, 5},
+        Bad{"x -> a", Errc::stack_input_assigned, 1, 6}, Bad{"x y -> z z", Errc::stack_assigned_twice, 1, 8},
+        Bad{"x ->", Errc::stack_bad_assignment, 1, 3}, Bad{"x -> foo", Errc::stack_bad_assignment, 1, 6},
+        Bad{"x -> y add.f32", Errc::stack_bad_assignment, 1, 8},
+        Bad{"x y -> y -> x", Errc::stack_bad_assignment, 1, 10},
+        Bad{"frag -> x", Errc::stack_element_out_of_range, 1, 1},
+        Bad{"frag[4] -> x", Errc::stack_element_out_of_range, 1, 1},
+        Bad{"frag[-1] -> x", Errc::stack_element_out_of_range, 1, 1},
+        Bad{"x[0] -> x", Errc::stack_element_out_of_range, 1, 1},
+        Bad{"frag[99999999999] -> x", Errc::stack_element_out_of_range, 1, 1},
+        Bad{"frag[] -> x", Errc::stack_element_out_of_range, 1, 1},
+        Bad{"d -> x", Errc::stack_type_unsupported, 1, 1},
+        Bad{"1.5f64 -> x", Errc::stack_type_unsupported, 1, 1},
+        Bad{"0d3FF0000000000000 -> x", Errc::stack_type_unsupported, 1, 1},
+        Bad{"x dup.f16", Errc::stack_type_unsupported, 1, 3},
+        Bad{"7u64 -> x", Errc::stack_type_unsupported, 1, 1},
+        Bad{"4294967296 -> w", Errc::stack_literal_out_of_range, 1, 1},
+        Bad{"-2147483649 -> m", Errc::stack_literal_out_of_range, 1, 1},
+        Bad{"2147483648s32 -> m", Errc::stack_literal_out_of_range, 1, 1},
+        Bad{"-7u32 -> w", Errc::stack_literal_out_of_range, 1, 1},
+        Bad{"1e39 -> x", Errc::stack_literal_out_of_range, 1, 1},
+        Bad{"1e-60 -> x", Errc::stack_literal_out_of_range, 1, 1},
+        Bad{"99999999999999999999 -> w", Errc::stack_literal_out_of_range, 1, 1},
+        Bad{"0f3F80 -> x", Errc::stack_literal_malformed, 1, 1},
+        Bad{"1.5u32 -> w", Errc::stack_literal_malformed, 1, 1},
+        Bad{"7q -> w", Errc::stack_literal_malformed, 1, 1},
+        Bad{"- -> w", Errc::stack_literal_malformed, 1, 1},
+        Bad{". -> x", Errc::stack_literal_malformed, 1, 1},
+        Bad{"017 -> w", Errc::stack_literal_malformed, 1, 1},
+        Bad{"0x -> w", Errc::stack_literal_malformed, 1, 1},
+        Bad{"1.5e -> x", Errc::stack_literal_malformed, 1, 1},
+        Bad{"0x1.8 -> x", Errc::stack_literal_malformed, 1, 1},
+        Bad{"n n n n lop3.b32 -> w", Errc::stack_literal_required, 1, 9},
+        Bad{"n n n 256 lop3.b32 -> w", Errc::stack_literal_required, 1, 11},
+        Bad{"p as.u32.pred -> w", Errc::stack_unknown_word, 1, 3},
+        Bad{"!12 -> x", Errc::stack_unknown_word, 1, 1},
+        Bad{"\x01\xFF -> x", Errc::stack_unknown_word, 1, 1}));
+
+TEST(Stack, AnUnassignedOutIsAnError) {
+    const Signature s = *Signature::parse("in f32 x, out f32 y");
+    const auto stub = stack::compile("x drop.f32", s);
+    ASSERT_FALSE(stub);
+    EXPECT_EQ(stub.error().code, Errc::stack_output_missing);
+    EXPECT_NE(message(stub.error()).find("-> y"), std::string::npos);
+    const auto read = stack::compile("y -> y", s);
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, Errc::stack_output_read);
+    EXPECT_FALSE(stack::compile("", s));
+}
+
+TEST(Stack, ErrorsSayWhatWouldBeRight) {
+    const auto say = [](const char* program) {
+        return describe(stack::compile(program, signature()).error(), program, "p.stub");
+    };
+    EXPECT_NE(say("x y add -> z").find("did you mean add.f32"), std::string::npos);
+    EXPECT_NE(say("x y mul.rn.f33 -> z").find("mul.rn.f32"), std::string::npos);
+    EXPECT_NE(say("fraq[0] -> x").find("frag[0]"), std::string::npos);
+    EXPECT_NE(say("n -> x").find("cvt.rn.f32.u32"), std::string::npos);
+    EXPECT_EQ(say("x\ny sub -> z").substr(0, 11), "p.stub:2:3:");
+}
+
+// --- parallel copies: every way to assign four operands from five values, executed
+
+using Registers = std::map<std::string, std::string>;
+
+Registers execute_moves(const std::string& text) {
+    Registers registers;
+    std::size_t at = 0;
+    while ((at = text.find("mov.", at)) != std::string::npos) {
+        const std::size_t to = text.find(' ', at) + 1, comma = text.find(',', to),
+                          end = text.find(';', comma);
+        const std::string source = text.substr(comma + 2, end - comma - 2);
+        registers[text.substr(to, comma - to)] = registers.count(source) != 0 ? registers[source] : source;
+        at = end;
+    }
+    return registers;
+}
+
+TEST(Stack, AssignmentsAreAParallelCopy) {
+    const std::string names[] = {"frag[0]", "frag[1]", "frag[2]", "frag[3]", "a", "1.0"};
+    const std::string values[] = {"_frag0", "_frag1", "_frag2", "_frag3", "_a", "0f3F800000"};
+    stack::Compiler compiler;
+    for (int code = 0; code < 6 * 6 * 6 * 6; ++code) {
+        const int source[] = {code % 6, code / 6 % 6, code / 36 % 6, code / 216};
+        std::string program;
+        for (const int s : source) program += names[s] + " ";
+        program += "-> frag[0] frag[1] frag[2] frag[3]";
+        const auto parsed = stack::parse(program, signature());
+        ASSERT_TRUE(parsed) << program;
+        const auto ptx = compiler.compile(*parsed, signature());
+        ASSERT_TRUE(ptx) << program;
+        const Registers result = execute_moves(std::string(*ptx));
+        for (int i = 0; i < 4; ++i) {
+            const auto at = result.find(values[i]);
+            EXPECT_EQ(at == result.end() ? values[i] : at->second, values[source[i]]) << program << "\n"
+                                                                                      << *ptx;
+        }
+    }
+}
+
+// --- programs as bytes
+
+Program random_program(std::mt19937& random, std::size_t size, bool any_bytes) {
+    Program program(size);
+    for (Instruction& instruction : program) {
+        const std::uint64_t bytes = (std::uint64_t{random()} << 32) | random();
+        if (any_bytes) {
+            std::memcpy(&instruction, &bytes, sizeof instruction);
+            continue;
+        }
+        constexpr Type types[] = {Type::pred, Type::u32, Type::s32, Type::f32, Type::b32};
+        const auto pick = [&](std::uint32_t n) { return static_cast<std::uint16_t>(random() % n); };
+        instruction = {static_cast<Opcode>(pick(10)), static_cast<std::uint8_t>(types[pick(5)]), 0,
+                       random() % 3 == 0 ? random() : pick(4)};
+        instruction.index = instruction.opcode == Opcode::form
+                                ? pick(static_cast<std::uint32_t>(isa::forms().size()))
+                            : instruction.opcode == Opcode::cast ? static_cast<std::uint16_t>(types[pick(5)])
+                                                                 : pick(11);
+        if (random() % 2 == 0) instruction.opcode = random() % 2 == 0 ? Opcode::input : Opcode::form;
+        if (instruction.opcode == Opcode::input) instruction.payload = instruction.index == 7 ? pick(4) : 0;
+        if (instruction.opcode == Opcode::form)
+            instruction.index = pick(static_cast<std::uint32_t>(isa::forms().size()));
+    }
+    return program;
+}
+
+TEST(Stack, AnyBytesCompileWithSkip) {
+    const Signature s = *Signature::parse(
+        "mod f32 x, mod f32 y, out u32 o, in f32 a, in u32 n, mod s32 m, mod pred p, out f32 frag[4], in f64 "
+        "d, mod b32 w, in pred q");
+    std::mt19937 random(7);
+    stack::Compiler compiler;
+    std::string module_body;
+    for (int i = 0; i < 3000; ++i) {
+        const Program program = random_program(random, 1 + random() % 200, i % 4 == 0);
+        const auto ptx = compiler.compile(program, s, {.missing = stack::Missing::skip});
+        ASSERT_TRUE(ptx) << describe(ptx.error());
+        if (i % 6 == 1) module_body += *ptx;
+        const auto again = stack::parse(stack::print(program, s), s);
+        if (i % 10 == 0) {
+            ASSERT_TRUE(again) << describe(again.error(), stack::print(program, s));
+            EXPECT_EQ(*again, program) << stack::print(program, s);
+        }
+        (void)compiler.compile(program, s);  // a clear error or a result
+    }
+    const auto cubin = test::assemble(test::kernel(s, module_body));
+    EXPECT_TRUE(cubin) << describe(cubin.error(), test::kernel(s, module_body));
+}
+
+TEST(Stack, AnOutputThatASkippingProgramMissesIsZero) {
+    const Signature s = *Signature::parse("in f32 x, out f32 y, out pred p");
+    const auto stub = stack::compile(std::span<const Instruction>{}, s, {.missing = stack::Missing::skip});
+    ASSERT_TRUE(stub);
+    EXPECT_EQ(body(stub->ptx()), "mov.pred _p, 0; mov.f32 _y, 0f00000000;");
+}
+
+TEST(Stack, TextsRoundTripThroughPrograms) {
+    for (const char* text :
+         {"x y sub.f32 -> z", "x y -> y x\n1.5 -> z", "frag[2] as.u32.f32 7 and.b32 -> w",
+          "-7 3s32 add.s32 -> m; p not.pred -> p", "0f7FC00001 -0.0 add.f32 1e30 mul.f32 -> x",
+          "x dup.f32 over.f32 rotate.f32 swap.f32 drop.f32 -> x y", "0xFFb32 n or.b32 -> w\ntrue -> p"}) {
+        const auto program = stack::parse(text, signature());
+        ASSERT_TRUE(program) << describe(program.error(), text);
+        const std::string printed = stack::print(*program, signature());
+        const auto again = stack::parse(printed, signature());
+        ASSERT_TRUE(again) << printed;
+        EXPECT_EQ(*again, *program) << printed;
+        EXPECT_EQ(stack::print(*again, signature()), printed);
+    }
+}
+
+TEST(Stack, EveryFormOfTheTableCompiles) {
+    constexpr const char* inputs[] = {"q", "n", "m", "a"};
+    const Signature s = *Signature::parse(
+        "in pred q, in u32 n, in s32 m, in f32 a, mod pred p, mod u32 u, mod s32 v, mod f32 x");
+    std::string all;
+    for (const isa::Form& form : isa::forms()) {
+        if (!form.stack) continue;
+        const auto lane = [](isa::OperandType t) {
+            return t == isa::OperandType::pred  ? 0
+                   : t == isa::OperandType::s32 ? 2
+                   : t == isa::OperandType::f32 ? 3
+                                                : 1;
+        };
+        std::string program;
+        for (const isa::OperandSpec& operand : form.operands)
+            if (!operand.is_output)
+                program += operand.is_immediate ? "128 " : std::string(inputs[lane(operand.type)]) + " ";
+        constexpr const char* outputs[] = {"p", "u", "v", "x"};
+        program += std::string(form.name) + " -> " + outputs[lane(form.operands[0].type)];
+        const auto stub = stack::compile(program, s);
+        ASSERT_TRUE(stub) << describe(stub.error(), program);
+        all += stub->ptx();
+    }
+    const auto cubin = test::assemble(test::kernel(s, all));
+    EXPECT_TRUE(cubin) << describe(cubin.error(), test::kernel(s, all));
+}
+
+TEST(Stack, RegistersNeverClashWithOperands) {
+    Signature s = *Signature::parse("mod f32 x, mod f32 y, mod pred p");
+    s.operands[0].register_name = "%f0";
+    s.operands[1].register_name = "%f$0_1";
+    s.operands[2].register_name = "%p7";
+    const auto stub = stack::compile("x y -> y x", s);
+    ASSERT_TRUE(stub);
+    EXPECT_EQ(body(stub->ptx()), "mov.f32 %f$1_0, %f0; mov.f32 %f0, %f$0_1; mov.f32 %f$0_1, %f$1_0;");
+    EXPECT_TRUE(test::assemble(test::kernel(s, stub->ptx())));
+}
+
+TEST(Stack, CompilingDoesNotAllocateAfterTheFirstCall) {
+    std::string text = "x";
+    for (int i = 0; i < 100; ++i) text += i % 2 == 0 ? " y mul.rn.f32" : " 0.5 add.f32";
+    text += " -> x\nfrag[0] frag[1] -> frag[1] frag[0]";
+    const Program program = *stack::parse(text, signature());
+    stack::Compiler compiler;
+    const std::string first(*compiler.compile(program, signature()));
+    const std::size_t before = allocations;
+    bool same = true;
+    for (int i = 0; i < 10; ++i) {
+        const auto ptx = compiler.compile(program, signature());
+        same = same && ptx && *ptx == first;
+    }
+    EXPECT_EQ(allocations, before);
+    EXPECT_TRUE(same);
+    EXPECT_EQ(compiler.instruction_count(), 103u);
+    (void)std::string(64, 'x');
+    EXPECT_GT(allocations, before);  // the count counts
+}
+
+TEST(Stack, LongProgramsCompile) {
+    std::string text = "x";
+    for (int i = 0; i < 20000; ++i) text += " y add.rn.f32";
+    const auto stub = stack::compile(text + " -> x", signature());
+    ASSERT_TRUE(stub);
+    EXPECT_EQ(stub->instruction_count(), 20000u);
+    EXPECT_TRUE(test::assemble(test::kernel(signature(), stub->ptx())));
+}
+
+TEST(Stack, SignaturesThatAreTooLargeAreErrors) {
+    Signature s = *Signature::parse("mod f32 x");
+    s.operands[0].count = 0xFFFFFFFF;
+    const auto stub = stack::compile("", s);
+    ASSERT_FALSE(stub);
+    EXPECT_EQ(stub.error().code, Errc::stack_too_large);
+}
+
+// --- files
+
+TEST(Stack, FilesAreASignatureLineAndAProgram) {
+    const char* text =
+        "# relu\r\n\r\nsignature: mod f32 acc, in f32 bias  # the epilogue\r\nacc bias add.f32 0.0 max.f32 "
+        "-> acc\r\n";
+    const auto file = stack::parse_file(text);
+    ASSERT_TRUE(file) << describe(file.error(), text);
+    EXPECT_EQ(file->signature.text(), Signature::parse("mod f32 acc, in f32 bias")->text());
+    const Signature site = *Signature::parse("in u32 row, in f32 bias, mod f32 acc");
+    const auto stub = stack::compile(text, site);
+    ASSERT_TRUE(stub) << describe(stub.error(), text);
+    EXPECT_EQ(body(stub->ptx()), "add.f32 %f0, _acc, _bias; max.f32 _acc, %f0, 0f00000000;");
+}
+
+TEST(Stack, FilesMustFitTheSite) {
+    const Signature site = *Signature::parse("mod f32 acc, in f32 bias, in u32 row");
+    struct Case {
+        const char* text;
+        Errc code;
+    };
+    for (const Case& c : {Case{"signature: mod f32 acc, in f32 scale\nacc scale mul.f32 -> acc",
+                               Errc::stub_signature_mismatch},
+                          Case{"signature: in f32 acc\n", Errc::stub_signature_mismatch},
+                          Case{"signature: mod u32 acc\n", Errc::stub_signature_mismatch},
+                          Case{"signature: mod f32 acc[2]\n", Errc::stub_signature_mismatch}}) {
+        const auto stub = stack::compile(c.text, site);
+        ASSERT_FALSE(stub) << c.text;
+        EXPECT_EQ(stub.error().code, c.code) << describe(stub.error(), c.text);
+        EXPECT_EQ(stub.error().span.begin, 0u);
+    }
+    const auto late = stack::compile("signature: mod f32 acc\nacc nope.f32 -> acc", site);
+    ASSERT_FALSE(late);
+    EXPECT_EQ(position("signature: mod f32 acc\nacc nope.f32 -> acc", late.error().span.begin).line, 2u);
+    EXPECT_FALSE(stack::compile("signature: mod q32 acc\n", site));
+    EXPECT_FALSE(stack::compile("signature: mod f32 acc\n", *Signature::parse("mod f32 acc, out f32 y")));
+}
+
+}  // namespace
+}  // namespace ptxgraft
