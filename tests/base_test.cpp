@@ -30,6 +30,12 @@ TEST(Error, PositionsAtLineEnds) {
     EXPECT_EQ(position("a\n", 1).column, 2u);
 }
 
+TEST(Error, AnErrorThatBringsItsSourceShowsThatOne) {
+    Error error{Errc::invalid_argument, {2, 3}, 0, nullptr};
+    error.source = std::make_shared<const SourceText>(SourceText{"rendered.ptx", "a\nb\n"});
+    EXPECT_EQ(describe(error, "something else", "other"), "rendered.ptx:2:1: error: invalid argument: b\nb\n^\n");
+}
+
 TEST(Error, VeryLongLinesAreCutAroundTheCaret) {
     const std::string source(100000, 'x');
     const std::string text = describe(Error{Errc::invalid_argument, {50000, 50003}, 0, nullptr}, source, "f");

@@ -29,6 +29,12 @@ struct LaunchConfig {
 
 enum class DeviceKind : std::uint8_t { cuda, emulator };
 
+/// How devices are found.
+struct DeviceOptions {
+    std::string driver = "libcuda.so.1";  ///< the driver's library: a name for the dynamic loader, or a path
+};
+
+class Device;
 class Buffer;
 class Stream;
 class Event;
@@ -55,19 +61,23 @@ class PTXGRAFT_API Argument {
     [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
 
   private:
+    friend class Function;
     Argument(std::span<const std::byte> bytes, int) : bytes_(bytes) {}
     std::span<const std::byte> bytes_;
+    const void* device_ = nullptr;  ///< of a buffer: the device that it is on
 };
 
 class PTXGRAFT_API Device {
   public:
-    /// "auto": the first GPU if there is one, else the emulator. "cuda", "cuda:1": that GPU. "emulator", "emulator:sm_80": the emulator,
-    /// as a device of that architecture (sm_90a when it is not said). Errors: Errc::no_such_device, Errc::no_cuda_driver.
-    [[nodiscard]] static Expected<Device> open(std::string_view name = "auto");
+    /// "auto": the first GPU if there is one that works, else the emulator. "cuda", "cuda:1": that GPU.
+    /// "emulator", "emulator:sm_80": the emulator, as a device of that architecture (sm_90a when it is not said).
+    /// A GPU's primary context is used, so that buffers can be shared with the CUDA runtime; no call changes which
+    /// context is current in the calling thread. Errors: Errc::no_such_device, Errc::no_cuda_driver, Errc::driver_error.
+    [[nodiscard]] static Expected<Device> open(std::string_view name = "auto", const DeviceOptions& options = {});
     /// An emulator with other options.
     [[nodiscard]] static Expected<Device> emulator(const EmulatorOptions& options);
-    /// Number of GPUs; 0 when there is no driver.
-    [[nodiscard]] static std::uint32_t cuda_count();
+    /// Number of GPUs; 0 when there is no driver, or when it does not start.
+    [[nodiscard]] static std::uint32_t cuda_count(const DeviceOptions& options = {});
 
     [[nodiscard]] DeviceKind kind() const;
     [[nodiscard]] std::string name() const;     ///< "NVIDIA H200", "emulator"
@@ -84,20 +94,24 @@ class PTXGRAFT_API Device {
     [[nodiscard]] Expected<Stream> create_stream() const;
     [[nodiscard]] Expected<Event> create_event() const;
     [[nodiscard]] Expected<void> synchronize() const;
+    /// What kernels on the emulator have printed since the last call. A GPU's driver writes to standard output itself.
+    [[nodiscard]] std::string take_output() const;
 
-    /// Loads a kernel. On a GPU, `cubin` is loaded when it is given, else `ptx` is assembled with the default assembler;
-    /// the emulator runs `ptx`.
+    /// Loads a kernel. On a GPU, `cubin` is loaded when it is given, else `ptx` is assembled with the default assembler
+    /// for this GPU; the emulator runs `ptx`, whatever its `.target`. `entry` may be empty when the module has one entry.
+    /// Errors: Errc::unknown_entry and Errc::entry_not_named list the entries; Errc::target_differs when the PTX cannot
+    /// run on this GPU; those of syntax::parse, of the assembler and of Emulator::load.
     [[nodiscard]] Expected<Function> load(std::string_view ptx, std::string_view entry, const Cubin* cubin = nullptr) const;
 
     struct Data;
-    [[nodiscard]] const std::shared_ptr<Data>& data() const { return data_; }
 
   private:
     explicit Device(std::shared_ptr<Data> data) : data_(std::move(data)) {}
     std::shared_ptr<Data> data_;
 };
 
-/// Device memory. Move-only; freed with the last handle.
+/// Device memory. Move-only; freed with its handle. A buffer of zero bytes is a buffer: its address is 0, copies of
+/// zero bytes succeed. Copies are synchronous, and come after everything that was launched on the device before.
 class PTXGRAFT_API Buffer {
   public:
     Buffer(Buffer&&) noexcept;
@@ -106,12 +120,17 @@ class PTXGRAFT_API Buffer {
     [[nodiscard]] std::uint64_t address() const { return address_; }
     [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
+    /// Copies within the buffer's bounds; otherwise Errc::outside_of_buffer and nothing is copied.
     [[nodiscard]] Expected<void> write(std::span<const std::byte> source, std::size_t offset = 0) const;
     [[nodiscard]] Expected<void> read(std::span<std::byte> target, std::size_t offset = 0) const;
     [[nodiscard]] Expected<void> fill(std::byte value) const;
+    /// Takes a copy of another buffer of the same device and size, without the host. On a GPU it may still be under way
+    /// when the call returns; whatever is launched later comes after it.
+    [[nodiscard]] Expected<void> copy_from(const Buffer& source) const;
     /// The whole buffer as elements of T; its size must be a multiple of T's.
     template <class T>
     [[nodiscard]] Expected<std::vector<T>> download() const {
+        if (bytes_ % sizeof(T) != 0) return fail(Errc::outside_of_buffer, "its size is not a multiple of the element's");
         std::vector<T> result(bytes_ / sizeof(T));
         if (auto done = read(std::as_writable_bytes(std::span<T>(result))); !done) return tl::unexpected(done.error());
         return result;
@@ -120,13 +139,15 @@ class PTXGRAFT_API Buffer {
   private:
     friend class Device;
     friend class Argument;
+    void release() noexcept;
     Buffer(std::shared_ptr<Device::Data> device, std::uint64_t address, std::size_t bytes);
     std::shared_ptr<Device::Data> device_;
     std::uint64_t address_ = 0;
     std::size_t bytes_ = 0;
 };
 
-/// An order of launches and copies. The emulator runs everything at once, in order.
+/// An order of launches. Launches on different streams may overlap; copies of buffers and launches without a stream
+/// wait for all streams, and all streams wait for them. The emulator runs everything at once, in order.
 class PTXGRAFT_API Stream {
   public:
     Stream(Stream&&) noexcept;
@@ -137,13 +158,15 @@ class PTXGRAFT_API Stream {
 
   private:
     friend class Device;
+    friend class Event;
     friend class Function;
+    void release() noexcept;
     Stream(std::shared_ptr<Device::Data> device, std::uint64_t handle);
     std::shared_ptr<Device::Data> device_;
     std::uint64_t handle_ = 0;
 };
 
-/// A point in a stream's time; on the emulator the host's clock.
+/// A point in a stream's time; on the emulator the host's clock. Errors: Errc::event_not_recorded, Errc::other_device.
 class PTXGRAFT_API Event {
   public:
     Event(Event&&) noexcept;
@@ -155,9 +178,11 @@ class PTXGRAFT_API Event {
 
   private:
     friend class Device;
+    void release() noexcept;
     Event(std::shared_ptr<Device::Data> device, std::uint64_t handle);
     std::shared_ptr<Device::Data> device_;
     std::uint64_t handle_ = 0;
+    bool recorded_ = false;
 };
 
 /// A loaded entry, ready to launch.
@@ -165,9 +190,12 @@ class PTXGRAFT_API Function {
   public:
     /// Checks the number and sizes of the arguments and the shape, then launches: on `stream`, or on the device's own
     /// default stream. On a GPU the launch is asynchronous. Errors: Errc::argument_count_differs, Errc::argument_size_differs (index),
-    /// Errc::launch_shape_invalid, Errc::launch_failed; on the emulator those of Emulator::launch.
+    /// Errc::launch_shape_invalid, Errc::other_device (a buffer or the stream), Errc::launch_failed; on the emulator
+    /// those of Emulator::launch, with the PTX as their source. A kernel that fails on a GPU is reported by a later call
+    /// (synchronize, a copy) as Errc::launch_failed, and takes the context with it: every call after that fails too.
     [[nodiscard]] Expected<void> launch(const LaunchConfig& config, std::span<const Argument> arguments,
                                         const Stream* stream = nullptr) const;
+    [[nodiscard]] std::string_view entry() const;
     [[nodiscard]] const std::vector<ParameterInfo>& parameters() const;
     /// The PTX that spans of launch errors on the emulator refer to.
     [[nodiscard]] std::string_view ptx() const;

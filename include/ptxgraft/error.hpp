@@ -38,6 +38,13 @@ struct Span {
     friend constexpr bool operator==(Span, Span) = default;
 };
 
+/// A text that an error's span is in, for errors in texts that the caller does not hold: a file that the library
+/// read, PTX that it rendered.
+struct SourceText {
+    std::string name;  ///< for the place in `describe`: a path, or what the text is
+    std::string text;
+};
+
 /// One error: its code, its place in the source that the failing call was given, and, where the place is not enough,
 /// a detail (a log, a name). Cheap to copy; making one without a detail does not allocate.
 struct Error {
@@ -45,6 +52,7 @@ struct Error {
     Span span = {};
     std::uint32_t index = 0;  ///< which of several inputs (program of a batch, argument of a launch), from 0
     std::shared_ptr<const std::string> detail = {};
+    std::shared_ptr<const SourceText> source = {};  ///< when set, what `span` is in; `describe` prefers it
 };
 
 template <class T>
@@ -70,7 +78,7 @@ struct Position {
 
 /// The message with its place: `FILE:LINE:COL: error: …`, then the line and a caret. Without a known span:
 /// `FILE: error: …`; without a file name: `error: …`. Ends with a newline.
-/// `source` is the text given to the failing call; it may be empty.
+/// `source` is the text given to the failing call; it may be empty. An error that brings its own source shows that one.
 [[nodiscard]] PTXGRAFT_API std::string describe(const Error& error, std::string_view source = {},
                                                 std::string_view file = {});
 

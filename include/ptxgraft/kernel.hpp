@@ -41,11 +41,20 @@ struct GraftTimes {
 /// A launchable kernel: an entry of a skeleton with its stubs, loaded on a device.
 class PTXGRAFT_API Kernel {
   public:
+    /// One argument per parameter: buffers and scalars, of exactly the parameters' sizes (`5u` for a .u32, `1.5f` for
+    /// an .f32). Errors are those of Function::launch.
     template <class... Arguments>
     Expected<void> launch(const LaunchConfig& config, const Arguments&... arguments) const {
         const std::array<Argument, sizeof...(Arguments)> list{Argument(arguments)...};
         return launch_with(config, list);
     }
+    /// The same on a stream.
+    template <class... Arguments>
+    Expected<void> launch_on(const Stream& stream, const LaunchConfig& config, const Arguments&... arguments) const {
+        const std::array<Argument, sizeof...(Arguments)> list{Argument(arguments)...};
+        return launch_with(config, list, &stream);
+    }
+    /// With a list of arguments. Errors are those of Function::launch.
     Expected<void> launch_with(const LaunchConfig& config, std::span<const Argument> arguments,
                                const Stream* stream = nullptr) const;
 
@@ -72,10 +81,12 @@ struct GraftOptions {
 class PTXGRAFT_API Skeleton {
   public:
     /// Compiles CUDA source with marked sites (site.cuh). Errors are those of compile_cuda and from_ptx.
+    /// They have spans in the CUDA source's PTX, which they bring along.
     [[nodiscard]] static Expected<Skeleton> from_cuda(std::string_view source, const CudaOptions& options = {});
-    /// Takes PTX with markers. Errors are those of syntax::parse and scan.
+    /// Takes PTX with markers, or without any. Errors are those of syntax::parse and scan, with spans in `ptx`.
     [[nodiscard]] static Expected<Skeleton> from_ptx(std::string ptx);
-    /// Reads a `.cu` or `.ptx` file.
+    /// Reads a `.cu` or `.ptx` file. Errors are those of from_cuda and from_ptx, and bring the file's name and text;
+    /// Errc::file_not_found, Errc::file_kind_unknown. `#include "x.cuh"` finds files beside a `.cu` file.
     [[nodiscard]] static Expected<Skeleton> from_file(const std::string& path, const CudaOptions& options = {});
 
     [[nodiscard]] const std::string& ptx() const;
@@ -84,15 +95,18 @@ class PTXGRAFT_API Skeleton {
     [[nodiscard]] Expected<const Site*> find_site(std::string_view name) const;
     /// The same; null when there is none.
     [[nodiscard]] const Site* site(std::string_view name) const;
-    [[nodiscard]] std::vector<std::string> entries() const;
-    [[nodiscard]] std::string target() const;
+    [[nodiscard]] const std::vector<std::string>& entries() const;  ///< in text order
+    [[nodiscard]] const std::string& target() const;                ///< "sm_90a": the module's `.target`
 
-    /// The PTX with the stubs in. Sites that are not named keep their default stub.
+    /// The PTX with the stubs in. Sites that are not named keep their default stub. Errors, with the graft's `index`:
+    /// Errc::unknown_site lists the sites; Errc::site_filled_twice; Errc::stub_does_not_fit names both signatures.
     [[nodiscard]] Expected<std::string> render(std::span<const Graft> grafts) const;
     [[nodiscard]] Expected<std::string> render(std::initializer_list<Graft> grafts) const {
         return render(std::span<const Graft>(grafts.begin(), grafts.size()));
     }
-    /// Renders, assembles (on a GPU) and loads.
+    /// Renders, assembles (on a GPU, for that GPU unless the options say otherwise) and loads. Errors of the assembler
+    /// have spans in the rendered PTX, which they bring along. Errc::unknown_entry and Errc::entry_not_named list the
+    /// entries.
     [[nodiscard]] Expected<Kernel> graft(std::span<const Graft> grafts, const Device& device, const GraftOptions& options = {}) const;
     [[nodiscard]] Expected<Kernel> graft(std::initializer_list<Graft> grafts, const Device& device,
                                          const GraftOptions& options = {}) const {

@@ -56,10 +56,10 @@ std::string excerpt(std::string_view line, std::uint32_t column, std::size_t len
 
 }  // namespace
 
-tl::unexpected<Error> fail(Errc code, Span span) { return tl::unexpected<Error>(Error{code, span, 0, nullptr}); }
+tl::unexpected<Error> fail(Errc code, Span span) { return tl::unexpected<Error>(Error{code, span, 0, nullptr, nullptr}); }
 
 tl::unexpected<Error> fail(Errc code, Span span, std::string detail) {
-    return tl::unexpected<Error>(Error{code, span, 0, std::make_shared<const std::string>(std::move(detail))});
+    return tl::unexpected<Error>(Error{code, span, 0, std::make_shared<const std::string>(std::move(detail)), nullptr});
 }
 
 tl::unexpected<Error> fail(Errc code, std::string detail) { return fail(code, Span{}, std::move(detail)); }
@@ -74,6 +74,7 @@ Position position(std::string_view source, std::uint32_t offset) {
 }
 
 std::string message(const Error& error, std::string_view source) {
+    if (error.source) source = error.source->text;
     std::string text(row(error.code).message);
     const std::string_view filler = error.detail ? std::string_view(*error.detail) : text_at(error.span, source).substr(0, 60);
     if (const std::size_t hole = text.find("{}"); hole != std::string::npos) {
@@ -85,6 +86,10 @@ std::string message(const Error& error, std::string_view source) {
 }
 
 std::string describe(const Error& error, std::string_view source, std::string_view file) {
+    if (error.source) {
+        source = error.source->text;
+        file = error.source->name;
+    }
     const std::string text = message(error, source);
     std::string prefix(file);
     if (!prefix.empty()) prefix += ':';

@@ -1,1 +1,209 @@
 #include "ptxgraft/device.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "device/backend.hpp"
+
+namespace ptxgraft {
+namespace {
+
+constexpr std::string_view architectures[] = {"sm_75",  "sm_80",  "sm_86",  "sm_87",  "sm_88",  "sm_89",
+                                              "sm_90",  "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"};
+
+std::optional<std::uint32_t> read_number(std::string_view text) {
+    std::uint32_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+tl::unexpected<Error> unknown_device(std::string_view name) {
+    return fail(Errc::no_such_device,
+                fmt::format("\"{}\"; there are auto, cuda, cuda:N, emulator, emulator:sm_80", name));
+}
+
+// "sm_90a" as the emulator's options. Suffixes `a` and `f` exist from sm_90 and sm_100 on.
+Expected<std::uint32_t> read_architecture(std::string_view target) {
+    std::string_view plain = target;
+    if (plain.ends_with('a') || plain.ends_with('f')) plain.remove_suffix(1);
+    for (const std::string_view known : architectures) {
+        if (plain != known) continue;
+        const std::uint32_t number = *read_number(known.substr(3));
+        if (plain.size() == target.size() || number >= (target.ends_with('a') ? 90u : 100u)) return number;
+    }
+    return fail(Errc::no_such_device, fmt::format("emulator:{}; architectures are {}", target, fmt::join(architectures, ", ")));
+}
+
+std::string default_target(std::uint32_t sm) { return fmt::format("sm_{}{}", sm, sm >= 90 ? "a" : ""); }
+
+Expected<std::unique_ptr<device::Backend>> open_backend(std::string_view name, const std::string& driver) {
+    if (name == "auto") {
+        const auto count = device::count_cuda(driver);
+        return open_backend(count && *count > 0 ? "cuda:0" : "emulator", driver);
+    }
+    if (name == "cuda") return device::open_cuda(0, driver);
+    if (name == "emulator") return device::open_emulator({}, default_target(EmulatorOptions{}.sm));
+    if (name.starts_with("cuda:")) {
+        const auto ordinal = read_number(name.substr(5));
+        return ordinal ? device::open_cuda(*ordinal, driver) : unknown_device(name);
+    }
+    if (!name.starts_with("emulator:")) return unknown_device(name);
+    const std::string target(name.substr(9));
+    const auto sm = read_architecture(target);
+    if (!sm) return tl::unexpected(sm.error());
+    return device::open_emulator({.sm = *sm}, target);
+}
+
+tl::unexpected<Error> other_device(std::string what) { return fail(Errc::other_device, std::move(what)); }
+
+}  // namespace
+
+// --- Device
+
+Expected<Device> Device::open(std::string_view name, const DeviceOptions& options) {
+    auto backend = open_backend(name, options.driver);
+    if (!backend) return tl::unexpected(backend.error());
+    return Device(std::make_shared<Data>(Data{std::move(*backend)}));
+}
+
+Expected<Device> Device::emulator(const EmulatorOptions& options) {
+    const std::string target = default_target(options.sm);
+    if (auto known = read_architecture(target); !known) return tl::unexpected(known.error());
+    return Device(std::make_shared<Data>(Data{device::open_emulator(options, target)}));
+}
+
+std::uint32_t Device::cuda_count(const DeviceOptions& options) { return device::count_cuda(options.driver).value_or(0); }
+
+DeviceKind Device::kind() const { return data_->backend->kind(); }
+std::string Device::name() const { return data_->backend->name(); }
+std::string Device::target() const { return data_->backend->target(); }
+std::string Device::driver_version() const { return data_->backend->driver_version(); }
+Expected<void> Device::synchronize() const { return data_->backend->synchronize(); }
+std::string Device::take_output() const { return data_->backend->take_output(); }
+
+Expected<Buffer> Device::allocate(std::size_t bytes) const {
+    if (bytes == 0) return Buffer(data_, 0, 0);
+    auto address = data_->backend->allocate(bytes);
+    if (!address) return tl::unexpected(address.error());
+    return Buffer(data_, *address, bytes);
+}
+
+Expected<Stream> Device::create_stream() const {
+    auto handle = data_->backend->create_stream();
+    if (!handle) return tl::unexpected(handle.error());
+    return Stream(data_, *handle);
+}
+
+Expected<Event> Device::create_event() const {
+    auto handle = data_->backend->create_event();
+    if (!handle) return tl::unexpected(handle.error());
+    return Event(data_, *handle);
+}
+
+// --- Buffer
+
+Argument::Argument(const Buffer& buffer)
+    : bytes_(std::as_bytes(std::span(&buffer.address_, 1))), device_(buffer.device_.get()) {}
+
+Buffer::Buffer(std::shared_ptr<Device::Data> device, std::uint64_t address, std::size_t bytes)
+    : device_(std::move(device)), address_(address), bytes_(bytes) {}
+Buffer::Buffer(Buffer&& other) noexcept
+    : device_(std::move(other.device_)), address_(std::exchange(other.address_, 0)), bytes_(std::exchange(other.bytes_, 0)) {}
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+    if (this == &other) return *this;
+    release();
+    device_ = std::move(other.device_);
+    address_ = std::exchange(other.address_, 0);
+    bytes_ = std::exchange(other.bytes_, 0);
+    return *this;
+}
+Buffer::~Buffer() { release(); }
+void Buffer::release() noexcept {
+    if (device_ && bytes_ != 0) device_->backend->free(address_);
+}
+
+namespace {
+
+Expected<void> check_range(std::size_t offset, std::size_t bytes, std::size_t size) {
+    if (offset <= size && bytes <= size - offset) return {};
+    return fail(Errc::outside_of_buffer, fmt::format("{} bytes from byte {} of a buffer of {}", bytes, offset, size));
+}
+
+}  // namespace
+
+Expected<void> Buffer::write(std::span<const std::byte> source, std::size_t offset) const {
+    if (auto inside = check_range(offset, source.size(), bytes_); !inside || source.empty()) return inside;
+    return device_->backend->write(address_ + offset, source);
+}
+
+Expected<void> Buffer::read(std::span<std::byte> target, std::size_t offset) const {
+    if (auto inside = check_range(offset, target.size(), bytes_); !inside || target.empty()) return inside;
+    return device_->backend->read(address_ + offset, target);
+}
+
+Expected<void> Buffer::fill(std::byte value) const {
+    if (bytes_ == 0) return {};
+    return device_->backend->fill(address_, value, bytes_);
+}
+
+Expected<void> Buffer::copy_from(const Buffer& source) const {
+    if (source.device_ != device_) return other_device("the source of the copy");
+    if (source.bytes_ != bytes_)
+        return fail(Errc::outside_of_buffer, fmt::format("a copy of {} bytes into a buffer of {}", source.bytes_, bytes_));
+    if (bytes_ == 0) return {};
+    return device_->backend->copy(address_, source.address_, bytes_);
+}
+
+// --- Stream
+
+Stream::Stream(std::shared_ptr<Device::Data> device, std::uint64_t handle) : device_(std::move(device)), handle_(handle) {}
+Stream::Stream(Stream&& other) noexcept : device_(std::move(other.device_)), handle_(std::exchange(other.handle_, 0)) {}
+Stream& Stream::operator=(Stream&& other) noexcept {
+    if (this == &other) return *this;
+    release();
+    device_ = std::move(other.device_);
+    handle_ = std::exchange(other.handle_, 0);
+    return *this;
+}
+Stream::~Stream() { release(); }
+void Stream::release() noexcept {
+    if (device_ && handle_ != 0) device_->backend->destroy_stream(handle_);
+}
+Expected<void> Stream::synchronize() const { return device_->backend->synchronize_stream(handle_); }
+
+// --- Event
+
+Event::Event(std::shared_ptr<Device::Data> device, std::uint64_t handle) : device_(std::move(device)), handle_(handle) {}
+Event::Event(Event&& other) noexcept
+    : device_(std::move(other.device_)), handle_(std::exchange(other.handle_, 0)), recorded_(std::exchange(other.recorded_, false)) {}
+Event& Event::operator=(Event&& other) noexcept {
+    if (this == &other) return *this;
+    release();
+    device_ = std::move(other.device_);
+    handle_ = std::exchange(other.handle_, 0);
+    recorded_ = std::exchange(other.recorded_, false);
+    return *this;
+}
+Event::~Event() { release(); }
+void Event::release() noexcept {
+    if (device_ && handle_ != 0) device_->backend->destroy_event(handle_);
+}
+
+Expected<void> Event::record(const Stream* stream) {
+    if (stream != nullptr && stream->device_ != device_) return other_device("the stream of an event");
+    auto done = device_->backend->record_event(handle_, stream == nullptr ? 0 : stream->handle_);
+    recorded_ = recorded_ || done;
+    return done;
+}
+
+Expected<float> Event::elapsed_since(const Event& start) const {
+    if (!recorded_ || !start.recorded_) return fail(Errc::event_not_recorded);
+    if (start.device_ != device_) return other_device("the start event");
+    return device_->backend->elapsed(start.handle_, handle_);
+}
+
+}  // namespace ptxgraft

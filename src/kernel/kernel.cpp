@@ -1,1 +1,17 @@
 #include "ptxgraft/kernel.hpp"
+
+#include "kernel/kernel_data.hpp"
+
+namespace ptxgraft {
+
+Expected<void> Kernel::launch_with(const LaunchConfig& config, std::span<const Argument> arguments, const Stream* stream) const {
+    return data_->function.launch(config, arguments, stream);
+}
+
+std::string_view Kernel::entry() const { return data_->entry; }
+const std::string& Kernel::ptx() const { return data_->ptx; }
+const Cubin* Kernel::cubin() const { return data_->cubin ? &*data_->cubin : nullptr; }
+const GraftTimes& Kernel::times() const { return data_->times; }
+const Function& Kernel::function() const { return data_->function; }
+
+}  // namespace ptxgraft

@@ -1,0 +1,303 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <utility>
+#include <vector>
+
+#include "device/backend.hpp"
+#include "device/driver.hpp"
+
+namespace ptxgraft::device {
+namespace {
+
+using driver::Driver;
+using driver::Result;
+
+/// A GPU's primary context, retained.
+class PrimaryContext {
+  public:
+    PrimaryContext(std::shared_ptr<const Driver> driver, driver::Device device, driver::Context context)
+        : driver_(std::move(driver)), device_(device), context_(context) {}
+    ~PrimaryContext() { driver_->cuDevicePrimaryCtxRelease_v2(device_); }
+    PrimaryContext(const PrimaryContext&) = delete;
+    PrimaryContext& operator=(const PrimaryContext&) = delete;
+
+    [[nodiscard]] const Driver& driver() const { return *driver_; }
+    [[nodiscard]] driver::Device device() const { return device_; }
+
+    /// Makes one driver call with this context current, and puts back what was current before: the CUDA runtime takes
+    /// its device from there.
+    template <class Call>
+    Result run(Call&& call) const {
+        if (const Result pushed = driver_->cuCtxPushCurrent_v2(context_); pushed != Result::success) return pushed;
+        const Result result = call(*driver_);
+        driver::Context popped = nullptr;
+        driver_->cuCtxPopCurrent_v2(&popped);
+        return result;
+    }
+    template <class Call>
+    Expected<void> checked(std::string_view name, Call&& call, Errc otherwise = Errc::driver_error) const {
+        return driver_->check(run(std::forward<Call>(call)), name, otherwise);
+    }
+
+  private:
+    std::shared_ptr<const Driver> driver_;
+    driver::Device device_;
+    driver::Context context_;
+};
+
+template <class Handle>
+std::uint64_t number(Handle handle) {
+    return reinterpret_cast<std::uint64_t>(handle);
+}
+driver::Stream stream_of(std::uint64_t handle) { return reinterpret_cast<driver::Stream>(handle); }
+driver::Event event_of(std::uint64_t handle) { return reinterpret_cast<driver::Event>(handle); }
+
+Expected<int> attribute(const Driver& driver, driver::Device device, driver::DeviceAttribute which) {
+    int value = 0;
+    if (auto done = driver.check(driver.cuDeviceGetAttribute(&value, which, device), "cuDeviceGetAttribute"); !done)
+        return tl::unexpected(done.error());
+    return value;
+}
+
+class CudaEntry final : public LoadedEntry {
+  public:
+    static Expected<std::unique_ptr<LoadedEntry>> load(std::shared_ptr<const PrimaryContext> context,
+                                                       std::span<const std::byte> image, const std::string& entry,
+                                                       int shared_bytes_per_block) {
+        auto loaded = std::unique_ptr<CudaEntry>(new CudaEntry(std::move(context)));
+        if (auto done = loaded->load_module(image); !done) return tl::unexpected(done.error());
+        if (auto done = loaded->find_function(entry, shared_bytes_per_block); !done) return tl::unexpected(done.error());
+        return loaded;
+    }
+    ~CudaEntry() override {
+        if (module_ != nullptr) context_->run([&](const Driver& driver) { return driver.cuModuleUnload(module_); });
+    }
+
+    [[nodiscard]] LaunchLimits limits() const override { return limits_; }
+
+    [[nodiscard]] Expected<void> launch(const LaunchConfig& config, std::span<const Argument> arguments,
+                                        std::uint64_t stream) const override {
+        if (auto done = opt_in(config.shared_bytes); !done) return done;
+        // The driver only reads through the pointers, and copies what they point to before the call returns
+        // (CUDA Driver API, cuLaunchKernel).
+        std::array<void*, 64> few;
+        std::vector<void*> many(arguments.size() > few.size() ? arguments.size() : 0);
+        void** parameters = many.empty() ? few.data() : many.data();
+        std::transform(arguments.begin(), arguments.end(), parameters,
+                       [](const Argument& a) { return const_cast<std::byte*>(a.bytes().data()); });
+        const auto& [grid, block, shared_bytes] = config;
+        return context_->checked("cuLaunchKernel", [&](const Driver& driver) {
+            return driver.cuLaunchKernel(function_, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared_bytes,
+                                         stream_of(stream), parameters, nullptr);
+        }, Errc::launch_failed);
+    }
+
+  private:
+    explicit CudaEntry(std::shared_ptr<const PrimaryContext> context) : context_(std::move(context)) {}
+
+    Expected<void> load_module(std::span<const std::byte> image) {
+        std::array<char, 8192> log{};
+        std::array options{driver::JitOption::error_log_buffer, driver::JitOption::error_log_buffer_size_bytes};
+        std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size())};
+        const Result result = context_->run([&](const Driver& driver) {
+            return driver.cuModuleLoadDataEx(&module_, image.data(), options.size(), options.data(), values.data());
+        });
+        auto done = context_->driver().check(result, "cuModuleLoadDataEx", Errc::module_not_loaded);
+        if (done || log[0] == '\0') return done;
+        return fail(done.error().code, fmt::format("{}\n{}", *done.error().detail, log.data()));
+    }
+
+    Expected<void> find_function(const std::string& entry, int shared_bytes_per_block) {
+        int threads = 0, static_bytes = 0;
+        const Result result = context_->run([&](const Driver& driver) {
+            Result found = driver.cuModuleGetFunction(&function_, module_, entry.c_str());
+            if (found == Result::success)
+                found = driver.cuFuncGetAttribute(&threads, driver::FunctionAttribute::max_threads_per_block, function_);
+            if (found == Result::success)
+                found = driver.cuFuncGetAttribute(&static_bytes, driver::FunctionAttribute::shared_size_bytes, function_);
+            return found;
+        });
+        if (auto done = context_->driver().check(result, fmt::format("function {} of the module", entry)); !done) return done;
+        limits_.threads_per_block = static_cast<std::uint32_t>(std::max(threads, 0));
+        limits_.dynamic_shared_bytes = static_cast<std::uint32_t>(std::max(shared_bytes_per_block - static_bytes, 0));
+        granted_ = static_cast<std::uint32_t>(std::max(48 * 1024 - static_bytes, 0));
+        return {};
+    }
+
+    // Without it, a launch may ask for 48 KB of static and dynamic shared memory together.
+    Expected<void> opt_in(std::uint32_t shared_bytes) const {
+        if (shared_bytes <= granted_) return {};
+        auto done = context_->checked("cuFuncSetAttribute", [&](const Driver& driver) {
+            return driver.cuFuncSetAttribute(function_, driver::FunctionAttribute::max_dynamic_shared_size_bytes,
+                                             static_cast<int>(limits_.dynamic_shared_bytes));
+        });
+        if (done) granted_ = limits_.dynamic_shared_bytes;
+        return done;
+    }
+
+    std::shared_ptr<const PrimaryContext> context_;
+    driver::Module module_ = nullptr;
+    driver::Function function_ = nullptr;
+    LaunchLimits limits_;
+    mutable std::atomic<std::uint32_t> granted_ = 0;
+};
+
+class CudaBackend final : public Backend {
+  public:
+    static Expected<std::unique_ptr<Backend>> open(std::shared_ptr<const Driver> driver, std::uint32_t ordinal);
+
+    [[nodiscard]] DeviceKind kind() const override { return DeviceKind::cuda; }
+    [[nodiscard]] std::string name() const override { return name_; }
+    [[nodiscard]] std::string target() const override { return target_; }
+    [[nodiscard]] std::string driver_version() const override {
+        int version = 0;
+        context_->driver().cuDriverGetVersion(&version);
+        return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+    }
+
+    [[nodiscard]] Expected<std::uint64_t> allocate(std::size_t bytes) override {
+        driver::DevicePointer address = 0;
+        auto done = context_->checked("cuMemAlloc", [&](const Driver& d) { return d.cuMemAlloc_v2(&address, bytes); });
+        if (!done) return fail(done.error().code, fmt::format("{}, asked for {} bytes", *done.error().detail, bytes));
+        return address;
+    }
+    void free(std::uint64_t address) noexcept override {
+        context_->run([&](const Driver& d) { return d.cuMemFree_v2(address); });
+    }
+    [[nodiscard]] Expected<void> write(std::uint64_t target, std::span<const std::byte> source) override {
+        return context_->checked("cuMemcpyHtoD", [&](const Driver& d) {
+            return d.cuMemcpyHtoD_v2(target, source.data(), source.size());
+        });
+    }
+    [[nodiscard]] Expected<void> read(std::uint64_t source, std::span<std::byte> target) override {
+        return context_->checked("cuMemcpyDtoH", [&](const Driver& d) {
+            return d.cuMemcpyDtoH_v2(target.data(), source, target.size());
+        });
+    }
+    [[nodiscard]] Expected<void> copy(std::uint64_t target, std::uint64_t source, std::size_t bytes) override {
+        return context_->checked("cuMemcpyDtoD", [&](const Driver& d) { return d.cuMemcpyDtoD_v2(target, source, bytes); });
+    }
+    [[nodiscard]] Expected<void> fill(std::uint64_t target, std::byte value, std::size_t bytes) override {
+        return context_->checked("cuMemsetD8", [&](const Driver& d) {
+            return d.cuMemsetD8_v2(target, static_cast<unsigned char>(value), bytes);
+        });
+    }
+
+    [[nodiscard]] Expected<void> synchronize() override {
+        return context_->checked("cuCtxSynchronize", [](const Driver& d) { return d.cuCtxSynchronize(); });
+    }
+    [[nodiscard]] Expected<std::uint64_t> create_stream() override {
+        driver::Stream stream = nullptr;
+        auto done = context_->checked("cuStreamCreate", [&](const Driver& d) {
+            return d.cuStreamCreate(&stream, driver::default_flags);
+        });
+        if (!done) return tl::unexpected(done.error());
+        return number(stream);
+    }
+    void destroy_stream(std::uint64_t stream) noexcept override {
+        context_->run([&](const Driver& d) { return d.cuStreamDestroy_v2(stream_of(stream)); });
+    }
+    [[nodiscard]] Expected<void> synchronize_stream(std::uint64_t stream) override {
+        return context_->checked("cuStreamSynchronize", [&](const Driver& d) { return d.cuStreamSynchronize(stream_of(stream)); });
+    }
+
+    [[nodiscard]] Expected<std::uint64_t> create_event() override {
+        driver::Event event = nullptr;
+        auto done = context_->checked("cuEventCreate", [&](const Driver& d) {
+            return d.cuEventCreate(&event, driver::default_flags);
+        });
+        if (!done) return tl::unexpected(done.error());
+        return number(event);
+    }
+    void destroy_event(std::uint64_t event) noexcept override {
+        context_->run([&](const Driver& d) { return d.cuEventDestroy_v2(event_of(event)); });
+    }
+    [[nodiscard]] Expected<void> record_event(std::uint64_t event, std::uint64_t stream) override {
+        return context_->checked("cuEventRecord", [&](const Driver& d) {
+            return d.cuEventRecord(event_of(event), stream_of(stream));
+        });
+    }
+    [[nodiscard]] Expected<float> elapsed(std::uint64_t start, std::uint64_t end) override {
+        float milliseconds = 0;
+        auto done = context_->checked("cuEventElapsedTime", [&](const Driver& d) {
+            Result result = d.cuEventSynchronize(event_of(end));
+            if (result == Result::success) result = d.cuEventSynchronize(event_of(start));
+            if (result == Result::success) result = d.cuEventElapsedTime(&milliseconds, event_of(start), event_of(end));
+            return result;
+        });
+        if (!done) return tl::unexpected(done.error());
+        return milliseconds;
+    }
+
+    [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> load(std::string_view ptx, const std::string& entry,
+                                                              const Cubin* cubin) override {
+        if (cubin != nullptr) return CudaEntry::load(context_, cubin->image, entry, shared_bytes_);
+        auto assembled = default_assembler().assemble(ptx, {.target = target_});
+        if (!assembled) return tl::unexpected(assembled.error());
+        return CudaEntry::load(context_, assembled->image, entry, shared_bytes_);
+    }
+
+  private:
+    explicit CudaBackend(std::shared_ptr<const PrimaryContext> context) : context_(std::move(context)) {}
+    Expected<void> describe();
+
+    std::shared_ptr<const PrimaryContext> context_;
+    std::string name_, target_;
+    int shared_bytes_ = 0;  // static and dynamic, of a block that opted in
+};
+
+Expected<std::unique_ptr<Backend>> CudaBackend::open(std::shared_ptr<const Driver> driver, std::uint32_t ordinal) {
+    driver::Device device = 0;
+    driver::Context context = nullptr;
+    if (auto done = driver->check(driver->cuDeviceGet(&device, static_cast<int>(ordinal)), "cuDeviceGet"); !done)
+        return tl::unexpected(done.error());
+    const Result retained = driver->cuDevicePrimaryCtxRetain(&context, device);
+    if (auto done = driver->check(retained, "cuDevicePrimaryCtxRetain"); !done) return tl::unexpected(done.error());
+    auto backend = std::unique_ptr<CudaBackend>(
+        new CudaBackend(std::make_shared<const PrimaryContext>(std::move(driver), device, context)));
+    if (auto done = backend->describe(); !done) return tl::unexpected(done.error());
+    return backend;
+}
+
+Expected<void> CudaBackend::describe() {
+    const Driver& driver = context_->driver();
+    const driver::Device device = context_->device();
+    std::array<char, 256> name{};
+    if (auto done = driver.check(driver.cuDeviceGetName(name.data(), int{name.size() - 1}, device), "cuDeviceGetName"); !done)
+        return done;
+    const auto major = attribute(driver, device, driver::DeviceAttribute::compute_capability_major);
+    const auto minor = attribute(driver, device, driver::DeviceAttribute::compute_capability_minor);
+    const auto shared = attribute(driver, device, driver::DeviceAttribute::max_shared_memory_per_block_optin);
+    for (const auto* value : {&major, &minor, &shared})
+        if (!*value) return tl::unexpected(value->error());
+    name_ = name.data();
+    // From 9.0 on, `a` gives the instructions of that architecture alone, wgmma among them.
+    target_ = fmt::format("sm_{}{}{}", *major, *minor, *major >= 9 ? "a" : "");
+    shared_bytes_ = *shared;
+    return {};
+}
+
+}  // namespace
+
+Expected<std::uint32_t> count_cuda(const std::string& driver_library) {
+    const auto driver = Driver::open(driver_library);
+    if (!driver) return tl::unexpected(driver.error());
+    const auto count = (*driver)->device_count();
+    if (!count) return tl::unexpected(count.error());
+    return static_cast<std::uint32_t>(std::max(*count, 0));
+}
+
+Expected<std::unique_ptr<Backend>> open_cuda(std::uint32_t ordinal, const std::string& driver_library) {
+    const auto count = count_cuda(driver_library);
+    if (!count) return tl::unexpected(count.error());
+    if (ordinal >= *count)
+        return fail(Errc::no_such_device, fmt::format("cuda:{} (this machine has {} GPU{})", ordinal, *count, *count == 1 ? "" : "s"));
+    auto driver = Driver::open(driver_library);
+    if (!driver) return tl::unexpected(driver.error());
+    return CudaBackend::open(*driver, ordinal);
+}
+
+}  // namespace ptxgraft::device

@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "device/backend.hpp"
+
+namespace ptxgraft {
+
+struct Function::Data {
+    std::shared_ptr<Device::Data> device;
+    device::EntryInfo entry;
+    std::shared_ptr<const SourceText> source;
+    std::unique_ptr<const device::LoadedEntry> loaded;
+};
+
+namespace {
+
+std::string parameter_list(const device::EntryInfo& entry) {
+    std::string text;
+    for (const ParameterInfo& p : entry.parameters)
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", p.type, p.name);
+    return fmt::format("{}({})", entry.name, text);
+}
+
+Expected<void> check_arguments(const device::EntryInfo& entry, std::span<const Argument> arguments) {
+    const auto& parameters = entry.parameters;
+    if (arguments.size() != parameters.size())
+        return fail(Errc::argument_count_differs, fmt::format("{} takes {}, got {}", parameter_list(entry),
+                                                              parameters.size(), arguments.size()));
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const std::size_t bytes = arguments[i].bytes().size();
+        if (bytes == parameters[i].bytes) continue;
+        auto error = fail(Errc::argument_size_differs,
+                          fmt::format("argument {} of {} has {} bytes, its parameter {} {} has {}", i, entry.name, bytes,
+                                      parameters[i].type, parameters[i].name, parameters[i].bytes));
+        error.value().index = static_cast<std::uint32_t>(i);
+        return error;
+    }
+    return {};
+}
+
+Expected<void> check_shape(const LaunchConfig& config, const device::LaunchLimits& limits) {
+    const auto& [grid, block, shared_bytes] = config;
+    const auto refuse = [](std::string why) { return fail(Errc::launch_shape_invalid, std::move(why)); };
+    for (const auto& [name, dim] : {std::pair{"grid", &grid}, std::pair{"block", &block}})
+        if (dim->x == 0 || dim->y == 0 || dim->z == 0)
+            return refuse(fmt::format("{} of {} x {} x {} is empty", name, dim->x, dim->y, dim->z));
+    if (grid.x > 2147483647 || grid.y > 65535 || grid.z > 65535)
+        return refuse(fmt::format("grid of {} x {} x {}; at most 2147483647 x 65535 x 65535", grid.x, grid.y, grid.z));
+    if (block.x > 1024 || block.y > 1024 || block.z > 64)
+        return refuse(fmt::format("block of {} x {} x {}; at most 1024 x 1024 x 64", block.x, block.y, block.z));
+    const std::uint32_t threads = block.x * block.y * block.z;  // at most 2^26
+    if (threads > limits.threads_per_block)
+        return refuse(fmt::format("block of {} threads; this kernel runs with at most {}", threads, limits.threads_per_block));
+    if (shared_bytes > limits.dynamic_shared_bytes)
+        return refuse(fmt::format("{} bytes of dynamic shared memory; this kernel can have at most {}", shared_bytes,
+                                  limits.dynamic_shared_bytes));
+    return {};
+}
+
+// The caller may not hold the PTX any more: a place in it comes with its text.
+tl::unexpected<Error> with_source(Error error, const std::shared_ptr<const SourceText>& source) {
+    if (error.span.known() && !error.source) error.source = source;
+    return tl::unexpected(std::move(error));
+}
+
+}  // namespace
+
+Expected<Function> Device::load(std::string_view ptx, std::string_view entry, const Cubin* cubin) const {
+    auto found = device::find_entry(ptx, entry);
+    if (!found) return tl::unexpected(found.error());
+    if (kind() == DeviceKind::cuda && cubin == nullptr && !device::runs_on(found->target, target()))
+        return fail(Errc::target_differs, fmt::format("its PTX is for {}, the device is {} ({})", found->target, name(), target()));
+    auto loaded = data_->backend->load(ptx, found->name, cubin);
+    if (!loaded) return tl::unexpected(loaded.error());
+    auto source = std::make_shared<const SourceText>(SourceText{found->name + ".ptx", std::string(ptx)});
+    return Function(std::make_shared<const Function::Data>(
+        Function::Data{data_, std::move(*found), std::move(source), std::move(*loaded)}));
+}
+
+Expected<void> Function::launch(const LaunchConfig& config, std::span<const Argument> arguments, const Stream* stream) const {
+    if (auto fits = check_arguments(data_->entry, arguments); !fits) return fits;
+    for (const Argument& argument : arguments)
+        if (argument.device_ != nullptr && argument.device_ != data_->device.get())
+            return fail(Errc::other_device, fmt::format("argument {} of {}", &argument - arguments.data(), data_->entry.name));
+    if (stream != nullptr && stream->device_ != data_->device) return fail(Errc::other_device, std::string("the launch's stream"));
+    if (auto possible = check_shape(config, data_->loaded->limits()); !possible) return possible;
+    auto done = data_->loaded->launch(config, arguments, stream == nullptr ? 0 : stream->handle());
+    if (!done) return with_source(done.error(), data_->source);
+    return done;
+}
+
+std::string_view Function::entry() const { return data_->entry.name; }
+const std::vector<ParameterInfo>& Function::parameters() const { return data_->entry.parameters; }
+std::string_view Function::ptx() const { return data_->source->text; }
+
+}  // namespace ptxgraft

@@ -1,0 +1,56 @@
+// What device/driver.hpp declares of the driver, against CUDA's own header: every function's parameters in number, size
+// and kind, and every value. A difference does not compile.
+
+#include <cuda.h>
+
+#include <type_traits>
+
+#include "device/driver.hpp"
+
+namespace ptxgraft::driver {
+namespace {
+
+template <class A, class B>
+constexpr bool same_kind() {
+    return sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B>;
+}
+
+template <class A, class B>
+struct SameShape : std::false_type {};
+template <class... A, class... B>
+    requires(sizeof...(A) == sizeof...(B))
+struct SameShape<CUresult (*)(A...), Result (*)(B...)> : std::bool_constant<(same_kind<A, B>() && ...)> {};
+
+#define PTXGRAFT_SAME_SHAPE(name, parameters) \
+    static_assert(SameShape<decltype(&::name), decltype(Driver::name)>::value, #name " differs from cuda.h");
+PTXGRAFT_DRIVER_FUNCTIONS(PTXGRAFT_SAME_SHAPE)
+
+template <class Ours, class Theirs>
+constexpr bool equal(Ours ours, Theirs theirs) {
+    return static_cast<int>(ours) == static_cast<int>(theirs);
+}
+static_assert(equal(Result::success, CUDA_SUCCESS));
+static_assert(equal(Result::out_of_memory, CUDA_ERROR_OUT_OF_MEMORY));
+static_assert(equal(Result::no_device, CUDA_ERROR_NO_DEVICE));
+static_assert(equal(Result::illegal_address, CUDA_ERROR_ILLEGAL_ADDRESS));
+static_assert(equal(Result::launch_out_of_resources, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES));
+static_assert(equal(Result::launch_timeout, CUDA_ERROR_LAUNCH_TIMEOUT));
+static_assert(equal(Result::assert_, CUDA_ERROR_ASSERT));
+static_assert(equal(Result::hardware_stack_error, CUDA_ERROR_HARDWARE_STACK_ERROR));
+static_assert(equal(Result::illegal_instruction, CUDA_ERROR_ILLEGAL_INSTRUCTION));
+static_assert(equal(Result::misaligned_address, CUDA_ERROR_MISALIGNED_ADDRESS));
+static_assert(equal(Result::invalid_address_space, CUDA_ERROR_INVALID_ADDRESS_SPACE));
+static_assert(equal(Result::invalid_pc, CUDA_ERROR_INVALID_PC));
+static_assert(equal(Result::launch_failed, CUDA_ERROR_LAUNCH_FAILED));
+static_assert(equal(DeviceAttribute::compute_capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
+static_assert(equal(DeviceAttribute::compute_capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+static_assert(equal(DeviceAttribute::max_shared_memory_per_block_optin, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+static_assert(equal(FunctionAttribute::max_threads_per_block, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
+static_assert(equal(FunctionAttribute::shared_size_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
+static_assert(equal(FunctionAttribute::max_dynamic_shared_size_bytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
+static_assert(equal(JitOption::error_log_buffer, CU_JIT_ERROR_LOG_BUFFER));
+static_assert(equal(JitOption::error_log_buffer_size_bytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES));
+static_assert(default_flags == CU_STREAM_DEFAULT && default_flags == CU_EVENT_DEFAULT);
+
+}  // namespace
+}  // namespace ptxgraft::driver
