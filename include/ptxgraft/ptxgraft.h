@@ -1,1 +1,396 @@
-#pragma once
+#ifndef PTXGRAFT_H
+#define PTXGRAFT_H
+/**
+ * @file ptxgraft.h
+ * ptxgraft from C (C99) and from every language that can call C.
+ *
+ * A **skeleton** is a CUDA kernel with marked **sites**, compiled once to PTX. A **stub** is a checked instruction
+ * sequence for a site. Grafting stubs into a skeleton gives a **kernel**, which is launched on a **device**: a CUDA GPU,
+ * or the emulator, which runs the same programs on the CPU.
+ *
+ * @code
+ *   #include <ptxgraft/ptxgraft.h>
+ *   #include <stdio.h>
+ *
+ *   // out[i] = relu(x[i]): the site `apply` has the operands `in f32 x` and `out f32 y`.
+ *   static ptxgraft_status relu(const char* file, const float* x, float* out, uint32_t count) {
+ *       ptxgraft_device* device = NULL;
+ *       ptxgraft_skeleton* skeleton = NULL;
+ *       ptxgraft_stub* stub = NULL;
+ *       ptxgraft_kernel* kernel = NULL;
+ *       ptxgraft_buffer* in_buffer = NULL;
+ *       ptxgraft_buffer* out_buffer = NULL;
+ *       const char program[] = "x 0.0 max.f32 -> y";
+ *       const size_t bytes = count * sizeof(float);
+ *       ptxgraft_status status;
+ *
+ *       if ((status = ptxgraft_device_open(&device, "auto")) != PTXGRAFT_OK) goto done;
+ *       if ((status = ptxgraft_skeleton_create_from_file(&skeleton, file, NULL)) != PTXGRAFT_OK) goto done;
+ *       if ((status = ptxgraft_stub_create_from_program(&stub, skeleton, "apply", program, sizeof program - 1)) != PTXGRAFT_OK) goto done;
+ *
+ *       ptxgraft_graft graft = {"apply", stub};
+ *       ptxgraft_graft_options options = PTXGRAFT_GRAFT_OPTIONS_INIT;
+ *       options.grafts = &graft;
+ *       options.graft_count = 1;
+ *       if ((status = ptxgraft_kernel_create(&kernel, skeleton, device, &options)) != PTXGRAFT_OK) goto done;
+ *
+ *       if ((status = ptxgraft_buffer_create(&in_buffer, device, bytes)) != PTXGRAFT_OK) goto done;
+ *       if ((status = ptxgraft_buffer_create(&out_buffer, device, bytes)) != PTXGRAFT_OK) goto done;
+ *       if ((status = ptxgraft_buffer_write(in_buffer, 0, x, bytes)) != PTXGRAFT_OK) goto done;
+ *
+ *       ptxgraft_argument arguments[] = {PTXGRAFT_BUFFER(in_buffer), PTXGRAFT_BUFFER(out_buffer), PTXGRAFT_VALUE(count)};
+ *       ptxgraft_launch_options launch = PTXGRAFT_LAUNCH_OPTIONS_INIT;
+ *       launch.grid[0] = (count + 127) / 128;
+ *       launch.block[0] = 128;
+ *       if ((status = ptxgraft_kernel_launch(kernel, &launch, arguments, 3)) != PTXGRAFT_OK) goto done;
+ *       status = ptxgraft_buffer_read(out, out_buffer, 0, bytes);
+ *   done:
+ *       if (status != PTXGRAFT_OK) fputs(ptxgraft_error_message(), stderr);
+ *       ptxgraft_buffer_destroy(out_buffer);
+ *       ptxgraft_buffer_destroy(in_buffer);
+ *       ptxgraft_kernel_destroy(kernel);
+ *       ptxgraft_stub_destroy(stub);
+ *       ptxgraft_skeleton_destroy(skeleton);
+ *       ptxgraft_device_destroy(device);
+ *       return status;
+ *   }
+ * @endcode
+ *
+ * ## Rules that hold everywhere
+ *
+ * - **Names**: `ptxgraft_<noun>_<verb>`. What a function makes comes first, then what it works on.
+ * - **Errors**: a function that can fail returns a ptxgraft_status. On failure it writes nothing through its out
+ *   parameters, and ptxgraft_error_message() says what was wrong, where, and what would be right.
+ *   A null pointer where none is allowed is PTXGRAFT_STATUS_invalid_argument. No exception leaves the library.
+ * - **Ownership**: what `create` or `open` returned is the caller's, until `destroy`; `destroy(NULL)` does nothing.
+ *   Objects keep alive what they depend on: they may be destroyed in any order. Inputs are copied or used within the
+ *   call; the library keeps no pointer of the caller.
+ * - **Texts and bytes in**: a pointer and a size in bytes; they need no zero at the end. Names (of sites, entries,
+ *   files, devices) are zero-terminated.
+ * - **Texts and bytes out**: `(buffer, &size, object)`, to be called twice. With a null buffer, `*size` becomes the
+ *   bytes needed. With a buffer, `*size` on entry is its capacity; if that is too small, the call is
+ *   PTXGRAFT_STATUS_buffer_too_small, `*size` becomes the bytes needed and the buffer stays untouched; else `*size`
+ *   becomes the bytes written. A text ends with a zero byte, which `*size` counts; machine code does not.
+ * - **Structs** start with `struct_size`, the size that the caller was compiled with: start from the `_INIT` macro.
+ *   That way a struct may grow in later versions.
+ * - **Strings in info structs** belong to the object that was asked and live as long as it.
+ * - **Threads**: different objects may be used from different threads at once. One object may be read from several
+ *   threads; launches and copies on one emulator device must not overlap. The error message is the thread's own.
+ * - **Indices** count from 0. Sizes and offsets are in bytes, times in milliseconds.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(PTXGRAFT_BUILDING)
+#define PTXGRAFT_C_API __attribute__((visibility("default")))
+#else
+#define PTXGRAFT_C_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---------------------------------------------------------------------------------------------------- errors */
+
+/**
+ * What a call came to. The values are fixed; errc.def lists them all with their messages, each as
+ * PTXGRAFT_STATUS_<name>: PTXGRAFT_STATUS_out_of_memory, PTXGRAFT_STATUS_unknown_site, …
+ */
+typedef enum ptxgraft_status {
+#define PTXGRAFT_ERRC(name, value, message) PTXGRAFT_STATUS_##name = value,
+#include "ptxgraft/errc.def"
+#undef PTXGRAFT_ERRC
+    PTXGRAFT_OK = 0
+} ptxgraft_status;
+
+/** The name of a status: "unknown_site". Never null; "unknown" for a value that is none. */
+PTXGRAFT_C_API const char* ptxgraft_status_name(ptxgraft_status status);
+
+/**
+ * What went wrong in this thread's last call that failed: whole lines of text,
+ *
+ *     program:1:7: error: …
+ *     x y add.f64 -> z
+ *         ^~~~~~~
+ *
+ * Never null; empty before the first failure. Valid until the thread's next failing call.
+ */
+PTXGRAFT_C_API const char* ptxgraft_error_message(void);
+
+/** Line and column, from 1, of the same error in the text that it is about; 0 when it has no place. */
+PTXGRAFT_C_API uint32_t ptxgraft_error_line(void);
+PTXGRAFT_C_API uint32_t ptxgraft_error_column(void);
+
+/** "0.1.0" */
+PTXGRAFT_C_API const char* ptxgraft_version(void);
+
+/* ---------------------------------------------------------------------------------------------------- devices */
+
+/** Where kernels run. */
+typedef struct ptxgraft_device ptxgraft_device;
+
+typedef enum ptxgraft_device_kind { PTXGRAFT_DEVICE_CUDA = 0, PTXGRAFT_DEVICE_EMULATOR = 1 } ptxgraft_device_kind;
+
+/**
+ * Opens a device by name; null means "auto".
+ * "auto": the first GPU, or the emulator where there is none. "cuda", "cuda:1": a GPU. "emulator", "emulator:sm_80".
+ */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_device_open(ptxgraft_device** device, const char* name);
+PTXGRAFT_C_API void ptxgraft_device_destroy(ptxgraft_device* device);
+
+PTXGRAFT_C_API ptxgraft_status ptxgraft_device_get_kind(ptxgraft_device_kind* kind, const ptxgraft_device* device);
+/** Text: "NVIDIA H200", "emulator". */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_device_get_name(char* text, size_t* size, const ptxgraft_device* device);
+/** Text: "sm_90a", the architecture to compile skeletons for. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_device_get_target(char* text, size_t* size, const ptxgraft_device* device);
+/** Waits for everything that was launched. A kernel that failed on a GPU may be reported only here. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_device_synchronize(const ptxgraft_device* device);
+/** Text: what kernels on the emulator printed since this call last succeeded with a buffer. A GPU's driver writes to
+    standard output itself. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_device_take_output(char* text, size_t* size, ptxgraft_device* device);
+/** Number of GPUs; 0 when there is no driver. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_cuda_count(uint32_t* count);
+
+/** Device memory. */
+typedef struct ptxgraft_buffer ptxgraft_buffer;
+
+/** Allocates; what the memory holds is not specified. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_create(ptxgraft_buffer** buffer, const ptxgraft_device* device, size_t size);
+PTXGRAFT_C_API void ptxgraft_buffer_destroy(ptxgraft_buffer* buffer);
+
+/** Copies host memory into the buffer from `offset` on. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_write(ptxgraft_buffer* buffer, size_t offset, const void* data, size_t size);
+/** Copies from the buffer, from `offset` on, to host memory; waits for launches that came before. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_read(void* data, const ptxgraft_buffer* buffer, size_t offset, size_t size);
+/** Sets every byte. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_fill(ptxgraft_buffer* buffer, uint8_t value);
+PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_get_size(size_t* size, const ptxgraft_buffer* buffer);
+/** The device address, for pointers within structs that are given to a kernel. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_get_address(uint64_t* address, const ptxgraft_buffer* buffer);
+
+/** An order of launches on a device. */
+typedef struct ptxgraft_stream ptxgraft_stream;
+PTXGRAFT_C_API ptxgraft_status ptxgraft_stream_create(ptxgraft_stream** stream, const ptxgraft_device* device);
+PTXGRAFT_C_API void ptxgraft_stream_destroy(ptxgraft_stream* stream);
+PTXGRAFT_C_API ptxgraft_status ptxgraft_stream_synchronize(const ptxgraft_stream* stream);
+
+/** A point in a stream's time. */
+typedef struct ptxgraft_event ptxgraft_event;
+PTXGRAFT_C_API ptxgraft_status ptxgraft_event_create(ptxgraft_event** event, const ptxgraft_device* device);
+PTXGRAFT_C_API void ptxgraft_event_destroy(ptxgraft_event* event);
+/** Marks what was launched on the stream so far; a null stream is the device's own. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_event_record(ptxgraft_event* event, const ptxgraft_stream* stream);
+/** Milliseconds between two recorded events; waits for both. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_event_get_elapsed(float* milliseconds, const ptxgraft_event* start,
+                                                          const ptxgraft_event* end);
+
+/* -------------------------------------------------------------------------------------------------- skeletons */
+
+/** Annotated PTX with its sites. */
+typedef struct ptxgraft_skeleton ptxgraft_skeleton;
+
+/** How CUDA source becomes PTX. `#include <ptxgraft/site.cuh>` always works. All strings are zero-terminated. */
+typedef struct ptxgraft_cuda_options {
+    size_t struct_size;
+    const char* target;     /**< "sm_75" … "sm_121a"; null: "sm_90a" */
+    const char* file_name;  /**< the name in diagnostics; null: "skeleton.cu" */
+    const char* cache_dir;  /**< a folder that keeps PTX between runs; null: none */
+    const char* const* include_dirs;
+    size_t include_dir_count;
+    const char* const* defines;  /**< "NAME" or "NAME=VALUE" */
+    size_t define_count;
+    const char* const* options;  /**< further options of NVRTC: "--use_fast_math" */
+    size_t option_count;
+} ptxgraft_cuda_options;
+#define PTXGRAFT_CUDA_OPTIONS_INIT {sizeof(ptxgraft_cuda_options), NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0}
+
+/** Compiles CUDA source with marked sites. `options` may be null. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_skeleton_create_from_cuda(ptxgraft_skeleton** skeleton, const char* source, size_t size,
+                                                                  const ptxgraft_cuda_options* options);
+/** Takes PTX with markers. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_skeleton_create_from_ptx(ptxgraft_skeleton** skeleton, const char* ptx, size_t size);
+/** Reads a `.cu` or `.ptx` file. `options` (for CUDA) may be null. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_skeleton_create_from_file(ptxgraft_skeleton** skeleton, const char* path,
+                                                                  const ptxgraft_cuda_options* options);
+PTXGRAFT_C_API void ptxgraft_skeleton_destroy(ptxgraft_skeleton* skeleton);
+
+/** Text: the PTX with its markers. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_skeleton_get_ptx(char* text, size_t* size, const ptxgraft_skeleton* skeleton);
+/** Text: the architecture, "sm_90a". */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_skeleton_get_target(char* text, size_t* size, const ptxgraft_skeleton* skeleton);
+PTXGRAFT_C_API ptxgraft_status ptxgraft_skeleton_get_entry_count(size_t* count, const ptxgraft_skeleton* skeleton);
+/** Text: the name of an entry (a kernel). */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_skeleton_get_entry_name(char* text, size_t* size, const ptxgraft_skeleton* skeleton,
+                                                                size_t entry);
+
+/* ------------------------------------------------------------------------------------------------------ sites */
+
+/** Types of operands: PTX ISA 5.2.1. */
+typedef enum ptxgraft_type {
+    PTXGRAFT_TYPE_pred = 0, PTXGRAFT_TYPE_b16 = 1, PTXGRAFT_TYPE_b32 = 2, PTXGRAFT_TYPE_b64 = 3,
+    PTXGRAFT_TYPE_u16 = 4, PTXGRAFT_TYPE_u32 = 5, PTXGRAFT_TYPE_u64 = 6,
+    PTXGRAFT_TYPE_s16 = 7, PTXGRAFT_TYPE_s32 = 8, PTXGRAFT_TYPE_s64 = 9,
+    PTXGRAFT_TYPE_f16 = 10, PTXGRAFT_TYPE_f16x2 = 11, PTXGRAFT_TYPE_bf16 = 12, PTXGRAFT_TYPE_bf16x2 = 13,
+    PTXGRAFT_TYPE_f32 = 14, PTXGRAFT_TYPE_f64 = 15
+} ptxgraft_type;
+
+/** Whether a stub reads an operand, reads and writes it, or writes it. */
+typedef enum ptxgraft_direction { PTXGRAFT_DIRECTION_in = 0, PTXGRAFT_DIRECTION_mod = 1, PTXGRAFT_DIRECTION_out = 2 } ptxgraft_direction;
+
+/** What a stub may do at a site beyond computing in registers: bits of ptxgraft_site_info::allowed. */
+typedef enum ptxgraft_effect {
+    PTXGRAFT_EFFECT_load = 1, PTXGRAFT_EFFECT_store = 2, PTXGRAFT_EFFECT_atomic = 4, PTXGRAFT_EFFECT_warp = 8,
+    PTXGRAFT_EFFECT_barrier = 16, PTXGRAFT_EFFECT_branch = 32, PTXGRAFT_EFFECT_call = 64, PTXGRAFT_EFFECT_tensor = 128,
+    PTXGRAFT_EFFECT_exit = 256
+} ptxgraft_effect;
+
+/** A site. Start from the `_INIT` macro; strings live as long as the skeleton. */
+typedef struct ptxgraft_site_info {
+    size_t struct_size;
+    const char* name;
+    size_t operand_count;
+    size_t copy_count;  /**< how often the site stands in the PTX */
+    uint32_t allowed;   /**< bits of ptxgraft_effect */
+    uint32_t pure;      /**< 1: the compiler was free to move or drop the site */
+} ptxgraft_site_info;
+#define PTXGRAFT_SITE_INFO_INIT {sizeof(ptxgraft_site_info), NULL, 0, 0, 0, 0}
+
+/** An operand of a site, in the order of the marking. */
+typedef struct ptxgraft_operand_info {
+    size_t struct_size;
+    const char* name;
+    ptxgraft_type type;
+    ptxgraft_direction direction;
+    uint32_t count;             /**< elements of a fragment; 0: a scalar */
+    const char* user_type;      /**< the name of a user-defined type over `type`; else "" */
+    const char* register_name;  /**< what hand-written PTX calls it: "_acc"; elements are "_frag0", "_frag1" … */
+} ptxgraft_operand_info;
+#define PTXGRAFT_OPERAND_INFO_INIT {sizeof(ptxgraft_operand_info), NULL, PTXGRAFT_TYPE_pred, PTXGRAFT_DIRECTION_in, 0, NULL, NULL}
+
+/** One occurrence of a site in the PTX. */
+typedef struct ptxgraft_copy_info {
+    size_t struct_size;
+    const char* function;  /**< the `.entry` or `.func` around it */
+    uint32_t is_entry;     /**< 1: `function` is an entry */
+    uint32_t line;         /**< of its first marker, from 1 */
+} ptxgraft_copy_info;
+#define PTXGRAFT_COPY_INFO_INIT {sizeof(ptxgraft_copy_info), NULL, 0, 0}
+
+PTXGRAFT_C_API ptxgraft_status ptxgraft_site_get_count(size_t* count, const ptxgraft_skeleton* skeleton);
+/** The index of a site. PTXGRAFT_STATUS_unknown_site when there is none of this name; the message lists the names. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_site_find(size_t* site, const ptxgraft_skeleton* skeleton, const char* name);
+PTXGRAFT_C_API ptxgraft_status ptxgraft_site_get_info(ptxgraft_site_info* info, const ptxgraft_skeleton* skeleton, size_t site);
+PTXGRAFT_C_API ptxgraft_status ptxgraft_site_get_operand(ptxgraft_operand_info* info, const ptxgraft_skeleton* skeleton,
+                                                         size_t site, size_t operand);
+PTXGRAFT_C_API ptxgraft_status ptxgraft_site_get_copy(ptxgraft_copy_info* info, const ptxgraft_skeleton* skeleton, size_t site,
+                                                      size_t copy);
+
+/* ------------------------------------------------------------------------------------------------------ stubs */
+
+/** A checked instruction sequence. It fits the site that it was made for, and every site with the same operands. */
+typedef struct ptxgraft_stub ptxgraft_stub;
+
+/** Compiles a stack program (stack.hpp describes the language), such as `acc bias add.f32 0.0 max.f32 -> acc`, or a
+    whole `.stub` file. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_stub_create_from_program(ptxgraft_stub** stub, const ptxgraft_skeleton* skeleton,
+                                                                 const char* site, const char* program, size_t size);
+/** Checks PTX written by hand, such as `add.f32 acc, acc, bias;`. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_stub_create_from_ptx(ptxgraft_stub** stub, const ptxgraft_skeleton* skeleton,
+                                                             const char* site, const char* ptx, size_t size);
+/** Compiles a stack program without a skeleton, for operands such as `mod f32 acc, in f32 bias`. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_stub_create_for_signature(ptxgraft_stub** stub, const char* signature,
+                                                                  const char* program, size_t size);
+PTXGRAFT_C_API void ptxgraft_stub_destroy(ptxgraft_stub* stub);
+
+/** Text: the PTX that is spliced into the skeleton. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_stub_get_ptx(char* text, size_t* size, const ptxgraft_stub* stub);
+PTXGRAFT_C_API ptxgraft_status ptxgraft_stub_get_instruction_count(uint32_t* count, const ptxgraft_stub* stub);
+
+/* ---------------------------------------------------------------------------------------------------- kernels */
+
+/** An entry of a skeleton with its stubs, loaded on a device. */
+typedef struct ptxgraft_kernel ptxgraft_kernel;
+
+/** One filled site. */
+typedef struct ptxgraft_graft {
+    const char* site;
+    const ptxgraft_stub* stub;
+} ptxgraft_graft;
+
+/** What becomes of a skeleton. Sites that no graft names keep their default stub. */
+typedef struct ptxgraft_graft_options {
+    size_t struct_size;
+    const ptxgraft_graft* grafts;
+    size_t graft_count;
+    const char* entry;                /**< null: the only one */
+    uint32_t optimisation;            /**< of the assembler, 0 to 3 */
+    uint32_t max_registers;           /**< per thread; 0: no limit */
+    uint32_t allow_performance_loss;  /**< 1: keep machine code of which the assembler says that it lost performance */
+} ptxgraft_graft_options;
+#define PTXGRAFT_GRAFT_OPTIONS_INIT {sizeof(ptxgraft_graft_options), NULL, 0, NULL, 3, 0, 0}
+
+/** Text: the PTX with the stubs in. `grafts` may be null when `count` is 0. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_skeleton_render(char* text, size_t* size, const ptxgraft_skeleton* skeleton,
+                                                        const ptxgraft_graft* grafts, size_t count);
+
+/** Renders, assembles (on a GPU) and loads. `options` may be null: every site keeps its default stub. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_create(ptxgraft_kernel** kernel, const ptxgraft_skeleton* skeleton,
+                                                      const ptxgraft_device* device, const ptxgraft_graft_options* options);
+PTXGRAFT_C_API void ptxgraft_kernel_destroy(ptxgraft_kernel* kernel);
+
+/** Text: the PTX with the stubs in. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_ptx(char* text, size_t* size, const ptxgraft_kernel* kernel);
+/** Bytes: the machine code, an ELF. PTXGRAFT_STATUS_no_machine_code on the emulator. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_cubin(void* bytes, size_t* size, const ptxgraft_kernel* kernel);
+/** Text: the entry's name. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_entry(char* text, size_t* size, const ptxgraft_kernel* kernel);
+
+/** Milliseconds that the steps of ptxgraft_kernel_create took. */
+typedef struct ptxgraft_kernel_times {
+    size_t struct_size;
+    double render, assemble, load;
+} ptxgraft_kernel_times;
+#define PTXGRAFT_KERNEL_TIMES_INIT {sizeof(ptxgraft_kernel_times), 0, 0, 0}
+PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_times(ptxgraft_kernel_times* times, const ptxgraft_kernel* kernel);
+
+/** A parameter of the kernel, as its PTX declares it. */
+typedef struct ptxgraft_parameter_info {
+    size_t struct_size;
+    const char* name;
+    const char* type;  /**< "u64", "f32"; "b8" for structs */
+    uint32_t size;     /**< of the whole parameter */
+} ptxgraft_parameter_info;
+#define PTXGRAFT_PARAMETER_INFO_INIT {sizeof(ptxgraft_parameter_info), NULL, NULL, 0}
+PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_parameter_count(size_t* count, const ptxgraft_kernel* kernel);
+PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_parameter(ptxgraft_parameter_info* info, const ptxgraft_kernel* kernel,
+                                                             size_t parameter);
+
+/** The shape of a launch: grid in blocks, block in threads, each x, y, z. */
+typedef struct ptxgraft_launch_options {
+    size_t struct_size;
+    uint32_t grid[3];
+    uint32_t block[3];
+    uint32_t shared_size;           /**< dynamic shared memory of a block */
+    const ptxgraft_stream* stream;  /**< null: the device's own */
+} ptxgraft_launch_options;
+#define PTXGRAFT_LAUNCH_OPTIONS_INIT {sizeof(ptxgraft_launch_options), {1, 1, 1}, {1, 1, 1}, 0, NULL}
+
+/** An argument: a buffer, whose address the kernel gets, or else a value of `size` bytes, exactly the parameter's. */
+typedef struct ptxgraft_argument {
+    const ptxgraft_buffer* buffer;
+    const void* data;
+    size_t size;
+} ptxgraft_argument;
+#define PTXGRAFT_BUFFER(handle) {(handle), NULL, 0}
+#define PTXGRAFT_VALUE(variable) {NULL, &(variable), sizeof(variable)}
+
+/** Checks shape and arguments and launches; asynchronous on a GPU. `options` may be null: one block of one thread. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_launch(const ptxgraft_kernel* kernel, const ptxgraft_launch_options* options,
+                                                      const ptxgraft_argument* arguments, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* PTXGRAFT_H */

@@ -1,0 +1,131 @@
+"""From Python, with nothing but ctypes and NumPy: compile a CUDA kernel once, graft stubs into it, compare with NumPy.
+
+Usage: 04_graft_from_python.py LIBRARY, the path of libptxgraft.so. Runs on a GPU, or without one on the emulator.
+Exits with 77 (skipped) where there is no NumPy.
+"""
+
+import ctypes as c
+import sys
+
+try:
+    import numpy as np
+except ImportError:
+    print("skipped: no NumPy")
+    sys.exit(77)
+
+SOURCE = b"""
+#include <ptxgraft/site.cuh>
+extern "C" __global__ void apply(const float* x, float* y, float scale, unsigned count) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    float value = x[i];
+    PTXGRAFT_SITE("activation", "", mod(f32, value), in(f32, scale));
+    y[i] = value;
+}
+"""
+
+
+# The structs of ptxgraft.h that are used here. `struct_size` comes first.
+class GraftOptions(c.Structure):
+    _fields_ = [("struct_size", c.c_size_t), ("grafts", c.c_void_p), ("graft_count", c.c_size_t), ("entry", c.c_char_p),
+                ("optimisation", c.c_uint32), ("max_registers", c.c_uint32), ("allow_performance_loss", c.c_uint32)]
+
+
+class Graft(c.Structure):
+    _fields_ = [("site", c.c_char_p), ("stub", c.c_void_p)]
+
+
+class LaunchOptions(c.Structure):
+    _fields_ = [("struct_size", c.c_size_t), ("grid", c.c_uint32 * 3), ("block", c.c_uint32 * 3), ("shared_size", c.c_uint32),
+                ("stream", c.c_void_p)]
+
+
+class Argument(c.Structure):
+    _fields_ = [("buffer", c.c_void_p), ("data", c.c_void_p), ("size", c.c_size_t)]
+
+
+library = c.CDLL(sys.argv[1])
+library.ptxgraft_error_message.restype = c.c_char_p
+
+
+def call(name, *arguments):
+    """Calls a function that returns a status; raises its message."""
+    if getattr(library, "ptxgraft_" + name)(*arguments) != 0:
+        raise RuntimeError(library.ptxgraft_error_message().decode())
+
+
+class Handle:
+    """An object of the library, destroyed with this one."""
+
+    def __init__(self, noun, create, *arguments):
+        self._as_parameter_ = c.c_void_p()
+        self.noun = noun
+        call(f"{noun}_{create}", c.byref(self._as_parameter_), *arguments)
+
+    def __del__(self):
+        getattr(library, f"ptxgraft_{self.noun}_destroy")(self._as_parameter_)
+
+
+def text(name, *arguments):
+    """A text of the library: ask for its size, then for the text."""
+    size = c.c_size_t()
+    call(name, None, c.byref(size), *arguments)
+    buffer = c.create_string_buffer(size.value)
+    call(name, buffer, c.byref(size), *arguments)
+    return buffer.value.decode()
+
+
+def upload(device, array):
+    buffer = Handle("buffer", "create", device, c.c_size_t(array.nbytes))
+    call("buffer_write", buffer, c.c_size_t(0), c.c_void_p(array.ctypes.data), c.c_size_t(array.nbytes))
+    return buffer
+
+
+def download(buffer, like):
+    array = np.empty_like(like)
+    call("buffer_read", c.c_void_p(array.ctypes.data), buffer, c.c_size_t(0), c.c_size_t(array.nbytes))
+    return array
+
+
+def graft(skeleton, device, site, program):
+    """A kernel whose site is filled with a stack program."""
+    stub = Handle("stub", "create_from_program", skeleton, site, program, c.c_size_t(len(program)))
+    filled = Graft(site, stub._as_parameter_)
+    options = GraftOptions(c.sizeof(GraftOptions), c.addressof(filled), 1, None, 3, 0, 0)
+    return Handle("kernel", "create", skeleton, device, c.byref(options))
+
+
+def launch(kernel, grid, block, *arguments):
+    """Launches; an argument is a buffer or a NumPy scalar, which knows its size."""
+    values = [a if isinstance(a, Handle) else np.array(a) for a in arguments]
+    array = (Argument * len(values))(*[
+        Argument(a._as_parameter_, None, 0) if isinstance(a, Handle) else Argument(None, a.ctypes.data, a.nbytes) for a in values
+    ])
+    options = LaunchOptions(c.sizeof(LaunchOptions), (grid, 1, 1), (block, 1, 1), 0, None)
+    call("kernel_launch", kernel, c.byref(options), array, c.c_size_t(len(values)))
+
+
+VARIANTS = {
+    b"value scale mul.f32 -> value": lambda x, s: x * s,
+    b"value 0.0 max.f32 scale mul.f32 -> value": lambda x, s: np.maximum(x, 0) * s,
+    b"value scale neg.f32 max.f32 scale min.f32 -> value": lambda x, s: np.clip(x, -s, s),
+}
+
+device = Handle("device", "open", b"auto")
+skeleton = Handle("skeleton", "create_from_cuda", SOURCE, c.c_size_t(len(SOURCE)), None)
+print("on", text("device_get_name", device), "-", text("skeleton_get_entry_name", skeleton, c.c_size_t(0)))
+
+x = np.random.default_rng(1).standard_normal(1000, dtype=np.float32)
+scale = np.float32(0.75)
+x_buffer = upload(device, x)
+for program, reference in VARIANTS.items():
+    y_buffer = upload(device, np.full_like(x, np.nan))
+    launch(graft(skeleton, device, b"activation", program), 8, 128, x_buffer, y_buffer, scale, np.uint32(x.size))
+    np.testing.assert_array_equal(download(y_buffer, x), reference(x, scale))
+    print(f"{program.decode():54} equals NumPy")
+
+try:
+    graft(skeleton, device, b"activation", b"value nothing add.f32 -> value")
+    sys.exit("a wrong program was accepted")
+except RuntimeError as error:
+    print(error, end="")

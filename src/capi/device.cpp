@@ -1,0 +1,113 @@
+#include <span>
+
+#include "capi/boundary.hpp"
+#include "capi/objects.hpp"
+
+using namespace ptxgraft;
+using capi::call;
+
+namespace {
+
+std::span<const std::byte> bytes_at(const void* data, std::size_t size) { return {static_cast<const std::byte*>(data), size}; }
+
+}  // namespace
+
+extern "C" {
+
+ptxgraft_status ptxgraft_device_open(ptxgraft_device** device, const char* name) {
+    return call({{device, "device"}}, [&] { return capi::give(device, Device::open(name ? name : "auto")); });
+}
+
+void ptxgraft_device_destroy(ptxgraft_device* device) { delete device; }
+
+ptxgraft_status ptxgraft_device_get_kind(ptxgraft_device_kind* kind, const ptxgraft_device* device) {
+    return call({{kind, "kind"}, {device, "device"}}, [&] {
+        const bool is_cuda = device->device.kind() == DeviceKind::cuda;
+        return capi::give_value(kind, is_cuda ? PTXGRAFT_DEVICE_CUDA : PTXGRAFT_DEVICE_EMULATOR);
+    });
+}
+
+ptxgraft_status ptxgraft_device_get_name(char* text, size_t* size, const ptxgraft_device* device) {
+    return call({{size, "size"}, {device, "device"}}, [&] { return capi::give_text(text, size, device->device.name()); });
+}
+
+ptxgraft_status ptxgraft_device_get_target(char* text, size_t* size, const ptxgraft_device* device) {
+    return call({{size, "size"}, {device, "device"}}, [&] { return capi::give_text(text, size, device->device.target()); });
+}
+
+ptxgraft_status ptxgraft_device_synchronize(const ptxgraft_device* device) {
+    return call({{device, "device"}}, [&] { return device->device.synchronize(); });
+}
+
+ptxgraft_status ptxgraft_device_take_output(char* text, size_t* size, ptxgraft_device* device) {
+    return call({{size, "size"}, {device, "device"}}, [&] {
+        device->output += device->device.take_output();
+        const auto done = capi::give_text(text, size, device->output);
+        if (done && text) device->output.clear();
+        return done;
+    });
+}
+
+ptxgraft_status ptxgraft_cuda_count(uint32_t* count) {
+    return call({{count, "count"}}, [&] { return capi::give_value(count, Device::cuda_count()); });
+}
+
+ptxgraft_status ptxgraft_buffer_create(ptxgraft_buffer** buffer, const ptxgraft_device* device, size_t size) {
+    return call({{buffer, "buffer"}, {device, "device"}}, [&] { return capi::give(buffer, device->device.allocate(size)); });
+}
+
+void ptxgraft_buffer_destroy(ptxgraft_buffer* buffer) { delete buffer; }
+
+ptxgraft_status ptxgraft_buffer_write(ptxgraft_buffer* buffer, size_t offset, const void* data, size_t size) {
+    const void* const needed = size ? data : buffer;  // no bytes need no address
+    return call({{buffer, "buffer"}, {needed, "data"}}, [&] { return buffer->buffer.write(bytes_at(data, size), offset); });
+}
+
+ptxgraft_status ptxgraft_buffer_read(void* data, const ptxgraft_buffer* buffer, size_t offset, size_t size) {
+    const void* const needed = size ? data : buffer;
+    return call({{buffer, "buffer"}, {needed, "data"}},
+                [&] { return buffer->buffer.read({static_cast<std::byte*>(data), size}, offset); });
+}
+
+ptxgraft_status ptxgraft_buffer_fill(ptxgraft_buffer* buffer, uint8_t value) {
+    return call({{buffer, "buffer"}}, [&] { return buffer->buffer.fill(std::byte{value}); });
+}
+
+ptxgraft_status ptxgraft_buffer_get_size(size_t* size, const ptxgraft_buffer* buffer) {
+    return call({{size, "size"}, {buffer, "buffer"}}, [&] { return capi::give_value(size, buffer->buffer.bytes()); });
+}
+
+ptxgraft_status ptxgraft_buffer_get_address(uint64_t* address, const ptxgraft_buffer* buffer) {
+    return call({{address, "address"}, {buffer, "buffer"}},
+                [&] { return capi::give_value(address, buffer->buffer.address()); });
+}
+
+ptxgraft_status ptxgraft_stream_create(ptxgraft_stream** stream, const ptxgraft_device* device) {
+    return call({{stream, "stream"}, {device, "device"}}, [&] { return capi::give(stream, device->device.create_stream()); });
+}
+
+void ptxgraft_stream_destroy(ptxgraft_stream* stream) { delete stream; }
+
+ptxgraft_status ptxgraft_stream_synchronize(const ptxgraft_stream* stream) {
+    return call({{stream, "stream"}}, [&] { return stream->stream.synchronize(); });
+}
+
+ptxgraft_status ptxgraft_event_create(ptxgraft_event** event, const ptxgraft_device* device) {
+    return call({{event, "event"}, {device, "device"}}, [&] { return capi::give(event, device->device.create_event()); });
+}
+
+void ptxgraft_event_destroy(ptxgraft_event* event) { delete event; }
+
+ptxgraft_status ptxgraft_event_record(ptxgraft_event* event, const ptxgraft_stream* stream) {
+    return call({{event, "event"}}, [&] { return event->event.record(stream ? &stream->stream : nullptr); });
+}
+
+ptxgraft_status ptxgraft_event_get_elapsed(float* milliseconds, const ptxgraft_event* start, const ptxgraft_event* end) {
+    return call({{milliseconds, "milliseconds"}, {start, "start"}, {end, "end"}}, [&]() -> Expected<void> {
+        const auto elapsed = end->event.elapsed_since(start->event);
+        if (!elapsed) return tl::unexpected(elapsed.error());
+        return capi::give_value(milliseconds, *elapsed);
+    });
+}
+
+}  // extern "C"

@@ -1,0 +1,50 @@
+// ptxgraft graft: stubs into a skeleton, out as PTX or machine code.
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "skeleton_input.hpp"
+#include "text_file.hpp"
+#include "verb.hpp"
+
+namespace ptxgraft::cli {
+namespace {
+
+struct GraftVerbFlags {
+    std::string file, output = "-";
+    CudaFlags cuda;
+    StubFlags stubs;
+    bool allow_performance_loss = false;
+};
+
+std::string assembled(const std::string& ptx, const GraftVerbFlags& flags, const std::string& ptx_name) {
+    AssembleOptions options;
+    options.target = flags.cuda.target;
+    options.allow_performance_loss = flags.allow_performance_loss;
+    const Cubin cubin = take(default_assembler().assemble(ptx, options), ptx, ptx_name);
+    return {reinterpret_cast<const char*>(cubin.image.data()), cubin.image.size()};
+}
+
+void graft(const GraftVerbFlags& flags) {
+    const Input input = load_input(flags.file, flags.cuda, CudaOptions{}.target);
+    const std::vector<NamedStub> stubs = compile_stubs(input, flags.stubs);
+    const std::string ptx = take(input.skeleton.render(as_grafts(stubs)), input.skeleton.ptx(), input.ptx_name(0));
+    const bool as_cubin = flags.output.ends_with(".cubin");
+    take(write_file(flags.output, as_cubin ? assembled(ptx, flags, input.ptx_name(stubs.size())) : ptx));
+}
+
+}  // namespace
+
+void add_graft(CLI::App& app) {
+    CLI::App* verb = app.add_subcommand("graft", "Fill sites of a skeleton and write the PTX, or assemble it");
+    const auto flags = std::make_shared<GraftVerbFlags>();
+    verb->add_option("FILE", flags->file, "PTX or CUDA file")->required();
+    add_stub_flags(*verb, flags->stubs);
+    verb->add_option("-o,--output", flags->output, "OUT.ptx or OUT.cubin (default: PTX to standard output)");
+    verb->add_flag("--allow-performance-loss", flags->allow_performance_loss,
+                   "Keep a cubin of which the assembler says that it lost performance");
+    add_cuda_flags(*verb, flags->cuda);
+    verb->callback([flags] { graft(*flags); });
+}
+
+}  // namespace ptxgraft::cli

@@ -1,0 +1,66 @@
+// ptxgraft roundtrip: parses PTX, prints it from the tree, and compares.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+
+#include "ptxgraft/syntax.hpp"
+#include "text_file.hpp"
+#include "verb.hpp"
+
+namespace ptxgraft::cli {
+namespace {
+
+struct Tally {
+    std::size_t files = 0, identical = 0, bytes = 0;
+    double seconds = 0;
+};
+
+std::string first_difference(std::string_view file, std::string_view text, std::string_view printed) {
+    const auto at = std::mismatch(text.begin(), text.end(), printed.begin(), printed.end()).first;
+    const Position place = position(text, static_cast<std::uint32_t>(at - text.begin()));
+    return fmt::format("{}:{}:{}: error: the print of the tree differs from the text from here on\n", file, place.line,
+                       place.column);
+}
+
+// What is wrong with a file; empty when its print is identical.
+std::string check(const std::string& path, Tally& tally) {
+    const std::string file = display_name(path);
+    const auto text = read_file(path);
+    if (!text) return describe(text.error());
+    const auto start = std::chrono::steady_clock::now();
+    const auto module = syntax::parse(*text);
+    const std::string printed = module ? syntax::print(*module) : std::string();
+    tally.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    tally.bytes += text->size();
+    if (!module) return describe(module.error(), *text, file);
+    return printed == *text ? std::string() : first_difference(file, *text, printed);
+}
+
+void roundtrip(const std::vector<std::string>& files) {
+    Tally tally;
+    for (const std::string& path : files) {
+        const std::string problem = check(path, tally);
+        ++tally.files;
+        tally.identical += problem.empty();
+        fmt::print(stderr, "{}", problem);
+    }
+    const double speed = tally.seconds > 0 ? static_cast<double>(tally.bytes) / 1e6 / tally.seconds : 0;
+    fmt::print("{} files, {} identical, {:.1f} MB/s\n", tally.files, tally.identical, speed);
+    if (tally.identical != tally.files) throw Failure{"", work_failed};
+}
+
+}  // namespace
+
+void add_roundtrip(CLI::App& app) {
+    CLI::App* verb = app.add_subcommand("roundtrip", "Parse PTX files, print them from the tree, and compare byte for byte");
+    const auto files = std::make_shared<std::vector<std::string>>();
+    verb->add_option("FILE", *files, "PTX files")->required();
+    verb->callback([files] { roundtrip(*files); });
+}
+
+}  // namespace ptxgraft::cli

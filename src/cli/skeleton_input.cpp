@@ -1,0 +1,119 @@
+#include "skeleton_input.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "text_file.hpp"
+#include "verb.hpp"
+
+namespace ptxgraft::cli {
+namespace {
+
+bool is_cuda_file(std::string_view path) { return path.ends_with(".cu") || path.ends_with(".cuh"); }
+
+// Standard input has no extension to go by; every PTX module starts with `.version` (PTX ISA 4.3.1), CUDA never has it.
+bool is_cuda(std::string_view path, std::string_view text) {
+    return is_cuda_file(path) || (path == "-" && text.find(".version") == std::string_view::npos);
+}
+
+std::string folder_of(const std::string& path) {
+    const std::string folder = path == "-" ? "" : std::filesystem::path(path).parent_path().string();
+    return folder.empty() ? "." : folder;
+}
+
+CudaOptions options_of(const CudaFlags& flags, const std::string& path, const std::string& default_target) {
+    CudaOptions options;
+    options.target = flags.target.empty() ? default_target : flags.target;
+    options.include_dirs = flags.include_dirs;
+    options.include_dirs.push_back(folder_of(path));  // where nvcc looks for `#include "…"`
+    options.defines = flags.defines;
+    options.options = flags.options;
+    options.cache_dir = flags.cache_dir;
+    options.file_name = path == "-" ? "stdin.cu" : path;
+    return options;
+}
+
+Stub compile_stub_file(const NamedValue& given, const Site& site) {
+    const std::string text = take(read_file(given.value), {}, {});
+    const std::string file = display_name(given.value);
+    if (is_ptx_file(given.value)) return take(Stub::from_ptx(text, site), text, file);
+    return take(stack::compile(text, site), text, file);
+}
+
+}  // namespace
+
+bool is_ptx_file(std::string_view path) { return path.ends_with(".ptx"); }
+
+void add_cuda_flags(CLI::App& verb, CudaFlags& flags) {
+    verb.add_option("--target", flags.target, "Architecture, such as sm_90a");
+    const auto one_at_a_time = [&](const char* name, std::vector<std::string>& values, const char* help) {
+        verb.add_option(name, values, help)->allow_extra_args(false)->take_all();
+    };
+    one_at_a_time("-I,--include", flags.include_dirs, "Folder with headers (CUDA files; repeatable)");
+    one_at_a_time("-D,--define", flags.defines, "Macro NAME or NAME=VALUE (CUDA files; repeatable)");
+    one_at_a_time("--option", flags.options, "Further NVRTC option, such as --option=--use_fast_math (repeatable)");
+    verb.add_option("--cache", flags.cache_dir, "Folder that keeps compiled PTX between runs (CUDA files)");
+}
+
+std::string compile_cuda_text(const std::string& path, std::string_view source, const CudaFlags& flags,
+                              const std::string& default_target) {
+    Ptx ptx = take(compile_cuda(source, options_of(flags, path, default_target)), source, display_name(path));
+    if (!ptx.log.empty()) fmt::print(stderr, "{}{}", ptx.log, ptx.log.back() == '\n' ? "" : "\n");
+    return std::move(ptx.text);
+}
+
+std::string Input::ptx_name(std::size_t stub_count) const {
+    const char* suffix = from_cuda ? (stub_count ? " (as PTX, with stubs)" : " (as PTX)") : (stub_count ? " (with stubs)" : "");
+    return file + suffix;
+}
+
+Input load_input(const std::string& path, const CudaFlags& flags, const std::string& default_target) {
+    std::string text = take(read_file(path));
+    const bool from_cuda = is_cuda(path, text);
+    if (from_cuda) text = compile_cuda_text(path, text, flags, default_target);
+    auto skeleton = Skeleton::from_ptx(text);
+    const std::string file = display_name(path);
+    if (!skeleton) fail_work(skeleton.error(), text, from_cuda ? file + " (as PTX)" : file);
+    return {std::move(*skeleton), file, from_cuda};
+}
+
+void add_stub_flags(CLI::App& verb, StubFlags& flags) {
+    verb.add_option("--stub", flags.files, "SITE=FILE: fill a site with a .stub file, or with hand-written PTX (.ptx)")
+        ->allow_extra_args(false)
+        ->take_all();
+    verb.add_option("--program", flags.programs, "SITE=TEXT: fill a site with a stack program, such as 'x y add.f32 -> z'")
+        ->allow_extra_args(false)
+        ->take_all();
+}
+
+std::vector<NamedStub> compile_stubs(const Input& input, const StubFlags& flags) {
+    std::vector<NamedStub> stubs;
+    const auto site_of = [&](const NamedValue& given) -> const Site& {
+        if (std::any_of(stubs.begin(), stubs.end(), [&](const NamedStub& s) { return s.site == given.name; }))
+            fail_usage(fmt::format("site '{}' is filled twice", given.name));
+        return *take(input.skeleton.find_site(given.name), {}, input.file);
+    };
+    for (const std::string& text : flags.files) {
+        const NamedValue given = split_named("--stub", text);
+        const Site& site = site_of(given);
+        stubs.push_back({given.name, compile_stub_file(given, site)});
+    }
+    for (const std::string& text : flags.programs) {
+        const NamedValue given = split_named("--program", text);
+        const Site& site = site_of(given);
+        stubs.push_back({given.name, take(stack::compile(given.value, site), given.value, "--program " + given.name)});
+    }
+    return stubs;
+}
+
+std::vector<Graft> as_grafts(const std::vector<NamedStub>& stubs) {
+    std::vector<Graft> grafts;
+    for (const NamedStub& named : stubs) grafts.push_back({named.site, named.stub});
+    return grafts;
+}
+
+}  // namespace ptxgraft::cli

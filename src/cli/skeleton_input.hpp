@@ -1,0 +1,55 @@
+#pragma once
+/// @file skeleton_input.hpp
+/// The FILE of a verb as a skeleton, and the stubs that the command line gives for its sites.
+
+#include <string>
+#include <vector>
+
+#include "ptxgraft/kernel.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace ptxgraft::cli {
+
+/// How CUDA files are compiled: --target, -I, -D, --option, --cache.
+struct CudaFlags {
+    std::string target;  ///< empty: not said
+    std::vector<std::string> include_dirs, defines, options;
+    std::string cache_dir;
+};
+void add_cuda_flags(CLI::App& verb, CudaFlags& flags);
+
+/// Compiles CUDA source; warnings go to standard error.
+[[nodiscard]] std::string compile_cuda_text(const std::string& path, std::string_view source, const CudaFlags& flags,
+                                            const std::string& default_target);
+
+/// A skeleton and where it came from.
+struct Input {
+    Skeleton skeleton;
+    std::string file;       ///< as diagnostics name it
+    bool from_cuda = false; ///< its PTX stands in no file
+
+    /// What to call its PTX in diagnostics: `a.ptx`, or `a.cu (as PTX, with stubs)` where the text is not the file's.
+    [[nodiscard]] std::string ptx_name(std::size_t stub_count) const;
+};
+[[nodiscard]] Input load_input(const std::string& path, const CudaFlags& flags, const std::string& default_target);
+
+/// Which stubs fill which sites: --stub NAME=FILE and --program NAME=TEXT.
+struct StubFlags {
+    std::vector<std::string> files, programs;
+};
+void add_stub_flags(CLI::App& verb, StubFlags& flags);
+
+struct NamedStub {
+    std::string site;
+    Stub stub;
+};
+[[nodiscard]] std::vector<NamedStub> compile_stubs(const Input& input, const StubFlags& flags);
+[[nodiscard]] std::vector<Graft> as_grafts(const std::vector<NamedStub>& stubs);
+
+/// True for names of hand-written PTX: they end in `.ptx`.
+[[nodiscard]] bool is_ptx_file(std::string_view path);
+
+}  // namespace ptxgraft::cli

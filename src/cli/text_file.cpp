@@ -1,0 +1,53 @@
+#include "text_file.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+namespace ptxgraft::cli {
+namespace {
+
+struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, Close>;
+
+std::string because(const std::string& path) { return fmt::format("{}: {}", path, std::strerror(errno)); }
+
+Expected<std::string> read_all(std::FILE* file, const std::string& path) {
+    std::string text;
+    std::array<char, 1 << 16> block;
+    while (const std::size_t count = std::fread(block.data(), 1, block.size(), file)) text.append(block.data(), count);
+    if (std::ferror(file)) return fail(Errc::file_not_readable, because(path));  // a directory ends here
+    return text;
+}
+
+}  // namespace
+
+Expected<std::string> read_file(const std::string& path) {
+    if (path == "-") return read_all(stdin, "standard input");
+    const File file(std::fopen(path.c_str(), "rb"));
+    if (!file) return fail(Errc::file_not_found, because(path));
+    return read_all(file.get(), path);
+}
+
+Expected<void> write_file(const std::string& path, std::string_view bytes) {
+    if (path == "-") {
+        if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size())
+            return fail(Errc::file_not_writable, because("standard output"));
+        return {};
+    }
+    File file(std::fopen(path.c_str(), "wb"));
+    if (!file) return fail(Errc::file_not_writable, because(path));
+    const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
+    if (std::fclose(file.release()) != 0 || !written) return fail(Errc::file_not_writable, because(path));
+    return {};
+}
+
+std::string display_name(const std::string& path) { return path == "-" ? "<stdin>" : path; }
+
+}  // namespace ptxgraft::cli

@@ -1,0 +1,52 @@
+#pragma once
+/// @file verb.hpp
+/// The verbs of the program, one file each, and how a verb ends.
+
+#include <string>
+#include <string_view>
+
+#include "ptxgraft/error.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace ptxgraft::cli {
+
+/// Exit statuses of the program.
+enum Status : int { succeeded = 0, work_failed = 1, wrong_usage = 2 };
+
+/// Thrown to end a verb: what to write to standard error (whole lines, or nothing) and the exit status.
+struct Failure {
+    std::string text;
+    Status status = work_failed;
+};
+
+/// Ends the verb because the command line makes no sense.
+[[noreturn]] void fail_usage(std::string_view message);
+
+/// Ends the verb with a described error; `source` is the text that the error's span refers to.
+[[noreturn]] void fail_work(const Error& error, std::string_view source = {}, std::string_view file = {});
+
+/// The value, or the end of the verb.
+template <class T>
+T take(Expected<T> result, std::string_view source = {}, std::string_view file = {}) {
+    if (!result) fail_work(result.error(), source, file);
+    if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
+/// `NAME=VALUE`, split at the first '='. Ends the verb when there is none; `option` is named in the message.
+struct NamedValue {
+    std::string name, value;
+};
+[[nodiscard]] NamedValue split_named(std::string_view option, std::string_view text);
+
+// Each adds its subcommand.
+void add_compile(CLI::App& app);
+void add_sites(CLI::App& app);
+void add_stub(CLI::App& app);
+void add_graft(CLI::App& app);
+void add_roundtrip(CLI::App& app);
+void add_run(CLI::App& app);
+
+}  // namespace ptxgraft::cli

@@ -1,0 +1,402 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ptxgraft/error.hpp"
+#include "ptxgraft/ptxgraft.h"
+
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+#define ASSERT_OK(call) ASSERT_EQ(call, PTXGRAFT_OK) << ptxgraft_error_message()
+
+std::string affine() {
+    std::ifstream file(PTXGRAFT_SOURCE_DIR "/tests/golden/cli/affine.ptx", std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The two calls of every text.
+template <class Get>
+std::string text(Get&& get) {
+    std::size_t size = 0;
+    EXPECT_EQ(get(static_cast<char*>(nullptr), &size), PTXGRAFT_OK) << ptxgraft_error_message();
+    std::vector<char> buffer(size, 'x');
+    EXPECT_EQ(get(buffer.data(), &size), PTXGRAFT_OK) << ptxgraft_error_message();
+    EXPECT_EQ(size, buffer.size());
+    EXPECT_EQ(buffer.back(), '\0');
+    return buffer.data();
+}
+
+struct CApi : testing::Test {
+    void SetUp() override {
+        const std::string ptx = affine();
+        ASSERT_OK(ptxgraft_device_open(&device, "emulator:sm_80"));
+        ASSERT_OK(ptxgraft_skeleton_create_from_ptx(&skeleton, ptx.data(), ptx.size()));
+    }
+    void TearDown() override {
+        ptxgraft_skeleton_destroy(skeleton);
+        ptxgraft_device_destroy(device);
+    }
+    ptxgraft_stub* stub(const std::string& program) {
+        ptxgraft_stub* made = nullptr;
+        EXPECT_EQ(ptxgraft_stub_create_from_program(&made, skeleton, "epilogue", program.data(), program.size()), PTXGRAFT_OK)
+            << ptxgraft_error_message();
+        return made;
+    }
+    ptxgraft_device* device = nullptr;
+    ptxgraft_skeleton* skeleton = nullptr;
+};
+
+// --------------------------------------------------------------------------------------------------------- status
+
+TEST(CApiStatus, ValuesAreThoseOfTheLibrary) {
+#define PTXGRAFT_ERRC(name, value, message)                                      \
+    static_assert(PTXGRAFT_STATUS_##name == value);                             \
+    static_assert(PTXGRAFT_STATUS_##name == int(ptxgraft::Errc::name));         \
+    EXPECT_STREQ(ptxgraft_status_name(PTXGRAFT_STATUS_##name), #name);
+#include "ptxgraft/errc.def"
+#undef PTXGRAFT_ERRC
+    EXPECT_STREQ(ptxgraft_status_name(static_cast<ptxgraft_status>(12345)), "unknown");
+    EXPECT_EQ(PTXGRAFT_OK, 0);
+}
+
+TEST(CApiStatus, MessageIsTheThreadsOwnAndNeverNull) {
+    ASSERT_NE(ptxgraft_device_open(nullptr, "emulator"), PTXGRAFT_OK);
+    EXPECT_STREQ(ptxgraft_error_message(), "error: invalid argument: device is null\n");
+    std::string other = "untouched";
+    std::thread([&] { other = ptxgraft_error_message(); }).join();
+    EXPECT_EQ(other, "");
+    EXPECT_EQ(ptxgraft_error_line(), 0u);
+}
+
+TEST(CApiStatus, DestroyOfNullDoesNothing) {
+    ptxgraft_device_destroy(nullptr);
+    ptxgraft_buffer_destroy(nullptr);
+    ptxgraft_stream_destroy(nullptr);
+    ptxgraft_event_destroy(nullptr);
+    ptxgraft_skeleton_destroy(nullptr);
+    ptxgraft_stub_destroy(nullptr);
+    ptxgraft_kernel_destroy(nullptr);
+}
+
+TEST(CApiStatus, VersionHasThreeNumbers) { EXPECT_THAT(ptxgraft_version(), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+")); }
+
+TEST_F(CApi, NullWhereNoneIsAllowedIsNamed) {
+    std::size_t size = 0;
+    ptxgraft_stub* made = nullptr;
+    ptxgraft_kernel* kernel = nullptr;
+    ptxgraft_site_info info = PTXGRAFT_SITE_INFO_INIT;
+    const std::pair<ptxgraft_status, const char*> rows[] = {
+        {ptxgraft_skeleton_create_from_ptx(nullptr, "", 0), "skeleton"},
+        {ptxgraft_skeleton_get_ptx(nullptr, nullptr, skeleton), "size"},
+        {ptxgraft_skeleton_get_ptx(nullptr, &size, nullptr), "skeleton"},
+        {ptxgraft_site_get_info(nullptr, skeleton, 0), "info"},
+        {ptxgraft_site_get_info(&info, nullptr, 0), "skeleton"},
+        {ptxgraft_stub_create_from_program(&made, skeleton, nullptr, "", 0), "site"},
+        {ptxgraft_kernel_create(&kernel, skeleton, nullptr, nullptr), "device"},
+        {ptxgraft_kernel_launch(nullptr, nullptr, nullptr, 0), "kernel"},
+        {ptxgraft_event_get_elapsed(nullptr, nullptr, nullptr), "milliseconds"},
+    };
+    for (const auto& [status, name] : rows) EXPECT_EQ(status, PTXGRAFT_STATUS_invalid_argument) << name;
+    EXPECT_EQ(made, nullptr);
+    EXPECT_EQ(kernel, nullptr);
+}
+
+// ---------------------------------------------------------------------------------------------------- texts, structs
+
+TEST_F(CApi, TextsAreWrittenWholeOrNotAtAll) {
+    std::size_t needed = 0;
+    ASSERT_OK(ptxgraft_skeleton_get_ptx(nullptr, &needed, skeleton));
+    EXPECT_EQ(needed, affine().size() + 1);
+    std::vector<char> buffer(needed, 'x');
+    std::size_t size = needed - 1;
+    EXPECT_EQ(ptxgraft_skeleton_get_ptx(buffer.data(), &size, skeleton), PTXGRAFT_STATUS_buffer_too_small);
+    EXPECT_EQ(size, needed);
+    EXPECT_EQ(buffer, std::vector<char>(needed, 'x'));
+    buffer.resize(needed + 10, 'x');
+    size = buffer.size();
+    ASSERT_OK(ptxgraft_skeleton_get_ptx(buffer.data(), &size, skeleton));
+    EXPECT_EQ(size, needed);
+    EXPECT_EQ(std::string(buffer.data()), affine());
+    EXPECT_EQ(buffer[needed], 'x');
+}
+
+TEST_F(CApi, StructsOfAnUnknownSizeAreRefused) {
+    ptxgraft_site_info info = PTXGRAFT_SITE_INFO_INIT;
+    info.struct_size = 0;
+    EXPECT_EQ(ptxgraft_site_get_info(&info, skeleton, 0), PTXGRAFT_STATUS_struct_size_invalid);
+    EXPECT_EQ(info.name, nullptr);
+    ptxgraft_graft_options options = PTXGRAFT_GRAFT_OPTIONS_INIT;
+    options.struct_size = 10000;
+    ptxgraft_kernel* kernel = nullptr;
+    EXPECT_EQ(ptxgraft_kernel_create(&kernel, skeleton, device, &options), PTXGRAFT_STATUS_struct_size_invalid);
+    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("_INIT"));
+}
+
+// ------------------------------------------------------------------------------------------------ skeletons and sites
+
+TEST_F(CApi, SkeletonTellsItsSites) {
+    std::size_t count = 0, site = 9;
+    ASSERT_OK(ptxgraft_site_get_count(&count, skeleton));
+    EXPECT_EQ(count, 1u);
+    ASSERT_OK(ptxgraft_site_find(&site, skeleton, "epilogue"));
+    EXPECT_EQ(site, 0u);
+    ptxgraft_site_info info = PTXGRAFT_SITE_INFO_INIT;
+    ASSERT_OK(ptxgraft_site_get_info(&info, skeleton, site));
+    EXPECT_STREQ(info.name, "epilogue");
+    EXPECT_EQ(info.operand_count, 2u);
+    EXPECT_EQ(info.copy_count, 1u);
+    EXPECT_EQ(info.allowed, 0u);
+    ptxgraft_operand_info operand = PTXGRAFT_OPERAND_INFO_INIT;
+    ASSERT_OK(ptxgraft_site_get_operand(&operand, skeleton, site, 1));
+    EXPECT_STREQ(operand.name, "bias");
+    EXPECT_EQ(operand.type, PTXGRAFT_TYPE_f32);
+    EXPECT_EQ(operand.direction, PTXGRAFT_DIRECTION_in);
+    EXPECT_EQ(operand.count, 0u);
+    EXPECT_STREQ(operand.user_type, "");
+    EXPECT_STREQ(operand.register_name, "_bias");
+    ptxgraft_copy_info copy = PTXGRAFT_COPY_INFO_INIT;
+    ASSERT_OK(ptxgraft_site_get_copy(&copy, skeleton, site, 0));
+    EXPECT_STREQ(copy.function, "affine");
+    EXPECT_EQ(copy.is_entry, 1u);
+    EXPECT_EQ(copy.line, 26u);
+}
+
+TEST_F(CApi, IndicesAreChecked) {
+    ptxgraft_site_info info = PTXGRAFT_SITE_INFO_INIT;
+    ptxgraft_operand_info operand = PTXGRAFT_OPERAND_INFO_INIT;
+    ptxgraft_copy_info copy = PTXGRAFT_COPY_INFO_INIT;
+    std::size_t size = 0;
+    EXPECT_EQ(ptxgraft_site_get_info(&info, skeleton, 1), PTXGRAFT_STATUS_invalid_argument);
+    EXPECT_EQ(ptxgraft_site_get_operand(&operand, skeleton, 0, 2), PTXGRAFT_STATUS_invalid_argument);
+    EXPECT_EQ(ptxgraft_site_get_copy(&copy, skeleton, 0, SIZE_MAX), PTXGRAFT_STATUS_invalid_argument);
+    EXPECT_EQ(ptxgraft_skeleton_get_entry_name(nullptr, &size, skeleton, 2), PTXGRAFT_STATUS_invalid_argument);
+    EXPECT_STREQ(ptxgraft_error_message(), "error: invalid argument: entry 2 of 2\n");
+}
+
+TEST_F(CApi, SkeletonTellsItsEntriesTargetAndPtx) {
+    std::size_t count = 0;
+    ASSERT_OK(ptxgraft_skeleton_get_entry_count(&count, skeleton));
+    ASSERT_EQ(count, 2u);
+    EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_skeleton_get_entry_name(b, s, skeleton, 1); }), "touch");
+    EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_skeleton_get_target(b, s, skeleton); }), "sm_80");
+    EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_skeleton_get_ptx(b, s, skeleton); }), affine());
+}
+
+TEST_F(CApi, ErrorsOfTextsHaveTheirPlace) {
+    const std::string broken = ".version 8.0\n.target sm_80\n.visible .entry k()\n{\n  add.f32 %f1, %f2\n}\n";
+    ptxgraft_skeleton* made = nullptr;
+    EXPECT_NE(ptxgraft_skeleton_create_from_ptx(&made, broken.data(), broken.size()), PTXGRAFT_OK);
+    EXPECT_EQ(made, nullptr);
+    EXPECT_THAT(ptxgraft_error_message(), StartsWith("ptx:" + std::to_string(ptxgraft_error_line()) + ":"));
+    EXPECT_GE(ptxgraft_error_line(), 5u);
+    const std::string program = "acc\nnothing add.f32 -> acc";
+    ptxgraft_stub* no_stub = nullptr;
+    EXPECT_NE(ptxgraft_stub_create_from_program(&no_stub, skeleton, "epilogue", program.data(), program.size()), PTXGRAFT_OK);
+    EXPECT_EQ(no_stub, nullptr);
+    EXPECT_EQ(ptxgraft_error_line(), 2u);
+    EXPECT_EQ(ptxgraft_error_column(), 1u);
+    EXPECT_THAT(ptxgraft_error_message(), StartsWith("program:2:1: error: "));
+    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("\n^~~~~~~\n"));
+    EXPECT_EQ(ptxgraft_stub_create_from_program(&no_stub, skeleton, "prologue", "", 0), PTXGRAFT_STATUS_unknown_site);
+    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("epilogue"));
+}
+
+TEST_F(CApi, InputsNeedNoZeroAtTheirEnd) {
+    const std::string program = "acc bias mul.f32 -> acc garbage";
+    ptxgraft_stub* made = nullptr;
+    ASSERT_OK(ptxgraft_stub_create_from_program(&made, skeleton, "epilogue", program.data(), program.size() - 8));
+    std::uint32_t count = 0;
+    ASSERT_OK(ptxgraft_stub_get_instruction_count(&count, made));
+    EXPECT_GE(count, 1u);
+    ptxgraft_stub_destroy(made);
+}
+
+TEST_F(CApi, StubsComeFromPtxAndSignaturesToo) {
+    ptxgraft_stub *by_hand = nullptr, *by_signature = nullptr;
+    const std::string ptx = "mul.f32 acc, acc, bias;\n", program = "x y sub.f32 -> z";
+    ASSERT_OK(ptxgraft_stub_create_from_ptx(&by_hand, skeleton, "epilogue", ptx.data(), ptx.size()));
+    EXPECT_THAT(text([&](char* b, size_t* s) { return ptxgraft_stub_get_ptx(b, s, by_hand); }), HasSubstr("mul.f32 _acc, _acc, _bias;"));
+    ASSERT_OK(ptxgraft_stub_create_for_signature(&by_signature, "in f32 x, in f32 y, out f32 z", program.data(), program.size()));
+    EXPECT_THAT(text([&](char* b, size_t* s) { return ptxgraft_stub_get_ptx(b, s, by_signature); }), HasSubstr("sub.f32"));
+    ptxgraft_stub_destroy(by_hand);
+    ptxgraft_stub_destroy(by_signature);
+}
+
+// ------------------------------------------------------------------------------------------------------------ kernels
+
+TEST_F(CApi, KernelsRunAndOutliveWhatTheyWereMadeOf) {
+    ptxgraft_stub* relu = stub("acc bias add.f32 0.0 max.f32 -> acc");
+    const ptxgraft_graft graft = {"epilogue", relu};
+    ptxgraft_graft_options options = PTXGRAFT_GRAFT_OPTIONS_INIT;
+    options.grafts = &graft;
+    options.graft_count = 1;
+    options.entry = "affine";
+    ptxgraft_kernel* kernel = nullptr;
+    ASSERT_OK(ptxgraft_kernel_create(&kernel, skeleton, device, &options));
+
+    ptxgraft_buffer *x = nullptr, *y = nullptr;
+    const std::vector<float> values{1, -2, 3, -4};
+    ASSERT_OK(ptxgraft_buffer_create(&x, device, 16));
+    ASSERT_OK(ptxgraft_buffer_create(&y, device, 16));
+    ASSERT_OK(ptxgraft_buffer_write(x, 0, values.data(), 16));
+    ptxgraft_stub_destroy(relu);
+    ptxgraft_skeleton_destroy(std::exchange(skeleton, nullptr));
+    ptxgraft_device_destroy(std::exchange(device, nullptr));
+
+    const float bias = 0.5f;
+    const std::uint32_t n = 4;
+    const ptxgraft_argument arguments[] = {PTXGRAFT_BUFFER(x), PTXGRAFT_BUFFER(y), PTXGRAFT_VALUE(bias), PTXGRAFT_VALUE(n)};
+    ptxgraft_launch_options launch = PTXGRAFT_LAUNCH_OPTIONS_INIT;
+    launch.block[0] = 4;
+    ASSERT_OK(ptxgraft_kernel_launch(kernel, &launch, arguments, 4));
+    std::vector<float> result(4);
+    ASSERT_OK(ptxgraft_buffer_read(result.data(), y, 0, 16));
+    EXPECT_EQ(result, (std::vector<float>{1.5f, 0, 3.5f, 0}));
+
+    EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_kernel_get_entry(b, s, kernel); }), "affine");
+    EXPECT_THAT(text([&](char* b, size_t* s) { return ptxgraft_kernel_get_ptx(b, s, kernel); }), HasSubstr("max.f32"));
+    ptxgraft_kernel_destroy(kernel);
+    ptxgraft_buffer_destroy(x);
+    ptxgraft_buffer_destroy(y);
+}
+
+TEST_F(CApi, KernelTellsItsParametersTimesAndMachineCode) {
+    ptxgraft_graft_options options = PTXGRAFT_GRAFT_OPTIONS_INIT;
+    options.entry = "affine";
+    ptxgraft_kernel* kernel = nullptr;
+    ASSERT_OK(ptxgraft_kernel_create(&kernel, skeleton, device, &options));
+    std::size_t count = 0, size = 0;
+    ASSERT_OK(ptxgraft_kernel_get_parameter_count(&count, kernel));
+    EXPECT_EQ(count, 4u);
+    ptxgraft_parameter_info info = PTXGRAFT_PARAMETER_INFO_INIT;
+    ASSERT_OK(ptxgraft_kernel_get_parameter(&info, kernel, 2));
+    EXPECT_STREQ(info.name, "bias");
+    EXPECT_STREQ(info.type, "f32");
+    EXPECT_EQ(info.size, 4u);
+    ptxgraft_kernel_times times = PTXGRAFT_KERNEL_TIMES_INIT;
+    ASSERT_OK(ptxgraft_kernel_get_times(&times, kernel));
+    EXPECT_GE(times.render, 0);
+    EXPECT_EQ(ptxgraft_kernel_get_cubin(nullptr, &size, kernel), PTXGRAFT_STATUS_no_machine_code);
+    ptxgraft_kernel_destroy(kernel);
+}
+
+TEST_F(CApi, LaunchesAreChecked) {
+    ptxgraft_graft_options options = PTXGRAFT_GRAFT_OPTIONS_INIT;
+    ptxgraft_kernel* kernel = nullptr;
+    EXPECT_EQ(ptxgraft_kernel_create(&kernel, skeleton, device, &options), PTXGRAFT_STATUS_entry_not_named);
+    options.entry = "touch";
+    ASSERT_OK(ptxgraft_kernel_create(&kernel, skeleton, device, &options));
+    const std::uint64_t nowhere = 0x10000000, offset = 0;
+    const std::uint32_t narrow = 0;
+    const ptxgraft_argument good[] = {PTXGRAFT_VALUE(nowhere), PTXGRAFT_VALUE(offset)};
+    const ptxgraft_argument bad_size[] = {PTXGRAFT_VALUE(nowhere), PTXGRAFT_VALUE(narrow)};
+    const ptxgraft_argument empty[] = {PTXGRAFT_VALUE(nowhere), {nullptr, nullptr, 8}};
+    ptxgraft_launch_options no_blocks = PTXGRAFT_LAUNCH_OPTIONS_INIT;
+    no_blocks.grid[1] = 0;
+    EXPECT_EQ(ptxgraft_kernel_launch(kernel, nullptr, good, 1), PTXGRAFT_STATUS_argument_count_differs);
+    EXPECT_EQ(ptxgraft_kernel_launch(kernel, nullptr, bad_size, 2), PTXGRAFT_STATUS_argument_size_differs);
+    EXPECT_EQ(ptxgraft_kernel_launch(kernel, nullptr, empty, 2), PTXGRAFT_STATUS_invalid_argument);
+    EXPECT_EQ(ptxgraft_kernel_launch(kernel, nullptr, nullptr, 2), PTXGRAFT_STATUS_invalid_argument);
+    EXPECT_EQ(ptxgraft_kernel_launch(kernel, &no_blocks, good, 2), PTXGRAFT_STATUS_launch_shape_invalid);
+    EXPECT_EQ(ptxgraft_kernel_launch(kernel, nullptr, good, 2), PTXGRAFT_STATUS_address_out_of_bounds);
+    EXPECT_EQ(ptxgraft_error_line(), 47u) << ptxgraft_error_message();
+    ptxgraft_kernel_destroy(kernel);
+}
+
+TEST_F(CApi, RenderSplicesAndChecksItsGrafts) {
+    ptxgraft_stub* square = stub("acc acc mul.f32 -> acc");
+    const ptxgraft_graft graft = {"epilogue", square}, no_stub = {"epilogue", nullptr};
+    std::size_t size = 0;
+    EXPECT_THAT(text([&](char* b, size_t* s) { return ptxgraft_skeleton_render(b, s, skeleton, &graft, 1); }), HasSubstr("mul.f32"));
+    EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_skeleton_render(b, s, skeleton, nullptr, 0); }), affine());
+    EXPECT_EQ(ptxgraft_skeleton_render(nullptr, &size, skeleton, &no_stub, 1), PTXGRAFT_STATUS_invalid_argument);
+    EXPECT_EQ(ptxgraft_skeleton_render(nullptr, &size, skeleton, nullptr, 1), PTXGRAFT_STATUS_invalid_argument);
+    ptxgraft_stub_destroy(square);
+}
+
+// ------------------------------------------------------------------------------------------------------------ devices
+
+TEST_F(CApi, DeviceTellsWhatItIs) {
+    ptxgraft_device_kind kind = PTXGRAFT_DEVICE_CUDA;
+    ASSERT_OK(ptxgraft_device_get_kind(&kind, device));
+    EXPECT_EQ(kind, PTXGRAFT_DEVICE_EMULATOR);
+    EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_device_get_name(b, s, device); }), "emulator");
+    EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_device_get_target(b, s, device); }), "sm_80");
+    std::uint32_t count = 99;
+    ASSERT_OK(ptxgraft_cuda_count(&count));
+    EXPECT_LT(count, 99u);
+    ptxgraft_device* none = nullptr;
+    EXPECT_EQ(ptxgraft_device_open(&none, "toaster"), PTXGRAFT_STATUS_no_such_device);
+    EXPECT_EQ(none, nullptr);
+}
+
+TEST_F(CApi, BuffersKeepTheirBounds) {
+    ptxgraft_buffer* buffer = nullptr;
+    ASSERT_OK(ptxgraft_buffer_create(&buffer, device, 8));
+    std::size_t size = 0;
+    std::uint64_t address = 0, value = 0;
+    ASSERT_OK(ptxgraft_buffer_get_size(&size, buffer));
+    ASSERT_OK(ptxgraft_buffer_get_address(&address, buffer));
+    EXPECT_EQ(size, 8u);
+    EXPECT_NE(address, 0u);
+    ASSERT_OK(ptxgraft_buffer_fill(buffer, 0x11));
+    ASSERT_OK(ptxgraft_buffer_write(buffer, 6, "\x22\x33", 2));
+    ASSERT_OK(ptxgraft_buffer_read(&value, buffer, 0, 8));
+    EXPECT_EQ(value, 0x3322111111111111u);
+    EXPECT_EQ(ptxgraft_buffer_write(buffer, 7, "\x22\x33", 2), PTXGRAFT_STATUS_outside_of_buffer);
+    EXPECT_EQ(ptxgraft_buffer_read(&value, buffer, SIZE_MAX, 2), PTXGRAFT_STATUS_outside_of_buffer);
+    EXPECT_EQ(ptxgraft_buffer_write(buffer, 0, nullptr, 2), PTXGRAFT_STATUS_invalid_argument);
+    EXPECT_EQ(ptxgraft_buffer_write(buffer, 8, nullptr, 0), PTXGRAFT_OK);
+    ptxgraft_buffer_destroy(buffer);
+}
+
+TEST_F(CApi, StreamsAndEventsMeasureTime) {
+    ptxgraft_stream* stream = nullptr;
+    ptxgraft_event *start = nullptr, *end = nullptr;
+    ASSERT_OK(ptxgraft_stream_create(&stream, device));
+    ASSERT_OK(ptxgraft_event_create(&start, device));
+    ASSERT_OK(ptxgraft_event_create(&end, device));
+    float milliseconds = -1;
+    EXPECT_EQ(ptxgraft_event_get_elapsed(&milliseconds, start, end), PTXGRAFT_STATUS_event_not_recorded);
+    ASSERT_OK(ptxgraft_event_record(start, stream));
+    ASSERT_OK(ptxgraft_event_record(end, nullptr));
+    ASSERT_OK(ptxgraft_event_get_elapsed(&milliseconds, start, end));
+    EXPECT_GE(milliseconds, 0);
+    ASSERT_OK(ptxgraft_stream_synchronize(stream));
+    ASSERT_OK(ptxgraft_device_synchronize(device));
+    ptxgraft_event_destroy(start);
+    ptxgraft_event_destroy(end);
+    ptxgraft_stream_destroy(stream);
+}
+
+// --------------------------------------------------------------------------------------------------------------- CUDA
+
+TEST(CApiCuda, SkeletonsComeFromCuda) {
+    const std::string source =
+        "#include <ptxgraft/site.cuh>\nextern \"C\" __global__ void k(float* x) {\n float acc = *x * FACTOR;\n"
+        " PTXGRAFT_SITE(\"epilogue\", \"\", mod(f32, acc));\n *x = acc;\n}\n";
+    const char* const defines[] = {"FACTOR=2.0f"};
+    ptxgraft_cuda_options options = PTXGRAFT_CUDA_OPTIONS_INIT;
+    options.target = "sm_80";
+    options.file_name = "k.cu";
+    ptxgraft_skeleton* skeleton = nullptr;
+    EXPECT_NE(ptxgraft_skeleton_create_from_cuda(&skeleton, source.data(), source.size(), &options), PTXGRAFT_OK);
+    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("k.cu"));
+    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("FACTOR"));
+    options.defines = defines;
+    options.define_count = 1;
+    ASSERT_OK(ptxgraft_skeleton_create_from_cuda(&skeleton, source.data(), source.size(), &options));
+    std::size_t site = 9;
+    ASSERT_OK(ptxgraft_site_find(&site, skeleton, "epilogue"));
+    ptxgraft_skeleton_destroy(skeleton);
+}
+
+}  // namespace
