@@ -75,23 +75,31 @@ PTXGRAFT_DEVICE u64& u64_of(unsigned long& x) { return bits_of<u64>(x); }
 PTXGRAFT_DEVICE s64& s64_of(long long& x) { return x; }
 PTXGRAFT_DEVICE s64& s64_of(long& x) { return bits_of<s64>(x); }
 
-constexpr PTXGRAFT_DEVICE bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-constexpr PTXGRAFT_DEVICE bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-// "site\noperand\noperand": the name of the site, then those of its operands.
-constexpr PTXGRAFT_DEVICE bool are_names(const char* text) {
-    const char* begin = text;
-    for (; *text && *text != '\n'; ++text)
-        if (!is_letter(*text) && !is_digit(*text) && *text != '.' && *text != ':' && *text != '/' && *text != '-') return false;
-    if (text == begin) return false;
-    while (*text) {
-        if (!is_letter(*++text)) return false;
-        while (is_letter(*text) || is_digit(*text)) ++text;
-        if (*text && *text != '\n') return false;
+// The checks of names run for every site when it is compiled, so they cost one table look-up a character.
+struct Names {
+    unsigned char kind[256] = {};  // 1: in an identifier, 2: in the name of a site
+    constexpr PTXGRAFT_DEVICE Names() {
+        for (char c = 'a'; c <= 'z'; ++c) kind[int(c)] = kind[c - 'a' + 'A'] = 3;
+        for (char c = '0'; c <= '9'; ++c) kind[int(c)] = 3;
+        kind['_'] = 3;
+        kind['.'] = kind[':'] = kind['/'] = kind['-'] = 2;
     }
-    return true;
+};
+constexpr Names names;
+
+constexpr PTXGRAFT_DEVICE bool is_site_name(const char* text) {
+    const char* begin = text;
+    while (names.kind[(unsigned char)*text] & 2) ++text;
+    return !*text && text != begin;
+}
+
+// Of an operand as it is written, whether its name is one: "in(f32, NAME, …".
+constexpr PTXGRAFT_DEVICE bool is_operand(const char* text) {
+    while (*text && *text != ',') ++text;
+    while (*text == ',' || *text == ' ') ++text;
+    const char* begin = text;
+    while (names.kind[(unsigned char)*text] & 1) ++text;
+    return text != begin && !(*begin >= '0' && *begin <= '9') && (*text == ',' || *text == ')');
 }
 
 // Whether the text begins with the word, alone or before a blank.
@@ -114,9 +122,8 @@ constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
 
 }  // namespace ptxgraft
 
-#define PTXGRAFT_CHECK(NAMES)                                                                                    \
-    static_assert(ptxgraft::are_names(NAMES), "ptxgraft: a site name is made of letters, digits and _ . : / -, without a " \
-                                              "blank, and an operand name is an identifier: in(f32, x0, x[0])");
+#define PTXGRAFT_CHECK(OKAY) \
+    static_assert(OKAY, "ptxgraft: the name of a site is letters, digits and _.:/- without a blank, that of an operand an identifier, as in in(f32, x0, x[0])");
 #define PTXGRAFT_BEGIN(NAME) "{ // PTXGRAFT_SITE " NAME "\n\t"
 #define PTXGRAFT_MIDDLE(STUB) "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t"
 
@@ -130,34 +137,26 @@ constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
 #define PTXGRAFT_NOTHING(...)
 
 // An operand without an expression is the variable of its name. Macros that count commas, because __VA_OPT__ is C++20.
-#define PTXGRAFT_ARITY(a, b, c, d, e, f, g, h, i, X, ...) PTXGRAFT_APPLY_##X
-#define PTXGRAFT_APPLY_N(M, T, N) M(T, N, (N))
-#define PTXGRAFT_APPLY_E(M, T, N, ...) M(T, N, (__VA_ARGS__))
+#define PTXGRAFT_ARITY(a, b, c, d, e, f, X, ...) PTXGRAFT_APPLY_##X
+#define PTXGRAFT_APPLY_N(M, N) M((N))
+#define PTXGRAFT_APPLY_E(M, N, ...) M((__VA_ARGS__))
 
-// What the short way needs of each operand.
-#define PTXGRAFT_KIND_in(T, ...) PTXGRAFT_SCALAR_##T
-#define PTXGRAFT_KIND_mod(T, ...) PTXGRAFT_SCALAR_##T
-#define PTXGRAFT_KIND_out(T, ...) PTXGRAFT_SCALAR_##T
-#define PTXGRAFT_KIND_ins(...) PTXGRAFT_FRAGMENT
-#define PTXGRAFT_KIND_mods(...) PTXGRAFT_FRAGMENT
-#define PTXGRAFT_KIND_outs(...) PTXGRAFT_FRAGMENT
-#define PTXGRAFT_NAME_in(T, N, ...) "\n" #N
-#define PTXGRAFT_NAME_mod(T, N, ...) "\n" #N
-#define PTXGRAFT_NAME_out(T, N, ...) "\n" #N
-#define PTXGRAFT_LOCAL_in(T, ...) PTXGRAFT_ARITY(__VA_ARGS__, E, E, E, E, E, E, E, E, N, ~)(PTXGRAFT_COPY, T, __VA_ARGS__)
-#define PTXGRAFT_LOCAL_mod(T, ...) PTXGRAFT_ARITY(__VA_ARGS__, E, E, E, E, E, E, E, E, N, ~)(PTXGRAFT_BIND, T, __VA_ARGS__)
-#define PTXGRAFT_LOCAL_out(T, ...) PTXGRAFT_ARITY(__VA_ARGS__, E, E, E, E, E, E, E, E, N, ~)(PTXGRAFT_BIND, T, __VA_ARGS__)
-#define PTXGRAFT_COPY(T, N, X) PTXGRAFT_CPP_##T ptxgraft_##N{PTXGRAFT_VALUE_##T(X)};
-#define PTXGRAFT_BIND(T, N, X) PTXGRAFT_CPP_##T& ptxgraft_##N = PTXGRAFT_LVALUE_##T(X);
-#define PTXGRAFT_LOAD_in(T, N, ...) PTXGRAFT_REG_##T #N "; // in " #T " " #N "\n\t" PTXGRAFT_MOVE_##T(N,
-#define PTXGRAFT_LOAD_mod(T, N, ...) PTXGRAFT_REG_##T #N "; // mod " #T " " #N "\n\t" PTXGRAFT_MOVE_##T(N,
-#define PTXGRAFT_LOAD_out(T, N, ...) PTXGRAFT_REG_##T #N "; // out " #T " " #N "\n\t" PTXGRAFT_NOTHING(
-#define PTXGRAFT_SAVE_in(...) PTXGRAFT_NOTHING(
+// What the short way needs of each operand: its letter (o for what is written, i for what is read alone), its text, and
+// its place in the list of operands of the asm.
+#define PTXGRAFT_LETTER_in(T, ...) PTXGRAFT_I_##T
+#define PTXGRAFT_LETTER_mod(T, ...) PTXGRAFT_O_##T
+#define PTXGRAFT_LETTER_out(T, ...) PTXGRAFT_O_##T
+#define PTXGRAFT_LETTER_ins(...) long
+#define PTXGRAFT_LETTER_mods(...) long
+#define PTXGRAFT_LETTER_outs(...) long
+#define PTXGRAFT_TEXT_in(T, N, ...) PTXGRAFT_IN_##T(N,
+#define PTXGRAFT_TEXT_mod(T, N, ...) PTXGRAFT_MOD_##T(N,
+#define PTXGRAFT_TEXT_out(T, N, ...) PTXGRAFT_OUT_##T(N,
 #define PTXGRAFT_SAVE_mod(T, N, ...) PTXGRAFT_STORE_##T(N,
 #define PTXGRAFT_SAVE_out(T, N, ...) PTXGRAFT_STORE_##T(N,
-#define PTXGRAFT_OPERAND_in(T, N, ...) PTXGRAFT_INOUT_##T(ptxgraft_##N)
-#define PTXGRAFT_OPERAND_mod(T, N, ...) PTXGRAFT_INOUT_##T(ptxgraft_##N)
-#define PTXGRAFT_OPERAND_out(T, N, ...) PTXGRAFT_OUT_##T(ptxgraft_##N)
+#define PTXGRAFT_PLACE_in(T, ...) PTXGRAFT_ARITY(__VA_ARGS__, E, E, E, E, E, N, ~)(PTXGRAFT_INPUT_##T, __VA_ARGS__)
+#define PTXGRAFT_PLACE_mod(T, ...) PTXGRAFT_ARITY(__VA_ARGS__, E, E, E, E, E, N, ~)(PTXGRAFT_INOUT_##T, __VA_ARGS__)
+#define PTXGRAFT_PLACE_out(T, ...) PTXGRAFT_ARITY(__VA_ARGS__, E, E, E, E, E, N, ~)(PTXGRAFT_OUTPUT_##T, __VA_ARGS__)
 
 // Types: the register declaration, the moves in and out, the C++ type of the register, its constraints, and how a C++
 // value (VALUE) and a C++ variable (LVALUE) become one. Types of bits take any C++ type of their size.
@@ -166,233 +165,588 @@ constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
 #define PTXGRAFT_MOVE_pred(N, n) "setp.ne.b32 _" #N ", %" #n ", 0;\n\t"
 #define PTXGRAFT_STORE_pred(N, n) "selp.b32 %" #n ", 1, 0, _" #N ";\n\t"
 #define PTXGRAFT_CPP_pred unsigned
-#define PTXGRAFT_VARIABLE_pred bool
-#define PTXGRAFT_INOUT_pred "+r"
-#define PTXGRAFT_OUT_pred "=r"
+#define PTXGRAFT_CONSTRAINT_pred "r"
 #define PTXGRAFT_VALUE_pred(x) ((x) ? 1u : 0u)
-#define PTXGRAFT_LVALUE_pred(x) x
-#define PTXGRAFT_SCALAR_b16
+#define PTXGRAFT_LVALUE_pred(x) static_cast<bool&>(x)
 #define PTXGRAFT_TYPE_b16 "b16", b16, BUILTIN, ~
 #define PTXGRAFT_REG_b16 ".reg .b16 _"
+#define PTXGRAFT_I_b16 i
+#define PTXGRAFT_O_b16 o
+#define PTXGRAFT_IN_b16(N, n) ".reg .b16 _" #N "; // in b16 " #N "\n\tmov.b16 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_MOD_b16(N, n) ".reg .b16 _" #N "; // mod b16 " #N "\n\tmov.b16 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_OUT_b16(N, n) ".reg .b16 _" #N "; // out b16 " #N "\n\t"
 #define PTXGRAFT_MOVE_b16(N, n) "mov.b16 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_b16(N, n) "mov.b16 %" #n ", _" #N ";\n\t"
+#define PTXGRAFT_INPUT_b16(x) "h"(__builtin_bit_cast(ptxgraft::b16, x))
+#define PTXGRAFT_INOUT_b16(x) "+h"(ptxgraft::bits_of<ptxgraft::b16>(x))
+#define PTXGRAFT_OUTPUT_b16(x) "=h"(ptxgraft::bits_of<ptxgraft::b16>(x))
 #define PTXGRAFT_CPP_b16 ptxgraft::b16
-#define PTXGRAFT_VARIABLE_b16 ptxgraft::b16
-#define PTXGRAFT_INOUT_b16 "+h"
-#define PTXGRAFT_OUT_b16 "=h"
+#define PTXGRAFT_CONSTRAINT_b16 "h"
 #define PTXGRAFT_VALUE_b16(x) __builtin_bit_cast(ptxgraft::b16, x)
 #define PTXGRAFT_LVALUE_b16(x) ptxgraft::bits_of<ptxgraft::b16>(x)
-#define PTXGRAFT_SCALAR_b32
 #define PTXGRAFT_TYPE_b32 "b32", b32, BUILTIN, ~
 #define PTXGRAFT_REG_b32 ".reg .b32 _"
+#define PTXGRAFT_I_b32 i
+#define PTXGRAFT_O_b32 o
+#define PTXGRAFT_IN_b32(N, n) ".reg .b32 _" #N "; // in b32 " #N "\n\tmov.b32 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_MOD_b32(N, n) ".reg .b32 _" #N "; // mod b32 " #N "\n\tmov.b32 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_OUT_b32(N, n) ".reg .b32 _" #N "; // out b32 " #N "\n\t"
 #define PTXGRAFT_MOVE_b32(N, n) "mov.b32 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_b32(N, n) "mov.b32 %" #n ", _" #N ";\n\t"
+#define PTXGRAFT_INPUT_b32(x) "r"(__builtin_bit_cast(ptxgraft::b32, x))
+#define PTXGRAFT_INOUT_b32(x) "+r"(ptxgraft::bits_of<ptxgraft::b32>(x))
+#define PTXGRAFT_OUTPUT_b32(x) "=r"(ptxgraft::bits_of<ptxgraft::b32>(x))
 #define PTXGRAFT_CPP_b32 ptxgraft::b32
-#define PTXGRAFT_VARIABLE_b32 ptxgraft::b32
-#define PTXGRAFT_INOUT_b32 "+r"
-#define PTXGRAFT_OUT_b32 "=r"
+#define PTXGRAFT_CONSTRAINT_b32 "r"
 #define PTXGRAFT_VALUE_b32(x) __builtin_bit_cast(ptxgraft::b32, x)
 #define PTXGRAFT_LVALUE_b32(x) ptxgraft::bits_of<ptxgraft::b32>(x)
-#define PTXGRAFT_SCALAR_b64
 #define PTXGRAFT_TYPE_b64 "b64", b64, BUILTIN, ~
 #define PTXGRAFT_REG_b64 ".reg .b64 _"
+#define PTXGRAFT_I_b64 i
+#define PTXGRAFT_O_b64 o
+#define PTXGRAFT_IN_b64(N, n) ".reg .b64 _" #N "; // in b64 " #N "\n\tmov.b64 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_MOD_b64(N, n) ".reg .b64 _" #N "; // mod b64 " #N "\n\tmov.b64 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_OUT_b64(N, n) ".reg .b64 _" #N "; // out b64 " #N "\n\t"
 #define PTXGRAFT_MOVE_b64(N, n) "mov.b64 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_b64(N, n) "mov.b64 %" #n ", _" #N ";\n\t"
+#define PTXGRAFT_INPUT_b64(x) "l"(__builtin_bit_cast(ptxgraft::b64, x))
+#define PTXGRAFT_INOUT_b64(x) "+l"(ptxgraft::bits_of<ptxgraft::b64>(x))
+#define PTXGRAFT_OUTPUT_b64(x) "=l"(ptxgraft::bits_of<ptxgraft::b64>(x))
 #define PTXGRAFT_CPP_b64 ptxgraft::b64
-#define PTXGRAFT_VARIABLE_b64 ptxgraft::b64
-#define PTXGRAFT_INOUT_b64 "+l"
-#define PTXGRAFT_OUT_b64 "=l"
+#define PTXGRAFT_CONSTRAINT_b64 "l"
 #define PTXGRAFT_VALUE_b64(x) __builtin_bit_cast(ptxgraft::b64, x)
 #define PTXGRAFT_LVALUE_b64(x) ptxgraft::bits_of<ptxgraft::b64>(x)
-#define PTXGRAFT_SCALAR_u16
 #define PTXGRAFT_TYPE_u16 "u16", u16, BUILTIN, ~
 #define PTXGRAFT_REG_u16 ".reg .u16 _"
+#define PTXGRAFT_I_u16 i
+#define PTXGRAFT_O_u16 o
+#define PTXGRAFT_IN_u16(N, n) ".reg .u16 _" #N "; // in u16 " #N "\n\tmov.b16 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_MOD_u16(N, n) ".reg .u16 _" #N "; // mod u16 " #N "\n\tmov.b16 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_OUT_u16(N, n) ".reg .u16 _" #N "; // out u16 " #N "\n\t"
 #define PTXGRAFT_MOVE_u16(N, n) "mov.b16 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_u16(N, n) "mov.b16 %" #n ", _" #N ";\n\t"
+#define PTXGRAFT_INPUT_u16(x) "h"(static_cast<unsigned short>((x) | 0))
+#define PTXGRAFT_INOUT_u16(x) "+h"(static_cast<ptxgraft::u16&>(x))
+#define PTXGRAFT_OUTPUT_u16(x) "=h"(static_cast<ptxgraft::u16&>(x))
 #define PTXGRAFT_CPP_u16 ptxgraft::u16
-#define PTXGRAFT_VARIABLE_u16 ptxgraft::u16
-#define PTXGRAFT_INOUT_u16 "+h"
-#define PTXGRAFT_OUT_u16 "=h"
+#define PTXGRAFT_CONSTRAINT_u16 "h"
 #define PTXGRAFT_VALUE_u16(x) static_cast<unsigned short>((x) | 0)
-#define PTXGRAFT_LVALUE_u16(x) x
-#define PTXGRAFT_SCALAR_s16
+#define PTXGRAFT_LVALUE_u16(x) static_cast<ptxgraft::u16&>(x)
 #define PTXGRAFT_TYPE_s16 "s16", s16, BUILTIN, ~
 #define PTXGRAFT_REG_s16 ".reg .s16 _"
+#define PTXGRAFT_I_s16 i
+#define PTXGRAFT_O_s16 o
+#define PTXGRAFT_IN_s16(N, n) ".reg .s16 _" #N "; // in s16 " #N "\n\tmov.b16 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_MOD_s16(N, n) ".reg .s16 _" #N "; // mod s16 " #N "\n\tmov.b16 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_OUT_s16(N, n) ".reg .s16 _" #N "; // out s16 " #N "\n\t"
 #define PTXGRAFT_MOVE_s16(N, n) "mov.b16 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_s16(N, n) "mov.b16 %" #n ", _" #N ";\n\t"
+#define PTXGRAFT_INPUT_s16(x) "h"(static_cast<short>((x) | 0))
+#define PTXGRAFT_INOUT_s16(x) "+h"(static_cast<ptxgraft::s16&>(x))
+#define PTXGRAFT_OUTPUT_s16(x) "=h"(static_cast<ptxgraft::s16&>(x))
 #define PTXGRAFT_CPP_s16 ptxgraft::s16
-#define PTXGRAFT_VARIABLE_s16 ptxgraft::s16
-#define PTXGRAFT_INOUT_s16 "+h"
-#define PTXGRAFT_OUT_s16 "=h"
+#define PTXGRAFT_CONSTRAINT_s16 "h"
 #define PTXGRAFT_VALUE_s16(x) static_cast<short>((x) | 0)
-#define PTXGRAFT_LVALUE_s16(x) x
-#define PTXGRAFT_SCALAR_u32
+#define PTXGRAFT_LVALUE_s16(x) static_cast<ptxgraft::s16&>(x)
 #define PTXGRAFT_TYPE_u32 "u32", u32, BUILTIN, ~
 #define PTXGRAFT_REG_u32 ".reg .u32 _"
+#define PTXGRAFT_I_u32 i
+#define PTXGRAFT_O_u32 o
+#define PTXGRAFT_IN_u32(N, n) ".reg .u32 _" #N "; // in u32 " #N "\n\tmov.b32 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_MOD_u32(N, n) ".reg .u32 _" #N "; // mod u32 " #N "\n\tmov.b32 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_OUT_u32(N, n) ".reg .u32 _" #N "; // out u32 " #N "\n\t"
 #define PTXGRAFT_MOVE_u32(N, n) "mov.b32 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_u32(N, n) "mov.b32 %" #n ", _" #N ";\n\t"
+#define PTXGRAFT_INPUT_u32(x) "r"(ptxgraft::u32{(x) | 0u})
+#define PTXGRAFT_INOUT_u32(x) "+r"(static_cast<ptxgraft::u32&>(x))
+#define PTXGRAFT_OUTPUT_u32(x) "=r"(static_cast<ptxgraft::u32&>(x))
 #define PTXGRAFT_CPP_u32 ptxgraft::u32
-#define PTXGRAFT_VARIABLE_u32 ptxgraft::u32
-#define PTXGRAFT_INOUT_u32 "+r"
-#define PTXGRAFT_OUT_u32 "=r"
+#define PTXGRAFT_CONSTRAINT_u32 "r"
 #define PTXGRAFT_VALUE_u32(x) (x) | 0u
-#define PTXGRAFT_LVALUE_u32(x) x
-#define PTXGRAFT_SCALAR_s32
+#define PTXGRAFT_LVALUE_u32(x) static_cast<ptxgraft::u32&>(x)
 #define PTXGRAFT_TYPE_s32 "s32", s32, BUILTIN, ~
 #define PTXGRAFT_REG_s32 ".reg .s32 _"
+#define PTXGRAFT_I_s32 i
+#define PTXGRAFT_O_s32 o
+#define PTXGRAFT_IN_s32(N, n) ".reg .s32 _" #N "; // in s32 " #N "\n\tmov.b32 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_MOD_s32(N, n) ".reg .s32 _" #N "; // mod s32 " #N "\n\tmov.b32 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_OUT_s32(N, n) ".reg .s32 _" #N "; // out s32 " #N "\n\t"
 #define PTXGRAFT_MOVE_s32(N, n) "mov.b32 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_s32(N, n) "mov.b32 %" #n ", _" #N ";\n\t"
+#define PTXGRAFT_INPUT_s32(x) "r"(ptxgraft::u32{(x) | 0u})
+#define PTXGRAFT_INOUT_s32(x) "+r"(static_cast<ptxgraft::s32&>(x))
+#define PTXGRAFT_OUTPUT_s32(x) "=r"(static_cast<ptxgraft::s32&>(x))
 #define PTXGRAFT_CPP_s32 ptxgraft::s32
-#define PTXGRAFT_VARIABLE_s32 ptxgraft::s32
-#define PTXGRAFT_INOUT_s32 "+r"
-#define PTXGRAFT_OUT_s32 "=r"
+#define PTXGRAFT_CONSTRAINT_s32 "r"
 #define PTXGRAFT_VALUE_s32(x) static_cast<int>(unsigned{(x) | 0u})
-#define PTXGRAFT_LVALUE_s32(x) x
-#define PTXGRAFT_SCALAR_u64
+#define PTXGRAFT_LVALUE_s32(x) static_cast<ptxgraft::s32&>(x)
 #define PTXGRAFT_TYPE_u64 "u64", u64, BUILTIN, ~
 #define PTXGRAFT_REG_u64 ".reg .u64 _"
+#define PTXGRAFT_I_u64 i
+#define PTXGRAFT_O_u64 o
+#define PTXGRAFT_IN_u64(N, n) ".reg .u64 _" #N "; // in u64 " #N "\n\tmov.b64 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_MOD_u64(N, n) ".reg .u64 _" #N "; // mod u64 " #N "\n\tmov.b64 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_OUT_u64(N, n) ".reg .u64 _" #N "; // out u64 " #N "\n\t"
 #define PTXGRAFT_MOVE_u64(N, n) "mov.b64 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_u64(N, n) "mov.b64 %" #n ", _" #N ";\n\t"
+#define PTXGRAFT_INPUT_u64(x) "l"(ptxgraft::u64{(x) | 0ull})
+#define PTXGRAFT_INOUT_u64(x) "+l"(ptxgraft::u64_of(x))
+#define PTXGRAFT_OUTPUT_u64(x) "=l"(ptxgraft::u64_of(x))
 #define PTXGRAFT_CPP_u64 ptxgraft::u64
-#define PTXGRAFT_VARIABLE_u64 ptxgraft::u64
-#define PTXGRAFT_INOUT_u64 "+l"
-#define PTXGRAFT_OUT_u64 "=l"
+#define PTXGRAFT_CONSTRAINT_u64 "l"
 #define PTXGRAFT_VALUE_u64(x) (x) | 0ull
 #define PTXGRAFT_LVALUE_u64(x) ptxgraft::u64_of(x)
-#define PTXGRAFT_SCALAR_s64
 #define PTXGRAFT_TYPE_s64 "s64", s64, BUILTIN, ~
 #define PTXGRAFT_REG_s64 ".reg .s64 _"
+#define PTXGRAFT_I_s64 i
+#define PTXGRAFT_O_s64 o
+#define PTXGRAFT_IN_s64(N, n) ".reg .s64 _" #N "; // in s64 " #N "\n\tmov.b64 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_MOD_s64(N, n) ".reg .s64 _" #N "; // mod s64 " #N "\n\tmov.b64 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_OUT_s64(N, n) ".reg .s64 _" #N "; // out s64 " #N "\n\t"
 #define PTXGRAFT_MOVE_s64(N, n) "mov.b64 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_s64(N, n) "mov.b64 %" #n ", _" #N ";\n\t"
+#define PTXGRAFT_INPUT_s64(x) "l"(ptxgraft::u64{(x) | 0ull})
+#define PTXGRAFT_INOUT_s64(x) "+l"(ptxgraft::s64_of(x))
+#define PTXGRAFT_OUTPUT_s64(x) "=l"(ptxgraft::s64_of(x))
 #define PTXGRAFT_CPP_s64 ptxgraft::s64
-#define PTXGRAFT_VARIABLE_s64 ptxgraft::s64
-#define PTXGRAFT_INOUT_s64 "+l"
-#define PTXGRAFT_OUT_s64 "=l"
+#define PTXGRAFT_CONSTRAINT_s64 "l"
 #define PTXGRAFT_VALUE_s64(x) static_cast<long long>((x) | 0ull)
 #define PTXGRAFT_LVALUE_s64(x) ptxgraft::s64_of(x)
-#define PTXGRAFT_SCALAR_f16
 #define PTXGRAFT_TYPE_f16 "f16", f16, BUILTIN, ~
 #define PTXGRAFT_REG_f16 ".reg .b16 _"
+#define PTXGRAFT_I_f16 i
+#define PTXGRAFT_O_f16 o
+#define PTXGRAFT_IN_f16(N, n) ".reg .b16 _" #N "; // in f16 " #N "\n\tmov.b16 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_MOD_f16(N, n) ".reg .b16 _" #N "; // mod f16 " #N "\n\tmov.b16 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_OUT_f16(N, n) ".reg .b16 _" #N "; // out f16 " #N "\n\t"
 #define PTXGRAFT_MOVE_f16(N, n) "mov.b16 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_f16(N, n) "mov.b16 %" #n ", _" #N ";\n\t"
+#define PTXGRAFT_INPUT_f16(x) "h"(__builtin_bit_cast(ptxgraft::b16, x))
+#define PTXGRAFT_INOUT_f16(x) "+h"(ptxgraft::bits_of<ptxgraft::b16>(x))
+#define PTXGRAFT_OUTPUT_f16(x) "=h"(ptxgraft::bits_of<ptxgraft::b16>(x))
 #define PTXGRAFT_CPP_f16 ptxgraft::b16
-#define PTXGRAFT_VARIABLE_f16 ptxgraft::b16
-#define PTXGRAFT_INOUT_f16 "+h"
-#define PTXGRAFT_OUT_f16 "=h"
+#define PTXGRAFT_CONSTRAINT_f16 "h"
 #define PTXGRAFT_VALUE_f16(x) __builtin_bit_cast(ptxgraft::b16, x)
 #define PTXGRAFT_LVALUE_f16(x) ptxgraft::bits_of<ptxgraft::b16>(x)
-#define PTXGRAFT_SCALAR_f16x2
 #define PTXGRAFT_TYPE_f16x2 "f16x2", f16x2, BUILTIN, ~
 #define PTXGRAFT_REG_f16x2 ".reg .b32 _"
+#define PTXGRAFT_I_f16x2 i
+#define PTXGRAFT_O_f16x2 o
+#define PTXGRAFT_IN_f16x2(N, n) ".reg .b32 _" #N "; // in f16x2 " #N "\n\tmov.b32 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_MOD_f16x2(N, n) ".reg .b32 _" #N "; // mod f16x2 " #N "\n\tmov.b32 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_OUT_f16x2(N, n) ".reg .b32 _" #N "; // out f16x2 " #N "\n\t"
 #define PTXGRAFT_MOVE_f16x2(N, n) "mov.b32 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_f16x2(N, n) "mov.b32 %" #n ", _" #N ";\n\t"
+#define PTXGRAFT_INPUT_f16x2(x) "r"(__builtin_bit_cast(ptxgraft::b32, x))
+#define PTXGRAFT_INOUT_f16x2(x) "+r"(ptxgraft::bits_of<ptxgraft::b32>(x))
+#define PTXGRAFT_OUTPUT_f16x2(x) "=r"(ptxgraft::bits_of<ptxgraft::b32>(x))
 #define PTXGRAFT_CPP_f16x2 ptxgraft::b32
-#define PTXGRAFT_VARIABLE_f16x2 ptxgraft::b32
-#define PTXGRAFT_INOUT_f16x2 "+r"
-#define PTXGRAFT_OUT_f16x2 "=r"
+#define PTXGRAFT_CONSTRAINT_f16x2 "r"
 #define PTXGRAFT_VALUE_f16x2(x) __builtin_bit_cast(ptxgraft::b32, x)
 #define PTXGRAFT_LVALUE_f16x2(x) ptxgraft::bits_of<ptxgraft::b32>(x)
-#define PTXGRAFT_SCALAR_bf16
 #define PTXGRAFT_TYPE_bf16 "bf16", bf16, BUILTIN, ~
 #define PTXGRAFT_REG_bf16 ".reg .b16 _"
+#define PTXGRAFT_I_bf16 i
+#define PTXGRAFT_O_bf16 o
+#define PTXGRAFT_IN_bf16(N, n) ".reg .b16 _" #N "; // in bf16 " #N "\n\tmov.b16 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_MOD_bf16(N, n) ".reg .b16 _" #N "; // mod bf16 " #N "\n\tmov.b16 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_OUT_bf16(N, n) ".reg .b16 _" #N "; // out bf16 " #N "\n\t"
 #define PTXGRAFT_MOVE_bf16(N, n) "mov.b16 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_bf16(N, n) "mov.b16 %" #n ", _" #N ";\n\t"
+#define PTXGRAFT_INPUT_bf16(x) "h"(__builtin_bit_cast(ptxgraft::b16, x))
+#define PTXGRAFT_INOUT_bf16(x) "+h"(ptxgraft::bits_of<ptxgraft::b16>(x))
+#define PTXGRAFT_OUTPUT_bf16(x) "=h"(ptxgraft::bits_of<ptxgraft::b16>(x))
 #define PTXGRAFT_CPP_bf16 ptxgraft::b16
-#define PTXGRAFT_VARIABLE_bf16 ptxgraft::b16
-#define PTXGRAFT_INOUT_bf16 "+h"
-#define PTXGRAFT_OUT_bf16 "=h"
+#define PTXGRAFT_CONSTRAINT_bf16 "h"
 #define PTXGRAFT_VALUE_bf16(x) __builtin_bit_cast(ptxgraft::b16, x)
 #define PTXGRAFT_LVALUE_bf16(x) ptxgraft::bits_of<ptxgraft::b16>(x)
-#define PTXGRAFT_SCALAR_bf16x2
 #define PTXGRAFT_TYPE_bf16x2 "bf16x2", bf16x2, BUILTIN, ~
 #define PTXGRAFT_REG_bf16x2 ".reg .b32 _"
+#define PTXGRAFT_I_bf16x2 i
+#define PTXGRAFT_O_bf16x2 o
+#define PTXGRAFT_IN_bf16x2(N, n) ".reg .b32 _" #N "; // in bf16x2 " #N "\n\tmov.b32 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_MOD_bf16x2(N, n) ".reg .b32 _" #N "; // mod bf16x2 " #N "\n\tmov.b32 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_OUT_bf16x2(N, n) ".reg .b32 _" #N "; // out bf16x2 " #N "\n\t"
 #define PTXGRAFT_MOVE_bf16x2(N, n) "mov.b32 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_bf16x2(N, n) "mov.b32 %" #n ", _" #N ";\n\t"
+#define PTXGRAFT_INPUT_bf16x2(x) "r"(__builtin_bit_cast(ptxgraft::b32, x))
+#define PTXGRAFT_INOUT_bf16x2(x) "+r"(ptxgraft::bits_of<ptxgraft::b32>(x))
+#define PTXGRAFT_OUTPUT_bf16x2(x) "=r"(ptxgraft::bits_of<ptxgraft::b32>(x))
 #define PTXGRAFT_CPP_bf16x2 ptxgraft::b32
-#define PTXGRAFT_VARIABLE_bf16x2 ptxgraft::b32
-#define PTXGRAFT_INOUT_bf16x2 "+r"
-#define PTXGRAFT_OUT_bf16x2 "=r"
+#define PTXGRAFT_CONSTRAINT_bf16x2 "r"
 #define PTXGRAFT_VALUE_bf16x2(x) __builtin_bit_cast(ptxgraft::b32, x)
 #define PTXGRAFT_LVALUE_bf16x2(x) ptxgraft::bits_of<ptxgraft::b32>(x)
-#define PTXGRAFT_SCALAR_f32
 #define PTXGRAFT_TYPE_f32 "f32", f32, BUILTIN, ~
 #define PTXGRAFT_REG_f32 ".reg .f32 _"
+#define PTXGRAFT_I_f32 i
+#define PTXGRAFT_O_f32 o
+#define PTXGRAFT_IN_f32(N, n) ".reg .f32 _" #N "; // in f32 " #N "\n\tmov.b32 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_MOD_f32(N, n) ".reg .f32 _" #N "; // mod f32 " #N "\n\tmov.b32 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_OUT_f32(N, n) ".reg .f32 _" #N "; // out f32 " #N "\n\t"
 #define PTXGRAFT_MOVE_f32(N, n) "mov.b32 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_f32(N, n) "mov.b32 %" #n ", _" #N ";\n\t"
+#define PTXGRAFT_INPUT_f32(x) "f"(ptxgraft::f32{x})
+#define PTXGRAFT_INOUT_f32(x) "+f"(static_cast<ptxgraft::f32&>(x))
+#define PTXGRAFT_OUTPUT_f32(x) "=f"(static_cast<ptxgraft::f32&>(x))
 #define PTXGRAFT_CPP_f32 ptxgraft::f32
-#define PTXGRAFT_VARIABLE_f32 ptxgraft::f32
-#define PTXGRAFT_INOUT_f32 "+f"
-#define PTXGRAFT_OUT_f32 "=f"
+#define PTXGRAFT_CONSTRAINT_f32 "f"
 #define PTXGRAFT_VALUE_f32(x) (x)
-#define PTXGRAFT_LVALUE_f32(x) x
-#define PTXGRAFT_SCALAR_f64
+#define PTXGRAFT_LVALUE_f32(x) static_cast<ptxgraft::f32&>(x)
 #define PTXGRAFT_TYPE_f64 "f64", f64, BUILTIN, ~
 #define PTXGRAFT_REG_f64 ".reg .f64 _"
+#define PTXGRAFT_I_f64 i
+#define PTXGRAFT_O_f64 o
+#define PTXGRAFT_IN_f64(N, n) ".reg .f64 _" #N "; // in f64 " #N "\n\tmov.b64 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_MOD_f64(N, n) ".reg .f64 _" #N "; // mod f64 " #N "\n\tmov.b64 _" #N ", %" #n ";\n\t"
+#define PTXGRAFT_OUT_f64(N, n) ".reg .f64 _" #N "; // out f64 " #N "\n\t"
 #define PTXGRAFT_MOVE_f64(N, n) "mov.b64 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_f64(N, n) "mov.b64 %" #n ", _" #N ";\n\t"
+#define PTXGRAFT_INPUT_f64(x) "d"(ptxgraft::f64{x})
+#define PTXGRAFT_INOUT_f64(x) "+d"(static_cast<ptxgraft::f64&>(x))
+#define PTXGRAFT_OUTPUT_f64(x) "=d"(static_cast<ptxgraft::f64&>(x))
 #define PTXGRAFT_CPP_f64 ptxgraft::f64
-#define PTXGRAFT_VARIABLE_f64 ptxgraft::f64
-#define PTXGRAFT_INOUT_f64 "+d"
-#define PTXGRAFT_OUT_f64 "=d"
+#define PTXGRAFT_CONSTRAINT_f64 "d"
 #define PTXGRAFT_VALUE_f64(x) (x)
-#define PTXGRAFT_LVALUE_f64(x) x
+#define PTXGRAFT_LVALUE_f64(x) static_cast<ptxgraft::f64&>(x)
 
-// A site of up to eight operands, each a scalar of a type above, is expanded directly: the number of an operand is its
-// position. Every other site goes the long way. COUNT is the name of an operand kind where there are more than eight.
+// The short way, for scalars of the types above: any four of them, and up to eight of which those that are written come
+// first. The letters of the operands make the name of the macro that writes the asm, where the compiler numbers what is
+// written before what is only read. Any other shape goes the long way. One macro a shape, because each step of a macro
+// costs more than all that the compiler then does with its text.
 #define PTXGRAFT_SITE_0(V, W, C, NAME, STUB) \
-    PTXGRAFT_FAST_0(V, W, C, NAME, STUB)
-#define PTXGRAFT_FAST_0(V, W, C, NAME, STUB) \
-    do { PTXGRAFT_CHECK(NAME)  \
-        asm V(PTXGRAFT_BEGIN(NAME W)  \
-              PTXGRAFT_MIDDLE(STUB)  "}" :  : C); } while (0)
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME)) asm V(PTXGRAFT_BEGIN(NAME W) PTXGRAFT_MIDDLE(STUB) "}" : : C); } while (0)
 #define PTXGRAFT_SITE_1(V, W, C, NAME, STUB, a) \
-    PTXGRAFT_CHOOSE(PTXGRAFT_IF_EMPTY PTXGRAFT_KIND_##a (PTXGRAFT_FAST_1), PTXGRAFT_LONG)(V, W, C, NAME, STUB, a)
-#define PTXGRAFT_FAST_1(V, W, C, NAME, STUB, a) \
-    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a) PTXGRAFT_LOCAL_##a \
-        asm V(PTXGRAFT_BEGIN(NAME W) PTXGRAFT_LOAD_##a 0) \
-              PTXGRAFT_MIDDLE(STUB) PTXGRAFT_SAVE_##a 0) "}" : PTXGRAFT_OPERAND_##a : C); } while (0)
+    PTXGRAFT_SHAPE_1(PTXGRAFT_LETTER_##a)(V, W, C, NAME, STUB, a)
+#define PTXGRAFT_SHAPE_1(a) PTXGRAFT_SHAPE_1_(a)
+#define PTXGRAFT_SHAPE_1_(a) PTXGRAFT_CHOOSE(PTXGRAFT_AS_##a, PTXGRAFT_LONG, ~)
 #define PTXGRAFT_SITE_2(V, W, C, NAME, STUB, a, b) \
-    PTXGRAFT_CHOOSE(PTXGRAFT_IF_EMPTY PTXGRAFT_KIND_##a PTXGRAFT_KIND_##b (PTXGRAFT_FAST_2), PTXGRAFT_LONG)(V, W, C, NAME, STUB, a, b)
-#define PTXGRAFT_FAST_2(V, W, C, NAME, STUB, a, b) \
-    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b) PTXGRAFT_LOCAL_##a PTXGRAFT_LOCAL_##b \
-        asm V(PTXGRAFT_BEGIN(NAME W) PTXGRAFT_LOAD_##a 0) PTXGRAFT_LOAD_##b 1) \
-              PTXGRAFT_MIDDLE(STUB) PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) "}" : PTXGRAFT_OPERAND_##a, PTXGRAFT_OPERAND_##b : C); } while (0)
+    PTXGRAFT_SHAPE_2(PTXGRAFT_LETTER_##a, PTXGRAFT_LETTER_##b)(V, W, C, NAME, STUB, a, b)
+#define PTXGRAFT_SHAPE_2(a, b) PTXGRAFT_SHAPE_2_(a, b)
+#define PTXGRAFT_SHAPE_2_(a, b) PTXGRAFT_CHOOSE(PTXGRAFT_AS_##a##b, PTXGRAFT_LONG, ~)
 #define PTXGRAFT_SITE_3(V, W, C, NAME, STUB, a, b, c) \
-    PTXGRAFT_CHOOSE(PTXGRAFT_IF_EMPTY PTXGRAFT_KIND_##a PTXGRAFT_KIND_##b PTXGRAFT_KIND_##c (PTXGRAFT_FAST_3), PTXGRAFT_LONG)(V, W, C, NAME, STUB, a, b, c)
-#define PTXGRAFT_FAST_3(V, W, C, NAME, STUB, a, b, c) \
-    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c) PTXGRAFT_LOCAL_##a PTXGRAFT_LOCAL_##b PTXGRAFT_LOCAL_##c \
-        asm V(PTXGRAFT_BEGIN(NAME W) PTXGRAFT_LOAD_##a 0) PTXGRAFT_LOAD_##b 1) PTXGRAFT_LOAD_##c 2) \
-              PTXGRAFT_MIDDLE(STUB) PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) "}" : PTXGRAFT_OPERAND_##a, PTXGRAFT_OPERAND_##b, PTXGRAFT_OPERAND_##c : C); } while (0)
+    PTXGRAFT_SHAPE_3(PTXGRAFT_LETTER_##a, PTXGRAFT_LETTER_##b, PTXGRAFT_LETTER_##c)(V, W, C, NAME, STUB, a, b, c)
+#define PTXGRAFT_SHAPE_3(a, b, c) PTXGRAFT_SHAPE_3_(a, b, c)
+#define PTXGRAFT_SHAPE_3_(a, b, c) PTXGRAFT_CHOOSE(PTXGRAFT_AS_##a##b##c, PTXGRAFT_LONG, ~)
 #define PTXGRAFT_SITE_4(V, W, C, NAME, STUB, a, b, c, d) \
-    PTXGRAFT_CHOOSE(PTXGRAFT_IF_EMPTY PTXGRAFT_KIND_##a PTXGRAFT_KIND_##b PTXGRAFT_KIND_##c PTXGRAFT_KIND_##d (PTXGRAFT_FAST_4), PTXGRAFT_LONG)(V, W, C, NAME, STUB, a, b, c, d)
-#define PTXGRAFT_FAST_4(V, W, C, NAME, STUB, a, b, c, d) \
-    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d) PTXGRAFT_LOCAL_##a PTXGRAFT_LOCAL_##b PTXGRAFT_LOCAL_##c PTXGRAFT_LOCAL_##d \
-        asm V(PTXGRAFT_BEGIN(NAME W) PTXGRAFT_LOAD_##a 0) PTXGRAFT_LOAD_##b 1) PTXGRAFT_LOAD_##c 2) PTXGRAFT_LOAD_##d 3) \
-              PTXGRAFT_MIDDLE(STUB) PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) "}" : PTXGRAFT_OPERAND_##a, PTXGRAFT_OPERAND_##b, PTXGRAFT_OPERAND_##c, PTXGRAFT_OPERAND_##d : C); } while (0)
+    PTXGRAFT_SHAPE_4(PTXGRAFT_LETTER_##a, PTXGRAFT_LETTER_##b, PTXGRAFT_LETTER_##c, PTXGRAFT_LETTER_##d)(V, W, C, NAME, STUB, a, b, c, d)
+#define PTXGRAFT_SHAPE_4(a, b, c, d) PTXGRAFT_SHAPE_4_(a, b, c, d)
+#define PTXGRAFT_SHAPE_4_(a, b, c, d) PTXGRAFT_CHOOSE(PTXGRAFT_AS_##a##b##c##d, PTXGRAFT_LONG, ~)
 #define PTXGRAFT_SITE_5(V, W, C, NAME, STUB, a, b, c, d, e) \
-    PTXGRAFT_CHOOSE(PTXGRAFT_IF_EMPTY PTXGRAFT_KIND_##a PTXGRAFT_KIND_##b PTXGRAFT_KIND_##c PTXGRAFT_KIND_##d PTXGRAFT_KIND_##e (PTXGRAFT_FAST_5), PTXGRAFT_LONG)(V, W, C, NAME, STUB, a, b, c, d, e)
-#define PTXGRAFT_FAST_5(V, W, C, NAME, STUB, a, b, c, d, e) \
-    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e) PTXGRAFT_LOCAL_##a PTXGRAFT_LOCAL_##b PTXGRAFT_LOCAL_##c PTXGRAFT_LOCAL_##d PTXGRAFT_LOCAL_##e \
-        asm V(PTXGRAFT_BEGIN(NAME W) PTXGRAFT_LOAD_##a 0) PTXGRAFT_LOAD_##b 1) PTXGRAFT_LOAD_##c 2) PTXGRAFT_LOAD_##d 3) PTXGRAFT_LOAD_##e 4) \
-              PTXGRAFT_MIDDLE(STUB) PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) "}" : PTXGRAFT_OPERAND_##a, PTXGRAFT_OPERAND_##b, PTXGRAFT_OPERAND_##c, PTXGRAFT_OPERAND_##d, PTXGRAFT_OPERAND_##e : C); } while (0)
+    PTXGRAFT_SHAPE_5(PTXGRAFT_LETTER_##a, PTXGRAFT_LETTER_##b, PTXGRAFT_LETTER_##c, PTXGRAFT_LETTER_##d, PTXGRAFT_LETTER_##e)(V, W, C, NAME, STUB, a, b, c, d, e)
+#define PTXGRAFT_SHAPE_5(a, b, c, d, e) PTXGRAFT_SHAPE_5_(a, b, c, d, e)
+#define PTXGRAFT_SHAPE_5_(a, b, c, d, e) PTXGRAFT_CHOOSE(PTXGRAFT_AS_##a##b##c##d##e, PTXGRAFT_LONG, ~)
 #define PTXGRAFT_SITE_6(V, W, C, NAME, STUB, a, b, c, d, e, f) \
-    PTXGRAFT_CHOOSE(PTXGRAFT_IF_EMPTY PTXGRAFT_KIND_##a PTXGRAFT_KIND_##b PTXGRAFT_KIND_##c PTXGRAFT_KIND_##d PTXGRAFT_KIND_##e PTXGRAFT_KIND_##f (PTXGRAFT_FAST_6), PTXGRAFT_LONG)(V, W, C, NAME, STUB, a, b, c, d, e, f)
-#define PTXGRAFT_FAST_6(V, W, C, NAME, STUB, a, b, c, d, e, f) \
-    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f) PTXGRAFT_LOCAL_##a PTXGRAFT_LOCAL_##b PTXGRAFT_LOCAL_##c PTXGRAFT_LOCAL_##d PTXGRAFT_LOCAL_##e PTXGRAFT_LOCAL_##f \
-        asm V(PTXGRAFT_BEGIN(NAME W) PTXGRAFT_LOAD_##a 0) PTXGRAFT_LOAD_##b 1) PTXGRAFT_LOAD_##c 2) PTXGRAFT_LOAD_##d 3) PTXGRAFT_LOAD_##e 4) PTXGRAFT_LOAD_##f 5) \
-              PTXGRAFT_MIDDLE(STUB) PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) PTXGRAFT_SAVE_##f 5) "}" : PTXGRAFT_OPERAND_##a, PTXGRAFT_OPERAND_##b, PTXGRAFT_OPERAND_##c, PTXGRAFT_OPERAND_##d, PTXGRAFT_OPERAND_##e, PTXGRAFT_OPERAND_##f : C); } while (0)
+    PTXGRAFT_SHAPE_6(PTXGRAFT_LETTER_##a, PTXGRAFT_LETTER_##b, PTXGRAFT_LETTER_##c, PTXGRAFT_LETTER_##d, PTXGRAFT_LETTER_##e, PTXGRAFT_LETTER_##f)(V, W, C, NAME, STUB, a, b, c, d, e, f)
+#define PTXGRAFT_SHAPE_6(a, b, c, d, e, f) PTXGRAFT_SHAPE_6_(a, b, c, d, e, f)
+#define PTXGRAFT_SHAPE_6_(a, b, c, d, e, f) PTXGRAFT_CHOOSE(PTXGRAFT_AS_##a##b##c##d##e##f, PTXGRAFT_LONG, ~)
 #define PTXGRAFT_SITE_7(V, W, C, NAME, STUB, a, b, c, d, e, f, g) \
-    PTXGRAFT_CHOOSE(PTXGRAFT_IF_EMPTY PTXGRAFT_KIND_##a PTXGRAFT_KIND_##b PTXGRAFT_KIND_##c PTXGRAFT_KIND_##d PTXGRAFT_KIND_##e PTXGRAFT_KIND_##f PTXGRAFT_KIND_##g (PTXGRAFT_FAST_7), PTXGRAFT_LONG)(V, W, C, NAME, STUB, a, b, c, d, e, f, g)
-#define PTXGRAFT_FAST_7(V, W, C, NAME, STUB, a, b, c, d, e, f, g) \
-    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f PTXGRAFT_NAME_##g) PTXGRAFT_LOCAL_##a PTXGRAFT_LOCAL_##b PTXGRAFT_LOCAL_##c PTXGRAFT_LOCAL_##d PTXGRAFT_LOCAL_##e PTXGRAFT_LOCAL_##f PTXGRAFT_LOCAL_##g \
-        asm V(PTXGRAFT_BEGIN(NAME W) PTXGRAFT_LOAD_##a 0) PTXGRAFT_LOAD_##b 1) PTXGRAFT_LOAD_##c 2) PTXGRAFT_LOAD_##d 3) PTXGRAFT_LOAD_##e 4) PTXGRAFT_LOAD_##f 5) PTXGRAFT_LOAD_##g 6) \
-              PTXGRAFT_MIDDLE(STUB) PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) PTXGRAFT_SAVE_##f 5) PTXGRAFT_SAVE_##g 6) "}" : PTXGRAFT_OPERAND_##a, PTXGRAFT_OPERAND_##b, PTXGRAFT_OPERAND_##c, PTXGRAFT_OPERAND_##d, PTXGRAFT_OPERAND_##e, PTXGRAFT_OPERAND_##f, PTXGRAFT_OPERAND_##g : C); } while (0)
+    PTXGRAFT_SHAPE_7(PTXGRAFT_LETTER_##a, PTXGRAFT_LETTER_##b, PTXGRAFT_LETTER_##c, PTXGRAFT_LETTER_##d, PTXGRAFT_LETTER_##e, PTXGRAFT_LETTER_##f, PTXGRAFT_LETTER_##g)(V, W, C, NAME, STUB, a, b, c, d, e, f, g)
+#define PTXGRAFT_SHAPE_7(a, b, c, d, e, f, g) PTXGRAFT_SHAPE_7_(a, b, c, d, e, f, g)
+#define PTXGRAFT_SHAPE_7_(a, b, c, d, e, f, g) PTXGRAFT_CHOOSE(PTXGRAFT_AS_##a##b##c##d##e##f##g, PTXGRAFT_LONG, ~)
 #define PTXGRAFT_SITE_8(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h) \
-    PTXGRAFT_CHOOSE(PTXGRAFT_IF_EMPTY PTXGRAFT_KIND_##a PTXGRAFT_KIND_##b PTXGRAFT_KIND_##c PTXGRAFT_KIND_##d PTXGRAFT_KIND_##e PTXGRAFT_KIND_##f PTXGRAFT_KIND_##g PTXGRAFT_KIND_##h (PTXGRAFT_FAST_8), PTXGRAFT_LONG)(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h)
-#define PTXGRAFT_FAST_8(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h) \
-    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f PTXGRAFT_NAME_##g PTXGRAFT_NAME_##h) PTXGRAFT_LOCAL_##a PTXGRAFT_LOCAL_##b PTXGRAFT_LOCAL_##c PTXGRAFT_LOCAL_##d PTXGRAFT_LOCAL_##e PTXGRAFT_LOCAL_##f PTXGRAFT_LOCAL_##g PTXGRAFT_LOCAL_##h \
-        asm V(PTXGRAFT_BEGIN(NAME W) PTXGRAFT_LOAD_##a 0) PTXGRAFT_LOAD_##b 1) PTXGRAFT_LOAD_##c 2) PTXGRAFT_LOAD_##d 3) PTXGRAFT_LOAD_##e 4) PTXGRAFT_LOAD_##f 5) PTXGRAFT_LOAD_##g 6) PTXGRAFT_LOAD_##h 7) \
-              PTXGRAFT_MIDDLE(STUB) PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) PTXGRAFT_SAVE_##f 5) PTXGRAFT_SAVE_##g 6) PTXGRAFT_SAVE_##h 7) "}" : PTXGRAFT_OPERAND_##a, PTXGRAFT_OPERAND_##b, PTXGRAFT_OPERAND_##c, PTXGRAFT_OPERAND_##d, PTXGRAFT_OPERAND_##e, PTXGRAFT_OPERAND_##f, PTXGRAFT_OPERAND_##g, PTXGRAFT_OPERAND_##h : C); } while (0)
+    PTXGRAFT_SHAPE_8(PTXGRAFT_LETTER_##a, PTXGRAFT_LETTER_##b, PTXGRAFT_LETTER_##c, PTXGRAFT_LETTER_##d, PTXGRAFT_LETTER_##e, PTXGRAFT_LETTER_##f, PTXGRAFT_LETTER_##g, PTXGRAFT_LETTER_##h)(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h)
+#define PTXGRAFT_SHAPE_8(a, b, c, d, e, f, g, h) PTXGRAFT_SHAPE_8_(a, b, c, d, e, f, g, h)
+#define PTXGRAFT_SHAPE_8_(a, b, c, d, e, f, g, h) PTXGRAFT_CHOOSE(PTXGRAFT_AS_##a##b##c##d##e##f##g##h, PTXGRAFT_LONG, ~)
+#define PTXGRAFT_AS_i ~, PTXGRAFT_SHORT_i
+#define PTXGRAFT_SHORT_i(V, W, C, NAME, STUB, a) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t"  "}" :  : PTXGRAFT_PLACE_##a C); } while (0)
+#define PTXGRAFT_AS_o ~, PTXGRAFT_SHORT_o
+#define PTXGRAFT_SHORT_o(V, W, C, NAME, STUB, a) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) "}" : PTXGRAFT_PLACE_##a :  C); } while (0)
+#define PTXGRAFT_AS_ii ~, PTXGRAFT_SHORT_ii
+#define PTXGRAFT_SHORT_ii(V, W, C, NAME, STUB, a, b) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t"  "}" :  : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b C); } while (0)
+#define PTXGRAFT_AS_io ~, PTXGRAFT_SHORT_io
+#define PTXGRAFT_SHORT_io(V, W, C, NAME, STUB, a, b) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 1) PTXGRAFT_TEXT_##b 0) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##b 0) "}" : PTXGRAFT_PLACE_##b : PTXGRAFT_PLACE_##a C); } while (0)
+#define PTXGRAFT_AS_oi ~, PTXGRAFT_SHORT_oi
+#define PTXGRAFT_SHORT_oi(V, W, C, NAME, STUB, a, b) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) "}" : PTXGRAFT_PLACE_##a : PTXGRAFT_PLACE_##b C); } while (0)
+#define PTXGRAFT_AS_oo ~, PTXGRAFT_SHORT_oo
+#define PTXGRAFT_SHORT_oo(V, W, C, NAME, STUB, a, b) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b :  C); } while (0)
+#define PTXGRAFT_AS_iii ~, PTXGRAFT_SHORT_iii
+#define PTXGRAFT_SHORT_iii(V, W, C, NAME, STUB, a, b, c) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t"  "}" :  : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c C); } while (0)
+#define PTXGRAFT_AS_iio ~, PTXGRAFT_SHORT_iio
+#define PTXGRAFT_SHORT_iio(V, W, C, NAME, STUB, a, b, c) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 1) PTXGRAFT_TEXT_##b 2) PTXGRAFT_TEXT_##c 0) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##c 0) "}" : PTXGRAFT_PLACE_##c : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b C); } while (0)
+#define PTXGRAFT_AS_ioi ~, PTXGRAFT_SHORT_ioi
+#define PTXGRAFT_SHORT_ioi(V, W, C, NAME, STUB, a, b, c) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 1) PTXGRAFT_TEXT_##b 0) PTXGRAFT_TEXT_##c 2) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##b 0) "}" : PTXGRAFT_PLACE_##b : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##c C); } while (0)
+#define PTXGRAFT_AS_ioo ~, PTXGRAFT_SHORT_ioo
+#define PTXGRAFT_SHORT_ioo(V, W, C, NAME, STUB, a, b, c) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 2) PTXGRAFT_TEXT_##b 0) PTXGRAFT_TEXT_##c 1) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##b 0) PTXGRAFT_SAVE_##c 1) "}" : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c : PTXGRAFT_PLACE_##a C); } while (0)
+#define PTXGRAFT_AS_oii ~, PTXGRAFT_SHORT_oii
+#define PTXGRAFT_SHORT_oii(V, W, C, NAME, STUB, a, b, c) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) "}" : PTXGRAFT_PLACE_##a : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c C); } while (0)
+#define PTXGRAFT_AS_oio ~, PTXGRAFT_SHORT_oio
+#define PTXGRAFT_SHORT_oio(V, W, C, NAME, STUB, a, b, c) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 2) PTXGRAFT_TEXT_##c 1) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##c 1) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##c : PTXGRAFT_PLACE_##b C); } while (0)
+#define PTXGRAFT_AS_ooi ~, PTXGRAFT_SHORT_ooi
+#define PTXGRAFT_SHORT_ooi(V, W, C, NAME, STUB, a, b, c) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b : PTXGRAFT_PLACE_##c C); } while (0)
+#define PTXGRAFT_AS_ooo ~, PTXGRAFT_SHORT_ooo
+#define PTXGRAFT_SHORT_ooo(V, W, C, NAME, STUB, a, b, c) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c :  C); } while (0)
+#define PTXGRAFT_AS_iiii ~, PTXGRAFT_SHORT_iiii
+#define PTXGRAFT_SHORT_iiii(V, W, C, NAME, STUB, a, b, c, d) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t"  "}" :  : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d C); } while (0)
+#define PTXGRAFT_AS_iiio ~, PTXGRAFT_SHORT_iiio
+#define PTXGRAFT_SHORT_iiio(V, W, C, NAME, STUB, a, b, c, d) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 1) PTXGRAFT_TEXT_##b 2) PTXGRAFT_TEXT_##c 3) PTXGRAFT_TEXT_##d 0) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##d 0) "}" : PTXGRAFT_PLACE_##d : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c C); } while (0)
+#define PTXGRAFT_AS_iioi ~, PTXGRAFT_SHORT_iioi
+#define PTXGRAFT_SHORT_iioi(V, W, C, NAME, STUB, a, b, c, d) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 1) PTXGRAFT_TEXT_##b 2) PTXGRAFT_TEXT_##c 0) PTXGRAFT_TEXT_##d 3) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##c 0) "}" : PTXGRAFT_PLACE_##c : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##d C); } while (0)
+#define PTXGRAFT_AS_iioo ~, PTXGRAFT_SHORT_iioo
+#define PTXGRAFT_SHORT_iioo(V, W, C, NAME, STUB, a, b, c, d) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 2) PTXGRAFT_TEXT_##b 3) PTXGRAFT_TEXT_##c 0) PTXGRAFT_TEXT_##d 1) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##c 0) PTXGRAFT_SAVE_##d 1) "}" : PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b C); } while (0)
+#define PTXGRAFT_AS_ioii ~, PTXGRAFT_SHORT_ioii
+#define PTXGRAFT_SHORT_ioii(V, W, C, NAME, STUB, a, b, c, d) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 1) PTXGRAFT_TEXT_##b 0) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##b 0) "}" : PTXGRAFT_PLACE_##b : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d C); } while (0)
+#define PTXGRAFT_AS_ioio ~, PTXGRAFT_SHORT_ioio
+#define PTXGRAFT_SHORT_ioio(V, W, C, NAME, STUB, a, b, c, d) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 2) PTXGRAFT_TEXT_##b 0) PTXGRAFT_TEXT_##c 3) PTXGRAFT_TEXT_##d 1) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##b 0) PTXGRAFT_SAVE_##d 1) "}" : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##d : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##c C); } while (0)
+#define PTXGRAFT_AS_iooi ~, PTXGRAFT_SHORT_iooi
+#define PTXGRAFT_SHORT_iooi(V, W, C, NAME, STUB, a, b, c, d) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 2) PTXGRAFT_TEXT_##b 0) PTXGRAFT_TEXT_##c 1) PTXGRAFT_TEXT_##d 3) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##b 0) PTXGRAFT_SAVE_##c 1) "}" : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##d C); } while (0)
+#define PTXGRAFT_AS_iooo ~, PTXGRAFT_SHORT_iooo
+#define PTXGRAFT_SHORT_iooo(V, W, C, NAME, STUB, a, b, c, d) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 3) PTXGRAFT_TEXT_##b 0) PTXGRAFT_TEXT_##c 1) PTXGRAFT_TEXT_##d 2) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##b 0) PTXGRAFT_SAVE_##c 1) PTXGRAFT_SAVE_##d 2) "}" : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d : PTXGRAFT_PLACE_##a C); } while (0)
+#define PTXGRAFT_AS_oiii ~, PTXGRAFT_SHORT_oiii
+#define PTXGRAFT_SHORT_oiii(V, W, C, NAME, STUB, a, b, c, d) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) "}" : PTXGRAFT_PLACE_##a : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d C); } while (0)
+#define PTXGRAFT_AS_oiio ~, PTXGRAFT_SHORT_oiio
+#define PTXGRAFT_SHORT_oiio(V, W, C, NAME, STUB, a, b, c, d) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 2) PTXGRAFT_TEXT_##c 3) PTXGRAFT_TEXT_##d 1) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##d 1) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##d : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c C); } while (0)
+#define PTXGRAFT_AS_oioi ~, PTXGRAFT_SHORT_oioi
+#define PTXGRAFT_SHORT_oioi(V, W, C, NAME, STUB, a, b, c, d) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 2) PTXGRAFT_TEXT_##c 1) PTXGRAFT_TEXT_##d 3) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##c 1) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##c : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##d C); } while (0)
+#define PTXGRAFT_AS_oioo ~, PTXGRAFT_SHORT_oioo
+#define PTXGRAFT_SHORT_oioo(V, W, C, NAME, STUB, a, b, c, d) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 3) PTXGRAFT_TEXT_##c 1) PTXGRAFT_TEXT_##d 2) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##c 1) PTXGRAFT_SAVE_##d 2) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d : PTXGRAFT_PLACE_##b C); } while (0)
+#define PTXGRAFT_AS_ooii ~, PTXGRAFT_SHORT_ooii
+#define PTXGRAFT_SHORT_ooii(V, W, C, NAME, STUB, a, b, c, d) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b : PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d C); } while (0)
+#define PTXGRAFT_AS_ooio ~, PTXGRAFT_SHORT_ooio
+#define PTXGRAFT_SHORT_ooio(V, W, C, NAME, STUB, a, b, c, d) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 3) PTXGRAFT_TEXT_##d 2) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##d 2) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##d : PTXGRAFT_PLACE_##c C); } while (0)
+#define PTXGRAFT_AS_oooi ~, PTXGRAFT_SHORT_oooi
+#define PTXGRAFT_SHORT_oooi(V, W, C, NAME, STUB, a, b, c, d) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c : PTXGRAFT_PLACE_##d C); } while (0)
+#define PTXGRAFT_AS_oooo ~, PTXGRAFT_SHORT_oooo
+#define PTXGRAFT_SHORT_oooo(V, W, C, NAME, STUB, a, b, c, d) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d :  C); } while (0)
+#define PTXGRAFT_AS_iiiii ~, PTXGRAFT_SHORT_iiiii
+#define PTXGRAFT_SHORT_iiiii(V, W, C, NAME, STUB, a, b, c, d, e) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t"  "}" :  : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e C); } while (0)
+#define PTXGRAFT_AS_oiiii ~, PTXGRAFT_SHORT_oiiii
+#define PTXGRAFT_SHORT_oiiii(V, W, C, NAME, STUB, a, b, c, d, e) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) "}" : PTXGRAFT_PLACE_##a : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e C); } while (0)
+#define PTXGRAFT_AS_ooiii ~, PTXGRAFT_SHORT_ooiii
+#define PTXGRAFT_SHORT_ooiii(V, W, C, NAME, STUB, a, b, c, d, e) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b : PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e C); } while (0)
+#define PTXGRAFT_AS_oooii ~, PTXGRAFT_SHORT_oooii
+#define PTXGRAFT_SHORT_oooii(V, W, C, NAME, STUB, a, b, c, d, e) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c : PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e C); } while (0)
+#define PTXGRAFT_AS_ooooi ~, PTXGRAFT_SHORT_ooooi
+#define PTXGRAFT_SHORT_ooooi(V, W, C, NAME, STUB, a, b, c, d, e) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d : PTXGRAFT_PLACE_##e C); } while (0)
+#define PTXGRAFT_AS_ooooo ~, PTXGRAFT_SHORT_ooooo
+#define PTXGRAFT_SHORT_ooooo(V, W, C, NAME, STUB, a, b, c, d, e) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e :  C); } while (0)
+#define PTXGRAFT_AS_iiiiii ~, PTXGRAFT_SHORT_iiiiii
+#define PTXGRAFT_SHORT_iiiiii(V, W, C, NAME, STUB, a, b, c, d, e, f) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t"  "}" :  : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f C); } while (0)
+#define PTXGRAFT_AS_oiiiii ~, PTXGRAFT_SHORT_oiiiii
+#define PTXGRAFT_SHORT_oiiiii(V, W, C, NAME, STUB, a, b, c, d, e, f) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) "}" : PTXGRAFT_PLACE_##a : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f C); } while (0)
+#define PTXGRAFT_AS_ooiiii ~, PTXGRAFT_SHORT_ooiiii
+#define PTXGRAFT_SHORT_ooiiii(V, W, C, NAME, STUB, a, b, c, d, e, f) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b : PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f C); } while (0)
+#define PTXGRAFT_AS_oooiii ~, PTXGRAFT_SHORT_oooiii
+#define PTXGRAFT_SHORT_oooiii(V, W, C, NAME, STUB, a, b, c, d, e, f) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c : PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f C); } while (0)
+#define PTXGRAFT_AS_ooooii ~, PTXGRAFT_SHORT_ooooii
+#define PTXGRAFT_SHORT_ooooii(V, W, C, NAME, STUB, a, b, c, d, e, f) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d : PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f C); } while (0)
+#define PTXGRAFT_AS_oooooi ~, PTXGRAFT_SHORT_oooooi
+#define PTXGRAFT_SHORT_oooooi(V, W, C, NAME, STUB, a, b, c, d, e, f) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e : PTXGRAFT_PLACE_##f C); } while (0)
+#define PTXGRAFT_AS_oooooo ~, PTXGRAFT_SHORT_oooooo
+#define PTXGRAFT_SHORT_oooooo(V, W, C, NAME, STUB, a, b, c, d, e, f) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) PTXGRAFT_SAVE_##f 5) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f :  C); } while (0)
+#define PTXGRAFT_AS_iiiiiii ~, PTXGRAFT_SHORT_iiiiiii
+#define PTXGRAFT_SHORT_iiiiiii(V, W, C, NAME, STUB, a, b, c, d, e, f, g) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t"  "}" :  : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g C); } while (0)
+#define PTXGRAFT_AS_oiiiiii ~, PTXGRAFT_SHORT_oiiiiii
+#define PTXGRAFT_SHORT_oiiiiii(V, W, C, NAME, STUB, a, b, c, d, e, f, g) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) "}" : PTXGRAFT_PLACE_##a : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g C); } while (0)
+#define PTXGRAFT_AS_ooiiiii ~, PTXGRAFT_SHORT_ooiiiii
+#define PTXGRAFT_SHORT_ooiiiii(V, W, C, NAME, STUB, a, b, c, d, e, f, g) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b : PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g C); } while (0)
+#define PTXGRAFT_AS_oooiiii ~, PTXGRAFT_SHORT_oooiiii
+#define PTXGRAFT_SHORT_oooiiii(V, W, C, NAME, STUB, a, b, c, d, e, f, g) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c : PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g C); } while (0)
+#define PTXGRAFT_AS_ooooiii ~, PTXGRAFT_SHORT_ooooiii
+#define PTXGRAFT_SHORT_ooooiii(V, W, C, NAME, STUB, a, b, c, d, e, f, g) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d : PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g C); } while (0)
+#define PTXGRAFT_AS_oooooii ~, PTXGRAFT_SHORT_oooooii
+#define PTXGRAFT_SHORT_oooooii(V, W, C, NAME, STUB, a, b, c, d, e, f, g) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e : PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g C); } while (0)
+#define PTXGRAFT_AS_ooooooi ~, PTXGRAFT_SHORT_ooooooi
+#define PTXGRAFT_SHORT_ooooooi(V, W, C, NAME, STUB, a, b, c, d, e, f, g) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) PTXGRAFT_SAVE_##f 5) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f : PTXGRAFT_PLACE_##g C); } while (0)
+#define PTXGRAFT_AS_ooooooo ~, PTXGRAFT_SHORT_ooooooo
+#define PTXGRAFT_SHORT_ooooooo(V, W, C, NAME, STUB, a, b, c, d, e, f, g) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) PTXGRAFT_SAVE_##f 5) PTXGRAFT_SAVE_##g 6) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g :  C); } while (0)
+#define PTXGRAFT_AS_iiiiiiii ~, PTXGRAFT_SHORT_iiiiiiii
+#define PTXGRAFT_SHORT_iiiiiiii(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g) && ptxgraft::is_operand(#h)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) PTXGRAFT_TEXT_##h 7) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t"  "}" :  : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g, PTXGRAFT_PLACE_##h C); } while (0)
+#define PTXGRAFT_AS_oiiiiiii ~, PTXGRAFT_SHORT_oiiiiiii
+#define PTXGRAFT_SHORT_oiiiiiii(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g) && ptxgraft::is_operand(#h)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) PTXGRAFT_TEXT_##h 7) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) "}" : PTXGRAFT_PLACE_##a : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g, PTXGRAFT_PLACE_##h C); } while (0)
+#define PTXGRAFT_AS_ooiiiiii ~, PTXGRAFT_SHORT_ooiiiiii
+#define PTXGRAFT_SHORT_ooiiiiii(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g) && ptxgraft::is_operand(#h)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) PTXGRAFT_TEXT_##h 7) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b : PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g, PTXGRAFT_PLACE_##h C); } while (0)
+#define PTXGRAFT_AS_oooiiiii ~, PTXGRAFT_SHORT_oooiiiii
+#define PTXGRAFT_SHORT_oooiiiii(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g) && ptxgraft::is_operand(#h)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) PTXGRAFT_TEXT_##h 7) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c : PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g, PTXGRAFT_PLACE_##h C); } while (0)
+#define PTXGRAFT_AS_ooooiiii ~, PTXGRAFT_SHORT_ooooiiii
+#define PTXGRAFT_SHORT_ooooiiii(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g) && ptxgraft::is_operand(#h)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) PTXGRAFT_TEXT_##h 7) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d : PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g, PTXGRAFT_PLACE_##h C); } while (0)
+#define PTXGRAFT_AS_oooooiii ~, PTXGRAFT_SHORT_oooooiii
+#define PTXGRAFT_SHORT_oooooiii(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g) && ptxgraft::is_operand(#h)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) PTXGRAFT_TEXT_##h 7) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e : PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g, PTXGRAFT_PLACE_##h C); } while (0)
+#define PTXGRAFT_AS_ooooooii ~, PTXGRAFT_SHORT_ooooooii
+#define PTXGRAFT_SHORT_ooooooii(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g) && ptxgraft::is_operand(#h)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) PTXGRAFT_TEXT_##h 7) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) PTXGRAFT_SAVE_##f 5) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f : PTXGRAFT_PLACE_##g, PTXGRAFT_PLACE_##h C); } while (0)
+#define PTXGRAFT_AS_oooooooi ~, PTXGRAFT_SHORT_oooooooi
+#define PTXGRAFT_SHORT_oooooooi(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g) && ptxgraft::is_operand(#h)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) PTXGRAFT_TEXT_##h 7) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) PTXGRAFT_SAVE_##f 5) PTXGRAFT_SAVE_##g 6) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g : PTXGRAFT_PLACE_##h C); } while (0)
+#define PTXGRAFT_AS_oooooooo ~, PTXGRAFT_SHORT_oooooooo
+#define PTXGRAFT_SHORT_oooooooo(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g) && ptxgraft::is_operand(#h)) \
+        asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) PTXGRAFT_TEXT_##h 7) \
+              "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) PTXGRAFT_SAVE_##f 5) PTXGRAFT_SAVE_##g 6) PTXGRAFT_SAVE_##h 7) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g, PTXGRAFT_PLACE_##h :  C); } while (0)
 
 // The long way, for sites of more than eight operands, with fragments, predicates or types of your own. First each operand
 // is checked, so that a fault gives one message; then each gets a row (direction, shape, count, label, type, conversion,
@@ -436,26 +790,26 @@ constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
 #define PTXGRAFT_FAULT_OF_type(S) static_assert(false, "ptxgraft: unknown operand type '" S "'; the types are pred, b16, b32, b64, u16, s16, u32, s32, u64, s64, f16, f16x2, bf16, bf16x2, f32, f64 and those that PTXGRAFT_USER_TYPE makes");
 #define PTXGRAFT_FAULT_OF_count(S) static_assert(false, "ptxgraft: the count of a fragment is a number from 1 to 256 in digits, not '" S "'");
 
-#define PTXGRAFT_ROW_in(T, ...) PTXGRAFT_ROW(in, one, 1, PTXGRAFT_TYPE_##T, PTXGRAFT_ARITY(__VA_ARGS__, E, E, E, E, E, E, E, E, N, ~)(PTXGRAFT_NAMED, ~, __VA_ARGS__),
-#define PTXGRAFT_ROW_ins(T, COUNT, ...) PTXGRAFT_ROW(in, many, COUNT, PTXGRAFT_TYPE_##T, PTXGRAFT_ARITY(__VA_ARGS__, E, E, E, E, E, E, E, E, N, ~)(PTXGRAFT_NAMED, ~, __VA_ARGS__),
+#define PTXGRAFT_ROW_in(T, ...) PTXGRAFT_ROW(in, one, 1, PTXGRAFT_TYPE_##T, PTXGRAFT_FIRST(__VA_ARGS__, ~), PTXGRAFT_ARITY(__VA_ARGS__, E, E, E, E, E, N, ~)(PTXGRAFT_OPEN, __VA_ARGS__),
+#define PTXGRAFT_ROW_ins(T, COUNT, ...) PTXGRAFT_ROW(in, many, COUNT, PTXGRAFT_TYPE_##T, PTXGRAFT_FIRST(__VA_ARGS__, ~), PTXGRAFT_ARITY(__VA_ARGS__, E, E, E, E, E, N, ~)(PTXGRAFT_OPEN, __VA_ARGS__),
 #define PTXGRAFT_SIZE_in(...) 1
 #define PTXGRAFT_SIZE_ins(T, COUNT, ...) COUNT
-#define PTXGRAFT_ROW_mod(T, ...) PTXGRAFT_ROW(mod, one, 1, PTXGRAFT_TYPE_##T, PTXGRAFT_ARITY(__VA_ARGS__, E, E, E, E, E, E, E, E, N, ~)(PTXGRAFT_NAMED, ~, __VA_ARGS__),
-#define PTXGRAFT_ROW_mods(T, COUNT, ...) PTXGRAFT_ROW(mod, many, COUNT, PTXGRAFT_TYPE_##T, PTXGRAFT_ARITY(__VA_ARGS__, E, E, E, E, E, E, E, E, N, ~)(PTXGRAFT_NAMED, ~, __VA_ARGS__),
+#define PTXGRAFT_ROW_mod(T, ...) PTXGRAFT_ROW(mod, one, 1, PTXGRAFT_TYPE_##T, PTXGRAFT_FIRST(__VA_ARGS__, ~), PTXGRAFT_ARITY(__VA_ARGS__, E, E, E, E, E, N, ~)(PTXGRAFT_OPEN, __VA_ARGS__),
+#define PTXGRAFT_ROW_mods(T, COUNT, ...) PTXGRAFT_ROW(mod, many, COUNT, PTXGRAFT_TYPE_##T, PTXGRAFT_FIRST(__VA_ARGS__, ~), PTXGRAFT_ARITY(__VA_ARGS__, E, E, E, E, E, N, ~)(PTXGRAFT_OPEN, __VA_ARGS__),
 #define PTXGRAFT_SIZE_mod(...) 1
 #define PTXGRAFT_SIZE_mods(T, COUNT, ...) COUNT
-#define PTXGRAFT_ROW_out(T, ...) PTXGRAFT_ROW(out, one, 1, PTXGRAFT_TYPE_##T, PTXGRAFT_ARITY(__VA_ARGS__, E, E, E, E, E, E, E, E, N, ~)(PTXGRAFT_NAMED, ~, __VA_ARGS__),
-#define PTXGRAFT_ROW_outs(T, COUNT, ...) PTXGRAFT_ROW(out, many, COUNT, PTXGRAFT_TYPE_##T, PTXGRAFT_ARITY(__VA_ARGS__, E, E, E, E, E, E, E, E, N, ~)(PTXGRAFT_NAMED, ~, __VA_ARGS__),
+#define PTXGRAFT_ROW_out(T, ...) PTXGRAFT_ROW(out, one, 1, PTXGRAFT_TYPE_##T, PTXGRAFT_FIRST(__VA_ARGS__, ~), PTXGRAFT_ARITY(__VA_ARGS__, E, E, E, E, E, N, ~)(PTXGRAFT_OPEN, __VA_ARGS__),
+#define PTXGRAFT_ROW_outs(T, COUNT, ...) PTXGRAFT_ROW(out, many, COUNT, PTXGRAFT_TYPE_##T, PTXGRAFT_FIRST(__VA_ARGS__, ~), PTXGRAFT_ARITY(__VA_ARGS__, E, E, E, E, E, N, ~)(PTXGRAFT_OPEN, __VA_ARGS__),
 #define PTXGRAFT_SIZE_out(...) 1
 #define PTXGRAFT_SIZE_outs(T, COUNT, ...) COUNT
-#define PTXGRAFT_NAMED(T, N, X) N, X
+#define PTXGRAFT_FIRST(A, ...) A
 #define PTXGRAFT_ROW(...) (__VA_ARGS__)
 #define PTXGRAFT_OPEN(...) __VA_ARGS__
 #define PTXGRAFT_NUMBERED(K, V, W, C, NAME, STUB, ...) \
     PTXGRAFT_CALL(PTXGRAFT_EMIT, K, V, W, C, NAME, STUB PTXGRAFT_NUMBER_##K((0, 0, 0), __VA_ARGS__))
 #define PTXGRAFT_CALL(M, ...) M(__VA_ARGS__)
 #define PTXGRAFT_EMIT(K, V, W, C, NAME, STUB, ...) \
-    do { PTXGRAFT_CHECK(NAME PTXGRAFT_MAP_##K(PTXGRAFT_ROW_NAME, __VA_ARGS__)) \
+    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) PTXGRAFT_MAP_##K(PTXGRAFT_ROW_NAME, __VA_ARGS__)) \
         static_assert(0 PTXGRAFT_MAP_##K(PTXGRAFT_ROW_COUNT, __VA_ARGS__) <= 256, "ptxgraft: a site has at most 256 registers"); \
         PTXGRAFT_MAP_##K(PTXGRAFT_ROW_LOCAL, __VA_ARGS__) \
         asm V(PTXGRAFT_BEGIN(NAME W) PTXGRAFT_MAP_##K(PTXGRAFT_ROW_LOAD, __VA_ARGS__) \
@@ -464,7 +818,7 @@ constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
         PTXGRAFT_MAP_##K(PTXGRAFT_ROW_FINISH, __VA_ARGS__) } while (0)
 #define PTXGRAFT_REST(...) PTXGRAFT_REST_(__VA_ARGS__)
 #define PTXGRAFT_REST_(A, ...) __VA_ARGS__
-#define PTXGRAFT_ROW_NAME(D, S, COUNT, LABEL, T, V, CPP, N, X, AT) "\n" #N
+#define PTXGRAFT_ROW_NAME(D, S, COUNT, LABEL, T, V, CPP, N, X, AT) && ptxgraft::is_operand("," #N ")")
 #define PTXGRAFT_ROW_COUNT(D, S, COUNT, ...) + COUNT
 #define PTXGRAFT_ROW_LOCAL(D, S, ...) PTXGRAFT_LOCAL_##D##_##S(__VA_ARGS__)
 #define PTXGRAFT_ROW_LOAD(D, S, ...) PTXGRAFT_LOAD_##D##_##S(__VA_ARGS__)
@@ -474,8 +828,8 @@ constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
 
 #define PTXGRAFT_VALUE_BUILTIN(T, CPP, X) PTXGRAFT_CPP_##T{PTXGRAFT_VALUE_##T(X)}
 #define PTXGRAFT_VALUE_USER(T, CPP, X) __builtin_bit_cast(PTXGRAFT_CPP_##T, static_cast<const CPP&>(X))
-#define PTXGRAFT_LVALUE_BUILTIN(T, CPP, X) static_cast<PTXGRAFT_VARIABLE_##T&>(PTXGRAFT_LVALUE_##T(X))
-#define PTXGRAFT_LVALUE_USER(T, CPP, X) ptxgraft::bits_of<PTXGRAFT_VARIABLE_##T>(static_cast<CPP&>(X))
+#define PTXGRAFT_LVALUE_BUILTIN(T, CPP, X) PTXGRAFT_LVALUE_##T(X)
+#define PTXGRAFT_LVALUE_USER(T, CPP, X) ptxgraft::bits_of<PTXGRAFT_CPP_##T>(static_cast<CPP&>(X))
 #define PTXGRAFT_LOCAL_in_one(COUNT, LABEL, T, V, CPP, N, X, AT) PTXGRAFT_CPP_##T ptxgraft_##N = PTXGRAFT_VALUE_##V(T, CPP, X);
 #define PTXGRAFT_LOCAL_mod_one(COUNT, LABEL, T, V, CPP, N, X, AT) \
     auto& ptxgraft_of_##N = X; PTXGRAFT_CPP_##T ptxgraft_##N = PTXGRAFT_LVALUE_##V(T, CPP, ptxgraft_of_##N);
@@ -498,22 +852,22 @@ constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
 #define PTXGRAFT_LOAD_in_many(COUNT, LABEL, T, V, CPP, N, X, AT) PTXGRAFT_REG_##T #N "<" #COUNT ">; // in " LABEL " " #N " " #COUNT "\n\t" PTXGRAFT_EACH(PTXGRAFT_MOVE_EACH, COUNT, T, N, AT)
 #define PTXGRAFT_SAVE_in_one(...)
 #define PTXGRAFT_SAVE_in_many(...)
-#define PTXGRAFT_OPERAND_in_one(COUNT, LABEL, T, V, CPP, N, X, AT) , PTXGRAFT_INOUT_##T(ptxgraft_##N)
+#define PTXGRAFT_OPERAND_in_one(COUNT, LABEL, T, V, CPP, N, X, AT) , "+" PTXGRAFT_CONSTRAINT_##T(ptxgraft_##N)
 #define PTXGRAFT_OPERAND_in_many(COUNT, LABEL, T, V, CPP, N, X, AT) PTXGRAFT_EACH(PTXGRAFT_INOUT_EACH, COUNT, T, N)
 #define PTXGRAFT_LOAD_mod_one(COUNT, LABEL, T, V, CPP, N, X, AT) PTXGRAFT_REG_##T #N "; // mod " LABEL " " #N "\n\t" PTXGRAFT_MOVE_ONE(T, N, PTXGRAFT_OPEN AT)
 #define PTXGRAFT_LOAD_mod_many(COUNT, LABEL, T, V, CPP, N, X, AT) PTXGRAFT_REG_##T #N "<" #COUNT ">; // mod " LABEL " " #N " " #COUNT "\n\t" PTXGRAFT_EACH(PTXGRAFT_MOVE_EACH, COUNT, T, N, AT)
 #define PTXGRAFT_SAVE_mod_one(COUNT, LABEL, T, V, CPP, N, X, AT) PTXGRAFT_STORE_ONE(T, N, PTXGRAFT_OPEN AT)
 #define PTXGRAFT_SAVE_mod_many(COUNT, LABEL, T, V, CPP, N, X, AT) PTXGRAFT_EACH(PTXGRAFT_STORE_EACH, COUNT, T, N, AT)
-#define PTXGRAFT_OPERAND_mod_one(COUNT, LABEL, T, V, CPP, N, X, AT) , PTXGRAFT_INOUT_##T(ptxgraft_##N)
+#define PTXGRAFT_OPERAND_mod_one(COUNT, LABEL, T, V, CPP, N, X, AT) , "+" PTXGRAFT_CONSTRAINT_##T(ptxgraft_##N)
 #define PTXGRAFT_OPERAND_mod_many(COUNT, LABEL, T, V, CPP, N, X, AT) PTXGRAFT_EACH(PTXGRAFT_INOUT_EACH, COUNT, T, N)
 #define PTXGRAFT_LOAD_out_one(COUNT, LABEL, T, V, CPP, N, X, AT) PTXGRAFT_REG_##T #N "; // out " LABEL " " #N "\n\t"
 #define PTXGRAFT_LOAD_out_many(COUNT, LABEL, T, V, CPP, N, X, AT) PTXGRAFT_REG_##T #N "<" #COUNT ">; // out " LABEL " " #N " " #COUNT "\n\t"
 #define PTXGRAFT_SAVE_out_one(COUNT, LABEL, T, V, CPP, N, X, AT) PTXGRAFT_STORE_ONE(T, N, PTXGRAFT_OPEN AT)
 #define PTXGRAFT_SAVE_out_many(COUNT, LABEL, T, V, CPP, N, X, AT) PTXGRAFT_EACH(PTXGRAFT_STORE_EACH, COUNT, T, N, AT)
-#define PTXGRAFT_OPERAND_out_one(COUNT, LABEL, T, V, CPP, N, X, AT) , PTXGRAFT_OUT_##T(ptxgraft_##N)
+#define PTXGRAFT_OPERAND_out_one(COUNT, LABEL, T, V, CPP, N, X, AT) , "=" PTXGRAFT_CONSTRAINT_##T(ptxgraft_##N)
 #define PTXGRAFT_OPERAND_out_many(COUNT, LABEL, T, V, CPP, N, X, AT) PTXGRAFT_EACH(PTXGRAFT_OUT_EACH, COUNT, T, N)
-#define PTXGRAFT_INOUT_EACH(b, d, bh, bt, T, N) , PTXGRAFT_INOUT_##T(ptxgraft_##N[b##d])
-#define PTXGRAFT_OUT_EACH(b, d, bh, bt, T, N) , PTXGRAFT_OUT_##T(ptxgraft_##N[b##d])
+#define PTXGRAFT_INOUT_EACH(b, d, bh, bt, T, N) , "+" PTXGRAFT_CONSTRAINT_##T(ptxgraft_##N[b##d])
+#define PTXGRAFT_OUT_EACH(b, d, bh, bt, T, N) , "=" PTXGRAFT_CONSTRAINT_##T(ptxgraft_##N[b##d])
 #define PTXGRAFT_MOVE_ONE(...) PTXGRAFT_MOVE_ONE_(__VA_ARGS__)
 #define PTXGRAFT_MOVE_ONE_(T, N, h, t, u) PTXGRAFT_MOVE_##T(N, h##t##u)
 #define PTXGRAFT_STORE_ONE(...) PTXGRAFT_STORE_ONE_(__VA_ARGS__)
