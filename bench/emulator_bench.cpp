@@ -45,7 +45,8 @@ double copy_seconds(std::size_t bytes) {
         const auto begin = std::chrono::steady_clock::now();
         std::memcpy(to.data(), from.data(), bytes);
         benchmark::DoNotOptimize(to.data());
-        best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+        best =
+            std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     }
     return best;
 }
@@ -65,7 +66,8 @@ void BM_EmulatorLoad(benchmark::State& state) {
     }
     state.SetBytesProcessed(static_cast<std::int64_t>(many.size()) * state.iterations());
     state.counters["times_memcpy"] =
-        benchmark::Counter(copy_seconds(many.size()), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+        benchmark::Counter(copy_seconds(many.size()),
+                           benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(BM_EmulatorLoad)->Arg(1)->Arg(1000)->Unit(benchmark::kMicrosecond);
 
@@ -81,22 +83,31 @@ void BM_EmulatorProduct(benchmark::State& state) {
     const std::size_t bytes = static_cast<std::size_t>(n) * static_cast<std::size_t>(n) * sizeof(float);
     Emulator emulator({.threads = static_cast<std::uint32_t>(state.range(1))});
     const auto module = emulator.load(text());
-    const std::uint64_t buffers[] = {*emulator.allocate(bytes), *emulator.allocate(bytes), *emulator.allocate(bytes)};
+    const std::uint64_t buffers[] = {*emulator.allocate(bytes), *emulator.allocate(bytes),
+                                     *emulator.allocate(bytes)};
     std::vector<std::span<const std::byte>> arguments;
     for (const std::uint64_t& buffer : buffers) arguments.push_back(std::as_bytes(std::span(&buffer, 1)));
     arguments.push_back(std::as_bytes(std::span(&n, 1)));
     const auto blocks = static_cast<std::uint32_t>(n / 16);
     EmulatorStats stats;
     for (auto _ : state) {
-        const auto run = emulator.launch(**module, "multiply", {.grid = {blocks, blocks, 1}, .block = {16, 16, 1}}, arguments);
+        const auto run = emulator.launch(**module, "multiply",
+                                         {.grid = {blocks, blocks, 1}, .block = {16, 16, 1}}, arguments);
         if (!run) return state.SkipWithError("the launch failed");
         stats = *run;
     }
     const auto per_second = benchmark::Counter::kIsIterationInvariantRate;
-    state.counters["warp_instructions"] = benchmark::Counter(static_cast<double>(stats.warp_instructions), per_second);
-    state.counters["lane_instructions"] = benchmark::Counter(static_cast<double>(stats.thread_instructions), per_second);
+    state.counters["warp_instructions"] =
+        benchmark::Counter(static_cast<double>(stats.warp_instructions), per_second);
+    state.counters["lane_instructions"] =
+        benchmark::Counter(static_cast<double>(stats.thread_instructions), per_second);
 }
-BENCHMARK(BM_EmulatorProduct)->Args({64, 1})->Args({256, 1})->Args({256, 2})->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(BM_EmulatorProduct)
+    ->Args({64, 1})
+    ->Args({256, 1})
+    ->Args({256, 2})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace ptxgraft

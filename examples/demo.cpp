@@ -67,8 +67,10 @@ std::string duration(double milliseconds) {
 }
 
 void step(int number, std::string_view title, std::optional<double> milliseconds = {}) {
-    const std::string text = fmt::format("{}  {:<82}", number, title);
-    fmt::print("\n{}{:>10}\n", bold(text), milliseconds ? duration(*milliseconds) : "");
+    const std::string text = fmt::format("{}  {}", number, title);
+    fmt::print("\n{}", bold(text));
+    if (milliseconds) fmt::print("{:>{}}", duration(*milliseconds), text.size() < 85 ? 95 - text.size() : 10);
+    fmt::print("\n");
 }
 void detail(std::string_view text) { fmt::print("   {}\n", text); }
 
@@ -267,8 +269,8 @@ void show_sites(const Skeleton& skeleton) {
     watch.stop();
     step(2, fmt::format("find its sites: {} in {} copies", sites->sites.size(), sites->copy_count()), watch.total());
     for (const Site& site : sites->sites)
-        detail(fmt::format("{:<20} {:<52} {:>3} copies, {}", site.name, site.signature.text(), site.copies.size(),
-                           site.policy.pure ? "pure" : "volatile"));
+        detail(fmt::format("{:<20} {:<52} {:>3} {}, {}", site.name, site.signature.text(), site.copies.size(),
+                           site.copies.size() == 1 ? "copy" : "copies", site.policy.pure ? "pure" : "volatile"));
 }
 
 void show_lines(std::string_view text) {
@@ -316,7 +318,7 @@ void show_sum(double cuda, double stub_and_render) {
     fmt::print("\n{}\n", bold("   to a new variant's PTX"));
     detail(fmt::format("{:<40}{:>12}", "compiling its CUDA source", duration(cuda)));
     detail(fmt::format("{:<40}{:>12}", "compiling a stub and rendering it", duration(stub_and_render)));
-    detail(fmt::format("{:<40}{:>11.0f}x\n", "faster by", cuda / stub_and_render));
+    detail(fmt::format("{:<40}{:>12.0f}\n", "times faster", cuda / stub_and_render));
 }
 
 int stop(const Error& error) {

@@ -1,4 +1,5 @@
-// The emulator on CUDA: kernels compiled by NVRTC for several targets, each compared with the same job on the host.
+// The emulator on CUDA: kernels compiled by NVRTC for several targets, each compared with the same job on the
+// host.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -190,7 +191,9 @@ TEST_P(EmulatorCuda, Reduce) {
     std::vector<float> in(10000);
     for (float& x : in) x = static_cast<float>(random() % 64);
     const u64 a = machine.upload(in), out = machine.upload(std::vector<float>(1));
-    EXPECT_RUNS(machine, machine.launch("reduce", {.grid = {7, 1, 1}, .block = {128, 1, 1}, .shared_bytes = 16}, a, out, 10000));
+    EXPECT_RUNS(machine,
+                machine.launch("reduce", {.grid = {7, 1, 1}, .block = {128, 1, 1}, .shared_bytes = 16}, a,
+                               out, 10000));
     EXPECT_EQ(machine.download<float>(out, 1)[0], std::accumulate(in.begin(), in.end(), 0.0f));
 }
 
@@ -208,7 +211,8 @@ TEST_P(EmulatorCuda, Histogram) {
     std::vector<u32> bins(256);
     for (auto& x : in) ++bins[x = static_cast<unsigned char>(random() % 97)];
     const u64 a = machine.upload(in), out = machine.upload(std::vector<u32>(256));
-    EXPECT_RUNS(machine, machine.launch("histogram", {.grid = {5, 1, 1}, .block = {192, 1, 1}}, a, 20000, out));
+    EXPECT_RUNS(machine,
+                machine.launch("histogram", {.grid = {5, 1, 1}, .block = {192, 1, 1}}, a, 20000, out));
     EXPECT_EQ(machine.download<u32>(out, 256), bins);
 }
 
@@ -244,7 +248,9 @@ TEST_P(EmulatorCuda, StructuresByValue) {
     const u64 out = machine.upload(std::vector<double>(32));
     EXPECT_RUNS(machine, machine.launch("by_value", {.block = {32, 1, 1}}, p, out));
     const auto values = machine.download<double>(out, 32);
-    for (int k = 0; k < 32; ++k) EXPECT_EQ(values[static_cast<std::size_t>(k)], 1.5f * static_cast<float>(k) + 2.25 + 7 + p.tag[k % 5]);
+    for (int k = 0; k < 32; ++k)
+        EXPECT_EQ(values[static_cast<std::size_t>(k)],
+                  1.5f * static_cast<float>(k) + 2.25 + 7 + p.tag[k % 5]);
 }
 
 TEST_P(EmulatorCuda, Recursion) {
@@ -261,7 +267,8 @@ TEST_P(EmulatorCuda, ConstantAndGlobalTables) {
     const std::array primes = {2, 3, 5, 7, 11, 13, 17, 19};
     const auto values = machine.download<int>(out, 64);
     for (int t = 0; t < 64; ++t) {
-        EXPECT_EQ(values[static_cast<std::size_t>(t)], primes[static_cast<std::size_t>(t % 8)] * 1000 + (t % 7) * (t % 7) + ((t & 1) == 0 ? 4 : 25));
+        EXPECT_EQ(values[static_cast<std::size_t>(t)], primes[static_cast<std::size_t>(t % 8)] * 1000 +
+                                                           (t % 7) * (t % 7) + ((t & 1) == 0 ? 4 : 25));
     }
 }
 
@@ -273,8 +280,10 @@ TEST_P(EmulatorCuda, Switches) {
     const auto values = machine.download<int>(out, 96);
     for (int t = 0; t < 96; ++t) {
         const int x = in[static_cast<std::size_t>(t)];
-        const std::array results = {5, 78, t ^ 21, t ^ 21, t * t, std::popcount(static_cast<u32>(t)), t / 3, t % 5, -1};
-        EXPECT_EQ(values[static_cast<std::size_t>(t)], x < 9 ? results[static_cast<std::size_t>(x)] : 99) << t;
+        const std::array results = {5,     78,    t ^ 21, t ^ 21, t * t, std::popcount(static_cast<u32>(t)),
+                                    t / 3, t % 5, -1};
+        EXPECT_EQ(values[static_cast<std::size_t>(t)], x < 9 ? results[static_cast<std::size_t>(x)] : 99)
+            << t;
     }
 }
 
@@ -292,8 +301,10 @@ TEST_P(EmulatorCuda, GridsAndBlocksOfThreeDimensions) {
 TEST_P(EmulatorCuda, SixtyFourBitDivision) {
     std::vector<s64> a, b;
     for (int i = 0; i < 32; ++i) {
-        a.push_back(static_cast<s64>((u64{random()} << 32 | random()) >> (random() % 40)) * (i % 3 == 0 ? -1 : 1));
-        b.push_back(std::max<s64>(1, static_cast<s64>((u64{random()} << 31) >> (random() % 60))) * (i % 5 == 0 ? -1 : 1));
+        a.push_back(static_cast<s64>((u64{random()} << 32 | random()) >> (random() % 40)) *
+                    (i % 3 == 0 ? -1 : 1));
+        b.push_back(std::max<s64>(1, static_cast<s64>((u64{random()} << 31) >> (random() % 60))) *
+                    (i % 5 == 0 ? -1 : 1));
     }
     const u64 pa = machine.upload(a), pb = machine.upload(b), out = machine.upload(std::vector<s64>(128));
     EXPECT_RUNS(machine, machine.launch("wide_division", {.block = {64, 1, 1}}, pa, pb, out, 32));
@@ -328,9 +339,11 @@ TEST_P(EmulatorCuda, FunctionsOfTheMathLibrary) {
     const auto values = machine.download<float>(out, 64 * 6);
     for (std::size_t i = 0; i < 64; ++i) {
         const double x = in[i];
-        const std::array expected = {std::exp(x), std::log(x), std::sin(x), std::pow(x, 1.5), std::tanh(x), x / 3};
+        const std::array expected = {std::exp(x),      std::log(x),  std::sin(x),
+                                     std::pow(x, 1.5), std::tanh(x), x / 3};
         for (std::size_t f = 0; f < 6; ++f) {
-            EXPECT_NEAR(values[i * 6 + f], expected[f], 4e-7 * std::max(1.0, std::abs(expected[f]))) << x << " " << f;
+            EXPECT_NEAR(values[i * 6 + f], expected[f], 4e-7 * std::max(1.0, std::abs(expected[f])))
+                << x << " " << f;
         }
     }
 }
@@ -346,7 +359,8 @@ TEST_P(EmulatorCuda, Halves) {
 TEST_P(EmulatorCuda, Printf) {
     EXPECT_RUNS(machine, machine.launch("say", {.block = {32, 1, 1}}, 2));
     EXPECT_EQ(machine.emulator.take_output(),
-              "thread 0 of block: 0.00 a     7|-3  |123456789abc %\nthread 1 of block: 0.50 b     7|-3  |123456789abc %\n");
+              "thread 0 of block: 0.00 a     7|-3  |123456789abc %\nthread 1 of block: 0.50 b     7|-3  "
+              "|123456789abc %\n");
     EXPECT_EQ(machine.emulator.take_output(), "");
 }
 
@@ -356,7 +370,8 @@ TEST_P(EmulatorCuda, TiledProduct) {
     for (float& x : a) x = static_cast<float>(random() % 16);
     for (float& x : b) x = static_cast<float>(random() % 16);
     const u64 pa = machine.upload(a), pb = machine.upload(b), out = machine.upload(a);
-    EXPECT_RUNS(machine, machine.launch("multiply", {.grid = {3, 3, 1}, .block = {16, 16, 1}}, pa, pb, out, static_cast<int>(n)));
+    EXPECT_RUNS(machine, machine.launch("multiply", {.grid = {3, 3, 1}, .block = {16, 16, 1}}, pa, pb, out,
+                                        static_cast<int>(n)));
     const auto c = machine.download<float>(out, n * n);
     for (std::size_t i = 0; i < n * n; ++i) {
         float sum = 0;
@@ -368,8 +383,10 @@ TEST_P(EmulatorCuda, TiledProduct) {
 TEST_P(EmulatorCuda, TheLastBlockSeesWhatAllHaveWritten) {
     std::vector<u32> in(20 * 64);
     for (u32& x : in) x = static_cast<u32>(random());
-    const u64 a = machine.upload(in), partial = machine.upload(std::vector<u32>(20)), out = machine.upload(std::vector<u32>(1));
-    EXPECT_RUNS(machine, machine.launch("last_block", {.grid = {20, 1, 1}, .block = {64, 1, 1}}, a, partial, out));
+    const u64 a = machine.upload(in), partial = machine.upload(std::vector<u32>(20)),
+              out = machine.upload(std::vector<u32>(1));
+    EXPECT_RUNS(machine,
+                machine.launch("last_block", {.grid = {20, 1, 1}, .block = {64, 1, 1}}, a, partial, out));
     EXPECT_EQ(machine.download<u32>(out, 1)[0], std::accumulate(in.begin(), in.end(), u32{0}));
 }
 

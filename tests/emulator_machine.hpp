@@ -36,20 +36,23 @@ class Machine {
         return {};
     }
     template <class... T>
-    Expected<EmulatorStats> launch(std::string_view entry, const EmulatorLaunch& shape, const T&... arguments) {
+    Expected<EmulatorStats> launch(std::string_view entry, const EmulatorLaunch& shape,
+                                   const T&... arguments) {
         const std::vector<std::span<const std::byte>> bytes = {std::as_bytes(std::span(&arguments, 1))...};
         return emulator.launch(*module, entry, shape, bytes);
     }
-    [[nodiscard]] std::string text_of(const Error& error) const { return describe(error, module ? ptx(*module) : ""); }
+    [[nodiscard]] std::string text_of(const Error& error) const {
+        return describe(error, module ? ptx(*module) : "");
+    }
 
     Emulator emulator;
     std::shared_ptr<const EmulatedModule> module;
 };
 
 /// Expects success, or shows the error with its line.
-#define EXPECT_RUNS(machine, expression)                                            \
-    do {                                                                            \
-        const auto outcome = (expression);                                          \
+#define EXPECT_RUNS(machine, expression)                                             \
+    do {                                                                             \
+        const auto outcome = (expression);                                           \
         EXPECT_TRUE(outcome) << (outcome ? "" : (machine).text_of(outcome.error())); \
     } while (false)
 

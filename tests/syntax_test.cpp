@@ -128,6 +128,7 @@ TEST(Syntax, OddModulesPrintBackByteForByte) {
         in_function("tex.2d.v4.f32.f32 {a,b,c,_}|p, [t, s, {x, y}], {1, 2}, !q;"),
         in_function("mov.u32 a, (.s64) 5 + -(1 << 4) * ~2 ? 3 : 4 % 5 & 6 ^ 7 && 8 != 9;"),
         in_function("ld.u32 a, [b + 4*2].unified; ld.u32 a, g[2]; mov.f32 f, %v .x; mov.b32 c, 0x3f803f80U;"),
+        in_function("mov.u64 a, 18446744073709551615U + 0xFFFFFFFFFFFFFFFF + 01777777777777777777777;"),
         in_function("brandnew.opcode.v9::x.2d.128x256b _, %a|%b, [c], [d, {e}], 0F3F800000;"),
         in_function("mov.u32 __$1, %tid.x; \xC3\xA9: bra \xC3\xA9;"),
     };
@@ -382,6 +383,9 @@ TEST(Syntax, ErrorsSayWhereAndWhatWouldBeRight) {
         {head + "mov.u32 a, 0xG;}", E::malformed_number, 3, 12, "0x"},
         {head + "mov.u32 a, 08;}", E::malformed_number, 3, 12, "octal"},
         {head + "mov.u32 a, 0b2;}", E::malformed_number, 3, 12, "0b"},
+        {head + "mov.u64 a, 0x10000000000000000;}", E::malformed_number, 3, 12, "at most 64 bits"},
+        {head + "mov.u64 a, 18446744073709551616U;}", E::malformed_number, 3, 12, "at most 64 bits"},
+        {head + "add.s32\f a, b, c;}", E::unexpected_character, 3, 8, "unexpected character"},
         {head + "mov.u32 a, 12ab;}", E::malformed_number, 3, 12, "malformed number 12ab"},
         {head + "mov.u32 a, 3u;}", E::malformed_number, 3, 12, "may end in U"},
         {head + "mov.f32 a, 0f3F80000;}", E::malformed_number, 3, 12, "exactly 8"},
@@ -476,6 +480,7 @@ TEST(Syntax, NumbersHaveTheirValue) {
         {"1.5", {}},
         {"18446744073709551615", ~0ull},
         {"18446744073709551616", {}},
+        {"0x10000000000000000", {}},
         {"4 2", {}},
         {"--4", {}},
     };

@@ -1,7 +1,7 @@
 #pragma once
 /// @file emulator.hpp
-/// Runs PTX on the CPU. What it runs, it runs exactly; an instruction that it lacks is an error that names the
-/// instruction and its line, never a wrong result.
+/// Runs PTX on the CPU. What it runs, it runs exactly; an instruction that it lacks is an error that names
+/// the instruction and its line, never a wrong result.
 ///
 /// @code
 /// Emulator emulator;
@@ -29,14 +29,16 @@ struct Dim3 {
     std::uint32_t x = 1, y = 1, z = 1;
 };
 
-/// A decoded module. Shared and immutable but for its `.global` variables, which live in the emulator that loaded it.
+/// A decoded module. Shared and immutable but for its `.global` variables, which live in the emulator that
+/// loaded it.
 class EmulatedModule;
 
 struct EmulatorOptions {
-    std::uint64_t instruction_budget = 0;  ///< warp instructions of one launch; 0: no limit. Beyond it: Errc::instruction_budget_spent
-    std::uint32_t threads = 0;             ///< host threads; 0: one per core. Results do not depend on it
+    std::uint64_t instruction_budget =
+        0;  ///< warp instructions of one launch; 0: no limit. Beyond it: Errc::instruction_budget_spent
+    std::uint32_t threads = 0;  ///< host threads; 0: one per core. Results do not depend on it
     std::uint64_t memory_bytes = std::uint64_t{16} << 30;  ///< of all allocations
-    std::uint32_t sm = 90;                 ///< architecture to be: limits and special registers
+    std::uint32_t sm = 90;  ///< architecture to be: limits and special registers
 };
 
 struct EmulatorLaunch {
@@ -58,19 +60,22 @@ class PTXGRAFT_API Emulator {
     Emulator(Emulator&&) noexcept;
     Emulator& operator=(Emulator&&) noexcept;
 
-    /// Parses and decodes a module. Instructions that the emulator lacks are an error only when they are executed
-    /// (Errc::instruction_not_emulated, with the instruction's span in `ptx`).
+    /// Parses and decodes a module. Instructions that the emulator lacks are an error only when they are
+    /// executed (Errc::instruction_not_emulated, with the instruction's span in `ptx`).
     [[nodiscard]] Expected<std::shared_ptr<const EmulatedModule>> load(std::string_view ptx);
 
-    /// Global memory. Addresses are as a device's: 256-byte aligned, with guard space between allocations; an access
-    /// outside of every allocation is Errc::address_out_of_bounds with the instruction's span and the thread in its detail.
+    /// Global memory. Addresses are as a device's: 256-byte aligned, with guard space between allocations; an
+    /// access outside of every allocation is Errc::address_out_of_bounds with the instruction's span and the
+    /// thread in its detail.
     [[nodiscard]] Expected<std::uint64_t> allocate(std::size_t bytes);
     [[nodiscard]] Expected<void> free(std::uint64_t address);
     [[nodiscard]] Expected<void> write(std::uint64_t address, std::span<const std::byte> bytes);
     [[nodiscard]] Expected<void> read(std::uint64_t address, std::span<std::byte> bytes) const;
     [[nodiscard]] Expected<void> fill(std::uint64_t address, std::byte value, std::size_t bytes);
     /// Address and size of a module's `.global` or `.const` variable.
-    struct Symbol { std::uint64_t address, bytes; };
+    struct Symbol {
+        std::uint64_t address, bytes;
+    };
     [[nodiscard]] Expected<Symbol> symbol(const EmulatedModule& module, std::string_view name) const;
 
     /// Runs an entry to its end. `arguments` holds one byte string per parameter, of the parameter's size.

@@ -35,7 +35,8 @@ std::byte* Warp::resolve(const Access& access, unsigned lane, std::uint32_t byte
 std::byte* Warp::resolve(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes, Use use) {
     if ((address & (bytes - 1)) != 0) {
         fail(Errc::misaligned_address, lane,
-             fmt::format("{} bytes of {} memory at {:#x}, which is no multiple of {}", bytes, name(space), address, bytes));
+             fmt::format("{} bytes of {} memory at {:#x}, which is no multiple of {}", bytes, name(space),
+                         address, bytes));
         return nullptr;
     }
     if (std::byte* found = find(space, address, lane, bytes, use)) return found;
@@ -79,11 +80,13 @@ std::byte* Warp::local(const Frame& frame, unsigned lane, std::uint32_t offset) 
     return local_.data() + std::uint64_t{lane} * local_stride_ + frame.local_base + offset;
 }
 
-// Grows every thread's local memory; the bytes move, so host pointers to it live no longer than one operation.
+// Grows every thread's local memory; the bytes move, so host pointers to it live no longer than one
+// operation.
 bool Warp::reserve_local(std::uint64_t bytes) {
     if (bytes > most_local_bytes) return false;
     if (bytes <= local_stride_) return true;
-    const auto stride = static_cast<std::uint32_t>((std::max<std::uint64_t>(bytes, local_stride_ * 2ull) + 15) / 16 * 16);
+    const auto stride =
+        static_cast<std::uint32_t>((std::max<std::uint64_t>(bytes, local_stride_ * 2ull) + 15) / 16 * 16);
     std::vector<std::byte> grown(std::size_t{stride} * 32);
     for (std::size_t lane = 0; lane < 32 && local_stride_ != 0; ++lane) {
         std::copy_n(local_.data() + lane * local_stride_, local_stride_, grown.data() + lane * stride);
@@ -111,33 +114,86 @@ void Warp::fill_specials() {
             const std::uint32_t thread = index_ * 32 + lane, bit = 1u << lane;
             std::uint64_t value = 0;
             switch (program_->specials[i]) {
-                case Special::tid_x: value = thread % block.x; break;
-                case Special::tid_y: value = thread / block.x % block.y; break;
-                case Special::tid_z: value = thread / block.x / block.y; break;
-                case Special::ntid_x: value = block.x; break;
-                case Special::ntid_y: value = block.y; break;
-                case Special::ntid_z: value = block.z; break;
-                case Special::ctaid_x: value = at.x; break;
-                case Special::ctaid_y: value = at.y; break;
-                case Special::ctaid_z: value = at.z; break;
-                case Special::nctaid_x: value = grid.x; break;
-                case Special::nctaid_y: value = grid.y; break;
-                case Special::nctaid_z: value = grid.z; break;
-                case Special::laneid: value = lane; break;
-                case Special::warpid: value = index_; break;
-                case Special::nwarpid: value = 64; break;
-                case Special::smid: value = cta_->index() % multiprocessors; break;
-                case Special::nsmid: value = multiprocessors; break;
-                case Special::lanemask_eq: value = bit; break;
-                case Special::lanemask_le: value = bit | (bit - 1); break;
-                case Special::lanemask_lt: value = bit - 1; break;
-                case Special::lanemask_ge: value = ~(bit - 1) & 0xFFFFFFFFu; break;
-                case Special::lanemask_gt: value = ~(bit | (bit - 1)) & 0xFFFFFFFFu; break;
-                case Special::total_smem_size: value = launch_->shared_bytes; break;
-                case Special::dynamic_smem_size: value = launch_->shape.shared_bytes; break;
-                case Special::dynamic_shared: value = launch_->dynamic_shared; break;
-                case Special::one: value = 1; break;
-                default: break;
+                case Special::tid_x:
+                    value = thread % block.x;
+                    break;
+                case Special::tid_y:
+                    value = thread / block.x % block.y;
+                    break;
+                case Special::tid_z:
+                    value = thread / block.x / block.y;
+                    break;
+                case Special::ntid_x:
+                    value = block.x;
+                    break;
+                case Special::ntid_y:
+                    value = block.y;
+                    break;
+                case Special::ntid_z:
+                    value = block.z;
+                    break;
+                case Special::ctaid_x:
+                    value = at.x;
+                    break;
+                case Special::ctaid_y:
+                    value = at.y;
+                    break;
+                case Special::ctaid_z:
+                    value = at.z;
+                    break;
+                case Special::nctaid_x:
+                    value = grid.x;
+                    break;
+                case Special::nctaid_y:
+                    value = grid.y;
+                    break;
+                case Special::nctaid_z:
+                    value = grid.z;
+                    break;
+                case Special::laneid:
+                    value = lane;
+                    break;
+                case Special::warpid:
+                    value = index_;
+                    break;
+                case Special::nwarpid:
+                    value = 64;
+                    break;
+                case Special::smid:
+                    value = cta_->index() % multiprocessors;
+                    break;
+                case Special::nsmid:
+                    value = multiprocessors;
+                    break;
+                case Special::lanemask_eq:
+                    value = bit;
+                    break;
+                case Special::lanemask_le:
+                    value = bit | (bit - 1);
+                    break;
+                case Special::lanemask_lt:
+                    value = bit - 1;
+                    break;
+                case Special::lanemask_ge:
+                    value = ~(bit - 1) & 0xFFFFFFFFu;
+                    break;
+                case Special::lanemask_gt:
+                    value = ~(bit | (bit - 1)) & 0xFFFFFFFFu;
+                    break;
+                case Special::total_smem_size:
+                    value = launch_->shared_bytes;
+                    break;
+                case Special::dynamic_smem_size:
+                    value = launch_->shape.shared_bytes;
+                    break;
+                case Special::dynamic_shared:
+                    value = launch_->dynamic_shared;
+                    break;
+                case Special::one:
+                    value = 1;
+                    break;
+                default:
+                    break;
             }
             specials_[i][lane] = value;
         }
@@ -151,12 +207,21 @@ void Warp::refresh_clock() {
     for (std::size_t i = 0; i < program_->specials.size(); ++i) {
         switch (program_->specials[i]) {
             case Special::clock:
-            case Special::clock64: specials_[i].fill(issued_); break;
-            case Special::clock_hi: specials_[i].fill(issued_ >> 32); break;
+            case Special::clock64:
+                specials_[i].fill(issued_);
+                break;
+            case Special::clock_hi:
+                specials_[i].fill(issued_ >> 32);
+                break;
             case Special::globaltimer:
-            case Special::globaltimer_lo: specials_[i].fill(epoch + issued_); break;
-            case Special::globaltimer_hi: specials_[i].fill((epoch + issued_) >> 32); break;
-            default: break;
+            case Special::globaltimer_lo:
+                specials_[i].fill(epoch + issued_);
+                break;
+            case Special::globaltimer_hi:
+                specials_[i].fill((epoch + issued_) >> 32);
+                break;
+            default:
+                break;
         }
     }
 }

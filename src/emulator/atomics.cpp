@@ -11,10 +11,14 @@ namespace ptxgraft::emulator {
 namespace {
 
 template <class T>
-using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
 
-// PTX ISA 9.7.13.5 (atom): .add.f32 on global memory flushes subnormal inputs and results to zero of the same sign.
-float flushed(float value) { return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value; }
+// PTX ISA 9.7.13.5 (atom): .add.f32 on global memory flushes subnormal inputs and results to zero of the same
+// sign.
+float flushed(float value) {
+    return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
+}
 
 struct Add {
     template <class T>
@@ -27,15 +31,60 @@ struct Add {
     }
     static double apply(double a, double b, double, bool) { return a + b; }
 };
-struct Min { template <class T> static T apply(T a, T b, T, bool) { return std::min(a, b); } };
-struct Max { template <class T> static T apply(T a, T b, T, bool) { return std::max(a, b); } };
-struct And { template <class T> static T apply(T a, T b, T, bool) { return a & b; } };
-struct Or { template <class T> static T apply(T a, T b, T, bool) { return a | b; } };
-struct Xor { template <class T> static T apply(T a, T b, T, bool) { return a ^ b; } };
-struct Exchange { template <class T> static T apply(T, T b, T, bool) { return b; } };
-struct CompareAndSwap { template <class T> static T apply(T a, T b, T c, bool) { return a == b ? c : a; } };
-struct Increment { template <class T> static T apply(T a, T b, T, bool) { return a >= b ? 0 : a + 1; } };
-struct Decrement { template <class T> static T apply(T a, T b, T, bool) { return a == 0 || a > b ? b : a - 1; } };
+struct Min {
+    template <class T>
+    static T apply(T a, T b, T, bool) {
+        return std::min(a, b);
+    }
+};
+struct Max {
+    template <class T>
+    static T apply(T a, T b, T, bool) {
+        return std::max(a, b);
+    }
+};
+struct And {
+    template <class T>
+    static T apply(T a, T b, T, bool) {
+        return a & b;
+    }
+};
+struct Or {
+    template <class T>
+    static T apply(T a, T b, T, bool) {
+        return a | b;
+    }
+};
+struct Xor {
+    template <class T>
+    static T apply(T a, T b, T, bool) {
+        return a ^ b;
+    }
+};
+struct Exchange {
+    template <class T>
+    static T apply(T, T b, T, bool) {
+        return b;
+    }
+};
+struct CompareAndSwap {
+    template <class T>
+    static T apply(T a, T b, T c, bool) {
+        return a == b ? c : a;
+    }
+};
+struct Increment {
+    template <class T>
+    static T apply(T a, T b, T, bool) {
+        return a >= b ? 0 : a + 1;
+    }
+};
+struct Decrement {
+    template <class T>
+    static T apply(T a, T b, T, bool) {
+        return a == 0 || a > b ? b : a - 1;
+    }
+};
 
 // Halves, alone or in pairs, by the arithmetic of the instruction add.
 template <class T, const char* const* Modifiers>
@@ -65,9 +114,9 @@ T update(std::byte* at, T b, T c, bool is_global) {
         *word = std::bit_cast<Bits<T>>(F::apply(std::bit_cast<T>(before), b, c, false));
         return std::bit_cast<T>(before);
     }
-    while (!__atomic_compare_exchange_n(word, &before,
-                                        std::bit_cast<Bits<T>>(F::apply(std::bit_cast<T>(before), b, c, true)), false,
-                                        __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE)) {
+    while (!__atomic_compare_exchange_n(
+        word, &before, std::bit_cast<Bits<T>>(F::apply(std::bit_cast<T>(before), b, c, true)), false,
+        __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE)) {
     }
     return std::bit_cast<T>(before);
 }

@@ -13,7 +13,8 @@ namespace ptxgraft::emulator {
 namespace {
 
 constexpr std::size_t longest_string = std::size_t{1} << 16;
-constexpr std::size_t most_output = std::size_t{16} << 20;  // of one CTA; what is printed beyond is lost, as on a GPU
+constexpr std::size_t most_output = std::size_t{16}
+                                    << 20;  // of one CTA; what is printed beyond is lost, as on a GPU
 constexpr int widest = 4096;
 
 // The value of an argument of up to 8 bytes.
@@ -30,7 +31,8 @@ void give_result(Warp& warp, const Call& call, unsigned lane, std::uint64_t valu
     if (slot.reg != no_ref) {
         warp.lanes(slot.reg)[lane] = value;
     } else {
-        std::memcpy(warp.local(warp.frame(), lane, slot.offset), &value, std::min<std::uint32_t>(slot.bytes, 8));
+        std::memcpy(warp.local(warp.frame(), lane, slot.offset), &value,
+                    std::min<std::uint32_t>(slot.bytes, 8));
     }
 }
 
@@ -45,7 +47,8 @@ bool read_string(Warp& warp, std::uint64_t address, unsigned lane, std::string& 
     return true;
 }
 
-/// One printf of one thread: the format, and a cursor in the argument buffer, where each value is aligned by its size.
+/// One printf of one thread: the format, and a cursor in the argument buffer, where each value is aligned by
+/// its size.
 class Printer {
   public:
     Printer(Warp& warp, unsigned lane, std::uint64_t arguments, std::string& out)
@@ -187,13 +190,15 @@ Flow print(Warp& warp, const Call& call, std::uint32_t mask) {
         }
         std::string& output = warp.cta().output();
         if (output.size() + text.size() <= most_output) output += text;
-        give_result(warp, call, lane, static_cast<std::uint64_t>(std::count(format.begin(), format.end(), '%')));
+        give_result(warp, call, lane,
+                    static_cast<std::uint64_t>(std::count(format.begin(), format.end(), '%')));
         return true;
     });
     return done ? Flow::next : Flow::fail;
 }
 
-// void __assertfail(const char* message, const char* file, unsigned line, const char* function, size_t char_size)
+// void __assertfail(const char* message, const char* file, unsigned line, const char* function, size_t
+// char_size)
 Flow assertion(Warp& warp, const Call& call, std::uint32_t mask) {
     const auto lane = static_cast<unsigned>(std::countr_zero(mask));
     std::array<std::string, 3> texts;
@@ -203,8 +208,10 @@ Flow assertion(Warp& warp, const Call& call, std::uint32_t mask) {
             read_string(warp, argument(warp, call.arguments[at[i]], lane), lane, texts[i]);
         }
     }
-    const std::uint64_t line = call.arguments.size() > 2 ? argument(warp, call.arguments[2], lane) & 0xFFFFFFFFu : 0;
-    return warp.fail(Errc::assertion_failed, lane, fmt::format("{} ({}:{}, {})", texts[0], texts[1], line, texts[2]));
+    const std::uint64_t line =
+        call.arguments.size() > 2 ? argument(warp, call.arguments[2], lane) & 0xFFFFFFFFu : 0;
+    return warp.fail(Errc::assertion_failed, lane,
+                     fmt::format("{} ({}:{}, {})", texts[0], texts[1], line, texts[2]));
 }
 
 Flow allocate(Warp& warp, const Call& call, std::uint32_t mask) {

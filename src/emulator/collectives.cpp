@@ -29,8 +29,8 @@ void shuffle(Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t ma
     const Lanes values = *inputs[0], b = *inputs[1], c = *inputs[2];  // the destination may be one of them
     each_lane(mask, [&](unsigned lane) {
         bool in_range = false;
-        const unsigned from =
-            source_lane<Mode>(lane, static_cast<std::uint32_t>(b[lane]), static_cast<std::uint32_t>(c[lane]), in_range);
+        const unsigned from = source_lane<Mode>(lane, static_cast<std::uint32_t>(b[lane]),
+                                                static_cast<std::uint32_t>(c[lane]), in_range);
         (*outputs[0])[lane] = values[from];
         (*outputs[1])[lane] = in_range ? 1 : 0;
         return true;
@@ -64,7 +64,8 @@ void match_any(Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t 
     each_lane(mask, [&](unsigned lane) {
         std::uint64_t same = 0;
         each_lane(mask, [&](unsigned other) {
-            if (low_bits(values[other], bits) == low_bits(values[lane], bits)) same |= std::uint64_t{1} << other;
+            if (low_bits(values[other], bits) == low_bits(values[lane], bits))
+                same |= std::uint64_t{1} << other;
             return true;
         });
         (*outputs[0])[lane] = same;
@@ -91,12 +92,30 @@ void reduce(Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t mas
     spread(*outputs[0], static_cast<std::uint32_t>(result), mask);
 }
 
-template <class T> T add(T a, T b) { return a + b; }
-template <class T> T min(T a, T b) { return std::min(a, b); }
-template <class T> T max(T a, T b) { return std::max(a, b); }
-template <class T> T and_(T a, T b) { return a & b; }
-template <class T> T or_(T a, T b) { return a | b; }
-template <class T> T xor_(T a, T b) { return a ^ b; }
+template <class T>
+T add(T a, T b) {
+    return a + b;
+}
+template <class T>
+T min(T a, T b) {
+    return std::min(a, b);
+}
+template <class T>
+T max(T a, T b) {
+    return std::max(a, b);
+}
+template <class T>
+T and_(T a, T b) {
+    return a & b;
+}
+template <class T>
+T or_(T a, T b) {
+    return a | b;
+}
+template <class T>
+T xor_(T a, T b) {
+    return a ^ b;
+}
 
 void elect(Lanes* const* outputs, const Lanes* const*, std::uint32_t mask, std::uint32_t) {
     const auto leader = static_cast<unsigned>(std::countr_zero(mask));
@@ -120,14 +139,18 @@ Collective find(const Row (&rows)[N], std::string_view mode) {
 
 using u32 = std::uint32_t;
 using s32 = std::int32_t;
-constexpr Row shuffles[] = {{".up", shuffle<Shuffle::up>}, {".down", shuffle<Shuffle::down>},
-                            {".bfly", shuffle<Shuffle::bfly>}, {".idx", shuffle<Shuffle::idx>}};
-constexpr Row votes[] = {{".all", vote<Vote::all>}, {".any", vote<Vote::any>},
-                         {".uni", vote<Vote::uni>}, {".ballot", vote<Vote::ballot>}};
+constexpr Row shuffles[] = {{".up", shuffle<Shuffle::up>},
+                            {".down", shuffle<Shuffle::down>},
+                            {".bfly", shuffle<Shuffle::bfly>},
+                            {".idx", shuffle<Shuffle::idx>}};
+constexpr Row votes[] = {{".all", vote<Vote::all>},
+                         {".any", vote<Vote::any>},
+                         {".uni", vote<Vote::uni>},
+                         {".ballot", vote<Vote::ballot>}};
 constexpr Row matches[] = {{".any", match_any}, {".all", match_all}};
-constexpr Row reductions[] = {{".add.u32", reduce<u32, add<u32>>}, {".add.s32", reduce<u32, add<u32>>},
-                              {".min.u32", reduce<u32, min<u32>>}, {".min.s32", reduce<s32, min<s32>>},
-                              {".max.u32", reduce<u32, max<u32>>}, {".max.s32", reduce<s32, max<s32>>},
+constexpr Row reductions[] = {{".add.u32", reduce<u32, add<u32>>},  {".add.s32", reduce<u32, add<u32>>},
+                              {".min.u32", reduce<u32, min<u32>>},  {".min.s32", reduce<s32, min<s32>>},
+                              {".max.u32", reduce<u32, max<u32>>},  {".max.s32", reduce<s32, max<s32>>},
                               {".and.b32", reduce<u32, and_<u32>>}, {".or.b32", reduce<u32, or_<u32>>},
                               {".xor.b32", reduce<u32, xor_<u32>>}};
 

@@ -37,7 +37,8 @@ Flow execute_branch(Warp& warp, const Operation& operation, std::uint32_t mask) 
 }
 
 Flow execute_branch_index(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    return warp.branch_by_index(warp.program().branch_tables[operation.extra], warp.lanes(operation.operands[0]), mask);
+    return warp.branch_by_index(warp.program().branch_tables[operation.extra],
+                                warp.lanes(operation.operands[0]), mask);
 }
 
 Flow execute_call(Warp& warp, const Operation& operation, std::uint32_t mask) {
@@ -47,14 +48,16 @@ Flow execute_call(Warp& warp, const Operation& operation, std::uint32_t mask) {
     if (function == nullptr) return Flow::fail;
     if (lanes != mask) warp.stay(mask & ~lanes);
     if (function->is_entry) {
-        return warp.fail(Errc::invalid_call_target, first_lane(lanes), fmt::format("{}, an entry", function->name));
+        return warp.fail(Errc::invalid_call_target, first_lane(lanes),
+                         fmt::format("{}, an entry", function->name));
     }
     if (function->is_defined) return warp.call(*function, call, lanes);
     if (function->builtin != nullptr) {
         const Flow flow = function->builtin(warp, call, lanes);
         return flow == Flow::next && lanes != mask ? warp.moved_on() : flow;
     }
-    return warp.fail(Errc::unresolved_external, first_lane(lanes), fmt::format("function {}", function->name));
+    return warp.fail(Errc::unresolved_external, first_lane(lanes),
+                     fmt::format("function {}", function->name));
 }
 
 Flow execute_return(Warp& warp, const Operation&, std::uint32_t mask) { return warp.return_(mask); }
@@ -75,11 +78,14 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t mask)
     const Barrier& barrier = warp.program().barriers[operation.extra];
     const unsigned lane = first_lane(mask);
     const auto id = static_cast<std::uint32_t>(warp.lanes(barrier.id)[lane]);
-    const auto count = barrier.count == no_ref ? 0 : static_cast<std::uint32_t>(warp.lanes(barrier.count)[lane]);
+    const auto count =
+        barrier.count == no_ref ? 0 : static_cast<std::uint32_t>(warp.lanes(barrier.count)[lane]);
     const bool counted = barrier.count != no_ref;
-    if (id >= Cta::barrier_count || count % 32 != 0 || (counted && count == 0)) {
-        return warp.fail(Errc::invalid_barrier, lane,
-                         fmt::format("barrier {} of {} threads; barriers are 0 to 15, counts multiples of 32", id, count));
+    if (id >= Cta::barrier_count || (id >= named_barriers && !barrier.is_cluster) || count % 32 != 0 ||
+        (counted && count == 0)) {
+        return warp.fail(
+            Errc::invalid_barrier, lane,
+            fmt::format("barrier {} of {} threads; barriers are 0 to 15, counts multiples of 32", id, count));
     }
     std::uint32_t predicate = 0;
     if (barrier.predicate != no_ref) {

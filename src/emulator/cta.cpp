@@ -22,7 +22,9 @@ Cta::Cta(const Launch& launch) : launch_(&launch), shared_(launch.shared_bytes) 
     finished_.resize(warps);
 }
 
-std::uint32_t Cta::threads() const { return launch_->shape.block.x * launch_->shape.block.y * launch_->shape.block.z; }
+std::uint32_t Cta::threads() const {
+    return launch_->shape.block.x * launch_->shape.block.y * launch_->shape.block.z;
+}
 
 Dim3 Cta::position() const {
     const Dim3& grid = launch_->shape.grid;
@@ -65,15 +67,18 @@ Cta::State Cta::step(Warp& warp, bool& ran, bool& yielded) {
     const std::uint64_t before = warp.issued(), threads_before = warp.thread_instructions();
     const Warp::State state = warp.run(limit);
     const std::uint64_t issued = warp.issued() - before;
-    const std::uint64_t total = launch_->warp_instructions.fetch_add(issued, std::memory_order_relaxed) + issued;
-    launch_->thread_instructions.fetch_add(warp.thread_instructions() - threads_before, std::memory_order_relaxed);
+    const std::uint64_t total =
+        launch_->warp_instructions.fetch_add(issued, std::memory_order_relaxed) + issued;
+    launch_->thread_instructions.fetch_add(warp.thread_instructions() - threads_before,
+                                           std::memory_order_relaxed);
     ran |= issued != 0;
     yielded |= state == Warp::State::yielded;
     if (state == Warp::State::finished) finished_[warp.index()] = 1;
     if (state == Warp::State::failed) return fail(warp.error());
     if (launch_->budget != 0 && total > launch_->budget) {
         const Group* group = warp.waiting();
-        return fail({Errc::instruction_budget_spent, group != nullptr ? launch_->program->spans[group->pc] : Span{}, 0,
+        return fail({Errc::instruction_budget_spent,
+                     group != nullptr ? launch_->program->spans[group->pc] : Span{}, 0,
                      std::make_shared<const std::string>(
                          fmt::format("{} warp instructions, in {}", launch_->budget, warp.place(0)))});
     }
@@ -111,7 +116,8 @@ void Cta::arrive(const Warp& warp, std::uint32_t id, std::uint32_t count, std::u
     release_if_complete(id);
 }
 
-// PTX ISA 9.7.13.1: threads are counted in whole warps; lanes that have exited or never were count as arrived.
+// PTX ISA 9.7.13.1: threads are counted in whole warps; lanes that have exited or never were count as
+// arrived.
 void Cta::complete_warp(BarrierState& barrier, const Warp& warp) {
     std::uint32_t& partial = barrier.partial[warp.index()];
     if (partial == 0 || (warp.live() & ~partial) != 0) return;

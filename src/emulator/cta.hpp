@@ -29,7 +29,7 @@ struct Launch {
 class Cta {
   public:
     enum class State : std::uint8_t { finished, yielded, failed };
-    static constexpr std::uint32_t barrier_count = 16;
+    static constexpr std::uint32_t barrier_count = named_barriers + 1;
 
     explicit Cta(const Launch& launch);
     Cta(const Cta&) = delete;
@@ -47,16 +47,17 @@ class Cta {
     [[nodiscard]] std::string& output() { return output_; }
 
     /// Lanes of a warp arrive at a barrier, to wait or not; the values are those of a bar.red.
-    void arrive(const Warp& warp, std::uint32_t id, std::uint32_t count, std::uint32_t mask, std::uint32_t predicate);
+    void arrive(const Warp& warp, std::uint32_t id, std::uint32_t count, std::uint32_t mask,
+                std::uint32_t predicate);
     /// Lanes of a warp have exited: nobody waits for them any longer.
     void left(const Warp& warp);
 
   private:
     struct BarrierState {
-        std::uint32_t expected = 0;                 // threads; 0: all that have not exited
-        std::uint32_t threads = 0;                  // that arrived, whole warps counted as 32
-        std::uint32_t full = 0;                     // warps of which all have arrived
-        std::array<std::uint32_t, 32> partial = {}; // lanes of the others
+        std::uint32_t expected = 0;                  // threads; 0: all that have not exited
+        std::uint32_t threads = 0;                   // that arrived, whole warps counted as 32
+        std::uint32_t full = 0;                      // warps of which all have arrived
+        std::array<std::uint32_t, 32> partial = {};  // lanes of the others
         std::uint32_t popc = 0, arrived = 0;
     };
 

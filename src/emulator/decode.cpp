@@ -29,7 +29,8 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value 
 // The numbers after `.maxntid` or `.reqntid` in a function's header.
 std::vector<std::uint64_t> numbers_after(const std::vector<syntax::Token>& tokens, std::string_view word) {
     std::vector<std::uint64_t> numbers;
-    auto at = std::find_if(tokens.begin(), tokens.end(), [&](const syntax::Token& t) { return t.text == word; });
+    auto at =
+        std::find_if(tokens.begin(), tokens.end(), [&](const syntax::Token& t) { return t.text == word; });
     if (at == tokens.end()) return numbers;
     for (++at; at != tokens.end(); ++at) {
         if (const auto value = syntax::parse_integer(at->text)) {
@@ -55,15 +56,17 @@ std::uint32_t type_bits(std::string_view type) {
     return 0;
 }
 
-Expected<Extent> extent(const syntax::Statement::Variable& variable, const syntax::Statement::Declarator& declarator,
-                        Span span) {
+Expected<Extent> extent(const syntax::Statement::Variable& variable,
+                        const syntax::Statement::Declarator& declarator, Span span) {
     const std::uint64_t element = std::max<std::uint64_t>(type_bits(variable.type) / 8, 1) * variable.vector;
-    Extent result{element, variable.align != 0 ? variable.align : static_cast<std::uint32_t>(std::bit_ceil(element))};
+    Extent result{element,
+                  variable.align != 0 ? variable.align : static_cast<std::uint32_t>(std::bit_ceil(element))};
     for (const std::uint64_t count : declarator.extents) result.bytes = times(result.bytes, count);
     if (!declarator.extents.empty() && declarator.extents[0] == 0 && !declarator.initialiser.empty()) {
         result.bytes = times(element, count_elements(declarator.initialiser));
         for (std::size_t i = 1; i < declarator.extents.size(); ++i) {
-            result.bytes = round_up(result.bytes, std::max<std::uint64_t>(times(element, declarator.extents[i]), 1));
+            result.bytes =
+                round_up(result.bytes, std::max<std::uint64_t>(times(element, declarator.extents[i]), 1));
         }
     }
     if (result.bytes > most_bytes || !std::has_single_bit(result.align)) {
@@ -75,7 +78,8 @@ Expected<Extent> extent(const syntax::Statement::Variable& variable, const synta
 Expected<Program> ModuleDecoder::decode() {
     for (const syntax::Statement& statement : module_.statements()) {
         if (statement.kind() != syntax::StatementKind::variable) continue;
-        if (auto done = declare(statement, symbols_, program.shared_bytes); !done) return tl::unexpected<Error>(done.error());
+        if (auto done = declare(statement, symbols_, program.shared_bytes); !done)
+            return tl::unexpected<Error>(done.error());
     }
     if (auto done = declare_functions(); !done) return tl::unexpected<Error>(done.error());
     // Functions first: their shared variables belong to every entry, behind which an entry's own ones lie.
@@ -88,11 +92,13 @@ Expected<Program> ModuleDecoder::decode() {
 
 Expected<void> ModuleDecoder::declare_functions() {
     for (const syntax::Statement& statement : module_.functions()) {
-        const auto [at, is_new] = functions_.emplace(statement.name(), static_cast<std::uint32_t>(program.functions.size()));
+        const auto [at, is_new] =
+            functions_.emplace(statement.name(), static_cast<std::uint32_t>(program.functions.size()));
         if (is_new) program.functions.emplace_back();
         Function& function = program.functions[at->second];
         if (function.is_defined && statement.is_definition()) {
-            return fail(Errc::invalid_declaration, statement.span(), fmt::format("{} is defined twice", statement.name()));
+            return fail(Errc::invalid_declaration, statement.span(),
+                        fmt::format("{} is defined twice", statement.name()));
         }
         function.name = statement.name();
         function.is_entry = statement.is_entry();
@@ -112,7 +118,8 @@ Expected<void> ModuleDecoder::decode_bodies(bool entries) {
             Function& function = program.functions[index];
             const auto required = numbers_after(tokens, ".reqntid"), most = numbers_after(tokens, ".maxntid");
             for (std::size_t i = 0; i < 3 && !required.empty(); ++i) {
-                function.required_block[i] = i < required.size() ? static_cast<std::uint32_t>(required[i]) : 1;
+                function.required_block[i] =
+                    i < required.size() ? static_cast<std::uint32_t>(required[i]) : 1;
             }
             if (!most.empty()) function.max_threads = 1;
             for (const std::uint64_t n : most) function.max_threads = times(function.max_threads, n);
@@ -134,7 +141,8 @@ std::optional<std::uint32_t> ModuleDecoder::find_function(std::string_view name)
 }
 
 Ref ModuleDecoder::constant(std::uint64_t bits) {
-    const auto [at, is_new] = constants_.emplace(bits, constant_bank | static_cast<Ref>(program.constants.size()));
+    const auto [at, is_new] =
+        constants_.emplace(bits, constant_bank | static_cast<Ref>(program.constants.size()));
     if (is_new) program.constants.emplace_back().fill(bits);
     return at->second;
 }
@@ -147,7 +155,8 @@ Ref ModuleDecoder::special(Special special) {
     return special_bank | index;
 }
 
-Expected<void> ModuleDecoder::declare(const syntax::Statement& statement, Symbols& scope, std::uint32_t& shared_top) {
+Expected<void> ModuleDecoder::declare(const syntax::Statement& statement, Symbols& scope,
+                                      std::uint32_t& shared_top) {
     const auto variable = statement.variable();
     const Span span = statement.span();
     for (std::size_t i = 0; i < variable->declarators.size(); ++i) {
@@ -166,7 +175,8 @@ Expected<void> ModuleDecoder::declare(const syntax::Statement& statement, Symbol
         } else {
             const std::uint64_t begin = round_up(shared_top, size->align);
             if (begin + size->bytes > (std::uint64_t{1} << 30)) {
-                return fail(Errc::shared_memory_too_large, span, fmt::format("{} of {} bytes", declarator.name, size->bytes));
+                return fail(Errc::shared_memory_too_large, span,
+                            fmt::format("{} of {} bytes", declarator.name, size->bytes));
             }
             symbol.address = begin;
             shared_top = static_cast<std::uint32_t>(begin + size->bytes);
@@ -190,7 +200,8 @@ Expected<void> ModuleDecoder::place_global(const syntax::Statement::Variable& va
     if (!address) return fail(address.error().code, span, *address.error().detail);
     allocations_.push_back(*address);
     const Space space = space_of(variable.space);
-    scope[declarator.name] = {.kind = Symbol::Kind::variable, .space = space, .address = *address, .bytes = size->bytes};
+    scope[declarator.name] = {
+        .kind = Symbol::Kind::variable, .space = space, .address = *address, .bytes = size->bytes};
     program.variables[std::string(declarator.name)] = {*address, size->bytes, space, false};
     initialisers_.push_back({*address, size->bytes, variable, index, span});
     return {};
@@ -198,8 +209,9 @@ Expected<void> ModuleDecoder::place_global(const syntax::Statement::Variable& va
 
 Expected<void> ModuleDecoder::initialise() {
     for (const Initialiser& initialiser : initialisers_) {
-        if (auto done = initialise_variable(*this, memory_.host(initialiser.address, initialiser.bytes), initialiser.bytes,
-                                            initialiser.variable, initialiser.variable.declarators[initialiser.declarator],
+        if (auto done = initialise_variable(*this, memory_.host(initialiser.address, initialiser.bytes),
+                                            initialiser.bytes, initialiser.variable,
+                                            initialiser.variable.declarators[initialiser.declarator],
                                             initialiser.span);
             !done) {
             return done;

@@ -1,7 +1,7 @@
 #pragma once
 /// @file decode.hpp
-/// From the syntax tree to operations. What is declared wrongly is an error of the module; an instruction that the
-/// emulator lacks becomes an operation that fails when it is executed.
+/// From the syntax tree to operations. What is declared wrongly is an error of the module; an instruction
+/// that the emulator lacks becomes an operation that fails when it is executed.
 
 #include <initializer_list>
 #include <optional>
@@ -19,7 +19,8 @@ namespace ptxgraft::emulator {
 [[nodiscard]] std::uint32_t type_bits(std::string_view type);
 [[nodiscard]] ImmediateType immediate_type(std::string_view type);
 /// The bits of an immediate as a type wants it, extended to 64; nullopt when it is none.
-[[nodiscard]] std::optional<std::uint64_t> immediate_bits(std::string_view text, std::int64_t value, ImmediateType type);
+[[nodiscard]] std::optional<std::uint64_t> immediate_bits(std::string_view text, std::int64_t value,
+                                                          ImmediateType type);
 
 /// The modifiers of an instruction, taken one by one; what is left is not understood.
 class Words {
@@ -45,11 +46,11 @@ struct Symbol {
     Kind kind = Kind::variable;
     Space space = Space::global;
     bool frame_relative = false;
-    bool dynamic = false;      ///< `.extern .shared`
-    std::uint32_t bits = 0;    ///< of a register, or of each register of a range or vector
-    std::uint32_t count = 0;   ///< of a range or a vector
-    Ref ref = no_ref;          ///< of a register, or the first of a vector
-    std::uint64_t address = 0; ///< of a variable, in its space; a label's or table's number
+    bool dynamic = false;       ///< `.extern .shared`
+    std::uint32_t bits = 0;     ///< of a register, or of each register of a range or vector
+    std::uint32_t count = 0;    ///< of a range or a vector
+    Ref ref = no_ref;           ///< of a register, or the first of a vector
+    std::uint64_t address = 0;  ///< of a variable, in its space; a label's or table's number
     std::uint64_t bytes = 0;
 };
 using Symbols = std::unordered_map<std::string_view, Symbol>;
@@ -67,7 +68,8 @@ class ModuleDecoder {
     [[nodiscard]] std::optional<std::uint32_t> find_function(std::string_view name) const;
     Ref constant(std::uint64_t bits);
     Ref special(Special special);
-    /// Declares a `.global`, `.const` or `.shared` variable. `shared_top` is where the next shared variable goes.
+    /// Declares a `.global`, `.const` or `.shared` variable. `shared_top` is where the next shared variable
+    /// goes.
     Expected<void> declare(const syntax::Statement& statement, Symbols& scope, std::uint32_t& shared_top);
     Expected<void> initialise();
 
@@ -81,7 +83,8 @@ class ModuleDecoder {
     };
     Expected<void> declare_functions();
     Expected<void> decode_bodies(bool entries);
-    Expected<void> place_global(const syntax::Statement::Variable& variable, std::size_t index, Symbols& scope, Span span);
+    Expected<void> place_global(const syntax::Statement::Variable& variable, std::size_t index,
+                                Symbols& scope, Span span);
 
     const syntax::Module& module_;
     Memory& memory_;
@@ -111,7 +114,8 @@ class FunctionDecoder {
     [[nodiscard]] Program& program() { return module_.program; }
     [[nodiscard]] ModuleDecoder& module() { return module_; }
     [[nodiscard]] Function& function() { return module_.program.functions[index_]; }
-    /// The lanes that an operand reads: a register, an immediate, a special register, the address of something.
+    /// The lanes that an operand reads: a register, an immediate, a special register, the address of
+    /// something.
     Expected<Ref> input(const syntax::Operand& operand, ImmediateType type = ImmediateType::integer);
     Expected<Ref> output(const syntax::Operand& operand);
     /// A predicate input, perhaps `!p`; `negated` says so.
@@ -136,7 +140,8 @@ class FunctionDecoder {
 
   private:
     Expected<void> declare_parameters(const syntax::Statement& statement);
-    Expected<void> declare_slots(const std::vector<syntax::Statement::Parameter>& parameters, std::vector<Slot>& slots, Span span);
+    Expected<void> declare_slots(const std::vector<syntax::Statement::Parameter>& parameters,
+                                 std::vector<Slot>& slots, Span span);
     Expected<void> scope(const std::vector<syntax::Statement>& statements);
     Expected<void> statement(const syntax::Statement& statement);
     Expected<void> variable(const syntax::Statement& statement);
@@ -160,7 +165,7 @@ class FunctionDecoder {
     Ref temporary_ = no_ref;  // what nobody reads
     Ref carry_ = no_ref;
     std::string_view table_name_;  // the last label: a `.branchtargets` may follow
-    Span span_;  // of the statement at hand
+    Span span_;                    // of the statement at hand
 };
 
 /// Decodes one instruction without its guard. Errc::instruction_not_emulated is kept until it is executed.
@@ -172,6 +177,11 @@ struct InstructionRow {
 [[nodiscard]] std::span<const InstructionRow> memory_rows();
 [[nodiscard]] std::span<const InstructionRow> control_rows();
 [[nodiscard]] std::span<const InstructionRow> warp_rows();
-[[nodiscard]] Expected<Operation> decode_pure(FunctionDecoder& decoder, const syntax::Instruction& instruction);
+[[nodiscard]] std::span<const InstructionRow> mbarrier_rows();
+/// cp.async.mbarrier.arrive
+[[nodiscard]] Expected<Operation> decode_copy_arrival(FunctionDecoder& decoder,
+                                                      const syntax::Instruction& instruction);
+[[nodiscard]] Expected<Operation> decode_pure(FunctionDecoder& decoder,
+                                              const syntax::Instruction& instruction);
 
 }  // namespace ptxgraft::emulator

@@ -14,7 +14,8 @@ Expected<Operation> decode_branch(FunctionDecoder& decoder, const Instruction& i
     Words words(instruction);
     words.take(".uni");
     if (!words.empty()) return decoder.missing(instruction);
-    if (instruction.operands.size() != 1) return fail(Errc::invalid_operand, instruction.span, "bra has one operand");
+    if (instruction.operands.size() != 1)
+        return fail(Errc::invalid_operand, instruction.span, "bra has one operand");
     auto label = decoder.label(instruction.operands[0], Symbol::Kind::label);
     if (!label) return tl::unexpected<Error>(label.error());
     return Operation{.execute = execute_branch, .extra = *label};
@@ -23,7 +24,8 @@ Expected<Operation> decode_branch(FunctionDecoder& decoder, const Instruction& i
 Expected<Operation> decode_branch_index(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     words.take(".uni");
-    if (!words.take(".idx") || !words.empty() || instruction.operands.size() != 2) return decoder.missing(instruction);
+    if (!words.take(".idx") || !words.empty() || instruction.operands.size() != 2)
+        return decoder.missing(instruction);
     auto index = decoder.input(instruction.operands[0]);
     auto table = decoder.label(instruction.operands[1], Symbol::Kind::table);
     if (!index) return tl::unexpected<Error>(index.error());
@@ -34,10 +36,12 @@ Expected<Operation> decode_branch_index(FunctionDecoder& decoder, const Instruct
 Expected<std::vector<Slot>> decode_slots(FunctionDecoder& decoder, const Operand& list) {
     std::vector<Slot> slots;
     for (const Operand& operand : list.children()) {
-        const Symbol* symbol = operand.kind() == OperandKind::identifier ? decoder.find(operand.text()) : nullptr;
+        const Symbol* symbol =
+            operand.kind() == OperandKind::identifier ? decoder.find(operand.text()) : nullptr;
         std::uint32_t bits = 64;
         if (symbol != nullptr && symbol->kind == Symbol::Kind::variable && symbol->frame_relative) {
-            slots.push_back({static_cast<std::uint32_t>(symbol->address), static_cast<std::uint32_t>(symbol->bytes), no_ref});
+            slots.push_back({static_cast<std::uint32_t>(symbol->address),
+                             static_cast<std::uint32_t>(symbol->bytes), no_ref});
         } else {
             static_cast<void>(decoder.find_register(operand.text(), &bits));
             auto ref = decoder.input(operand);
@@ -71,34 +75,48 @@ Expected<Operation> decode_call(FunctionDecoder& decoder, const Instruction& ins
         return fail(Errc::unknown_identifier, operands[target].span(), fmt::format("function {}", name));
     }
     decoder.program().calls.push_back(std::move(call));
-    return Operation{.execute = execute_call, .extra = static_cast<std::uint32_t>(decoder.program().calls.size() - 1)};
+    return Operation{.execute = execute_call,
+                     .extra = static_cast<std::uint32_t>(decoder.program().calls.size() - 1)};
 }
 
 Expected<Operation> decode_return(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     words.take(".uni");
-    return words.empty() ? Expected<Operation>(Operation{.execute = execute_return}) : decoder.missing(instruction);
+    return words.empty() ? Expected<Operation>(Operation{.execute = execute_return})
+                         : decoder.missing(instruction);
 }
 
-Expected<Operation> decode_exit(FunctionDecoder&, const Instruction&) { return Operation{.execute = execute_exit}; }
-Expected<Operation> decode_trap(FunctionDecoder&, const Instruction&) { return Operation{.execute = execute_trap}; }
-Expected<Operation> decode_yield(FunctionDecoder&, const Instruction&) { return Operation{.execute = execute_yield}; }
-Expected<Operation> decode_nothing(FunctionDecoder&, const Instruction&) { return Operation{.execute = execute_nothing}; }
+Expected<Operation> decode_exit(FunctionDecoder&, const Instruction&) {
+    return Operation{.execute = execute_exit};
+}
+Expected<Operation> decode_trap(FunctionDecoder&, const Instruction&) {
+    return Operation{.execute = execute_trap};
+}
+Expected<Operation> decode_yield(FunctionDecoder&, const Instruction&) {
+    return Operation{.execute = execute_yield};
+}
+Expected<Operation> decode_nothing(FunctionDecoder&, const Instruction&) {
+    return Operation{.execute = execute_nothing};
+}
 
 Expected<Operation> decode_warp_barrier(FunctionDecoder& decoder, const Instruction& instruction) {
     auto mask = decoder.input(instruction.operands[0]);
     if (!mask) return tl::unexpected<Error>(mask.error());
     auto& collectives = decoder.program().collectives;
     collectives.push_back({sync_collective(), 0, *mask});
-    return Operation{.execute = execute_collective, .extra = static_cast<std::uint32_t>(collectives.size() - 1)};
+    return Operation{.execute = execute_collective,
+                     .extra = static_cast<std::uint32_t>(collectives.size() - 1)};
 }
 
 // bar.red: d, a {, b}, {!}c
-Expected<void> decode_reduction(FunctionDecoder& decoder, const Instruction& instruction, Words& words, Barrier& barrier) {
+Expected<void> decode_reduction(FunctionDecoder& decoder, const Instruction& instruction, Words& words,
+                                Barrier& barrier) {
     const std::string_view op = words.take_of({".popc", ".and", ".or"});
     const bool typed = words.take(op == ".popc" ? ".u32" : ".pred");
     if (op.empty() || !typed) return decoder.missing(instruction);
-    barrier.kind = op == ".popc" ? Barrier::Kind::popc : op == ".and" ? Barrier::Kind::and_ : Barrier::Kind::or_;
+    barrier.kind = op == ".popc"  ? Barrier::Kind::popc
+                   : op == ".and" ? Barrier::Kind::and_
+                                  : Barrier::Kind::or_;
     auto destination = decoder.output(instruction.operands.front());
     auto predicate = decoder.predicate(instruction.operands.back(), barrier.negated);
     if (!destination) return tl::unexpected<Error>(destination.error());
@@ -108,14 +126,28 @@ Expected<void> decode_reduction(FunctionDecoder& decoder, const Instruction& ins
     return {};
 }
 
+// A CTA is its own cluster: what waits, waits at a barrier that no program can name.
+Expected<Operation> decode_cluster_barrier(FunctionDecoder& decoder, const Instruction& instruction,
+                                           Words& words) {
+    const bool arrives = words.take(".arrive");
+    words.take_of({".release", ".relaxed", ".acquire"});
+    if (arrives && words.empty()) return Operation{.execute = execute_nothing};
+    if (!words.take(".wait") || !words.empty()) return decoder.missing(instruction);
+    auto& barriers = decoder.program().barriers;
+    barriers.push_back({.id = decoder.constant(cluster_barrier), .is_cluster = true});
+    return Operation{.execute = execute_barrier, .extra = static_cast<std::uint32_t>(barriers.size() - 1)};
+}
+
 Expected<Operation> decode_barrier(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     words.take(".aligned");
     const auto& operands = instruction.operands;
     if (words.take(".warp")) {
-        if (!words.take(".sync") || !words.empty() || operands.size() != 1) return decoder.missing(instruction);
+        if (!words.take(".sync") || !words.empty() || operands.size() != 1)
+            return decoder.missing(instruction);
         return decode_warp_barrier(decoder, instruction);
     }
+    if (words.take(".cluster")) return decode_cluster_barrier(decoder, instruction, words);
     words.take(".cta");
     Barrier barrier;
     const bool reduces = words.take(".red"), arrives = words.take(".arrive");
@@ -124,7 +156,8 @@ Expected<Operation> decode_barrier(FunctionDecoder& decoder, const Instruction& 
     if (operands.size() < least || operands.size() > least + 1) return decoder.missing(instruction);
     if (arrives) barrier.kind = Barrier::Kind::arrive;
     if (reduces) {
-        if (auto done = decode_reduction(decoder, instruction, words, barrier); !done) return tl::unexpected<Error>(done.error());
+        if (auto done = decode_reduction(decoder, instruction, words, barrier); !done)
+            return tl::unexpected<Error>(done.error());
     }
     if (!words.empty()) return decoder.missing(instruction);
     auto id = decoder.input(operands[first]);
@@ -143,10 +176,13 @@ Expected<Operation> decode_barrier(FunctionDecoder& decoder, const Instruction& 
 }
 
 constexpr InstructionRow rows[] = {
-    {"bra", decode_branch}, {"brx", decode_branch_index}, {"call", decode_call}, {"ret", decode_return},
-    {"exit", decode_exit}, {"trap", decode_trap}, {"brkpt", decode_trap}, {"nanosleep", decode_yield},
-    {"pmevent", decode_nothing}, {"griddepcontrol", decode_nothing}, {"setmaxnreg", decode_nothing},
-    {"bar", decode_barrier}, {"barrier", decode_barrier},
+    {"bra", decode_branch},         {"brx", decode_branch_index},
+    {"call", decode_call},          {"ret", decode_return},
+    {"exit", decode_exit},          {"trap", decode_trap},
+    {"brkpt", decode_trap},         {"nanosleep", decode_yield},
+    {"pmevent", decode_nothing},    {"griddepcontrol", decode_nothing},
+    {"setmaxnreg", decode_nothing}, {"bar", decode_barrier},
+    {"barrier", decode_barrier},
 };
 
 }  // namespace

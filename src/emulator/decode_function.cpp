@@ -22,27 +22,62 @@ struct SpecialRow {
 
 // PTX ISA chapter 10. A launch has no clusters: every CTA is a cluster of its own.
 constexpr SpecialRow special_rows[] = {
-    {"%tid.x", Special::tid_x}, {"%tid.y", Special::tid_y}, {"%tid.z", Special::tid_z}, {"%tid.w", Special::zero},
-    {"%ntid.x", Special::ntid_x}, {"%ntid.y", Special::ntid_y}, {"%ntid.z", Special::ntid_z}, {"%ntid.w", Special::one},
-    {"%ctaid.x", Special::ctaid_x}, {"%ctaid.y", Special::ctaid_y}, {"%ctaid.z", Special::ctaid_z},
-    {"%ctaid.w", Special::zero}, {"%nctaid.x", Special::nctaid_x}, {"%nctaid.y", Special::nctaid_y},
-    {"%nctaid.z", Special::nctaid_z}, {"%nctaid.w", Special::one}, {"%laneid", Special::laneid},
-    {"%warpid", Special::warpid}, {"%nwarpid", Special::nwarpid}, {"%smid", Special::smid}, {"%nsmid", Special::nsmid},
-    {"%gridid", Special::gridid}, {"%lanemask_eq", Special::lanemask_eq}, {"%lanemask_le", Special::lanemask_le},
-    {"%lanemask_lt", Special::lanemask_lt}, {"%lanemask_ge", Special::lanemask_ge},
-    {"%lanemask_gt", Special::lanemask_gt}, {"%clock", Special::clock}, {"%clock_hi", Special::clock_hi},
-    {"%clock64", Special::clock64}, {"%globaltimer", Special::globaltimer},
-    {"%globaltimer_lo", Special::globaltimer_lo}, {"%globaltimer_hi", Special::globaltimer_hi},
-    {"%total_smem_size", Special::total_smem_size}, {"%aggr_smem_size", Special::total_smem_size},
-    {"%dynamic_smem_size", Special::dynamic_smem_size}, {"%is_explicit_cluster", Special::zero},
-    {"%clusterid.x", Special::ctaid_x}, {"%clusterid.y", Special::ctaid_y}, {"%clusterid.z", Special::ctaid_z},
-    {"%nclusterid.x", Special::nctaid_x}, {"%nclusterid.y", Special::nctaid_y}, {"%nclusterid.z", Special::nctaid_z},
-    {"%cluster_ctaid.x", Special::zero}, {"%cluster_ctaid.y", Special::zero}, {"%cluster_ctaid.z", Special::zero},
-    {"%cluster_nctaid.x", Special::one}, {"%cluster_nctaid.y", Special::one}, {"%cluster_nctaid.z", Special::one},
-    {"%cluster_ctarank", Special::zero}, {"%cluster_nctarank", Special::one},
+    {"%tid.x", Special::tid_x},
+    {"%tid.y", Special::tid_y},
+    {"%tid.z", Special::tid_z},
+    {"%tid.w", Special::zero},
+    {"%ntid.x", Special::ntid_x},
+    {"%ntid.y", Special::ntid_y},
+    {"%ntid.z", Special::ntid_z},
+    {"%ntid.w", Special::one},
+    {"%ctaid.x", Special::ctaid_x},
+    {"%ctaid.y", Special::ctaid_y},
+    {"%ctaid.z", Special::ctaid_z},
+    {"%ctaid.w", Special::zero},
+    {"%nctaid.x", Special::nctaid_x},
+    {"%nctaid.y", Special::nctaid_y},
+    {"%nctaid.z", Special::nctaid_z},
+    {"%nctaid.w", Special::one},
+    {"%laneid", Special::laneid},
+    {"%warpid", Special::warpid},
+    {"%nwarpid", Special::nwarpid},
+    {"%smid", Special::smid},
+    {"%nsmid", Special::nsmid},
+    {"%gridid", Special::gridid},
+    {"%lanemask_eq", Special::lanemask_eq},
+    {"%lanemask_le", Special::lanemask_le},
+    {"%lanemask_lt", Special::lanemask_lt},
+    {"%lanemask_ge", Special::lanemask_ge},
+    {"%lanemask_gt", Special::lanemask_gt},
+    {"%clock", Special::clock},
+    {"%clock_hi", Special::clock_hi},
+    {"%clock64", Special::clock64},
+    {"%globaltimer", Special::globaltimer},
+    {"%globaltimer_lo", Special::globaltimer_lo},
+    {"%globaltimer_hi", Special::globaltimer_hi},
+    {"%total_smem_size", Special::total_smem_size},
+    {"%aggr_smem_size", Special::total_smem_size},
+    {"%dynamic_smem_size", Special::dynamic_smem_size},
+    {"%is_explicit_cluster", Special::zero},
+    {"%clusterid.x", Special::ctaid_x},
+    {"%clusterid.y", Special::ctaid_y},
+    {"%clusterid.z", Special::ctaid_z},
+    {"%nclusterid.x", Special::nctaid_x},
+    {"%nclusterid.y", Special::nctaid_y},
+    {"%nclusterid.z", Special::nctaid_z},
+    {"%cluster_ctaid.x", Special::zero},
+    {"%cluster_ctaid.y", Special::zero},
+    {"%cluster_ctaid.z", Special::zero},
+    {"%cluster_nctaid.x", Special::one},
+    {"%cluster_nctaid.y", Special::one},
+    {"%cluster_nctaid.z", Special::one},
+    {"%cluster_ctarank", Special::zero},
+    {"%cluster_nctarank", Special::one},
 };
 
-bool is_clock(std::string_view name) { return name.starts_with("%clock") || name.starts_with("%globaltimer"); }
+bool is_clock(std::string_view name) {
+    return name.starts_with("%clock") || name.starts_with("%globaltimer");
+}
 
 // `%envreg0` to `%envreg31`: what the driver may set, and CUDA leaves at zero.
 bool is_environment(std::string_view name) {
@@ -55,8 +90,8 @@ bool is_environment(std::string_view name) {
 
 ImmediateType immediate_type(std::string_view type) {
     constexpr std::pair<std::string_view, ImmediateType> rows[] = {
-        {".f16", ImmediateType::f16}, {".f16x2", ImmediateType::f16x2}, {".bf16", ImmediateType::bf16},
-        {".bf16x2", ImmediateType::bf16x2}, {".f32", ImmediateType::f32}, {".f64", ImmediateType::f64}};
+        {".f16", ImmediateType::f16},       {".f16x2", ImmediateType::f16x2}, {".bf16", ImmediateType::bf16},
+        {".bf16x2", ImmediateType::bf16x2}, {".f32", ImmediateType::f32},     {".f64", ImmediateType::f64}};
     for (const auto& [name, value] : rows) {
         if (name == type) return value;
     }
@@ -69,8 +104,10 @@ std::optional<std::uint64_t> immediate_bits(std::string_view text, std::int64_t 
     if (text == "WARP_SZ") return 32;
     if (!real || is_integer) {
         const bool is_real_type = type == ImmediateType::f32 || type == ImmediateType::f64;
-        if (!is_integer && (text.empty() || text.find_first_of("0123456789") == std::string_view::npos)) return std::nullopt;
-        if (is_real_type && is_integer && value != 0) return std::nullopt;  // PTX ISA 4.5: no integer is a float
+        if (!is_integer && (text.empty() || text.find_first_of("0123456789") == std::string_view::npos))
+            return std::nullopt;
+        if (is_real_type && is_integer && value != 0)
+            return std::nullopt;  // PTX ISA 4.5: no integer is a float
         return static_cast<std::uint64_t>(value);
     }
     const double number = real->is_double ? std::bit_cast<double>(real->bits)
@@ -113,7 +150,8 @@ Expected<void> FunctionDecoder::declare_parameters(const Statement& statement) {
         if (parameter.count > (1u << 20) || top + bytes > (1u << 20) || !std::has_single_bit(align)) {
             return fail(Errc::invalid_declaration, statement.span(), std::string(parameter.name));
         }
-        function().parameters.push_back({static_cast<std::uint32_t>(top), static_cast<std::uint32_t>(bytes), no_ref});
+        function().parameters.push_back(
+            {static_cast<std::uint32_t>(top), static_cast<std::uint32_t>(bytes), no_ref});
         scopes_[0][parameter.name] = {.space = Space::param, .address = top, .bytes = bytes};
         top += bytes;
     }
@@ -129,14 +167,17 @@ Expected<void> FunctionDecoder::declare_slots(const std::vector<Statement::Param
         Slot slot{0, element, no_ref};
         if (parameter.space == ".reg") {
             slot.reg = function().registers++;
-            scopes_[0][parameter.name] = {.kind = Symbol::Kind::register_, .bits = type_bits(parameter.type), .ref = slot.reg};
+            scopes_[0][parameter.name] = {
+                .kind = Symbol::Kind::register_, .bits = type_bits(parameter.type), .ref = slot.reg};
         } else {
-            if (parameter.count > most_local_bytes) return fail(Errc::invalid_declaration, span, std::string(parameter.name));
+            if (parameter.count > most_local_bytes)
+                return fail(Errc::invalid_declaration, span, std::string(parameter.name));
             const std::uint64_t bytes = element * std::max<std::uint64_t>(parameter.count, 1);
             auto offset = place_in_frame(bytes, parameter.align != 0 ? parameter.align : element, span);
             if (!offset) return tl::unexpected<Error>(offset.error());
             slot = {*offset, static_cast<std::uint32_t>(bytes), no_ref};
-            scopes_[0][parameter.name] = {.space = Space::local, .frame_relative = true, .address = *offset, .bytes = bytes};
+            scopes_[0][parameter.name] = {
+                .space = Space::local, .frame_relative = true, .address = *offset, .bytes = bytes};
         }
         slots.push_back(slot);
     }
@@ -178,7 +219,8 @@ void FunctionDecoder::declare_labels(const std::vector<Statement>& statements) {
         if (s.kind() == StatementKind::directive && !last.empty()) {
             const auto tokens = s.tokens();
             if (!tokens.empty() && tokens[0].text == ".branchtargets") {
-                scopes_.back()[last] = {.kind = Symbol::Kind::table, .address = program().branch_tables.size()};
+                scopes_.back()[last] = {.kind = Symbol::Kind::table,
+                                        .address = program().branch_tables.size()};
                 program().branch_tables.emplace_back();
             }
         }
@@ -189,9 +231,12 @@ void FunctionDecoder::declare_labels(const std::vector<Statement>& statements) {
 Expected<void> FunctionDecoder::statement(const Statement& statement) {
     span_ = statement.span();
     switch (statement.kind()) {
-        case StatementKind::variable: return variable(statement);
-        case StatementKind::block: return scope(statement.body());
-        case StatementKind::instruction: return instruction(statement);
+        case StatementKind::variable:
+            return variable(statement);
+        case StatementKind::block:
+            return scope(statement.body());
+        case StatementKind::instruction:
+            return instruction(statement);
         case StatementKind::label: {
             table_name_ = statement.name();
             const Symbol* symbol = find(table_name_);
@@ -200,8 +245,10 @@ Expected<void> FunctionDecoder::statement(const Statement& statement) {
             }
             return {};
         }
-        case StatementKind::directive: return branch_targets(statement);
-        default: return {};
+        case StatementKind::directive:
+            return branch_targets(statement);
+        default:
+            return {};
     }
 }
 
@@ -243,7 +290,8 @@ Expected<void> FunctionDecoder::variable(const Statement& statement) {
         if (!size) return tl::unexpected<Error>(size.error());
         auto offset = place_in_frame(size->bytes, size->align, span);
         if (!offset) return tl::unexpected<Error>(offset.error());
-        scopes_.back()[declarator.name] = {.space = Space::local, .frame_relative = true, .address = *offset, .bytes = size->bytes};
+        scopes_.back()[declarator.name] = {
+            .space = Space::local, .frame_relative = true, .address = *offset, .bytes = size->bytes};
     }
     return {};
 }
@@ -251,7 +299,8 @@ Expected<void> FunctionDecoder::variable(const Statement& statement) {
 // `%r<100>` takes a register only for the names that occur.
 Expected<void> FunctionDecoder::declare_registers(const Statement::Variable& variable, Span span) {
     const std::uint32_t bits = type_bits(variable.type);
-    if (bits == 0) return fail(Errc::invalid_declaration, span, fmt::format("registers of type {}", variable.type));
+    if (bits == 0)
+        return fail(Errc::invalid_declaration, span, fmt::format("registers of type {}", variable.type));
     for (const auto& declarator : variable.declarators) {
         Symbol symbol{.kind = Symbol::Kind::register_, .bits = bits};
         if (declarator.range != 0) {
@@ -291,14 +340,18 @@ std::optional<Ref> FunctionDecoder::find_register(std::string_view name, std::ui
                             ? syntax::parse_integer(name.substr(digits))
                             : std::nullopt;
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-        if (const auto found = scope->find(name); found != scope->end() && found->second.kind != Symbol::Kind::range) {
+        if (const auto found = scope->find(name);
+            found != scope->end() && found->second.kind != Symbol::Kind::range) {
             if (found->second.kind != Symbol::Kind::register_) return std::nullopt;
             if (bits != nullptr) *bits = found->second.bits;
             return found->second.ref;
         }
         const auto range = number ? scope->find(name.substr(0, digits)) : scope->end();
-        if (range == scope->end() || range->second.kind != Symbol::Kind::range || *number >= range->second.count) continue;
-        const Symbol symbol{.kind = Symbol::Kind::register_, .bits = range->second.bits, .ref = function().registers++};
+        if (range == scope->end() || range->second.kind != Symbol::Kind::range ||
+            *number >= range->second.count)
+            continue;
+        const Symbol symbol{
+            .kind = Symbol::Kind::register_, .bits = range->second.bits, .ref = function().registers++};
         if (bits != nullptr) *bits = symbol.bits;
         scope->emplace(name, symbol);
         return symbol.ref;
@@ -307,7 +360,8 @@ std::optional<Ref> FunctionDecoder::find_register(std::string_view name, std::ui
     if (dot == std::string_view::npos || dot + 2 != name.size()) return std::nullopt;
     const Symbol* vector = find(name.substr(0, dot));
     const std::size_t component = std::string_view("xyzwrgba").find(name[dot + 1]);
-    if (vector == nullptr || vector->kind != Symbol::Kind::vector || component == std::string_view::npos) return std::nullopt;
+    if (vector == nullptr || vector->kind != Symbol::Kind::vector || component == std::string_view::npos)
+        return std::nullopt;
     if (component % 4 >= vector->count) return std::nullopt;
     if (bits != nullptr) *bits = vector->bits;
     return vector->ref + static_cast<Ref>(component % 4);
@@ -329,164 +383,12 @@ tl::unexpected<Error> FunctionDecoder::missing(const syntax::Instruction& instru
     return fail(Errc::instruction_not_emulated, instruction.span, std::string(instruction.name));
 }
 
-// --- operands
-
-Expected<Ref> FunctionDecoder::input(const syntax::Operand& operand, ImmediateType type) {
-    switch (operand.kind()) {
-        case OperandKind::immediate: {
-            const auto bits = immediate_bits(operand.text(), operand.offset(), type);
-            if (!bits) return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
-            return constant(*bits);
-        }
-        case OperandKind::identifier: return value_of(operand.text(), 0, operand.span());
-        case OperandKind::sum: return value_of(operand.base(), operand.offset(), operand.span());
-        case OperandKind::negation: {
-            bool negated = false;
-            auto inner = predicate(operand, negated);
-            if (!inner) return inner;
-            const std::array<std::string_view, 1> modifiers = {".pred"};
-            const auto negation = find_pure("not", modifiers, 2, false);
-            if (!negation) return fail(Errc::instruction_not_emulated, operand.span(), "not.pred");
-            const Ref result = temporary();
-            emit({.function = negation->first, .outputs = 1, .inputs = 1, .operands = {result, *inner}});
-            return result;
-        }
-        default: return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
-    }
-}
-
-Expected<Ref> FunctionDecoder::value_of(std::string_view name, std::int64_t offset, Span span) {
-    Ref base = no_ref;
-    if (const auto reg = find_register(name)) {
-        base = *reg;
-    } else if (const auto special = find_special(name)) {
-        base = *special;
-    } else if (name == "WARP_SZ") {
-        base = constant(32);
-    } else if (const Symbol* symbol = find(name); symbol != nullptr) {
-        if (symbol->kind == Symbol::Kind::external) return fail(Errc::unresolved_external, span, std::string(name));
-        if (symbol->kind != Symbol::Kind::variable) return fail(Errc::invalid_operand, span, std::string(name));
-        if (symbol->frame_relative) {
-            base = temporary();
-            emit({.execute = execute_local_address, .outputs = 1, .operands = {base},
-                  .extra = static_cast<std::uint32_t>(symbol->address + static_cast<std::uint64_t>(offset))});
-            return base;
-        }
-        if (!symbol->dynamic) return constant(symbol->address + static_cast<std::uint64_t>(offset));
-        base = module_.special(Special::dynamic_shared);
-    } else if (const auto function = module_.find_function(name)) {
-        base = constant(function_window + *function * function_stride);
-    } else {
-        return fail(Errc::unknown_identifier, span, std::string(name));
-    }
-    if (offset == 0) return base;
-    const Ref sum = temporary();
-    emit({.execute = execute_add_constant, .outputs = 1, .inputs = 2,
-          .operands = {sum, base, constant(static_cast<std::uint64_t>(offset))}});
-    return sum;
-}
-
-Expected<Ref> FunctionDecoder::output(const syntax::Operand& operand) {
-    if (operand.kind() == OperandKind::sink) {
-        if (temporary_ == no_ref) temporary_ = temporary();
-        return temporary_;
-    }
-    if (operand.kind() == OperandKind::identifier) {
-        if (const auto reg = find_register(operand.text())) return *reg;
-        if (find(operand.text()) == nullptr) return fail(Errc::unknown_identifier, operand.span(), std::string(operand.text()));
-    }
-    return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
-}
-
-Expected<Ref> FunctionDecoder::predicate(const syntax::Operand& operand, bool& negated) {
-    negated = operand.kind() == OperandKind::negation;
-    return input(negated ? operand.children().front() : operand);
-}
-
-bool FunctionDecoder::is_vector(const syntax::Operand& operand) const {
-    if (operand.kind() == OperandKind::vector) return true;
-    const Symbol* symbol = operand.kind() == OperandKind::identifier ? find(operand.text()) : nullptr;
-    return symbol != nullptr && symbol->kind == Symbol::Kind::vector;
-}
-
-Expected<std::vector<Ref>> FunctionDecoder::inputs(const syntax::Operand& operand, ImmediateType type) {
-    std::vector<Ref> refs;
-    if (operand.kind() == OperandKind::identifier && is_vector(operand)) {
-        const Symbol* vector = find(operand.text());
-        for (std::uint32_t i = 0; i < vector->count; ++i) refs.push_back(vector->ref + i);
-        return refs;
-    }
-    const bool many = operand.kind() == OperandKind::vector;
-    for (std::size_t i = 0; i < (many ? operand.children().size() : 1); ++i) {
-        auto ref = input(many ? operand.children()[i] : operand, type);
-        if (!ref) return tl::unexpected<Error>(ref.error());
-        refs.push_back(*ref);
-    }
-    return refs;
-}
-
-Expected<std::vector<Ref>> FunctionDecoder::outputs(const syntax::Operand& operand) {
-    if (operand.kind() == OperandKind::identifier && is_vector(operand)) return inputs(operand, ImmediateType::integer);
-    std::vector<Ref> refs;
-    const bool many = operand.kind() == OperandKind::vector || operand.kind() == OperandKind::pair;
-    for (std::size_t i = 0; i < (many ? operand.children().size() : 1); ++i) {
-        auto ref = output(many ? operand.children()[i] : operand);
-        if (!ref) return tl::unexpected<Error>(ref.error());
-        refs.push_back(*ref);
-    }
-    return refs;
-}
-
-Expected<void> FunctionDecoder::address(const syntax::Operand& operand, Access& access) {
-    if (operand.kind() != OperandKind::address || operand.children().size() != 1) {
-        return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
-    }
-    access.offset = static_cast<std::uint64_t>(operand.offset());
-    const std::string_view name = operand.base();
-    if (access.space == Space::param && !function().is_entry) access.space = Space::local;
-    if (name.empty()) return {};
-    std::uint32_t bits = 64;
-    if (const auto reg = find_register(name, &bits)) {
-        access.base = *reg;
-        access.base_mask = bits == 32 ? 0xFFFFFFFFu : ~std::uint64_t{0};
-        return {};
-    }
-    const Symbol* symbol = find(name);
-    if (symbol == nullptr) return fail(Errc::unknown_identifier, operand.span(), std::string(name));
-    if (symbol->kind == Symbol::Kind::external) return fail(Errc::unresolved_external, operand.span(), std::string(name));
-    // What an entry passes to its functions lies in the frame as well.
-    const bool fits = access.space == Space::generic || access.space == symbol->space ||
-                      (access.space == Space::param && symbol->frame_relative);
-    if (symbol->kind != Symbol::Kind::variable || !fits) {
-        return fail(Errc::invalid_operand, operand.span(), fmt::format("{}, which is not in that state space", name));
-    }
-    access.space = symbol->space;
-    access.frame_relative = symbol->frame_relative;
-    access.offset += symbol->address;
-    if (symbol->dynamic) access.base = module_.special(Special::dynamic_shared);
-    return {};
-}
-
-Expected<Ref> FunctionDecoder::address_value(const syntax::Operand& operand) {
-    if (operand.kind() != OperandKind::address || operand.children().size() != 1) {
-        return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
-    }
-    return input(operand.children().front());
-}
-
-Expected<std::uint32_t> FunctionDecoder::label(const syntax::Operand& operand, Symbol::Kind kind) {
-    const Symbol* symbol = operand.kind() == OperandKind::identifier ? find(operand.text()) : nullptr;
-    if (symbol == nullptr || symbol->kind != kind) {
-        return fail(Errc::unknown_identifier, operand.span(), fmt::format("label {}", operand.text()));
-    }
-    return static_cast<std::uint32_t>(symbol->address);
-}
-
 // --- instructions
 
 void FunctionDecoder::refresh_clock(const syntax::Instruction& instruction) {
     for (const syntax::Operand& operand : instruction.operands) {
-        if (operand.kind() == OperandKind::identifier && is_clock(operand.text())) emit({.execute = execute_refresh_clock});
+        if (operand.kind() == OperandKind::identifier && is_clock(operand.text()))
+            emit({.execute = execute_refresh_clock});
     }
 }
 
@@ -496,14 +398,15 @@ Expected<void> FunctionDecoder::instruction(const Statement& statement) {
     span_ = instruction.span;
     static const std::unordered_map<std::string_view, InstructionDecoder> decoders = [] {
         std::unordered_map<std::string_view, InstructionDecoder> all;
-        for (const auto rows : {memory_rows(), control_rows(), warp_rows()}) {
+        for (const auto rows : {memory_rows(), control_rows(), warp_rows(), mbarrier_rows()}) {
             for (const InstructionRow& row : rows) all.emplace(row.opcode, row.decode);
         }
         return all;
     }();
     refresh_clock(instruction);
     const auto row = decoders.find(instruction.opcode);
-    auto operation = row != decoders.end() ? row->second(*this, instruction) : decode_pure(*this, instruction);
+    auto operation =
+        row != decoders.end() ? row->second(*this, instruction) : decode_pure(*this, instruction);
     if (!operation) {
         const Errc code = operation.error().code;
         if (code != Errc::instruction_not_emulated && code != Errc::unresolved_external) {
@@ -515,7 +418,9 @@ Expected<void> FunctionDecoder::instruction(const Statement& statement) {
     }
     if (instruction.guard) {
         const auto guard = find_register(instruction.guard->predicate);
-        if (!guard) return fail(Errc::unknown_identifier, instruction.span, std::string(instruction.guard->predicate));
+        if (!guard)
+            return fail(Errc::unknown_identifier, instruction.span,
+                        std::string(instruction.guard->predicate));
         operation->guard = *guard;
         operation->guard_negated = instruction.guard->negated;
     }
@@ -536,8 +441,10 @@ Expected<Operation> decode_pure(FunctionDecoder& decoder, const syntax::Instruct
     }
     const auto pure = find_pure(instruction.opcode, instruction.modifiers, instruction.operands.size(), pair);
     if (!pure) return decoder.missing(instruction);
-    const std::size_t refs = pure->outputs + pure->inputs + (pure->reads_carry ? 1u : 0u) + (pure->writes_carry ? 1u : 0u);
-    if (operands.size() != std::size_t{pure->outputs} + pure->inputs || refs > std::tuple_size_v<decltype(Operation::operands)>) {
+    const std::size_t refs =
+        pure->outputs + pure->inputs + (pure->reads_carry ? 1u : 0u) + (pure->writes_carry ? 1u : 0u);
+    if (operands.size() != std::size_t{pure->outputs} + pure->inputs ||
+        refs > std::tuple_size_v<decltype(Operation::operands)>) {
         return fail(Errc::invalid_operand, instruction.span,
                     fmt::format("{} has {} operands", instruction.name, pure->outputs + pure->inputs));
     }
@@ -546,7 +453,8 @@ Expected<Operation> decode_pure(FunctionDecoder& decoder, const syntax::Instruct
     for (std::size_t i = 0; i < operands.size(); ++i) {
         const bool is_output = i < pure->outputs;
         if (i == pure->outputs && pure->writes_carry) operation.operands[at++] = decoder.carry();
-        auto ref = is_output ? decoder.output(*operands[i]) : decoder.input(*operands[i], pure->input_types[i - pure->outputs]);
+        auto ref = is_output ? decoder.output(*operands[i])
+                             : decoder.input(*operands[i], pure->input_types[i - pure->outputs]);
         if (!ref) return tl::unexpected<Error>(ref.error());
         operation.operands[at++] = *ref;
     }

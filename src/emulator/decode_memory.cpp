@@ -23,9 +23,10 @@ std::string_view Words::take_of(std::initializer_list<std::string_view> words) {
 
 void Words::take_cache_hints() {
     std::erase_if(words_, [](std::string_view word) {
-        constexpr std::string_view hints[] = {".ca", ".cg", ".cs", ".cv", ".cu", ".lu", ".wb", ".wt", ".nc", ".weak", ".unified"};
-        return std::find(std::begin(hints), std::end(hints), word) != std::end(hints) || word.starts_with(".L1::") ||
-               word.starts_with(".L2::");
+        constexpr std::string_view hints[] = {".ca", ".cg", ".cs", ".cv",   ".cu",     ".lu",
+                                              ".wb", ".wt", ".nc", ".weak", ".unified"};
+        return std::find(std::begin(hints), std::end(hints), word) != std::end(hints) ||
+               word.starts_with(".L1::") || word.starts_with(".L2::");
     });
 }
 
@@ -50,9 +51,9 @@ struct SpaceRow {
 
 // A CTA is its own cluster here: .shared::cluster is the CTA's shared memory.
 constexpr SpaceRow space_rows[] = {
-    {".global", Space::global}, {".const", Space::constant}, {".shared", Space::shared}, {".shared::cta", Space::shared},
-    {".shared::cluster", Space::shared}, {".local", Space::local}, {".param", Space::param},
-    {".param::entry", Space::param}, {".param::func", Space::param},
+    {".global", Space::global},      {".const", Space::constant},         {".shared", Space::shared},
+    {".shared::cta", Space::shared}, {".shared::cluster", Space::shared}, {".local", Space::local},
+    {".param", Space::param},        {".param::entry", Space::param},     {".param::func", Space::param},
 };
 
 Space take_space(Words& words) {
@@ -85,16 +86,20 @@ Expected<Move> decode_move(FunctionDecoder& decoder, const Instruction& instruct
     move.access.count = take_vector(words);
     const std::uint32_t bits = type_bits(move.type);
     if (!words.empty() || bits < 8 || bits > 64) return decoder.missing(instruction);
-    if (instruction.operands.size() < 2) return fail(Errc::invalid_operand, instruction.span, std::string(instruction.name));
+    if (instruction.operands.size() < 2)
+        return fail(Errc::invalid_operand, instruction.span, std::string(instruction.name));
     move.access.bytes = static_cast<std::uint8_t>(bits / 8);
-    if (auto done = decoder.address(instruction.operands[at], move.access); !done) return tl::unexpected<Error>(done.error());
+    if (auto done = decoder.address(instruction.operands[at], move.access); !done)
+        return tl::unexpected<Error>(done.error());
     return move;
 }
 
-Expected<void> fill_elements(const Instruction& instruction, const Expected<std::vector<Ref>>& refs, Access& access) {
+Expected<void> fill_elements(const Instruction& instruction, const Expected<std::vector<Ref>>& refs,
+                             Access& access) {
     if (!refs) return tl::unexpected<Error>(refs.error());
     if (refs->size() != access.count) {
-        return fail(Errc::invalid_operand, instruction.span, fmt::format("{} wants {} registers", instruction.name, access.count));
+        return fail(Errc::invalid_operand, instruction.span,
+                    fmt::format("{} wants {} registers", instruction.name, access.count));
     }
     std::copy(refs->begin(), refs->end(), access.elements.begin());
     return {};
@@ -117,9 +122,11 @@ Expected<Operation> decode_load(FunctionDecoder& decoder, const Instruction& ins
 Expected<Operation> decode_store(FunctionDecoder& decoder, const Instruction& instruction) {
     auto move = decode_move(decoder, instruction, 0);
     if (!move) return tl::unexpected<Error>(move.error());
-    auto filled = fill_elements(instruction, decoder.inputs(instruction.operands[1], immediate_type(move->type)), move->access);
+    auto filled = fill_elements(
+        instruction, decoder.inputs(instruction.operands[1], immediate_type(move->type)), move->access);
     if (!filled) return tl::unexpected<Error>(filled.error());
-    return Operation{.execute = store_operation(move->access.bytes), .extra = add_access(decoder, move->access)};
+    return Operation{.execute = store_operation(move->access.bytes),
+                     .extra = add_access(decoder, move->access)};
 }
 
 // atom d, [a], b {, c} {, cache-policy}; red is the same without d.
@@ -131,17 +138,21 @@ Expected<Operation> decode_atomic(FunctionDecoder& decoder, const Instruction& i
     words.take_scope();
     words.take(".noftz");  // of halves, which are never flushed
     Access access{.space = take_space(words)};
-    const std::string_view op = words.take_of(
-        {".add", ".min", ".max", ".and", ".or", ".xor", ".exch", ".cas", ".inc", ".dec"});
+    const std::string_view op =
+        words.take_of({".add", ".min", ".max", ".and", ".or", ".xor", ".exch", ".cas", ".inc", ".dec"});
     const Execute execute = atomic_operation(op, type);
     if (!words.empty() || execute == nullptr) return decoder.missing(instruction);
     const std::size_t first = instruction.opcode == "atom" ? 1 : 0, inputs = op == ".cas" ? 2 : 1;
     const auto& operands = instruction.operands;
     if (operands.size() != first + 1 + inputs + (has_policy ? 1 : 0)) {
-        return fail(Errc::invalid_operand, instruction.span, fmt::format("{} has another number", instruction.name));
+        return fail(Errc::invalid_operand, instruction.span,
+                    fmt::format("{} has another number", instruction.name));
     }
-    if (auto done = decoder.address(operands[first], access); !done) return tl::unexpected<Error>(done.error());
-    Operation operation{.execute = execute, .outputs = static_cast<std::uint8_t>(first), .inputs = static_cast<std::uint8_t>(inputs)};
+    if (auto done = decoder.address(operands[first], access); !done)
+        return tl::unexpected<Error>(done.error());
+    Operation operation{.execute = execute,
+                        .outputs = static_cast<std::uint8_t>(first),
+                        .inputs = static_cast<std::uint8_t>(inputs)};
     if (first == 1) {
         auto destination = decoder.output(operands[0]);
         if (!destination) return tl::unexpected<Error>(destination.error());
@@ -158,8 +169,10 @@ Expected<Operation> decode_atomic(FunctionDecoder& decoder, const Instruction& i
 
 // mov between scalars is arithmetic; with a vector it packs or unpacks.
 Expected<Operation> decode_mov(FunctionDecoder& decoder, const Instruction& instruction) {
-    if (instruction.operands.size() != 2) return fail(Errc::invalid_operand, instruction.span, "mov has two operands");
-    const bool unpacks = decoder.is_vector(instruction.operands[0]), packs = decoder.is_vector(instruction.operands[1]);
+    if (instruction.operands.size() != 2)
+        return fail(Errc::invalid_operand, instruction.span, "mov has two operands");
+    const bool unpacks = decoder.is_vector(instruction.operands[0]),
+               packs = decoder.is_vector(instruction.operands[1]);
     if (!packs && !unpacks) return decode_pure(decoder, instruction);
     Words words(instruction);
     const std::string_view type = words.take_type();
@@ -172,9 +185,12 @@ Expected<Operation> decode_mov(FunctionDecoder& decoder, const Instruction& inst
     if (!from) return tl::unexpected<Error>(from.error());
     const std::size_t parts = std::max(to->size(), from->size());
     if (parts > 4 || (packs && unpacks ? to->size() != from->size() || !is_vector : bits % parts != 0)) {
-        return fail(Errc::invalid_operand, instruction.span, fmt::format("{} of {} parts", instruction.name, parts));
+        return fail(Errc::invalid_operand, instruction.span,
+                    fmt::format("{} of {} parts", instruction.name, parts));
     }
-    Operation operation{.execute = packs && unpacks ? execute_copy_elements : packs ? execute_pack : execute_unpack,
+    Operation operation{.execute = packs && unpacks ? execute_copy_elements
+                                   : packs          ? execute_pack
+                                                    : execute_unpack,
                         .outputs = static_cast<std::uint8_t>(to->size()),
                         .inputs = static_cast<std::uint8_t>(from->size()),
                         .extra = bits / static_cast<std::uint32_t>(parts)};
@@ -192,30 +208,39 @@ Expected<Operation> decode_cvta(FunctionDecoder& decoder, const Instruction& ins
     }
     const auto& source = instruction.operands[1];
     const std::string_view name = source.kind() == OperandKind::sum ? source.base() : source.text();
-    if (const Symbol* symbol = decoder.find(name); symbol != nullptr && symbol->frame_relative) space = Space::local;
+    if (const Symbol* symbol = decoder.find(name); symbol != nullptr && symbol->frame_relative)
+        space = Space::local;
     auto d = decoder.output(instruction.operands[0]);
     auto a = decoder.input(source);
     if (!d) return tl::unexpected<Error>(d.error());
     if (!a) return tl::unexpected<Error>(a.error());
     const std::uint64_t base = window(space);
-    return Operation{.execute = execute_add_constant, .outputs = 1, .inputs = 2,
+    return Operation{.execute = execute_add_constant,
+                     .outputs = 1,
+                     .inputs = 2,
                      .operands = {*d, *a, decoder.constant(to ? 0 - base : base)}};
 }
 
 Expected<Operation> decode_isspacep(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     const Space space = take_space(words);
-    if (!words.empty() || space == Space::generic || instruction.operands.size() != 2) return decoder.missing(instruction);
+    if (!words.empty() || space == Space::generic || instruction.operands.size() != 2)
+        return decoder.missing(instruction);
     auto p = decoder.output(instruction.operands[0]);
     auto a = decoder.input(instruction.operands[1]);
     if (!p) return tl::unexpected<Error>(p.error());
     if (!a) return tl::unexpected<Error>(a.error());
-    return Operation{.execute = execute_isspacep, .outputs = 1, .inputs = 1, .operands = {*p, *a},
+    return Operation{.execute = execute_isspacep,
+                     .outputs = 1,
+                     .inputs = 1,
+                     .operands = {*p, *a},
                      .extra = static_cast<std::uint32_t>(space)};
 }
 
 // What tells the caches, and orders memory that is already in order: no state changes here.
-Expected<Operation> decode_nothing(FunctionDecoder&, const Instruction&) { return Operation{.execute = execute_nothing}; }
+Expected<Operation> decode_nothing(FunctionDecoder&, const Instruction&) {
+    return Operation{.execute = execute_nothing};
+}
 
 // cp.async.{ca,cg}.shared.global [dst], [src], size {, src-size}; the groups are complete at once.
 Expected<Operation> decode_copy(FunctionDecoder& decoder, const Instruction& instruction) {
@@ -224,13 +249,21 @@ Expected<Operation> decode_copy(FunctionDecoder& decoder, const Instruction& ins
     if (!words.take_of({".commit_group", ".wait_group", ".wait_all"}).empty() && words.empty()) {
         return Operation{.execute = execute_nothing};
     }
+    if (words.take(".mbarrier") && words.take(".arrive")) {
+        words.take(".noinc");
+        words.take_of({".shared", ".shared::cta"});
+        if (!words.take(".b64") || !words.empty()) return decoder.missing(instruction);
+        return decode_copy_arrival(decoder, instruction);
+    }
     const bool has_policy = words.take(".L2::cache_hint");
     words.take_cache_hints();
     const bool is_shared = !words.take_of({".shared", ".shared::cta"}).empty();
     const auto& operands = instruction.operands;
-    if (!is_shared || !words.take(".global") || !words.empty() || operands.size() < 3) return decoder.missing(instruction);
+    if (!is_shared || !words.take(".global") || !words.empty() || operands.size() < 3)
+        return decoder.missing(instruction);
     const std::int64_t bytes = operands[2].offset();
-    if (bytes != 4 && bytes != 8 && bytes != 16) return fail(Errc::invalid_operand, operands[2].span(), "copies of 4, 8 or 16 bytes");
+    if (bytes != 4 && bytes != 8 && bytes != 16)
+        return fail(Errc::invalid_operand, operands[2].span(), "copies of 4, 8 or 16 bytes");
     const std::size_t sizes = operands.size() - 3 - (has_policy ? 1 : 0);
     if (sizes > 1) return decoder.missing(instruction);
     Access access{.space = Space::shared, .bytes = static_cast<std::uint8_t>(bytes)};
@@ -242,7 +275,8 @@ Expected<Operation> decode_copy(FunctionDecoder& decoder, const Instruction& ins
         std::uint32_t bits = 32;
         auto size = decoder.input(operands[3]);
         if (!size) return tl::unexpected<Error>(size.error());
-        if (decoder.find_register(operands[3].text(), &bits) && bits != 32) return decoder.missing(instruction);  // ignore-src
+        if (decoder.find_register(operands[3].text(), &bits) && bits != 32)
+            return decoder.missing(instruction);  // ignore-src
         access.elements[1] = *size;
     }
     return Operation{.execute = execute_copy, .extra = add_access(decoder, access)};
@@ -257,7 +291,10 @@ Expected<Operation> decode_alloca(FunctionDecoder& decoder, const Instruction& i
     auto size = decoder.input(operands[1]);
     if (!d) return tl::unexpected<Error>(d.error());
     if (!size) return tl::unexpected<Error>(size.error());
-    return Operation{.execute = execute_alloca, .outputs = 1, .inputs = 1, .operands = {*d, *size},
+    return Operation{.execute = execute_alloca,
+                     .outputs = 1,
+                     .inputs = 1,
+                     .operands = {*d, *size},
                      .extra = static_cast<std::uint32_t>(align)};
 }
 
@@ -274,16 +311,32 @@ Expected<Operation> decode_createpolicy(FunctionDecoder& decoder, const Instruct
     if (instruction.operands.empty()) return decoder.missing(instruction);
     auto d = decoder.output(instruction.operands[0]);
     if (!d) return tl::unexpected<Error>(d.error());
-    return Operation{.execute = execute_add_constant, .outputs = 1, .inputs = 2,
+    return Operation{.execute = execute_add_constant,
+                     .outputs = 1,
+                     .inputs = 2,
                      .operands = {*d, decoder.constant(0), decoder.constant(0)}};
 }
 
 constexpr InstructionRow rows[] = {
-    {"ld", decode_load}, {"ldu", decode_load}, {"st", decode_store}, {"atom", decode_atomic}, {"red", decode_atomic},
-    {"mov", decode_mov}, {"cvta", decode_cvta}, {"isspacep", decode_isspacep}, {"prefetch", decode_nothing},
-    {"prefetchu", decode_nothing}, {"applypriority", decode_nothing}, {"discard", decode_nothing},
-    {"fence", decode_nothing}, {"membar", decode_nothing}, {"cp", decode_copy}, {"alloca", decode_alloca},
-    {"stacksave", decode_stack}, {"stackrestore", decode_stack}, {"createpolicy", decode_createpolicy},
+    {"ld", decode_load},
+    {"ldu", decode_load},
+    {"st", decode_store},
+    {"atom", decode_atomic},
+    {"red", decode_atomic},
+    {"mov", decode_mov},
+    {"cvta", decode_cvta},
+    {"isspacep", decode_isspacep},
+    {"prefetch", decode_nothing},
+    {"prefetchu", decode_nothing},
+    {"applypriority", decode_nothing},
+    {"discard", decode_nothing},
+    {"fence", decode_nothing},
+    {"membar", decode_nothing},
+    {"cp", decode_copy},
+    {"alloca", decode_alloca},
+    {"stacksave", decode_stack},
+    {"stackrestore", decode_stack},
+    {"createpolicy", decode_createpolicy},
 };
 
 }  // namespace

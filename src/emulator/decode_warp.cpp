@@ -9,16 +9,20 @@ using syntax::OperandKind;
 
 // Outputs, inputs and the member mask, which is the last operand of all .sync forms.
 Expected<Operation> collective(FunctionDecoder& decoder, const Instruction& instruction, Collective function,
-                               std::uint32_t extra, std::size_t outputs, std::size_t inputs, bool has_members) {
+                               std::uint32_t extra, std::size_t outputs, std::size_t inputs,
+                               bool has_members) {
     const auto& operands = instruction.operands;
     const std::size_t written = 1 + inputs + (has_members ? 1 : 0);
     if (function == nullptr) return decoder.missing(instruction);
-    if (operands.size() != written) return fail(Errc::invalid_operand, instruction.span, std::string(instruction.name));
+    if (operands.size() != written)
+        return fail(Errc::invalid_operand, instruction.span, std::string(instruction.name));
     auto results = decoder.outputs(operands[0]);
     if (!results) return tl::unexpected<Error>(results.error());
-    if (results->size() > outputs) return fail(Errc::invalid_operand, operands[0].span(), std::string(operands[0].text()));
+    if (results->size() > outputs)
+        return fail(Errc::invalid_operand, operands[0].span(), std::string(operands[0].text()));
     while (results->size() < outputs) results->push_back(decoder.temporary());
-    Operation operation{.execute = execute_collective, .outputs = static_cast<std::uint8_t>(outputs),
+    Operation operation{.execute = execute_collective,
+                        .outputs = static_cast<std::uint8_t>(outputs),
                         .inputs = static_cast<std::uint8_t>(inputs)};
     std::copy(results->begin(), results->end(), operation.operands.begin());
     for (std::size_t i = 0; i < inputs; ++i) {
@@ -60,7 +64,8 @@ Expected<Operation> decode_match(FunctionDecoder& decoder, const Instruction& in
     Words words(instruction);
     const std::string_view mode = words.take_of({".any", ".all"}), type = words.take_of({".b32", ".b64"});
     if (!words.take(".sync") || !words.empty() || type.empty()) return decoder.missing(instruction);
-    return collective(decoder, instruction, match_collective(mode), type_bits(type), mode == ".all" ? 2 : 1, 1, true);
+    return collective(decoder, instruction, match_collective(mode), type_bits(type), mode == ".all" ? 2 : 1,
+                      1, true);
 }
 
 Expected<Operation> decode_redux(FunctionDecoder& decoder, const Instruction& instruction) {
@@ -79,15 +84,16 @@ Expected<Operation> decode_elect(FunctionDecoder& decoder, const Instruction& in
 
 Expected<Operation> decode_activemask(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
-    if (!words.take(".b32") || !words.empty() || instruction.operands.size() != 1) return decoder.missing(instruction);
+    if (!words.take(".b32") || !words.empty() || instruction.operands.size() != 1)
+        return decoder.missing(instruction);
     auto d = decoder.output(instruction.operands[0]);
     if (!d) return tl::unexpected<Error>(d.error());
     return Operation{.execute = execute_activemask, .outputs = 1, .operands = {*d}};
 }
 
 constexpr InstructionRow rows[] = {
-    {"shfl", decode_shuffle}, {"vote", decode_vote}, {"match", decode_match}, {"redux", decode_redux},
-    {"elect", decode_elect}, {"activemask", decode_activemask},
+    {"shfl", decode_shuffle}, {"vote", decode_vote},   {"match", decode_match},
+    {"redux", decode_redux},  {"elect", decode_elect}, {"activemask", decode_activemask},
 };
 
 }  // namespace

@@ -18,7 +18,8 @@ using emulator::Memory;
 
 class EmulatedModule {
   public:
-    EmulatedModule(std::string text, std::shared_ptr<Memory> memory) : text_(std::move(text)), memory_(std::move(memory)) {}
+    EmulatedModule(std::string text, std::shared_ptr<Memory> memory)
+        : text_(std::move(text)), memory_(std::move(memory)) {}
     ~EmulatedModule() {
         for (const std::uint64_t address : allocations_) static_cast<void>(memory_->free(address));
     }
@@ -57,7 +58,8 @@ namespace {
 
 constexpr std::uint32_t most_threads = 1024;
 
-// Bytes of shared memory that a CTA may have: CUDA C++ Programming Guide, technical specifications per architecture.
+// Bytes of shared memory that a CTA may have: CUDA C++ Programming Guide, technical specifications per
+// architecture.
 std::uint32_t most_shared_bytes(std::uint32_t sm) {
     constexpr std::pair<std::uint32_t, std::uint32_t> rows[] = {{75, 64}, {80, 163}, {86, 99},   {87, 163},
                                                                 {89, 99}, {90, 227}, {100, 227}, {120, 99}};
@@ -75,19 +77,24 @@ Expected<void> check_shape(const Function& entry, const EmulatorLaunch& launch) 
     const Dim3& grid = launch.grid;
     const Dim3& block = launch.block;
     const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
-    const bool block_fits = block.x <= 1024 && block.y <= 1024 && block.z <= 64 && threads > 0 && threads <= most_threads;
+    const bool block_fits =
+        block.x <= 1024 && block.y <= 1024 && block.z <= 64 && threads > 0 && threads <= most_threads;
     if (!block_fits) {
-        return fail(Errc::invalid_launch_shape, fmt::format("block {}; at most 1024 threads, 64 in z, and at least one", shape_text(block)));
+        return fail(
+            Errc::invalid_launch_shape,
+            fmt::format("block {}; at most 1024 threads, 64 in z, and at least one", shape_text(block)));
     }
-    const bool grid_fits = grid.x > 0 && grid.y > 0 && grid.z > 0 && grid.x <= 0x7FFFFFFF && grid.y <= 65535 && grid.z <= 65535;
+    const bool grid_fits =
+        grid.x > 0 && grid.y > 0 && grid.z > 0 && grid.x <= 0x7FFFFFFF && grid.y <= 65535 && grid.z <= 65535;
     if (!grid_fits) {
         return fail(Errc::invalid_launch_shape,
                     fmt::format("grid {}; 1 to 2147483647 blocks in x, 65535 in y and z", shape_text(grid)));
     }
     const auto& required = entry.required_block;
     if (required[0] != 0 && (block.x != required[0] || block.y != required[1] || block.z != required[2])) {
-        return fail(Errc::invalid_launch_shape, fmt::format("block {}; {} requires ({}, {}, {})", shape_text(block), entry.name,
-                                                            required[0], required[1], required[2]));
+        return fail(Errc::invalid_launch_shape,
+                    fmt::format("block {}; {} requires ({}, {}, {})", shape_text(block), entry.name,
+                                required[0], required[1], required[2]));
     }
     if (entry.max_threads != 0 && threads > entry.max_threads) {
         return fail(Errc::invalid_launch_shape,
@@ -99,16 +106,19 @@ Expected<void> check_shape(const Function& entry, const EmulatorLaunch& launch) 
 Expected<void> set_parameters(Launch& launch, std::span<const std::span<const std::byte>> arguments) {
     const Function& entry = *launch.entry;
     if (arguments.size() != entry.parameters.size()) {
-        return fail(Errc::argument_count_mismatch,
-                    fmt::format("{} has {} parameters, {} given", entry.name, entry.parameters.size(), arguments.size()));
+        return fail(Errc::argument_count_mismatch, fmt::format("{} has {} parameters, {} given", entry.name,
+                                                               entry.parameters.size(), arguments.size()));
     }
     launch.parameters.resize(entry.param_bytes);
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const emulator::Slot& slot = entry.parameters[i];
         if (arguments[i].size() != slot.bytes) {
-            Error error{Errc::argument_size_mismatch, {}, static_cast<std::uint32_t>(i),
-                        std::make_shared<const std::string>(fmt::format("parameter {} of {} has {} bytes, {} given", i, entry.name,
-                                                                        slot.bytes, arguments[i].size()))};
+            Error error{Errc::argument_size_mismatch,
+                        {},
+                        static_cast<std::uint32_t>(i),
+                        std::make_shared<const std::string>(
+                            fmt::format("parameter {} of {} has {} bytes, {} given", i, entry.name,
+                                        slot.bytes, arguments[i].size()))};
             return tl::unexpected<Error>(std::move(error));
         }
         std::copy(arguments[i].begin(), arguments[i].end(), launch.parameters.begin() + slot.offset);
@@ -120,11 +130,12 @@ Expected<void> set_shared(Launch& launch, std::uint32_t sm) {
     const std::uint64_t align = launch.program->dynamic_alignment;
     const std::uint64_t dynamic = (launch.entry->shared_bytes + align - 1) / align * align;
     const bool any_dynamic = launch.shape.shared_bytes != 0;
-    const std::uint64_t bytes = any_dynamic ? dynamic + launch.shape.shared_bytes : launch.entry->shared_bytes;
+    const std::uint64_t bytes =
+        any_dynamic ? dynamic + launch.shape.shared_bytes : launch.entry->shared_bytes;
     if (bytes > most_shared_bytes(sm)) {
         return fail(Errc::shared_memory_too_large,
-                    fmt::format("{} bytes static, {} dynamic; sm_{} has {}", launch.entry->shared_bytes, launch.shape.shared_bytes, sm,
-                                most_shared_bytes(sm)));
+                    fmt::format("{} bytes static, {} dynamic; sm_{} has {}", launch.entry->shared_bytes,
+                                launch.shape.shared_bytes, sm, most_shared_bytes(sm)));
     }
     launch.dynamic_shared = static_cast<std::uint32_t>(dynamic);
     launch.shared_bytes = static_cast<std::uint32_t>(bytes);
@@ -140,7 +151,8 @@ Expected<const Function*> find_entry(const emulator::Program& program, std::stri
 
 Expected<std::byte*> host_range(const Memory& memory, std::uint64_t address, std::size_t bytes) {
     std::byte* host = memory.host(address, bytes);
-    if (host == nullptr) return fail(Errc::address_out_of_bounds, fmt::format("{} bytes at {:#x}", bytes, address));
+    if (host == nullptr)
+        return fail(Errc::address_out_of_bounds, fmt::format("{} bytes at {:#x}", bytes, address));
     return host;
 }
 
@@ -192,9 +204,11 @@ Expected<Emulator::Symbol> Emulator::symbol(const EmulatedModule& module, std::s
     return Symbol{found->second.address, found->second.bytes};
 }
 
-Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::string_view entry, const EmulatorLaunch& shape,
+Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::string_view entry,
+                                         const EmulatorLaunch& shape,
                                          std::span<const std::span<const std::byte>> arguments) {
-    if (module.memory() != data_->memory.get()) return fail(Errc::invalid_argument, "the module was loaded by another emulator");
+    if (module.memory() != data_->memory.get())
+        return fail(Errc::invalid_argument, "the module was loaded by another emulator");
     auto function = find_entry(module.program(), entry);
     if (!function) return tl::unexpected<Error>(function.error());
     Launch launch;
@@ -208,7 +222,8 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
     if (auto done = set_shared(launch, data_->options.sm); !done) return tl::unexpected<Error>(done.error());
     const std::uint32_t cores = std::max(std::thread::hardware_concurrency(), 1u);
     const std::uint32_t threads = data_->options.threads == 0 ? cores : data_->options.threads;
-    if (auto done = emulator::run(launch, threads, data_->output); !done) return tl::unexpected<Error>(done.error());
+    if (auto done = emulator::run(launch, threads, data_->output); !done)
+        return tl::unexpected<Error>(done.error());
     return EmulatorStats{launch.warp_instructions.load(), launch.thread_instructions.load()};
 }
 

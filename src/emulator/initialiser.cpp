@@ -14,10 +14,16 @@ using syntax::TokenKind;
 
 class InitialiserReader {
   public:
-    InitialiserReader(const ModuleDecoder& module, std::span<const Token> tokens, std::string_view type, Span span)
-        : module_(module), tokens_(tokens), type_(type), element_(std::max<std::uint64_t>(type_bits(type) / 8, 1)), span_(span) {}
+    InitialiserReader(const ModuleDecoder& module, std::span<const Token> tokens, std::string_view type,
+                      Span span)
+        : module_(module),
+          tokens_(tokens),
+          type_(type),
+          element_(std::max<std::uint64_t>(type_bits(type) / 8, 1)),
+          span_(span) {}
 
-    // Strides: bytes of what one list of each level holds; the lists of the innermost level hold single elements.
+    // Strides: bytes of what one list of each level holds; the lists of the innermost level hold single
+    // elements.
     Expected<void> read(std::byte* bytes, std::uint64_t size, const std::vector<std::uint64_t>& strides) {
         bytes_ = bytes;
         size_ = size;
@@ -82,14 +88,17 @@ class InitialiserReader {
         const Token token = tokens_[at_];
         if (token.kind == TokenKind::identifier) return address();
         const std::string text = fmt::format("{}{}", negative ? "-" : "", token.text);
-        if (const auto mask = syntax::parse_integer(text); mask && at_ + 1 < tokens_.size() && tokens_[at_ + 1].text == "(") {
+        if (const auto mask = syntax::parse_integer(text);
+            mask && at_ + 1 < tokens_.size() && tokens_[at_ + 1].text == "(") {
             at_ += 2;
             auto whole = address();
             if (!whole || !take(")")) return wrong();
-            return *mask == 0 ? 0 : (*whole & *mask) >> std::countr_zero(*mask);  // PTX ISA 5.4.4: `0xFF00(x)`
+            return *mask == 0 ? 0
+                              : (*whole & *mask) >> std::countr_zero(*mask);  // PTX ISA 5.4.4: `0xFF00(x)`
         }
         const auto value = syntax::parse_integer(text);
-        const auto bits = immediate_bits(text, static_cast<std::int64_t>(value.value_or(0)), immediate_type(type_));
+        const auto bits =
+            immediate_bits(text, static_cast<std::int64_t>(value.value_or(0)), immediate_type(type_));
         if (!bits) return wrong();
         ++at_;
         return *bits;
@@ -112,10 +121,12 @@ class InitialiserReader {
 
     [[nodiscard]] Expected<std::uint64_t> base_address(std::string_view name, bool generic) const {
         if (const auto number = syntax::parse_integer(name)) return *number;
-        if (const auto function = module_.find_function(name)) return function_window + *function * function_stride;
+        if (const auto function = module_.find_function(name))
+            return function_window + *function * function_stride;
         const Symbol* symbol = module_.find(name);
         if (symbol == nullptr) return fail(Errc::unknown_identifier, span_, std::string(name));
-        if (symbol->kind == Symbol::Kind::external) return fail(Errc::unresolved_external, span_, std::string(name));
+        if (symbol->kind == Symbol::Kind::external)
+            return fail(Errc::unresolved_external, span_, std::string(name));
         return symbol->address + (generic ? window(symbol->space) : 0);
     }
 
@@ -145,7 +156,8 @@ class InitialiserReader {
 }  // namespace
 
 std::uint64_t count_elements(std::span<const Token> initialiser) {
-    if (initialiser.size() == 1 && initialiser[0].kind == TokenKind::string) return initialiser[0].text.size() - 2;
+    if (initialiser.size() == 1 && initialiser[0].kind == TokenKind::string)
+        return initialiser[0].text.size() - 2;
     std::uint64_t count = 0;
     bool in_value = false;
     for (const Token& token : initialiser) {

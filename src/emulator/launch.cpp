@@ -75,7 +75,8 @@ class Grid {
     }
 
     [[nodiscard]] std::uint64_t bytes(const Resident& resident) const {
-        const std::uint64_t warps = (std::uint64_t{launch_.shape.block.x} * launch_.shape.block.y * launch_.shape.block.z + 31) / 32;
+        const std::uint64_t warps =
+            (std::uint64_t{launch_.shape.block.x} * launch_.shape.block.y * launch_.shape.block.z + 31) / 32;
         return resident.size() * (launch_.shared_bytes + warps * launch_.entry->registers * sizeof(Lanes));
     }
 

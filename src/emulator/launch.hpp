@@ -8,8 +8,8 @@
 
 namespace ptxgraft::emulator {
 
-/// Runs a launch to its end; appends what it printed, in the order of the CTAs. The first error is that of the first
-/// CTA that fails.
+/// Runs a launch to its end; appends what it printed, in the order of the CTAs. The first error is that of
+/// the first CTA that fails.
 [[nodiscard]] Expected<void> run(const Launch& launch, std::uint32_t threads, std::string& output);
 
 }  // namespace ptxgraft::emulator

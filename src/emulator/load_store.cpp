@@ -12,8 +12,8 @@ const Access& access_of(const Warp& warp, const Operation& operation) {
     return warp.program().accesses[operation.extra];
 }
 
-// Other CTAs run on other host threads: an element is read and written at once, and in the order of the program where
-// that costs nothing.
+// Other CTAs run on other host threads: an element is read and written at once, and in the order of the
+// program where that costs nothing.
 template <class T>
 T load_element(const std::byte* from) {
     return __atomic_load_n(reinterpret_cast<const T*>(from), __ATOMIC_ACQUIRE);
@@ -65,19 +65,27 @@ Flow store(Warp& warp, const Operation& operation, std::uint32_t mask) {
 
 Execute load_operation(std::uint32_t bytes, bool is_signed) {
     switch (bytes) {
-        case 1: return is_signed ? load<std::int8_t> : load<std::uint8_t>;
-        case 2: return is_signed ? load<std::int16_t> : load<std::uint16_t>;
-        case 4: return is_signed ? load<std::int32_t> : load<std::uint32_t>;
-        default: return load<std::uint64_t>;
+        case 1:
+            return is_signed ? load<std::int8_t> : load<std::uint8_t>;
+        case 2:
+            return is_signed ? load<std::int16_t> : load<std::uint16_t>;
+        case 4:
+            return is_signed ? load<std::int32_t> : load<std::uint32_t>;
+        default:
+            return load<std::uint64_t>;
     }
 }
 
 Execute store_operation(std::uint32_t bytes) {
     switch (bytes) {
-        case 1: return store<std::uint8_t>;
-        case 2: return store<std::uint16_t>;
-        case 4: return store<std::uint32_t>;
-        default: return store<std::uint64_t>;
+        case 1:
+            return store<std::uint8_t>;
+        case 2:
+            return store<std::uint16_t>;
+        case 4:
+            return store<std::uint32_t>;
+        default:
+            return store<std::uint64_t>;
     }
 }
 
@@ -96,7 +104,8 @@ Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {
             const std::uint64_t address = warp.lanes(access.elements[0])[lane];
             const std::byte* from = warp.find(Space::global, address, lane, wanted, Use::read);
             if (from == nullptr || address % bytes != 0) {
-                static_cast<void>(warp.resolve(Space::global, address, lane, bytes, Use::read));  // for its error
+                static_cast<void>(
+                    warp.resolve(Space::global, address, lane, bytes, Use::read));  // for its error
                 return false;
             }
             std::copy_n(from, wanted, data.begin());

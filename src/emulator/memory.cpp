@@ -9,25 +9,31 @@ namespace ptxgraft::emulator {
 namespace {
 
 constexpr std::uint64_t region_alignment = 256;
-constexpr std::uint64_t guard_bytes = std::uint64_t{1} << 20;  // an index that is somewhat too large hits no neighbour
-constexpr std::uint64_t heap_bytes = std::uint64_t{8} << 20;   // CUDA's default cudaLimitMallocHeapSize
+constexpr std::uint64_t guard_bytes = std::uint64_t{1}
+                                      << 20;  // an index that is somewhat too large hits no neighbour
+constexpr std::uint64_t heap_bytes = std::uint64_t{8} << 20;  // CUDA's default cudaLimitMallocHeapSize
 constexpr std::uint64_t heap_alignment = 16;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
 // calloc: zero-filled without touching pages that nobody uses.
 std::byte* host_memory(std::uint64_t bytes) {
-    return static_cast<std::byte*>(std::calloc(1, static_cast<std::size_t>(std::max<std::uint64_t>(bytes, 16) + 64)));
+    return static_cast<std::byte*>(
+        std::calloc(1, static_cast<std::size_t>(std::max<std::uint64_t>(bytes, 16) + 64)));
 }
 
 }  // namespace
 
 std::uint64_t window(Space space) {
     switch (space) {
-        case Space::shared: return shared_window;
-        case Space::local: return local_window;
-        case Space::param: return param_window;
-        default: return 0;
+        case Space::shared:
+            return shared_window;
+        case Space::local:
+            return local_window;
+        case Space::param:
+            return param_window;
+        default:
+            return 0;
     }
 }
 
@@ -44,12 +50,14 @@ Memory::~Memory() {
 
 Expected<std::uint64_t> Memory::allocate(std::uint64_t bytes) {
     if (bytes > limit_ || used_ > limit_ - bytes) {
-        return fail(Errc::out_of_device_memory, fmt::format("{} bytes wanted, {} of {} in use", bytes, used_, limit_));
+        return fail(Errc::out_of_device_memory,
+                    fmt::format("{} bytes wanted, {} of {} in use", bytes, used_, limit_));
     }
     const std::uint64_t next = round_up(next_ + bytes + guard_bytes, region_alignment);
     if (next >= shared_window) return fail(Errc::out_of_device_memory, "all addresses have been used");
     std::byte* host = host_memory(bytes);
-    if (host == nullptr) return fail(Errc::out_of_device_memory, fmt::format("the host has no {} bytes", bytes));
+    if (host == nullptr)
+        return fail(Errc::out_of_device_memory, fmt::format("the host has no {} bytes", bytes));
     regions_.push_back({next_, bytes, host});
     used_ += bytes;
     return std::exchange(next_, next);

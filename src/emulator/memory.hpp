@@ -1,6 +1,7 @@
 #pragma once
 /// @file memory.hpp
-/// Global memory: allocations at addresses like a device's, found by binary search; and the map of generic addresses.
+/// Global memory: allocations at addresses like a device's, found by binary search; and the map of generic
+/// addresses.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +17,8 @@ namespace ptxgraft::emulator {
 
 enum class Space : std::uint8_t { generic, global, constant, shared, local, param };
 
-/// The windows of the generic address space (PTX ISA 5.1, cvta): 4 GiB each, so that no 32-bit offset leaves one.
-/// Everything below them is global memory.
+/// The windows of the generic address space (PTX ISA 5.1, cvta): 4 GiB each, so that no 32-bit offset leaves
+/// one. Everything below them is global memory.
 inline constexpr std::uint64_t window_bytes = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t first_global_address = std::uint64_t{0x10} << 32;
 inline constexpr std::uint64_t shared_window = std::uint64_t{0x7F01} << 32;
@@ -48,8 +49,9 @@ struct Region {
     }
 };
 
-/// All allocations of one emulator. Addresses are never used twice, so a stale pointer finds nothing. While a launch
-/// runs only `find` is called, except for the device heap, which is one region with an allocator of its own.
+/// All allocations of one emulator. Addresses are never used twice, so a stale pointer finds nothing. While a
+/// launch runs only `find` is called, except for the device heap, which is one region with an allocator of
+/// its own.
 class Memory {
   public:
     explicit Memory(std::uint64_t limit) : limit_(limit) {}

@@ -19,7 +19,8 @@ namespace ptxgraft::emulator {
 class Warp;
 struct Operation;
 
-/// Where the lanes of an operand are: an index into one of the warp's banks. The frame's registers have bank 0.
+/// Where the lanes of an operand are: an index into one of the warp's banks. The frame's registers have bank
+/// 0.
 using Ref = std::uint32_t;
 inline constexpr unsigned bank_shift = 30;
 inline constexpr Ref constant_bank = Ref{1} << bank_shift;
@@ -95,20 +96,54 @@ struct Function {
 
 /// The special registers that have a value here (PTX ISA chapter 10).
 enum class Special : std::uint8_t {
-    tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y, nctaid_z,
-    laneid, warpid, nwarpid, smid, nsmid, gridid, lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge, lanemask_gt,
-    clock, clock_hi, clock64, globaltimer, globaltimer_lo, globaltimer_hi, total_smem_size, dynamic_smem_size,
-    zero, one,        ///< those that never change here: %envreg, the clusters' of a launch without clusters
-    dynamic_shared,   ///< the address of `.extern .shared` variables
+    tid_x,
+    tid_y,
+    tid_z,
+    ntid_x,
+    ntid_y,
+    ntid_z,
+    ctaid_x,
+    ctaid_y,
+    ctaid_z,
+    nctaid_x,
+    nctaid_y,
+    nctaid_z,
+    laneid,
+    warpid,
+    nwarpid,
+    smid,
+    nsmid,
+    gridid,
+    lanemask_eq,
+    lanemask_le,
+    lanemask_lt,
+    lanemask_ge,
+    lanemask_gt,
+    clock,
+    clock_hi,
+    clock64,
+    globaltimer,
+    globaltimer_lo,
+    globaltimer_hi,
+    total_smem_size,
+    dynamic_smem_size,
+    zero,
+    one,             ///< those that never change here: %envreg, the clusters' of a launch without clusters
+    dynamic_shared,  ///< the address of `.extern .shared` variables
 };
 
 /// One collective of a warp (shfl, vote …): like a WarpFunction, but lanes see each other.
-using Collective = void (*)(Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t mask, std::uint32_t extra);
+using Collective = void (*)(Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t mask,
+                            std::uint32_t extra);
 struct CollectiveCall {
     Collective function = nullptr;
     std::uint32_t extra = 0;
     Ref member_mask = no_ref;  ///< none: the lanes that are there
 };
+
+/// The barriers of a CTA: those of bar and barrier.cta, and that of barrier.cluster.
+inline constexpr std::uint32_t named_barriers = 16;
+inline constexpr std::uint32_t cluster_barrier = named_barriers;
 
 /// Barrier instruction of a CTA.
 struct Barrier {
@@ -116,6 +151,7 @@ struct Barrier {
     Kind kind = Kind::sync;
     Ref id = no_ref, count = no_ref, predicate = no_ref, destination = no_ref;
     bool negated = false;
+    bool is_cluster = false;
 };
 
 struct Variable {
@@ -136,7 +172,7 @@ struct Program {
     std::vector<Call> calls;
     std::vector<std::vector<std::uint32_t>> branch_tables;
     std::vector<PureInstruction> pairs;  ///< pure instructions made of two functions
-    std::vector<Error> failures;  ///< of instructions that are errors when they are executed
+    std::vector<Error> failures;         ///< of instructions that are errors when they are executed
     std::vector<Function> functions;
     std::unordered_map<std::string, Variable> variables;
     std::uint32_t shared_bytes = 0;  ///< of module-level `.shared` variables

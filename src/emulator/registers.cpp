@@ -23,7 +23,8 @@ Flow execute_pair(Warp& warp, const Operation& operation, std::uint32_t mask) {
     std::array<Lanes*, 8> outputs;
     std::array<const Lanes*, 8> inputs;
     for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = &warp.lanes(operation.operands[i]);
-    for (unsigned i = 0; i < operation.inputs; ++i) inputs[i] = &warp.lanes(operation.operands[operation.outputs + i]);
+    for (unsigned i = 0; i < operation.inputs; ++i)
+        inputs[i] = &warp.lanes(operation.operands[operation.outputs + i]);
     warp.program().pairs[operation.extra].run(outputs.data(), inputs.data(), mask);
     return Flow::next;
 }
@@ -79,7 +80,8 @@ Flow execute_alloca(Warp& warp, const Operation& operation, std::uint32_t mask) 
         return true;
     });
     std::uint32_t offset = 0;
-    if (bytes > UINT32_MAX || !warp.extend_local(static_cast<std::uint32_t>(bytes), operation.extra, offset)) {
+    if (bytes > UINT32_MAX ||
+        !warp.extend_local(static_cast<std::uint32_t>(bytes), operation.extra, offset)) {
         return warp.fail(Errc::stack_overflow, static_cast<unsigned>(std::countr_zero(mask)),
                          fmt::format("alloca of {} bytes", bytes));
     }
@@ -95,9 +97,11 @@ Flow execute_stacksave(Warp& warp, const Operation& operation, std::uint32_t mas
 // The lanes of a frame share its top: lanes apart from the others leave it where it is.
 Flow execute_stackrestore(Warp& warp, const Operation& operation, std::uint32_t mask) {
     Frame& frame = warp.frame();
-    const std::uint64_t top = warp.lanes(operation.operands[0])[static_cast<unsigned>(std::countr_zero(mask))];
+    const std::uint64_t top =
+        warp.lanes(operation.operands[0])[static_cast<unsigned>(std::countr_zero(mask))];
     const std::uint32_t least = frame.local_base + frame.function->local_bytes;
-    if (mask == frame.lanes && top >= least && top <= frame.local_top) frame.local_top = static_cast<std::uint32_t>(top);
+    if (mask == frame.lanes && top >= least && top <= frame.local_top)
+        frame.local_top = static_cast<std::uint32_t>(top);
     return Flow::next;
 }
 
@@ -131,7 +135,8 @@ Flow execute_unpack(Warp& warp, const Operation& operation, std::uint32_t mask) 
 
 Flow execute_copy_elements(Warp& warp, const Operation& operation, std::uint32_t mask) {
     std::array<Lanes, 4> values;
-    for (unsigned i = 0; i < operation.inputs; ++i) values[i] = warp.lanes(operation.operands[operation.outputs + i]);
+    for (unsigned i = 0; i < operation.inputs; ++i)
+        values[i] = warp.lanes(operation.operands[operation.outputs + i]);
     for (unsigned i = 0; i < operation.outputs; ++i) {
         Lanes& output = warp.lanes(operation.operands[i]);
         each_lane(mask, [&](unsigned lane) {

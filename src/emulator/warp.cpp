@@ -14,7 +14,11 @@ constexpr std::uint32_t no_pc = ~std::uint32_t{0};
 }  // namespace
 
 Warp::Warp(Cta& cta, const Launch& launch, std::uint32_t index)
-    : cta_(&cta), launch_(&launch), program_(launch.program), index_(index), specials_(launch.program->specials.size()) {}
+    : cta_(&cta),
+      launch_(&launch),
+      program_(launch.program),
+      index_(index),
+      specials_(launch.program->specials.size()) {}
 
 void Warp::begin() {
     const std::uint32_t first = index_ * 32, threads = cta_->threads();
@@ -42,7 +46,8 @@ void Warp::park(const Group& group) {
     if (group.mask == 0) return;
     for (std::uint32_t i = 0; i < group_count_; ++i) {
         Group& other = groups_[i];
-        if (other.frame == group.frame && other.pc == group.pc && other.wait == group.wait && other.what == group.what) {
+        if (other.frame == group.frame && other.pc == group.pc && other.wait == group.wait &&
+            other.what == group.what) {
             other.mask |= group.mask;
             return;
         }
@@ -56,7 +61,8 @@ Group Warp::take(std::uint32_t at) {
     return group;
 }
 
-// The deepest frame and there the smallest program counter; or, in turn, the group that has not run for longest.
+// The deepest frame and there the smallest program counter; or, in turn, the group that has not run for
+// longest.
 bool Warp::select() {
     std::uint32_t best = no_pc;
     for (std::uint32_t i = 0; i < group_count_; ++i) {
@@ -68,8 +74,9 @@ bool Warp::select() {
         }
         const Group& other = groups_[best];
         const bool better = in_turn_ ? group.last_run < other.last_run
-                            : group.frame->depth != other.frame->depth ? group.frame->depth > other.frame->depth
-                                                                       : group.pc < other.pc;
+                            : group.frame->depth != other.frame->depth
+                                ? group.frame->depth > other.frame->depth
+                                : group.pc < other.pc;
         if (better) best = i;
     }
     mask_ = 0;
@@ -93,7 +100,8 @@ void Warp::update_next() {
     next_pc_ = no_pc;
     if (in_turn_) return;
     for (std::uint32_t i = 0; i < group_count_; ++i) {
-        if (groups_[i].wait == Wait::none && groups_[i].frame == frame_) next_pc_ = std::min(next_pc_, groups_[i].pc);
+        if (groups_[i].wait == Wait::none && groups_[i].frame == frame_)
+            next_pc_ = std::min(next_pc_, groups_[i].pc);
     }
 }
 
@@ -137,8 +145,11 @@ Warp::State Warp::run(std::uint64_t quantum) {
             }
         }
         switch (flow) {
-            case Flow::next: ++pc_; break;
-            case Flow::jump: break;
+            case Flow::next:
+                ++pc_;
+                break;
+            case Flow::jump:
+                break;
             case Flow::select:
                 in_turn_ = false;
                 if (!select()) return live_ == 0 ? State::finished : State::blocked;
@@ -149,7 +160,8 @@ Warp::State Warp::run(std::uint64_t quantum) {
                 park({frame_, pc_, mask_, Wait::none, 0, issued_});
                 in_turn_ = true;
                 return State::yielded;
-            case Flow::fail: return State::failed;
+            case Flow::fail:
+                return State::failed;
         }
         if (pc_ >= next_pc_) reconverge();
         if (issued_ >= limit) {
@@ -183,7 +195,8 @@ Flow Warp::branch(std::uint32_t target, std::uint32_t mask) {
     return Flow::jump;
 }
 
-Flow Warp::branch_by_index(const std::vector<std::uint32_t>& targets, const Lanes& index, std::uint32_t mask) {
+Flow Warp::branch_by_index(const std::vector<std::uint32_t>& targets, const Lanes& index,
+                           std::uint32_t mask) {
     const std::uint32_t stay = mask_ & ~mask;
     const bool ok = each_lane(mask, [&](unsigned lane) {
         const auto at = static_cast<std::uint32_t>(index[lane]);
@@ -267,7 +280,8 @@ Flow Warp::call(const Function& function, const Call& call, std::uint32_t mask) 
     const std::uint32_t base = (frame_->local_top + 15) / 16 * 16;
     const std::uint64_t top = std::uint64_t{base} + function.local_bytes;
     if (frame_->depth + 1 >= deepest || frame_bytes_ > most_frame_bytes || !reserve_local(top)) {
-        return fail(Errc::stack_overflow, lane, fmt::format("call {} of {}", frame_->depth + 1, function.name));
+        return fail(Errc::stack_overflow, lane,
+                    fmt::format("call {} of {}", frame_->depth + 1, function.name));
     }
     Frame* frame = new_frame(function);
     frame->parent = frame_;
@@ -294,7 +308,8 @@ const Lanes& Warp::read(const Frame& frame, Ref ref) const {
 }
 
 // Arguments and results are registers or bytes of the frames' local memory, on either side.
-void Warp::pass(const Slot& from, const Frame& source, const Slot& to, const Frame& target, std::uint32_t mask) {
+void Warp::pass(const Slot& from, const Frame& source, const Slot& to, const Frame& target,
+                std::uint32_t mask) {
     const std::uint32_t bytes = std::min(from.bytes, to.bytes);
     each_lane(mask, [&](unsigned lane) {
         std::uint64_t value = 0;
@@ -309,7 +324,8 @@ void Warp::pass(const Slot& from, const Frame& source, const Slot& to, const Fra
             std::copy_n(data, std::min<std::uint32_t>(bytes, 8), reinterpret_cast<std::byte*>(&result));
             const_cast<Frame&>(target).registers[to.reg][lane] = result;
         } else {
-            std::copy_n(data, from.reg != no_ref ? std::min<std::uint32_t>(bytes, 8) : bytes, local(target, lane, to.offset));
+            std::copy_n(data, from.reg != no_ref ? std::min<std::uint32_t>(bytes, 8) : bytes,
+                        local(target, lane, to.offset));
         }
         return true;
     });
@@ -343,7 +359,8 @@ Flow Warp::exit(std::uint32_t mask) {
     leave_frames(frame_, mask);
     live_ &= ~mask;
     cta_->left(*this);
-    for (std::uint32_t i = 0; i < group_count_; ++i) {  // member masks may be complete now: let them look again
+    for (std::uint32_t i = 0; i < group_count_;
+         ++i) {  // member masks may be complete now: let them look again
         if (groups_[i].wait == Wait::members) groups_[i].wait = Wait::none;
     }
     return Flow::select;
@@ -364,7 +381,8 @@ Flow Warp::collective(const Operation& operation, const CollectiveCall& call, st
                 return true;
             });
             if ((party & ~members) != 0) {
-                return fail(Errc::warp_mask_mismatch, static_cast<unsigned>(std::countr_zero(party & ~members)),
+                return fail(Errc::warp_mask_mismatch,
+                            static_cast<unsigned>(std::countr_zero(party & ~members)),
                             fmt::format("{:#010x} lacks the executing lane", members));
             }
         }
@@ -390,8 +408,8 @@ void Warp::run_collective(const Operation& operation, const CollectiveCall& call
     call.function(outputs.data(), inputs.data(), mask, call.extra);
 }
 
-// Other members may wait at another instruction of the same kind: values are gathered from, and results scattered to,
-// the registers that each group's own instruction names.
+// Other members may wait at another instruction of the same kind: values are gathered from, and results
+// scattered to, the registers that each group's own instruction names.
 bool Warp::join_members(const Operation& operation, const CollectiveCall& call, std::uint32_t mask,
                         std::uint32_t members) {
     std::uint32_t together = mask;
@@ -399,13 +417,15 @@ bool Warp::join_members(const Operation& operation, const CollectiveCall& call, 
         if (group.wait != Wait::members || group.what != members) return false;
         const Operation& other = program_->code[group.pc];
         const CollectiveCall& theirs = program_->collectives[other.extra];
-        return theirs.function == call.function && theirs.extra == call.extra && other.outputs == operation.outputs;
+        return theirs.function == call.function && theirs.extra == call.extra &&
+               other.outputs == operation.outputs;
     };
     for (std::uint32_t i = 0; i < group_count_; ++i) together |= joins(groups_[i]) ? groups_[i].mask : 0;
     if ((members & live_ & ~together) != 0) return false;
 
     std::array<Lanes, 8> values = {};
-    const auto move = [&](const Operation& o, Frame& frame, std::uint32_t lanes_, unsigned first, unsigned last, bool out) {
+    const auto move = [&](const Operation& o, Frame& frame, std::uint32_t lanes_, unsigned first,
+                          unsigned last, bool out) {
         for (unsigned i = first; i < last; ++i) {
             each_lane(lanes_, [&](unsigned lane) {
                 if (out) {
@@ -421,7 +441,8 @@ bool Warp::join_members(const Operation& operation, const CollectiveCall& call, 
     const auto everyone = [&](unsigned first, unsigned last, bool out) {
         move(operation, *frame_, mask, first, last, out);
         for (std::uint32_t i = 0; i < group_count_; ++i) {
-            if (joins(groups_[i])) move(program_->code[groups_[i].pc], *groups_[i].frame, groups_[i].mask, first, last, out);
+            if (joins(groups_[i]))
+                move(program_->code[groups_[i].pc], *groups_[i].frame, groups_[i].mask, first, last, out);
         }
     };
     everyone(outputs, all, false);
@@ -446,8 +467,8 @@ std::string Warp::place(unsigned lane) const {
     const Dim3& block = launch_->shape.block;
     const std::uint32_t thread = index_ * 32 + lane;
     const Dim3 position = cta_->position();
-    return fmt::format("block ({}, {}, {}), thread ({}, {}, {})", position.x, position.y, position.z, thread % block.x,
-                       thread / block.x % block.y, thread / block.x / block.y);
+    return fmt::format("block ({}, {}, {}), thread ({}, {}, {})", position.x, position.y, position.z,
+                       thread % block.x, thread / block.x % block.y, thread / block.x / block.y);
 }
 
 Flow Warp::fail(Errc code, unsigned lane, const std::string& detail) {

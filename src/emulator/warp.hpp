@@ -2,10 +2,11 @@
 /// @file warp.hpp
 /// A warp: registers, call frames, and which lanes run where.
 ///
-/// Lanes that are at the same place run together as a group. Among the groups that can run, the deepest call goes
-/// first, and there the one with the smallest program counter, so that lanes which skipped code or left a loop wait
-/// until the others have come to the same place. A group that waits for what other threads write (a spin lock) yields,
-/// and then the group that has not run for longest goes on: every lane makes progress, as on sm_70 and later.
+/// Lanes that are at the same place run together as a group. Among the groups that can run, the deepest call
+/// goes first, and there the one with the smallest program counter, so that lanes which skipped code or left
+/// a loop wait until the others have come to the same place. A group that waits for what other threads write
+/// (a spin lock) yields, and then the group that has not run for longest goes on: every lane makes progress,
+/// as on sm_70 and later.
 
 #include <bit>
 #include <cstdint>
@@ -61,7 +62,8 @@ inline std::uint32_t predicate_mask(const Lanes& predicate) {
         mask |= static_cast<std::uint32_t>(bits) << lane;
     }
 #else
-    for (unsigned lane = 0; lane < 32; ++lane) mask |= static_cast<std::uint32_t>(predicate[lane] & 1) << lane;
+    for (unsigned lane = 0; lane < 32; ++lane)
+        mask |= static_cast<std::uint32_t>(predicate[lane] & 1) << lane;
 #endif
     return mask;
 }
@@ -100,9 +102,11 @@ class Warp {
 
     /// The host bytes of one lane's access, `bytes` a power of two; null after fail().
     [[nodiscard]] std::byte* resolve(const Access& access, unsigned lane, std::uint32_t bytes, Use use);
-    [[nodiscard]] std::byte* resolve(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes, Use use);
+    [[nodiscard]] std::byte* resolve(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes,
+                                     Use use);
     /// As resolve, without alignment and without an error: null when the bytes are not all in one place.
-    [[nodiscard]] std::byte* find(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use);
+    [[nodiscard]] std::byte* find(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
+                                  Use use);
     [[nodiscard]] std::uint64_t address(const Access& access, unsigned lane);
     /// The bytes of the frame's local memory at `offset`.
     [[nodiscard]] std::byte* local(const Frame& frame, unsigned lane, std::uint32_t offset);
@@ -127,7 +131,9 @@ class Warp {
     Flow strong() { return ++strong_ >= strong_limit ? Flow::yield : Flow::next; }
     void refresh_clock();
     /// The current value of a `.local` variable's address.
-    [[nodiscard]] std::uint32_t local_address(std::uint32_t offset) const { return frame_->local_base + offset; }
+    [[nodiscard]] std::uint32_t local_address(std::uint32_t offset) const {
+        return frame_->local_base + offset;
+    }
 
     /// Sets the error, with the span of the running instruction and the thread's place.
     Flow fail(Errc code, unsigned lane, const std::string& detail);
@@ -155,7 +161,8 @@ class Warp {
     void fill_specials();
     void run_pure(const Operation& operation, std::uint32_t mask);
     void run_collective(const Operation& operation, const CollectiveCall& call, std::uint32_t mask);
-    bool join_members(const Operation& operation, const CollectiveCall& call, std::uint32_t mask, std::uint32_t members);
+    bool join_members(const Operation& operation, const CollectiveCall& call, std::uint32_t mask,
+                      std::uint32_t members);
     bool reserve_local(std::uint64_t bytes);
     void leave_frames(Frame* frame, std::uint32_t mask);
     Frame* new_frame(const Function& function);

@@ -1,5 +1,6 @@
 #include "syntax/lexer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -8,6 +9,8 @@
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
+
+#include "syntax/number.hpp"
 
 namespace ptxgraft::syntax {
 namespace {
@@ -42,7 +45,7 @@ constexpr Tables make_tables() {
     set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$", Class::word);
     for (std::size_t i = 128; i < 256; ++i) t.classes[i] = Class::word;  // UTF-8 in names
     set("0123456789", Class::digit);
-    set(" \t\r\n\f\v", Class::blank);
+    set(" \t\r\n", Class::blank);
     set("<>=!&|", Class::doubling);
     set(",;:{}()[]@+-~*^?", Class::single);
     set(".", Class::dot);
@@ -73,6 +76,8 @@ bool is_word(char c) { return tables.is_word[static_cast<unsigned char>(c)]; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 char lower(char c) { return static_cast<char>(c | 0x20); }
+
+constexpr std::ptrdiff_t max_plain_digits = 19;  // of a decimal number that is certain to fit 64 bits
 
 // One text being split; the cursor never passes the 0 behind it.
 class Lexer {
@@ -117,7 +122,7 @@ class Lexer {
                     kind = Lexeme::integer;
                     if (*p == '0' && is_digit(p[1])) break;
                     p = digits_end(p);
-                    if (is_word(*p) || *p == '.') p = begin;
+                    if (is_word(*p) || *p == '.' || p - begin > max_plain_digits) p = begin;
                     break;
                 default:
                     break;
@@ -243,8 +248,7 @@ class Lexer {
             for (const char* p = at_; p != end; ++p)
                 if (*p > '7')
                     return malformed(end, "a number that begins with 0 is octal and has the digits 0 to 7");
-        return take_checked(Lexeme::integer, end + (*end == 'U'),
-                            "an integer has decimal digits and may end in U");
+        return take_integer(at_, end, *at_ == '0' ? 8 : 10, "an integer has decimal digits and may end in U");
     }
 
     // `0x…`, `0b…`, `0f…`, `0d…`
@@ -255,13 +259,11 @@ class Lexer {
             case 'x':
                 while (is_hex_digit(*end)) ++end;
                 if (end == digits) return malformed(end, "0x needs hexadecimal digits");
-                return take_checked(Lexeme::integer, end + (*end == 'U'),
-                                    "0x takes hexadecimal digits and may end in U");
+                return take_integer(digits, end, 16, "0x takes hexadecimal digits and may end in U");
             case 'b':
                 while (*end == '0' || *end == '1') ++end;
                 if (end == digits) return malformed(end, "0b needs binary digits");
-                return take_checked(Lexeme::integer, end + (*end == 'U'),
-                                    "0b takes the digits 0 and 1 and may end in U");
+                return take_integer(digits, end, 2, "0b takes the digits 0 and 1 and may end in U");
             case 'f':
                 return take_hex_float(8, "0f takes exactly 8 hexadecimal digits");
             case 'd':
@@ -278,6 +280,12 @@ class Lexer {
         return take_checked(Lexeme::floating, end, rule);
     }
 
+    bool take_integer(const char* digits, const char* end, std::uint32_t base, const char* rule) {
+        if (!digits_value(std::string_view(digits, static_cast<std::size_t>(end - digits)), base))
+            return malformed(end, "an integer has at most 64 bits");
+        return take_checked(Lexeme::integer, end + (*end == 'U'), rule);
+    }
+
     // A number must not run into a word: `12ab`, `1.5e`, `1.5f`.
     bool take_checked(Lexeme kind, const char* end, const char* rule) {
         return is_word(*end) ? malformed(end, rule) : take(kind, end);
@@ -285,7 +293,8 @@ class Lexer {
 
     bool malformed(const char* end, const char* rule) {
         end = word_end(end);
-        return fail_at(Errc::malformed_number, at_, end, std::string(at_, end) + ": " + rule);
+        return fail_at(Errc::malformed_number, at_, end,
+                       std::string(at_, std::min(end, at_ + 40)).append(": ").append(rule));
     }
 
     // PTX strings have no escapes, and ptxas lets them run over line ends.

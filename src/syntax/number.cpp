@@ -1,16 +1,16 @@
 #include <bit>
 #include <charconv>
 
-#include "syntax/module.hpp"
+#include "ptxgraft/syntax.hpp"
+#include "syntax/number.hpp"
 
 namespace ptxgraft::syntax {
 namespace {
 
-std::optional<std::uint64_t> digits(std::string_view text, int base) {
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return value;
+std::uint32_t digit_value(char c) {
+    if (c >= '0' && c <= '9') return static_cast<std::uint32_t>(c - '0');
+    const char lower = static_cast<char>(c | 0x20);
+    return lower >= 'a' && lower <= 'f' ? static_cast<std::uint32_t>(lower - 'a' + 10) : 16;
 }
 
 bool starts_with(std::string_view text, char lower_letter) {
@@ -26,17 +26,28 @@ std::string_view without_sign(std::string_view text, bool& negative) {
 
 }  // namespace
 
+std::optional<std::uint64_t> digits_value(std::string_view digits, std::uint32_t base) {
+    if (digits.empty()) return std::nullopt;
+    std::uint64_t value = 0;
+    for (char c : digits) {
+        const std::uint32_t digit = digit_value(c);
+        if (digit >= base || value > (~std::uint64_t{0} - digit) / base) return std::nullopt;
+        value = value * base + digit;
+    }
+    return value;
+}
+
 std::optional<std::uint64_t> parse_integer(std::string_view text) {
     bool negative = false;
     text = without_sign(text, negative);
     if (!text.empty() && text.back() == 'U') text.remove_suffix(1);
     std::optional<std::uint64_t> value;
     if (starts_with(text, 'x')) {
-        value = digits(text.substr(2), 16);
+        value = digits_value(text.substr(2), 16);
     } else if (starts_with(text, 'b')) {
-        value = digits(text.substr(2), 2);
+        value = digits_value(text.substr(2), 2);
     } else {
-        value = digits(text, text.size() > 1 && text[0] == '0' ? 8 : 10);
+        value = digits_value(text, text.size() > 1 && text[0] == '0' ? 8 : 10);
     }
     if (value && negative) value = 0 - *value;
     return value;
@@ -46,13 +57,13 @@ std::optional<FloatBits> parse_float(std::string_view text) {
     bool negative = false;
     text = without_sign(text, negative);
     if (starts_with(text, 'f')) {
-        const auto bits = text.size() == 10 ? digits(text.substr(2), 16) : std::nullopt;
+        const auto bits = text.size() == 10 ? digits_value(text.substr(2), 16) : std::nullopt;
         if (!bits) return std::nullopt;
         return FloatBits{*bits ^ (negative ? 0x80000000u : 0u), false};
     }
     const std::uint64_t sign = negative ? 1ull << 63 : 0;
     if (starts_with(text, 'd')) {
-        const auto bits = text.size() == 18 ? digits(text.substr(2), 16) : std::nullopt;
+        const auto bits = text.size() == 18 ? digits_value(text.substr(2), 16) : std::nullopt;
         if (!bits) return std::nullopt;
         return FloatBits{*bits ^ sign, true};
     }

@@ -1,4 +1,5 @@
-// Any text: it loads or it is an error; what loads runs, or fails, within its budget of instructions and memory.
+// Any text: it loads or it is an error; what loads runs, or fails, within its budget of instructions and
+// memory.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto argument = std::as_bytes(std::span(&*buffer, 1));
     const std::array<std::span<const std::byte>, 2> arguments = {argument, argument};
     for (std::size_t count = 0; count <= arguments.size(); ++count) {
-        static_cast<void>(emulator.launch(**module, "k", {.grid = {2, 1, 1}, .block = {40, 1, 1}, .shared_bytes = 64},
+        static_cast<void>(emulator.launch(**module, "k",
+                                          {.grid = {2, 1, 1}, .block = {40, 1, 1}, .shared_bytes = 64},
                                           std::span(arguments).first(count)));
     }
     static_cast<void>(emulator.take_output());

@@ -1,1 +1,0 @@
-#include "ptxgraft/link.hpp"
