@@ -46,8 +46,10 @@
 
 #if defined(__clang__)
 #define PTXGRAFT_DEVICE __attribute__((device)) inline
+#define PTXGRAFT_CONSTANT __attribute__((device)) constexpr
 #else
 #define PTXGRAFT_DEVICE __device__ inline
+#define PTXGRAFT_CONSTANT __device__ constexpr
 #endif
 
 namespace ptxgraft {
@@ -74,32 +76,32 @@ PTXGRAFT_DEVICE u64& u64_of(unsigned long long& x) { return x; }
 PTXGRAFT_DEVICE u64& u64_of(unsigned long& x) { return bits_of<u64>(x); }
 PTXGRAFT_DEVICE s64& s64_of(long long& x) { return x; }
 PTXGRAFT_DEVICE s64& s64_of(long& x) { return bits_of<s64>(x); }
-
-// The checks of names run for every site when it is compiled, so they cost one table look-up a character.
-struct Names {
-    unsigned char kind[256] = {};  // 1: in an identifier, 2: in the name of a site
-    constexpr PTXGRAFT_DEVICE Names() {
-        for (char c = 'a'; c <= 'z'; ++c) kind[int(c)] = kind[c - 'a' + 'A'] = 3;
-        for (char c = '0'; c <= '9'; ++c) kind[int(c)] = 3;
-        kind['_'] = 3;
-        kind['.'] = kind[':'] = kind['/'] = kind['-'] = 2;
-    }
-};
-constexpr Names names;
-
-constexpr PTXGRAFT_DEVICE bool is_site_name(const char* text) {
-    const char* begin = text;
-    while (names.kind[(unsigned char)*text] & 2) ++text;
-    return !*text && text != begin;
+template <class To, class From>
+PTXGRAFT_DEVICE To value_of(From x) {
+    static_assert(sizeof(From) <= sizeof(To), "ptxgraft: the C++ type of an in operand is wider than its PTX type");
+    return static_cast<To>(x);
 }
 
-// Of an operand as it is written, whether its name is one: "in(f32, NAME, …".
-constexpr PTXGRAFT_DEVICE bool is_operand(const char* text) {
-    while (*text && *text != ',') ++text;
-    while (*text == ',' || *text == ' ') ++text;
+// Which bytes may stand in names: 3 in both kinds, 2 in the name of a site alone.
+PTXGRAFT_CONSTANT unsigned char name_bytes[256] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 2, 0, 0, 0, 0, 0,
+    0, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 0, 0, 0, 0, 3,
+    0, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 0, 0, 0, 0, 0};
+
+// "site\noperand\noperand": the name of a site, then those of its operands. This runs whenever a site is compiled and is
+// interpreted by the compiler, so it takes as few steps a byte as can be.
+constexpr PTXGRAFT_DEVICE bool are_names(const char* text) {
     const char* begin = text;
-    while (names.kind[(unsigned char)*text] & 1) ++text;
-    return text != begin && !(*begin >= '0' && *begin <= '9') && (*text == ',' || *text == ')');
+    while (name_bytes[(unsigned char)*text] & 2) ++text;
+    if (text == begin) return false;
+    while (*text == '\n') {
+        begin = ++text;
+        if (*text <= '9') return false;
+        while (name_bytes[(unsigned char)*text] & 1) ++text;
+        if (text == begin) return false;
+    }
+    return !*text;
 }
 
 // Whether the text begins with the word, alone or before a blank.
@@ -122,14 +124,15 @@ constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
 
 }  // namespace ptxgraft
 
-#define PTXGRAFT_CHECK(OKAY) \
-    static_assert(OKAY, "ptxgraft: the name of a site is letters, digits and _.:/- without a blank, that of an operand an identifier, as in in(f32, x0, x[0])");
+#define PTXGRAFT_CHECK(NAMES) \
+    static_assert(ptxgraft::are_names(NAMES), "ptxgraft: the name of a site is letters, digits and _.:/- without a blank, that of an operand an identifier, as in in(f32, x0, x[0])");
 #define PTXGRAFT_BEGIN(NAME) "{ // PTXGRAFT_SITE " NAME "\n\t"
 #define PTXGRAFT_MIDDLE(STUB) "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t"
 
 // The name of the macro for as many operands as there are arguments; the kind of operand nine where there are more.
 #define PTXGRAFT_COUNT(NAME, STUB, a, b, c, d, e, f, g, h, X, ...) PTXGRAFT_SITE_##X
 #define PTXGRAFT_SITE_few(...) static_assert(false, "ptxgraft: a site has a name and a default stub, which may be \"\"")
+#define PTXGRAFT_PICK(...) PTXGRAFT_CHOOSE__(__VA_ARGS__)
 #define PTXGRAFT_CHOOSE(...) PTXGRAFT_CHOOSE_(__VA_ARGS__, ~)
 #define PTXGRAFT_CHOOSE_(...) PTXGRAFT_CHOOSE__(__VA_ARGS__)
 #define PTXGRAFT_CHOOSE__(A, B, ...) B
@@ -149,6 +152,9 @@ constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
 #define PTXGRAFT_LETTER_ins(...) long
 #define PTXGRAFT_LETTER_mods(...) long
 #define PTXGRAFT_LETTER_outs(...) long
+#define PTXGRAFT_NAME_in(T, N, ...) "\n" #N
+#define PTXGRAFT_NAME_mod(T, N, ...) "\n" #N
+#define PTXGRAFT_NAME_out(T, N, ...) "\n" #N
 #define PTXGRAFT_TEXT_in(T, N, ...) PTXGRAFT_IN_##T(N,
 #define PTXGRAFT_TEXT_mod(T, N, ...) PTXGRAFT_MOD_##T(N,
 #define PTXGRAFT_TEXT_out(T, N, ...) PTXGRAFT_OUT_##T(N,
@@ -257,12 +263,12 @@ constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
 #define PTXGRAFT_OUT_u32(N, n) ".reg .u32 _" #N "; // out u32 " #N "\n\t"
 #define PTXGRAFT_MOVE_u32(N, n) "mov.b32 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_u32(N, n) "mov.b32 %" #n ", _" #N ";\n\t"
-#define PTXGRAFT_INPUT_u32(x) "r"(ptxgraft::u32{(x) | 0u})
+#define PTXGRAFT_INPUT_u32(x) "r"(x | 0u)
 #define PTXGRAFT_INOUT_u32(x) "+r"(static_cast<ptxgraft::u32&>(x))
 #define PTXGRAFT_OUTPUT_u32(x) "=r"(static_cast<ptxgraft::u32&>(x))
 #define PTXGRAFT_CPP_u32 ptxgraft::u32
 #define PTXGRAFT_CONSTRAINT_u32 "r"
-#define PTXGRAFT_VALUE_u32(x) (x) | 0u
+#define PTXGRAFT_VALUE_u32(x) ptxgraft::value_of<ptxgraft::u32>((x) | 0u)
 #define PTXGRAFT_LVALUE_u32(x) static_cast<ptxgraft::u32&>(x)
 #define PTXGRAFT_TYPE_s32 "s32", s32, BUILTIN, ~
 #define PTXGRAFT_REG_s32 ".reg .s32 _"
@@ -273,12 +279,12 @@ constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
 #define PTXGRAFT_OUT_s32(N, n) ".reg .s32 _" #N "; // out s32 " #N "\n\t"
 #define PTXGRAFT_MOVE_s32(N, n) "mov.b32 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_s32(N, n) "mov.b32 %" #n ", _" #N ";\n\t"
-#define PTXGRAFT_INPUT_s32(x) "r"(ptxgraft::u32{(x) | 0u})
+#define PTXGRAFT_INPUT_s32(x) "r"(x | 0u)
 #define PTXGRAFT_INOUT_s32(x) "+r"(static_cast<ptxgraft::s32&>(x))
 #define PTXGRAFT_OUTPUT_s32(x) "=r"(static_cast<ptxgraft::s32&>(x))
 #define PTXGRAFT_CPP_s32 ptxgraft::s32
 #define PTXGRAFT_CONSTRAINT_s32 "r"
-#define PTXGRAFT_VALUE_s32(x) static_cast<int>(unsigned{(x) | 0u})
+#define PTXGRAFT_VALUE_s32(x) ptxgraft::value_of<ptxgraft::s32>((x) | 0u)
 #define PTXGRAFT_LVALUE_s32(x) static_cast<ptxgraft::s32&>(x)
 #define PTXGRAFT_TYPE_u64 "u64", u64, BUILTIN, ~
 #define PTXGRAFT_REG_u64 ".reg .u64 _"
@@ -289,7 +295,7 @@ constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
 #define PTXGRAFT_OUT_u64(N, n) ".reg .u64 _" #N "; // out u64 " #N "\n\t"
 #define PTXGRAFT_MOVE_u64(N, n) "mov.b64 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_u64(N, n) "mov.b64 %" #n ", _" #N ";\n\t"
-#define PTXGRAFT_INPUT_u64(x) "l"(ptxgraft::u64{(x) | 0ull})
+#define PTXGRAFT_INPUT_u64(x) "l"(x | 0ull)
 #define PTXGRAFT_INOUT_u64(x) "+l"(ptxgraft::u64_of(x))
 #define PTXGRAFT_OUTPUT_u64(x) "=l"(ptxgraft::u64_of(x))
 #define PTXGRAFT_CPP_u64 ptxgraft::u64
@@ -305,7 +311,7 @@ constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
 #define PTXGRAFT_OUT_s64(N, n) ".reg .s64 _" #N "; // out s64 " #N "\n\t"
 #define PTXGRAFT_MOVE_s64(N, n) "mov.b64 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_s64(N, n) "mov.b64 %" #n ", _" #N ";\n\t"
-#define PTXGRAFT_INPUT_s64(x) "l"(ptxgraft::u64{(x) | 0ull})
+#define PTXGRAFT_INPUT_s64(x) "l"(x | 0ull)
 #define PTXGRAFT_INOUT_s64(x) "+l"(ptxgraft::s64_of(x))
 #define PTXGRAFT_OUTPUT_s64(x) "=l"(ptxgraft::s64_of(x))
 #define PTXGRAFT_CPP_s64 ptxgraft::s64
@@ -385,12 +391,12 @@ constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
 #define PTXGRAFT_OUT_f32(N, n) ".reg .f32 _" #N "; // out f32 " #N "\n\t"
 #define PTXGRAFT_MOVE_f32(N, n) "mov.b32 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_f32(N, n) "mov.b32 %" #n ", _" #N ";\n\t"
-#define PTXGRAFT_INPUT_f32(x) "f"(ptxgraft::f32{x})
-#define PTXGRAFT_INOUT_f32(x) "+f"(static_cast<ptxgraft::f32&>(x))
-#define PTXGRAFT_OUTPUT_f32(x) "=f"(static_cast<ptxgraft::f32&>(x))
+#define PTXGRAFT_INPUT_f32(x) "f"(x)
+#define PTXGRAFT_INOUT_f32(x) "+f"(x)
+#define PTXGRAFT_OUTPUT_f32(x) "=f"(x)
 #define PTXGRAFT_CPP_f32 ptxgraft::f32
 #define PTXGRAFT_CONSTRAINT_f32 "f"
-#define PTXGRAFT_VALUE_f32(x) (x)
+#define PTXGRAFT_VALUE_f32(x) ptxgraft::value_of<ptxgraft::f32>(x)
 #define PTXGRAFT_LVALUE_f32(x) static_cast<ptxgraft::f32&>(x)
 #define PTXGRAFT_TYPE_f64 "f64", f64, BUILTIN, ~
 #define PTXGRAFT_REG_f64 ".reg .f64 _"
@@ -401,9 +407,9 @@ constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
 #define PTXGRAFT_OUT_f64(N, n) ".reg .f64 _" #N "; // out f64 " #N "\n\t"
 #define PTXGRAFT_MOVE_f64(N, n) "mov.b64 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_f64(N, n) "mov.b64 %" #n ", _" #N ";\n\t"
-#define PTXGRAFT_INPUT_f64(x) "d"(ptxgraft::f64{x})
-#define PTXGRAFT_INOUT_f64(x) "+d"(static_cast<ptxgraft::f64&>(x))
-#define PTXGRAFT_OUTPUT_f64(x) "=d"(static_cast<ptxgraft::f64&>(x))
+#define PTXGRAFT_INPUT_f64(x) "d"(ptxgraft::f64(x))
+#define PTXGRAFT_INOUT_f64(x) "+d"(x)
+#define PTXGRAFT_OUTPUT_f64(x) "=d"(x)
 #define PTXGRAFT_CPP_f64 ptxgraft::f64
 #define PTXGRAFT_CONSTRAINT_f64 "d"
 #define PTXGRAFT_VALUE_f64(x) (x)
@@ -414,337 +420,337 @@ constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
 // written before what is only read. Any other shape goes the long way. One macro a shape, because each step of a macro
 // costs more than all that the compiler then does with its text.
 #define PTXGRAFT_SITE_0(V, W, C, NAME, STUB) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME)) asm V(PTXGRAFT_BEGIN(NAME W) PTXGRAFT_MIDDLE(STUB) "}" : : C); } while (0)
+    do { PTXGRAFT_CHECK(NAME) asm V(PTXGRAFT_BEGIN(NAME W) PTXGRAFT_MIDDLE(STUB) "}" : : C); } while (0)
 #define PTXGRAFT_SITE_1(V, W, C, NAME, STUB, a) \
     PTXGRAFT_SHAPE_1(PTXGRAFT_LETTER_##a)(V, W, C, NAME, STUB, a)
 #define PTXGRAFT_SHAPE_1(a) PTXGRAFT_SHAPE_1_(a)
-#define PTXGRAFT_SHAPE_1_(a) PTXGRAFT_CHOOSE(PTXGRAFT_AS_##a, PTXGRAFT_LONG, ~)
+#define PTXGRAFT_SHAPE_1_(a) PTXGRAFT_PICK(PTXGRAFT_AS_##a, PTXGRAFT_LONG, ~)
 #define PTXGRAFT_SITE_2(V, W, C, NAME, STUB, a, b) \
     PTXGRAFT_SHAPE_2(PTXGRAFT_LETTER_##a, PTXGRAFT_LETTER_##b)(V, W, C, NAME, STUB, a, b)
 #define PTXGRAFT_SHAPE_2(a, b) PTXGRAFT_SHAPE_2_(a, b)
-#define PTXGRAFT_SHAPE_2_(a, b) PTXGRAFT_CHOOSE(PTXGRAFT_AS_##a##b, PTXGRAFT_LONG, ~)
+#define PTXGRAFT_SHAPE_2_(a, b) PTXGRAFT_PICK(PTXGRAFT_AS_##a##b, PTXGRAFT_LONG, ~)
 #define PTXGRAFT_SITE_3(V, W, C, NAME, STUB, a, b, c) \
     PTXGRAFT_SHAPE_3(PTXGRAFT_LETTER_##a, PTXGRAFT_LETTER_##b, PTXGRAFT_LETTER_##c)(V, W, C, NAME, STUB, a, b, c)
 #define PTXGRAFT_SHAPE_3(a, b, c) PTXGRAFT_SHAPE_3_(a, b, c)
-#define PTXGRAFT_SHAPE_3_(a, b, c) PTXGRAFT_CHOOSE(PTXGRAFT_AS_##a##b##c, PTXGRAFT_LONG, ~)
+#define PTXGRAFT_SHAPE_3_(a, b, c) PTXGRAFT_PICK(PTXGRAFT_AS_##a##b##c, PTXGRAFT_LONG, ~)
 #define PTXGRAFT_SITE_4(V, W, C, NAME, STUB, a, b, c, d) \
     PTXGRAFT_SHAPE_4(PTXGRAFT_LETTER_##a, PTXGRAFT_LETTER_##b, PTXGRAFT_LETTER_##c, PTXGRAFT_LETTER_##d)(V, W, C, NAME, STUB, a, b, c, d)
 #define PTXGRAFT_SHAPE_4(a, b, c, d) PTXGRAFT_SHAPE_4_(a, b, c, d)
-#define PTXGRAFT_SHAPE_4_(a, b, c, d) PTXGRAFT_CHOOSE(PTXGRAFT_AS_##a##b##c##d, PTXGRAFT_LONG, ~)
+#define PTXGRAFT_SHAPE_4_(a, b, c, d) PTXGRAFT_PICK(PTXGRAFT_AS_##a##b##c##d, PTXGRAFT_LONG, ~)
 #define PTXGRAFT_SITE_5(V, W, C, NAME, STUB, a, b, c, d, e) \
     PTXGRAFT_SHAPE_5(PTXGRAFT_LETTER_##a, PTXGRAFT_LETTER_##b, PTXGRAFT_LETTER_##c, PTXGRAFT_LETTER_##d, PTXGRAFT_LETTER_##e)(V, W, C, NAME, STUB, a, b, c, d, e)
 #define PTXGRAFT_SHAPE_5(a, b, c, d, e) PTXGRAFT_SHAPE_5_(a, b, c, d, e)
-#define PTXGRAFT_SHAPE_5_(a, b, c, d, e) PTXGRAFT_CHOOSE(PTXGRAFT_AS_##a##b##c##d##e, PTXGRAFT_LONG, ~)
+#define PTXGRAFT_SHAPE_5_(a, b, c, d, e) PTXGRAFT_PICK(PTXGRAFT_AS_##a##b##c##d##e, PTXGRAFT_LONG, ~)
 #define PTXGRAFT_SITE_6(V, W, C, NAME, STUB, a, b, c, d, e, f) \
     PTXGRAFT_SHAPE_6(PTXGRAFT_LETTER_##a, PTXGRAFT_LETTER_##b, PTXGRAFT_LETTER_##c, PTXGRAFT_LETTER_##d, PTXGRAFT_LETTER_##e, PTXGRAFT_LETTER_##f)(V, W, C, NAME, STUB, a, b, c, d, e, f)
 #define PTXGRAFT_SHAPE_6(a, b, c, d, e, f) PTXGRAFT_SHAPE_6_(a, b, c, d, e, f)
-#define PTXGRAFT_SHAPE_6_(a, b, c, d, e, f) PTXGRAFT_CHOOSE(PTXGRAFT_AS_##a##b##c##d##e##f, PTXGRAFT_LONG, ~)
+#define PTXGRAFT_SHAPE_6_(a, b, c, d, e, f) PTXGRAFT_PICK(PTXGRAFT_AS_##a##b##c##d##e##f, PTXGRAFT_LONG, ~)
 #define PTXGRAFT_SITE_7(V, W, C, NAME, STUB, a, b, c, d, e, f, g) \
     PTXGRAFT_SHAPE_7(PTXGRAFT_LETTER_##a, PTXGRAFT_LETTER_##b, PTXGRAFT_LETTER_##c, PTXGRAFT_LETTER_##d, PTXGRAFT_LETTER_##e, PTXGRAFT_LETTER_##f, PTXGRAFT_LETTER_##g)(V, W, C, NAME, STUB, a, b, c, d, e, f, g)
 #define PTXGRAFT_SHAPE_7(a, b, c, d, e, f, g) PTXGRAFT_SHAPE_7_(a, b, c, d, e, f, g)
-#define PTXGRAFT_SHAPE_7_(a, b, c, d, e, f, g) PTXGRAFT_CHOOSE(PTXGRAFT_AS_##a##b##c##d##e##f##g, PTXGRAFT_LONG, ~)
+#define PTXGRAFT_SHAPE_7_(a, b, c, d, e, f, g) PTXGRAFT_PICK(PTXGRAFT_AS_##a##b##c##d##e##f##g, PTXGRAFT_LONG, ~)
 #define PTXGRAFT_SITE_8(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h) \
     PTXGRAFT_SHAPE_8(PTXGRAFT_LETTER_##a, PTXGRAFT_LETTER_##b, PTXGRAFT_LETTER_##c, PTXGRAFT_LETTER_##d, PTXGRAFT_LETTER_##e, PTXGRAFT_LETTER_##f, PTXGRAFT_LETTER_##g, PTXGRAFT_LETTER_##h)(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h)
 #define PTXGRAFT_SHAPE_8(a, b, c, d, e, f, g, h) PTXGRAFT_SHAPE_8_(a, b, c, d, e, f, g, h)
-#define PTXGRAFT_SHAPE_8_(a, b, c, d, e, f, g, h) PTXGRAFT_CHOOSE(PTXGRAFT_AS_##a##b##c##d##e##f##g##h, PTXGRAFT_LONG, ~)
+#define PTXGRAFT_SHAPE_8_(a, b, c, d, e, f, g, h) PTXGRAFT_PICK(PTXGRAFT_AS_##a##b##c##d##e##f##g##h, PTXGRAFT_LONG, ~)
 #define PTXGRAFT_AS_i ~, PTXGRAFT_SHORT_i
 #define PTXGRAFT_SHORT_i(V, W, C, NAME, STUB, a) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t"  "}" :  : PTXGRAFT_PLACE_##a C); } while (0)
 #define PTXGRAFT_AS_o ~, PTXGRAFT_SHORT_o
 #define PTXGRAFT_SHORT_o(V, W, C, NAME, STUB, a) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) "}" : PTXGRAFT_PLACE_##a :  C); } while (0)
 #define PTXGRAFT_AS_ii ~, PTXGRAFT_SHORT_ii
 #define PTXGRAFT_SHORT_ii(V, W, C, NAME, STUB, a, b) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t"  "}" :  : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b C); } while (0)
 #define PTXGRAFT_AS_io ~, PTXGRAFT_SHORT_io
 #define PTXGRAFT_SHORT_io(V, W, C, NAME, STUB, a, b) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 1) PTXGRAFT_TEXT_##b 0) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##b 0) "}" : PTXGRAFT_PLACE_##b : PTXGRAFT_PLACE_##a C); } while (0)
 #define PTXGRAFT_AS_oi ~, PTXGRAFT_SHORT_oi
 #define PTXGRAFT_SHORT_oi(V, W, C, NAME, STUB, a, b) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) "}" : PTXGRAFT_PLACE_##a : PTXGRAFT_PLACE_##b C); } while (0)
 #define PTXGRAFT_AS_oo ~, PTXGRAFT_SHORT_oo
 #define PTXGRAFT_SHORT_oo(V, W, C, NAME, STUB, a, b) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b :  C); } while (0)
 #define PTXGRAFT_AS_iii ~, PTXGRAFT_SHORT_iii
 #define PTXGRAFT_SHORT_iii(V, W, C, NAME, STUB, a, b, c) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t"  "}" :  : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c C); } while (0)
 #define PTXGRAFT_AS_iio ~, PTXGRAFT_SHORT_iio
 #define PTXGRAFT_SHORT_iio(V, W, C, NAME, STUB, a, b, c) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 1) PTXGRAFT_TEXT_##b 2) PTXGRAFT_TEXT_##c 0) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##c 0) "}" : PTXGRAFT_PLACE_##c : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b C); } while (0)
 #define PTXGRAFT_AS_ioi ~, PTXGRAFT_SHORT_ioi
 #define PTXGRAFT_SHORT_ioi(V, W, C, NAME, STUB, a, b, c) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 1) PTXGRAFT_TEXT_##b 0) PTXGRAFT_TEXT_##c 2) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##b 0) "}" : PTXGRAFT_PLACE_##b : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##c C); } while (0)
 #define PTXGRAFT_AS_ioo ~, PTXGRAFT_SHORT_ioo
 #define PTXGRAFT_SHORT_ioo(V, W, C, NAME, STUB, a, b, c) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 2) PTXGRAFT_TEXT_##b 0) PTXGRAFT_TEXT_##c 1) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##b 0) PTXGRAFT_SAVE_##c 1) "}" : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c : PTXGRAFT_PLACE_##a C); } while (0)
 #define PTXGRAFT_AS_oii ~, PTXGRAFT_SHORT_oii
 #define PTXGRAFT_SHORT_oii(V, W, C, NAME, STUB, a, b, c) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) "}" : PTXGRAFT_PLACE_##a : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c C); } while (0)
 #define PTXGRAFT_AS_oio ~, PTXGRAFT_SHORT_oio
 #define PTXGRAFT_SHORT_oio(V, W, C, NAME, STUB, a, b, c) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 2) PTXGRAFT_TEXT_##c 1) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##c 1) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##c : PTXGRAFT_PLACE_##b C); } while (0)
 #define PTXGRAFT_AS_ooi ~, PTXGRAFT_SHORT_ooi
 #define PTXGRAFT_SHORT_ooi(V, W, C, NAME, STUB, a, b, c) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b : PTXGRAFT_PLACE_##c C); } while (0)
 #define PTXGRAFT_AS_ooo ~, PTXGRAFT_SHORT_ooo
 #define PTXGRAFT_SHORT_ooo(V, W, C, NAME, STUB, a, b, c) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c :  C); } while (0)
 #define PTXGRAFT_AS_iiii ~, PTXGRAFT_SHORT_iiii
 #define PTXGRAFT_SHORT_iiii(V, W, C, NAME, STUB, a, b, c, d) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t"  "}" :  : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d C); } while (0)
 #define PTXGRAFT_AS_iiio ~, PTXGRAFT_SHORT_iiio
 #define PTXGRAFT_SHORT_iiio(V, W, C, NAME, STUB, a, b, c, d) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 1) PTXGRAFT_TEXT_##b 2) PTXGRAFT_TEXT_##c 3) PTXGRAFT_TEXT_##d 0) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##d 0) "}" : PTXGRAFT_PLACE_##d : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c C); } while (0)
 #define PTXGRAFT_AS_iioi ~, PTXGRAFT_SHORT_iioi
 #define PTXGRAFT_SHORT_iioi(V, W, C, NAME, STUB, a, b, c, d) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 1) PTXGRAFT_TEXT_##b 2) PTXGRAFT_TEXT_##c 0) PTXGRAFT_TEXT_##d 3) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##c 0) "}" : PTXGRAFT_PLACE_##c : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##d C); } while (0)
 #define PTXGRAFT_AS_iioo ~, PTXGRAFT_SHORT_iioo
 #define PTXGRAFT_SHORT_iioo(V, W, C, NAME, STUB, a, b, c, d) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 2) PTXGRAFT_TEXT_##b 3) PTXGRAFT_TEXT_##c 0) PTXGRAFT_TEXT_##d 1) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##c 0) PTXGRAFT_SAVE_##d 1) "}" : PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b C); } while (0)
 #define PTXGRAFT_AS_ioii ~, PTXGRAFT_SHORT_ioii
 #define PTXGRAFT_SHORT_ioii(V, W, C, NAME, STUB, a, b, c, d) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 1) PTXGRAFT_TEXT_##b 0) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##b 0) "}" : PTXGRAFT_PLACE_##b : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d C); } while (0)
 #define PTXGRAFT_AS_ioio ~, PTXGRAFT_SHORT_ioio
 #define PTXGRAFT_SHORT_ioio(V, W, C, NAME, STUB, a, b, c, d) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 2) PTXGRAFT_TEXT_##b 0) PTXGRAFT_TEXT_##c 3) PTXGRAFT_TEXT_##d 1) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##b 0) PTXGRAFT_SAVE_##d 1) "}" : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##d : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##c C); } while (0)
 #define PTXGRAFT_AS_iooi ~, PTXGRAFT_SHORT_iooi
 #define PTXGRAFT_SHORT_iooi(V, W, C, NAME, STUB, a, b, c, d) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 2) PTXGRAFT_TEXT_##b 0) PTXGRAFT_TEXT_##c 1) PTXGRAFT_TEXT_##d 3) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##b 0) PTXGRAFT_SAVE_##c 1) "}" : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##d C); } while (0)
 #define PTXGRAFT_AS_iooo ~, PTXGRAFT_SHORT_iooo
 #define PTXGRAFT_SHORT_iooo(V, W, C, NAME, STUB, a, b, c, d) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 3) PTXGRAFT_TEXT_##b 0) PTXGRAFT_TEXT_##c 1) PTXGRAFT_TEXT_##d 2) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##b 0) PTXGRAFT_SAVE_##c 1) PTXGRAFT_SAVE_##d 2) "}" : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d : PTXGRAFT_PLACE_##a C); } while (0)
 #define PTXGRAFT_AS_oiii ~, PTXGRAFT_SHORT_oiii
 #define PTXGRAFT_SHORT_oiii(V, W, C, NAME, STUB, a, b, c, d) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) "}" : PTXGRAFT_PLACE_##a : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d C); } while (0)
 #define PTXGRAFT_AS_oiio ~, PTXGRAFT_SHORT_oiio
 #define PTXGRAFT_SHORT_oiio(V, W, C, NAME, STUB, a, b, c, d) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 2) PTXGRAFT_TEXT_##c 3) PTXGRAFT_TEXT_##d 1) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##d 1) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##d : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c C); } while (0)
 #define PTXGRAFT_AS_oioi ~, PTXGRAFT_SHORT_oioi
 #define PTXGRAFT_SHORT_oioi(V, W, C, NAME, STUB, a, b, c, d) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 2) PTXGRAFT_TEXT_##c 1) PTXGRAFT_TEXT_##d 3) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##c 1) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##c : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##d C); } while (0)
 #define PTXGRAFT_AS_oioo ~, PTXGRAFT_SHORT_oioo
 #define PTXGRAFT_SHORT_oioo(V, W, C, NAME, STUB, a, b, c, d) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 3) PTXGRAFT_TEXT_##c 1) PTXGRAFT_TEXT_##d 2) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##c 1) PTXGRAFT_SAVE_##d 2) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d : PTXGRAFT_PLACE_##b C); } while (0)
 #define PTXGRAFT_AS_ooii ~, PTXGRAFT_SHORT_ooii
 #define PTXGRAFT_SHORT_ooii(V, W, C, NAME, STUB, a, b, c, d) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b : PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d C); } while (0)
 #define PTXGRAFT_AS_ooio ~, PTXGRAFT_SHORT_ooio
 #define PTXGRAFT_SHORT_ooio(V, W, C, NAME, STUB, a, b, c, d) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 3) PTXGRAFT_TEXT_##d 2) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##d 2) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##d : PTXGRAFT_PLACE_##c C); } while (0)
 #define PTXGRAFT_AS_oooi ~, PTXGRAFT_SHORT_oooi
 #define PTXGRAFT_SHORT_oooi(V, W, C, NAME, STUB, a, b, c, d) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c : PTXGRAFT_PLACE_##d C); } while (0)
 #define PTXGRAFT_AS_oooo ~, PTXGRAFT_SHORT_oooo
 #define PTXGRAFT_SHORT_oooo(V, W, C, NAME, STUB, a, b, c, d) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d :  C); } while (0)
 #define PTXGRAFT_AS_iiiii ~, PTXGRAFT_SHORT_iiiii
 #define PTXGRAFT_SHORT_iiiii(V, W, C, NAME, STUB, a, b, c, d, e) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t"  "}" :  : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e C); } while (0)
 #define PTXGRAFT_AS_oiiii ~, PTXGRAFT_SHORT_oiiii
 #define PTXGRAFT_SHORT_oiiii(V, W, C, NAME, STUB, a, b, c, d, e) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) "}" : PTXGRAFT_PLACE_##a : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e C); } while (0)
 #define PTXGRAFT_AS_ooiii ~, PTXGRAFT_SHORT_ooiii
 #define PTXGRAFT_SHORT_ooiii(V, W, C, NAME, STUB, a, b, c, d, e) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b : PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e C); } while (0)
 #define PTXGRAFT_AS_oooii ~, PTXGRAFT_SHORT_oooii
 #define PTXGRAFT_SHORT_oooii(V, W, C, NAME, STUB, a, b, c, d, e) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c : PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e C); } while (0)
 #define PTXGRAFT_AS_ooooi ~, PTXGRAFT_SHORT_ooooi
 #define PTXGRAFT_SHORT_ooooi(V, W, C, NAME, STUB, a, b, c, d, e) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d : PTXGRAFT_PLACE_##e C); } while (0)
 #define PTXGRAFT_AS_ooooo ~, PTXGRAFT_SHORT_ooooo
 #define PTXGRAFT_SHORT_ooooo(V, W, C, NAME, STUB, a, b, c, d, e) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e :  C); } while (0)
 #define PTXGRAFT_AS_iiiiii ~, PTXGRAFT_SHORT_iiiiii
 #define PTXGRAFT_SHORT_iiiiii(V, W, C, NAME, STUB, a, b, c, d, e, f) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t"  "}" :  : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f C); } while (0)
 #define PTXGRAFT_AS_oiiiii ~, PTXGRAFT_SHORT_oiiiii
 #define PTXGRAFT_SHORT_oiiiii(V, W, C, NAME, STUB, a, b, c, d, e, f) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) "}" : PTXGRAFT_PLACE_##a : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f C); } while (0)
 #define PTXGRAFT_AS_ooiiii ~, PTXGRAFT_SHORT_ooiiii
 #define PTXGRAFT_SHORT_ooiiii(V, W, C, NAME, STUB, a, b, c, d, e, f) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b : PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f C); } while (0)
 #define PTXGRAFT_AS_oooiii ~, PTXGRAFT_SHORT_oooiii
 #define PTXGRAFT_SHORT_oooiii(V, W, C, NAME, STUB, a, b, c, d, e, f) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c : PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f C); } while (0)
 #define PTXGRAFT_AS_ooooii ~, PTXGRAFT_SHORT_ooooii
 #define PTXGRAFT_SHORT_ooooii(V, W, C, NAME, STUB, a, b, c, d, e, f) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d : PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f C); } while (0)
 #define PTXGRAFT_AS_oooooi ~, PTXGRAFT_SHORT_oooooi
 #define PTXGRAFT_SHORT_oooooi(V, W, C, NAME, STUB, a, b, c, d, e, f) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e : PTXGRAFT_PLACE_##f C); } while (0)
 #define PTXGRAFT_AS_oooooo ~, PTXGRAFT_SHORT_oooooo
 #define PTXGRAFT_SHORT_oooooo(V, W, C, NAME, STUB, a, b, c, d, e, f) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) PTXGRAFT_SAVE_##f 5) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f :  C); } while (0)
 #define PTXGRAFT_AS_iiiiiii ~, PTXGRAFT_SHORT_iiiiiii
 #define PTXGRAFT_SHORT_iiiiiii(V, W, C, NAME, STUB, a, b, c, d, e, f, g) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f PTXGRAFT_NAME_##g) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t"  "}" :  : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g C); } while (0)
 #define PTXGRAFT_AS_oiiiiii ~, PTXGRAFT_SHORT_oiiiiii
 #define PTXGRAFT_SHORT_oiiiiii(V, W, C, NAME, STUB, a, b, c, d, e, f, g) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f PTXGRAFT_NAME_##g) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) "}" : PTXGRAFT_PLACE_##a : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g C); } while (0)
 #define PTXGRAFT_AS_ooiiiii ~, PTXGRAFT_SHORT_ooiiiii
 #define PTXGRAFT_SHORT_ooiiiii(V, W, C, NAME, STUB, a, b, c, d, e, f, g) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f PTXGRAFT_NAME_##g) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b : PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g C); } while (0)
 #define PTXGRAFT_AS_oooiiii ~, PTXGRAFT_SHORT_oooiiii
 #define PTXGRAFT_SHORT_oooiiii(V, W, C, NAME, STUB, a, b, c, d, e, f, g) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f PTXGRAFT_NAME_##g) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c : PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g C); } while (0)
 #define PTXGRAFT_AS_ooooiii ~, PTXGRAFT_SHORT_ooooiii
 #define PTXGRAFT_SHORT_ooooiii(V, W, C, NAME, STUB, a, b, c, d, e, f, g) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f PTXGRAFT_NAME_##g) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d : PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g C); } while (0)
 #define PTXGRAFT_AS_oooooii ~, PTXGRAFT_SHORT_oooooii
 #define PTXGRAFT_SHORT_oooooii(V, W, C, NAME, STUB, a, b, c, d, e, f, g) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f PTXGRAFT_NAME_##g) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e : PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g C); } while (0)
 #define PTXGRAFT_AS_ooooooi ~, PTXGRAFT_SHORT_ooooooi
 #define PTXGRAFT_SHORT_ooooooi(V, W, C, NAME, STUB, a, b, c, d, e, f, g) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f PTXGRAFT_NAME_##g) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) PTXGRAFT_SAVE_##f 5) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f : PTXGRAFT_PLACE_##g C); } while (0)
 #define PTXGRAFT_AS_ooooooo ~, PTXGRAFT_SHORT_ooooooo
 #define PTXGRAFT_SHORT_ooooooo(V, W, C, NAME, STUB, a, b, c, d, e, f, g) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f PTXGRAFT_NAME_##g) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) PTXGRAFT_SAVE_##f 5) PTXGRAFT_SAVE_##g 6) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g :  C); } while (0)
 #define PTXGRAFT_AS_iiiiiiii ~, PTXGRAFT_SHORT_iiiiiiii
 #define PTXGRAFT_SHORT_iiiiiiii(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g) && ptxgraft::is_operand(#h)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f PTXGRAFT_NAME_##g PTXGRAFT_NAME_##h) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) PTXGRAFT_TEXT_##h 7) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t"  "}" :  : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g, PTXGRAFT_PLACE_##h C); } while (0)
 #define PTXGRAFT_AS_oiiiiiii ~, PTXGRAFT_SHORT_oiiiiiii
 #define PTXGRAFT_SHORT_oiiiiiii(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g) && ptxgraft::is_operand(#h)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f PTXGRAFT_NAME_##g PTXGRAFT_NAME_##h) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) PTXGRAFT_TEXT_##h 7) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) "}" : PTXGRAFT_PLACE_##a : PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g, PTXGRAFT_PLACE_##h C); } while (0)
 #define PTXGRAFT_AS_ooiiiiii ~, PTXGRAFT_SHORT_ooiiiiii
 #define PTXGRAFT_SHORT_ooiiiiii(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g) && ptxgraft::is_operand(#h)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f PTXGRAFT_NAME_##g PTXGRAFT_NAME_##h) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) PTXGRAFT_TEXT_##h 7) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b : PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g, PTXGRAFT_PLACE_##h C); } while (0)
 #define PTXGRAFT_AS_oooiiiii ~, PTXGRAFT_SHORT_oooiiiii
 #define PTXGRAFT_SHORT_oooiiiii(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g) && ptxgraft::is_operand(#h)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f PTXGRAFT_NAME_##g PTXGRAFT_NAME_##h) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) PTXGRAFT_TEXT_##h 7) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c : PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g, PTXGRAFT_PLACE_##h C); } while (0)
 #define PTXGRAFT_AS_ooooiiii ~, PTXGRAFT_SHORT_ooooiiii
 #define PTXGRAFT_SHORT_ooooiiii(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g) && ptxgraft::is_operand(#h)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f PTXGRAFT_NAME_##g PTXGRAFT_NAME_##h) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) PTXGRAFT_TEXT_##h 7) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d : PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g, PTXGRAFT_PLACE_##h C); } while (0)
 #define PTXGRAFT_AS_oooooiii ~, PTXGRAFT_SHORT_oooooiii
 #define PTXGRAFT_SHORT_oooooiii(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g) && ptxgraft::is_operand(#h)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f PTXGRAFT_NAME_##g PTXGRAFT_NAME_##h) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) PTXGRAFT_TEXT_##h 7) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e : PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g, PTXGRAFT_PLACE_##h C); } while (0)
 #define PTXGRAFT_AS_ooooooii ~, PTXGRAFT_SHORT_ooooooii
 #define PTXGRAFT_SHORT_ooooooii(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g) && ptxgraft::is_operand(#h)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f PTXGRAFT_NAME_##g PTXGRAFT_NAME_##h) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) PTXGRAFT_TEXT_##h 7) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) PTXGRAFT_SAVE_##f 5) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f : PTXGRAFT_PLACE_##g, PTXGRAFT_PLACE_##h C); } while (0)
 #define PTXGRAFT_AS_oooooooi ~, PTXGRAFT_SHORT_oooooooi
 #define PTXGRAFT_SHORT_oooooooi(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g) && ptxgraft::is_operand(#h)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f PTXGRAFT_NAME_##g PTXGRAFT_NAME_##h) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) PTXGRAFT_TEXT_##h 7) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) PTXGRAFT_SAVE_##f 5) PTXGRAFT_SAVE_##g 6) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g : PTXGRAFT_PLACE_##h C); } while (0)
 #define PTXGRAFT_AS_oooooooo ~, PTXGRAFT_SHORT_oooooooo
 #define PTXGRAFT_SHORT_oooooooo(V, W, C, NAME, STUB, a, b, c, d, e, f, g, h) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) && ptxgraft::is_operand(#a) && ptxgraft::is_operand(#b) && ptxgraft::is_operand(#c) && ptxgraft::is_operand(#d) && ptxgraft::is_operand(#e) && ptxgraft::is_operand(#f) && ptxgraft::is_operand(#g) && ptxgraft::is_operand(#h)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_NAME_##a PTXGRAFT_NAME_##b PTXGRAFT_NAME_##c PTXGRAFT_NAME_##d PTXGRAFT_NAME_##e PTXGRAFT_NAME_##f PTXGRAFT_NAME_##g PTXGRAFT_NAME_##h) \
         asm V("{ // PTXGRAFT_SITE " NAME W "\n\t" PTXGRAFT_TEXT_##a 0) PTXGRAFT_TEXT_##b 1) PTXGRAFT_TEXT_##c 2) PTXGRAFT_TEXT_##d 3) PTXGRAFT_TEXT_##e 4) PTXGRAFT_TEXT_##f 5) PTXGRAFT_TEXT_##g 6) PTXGRAFT_TEXT_##h 7) \
               "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t" PTXGRAFT_SAVE_##a 0) PTXGRAFT_SAVE_##b 1) PTXGRAFT_SAVE_##c 2) PTXGRAFT_SAVE_##d 3) PTXGRAFT_SAVE_##e 4) PTXGRAFT_SAVE_##f 5) PTXGRAFT_SAVE_##g 6) PTXGRAFT_SAVE_##h 7) "}" : PTXGRAFT_PLACE_##a, PTXGRAFT_PLACE_##b, PTXGRAFT_PLACE_##c, PTXGRAFT_PLACE_##d, PTXGRAFT_PLACE_##e, PTXGRAFT_PLACE_##f, PTXGRAFT_PLACE_##g, PTXGRAFT_PLACE_##h :  C); } while (0)
 
@@ -809,7 +815,7 @@ constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
     PTXGRAFT_CALL(PTXGRAFT_EMIT, K, V, W, C, NAME, STUB PTXGRAFT_NUMBER_##K((0, 0, 0), __VA_ARGS__))
 #define PTXGRAFT_CALL(M, ...) M(__VA_ARGS__)
 #define PTXGRAFT_EMIT(K, V, W, C, NAME, STUB, ...) \
-    do { PTXGRAFT_CHECK(ptxgraft::is_site_name(NAME) PTXGRAFT_MAP_##K(PTXGRAFT_ROW_NAME, __VA_ARGS__)) \
+    do { PTXGRAFT_CHECK(NAME PTXGRAFT_MAP_##K(PTXGRAFT_ROW_NAME, __VA_ARGS__)) \
         static_assert(0 PTXGRAFT_MAP_##K(PTXGRAFT_ROW_COUNT, __VA_ARGS__) <= 256, "ptxgraft: a site has at most 256 registers"); \
         PTXGRAFT_MAP_##K(PTXGRAFT_ROW_LOCAL, __VA_ARGS__) \
         asm V(PTXGRAFT_BEGIN(NAME W) PTXGRAFT_MAP_##K(PTXGRAFT_ROW_LOAD, __VA_ARGS__) \
@@ -818,7 +824,7 @@ constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
         PTXGRAFT_MAP_##K(PTXGRAFT_ROW_FINISH, __VA_ARGS__) } while (0)
 #define PTXGRAFT_REST(...) PTXGRAFT_REST_(__VA_ARGS__)
 #define PTXGRAFT_REST_(A, ...) __VA_ARGS__
-#define PTXGRAFT_ROW_NAME(D, S, COUNT, LABEL, T, V, CPP, N, X, AT) && ptxgraft::is_operand("," #N ")")
+#define PTXGRAFT_ROW_NAME(D, S, COUNT, LABEL, T, V, CPP, N, X, AT) "\n" #N
 #define PTXGRAFT_ROW_COUNT(D, S, COUNT, ...) + COUNT
 #define PTXGRAFT_ROW_LOCAL(D, S, ...) PTXGRAFT_LOCAL_##D##_##S(__VA_ARGS__)
 #define PTXGRAFT_ROW_LOAD(D, S, ...) PTXGRAFT_LOAD_##D##_##S(__VA_ARGS__)

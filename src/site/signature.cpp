@@ -29,7 +29,7 @@ Expected<void> check_registers(std::span<const OperandText> operands) {
     const auto clash = std::adjacent_find(names.begin(), names.end(), [](const auto& a, const auto& b) { return a.text == b.text; });
     if (clash == names.end()) return {};
     const OperandText& second = operands[(clash + 1)->operand];
-    return fail(Errc::operand_clash, second.span, "_" + clash->text);
+    return fail(Errc::operand_clash, second.span, std::string("_").append(clash->text));
 }
 
 // Of few scalars, the common case, without allocating.
@@ -37,7 +37,7 @@ Expected<void> check_scalars(std::span<const OperandText> operands) {
     for (std::size_t i = 0; i < operands.size(); ++i)
         for (std::size_t k = 0; k < i; ++k)
             if (operands[i].name == operands[k].name)
-                return fail(Errc::operand_clash, operands[i].span, "_" + std::string(operands[i].name));
+                return fail(Errc::operand_clash, operands[i].span, std::string("_").append(operands[i].name));
     return {};
 }
 

@@ -1,0 +1,12 @@
+// error: that of an operand an identifier, as in in(f32, x0, x[0])
+#include <ptxgraft/site.cuh>
+
+extern "C" __global__ void kernel(float* p, unsigned n) {
+    float x = p[n];
+#ifdef FAULT
+    PTXGRAFT_SITE("s", "", in(f32, p[0]));
+#else
+    PTXGRAFT_SITE("s", "", in(f32, p0, p[0]));
+#endif
+    p[n] = x;
+}

@@ -1,0 +1,12 @@
+// error: unknown operand type 'f33'; the types are
+#include <ptxgraft/site.cuh>
+
+extern "C" __global__ void kernel(float* p, unsigned n) {
+    float x = p[n];
+#ifdef FAULT
+    PTXGRAFT_SITE("s", "", mod(f33, x));
+#else
+    PTXGRAFT_SITE("s", "", mod(f32, x));
+#endif
+    p[n] = x;
+}
