@@ -101,7 +101,7 @@ void expect_everything(const Compiled& compiled) {
 
 TEST(SiteCuh, MarksEverythingUnderNvrtc) {
     const auto path = tests_dir / "golden/site/everything.cu";
-    const Options rows[] = {{}, {"-std=c++20"}, {"-G"}, {"-lineinfo"}, {"-dopt=off"}};
+    const Options rows[] = {{}, {"-std=c++20"}, {"-G"}, {"-lineinfo"}};
     for (const Options& options : rows) expect_everything(with_nvrtc(path, options));
 }
 

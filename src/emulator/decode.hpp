@@ -153,7 +153,7 @@ class FunctionDecoder {
     std::optional<Ref> find_special(std::string_view name);
     Expected<Ref> value_of(std::string_view name, std::int64_t offset, Span span);
     Expected<std::uint32_t> place_in_frame(std::uint64_t bytes, std::uint32_t align, Span span);
-    void link_labels();
+    Expected<void> link_labels();
 
     ModuleDecoder& module_;
     std::uint32_t index_;

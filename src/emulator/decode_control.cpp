@@ -33,7 +33,7 @@ Expected<Operation> decode_branch_index(FunctionDecoder& decoder, const Instruct
     return Operation{.execute = execute_branch_index, .inputs = 1, .operands = {*index}, .extra = *table};
 }
 
-Expected<std::vector<Slot>> decode_slots(FunctionDecoder& decoder, const Operand& list) {
+Expected<std::vector<Slot>> decode_slots(FunctionDecoder& decoder, const Operand& list, bool are_results) {
     std::vector<Slot> slots;
     for (const Operand& operand : list.children()) {
         const Symbol* symbol =
@@ -44,7 +44,7 @@ Expected<std::vector<Slot>> decode_slots(FunctionDecoder& decoder, const Operand
                              static_cast<std::uint32_t>(symbol->bytes), no_ref});
         } else {
             static_cast<void>(decoder.find_register(operand.text(), &bits));
-            auto ref = decoder.input(operand);
+            auto ref = are_results ? decoder.output(operand) : decoder.input(operand);
             if (!ref) return tl::unexpected<Error>(ref.error());
             slots.push_back({0, bits == 1 ? 1 : bits / 8, *ref});
         }
@@ -62,7 +62,7 @@ Expected<Operation> decode_call(FunctionDecoder& decoder, const Instruction& ins
     Call call;
     for (std::size_t i = 0; i < operands.size(); ++i) {
         if (operands[i].kind() != OperandKind::list || (i != 0 && i != target + 1)) continue;
-        auto slots = decode_slots(decoder, operands[i]);
+        auto slots = decode_slots(decoder, operands[i], i < target);
         if (!slots) return tl::unexpected<Error>(slots.error());
         (i < target ? call.returns : call.arguments) = std::move(*slots);
     }

@@ -13,6 +13,7 @@ using syntax::OperandKind;
 using syntax::Statement;
 using syntax::StatementKind;
 
+constexpr std::uint32_t no_pc = ~std::uint32_t{0};  // of a label that has not come yet
 constexpr std::uint64_t most_local_bytes = std::uint64_t{512} << 10;
 
 struct SpecialRow {
@@ -128,7 +129,7 @@ Expected<void> FunctionDecoder::decode(const Statement& statement) {
     if (auto done = declare_parameters(statement); !done) return done;
     if (auto done = scope(statement.body()); !done) return done;
     emit({.execute = execute_return});  // PTX ISA 9.7.12.6: the end of a body returns
-    link_labels();
+    if (auto done = link_labels(); !done) return done;
     function().shared_bytes = shared_top_;
     if (!function().is_entry) program().shared_bytes = shared_top_;
     return {};
@@ -213,7 +214,7 @@ void FunctionDecoder::declare_labels(const std::vector<Statement>& statements) {
         if (s.kind() == StatementKind::label) {
             last = s.name();
             scopes_.back()[last] = {.kind = Symbol::Kind::label, .address = label_pcs_.size()};
-            label_pcs_.push_back(0);
+            label_pcs_.push_back(no_pc);
             continue;
         }
         if (s.kind() == StatementKind::directive && !last.empty()) {
@@ -268,14 +269,21 @@ Expected<void> FunctionDecoder::branch_targets(const Statement& statement) {
     return {};
 }
 
-void FunctionDecoder::link_labels() {
+// A name that was a label may have become something else further on: then nothing stands there.
+Expected<void> FunctionDecoder::link_labels() {
     for (std::size_t pc = function().begin; pc < program().code.size(); ++pc) {
         Operation& operation = program().code[pc];
-        if (operation.execute == execute_branch) operation.extra = label_pcs_[operation.extra];
+        if (operation.execute != execute_branch) continue;
+        operation.extra = label_pcs_[operation.extra];
+        if (operation.extra == no_pc) return fail(Errc::unknown_identifier, program().spans[pc], "the label");
     }
     for (std::size_t i = first_table_; i < program().branch_tables.size(); ++i) {
-        for (std::uint32_t& target : program().branch_tables[i]) target = label_pcs_[target];
+        for (std::uint32_t& target : program().branch_tables[i]) {
+            target = label_pcs_[target];
+            if (target == no_pc) return fail(Errc::unknown_identifier, span_, "a label of .branchtargets");
+        }
     }
+    return {};
 }
 
 Expected<void> FunctionDecoder::variable(const Statement& statement) {

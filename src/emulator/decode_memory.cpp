@@ -184,7 +184,8 @@ Expected<Operation> decode_mov(FunctionDecoder& decoder, const Instruction& inst
     if (!to) return tl::unexpected<Error>(to.error());
     if (!from) return tl::unexpected<Error>(from.error());
     const std::size_t parts = std::max(to->size(), from->size());
-    if (parts > 4 || (packs && unpacks ? to->size() != from->size() || !is_vector : bits % parts != 0)) {
+    if (to->empty() || from->empty() || parts > 4 ||
+        (packs && unpacks ? to->size() != from->size() || !is_vector : bits % parts != 0)) {
         return fail(Errc::invalid_operand, instruction.span,
                     fmt::format("{} of {} parts", instruction.name, parts));
     }
