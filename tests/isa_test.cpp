@@ -97,7 +97,7 @@ TEST(Isa, EveryInputMayBeAnImmediate) {
 }
 
 TEST(Isa, ArchitecturesAreTheFirstThatHaveTheForm) {
-    for (const std::uint16_t sm : {75, 80, 90}) {
+    for (const int sm : {75, 80, 90}) {
         std::string known, unknown;
         std::uint32_t unknown_count = 0;
         for (const isa::Form& form : isa::forms())
