@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <memory>
 #include <utility>
 
 #include "ptxgraft/stack.hpp"
+#include "stub/stack/buffer.hpp"
 #include "stub/stack/diagnose.hpp"
 #include "stub/stack/machine.hpp"
+#include "stub/stack/registers.hpp"
 #include "stub/stack/writer.hpp"
 
 namespace ptxgraft::stack {
@@ -56,77 +57,8 @@ struct Entry {
     std::uint32_t origin;  // the instruction that pushed it
 };
 
-// A buffer that grows and keeps its room; its elements are not initialised.
-template <class T>
-class Buffer {
-  public:
-    T* reserve(std::size_t count) {
-        if (count > capacity_) {
-            capacity_ = std::bit_ceil(count);
-            data_ = std::make_unique_for_overwrite<T[]>(capacity_);
-        }
-        return data_.get();
-    }
-    // As reserve, but keeps the first `used` elements.
-    T* extend(std::size_t used, std::size_t count) {
-        if (count <= capacity_) return data_.get();
-        auto old = std::move(data_);
-        reserve(count);
-        std::copy_n(old.get(), used, data_.get());
-        return data_.get();
-    }
-    T* get() const { return data_.get(); }
-
-  private:
-    std::unique_ptr<T[]> data_;
-    std::size_t capacity_ = 0;
-};
-
-// Registers of ours: a stem and a number per class.
-enum class Class : std::uint8_t { p, r, f };
-constexpr std::size_t class_count = 3;
-constexpr std::string_view class_types[class_count] = {".pred", ".b32", ".f32"};
-
-constexpr Class class_of(StackId type) {
-    return type == StackId::pred ? Class::p : type == StackId::f32 ? Class::f : Class::r;
-}
 constexpr std::string_view moves[class_count] = {"\tmov.pred ", "\tmov.b32 ", "\tmov.f32 "};
 constexpr std::size_t header_room = 192;
-
-struct Stem {
-    char text[class_count][Writer::room];
-    std::uint32_t length;
-};
-
-// Whether a name is `%f` and digits, one of ours.
-bool clashes(std::string_view name, std::string_view stem) {
-    return name.starts_with(stem) &&
-           name.find_first_not_of("0123456789", stem.size()) == std::string_view::npos;
-}
-
-bool clashes(const Signature& signature, const Stem& stem) {
-    for (const SiteOperand& operand : signature.operands) {
-        if (operand.register_name.empty() || operand.register_name[0] != '%') continue;
-        for (const auto& text : stem.text)
-            if (clashes(operand.register_name, {text, stem.length})) return true;
-    }
-    return false;
-}
-
-// `%f`; where an operand has such a name `%f$0_`, `%f$1_` …
-Stem stem_for(const Signature& signature) {
-    Stem stem{{"%p", "%r", "%f"}, 2};
-    for (std::uint32_t attempt = 0; clashes(signature, stem); ++attempt) {
-        for (auto& text : stem.text) {
-            Writer out(text + 2);
-            out.text("$");
-            out.number(attempt);
-            out.text("_");
-            stem.length = static_cast<std::uint32_t>(out.end() - text);
-        }
-    }
-    return stem;
-}
 
 // The compiler itself: of this file alone, so that its functions are inlined.
 struct Work {

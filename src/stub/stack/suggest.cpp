@@ -60,8 +60,11 @@ std::string suggestions(std::string_view word, const Signature& signature) {
     if (near.empty()) {
         const std::size_t limit = std::max<std::size_t>(1, word.size() / 3);
         std::vector<std::pair<std::size_t, std::string>> ranked;
-        for (const std::string& name : all)
+        for (const std::string& name : all) {
+            // the distance is at least the difference of the lengths
+            if (std::max(name.size(), word.size()) - std::min(name.size(), word.size()) > limit) continue;
             if (const std::size_t d = distance(word, name); d <= limit) ranked.emplace_back(d, name);
+        }
         std::stable_sort(ranked.begin(), ranked.end(),
                          [](const auto& a, const auto& b) { return a.first < b.first; });
         for (auto& [d, name] : ranked)
