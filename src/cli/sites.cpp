@@ -86,7 +86,7 @@ std::string operand_row(const SiteOperand& operand) {
                                  ? std::string(name(operand.type))
                                  : fmt::format("{}:{}", operand.user_type, name(operand.type));
     const std::string count = operand.count ? fmt::format("[{}]", operand.count) : "";
-    return fmt::format("    {:<4}{:<8}{}{}\n", name(operand.direction), type, operand.name, count);
+    return fmt::format("    {:<4}{:<7} {}{}\n", name(operand.direction), type, operand.name, count);
 }
 
 std::string policy_row(const Policy& policy) {
