@@ -36,6 +36,12 @@ std::string kernel(const std::string& body, const std::string& declarations = {}
            "%r2;\nret;\n}\n";
 }
 
+std::string repeated(std::string_view text, int times) {
+    std::string all;
+    for (int i = 0; i < times; ++i) all += text;
+    return all;
+}
+
 u32 sum_to(u32 n) { return n * (n + 1) / 2; }
 
 const Row rows[] = {
@@ -97,6 +103,9 @@ const Row rows[] = {
      "{ .reg .b32 x; .reg .pred p; mov.u32 x, 1; setp.ne.u32 p, %r1, 1; @p bra L; add.u32 %r2, %r2, x; L: "
      "}\nadd.u32 %r2, %r2, %r3;",
      [](u32 t) { return 5u + (t == 0 ? 9u : 0u) + (t == 1 ? 1u : 0u); }},
+    {"ARangeTakesOnlyWhatIsNamed",
+     "{ .reg .b32 %q<4000000000>; mov.u32 %q3999999999, 5; mov.u32 %r2, %q3999999999; }",
+     [](u32) { return 5u; }},
     {"SpinLockInsideAWarp",
      "L: atom.global.cas.b32 %r3, [lock], 0, 1;\nsetp.ne.u32 %p1, %r3, 0;\n@%p1 bra L;\n"
      "ld.volatile.global.u32 %r4, [count];\nadd.u32 %r4, %r4, 1;\nst.volatile.global.u32 [count], "
@@ -411,6 +420,11 @@ TEST(Emulator, RefusesModulesThatDeclareNonsense) {
          ".shared .b8 s[2000000000];"},
         {kernel("", ".global .b8 s[99999999999999999];"), Errc::invalid_declaration,
          ".global .b8 s[99999999999999999];"},
+        {kernel("", ".global .b8 s[99999999999];"), Errc::out_of_device_memory,
+         ".global .b8 s[99999999999];"},
+        {kernel("", ".func k();"), Errc::invalid_declaration, ""},
+        {kernel(repeated("{", 300) + repeated("}", 300)), Errc::unsupported_module, ""},
+        {kernel("", ".global .b8 a" + repeated("[1]", 65) + ";"), Errc::invalid_declaration, ""},
         {".version 8.0\n.target sm_80\n.address_size 32\n", Errc::unsupported_module, ""},
     };
     for (const BadModule& row : bad) {
@@ -424,6 +438,14 @@ TEST(Emulator, RefusesModulesThatDeclareNonsense) {
             row.text.substr(loaded.error().span.begin, loaded.error().span.end - loaded.error().span.begin),
             row.culprit);
     }
+}
+
+TEST(Emulator, ManyVariablesComeAndGoQuickly) {
+    std::string declarations;
+    for (int i = 0; i < 50000; ++i) declarations += ".const .u32 c" + std::to_string(i) + " = 1;\n";
+    Machine machine;
+    EXPECT_RUNS(machine, machine.load(kernel("", declarations)));
+    EXPECT_RUNS(machine, machine.load(kernel("")));
 }
 
 TEST(Emulator, ChecksTheLaunch) {
