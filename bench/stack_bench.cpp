@@ -79,7 +79,7 @@ void BM_StackCompileRandom(benchmark::State& state) {
             if (random() % 2 == 0)
                 program.push_back({stack::Opcode::form, 0, forms[random() % forms.size()], 0});
             else if (random() % 4 == 0)
-                program.push_back({stack::Opcode::constant, f32, 0, random()});
+                program.push_back({stack::Opcode::constant, f32, 0, static_cast<std::uint32_t>(random())});
             else
                 program.push_back({stack::Opcode::input, 0, index, 0});
         }

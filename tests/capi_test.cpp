@@ -46,7 +46,9 @@ struct CApi : testing::Test {
     }
     ptxgraft_stub* stub(const std::string& program) {
         ptxgraft_stub* made = nullptr;
-        EXPECT_EQ(ptxgraft_stub_create_from_program(&made, skeleton, "epilogue", program.data(), program.size()), PTXGRAFT_OK)
+        EXPECT_EQ(
+            ptxgraft_stub_create_from_program(&made, skeleton, "epilogue", program.data(), program.size()),
+            PTXGRAFT_OK)
             << ptxgraft_error_message();
         return made;
     }
@@ -54,12 +56,13 @@ struct CApi : testing::Test {
     ptxgraft_skeleton* skeleton = nullptr;
 };
 
-// --------------------------------------------------------------------------------------------------------- status
+// ---------------------------------------------------------------------------------------------------------
+// status
 
 TEST(CApiStatus, ValuesAreThoseOfTheLibrary) {
-#define PTXGRAFT_ERRC(name, value, message)                                      \
-    static_assert(PTXGRAFT_STATUS_##name == value);                             \
-    static_assert(PTXGRAFT_STATUS_##name == int(ptxgraft::Errc::name));         \
+#define PTXGRAFT_ERRC(name, value, message)                             \
+    static_assert(PTXGRAFT_STATUS_##name == value);                     \
+    static_assert(PTXGRAFT_STATUS_##name == int(ptxgraft::Errc::name)); \
     EXPECT_STREQ(ptxgraft_status_name(PTXGRAFT_STATUS_##name), #name);
 #include "ptxgraft/errc.def"
 #undef PTXGRAFT_ERRC
@@ -86,7 +89,9 @@ TEST(CApiStatus, DestroyOfNullDoesNothing) {
     ptxgraft_kernel_destroy(nullptr);
 }
 
-TEST(CApiStatus, VersionHasThreeNumbers) { EXPECT_THAT(ptxgraft_version(), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+")); }
+TEST(CApiStatus, VersionHasThreeNumbers) {
+    EXPECT_THAT(ptxgraft_version(), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+}
 
 TEST_F(CApi, NullWhereNoneIsAllowedIsNamed) {
     std::size_t size = 0;
@@ -109,7 +114,8 @@ TEST_F(CApi, NullWhereNoneIsAllowedIsNamed) {
     EXPECT_EQ(kernel, nullptr);
 }
 
-// ---------------------------------------------------------------------------------------------------- texts, structs
+// ---------------------------------------------------------------------------------------------------- texts,
+// structs
 
 TEST_F(CApi, TextsAreWrittenWholeOrNotAtAll) {
     std::size_t needed = 0;
@@ -136,11 +142,13 @@ TEST_F(CApi, StructsOfAnUnknownSizeAreRefused) {
     ptxgraft_graft_options options = PTXGRAFT_GRAFT_OPTIONS_INIT;
     options.struct_size = 10000;
     ptxgraft_kernel* kernel = nullptr;
-    EXPECT_EQ(ptxgraft_kernel_create(&kernel, skeleton, device, &options), PTXGRAFT_STATUS_struct_size_invalid);
+    EXPECT_EQ(ptxgraft_kernel_create(&kernel, skeleton, device, &options),
+              PTXGRAFT_STATUS_struct_size_invalid);
     EXPECT_THAT(ptxgraft_error_message(), HasSubstr("_INIT"));
 }
 
-// ------------------------------------------------------------------------------------------------ skeletons and sites
+// ------------------------------------------------------------------------------------------------ skeletons
+// and sites
 
 TEST_F(CApi, SkeletonTellsItsSites) {
     std::size_t count = 0, site = 9;
@@ -177,7 +185,8 @@ TEST_F(CApi, IndicesAreChecked) {
     EXPECT_EQ(ptxgraft_site_get_info(&info, skeleton, 1), PTXGRAFT_STATUS_invalid_argument);
     EXPECT_EQ(ptxgraft_site_get_operand(&operand, skeleton, 0, 2), PTXGRAFT_STATUS_invalid_argument);
     EXPECT_EQ(ptxgraft_site_get_copy(&copy, skeleton, 0, SIZE_MAX), PTXGRAFT_STATUS_invalid_argument);
-    EXPECT_EQ(ptxgraft_skeleton_get_entry_name(nullptr, &size, skeleton, 2), PTXGRAFT_STATUS_invalid_argument);
+    EXPECT_EQ(ptxgraft_skeleton_get_entry_name(nullptr, &size, skeleton, 2),
+              PTXGRAFT_STATUS_invalid_argument);
     EXPECT_STREQ(ptxgraft_error_message(), "error: invalid argument: entry 2 of 2\n");
 }
 
@@ -185,8 +194,10 @@ TEST_F(CApi, SkeletonTellsItsEntriesTargetAndPtx) {
     std::size_t count = 0;
     ASSERT_OK(ptxgraft_skeleton_get_entry_count(&count, skeleton));
     ASSERT_EQ(count, 2u);
-    EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_skeleton_get_entry_name(b, s, skeleton, 1); }), "touch");
-    EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_skeleton_get_target(b, s, skeleton); }), "sm_80");
+    EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_skeleton_get_entry_name(b, s, skeleton, 1); }),
+              "touch");
+    EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_skeleton_get_target(b, s, skeleton); }),
+              "sm_80");
     EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_skeleton_get_ptx(b, s, skeleton); }), affine());
 }
 
@@ -199,20 +210,24 @@ TEST_F(CApi, ErrorsOfTextsHaveTheirPlace) {
     EXPECT_GE(ptxgraft_error_line(), 5u);
     const std::string program = "acc\nnothing add.f32 -> acc";
     ptxgraft_stub* no_stub = nullptr;
-    EXPECT_NE(ptxgraft_stub_create_from_program(&no_stub, skeleton, "epilogue", program.data(), program.size()), PTXGRAFT_OK);
+    EXPECT_NE(
+        ptxgraft_stub_create_from_program(&no_stub, skeleton, "epilogue", program.data(), program.size()),
+        PTXGRAFT_OK);
     EXPECT_EQ(no_stub, nullptr);
     EXPECT_EQ(ptxgraft_error_line(), 2u);
     EXPECT_EQ(ptxgraft_error_column(), 1u);
     EXPECT_THAT(ptxgraft_error_message(), StartsWith("program:2:1: error: "));
     EXPECT_THAT(ptxgraft_error_message(), HasSubstr("\n^~~~~~~\n"));
-    EXPECT_EQ(ptxgraft_stub_create_from_program(&no_stub, skeleton, "prologue", "", 0), PTXGRAFT_STATUS_unknown_site);
+    EXPECT_EQ(ptxgraft_stub_create_from_program(&no_stub, skeleton, "prologue", "", 0),
+              PTXGRAFT_STATUS_unknown_site);
     EXPECT_THAT(ptxgraft_error_message(), HasSubstr("epilogue"));
 }
 
 TEST_F(CApi, InputsNeedNoZeroAtTheirEnd) {
     const std::string program = "acc bias mul.f32 -> acc garbage";
     ptxgraft_stub* made = nullptr;
-    ASSERT_OK(ptxgraft_stub_create_from_program(&made, skeleton, "epilogue", program.data(), program.size() - 8));
+    ASSERT_OK(
+        ptxgraft_stub_create_from_program(&made, skeleton, "epilogue", program.data(), program.size() - 8));
     std::uint32_t count = 0;
     ASSERT_OK(ptxgraft_stub_get_instruction_count(&count, made));
     EXPECT_GE(count, 1u);
@@ -223,14 +238,18 @@ TEST_F(CApi, StubsComeFromPtxAndSignaturesToo) {
     ptxgraft_stub *by_hand = nullptr, *by_signature = nullptr;
     const std::string ptx = "mul.f32 acc, acc, bias;\n", program = "x y sub.f32 -> z";
     ASSERT_OK(ptxgraft_stub_create_from_ptx(&by_hand, skeleton, "epilogue", ptx.data(), ptx.size()));
-    EXPECT_THAT(text([&](char* b, size_t* s) { return ptxgraft_stub_get_ptx(b, s, by_hand); }), HasSubstr("mul.f32 _acc, _acc, _bias;"));
-    ASSERT_OK(ptxgraft_stub_create_for_signature(&by_signature, "in f32 x, in f32 y, out f32 z", program.data(), program.size()));
-    EXPECT_THAT(text([&](char* b, size_t* s) { return ptxgraft_stub_get_ptx(b, s, by_signature); }), HasSubstr("sub.f32"));
+    EXPECT_THAT(text([&](char* b, size_t* s) { return ptxgraft_stub_get_ptx(b, s, by_hand); }),
+                HasSubstr("mul.f32 _acc, _acc, _bias;"));
+    ASSERT_OK(ptxgraft_stub_create_for_signature(&by_signature, "in f32 x, in f32 y, out f32 z",
+                                                 program.data(), program.size()));
+    EXPECT_THAT(text([&](char* b, size_t* s) { return ptxgraft_stub_get_ptx(b, s, by_signature); }),
+                HasSubstr("sub.f32"));
     ptxgraft_stub_destroy(by_hand);
     ptxgraft_stub_destroy(by_signature);
 }
 
-// ------------------------------------------------------------------------------------------------------------ kernels
+// ------------------------------------------------------------------------------------------------------------
+// kernels
 
 TEST_F(CApi, KernelsRunAndOutliveWhatTheyWereMadeOf) {
     ptxgraft_stub* relu = stub("acc bias add.f32 0.0 max.f32 -> acc");
@@ -253,7 +272,8 @@ TEST_F(CApi, KernelsRunAndOutliveWhatTheyWereMadeOf) {
 
     const float bias = 0.5f;
     const std::uint32_t n = 4;
-    const ptxgraft_argument arguments[] = {PTXGRAFT_BUFFER(x), PTXGRAFT_BUFFER(y), PTXGRAFT_VALUE(bias), PTXGRAFT_VALUE(n)};
+    const ptxgraft_argument arguments[] = {PTXGRAFT_BUFFER(x), PTXGRAFT_BUFFER(y), PTXGRAFT_VALUE(bias),
+                                           PTXGRAFT_VALUE(n)};
     ptxgraft_launch_options launch = PTXGRAFT_LAUNCH_OPTIONS_INIT;
     launch.block[0] = 4;
     ASSERT_OK(ptxgraft_kernel_launch(kernel, &launch, arguments, 4));
@@ -262,7 +282,8 @@ TEST_F(CApi, KernelsRunAndOutliveWhatTheyWereMadeOf) {
     EXPECT_EQ(result, (std::vector<float>{1.5f, 0, 3.5f, 0}));
 
     EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_kernel_get_entry(b, s, kernel); }), "affine");
-    EXPECT_THAT(text([&](char* b, size_t* s) { return ptxgraft_kernel_get_ptx(b, s, kernel); }), HasSubstr("max.f32"));
+    EXPECT_THAT(text([&](char* b, size_t* s) { return ptxgraft_kernel_get_ptx(b, s, kernel); }),
+                HasSubstr("max.f32"));
     ptxgraft_kernel_destroy(kernel);
     ptxgraft_buffer_destroy(x);
     ptxgraft_buffer_destroy(y);
@@ -315,14 +336,19 @@ TEST_F(CApi, RenderSplicesAndChecksItsGrafts) {
     ptxgraft_stub* square = stub("acc acc mul.f32 -> acc");
     const ptxgraft_graft graft = {"epilogue", square}, no_stub = {"epilogue", nullptr};
     std::size_t size = 0;
-    EXPECT_THAT(text([&](char* b, size_t* s) { return ptxgraft_skeleton_render(b, s, skeleton, &graft, 1); }), HasSubstr("mul.f32"));
-    EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_skeleton_render(b, s, skeleton, nullptr, 0); }), affine());
-    EXPECT_EQ(ptxgraft_skeleton_render(nullptr, &size, skeleton, &no_stub, 1), PTXGRAFT_STATUS_invalid_argument);
-    EXPECT_EQ(ptxgraft_skeleton_render(nullptr, &size, skeleton, nullptr, 1), PTXGRAFT_STATUS_invalid_argument);
+    EXPECT_THAT(text([&](char* b, size_t* s) { return ptxgraft_skeleton_render(b, s, skeleton, &graft, 1); }),
+                HasSubstr("mul.f32"));
+    EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_skeleton_render(b, s, skeleton, nullptr, 0); }),
+              affine());
+    EXPECT_EQ(ptxgraft_skeleton_render(nullptr, &size, skeleton, &no_stub, 1),
+              PTXGRAFT_STATUS_invalid_argument);
+    EXPECT_EQ(ptxgraft_skeleton_render(nullptr, &size, skeleton, nullptr, 1),
+              PTXGRAFT_STATUS_invalid_argument);
     ptxgraft_stub_destroy(square);
 }
 
-// ------------------------------------------------------------------------------------------------------------ devices
+// ------------------------------------------------------------------------------------------------------------
+// devices
 
 TEST_F(CApi, DeviceTellsWhatItIs) {
     ptxgraft_device_kind kind = PTXGRAFT_DEVICE_CUDA;
@@ -377,18 +403,21 @@ TEST_F(CApi, StreamsAndEventsMeasureTime) {
     ptxgraft_stream_destroy(stream);
 }
 
-// --------------------------------------------------------------------------------------------------------------- CUDA
+// ---------------------------------------------------------------------------------------------------------------
+// CUDA
 
 TEST(CApiCuda, SkeletonsComeFromCuda) {
     const std::string source =
-        "#include <ptxgraft/site.cuh>\nextern \"C\" __global__ void k(float* x) {\n float acc = *x * FACTOR;\n"
+        "#include <ptxgraft/site.cuh>\nextern \"C\" __global__ void k(float* x) {\n float acc = *x * "
+        "FACTOR;\n"
         " PTXGRAFT_SITE(\"epilogue\", \"\", mod(f32, acc));\n *x = acc;\n}\n";
     const char* const defines[] = {"FACTOR=2.0f"};
     ptxgraft_cuda_options options = PTXGRAFT_CUDA_OPTIONS_INIT;
     options.target = "sm_80";
     options.file_name = "k.cu";
     ptxgraft_skeleton* skeleton = nullptr;
-    EXPECT_NE(ptxgraft_skeleton_create_from_cuda(&skeleton, source.data(), source.size(), &options), PTXGRAFT_OK);
+    EXPECT_NE(ptxgraft_skeleton_create_from_cuda(&skeleton, source.data(), source.size(), &options),
+              PTXGRAFT_OK);
     EXPECT_THAT(ptxgraft_error_message(), HasSubstr("k.cu"));
     EXPECT_THAT(ptxgraft_error_message(), HasSubstr("FACTOR"));
     options.defines = defines;

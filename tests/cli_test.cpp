@@ -1,4 +1,5 @@
-// The program as a user meets it: every test starts the binary and looks at what it prints, writes and returns.
+// The program as a user meets it: every test starts the binary and looks at what it prints, writes and
+// returns.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -56,7 +57,8 @@ Result ptxgraft(const std::vector<std::string>& arguments, std::string_view inpu
     posix_spawn_file_actions_destroy(&files);
     int status = -1;
     waitpid(child, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), slurp("stdout"), slurp("stderr")};
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), slurp("stdout"),
+            slurp("stderr")};
 }
 
 // A .npy file as NumPy makes it, but for the header that a test wants otherwise.
@@ -64,7 +66,8 @@ std::string npy(const std::string& header, std::string_view data) {
     std::string text = header;
     text.append(64 - (10 + text.size() + 1) % 64, ' ').push_back('\n');
     const auto size = static_cast<std::uint16_t>(text.size());
-    return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(size & 255) + static_cast<char>(size >> 8) + text + std::string(data);
+    return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(size & 255) +
+           static_cast<char>(size >> 8) + text + std::string(data);
 }
 
 template <class T>
@@ -73,7 +76,9 @@ std::string bytes_of(const std::vector<T>& values) {
 }
 
 std::string floats(const std::vector<float>& values) {
-    return npy("{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(values.size()) + ",), }", bytes_of(values));
+    return npy(
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(values.size()) + ",), }",
+        bytes_of(values));
 }
 
 // The elements of an array file: what follows the first line.
@@ -103,14 +108,19 @@ class Cli : public testing::Test {
     fs::path folder_;
 };
 
+// A run that works; options in `more` take the place of its own.
 std::vector<std::string> run_affine(const std::vector<std::string>& more = {}) {
-    std::vector<std::string> arguments{"run",   "affine.ptx", "--device", "emulator", "--entry", "affine",   "--block",    "4",
-                                       "--arg", "in=x.npy",   "out=f32:4:y.npy",      "f32=0.5", "u32=4"};
+    std::vector<std::string> arguments{"run", "affine.ptx"};
+    for (const auto& [option, value] :
+         {std::pair{"--device", "emulator"}, {"--entry", "affine"}, {"--block", "4"}})
+        if (more.empty() || more[0] != option) arguments.insert(arguments.end(), {option, value});
+    arguments.insert(arguments.end(), {"--arg", "in=x.npy", "out=f32:4:y.npy", "f32=0.5", "u32=4"});
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
 }
 
-// ------------------------------------------------------------------------------------------------- the program
+// ------------------------------------------------------------------------------------------------- the
+// program
 
 TEST_F(Cli, HelpAndVersionSucceed) {
     for (const char* verb : {"compile", "sites", "stub", "graft", "roundtrip", "run"}) {
@@ -125,17 +135,18 @@ TEST_F(Cli, HelpAndVersionSucceed) {
 }
 
 TEST_F(Cli, WrongCommandLinesAreStatusTwo) {
-    const std::vector<std::vector<std::string>> rows = {{},
-                                                        {"fill"},
-                                                        {"sites"},
-                                                        {"sites", "affine.ptx", "--jsn"},
-                                                        {"graft", "affine.ptx", "--stub", "epilogue"},
-                                                        {"graft", "affine.ptx", "--program", "=x"},
-                                                        {"graft", "affine.ptx", "--program", "epilogue=acc -> acc", "--program", "epilogue=acc -> acc"},
-                                                        {"stub", "acc -> acc"},
-                                                        {"stub", "acc -> acc", "--site", "affine.ptx"},
-                                                        {"stub", "acc -> acc", "--site", "affine.ptx:epilogue", "--signature", "mod f32 acc"},
-                                                        {"roundtrip"}};
+    const std::vector<std::vector<std::string>> rows = {
+        {},
+        {"fill"},
+        {"sites"},
+        {"sites", "affine.ptx", "--jsn"},
+        {"graft", "affine.ptx", "--stub", "epilogue"},
+        {"graft", "affine.ptx", "--program", "=x"},
+        {"graft", "affine.ptx", "--program", "epilogue=acc -> acc", "--program", "epilogue=acc -> acc"},
+        {"stub", "acc -> acc"},
+        {"stub", "acc -> acc", "--site", "affine.ptx"},
+        {"stub", "acc -> acc", "--site", "affine.ptx:epilogue", "--signature", "mod f32 acc"},
+        {"roundtrip"}};
     for (const auto& row : rows) {
         const Result result = ptxgraft(row);
         EXPECT_EQ(result.status, 2) << testing::PrintToString(row) << result.err;
@@ -146,18 +157,25 @@ TEST_F(Cli, WrongCommandLinesAreStatusTwo) {
 
 TEST_F(Cli, FilesThatCannotBeReadOrWrittenAreErrorsThatNameThem) {
     fs::create_directory("folder");
-    const std::vector<std::vector<std::string>> rows = {{"sites", "none.ptx"},         {"sites", "folder"},     {"roundtrip", "none.ptx"},
-                                                        {"roundtrip", "folder"},       {"compile", "none.cu"},  {"run", "none.ptx"},
-                                                        {"stub", "none.stub", "--signature", "mod f32 acc"},    {"graft", "affine.ptx", "-o", "no/such/folder.ptx"}};
+    const std::vector<std::vector<std::string>> rows = {{"sites", "none.ptx"},
+                                                        {"sites", "folder"},
+                                                        {"roundtrip", "none.ptx"},
+                                                        {"roundtrip", "folder"},
+                                                        {"compile", "none.cu"},
+                                                        {"run", "none.ptx"},
+                                                        {"stub", "none.stub", "--signature", "mod f32 acc"},
+                                                        {"graft", "affine.ptx", "-o", "no/such/folder.ptx"}};
     for (const auto& row : rows) {
         const Result result = ptxgraft(row);
         EXPECT_EQ(result.status, 1) << testing::PrintToString(row);
-        EXPECT_THAT(result.err, HasSubstr(row.back() == "mod f32 acc" ? row[1] : row.back())) << testing::PrintToString(row);
+        EXPECT_THAT(result.err, HasSubstr(row.back() == "mod f32 acc" ? row[1] : row.back()))
+            << testing::PrintToString(row);
         EXPECT_THAT(result.err, HasSubstr("error: cannot ")) << testing::PrintToString(row);
     }
 }
 
-// ------------------------------------------------------------------------------------------------------- sites
+// -------------------------------------------------------------------------------------------------------
+// sites
 
 TEST_F(Cli, SitesPrintsATable) {
     const Result result = ptxgraft({"sites", "affine.ptx"});
@@ -186,8 +204,9 @@ TEST_F(Cli, SitesReadsStandardInput) {
 }
 
 TEST_F(Cli, SitesReadsTheMarkersOfMmPtx) {
-    spill("mm.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n.reg .f32 %_x0, %_x1;\n"
-                    "// PTX_INJECT_START func\n// _x0 m f32 F32 v\n// _x1 i f32 F32 w\n// PTX_INJECT_END\nret;\n}\n");
+    spill("mm.ptx",
+          ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n.reg .f32 %_x0, %_x1;\n"
+          "// PTX_INJECT_START func\n// _x0 m f32 F32 v\n// _x1 i f32 F32 w\n// PTX_INJECT_END\nret;\n}\n");
     const Result result = ptxgraft({"sites", "mm.ptx"});
     EXPECT_EQ(result.status, 0) << result.err;
     EXPECT_THAT(result.out, HasSubstr("func  1 copy\n    mod f32     v\n    in  f32     w\n"));
@@ -200,13 +219,15 @@ TEST_F(Cli, SitesOfABrokenModuleSaysWhere) {
     EXPECT_THAT(result.err, testing::ContainsRegex("^broken\\.ptx:[56]:[0-9]+: error: "));
 }
 
-// -------------------------------------------------------------------------------------------------- stub, graft
+// -------------------------------------------------------------------------------------------------- stub,
+// graft
 
 TEST_F(Cli, StubCompilesForASiteForASignatureAndFromAFile) {
     spill("relu.stub", "signature: mod f32 acc\nacc 0.0 max.f32 -> acc\n");
-    const std::vector<std::vector<std::string>> rows = {{"acc 0.0 max.f32 -> acc", "--site", "affine.ptx:epilogue"},
-                                                        {"acc 0.0 max.f32 -> acc", "--signature", "mod f32 acc"},
-                                                        {"relu.stub"}};
+    const std::vector<std::vector<std::string>> rows = {
+        {"acc 0.0 max.f32 -> acc", "--site", "affine.ptx:epilogue"},
+        {"acc 0.0 max.f32 -> acc", "--signature", "mod f32 acc"},
+        {"relu.stub"}};
     for (auto row : rows) {
         row.insert(row.begin(), "stub");
         const Result result = ptxgraft(row);
@@ -218,7 +239,8 @@ TEST_F(Cli, StubCompilesForASiteForASignatureAndFromAFile) {
 
 TEST_F(Cli, StubChecksHandWrittenPtx) {
     spill("square.ptx", "mul.f32 acc, acc, acc;\n");
-    EXPECT_THAT(ptxgraft({"stub", "square.ptx", "--site", "affine.ptx:epilogue"}).out, HasSubstr("mul.f32 _acc, _acc, _acc;"));
+    EXPECT_THAT(ptxgraft({"stub", "square.ptx", "--site", "affine.ptx:epilogue"}).out,
+                HasSubstr("mul.f32 _acc, _acc, _acc;"));
     spill("wrong.ptx", "mul.f32 acc, acc,\n  nothing;\n");
     const Result wrong = ptxgraft({"stub", "wrong.ptx", "--site", "affine.ptx:epilogue"});
     EXPECT_EQ(wrong.status, 1);
@@ -250,13 +272,16 @@ TEST_F(Cli, GraftReplacesTheDefaultStubAndNothingElse) {
 }
 
 TEST_F(Cli, GraftAssembles) {
-    const Result result = ptxgraft({"graft", "affine.ptx", "--program", "epilogue=acc acc mul.f32 -> acc", "-o", "out.cubin"});
+    const Result result =
+        ptxgraft({"graft", "affine.ptx", "--program", "epilogue=acc acc mul.f32 -> acc", "-o", "out.cubin"});
     ASSERT_EQ(result.status, 0) << result.err;
-    EXPECT_THAT(slurp("out.cubin"), StartsWith("\x7f" "ELF"));
+    EXPECT_THAT(slurp("out.cubin"), StartsWith("\x7f"
+                                               "ELF"));
 }
 
 TEST_F(Cli, GraftNamesTheSitesThatThereAre) {
-    const Result result = ptxgraft({"graft", "affine.ptx", "--program", "prologue=acc -> acc", "-o", "out.ptx"});
+    const Result result =
+        ptxgraft({"graft", "affine.ptx", "--program", "prologue=acc -> acc", "-o", "out.ptx"});
     EXPECT_EQ(result.status, 1);
     EXPECT_THAT(result.err, HasSubstr("epilogue"));
     EXPECT_FALSE(fs::exists("out.ptx"));
@@ -272,7 +297,8 @@ TEST_F(Cli, GraftDescribesWhatTheAssemblerRefuses) {
     EXPECT_FALSE(fs::exists("out.cubin"));
 }
 
-// --------------------------------------------------------------------------------------------------- roundtrip
+// ---------------------------------------------------------------------------------------------------
+// roundtrip
 
 TEST_F(Cli, RoundtripCountsAndFails) {
     const Result good = ptxgraft({"roundtrip", "affine.ptx", "affine.ptx"});
@@ -285,7 +311,8 @@ TEST_F(Cli, RoundtripCountsAndFails) {
     EXPECT_THAT(bad.err, testing::ContainsRegex("^broken\\.ptx:[0-9]+:[0-9]+: error: "));
 }
 
-// --------------------------------------------------------------------------------------------------------- run
+// ---------------------------------------------------------------------------------------------------------
+// run
 
 TEST_F(Cli, RunComputes) {
     const Result result = ptxgraft(run_affine());
@@ -304,22 +331,26 @@ TEST_F(Cli, RunGraftsStubs) {
 }
 
 TEST_F(Cli, RunTakesArgumentsOneByOneAndBeforeTheFile) {
-    const Result result = ptxgraft({"run", "--device", "emulator", "--entry", "affine", "--block", "4x1,1", "--arg", "in=x.npy", "--arg",
-                                    "out=f32:2x2:y.npy", "--arg=f32=0.5", "--arg", "u32=4", "affine.ptx"});
+    const Result result =
+        ptxgraft({"run", "--device", "emulator", "--entry", "affine", "--block", "4x1,1", "--arg", "in=x.npy",
+                  "--arg", "out=f32:2x2:y.npy", "--arg=f32=0.5", "--arg", "u32=4", "affine.ptx"});
     ASSERT_EQ(result.status, 0) << result.err;
     EXPECT_THAT(slurp("y.npy"), HasSubstr("'shape': (2, 2)"));
 }
 
 TEST_F(Cli, WhatAKernelDoesNotWriteStaysPoisoned) {
-    ASSERT_EQ(ptxgraft({"run", "affine.ptx", "--device", "emulator", "--entry", "affine", "--block", "4", "--arg", "in=x.npy",
-                        "out=u32:4:y.npy", "f32=0.5", "u32=3"})
+    ASSERT_EQ(ptxgraft({"run", "affine.ptx", "--device", "emulator", "--entry", "affine", "--block", "4",
+                        "--arg", "in=x.npy", "out=u32:4:y.npy", "f32=0.5", "u32=3"})
                   .status,
               0);
-    EXPECT_EQ(elements<std::uint32_t>("y.npy"), (std::vector<std::uint32_t>{0x3fc00000, 0xbfc00000, 0x40600000, 0xffffffff}));
+    EXPECT_EQ(elements<std::uint32_t>("y.npy"),
+              (std::vector<std::uint32_t>{0x3fc00000, 0xbfc00000, 0x40600000, 0xffffffff}));
 }
 
 TEST_F(Cli, RunShowsWhereAKernelFails) {
-    const std::vector<std::string> bad_store = {"run", "affine.ptx", "--device", "emulator", "--entry", "touch", "--arg", "out=u32:1:y.npy", "u64=0x10000000"};
+    const std::vector<std::string> bad_store = {"run",      "affine.ptx",      "--device",
+                                                "emulator", "--entry",         "touch",
+                                                "--arg",    "out=u32:1:y.npy", "u64=0x10000000"};
     const Result result = ptxgraft(bad_store);
     EXPECT_EQ(result.status, 1);
     EXPECT_THAT(result.err, StartsWith("affine.ptx:47:2: error: "));
@@ -386,7 +417,8 @@ TEST_F(Cli, RunRefusesWhatMakesNoSense) {
 
 TEST_F(Cli, RunRefusesArgumentsOfAnotherNature) {
     const auto with = [](const char* bias, const char* n) {
-        return ptxgraft({"run", "affine.ptx", "--device", "emulator", "--entry", "affine", "--arg", "in=x.npy", "out=f32:4:y.npy", bias, n});
+        return ptxgraft({"run", "affine.ptx", "--device", "emulator", "--entry", "affine", "--arg",
+                         "in=x.npy", "out=f32:4:y.npy", bias, n});
     };
     EXPECT_THAT(with("u32=1", "u32=4").err, HasSubstr("argument 3 (u32=1) for the parameter .f32 bias"));
     EXPECT_THAT(with("f32=1", "f32=4").err, HasSubstr("argument 4 (f32=4) for the parameter .u32 n"));
@@ -401,13 +433,15 @@ TEST_F(Cli, RunWantsAnEntryWhereThereAreTwo) {
     EXPECT_THAT(result.err, HasSubstr("touch"));
 }
 
-// ------------------------------------------------------------------------------------------------ scalars, arrays
+// ------------------------------------------------------------------------------------------------ scalars,
+// arrays
 
 // A kernel with one entry, which may therefore stay unnamed, that stores its second argument into its first.
 std::string echo_kernel(unsigned bytes) {
     const std::string bits = std::to_string(bytes * 8), reg = bytes == 8 ? "b64" : bytes == 4 ? "b32" : "b16";
-    return ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry echo(.param .u64 p, .param .b" + bits + " v)\n{\n.reg .b64 %rd1; .reg ." + reg +
-           " %v;\nld.param.u64 %rd1, [p];\nld.param.b" + bits + " %v, [v];\nst.global.b" + bits + " [%rd1], %v;\nret;\n}\n";
+    return ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry echo(.param .u64 p, .param .b" +
+           bits + " v)\n{\n.reg .b64 %rd1; .reg ." + reg + " %v;\nld.param.u64 %rd1, [p];\nld.param.b" +
+           bits + " %v, [v];\nst.global.b" + bits + " [%rd1], %v;\nret;\n}\n";
 }
 
 TEST_F(Cli, ScalarsHaveTheBitsOfTheirTypes) {
@@ -417,20 +451,45 @@ TEST_F(Cli, ScalarsHaveTheBitsOfTheirTypes) {
         std::uint64_t bits;
     };
     const Row rows[] = {
-        {"u8=255", 1, 0xff},          {"s8=-128", 1, 0x80},        {"b8=0xA5", 1, 0xa5},       {"pred=true", 1, 1},
-        {"bool=0", 1, 0},             {"u16=65535", 2, 0xffff},    {"s16=-2", 2, 0xfffe},      {"b16=0b101", 2, 5},
-        {"f16=1", 2, 0x3c00},         {"f16=-0.1", 2, 0xae66},     {"f16=65504", 2, 0x7bff},   {"f16=65519.9", 2, 0x7bff},
-        {"f16=1e-8", 2, 0},           {"f16=5.9604645e-8", 2, 1},  {"f16=6.1e-5", 2, 0x3ff},   {"f16=-inf", 2, 0xfc00},
-        {"f16=nan", 2, 0x7e00},       {"bf16=1", 2, 0x3f80},       {"bf16=3.14159", 2, 0x4049}, {"bf16=1.00390625", 2, 0x3f80},
-        {"bf16=1.01171875", 2, 0x3f82}, {"f32=1.5", 4, 0x3fc00000}, {"f32=-0", 4, 0x80000000}, {"f32=+2", 4, 0x40000000},
-        {"f32=inf", 4, 0x7f800000},   {"f32=0f3F800000", 4, 0x3f800000}, {"s32=-1", 4, 0xffffffff}, {"u32=0x80000000", 4, 0x80000000},
-        {"b32=0xdeadbeef", 4, 0xdeadbeef}, {"f64=0.1", 8, 0x3fb999999999999a}, {"f64=0d3FF0000000000000", 8, 0x3ff0000000000000},
-        {"s64=-9223372036854775808", 8, 0x8000000000000000}, {"u64=18446744073709551615", 8, ~std::uint64_t{0}},
+        {"u8=255", 1, 0xff},
+        {"s8=-128", 1, 0x80},
+        {"b8=0xA5", 1, 0xa5},
+        {"pred=true", 1, 1},
+        {"bool=0", 1, 0},
+        {"u16=65535", 2, 0xffff},
+        {"s16=-2", 2, 0xfffe},
+        {"b16=0b101", 2, 5},
+        {"f16=1", 2, 0x3c00},
+        {"f16=-0.1", 2, 0xae66},
+        {"f16=65504", 2, 0x7bff},
+        {"f16=65519.9", 2, 0x7bff},
+        {"f16=1e-8", 2, 0},
+        {"f16=5.9604645e-8", 2, 1},
+        {"f16=6.1e-5", 2, 0x3ff},
+        {"f16=-inf", 2, 0xfc00},
+        {"f16=nan", 2, 0x7e00},
+        {"bf16=1", 2, 0x3f80},
+        {"bf16=3.14159", 2, 0x4049},
+        {"bf16=1.00390625", 2, 0x3f80},
+        {"bf16=1.01171875", 2, 0x3f82},
+        {"f32=1.5", 4, 0x3fc00000},
+        {"f32=-0", 4, 0x80000000},
+        {"f32=+2", 4, 0x40000000},
+        {"f32=inf", 4, 0x7f800000},
+        {"f32=0f3F800000", 4, 0x3f800000},
+        {"s32=-1", 4, 0xffffffff},
+        {"u32=0x80000000", 4, 0x80000000},
+        {"b32=0xdeadbeef", 4, 0xdeadbeef},
+        {"f64=0.1", 8, 0x3fb999999999999a},
+        {"f64=0d3FF0000000000000", 8, 0x3ff0000000000000},
+        {"s64=-9223372036854775808", 8, 0x8000000000000000},
+        {"u64=18446744073709551615", 8, ~std::uint64_t{0}},
         {"bytes=0102030405060708", 8, 0x0807060504030201},
     };
     for (const Row& row : rows) {
         spill("echo.ptx", echo_kernel(row.bytes));
-        const Result result = ptxgraft({"run", "echo.ptx", "--device", "emulator", "--arg", "out=u8:8:v.npy", row.argument});
+        const Result result =
+            ptxgraft({"run", "echo.ptx", "--device", "emulator", "--arg", "out=u8:8:v.npy", row.argument});
         ASSERT_EQ(result.status, 0) << row.argument << result.err;
         std::uint64_t bits = 0;
         std::memcpy(&bits, elements<char>("v.npy").data(), row.bytes);
@@ -440,21 +499,27 @@ TEST_F(Cli, ScalarsHaveTheBitsOfTheirTypes) {
 
 // Reads an array and writes it again: the kernel has nothing to do.
 Result copy_array(std::string_view file) {
-    spill("nothing.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\nret;\n}\n");
+    spill("nothing.ptx",
+          ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\nret;\n}\n");
     spill("before.npy", file);
     return ptxgraft({"run", "nothing.ptx", "--device", "emulator", "--arg", "inout=before.npy:after.npy"});
 }
 
 TEST_F(Cli, ArraysOfEveryKindAreReadAndWritten) {
-    const std::pair<const char*, unsigned> dtypes[] = {{"|b1", 1}, {"|i1", 1}, {"|u1", 1}, {"<i2", 2}, {"<u2", 2}, {"<f2", 2},
-                                                       {"<i4", 4}, {"<u4", 4}, {"<f4", 4}, {"<i8", 8}, {"<u8", 8}, {"<f8", 8}};
+    const std::pair<const char*, unsigned> dtypes[] = {{"|b1", 1}, {"|i1", 1}, {"|u1", 1}, {"<i2", 2},
+                                                       {"<u2", 2}, {"<f2", 2}, {"<i4", 4}, {"<u4", 4},
+                                                       {"<f4", 4}, {"<i8", 8}, {"<u8", 8}, {"<f8", 8}};
     for (const auto& [dtype, bytes] : dtypes)
-        for (const auto& [shape, count] : {std::pair{"()", 1u}, {"(0,)", 0u}, {"(3,)", 3u}, {"(2, 3)", 6u}, {"(2, 0, 5)", 0u}}) {
+        for (const auto& [shape, count] :
+             {std::pair{"()", 1u}, {"(0,)", 0u}, {"(3,)", 3u}, {"(2, 3)", 6u}, {"(2, 0, 5)", 0u}}) {
             const std::string data(bytes * count, '\x5a');
-            const Result result = copy_array(npy("{'descr': '" + std::string(dtype) + "', 'fortran_order': False, 'shape': " + shape + ", }", data));
+            const Result result = copy_array(npy(
+                "{'descr': '" + std::string(dtype) + "', 'fortran_order': False, 'shape': " + shape + ", }",
+                data));
             ASSERT_EQ(result.status, 0) << dtype << shape << result.err;
             const std::string after = slurp("after.npy");
-            EXPECT_THAT(after, HasSubstr("'descr': '" + std::string(dtype) + "', 'fortran_order': False, 'shape': " + shape));
+            EXPECT_THAT(after, HasSubstr("'descr': '" + std::string(dtype) +
+                                         "', 'fortran_order': False, 'shape': " + shape));
             EXPECT_THAT(after, EndsWith("\n" + data)) << dtype << shape;
         }
 }
@@ -462,14 +527,19 @@ TEST_F(Cli, ArraysOfEveryKindAreReadAndWritten) {
 TEST_F(Cli, FortranOrderIsReordered) {
     // a[i][j] = 10 i + j, stored column by column.
     const std::vector<std::int32_t> columns{0, 10, 1, 11, 2, 12};
-    ASSERT_EQ(copy_array(npy("{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3), }", bytes_of(columns))).status, 0);
+    ASSERT_EQ(copy_array(npy("{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3), }", bytes_of(columns)))
+                  .status,
+              0);
     EXPECT_EQ(elements<std::int32_t>("after.npy"), (std::vector<std::int32_t>{0, 1, 2, 10, 11, 12}));
     std::vector<std::int32_t> cube;  // a[i][j][k] = 100 i + 10 j + k of shape (2, 2, 3)
     for (int k = 0; k < 3; ++k)
         for (int j = 0; j < 2; ++j)
             for (int i = 0; i < 2; ++i) cube.push_back(100 * i + 10 * j + k);
-    ASSERT_EQ(copy_array(npy("{'descr': '<i4', 'fortran_order': True, 'shape': (2, 2, 3), }", bytes_of(cube))).status, 0);
-    EXPECT_EQ(elements<std::int32_t>("after.npy"), (std::vector<std::int32_t>{0, 1, 2, 10, 11, 12, 100, 101, 102, 110, 111, 112}));
+    ASSERT_EQ(copy_array(npy("{'descr': '<i4', 'fortran_order': True, 'shape': (2, 2, 3), }", bytes_of(cube)))
+                  .status,
+              0);
+    EXPECT_EQ(elements<std::int32_t>("after.npy"),
+              (std::vector<std::int32_t>{0, 1, 2, 10, 11, 12, 100, 101, 102, 110, 111, 112}));
 }
 
 TEST_F(Cli, LaterVersionsOfTheFormatAreRead) {
@@ -505,7 +575,8 @@ TEST_F(Cli, DamagedArraysAreErrors) {
         {with("{'descr': '<f4', 'other': 5, 'shape': (2,), }"), "damaged"},
         {with("{'descr': '<f4"), "damaged"},
         {with("[1, 2]"), "not a dict"},
-        {with("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }"), "too large"},
+        {with("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }"),
+         "too large"},
         {with("{'descr': '<f8', 'fortran_order': False, 'shape': (1152921504606846976,), }"), "truncated"},
         {"\x93NUMPY\x09" + floats({1}).substr(7), "format version 9"},
     };
@@ -533,13 +604,16 @@ extern "C" __global__ void shift(const float* x, float* y, int n) {
 TEST_F(Cli, CudaIsCompiledAndRun) {
     spill("shift.cu", cuda_kernel);
     spill("offset.h", "#define OFFSET 10.0f\n");
-    const Result compiled = ptxgraft({"compile", "shift.cu", "--target", "sm_80", "-DSCALE=2", "-o", "shift.ptx"});
+    const Result compiled =
+        ptxgraft({"compile", "shift.cu", "--target", "sm_80", "-DSCALE=2", "-o", "shift.ptx"});
     ASSERT_EQ(compiled.status, 0) << compiled.err;
     EXPECT_THAT(slurp("shift.ptx"), HasSubstr(".target sm_80"));
-    EXPECT_THAT(ptxgraft({"sites", "shift.cu", "-D", "SCALE=2"}).out, HasSubstr("epilogue  1 copy\n    mod f32     acc\n"));
+    EXPECT_THAT(ptxgraft({"sites", "shift.cu", "-D", "SCALE=2"}).out,
+                HasSubstr("epilogue  1 copy\n    mod f32     acc\n"));
 
-    const Result run = ptxgraft({"run", "shift.cu", "-DSCALE=2", "--device", "emulator", "--block", "4", "--program", "epilogue=acc neg.f32 -> acc",
-                                 "--arg", "in=x.npy", "out=f32:4:y.npy", "s32=4"});
+    const Result run =
+        ptxgraft({"run", "shift.cu", "-DSCALE=2", "--device", "emulator", "--block", "4", "--program",
+                  "epilogue=acc neg.f32 -> acc", "--arg", "in=x.npy", "out=f32:4:y.npy", "s32=4"});
     ASSERT_EQ(run.status, 0) << run.err;
     EXPECT_EQ(elements<float>("y.npy"), (std::vector<float>{-21, -18, -23, -16}));
 }

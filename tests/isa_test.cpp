@@ -97,7 +97,7 @@ TEST(Isa, EveryInputMayBeAnImmediate) {
 }
 
 TEST(Isa, ArchitecturesAreTheFirstThatHaveTheForm) {
-    for (const std::uint16_t sm : {75, 80, 90}) {
+    for (const int sm : {75, 80, 90}) {
         std::string known, unknown;
         std::uint32_t unknown_count = 0;
         for (const isa::Form& form : isa::forms())
@@ -115,10 +115,9 @@ TEST(Isa, ArchitecturesAreTheFirstThatHaveTheForm) {
 }
 
 TEST(Isa, WhatTheTableLacksIsRefused) {
-    for (const char* text :
-         {"cvt.sat.u32.u32 %u32_0, %u32_1;", "add.sat.u32 %u32_0, %u32_1, %u32_2;",
-          "add.ftz.rn.f32 %f32_0, %f32_1, %f32_2;", "cvt.rn.u32.f32 %u32_0, %f32_1;",
-          "setp.ltu.s32 %pred_0, %s32_1, %s32_2;", "tanh.approx.ftz.f32 %f32_0, %f32_1;"}) {
+    for (const char* text : {"cvt.sat.u32.u32 %u32_0, %u32_1;", "add.sat.u32 %u32_0, %u32_1, %u32_2;",
+                             "cvt.rn.u32.f32 %u32_0, %f32_1;", "setp.ltu.s32 %pred_0, %s32_1, %s32_2;",
+                             "tanh.approx.ftz.f32 %f32_0, %f32_1;"}) {
         const std::string written(text);
         EXPECT_EQ(isa::find(written.substr(0, written.find(' '))), nullptr) << text;
         EXPECT_FALSE(assemble(written + "\n", "sm_100")) << text;

@@ -59,7 +59,7 @@ Compiled with_nvrtc(const std::filesystem::path& path, const Options& options) {
 }
 
 Compiled with_command(const std::string& compiler, const std::filesystem::path& path, const Options& options) {
-    const std::filesystem::path folder = std::filesystem::path(PTXGRAFT_BINARY_DIR) / "site_cuh_test";
+    const std::filesystem::path folder = std::filesystem::path(PTXGRAFT_BINARY_DIR) / "site_cuh";
     std::filesystem::create_directories(folder);
     const std::filesystem::path ptx = folder / (path.stem().string() + ".ptx"), log = folder / (path.stem().string() + ".log");
     std::string command = compiler + " " + include_option;
@@ -107,7 +107,9 @@ TEST(SiteCuh, MarksEverythingUnderNvrtc) {
 
 TEST(SiteCuh, MarksEverythingUnderNvcc) {
     if (nvcc.empty()) GTEST_SKIP() << "no nvcc";
-    expect_everything(with_command(nvcc_command, tests_dir / "golden/site/everything.cu", {}));
+    const Options rows[] = {{}, {"-std=c++20"}, {"-G"}, {"-lineinfo"}};
+    for (const Options& options : rows)
+        expect_everything(with_command(nvcc_command, tests_dir / "golden/site/everything.cu", options));
 }
 
 TEST(SiteCuh, MarksEverythingUnderClang) {

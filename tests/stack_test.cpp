@@ -1,9 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <cstring>
+#include <bit>
 #include <map>
-#include <new>
 #include <random>
 #include <string>
 #include <vector>
@@ -12,20 +10,8 @@
 #include "ptxgraft/stack.hpp"
 #include "stub_text.hpp"
 
-namespace {
-std::size_t allocations = 0;
-}
-
-void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
-    throw std::bad_alloc();
-}
-void* operator new[](std::size_t size) { return operator new(size); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+// Calls of operator new so far, counted by allocations.cpp
+extern std::size_t allocations;
 
 namespace ptxgraft {
 namespace {
@@ -254,15 +240,14 @@ TEST(Stack, AssignmentsAreAParallelCopy) {
 Program random_program(std::mt19937& random, std::size_t size, bool any_bytes) {
     Program program(size);
     for (Instruction& instruction : program) {
-        const std::uint64_t bytes = (std::uint64_t{random()} << 32) | random();
         if (any_bytes) {
-            std::memcpy(&instruction, &bytes, sizeof instruction);
+            instruction = std::bit_cast<Instruction>((std::uint64_t{random()} << 32) | random());
             continue;
         }
         constexpr Type types[] = {Type::pred, Type::u32, Type::s32, Type::f32, Type::b32};
         const auto pick = [&](std::uint32_t n) { return static_cast<std::uint16_t>(random() % n); };
         instruction = {static_cast<Opcode>(pick(10)), static_cast<std::uint8_t>(types[pick(5)]), 0,
-                       random() % 3 == 0 ? random() : pick(4)};
+                       random() % 3 == 0 ? static_cast<std::uint32_t>(random()) : pick(4)};
         instruction.index = instruction.opcode == Opcode::form
                                 ? pick(static_cast<std::uint32_t>(isa::forms().size()))
                             : instruction.opcode == Opcode::cast ? static_cast<std::uint16_t>(types[pick(5)])

@@ -83,8 +83,9 @@ class StubRefuses : public testing::TestWithParam<Bad> {};
 TEST_P(StubRefuses, AtThisPlace) {
     const auto stub = Stub::from_ptx(GetParam().text, signature(), {GetParam().allowed, false});
     ASSERT_FALSE(stub) << stub->ptx();
-    if (GetParam().code != Errc::ok)
+    if (GetParam().code != Errc::ok) {
         EXPECT_EQ(name(stub.error().code), name(GetParam().code)) << describe(stub.error(), GetParam().text);
+    }
     ASSERT_TRUE(stub.error().span.known());
     const Position at = position(GetParam().text, stub.error().span.begin);
     EXPECT_EQ(at.line, GetParam().line) << describe(stub.error(), GetParam().text);

@@ -21,6 +21,7 @@ struct OperandSpec {
     bool is_output = false;
     bool is_immediate = false;  ///< only an immediate is allowed, below 256 (the table of lop3)
     bool is_byte = false;       ///< only the low 8 bits are read, and an immediate must be below 256
+    bool is_exact = false;      ///< only a register of this very type, not of another one of its size
 };
 
 struct Form {

@@ -17,8 +17,9 @@
 /// default stub is written `%%`: `mov.u32 _row, %%tid.x;`.
 ///
 /// Types: pred (a bool), u16 s16 u32 s32 u64 s64 f32 f64, and the types of bits, which take any C++ type of their size:
-/// b16 f16 bf16 (2 bytes), b32 f16x2 bf16x2 (4), b64 (8). `in` converts an integer to the operand's type and refuses to
-/// narrow; `mod` and `out` want exactly that type. A type of your own has a name, a type above and a C++ type:
+/// b16 f16 bf16 (2 bytes), b32 f16x2 bf16x2 (4), b64 (8). `in` converts an integer to the operand's type and takes no
+/// wider integer (16-bit ones take any); `mod` and `out` want exactly that type. A type of your own has a name, a type
+/// above and a C++ type of its size (over pred: of one byte):
 /// @code
 /// #define PTXGRAFT_TYPE_q8 PTXGRAFT_USER_TYPE(q8, u32, q8_t)
 /// PTXGRAFT_SITE("scale", "", in(q8, x), out(f32, y));
@@ -42,7 +43,10 @@
     } while (0)
 
 /// A type of your own, see above.
-#define PTXGRAFT_USER_TYPE(NAME, BASE, CPP) #NAME ":" #BASE, BASE, USER, CPP
+#define PTXGRAFT_USER_TYPE(NAME, BASE, CPP) #NAME ":" #BASE, BASE, PTXGRAFT_USER(PTXGRAFT_USER_##BASE, USER, ~), CPP
+#define PTXGRAFT_USER(...) PTXGRAFT_USER_(__VA_ARGS__)
+#define PTXGRAFT_USER_(A, B, ...) B
+#define PTXGRAFT_USER_pred ~, PREDICATE
 
 #if defined(__clang__)
 #define PTXGRAFT_DEVICE __attribute__((device)) inline
@@ -279,12 +283,12 @@ constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
 #define PTXGRAFT_OUT_s32(N, n) ".reg .s32 _" #N "; // out s32 " #N "\n\t"
 #define PTXGRAFT_MOVE_s32(N, n) "mov.b32 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_s32(N, n) "mov.b32 %" #n ", _" #N ";\n\t"
-#define PTXGRAFT_INPUT_s32(x) "r"(x | 0u)
+#define PTXGRAFT_INPUT_s32(x) "r"(x | 0)
 #define PTXGRAFT_INOUT_s32(x) "+r"(static_cast<ptxgraft::s32&>(x))
 #define PTXGRAFT_OUTPUT_s32(x) "=r"(static_cast<ptxgraft::s32&>(x))
 #define PTXGRAFT_CPP_s32 ptxgraft::s32
 #define PTXGRAFT_CONSTRAINT_s32 "r"
-#define PTXGRAFT_VALUE_s32(x) ptxgraft::value_of<ptxgraft::s32>((x) | 0u)
+#define PTXGRAFT_VALUE_s32(x) ptxgraft::value_of<ptxgraft::s32>((x) | 0)
 #define PTXGRAFT_LVALUE_s32(x) static_cast<ptxgraft::s32&>(x)
 #define PTXGRAFT_TYPE_u64 "u64", u64, BUILTIN, ~
 #define PTXGRAFT_REG_u64 ".reg .u64 _"
@@ -311,12 +315,12 @@ constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
 #define PTXGRAFT_OUT_s64(N, n) ".reg .s64 _" #N "; // out s64 " #N "\n\t"
 #define PTXGRAFT_MOVE_s64(N, n) "mov.b64 _" #N ", %" #n ";\n\t"
 #define PTXGRAFT_STORE_s64(N, n) "mov.b64 %" #n ", _" #N ";\n\t"
-#define PTXGRAFT_INPUT_s64(x) "l"(x | 0ull)
+#define PTXGRAFT_INPUT_s64(x) "l"(x | 0ll)
 #define PTXGRAFT_INOUT_s64(x) "+l"(ptxgraft::s64_of(x))
 #define PTXGRAFT_OUTPUT_s64(x) "=l"(ptxgraft::s64_of(x))
 #define PTXGRAFT_CPP_s64 ptxgraft::s64
 #define PTXGRAFT_CONSTRAINT_s64 "l"
-#define PTXGRAFT_VALUE_s64(x) static_cast<long long>((x) | 0ull)
+#define PTXGRAFT_VALUE_s64(x) static_cast<long long>((x) | 0ll)
 #define PTXGRAFT_LVALUE_s64(x) ptxgraft::s64_of(x)
 #define PTXGRAFT_TYPE_f16 "f16", f16, BUILTIN, ~
 #define PTXGRAFT_REG_f16 ".reg .b16 _"
@@ -834,8 +838,10 @@ constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
 
 #define PTXGRAFT_VALUE_BUILTIN(T, CPP, X) PTXGRAFT_CPP_##T{PTXGRAFT_VALUE_##T(X)}
 #define PTXGRAFT_VALUE_USER(T, CPP, X) __builtin_bit_cast(PTXGRAFT_CPP_##T, static_cast<const CPP&>(X))
+#define PTXGRAFT_VALUE_PREDICATE(T, CPP, X) unsigned{__builtin_bit_cast(bool, static_cast<const CPP&>(X)) ? 1u : 0u}
 #define PTXGRAFT_LVALUE_BUILTIN(T, CPP, X) PTXGRAFT_LVALUE_##T(X)
 #define PTXGRAFT_LVALUE_USER(T, CPP, X) ptxgraft::bits_of<PTXGRAFT_CPP_##T>(static_cast<CPP&>(X))
+#define PTXGRAFT_LVALUE_PREDICATE(T, CPP, X) ptxgraft::bits_of<bool>(static_cast<CPP&>(X))
 #define PTXGRAFT_LOCAL_in_one(COUNT, LABEL, T, V, CPP, N, X, AT) PTXGRAFT_CPP_##T ptxgraft_##N = PTXGRAFT_VALUE_##V(T, CPP, X);
 #define PTXGRAFT_LOCAL_mod_one(COUNT, LABEL, T, V, CPP, N, X, AT) \
     auto& ptxgraft_of_##N = X; PTXGRAFT_CPP_##T ptxgraft_##N = PTXGRAFT_LVALUE_##V(T, CPP, ptxgraft_of_##N);

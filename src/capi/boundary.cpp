@@ -44,7 +44,8 @@ ptxgraft_status report_exception() noexcept {
         return report_out_of_memory();
     } catch (const std::exception& exception) {
         try {
-            return report({Errc::internal_error, {}, 0, std::make_shared<const std::string>(exception.what()), {}});
+            return report(
+                {Errc::internal_error, {}, 0, std::make_shared<const std::string>(exception.what()), {}});
         } catch (...) {
             return report_out_of_memory();
         }
@@ -62,7 +63,8 @@ Expected<void> check_required(std::initializer_list<Required> all) {
 Expected<void> give_bytes(void* buffer, std::size_t* size, const void* bytes, std::size_t count) {
     const std::size_t capacity = std::exchange(*size, count);
     if (!buffer) return {};
-    if (capacity < count) return fail(Errc::buffer_too_small, fmt::format("{} bytes needed, {} given", count, capacity));
+    if (capacity < count)
+        return fail(Errc::buffer_too_small, fmt::format("{} bytes needed, {} given", count, capacity));
     if (count) std::memcpy(buffer, bytes, count);
     return {};
 }
@@ -76,7 +78,8 @@ Expected<void> give_text(char* buffer, std::size_t* size, std::string_view text)
 }
 
 tl::unexpected<Error> wrong_struct_size(std::size_t given, std::size_t known) {
-    return fail(Errc::struct_size_invalid, fmt::format("{}, not {}; start from the _INIT macro", given, known));
+    return fail(Errc::struct_size_invalid,
+                fmt::format("{}, not {}; start from the _INIT macro", given, known));
 }
 
 Expected<void> check_index(std::size_t index, std::size_t count, const char* what) {
@@ -105,10 +108,12 @@ uint32_t ptxgraft_error_column(void) { return ptxgraft::capi::last_error().place
 const char* ptxgraft_status_name(ptxgraft_status status) {
     switch (static_cast<int>(status)) {
 #define PTXGRAFT_ERRC(name, value, message) \
-    case value: return #name;
+    case value:                             \
+        return #name;
 #include "ptxgraft/errc.def"
 #undef PTXGRAFT_ERRC
-        default: return "unknown";
+        default:
+            return "unknown";
     }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 /// @file boundary.hpp
-/// The C boundary: arguments are checked, C++ is called, errors become a status and a message. Nothing is thrown.
+/// The C boundary: arguments are checked, C++ is called, errors become a status and a message. Nothing is
+/// thrown.
 
 #include <cstddef>
 #include <initializer_list>
@@ -55,7 +56,8 @@ template <class T>
 
 /// The two calls of ptxgraft.h: the size needed, or the whole text with its zero, or nothing and an error.
 [[nodiscard]] Expected<void> give_text(char* buffer, std::size_t* size, std::string_view text);
-[[nodiscard]] Expected<void> give_bytes(void* buffer, std::size_t* size, const void* bytes, std::size_t count);
+[[nodiscard]] Expected<void> give_bytes(void* buffer, std::size_t* size, const void* bytes,
+                                        std::size_t count);
 
 [[nodiscard]] tl::unexpected<Error> wrong_struct_size(std::size_t given, std::size_t known);
 

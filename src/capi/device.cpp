@@ -8,7 +8,9 @@ using capi::call;
 
 namespace {
 
-std::span<const std::byte> bytes_at(const void* data, std::size_t size) { return {static_cast<const std::byte*>(data), size}; }
+std::span<const std::byte> bytes_at(const void* data, std::size_t size) {
+    return {static_cast<const std::byte*>(data), size};
+}
 
 }  // namespace
 
@@ -28,11 +30,13 @@ ptxgraft_status ptxgraft_device_get_kind(ptxgraft_device_kind* kind, const ptxgr
 }
 
 ptxgraft_status ptxgraft_device_get_name(char* text, size_t* size, const ptxgraft_device* device) {
-    return call({{size, "size"}, {device, "device"}}, [&] { return capi::give_text(text, size, device->device.name()); });
+    return call({{size, "size"}, {device, "device"}},
+                [&] { return capi::give_text(text, size, device->device.name()); });
 }
 
 ptxgraft_status ptxgraft_device_get_target(char* text, size_t* size, const ptxgraft_device* device) {
-    return call({{size, "size"}, {device, "device"}}, [&] { return capi::give_text(text, size, device->device.target()); });
+    return call({{size, "size"}, {device, "device"}},
+                [&] { return capi::give_text(text, size, device->device.target()); });
 }
 
 ptxgraft_status ptxgraft_device_synchronize(const ptxgraft_device* device) {
@@ -53,20 +57,23 @@ ptxgraft_status ptxgraft_cuda_count(uint32_t* count) {
 }
 
 ptxgraft_status ptxgraft_buffer_create(ptxgraft_buffer** buffer, const ptxgraft_device* device, size_t size) {
-    return call({{buffer, "buffer"}, {device, "device"}}, [&] { return capi::give(buffer, device->device.allocate(size)); });
+    return call({{buffer, "buffer"}, {device, "device"}},
+                [&] { return capi::give(buffer, device->device.allocate(size)); });
 }
 
 void ptxgraft_buffer_destroy(ptxgraft_buffer* buffer) { delete buffer; }
 
 ptxgraft_status ptxgraft_buffer_write(ptxgraft_buffer* buffer, size_t offset, const void* data, size_t size) {
     const void* const needed = size ? data : buffer;  // no bytes need no address
-    return call({{buffer, "buffer"}, {needed, "data"}}, [&] { return buffer->buffer.write(bytes_at(data, size), offset); });
+    return call({{buffer, "buffer"}, {needed, "data"}},
+                [&] { return buffer->buffer.write(bytes_at(data, size), offset); });
 }
 
 ptxgraft_status ptxgraft_buffer_read(void* data, const ptxgraft_buffer* buffer, size_t offset, size_t size) {
     const void* const needed = size ? data : buffer;
-    return call({{buffer, "buffer"}, {needed, "data"}},
-                [&] { return buffer->buffer.read({static_cast<std::byte*>(data), size}, offset); });
+    return call({{buffer, "buffer"}, {needed, "data"}}, [&] {
+        return buffer->buffer.read({static_cast<std::byte*>(data), size}, offset);
+    });
 }
 
 ptxgraft_status ptxgraft_buffer_fill(ptxgraft_buffer* buffer, uint8_t value) {
@@ -74,7 +81,8 @@ ptxgraft_status ptxgraft_buffer_fill(ptxgraft_buffer* buffer, uint8_t value) {
 }
 
 ptxgraft_status ptxgraft_buffer_get_size(size_t* size, const ptxgraft_buffer* buffer) {
-    return call({{size, "size"}, {buffer, "buffer"}}, [&] { return capi::give_value(size, buffer->buffer.bytes()); });
+    return call({{size, "size"}, {buffer, "buffer"}},
+                [&] { return capi::give_value(size, buffer->buffer.bytes()); });
 }
 
 ptxgraft_status ptxgraft_buffer_get_address(uint64_t* address, const ptxgraft_buffer* buffer) {
@@ -83,7 +91,8 @@ ptxgraft_status ptxgraft_buffer_get_address(uint64_t* address, const ptxgraft_bu
 }
 
 ptxgraft_status ptxgraft_stream_create(ptxgraft_stream** stream, const ptxgraft_device* device) {
-    return call({{stream, "stream"}, {device, "device"}}, [&] { return capi::give(stream, device->device.create_stream()); });
+    return call({{stream, "stream"}, {device, "device"}},
+                [&] { return capi::give(stream, device->device.create_stream()); });
 }
 
 void ptxgraft_stream_destroy(ptxgraft_stream* stream) { delete stream; }
@@ -93,7 +102,8 @@ ptxgraft_status ptxgraft_stream_synchronize(const ptxgraft_stream* stream) {
 }
 
 ptxgraft_status ptxgraft_event_create(ptxgraft_event** event, const ptxgraft_device* device) {
-    return call({{event, "event"}, {device, "device"}}, [&] { return capi::give(event, device->device.create_event()); });
+    return call({{event, "event"}, {device, "device"}},
+                [&] { return capi::give(event, device->device.create_event()); });
 }
 
 void ptxgraft_event_destroy(ptxgraft_event* event) { delete event; }
@@ -102,7 +112,8 @@ ptxgraft_status ptxgraft_event_record(ptxgraft_event* event, const ptxgraft_stre
     return call({{event, "event"}}, [&] { return event->event.record(stream ? &stream->stream : nullptr); });
 }
 
-ptxgraft_status ptxgraft_event_get_elapsed(float* milliseconds, const ptxgraft_event* start, const ptxgraft_event* end) {
+ptxgraft_status ptxgraft_event_get_elapsed(float* milliseconds, const ptxgraft_event* start,
+                                           const ptxgraft_event* end) {
     return call({{milliseconds, "milliseconds"}, {start, "start"}, {end, "end"}}, [&]() -> Expected<void> {
         const auto elapsed = end->event.elapsed_since(start->event);
         if (!elapsed) return tl::unexpected(elapsed.error());

@@ -9,7 +9,8 @@ using capi::call;
 namespace {
 
 template <class Make>
-Expected<void> give_stub(ptxgraft_stub** stub, const ptxgraft_skeleton* skeleton, const char* site, Make&& make) {
+Expected<void> give_stub(ptxgraft_stub** stub, const ptxgraft_skeleton* skeleton, const char* site,
+                         Make&& make) {
     const auto found = skeleton->skeleton.find_site(site);
     if (!found) return tl::unexpected(found.error());
     return capi::give(stub, make(**found));
@@ -19,7 +20,8 @@ Expected<std::vector<Graft>> grafts_of(const ptxgraft_graft* grafts, std::size_t
     std::vector<Graft> result;
     if (count && !grafts) return fail(Errc::invalid_argument, std::string("grafts is null"));
     for (std::size_t i = 0; i < count; ++i) {
-        if (!grafts[i].site || !grafts[i].stub) return fail(Errc::invalid_argument, "graft " + std::to_string(i) + " lacks its site or stub");
+        if (!grafts[i].site || !grafts[i].stub)
+            return fail(Errc::invalid_argument, "graft " + std::to_string(i) + " lacks its site or stub");
         result.push_back({grafts[i].site, grafts[i].stub->stub});
     }
     return result;
@@ -39,7 +41,9 @@ Expected<std::vector<Argument>> arguments_of(const ptxgraft_argument* arguments,
     if (count && !arguments) return fail(Errc::invalid_argument, std::string("arguments is null"));
     for (std::size_t i = 0; i < count; ++i) {
         const ptxgraft_argument& a = arguments[i];
-        if (!a.buffer && !a.data) return fail(Errc::invalid_argument, "argument " + std::to_string(i) + " has neither buffer nor data");
+        if (!a.buffer && !a.data)
+            return fail(Errc::invalid_argument,
+                        "argument " + std::to_string(i) + " has neither buffer nor data");
         if (a.buffer) result.push_back(Argument(a.buffer->buffer));
         if (!a.buffer) result.push_back(Argument::raw({static_cast<const std::byte*>(a.data), a.size}));
     }
@@ -47,30 +51,37 @@ Expected<std::vector<Argument>> arguments_of(const ptxgraft_argument* arguments,
 }
 
 LaunchConfig launch_config(const ptxgraft_launch_options& given) {
-    return {{given.grid[0], given.grid[1], given.grid[2]}, {given.block[0], given.block[1], given.block[2]}, given.shared_size};
+    return {{given.grid[0], given.grid[1], given.grid[2]},
+            {given.block[0], given.block[1], given.block[2]},
+            given.shared_size};
 }
 
 }  // namespace
 
 extern "C" {
 
-ptxgraft_status ptxgraft_stub_create_from_program(ptxgraft_stub** stub, const ptxgraft_skeleton* skeleton, const char* site,
-                                                  const char* program, size_t size) {
+ptxgraft_status ptxgraft_stub_create_from_program(ptxgraft_stub** stub, const ptxgraft_skeleton* skeleton,
+                                                  const char* site, const char* program, size_t size) {
     return call({{stub, "stub"}, {skeleton, "skeleton"}, {site, "site"}, {program, "program"}}, [&] {
         const std::string_view text(program, size);
-        return give_stub(stub, skeleton, site, [&](const Site& s) { return capi::with_source(stack::compile(text, s), text, "program"); });
+        return give_stub(stub, skeleton, site, [&](const Site& s) {
+            return capi::with_source(stack::compile(text, s), text, "program");
+        });
     });
 }
 
-ptxgraft_status ptxgraft_stub_create_from_ptx(ptxgraft_stub** stub, const ptxgraft_skeleton* skeleton, const char* site,
-                                              const char* ptx, size_t size) {
+ptxgraft_status ptxgraft_stub_create_from_ptx(ptxgraft_stub** stub, const ptxgraft_skeleton* skeleton,
+                                              const char* site, const char* ptx, size_t size) {
     return call({{stub, "stub"}, {skeleton, "skeleton"}, {site, "site"}, {ptx, "ptx"}}, [&] {
         const std::string_view text(ptx, size);
-        return give_stub(stub, skeleton, site, [&](const Site& s) { return capi::with_source(Stub::from_ptx(text, s), text, "ptx"); });
+        return give_stub(stub, skeleton, site, [&](const Site& s) {
+            return capi::with_source(Stub::from_ptx(text, s), text, "ptx");
+        });
     });
 }
 
-ptxgraft_status ptxgraft_stub_create_for_signature(ptxgraft_stub** stub, const char* signature, const char* program, size_t size) {
+ptxgraft_status ptxgraft_stub_create_for_signature(ptxgraft_stub** stub, const char* signature,
+                                                   const char* program, size_t size) {
     return call({{stub, "stub"}, {signature, "signature"}, {program, "program"}}, [&]() -> Expected<void> {
         const auto operands = capi::with_source(Signature::parse(signature), signature, "signature");
         if (!operands) return tl::unexpected(operands.error());
@@ -82,15 +93,17 @@ ptxgraft_status ptxgraft_stub_create_for_signature(ptxgraft_stub** stub, const c
 void ptxgraft_stub_destroy(ptxgraft_stub* stub) { delete stub; }
 
 ptxgraft_status ptxgraft_stub_get_ptx(char* text, size_t* size, const ptxgraft_stub* stub) {
-    return call({{size, "size"}, {stub, "stub"}}, [&] { return capi::give_text(text, size, stub->stub.ptx()); });
+    return call({{size, "size"}, {stub, "stub"}},
+                [&] { return capi::give_text(text, size, stub->stub.ptx()); });
 }
 
 ptxgraft_status ptxgraft_stub_get_instruction_count(uint32_t* count, const ptxgraft_stub* stub) {
-    return call({{count, "count"}, {stub, "stub"}}, [&] { return capi::give_value(count, stub->stub.instruction_count()); });
+    return call({{count, "count"}, {stub, "stub"}},
+                [&] { return capi::give_value(count, stub->stub.instruction_count()); });
 }
 
-ptxgraft_status ptxgraft_skeleton_render(char* text, size_t* size, const ptxgraft_skeleton* skeleton, const ptxgraft_graft* grafts,
-                                         size_t count) {
+ptxgraft_status ptxgraft_skeleton_render(char* text, size_t* size, const ptxgraft_skeleton* skeleton,
+                                         const ptxgraft_graft* grafts, size_t count) {
     return call({{size, "size"}, {skeleton, "skeleton"}}, [&]() -> Expected<void> {
         const auto list = grafts_of(grafts, count);
         if (!list) return tl::unexpected(list.error());
@@ -100,12 +113,13 @@ ptxgraft_status ptxgraft_skeleton_render(char* text, size_t* size, const ptxgraf
     });
 }
 
-ptxgraft_status ptxgraft_kernel_create(ptxgraft_kernel** kernel, const ptxgraft_skeleton* skeleton, const ptxgraft_device* device,
-                                       const ptxgraft_graft_options* options) {
+ptxgraft_status ptxgraft_kernel_create(ptxgraft_kernel** kernel, const ptxgraft_skeleton* skeleton,
+                                       const ptxgraft_device* device, const ptxgraft_graft_options* options) {
     return call({{kernel, "kernel"}, {skeleton, "skeleton"}, {device, "device"}}, [&]() -> Expected<void> {
         const auto given = capi::options_of(options, ptxgraft_graft_options PTXGRAFT_GRAFT_OPTIONS_INIT);
         if (!given) return tl::unexpected(given.error());
-        if (given->optimisation > 3) return fail(Errc::invalid_argument, std::string("optimisation is above 3"));
+        if (given->optimisation > 3)
+            return fail(Errc::invalid_argument, std::string("optimisation is above 3"));
         const auto grafts = grafts_of(given->grafts, given->graft_count);
         if (!grafts) return tl::unexpected(grafts.error());
         return capi::give(kernel, skeleton->skeleton.graft(*grafts, device->device, graft_options(*given)));
@@ -115,7 +129,8 @@ ptxgraft_status ptxgraft_kernel_create(ptxgraft_kernel** kernel, const ptxgraft_
 void ptxgraft_kernel_destroy(ptxgraft_kernel* kernel) { delete kernel; }
 
 ptxgraft_status ptxgraft_kernel_get_ptx(char* text, size_t* size, const ptxgraft_kernel* kernel) {
-    return call({{size, "size"}, {kernel, "kernel"}}, [&] { return capi::give_text(text, size, kernel->kernel.ptx()); });
+    return call({{size, "size"}, {kernel, "kernel"}},
+                [&] { return capi::give_text(text, size, kernel->kernel.ptx()); });
 }
 
 ptxgraft_status ptxgraft_kernel_get_cubin(void* bytes, size_t* size, const ptxgraft_kernel* kernel) {
@@ -127,7 +142,8 @@ ptxgraft_status ptxgraft_kernel_get_cubin(void* bytes, size_t* size, const ptxgr
 }
 
 ptxgraft_status ptxgraft_kernel_get_entry(char* text, size_t* size, const ptxgraft_kernel* kernel) {
-    return call({{size, "size"}, {kernel, "kernel"}}, [&] { return capi::give_text(text, size, kernel->kernel.entry()); });
+    return call({{size, "size"}, {kernel, "kernel"}},
+                [&] { return capi::give_text(text, size, kernel->kernel.entry()); });
 }
 
 ptxgraft_status ptxgraft_kernel_get_times(ptxgraft_kernel_times* times, const ptxgraft_kernel* kernel) {
@@ -142,7 +158,8 @@ ptxgraft_status ptxgraft_kernel_get_parameter_count(size_t* count, const ptxgraf
                 [&] { return capi::give_value(count, kernel->kernel.function().parameters().size()); });
 }
 
-ptxgraft_status ptxgraft_kernel_get_parameter(ptxgraft_parameter_info* info, const ptxgraft_kernel* kernel, size_t parameter) {
+ptxgraft_status ptxgraft_kernel_get_parameter(ptxgraft_parameter_info* info, const ptxgraft_kernel* kernel,
+                                              size_t parameter) {
     return call({{info, "info"}, {kernel, "kernel"}}, [&]() -> Expected<void> {
         const auto& parameters = kernel->kernel.function().parameters();
         if (auto valid = capi::check_index(parameter, parameters.size(), "parameter"); !valid) return valid;

@@ -27,7 +27,8 @@ struct ptxgraft_event {
 
 struct ptxgraft_skeleton {
     ptxgraft::Skeleton skeleton;
-    std::vector<std::size_t> line_ends;  ///< offsets of line feeds: counting lines anew for every copy is quadratic
+    std::vector<std::size_t>
+        line_ends;  ///< offsets of line feeds: counting lines anew for every copy is quadratic
 };
 
 struct ptxgraft_stub {

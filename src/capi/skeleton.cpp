@@ -29,14 +29,16 @@ Expected<void> give_skeleton(ptxgraft_skeleton** out, Expected<Skeleton> skeleto
     if (!skeleton) return tl::unexpected(std::move(skeleton.error()));
     const std::string_view ptx = skeleton->ptx();
     std::vector<std::size_t> line_ends;
-    for (std::size_t at = ptx.find('\n'); at != std::string_view::npos; at = ptx.find('\n', at + 1)) line_ends.push_back(at);
+    for (std::size_t at = ptx.find('\n'); at != std::string_view::npos; at = ptx.find('\n', at + 1))
+        line_ends.push_back(at);
     *out = new ptxgraft_skeleton{std::move(*skeleton), std::move(line_ends)};
     return {};
 }
 
 Expected<const Site*> site_at(const ptxgraft_skeleton* skeleton, std::size_t index) {
     const auto& sites = skeleton->skeleton.sites().sites;
-    if (auto valid = capi::check_index(index, sites.size(), "site"); !valid) return tl::unexpected(valid.error());
+    if (auto valid = capi::check_index(index, sites.size(), "site"); !valid)
+        return tl::unexpected(valid.error());
     return &sites[index];
 }
 
@@ -48,24 +50,28 @@ std::uint32_t line_of(const ptxgraft_skeleton* skeleton, std::uint32_t offset) {
 }  // namespace
 
 // The enumerators of ptxgraft.h are those of the C++ headers.
-static_assert(PTXGRAFT_TYPE_f16 == int(Type::f16) && PTXGRAFT_TYPE_s16 == int(Type::s16) && PTXGRAFT_TYPE_f64 == int(Type::f64));
-static_assert(PTXGRAFT_TYPE_u32 == int(Type::u32) && PTXGRAFT_TYPE_b64 == int(Type::b64) && PTXGRAFT_TYPE_bf16x2 == int(Type::bf16x2));
+static_assert(PTXGRAFT_TYPE_f16 == int(Type::f16) && PTXGRAFT_TYPE_s16 == int(Type::s16) &&
+              PTXGRAFT_TYPE_f64 == int(Type::f64));
+static_assert(PTXGRAFT_TYPE_u32 == int(Type::u32) && PTXGRAFT_TYPE_b64 == int(Type::b64) &&
+              PTXGRAFT_TYPE_bf16x2 == int(Type::bf16x2));
 static_assert(PTXGRAFT_DIRECTION_mod == int(Direction::mod) && PTXGRAFT_DIRECTION_out == int(Direction::out));
 static_assert(PTXGRAFT_EFFECT_warp == int(Effect::warp) && PTXGRAFT_EFFECT_exit == int(Effect::exit));
 
 extern "C" {
 
-ptxgraft_status ptxgraft_skeleton_create_from_cuda(ptxgraft_skeleton** skeleton, const char* source, size_t size,
-                                                   const ptxgraft_cuda_options* options) {
+ptxgraft_status ptxgraft_skeleton_create_from_cuda(ptxgraft_skeleton** skeleton, const char* source,
+                                                   size_t size, const ptxgraft_cuda_options* options) {
     return call({{skeleton, "skeleton"}, {source, "source"}}, [&]() -> Expected<void> {
         const auto cuda = cuda_options(options);
         if (!cuda) return tl::unexpected(cuda.error());
         const std::string_view text(source, size);
-        return give_skeleton(skeleton, capi::with_source(Skeleton::from_cuda(text, *cuda), text, cuda->file_name));
+        return give_skeleton(skeleton,
+                             capi::with_source(Skeleton::from_cuda(text, *cuda), text, cuda->file_name));
     });
 }
 
-ptxgraft_status ptxgraft_skeleton_create_from_ptx(ptxgraft_skeleton** skeleton, const char* ptx, size_t size) {
+ptxgraft_status ptxgraft_skeleton_create_from_ptx(ptxgraft_skeleton** skeleton, const char* ptx,
+                                                  size_t size) {
     return call({{skeleton, "skeleton"}, {ptx, "ptx"}}, [&] {
         const std::string_view text(ptx, size);
         return give_skeleton(skeleton, capi::with_source(Skeleton::from_ptx(std::string(text)), text, "ptx"));
@@ -84,11 +90,13 @@ ptxgraft_status ptxgraft_skeleton_create_from_file(ptxgraft_skeleton** skeleton,
 void ptxgraft_skeleton_destroy(ptxgraft_skeleton* skeleton) { delete skeleton; }
 
 ptxgraft_status ptxgraft_skeleton_get_ptx(char* text, size_t* size, const ptxgraft_skeleton* skeleton) {
-    return call({{size, "size"}, {skeleton, "skeleton"}}, [&] { return capi::give_text(text, size, skeleton->skeleton.ptx()); });
+    return call({{size, "size"}, {skeleton, "skeleton"}},
+                [&] { return capi::give_text(text, size, skeleton->skeleton.ptx()); });
 }
 
 ptxgraft_status ptxgraft_skeleton_get_target(char* text, size_t* size, const ptxgraft_skeleton* skeleton) {
-    return call({{size, "size"}, {skeleton, "skeleton"}}, [&] { return capi::give_text(text, size, skeleton->skeleton.target()); });
+    return call({{size, "size"}, {skeleton, "skeleton"}},
+                [&] { return capi::give_text(text, size, skeleton->skeleton.target()); });
 }
 
 ptxgraft_status ptxgraft_skeleton_get_entry_count(size_t* count, const ptxgraft_skeleton* skeleton) {
@@ -96,7 +104,8 @@ ptxgraft_status ptxgraft_skeleton_get_entry_count(size_t* count, const ptxgraft_
                 [&] { return capi::give_value(count, skeleton->skeleton.entries().size()); });
 }
 
-ptxgraft_status ptxgraft_skeleton_get_entry_name(char* text, size_t* size, const ptxgraft_skeleton* skeleton, size_t entry) {
+ptxgraft_status ptxgraft_skeleton_get_entry_name(char* text, size_t* size, const ptxgraft_skeleton* skeleton,
+                                                 size_t entry) {
     return call({{size, "size"}, {skeleton, "skeleton"}}, [&]() -> Expected<void> {
         const std::vector<std::string> entries = skeleton->skeleton.entries();
         if (auto valid = capi::check_index(entry, entries.size(), "entry"); !valid) return valid;
@@ -117,18 +126,20 @@ ptxgraft_status ptxgraft_site_find(size_t* site, const ptxgraft_skeleton* skelet
     });
 }
 
-ptxgraft_status ptxgraft_site_get_info(ptxgraft_site_info* info, const ptxgraft_skeleton* skeleton, size_t site) {
+ptxgraft_status ptxgraft_site_get_info(ptxgraft_site_info* info, const ptxgraft_skeleton* skeleton,
+                                       size_t site) {
     return call({{info, "info"}, {skeleton, "skeleton"}}, [&]() -> Expected<void> {
         const auto found = site_at(skeleton, site);
         if (!found) return tl::unexpected(found.error());
         const Site& s = **found;
-        return capi::give_info(info, {sizeof(*info), s.name.c_str(), s.signature.operands.size(), s.copies.size(),
-                                      static_cast<std::uint32_t>(s.policy.allowed), s.policy.pure});
+        return capi::give_info(info,
+                               {sizeof(*info), s.name.c_str(), s.signature.operands.size(), s.copies.size(),
+                                static_cast<std::uint32_t>(s.policy.allowed), s.policy.pure});
     });
 }
 
-ptxgraft_status ptxgraft_site_get_operand(ptxgraft_operand_info* info, const ptxgraft_skeleton* skeleton, size_t site,
-                                          size_t operand) {
+ptxgraft_status ptxgraft_site_get_operand(ptxgraft_operand_info* info, const ptxgraft_skeleton* skeleton,
+                                          size_t site, size_t operand) {
     return call({{info, "info"}, {skeleton, "skeleton"}}, [&]() -> Expected<void> {
         const auto found = site_at(skeleton, site);
         if (!found) return tl::unexpected(found.error());
@@ -136,19 +147,21 @@ ptxgraft_status ptxgraft_site_get_operand(ptxgraft_operand_info* info, const ptx
         if (auto valid = capi::check_index(operand, operands.size(), "operand"); !valid) return valid;
         const SiteOperand& o = operands[operand];
         return capi::give_info(info, {sizeof(*info), o.name.c_str(), static_cast<ptxgraft_type>(o.type),
-                                      static_cast<ptxgraft_direction>(o.direction), o.count, o.user_type.c_str(),
-                                      o.register_name.c_str()});
+                                      static_cast<ptxgraft_direction>(o.direction), o.count,
+                                      o.user_type.c_str(), o.register_name.c_str()});
     });
 }
 
-ptxgraft_status ptxgraft_site_get_copy(ptxgraft_copy_info* info, const ptxgraft_skeleton* skeleton, size_t site, size_t copy) {
+ptxgraft_status ptxgraft_site_get_copy(ptxgraft_copy_info* info, const ptxgraft_skeleton* skeleton,
+                                       size_t site, size_t copy) {
     return call({{info, "info"}, {skeleton, "skeleton"}}, [&]() -> Expected<void> {
         const auto found = site_at(skeleton, site);
         if (!found) return tl::unexpected(found.error());
         if (auto valid = capi::check_index(copy, (*found)->copies.size(), "copy"); !valid) return valid;
         const SiteCopy& c = (*found)->copies[copy];
         const Sites::Function& function = skeleton->skeleton.sites().functions.at(c.entry);
-        return capi::give_info(info, {sizeof(*info), function.name.c_str(), function.is_entry, line_of(skeleton, c.marker.begin)});
+        return capi::give_info(info, {sizeof(*info), function.name.c_str(), function.is_entry,
+                                      line_of(skeleton, c.marker.begin)});
     });
 }
 

@@ -21,14 +21,16 @@ struct ElementType {
     std::string_view dtype;
 };
 constexpr ElementType element_types[] = {
-    {"u8", 1, 'u', "|u1"},   {"u16", 2, 'u', "<u2"},  {"u32", 4, 'u', "<u4"}, {"u64", 8, 'u', "<u8"},  {"s8", 1, 's', "|i1"},
-    {"s16", 2, 's', "<i2"},  {"s32", 4, 's', "<i4"},  {"s64", 8, 's', "<i8"}, {"f16", 2, 'f', "<f2"},  {"bf16", 2, 'f', "<u2"},
-    {"f32", 4, 'f', "<f4"},  {"f64", 8, 'f', "<f8"},  {"b8", 1, 'b', "|u1"},  {"b16", 2, 'b', "<u2"},  {"b32", 4, 'b', "<u4"},
-    {"b64", 8, 'b', "<u8"},  {"pred", 1, 'p', "|b1"}, {"bool", 1, 'p', "|b1"},
+    {"u8", 1, 'u', "|u1"},   {"u16", 2, 'u', "<u2"},  {"u32", 4, 'u', "<u4"}, {"u64", 8, 'u', "<u8"},
+    {"s8", 1, 's', "|i1"},   {"s16", 2, 's', "<i2"},  {"s32", 4, 's', "<i4"}, {"s64", 8, 's', "<i8"},
+    {"f16", 2, 'f', "<f2"},  {"bf16", 2, 'f', "<u2"}, {"f32", 4, 'f', "<f4"}, {"f64", 8, 'f', "<f8"},
+    {"b8", 1, 'b', "|u1"},   {"b16", 2, 'b', "<u2"},  {"b32", 4, 'b', "<u4"}, {"b64", 8, 'b', "<u8"},
+    {"pred", 1, 'p', "|b1"}, {"bool", 1, 'p', "|b1"},
 };
 
 const ElementType* find_type(std::string_view name) {
-    const auto found = std::find_if(std::begin(element_types), std::end(element_types), [&](const auto& t) { return t.name == name; });
+    const auto found = std::find_if(std::begin(element_types), std::end(element_types),
+                                    [&](const auto& t) { return t.name == name; });
     return found == std::end(element_types) ? nullptr : found;
 }
 
@@ -80,10 +82,13 @@ std::uint16_t narrow(double value, int exponent_bits, int mantissa_bits) {
     std::uint64_t bits = infinity;
     if (std::isnan(value)) bits = infinity | std::uint64_t{1} << (mantissa_bits - 1);
     if (std::isfinite(value)) {
-        // Subnormals share the exponent of the smallest normal number, so the carry out of the mantissa works everywhere.
+        // Subnormals share the exponent of the smallest normal number, so the carry out of the mantissa works
+        // everywhere.
         const int exponent = std::max(size == 0 ? 1 - bias : std::ilogb(size), 1 - bias);
-        const auto mantissa = static_cast<std::uint64_t>(std::nearbyint(std::ldexp(size, mantissa_bits - exponent)));
-        bits = std::min((static_cast<std::uint64_t>(exponent + bias - 1) << mantissa_bits) + mantissa, infinity);
+        const auto mantissa =
+            static_cast<std::uint64_t>(std::nearbyint(std::ldexp(size, mantissa_bits - exponent)));
+        bits =
+            std::min((static_cast<std::uint64_t>(exponent + bias - 1) << mantissa_bits) + mantissa, infinity);
     }
     return static_cast<std::uint16_t>(sign | bits);
 }
@@ -107,7 +112,8 @@ Expected<T> decimal(const ElementType& type, std::string_view text) {
     const std::string_view digits = text.substr(text.starts_with('+') ? 1 : 0);
     T value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error == std::errc::result_out_of_range) return wrong(fmt::format("{} is out of range of {}", text, type.name));
+    if (error == std::errc::result_out_of_range)
+        return wrong(fmt::format("{} is out of range of {}", text, type.name));
     if (error != std::errc() || end != digits.data() + digits.size())
         return wrong(fmt::format("'{}' is not a number for {}", text, type.name));
     return value;
@@ -119,7 +125,8 @@ Expected<std::vector<std::byte>> narrow_bytes(const ElementType& type, std::stri
     const bool is_half = type.name == "f16";
     const std::uint16_t bits = narrow(*value, is_half ? 5 : 8, is_half ? 10 : 7);
     const std::uint16_t infinity = is_half ? 0x7C00 : 0x7F80;
-    if (std::isfinite(*value) && (bits & 0x7FFF) == infinity) return wrong(fmt::format("{} is out of range of {}", text, type.name));
+    if (std::isfinite(*value) && (bits & 0x7FFF) == infinity)
+        return wrong(fmt::format("{} is out of range of {}", text, type.name));
     return bytes_of(bits);
 }
 
@@ -138,9 +145,12 @@ Expected<std::vector<std::byte>> predicate_bytes(std::string_view text) {
 
 Expected<std::vector<std::byte>> scalar_bytes(const ElementType& type, std::string_view text) {
     switch (type.family) {
-        case 'f': return floating_bytes(type, text);
-        case 'p': return predicate_bytes(text);
-        default: return integer_bytes(type, text);
+        case 'f':
+            return floating_bytes(type, text);
+        case 'p':
+            return predicate_bytes(text);
+        default:
+            return integer_bytes(type, text);
     }
 }
 
@@ -175,12 +185,15 @@ Expected<KernelArgument> parse_output(KernelArgument argument, std::string_view 
     const std::size_t first = value.find(':');
     const std::size_t second = first == std::string_view::npos ? first : value.find(':', first + 1);
     if (second == std::string_view::npos || second + 1 == value.size())
-        return wrong(fmt::format("'{}' should be out=TYPE:SHAPE:FILE, such as out=f32:64x64:c.npy", argument.text));
+        return wrong(
+            fmt::format("'{}' should be out=TYPE:SHAPE:FILE, such as out=f32:64x64:c.npy", argument.text));
     const ElementType* type = find_type(value.substr(0, first));
-    if (!type) return wrong(fmt::format("'{}' is not an element type: {}", value.substr(0, first), type_names()));
+    if (!type)
+        return wrong(fmt::format("'{}' is not an element type: {}", value.substr(0, first), type_names()));
     const std::string_view shape = value.substr(first + 1, second - first - 1);
     const auto sizes = shape.empty() ? std::vector<std::uint64_t>() : extents(shape);
-    if (!sizes) return wrong(fmt::format("'{}' is not a shape, such as 64x64, or nothing for a single value", shape));
+    if (!sizes)
+        return wrong(fmt::format("'{}' is not a shape, such as 64x64, or nothing for a single value", shape));
     const auto count = element_count(*sizes);
     if (!count) return tl::unexpected(count.error());
     argument.kind = ArgumentKind::out;
@@ -193,17 +206,20 @@ Expected<KernelArgument> parse_output(KernelArgument argument, std::string_view 
 Expected<KernelArgument> parse_inout(KernelArgument argument, std::string_view value) {
     const std::size_t colon = value.rfind(':');
     if (colon == std::string_view::npos || colon == 0 || colon + 1 == value.size())
-        return wrong(fmt::format("'{}' should be inout=FILE:FILE, such as inout=before.npy:after.npy", argument.text));
+        return wrong(
+            fmt::format("'{}' should be inout=FILE:FILE, such as inout=before.npy:after.npy", argument.text));
     argument.kind = ArgumentKind::inout;
     argument.input_file = value.substr(0, colon);
     argument.output_file = value.substr(colon + 1);
     return argument;
 }
 
-Expected<KernelArgument> parse_scalar(KernelArgument argument, std::string_view kind, std::string_view value) {
+Expected<KernelArgument> parse_scalar(KernelArgument argument, std::string_view kind,
+                                      std::string_view value) {
     const ElementType* type = find_type(kind);
     if (kind != "bytes" && !type)
-        return wrong(fmt::format("'{}' is not a kind of argument: in, out, inout, bytes, or one of {}", kind, type_names()));
+        return wrong(fmt::format("'{}' is not a kind of argument: in, out, inout, bytes, or one of {}", kind,
+                                 type_names()));
     auto bytes = type ? scalar_bytes(*type, value) : hex_bytes(value);
     if (!bytes) return tl::unexpected(bytes.error());
     argument.kind = type ? ArgumentKind::scalar : ArgumentKind::bytes;
@@ -218,7 +234,8 @@ Expected<KernelArgument> parse_scalar(KernelArgument argument, std::string_view 
 Expected<KernelArgument> parse_argument(std::string_view text) {
     const std::size_t equals = text.find('=');
     if (equals == std::string_view::npos)
-        return wrong(fmt::format("'{}' should be KIND=VALUE, such as u32=5, in=a.npy or out=f32:64x64:c.npy", text));
+        return wrong(
+            fmt::format("'{}' should be KIND=VALUE, such as u32=5, in=a.npy or out=f32:64x64:c.npy", text));
     const std::string_view kind = text.substr(0, equals), value = text.substr(equals + 1);
     KernelArgument argument;
     argument.text = text;
@@ -233,9 +250,12 @@ Expected<KernelArgument> parse_argument(std::string_view text) {
 
 Expected<Dim3> parse_dim3(std::string_view text) {
     const auto values = extents(text);
-    const auto fits = [](std::uint64_t v) { return v >= 1 && v <= std::numeric_limits<std::uint32_t>::max(); };
+    const auto fits = [](std::uint64_t v) {
+        return v >= 1 && v <= std::numeric_limits<std::uint32_t>::max();
+    };
     if (!values || values->size() > 3 || !std::all_of(values->begin(), values->end(), fits))
-        return wrong(fmt::format("'{}' is not a shape: one to three numbers from 1 on, such as 8 or 8,4 or 8x4x1", text));
+        return wrong(fmt::format(
+            "'{}' is not a shape: one to three numbers from 1 on, such as 8 or 8,4 or 8x4x1", text));
     Dim3 shape;
     std::uint32_t* const axes[] = {&shape.x, &shape.y, &shape.z};
     for (std::size_t i = 0; i < values->size(); ++i) *axes[i] = static_cast<std::uint32_t>((*values)[i]);

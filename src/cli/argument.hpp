@@ -1,6 +1,7 @@
 #pragma once
 /// @file argument.hpp
-/// The arguments of `ptxgraft run`: `u32=5`, `in=a.npy`, `out=f32:64x64:c.npy`, `inout=a.npy:b.npy`, `bytes=00ff`.
+/// The arguments of `ptxgraft run`: `u32=5`, `in=a.npy`, `out=f32:64x64:c.npy`, `inout=a.npy:b.npy`,
+/// `bytes=00ff`.
 
 #include <cstddef>
 #include <string>
@@ -20,14 +21,14 @@ enum class Nature : std::uint8_t { integer, floating, bits };
 
 /// One argument of a kernel, as the command line gives it.
 struct KernelArgument {
-    std::string text;                ///< as written
+    std::string text;  ///< as written
     ArgumentKind kind = ArgumentKind::scalar;
     Nature nature = Nature::bits;
-    std::vector<std::byte> value;    ///< of scalar and bytes
-    std::string input_file;          ///< of in and inout
-    std::string output_file;         ///< of out and inout
-    Array array;                     ///< of out: type and shape without data; of in and inout: empty until the file is read
-    std::uint64_t bytes = 0;         ///< of out: size of the array
+    std::vector<std::byte> value;  ///< of scalar and bytes
+    std::string input_file;        ///< of in and inout
+    std::string output_file;       ///< of out and inout
+    Array array;  ///< of out: type and shape without data; of in and inout: empty until the file is read
+    std::uint64_t bytes = 0;  ///< of out: size of the array
 };
 
 /// Reads one argument; no file is touched. Errors: Errc::invalid_argument, with what would be right.

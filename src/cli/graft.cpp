@@ -28,7 +28,8 @@ std::string assembled(const std::string& ptx, const GraftVerbFlags& flags, const
 void graft(const GraftVerbFlags& flags) {
     const Input input = load_input(flags.file, flags.cuda, CudaOptions{}.target);
     const std::vector<NamedStub> stubs = compile_stubs(input, flags.stubs);
-    const std::string ptx = take(input.skeleton.render(as_grafts(stubs)), input.skeleton.ptx(), input.ptx_name(0));
+    const std::string ptx =
+        take(input.skeleton.render(as_grafts(stubs)), input.skeleton.ptx(), input.ptx_name(0));
     const bool as_cubin = flags.output.ends_with(".cubin");
     take(write_file(flags.output, as_cubin ? assembled(ptx, flags, input.ptx_name(stubs.size())) : ptx));
 }
@@ -36,7 +37,8 @@ void graft(const GraftVerbFlags& flags) {
 }  // namespace
 
 void add_graft(CLI::App& app) {
-    CLI::App* verb = app.add_subcommand("graft", "Fill sites of a skeleton and write the PTX, or assemble it");
+    CLI::App* verb =
+        app.add_subcommand("graft", "Fill sites of a skeleton and write the PTX, or assemble it");
     const auto flags = std::make_shared<GraftVerbFlags>();
     verb->add_option("FILE", flags->file, "PTX or CUDA file")->required();
     add_stub_flags(*verb, flags->stubs);

@@ -28,7 +28,8 @@ void set_up(CLI::App& app) {
     app.require_subcommand(1);
     app.failure_message(usage_message);
     app.footer(
-        "A FILE that ends in .cu is CUDA and is compiled first; any other is PTX. '-' is standard input or output.\n"
+        "A FILE that ends in .cu is CUDA and is compiled first; any other is PTX. '-' is standard input or "
+        "output.\n"
         "Exit status: 0 success, 1 the work failed, 2 the command line is wrong.");
     add_compile(app);
     add_sites(app);
@@ -39,7 +40,8 @@ void set_up(CLI::App& app) {
 }
 
 int run(int argc, char** argv) {
-    CLI::App app{"ptxgraft: fill marked sites of CUDA kernels with generated PTX, without recompiling CUDA", "ptxgraft"};
+    CLI::App app{"ptxgraft: fill marked sites of CUDA kernels with generated PTX, without recompiling CUDA",
+                 "ptxgraft"};
     set_up(app);
     try {
         app.parse(argc, argv);
@@ -66,7 +68,8 @@ int main(int argc, char** argv) {
     try {
         const int status = run(argc, argv);
         std::cout.flush();
-        if (std::fflush(stdout) != 0 || !std::cout) return report("error: cannot write standard output\n", work_failed);
+        if (std::fflush(stdout) != 0 || !std::cout)
+            return report("error: cannot write standard output\n", work_failed);
         return status;
     } catch (const Failure& failure) {
         return report(failure.text, failure.status);

@@ -32,15 +32,19 @@ class HeaderReader {
             if (!key || !take(':') || !value(*key, header)) return malformed("the header is damaged");
             take(',');
         }
-        if (!header.descr || !header.fortran_order || !header.shape) return malformed("the header lacks a key");
+        if (!header.descr || !header.fortran_order || !header.shape)
+            return malformed("the header lacks a key");
         return header;
     }
 
   private:
-    static tl::unexpected<Error> malformed(const char* why) { return fail(Errc::npy_malformed, std::string(why)); }
+    static tl::unexpected<Error> malformed(const char* why) {
+        return fail(Errc::npy_malformed, std::string(why));
+    }
 
     bool take(char wanted) {
-        while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\n' || rest_.front() == '\t')) rest_.remove_prefix(1);
+        while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\n' || rest_.front() == '\t'))
+            rest_.remove_prefix(1);
         if (rest_.empty() || rest_.front() != wanted) return false;
         rest_.remove_prefix(1);
         return true;
@@ -79,7 +83,9 @@ class HeaderReader {
     }
 
     bool value(std::string_view key, Header& header) {
-        if (key == "descr") return take('[') ? (header.descr = "a structure", skip_list()) : (header.descr = string()).has_value();
+        if (key == "descr")
+            return take('[') ? (header.descr = "a structure", skip_list())
+                             : (header.descr = string()).has_value();
         if (key == "shape") return (header.shape = tuple()).has_value();
         if (key != "fortran_order") return false;
         if (word("True")) header.fortran_order = true;
@@ -101,13 +107,17 @@ class HeaderReader {
 
 // Bytes of an element; the error says what is not supported.
 Expected<std::size_t> element_bytes(std::string_view dtype) {
-    static constexpr std::string_view supported[] = {"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"};
+    static constexpr std::string_view supported[] = {"b1", "i1", "i2", "i4", "i8", "u1",
+                                                     "u2", "u4", "u8", "f2", "f4", "f8"};
     if (dtype.size() > 1 && dtype.front() == '>')
-        return fail(Errc::npy_not_supported, fmt::format("big-endian elements ({}); store them with a.astype('<{}')", dtype, dtype.substr(1)));
+        return fail(
+            Errc::npy_not_supported,
+            fmt::format("big-endian elements ({}); store them with a.astype('<{}')", dtype, dtype.substr(1)));
     const std::string_view kind = dtype.substr(dtype.empty() ? 0 : 1);
     const bool known = std::find(std::begin(supported), std::end(supported), kind) != std::end(supported);
     if (!known || (dtype.front() != '<' && dtype.front() != '|' && dtype.front() != '='))
-        return fail(Errc::npy_not_supported, fmt::format("elements of dtype {}; supported: {}", dtype, fmt::join(supported, " ")));
+        return fail(Errc::npy_not_supported,
+                    fmt::format("elements of dtype {}; supported: {}", dtype, fmt::join(supported, " ")));
     return static_cast<std::size_t>(kind[1] - '0');
 }
 
@@ -119,20 +129,24 @@ std::uint32_t little_endian(std::string_view bytes) {
 
 // Splits off the header's text; `bytes` becomes what follows it.
 Expected<std::string_view> take_header(std::string_view& bytes) {
-    if (!bytes.starts_with(magic)) return fail(Errc::npy_malformed, std::string("it does not start as a NumPy file"));
+    if (!bytes.starts_with(magic))
+        return fail(Errc::npy_malformed, std::string("it does not start as a NumPy file"));
     if (bytes.size() < 8) return fail(Errc::npy_malformed, std::string("it ends within the header"));
     const int major = bytes[6];
-    if (major < 1 || major > 3) return fail(Errc::npy_not_supported, fmt::format("format version {}; supported: 1.0 to 3.0", major));
+    if (major < 1 || major > 3)
+        return fail(Errc::npy_not_supported, fmt::format("format version {}; supported: 1.0 to 3.0", major));
     const std::size_t size_bytes = major == 1 ? 2 : 4;
     const std::size_t begin = 8 + size_bytes;
     const std::size_t length = bytes.size() < begin ? 0 : little_endian(bytes.substr(8, size_bytes));
-    if (bytes.size() < begin + length || bytes.size() < begin) return fail(Errc::npy_malformed, std::string("it ends within the header"));
+    if (bytes.size() < begin + length || bytes.size() < begin)
+        return fail(Errc::npy_malformed, std::string("it ends within the header"));
     const std::string_view header = bytes.substr(begin, length);
     bytes.remove_prefix(begin + length);
     return header;
 }
 
-// Fortran order has the first index fastest: walk the indices in C order and pick each element from its place.
+// Fortran order has the first index fastest: walk the indices in C order and pick each element from its
+// place.
 void to_c_order(Array& array, std::size_t element) {
     const std::size_t rank = array.shape.size();
     if (array.data.empty() || rank < 2) return;
@@ -164,7 +178,8 @@ Expected<std::uint64_t> element_count(const std::vector<std::uint64_t>& shape) {
     if (std::find(shape.begin(), shape.end(), 0u) != shape.end()) return std::uint64_t{0};
     std::uint64_t count = 1;
     for (const std::uint64_t extent : shape) {
-        if (extent > limit / count) return fail(Errc::invalid_argument, fmt::format("the shape {} is too large", tuple_text(shape)));
+        if (extent > limit / count)
+            return fail(Errc::invalid_argument, fmt::format("the shape {} is too large", tuple_text(shape)));
         count *= extent;
     }
     return count;
@@ -180,8 +195,9 @@ Expected<Array> read_npy(std::string_view bytes) {
     const auto count = element_count(*header->shape);
     if (!count) return tl::unexpected(count.error());
     if (bytes.size() < *count * *element)
-        return fail(Errc::npy_malformed, fmt::format("it is truncated: shape {} of {} needs {} bytes of data, the file has {}",
-                                                     tuple_text(*header->shape), *header->descr, *count * *element, bytes.size()));
+        return fail(Errc::npy_malformed,
+                    fmt::format("it is truncated: shape {} of {} needs {} bytes of data, the file has {}",
+                                tuple_text(*header->shape), *header->descr, *count * *element, bytes.size()));
     const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
     Array array{*header->descr, *header->shape, {data, data + *count * *element}};
     if (*header->fortran_order) to_c_order(array, *element);
@@ -189,10 +205,12 @@ Expected<Array> read_npy(std::string_view bytes) {
 }
 
 std::string write_npy(const Array& array) {
-    std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", array.dtype, tuple_text(array.shape));
-    // numpy.save leaves room for the first extent to grow to 21 digits, then fills up to the alignment with at least
-    // one blank before the line end.
-    if (!array.shape.empty()) header.append(21 - std::min<std::size_t>(21, std::to_string(array.shape[0]).size()), ' ');
+    std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", array.dtype,
+                                     tuple_text(array.shape));
+    // numpy.save leaves room for the first extent to grow to 21 digits, then fills up to the alignment with
+    // at least one blank before the line end.
+    if (!array.shape.empty())
+        header.append(21 - std::min<std::size_t>(21, std::to_string(array.shape[0]).size()), ' ');
     const std::size_t length = magic.size() + 4 + header.size() + 1;
     header.append(alignment - length % alignment, ' ').push_back('\n');
     std::string file(magic);

@@ -1,7 +1,8 @@
 #pragma once
 /// @file npy.hpp
-/// NumPy's array files (NumPy's documentation, "NEP 1: a simple file format for NumPy arrays"). Read: versions 1.0 to
-/// 3.0, little-endian numbers and bools, both orders. Written: version 1.0, byte for byte as numpy.save does.
+/// NumPy's array files (NumPy's documentation, "NEP 1: a simple file format for NumPy arrays"). Read:
+/// versions 1.0 to 3.0, little-endian numbers and bools, both orders. Written: version 1.0, byte for byte as
+/// numpy.save does.
 
 #include <cstddef>
 #include <cstdint>

@@ -23,8 +23,8 @@ struct Tally {
 std::string first_difference(std::string_view file, std::string_view text, std::string_view printed) {
     const auto at = std::mismatch(text.begin(), text.end(), printed.begin(), printed.end()).first;
     const Position place = position(text, static_cast<std::uint32_t>(at - text.begin()));
-    return fmt::format("{}:{}:{}: error: the print of the tree differs from the text from here on\n", file, place.line,
-                       place.column);
+    return fmt::format("{}:{}:{}: error: the print of the tree differs from the text from here on\n", file,
+                       place.line, place.column);
 }
 
 // What is wrong with a file; empty when its print is identical.
@@ -57,7 +57,8 @@ void roundtrip(const std::vector<std::string>& files) {
 }  // namespace
 
 void add_roundtrip(CLI::App& app) {
-    CLI::App* verb = app.add_subcommand("roundtrip", "Parse PTX files, print them from the tree, and compare byte for byte");
+    CLI::App* verb = app.add_subcommand(
+        "roundtrip", "Parse PTX files, print them from the tree, and compare byte for byte");
     const auto files = std::make_shared<std::vector<std::string>>();
     verb->add_option("FILE", *files, "PTX files")->required();
     verb->callback([files] { roundtrip(*files); });

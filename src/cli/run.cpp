@@ -40,7 +40,8 @@ Plan plan(const RunFlags& flags) {
     plan.config.grid = take_usage(parse_dim3(flags.grid), "--grid");
     plan.config.block = take_usage(parse_dim3(flags.block), "--block");
     plan.config.shared_bytes = flags.shared_bytes;
-    for (const std::string& text : flags.arguments) plan.arguments.push_back(take_usage(parse_argument(text), "--arg"));
+    for (const std::string& text : flags.arguments)
+        plan.arguments.push_back(take_usage(parse_argument(text), "--arg"));
     return plan;
 }
 
@@ -74,27 +75,34 @@ void check_nature(std::size_t index, const KernelArgument& argument, const Param
                                 : (argument.nature == Nature::integer && takes_floating) ||
                                       (argument.nature == Nature::floating && takes_integer);
     if (wrong)
-        fail_work({Errc::argument_differs, {}, static_cast<std::uint32_t>(index),
-                   std::make_shared<const std::string>(fmt::format("{} for the parameter .{} {}", numbered(index, argument),
-                                                                   parameter.type, parameter.name))});
+        fail_work(
+            {Errc::argument_differs,
+             {},
+             static_cast<std::uint32_t>(index),
+             std::make_shared<const std::string>(fmt::format(
+                 "{} for the parameter .{} {}", numbered(index, argument), parameter.type, parameter.name))});
 }
 
-void check_arguments(const std::vector<KernelArgument>& arguments, const std::vector<ParameterInfo>& parameters) {
-    for (std::size_t i = 0; i < std::min(arguments.size(), parameters.size()); ++i) check_nature(i, arguments[i], parameters[i]);
+void check_arguments(const std::vector<KernelArgument>& arguments,
+                     const std::vector<ParameterInfo>& parameters) {
+    for (std::size_t i = 0; i < std::min(arguments.size(), parameters.size()); ++i)
+        check_nature(i, arguments[i], parameters[i]);
 }
 
-// The buffer of an array argument; nothing for a scalar. An out array starts as 0xFF bytes (a NaN in every floating
-// type), so that what the kernel does not write is seen.
+// The buffer of an array argument; nothing for a scalar. An out array starts as 0xFF bytes (a NaN in every
+// floating type), so that what the kernel does not write is seen.
 std::optional<Buffer> buffer_of(const KernelArgument& argument, const Device& device) {
     switch (argument.kind) {
         case ArgumentKind::in:
-        case ArgumentKind::inout: return take(device.upload(argument.array.data), {}, argument.text);
+        case ArgumentKind::inout:
+            return take(device.upload(argument.array.data), {}, argument.text);
         case ArgumentKind::out: {
             Buffer buffer = take(device.allocate(argument.bytes), {}, argument.text);
             take(buffer.fill(std::byte{0xFF}), {}, argument.text);
             return buffer;
         }
-        default: return {};
+        default:
+            return {};
     }
 }
 
@@ -107,7 +115,8 @@ Prepared prepare(const std::vector<KernelArgument>& arguments, const Device& dev
     Prepared prepared;
     for (const KernelArgument& argument : arguments) prepared.buffers.push_back(buffer_of(argument, device));
     for (std::size_t i = 0; i < arguments.size(); ++i)
-        prepared.arguments.push_back(prepared.buffers[i] ? Argument(*prepared.buffers[i]) : Argument::raw(arguments[i].value));
+        prepared.arguments.push_back(prepared.buffers[i] ? Argument(*prepared.buffers[i])
+                                                         : Argument::raw(arguments[i].value));
     return prepared;
 }
 
@@ -122,11 +131,14 @@ void write_outputs(std::vector<KernelArgument>& arguments, const Prepared& prepa
 }
 
 // Errors of a kernel have their place in the rendered PTX, which may stand in no file.
-[[noreturn]] void fail_in_ptx(Error error, const std::string& ptx, const Input& input, std::size_t stub_count) {
+[[noreturn]] void fail_in_ptx(Error error, const std::string& ptx, const Input& input,
+                              std::size_t stub_count) {
     error.source.reset();
     std::string text = describe(error, ptx, input.ptx_name(stub_count));
     if (error.span.known() && (input.from_cuda || stub_count))
-        text += fmt::format("note: to see this PTX, run 'ptxgraft graft {} … -o OUT.ptx' with the same options\n", input.file);
+        text +=
+            fmt::format("note: to see this PTX, run 'ptxgraft graft {} … -o OUT.ptx' with the same options\n",
+                        input.file);
     throw Failure{std::move(text), work_failed};
 }
 
@@ -137,7 +149,8 @@ void run(const RunFlags& flags) {
     const std::vector<NamedStub> stubs = compile_stubs(input, flags.stubs);
     device = device_for(flags, std::move(device), input);
 
-    const std::string ptx = take(input.skeleton.render(as_grafts(stubs)), input.skeleton.ptx(), input.ptx_name(0));
+    const std::string ptx =
+        take(input.skeleton.render(as_grafts(stubs)), input.skeleton.ptx(), input.ptx_name(0));
     const auto function = device.load(ptx, flags.entry);
     if (!function) fail_in_ptx(function.error(), ptx, input, stubs.size());
 
@@ -160,11 +173,14 @@ void add_run(CLI::App& app) {
     verb->add_option("--entry", flags->entry, "Kernel (may be left out when there is one)");
     verb->add_option("--grid", flags->grid, "Blocks: X, X,Y or XxYxZ")->capture_default_str();
     verb->add_option("--block", flags->block, "Threads of a block: X, X,Y or XxYxZ")->capture_default_str();
-    verb->add_option("--smem", flags->shared_bytes, "Bytes of dynamic shared memory per block")->capture_default_str();
-    verb->add_option("--device", flags->device, "auto, cuda, cuda:N, emulator, emulator:sm_80")->capture_default_str();
+    verb->add_option("--smem", flags->shared_bytes, "Bytes of dynamic shared memory per block")
+        ->capture_default_str();
+    verb->add_option("--device", flags->device, "auto, cuda, cuda:N, emulator, emulator:sm_80")
+        ->capture_default_str();
     verb->add_option("--arg", flags->arguments,
                      "Arguments in order (repeatable): TYPE=VALUE, in=FILE.npy, out=TYPE:SHAPE:FILE.npy, "
-                     "inout=FILE.npy:FILE.npy, bytes=HEX. TYPE is u8 to u64, s8 to s64, f16, bf16, f32, f64, b8 to b64, pred")
+                     "inout=FILE.npy:FILE.npy, bytes=HEX. TYPE is u8 to u64, s8 to s64, f16, bf16, f32, f64, "
+                     "b8 to b64, pred")
         ->take_all();
     add_stub_flags(*verb, flags->stubs);
     add_cuda_flags(*verb, flags->cuda);

@@ -25,10 +25,13 @@ struct SitesFlags {
 class Lines {
   public:
     explicit Lines(std::string_view text) {
-        for (std::size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1)) ends_.push_back(at);
+        for (std::size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1))
+            ends_.push_back(at);
     }
     [[nodiscard]] std::size_t of(std::uint32_t offset) const {
-        return static_cast<std::size_t>(std::lower_bound(ends_.begin(), ends_.end(), offset) - ends_.begin()) + 1;
+        return static_cast<std::size_t>(std::lower_bound(ends_.begin(), ends_.end(), offset) -
+                                        ends_.begin()) +
+               1;
     }
 
   private:
@@ -57,7 +60,9 @@ Json json_of(const Site& site, const Sites& sites, const Lines& lines) {
     for (const SiteOperand& operand : site.signature.operands) operands.push_back(json_of(operand));
     for (const SiteCopy& copy : site.copies) {
         const Sites::Function& function = sites.functions.at(copy.entry);
-        copies.push_back({{"line", lines.of(copy.marker.begin)}, {"function", function.name}, {"entry", function.is_entry}});
+        copies.push_back({{"line", lines.of(copy.marker.begin)},
+                          {"function", function.name},
+                          {"entry", function.is_entry}});
     }
     return {{"name", site.name},
             {"signature", site.signature.text()},
@@ -70,45 +75,50 @@ void print_json(const Input& input, const Lines& lines) {
     const Sites& sites = input.skeleton.sites();
     Json list = Json::array();
     for (const Site& site : sites.sites) list.push_back(json_of(site, sites, lines));
-    const Json document{{"file", input.file}, {"target", input.skeleton.target()}, {"sites", std::move(list)}};
+    const Json document{
+        {"file", input.file}, {"target", input.skeleton.target()}, {"sites", std::move(list)}};
     // Names may hold bytes that are not UTF-8; JSON may not.
     fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
 std::string operand_row(const SiteOperand& operand) {
-    const std::string type = operand.user_type.empty() ? std::string(name(operand.type))
-                                                       : fmt::format("{}:{}", operand.user_type, name(operand.type));
+    const std::string type = operand.user_type.empty()
+                                 ? std::string(name(operand.type))
+                                 : fmt::format("{}:{}", operand.user_type, name(operand.type));
     const std::string count = operand.count ? fmt::format("[{}]", operand.count) : "";
-    return fmt::format("    {:<4}{:<8}{}{}\n", name(operand.direction), type, operand.name, count);
+    return fmt::format("    {:<4}{:<7} {}{}\n", name(operand.direction), type, operand.name, count);
 }
 
 std::string policy_row(const Policy& policy) {
     const auto words = allowed_words(policy);
-    return fmt::format("    {}; a stub may {}\n", policy.pure ? "pure" : "volatile",
-                       words.empty() ? "compute in registers" : fmt::format("also use {}", fmt::join(words, ", ")));
+    return fmt::format(
+        "    {}; a stub may {}\n", policy.pure ? "pure" : "volatile",
+        words.empty() ? "compute in registers" : fmt::format("also use {}", fmt::join(words, ", ")));
 }
 
 // One row per function; a site unrolled a hundred times shows its first lines.
 std::string copy_rows(const Site& site, const Sites& sites, const Lines& lines) {
     constexpr std::size_t shown = 8;
     std::vector<std::vector<std::size_t>> by_function(sites.functions.size());
-    for (const SiteCopy& copy : site.copies) by_function.at(copy.entry).push_back(lines.of(copy.marker.begin));
+    for (const SiteCopy& copy : site.copies)
+        by_function.at(copy.entry).push_back(lines.of(copy.marker.begin));
     std::string rows;
     for (std::size_t i = 0; i < by_function.size(); ++i) {
         auto& at = by_function[i];
         if (at.empty()) continue;
         const std::size_t more = at.size() - std::min(at.size(), shown);
         at.resize(std::min(at.size(), shown));
-        rows += fmt::format("    in {}{}, line{} {}{}\n", sites.functions[i].name, sites.functions[i].is_entry ? "" : " (.func)",
-                            at.size() == 1 ? "" : "s", fmt::join(at, ", "), more ? fmt::format(" and {} more", more) : "");
+        rows += fmt::format("    in {}{}, line{} {}{}\n", sites.functions[i].name,
+                            sites.functions[i].is_entry ? "" : " (.func)", at.size() == 1 ? "" : "s",
+                            fmt::join(at, ", "), more ? fmt::format(" and {} more", more) : "");
     }
     return rows;
 }
 
 void print_table(const Input& input, const Lines& lines) {
     const Sites& sites = input.skeleton.sites();
-    fmt::print("{}: {} site{}, {} cop{}\n", input.ptx_name(0), sites.sites.size(), sites.sites.size() == 1 ? "" : "s",
-               sites.copy_count(), sites.copy_count() == 1 ? "y" : "ies");
+    fmt::print("{}: {} site{}, {} cop{}\n", input.ptx_name(0), sites.sites.size(),
+               sites.sites.size() == 1 ? "" : "s", sites.copy_count(), sites.copy_count() == 1 ? "y" : "ies");
     for (const Site& site : sites.sites) {
         fmt::print("\n{}  {} cop{}\n", site.name, site.copies.size(), site.copies.size() == 1 ? "y" : "ies");
         for (const SiteOperand& operand : site.signature.operands) fmt::print("{}", operand_row(operand));

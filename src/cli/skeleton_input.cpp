@@ -15,7 +15,8 @@ namespace {
 
 bool is_cuda_file(std::string_view path) { return path.ends_with(".cu") || path.ends_with(".cuh"); }
 
-// Standard input has no extension to go by; every PTX module starts with `.version` (PTX ISA 4.3.1), CUDA never has it.
+// Standard input has no extension to go by; every PTX module starts with `.version` (PTX ISA 4.3.1), CUDA
+// never has it.
 bool is_cuda(std::string_view path, std::string_view text) {
     return is_cuda_file(path) || (path == "-" && text.find(".version") == std::string_view::npos);
 }
@@ -55,7 +56,8 @@ void add_cuda_flags(CLI::App& verb, CudaFlags& flags) {
     };
     one_at_a_time("-I,--include", flags.include_dirs, "Folder with headers (CUDA files; repeatable)");
     one_at_a_time("-D,--define", flags.defines, "Macro NAME or NAME=VALUE (CUDA files; repeatable)");
-    one_at_a_time("--option", flags.options, "Further NVRTC option, such as --option=--use_fast_math (repeatable)");
+    one_at_a_time("--option", flags.options,
+                  "Further NVRTC option, such as --option=--use_fast_math (repeatable)");
     verb.add_option("--cache", flags.cache_dir, "Folder that keeps compiled PTX between runs (CUDA files)");
 }
 
@@ -67,7 +69,8 @@ std::string compile_cuda_text(const std::string& path, std::string_view source, 
 }
 
 std::string Input::ptx_name(std::size_t stub_count) const {
-    const char* suffix = from_cuda ? (stub_count ? " (as PTX, with stubs)" : " (as PTX)") : (stub_count ? " (with stubs)" : "");
+    const char* suffix = from_cuda ? (stub_count ? " (as PTX, with stubs)" : " (as PTX)")
+                                   : (stub_count ? " (with stubs)" : "");
     return file + suffix;
 }
 
@@ -82,10 +85,12 @@ Input load_input(const std::string& path, const CudaFlags& flags, const std::str
 }
 
 void add_stub_flags(CLI::App& verb, StubFlags& flags) {
-    verb.add_option("--stub", flags.files, "SITE=FILE: fill a site with a .stub file, or with hand-written PTX (.ptx)")
+    verb.add_option("--stub", flags.files,
+                    "SITE=FILE: fill a site with a .stub file, or with hand-written PTX (.ptx)")
         ->allow_extra_args(false)
         ->take_all();
-    verb.add_option("--program", flags.programs, "SITE=TEXT: fill a site with a stack program, such as 'x y add.f32 -> z'")
+    verb.add_option("--program", flags.programs,
+                    "SITE=TEXT: fill a site with a stack program, such as 'x y add.f32 -> z'")
         ->allow_extra_args(false)
         ->take_all();
 }
@@ -105,7 +110,8 @@ std::vector<NamedStub> compile_stubs(const Input& input, const StubFlags& flags)
     for (const std::string& text : flags.programs) {
         const NamedValue given = split_named("--program", text);
         const Site& site = site_of(given);
-        stubs.push_back({given.name, take(stack::compile(given.value, site), given.value, "--program " + given.name)});
+        stubs.push_back(
+            {given.name, take(stack::compile(given.value, site), given.value, "--program " + given.name)});
     }
     return stubs;
 }

@@ -22,19 +22,21 @@ struct CudaFlags {
 void add_cuda_flags(CLI::App& verb, CudaFlags& flags);
 
 /// Compiles CUDA source; warnings go to standard error.
-[[nodiscard]] std::string compile_cuda_text(const std::string& path, std::string_view source, const CudaFlags& flags,
-                                            const std::string& default_target);
+[[nodiscard]] std::string compile_cuda_text(const std::string& path, std::string_view source,
+                                            const CudaFlags& flags, const std::string& default_target);
 
 /// A skeleton and where it came from.
 struct Input {
     Skeleton skeleton;
-    std::string file;       ///< as diagnostics name it
-    bool from_cuda = false; ///< its PTX stands in no file
+    std::string file;        ///< as diagnostics name it
+    bool from_cuda = false;  ///< its PTX stands in no file
 
-    /// What to call its PTX in diagnostics: `a.ptx`, or `a.cu (as PTX, with stubs)` where the text is not the file's.
+    /// What to call its PTX in diagnostics: `a.ptx`, or `a.cu (as PTX, with stubs)` where the text is not the
+    /// file's.
     [[nodiscard]] std::string ptx_name(std::size_t stub_count) const;
 };
-[[nodiscard]] Input load_input(const std::string& path, const CudaFlags& flags, const std::string& default_target);
+[[nodiscard]] Input load_input(const std::string& path, const CudaFlags& flags,
+                               const std::string& default_target);
 
 /// Which stubs fill which sites: --stub NAME=FILE and --program NAME=TEXT.
 struct StubFlags {

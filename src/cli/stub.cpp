@@ -22,7 +22,9 @@ struct Program {
     bool is_ptx = false;
 };
 
-bool names_a_file(std::string_view text) { return text == "-" || text.ends_with(".stub") || is_ptx_file(text); }
+bool names_a_file(std::string_view text) {
+    return text == "-" || text.ends_with(".stub") || is_ptx_file(text);
+}
 
 Program load_program(const std::string& argument) {
     if (!names_a_file(argument)) return {argument, "PROGRAM", false};
@@ -31,8 +33,8 @@ Program load_program(const std::string& argument) {
 
 template <class Target>
 Stub make_stub(const Program& program, const Target& target) {
-    return take(program.is_ptx ? Stub::from_ptx(program.text, target) : stack::compile(program.text, target), program.text,
-                program.file);
+    return take(program.is_ptx ? Stub::from_ptx(program.text, target) : stack::compile(program.text, target),
+                program.text, program.file);
 }
 
 Stub stub_for_site(const Program& program, const StubVerbFlags& flags) {
@@ -47,9 +49,12 @@ Stub stub_for_signature(const Program& program, const StubVerbFlags& flags) {
     if (!flags.signature.empty())
         return make_stub(program, take(Signature::parse(flags.signature), flags.signature, "--signature"));
     Signature signature;
-    if (!program.is_ptx) signature = take(stack::parse_file(program.text), program.text, program.file).signature;
+    if (!program.is_ptx)
+        signature = take(stack::parse_file(program.text), program.text, program.file).signature;
     if (signature.operands.empty())
-        fail_usage("whose operands? Give --site FILE:SITE, --signature 'in f32 x, mod f32 acc', or a file with a signature line");
+        fail_usage(
+            "whose operands? Give --site FILE:SITE, --signature 'in f32 x, mod f32 acc', or a file with a "
+            "signature line");
     return make_stub(program, signature);
 }
 
@@ -62,11 +67,15 @@ void print_stub(const StubVerbFlags& flags) {
 }  // namespace
 
 void add_stub(CLI::App& app) {
-    CLI::App* verb = app.add_subcommand("stub", "Compile a stack program, or check hand-written PTX, and print the stub");
+    CLI::App* verb =
+        app.add_subcommand("stub", "Compile a stack program, or check hand-written PTX, and print the stub");
     const auto flags = std::make_shared<StubVerbFlags>();
-    verb->add_option("PROGRAM", flags->program, "Stack program, a .stub file, or a .ptx file with hand-written PTX")->required();
+    verb->add_option("PROGRAM", flags->program,
+                     "Stack program, a .stub file, or a .ptx file with hand-written PTX")
+        ->required();
     auto* site = verb->add_option("--site", flags->site, "FILE:SITE, the site that it is for");
-    verb->add_option("--signature", flags->signature, "Operands, such as 'in f32 x, mod f32 acc'")->excludes(site);
+    verb->add_option("--signature", flags->signature, "Operands, such as 'in f32 x, mod f32 acc'")
+        ->excludes(site);
     verb->add_option("-o,--output", flags->output, "File (default: standard output)");
     add_cuda_flags(*verb, flags->cuda);
     verb->callback([flags] { print_stub(*flags); });

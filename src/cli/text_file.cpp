@@ -21,7 +21,8 @@ std::string because(const std::string& path) { return fmt::format("{}: {}", path
 Expected<std::string> read_all(std::FILE* file, const std::string& path) {
     std::string text;
     std::array<char, 1 << 16> block;
-    while (const std::size_t count = std::fread(block.data(), 1, block.size(), file)) text.append(block.data(), count);
+    while (const std::size_t count = std::fread(block.data(), 1, block.size(), file))
+        text.append(block.data(), count);
     if (std::ferror(file)) return fail(Errc::file_not_readable, because(path));  // a directory ends here
     return text;
 }

@@ -28,7 +28,7 @@ constexpr std::array effect_names = {"load",   "store", "atomic", "warp", "barri
 
 struct Operand {
     std::string name, type;
-    bool immediate = false, byte = false;
+    bool immediate = false, byte = false, exact = false;
 };
 
 struct Row {
@@ -78,12 +78,14 @@ Strings split(const std::string& text, const std::string& separators) {
 // `d,a: .u32  b: imm .u32`: the types of the operands of a row.
 void read_types(Row& row, const std::string& text) {
     Strings names;
-    bool immediate = false, byte = false;
+    bool immediate = false, byte = false, exact = false;
     for (const std::string& word : split(text, " ")) {
         if (word == "imm")
             immediate = true;
         else if (word == "byte")
             byte = true;
+        else if (word == "exact")
+            exact = true;
         else if (word.back() == ':')
             names = split(word.substr(0, word.size() - 1), ",");
         else {
@@ -91,10 +93,10 @@ void read_types(Row& row, const std::string& text) {
                 const auto at = std::find_if(row.operands.begin(), row.operands.end(),
                                              [&](const Operand& o) { return o.name == name; });
                 if (at == row.operands.end()) stop(row.line, "no operand is named " + name);
-                *at = {name, word, immediate, byte};
+                *at = {name, word, immediate, byte, exact};
             }
             names.clear();
-            immediate = byte = false;
+            immediate = byte = exact = false;
         }
     }
     for (const Operand& operand : row.operands)
@@ -111,8 +113,7 @@ Row read_row(int line, const std::string& text) {
     const auto blank = columns[0].find(' ');
     if (blank == std::string::npos) stop(line, "a form has operands");
     row.syntax = columns[0].substr(0, blank);
-    for (const std::string& name : split(columns[0].substr(blank), ","))
-        row.operands.push_back({name, "", false, false});
+    for (const std::string& name : split(columns[0].substr(blank), ",")) row.operands.push_back({name, ""});
     const Strings versions = split(columns[1], " ");
     if (versions.size() != 2 || versions[1].rfind("sm_", 0) != 0 ||
         versions[0].find('.') == std::string::npos)
@@ -264,7 +265,7 @@ void write(std::ostream& out, const std::vector<Form>& forms, const Table& table
         for (std::size_t i = 0; i < form.types.size(); ++i) {
             const Operand& operand = form.row->operands[i];
             out << '{' << form.types[i] << ',' << is_output(operand) << ',' << operand.immediate << ','
-                << operand.byte << "},";
+                << operand.byte << ',' << operand.exact << "},";
         }
         out << '\n';
     }

@@ -8,13 +8,14 @@ namespace ptxgraft::site {
 namespace {
 
 std::size_t skip_string(std::string_view text, std::size_t at) {
-    for (std::size_t i = at + 1; i < text.size() && text[i] != '\n'; ++i) {
-        if (text[i] == '\\')
+    std::size_t i = at + 1;
+    for (; i < text.size() && text[i] != '\n'; ++i) {
+        if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] != '\n')
             ++i;
         else if (text[i] == '"')
             return i + 1;
     }
-    return at + 1;
+    return i;
 }
 
 // Yields the words of a statement and its brackets, one byte each; comments and strings are passed over.

@@ -13,7 +13,7 @@ namespace ptxgraft::site {
 [[nodiscard]] std::optional<Sites::Function> function_before(std::string_view text, std::size_t begin, std::size_t brace);
 
 /// Where the comment or string that begins at `at` ends: behind its last byte (a `//` comment: at the end of its line).
-/// A lone `/` and a quote without its partner on the line are one byte long.
+/// A lone `/` is one byte long; a string without its closing quote ends with its line.
 [[nodiscard]] std::size_t skip_opaque(std::string_view text, std::size_t at);
 
 }  // namespace ptxgraft::site

@@ -17,13 +17,16 @@ Span span_of(std::size_t begin, std::size_t end) { return {static_cast<std::uint
 // One pass over the text: braces, so that the function around a copy is known; comments, some of which are markers.
 class Scanner {
   public:
-    explicit Scanner(std::string_view text) : text_(text), marks_(text) { operands_.reserve(max_operands); }
+    explicit Scanner(std::string_view text) : text_(text) { operands_.reserve(max_operands); }
 
     Expected<Sites> scan();
 
   private:
     enum class State : std::uint8_t { outside, operands, stub, foreign_operands, foreign_stub };
 
+    std::size_t next_mark(std::size_t at) {
+        return depth_ == 0 ? next_mark_outside(text_, at) : next_mark_within(text_, at, depth_);
+    }
     Expected<void> comment(Span comment);
     Expected<void> begin_site(Span comment, Marker marker);
     Expected<void> begin_stub(Span comment);
@@ -41,7 +44,6 @@ class Scanner {
     [[nodiscard]] bool only_blanks(std::size_t begin, std::size_t end) const;
 
     std::string_view text_;
-    Marks marks_;
     Sites sites_;
 
     // Where we are: braces, the statement outside of functions, and the function if it holds a copy.
@@ -57,7 +59,7 @@ class Scanner {
 };
 
 Expected<Sites> Scanner::scan() {
-    for (std::size_t at = marks_.next(0, true); at < text_.size(); at = marks_.next(at, depth_ == 0)) {
+    for (std::size_t at = next_mark(0); at < text_.size(); at = next_mark(at)) {
         switch (text_[at]) {
             case '{': open_brace(at++); break;
             case '}':

@@ -305,7 +305,7 @@ class Checker {
                         fmt::format("{} takes an immediate here, not {}", i.name, o.text()));
         if (!found.type || spec.type == isa::OperandType::other) return {};
         const auto wanted = static_cast<Type>(spec.type);
-        if (agree(wanted, *found.type) ||
+        if ((spec.is_exact ? wanted == *found.type : agree(wanted, *found.type)) ||
             (i.opcode == "cvt" && bits(*found.type) > bits(wanted) && bits(wanted) > 1))
             return {};
         return fail(

@@ -27,7 +27,7 @@ void require(bool holds) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static stack::Compiler compiler;
     stack::Program program(size / sizeof(stack::Instruction));
-    if (!program.empty()) std::memcpy(program.data(), data, program.size() * sizeof(stack::Instruction));
+    if (!program.empty()) std::memcpy(static_cast<void*>(program.data()), data, program.size() * sizeof(stack::Instruction));
     require(compiler.compile(program, signature(), {.missing = stack::Missing::skip}).has_value());
     (void)compiler.compile(program, signature());
     if (size < 400) {

@@ -132,9 +132,8 @@ Stem stem_for(const Signature& signature) {
     return stem;
 }
 
-}  // namespace
-
-struct Compiler::Data {
+// The compiler itself: of this file alone, so that its functions are inlined.
+struct Work {
     std::span<const StackForm> forms = machine();
     Buffer<Value> values;
     Buffer<Slot> slots;
@@ -218,7 +217,7 @@ struct Compiler::Data {
 // ------------------------------------------------------------------------------------------------------------
 
 // Lays out one slot per register of the operands and empty stacks.
-Expected<void> Compiler::Data::prepare(std::size_t program_size) {
+Expected<void> Work::prepare(std::size_t program_size) {
     const auto& operands = signature->operands;
     std::uint64_t total = 0;
     for (const SiteOperand& operand : operands) total += std::max<std::uint64_t>(operand.count, 1);
@@ -247,7 +246,7 @@ Expected<void> Compiler::Data::prepare(std::size_t program_size) {
 }
 
 // The name of an operand's register, kept with room behind it so that the writer may copy whole blocks.
-void Compiler::Data::use_name(Slot& slot) {
+void Work::use_name(Slot& slot) {
     if (slot.name_length != 0) return;
     const SiteOperand& operand = signature->operands[slot.operand];
     const std::string& stem_text = operand.register_name;
@@ -262,7 +261,7 @@ void Compiler::Data::use_name(Slot& slot) {
     longest_name = std::max(longest_name, slot.name_length);
 }
 
-Slot* Compiler::Data::slot_of(const Instruction& instruction) {
+Slot* Work::slot_of(const Instruction& instruction) {
     if (instruction.index >= signature->operands.size()) return nullptr;
     const std::uint32_t* base = bases.get() + instruction.index;
     if (instruction.payload >= base[1] - base[0]) return nullptr;
@@ -270,7 +269,7 @@ Slot* Compiler::Data::slot_of(const Instruction& instruction) {
     return slot->type == StackId::none ? nullptr : slot;
 }
 
-bool Compiler::Data::push_input(const Instruction& instruction, std::uint32_t at) {
+bool Work::push_input(const Instruction& instruction, std::uint32_t at) {
     Slot* slot = slot_of(instruction);
     if (!slot || slot->direction == Direction::out) return false;
     if (slot->input == none) {
@@ -282,7 +281,7 @@ bool Compiler::Data::push_input(const Instruction& instruction, std::uint32_t at
     return true;
 }
 
-bool Compiler::Data::push_constant(const Instruction& instruction, std::uint32_t at) {
+bool Work::push_constant(const Instruction& instruction, std::uint32_t at) {
     const StackId type = stack_of(instruction.type);
     if (type == StackId::none) return false;
     const bool is_pred = type == StackId::pred;
@@ -292,7 +291,7 @@ bool Compiler::Data::push_constant(const Instruction& instruction, std::uint32_t
     return true;
 }
 
-bool Compiler::Data::apply_form(const Instruction& instruction, std::uint32_t at) {
+bool Work::apply_form(const Instruction& instruction, std::uint32_t at) {
     if (instruction.index >= forms.size()) return false;
     const StackForm& form = forms[instruction.index];
     if (form.inputs == 0) return false;
@@ -313,7 +312,7 @@ bool Compiler::Data::apply_form(const Instruction& instruction, std::uint32_t at
     return true;
 }
 
-bool Compiler::Data::assign(const Instruction& instruction) {
+bool Work::assign(const Instruction& instruction) {
     Slot* slot = slot_of(instruction);
     if (!slot || slot->direction == Direction::in || depth[static_cast<std::size_t>(slot->type)] == 0)
         return false;
@@ -328,7 +327,7 @@ bool Compiler::Data::assign(const Instruction& instruction) {
 }
 
 // The same bits under another type: nothing between integers, a mov.b32 between f32 and an integer.
-bool Compiler::Data::cast(const Instruction& instruction, std::uint32_t at) {
+bool Work::cast(const Instruction& instruction, std::uint32_t at) {
     const StackId to = stack_of(instruction.type);
     const StackId from =
         instruction.index > 0xFF ? StackId::none : stack_of(static_cast<std::uint8_t>(instruction.index));
@@ -347,7 +346,7 @@ bool Compiler::Data::cast(const Instruction& instruction, std::uint32_t at) {
     return true;
 }
 
-bool Compiler::Data::rearrange(const Instruction& instruction, std::uint32_t at) {
+bool Work::rearrange(const Instruction& instruction, std::uint32_t at) {
     const StackId type = stack_of(instruction.type);
     if (type == StackId::none) return false;
     const auto lane = static_cast<std::size_t>(type);
@@ -367,7 +366,7 @@ bool Compiler::Data::rearrange(const Instruction& instruction, std::uint32_t at)
     }
 }
 
-bool Compiler::Data::step(const Instruction& instruction, std::uint32_t at) {
+bool Work::step(const Instruction& instruction, std::uint32_t at) {
     switch (instruction.opcode) {
         case Opcode::input:
             return push_input(instruction, at);
@@ -389,7 +388,7 @@ bool Compiler::Data::step(const Instruction& instruction, std::uint32_t at) {
     return false;  // a byte that is no opcode
 }
 
-Expected<void> Compiler::Data::run(std::span<const Instruction> program) {
+Expected<void> Work::run(std::span<const Instruction> program) {
     const bool must = options.missing == Missing::error;
     for (std::uint32_t at = 0; at < program.size(); ++at)
         if (!step(program[at], at) && must) return diagnose(program, at, *signature, depth);
@@ -397,7 +396,7 @@ Expected<void> Compiler::Data::run(std::span<const Instruction> program) {
 }
 
 // After the program: every out is assigned; under Missing::skip those that are not become zero.
-Expected<void> Compiler::Data::finish(std::span<const Instruction> program) {
+Expected<void> Work::finish(std::span<const Instruction> program) {
     for (Slot* slot = slots.get(); slot != slots.get() + slot_count; ++slot) {
         if (slot->direction != Direction::out || slot->value != none) continue;
         const auto element = static_cast<std::uint32_t>(slot - slots.get()) - bases.get()[slot->operand];
@@ -420,7 +419,7 @@ Expected<void> Compiler::Data::finish(std::span<const Instruction> program) {
 
 // From the last value to the first, so that the first use that is seen is the last one. Counts the text on
 // the way.
-void Compiler::Data::mark() {
+void Work::mark() {
     for (std::uint32_t i = 0; i < assigned_count; ++i) use(slots.get()[assigned.get()[i]].value, to_the_end);
     const std::size_t widest =
         std::max<std::size_t>(longest_name, stem.length + 10) + 2;  // with ", "; a literal has 12
@@ -441,21 +440,23 @@ void Compiler::Data::mark() {
 
 // A value that an operand receives is computed into its register at once where nobody reads the old value
 // later.
-void Compiler::Data::choose_targets() {
+void Work::choose_targets() {
     for (std::uint32_t i = 0; i < assigned_count; ++i) {
         const std::uint32_t index = assigned.get()[i];
         const Slot& slot = slots.get()[index];
         Value& value = values.get()[slot.value];
         if (value.kind == Kind::input || value.kind == Kind::constant || value.target != none) continue;
         const std::uint32_t last_read = slot.input == none ? none : values.get()[slot.input].last_use;
-        if (last_read == none || last_read <= slot.value) value.target = index;
+        const bool fits = value.kind != Kind::form || !forms[value.form].exact_output ||
+                          signature->operands[slot.operand].type == Type::b32;
+        if (fits && (last_read == none || last_read <= slot.value)) value.target = index;
     }
 }
 
 // --- emit
 // -----------------------------------------------------------------------------------------------------------
 
-void Compiler::Data::write_value(Writer& out, const Value& value, StackId as, bool is_byte) const {
+void Work::write_value(Writer& out, const Value& value, StackId as, bool is_byte) const {
     if (value.kind == Kind::input) return write_slot(out, slots.get()[value.args[0]]);
     if (value.kind == Kind::constant) {
         const std::uint32_t bits = value.args[0];
@@ -467,13 +468,13 @@ void Compiler::Data::write_value(Writer& out, const Value& value, StackId as, bo
     write_register(out, value.type, value.number);
 }
 
-void Compiler::Data::write_destination(Writer& out, Value& value) {
+void Work::write_destination(Writer& out, Value& value) {
     if (value.target != none) return write_slot(out, slots.get()[value.target]);
     value.number = registers[static_cast<std::size_t>(class_of(value.type))]++;
     write_register(out, value.type, value.number);
 }
 
-void Compiler::Data::emit_value(Writer& out, Value& value) {
+void Work::emit_value(Writer& out, Value& value) {
     if (value.kind == Kind::form) {
         const StackForm& form = forms[value.form];
         out.name(form.text.data(), form.text_length);
@@ -498,7 +499,7 @@ void Compiler::Data::emit_value(Writer& out, Value& value) {
     ++instructions;
 }
 
-void Compiler::Data::emit_move(Writer& out, const Slot& to) {
+void Work::emit_move(Writer& out, const Slot& to) {
     const Value& value = values.get()[to.value];
     out.text(moves[static_cast<std::size_t>(class_of(to.type))]);
     write_slot(out, to);
@@ -510,7 +511,7 @@ void Compiler::Data::emit_move(Writer& out, const Slot& to) {
 
 // Sorts the assignments: what is in place already, what is copied from operands, what comes from other
 // values.
-std::uint32_t Compiler::Data::sort_moves() {
+std::uint32_t Work::sort_moves() {
     Slot* slot = slots.get();
     std::uint32_t waiting = 0;
     for (std::uint32_t k = 0; k < assigned_count; ++k) {
@@ -525,7 +526,7 @@ std::uint32_t Compiler::Data::sort_moves() {
 }
 
 // Saves an operand that the other moves of its cycle would overwrite; the move that reads it reads the copy.
-void Compiler::Data::open_cycle(Writer& out, Slot& slot) {
+void Work::open_cycle(Writer& out, Slot& slot) {
     Value& value = values.get()[slot.input];
     out.text(moves[static_cast<std::size_t>(class_of(value.type))]);
     value.number = registers[static_cast<std::size_t>(class_of(value.type))]++;
@@ -540,7 +541,7 @@ void Compiler::Data::open_cycle(Writer& out, Slot& slot) {
 
 // A parallel copy of operands: a move is emitted once nobody has to read its destination any more; where only
 // cycles are left, one is opened with a temporary.
-void Compiler::Data::emit_operand_moves(Writer& out, std::uint32_t waiting) {
+void Work::emit_operand_moves(Writer& out, std::uint32_t waiting) {
     Slot* slot = slots.get();
     std::uint32_t* queue = ready.get();
     std::uint32_t queued = 0, cycle = 0;
@@ -565,7 +566,7 @@ void Compiler::Data::emit_operand_moves(Writer& out, std::uint32_t waiting) {
 }
 
 // The scope and its registers, written in front of the instructions.
-char* Compiler::Data::emit_header(char* begin) const {
+char* Work::emit_header(char* begin) const {
     char buffer[header_room + Writer::room];
     Writer out(buffer);
     out.text("\t{\n");
@@ -583,7 +584,7 @@ char* Compiler::Data::emit_header(char* begin) const {
     return static_cast<char*>(std::memcpy(begin - length, buffer, static_cast<std::size_t>(length)));
 }
 
-std::string_view Compiler::Data::emit() {
+std::string_view Work::emit() {
     char* begin = text.reserve(bound) + header_room;
     std::fill(std::begin(registers), std::end(registers), 0);
     Writer out(begin);
@@ -601,7 +602,7 @@ std::string_view Compiler::Data::emit() {
     return {begin, static_cast<std::size_t>(out.end() - begin)};
 }
 
-Expected<std::string_view> Compiler::Data::compile(std::span<const Instruction> program) {
+Expected<std::string_view> Work::compile(std::span<const Instruction> program) {
     if (auto ready_to_run = prepare(program.size()); !ready_to_run)
         return tl::unexpected(ready_to_run.error());
     if (auto done = run(program); !done) return tl::unexpected(done.error());
@@ -609,6 +610,10 @@ Expected<std::string_view> Compiler::Data::compile(std::span<const Instruction> 
     choose_targets();
     return emit();
 }
+
+}  // namespace
+
+struct Compiler::Data : Work {};
 
 Compiler::Compiler() : data_(new Data) {}
 Compiler::~Compiler() { delete data_; }

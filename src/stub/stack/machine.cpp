@@ -27,6 +27,7 @@ StackForm stack_form(const isa::Form& form) {
     result.text[form.name.size() + 1] = ' ';
     result.text_length = static_cast<std::uint8_t>(form.name.size() + 2);
     result.output = stack_of(form.operands[0].type);
+    result.exact_output = form.operands[0].is_exact;
     result.inputs = static_cast<std::uint8_t>(form.operands.size() - 1);
     for (std::size_t i = 0; i < result.inputs; ++i) {
         const isa::OperandSpec& spec = form.operands[i + 1];

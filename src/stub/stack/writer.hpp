@@ -1,7 +1,7 @@
 #pragma once
-// Writes PTX text through a bare pointer. The caller has counted the text, see Compiler::Data::mark, and
-// leaves `room` bytes behind it and behind every name: short texts are copied as whole blocks, without a loop
-// over their bytes.
+// Writes PTX text through a bare pointer. The caller has counted the text, see Work::mark in compiler.cpp,
+// and leaves `room` bytes behind it and behind every name: short texts are copied as whole blocks, without a
+// loop over their bytes.
 
 #include <cstddef>
 #include <cstdint>

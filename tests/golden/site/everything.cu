@@ -5,6 +5,7 @@
 // site: bits: in b16 a, in f16 b, in bf16 c, in b32 d, in f16x2 e, in bf16x2 f, in b64 g
 // site: half: mod f16 h, out b32 w
 // site: predicates: mod pred p, in pred q, out pred r
+// site: flags: mod flag:pred f, in flag:pred g, out flag:pred h, in s32 minus, in s64 wide
 // site: fragments: mod f32 acc[12], in f32 scale, in q8:u32 frag[3], out f16 half[2]
 // site: nothing:
 // site: loads: in b64 pointer, out f32 value
@@ -17,6 +18,11 @@ struct q8_t {
     unsigned bits;
 };
 #define PTXGRAFT_TYPE_q8 PTXGRAFT_USER_TYPE(q8, u32, q8_t)
+
+struct flag_t {
+    bool set;
+};
+#define PTXGRAFT_TYPE_flag PTXGRAFT_USER_TYPE(flag, pred, flag_t)
 
 struct half_t {
     unsigned short bits;
@@ -48,6 +54,10 @@ extern "C" __global__ void kernel(float* p, double* d, const q8_t* q, half_t* h,
     PTXGRAFT_SITE("half", "mov.b32 _w, 0;", mod(f16, h, x), out(b32, w));
     bool r;
     PTXGRAFT_SITE("predicates", "and.pred _r, _p, _q; not.pred _p, _p;", mod(pred, p, flag), in(pred, q, i > 3), out(pred, r));
+    flag_t set{r}, unset;
+    PTXGRAFT_SITE("flags", "not.pred _h, _f;", mod(flag, f, set), in(flag, g, set), out(flag, h, unset), in(s32, minus, -5),
+                  in(s64, wide, -5));
+    r = r != set.set || unset.set;
 #pragma unroll
     for (int k = 0; k < 12; ++k) frag[k] = p[k];
     PTXGRAFT_SITE("fragments", "mul.f32 _acc11, _acc11, _scale; mov.b16 _half0, 1; mov.b16 _half1, 2;", mods(f32, 12, acc, frag),
