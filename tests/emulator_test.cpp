@@ -103,9 +103,6 @@ const Row rows[] = {
      "{ .reg .b32 x; .reg .pred p; mov.u32 x, 1; setp.ne.u32 p, %r1, 1; @p bra L; add.u32 %r2, %r2, x; L: "
      "}\nadd.u32 %r2, %r2, %r3;",
      [](u32 t) { return 5u + (t == 0 ? 9u : 0u) + (t == 1 ? 1u : 0u); }},
-    {"ARangeTakesOnlyWhatIsNamed",
-     "{ .reg .b32 %q<4000000000>; mov.u32 %q3999999999, 5; mov.u32 %r2, %q3999999999; }",
-     [](u32) { return 5u; }},
     {"SpinLockInsideAWarp",
      "L: atom.global.cas.b32 %r3, [lock], 0, 1;\nsetp.ne.u32 %p1, %r3, 0;\n@%p1 bra L;\n"
      "ld.volatile.global.u32 %r4, [count];\nadd.u32 %r4, %r4, 1;\nst.volatile.global.u32 [count], "
@@ -438,6 +435,15 @@ TEST(Emulator, RefusesModulesThatDeclareNonsense) {
             row.text.substr(loaded.error().span.begin, loaded.error().span.end - loaded.error().span.begin),
             row.culprit);
     }
+}
+
+TEST(Emulator, ARangeTakesRegistersOnlyForTheNamesThatOccur) {
+    Machine machine;
+    ASSERT_TRUE(machine.load(
+        kernel("{ .reg .b32 %q<4000000000>; mov.u32 %q3999999999, 5; mov.u32 %r2, %q3999999999; }")));
+    const u64 out = machine.upload(std::vector<u32>(threads));
+    EXPECT_RUNS(machine, machine.launch("k", {.block = {threads, 1, 1}}, out));
+    EXPECT_EQ(machine.download<u32>(out, threads)[5], 5u);
 }
 
 TEST(Emulator, ManyVariablesComeAndGoQuickly) {
