@@ -133,6 +133,8 @@ const Refusal refusals[] = {
      Errc::end_marker_not_alone, "// PTXGRAFT_END"},
     {"OpenBrace", "// PTXGRAFT_SITE a\n// PTXGRAFT_STUB\n{\n// PTXGRAFT_END\n", Errc::unbalanced_site,
      "// PTXGRAFT_SITE a"},
+    {"BlockEndsInStub", "{ // PTXGRAFT_SITE a\n// PTXGRAFT_STUB\n}{\n// PTXGRAFT_END\n}\n",
+     Errc::unbalanced_site, "// PTXGRAFT_SITE a"},
     {"CommentForOperand", COPY("a", "// just a remark\n"), Errc::malformed_operand, "// just a remark"},
     {"NoOperandName", COPY("a", "// in f32\n"), Errc::malformed_operand, "// in f32"},
     {"BadOperandName", COPY("a", "// in f32 x[0]\n"), Errc::malformed_operand, "// in f32 x[0]"},
