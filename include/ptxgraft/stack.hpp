@@ -96,7 +96,7 @@ struct CompileOptions {
 [[nodiscard]] PTXGRAFT_API std::string print(std::span<const Instruction> program, const Signature& signature);
 
 /// The compiler. Keeps its buffers between calls: once it has seen a program of a size, no program up to it allocates.
-/// Programs have at most 2^24 instructions, signatures at most 2^16 registers. One thread at a time.
+/// Programs have at most 2^24 instructions, signatures at most 2^12 operands and 2^16 registers. One thread at a time.
 class PTXGRAFT_API Compiler {
   public:
     Compiler();

@@ -18,25 +18,21 @@ namespace {
 
 constexpr std::uint32_t none = 0xFFFFFFFFu;
 constexpr std::uint32_t to_the_end = 0xFFFFFFFEu;  // last use: the final moves
-constexpr std::uint32_t max_slots = 1u << 16;
+constexpr std::uint32_t max_slots = 1u << 16, max_operands = 1u << 12;
 constexpr std::uint32_t max_program = 1u << 24;
 
-enum class Kind : std::uint8_t {
-    input,
-    constant,
-    form,
-    cast,
-    truth
-};  // truth: a constant predicate, needs a register
+// truth: a constant predicate, which needs a register
+enum class Kind : std::uint8_t { input, constant, form, cast, truth };
 
 struct Value {
     std::uint32_t args[max_inputs];  // of input: the slot; of constant and truth: the bits; else values
+    char name[Writer::room];         // of its register, where it is short: one block to copy
     std::uint32_t last_use;          // position of the last value that reads it; none: dead
     std::uint32_t target;            // slot that it is computed into, or none
-    std::uint32_t number;            // of its temporary
     std::uint16_t form;
     Kind kind;
     StackId type;
+    std::uint8_t name_length;  // 0: the name is long, see the slot
 };
 
 // What is left to do for an assigned slot once the values are computed.
@@ -98,7 +94,7 @@ constexpr std::string_view moves[class_count] = {"\tmov.pred ", "\tmov.b32 ", "\
 constexpr std::size_t header_room = 192;
 
 struct Stem {
-    char text[class_count][32];  // whole blocks of the writer
+    char text[class_count][Writer::room];
     std::uint32_t length;
 };
 
@@ -144,7 +140,7 @@ struct Work {
     Buffer<char> names, text;
     Entry* stacks[stack_count] = {};
     std::uint32_t depth[stack_count] = {};
-    std::uint32_t value_count = 0, slot_count = 0, assigned_count = 0, names_used = 0;
+    std::uint32_t operand_count = 0, value_count = 0, slot_count = 0, assigned_count = 0, names_used = 0;
     std::uint32_t longest_name = 0, instructions = 0;
     std::size_t bound = 0;
     std::uint32_t registers[class_count] = {};
@@ -161,11 +157,13 @@ struct Work {
     bool push_input(const Instruction& instruction, std::uint32_t at);
     bool push_constant(const Instruction& instruction, std::uint32_t at);
     bool apply_form(const Instruction& instruction, std::uint32_t at);
+    bool apply_on_one_stack(const StackForm& form, std::uint16_t index, std::uint32_t at);
     bool assign(const Instruction& instruction);
     bool cast(const Instruction& instruction, std::uint32_t at);
     bool rearrange(const Instruction& instruction, std::uint32_t at);
     Slot* slot_of(const Instruction& instruction);
     void use_name(Slot& slot);
+    void take_name(Value& value, const Slot& slot) const;
     Expected<void> finish(std::span<const Instruction> program);
 
     void push(StackId type, std::uint32_t value, std::uint32_t origin) {
@@ -195,22 +193,20 @@ struct Work {
 
     // --- emit
     std::string_view emit();
-    void emit_value(Writer& out, Value& value);
+    // Writers go by value: they stay in a register, where no store through a char* can reach them.
+    [[nodiscard]] Writer emit_value(Writer out, Value& value);
     std::uint32_t sort_moves();
-    void emit_operand_moves(Writer& out, std::uint32_t waiting);
-    void emit_move(Writer& out, const Slot& to);
-    void open_cycle(Writer& out, Slot& slot);
+    [[nodiscard]] Writer emit_operand_moves(Writer out, std::uint32_t waiting);
+    [[nodiscard]] Writer emit_move(Writer out, const Slot& to);
+    [[nodiscard]] Writer open_cycle(Writer out, Slot& slot);
     char* emit_header(char* begin) const;
-    void write_slot(Writer& out, const Slot& slot) const {
+    [[nodiscard]] Writer write_slot(Writer out, const Slot& slot) const {
         out.name(names.get() + slot.name_at, slot.name_length);
+        return out;
     }
-    void write_register(Writer& out, StackId type, std::uint32_t number) const {
-        const Class c = class_of(type);
-        out.name(stem.text[static_cast<std::size_t>(c)], stem.length);
-        out.number(number);
-    }
-    void write_value(Writer& out, const Value& value, StackId as, bool is_byte) const;
-    void write_destination(Writer& out, Value& value);
+    void name_register(Value& value);
+    [[nodiscard]] Writer write_value(Writer out, const Value& value, StackId as, bool is_byte) const;
+    [[nodiscard]] Writer write_destination(Writer out, Value& value);
 };
 
 // --- run
@@ -221,11 +217,12 @@ Expected<void> Work::prepare(std::size_t program_size) {
     const auto& operands = signature->operands;
     std::uint64_t total = 0;
     for (const SiteOperand& operand : operands) total += std::max<std::uint64_t>(operand.count, 1);
-    if (total > max_slots || operands.size() > max_slots)
-        return fail(Errc::stack_too_large, "the signature has more than 65,536 registers");
+    if (total > max_slots || operands.size() > max_operands)
+        return fail(Errc::stack_too_large, "the signature has more than 4,096 operands or 65,536 registers");
     if (program_size > max_program)
         return fail(Errc::stack_too_large, "the program has more than 16,777,216 instructions");
     slot_count = 0;
+    operand_count = static_cast<std::uint32_t>(operands.size());
     names_used = assigned_count = instructions = longest_name = value_count = 0;
     Slot* slot = slots.reserve(total + 1);
     std::uint32_t* base = bases.reserve(operands.size() + 1);
@@ -261,8 +258,14 @@ void Work::use_name(Slot& slot) {
     longest_name = std::max(longest_name, slot.name_length);
 }
 
+void Work::take_name(Value& value, const Slot& slot) const {
+    std::memcpy(value.name, names.get() + slot.name_at, sizeof value.name);
+    value.name_length =
+        static_cast<std::uint8_t>(slot.name_length <= sizeof value.name ? slot.name_length : 0);
+}
+
 Slot* Work::slot_of(const Instruction& instruction) {
-    if (instruction.index >= signature->operands.size()) return nullptr;
+    if (instruction.index >= operand_count) return nullptr;
     const std::uint32_t* base = bases.get() + instruction.index;
     if (instruction.payload >= base[1] - base[0]) return nullptr;
     Slot* slot = slots.get() + base[0] + instruction.payload;
@@ -274,8 +277,10 @@ bool Work::push_input(const Instruction& instruction, std::uint32_t at) {
     if (!slot || slot->direction == Direction::out) return false;
     if (slot->input == none) {
         slot->input = value_count;
-        add_value(Kind::input, slot->type).args[0] = static_cast<std::uint32_t>(slot - slots.get());
         use_name(*slot);
+        Value& value = add_value(Kind::input, slot->type);
+        value.args[0] = static_cast<std::uint32_t>(slot - slots.get());
+        take_name(value, *slot);
     }
     push(slot->type, slot->input, at);
     return true;
@@ -295,6 +300,7 @@ bool Work::apply_form(const Instruction& instruction, std::uint32_t at) {
     if (instruction.index >= forms.size()) return false;
     const StackForm& form = forms[instruction.index];
     if (form.inputs == 0) return false;
+    if (form.one_stack) return apply_on_one_stack(form, instruction.index, at);
     for (std::size_t i = 0; i < stack_count; ++i)
         if (depth[i] < form.needs[i]) return false;
     Value& value = values.get()[value_count];
@@ -309,6 +315,20 @@ bool Work::apply_form(const Instruction& instruction, std::uint32_t at) {
     }
     add_value(Kind::form, form.output).form = instruction.index;
     push(form.output, value_count - 1, at);
+    return true;
+}
+
+// The usual case: all operands are of one type.
+bool Work::apply_on_one_stack(const StackForm& form, std::uint16_t index, std::uint32_t at) {
+    std::uint32_t& have = depth[static_cast<std::size_t>(form.output)];
+    if (have < form.inputs) return false;
+    have -= form.inputs;
+    Entry* const first = stacks[static_cast<std::size_t>(form.output)] + have++;
+    const std::uint32_t position = value_count;
+    Value& value = add_value(Kind::form, form.output);
+    for (std::size_t i = 0; i < form.inputs; ++i) value.args[i] = first[i].value;
+    value.form = index;
+    *first = {position, at};
     return true;
 }
 
@@ -456,57 +476,76 @@ void Work::choose_targets() {
 // --- emit
 // -----------------------------------------------------------------------------------------------------------
 
-void Work::write_value(Writer& out, const Value& value, StackId as, bool is_byte) const {
-    if (value.kind == Kind::input) return write_slot(out, slots.get()[value.args[0]]);
-    if (value.kind == Kind::constant) {
-        const std::uint32_t bits = value.args[0];
-        if (as == StackId::f32) return out.float_bits(bits);
-        if (as == StackId::s32) return out.integer(static_cast<std::int32_t>(bits));
-        return out.number(is_byte ? bits & 0xFF : bits);
+// A register of ours. A stem has at most 8 characters and a number at most 8 digits: the name is always
+// short.
+void Work::name_register(Value& value) {
+    const auto c = static_cast<std::size_t>(class_of(value.type));
+    std::memcpy(value.name, stem.text[c], sizeof value.name);
+    Writer name(value.name + stem.length);
+    name.number(registers[c]++);
+    value.name_length = static_cast<std::uint8_t>(name.end() - value.name);
+}
+
+Writer Work::write_value(Writer out, const Value& value, StackId as, bool is_byte) const {
+    if (value.kind != Kind::constant) {
+        if (value.name_length == 0)
+            return write_slot(out, slots.get()[value.kind == Kind::input ? value.args[0] : value.target]);
+        out.block(value.name, value.name_length);
+        return out;
     }
-    if (value.target != none) return write_slot(out, slots.get()[value.target]);
-    write_register(out, value.type, value.number);
+    const std::uint32_t bits = value.args[0];
+    if (as == StackId::f32)
+        out.float_bits(bits);
+    else if (as == StackId::s32)
+        out.integer(static_cast<std::int32_t>(bits));
+    else
+        out.number(is_byte ? bits & 0xFF : bits);
+    return out;
 }
 
-void Work::write_destination(Writer& out, Value& value) {
-    if (value.target != none) return write_slot(out, slots.get()[value.target]);
-    value.number = registers[static_cast<std::size_t>(class_of(value.type))]++;
-    write_register(out, value.type, value.number);
+Writer Work::write_destination(Writer out, Value& value) {
+    if (value.target != none)
+        take_name(value, slots.get()[value.target]);
+    else
+        name_register(value);
+    return write_value(out, value, value.type, false);
 }
 
-void Work::emit_value(Writer& out, Value& value) {
+Writer Work::emit_value(Writer out, Value& value) {
+    ++instructions;
     if (value.kind == Kind::form) {
         const StackForm& form = forms[value.form];
+        const Value* const all = values.get();
         out.name(form.text.data(), form.text_length);
-        write_destination(out, value);
+        out = write_destination(out, value);
         for (std::size_t i = 0; i < form.inputs; ++i) {
             out.text(", ");
-            write_value(out, values.get()[value.args[i]], form.stacks[i], (form.byte_inputs >> i & 1) != 0);
+            out = write_value(out, all[value.args[i]], form.stacks[i], (form.byte_inputs >> i & 1) != 0);
         }
     } else if (value.kind == Kind::cast) {
         out.text("\tmov.b32 ");
-        write_destination(out, value);
+        out = write_destination(out, value);
         out.text(", ");
         const Value& source = values.get()[value.args[0]];
-        write_value(out, source, source.type, false);
+        out = write_value(out, source, source.type, false);
     } else {
-        out.text(moves[static_cast<std::size_t>(Class::p)]);
-        write_destination(out, value);
+        out.text("\tmov.pred ");
+        out = write_destination(out, value);
         out.text(", ");
         out.number(value.args[0]);
     }
     out.text(";\n");
-    ++instructions;
+    return out;
 }
 
-void Work::emit_move(Writer& out, const Slot& to) {
-    const Value& value = values.get()[to.value];
-    out.text(moves[static_cast<std::size_t>(class_of(to.type))]);
-    write_slot(out, to);
-    out.text(", ");
-    write_value(out, value, to.type, false);
-    out.text(";\n");
+Writer Work::emit_move(Writer out, const Slot& to) {
     ++instructions;
+    out.text(moves[static_cast<std::size_t>(class_of(to.type))]);
+    out = write_slot(out, to);
+    out.text(", ");
+    out = write_value(out, values.get()[to.value], to.type, false);
+    out.text(";\n");
+    return out;
 }
 
 // Sorts the assignments: what is in place already, what is copied from operands, what comes from other
@@ -526,22 +565,23 @@ std::uint32_t Work::sort_moves() {
 }
 
 // Saves an operand that the other moves of its cycle would overwrite; the move that reads it reads the copy.
-void Work::open_cycle(Writer& out, Slot& slot) {
+Writer Work::open_cycle(Writer out, Slot& slot) {
     Value& value = values.get()[slot.input];
     out.text(moves[static_cast<std::size_t>(class_of(value.type))]);
-    value.number = registers[static_cast<std::size_t>(class_of(value.type))]++;
-    write_register(out, value.type, value.number);
+    name_register(value);
+    out.block(value.name, value.name_length);
     out.text(", ");
-    write_slot(out, slot);
+    out = write_slot(out, slot);
     out.text(";\n");
     ++instructions;
     value.kind = Kind::cast;  // from here on it is written as a temporary
     slot.readers = 0;
+    return out;
 }
 
 // A parallel copy of operands: a move is emitted once nobody has to read its destination any more; where only
 // cycles are left, one is opened with a temporary.
-void Work::emit_operand_moves(Writer& out, std::uint32_t waiting) {
+Writer Work::emit_operand_moves(Writer out, std::uint32_t waiting) {
     Slot* slot = slots.get();
     std::uint32_t* queue = ready.get();
     std::uint32_t queued = 0, cycle = 0;
@@ -553,16 +593,17 @@ void Work::emit_operand_moves(Writer& out, std::uint32_t waiting) {
         if (queued == 0) {
             while (slot[assigned.get()[cycle]].move != Move::from_operand) ++cycle;
             queue[queued++] = assigned.get()[cycle];
-            open_cycle(out, slot[queue[0]]);
+            out = open_cycle(out, slot[queue[0]]);
         }
         Slot& to = slot[queue[--queued]];
         const Value& value = values.get()[to.value];
-        emit_move(out, to);
+        out = emit_move(out, to);
         to.move = Move::done;
         if (value.kind != Kind::input) continue;
         const std::uint32_t from = value.args[0];
         if (--slot[from].readers == 0 && slot[from].move == Move::from_operand) queue[queued++] = from;
     }
+    return out;
 }
 
 // The scope and its registers, written in front of the instructions.
@@ -591,10 +632,11 @@ std::string_view Work::emit() {
     Value* const last = values.get() + value_count;
     for (Value* value = values.get(); value != last; ++value)
         if (value->last_use != none && value->kind != Kind::input && value->kind != Kind::constant)
-            emit_value(out, *value);
-    emit_operand_moves(out, sort_moves());
+            out = emit_value(out, *value);
+    out = emit_operand_moves(out, sort_moves());
     for (std::uint32_t k = 0; k < assigned_count; ++k)
-        if (const Slot& to = slots.get()[assigned.get()[k]]; to.move == Move::from_value) emit_move(out, to);
+        if (const Slot& to = slots.get()[assigned.get()[k]]; to.move == Move::from_value)
+            out = emit_move(out, to);
     if ((registers[0] | registers[1] | registers[2]) != 0) {
         begin = emit_header(begin);
         out.text("\t}\n");

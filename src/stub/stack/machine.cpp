@@ -38,6 +38,8 @@ StackForm stack_form(const isa::Form& form) {
         if (spec.is_byte || spec.is_immediate)
             result.byte_inputs = static_cast<std::uint8_t>(result.byte_inputs | 1u << i);
     }
+    result.one_stack = result.immediate_inputs == 0 && result.output != StackId::none &&
+                       result.needs[static_cast<std::size_t>(result.output)] == result.inputs;
     return result;
 }
 

@@ -31,6 +31,7 @@ struct StackForm {
     std::array<StackId, max_inputs> stacks;       ///< of the inputs, in writing order
     std::array<std::uint8_t, stack_count> needs;  ///< values that it pops from each stack
     std::uint8_t immediate_inputs;                ///< bit i: input i must be a literal below 256
+    bool one_stack;     ///< inputs and output are of one type, and no input must be a literal
     bool exact_output;  ///< only a register declared .b32 receives the result: never an operand of another
                         ///< type
     std::uint8_t byte_inputs;  ///< bit i: a literal in input i is written by its low 8 bits

@@ -31,6 +31,14 @@ constexpr std::array named_constants = {
 
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
+// Whether a word may end before a character: for all but `-` and `/`, which may begin an arrow or a comment,
+// it does.
+constexpr auto may_end = [] {
+    std::array<bool, 256> table{};
+    for (const char c : std::string_view(" \t\r\v\f\n;#-/")) table[static_cast<unsigned char>(c)] = true;
+    return table;
+}();
+
 // Splits a text into words; newlines and `;` are words of their own, which end an assignment; `->` is one
 // wherever it stands.
 class Words {
@@ -63,6 +71,7 @@ class Words {
         return text_[at_] == '#' || (text_[at_] == '/' && at_ + 1 < text_.size() && text_[at_ + 1] == '/');
     }
     [[nodiscard]] bool is_end() const {
+        if (!may_end[static_cast<unsigned char>(text_[at_])]) return false;
         return is_blank(text_[at_]) || text_[at_] == '\n' || text_[at_] == ';' || is_arrow() || is_comment();
     }
     void skip() {
@@ -131,22 +140,34 @@ class Parser {
     }
 
     Expected<void> instruction(std::string_view word) {
+        if (const auto index = scalar(word)) return add({Opcode::input, 0, *index, 0}), Expected<void>{};
+        if (const isa::Form* form = isa::find(word)) return add_form(*form);
+        if (word[0] >= '0' && word[0] <= '9') return literal(word);
         if (const auto input = element(word); !input)
             return tl::unexpected(input.error());
         else if (*input)
             return add({Opcode::input, 0, (*input)->index, (*input)->payload}), Expected<void>{};
-        if (const isa::Form* form = isa::find(word)) return add_form(*form);
         for (const NamedConstant& named : named_constants)
             if (named.word == word)
                 return add({Opcode::constant, static_cast<std::uint8_t>(named.type), 0, named.bits}),
                        Expected<void>{};
-        if ((word[0] >= '0' && word[0] <= '9') || word[0] == '.' || word[0] == '-') {
-            const auto literal = parse_literal(word, words_.place());
-            if (!literal) return tl::unexpected(literal.error());
-            return add(*literal), Expected<void>{};
-        }
+        if (word[0] == '.' || word[0] == '-') return literal(word);
         if (word[0] == '!') return raw(word);
         return stack_word(word);
+    }
+
+    Expected<void> literal(std::string_view word) {
+        const auto constant = parse_literal(word, words_.place());
+        if (!constant) return tl::unexpected(constant.error());
+        return add(*constant), Expected<void>{};
+    }
+
+    // The operand of a name, where it is no fragment.
+    [[nodiscard]] std::optional<std::uint16_t> scalar(std::string_view word) const {
+        for (std::size_t i = 0; i < signature_.operands.size() && i <= 0xFFFF; ++i)
+            if (const SiteOperand& o = signature_.operands[i]; o.name == word && o.count == 0)
+                return static_cast<std::uint16_t>(i);
+        return std::nullopt;
     }
 
     Expected<void> add_form(const isa::Form& form) {

@@ -26,6 +26,11 @@ class Writer {
         std::memcpy(at_, text.data(), text.size());
         at_ += text.size();
     }
+    // `length` bytes of one block
+    void block(const char* block, std::size_t length) {
+        std::memcpy(at_, block, room);
+        at_ += length;
+    }
     void name(const char* name, std::size_t length) {
         for (std::size_t i = 0; i < length; i += room) std::memcpy(at_ + i, name + i, room);
         at_ += length;
@@ -36,15 +41,13 @@ class Writer {
             *at_++ = static_cast<char>('0' + n);
             return;
         }
-        char digits[10];
-        std::size_t first = 10;
-        for (; n >= 100; n /= 100) std::memcpy(digits + (first -= 2), pairs.decimal[n % 100], 2);
+        const std::size_t length = digits(n);
+        char* last = at_ += length;
+        for (; n >= 100; n /= 100) std::memcpy(last -= 2, pairs.decimal[n % 100], 2);
         if (n >= 10)
-            std::memcpy(digits + (first -= 2), pairs.decimal[n], 2);
+            std::memcpy(last - 2, pairs.decimal[n], 2);
         else
-            digits[--first] = static_cast<char>('0' + n);
-        std::memcpy(at_, digits + first, 10 - first);
-        at_ += 10 - first;
+            last[-1] = static_cast<char>('0' + n);
     }
     void integer(std::int32_t n) {
         if (n < 0) *at_++ = '-';
@@ -59,6 +62,12 @@ class Writer {
     }
 
   private:
+    static std::size_t digits(std::uint32_t n) {
+        std::size_t count = 1;
+        for (std::uint64_t limit = 10; n >= limit; limit *= 10) ++count;
+        return count;
+    }
+
     struct Pairs {
         char decimal[100][2], hexadecimal[256][2];
     };
