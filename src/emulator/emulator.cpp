@@ -20,8 +20,10 @@ class EmulatedModule {
   public:
     EmulatedModule(std::string text, std::shared_ptr<Memory> memory)
         : text_(std::move(text)), memory_(std::move(memory)) {}
-    ~EmulatedModule() {
-        for (const std::uint64_t address : allocations_) static_cast<void>(memory_->free(address));
+    ~EmulatedModule() {  // the last one first: those behind it would be moved
+        for (auto address = allocations_.rbegin(); address != allocations_.rend(); ++address) {
+            static_cast<void>(memory_->free(*address));
+        }
     }
     EmulatedModule(const EmulatedModule&) = delete;
     EmulatedModule& operator=(const EmulatedModule&) = delete;
