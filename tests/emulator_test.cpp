@@ -446,6 +446,18 @@ TEST(Emulator, ARangeTakesRegistersOnlyForTheNamesThatOccur) {
     EXPECT_EQ(machine.download<u32>(out, threads)[5], 5u);
 }
 
+TEST(Emulator, RefusesMoreRegistersThanAHostHolds) {
+    std::string names = "x";
+    for (int i = 0; i < 300000; ++i) names += ",x" + std::to_string(i);
+    Machine machine;
+    ASSERT_TRUE(machine.load(kernel(".reg .b32 " + names + ";")));
+    const u64 out = machine.upload(std::vector<u32>(1024));
+    EXPECT_RUNS(machine, machine.launch("k", {.block = {32, 1, 1}}, out));
+    const auto run = machine.launch("k", {.block = {1024, 1, 1}}, out);
+    ASSERT_FALSE(run);
+    EXPECT_EQ(run.error().code, Errc::out_of_device_memory);
+}
+
 TEST(Emulator, ManyVariablesComeAndGoQuickly) {
     std::string declarations;
     for (int i = 0; i < 50000; ++i) declarations += ".const .u32 c" + std::to_string(i) + " = 1;\n";
