@@ -36,6 +36,12 @@ std::string kernel(const std::string& body, const std::string& declarations = {}
            "%r2;\nret;\n}\n";
 }
 
+std::string repeated(std::string_view text, int times) {
+    std::string all;
+    for (int i = 0; i < times; ++i) all += text;
+    return all;
+}
+
 u32 sum_to(u32 n) { return n * (n + 1) / 2; }
 
 const Row rows[] = {
@@ -411,6 +417,11 @@ TEST(Emulator, RefusesModulesThatDeclareNonsense) {
          ".shared .b8 s[2000000000];"},
         {kernel("", ".global .b8 s[99999999999999999];"), Errc::invalid_declaration,
          ".global .b8 s[99999999999999999];"},
+        {kernel("", ".global .b8 s[99999999999];"), Errc::out_of_device_memory,
+         ".global .b8 s[99999999999];"},
+        {kernel("", ".func k();"), Errc::invalid_declaration, ""},
+        {kernel(repeated("{", 300) + repeated("}", 300)), Errc::unsupported_module, ""},
+        {kernel("", ".global .b8 a" + repeated("[1]", 65) + ";"), Errc::invalid_declaration, ""},
         {".version 8.0\n.target sm_80\n.address_size 32\n", Errc::unsupported_module, ""},
     };
     for (const BadModule& row : bad) {
@@ -424,6 +435,35 @@ TEST(Emulator, RefusesModulesThatDeclareNonsense) {
             row.text.substr(loaded.error().span.begin, loaded.error().span.end - loaded.error().span.begin),
             row.culprit);
     }
+}
+
+TEST(Emulator, ARangeTakesRegistersOnlyForTheNamesThatOccur) {
+    Machine machine;
+    ASSERT_TRUE(machine.load(
+        kernel("{ .reg .b32 %q<4000000000>; mov.u32 %q3999999999, 5; mov.u32 %r2, %q3999999999; }")));
+    const u64 out = machine.upload(std::vector<u32>(threads));
+    EXPECT_RUNS(machine, machine.launch("k", {.block = {threads, 1, 1}}, out));
+    EXPECT_EQ(machine.download<u32>(out, threads)[5], 5u);
+}
+
+TEST(Emulator, RefusesMoreRegistersThanAHostHolds) {
+    std::string names = "x";
+    for (int i = 0; i < 300000; ++i) names += ",x" + std::to_string(i);
+    Machine machine;
+    ASSERT_TRUE(machine.load(kernel(".reg .b32 " + names + ";")));
+    const u64 out = machine.upload(std::vector<u32>(1024));
+    EXPECT_RUNS(machine, machine.launch("k", {.block = {32, 1, 1}}, out));
+    const auto run = machine.launch("k", {.block = {1024, 1, 1}}, out);
+    ASSERT_FALSE(run);
+    EXPECT_EQ(run.error().code, Errc::out_of_device_memory);
+}
+
+TEST(Emulator, ManyVariablesComeAndGoQuickly) {
+    std::string declarations;
+    for (int i = 0; i < 50000; ++i) declarations += ".const .u32 c" + std::to_string(i) + " = 1;\n";
+    Machine machine;
+    EXPECT_RUNS(machine, machine.load(kernel("", declarations)));
+    EXPECT_RUNS(machine, machine.load(kernel("")));
 }
 
 TEST(Emulator, ChecksTheLaunch) {

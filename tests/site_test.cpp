@@ -11,20 +11,25 @@ using testing::HasSubstr;
 
 // A function around a body, as nvcc writes it.
 std::string in_entry(std::string_view body) {
-    return ".version 8.0\n.target sm_75\n.address_size 64\n\n.visible .entry k(\n\t.param .u64 k_param_0\n)\n{\n" + std::string(body) + "\tret;\n}\n";
+    return ".version 8.0\n.target sm_75\n.address_size 64\n\n.visible .entry k(\n\t.param .u64 "
+           "k_param_0\n)\n{\n" +
+           std::string(body) + "\tret;\n}\n";
 }
 
 std::string copy_of(std::string_view name, std::string_view operands, std::string_view stub) {
-    return "\t{ // PTXGRAFT_SITE " + std::string(name) + "\n" + std::string(operands) + "\t// PTXGRAFT_STUB\n" + std::string(stub) +
-           "\t// PTXGRAFT_END\n\t}\n";
+    return "\t{ // PTXGRAFT_SITE " + std::string(name) + "\n" + std::string(operands) +
+           "\t// PTXGRAFT_STUB\n" + std::string(stub) + "\t// PTXGRAFT_END\n\t}\n";
 }
 
-const std::string epilogue = copy_of("epilogue",
-                                     "\t.reg .f32 _acc; // mod f32 acc\n\tmov.b32 _acc, %f5;\n"
-                                     "\t.reg .f32 _frag<4>; // in f32 frag 4\n\t.reg .u32 _z; // in q8:u32 z\n",
-                                     "\tadd.f32 _acc, _acc, _frag0;\n");
+const std::string epilogue =
+    copy_of("epilogue",
+            "\t.reg .f32 _acc; // mod f32 acc\n\tmov.b32 _acc, %f5;\n"
+            "\t.reg .f32 _frag<4>; // in f32 frag 4\n\t.reg .u32 _z; // in q8:u32 z\n",
+            "\tadd.f32 _acc, _acc, _frag0;\n");
 
-std::string_view at(std::string_view text, Span span) { return text.substr(span.begin, span.end - span.begin); }
+std::string_view at(std::string_view text, Span span) {
+    return text.substr(span.begin, span.end - span.begin);
+}
 
 TEST(Site, ScanReadsOperandsPolicyAndPlaces) {
     const std::string ptx = in_entry(epilogue + copy_of("loader pure allow load warp", "", ""));
@@ -119,12 +124,17 @@ const Refusal refusals[] = {
     {"NoStub", "// PTXGRAFT_SITE a\n// PTXGRAFT_END\n", Errc::site_without_stub, "// PTXGRAFT_SITE a"},
     {"EndAlone", "// PTXGRAFT_END\n", Errc::marker_without_begin, "// PTXGRAFT_END"},
     {"StubAlone", "// PTXGRAFT_STUB\n", Errc::marker_without_begin, "// PTXGRAFT_STUB"},
-    {"StubTwice", "// PTXGRAFT_SITE a\n// PTXGRAFT_STUB\n//PTXGRAFT_STUB\n// PTXGRAFT_END\n", Errc::marker_without_begin,
-     "//PTXGRAFT_STUB"},
+    {"StubTwice", "// PTXGRAFT_SITE a\n// PTXGRAFT_STUB\n//PTXGRAFT_STUB\n// PTXGRAFT_END\n",
+     Errc::marker_without_begin, "//PTXGRAFT_STUB"},
     {"Nested", "// PTXGRAFT_SITE a\n// PTXGRAFT_SITE b\n", Errc::nested_marker, "// PTXGRAFT_SITE b"},
-    {"ForeignEnd", "// PTXGRAFT_SITE a\n// PTXGRAFT_STUB\n// PTX_INJECT_END\n", Errc::marker_without_begin, "// PTX_INJECT_END"},
-    {"TextBeforeEnd", "// PTXGRAFT_SITE a\n// PTXGRAFT_STUB\nadd; // PTXGRAFT_END\n", Errc::end_marker_not_alone, "// PTXGRAFT_END"},
-    {"OpenBrace", "// PTXGRAFT_SITE a\n// PTXGRAFT_STUB\n{\n// PTXGRAFT_END\n", Errc::unbalanced_site, "// PTXGRAFT_SITE a"},
+    {"ForeignEnd", "// PTXGRAFT_SITE a\n// PTXGRAFT_STUB\n// PTX_INJECT_END\n", Errc::marker_without_begin,
+     "// PTX_INJECT_END"},
+    {"TextBeforeEnd", "// PTXGRAFT_SITE a\n// PTXGRAFT_STUB\nadd; // PTXGRAFT_END\n",
+     Errc::end_marker_not_alone, "// PTXGRAFT_END"},
+    {"OpenBrace", "// PTXGRAFT_SITE a\n// PTXGRAFT_STUB\n{\n// PTXGRAFT_END\n", Errc::unbalanced_site,
+     "// PTXGRAFT_SITE a"},
+    {"BlockEndsInStub", "{ // PTXGRAFT_SITE a\n// PTXGRAFT_STUB\n}{\n// PTXGRAFT_END\n}\n",
+     Errc::unbalanced_site, "// PTXGRAFT_SITE a"},
     {"CommentForOperand", COPY("a", "// just a remark\n"), Errc::malformed_operand, "// just a remark"},
     {"NoOperandName", COPY("a", "// in f32\n"), Errc::malformed_operand, "// in f32"},
     {"BadOperandName", COPY("a", "// in f32 x[0]\n"), Errc::malformed_operand, "// in f32 x[0]"},
@@ -132,25 +142,36 @@ const Refusal refusals[] = {
     {"UnknownBase", COPY("a", "// in q8:f33 x\n"), Errc::unknown_type, "q8:f33"},
     {"CountOfNone", COPY("a", "// in f32 x 0\n"), Errc::bad_fragment_count, "0"},
     {"CountOfWords", COPY("a", "// in f32 x four\n"), Errc::bad_fragment_count, "four"},
-    {"CountOverflows", COPY("a", "// in f32 x 99999999999999999999\n"), Errc::bad_fragment_count, "99999999999999999999"},
+    {"CountOverflows", COPY("a", "// in f32 x 99999999999999999999\n"), Errc::bad_fragment_count,
+     "99999999999999999999"},
     {"CountTooLarge", COPY("a", "// in f32 x 257\n"), Errc::too_many_registers, "257"},
     {"WordAfterCount", COPY("a", "// in f32 x 4 5\n"), Errc::malformed_operand, "// in f32 x 4 5"},
-    {"RegistersTogether", COPY("a", "// in f32 x 200\n// in f32 y 57\n"), Errc::too_many_registers, "// in f32 y 57"},
+    {"RegistersTogether", COPY("a", "// in f32 x 200\n// in f32 y 57\n"), Errc::too_many_registers,
+     "// in f32 y 57"},
     {"NameTwice", COPY("a", "// in f32 x\n// out f32 x\n"), Errc::operand_clash, "// out f32 x"},
-    {"ElementAndScalar", COPY("a", "// mod f32 acc 4\n// in f32 acc3\n"), Errc::operand_clash, "// in f32 acc3"},
-    {"ElementsOfTwoFragments", COPY("a", "// mod f32 a 12\n// in f32 a1 2\n"), Errc::operand_clash, "// in f32 a1 2"},
-    {"OtherType", COPY("a", "// in f32 x\n") COPY("a", "// in u32 x\n"), Errc::signatures_disagree, "// in u32 x"},
-    {"OtherName", COPY("a", "// in f32 x\n") COPY("a", "// in f32 y\n"), Errc::signatures_disagree, "// in f32 y"},
-    {"OtherDirection", COPY("a", "// in f32 x\n") COPY("a", "// mod f32 x\n"), Errc::signatures_disagree, "// mod f32 x"},
-    {"OtherCount", COPY("a", "// in f32 x\n") COPY("a", "// in f32 x 2\n"), Errc::signatures_disagree, "// in f32 x 2"},
-    {"OtherUserType", COPY("a", "// in u32 x\n") COPY("a", "// in q:u32 x\n"), Errc::signatures_disagree, "// in q:u32 x"},
-    {"FewerOperands", COPY("a", "// in f32 x\n") COPY("a", ""), Errc::signatures_disagree, "// PTXGRAFT_SITE a"},
+    {"ElementAndScalar", COPY("a", "// mod f32 acc 4\n// in f32 acc3\n"), Errc::operand_clash,
+     "// in f32 acc3"},
+    {"ElementsOfTwoFragments", COPY("a", "// mod f32 a 12\n// in f32 a1 2\n"), Errc::operand_clash,
+     "// in f32 a1 2"},
+    {"OtherType", COPY("a", "// in f32 x\n") COPY("a", "// in u32 x\n"), Errc::signatures_disagree,
+     "// in u32 x"},
+    {"OtherName", COPY("a", "// in f32 x\n") COPY("a", "// in f32 y\n"), Errc::signatures_disagree,
+     "// in f32 y"},
+    {"OtherDirection", COPY("a", "// in f32 x\n") COPY("a", "// mod f32 x\n"), Errc::signatures_disagree,
+     "// mod f32 x"},
+    {"OtherCount", COPY("a", "// in f32 x\n") COPY("a", "// in f32 x 2\n"), Errc::signatures_disagree,
+     "// in f32 x 2"},
+    {"OtherUserType", COPY("a", "// in u32 x\n") COPY("a", "// in q:u32 x\n"), Errc::signatures_disagree,
+     "// in q:u32 x"},
+    {"FewerOperands", COPY("a", "// in f32 x\n") COPY("a", ""), Errc::signatures_disagree,
+     "// PTXGRAFT_SITE a"},
     {"OtherPolicy", COPY("a", "") COPY("a pure", ""), Errc::policies_disagree, "// PTXGRAFT_SITE a pure"},
-    {"ForeignOperandWithoutName", "// PTX_INJECT_START a\n// _x0 m f32 F32\n// PTX_INJECT_END\n", Errc::malformed_foreign_operand,
-     "// _x0 m f32 F32"},
-    {"ForeignDirection", "// PTX_INJECT_START a\n// _x0 q f32 F32 v\n// PTX_INJECT_END\n", Errc::malformed_foreign_operand,
-     "// _x0 q f32 F32 v"},
-    {"ForeignType", "// PTX_INJECT_START a\n// _x0 m f33 F32 v\n// PTX_INJECT_END\n", Errc::unknown_type, "f33"},
+    {"ForeignOperandWithoutName", "// PTX_INJECT_START a\n// _x0 m f32 F32\n// PTX_INJECT_END\n",
+     Errc::malformed_foreign_operand, "// _x0 m f32 F32"},
+    {"ForeignDirection", "// PTX_INJECT_START a\n// _x0 q f32 F32 v\n// PTX_INJECT_END\n",
+     Errc::malformed_foreign_operand, "// _x0 q f32 F32 v"},
+    {"ForeignType", "// PTX_INJECT_START a\n// _x0 m f33 F32 v\n// PTX_INJECT_END\n", Errc::unknown_type,
+     "f33"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Rows, SiteRefuses, testing::ValuesIn(refusals),
@@ -158,7 +179,8 @@ INSTANTIATE_TEST_SUITE_P(Rows, SiteRefuses, testing::ValuesIn(refusals),
 
 TEST(Site, ScanRefusesSitesOutsideOfFunctions) {
     const std::string module[] = {std::string(COPY("a", "")), ".global .b8 x[2] = " COPY("a", "") ";",
-                                  in_entry("") + COPY("a", ""), ".extern .func f (.param .b32 p);\n" COPY("a", "")};
+                                  in_entry("") + COPY("a", ""),
+                                  ".extern .func f (.param .b32 p);\n" COPY("a", "")};
     for (const std::string& ptx : module) {
         const auto sites = scan(ptx);
         ASSERT_FALSE(sites) << ptx;
@@ -169,7 +191,8 @@ TEST(Site, ScanRefusesSitesOutsideOfFunctions) {
 TEST(Site, ScanTakesAMarkerOnlyWhereItIsTheFirstWordOfALineComment) {
     const std::string near_misses =
         "// see PTXGRAFT_SITE docs\n// PTXGRAFT_SITES a\n// ptxgraft_site a\n/* // PTXGRAFT_SITE a */\n"
-        "/* text\n// PTXGRAFT_END\n*/ .pragma \"// PTXGRAFT_SITE a\";\nPTXGRAFT_SITE a;\n/ / PTXGRAFT_SITE a\n"
+        "/* text\n// PTXGRAFT_END\n*/ .pragma \"// PTXGRAFT_SITE a\";\nPTXGRAFT_SITE a;\n/ / PTXGRAFT_SITE "
+        "a\n"
         "// // PTXGRAFT_SITE a\n//PTXGRAFT_SITE_a\n///PTXGRAFT_SITE a\n// \"PTXGRAFT_SITE\n";
     const std::string ptx = in_entry(near_misses + epilogue + near_misses);
     const auto sites = scan(ptx);
@@ -190,7 +213,8 @@ TEST(Site, ScanDoesNotMindLayout) {
         ASSERT_TRUE(sites) << describe(sites.error(), text);
         ASSERT_EQ(sites->copy_count(), 2u);
         EXPECT_EQ(sites->sites[0].signature.text(), "mod f32 acc, in f32 frag[4], in q8:u32 z");
-        EXPECT_THAT(std::string(at(text, sites->sites[0].copies[1].stub)), HasSubstr("add.f32 _acc, _acc, _frag0;"));
+        EXPECT_THAT(std::string(at(text, sites->sites[0].copies[1].stub)),
+                    HasSubstr("add.f32 _acc, _acc, _frag0;"));
         const Replacement replacements[] = {{"epilogue", "\tnew;\n"}};
         const std::string rendered = render(text, *sites, replacements).value();
         EXPECT_EQ(rendered.find("add.f32"), std::string::npos);
@@ -211,14 +235,20 @@ TEST(Site, ScanKnowsTheFunctionAroundEachCopy) {
     const std::string ptx =
         ".version 8.0\n// .entry comment(\n.extern .func (.param .b32 r) proto (.param .b32 p);\n"
         ".global .align 4 .b8 data[4] = {1, 2, 3, 4};\n.pragma \".entry string\";\n"
-        ".func  (.param .b32 func_retval0) helper(.param .b32 a)\n.noreturn\n{\n" + epilogue + "{ {%f1, %f2} }\n" + epilogue + "}\n"
+        ".func  (.param .b32 func_retval0) helper(.param .b32 a)\n.noreturn\n{\n" +
+        epilogue + "{ {%f1, %f2} }\n" + epilogue +
+        "}\n"
         ".entry empty() { ret; }\n"
-        ".weak .entry /* .func not_this */ kernel$1 (.param .u64 .ptr .align 1 p)\n.maxntid 128, 1, 1\n{" + epilogue + "}\n"
-        ".section .debug_info { .b8 1 }\n.visible .func .attribute(.unified(1, 2)) last { " + epilogue + "}";
+        ".weak .entry /* .func not_this */ kernel$1 (.param .u64 .ptr .align 1 p)\n.maxntid 128, 1, 1\n{" +
+        epilogue +
+        "}\n"
+        ".section .debug_info { .b8 1 }\n.visible .func .attribute(.unified(1, 2)) last { " +
+        epilogue + "}";
     const auto sites = scan(ptx);
     ASSERT_TRUE(sites) << describe(sites.error(), ptx);
     std::vector<std::string> functions;
-    for (const SiteCopy& copy : sites->sites[0].copies) functions.push_back(sites->functions[copy.entry].name);
+    for (const SiteCopy& copy : sites->sites[0].copies)
+        functions.push_back(sites->functions[copy.entry].name);
     EXPECT_THAT(functions, ElementsAre("helper", "helper", "kernel$1", "last"));
     EXPECT_FALSE(sites->functions[0].is_entry);
     EXPECT_TRUE(sites->functions[1].is_entry);
@@ -226,11 +256,38 @@ TEST(Site, ScanKnowsTheFunctionAroundEachCopy) {
     EXPECT_TRUE(at(ptx, sites->functions[2].span).ends_with("}"));
 }
 
+// Braces in every order, at every place of the blocks in which they are counted.
+TEST(Site, ScanCountsBracesWhereverTheyLie) {
+    for (const std::string_view braces : {"", "{}", "{}{}{}", "{{}}", "{{}{}}{}", "{ {%f1, %f2} } {%f3}",
+                                          "{{{}}}{{}}", "{/*}*/}", "{\"}\" }"})
+        for (std::size_t pad = 0; pad < 130; ++pad) {
+            const std::string filler = std::string(pad, ' ') + std::string(braces);
+            const std::string ptx = ".func first() {" + filler + "\n" + epilogue + filler + "}" + filler +
+                                    "\n.entry second() {" + filler + "\n" + epilogue + std::string(pad, ';') +
+                                    "}" + std::string(130, ';');
+            const auto sites = scan(ptx);
+            ASSERT_TRUE(sites) << describe(sites.error(), ptx);
+            ASSERT_EQ(sites->functions.size(), 2u) << ptx;
+            EXPECT_EQ(at(ptx, sites->functions[0].span),
+                      ".func first() {" + filler + "\n" + epilogue + filler + "}");
+            EXPECT_EQ(sites->functions[1].name, "second");
+            EXPECT_EQ(sites->functions[1].span.end, ptx.size() - 130);
+        }
+}
+
+TEST(Site, ScanIsLinearInStringsWithoutAnEnd) {
+    std::string ptx = in_entry("");
+    for (int i = 0; i < 1 << 20; ++i) ptx += "\\\"";
+    EXPECT_TRUE(scan(ptx)->sites.empty());
+}
+
 TEST(Site, ScanReadsTheMarkersOfMmPtx) {
     const std::string ptx = in_entry(
-        "\t{\n\t.reg .f32 %_x0;\n\tmov.f32 %_x0, %f1;\n\t// PTX_INJECT_START func\n\t// _x0 m f32 F32 v\n\t// _x1 i u32 U32 row\n"
+        "\t{\n\t.reg .f32 %_x0;\n\tmov.f32 %_x0, %f1;\n\t// PTX_INJECT_START func\n\t// _x0 m f32 F32 "
+        "v\n\t// _x1 i u32 U32 row\n"
         "\t// PTX_INJECT_END\n\tmov.f32 %f1, %_x0;\n\t}\n"
-        "\t// PTX_INJECT_START default\n\t// _x0 o f32 F32 y\n\n\t// a remark\n\tmov.f32 %_x0, 0f00000000;\n\t// PTX_INJECT_END\n");
+        "\t// PTX_INJECT_START default\n\t// _x0 o f32 F32 y\n\n\t// a remark\n\tmov.f32 %_x0, "
+        "0f00000000;\n\t// PTX_INJECT_END\n");
     const auto sites = scan(ptx);
     ASSERT_TRUE(sites) << describe(sites.error(), ptx);
     EXPECT_EQ(sites->sites[0].signature.text(), "mod f32 v, in u32 row");
@@ -268,7 +325,8 @@ TEST(Site, FortyThousandSitesAreNoSpecialCase) {
 }
 
 TEST(Site, ScanOfEveryPrefixIsSitesOrAnErrorWithAPlace) {
-    const std::string ptx = in_entry(epilogue + "// PTX_INJECT_START f\n// _x0 m f32 F32 v\n// PTX_INJECT_END\n");
+    const std::string ptx =
+        in_entry(epilogue + "// PTX_INJECT_START f\n// _x0 m f32 F32 v\n// PTX_INJECT_END\n");
     for (std::size_t size = 0; size <= ptx.size(); ++size) {
         const std::string prefix = ptx.substr(0, size);
         const auto sites = scan(prefix);
@@ -280,7 +338,8 @@ TEST(Site, ScanOfEveryPrefixIsSitesOrAnErrorWithAPlace) {
 }
 
 TEST(Site, SignatureTextReadsBack) {
-    for (const std::string_view text : {"", "in f32 x", "in f32 x, mod f32 acc, in f32 frag[8], out q8:u32 z, in pred p"})
+    for (const std::string_view text :
+         {"", "in f32 x", "in f32 x, mod f32 acc, in f32 frag[8], out q8:u32 z, in pred p"})
         EXPECT_EQ(Signature::parse(text)->text(), text);
     EXPECT_EQ(Signature::parse("  in f32 x ,\n\tmod bf16x2 y[2]\n")->text(), "in f32 x, mod bf16x2 y[2]");
     EXPECT_EQ(Signature::parse("in f32 frag[8]")->operands[0].register_name, "_frag");
@@ -288,12 +347,16 @@ TEST(Site, SignatureTextReadsBack) {
 }
 
 TEST(Site, SignatureRefusesWhatItCannotRead) {
-    const std::pair<std::string_view, Errc> rows[] = {
-        {"f32 x", Errc::malformed_signature},         {"in f32", Errc::malformed_signature},
-        {"in f33 x", Errc::unknown_type},             {"in f32 x,", Errc::malformed_signature},
-        {"in f32 x[0]", Errc::bad_fragment_count},    {"in f32 x[4", Errc::malformed_signature},
-        {"in f32 x y", Errc::malformed_signature},    {"in f32 x, in f32 x", Errc::operand_clash},
-        {"in f32 x[4], in u32 x2", Errc::operand_clash}, {"in f32 x[300]", Errc::too_many_registers}};
+    const std::pair<std::string_view, Errc> rows[] = {{"f32 x", Errc::malformed_signature},
+                                                      {"in f32", Errc::malformed_signature},
+                                                      {"in f33 x", Errc::unknown_type},
+                                                      {"in f32 x,", Errc::malformed_signature},
+                                                      {"in f32 x[0]", Errc::bad_fragment_count},
+                                                      {"in f32 x[4", Errc::malformed_signature},
+                                                      {"in f32 x y", Errc::malformed_signature},
+                                                      {"in f32 x, in f32 x", Errc::operand_clash},
+                                                      {"in f32 x[4], in u32 x2", Errc::operand_clash},
+                                                      {"in f32 x[300]", Errc::too_many_registers}};
     for (const auto& [text, code] : rows) {
         const auto signature = Signature::parse(text);
         ASSERT_FALSE(signature) << text;
@@ -303,7 +366,8 @@ TEST(Site, SignatureRefusesWhatItCannotRead) {
 }
 
 TEST(Site, TypesAreTheManualsWords) {
-    for (int i = 0; i < 16; ++i) EXPECT_EQ(type_from_name(name(static_cast<Type>(i))).value(), static_cast<Type>(i));
+    for (int i = 0; i < 16; ++i)
+        EXPECT_EQ(type_from_name(name(static_cast<Type>(i))).value(), static_cast<Type>(i));
     EXPECT_EQ(type_from_name("f8").error().code, Errc::unknown_type);
     EXPECT_EQ(bits(Type::bf16x2), 32u);
     EXPECT_EQ(register_type(Type::f16), ".b16");

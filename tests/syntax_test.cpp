@@ -259,6 +259,12 @@ TEST(Syntax, VariablesShowTheirDeclarators) {
     EXPECT_FALSE(module.statements()[2].variable());
 }
 
+TEST(Syntax, NumbersTooLargeForADeclarationDoNotWrapAround) {
+    const Module module = parse(".reg .b32 %r<4294967297>;\n.func f(.param .b8 p[4294967296][4294967297]);").value();
+    EXPECT_EQ(module.statements()[0].variable()->declarators[0].range, 0xFFFFFFFFu);
+    EXPECT_EQ(module.statements()[1].parameters()[0].count, ~std::uint64_t{0});
+}
+
 // --- instructions
 
 struct InstructionRow {

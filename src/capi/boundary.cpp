@@ -65,7 +65,7 @@ Expected<void> give_bytes(void* buffer, std::size_t* size, const void* bytes, st
     if (!buffer) return {};
     if (capacity < count)
         return fail(Errc::buffer_too_small, fmt::format("{} bytes needed, {} given", count, capacity));
-    if (count) std::memcpy(buffer, bytes, count);
+    if (count != 0 && bytes != nullptr) std::memcpy(buffer, bytes, count);
     return {};
 }
 

@@ -27,11 +27,12 @@ class PrimaryContext {
     [[nodiscard]] const Driver& driver() const { return *driver_; }
     [[nodiscard]] driver::Device device() const { return device_; }
 
-    /// Makes one driver call with this context current, and puts back what was current before: the CUDA runtime takes
-    /// its device from there.
+    /// Makes one driver call with this context current, and puts back what was current before: the CUDA
+    /// runtime takes its device from there.
     template <class Call>
     Result run(Call&& call) const {
-        if (const Result pushed = driver_->cuCtxPushCurrent_v2(context_); pushed != Result::success) return pushed;
+        if (const Result pushed = driver_->cuCtxPushCurrent_v2(context_); pushed != Result::success)
+            return pushed;
         const Result result = call(*driver_);
         driver::Context popped = nullptr;
         driver_->cuCtxPopCurrent_v2(&popped);
@@ -57,7 +58,8 @@ driver::Event event_of(std::uint64_t handle) { return reinterpret_cast<driver::E
 
 Expected<int> attribute(const Driver& driver, driver::Device device, driver::DeviceAttribute which) {
     int value = 0;
-    if (auto done = driver.check(driver.cuDeviceGetAttribute(&value, which, device), "cuDeviceGetAttribute"); !done)
+    if (auto done = driver.check(driver.cuDeviceGetAttribute(&value, which, device), "cuDeviceGetAttribute");
+        !done)
         return tl::unexpected(done.error());
     return value;
 }
@@ -65,15 +67,17 @@ Expected<int> attribute(const Driver& driver, driver::Device device, driver::Dev
 class CudaEntry final : public LoadedEntry {
   public:
     static Expected<std::unique_ptr<LoadedEntry>> load(std::shared_ptr<const PrimaryContext> context,
-                                                       std::span<const std::byte> image, const std::string& entry,
-                                                       int shared_bytes_per_block) {
+                                                       std::span<const std::byte> image,
+                                                       const std::string& entry, int shared_bytes_per_block) {
         auto loaded = std::unique_ptr<CudaEntry>(new CudaEntry(std::move(context)));
         if (auto done = loaded->load_module(image); !done) return tl::unexpected(done.error());
-        if (auto done = loaded->find_function(entry, shared_bytes_per_block); !done) return tl::unexpected(done.error());
+        if (auto done = loaded->find_function(entry, shared_bytes_per_block); !done)
+            return tl::unexpected(done.error());
         return loaded;
     }
     ~CudaEntry() override {
-        if (module_ != nullptr) context_->run([&](const Driver& driver) { return driver.cuModuleUnload(module_); });
+        if (module_ != nullptr)
+            context_->run([&](const Driver& driver) { return driver.cuModuleUnload(module_); });
     }
 
     [[nodiscard]] LaunchLimits limits() const override { return limits_; }
@@ -88,11 +92,14 @@ class CudaEntry final : public LoadedEntry {
         void** parameters = many.empty() ? few.data() : many.data();
         std::transform(arguments.begin(), arguments.end(), parameters,
                        [](const Argument& a) { return const_cast<std::byte*>(a.bytes().data()); });
-        const auto& [grid, block, shared_bytes] = config;
-        return context_->checked("cuLaunchKernel", [&](const Driver& driver) {
-            return driver.cuLaunchKernel(function_, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared_bytes,
-                                         stream_of(stream), parameters, nullptr);
-        }, Errc::launch_failed);
+        const Dim3 grid = config.grid, block = config.block;
+        return context_->checked(
+            "cuLaunchKernel",
+            [&](const Driver& driver) {
+                return driver.cuLaunchKernel(function_, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                             config.shared_bytes, stream_of(stream), parameters, nullptr);
+            },
+            Errc::launch_failed);
     }
 
   private:
@@ -100,10 +107,12 @@ class CudaEntry final : public LoadedEntry {
 
     Expected<void> load_module(std::span<const std::byte> image) {
         std::array<char, 8192> log{};
-        std::array options{driver::JitOption::error_log_buffer, driver::JitOption::error_log_buffer_size_bytes};
+        std::array options{driver::JitOption::error_log_buffer,
+                           driver::JitOption::error_log_buffer_size_bytes};
         std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size())};
         const Result result = context_->run([&](const Driver& driver) {
-            return driver.cuModuleLoadDataEx(&module_, image.data(), options.size(), options.data(), values.data());
+            return driver.cuModuleLoadDataEx(&module_, image.data(), options.size(), options.data(),
+                                             values.data());
         });
         auto done = context_->driver().check(result, "cuModuleLoadDataEx", Errc::module_not_loaded);
         if (done || log[0] == '\0') return done;
@@ -115,14 +124,19 @@ class CudaEntry final : public LoadedEntry {
         const Result result = context_->run([&](const Driver& driver) {
             Result found = driver.cuModuleGetFunction(&function_, module_, entry.c_str());
             if (found == Result::success)
-                found = driver.cuFuncGetAttribute(&threads, driver::FunctionAttribute::max_threads_per_block, function_);
+                found = driver.cuFuncGetAttribute(&threads, driver::FunctionAttribute::max_threads_per_block,
+                                                  function_);
             if (found == Result::success)
-                found = driver.cuFuncGetAttribute(&static_bytes, driver::FunctionAttribute::shared_size_bytes, function_);
+                found = driver.cuFuncGetAttribute(&static_bytes, driver::FunctionAttribute::shared_size_bytes,
+                                                  function_);
             return found;
         });
-        if (auto done = context_->driver().check(result, fmt::format("function {} of the module", entry)); !done) return done;
+        if (auto done = context_->driver().check(result, fmt::format("function {} of the module", entry));
+            !done)
+            return done;
         limits_.threads_per_block = static_cast<std::uint32_t>(std::max(threads, 0));
-        limits_.dynamic_shared_bytes = static_cast<std::uint32_t>(std::max(shared_bytes_per_block - static_bytes, 0));
+        limits_.dynamic_shared_bytes =
+            static_cast<std::uint32_t>(std::max(shared_bytes_per_block - static_bytes, 0));
         granted_ = static_cast<std::uint32_t>(std::max(48 * 1024 - static_bytes, 0));
         return {};
     }
@@ -131,7 +145,8 @@ class CudaEntry final : public LoadedEntry {
     Expected<void> opt_in(std::uint32_t shared_bytes) const {
         if (shared_bytes <= granted_) return {};
         auto done = context_->checked("cuFuncSetAttribute", [&](const Driver& driver) {
-            return driver.cuFuncSetAttribute(function_, driver::FunctionAttribute::max_dynamic_shared_size_bytes,
+            return driver.cuFuncSetAttribute(function_,
+                                             driver::FunctionAttribute::max_dynamic_shared_size_bytes,
                                              static_cast<int>(limits_.dynamic_shared_bytes));
         });
         if (done) granted_ = limits_.dynamic_shared_bytes;
@@ -147,7 +162,8 @@ class CudaEntry final : public LoadedEntry {
 
 class CudaBackend final : public Backend {
   public:
-    static Expected<std::unique_ptr<Backend>> open(std::shared_ptr<const Driver> driver, std::uint32_t ordinal);
+    static Expected<std::unique_ptr<Backend>> open(std::shared_ptr<const Driver> driver,
+                                                   std::uint32_t ordinal);
 
     [[nodiscard]] DeviceKind kind() const override { return DeviceKind::cuda; }
     [[nodiscard]] std::string name() const override { return name_; }
@@ -160,8 +176,11 @@ class CudaBackend final : public Backend {
 
     [[nodiscard]] Expected<std::uint64_t> allocate(std::size_t bytes) override {
         driver::DevicePointer address = 0;
-        auto done = context_->checked("cuMemAlloc", [&](const Driver& d) { return d.cuMemAlloc_v2(&address, bytes); });
-        if (!done) return fail(done.error().code, fmt::format("{}, asked for {} bytes", *done.error().detail, bytes));
+        auto done = context_->checked("cuMemAlloc",
+                                      [&](const Driver& d) { return d.cuMemAlloc_v2(&address, bytes); });
+        if (!done)
+            return fail(done.error().code,
+                        fmt::format("{}, asked for {} bytes", *done.error().detail, bytes));
         return address;
     }
     void free(std::uint64_t address) noexcept override {
@@ -177,8 +196,10 @@ class CudaBackend final : public Backend {
             return d.cuMemcpyDtoH_v2(target.data(), source, target.size());
         });
     }
-    [[nodiscard]] Expected<void> copy(std::uint64_t target, std::uint64_t source, std::size_t bytes) override {
-        return context_->checked("cuMemcpyDtoD", [&](const Driver& d) { return d.cuMemcpyDtoD_v2(target, source, bytes); });
+    [[nodiscard]] Expected<void> copy(std::uint64_t target, std::uint64_t source,
+                                      std::size_t bytes) override {
+        return context_->checked("cuMemcpyDtoD",
+                                 [&](const Driver& d) { return d.cuMemcpyDtoD_v2(target, source, bytes); });
     }
     [[nodiscard]] Expected<void> fill(std::uint64_t target, std::byte value, std::size_t bytes) override {
         return context_->checked("cuMemsetD8", [&](const Driver& d) {
@@ -201,14 +222,14 @@ class CudaBackend final : public Backend {
         context_->run([&](const Driver& d) { return d.cuStreamDestroy_v2(stream_of(stream)); });
     }
     [[nodiscard]] Expected<void> synchronize_stream(std::uint64_t stream) override {
-        return context_->checked("cuStreamSynchronize", [&](const Driver& d) { return d.cuStreamSynchronize(stream_of(stream)); });
+        return context_->checked("cuStreamSynchronize",
+                                 [&](const Driver& d) { return d.cuStreamSynchronize(stream_of(stream)); });
     }
 
     [[nodiscard]] Expected<std::uint64_t> create_event() override {
         driver::Event event = nullptr;
-        auto done = context_->checked("cuEventCreate", [&](const Driver& d) {
-            return d.cuEventCreate(&event, driver::default_flags);
-        });
+        auto done = context_->checked(
+            "cuEventCreate", [&](const Driver& d) { return d.cuEventCreate(&event, driver::default_flags); });
         if (!done) return tl::unexpected(done.error());
         return number(event);
     }
@@ -225,7 +246,8 @@ class CudaBackend final : public Backend {
         auto done = context_->checked("cuEventElapsedTime", [&](const Driver& d) {
             Result result = d.cuEventSynchronize(event_of(end));
             if (result == Result::success) result = d.cuEventSynchronize(event_of(start));
-            if (result == Result::success) result = d.cuEventElapsedTime(&milliseconds, event_of(start), event_of(end));
+            if (result == Result::success)
+                result = d.cuEventElapsedTime(&milliseconds, event_of(start), event_of(end));
             return result;
         });
         if (!done) return tl::unexpected(done.error());
@@ -249,13 +271,16 @@ class CudaBackend final : public Backend {
     int shared_bytes_ = 0;  // static and dynamic, of a block that opted in
 };
 
-Expected<std::unique_ptr<Backend>> CudaBackend::open(std::shared_ptr<const Driver> driver, std::uint32_t ordinal) {
+Expected<std::unique_ptr<Backend>> CudaBackend::open(std::shared_ptr<const Driver> driver,
+                                                     std::uint32_t ordinal) {
     driver::Device device = 0;
     driver::Context context = nullptr;
-    if (auto done = driver->check(driver->cuDeviceGet(&device, static_cast<int>(ordinal)), "cuDeviceGet"); !done)
+    if (auto done = driver->check(driver->cuDeviceGet(&device, static_cast<int>(ordinal)), "cuDeviceGet");
+        !done)
         return tl::unexpected(done.error());
     const Result retained = driver->cuDevicePrimaryCtxRetain(&context, device);
-    if (auto done = driver->check(retained, "cuDevicePrimaryCtxRetain"); !done) return tl::unexpected(done.error());
+    if (auto done = driver->check(retained, "cuDevicePrimaryCtxRetain"); !done)
+        return tl::unexpected(done.error());
     auto backend = std::unique_ptr<CudaBackend>(
         new CudaBackend(std::make_shared<const PrimaryContext>(std::move(driver), device, context)));
     if (auto done = backend->describe(); !done) return tl::unexpected(done.error());
@@ -266,7 +291,9 @@ Expected<void> CudaBackend::describe() {
     const Driver& driver = context_->driver();
     const driver::Device device = context_->device();
     std::array<char, 256> name{};
-    if (auto done = driver.check(driver.cuDeviceGetName(name.data(), int{name.size() - 1}, device), "cuDeviceGetName"); !done)
+    if (auto done = driver.check(driver.cuDeviceGetName(name.data(), int{name.size() - 1}, device),
+                                 "cuDeviceGetName");
+        !done)
         return done;
     const auto major = attribute(driver, device, driver::DeviceAttribute::compute_capability_major);
     const auto minor = attribute(driver, device, driver::DeviceAttribute::compute_capability_minor);
@@ -294,7 +321,8 @@ Expected<std::unique_ptr<Backend>> open_cuda(std::uint32_t ordinal, const std::s
     const auto count = count_cuda(driver_library);
     if (!count) return tl::unexpected(count.error());
     if (ordinal >= *count)
-        return fail(Errc::no_such_device, fmt::format("cuda:{} (this machine has {} GPU{})", ordinal, *count, *count == 1 ? "" : "s"));
+        return fail(Errc::no_such_device, fmt::format("cuda:{} (this machine has {} GPU{})", ordinal, *count,
+                                                      *count == 1 ? "" : "s"));
     auto driver = Driver::open(driver_library);
     if (!driver) return tl::unexpected(driver.error());
     return CudaBackend::open(*driver, ordinal);

@@ -55,7 +55,7 @@ class Printer {
         : warp_(warp), lane_(lane), next_(arguments), out_(out) {}
 
     bool print(const std::string& format) {
-        for (std::size_t at = 0; at < format.size();) {
+        for (std::size_t at = 0; at < format.size() && out_.size() <= most_output;) {
             if (format[at] != '%') {
                 out_ += format[at++];
             } else if (!conversion(format, at)) {
@@ -137,7 +137,8 @@ class Printer {
         }
         std::int32_t narrow = 0;
         if (!take(narrow)) return false;
-        write(spec + (letter == 'c' ? "" : length) + letter, narrow);
+        const std::string_view size = letter == 'c' || length.empty() ? "" : length == "hh" ? "hh" : "h";
+        write(fmt::format("{}{}{}", spec, size, letter), narrow);
         return true;
     }
 

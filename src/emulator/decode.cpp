@@ -12,6 +12,7 @@ namespace ptxgraft::emulator {
 namespace {
 
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40;
+constexpr std::size_t most_extents = 64;
 
 Space space_of(std::string_view word) {
     if (word == ".const") return Space::constant;
@@ -58,6 +59,10 @@ std::uint32_t type_bits(std::string_view type) {
 
 Expected<Extent> extent(const syntax::Statement::Variable& variable,
                         const syntax::Statement::Declarator& declarator, Span span) {
+    if (declarator.extents.size() > most_extents) {
+        return fail(Errc::invalid_declaration, span,
+                    fmt::format("{}, more than {} dimensions", declarator.name, most_extents));
+    }
     const std::uint64_t element = std::max<std::uint64_t>(type_bits(variable.type) / 8, 1) * variable.vector;
     Extent result{element,
                   variable.align != 0 ? variable.align : static_cast<std::uint32_t>(std::bit_ceil(element))};
@@ -94,14 +99,17 @@ Expected<void> ModuleDecoder::declare_functions() {
     for (const syntax::Statement& statement : module_.functions()) {
         const auto [at, is_new] =
             functions_.emplace(statement.name(), static_cast<std::uint32_t>(program.functions.size()));
-        if (is_new) program.functions.emplace_back();
+        if (is_new) program.functions.emplace_back().is_entry = statement.is_entry();
         Function& function = program.functions[at->second];
+        if (function.is_entry != statement.is_entry()) {
+            return fail(Errc::invalid_declaration, statement.span(),
+                        fmt::format("{} is both .entry and .func", statement.name()));
+        }
         if (function.is_defined && statement.is_definition()) {
             return fail(Errc::invalid_declaration, statement.span(),
                         fmt::format("{} is defined twice", statement.name()));
         }
         function.name = statement.name();
-        function.is_entry = statement.is_entry();
         function.is_defined |= statement.is_definition();
         if (!function.is_defined) function.builtin = find_builtin(function.name);
         if (function.name == "malloc" && function.builtin != nullptr) program.uses_heap = true;

@@ -42,13 +42,13 @@ class Words {
 
 /// What a name stands for in a scope.
 struct Symbol {
-    enum class Kind : std::uint8_t { register_, range, vector, variable, external, label, table };
+    enum class Kind : std::uint8_t { register_, vector, variable, external, label, table };
     Kind kind = Kind::variable;
     Space space = Space::global;
     bool frame_relative = false;
     bool dynamic = false;       ///< `.extern .shared`
     std::uint32_t bits = 0;     ///< of a register, or of each register of a range or vector
-    std::uint32_t count = 0;    ///< of a range or a vector
+    std::uint32_t count = 0;    ///< registers of a range or a vector
     Ref ref = no_ref;           ///< of a register, or the first of a vector
     std::uint64_t address = 0;  ///< of a variable, in its space; a label's or table's number
     std::uint64_t bytes = 0;
@@ -158,6 +158,7 @@ class FunctionDecoder {
     ModuleDecoder& module_;
     std::uint32_t index_;
     std::vector<Symbols> scopes_;
+    std::vector<Symbols> ranges_;  // of each scope: `%r` of `%r<9>`, beside which a register `%r` may stand
     std::uint32_t frame_top_ = 0;
     std::uint32_t shared_top_ = 0;
     std::vector<std::uint32_t> label_pcs_;

@@ -15,6 +15,7 @@ using syntax::StatementKind;
 
 constexpr std::uint32_t no_pc = ~std::uint32_t{0};  // of a label that has not come yet
 constexpr std::uint64_t most_local_bytes = std::uint64_t{512} << 10;
+constexpr std::size_t deepest_block = 256;  // names are looked for in all blocks around
 
 struct SpecialRow {
     std::string_view name;
@@ -125,6 +126,7 @@ Expected<void> FunctionDecoder::decode(const Statement& statement) {
     first_table_ = program().branch_tables.size();
     shared_top_ = program().shared_bytes;
     scopes_.assign(1, {});
+    ranges_.assign(1, {});
     function().begin = static_cast<std::uint32_t>(program().code.size());
     if (auto done = declare_parameters(statement); !done) return done;
     if (auto done = scope(statement.body()); !done) return done;
@@ -197,13 +199,19 @@ Expected<std::uint32_t> FunctionDecoder::place_in_frame(std::uint64_t bytes, std
 
 // A `{ }` block has registers, variables and labels of its own.
 Expected<void> FunctionDecoder::scope(const std::vector<Statement>& statements) {
+    if (scopes_.size() > deepest_block) {
+        return fail(Errc::unsupported_module, span_,
+                    fmt::format("blocks nested deeper than {}", deepest_block));
+    }
     const std::uint32_t frame_top = frame_top_;
     scopes_.emplace_back();
+    ranges_.emplace_back();
     declare_labels(statements);
     for (const Statement& s : statements) {
         if (auto done = statement(s); !done) return done;
     }
     scopes_.pop_back();
+    ranges_.pop_back();
     frame_top_ = frame_top;
     return {};
 }
@@ -310,17 +318,16 @@ Expected<void> FunctionDecoder::declare_registers(const Statement::Variable& var
     if (bits == 0)
         return fail(Errc::invalid_declaration, span, fmt::format("registers of type {}", variable.type));
     for (const auto& declarator : variable.declarators) {
-        Symbol symbol{.kind = Symbol::Kind::register_, .bits = bits};
         if (declarator.range != 0) {
-            symbol.kind = Symbol::Kind::range;
-            symbol.count = declarator.range;
-        } else {
-            symbol.kind = variable.vector > 1 ? Symbol::Kind::vector : Symbol::Kind::register_;
-            symbol.count = variable.vector;
-            symbol.ref = function().registers;
-            function().registers += std::max(variable.vector, 1u);
+            ranges_.back()[declarator.name] = {.bits = bits, .count = declarator.range};
+            continue;
         }
-        scopes_.back()[declarator.name] = symbol;
+        scopes_.back()[declarator.name] = {
+            .kind = variable.vector > 1 ? Symbol::Kind::vector : Symbol::Kind::register_,
+            .bits = bits,
+            .count = variable.vector,
+            .ref = function().registers};
+        function().registers += std::max(variable.vector, 1u);
     }
     return {};
 }
@@ -347,21 +354,19 @@ std::optional<Ref> FunctionDecoder::find_register(std::string_view name, std::ui
     const auto number = digits < name.size() && (name[digits] != '0' || digits + 1 == name.size())
                             ? syntax::parse_integer(name.substr(digits))
                             : std::nullopt;
-    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-        if (const auto found = scope->find(name);
-            found != scope->end() && found->second.kind != Symbol::Kind::range) {
+    for (std::size_t depth = scopes_.size(); depth-- > 0;) {
+        Symbols& scope = scopes_[depth];
+        if (const auto found = scope.find(name); found != scope.end()) {
             if (found->second.kind != Symbol::Kind::register_) return std::nullopt;
             if (bits != nullptr) *bits = found->second.bits;
             return found->second.ref;
         }
-        const auto range = number ? scope->find(name.substr(0, digits)) : scope->end();
-        if (range == scope->end() || range->second.kind != Symbol::Kind::range ||
-            *number >= range->second.count)
-            continue;
+        const auto range = number ? ranges_[depth].find(name.substr(0, digits)) : ranges_[depth].end();
+        if (range == ranges_[depth].end() || *number >= range->second.count) continue;
         const Symbol symbol{
             .kind = Symbol::Kind::register_, .bits = range->second.bits, .ref = function().registers++};
         if (bits != nullptr) *bits = symbol.bits;
-        scope->emplace(name, symbol);
+        scope.emplace(name, symbol);
         return symbol.ref;
     }
     const std::size_t dot = name.rfind('.');

@@ -20,8 +20,10 @@ class EmulatedModule {
   public:
     EmulatedModule(std::string text, std::shared_ptr<Memory> memory)
         : text_(std::move(text)), memory_(std::move(memory)) {}
-    ~EmulatedModule() {
-        for (const std::uint64_t address : allocations_) static_cast<void>(memory_->free(address));
+    ~EmulatedModule() {  // the last one first: those behind it would be moved
+        for (auto address = allocations_.rbegin(); address != allocations_.rend(); ++address) {
+            static_cast<void>(memory_->free(*address));
+        }
     }
     EmulatedModule(const EmulatedModule&) = delete;
     EmulatedModule& operator=(const EmulatedModule&) = delete;
@@ -142,6 +144,15 @@ Expected<void> set_shared(Launch& launch, std::uint32_t sm) {
     return {};
 }
 
+// A host holds the registers of all warps of a CTA.
+Expected<void> check_registers(const Function& entry, const Dim3& block) {
+    constexpr std::uint64_t most_bytes = std::uint64_t{2} << 30;
+    const std::uint64_t warps = (std::uint64_t{block.x} * block.y * block.z + 31) / 32;
+    if (warps * entry.registers * sizeof(emulator::Lanes) <= most_bytes) return {};
+    return fail(Errc::out_of_device_memory,
+                fmt::format("{} has {} registers, in {} warps", entry.name, entry.registers, warps));
+}
+
 Expected<const Function*> find_entry(const emulator::Program& program, std::string_view name) {
     for (const Function& function : program.functions) {
         if (function.name == name && function.is_entry && function.is_defined) return &function;
@@ -218,6 +229,8 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
     launch.shape = shape;
     launch.budget = data_->options.instruction_budget;
     if (auto done = check_shape(**function, shape); !done) return tl::unexpected<Error>(done.error());
+    if (auto done = check_registers(**function, shape.block); !done)
+        return tl::unexpected<Error>(done.error());
     if (auto done = set_parameters(launch, arguments); !done) return tl::unexpected<Error>(done.error());
     if (auto done = set_shared(launch, data_->options.sm); !done) return tl::unexpected<Error>(done.error());
     const std::uint32_t cores = std::max(std::thread::hardware_concurrency(), 1u);

@@ -64,9 +64,11 @@ Expected<std::uint64_t> Memory::allocate(std::uint64_t bytes) {
 }
 
 Expected<void> Memory::free(std::uint64_t address) {
-    const auto found = std::find_if(regions_.begin(), regions_.end(),
-                                    [&](const Region& region) { return region.begin == address; });
-    if (found == regions_.end()) return fail(Errc::not_an_allocation, fmt::format("{:#x}", address));
+    const auto found =
+        std::lower_bound(regions_.begin(), regions_.end(), address,
+                         [](const Region& region, std::uint64_t a) { return region.begin < a; });
+    if (found == regions_.end() || found->begin != address)
+        return fail(Errc::not_an_allocation, fmt::format("{:#x}", address));
     std::free(found->host);
     used_ -= found->bytes;
     regions_.erase(found);
@@ -74,9 +76,10 @@ Expected<void> Memory::free(std::uint64_t address) {
 }
 
 void Memory::protect(std::uint64_t address) {
-    for (Region& region : regions_) {
-        if (region.begin == address) region.read_only = true;
-    }
+    const auto found =
+        std::lower_bound(regions_.begin(), regions_.end(), address,
+                         [](const Region& region, std::uint64_t a) { return region.begin < a; });
+    if (found != regions_.end() && found->begin == address) found->read_only = true;
 }
 
 const Region* Memory::find(std::uint64_t address) const {

@@ -12,9 +12,12 @@ namespace ptxgraft {
 namespace site {
 namespace {
 
-Span span_of(std::size_t begin, std::size_t end) { return {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)}; }
+Span span_of(std::size_t begin, std::size_t end) {
+    return {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
+}
 
-// One pass over the text: braces, so that the function around a copy is known; comments, some of which are markers.
+// One pass over the text: braces, so that the function around a copy is known; comments, some of which are
+// markers.
 class Scanner {
   public:
     explicit Scanner(std::string_view text) : text_(text) { operands_.reserve(max_operands); }
@@ -25,7 +28,8 @@ class Scanner {
     enum class State : std::uint8_t { outside, operands, stub, foreign_operands, foreign_stub };
 
     std::size_t next_mark(std::size_t at) {
-        return depth_ == 0 ? next_mark_outside(text_, at) : next_mark_within(text_, at, depth_);
+        return depth_ == 0 ? next_mark_outside(text_, at)
+                           : next_mark_within(text_, at, depth_, inside() ? stub_depth_ : 1);
     }
     Expected<void> comment(Span comment);
     Expected<void> begin_site(Span comment, Marker marker);
@@ -55,13 +59,16 @@ class Scanner {
     Heading heading_;
     Span heading_span_, copy_, stub_;
     std::size_t stub_depth_ = 0;
+    bool block_ended_ = false;  // the one in which the stub began
     std::vector<OperandText> operands_;
 };
 
 Expected<Sites> Scanner::scan() {
     for (std::size_t at = next_mark(0); at < text_.size(); at = next_mark(at)) {
         switch (text_[at]) {
-            case '{': open_brace(at++); break;
+            case '{':
+                open_brace(at++);
+                break;
             case '}':
                 if (const auto closed = close_brace(at++); !closed) return tl::unexpected(closed.error());
                 break;
@@ -72,7 +79,8 @@ Expected<Sites> Scanner::scan() {
             default: {
                 const std::size_t end = skip_opaque(text_, at);
                 if (text_[at] == '/' && text_.substr(at, 2) == "//")
-                    if (const auto read = comment(span_of(at, end)); !read) return tl::unexpected(read.error());
+                    if (const auto read = comment(span_of(at, end)); !read)
+                        return tl::unexpected(read.error());
                 at = end;
             }
         }
@@ -90,7 +98,8 @@ void Scanner::open_brace(std::size_t at) {
 
 Expected<void> Scanner::close_brace(std::size_t at) {
     if (depth_ == 0) return {};  // stray: the parser's business
-    if (--depth_ > 0) return {};
+    if (--depth_ < stub_depth_) block_ended_ = true;
+    if (depth_ > 0) return {};
     if (inside()) return fail(Errc::marker_without_end, heading_span_, std::string(heading_.name));
     if (function_known_) sites_.functions.back().span.end = static_cast<std::uint32_t>(at + 1);
     function_known_ = false;
@@ -104,7 +113,8 @@ std::size_t Scanner::line_begin(std::size_t at) const {
 }
 
 bool Scanner::only_blanks(std::size_t begin, std::size_t end) const {
-    return std::all_of(text_.begin() + static_cast<std::ptrdiff_t>(begin), text_.begin() + static_cast<std::ptrdiff_t>(end),
+    return std::all_of(text_.begin() + static_cast<std::ptrdiff_t>(begin),
+                       text_.begin() + static_cast<std::ptrdiff_t>(end),
                        [](char c) { return is_blank(c) || c == '\n'; });
 }
 
@@ -112,11 +122,15 @@ Expected<void> Scanner::comment(Span comment) {
     const std::string_view text = text_.substr(comment.begin, comment.end - comment.begin);
     switch (const Marker marker = marker_of(text)) {
         case Marker::site:
-        case Marker::inject_start: return begin_site(comment, marker);
-        case Marker::stub: return begin_stub(comment);
+        case Marker::inject_start:
+            return begin_site(comment, marker);
+        case Marker::stub:
+            return begin_stub(comment);
         case Marker::end:
-        case Marker::inject_end: return end_site(comment, marker);
-        case Marker::none: break;
+        case Marker::inject_end:
+            return end_site(comment, marker);
+        case Marker::none:
+            break;
     }
     if (state_ == State::operands) return operand_line(comment);
     if (state_ == State::foreign_operands) return foreign_operand_line(comment);
@@ -135,6 +149,7 @@ Expected<void> Scanner::begin_site(Span comment, Marker marker) {
     state_ = marker == Marker::site ? State::operands : State::foreign_operands;
     stub_.begin = static_cast<std::uint32_t>(line_after(comment.end));
     stub_depth_ = depth_;
+    block_ended_ = false;
     operands_.clear();
     return {};
 }
@@ -181,11 +196,14 @@ Expected<void> Scanner::end_site(Span comment, Marker marker) {
     const bool foreign = marker == Marker::inject_end;
     if (!inside() || foreign != (state_ == State::foreign_operands || state_ == State::foreign_stub))
         return fail(Errc::marker_without_begin, comment);
-    if (state_ == State::operands) return fail(Errc::site_without_stub, heading_span_, std::string(heading_.name));
+    if (state_ == State::operands)
+        return fail(Errc::site_without_stub, heading_span_, std::string(heading_.name));
     const std::size_t line = line_begin(comment.begin);
     // Text before the marker on its line would stay when the stub is replaced.
-    if (line < stub_.begin || !only_blanks(line, comment.begin)) return fail(Errc::end_marker_not_alone, comment);
-    if (depth_ != stub_depth_) return fail(Errc::unbalanced_site, heading_span_, std::string(heading_.name));
+    if (line < stub_.begin || !only_blanks(line, comment.begin))
+        return fail(Errc::end_marker_not_alone, comment);
+    if (depth_ != stub_depth_ || block_ended_)
+        return fail(Errc::unbalanced_site, heading_span_, std::string(heading_.name));
     stub_.end = static_cast<std::uint32_t>(line);
     copy_.end = comment.end;
     state_ = State::outside;
@@ -213,7 +231,8 @@ Expected<void> Scanner::agree(const Site& site) const {
     };
     const std::vector<SiteOperand>& expected = site.signature.operands;
     for (std::size_t i = 0; i < std::min(expected.size(), operands_.size()); ++i)
-        if (!same(expected[i], operands_[i])) return fail(Errc::signatures_disagree, operands_[i].span, where());
+        if (!same(expected[i], operands_[i]))
+            return fail(Errc::signatures_disagree, operands_[i].span, where());
     if (expected.size() != operands_.size()) return fail(Errc::signatures_disagree, heading_span_, where());
     if (site.policy != heading_.policy) return fail(Errc::policies_disagree, heading_span_, where());
     return {};

@@ -23,7 +23,9 @@ struct Block {
         for (int i = 0; i < 4; ++i) {
             const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + 16 * i));
             const auto is = [&](char c) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c)); };
-            const auto bits = [&](__m128i set) { return std::uint64_t{static_cast<std::uint32_t>(_mm_movemask_epi8(set))} << (16 * i); };
+            const auto bits = [&](__m128i set) {
+                return std::uint64_t{static_cast<std::uint32_t>(_mm_movemask_epi8(set))} << (16 * i);
+            };
             opaque |= bits(_mm_or_si128(is('/'), is('"')));
             open |= bits(is('{'));
             close |= bits(is('}'));
@@ -45,17 +47,19 @@ constexpr std::uint64_t parities(std::uint64_t bits) {
 }
 #endif
 
-/// The first mark at or behind `at`, within a function: `depth` braces are open. Braces that open and close in turn, as
-/// those of vectors do, leave the function open; they are counted in `depth` and passed over, 64 bytes at a time.
-/// The size of the text where there is no mark.
-inline std::size_t next_mark_within(std::string_view text, std::size_t at, std::size_t& depth) {
+/// The first mark at or behind `at`, within a function: `depth` braces are open. Braces that open and close
+/// in turn, as those of vectors do, leave `floor` braces open; they are counted in `depth` and passed over,
+/// 64 bytes at a time. The size of the text where there is no mark.
+inline std::size_t next_mark_within(std::string_view text, std::size_t at, std::size_t& depth,
+                                    std::size_t floor) {
 #if defined(__SSE2__)
     for (; at + 64 <= text.size(); at += 64) {
         Block block(text.data() + at);
         block.cut();
         const std::uint64_t braces = block.open | block.close, odd = parities(braces);
         const bool open_first = (odd & braces) == block.open, close_first = (odd & braces) == block.close;
-        if (!(open_first || (close_first && depth > 1))) return at + static_cast<std::size_t>(std::countr_zero(braces));
+        if (!(open_first || (close_first && depth > floor)))
+            return at + static_cast<std::size_t>(std::countr_zero(braces));
         depth = open_first ? depth + (odd >> 63) : depth - (odd >> 63);
         if (block.opaque != 0) return at + static_cast<std::size_t>(std::countr_zero(block.opaque));
     }
@@ -64,7 +68,8 @@ inline std::size_t next_mark_within(std::string_view text, std::size_t at, std::
     return at;
 }
 
-/// The first mark or end of a statement at or behind `at`, between functions; the size of the text where there is none.
+/// The first mark or end of a statement at or behind `at`, between functions; the size of the text where
+/// there is none.
 inline std::size_t next_mark_outside(std::string_view text, std::size_t at) {
     while (at < text.size() && !is_mark(text[at]) && text[at] != ';') ++at;
     return at;

@@ -1,6 +1,7 @@
 // The views of declarations: variables, parameters, names.
 
 #include <algorithm>
+#include <limits>
 
 #include "syntax/directives.hpp"
 #include "syntax/module.hpp"
@@ -90,7 +91,8 @@ class DeclarationReader {
         }
         const std::vector<std::uint64_t> sizes = extents();
         if (!sizes.empty()) p.count = 1;
-        for (std::uint64_t size : sizes) p.count *= size;
+        for (std::uint64_t size : sizes)  // a product past 64 bits stays the largest
+            if (__builtin_mul_overflow(p.count, size, &p.count)) p.count = std::numeric_limits<std::uint64_t>::max();
         return p;
     }
 
@@ -104,7 +106,7 @@ class DeclarationReader {
             if (word == ".attribute") {
                 skip_brackets();
             } else if (word == ".align") {
-                if (!pointer) words.align = static_cast<std::uint32_t>(integer());
+                if (!pointer) words.align = small_integer();
                 ++at_;
             } else if (word == ".ptr") {
                 pointer = true;
@@ -122,7 +124,7 @@ class DeclarationReader {
         d.name = text();
         ++at_;
         if (take(Lexeme::less)) {
-            d.range = static_cast<std::uint32_t>(integer());
+            d.range = small_integer();
             at_ += 2;
         }
         d.extents = extents();
@@ -153,6 +155,10 @@ class DeclarationReader {
     }
 
     [[nodiscard]] std::uint64_t integer() const { return parse_integer(text()).value_or(0); }
+    /// Numbers past 32 bits become the largest: too much for whoever uses them, where a wrapped one would be wrong.
+    [[nodiscard]] std::uint32_t small_integer() const {
+        return static_cast<std::uint32_t>(std::min<std::uint64_t>(integer(), std::numeric_limits<std::uint32_t>::max()));
+    }
 
     const ModuleData& data_;
     std::uint32_t at_;
