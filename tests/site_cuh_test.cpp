@@ -11,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "ptxgraft/link.hpp"
 #include "ptxgraft/site.hpp"
 
 namespace ptxgraft {
@@ -156,6 +157,21 @@ TEST_P(SiteCuhFault, IsACompileErrorUnderNvcc) {
 
 INSTANTIATE_TEST_SUITE_P(Files, SiteCuhFault, testing::ValuesIn(faults()),
                          [](const auto& info) { return info.param.stem().string(); });
+
+// NVRTC's preprocessor fails or crashes at unlucky lengths of a site's text, unless site.cuh makes room first.
+TEST(SiteCuh, SitesOfEveryLengthCompileUnderNvrtc) {
+    for (int length = 0; length < 64; ++length) {
+        const std::string source = "#include <ptxgraft/site.cuh>\nextern \"C\" __global__ void k(float* o) {\n"
+                                   "float v0 = threadIdx.x;\nunsigned v1 = threadIdx.x;\nint v2 = threadIdx.x;\n"
+                                   "double v3 = threadIdx.x;\nunsigned long long v4 = threadIdx.x;\n"
+                                   "PTXGRAFT_SITE(\"f\", \"//" +
+                                   std::string(static_cast<std::size_t>(length), 'x') +
+                                   "\", mod(f32, v0), in(u32, v1), mod(s32, v2), out(f64, v3), mod(u64, v4));\n"
+                                   " o[0] = v0+v1+v2+v3+v4;}\n";
+        const auto ptx = compile_cuda(source, {.target = "sm_80", .toolkit_headers = false});
+        ASSERT_TRUE(ptx) << length << ": " << describe(ptx.error());
+    }
+}
 
 }  // namespace
 }  // namespace ptxgraft

@@ -42,6 +42,17 @@
         (volatile, " allow " WORDS, : "memory", NAME, __VA_ARGS__);                                                \
     } while (0)
 
+// NVRTC 13 loses its place when a macro's expansion outgrows the buffer that it expands into while an invocation is being
+// read: "too few arguments in invocation of macro", or a crash, at unlucky lengths of names and stubs. One large
+// expansion here makes the buffer large before any site needs it.
+#if defined(__CUDACC_RTC__)
+#define PTXGRAFT_GROW_1 ".............................................................................................................................................................................................................................................................."
+#define PTXGRAFT_GROW_2 PTXGRAFT_GROW_1 PTXGRAFT_GROW_1 PTXGRAFT_GROW_1 PTXGRAFT_GROW_1 PTXGRAFT_GROW_1 PTXGRAFT_GROW_1
+#define PTXGRAFT_GROW_3 PTXGRAFT_GROW_2 PTXGRAFT_GROW_2 PTXGRAFT_GROW_2 PTXGRAFT_GROW_2 PTXGRAFT_GROW_2 PTXGRAFT_GROW_2
+#define PTXGRAFT_GROW_4 PTXGRAFT_GROW_3 PTXGRAFT_GROW_3 PTXGRAFT_GROW_3 PTXGRAFT_GROW_3 PTXGRAFT_GROW_3 PTXGRAFT_GROW_3
+static_assert(sizeof(PTXGRAFT_GROW_4) > 1, "");
+#endif
+
 /// A type of your own, see above.
 #define PTXGRAFT_USER_TYPE(NAME, BASE, CPP) #NAME ":" #BASE, BASE, PTXGRAFT_USER(PTXGRAFT_USER_##BASE, USER, ~), CPP
 #define PTXGRAFT_USER(...) PTXGRAFT_USER_(__VA_ARGS__)
