@@ -99,6 +99,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"", Errc::stub_output_not_written, 1, 1},
         Bad{"add.f32 acc, acc, x;", Errc::stub_output_not_written, 1, 1},
         Bad{"@q mov.u32 o, 1;", Errc::stub_output_not_written, 1, 1},
+        Bad{".reg .pred r; not.pred r, q; @r mov.u32 o, 1; not.pred r, r; @!r mov.u32 o, 2;",
+            Errc::stub_output_not_written, 1, 1},
         Bad{"mov.u32 o, 0;\nadd.f32 acc, acc, y;", Errc::stub_unknown_register, 2, 19},
         Bad{"mov.u32 o, %r1;", Errc::stub_unknown_register, 1, 12},
         Bad{"{ .reg .u32 t; } mov.u32 o, t;", Errc::stub_unknown_register, 1, 29},

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -35,7 +36,7 @@ constexpr std::array no_destination = {"bar",          "barrier",   "bra",     "
 
 struct Writes {
     bool always = false;
-    std::set<std::string, std::less<>> if_true, if_false;  // guards
+    std::set<std::string, std::less<>> if_true, if_false;  // values of guards
 };
 
 class Checker {
@@ -294,7 +295,9 @@ class Checker {
         rename(*found, o.text(), place(o.span()).begin);
         if (spec)
             if (auto done = check_type(i, o, *spec, *found); !done) return done;
-        return is_write && found->operand ? write(i, o, *found->operand) : Expected<void>{};
+        auto done = is_write && found->operand ? write(i, o, *found->operand) : Expected<void>{};
+        if (is_write) ++register_writes_[std::string(o.text())];
+        return done;
     }
 
     // PTX ISA 9.4.1: cvt takes registers wider than its types
@@ -348,8 +351,14 @@ class Checker {
         if (!i.guard)
             writes.always = true;
         else
-            (i.guard->negated ? writes.if_false : writes.if_true).emplace(i.guard->predicate);
+            (i.guard->negated ? writes.if_false : writes.if_true).insert(guard_value(i.guard->predicate));
         return {};
+    }
+
+    // A guard's name and how often it had been written: two guards are of one value only where both agree.
+    [[nodiscard]] std::string guard_value(std::string_view predicate) const {
+        const auto writes = register_writes_.find(predicate);
+        return fmt::format("{} {}", predicate, writes == register_writes_.end() ? 0 : writes->second);
     }
 
     // An `out` is written by an instruction without a guard, or by two with guards of which one holds.
@@ -375,6 +384,7 @@ class Checker {
         return {};
     }
 
+    std::map<std::string, std::uint32_t, std::less<>> register_writes_;
     const Signature& signature_;
     const Policy& policy_;
     std::string_view source_;
