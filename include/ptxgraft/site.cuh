@@ -140,7 +140,7 @@ constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
 }  // namespace ptxgraft
 
 #define PTXGRAFT_CHECK(NAMES) \
-    static_assert(ptxgraft::are_names(NAMES), "ptxgraft: the name of a site is letters, digits and _.:/- without a blank, that of an operand an identifier, as in in(f32, x0, x[0])");
+    static_assert(ptxgraft::are_names(NAMES), "ptxgraft: the name of a site is letters, digits, _.:/- (no blank), of an operand an identifier");
 #define PTXGRAFT_BEGIN(NAME) "{ // PTXGRAFT_SITE " NAME "\n\t"
 #define PTXGRAFT_MIDDLE(STUB) "// PTXGRAFT_STUB\n\t" STUB "\n\t// PTXGRAFT_END\n\t"
 

@@ -1,4 +1,4 @@
-// error: that of an operand an identifier, as in in(f32, x0, x[0])
+// error: of an operand an identifier
 #include <ptxgraft/site.cuh>
 
 extern "C" __global__ void kernel(float* p, unsigned n) {
