@@ -25,6 +25,7 @@ class DeclarationReader {
         v.type = words.type;
         v.vector = words.vector;
         v.align = words.align;
+        if (kind() == Lexeme::semicolon) return v;  // ptxas takes a declaration of nothing
         do v.declarators.push_back(declarator());
         while (take(Lexeme::comma));
         return v;
@@ -90,9 +91,7 @@ class DeclarationReader {
             ++at_;
         }
         const std::vector<std::uint64_t> sizes = extents();
-        if (!sizes.empty()) p.count = 1;
-        for (std::uint64_t size : sizes)  // a product past 64 bits stays the largest
-            if (__builtin_mul_overflow(p.count, size, &p.count)) p.count = std::numeric_limits<std::uint64_t>::max();
+        if (!sizes.empty()) p.count = sizes.front();
         return p;
     }
 
@@ -208,8 +207,10 @@ std::string_view Statement::name() const {
             reader.enter_function();
             if (reader.at_list()) reader.skip_brackets();
             return reader.text();
-        case StatementKind::variable:
-            return reader.variable().declarators.front().name;
+        case StatementKind::variable: {
+            const Statement::Variable v = reader.variable();
+            return v.declarators.empty() ? std::string_view() : v.declarators.front().name;
+        }
         default:
             return {};
     }
