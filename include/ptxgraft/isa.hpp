@@ -13,6 +13,13 @@
 
 namespace ptxgraft::isa {
 
+/// A target architecture: `sm_90` (and all later ones), `sm_90a` (only this one), `sm_100f` (its family).
+struct Architecture {
+    std::uint16_t sm = 0;  ///< 90
+    char variant = 0;      ///< 'a', 'f' or 0
+    friend bool operator==(Architecture, Architecture) = default;
+};
+
 /// What an operand of a form may be. The enumerators below `f64` are the types of registers.
 enum class OperandType : std::uint8_t { pred, b16, b32, b64, u16, u32, u64, s16, s32, s64, f16, f16x2, bf16, bf16x2, f32, f64, other };
 
