@@ -137,7 +137,7 @@ class PTXGRAFT_API Statement {
     /// A label's, function's or first variable's name; empty for others.
     [[nodiscard]] std::string_view name() const;
 
-    // --- functions
+    // --- functions; parameters also of a `.callprototype` directive
     [[nodiscard]] bool is_entry() const;       ///< `.entry`
     [[nodiscard]] bool is_definition() const;  ///< has a body
     struct Parameter {

@@ -1,0 +1,70 @@
+#pragma once
+// What the names of a module stand for, scope by scope (PTX ISA, chapter 5).
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "isa/types.hpp"
+#include "ptxgraft/syntax.hpp"
+
+namespace ptxgraft::isa {
+
+enum class Space : std::uint8_t { none, reg, global, shared, local, const_, param, tex };
+enum class SymbolKind : std::uint8_t { reg, variable, function, label, branch_targets, call_targets, prototype, texref, samplerref, surfref };
+
+struct Symbol {
+    SymbolKind kind = SymbolKind::reg;
+    RegisterType type = RegisterType::none;
+    Space space = Space::none;
+    std::uint8_t vector = 1;        // elements of a `.v4` register
+    bool is_kernel_parameter = false;
+    bool is_read_only = false;      // an input parameter of a function
+    std::uint64_t bytes = 0;        // of a variable; 0: not known
+    syntax::Statement declaration;  // of functions, prototypes and lists
+};
+
+/// Names in nested scopes. Views must outlive the table.
+class Symbols {
+  public:
+    void open() { marks_.push_back(log_.size()); }
+    void close();
+    /// False when the scope has the name already.
+    bool declare(std::string_view name, const Symbol& symbol);
+    /// `%r<5>`: %r0 to %r4.
+    bool declare_range(std::string_view stem, std::uint32_t count, const Symbol& symbol);
+    [[nodiscard]] const Symbol* find(std::string_view name) const;
+    [[nodiscard]] const Symbol* find_innermost(std::string_view name) const;
+    /// Declared names near to one that is not.
+    [[nodiscard]] std::vector<std::string_view> names() const;
+
+  private:
+    struct Entry {
+        std::size_t depth;
+        std::uint32_t count;  // of a range; 0: a single name
+        Symbol symbol;
+    };
+    struct Names {
+        std::vector<Entry> single, range;
+    };
+    [[nodiscard]] std::size_t depth() const { return marks_.size(); }
+    [[nodiscard]] const Entry* find_entry(std::string_view name) const;
+
+    std::unordered_map<std::string_view, Names> names_;
+    std::vector<std::pair<std::string_view, bool>> log_;  // declared, in order; true: a range
+    std::vector<std::size_t> marks_;
+};
+
+/// The number behind a stem: "%r12", and for ptxas "%r012" too, is 12 of "%r"; nothing without digits.
+struct Numbered {
+    std::string_view stem;
+    std::uint64_t number;
+};
+[[nodiscard]] std::optional<Numbered> numbered(std::string_view name);
+
+[[nodiscard]] std::string_view text(Space space);  // ".global"
+[[nodiscard]] Space space_of(std::string_view word);  // ".shared::cta" is shared; none for other words
+
+}  // namespace ptxgraft::isa
