@@ -120,6 +120,7 @@ struct OpcodeEffects {
 };
 
 extern const std::span<const std::string_view> table_words;
+extern const std::span<const WordId> table_repeatable;              // that ptxas takes twice
 extern const std::span<const Opcode> table_opcodes;                 // ordered by name
 extern const std::span<const SpecialRegister> table_special;        // ordered by name
 extern const std::span<const OpcodeEffects> table_effects;          // ordered by opcode

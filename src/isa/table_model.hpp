@@ -86,6 +86,7 @@ struct Table {
     std::vector<Row> rows;
     std::vector<Special> special;
     std::map<std::string, unsigned> effects;
+    Strings repeatable;
 };
 
 Table read(std::istream& in);

@@ -108,6 +108,7 @@ class Reader {
         if (word == "target") return target(rest);
         if (word == "opcode") return opcodes(rest);
         if (word == "special") return special(rest);
+        if (word == "repeat") return repeat(rest);
         row(text);
     }
 
@@ -137,6 +138,10 @@ class Reader {
             if (word.find('.') == std::string::npos) error(word + " is one word; only opcodes of several are declared");
             compounds_.insert(word);
         }
+    }
+
+    void repeat(const std::string& text) {
+        for (const std::string& word : split(text, " ")) table_.repeatable.push_back(word);
     }
 
     void special(const std::string& text) {

@@ -63,9 +63,10 @@ class Writer {
         out << opcodes.str() << special.str() << forms.str();
         write_words(out);
         write_effects(out);
+        write_repeatable(out);
         out << "}  // namespace\n\nconst std::span<const std::string_view> table_words = words;\n"
                "const std::span<const Opcode> table_opcodes = opcodes;\nconst std::span<const SpecialRegister> table_special = special;\n"
-               "const std::span<const OpcodeEffects> table_effects = effect_rows;\nconst std::span<const Form> table_forms = form_rows;\n"
+               "const std::span<const WordId> table_repeatable = repeatable;\nconst std::span<const OpcodeEffects> table_effects = effect_rows;\nconst std::span<const Form> table_forms = form_rows;\n"
                "const std::span<const std::uint16_t> table_slots = form_slots;\n\n}  // namespace ptxgraft::isa\n";
     }
 
@@ -190,6 +191,15 @@ class Writer {
         out << "constexpr Opcode opcodes[] = {\n";
         for (const auto& [opcode, rows] : by_opcode) out << "{" << quoted(opcode) << "," << rows_.add(rows) << "},\n";
         out << "};\n";
+    }
+
+    void write_repeatable(std::ostream& out) const {
+        out << "constexpr std::array<WordId," << table_.repeatable.size() << "> repeatable = {{";
+        for (const std::string& word : table_.repeatable) {
+            if (!contains(words_, word)) stop(0, "no row has " + word + ", which may repeat");
+            out << word_id(word) << ",";
+        }
+        out << "}};\n";
     }
 
     void write_special(std::ostream& out) {
