@@ -133,10 +133,10 @@ class Checker {
     std::optional<OperandProblem> vector(const OperandRule& rule, const Operand& operand) {
         const std::uint32_t count = match_.count(rule.count);
         if (operand.kind() == OperandKind::vector) {
-            if (operand.children().size() != count) return problem(Kind::vector_length, &operand, &rule);
-            return elements(rule, operand);
+            if (!is_length(rule, operand.children().size(), count)) return problem(Kind::vector_length, &operand, &rule);
+            return rule.is_mixed ? mixed(rule, operand) : elements(rule, operand);
         }
-        if (count == 1) return value(rule, operand);
+        if (count == 1 || rule.is_padded) return value(rule, operand);
         if (operand.kind() != OperandKind::identifier) return problem(Kind::vector_length, &operand, &rule);
         if (const auto special = find_special(operand.text()))
             return special->is_whole_vector && rule.takes_special && count == 4 ? std::nullopt : std::optional(problem(Kind::vector_length, &operand, &rule));
@@ -144,6 +144,22 @@ class Checker {
         if (symbol == nullptr) return problem(Kind::undeclared, &operand, &rule);
         if (symbol->kind != SymbolKind::reg || symbol->vector != count) return problem(Kind::vector_length, &operand, &rule);
         return registers(rule, operand, *symbol);
+    }
+
+    // The coordinates of a texture may be padded to the length of any vector.
+    static bool is_length(const OperandRule& rule, std::size_t length, std::size_t count) {
+        return length == count || (rule.is_padded && length > count && (length == 2 || length == 4));
+    }
+
+    // An integer before coordinates of .f32: each element by itself.
+    std::optional<OperandProblem> mixed(const OperandRule& rule, const Operand& operand) {
+        for (const Operand& element : operand.children()) {
+            const RegisterType type = element_type(element);
+            if (type == RegisterType::none && element.kind() == OperandKind::immediate) continue;
+            if (auto p = type == RegisterType::none ? value(rule, element) : std::nullopt) return p;
+            if (type != RegisterType::none && info(type).bits != info(match_.type(rule.type)).bits) return problem(Kind::type, &element, &rule, symbols_.find(element.text()));
+        }
+        return std::nullopt;
     }
 
     // ptxas looks at the registers of a vector together: of one width and class, where a .bX among them goes with any.

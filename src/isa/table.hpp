@@ -85,6 +85,7 @@ struct OperandRule {
     Count count;
     bool is_output, is_optional;
     bool register_only, constant_only, is_exact, is_wide, takes_sink, takes_special, takes_symbol;
+    bool is_mixed, is_padded;  // a vector: elements of any class; with more elements than needed
     const Range* range;                     // null: none
     std::span<const Term> with, without;    // present exactly when one holds; when none holds
     std::span<const OperandRule> children;
