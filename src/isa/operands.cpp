@@ -133,10 +133,13 @@ class Checker {
     std::optional<OperandProblem> vector(const OperandRule& rule, const Operand& operand) {
         const std::uint32_t count = match_.count(rule.count);
         if (operand.kind() == OperandKind::vector) {
-            if (!is_length(rule, operand.children().size(), count)) return problem(Kind::vector_length, &operand, &rule);
-            return rule.is_mixed ? mixed(rule, operand) : elements(rule, operand);
+            const std::size_t given = operand.children().size();
+            const bool has_more = rule.count.or_more && given > count && (given == 2 || given == 4 || given == 8);
+            if (given != count && !has_more) return problem(Kind::vector_length, &operand, &rule);
+            return rule.is_mixed ? mixed_elements(rule, operand) : elements(rule, operand);
         }
-        if (count == 1 || rule.is_padded) return value(rule, operand);
+        if (count == 1 || (rule.count.or_more && operand.kind() != OperandKind::identifier)) return value(rule, operand);
+        if (rule.count.or_more && symbols_.find(operand.text()) != nullptr && symbols_.find(operand.text())->vector == 1) return rule.is_mixed ? mixed(rule, operand) : value(rule, operand);
         if (operand.kind() != OperandKind::identifier) return problem(Kind::vector_length, &operand, &rule);
         if (const auto special = find_special(operand.text()))
             return special->is_whole_vector && rule.takes_special && count == 4 ? std::nullopt : std::optional(problem(Kind::vector_length, &operand, &rule));
@@ -144,22 +147,6 @@ class Checker {
         if (symbol == nullptr) return problem(Kind::undeclared, &operand, &rule);
         if (symbol->kind != SymbolKind::reg || symbol->vector != count) return problem(Kind::vector_length, &operand, &rule);
         return registers(rule, operand, *symbol);
-    }
-
-    // The coordinates of a texture may be padded to the length of any vector.
-    static bool is_length(const OperandRule& rule, std::size_t length, std::size_t count) {
-        return length == count || (rule.is_padded && length > count && (length == 2 || length == 4));
-    }
-
-    // An integer before coordinates of .f32: each element by itself.
-    std::optional<OperandProblem> mixed(const OperandRule& rule, const Operand& operand) {
-        for (const Operand& element : operand.children()) {
-            const RegisterType type = element_type(element);
-            if (type == RegisterType::none && element.kind() == OperandKind::immediate) continue;
-            if (auto p = type == RegisterType::none ? value(rule, element) : std::nullopt) return p;
-            if (type != RegisterType::none && info(type).bits != info(match_.type(rule.type)).bits) return problem(Kind::type, &element, &rule, symbols_.find(element.text()));
-        }
-        return std::nullopt;
     }
 
     // ptxas looks at the registers of a vector together: of one width and class, where a .bX among them goes with any.
@@ -183,6 +170,17 @@ class Checker {
         const bool is_float = info(wanted).kind == TypeClass::floating && info(wanted).bits >= 32;
         const bool fits = goes(joined, wanted, rule.is_exact, rule.is_wide) || (is_float && is_integer(joined) && info(joined).bits == info(wanted).bits);
         return fits ? std::nullopt : std::optional(problem(Kind::type, first, &rule, symbols_.find(first->text())));
+    }
+    std::optional<OperandProblem> mixed_elements(const OperandRule& rule, const Operand& operand) {
+        for (const Operand& element : operand.children())
+            if (auto p = mixed(rule, element)) return p;
+        return std::nullopt;
+    }
+    std::optional<OperandProblem> mixed(const OperandRule& rule, const Operand& element) {
+        const RegisterType type = element_type(element);
+        if (type == RegisterType::none) return element.kind() == OperandKind::immediate ? std::nullopt : value(rule, element);
+        const bool fits = info(type).bits == info(match_.type(rule.type)).bits && type != RegisterType::pred;
+        return fits ? std::nullopt : std::optional(problem(Kind::type, &element, &rule, symbols_.find(element.text())));
     }
     // A register's or special register's type; none for other operands.
     [[nodiscard]] RegisterType element_type(const Operand& element) const {
@@ -222,7 +220,7 @@ class Checker {
     }
 
     std::optional<OperandProblem> constant(const OperandRule& rule, const Operand& operand) {
-        if (rule.is_output || rule.register_only) return problem(Kind::constant, &operand, &rule);
+        if (rule.is_output || rule.register_only || rule.takes_sink) return problem(Kind::constant, &operand, &rule);
         const ConstantKind kind = constant_kind(operand);
         if (rule.constant_only && rule.type.slot == any_slot && rule.type.type == RegisterType::none) {
             if (kind != ConstantKind::integer) return problem(Kind::constant_kind, &operand, &rule);
