@@ -166,7 +166,8 @@ void Verifier::again(const Statement::Variable& v, const Statement::Declarator& 
 }
 
 void Verifier::directive(const Statement& statement) {
-    const std::vector<Token> tokens = statement.tokens();
+    statement.tokens(tokens_);
+    const std::vector<Token>& tokens = tokens_;
     if (tokens.empty()) return;
     const std::string_view word = tokens.front().text;
     const bool names_functions = word == ".alias" || word == ".calltargets", names_labels = word == ".branchtargets";

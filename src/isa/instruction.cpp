@@ -19,7 +19,16 @@ const NameMatch& Verifier::name_match(const Instruction& i) {
     return at != names_.end() ? at->second : names_.emplace(i.name, match_name(i.opcode, i.modifiers)).first->second;
 }
 
-void Verifier::instruction(const Instruction& i) {
+// Most instructions of a module look like others before them.
+void Verifier::instruction(const syntax::Statement& statement) {
+    if (is_known_right(statement)) return;
+    const std::size_t before = findings_.size();
+    const std::string shape = std::move(shape_);
+    look_at(*statement.instruction());
+    if (findings_.size() == before && !shape.empty()) right_.insert(shape);
+}
+
+void Verifier::look_at(const Instruction& i) {
     guard(i);
     const NameMatch& name = name_match(i);
     if (name.matches.empty()) return unmatched(i, name);

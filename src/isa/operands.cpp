@@ -105,7 +105,7 @@ class Checker {
             case RuleKind::pair:
                 return pair(rule, operand);
             case RuleKind::address:
-                if (operand.kind() != OperandKind::address) return problem(Kind::not_allowed, &operand, &rule);
+                if (operand.kind() != OperandKind::address || !suffix_is_right(operand)) return problem(Kind::not_allowed, &operand, &rule);
                 return run(rule.children, operand.children(), &operand);
             case RuleKind::list:
                 if (operand.kind() != OperandKind::list) return problem(Kind::not_allowed, &operand, &rule);
@@ -117,6 +117,12 @@ class Checker {
             default:
                 return named(rule, operand);
         }
+    }
+
+    // PTX ISA 9.7.9.8: `[a].unified` of loads from generic and global addresses
+    [[nodiscard]] bool suffix_is_right(const Operand& operand) const {
+        const std::string_view suffix = operand.text().substr(operand.text().rfind(']') + 1);
+        return suffix.empty() || (suffix == ".unified" && match_.row->opcode == "ld" && (space_count_ == 0 || spaces_[0] == Space::global));
     }
 
     std::optional<OperandProblem> pair(const OperandRule& rule, const Operand& operand) {

@@ -51,9 +51,14 @@ class Symbols {
     };
     struct Names {
         std::vector<Entry> single, range;
+        std::uint32_t numbered_singles = 0;  // names declared one by one that begin so and end in digits: `a7` of `a`
     };
     [[nodiscard]] std::size_t depth() const { return marks_.size(); }
     [[nodiscard]] const Entry* find_entry(std::string_view name) const;
+    [[nodiscard]] const Entry* find_split(std::string_view name, std::size_t first_digit) const;
+    [[nodiscard]] static const Entry* find_in_range(const Names& names, std::uint64_t number);
+
+    bool has_digit_stems_ = false;
 
     std::unordered_map<std::string_view, Names> names_;
     std::vector<std::pair<std::string_view, bool>> log_;  // declared, in order; true: a range

@@ -34,8 +34,14 @@ class Verifier {
     void body(const syntax::Statement& parent);
     void declare_labels(const syntax::Statement& parent);
 
+    // --- known.cpp: instructions of a shape that was found right before
+    bool is_known_right(const syntax::Statement& statement);
+    bool add_to_shape(const syntax::Token& token);
+    std::uint32_t name_index(std::string_view name);
+
     // --- instruction.cpp
-    void instruction(const syntax::Instruction& instruction);
+    void instruction(const syntax::Statement& statement);
+    void look_at(const syntax::Instruction& instruction);
     void guard(const syntax::Instruction& instruction);
     const NameMatch& name_match(const syntax::Instruction& instruction);
     void unmatched(const syntax::Instruction& instruction, const NameMatch& name);
@@ -88,6 +94,10 @@ class Verifier {
     std::uint32_t address_size_ = 64;
     syntax::Statement function_;  // the one that is looked at
     std::unordered_map<std::string_view, NameMatch> names_;
+    std::vector<syntax::Token> tokens_;       // of the instruction that is looked at
+    std::string shape_;                       // its shape; empty: it has none
+    std::unordered_set<std::string> right_;   // shapes of right instructions
+    std::unordered_map<std::string_view, std::uint32_t> name_indices_;
     std::unordered_map<std::string_view, std::string_view> labels_;  // of other functions, made on need: label, function
     bool has_labels_ = false;
 };

@@ -90,7 +90,7 @@ void Verifier::statement(const Statement& s) {
         case StatementKind::variable:
             return variable(s);
         case StatementKind::instruction:
-            return instruction(*s.instruction());
+            return instruction(s);
         case StatementKind::block:
             symbols_.open();
             body(s);
