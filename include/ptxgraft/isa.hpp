@@ -7,11 +7,21 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "ptxgraft/error.hpp"
+#include "ptxgraft/syntax.hpp"
 
 namespace ptxgraft::isa {
+
+/// A target architecture: `sm_90` (and all later ones), `sm_90a` (only this one), `sm_100f` (its family).
+struct Architecture {
+    std::uint16_t sm = 0;  ///< 90
+    char variant = 0;      ///< 'a', 'f' or 0
+    friend bool operator==(Architecture, Architecture) = default;
+};
 
 /// What an operand of a form may be. The enumerators below `f64` are the types of registers.
 enum class OperandType : std::uint8_t { pred, b16, b32, b64, u16, u32, u64, s16, s32, s64, f16, f16x2, bf16, bf16x2, f32, f64, other };
@@ -37,6 +47,26 @@ struct Form {
 [[nodiscard]] PTXGRAFT_API std::span<const Form> forms();
 /// The form of a name; null when the table has none.
 [[nodiscard]] PTXGRAFT_API const Form* find(std::string_view name);
+
+/// The rows of the table for an opcode (`add`, `mul.wide`, or `cp` for all that begin so), as they stand in it, with versions; empty when
+/// there is none.
+[[nodiscard]] PTXGRAFT_API std::vector<std::string> rows(std::string_view opcode);
+/// Some row has this name: `cp.async.bulk.commit_group`. Modifiers may stand in any order that ptxas takes.
+[[nodiscard]] PTXGRAFT_API bool knows(const syntax::Instruction& instruction);
+
+struct VerifyOptions {
+    std::string_view target = {};  ///< verify for this one, not for the module's own: "sm_100a"
+    bool manual_order = false;     ///< modifiers that do not stand in the manual's order, which ptxas takes, are findings too
+};
+
+/// Everything in a module that ptxas would refuse, in the order of the text: unknown opcodes and modifiers, operands of the wrong number,
+/// kind, type or range, names that are not declared, forms that the version or target lacks, declarations and directives that contradict
+/// themselves. Empty: the module is right. Each finding has a span in the module's source and says what would be right. What ptxas sees only
+/// when it makes code (register pressure, shared memory beyond the limit) is not looked at.
+/// @code
+/// for (const Error& error : isa::verify(*module)) std::cerr << describe(error, module->source(), "a.ptx");
+/// @endcode
+[[nodiscard]] PTXGRAFT_API std::vector<Error> verify(const syntax::Module& module, const VerifyOptions& options = {});
 
 /// What an opcode may do beyond its register outputs: bits as in ptxgraft::Effect. Covers every opcode of PTX ISA 9.0.
 /// Unknown opcodes answer `unknown_opcode`.

@@ -4,6 +4,7 @@
 
 #include "isa/hash.hpp"
 #include "isa/table.hpp"
+#include "isa/target.hpp"
 
 namespace ptxgraft::isa {
 
@@ -21,6 +22,42 @@ std::uint16_t effects(std::string_view opcode) {
         std::lower_bound(table_effects.begin(), table_effects.end(), opcode,
                          [](const OpcodeEffects& row, std::string_view name) { return row.opcode < name; });
     return at != table_effects.end() && at->opcode == opcode ? at->bits : unknown_opcode;
+}
+
+namespace {
+
+std::string since_text(std::span<const Since> since) {
+    std::string out;
+    for (const Since& s : since) {
+        out.append(out.empty() ? "" : " or ").append(version_text(s.ptx_version));
+        for (std::size_t i = 0; i < s.architectures.size(); ++i) out.append(i == 0 ? " " : ",").append(text(s.architectures[i]));
+    }
+    return out;
+}
+
+std::string row_text(const Row& row) {
+    std::string out(row.syntax);
+    out.append(" | ").append(since_text(row.since));
+    if (row.until_version != 0) out.append(" until ").append(version_text(row.until_version)).append(" sm_").append(std::to_string(row.until_sm));
+    if (row.pure) out.append(" | pure");
+    for (const Slot& slot : row.slots) {
+        if (slot.members.size() == 1) continue;
+        out.append("\n  ").append(slot.name).append(" = {");
+        for (const WordId word : slot.members) out.append(" ").append(table_words[word]);
+        out.append(" }");
+    }
+    for (const Constraint& c : row.constraints) out.append("\n  ").append(c.text);
+    return out;
+}
+
+}  // namespace
+
+std::vector<std::string> rows(std::string_view opcode) {
+    std::vector<std::string> out;
+    for (const Opcode& o : table_opcodes)
+        if (o.name == opcode || (o.name.starts_with(opcode) && o.name.substr(opcode.size()).starts_with('.')))
+            for (const Row& row : o.rows) out.push_back(row_text(row));
+    return out;
 }
 
 }  // namespace ptxgraft::isa

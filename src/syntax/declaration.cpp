@@ -178,9 +178,18 @@ bool Statement::is_entry() const {
     return reader.text() == ".entry";
 }
 
+namespace {
+// Functions and `.callprototype (…) _ (…)`.
+bool has_parameters(const ModuleData& data, const Node* node) {
+    if (node == nullptr) return false;
+    if (node->kind == StatementKind::function) return true;
+    return node->kind == StatementKind::directive && data.text_of(data.tokens[node->first_token]) == ".callprototype";
+}
+}  // namespace
+
 std::vector<Statement::Parameter> Statement::return_parameters() const {
     const Node* n = node();
-    if (n == nullptr || n->kind != StatementKind::function) return {};
+    if (!has_parameters(*module_, n)) return {};
     DeclarationReader reader(*module_, *n);
     reader.enter_function();
     return reader.at_list() ? reader.parameters() : std::vector<Parameter>();
@@ -188,7 +197,7 @@ std::vector<Statement::Parameter> Statement::return_parameters() const {
 
 std::vector<Statement::Parameter> Statement::parameters() const {
     const Node* n = node();
-    if (n == nullptr || n->kind != StatementKind::function) return {};
+    if (!has_parameters(*module_, n)) return {};
     DeclarationReader reader(*module_, *n);
     reader.enter_function();
     if (reader.at_list()) reader.skip_brackets();

@@ -1,0 +1,130 @@
+// verify: one instruction.
+
+#include <algorithm>
+
+#include "isa/operands.hpp"
+#include "isa/special.hpp"
+#include "isa/verifier.hpp"
+
+namespace ptxgraft::isa {
+
+using syntax::Instruction;
+using syntax::Operand;
+using syntax::OperandKind;
+
+bool knows(const Instruction& instruction) { return !match_name(instruction.opcode, instruction.modifiers).matches.empty(); }
+
+const NameMatch& Verifier::name_match(const Instruction& i) {
+    const auto at = names_.find(i.name);
+    return at != names_.end() ? at->second : names_.emplace(i.name, match_name(i.opcode, i.modifiers)).first->second;
+}
+
+// Most instructions of a module look like others before them.
+void Verifier::instruction(const syntax::Statement& statement) {
+    if (is_known_right(statement)) return;
+    const std::size_t before = findings_.size();
+    const std::string shape = std::move(shape_);
+    look_at(*statement.instruction());
+    if (findings_.size() == before && !shape.empty()) right_.insert(shape);
+}
+
+void Verifier::look_at(const Instruction& i) {
+    guard(i);
+    const NameMatch& name = name_match(i);
+    if (name.matches.empty()) return unmatched(i, name);
+    const Match* fitting = nullptr;
+    std::optional<OperandProblem> nearest_problem;
+    const Match* nearest_match = nullptr;
+    for (const Match& match : name.matches) {
+        auto problem = check_operands(match, i.operands, symbols_);
+        if (!problem) {
+            const bool fits_target = !knows_target_ || is_available(match.row->since, version_, target_);
+            if (fitting == nullptr || fits_target) fitting = &match;
+            if (fits_target) break;
+        } else if (!nearest_problem || problem->progress > nearest_problem->progress || (nearest_problem->kind == OperandProblem::Kind::count && problem->kind != OperandProblem::Kind::count)) {
+            nearest_problem = problem;
+            nearest_match = &match;
+        }
+    }
+    if (fitting == nullptr) {
+        const OperandProblem& p = *nearest_problem;
+        if (p.kind == OperandProblem::Kind::undeclared && p.rule != nullptr && p.rule->kind == RuleKind::label) return undefined_label(*p.operand);
+        return report(p.code(), p.operand == nullptr ? i.span : p.operand->span(), p.message(*nearest_match));
+    }
+    requirements(i, *fitting);
+    special_registers(i);
+    if (options_.manual_order && !fitting->in_order) report(Errc::modifier_out_of_order, i.name, "the manual's order is " + fitting->canonical_name());
+    if (i.opcode == "call") call(i);
+    if (i.opcode == "ld" || i.opcode == "st") parameter_access(i);
+}
+
+// PTX ISA 5.1.6: inputs are read, results are written.
+void Verifier::parameter_access(const Instruction& i) {
+    const bool is_store = i.opcode == "st";
+    const std::size_t at = is_store ? 0 : 1;
+    if (at >= i.operands.size() || i.operands[at].kind() != OperandKind::address) return;
+    const Symbol* symbol = symbols_.find(i.operands[at].base());
+    if (symbol == nullptr || symbol->space != Space::param) return;
+    const std::string name = "'" + std::string(i.operands[at].base()) + "'";
+    if (is_store && symbol->is_input) report(Errc::operand_kind_wrong, i.operands[at].span(), name + " is an input parameter, which cannot be written");
+    if (!is_store && symbol->is_return) report(Errc::operand_kind_wrong, i.operands[at].span(), name + " is a return parameter, which cannot be read");
+}
+
+void Verifier::guard(const Instruction& i) {
+    if (!i.guard) return;
+    const std::string_view name = i.guard->predicate;
+    const Symbol* symbol = symbols_.find(name);
+    if (symbol == nullptr) return report(Errc::name_undeclared, name, "'" + std::string(name) + "'");
+    if (symbol->kind != SymbolKind::reg || symbol->type != RegisterType::pred)
+        report(Errc::guard_invalid, name, "'" + std::string(name) + "' is no predicate; a guard is a register of .pred: @p or @!p");
+}
+
+void Verifier::unmatched(const Instruction& i, const NameMatch& name) {
+    const std::string_view place = name.modifier >= 0 ? i.modifiers[static_cast<std::size_t>(name.modifier)] : name.code == Errc::opcode_unknown ? i.opcode : i.name;
+    report(name.code, place, name.message);
+}
+
+void Verifier::requirements(const Instruction& i, const Match& match) {
+    const Row& row = *match.row;
+    if (row.until_version != 0 && version_ > row.until_version && knows_target_ && target_.sm >= row.until_sm)
+        return report(Errc::form_removed, i.name, std::string(i.name) + " is gone after PTX ISA " + version_text(row.until_version) + " on sm_" + std::to_string(row.until_sm) + " and later");
+    require(row.since, span_of(i.name), std::string(i.name));
+    for (const Constraint& c : row.constraints)
+        if (c.kind == Constraint::Kind::since && match.any_holds(c.left)) require(c.since, span_of(i.name), std::string(i.name));
+}
+
+void Verifier::require(std::span<const Since> since, Span span, const std::string& what) {
+    if (!knows_target_ || is_available(since, version_, target_)) return;
+    const Availability a = availability(since, version_, target_);
+    if (a.version_is_missing)
+        report(Errc::version_too_old, span, what + " needs " + a.needed + "; the module has " + version_text(version_));
+    else
+        report(Errc::target_not_able, span, what + " needs " + a.needed + "; the target is " + text(target_));
+}
+
+void Verifier::special_registers(const Instruction& i) {
+    const auto look = [&](const Operand& operand) {
+        if (operand.kind() != OperandKind::identifier || !operand.text().starts_with('%') || symbols_.find(operand.text()) != nullptr) return;
+        if (const auto special = find_special(operand.text())) require(special->row->since, operand.span(), std::string(operand.text()));
+    };
+    for (const Operand& operand : i.operands) {
+        look(operand);
+        for (const Operand& child : operand.children()) look(child);
+    }
+}
+
+void Verifier::undefined_label(const Operand& operand) {
+    if (!has_labels_) {
+        has_labels_ = true;
+        for (const syntax::Statement& f : module_.functions())
+            for (const syntax::Statement& s : f.body_recursive())
+                if (s.kind() == syntax::StatementKind::label) labels_.emplace(s.name(), f.name());
+    }
+    const std::string name = "'" + std::string(operand.text()) + "'";
+    const auto at = labels_.find(operand.text());
+    if (at == labels_.end()) return report(Errc::label_undefined, operand.span(), "label " + name + " is not defined in this function");
+    if (at->second == function_.name()) return report(Errc::label_undefined, operand.span(), "label " + name + " stands in a block that this branch is not in");
+    report(Errc::label_of_other_function, operand.span(), "label " + name + " belongs to another function, " + std::string(at->second));
+}
+
+}  // namespace ptxgraft::isa

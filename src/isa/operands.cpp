@@ -1,0 +1,559 @@
+#include "isa/operands.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "isa/special.hpp"
+
+namespace ptxgraft::isa {
+namespace {
+
+using syntax::Operand;
+using syntax::OperandKind;
+using Kind = OperandProblem::Kind;
+
+bool is_integer(RegisterType type) { return info(type).kind == TypeClass::integer; }
+
+// PTX ISA 4.5.2: a constant with a point, an exponent or 0f/0d in front.
+enum class ConstantKind : std::uint8_t { integer, single, decimal, none };
+
+ConstantKind constant_kind(const Operand& operand) {
+    std::string_view text = operand.text();
+    auto kind = ConstantKind::integer;
+    for (std::size_t at = 0; at < text.size();) {
+        if (text[at] < '0' || text[at] > '9') {
+            if (text[at] == '.') return ConstantKind::decimal;
+            ++at;
+            continue;
+        }
+        std::size_t end = at;
+        while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '.')) ++end;
+        const std::string_view number = text.substr(at, end - at);
+        const bool is_hex = number.starts_with("0x") || number.starts_with("0X");
+        if (number.starts_with("0f") || number.starts_with("0F")) return ConstantKind::single;
+        if (number.starts_with("0d") || number.starts_with("0D")) return ConstantKind::decimal;
+        if (!is_hex && number.find_first_of(".eE") != std::string_view::npos) return ConstantKind::decimal;
+        at = end;
+    }
+    return kind;
+}
+
+bool takes_constant(RegisterType type, ConstantKind kind) {
+    const TypeInfo& t = info(type);
+    switch (t.kind) {
+        case TypeClass::pred:
+        case TypeClass::integer:
+            return kind == ConstantKind::integer;
+        case TypeClass::floating:
+            return t.bits >= 32 && kind != ConstantKind::integer;
+        case TypeClass::bits:
+            return kind == ConstantKind::integer || (t.bits == 32 && kind == ConstantKind::single) || (t.bits == 64 && kind == ConstantKind::decimal);
+        default:
+            return false;
+    }
+}
+
+class Checker {
+  public:
+    Checker(const Match& match, const Symbols& symbols) : match_(match), symbols_(symbols) { find_spaces(); }
+
+    std::optional<OperandProblem> run(std::span<const OperandRule> rules, std::span<const Operand> operands, const Operand* around) {
+        std::array<const OperandRule*, 32> active;
+        const std::size_t count = select(rules, operands.size(), active);
+        if (count != operands.size()) return problem(Kind::count, around, nullptr);
+        for (std::size_t i = 0; i < count; ++i) {
+            if (auto p = check(*active[i], operands[i])) return p;
+            ++progress_;
+        }
+        return std::nullopt;
+    }
+
+  private:
+    // The rules that apply to `count` operands: those that must be there, then optional ones from the left.
+    std::size_t select(std::span<const OperandRule> rules, std::size_t count, std::array<const OperandRule*, 32>& active) const {
+        std::size_t needed = 0;
+        for (const OperandRule& rule : rules) needed += is_needed(rule);
+        std::size_t spare = count > needed ? count - needed : 0, n = 0;
+        for (const OperandRule& rule : rules) {
+            if (n == active.size()) break;
+            if (is_needed(rule)) {
+                active[n++] = &rule;
+            } else if (is_free(rule) && spare > 0) {
+                active[n++] = &rule;
+                --spare;
+            }
+        }
+        return n;
+    }
+    [[nodiscard]] bool is_conditional(const OperandRule& rule) const { return !rule.with.empty() || !rule.without.empty(); }
+    [[nodiscard]] bool condition(const OperandRule& rule) const {
+        return (rule.with.empty() || match_.any_holds(rule.with)) && (rule.without.empty() || !match_.any_holds(rule.without));
+    }
+    [[nodiscard]] bool is_needed(const OperandRule& rule) const { return is_conditional(rule) ? condition(rule) : !rule.is_optional; }
+    [[nodiscard]] bool is_free(const OperandRule& rule) const { return !is_conditional(rule) && rule.is_optional; }
+
+    OperandProblem problem(Kind kind, const Operand* operand, const OperandRule* rule, const Symbol* symbol = nullptr) const {
+        return {kind, operand, rule, symbol, Space::none, progress_};
+    }
+
+    std::optional<OperandProblem> check(const OperandRule& rule, const Operand& operand) {
+        switch (rule.kind) {
+            case RuleKind::value:
+                return value(rule, operand);
+            case RuleKind::vector:
+                return vector(rule, operand);
+            case RuleKind::pair:
+                return pair(rule, operand);
+            case RuleKind::address:
+                if (operand.kind() != OperandKind::address || !suffix_is_right(operand)) return problem(Kind::not_allowed, &operand, &rule);
+                return run(rule.children, operand.children(), &operand);
+            case RuleKind::list:
+                if (operand.kind() != OperandKind::list) return problem(Kind::not_allowed, &operand, &rule);
+                return std::nullopt;
+            case RuleKind::base:
+                return base(rule, operand);
+            case RuleKind::selector:
+                return selector(rule, operand);
+            default:
+                return named(rule, operand);
+        }
+    }
+
+    // PTX ISA 9.7.9.8: `[a].unified` of loads from generic and global addresses
+    [[nodiscard]] bool suffix_is_right(const Operand& operand) const {
+        const std::string_view suffix = operand.text().substr(operand.text().rfind(']') + 1);
+        return suffix.empty() || (suffix == ".unified" && match_.row->opcode == "ld" && (space_count_ == 0 || spaces_[0] == Space::global));
+    }
+
+    std::optional<OperandProblem> pair(const OperandRule& rule, const Operand& operand) {
+        if (operand.kind() != OperandKind::pair) {
+            if (!rule.children[1].is_optional) return problem(Kind::not_allowed, &operand, &rule);
+            return check(rule.children[0], operand);
+        }
+        if (operand.children().size() != 2) return problem(Kind::not_allowed, &operand, &rule);
+        for (std::size_t i = 0; i < 2; ++i)
+            if (auto p = check(rule.children[i], operand.children()[i])) return p;
+        return std::nullopt;
+    }
+
+    std::optional<OperandProblem> vector(const OperandRule& rule, const Operand& operand) {
+        const std::uint32_t count = match_.count(rule.count);
+        if (operand.kind() == OperandKind::vector) {
+            const std::size_t given = operand.children().size();
+            const bool has_more = rule.count.or_more && given > count && (given == 2 || given == 4 || given == 8);
+            if (given != count && !has_more) return problem(Kind::vector_length, &operand, &rule);
+            return rule.is_mixed ? mixed_elements(rule, operand) : elements(rule, operand);
+        }
+        if (count == 1 || (rule.count.or_more && operand.kind() != OperandKind::identifier)) return value(rule, operand);
+        if (rule.count.or_more && symbols_.find(operand.text()) != nullptr && symbols_.find(operand.text())->vector == 1) return rule.is_mixed ? mixed(rule, operand) : value(rule, operand);
+        if (operand.kind() != OperandKind::identifier) return problem(Kind::vector_length, &operand, &rule);
+        if (const auto special = find_special(operand.text()))
+            return special->is_whole_vector && rule.takes_special && count == 4 ? std::nullopt : std::optional(problem(Kind::vector_length, &operand, &rule));
+        const Symbol* symbol = symbols_.find(operand.text());
+        if (symbol == nullptr) return problem(Kind::undeclared, &operand, &rule);
+        if (symbol->kind != SymbolKind::reg || symbol->vector != count) return problem(Kind::vector_length, &operand, &rule);
+        return registers(rule, operand, *symbol);
+    }
+
+    // ptxas looks at the registers of a vector together: of one width and class, where a .bX among them goes with any.
+    std::optional<OperandProblem> elements(const OperandRule& rule, const Operand& operand) {
+        RegisterType joined = RegisterType::none;
+        const Operand* first = nullptr;
+        for (const Operand& element : operand.children()) {
+            if (element.kind() == OperandKind::sink && rule.is_output) continue;
+            const RegisterType type = element_type(element);
+            if (type == RegisterType::none) {
+                if (auto p = value(rule, element)) return p;
+                continue;
+            }
+            const auto both = joined == RegisterType::none ? std::optional(type) : join(joined, type);
+            if (!both) return problem(Kind::type, &element, &rule, symbols_.find(element.text()));
+            joined = *both;
+            if (first == nullptr) first = &element;
+        }
+        if (first == nullptr) return std::nullopt;
+        const RegisterType wanted = match_.type(rule.type);
+        const bool is_float = info(wanted).kind == TypeClass::floating && info(wanted).bits >= 32;
+        const bool fits = goes(joined, wanted, rule.is_exact, rule.is_wide) || (is_float && is_integer(joined) && info(joined).bits == info(wanted).bits);
+        return fits ? std::nullopt : std::optional(problem(Kind::type, first, &rule, symbols_.find(first->text())));
+    }
+    std::optional<OperandProblem> mixed_elements(const OperandRule& rule, const Operand& operand) {
+        for (const Operand& element : operand.children())
+            if (auto p = mixed(rule, element)) return p;
+        return std::nullopt;
+    }
+    std::optional<OperandProblem> mixed(const OperandRule& rule, const Operand& element) {
+        const RegisterType type = element_type(element);
+        if (type == RegisterType::none) return element.kind() == OperandKind::immediate ? std::nullopt : value(rule, element);
+        const bool fits = info(type).bits == info(match_.type(rule.type)).bits && type != RegisterType::pred;
+        return fits ? std::nullopt : std::optional(problem(Kind::type, &element, &rule, symbols_.find(element.text())));
+    }
+    // A register's or special register's type; none for other operands.
+    [[nodiscard]] RegisterType element_type(const Operand& element) const {
+        if (element.kind() != OperandKind::identifier) return RegisterType::none;
+        const Symbol* symbol = symbols_.find(element.text());
+        if (symbol == nullptr) symbol = vector_part(element.text());
+        if (symbol != nullptr) return symbol->kind == SymbolKind::reg ? symbol->type : RegisterType::none;
+        const auto special = find_special(element.text());
+        return special && !special->is_whole_vector ? bits_type(special->row->type) : RegisterType::none;
+    }
+    static RegisterType bits_type(RegisterType type) {
+        const auto at = std::find_if(type_infos.begin(), type_infos.end(), [&](const TypeInfo& t) { return t.kind == TypeClass::bits && t.bits == info(type).bits; });
+        return at == type_infos.end() ? RegisterType::none : at->type;
+    }
+    static std::optional<RegisterType> join(RegisterType a, RegisterType b) {
+        if (info(a).bits != info(b).bits) return std::nullopt;
+        if (info(a).kind == TypeClass::bits || info(b).kind == info(a).kind) return a;
+        if (info(b).kind == TypeClass::bits) return b;
+        return std::nullopt;
+    }
+
+    std::optional<OperandProblem> value(const OperandRule& rule, const Operand& operand) {
+        switch (operand.kind()) {
+            case OperandKind::immediate:
+                return constant(rule, operand);
+            case OperandKind::identifier:
+                return identifier(rule, operand);
+            case OperandKind::sink:
+                return rule.takes_sink ? std::nullopt : std::optional(problem(Kind::sink, &operand, &rule));
+            case OperandKind::negation:
+                return negation(rule, operand);
+            case OperandKind::sum:
+                return sum(rule, operand);
+            default:
+                return problem(Kind::not_allowed, &operand, &rule);
+        }
+    }
+
+    std::optional<OperandProblem> constant(const OperandRule& rule, const Operand& operand) {
+        if (rule.is_output || rule.register_only || rule.takes_sink) return problem(Kind::constant, &operand, &rule);
+        const ConstantKind kind = constant_kind(operand);
+        if (rule.constant_only && rule.type.slot == any_slot && rule.type.type == RegisterType::none) {
+            if (kind != ConstantKind::integer) return problem(Kind::constant_kind, &operand, &rule);
+        } else if (!takes_constant(match_.type(rule.type), kind)) {
+            const TypeClass wanted = info(match_.type(rule.type)).kind;
+            const bool takes_none = wanted == TypeClass::packed || (wanted == TypeClass::floating && info(match_.type(rule.type)).bits == 16);
+            return problem(takes_none ? Kind::constant : Kind::constant_kind, &operand, &rule);
+        }
+        if (rule.range != nullptr && !in_range(*rule.range, operand.offset())) return problem(Kind::range, &operand, &rule);
+        return std::nullopt;
+    }
+    static bool in_range(const Range& range, std::int64_t value) {
+        if (!range.values.empty()) return std::find(range.values.begin(), range.values.end(), value) != range.values.end();
+        return value >= range.low && value <= range.high && value % range.step == 0;
+    }
+
+    std::optional<OperandProblem> identifier(const OperandRule& rule, const Operand& operand) {
+        const std::string_view name = operand.text();
+        const Symbol* symbol = symbols_.find(name);
+        if (symbol == nullptr) {
+            if (name == "WARP_SZ") return warp_size(rule, operand);
+            if (const auto special = find_special(name)) return special_register(rule, operand, *special);
+            symbol = vector_part(name);
+        }
+        if (symbol == nullptr) return problem(Kind::undeclared, &operand, &rule);
+        if (symbol->kind == SymbolKind::reg) return symbol->vector != 1 && symbols_.find(name) == symbol ? std::optional(problem(Kind::not_allowed, &operand, &rule, symbol)) : registers(rule, operand, *symbol);
+        return address_of(rule, operand, *symbol);
+    }
+
+    // `v.x` of a vector register
+    [[nodiscard]] const Symbol* vector_part(std::string_view name) const {
+        const auto dot = name.find('.');
+        if (dot == std::string_view::npos) return nullptr;
+        constexpr std::array<std::string_view, 8> parts = {".x", ".y", ".z", ".w", ".r", ".g", ".b", ".a"};
+        if (std::find(parts.begin(), parts.end(), name.substr(dot)) == parts.end()) return nullptr;
+        const Symbol* symbol = symbols_.find(name.substr(0, dot));
+        return symbol != nullptr && symbol->kind == SymbolKind::reg && symbol->vector > 1 ? symbol : nullptr;
+    }
+
+    std::optional<OperandProblem> registers(const OperandRule& rule, const Operand& operand, const Symbol& symbol) {
+        if (rule.constant_only) return problem(Kind::not_allowed, &operand, &rule, &symbol);
+        if (goes(symbol.type, match_.type(rule.type), rule.is_exact, rule.is_wide)) return std::nullopt;
+        return problem(Kind::type, &operand, &rule, &symbol);
+    }
+
+    std::optional<OperandProblem> warp_size(const OperandRule& rule, const Operand& operand) {
+        const bool fits = !rule.is_output && !rule.register_only && (rule.constant_only || takes_constant(match_.type(rule.type), ConstantKind::integer));
+        return fits ? std::nullopt : std::optional(problem(Kind::constant, &operand, &rule));
+    }
+
+    std::optional<OperandProblem> special_register(const OperandRule& rule, const Operand& operand, const SpecialUse& special) {
+        if (!rule.takes_special || special.is_whole_vector) return problem(Kind::special, &operand, &rule);
+        const RegisterType wanted = match_.type(rule.type), type = special.row->type;
+        const bool narrow = is_integer(type) && info(wanted).bits <= info(type).bits && (is_integer(wanted) || info(wanted).kind == TypeClass::bits);
+        if (goes(type, wanted, false, false) || narrow) return std::nullopt;
+        return problem(Kind::special, &operand, &rule);
+    }
+
+    // The name of a variable or function, as its address.
+    std::optional<OperandProblem> address_of(const OperandRule& rule, const Operand& operand, const Symbol& symbol) {
+        const bool has_address = symbol.kind != SymbolKind::label && symbol.kind != SymbolKind::prototype && symbol.kind != SymbolKind::branch_targets && symbol.kind != SymbolKind::call_targets;
+        if (!rule.takes_symbol || !has_address) return problem(Kind::not_allowed, &operand, &rule, &symbol);
+        const TypeInfo& wanted = info(match_.type(rule.type));
+        if (wanted.bits >= 32 && (wanted.kind == TypeClass::integer || wanted.kind == TypeClass::bits)) return space(rule, operand, symbol, true);
+        return problem(Kind::type, &operand, &rule, &symbol);
+    }
+
+    std::optional<OperandProblem> negation(const OperandRule& rule, const Operand& operand) {
+        if (rule.is_output || rule.constant_only || match_.type(rule.type) != RegisterType::pred) return problem(Kind::negation, &operand, &rule);
+        return identifier(rule, operand.children().front());
+    }
+
+    std::optional<OperandProblem> sum(const OperandRule& rule, const Operand& operand) {
+        const Symbol* symbol = symbols_.find(operand.base());
+        if (symbol == nullptr) return problem(Kind::undeclared, &operand, &rule);
+        if (symbol->kind == SymbolKind::reg) return problem(Kind::not_allowed, &operand, &rule, symbol);
+        return address_of(rule, operand, *symbol);
+    }
+
+    // --- addresses
+    // The state spaces among the modifiers, in order: each belongs to an address, in order.
+    void find_spaces() {
+        for (std::size_t i = 0; i < match_.row->slots.size(); ++i)
+            if (match_.chosen[i] != no_word)
+                if (const Space s = space_of(table_words[match_.chosen[i]]); s != Space::none && space_count_ < spaces_.size()) spaces_[space_count_++] = s;
+    }
+
+    std::optional<OperandProblem> base(const OperandRule& rule, const Operand& operand) {
+        const std::size_t index = address_++;
+        const bool is_generic = space_count_ == 0;
+        if (operand.kind() == OperandKind::immediate) {
+            const bool is_local = index < space_count_ && spaces_[index] == Space::local;
+            if (constant_kind(operand) != ConstantKind::integer) return problem(Kind::constant_kind, &operand, &rule);
+            return is_local ? std::nullopt : std::optional(problem(Kind::not_allowed, &operand, &rule));
+        }
+        if (operand.kind() != OperandKind::identifier && operand.kind() != OperandKind::sum) return problem(Kind::not_allowed, &operand, &rule);
+        const std::string_view name = operand.kind() == OperandKind::sum ? operand.base() : operand.text();
+        const Symbol* symbol = symbols_.find(name);
+        if (symbol == nullptr) symbol = vector_part(name);
+        if (symbol == nullptr) {
+            const auto special = find_special(name);
+            if (special && name.find('.') == std::string_view::npos) return std::nullopt;
+            return problem(special ? Kind::special : Kind::undeclared, &operand, &rule);
+        }
+        if (symbol->kind == SymbolKind::reg) {
+            const TypeInfo& type = info(symbol->type);
+            const bool is_address = (type.kind == TypeClass::integer || type.kind == TypeClass::bits) && type.bits <= 64;
+            return is_address ? std::nullopt : std::optional(problem(Kind::type, &operand, &rule, symbol));
+        }
+        if (symbol->kind != SymbolKind::variable) return is_opaque(*symbol) ? std::nullopt : std::optional(problem(Kind::not_allowed, &operand, &rule, symbol));
+        if (index < space_count_ || is_generic) return space(rule, operand, *symbol, false, index);
+        return std::nullopt;
+    }
+    static bool is_opaque(const Symbol& s) { return s.kind == SymbolKind::texref || s.kind == SymbolKind::samplerref || s.kind == SymbolKind::surfref; }
+
+    std::optional<OperandProblem> space(const OperandRule& rule, const Operand& operand, const Symbol& symbol, bool is_value, std::size_t index = 0) {
+        if (space_count_ == 0) {
+            const bool is_generic = symbol.space == Space::global || symbol.space == Space::shared || symbol.space == Space::local;
+            if (is_value || is_generic) return std::nullopt;
+        } else if (index < space_count_ && (spaces_[index] == symbol.space || symbol.space == Space::none)) {
+            return std::nullopt;
+        }
+        OperandProblem p = problem(Kind::space, &operand, &rule, &symbol);
+        p.space = space_count_ == 0 ? Space::none : spaces_[index];
+        return p;
+    }
+
+    // --- names that are no values
+    std::optional<OperandProblem> named(const OperandRule& rule, const Operand& operand) {
+        if (operand.kind() != OperandKind::identifier) return problem(Kind::not_allowed, &operand, &rule);
+        const Symbol* symbol = symbols_.find(operand.text());
+        if (symbol == nullptr && rule.kind != RuleKind::label) return problem(Kind::undeclared, &operand, &rule);
+        if (symbol == nullptr) return std::nullopt;  // labels may be declared below: verify looks for them at the end
+        return is_named(rule.kind, *symbol) ? std::nullopt : std::optional(problem(Kind::not_allowed, &operand, &rule, symbol));
+    }
+    static bool is_named(RuleKind kind, const Symbol& symbol) {
+        const bool is_handle = symbol.kind == SymbolKind::reg && info(symbol.type).bits == 64 && (info(symbol.type).kind == TypeClass::bits || is_integer(symbol.type));
+        switch (kind) {
+            case RuleKind::label:
+                return symbol.kind == SymbolKind::label;
+            case RuleKind::labels:
+                return symbol.kind == SymbolKind::branch_targets;
+            case RuleKind::callee:
+                return symbol.kind == SymbolKind::function || is_handle || (symbol.kind == SymbolKind::reg && info(symbol.type).bits == 32);
+            case RuleKind::prototype:
+                return symbol.kind == SymbolKind::prototype || symbol.kind == SymbolKind::call_targets;
+            case RuleKind::texref:
+                return symbol.kind == SymbolKind::texref || is_handle || symbol.space == Space::tex || symbol.space == Space::param;
+            case RuleKind::samplerref:
+                return symbol.kind == SymbolKind::samplerref || is_handle || symbol.space == Space::param;
+            case RuleKind::surfref:
+                return symbol.kind == SymbolKind::surfref || is_handle || symbol.space == Space::param;
+            default:
+                return false;
+        }
+    }
+
+    // `%r1.b0`, `%r1.h1`
+    std::optional<OperandProblem> selector(const OperandRule& rule, const Operand& operand) {
+        if (operand.kind() == OperandKind::immediate && !rule.is_output) return constant_kind(operand) == ConstantKind::integer ? std::nullopt : std::optional(problem(Kind::constant_kind, &operand, &rule));
+        if (operand.kind() != OperandKind::identifier) return problem(Kind::not_allowed, &operand, &rule);
+        const std::string_view name = operand.text();
+        const Symbol* symbol = symbols_.find(name.substr(0, name.find('.')));
+        if (symbol == nullptr) return problem(Kind::undeclared, &operand, &rule);
+        const bool fits = symbol->kind == SymbolKind::reg && info(symbol->type).bits == 32 && (is_integer(symbol->type) || info(symbol->type).kind == TypeClass::bits);
+        return fits ? std::nullopt : std::optional(problem(Kind::type, &operand, &rule, symbol));
+    }
+
+    const Match& match_;
+    const Symbols& symbols_;
+    std::size_t progress_ = 0;
+    std::array<Space, 4> spaces_ = {};
+    std::size_t space_count_ = 0, address_ = 0;
+};
+
+std::string type_text(RegisterType type) { return "." + std::string(info(type).name); }
+
+std::string kind_text(const Symbol& symbol) {
+    switch (symbol.kind) {
+        case SymbolKind::reg:
+            return "a register of " + std::string(symbol.vector > 1 ? ".v" + std::to_string(symbol.vector) + " " : "") + type_text(symbol.type);
+        case SymbolKind::variable:
+            return "a variable in " + std::string(text(symbol.space));
+        case SymbolKind::function:
+            return "a function";
+        case SymbolKind::label:
+            return "a label";
+        case SymbolKind::branch_targets:
+        case SymbolKind::call_targets:
+            return "a list of targets";
+        case SymbolKind::prototype:
+            return "a prototype";
+        case SymbolKind::texref:
+            return "a .texref";
+        case SymbolKind::samplerref:
+            return "a .samplerref";
+        case SymbolKind::surfref:
+            return "a .surfref";
+    }
+    return {};
+}
+
+std::string_view rule_text(RuleKind kind) {
+    switch (kind) {
+        case RuleKind::address:
+            return "an address in brackets";
+        case RuleKind::base:
+            return "a register or variable, with an offset";
+        case RuleKind::pair:
+            return "a pair a|b";
+        case RuleKind::list:
+            return "a list in parentheses";
+        case RuleKind::label:
+            return "a label";
+        case RuleKind::labels:
+            return "the name of a .branchtargets list";
+        case RuleKind::callee:
+            return "a function, or a register that holds its address";
+        case RuleKind::prototype:
+            return "the name of a .callprototype or .calltargets";
+        case RuleKind::texref:
+            return "a .texref, or a register of 64 bits that holds its handle";
+        case RuleKind::samplerref:
+            return "a .samplerref, or a register of 64 bits that holds its handle";
+        case RuleKind::surfref:
+            return "a .surfref, or a register of 64 bits that holds its handle";
+        case RuleKind::selector:
+            return "a register of 32 bits, with .b0 to .b3, .h0 or .h1";
+        default:
+            return "a value";
+    }
+}
+
+// What an operand should be: "a register of .u32 or a constant".
+std::string wanted(const OperandRule& rule, const Match& match) {
+    if (rule.kind == RuleKind::vector && match.count(rule.count) != 1)
+        return "a vector {…} of " + std::to_string(match.count(rule.count)) + " registers of " + type_text(match.type(rule.type));
+    if (rule.kind != RuleKind::value && rule.kind != RuleKind::vector) return std::string(rule_text(rule.kind));
+    if (rule.constant_only) return "an integer constant";
+    const RegisterType type = match.type(rule.type);
+    std::string text = "a register of " + type_text(type) + (rule.is_wide ? " or wider" : "");
+    const bool takes = takes_constant(type, ConstantKind::integer) || takes_constant(type, ConstantKind::decimal);
+    if (!rule.is_output && !rule.register_only && takes) text += " or a constant";
+    return text;
+}
+
+std::string range_text(const Range& range) {
+    if (!range.values.empty()) {
+        std::string text;
+        for (const std::int64_t value : range.values) text.append(text.empty() ? "" : ", ").append(std::to_string(value));
+        return "one of " + text;
+    }
+    std::string text = std::to_string(range.low) + " to " + std::to_string(range.high);
+    return range.step == 1 ? text : text + ", a multiple of " + std::to_string(range.step);
+}
+
+}  // namespace
+
+bool goes(RegisterType declared, RegisterType wanted, bool exact, bool wide) {
+    if (declared == wanted) return true;
+    if (exact || declared == RegisterType::none || wanted == RegisterType::none) return false;
+    const TypeInfo &d = info(declared), &w = info(wanted);
+    if (d.kind == TypeClass::pred || w.kind == TypeClass::pred) return false;
+    if (d.bits < w.bits || (d.bits > w.bits && !wide)) return false;
+    if (d.kind == TypeClass::bits || w.kind == TypeClass::bits) return true;
+    if (declared == RegisterType::f16x2) return w.kind == TypeClass::integer;  // as ptxas has it
+    return d.kind == TypeClass::integer && w.kind == TypeClass::integer;
+}
+
+std::optional<OperandProblem> check_operands(const Match& match, std::span<const Operand> operands, const Symbols& symbols) {
+    return Checker(match, symbols).run(match.row->operands, operands, nullptr);
+}
+
+Errc OperandProblem::code() const {
+    switch (kind) {
+        case Kind::count:
+            return Errc::operand_count_wrong;
+        case Kind::type:
+            return Errc::operand_type_wrong;
+        case Kind::constant_kind:
+            return Errc::operand_type_wrong;
+        case Kind::range:
+            return Errc::immediate_out_of_range;
+        case Kind::undeclared:
+            return Errc::name_undeclared;
+        case Kind::vector_length:
+            return Errc::vector_length_wrong;
+        case Kind::space:
+            return Errc::state_space_mismatch;
+        case Kind::special:
+            return Errc::special_register_invalid;
+        default:
+            return Errc::operand_kind_wrong;
+    }
+}
+
+std::string OperandProblem::message(const Match& match) const {
+    const std::string found = operand == nullptr ? "" : "'" + std::string(operand->text()) + "'";
+    const std::string form = "; form: " + std::string(match.row->syntax);
+    const std::string what = symbol == nullptr ? "" : " is " + kind_text(*symbol);
+    switch (kind) {
+        case Kind::count:
+            return (operand == nullptr ? "wrong number of operands" : "wrong number of parts in " + found) + form;
+        case Kind::not_allowed:
+            return found + (what.empty() ? " stands" : what) + (what.empty() ? " where " : "; expected ") + wanted(*rule, match) + (what.empty() ? " is expected" : "") + form;
+        case Kind::constant:
+            return "a constant, " + found + ", where " + wanted(*rule, match) + " is expected" + form;
+        case Kind::constant_kind:
+            return found + " is no constant of its type; expected " + wanted(*rule, match) + form;
+        case Kind::range:
+            return found + " is out of range: " + range_text(*rule->range) + form;
+        case Kind::type:
+            return found + what + "; expected " + wanted(*rule, match) + form;
+        case Kind::undeclared:
+            return found;
+        case Kind::vector_length:
+            return found + " is not " + wanted(*rule, match) + form;
+        case Kind::space:
+            return found + what + ", but the instruction addresses " + std::string(text(space)) + form;
+        case Kind::sink:
+            return "'_' cannot stand here; expected " + wanted(*rule, match) + form;
+        case Kind::special:
+            return "the special register " + found + " cannot stand here; move it to a register first (mov)";
+        case Kind::negation:
+            return found + ": only a predicate that is read can be negated" + form;
+    }
+    return {};
+}
+
+}  // namespace ptxgraft::isa

@@ -1,0 +1,44 @@
+#pragma once
+// Whether the operands of an instruction are what a matched row asks for.
+
+#include <optional>
+#include <string>
+
+#include "isa/match.hpp"
+#include "isa/symbols.hpp"
+
+namespace ptxgraft::isa {
+
+/// What is wrong with an instruction's operands. Cheap to make; `message` renders it.
+struct OperandProblem {
+    enum class Kind : std::uint8_t {
+        count,           // of operands
+        not_allowed,     // its kind: an address for a register …
+        constant,        // a constant where none may stand
+        constant_kind,   // a floating constant for an integer …
+        range,
+        type,            // of a register
+        undeclared,
+        vector_length,
+        space,           // of a variable in an address
+        sink,
+        special,
+        negation,
+    } kind;
+    const syntax::Operand* operand = nullptr;  // null: the instruction as a whole
+    const OperandRule* rule = nullptr;
+    const Symbol* symbol = nullptr;
+    Space space = Space::none;
+    std::size_t progress = 0;  // operands that were right before it: the row with most is what was meant
+
+    [[nodiscard]] Errc code() const;
+    [[nodiscard]] std::string message(const Match& match) const;
+};
+
+/// The first wrong operand; nothing when all are right.
+[[nodiscard]] std::optional<OperandProblem> check_operands(const Match& match, std::span<const syntax::Operand> operands, const Symbols& symbols);
+
+/// A register of `declared` type can stand where `wanted` is asked for (PTX ISA 9.4 and, wide, 9.4.1).
+[[nodiscard]] bool goes(RegisterType declared, RegisterType wanted, bool exact, bool wide);
+
+}  // namespace ptxgraft::isa

@@ -1,0 +1,35 @@
+#include "isa/special.hpp"
+
+#include <algorithm>
+
+#include "isa/symbols.hpp"
+
+namespace ptxgraft::isa {
+namespace {
+
+const SpecialRegister* row_named(std::string_view name) {
+    const auto at = std::lower_bound(table_special.begin(), table_special.end(), name,
+                                     [](const SpecialRegister& row, std::string_view n) { return row.name < n; });
+    return at != table_special.end() && at->name == name ? &*at : nullptr;
+}
+
+}  // namespace
+
+std::optional<SpecialUse> find_special(std::string_view name) {
+    if (name.empty() || name[0] != '%') return std::nullopt;
+    const std::string_view part = name.substr(std::min(name.find('.'), name.size()));
+    const std::string_view stem = name.substr(0, name.size() - part.size());
+    const SpecialRegister* row = row_named(stem);
+    if (row != nullptr && row->count == 0) {
+        const bool is_part = part == ".x" || part == ".y" || part == ".z" || part == ".w";
+        if (part.empty()) return SpecialUse{row, row->is_vector};
+        if (row->is_vector && is_part) return SpecialUse{row, false};
+        return std::nullopt;
+    }
+    const auto n = numbered(name);
+    row = n ? row_named(n->stem) : nullptr;
+    if (row == nullptr || n->number >= row->count) return std::nullopt;
+    return SpecialUse{row, false};
+}
+
+}  // namespace ptxgraft::isa

@@ -1,0 +1,18 @@
+#pragma once
+// The special registers (PTX ISA, chapter 10).
+
+#include <optional>
+
+#include "isa/table.hpp"
+
+namespace ptxgraft::isa {
+
+struct SpecialUse {
+    const SpecialRegister* row = nullptr;
+    bool is_whole_vector = false;  // %tid, without .x
+};
+
+/// `%tid.x`, `%laneid`, `%envreg3`; nothing for other names.
+[[nodiscard]] std::optional<SpecialUse> find_special(std::string_view name);
+
+}  // namespace ptxgraft::isa

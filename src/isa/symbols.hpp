@@ -1,0 +1,78 @@
+#pragma once
+// What the names of a module stand for, scope by scope (PTX ISA, chapter 5).
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "isa/types.hpp"
+#include "ptxgraft/syntax.hpp"
+
+namespace ptxgraft::isa {
+
+enum class Space : std::uint8_t { none, reg, global, shared, local, const_, param, tex };
+enum class SymbolKind : std::uint8_t { reg, variable, function, label, branch_targets, call_targets, prototype, texref, samplerref, surfref };
+
+struct Symbol {
+    SymbolKind kind = SymbolKind::reg;
+    RegisterType type = RegisterType::none;
+    Space space = Space::none;
+    std::uint8_t vector = 1;        // elements of a `.v4` register
+    bool is_input = false;          // a parameter of an entry or function
+    bool is_return = false;         // a return parameter
+    bool is_defined = false;        // not only declared
+    std::uint64_t bytes = 0;        // of a variable; 0: not known
+    syntax::Statement declaration;  // of functions, prototypes and lists
+};
+
+/// Names in nested scopes. Views must outlive the table.
+class Symbols {
+  public:
+    void open() { marks_.push_back(log_.size()); }
+    void close();
+    /// False when the scope has the name already.
+    bool declare(std::string_view name, const Symbol& symbol);
+    /// Puts another meaning in the place of a name of the innermost scope.
+    void replace(std::string_view name, const Symbol& symbol) { names_.at(name).single.back().symbol = symbol; }
+    /// `%r<5>`: %r0 to %r4.
+    bool declare_range(std::string_view stem, std::uint32_t count, const Symbol& symbol);
+    [[nodiscard]] const Symbol* find(std::string_view name) const;
+    [[nodiscard]] const Symbol* find_innermost(std::string_view name) const;
+    /// Declared names near to one that is not.
+    [[nodiscard]] std::vector<std::string_view> names() const;
+
+  private:
+    struct Entry {
+        std::size_t depth;
+        std::uint32_t count;  // of a range; 0: a single name
+        Symbol symbol;
+    };
+    struct Names {
+        std::vector<Entry> single, range;
+        std::uint32_t numbered_singles = 0;  // names declared one by one that begin so and end in digits: `a7` of `a`
+    };
+    [[nodiscard]] std::size_t depth() const { return marks_.size(); }
+    [[nodiscard]] const Entry* find_entry(std::string_view name) const;
+    [[nodiscard]] const Entry* find_split(std::string_view name, std::size_t first_digit) const;
+    [[nodiscard]] static const Entry* find_in_range(const Names& names, std::uint64_t number);
+
+    bool has_digit_stems_ = false;
+
+    std::unordered_map<std::string_view, Names> names_;
+    std::vector<std::pair<std::string_view, bool>> log_;  // declared, in order; true: a range
+    std::vector<std::size_t> marks_;
+};
+
+/// The number behind a stem: "%r12", and for ptxas "%r012" too, is 12 of "%r"; nothing without digits.
+struct Numbered {
+    std::string_view stem;
+    std::uint64_t number;
+};
+[[nodiscard]] std::optional<Numbered> numbered(std::string_view name);
+
+[[nodiscard]] std::string_view text(Space space);  // ".global"
+[[nodiscard]] Space space_of(std::string_view word);  // ".shared::cta" is shared; none for other words
+
+}  // namespace ptxgraft::isa
