@@ -387,6 +387,32 @@ TEST(Syntax, TokenizeKeepsTextAndPlace) {
     EXPECT_EQ(tokenize("")->size(), 0u);
 }
 
+// The lexer reads long texts many characters at a time: a token may lie anywhere in such a stretch.
+TEST(Syntax, TokensAreTheSameWhereverTheyStand) {
+    const std::string sample =
+        "@!%p1 ld.shared::cta.v2.f32{%f1,_},[%rd1+-4];//c\n.5 1.5e-3 0x2AU \"s\"<<7%3 a%b $x%tid.x::y/*z*/ a::b "
+        "12345678901234567890 123456789012345678 0 07 1. 2.e5}.2d ].unified 0f3F800000\f(.s64)9==1&&2!=3 .a::b::c:d";
+    const auto kinds_and_texts = [](const std::vector<Token>& tokens) {
+        std::string out;
+        for (const Token& t : tokens) out.append(std::to_string(static_cast<int>(t.kind))).append(t.text).append(" ");
+        return out;
+    };
+    const auto plain = tokenize(sample);
+    ASSERT_TRUE(plain) << message(plain.error(), sample);
+    for (std::size_t shift = 0; shift < 130; ++shift) {
+        const std::string text = std::string(shift, ' ') + sample + std::string(shift % 3 * 80, '\n');
+        const auto shifted = tokenize(text);
+        ASSERT_TRUE(shifted);
+        EXPECT_EQ(kinds_and_texts(*shifted), kinds_and_texts(*plain)) << shift;
+    }
+    // Cut into words, each is read alone.
+    std::string alone;
+    std::istringstream words(sample.substr(sample.find(".5 ")));
+    for (std::string word; words >> word;)
+        if (const auto tokens = tokenize(word)) alone += kinds_and_texts(*tokens);
+    EXPECT_THAT(kinds_and_texts(*plain), ::testing::EndsWith(alone));
+}
+
 TEST(Syntax, NumbersHaveTheirValue) {
     const std::pair<std::string_view, std::optional<std::uint64_t>> integers[] = {
         {"42", 42},
