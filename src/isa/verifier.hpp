@@ -47,6 +47,7 @@ class Verifier {
     void unmatched(const syntax::Instruction& instruction, const NameMatch& name);
     void requirements(const syntax::Instruction& instruction, const Match& match);
     void require(std::span<const Since> since, Span span, const std::string& what);
+    void require(std::span<const Since> since, Span span, const Match& match);
     void special_registers(const syntax::Instruction& instruction);
     void undefined_label(const syntax::Operand& operand);
     void parameter_access(const syntax::Instruction& instruction);
