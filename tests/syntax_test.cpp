@@ -259,6 +259,12 @@ TEST(Syntax, VariablesShowTheirDeclarators) {
     EXPECT_EQ(r->declarators[0].range, 7u);
     EXPECT_EQ(r->declarators[1].name, "t");
     EXPECT_FALSE(module.statements()[2].variable());
+    const Module odd = parsed(".align 8 .attribute(.managed) .global .b64 m; .const[2] .u32 c; .reg .pred;");
+    EXPECT_EQ(odd.statements()[0].variable()->space, ".global");
+    EXPECT_EQ(odd.statements()[0].variable()->align, 8u);
+    EXPECT_EQ(odd.statements()[1].variable()->space, ".const");
+    EXPECT_EQ(odd.statements()[2].variable()->declarators.size(), 0u);
+    EXPECT_EQ(odd.statements()[2].name(), "");
 }
 
 TEST(Syntax, NumbersTooLargeForADeclarationDoNotWrapAround) {

@@ -18,10 +18,8 @@ class DeclarationReader {
         Statement::Variable v;
         if (directive_class(text()) == DirectiveClass::linkage) v.linkage = text();
         while (directive_class(text()) == DirectiveClass::linkage) ++at_;
-        v.space = text();
-        ++at_;
-        if (kind() == Lexeme::open_bracket) skip_brackets();  // `.const[2]`
-        TypeWords words = type_words();
+        const TypeWords words = type_words();
+        v.space = words.space;
         v.type = words.type;
         v.vector = words.vector;
         v.align = words.align;
@@ -68,6 +66,7 @@ class DeclarationReader {
 
   private:
     struct TypeWords {
+        std::string_view space;
         std::string_view type;
         std::uint32_t vector = 1;
         std::uint32_t align = 0;
@@ -81,9 +80,8 @@ class DeclarationReader {
 
     Statement::Parameter parameter() {
         Statement::Parameter p;
-        p.space = text();
-        ++at_;
         const TypeWords words = type_words();
+        p.space = words.space;
         p.type = words.type;
         p.align = words.align;
         if (kind() == Lexeme::identifier) {
@@ -92,10 +90,11 @@ class DeclarationReader {
         }
         const std::vector<std::uint64_t> sizes = extents();
         if (!sizes.empty()) p.count = sizes.front();
+        p.is_open = !sizes.empty() && sizes.front() == 0;
         return p;
     }
 
-    // `.align 8 .v2 .f32`; behind `.ptr` the words speak of what is pointed to
+    // `.global .align 8 .v2 .f32`, in any order; behind `.ptr` the words speak of what is pointed to
     TypeWords type_words() {
         TypeWords words;
         bool pointer = false;
@@ -111,8 +110,11 @@ class DeclarationReader {
                 pointer = true;
             } else if (word.size() == 3 && word.starts_with(".v") && word[2] >= '0' && word[2] <= '9') {
                 words.vector = static_cast<std::uint32_t>(word[2] - '0');
-            } else if (!pointer) {
+            } else if (!pointer && directive_class(word) != DirectiveClass::space) {
                 words.type = word;
+            } else if (!pointer) {
+                words.space = word;
+                if (kind() == Lexeme::open_bracket) skip_brackets();  // `.const[2]`
             }
         }
         return words;
