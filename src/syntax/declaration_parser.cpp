@@ -182,6 +182,10 @@ bool Parser::function_tail(std::uint32_t first, bool is_entry) {
         open_body(StatementKind::function, first);
         return true;
     }
+    const C here = directive_here().kind;
+    if (here == C::entry_limit || here == C::function_abi)
+        return expected_here(is_entry ? "'{' or ';' (a directive that is for .func)"
+                                      : "'{' or ';' (a directive that is for .entry)");
     const bool prototype_ends = kind() == L::directive || kind() == L::end || kind() == L::close_brace;
     if (!take(L::semicolon) && (is_entry || !prototype_ends))
         return expected("'{' or ';' after the function's head");
