@@ -92,6 +92,8 @@ void Verifier::alignments(const Statement& statement) {
 
 void Verifier::variable_space(const Statement& statement, const Statement::Variable& v) {
     const std::string space(v.space);
+    if (const std::vector<Token> tokens = statement.tokens(); !v.linkage.empty() && tokens.size() > 1 && (tokens[1].text == ".extern" || tokens[1].text == ".visible" || tokens[1].text == ".weak" || tokens[1].text == ".common"))
+        report(Errc::directive_invalid, tokens[1].text, "a declaration has one linkage");
     const bool is_inside = static_cast<bool>(statement.parent()), is_handle = variable_kind(v.type) != SymbolKind::variable;
     if (is_inside && !v.linkage.empty()) report(Errc::directive_invalid, v.linkage, std::string(v.linkage) + " belongs to declarations outside of functions");
     if (!is_inside && v.space == ".param") report(Errc::declaration_invalid, v.space, ".param variables are declared in functions");

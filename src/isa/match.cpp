@@ -320,7 +320,7 @@ NameMatch match_name(std::string_view opcode, std::span<const std::string_view> 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> names) {
     constexpr std::size_t longest_word = 48;
     if (word.size() > longest_word) return {};
-    std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;
+    std::size_t best = std::clamp<std::size_t>(word.size() / 2, 1, 4) + 1;
     std::string_view found;
     for (const std::string_view name : names) {
         if (std::max(name.size(), word.size()) - std::min(name.size(), word.size()) >= best) continue;
