@@ -152,7 +152,7 @@ class Writer {
     static std::string count_ref(const Row& row, const std::optional<Count>& count) {
         const Count c = count.value_or(Count{});
         const std::string place = c.slot.empty() ? "any_slot" : std::to_string(part_index(row, c.slot));
-        return "{" + place + "," + std::to_string(c.value) + "," + std::to_string(c.times) + "," + std::to_string(c.divided_by) + "," + std::to_string(c.minus) + "}";
+        return "{" + place + "," + std::to_string(c.value) + "," + std::to_string(c.times) + "," + std::to_string(c.divided_by) + "," + std::to_string(c.minus) + "," + (c.or_more ? "true" : "false") + "}";
     }
 
     std::string range_ref(const std::optional<Range>& range) {
@@ -170,7 +170,7 @@ class Writer {
         std::string text = "{" + quoted(o.name) + ",RuleKind::" + o.kind + "," + type_ref(row, o.type) + "," + count_ref(row, o.count) + ",";
         text += flag(o.is_output());
         text += flag(o.is_optional);
-        for (const char* word : {"reg", "constant", "exact", "wide", "sink", "special", "symbol"}) text += flag(o.has(word));
+        for (const char* word : {"reg", "constant", "exact", "wide", "sink", "special", "symbol", "mixed"}) text += flag(o.has(word));
         text += range_ref(o.range) + "," + term_list(row, o.with) + "," + term_list(row, o.without) + ",";
         return text + children_.add(inner) + "}";
     }
