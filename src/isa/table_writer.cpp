@@ -207,7 +207,7 @@ class Writer {
         std::sort(all.begin(), all.end(), [](const Special& a, const Special& b) { return a.name < b.name; });
         out << "constexpr std::array<SpecialRegister," << all.size() << "> special = {{\n";
         for (const Special& s : all)
-            out << "{" << quoted(s.name) << ",RegisterType::" << s.type << "," << (s.is_vector ? "true" : "false") << "," << s.count << "," << since(s.since) << "},\n";
+            out << "{" << quoted(s.name) << ",RegisterType::" << s.type << "," << (s.is_vector ? "true" : "false") << "," << (s.is_narrow ? "true" : "false") << "," << s.count << "," << since(s.since) << "},\n";
         out << "}};\n";
     }
 
