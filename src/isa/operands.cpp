@@ -362,8 +362,7 @@ class Checker {
     std::optional<OperandProblem> named(const OperandRule& rule, const Operand& operand) {
         if (operand.kind() != OperandKind::identifier) return problem(Kind::not_allowed, &operand, &rule);
         const Symbol* symbol = symbols_.find(operand.text());
-        if (symbol == nullptr && rule.kind != RuleKind::label) return problem(Kind::undeclared, &operand, &rule);
-        if (symbol == nullptr) return std::nullopt;  // labels may be declared below: verify looks for them at the end
+        if (symbol == nullptr) return problem(Kind::undeclared, &operand, &rule);
         return is_named(rule.kind, *symbol) ? std::nullopt : std::optional(problem(Kind::not_allowed, &operand, &rule, symbol));
     }
     static bool is_named(RuleKind kind, const Symbol& symbol) {

@@ -20,6 +20,7 @@ struct Slot {
     std::string_view name;  // as in the syntax line: ".rnd"
     std::span<const WordId> members;
     bool is_optional;
+    std::uint8_t vocabulary;  // modifiers of one vocabulary keep their order; 0: of none
 };
 
 /// A modifier in a constraint: `word` in `slot`; no_word: whatever fills the slot; any_slot: wherever the word stands.

@@ -91,6 +91,7 @@ class DeclarationReader {
         }
         const std::vector<std::uint64_t> sizes = extents();
         if (!sizes.empty()) p.count = 1;
+        p.is_open = !sizes.empty() && sizes.front() == 0;
         for (std::uint64_t size : sizes)  // a product past 64 bits stays the largest
             if (__builtin_mul_overflow(p.count, size, &p.count)) p.count = std::numeric_limits<std::uint64_t>::max();
         return p;
