@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "isa/symbols.hpp"
-
 namespace ptxgraft::isa {
 namespace {
 
@@ -58,7 +56,8 @@ Attempt attempt(const Row& row, std::span<const WordId> words) {
     Attempt a;
     a.match.row = &row;
     a.match.chosen.fill(no_word);
-    std::size_t last = 0, last_space = 0;
+    std::size_t last = 0;
+    std::array<std::size_t, 4> last_of = {};  // by vocabulary
     for (std::size_t i = 0; i < words.size(); ++i) {
         std::size_t slot = 0;
         bool is_filled = false;
@@ -71,15 +70,17 @@ Attempt attempt(const Row& row, std::span<const WordId> words) {
             ++a.taken;
             continue;
         }
-        const bool is_space = slot < row.slots.size() && space_of(table_words[words[i]]) != Space::none;
-        if (slot == row.slots.size() || (is_space && slot < last_space)) {
+        if (slot < row.slots.size() && row.slots[slot].vocabulary != 0) {
+            std::size_t& before = last_of[row.slots[slot].vocabulary];
+            slot < before ? slot = row.slots.size() : before = slot;
+        }
+        if (slot == row.slots.size()) {
             if (a.refused < 0) {
                 a.refused = static_cast<int>(i);
                 a.refused_is_filled = is_filled;
             }
             continue;
         }
-        if (is_space) last_space = slot;  // spaces belong to operands by their order
         a.match.chosen[slot] = words[i];
         a.match.in_order &= slot >= last;
         last = slot;
