@@ -527,7 +527,8 @@ bool goes(RegisterType declared, RegisterType wanted, bool exact, bool wide) {
     if (d.kind == TypeClass::pred || w.kind == TypeClass::pred) return false;
     if (d.bits < w.bits || (d.bits > w.bits && !wide)) return false;
     if (d.kind == TypeClass::bits || w.kind == TypeClass::bits) return true;
-    if (declared == RegisterType::f16x2) return w.kind == TypeClass::integer;  // as ptxas has it
+    if (declared == RegisterType::f16x2)  // as ptxas has it
+        return w.kind == TypeClass::integer || (w.kind == TypeClass::packed && wanted != RegisterType::bf16x2 && wanted != RegisterType::tf32);
     return d.kind == TypeClass::integer && w.kind == TypeClass::integer;
 }
 
