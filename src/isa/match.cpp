@@ -57,6 +57,7 @@ Attempt attempt(const Row& row, std::span<const WordId> words) {
     a.match.row = &row;
     a.match.chosen.fill(no_word);
     std::size_t last = 0;
+    std::array<std::size_t, 4> last_of = {};  // by vocabulary
     for (std::size_t i = 0; i < words.size(); ++i) {
         std::size_t slot = 0;
         bool is_filled = false;
@@ -68,6 +69,10 @@ Attempt attempt(const Row& row, std::span<const WordId> words) {
             a.match.in_order = false;
             ++a.taken;
             continue;
+        }
+        if (slot < row.slots.size() && row.slots[slot].vocabulary != 0) {
+            std::size_t& before = last_of[row.slots[slot].vocabulary];
+            slot < before ? slot = row.slots.size() : before = slot;
         }
         if (slot == row.slots.size()) {
             if (a.refused < 0) {
