@@ -135,6 +135,8 @@ class PTXGRAFT_API Statement {
         const;  ///< in the text that was parsed; for an edited or new statement: unknown
     [[nodiscard]] std::vector<Token> tokens()
         const;  ///< of the statement itself; for functions and blocks up to the `{`
+    /// The same into a vector that is used again: walking a module allocates nothing.
+    void tokens(std::vector<Token>& out) const;
     [[nodiscard]] std::optional<Instruction> instruction() const;
 
     /// A label's, function's or first variable's name; empty for others.

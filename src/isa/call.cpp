@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isa/declaration.hpp"
 #include "isa/verifier.hpp"
 
 namespace ptxgraft::isa {

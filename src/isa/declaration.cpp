@@ -1,9 +1,10 @@
-// verify: what modules declare (PTX ISA, chapters 5 and 11).
+// verify: variables and the directives between statements (PTX ISA 5.4, 11.2.3, 11.3).
+
+#include "isa/declaration.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include "isa/special.hpp"
 #include "isa/verifier.hpp"
 
 namespace ptxgraft::isa {
@@ -14,13 +15,6 @@ using syntax::TokenKind;
 
 namespace {
 
-std::string quote(std::string_view text) { return "'" + std::string(text) + "'"; }
-
-RegisterType type_of(std::string_view word) {
-    const TypeInfo* found = word.empty() ? nullptr : type_info(word.substr(1));
-    return found == nullptr ? RegisterType::none : found->type;
-}
-
 // The handles `.texref`, `.samplerref`, `.surfref` are declared like types.
 SymbolKind variable_kind(std::string_view type) {
     if (type == ".texref") return SymbolKind::texref;
@@ -29,23 +23,48 @@ SymbolKind variable_kind(std::string_view type) {
     return SymbolKind::variable;
 }
 
-bool same_parameters(const std::vector<Statement::Parameter>& a, const std::vector<Statement::Parameter>& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) { return bytes_of(x.type) == bytes_of(y.type) && x.count == y.count; });
+bool is_power_of_two(std::uint32_t n) { return n != 0 && (n & (n - 1)) == 0; }
+
+constexpr std::uint64_t too_large = std::uint64_t{1} << 40;
+
+std::uint64_t total_bytes(const Statement::Variable& v, const Statement::Declarator& d) {
+    std::uint64_t bytes = std::uint64_t{isa::bytes_of(v.type)} * v.vector;
+    for (const std::uint64_t extent : d.extents) bytes = extent > too_large || bytes > too_large ? 0 : bytes * extent;
+    return bytes;
 }
 
-bool is_extern(const Statement& statement) {
-    for (const Token& token : statement.tokens()) {
-        if (token.text == ".extern") return true;
-        if (token.text == ".func" || token.text == ".entry") return false;
-    }
-    return false;
+Symbol variable_symbol(const Statement& statement, const Statement::Variable& v, const Statement::Declarator& d) {
+    Symbol symbol;
+    symbol.kind = v.space == ".reg" ? SymbolKind::reg : v.space == ".tex" ? SymbolKind::texref : variable_kind(v.type);
+    symbol.type = type_of(v.type);
+    symbol.space = space_of(v.space);
+    symbol.vector = static_cast<std::uint8_t>(std::min<std::uint32_t>(v.vector, 255));
+    symbol.is_defined = v.linkage != ".extern";
+    symbol.bytes = total_bytes(v, d);
+    symbol.declaration = statement;
+    return symbol;
 }
 
 }  // namespace
 
+RegisterType type_of(std::string_view word) {
+    const TypeInfo* found = word.empty() ? nullptr : type_info(word.substr(1));
+    return found == nullptr ? RegisterType::none : found->type;
+}
+
 std::uint32_t bytes_of(std::string_view type) {
     const RegisterType t = type_of(type);
     return t == RegisterType::none || t == RegisterType::pred ? 0 : info(t).bits / 8u;
+}
+
+Symbol parameter_symbol(const Statement::Parameter& p) {
+    Symbol symbol;
+    symbol.kind = p.space == ".reg" ? SymbolKind::reg : variable_kind(p.type);
+    symbol.type = type_of(p.type);
+    symbol.space = p.space == ".reg" ? Space::reg : Space::param;
+    symbol.is_defined = true;
+    symbol.bytes = bytes_of(p.type) * std::max<std::uint64_t>(p.count, 1);
+    return symbol;
 }
 
 void Verifier::redeclared(std::string_view name, const Symbol* before) {
@@ -53,172 +72,128 @@ void Verifier::redeclared(std::string_view name, const Symbol* before) {
     report(Errc::name_redeclared, name, quote(name) + " is declared twice in this scope" + (is_label ? "; it is a label already" : ""));
 }
 
-// --- functions
-void Verifier::declare_function(const Statement& f) {
-    const Symbol* before = symbols_.find_innermost(f.name());
-    Symbol symbol;
-    symbol.kind = SymbolKind::function;
-    symbol.declaration = f;
-    if (before == nullptr) {
-        symbols_.declare(f.name(), symbol);
-        return;
-    }
-    if (before->kind != SymbolKind::function) return redeclared(f.name(), before);
-    const Statement& first = before->declaration;
-    if (first.is_definition() && !is_extern(f)) return report(Errc::name_redeclared, f.name(), quote(f.name()) + (f.is_definition() ? " is defined twice" : " is declared behind its definition"));
-    if (first.is_entry() != f.is_entry() || !same_parameters(first.parameters(), f.parameters()) || !same_parameters(first.return_parameters(), f.return_parameters()))
-        return report(Errc::declaration_invalid, f.name(), quote(f.name()) + " has other parameters here than in its first declaration");
-}
-
-void Verifier::declare_parameters(const Statement& f) {
-    const auto declare = [&](const Statement::Parameter& p, bool is_input) {
-        if (f.is_entry() && p.space == ".reg") return report(Errc::declaration_invalid, p.name, "parameter " + quote(p.name) + " of an entry is declared in .param");
-        if (p.type == ".pred" && p.space != ".reg") return report(Errc::declaration_invalid, p.type, "a predicate can only be a register; pass a .b32");
-        if (p.name.empty() || p.name == "_") return;
-        Symbol symbol;
-        symbol.kind = p.space == ".reg" ? SymbolKind::reg : variable_kind(p.type);
-        symbol.type = type_of(p.type);
-        symbol.space = p.space == ".reg" ? Space::reg : Space::param;
-        symbol.is_kernel_parameter = f.is_entry();
-        symbol.is_read_only = is_input;
-        symbol.bytes = bytes_of(p.type) * std::max<std::uint64_t>(p.count, 1);
-        if (!symbols_.declare(p.name, symbol)) redeclared(p.name, nullptr);
-    };
-    for (const auto& p : f.return_parameters()) declare(p, false);
-    for (const auto& p : f.parameters()) declare(p, true);
-}
-
-// PTX ISA 11.4, 11.7, 11.8: the words between the parameters and the body.
-void Verifier::performance_directives(const Statement& f) {
-    struct Rule {
-        std::string_view word;
-        std::uint16_t version, sm;
-        bool entry_only, positive;
-    };
-    static constexpr std::array<Rule, 11> rules = {{
-        {".maxnreg", 13, 10, true, true},
-        {".maxntid", 13, 10, true, true},
-        {".reqntid", 21, 10, true, true},
-        {".minnctapersm", 20, 20, true, true},
-        {".maxnctapersm", 13, 10, true, true},
-        {".reqnctapercluster", 78, 90, true, true},
-        {".explicitcluster", 78, 90, true, false},
-        {".maxclusterrank", 78, 90, true, true},
-        {".blocksareclusters", 90, 90, true, false},
-        {".noreturn", 64, 30, false, false},
-        {".abi_preserve", 90, 80, false, false},
-    }};
-    const std::vector<Token> tokens = f.tokens();
-    const auto find = [&](std::string_view word) { return std::find_if(tokens.begin(), tokens.end(), [&](const Token& t) { return t.text == word; }); };
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-        const auto rule = std::find_if(rules.begin(), rules.end(), [&](const Rule& r) { return r.word == tokens[i].text; });
-        if (rule == rules.end()) continue;
-        const std::string word(rule->word);
-        if (rule->entry_only && !f.is_entry()) report(Errc::directive_invalid, tokens[i].text, word + " belongs to an entry, not to a function");
-        if (!rule->entry_only && f.is_entry()) report(Errc::directive_invalid, tokens[i].text, word + " belongs to a function, not to an entry");
-        const std::array<Architecture, 1> sm = {{{rule->sm, 0}}};
-        const std::array<Since, 1> since = {{{rule->version, sm}}};
-        require(since, span_of(tokens[i].text), word);
-        for (std::size_t k = i + 1; rule->positive && k < tokens.size() && (tokens[k].kind == TokenKind::integer || tokens[k].text == ","); ++k)
-            if (tokens[k].kind == TokenKind::integer && syntax::parse_integer(tokens[k].text) == 0) report(Errc::directive_invalid, tokens[k].text, word + " takes numbers above 0");
-    }
-    if (find(".maxntid") != tokens.end() && find(".reqntid") != tokens.end()) report(Errc::directive_invalid, find(".reqntid")->text, ".maxntid and .reqntid exclude each other");
-    if (find(".reqnctapercluster") != tokens.end() && find(".maxclusterrank") != tokens.end())
-        report(Errc::directive_invalid, find(".maxclusterrank")->text, ".reqnctapercluster and .maxclusterrank exclude each other");
-    if (find(".blocksareclusters") != tokens.end() && (find(".reqntid") == tokens.end() || find(".reqnctapercluster") == tokens.end()))
-        report(Errc::directive_invalid, find(".blocksareclusters")->text, ".blocksareclusters needs .reqntid and .reqnctapercluster");
-    if (find(".noreturn") != tokens.end() && !f.return_parameters().empty()) report(Errc::directive_invalid, find(".noreturn")->text, "a function that does not return has no return values");
-}
-
-// --- variables
 void Verifier::variable(const Statement& statement) {
     const auto v = statement.variable();
     if (!v) return;
-    const RegisterType type = type_of(v->type);
-    const bool is_reg = v->space == ".reg";
-    if (is_reg && (type == RegisterType::none || !info(type).is_declared)) return report(Errc::declaration_invalid, v->type, std::string(v->type) + " is no type of a register; registers have .pred, .b8 to .b128, .u8 to .u64, .s8 to .s64, .f16, .f16x2, .f32 or .f64");
-    if (!is_reg && type == RegisterType::pred) return report(Errc::declaration_invalid, v->type, "a predicate can only be a register (.reg)");
-    if (v->vector > 1 && type != RegisterType::none && info(type).bits * v->vector > 128) report(Errc::declaration_invalid, v->type, "a vector has at most 128 bits");
+    const std::size_t before = findings_.size();
+    variable_space(statement, *v);
+    variable_type(*v);
+    if (findings_.size() != before && v->space == ".reg" && type_of(v->type) == RegisterType::none) return;
     for (const Statement::Declarator& d : v->declarators) declarator(statement, *v, d);
 }
 
-void Verifier::declarator(const Statement& statement, const Statement::Variable& v, const Statement::Declarator& d) {
-    Symbol symbol;
-    symbol.kind = v.space == ".reg" ? SymbolKind::reg : v.space == ".tex" ? SymbolKind::texref : variable_kind(v.type);
-    symbol.type = type_of(v.type);
-    symbol.space = space_of(v.space);
-    symbol.vector = static_cast<std::uint8_t>(std::min<std::uint32_t>(v.vector, 255));
-    symbol.declaration = statement;
-    symbol.bytes = std::uint64_t{bytes_of(v.type)} * v.vector;
-    for (const std::uint64_t extent : d.extents) symbol.bytes = extent > (std::uint64_t{1} << 40) ? 0 : symbol.bytes * extent;
-    if (symbol.kind == SymbolKind::reg && !d.extents.empty()) report(Errc::declaration_invalid, d.name, "registers have no arrays; " + std::string(d.name) + "<N> declares N registers");
-    if (v.align != 0 && (v.align & (v.align - 1)) != 0) report(Errc::declaration_invalid, d.name, ".align of " + quote(d.name) + " is " + std::to_string(v.align) + "; it is a power of two");
-    const bool is_outside = v.linkage == ".extern";
-    if (!d.extents.empty() && d.extents.front() == 0 && d.initialiser.empty() && !is_outside && symbol.kind == SymbolKind::variable && v.space != ".param")
-        report(Errc::declaration_invalid, d.name, quote(d.name) + " has no size; only .extern variables may be open");
-    initialiser(v, d);
-    if (d.range != 0) {
-        const Symbol* before = nullptr;
-        for (std::uint32_t i = 0; i < std::min<std::uint32_t>(d.range, 64) && before == nullptr; ++i) before = symbols_.find_innermost(std::string(d.name) + std::to_string(i));
-        if (before != nullptr || !symbols_.declare_range(d.name, d.range, symbol)) redeclared(d.name, before);
-        return;
+void Verifier::variable_space(const Statement& statement, const Statement::Variable& v) {
+    const std::string space(v.space);
+    const bool is_inside = static_cast<bool>(statement.parent()), is_handle = variable_kind(v.type) != SymbolKind::variable;
+    if (is_inside && !v.linkage.empty()) report(Errc::directive_invalid, v.linkage, std::string(v.linkage) + " belongs to declarations outside of functions");
+    if (!is_inside && v.space == ".param") report(Errc::declaration_invalid, v.space, ".param variables are declared in functions");
+    if (v.linkage == ".common" && v.space != ".global") report(Errc::declaration_invalid, v.space, ".common variables are declared in .global");
+    if (v.space == ".sreg") report(Errc::declaration_invalid, v.space, "special registers cannot be declared");
+    if (v.space == ".tex" && version_ >= 15) report(Errc::form_removed, v.space, ".tex is gone since PTX ISA 1.5; declare a .global .texref");
+    if (is_handle && v.space != ".global" && v.space != ".param") report(Errc::declaration_invalid, v.space, std::string(v.type) + " variables are declared in .global");
+    for (const Token& token : statement.tokens()) {
+        if (token.text == "[" && token.offset == statement_bank_offset(statement)) report(Errc::form_removed, token.text, "banks of .const are gone since PTX ISA 2.2");
+        if (token.text == ".managed" && v.space != ".global") report(Errc::declaration_invalid, token.text, ".managed belongs to variables in .global");
+        if (token.text == "=") break;
     }
-    const Symbol* before = symbols_.find_innermost(d.name);
-    if (before == nullptr) {
-        symbols_.declare(d.name, symbol);
-        return;
-    }
-    const auto first = before->declaration ? before->declaration.variable() : std::nullopt;
-    const bool may_repeat = first && (first->linkage == ".extern" || is_outside || first->linkage == ".common" || first->linkage == ".weak");
-    if (before->kind != symbol.kind || !may_repeat) return redeclared(d.name, before);
-    if (before->type != symbol.type || before->space != symbol.space) report(Errc::declaration_invalid, d.name, quote(d.name) + " has another type or space here than in its first declaration");
+    attribute(statement);
 }
 
-void Verifier::initialiser(const Statement::Variable& v, const Statement::Declarator& d) {
-    if (d.initialiser.empty()) return;
-    if (v.space != ".global" && v.space != ".const") return report(Errc::declaration_invalid, d.name, quote(d.name) + " cannot have a first value; only variables in .global and .const can");
-    const RegisterType type = type_of(v.type);
-    if (type == RegisterType::none) return;
-    std::uint64_t room = v.vector, count = 0;
-    bool is_open = false;
-    for (const std::uint64_t extent : d.extents) {
-        is_open |= extent == 0;
-        room = extent > (std::uint64_t{1} << 40) ? ~std::uint64_t{0} : room * std::max<std::uint64_t>(extent, 1);
-    }
-    const TypeClass wanted = info(type).kind;
-    for (std::size_t i = 0; i < d.initialiser.size(); ++i) {
-        const Token& token = d.initialiser[i];
-        const bool is_number = token.kind == TokenKind::integer || token.kind == TokenKind::floating;
-        if (token.text == ",") ++count;
-        if (token.kind == TokenKind::integer && wanted == TypeClass::floating && d.initialiser.size() == 1)
-            return report(Errc::declaration_invalid, token.text, "a " + std::string(v.type) + " begins with a floating constant, as in 1.0");
-        if (token.kind != TokenKind::identifier || is_number || token.text == "generic" || token.text == "mask" || token.text == "WARP_SZ") continue;
-        const Symbol* symbol = symbols_.find(token.text);
-        if (symbol == nullptr) return report(Errc::name_undeclared, token.text, quote(token.text));
-        const bool is_address = info(type).bits == address_size_ && wanted != TypeClass::floating;
-        const bool is_byte = info(type).bits == 8;  // 0xFF(name): one byte of the address
-        if (symbol->kind == SymbolKind::reg || symbol->kind == SymbolKind::label || (!is_address && !is_byte && d.initialiser.size() == 1))
-            return report(Errc::declaration_invalid, token.text, "an address of " + quote(token.text) + " needs a " + (address_size_ == 64 ? ".u64" : ".u32"));
-    }
-    const bool is_list = d.initialiser.front().text == "{";
-    if (is_list && !is_open && count + 1 > room) report(Errc::declaration_invalid, d.name, quote(d.name) + " has " + std::to_string(room) + " elements, " + std::to_string(count + 1) + " are given");
-}
-
-// --- directives in bodies and at module level
-void Verifier::directive(const Statement& statement) {
+// The offset of the `[` of `.const[2]`; none otherwise.
+std::uint32_t Verifier::statement_bank_offset(const Statement& statement) const {
     const std::vector<Token> tokens = statement.tokens();
+    for (std::size_t i = 0; i + 1 < tokens.size(); ++i)
+        if (tokens[i].text == ".const" && tokens[i + 1].text == "[" && version_ >= 22) return tokens[i + 1].offset;
+    return Span::none;
+}
+
+// PTX ISA 5.4.8
+void Verifier::attribute(const Statement& statement) {
+    const std::vector<Token> tokens = statement.tokens();
+    const auto at = std::find_if(tokens.begin(), tokens.end(), [](const Token& t) { return t.text == ".attribute"; });
+    for (auto t = at; t != tokens.end() && t->text != ")"; ++t)
+        if (t != at && t->kind == TokenKind::directive && t->text != ".managed" && t->text != ".unified")
+            report(Errc::directive_invalid, t->text, std::string(t->text) + " is no attribute; there are .managed and .unified(u, v)");
+}
+
+void Verifier::variable_type(const Statement::Variable& v) {
+    const RegisterType type = type_of(v.type);
+    const bool is_reg = v.space == ".reg";
+    if (is_reg && (type == RegisterType::none || !info(type).is_declared))
+        report(Errc::declaration_invalid, v.type, std::string(v.type) + " is no type of a register; registers have .pred, .b8 to .b128, .u8 to .u64, .s8 to .s64, .f16, .f16x2, .f32 or .f64");
+    else if (!is_reg && variable_kind(v.type) == SymbolKind::variable && v.space != ".tex" && (type == RegisterType::none || !info(type).is_declared))
+        report(Errc::declaration_invalid, v.type, std::string(v.type) + " is no type of a variable; memory holds .b8 to .b128, .u8 to .u64, .s8 to .s64, .f16, .f16x2, .f32 or .f64");
+    if (!is_reg && type == RegisterType::pred) report(Errc::declaration_invalid, v.type, "a predicate can only be a register (.reg)");
+    if (v.vector != 1 && v.vector != 2 && v.vector != 4) report(Errc::declaration_invalid, v.type, "a vector has 2 or 4 elements");
+    if (v.vector > 1 && type == RegisterType::pred) report(Errc::declaration_invalid, v.type, "there are no vectors of predicates");
+    if (v.vector > 1 && type != RegisterType::none && info(type).bits * v.vector > 128) report(Errc::declaration_invalid, v.type, "a vector has at most 128 bits");
+}
+
+void Verifier::declarator(const Statement& statement, const Statement::Variable& v, const Statement::Declarator& d) {
+    const Symbol symbol = variable_symbol(statement, v, d);
+    if (symbol.kind == SymbolKind::reg && !d.extents.empty()) report(Errc::declaration_invalid, d.name, "registers have no arrays; " + std::string(d.name) + "<N> declares N registers");
+    if (d.name == "_") return report(Errc::declaration_invalid, d.name, "'_' is no name");
+    if (v.align != 0 && !is_power_of_two(v.align)) report(Errc::declaration_invalid, d.name, ".align of " + quote(d.name) + " is " + std::to_string(v.align) + "; it is a power of two");
+    const bool may_be_open = v.linkage == ".extern" || !d.initialiser.empty() || symbol.kind != SymbolKind::variable || v.space == ".param";
+    if (!d.extents.empty() && d.extents.front() == 0 && !may_be_open) report(Errc::declaration_invalid, d.name, quote(d.name) + " has no size; only .extern variables may be open");
+    for (std::size_t i = 1; i < d.extents.size(); ++i)
+        if (d.extents[i] == 0) report(Errc::declaration_invalid, d.name, "only the first size of " + quote(d.name) + " may be open");
+    if (!d.initialiser.empty()) initialiser(v, d);
+    if (d.range != 0) return range(d, symbol);
+    const Symbol* before = symbols_.find_innermost(d.name);
+    if (before == nullptr)
+        symbols_.declare(d.name, symbol);
+    else
+        again(v, d, *before, symbol);
+}
+
+void Verifier::range(const Statement::Declarator& d, const Symbol& symbol) {
+    const Symbol* before = nullptr;
+    constexpr std::uint32_t looked_at = 64;  // single names that a range would hide are few and small
+    for (std::uint32_t i = 0; i < std::min(d.range, looked_at) && before == nullptr; ++i) before = symbols_.find_innermost(std::string(d.name) + std::to_string(i));
+    if (before != nullptr || !symbols_.declare_range(d.name, d.range, symbol)) redeclared(d.name, before);
+}
+
+// A variable that its scope has already: .extern declarations may stand around one definition.
+void Verifier::again(const Statement::Variable& v, const Statement::Declarator& d, const Symbol& before, const Symbol& symbol) {
+    const auto first = before.declaration ? before.declaration.variable() : std::nullopt;
+    if (before.kind != symbol.kind || !first || symbol.kind == SymbolKind::reg) return redeclared(d.name, &before);
+    if (before.is_defined && symbol.is_defined) return redeclared(d.name, &before);
+    if (before.type != symbol.type || first->vector != v.vector || (before.bytes != symbol.bytes && before.bytes != 0 && symbol.bytes != 0))
+        return report(Errc::declaration_invalid, d.name, quote(d.name) + " has another type or size here than in its first declaration");
+    if (first->linkage == ".extern" && v.linkage.empty()) return report(Errc::declaration_invalid, d.name, quote(d.name) + " is .extern above; its definition is .visible, .weak or .common");
+    if (symbol.is_defined) symbols_.replace(d.name, symbol);
+}
+
+void Verifier::directive(const Statement& statement) {
+    statement.tokens(tokens_);
+    const std::vector<Token>& tokens = tokens_;
     if (tokens.empty()) return;
     const std::string_view word = tokens.front().text;
     const bool names_functions = word == ".alias" || word == ".calltargets", names_labels = word == ".branchtargets";
     if (!names_functions && !names_labels) return;
+    std::vector<const Symbol*> functions;
     for (const Token& token : tokens) {
         if (token.kind != TokenKind::identifier) continue;
         const Symbol* symbol = symbols_.find(token.text);
-        if (symbol == nullptr) report(names_labels ? Errc::label_undefined : Errc::name_undeclared, token.text, names_labels ? "label " + quote(token.text) + " is not defined in this function" : quote(token.text));
-        if (symbol == nullptr) continue;
-        if (names_functions && symbol->kind != SymbolKind::function) report(Errc::directive_invalid, token.text, quote(token.text) + " is no function");
-        if (names_labels && symbol->kind != SymbolKind::label) report(Errc::directive_invalid, token.text, quote(token.text) + " is no label");
+        if (symbol == nullptr)
+            report(names_labels ? Errc::label_undefined : Errc::name_undeclared, token.text, names_labels ? "label " + quote(token.text) + " is not defined in this function" : quote(token.text));
+        else if (names_functions && symbol->kind != SymbolKind::function)
+            report(Errc::directive_invalid, token.text, quote(token.text) + " is no function");
+        else if (names_labels && symbol->kind != SymbolKind::label)
+            report(Errc::directive_invalid, token.text, quote(token.text) + " is no label");
+        else
+            functions.push_back(symbol);
     }
+    if (word == ".alias" && functions.size() == 2) alias(tokens, *functions[0], *functions[1]);
+}
+
+void Verifier::alias(const std::vector<Token>& tokens, const Symbol& name, const Symbol& aliasee) {
+    const std::string_view place = tokens[1].text;
+    if (aliasee.declaration.is_entry() || name.declaration.is_entry()) return report(Errc::directive_invalid, place, "an .alias is of a function, not of an entry");
+    if (name.is_defined) return report(Errc::directive_invalid, place, quote(place) + " has a body, so it cannot be an alias");
+    if (const auto differs = prototype_difference(name.declaration, aliasee.declaration); !differs.empty())
+        report(Errc::directive_invalid, place, quote(place) + " has " + std::string(differs) + " than the function that it is an alias of");
 }
 
 }  // namespace ptxgraft::isa

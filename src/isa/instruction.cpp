@@ -19,7 +19,16 @@ const NameMatch& Verifier::name_match(const Instruction& i) {
     return at != names_.end() ? at->second : names_.emplace(i.name, match_name(i.opcode, i.modifiers)).first->second;
 }
 
-void Verifier::instruction(const Instruction& i) {
+// Most instructions of a module look like others before them.
+void Verifier::instruction(const syntax::Statement& statement) {
+    if (is_known_right(statement)) return;
+    const std::size_t before = findings_.size();
+    const std::string shape = std::move(shape_);
+    look_at(*statement.instruction());
+    if (findings_.size() == before && !shape.empty()) right_.insert(shape);
+}
+
+void Verifier::look_at(const Instruction& i) {
     guard(i);
     const NameMatch& name = name_match(i);
     if (name.matches.empty()) return unmatched(i, name);
@@ -46,6 +55,19 @@ void Verifier::instruction(const Instruction& i) {
     special_registers(i);
     if (options_.manual_order && !fitting->in_order) report(Errc::modifier_out_of_order, i.name, "the manual's order is " + fitting->canonical_name());
     if (i.opcode == "call") call(i);
+    if (i.opcode == "ld" || i.opcode == "st") parameter_access(i);
+}
+
+// PTX ISA 5.1.6: inputs are read, results are written.
+void Verifier::parameter_access(const Instruction& i) {
+    const bool is_store = i.opcode == "st";
+    const std::size_t at = is_store ? 0 : 1;
+    if (at >= i.operands.size() || i.operands[at].kind() != OperandKind::address) return;
+    const Symbol* symbol = symbols_.find(i.operands[at].base());
+    if (symbol == nullptr || symbol->space != Space::param) return;
+    const std::string name = "'" + std::string(i.operands[at].base()) + "'";
+    if (is_store && symbol->is_input) report(Errc::operand_kind_wrong, i.operands[at].span(), name + " is an input parameter, which cannot be written");
+    if (!is_store && symbol->is_return) report(Errc::operand_kind_wrong, i.operands[at].span(), name + " is a return parameter, which cannot be read");
 }
 
 void Verifier::guard(const Instruction& i) {

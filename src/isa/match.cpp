@@ -49,6 +49,9 @@ struct Attempt {
     [[nodiscard]] bool fits() const { return refused < 0 && missing < 0 && broken == nullptr; }
 };
 
+bool may_repeat(WordId word) { return std::find(table_repeatable.begin(), table_repeatable.end(), word) != table_repeatable.end(); }
+bool holds(const Match& match, WordId word) { return std::find(match.chosen.begin(), match.chosen.end(), word) != match.chosen.end(); }
+
 Attempt attempt(const Row& row, std::span<const WordId> words) {
     Attempt a;
     a.match.row = &row;
@@ -60,6 +63,11 @@ Attempt attempt(const Row& row, std::span<const WordId> words) {
         while (slot < row.slots.size() && (a.match.chosen[slot] != no_word || !has(row.slots[slot], words[i]))) {
             is_filled |= has(row.slots[slot], words[i]);
             ++slot;
+        }
+        if (slot == row.slots.size() && is_filled && may_repeat(words[i]) && holds(a.match, words[i])) {
+            a.match.in_order = false;
+            ++a.taken;
+            continue;
         }
         if (slot == row.slots.size()) {
             if (a.refused < 0) {

@@ -105,7 +105,7 @@ class Checker {
             case RuleKind::pair:
                 return pair(rule, operand);
             case RuleKind::address:
-                if (operand.kind() != OperandKind::address) return problem(Kind::not_allowed, &operand, &rule);
+                if (operand.kind() != OperandKind::address || !suffix_is_right(operand)) return problem(Kind::not_allowed, &operand, &rule);
                 return run(rule.children, operand.children(), &operand);
             case RuleKind::list:
                 if (operand.kind() != OperandKind::list) return problem(Kind::not_allowed, &operand, &rule);
@@ -117,6 +117,12 @@ class Checker {
             default:
                 return named(rule, operand);
         }
+    }
+
+    // PTX ISA 9.7.9.8: `[a].unified` of loads from generic and global addresses
+    [[nodiscard]] bool suffix_is_right(const Operand& operand) const {
+        const std::string_view suffix = operand.text().substr(operand.text().rfind(']') + 1);
+        return suffix.empty() || (suffix == ".unified" && match_.row->opcode == "ld" && (space_count_ == 0 || spaces_[0] == Space::global));
     }
 
     std::optional<OperandProblem> pair(const OperandRule& rule, const Operand& operand) {
@@ -133,10 +139,13 @@ class Checker {
     std::optional<OperandProblem> vector(const OperandRule& rule, const Operand& operand) {
         const std::uint32_t count = match_.count(rule.count);
         if (operand.kind() == OperandKind::vector) {
-            if (operand.children().size() != count) return problem(Kind::vector_length, &operand, &rule);
-            return elements(rule, operand);
+            const std::size_t given = operand.children().size();
+            const bool has_more = rule.count.or_more && given > count && (given == 2 || given == 4 || given == 8);
+            if (given != count && !has_more) return problem(Kind::vector_length, &operand, &rule);
+            return rule.is_mixed ? mixed_elements(rule, operand) : elements(rule, operand);
         }
-        if (count == 1) return value(rule, operand);
+        if (count == 1 || (rule.count.or_more && operand.kind() != OperandKind::identifier)) return value(rule, operand);
+        if (rule.count.or_more && symbols_.find(operand.text()) != nullptr && symbols_.find(operand.text())->vector == 1) return rule.is_mixed ? mixed(rule, operand) : value(rule, operand);
         if (operand.kind() != OperandKind::identifier) return problem(Kind::vector_length, &operand, &rule);
         if (const auto special = find_special(operand.text()))
             return special->is_whole_vector && rule.takes_special && count == 4 ? std::nullopt : std::optional(problem(Kind::vector_length, &operand, &rule));
@@ -167,6 +176,17 @@ class Checker {
         const bool is_float = info(wanted).kind == TypeClass::floating && info(wanted).bits >= 32;
         const bool fits = goes(joined, wanted, rule.is_exact, rule.is_wide) || (is_float && is_integer(joined) && info(joined).bits == info(wanted).bits);
         return fits ? std::nullopt : std::optional(problem(Kind::type, first, &rule, symbols_.find(first->text())));
+    }
+    std::optional<OperandProblem> mixed_elements(const OperandRule& rule, const Operand& operand) {
+        for (const Operand& element : operand.children())
+            if (auto p = mixed(rule, element)) return p;
+        return std::nullopt;
+    }
+    std::optional<OperandProblem> mixed(const OperandRule& rule, const Operand& element) {
+        const RegisterType type = element_type(element);
+        if (type == RegisterType::none) return element.kind() == OperandKind::immediate ? std::nullopt : value(rule, element);
+        const bool fits = info(type).bits == info(match_.type(rule.type)).bits && type != RegisterType::pred;
+        return fits ? std::nullopt : std::optional(problem(Kind::type, &element, &rule, symbols_.find(element.text())));
     }
     // A register's or special register's type; none for other operands.
     [[nodiscard]] RegisterType element_type(const Operand& element) const {
@@ -206,7 +226,7 @@ class Checker {
     }
 
     std::optional<OperandProblem> constant(const OperandRule& rule, const Operand& operand) {
-        if (rule.is_output || rule.register_only) return problem(Kind::constant, &operand, &rule);
+        if (rule.is_output || rule.register_only || rule.takes_sink) return problem(Kind::constant, &operand, &rule);
         const ConstantKind kind = constant_kind(operand);
         if (rule.constant_only && rule.type.slot == any_slot && rule.type.type == RegisterType::none) {
             if (kind != ConstantKind::integer) return problem(Kind::constant_kind, &operand, &rule);

@@ -5,6 +5,10 @@
 
 namespace ptxgraft::isa {
 
+namespace {
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+}  // namespace
+
 void Symbols::close() {
     const std::size_t mark = marks_.back();
     for (; log_.size() > mark; log_.pop_back()) {
@@ -17,11 +21,13 @@ void Symbols::close() {
 bool Symbols::declare(std::string_view name, const Symbol& symbol) {
     if (find_innermost(name) != nullptr) return false;
     names_[name].single.push_back({depth(), 0, symbol});
+    if (const auto n = numbered(name)) ++names_[n->stem].numbered_singles;
     log_.emplace_back(name, false);
     return true;
 }
 
 bool Symbols::declare_range(std::string_view stem, std::uint32_t count, const Symbol& symbol) {
+    has_digit_stems_ |= is_digit(stem.back());
     std::vector<Entry>& ranges = names_[stem].range;
     if (!ranges.empty() && ranges.back().depth == depth()) return false;
     ranges.push_back({depth(), count, symbol});
@@ -29,17 +35,34 @@ bool Symbols::declare_range(std::string_view stem, std::uint32_t count, const Sy
     return true;
 }
 
+const Symbols::Entry* Symbols::find_in_range(const Names& names, std::uint64_t number) {
+    const auto in = std::find_if(names.range.rbegin(), names.range.rend(), [&](const Entry& e) { return number < e.count; });
+    return in == names.range.rend() ? nullptr : &*in;
+}
+
+// `a1<5>` declares a10 to a14: the stem ends in a digit, and any split of the digits may be the one.
+const Symbols::Entry* Symbols::find_split(std::string_view name, std::size_t first_digit) const {
+    for (std::size_t split = first_digit + 1; split < name.size(); ++split) {
+        const auto at = names_.find(name.substr(0, split));
+        std::uint64_t number = 0;
+        for (const char c : name.substr(split)) number = 10 * number + static_cast<std::uint64_t>(c - '0');
+        if (at == names_.end()) continue;
+        if (const Entry* found = find_in_range(at->second, number)) return found;
+    }
+    return nullptr;
+}
+
 const Symbols::Entry* Symbols::find_entry(std::string_view name) const {
     const Entry* found = nullptr;
-    if (const auto at = names_.find(name); at != names_.end() && !at->second.single.empty()) found = &at->second.single.back();
     if (const auto n = numbered(name)) {
-        if (const auto at = names_.find(n->stem); at != names_.end()) {
-            const auto& ranges = at->second.range;
-            const auto in = std::find_if(ranges.rbegin(), ranges.rend(), [&](const Entry& e) { return n->number < e.count; });
-            if (in != ranges.rend() && (found == nullptr || in->depth > found->depth)) found = &*in;
-        }
+        const auto at = names_.find(n->stem);
+        if (at != names_.end()) found = find_in_range(at->second, n->number);
+        if (found == nullptr && has_digit_stems_) found = find_split(name, n->stem.size());
+        if (at == names_.end() ? n->stem.empty() : at->second.numbered_singles == 0) return found;  // registers of `%r<N>`: one look
     }
-    return found;
+    const auto at = names_.find(name);
+    const bool has_single = at != names_.end() && !at->second.single.empty();
+    return has_single && (found == nullptr || at->second.single.back().depth >= found->depth) ? &at->second.single.back() : found;
 }
 
 const Symbol* Symbols::find(std::string_view name) const {
@@ -62,7 +85,7 @@ std::vector<std::string_view> Symbols::names() const {
 
 std::optional<Numbered> numbered(std::string_view name) {
     std::size_t begin = name.size();
-    while (begin > 0 && name[begin - 1] >= '0' && name[begin - 1] <= '9') --begin;
+    while (begin > 0 && is_digit(name[begin - 1])) --begin;
     const std::size_t digits = name.size() - begin;
     if (digits == 0 || begin == 0 || digits > 18) return std::nullopt;
     std::uint64_t value = 0;

@@ -20,8 +20,9 @@ struct Symbol {
     RegisterType type = RegisterType::none;
     Space space = Space::none;
     std::uint8_t vector = 1;        // elements of a `.v4` register
-    bool is_kernel_parameter = false;
-    bool is_read_only = false;      // an input parameter of a function
+    bool is_input = false;          // a parameter of an entry or function
+    bool is_return = false;         // a return parameter
+    bool is_defined = false;        // not only declared
     std::uint64_t bytes = 0;        // of a variable; 0: not known
     syntax::Statement declaration;  // of functions, prototypes and lists
 };
@@ -33,6 +34,8 @@ class Symbols {
     void close();
     /// False when the scope has the name already.
     bool declare(std::string_view name, const Symbol& symbol);
+    /// Puts another meaning in the place of a name of the innermost scope.
+    void replace(std::string_view name, const Symbol& symbol) { names_.at(name).single.back().symbol = symbol; }
     /// `%r<5>`: %r0 to %r4.
     bool declare_range(std::string_view stem, std::uint32_t count, const Symbol& symbol);
     [[nodiscard]] const Symbol* find(std::string_view name) const;
@@ -48,9 +51,14 @@ class Symbols {
     };
     struct Names {
         std::vector<Entry> single, range;
+        std::uint32_t numbered_singles = 0;  // names declared one by one that begin so and end in digits: `a7` of `a`
     };
     [[nodiscard]] std::size_t depth() const { return marks_.size(); }
     [[nodiscard]] const Entry* find_entry(std::string_view name) const;
+    [[nodiscard]] const Entry* find_split(std::string_view name, std::size_t first_digit) const;
+    [[nodiscard]] static const Entry* find_in_range(const Names& names, std::uint64_t number);
+
+    bool has_digit_stems_ = false;
 
     std::unordered_map<std::string_view, Names> names_;
     std::vector<std::pair<std::string_view, bool>> log_;  // declared, in order; true: a range

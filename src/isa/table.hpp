@@ -54,6 +54,7 @@ struct Count {
     std::uint8_t slot;   // any_slot: `value`
     std::uint16_t value;
     std::uint8_t times, divided_by, minus;
+    bool or_more;        // `2+`: this many or more, where ptxas takes 1, 2, 4 and 8
 };
 
 struct Range {
@@ -84,7 +85,7 @@ struct OperandRule {
     TypeRef type;
     Count count;
     bool is_output, is_optional;
-    bool register_only, constant_only, is_exact, is_wide, takes_sink, takes_special, takes_symbol;
+    bool register_only, constant_only, is_exact, is_wide, takes_sink, takes_special, takes_symbol, is_mixed;
     const Range* range;                     // null: none
     std::span<const Term> with, without;    // present exactly when one holds; when none holds
     std::span<const OperandRule> children;
@@ -120,6 +121,7 @@ struct OpcodeEffects {
 };
 
 extern const std::span<const std::string_view> table_words;
+extern const std::span<const WordId> table_repeatable;              // that ptxas takes twice
 extern const std::span<const Opcode> table_opcodes;                 // ordered by name
 extern const std::span<const SpecialRegister> table_special;        // ordered by name
 extern const std::span<const OpcodeEffects> table_effects;          // ordered by opcode

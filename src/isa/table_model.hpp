@@ -44,6 +44,7 @@ struct Constraint {
 struct Count {
     std::string slot;
     unsigned value = 1, times = 1, divided_by = 1, minus = 0;
+    bool or_more = false;
 };
 
 struct Range {
@@ -86,6 +87,7 @@ struct Table {
     std::vector<Row> rows;
     std::vector<Special> special;
     std::map<std::string, unsigned> effects;
+    Strings repeatable;
 };
 
 Table read(std::istream& in);

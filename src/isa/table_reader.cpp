@@ -17,7 +17,7 @@ namespace ptxgraft::isa::generator {
 namespace {
 
 constexpr std::array effect_names = {"load", "store", "atomic", "warp", "barrier", "branch", "call", "tensor", "exit"};
-constexpr std::array flag_words = {"reg", "exact", "wide", "sink", "special", "symbol"};
+constexpr std::array flag_words = {"reg", "exact", "wide", "sink", "special", "symbol", "mixed"};
 constexpr std::array typeless_kinds = {"label",  "labels",     "callee",  "prototype", "arguments",
                                        "texref", "samplerref", "surfref", "address",   "selector"};
 
@@ -108,6 +108,7 @@ class Reader {
         if (word == "target") return target(rest);
         if (word == "opcode") return opcodes(rest);
         if (word == "special") return special(rest);
+        if (word == "repeat") return repeat(rest);
         row(text);
     }
 
@@ -137,6 +138,10 @@ class Reader {
             if (word.find('.') == std::string::npos) error(word + " is one word; only opcodes of several are declared");
             compounds_.insert(word);
         }
+    }
+
+    void repeat(const std::string& text) {
+        for (const std::string& word : split(text, " ")) table_.repeatable.push_back(word);
     }
 
     void special(const std::string& text) {
@@ -472,6 +477,14 @@ class Reader {
     // `4`, `.num*2`, `.dim-2`, `.shape/4`
     Count count(const std::string& text) const {
         Count c;
+        std::string rest = text;
+        if (rest.back() == '+') {
+            c.or_more = true;
+            rest.pop_back();
+        }
+        return count(rest, c);
+    }
+    Count count(const std::string& text, Count c) const {
         std::size_t at = text[0] == '.' ? text.find_first_of("*/-") : text.find_first_not_of("0123456789");
         const std::string first = text.substr(0, at);
         if (first[0] == '.')

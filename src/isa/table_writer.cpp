@@ -63,9 +63,10 @@ class Writer {
         out << opcodes.str() << special.str() << forms.str();
         write_words(out);
         write_effects(out);
+        write_repeatable(out);
         out << "}  // namespace\n\nconst std::span<const std::string_view> table_words = words;\n"
                "const std::span<const Opcode> table_opcodes = opcodes;\nconst std::span<const SpecialRegister> table_special = special;\n"
-               "const std::span<const OpcodeEffects> table_effects = effect_rows;\nconst std::span<const Form> table_forms = form_rows;\n"
+               "const std::span<const WordId> table_repeatable = repeatable;\nconst std::span<const OpcodeEffects> table_effects = effect_rows;\nconst std::span<const Form> table_forms = form_rows;\n"
                "const std::span<const std::uint16_t> table_slots = form_slots;\n\n}  // namespace ptxgraft::isa\n";
     }
 
@@ -151,7 +152,7 @@ class Writer {
     static std::string count_ref(const Row& row, const std::optional<Count>& count) {
         const Count c = count.value_or(Count{});
         const std::string place = c.slot.empty() ? "any_slot" : std::to_string(part_index(row, c.slot));
-        return "{" + place + "," + std::to_string(c.value) + "," + std::to_string(c.times) + "," + std::to_string(c.divided_by) + "," + std::to_string(c.minus) + "}";
+        return "{" + place + "," + std::to_string(c.value) + "," + std::to_string(c.times) + "," + std::to_string(c.divided_by) + "," + std::to_string(c.minus) + "," + (c.or_more ? "true" : "false") + "}";
     }
 
     std::string range_ref(const std::optional<Range>& range) {
@@ -169,7 +170,7 @@ class Writer {
         std::string text = "{" + quoted(o.name) + ",RuleKind::" + o.kind + "," + type_ref(row, o.type) + "," + count_ref(row, o.count) + ",";
         text += flag(o.is_output());
         text += flag(o.is_optional);
-        for (const char* word : {"reg", "constant", "exact", "wide", "sink", "special", "symbol"}) text += flag(o.has(word));
+        for (const char* word : {"reg", "constant", "exact", "wide", "sink", "special", "symbol", "mixed"}) text += flag(o.has(word));
         text += range_ref(o.range) + "," + term_list(row, o.with) + "," + term_list(row, o.without) + ",";
         return text + children_.add(inner) + "}";
     }
@@ -190,6 +191,15 @@ class Writer {
         out << "constexpr Opcode opcodes[] = {\n";
         for (const auto& [opcode, rows] : by_opcode) out << "{" << quoted(opcode) << "," << rows_.add(rows) << "},\n";
         out << "};\n";
+    }
+
+    void write_repeatable(std::ostream& out) const {
+        out << "constexpr std::array<WordId," << table_.repeatable.size() << "> repeatable = {{";
+        for (const std::string& word : table_.repeatable) {
+            if (!contains(words_, word)) stop(0, "no row has " + word + ", which may repeat");
+            out << word_id(word) << ",";
+        }
+        out << "}};\n";
     }
 
     void write_special(std::ostream& out) {

@@ -30,6 +30,13 @@ const Known* find(std::uint16_t sm) {
 
 }  // namespace
 
+bool is_version(std::uint16_t version) {
+    // the newest minor version of each major one, from 1.x on
+    constexpr std::array<std::uint16_t, 9> newest_minor = {5, 3, 2, 3, 0, 5, 8, 8, newest_version % 10};
+    const std::uint16_t major = version / 10;
+    return major >= 1 && major <= newest_minor.size() && version % 10 <= newest_minor[major - 1u];
+}
+
 std::optional<std::uint16_t> parse_version(std::string_view text) {
     unsigned major = 0, minor = 0;
     const auto dot = text.find('.');

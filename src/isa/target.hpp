@@ -12,6 +12,8 @@ namespace ptxgraft::isa {
 
 constexpr std::uint16_t newest_version = 95;
 
+/// There is a PTX ISA of this version.
+[[nodiscard]] bool is_version(std::uint16_t version);
 /// 10 * major + minor of "7.8".
 [[nodiscard]] std::optional<std::uint16_t> parse_version(std::string_view text);
 /// "sm_90a"; nothing for an architecture that there is not.

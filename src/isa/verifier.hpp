@@ -34,8 +34,14 @@ class Verifier {
     void body(const syntax::Statement& parent);
     void declare_labels(const syntax::Statement& parent);
 
+    // --- known.cpp: instructions of a shape that was found right before
+    bool is_known_right(const syntax::Statement& statement);
+    bool add_to_shape(const syntax::Token& token);
+    std::uint32_t name_index(std::string_view name);
+
     // --- instruction.cpp
-    void instruction(const syntax::Instruction& instruction);
+    void instruction(const syntax::Statement& statement);
+    void look_at(const syntax::Instruction& instruction);
     void guard(const syntax::Instruction& instruction);
     const NameMatch& name_match(const syntax::Instruction& instruction);
     void unmatched(const syntax::Instruction& instruction, const NameMatch& name);
@@ -43,6 +49,7 @@ class Verifier {
     void require(std::span<const Since> since, Span span, const std::string& what);
     void special_registers(const syntax::Instruction& instruction);
     void undefined_label(const syntax::Operand& operand);
+    void parameter_access(const syntax::Instruction& instruction);
 
     // --- call.cpp
     void call(const syntax::Instruction& instruction);
@@ -51,15 +58,31 @@ class Verifier {
     void check_arguments(std::span<const syntax::Operand> given, const std::vector<syntax::Statement::Parameter>& formal, std::string_view what, const syntax::Instruction& instruction,
                          std::string_view name);
 
-    // --- declaration.cpp
+    // --- function.cpp
     void declare_function(const syntax::Statement& function);
     void declare_parameters(const syntax::Statement& function);
     void performance_directives(const syntax::Statement& function);
+    void performance_directive(const syntax::Statement& function, const std::vector<syntax::Token>& tokens, std::size_t at);
+    void exclusive_directives(const syntax::Statement& function, const std::vector<syntax::Token>& tokens);
+
+    // --- declaration.cpp
     void variable(const syntax::Statement& statement);
+    void variable_space(const syntax::Statement& statement, const syntax::Statement::Variable& v);
+    void variable_type(const syntax::Statement::Variable& v);
+    void attribute(const syntax::Statement& statement);
+    [[nodiscard]] std::uint32_t statement_bank_offset(const syntax::Statement& statement) const;
     void declarator(const syntax::Statement& statement, const syntax::Statement::Variable& v, const syntax::Statement::Declarator& d);
-    void initialiser(const syntax::Statement::Variable& v, const syntax::Statement::Declarator& d);
+    void range(const syntax::Statement::Declarator& d, const Symbol& symbol);
+    void again(const syntax::Statement::Variable& v, const syntax::Statement::Declarator& d, const Symbol& before, const Symbol& symbol);
     void directive(const syntax::Statement& statement);
+    void alias(const std::vector<syntax::Token>& tokens, const Symbol& name, const Symbol& aliasee);
     void redeclared(std::string_view name, const Symbol* before);
+
+    // --- initialiser.cpp
+    void initialiser(const syntax::Statement::Variable& v, const syntax::Statement::Declarator& d);
+    void initial_value(RegisterType type, std::span<const syntax::Token> value);
+    void initial_address(RegisterType type, std::span<const syntax::Token> value, const syntax::Token& name);
+    [[nodiscard]] static bool is_byte_mask(const syntax::Token& token);
 
     const syntax::Module& module_;
     const VerifyOptions& options_;
@@ -71,11 +94,12 @@ class Verifier {
     std::uint32_t address_size_ = 64;
     syntax::Statement function_;  // the one that is looked at
     std::unordered_map<std::string_view, NameMatch> names_;
+    std::vector<syntax::Token> tokens_;       // of the instruction that is looked at
+    std::string shape_;                       // its shape; empty: it has none
+    std::unordered_set<std::string> right_;   // shapes of right instructions
+    std::unordered_map<std::string_view, std::uint32_t> name_indices_;
     std::unordered_map<std::string_view, std::string_view> labels_;  // of other functions, made on need: label, function
     bool has_labels_ = false;
 };
-
-/// Bytes of a `.param` or variable of a type: 4 for ".b32"; 0 when the type has none.
-[[nodiscard]] std::uint32_t bytes_of(std::string_view type);
 
 }  // namespace ptxgraft::isa

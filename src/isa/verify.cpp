@@ -42,13 +42,17 @@ void Verifier::header() {
         report(Errc::directive_invalid, kind_at(1) == StatementKind::end ? all.front().span() : all[1].span(), ".target stands behind .version, as in: .target sm_90");
     if (!module_.version().empty()) {
         const auto version = parse_version(module_.version());
-        if (!version || *version > newest_version)
+        if (!version || !is_version(*version))
             report(Errc::version_not_known, module_.version(), "PTX version " + std::string(module_.version()) + " is not known; the newest is " + version_text(newest_version));
         else
             version_ = *version;
     }
-    for (const Statement& s : all)
-        if (s.kind() == StatementKind::target) target_directive(s);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const StatementKind kind = all[i].kind();
+        if (kind == StatementKind::target) target_directive(all[i]);
+        if (kind == StatementKind::version && i != 0) report(Errc::directive_invalid, all[i].span(), ".version stands once, at the beginning");
+        if (kind == StatementKind::address_size && i != 0 && kind_at(i - 1) != StatementKind::target) report(Errc::directive_invalid, all[i].span(), ".address_size stands once, behind .target");
+    }
     if (!options_.target.empty()) {
         const auto target = parse_architecture(options_.target);
         if (!target) return report(Errc::target_not_known, Span{}, "target '" + std::string(options_.target) + "' is not known; right is, for example, sm_90a");
@@ -60,9 +64,10 @@ void Verifier::header() {
 
 void Verifier::target_directive(const Statement& statement) {
     constexpr std::string_view others[] = {"texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"};
-    bool has_architecture = false;
+    bool has_architecture = false, maps_f64 = false;
     for (const Token& token : statement.tokens()) {
         if (token.kind != syntax::TokenKind::identifier) continue;
+        maps_f64 |= token.text == "map_f64_to_f32";
         if (std::find(std::begin(others), std::end(others), token.text) != std::end(others)) continue;
         const auto target = parse_architecture(token.text);
         if (!target) {
@@ -71,9 +76,11 @@ void Verifier::target_directive(const Statement& statement) {
         }
         if (first_version(*target) > version_)
             report(Errc::version_too_old, token.text, text(*target) + " needs PTX ISA " + version_text(first_version(*target)) + " or later; the module has " + version_text(version_));
+        if (has_architecture) report(Errc::directive_invalid, token.text, "a module has one architecture");
         if (!has_architecture) target_ = *target;
         knows_target_ = has_architecture = true;
     }
+    if (maps_f64 && target_.sm >= 13) report(Errc::directive_invalid, statement.span(), "map_f64_to_f32 is for architectures before sm_13");
 }
 
 void Verifier::statement(const Statement& s) {
@@ -83,7 +90,7 @@ void Verifier::statement(const Statement& s) {
         case StatementKind::variable:
             return variable(s);
         case StatementKind::instruction:
-            return instruction(*s.instruction());
+            return instruction(s);
         case StatementKind::block:
             symbols_.open();
             body(s);

@@ -81,15 +81,20 @@ Span Statement::span() const {
 
 std::vector<Token> Statement::tokens() const {
     std::vector<Token> out;
+    tokens(out);
+    return out;
+}
+
+void Statement::tokens(std::vector<Token>& out) const {
+    out.clear();
     const Node* n = node();
-    if (n == nullptr) return out;
+    if (n == nullptr) return;
     const ModuleData& data = *module_;
     out.reserve(n->token_count);
     for (std::uint32_t i = 0; i < n->token_count; ++i) {
         const RawToken token = data.tokens[n->first_token + i];
         if (token.kind() != Lexeme::end) out.push_back(public_token(token, data.text_of(token)));
     }
-    return out;
 }
 
 Statement Statement::next() const {

@@ -1,0 +1,23 @@
+#pragma once
+// What the parts of verify that look at declarations share.
+
+#include <string>
+#include <string_view>
+
+#include "isa/symbols.hpp"
+
+namespace ptxgraft::isa {
+
+[[nodiscard]] inline std::string quote(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+/// The type of a word such as ".b32"; none for other words.
+[[nodiscard]] RegisterType type_of(std::string_view word);
+/// Bytes of a `.param` or variable of a type: 4 for ".b32"; 0 when the type has none.
+[[nodiscard]] std::uint32_t bytes_of(std::string_view type);
+
+[[nodiscard]] Symbol parameter_symbol(const syntax::Statement::Parameter& parameter);
+
+/// What the parameters of two functions differ in; empty: nothing.
+[[nodiscard]] std::string_view prototype_difference(const syntax::Statement& a, const syntax::Statement& b);
+
+}  // namespace ptxgraft::isa

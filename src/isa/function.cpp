@@ -1,0 +1,181 @@
+// verify: heads of functions (PTX ISA 11.2, 11.4, 11.7, 11.8).
+
+#include <algorithm>
+#include <array>
+
+#include "isa/declaration.hpp"
+#include "isa/verifier.hpp"
+
+namespace ptxgraft::isa {
+
+using syntax::Statement;
+using syntax::Token;
+using syntax::TokenKind;
+
+namespace {
+
+std::string_view linkage_of(const std::vector<Token>& tokens) {
+    constexpr std::array<std::string_view, 4> words = {".extern", ".visible", ".weak", ".common"};
+    return !tokens.empty() && std::find(words.begin(), words.end(), tokens.front().text) != words.end() ? tokens.front().text : std::string_view();
+}
+
+bool has_word(const Statement& f, std::string_view word) {
+    const std::vector<Token> tokens = f.tokens();
+    return std::any_of(tokens.begin(), tokens.end(), [&](const Token& t) { return t.text == word; });
+}
+
+// What differs between two lists of parameters; empty: nothing.
+std::string_view difference(const std::vector<Statement::Parameter>& a, const std::vector<Statement::Parameter>& b) {
+    if (a.size() != b.size()) return "another number of parameters";
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        if (a[i].type != b[i].type || a[i].count != b[i].count) return "parameters of other types";
+        if (a[i].space != b[i].space) return "parameters in other state spaces";
+        if (a[i].align != b[i].align) return "parameters of other alignment";
+    }
+    return {};
+}
+
+// A later declaration may leave .visible and .weak away, and otherwise repeats the linkage.
+bool linkage_goes(std::string_view first, std::string_view second) { return first == second || (second.empty() && (first == ".visible" || first == ".weak")); }
+
+}  // namespace
+
+std::string_view prototype_difference(const Statement& a, const Statement& b) {
+    const std::string_view returns = difference(a.return_parameters(), b.return_parameters());
+    return returns.empty() ? difference(a.parameters(), b.parameters()) : returns;
+}
+
+void Verifier::declare_function(const Statement& f) {
+    const std::vector<Token> tokens = f.tokens();
+    const std::string_view linkage = linkage_of(tokens);
+    if (linkage == ".common") report(Errc::directive_invalid, linkage, "only variables are .common");
+    if (linkage == ".extern" && f.is_definition()) report(Errc::declaration_invalid, f.name(), quote(f.name()) + " is .extern, so it has no body here");
+    if (f.return_parameters().size() > 1 && std::any_of(tokens.begin(), tokens.end(), [&](const Token& t) { return t.text == ".param"; }))
+        for (const auto& p : f.return_parameters())
+            if (p.space == ".param") {
+                report(Errc::declaration_invalid, p.name.empty() ? f.name() : p.name, "several return parameters are declared in .reg");
+                break;
+            }
+    if (f.is_entry() && !f.return_parameters().empty()) report(Errc::declaration_invalid, f.name(), "an entry has no return parameters");
+    Symbol symbol;
+    symbol.kind = SymbolKind::function;
+    symbol.declaration = f;
+    symbol.is_defined = f.is_definition();
+    const Symbol* before = symbols_.find_innermost(f.name());
+    if (before == nullptr) {
+        symbols_.declare(f.name(), symbol);
+        return;
+    }
+    if (before->kind != SymbolKind::function) return redeclared(f.name(), before);
+    const Statement first = before->declaration;
+    if (first.is_entry() != f.is_entry()) return report(Errc::name_redeclared, f.name(), quote(f.name()) + " is an entry and a function");
+    if (before->is_defined) return report(Errc::name_redeclared, f.name(), quote(f.name()) + (f.is_definition() ? " is defined twice" : " is declared behind its definition"));
+    if (const auto differs = prototype_difference(first, f); !differs.empty())
+        return report(Errc::declaration_invalid, f.name(), quote(f.name()) + " has " + std::string(differs) + " in its first declaration");
+    if (!linkage_goes(linkage_of(first.tokens()), linkage) || has_word(first, ".noreturn") != has_word(f, ".noreturn"))
+        return report(Errc::declaration_invalid, f.name(), quote(f.name()) + " has another linkage or .noreturn in its first declaration");
+    symbols_.replace(f.name(), symbol);
+}
+
+void Verifier::declare_parameters(const Statement& f) {
+    const auto declare = [&](const Statement::Parameter& p, bool is_input) {
+        if (f.is_entry() && p.space == ".reg") return report(Errc::declaration_invalid, p.name, "parameter " + quote(p.name) + " of an entry is declared in .param");
+        if (p.type == ".pred" && p.space != ".reg") return report(Errc::declaration_invalid, p.type, "a predicate can only be a register; pass a .b32");
+        if (p.align != 0 && (p.align & (p.align - 1)) != 0) report(Errc::declaration_invalid, p.name, ".align of " + quote(p.name) + " is " + std::to_string(p.align) + "; it is a power of two");
+        if (p.name.empty() || p.name == "_") return;
+        Symbol symbol = parameter_symbol(p);
+        symbol.is_input = is_input;
+        symbol.is_return = !is_input;
+        if (!symbols_.declare(p.name, symbol)) redeclared(p.name, nullptr);
+    };
+    for (const auto& p : f.return_parameters()) declare(p, false);
+    for (const auto& p : f.parameters()) declare(p, true);
+    for (const Token& token : f.tokens())
+        if (token.text == ".ptr" && !f.is_entry()) report(Errc::declaration_invalid, token.text, ".ptr belongs to the parameters of entries");
+}
+
+namespace {
+
+struct Performance {
+    std::string_view word;
+    std::uint16_t version, sm;
+    std::uint8_t most_numbers;  // 0: takes none
+    bool is_positive;
+    enum class Place : std::uint8_t { entry, func, both } place;
+};
+using Place = Performance::Place;
+constexpr std::array<Performance, 13> performance_rows = {{
+    {".maxnreg", 13, 10, 1, true, Place::entry},
+    {".maxntid", 13, 10, 3, true, Place::entry},
+    {".reqntid", 21, 10, 3, true, Place::entry},
+    {".minnctapersm", 20, 20, 1, true, Place::entry},
+    {".maxnctapersm", 13, 10, 1, true, Place::entry},
+    {".reqnctapercluster", 78, 90, 3, false, Place::entry},
+    {".explicitcluster", 78, 90, 0, false, Place::entry},
+    {".maxclusterrank", 78, 90, 1, false, Place::entry},
+    {".blocksareclusters", 90, 90, 0, false, Place::entry},
+    {".noreturn", 64, 30, 0, false, Place::func},
+    {".abi_preserve", 90, 80, 1, false, Place::func},
+    {".abi_preserve_control", 90, 80, 1, false, Place::func},
+    {".local_maxnreg", 90, 75, 1, false, Place::both},
+}};
+
+// Words of a head that are no performance directives.
+bool is_head_word(std::string_view word) {
+    constexpr std::array<std::string_view, 18> words = {".entry", ".func", ".extern", ".visible", ".weak", ".common", ".param", ".reg", ".align", ".ptr", ".attribute", ".unified",
+                                                        ".global", ".const", ".shared", ".local", ".texref", ".samplerref"};
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+}  // namespace
+
+void Verifier::performance_directives(const Statement& f) {
+    const std::vector<Token> tokens = f.tokens();
+    std::size_t depth = 0;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        depth += tokens[i].text == "(";
+        depth -= tokens[i].text == ")";
+        if (depth != 0 || tokens[i].kind != TokenKind::directive) continue;
+        const auto row = std::find_if(performance_rows.begin(), performance_rows.end(), [&](const Performance& r) { return r.word == tokens[i].text; });
+        if (row != performance_rows.end())
+            performance_directive(f, tokens, i);
+        else if (!is_head_word(tokens[i].text))
+            report(Errc::directive_invalid, tokens[i].text, std::string(tokens[i].text) + " is no directive for the head of a function");
+    }
+    exclusive_directives(f, tokens);
+}
+
+void Verifier::performance_directive(const Statement& f, const std::vector<Token>& tokens, std::size_t at) {
+    const Performance& row = *std::find_if(performance_rows.begin(), performance_rows.end(), [&](const Performance& r) { return r.word == tokens[at].text; });
+    const std::string word(row.word);
+    if (row.place == Place::entry && !f.is_entry()) report(Errc::directive_invalid, tokens[at].text, word + " belongs to an entry, not to a function");
+    if (row.place == Place::func && f.is_entry()) report(Errc::directive_invalid, tokens[at].text, word + " belongs to a function, not to an entry");
+    if (row.word == ".maxnctapersm" && version_ >= 20) report(Errc::form_removed, tokens[at].text, ".maxnctapersm is gone since PTX ISA 2.0; use .minnctapersm");
+    const std::array<Architecture, 1> sm = {{{row.sm, 0}}};
+    const std::array<Since, 1> since = {{{row.version, sm}}};
+    require(since, span_of(tokens[at].text), word);
+    std::size_t numbers = 0;
+    for (std::size_t k = at + 1; k < tokens.size() && (tokens[k].kind == TokenKind::integer || tokens[k].text == ","); ++k) {
+        if (tokens[k].kind != TokenKind::integer) continue;
+        ++numbers;
+        const auto value = syntax::parse_integer(tokens[k].text);
+        if (row.is_positive && value == 0) report(Errc::directive_invalid, tokens[k].text, word + " takes numbers above 0");
+        if (!value || *value > 0xFFFFFFFFu) report(Errc::directive_invalid, tokens[k].text, word + " takes numbers of 32 bits");
+    }
+    if (numbers > row.most_numbers || (numbers == 0 && row.most_numbers != 0))
+        report(Errc::directive_invalid, tokens[at].text, word + (row.most_numbers == 0 ? " takes no number" : row.most_numbers == 1 ? " takes one number" : " takes one to three numbers"));
+}
+
+void Verifier::exclusive_directives(const Statement& f, const std::vector<Token>& tokens) {
+    const auto find = [&](std::string_view word) {
+        const auto at = std::find_if(tokens.begin(), tokens.end(), [&](const Token& t) { return t.text == word; });
+        return at == tokens.end() ? std::string_view() : at->text;
+    };
+    const std::string_view reqntid = find(".reqntid"), required = find(".reqnctapercluster"), rank = find(".maxclusterrank"), blocks = find(".blocksareclusters");
+    if (!find(".maxntid").empty() && !reqntid.empty()) report(Errc::directive_invalid, reqntid, ".maxntid and .reqntid exclude each other");
+    if (!required.empty() && !rank.empty()) report(Errc::directive_invalid, rank, ".reqnctapercluster and .maxclusterrank exclude each other");
+    if (!blocks.empty() && (reqntid.empty() || required.empty())) report(Errc::directive_invalid, blocks, ".blocksareclusters needs .reqntid and .reqnctapercluster");
+    if (!find(".noreturn").empty() && !f.return_parameters().empty()) report(Errc::directive_invalid, find(".noreturn"), "a function that does not return has no return values");
+}
+
+}  // namespace ptxgraft::isa

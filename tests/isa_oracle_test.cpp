@@ -1,0 +1,251 @@
+// The instruction table against ptxas, both ways: every row with every choice of its modifiers on every architecture, and mutants of them.
+// What verify takes ptxas takes, and what ptxas refuses verify refuses.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "isa/match.hpp"
+#include "isa/target.hpp"
+#include "ptxas_oracle.hpp"
+
+namespace ptxgraft {
+namespace {
+
+using namespace isa;
+
+const std::vector<std::string> architectures = {"sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f",
+                                                "sm_103a", "sm_110a", "sm_120", "sm_120a", "sm_120f", "sm_121a"};
+
+std::string first_word(std::string_view opcode) { return std::string(opcode.substr(0, opcode.find('.'))); }
+
+std::vector<std::string> opcode_words() {
+    std::set<std::string> words;
+    for (const Opcode& o : table_opcodes) words.insert(first_word(o.name));
+    return {words.begin(), words.end()};
+}
+
+// --- spellings of a row
+bool keeps_constraints(const Match& m) {
+    return std::all_of(m.row->constraints.begin(), m.row->constraints.end(), [&](const Constraint& c) {
+        return c.kind == Constraint::Kind::since || !m.any_holds(c.left) || m.any_holds(c.right) == (c.kind == Constraint::Kind::needs);
+    });
+}
+
+void expand(Match& m, std::size_t slot, std::vector<Match>& all) {
+    if (slot == m.row->slots.size()) {
+        if (keeps_constraints(m)) all.push_back(m);
+        return;
+    }
+    const Slot& s = m.row->slots[slot];
+    m.chosen[slot] = no_word;
+    if (s.is_optional) expand(m, slot + 1, all);
+    for (const WordId word : s.members) {
+        m.chosen[slot] = word;
+        expand(m, slot + 1, all);
+    }
+    m.chosen[slot] = no_word;
+}
+
+std::vector<Match> spellings(const Row& row) {
+    Match m;
+    m.row = &row;
+    m.chosen.fill(no_word);
+    std::vector<Match> all;
+    expand(m, 0, all);
+    return all;
+}
+
+// --- operands
+class Operands {
+  public:
+    explicit Operands(const Match& match, bool with_optional) : match_(match), with_optional_(with_optional) {}
+    std::vector<std::string> list() { return list(match_.row->operands); }
+
+  private:
+    std::vector<std::string> list(std::span<const OperandRule> rules) {
+        std::vector<std::string> out;
+        for (const OperandRule& rule : rules)
+            if (is_present(rule)) out.push_back(text(rule));
+        return out;
+    }
+    [[nodiscard]] bool is_present(const OperandRule& rule) const {
+        if (!rule.with.empty() || !rule.without.empty())
+            return (rule.with.empty() || match_.any_holds(rule.with)) && (rule.without.empty() || !match_.any_holds(rule.without));
+        return !rule.is_optional || with_optional_;
+    }
+    static std::string joined(const std::vector<std::string>& parts) {
+        std::string out;
+        for (const std::string& part : parts) out.append(out.empty() ? "" : ", ").append(part);
+        return out;
+    }
+    std::string text(const OperandRule& rule) {
+        switch (rule.kind) {
+            case RuleKind::vector: {
+                std::vector<std::string> parts;
+                for (std::uint32_t i = 0; i < match_.count(rule.count); ++i) parts.push_back(value(rule));
+                return "{" + joined(parts) + "}";
+            }
+            case RuleKind::pair:
+                return text(rule.children[0]) + (with_optional_ || !rule.children[1].is_optional ? "|" + text(rule.children[1]) : "");
+            case RuleKind::address:
+                return "[" + joined(list(rule.children)) + "]";
+            case RuleKind::base:
+                return "b64_" + std::to_string(next_++);
+            case RuleKind::label:
+                return "L";
+            case RuleKind::labels:
+                return "T";
+            case RuleKind::callee:
+                return "fn1";
+            case RuleKind::list:
+                return "(b32_1)";
+            case RuleKind::prototype:
+                return "P";
+            case RuleKind::texref:
+                return "tex_";
+            case RuleKind::samplerref:
+                return "samp_";
+            case RuleKind::surfref:
+                return "surf_";
+            case RuleKind::selector:
+                return "u32_" + std::to_string(next_++);
+            default:
+                return value(rule);
+        }
+    }
+    std::string value(const OperandRule& rule) {
+        if (rule.constant_only) return rule.range == nullptr ? "1" : std::to_string(rule.range->values.empty() ? rule.range->low : rule.range->values.front());
+        const TypeInfo& type = info(match_.type(rule.type));
+        std::string name(type.name);
+        if (!type.is_declared) name = "b" + std::to_string(type.bits);
+        return name + "_" + std::to_string(next_++);
+    }
+    const Match& match_;
+    bool with_optional_;
+    std::uint32_t next_ = 0;
+};
+
+std::string line_of(const std::string& name, const std::vector<std::string>& operands) {
+    std::string line = name;
+    for (std::size_t i = 0; i < operands.size(); ++i) line.append(i == 0 ? " " : ", ").append(operands[i]);
+    line += ";";
+    if (line.find(" L") != std::string::npos || line.find(" T;") != std::string::npos) line += " L: T: .branchtargets L;";
+    return line;
+}
+
+// --- mutants of a spelling: one thing changed
+std::vector<std::string> mutants(const Match& match, const std::vector<std::string>& words) {
+    std::vector<std::string> out, modifiers;
+    const std::string opcode(match.row->opcode);
+    for (std::size_t i = 0; i < match.row->slots.size(); ++i)
+        if (match.chosen[i] != no_word) modifiers.emplace_back(table_words[match.chosen[i]]);
+    const std::vector<std::string> operands = Operands(match, true).list();
+    const auto name = [&](const std::vector<std::string>& list) {
+        std::string text = opcode;
+        for (const std::string& m : list) text += m;
+        return text;
+    };
+    const auto add = [&](const std::vector<std::string>& m, const std::vector<std::string>& o) { out.push_back(line_of(name(m), o)); };
+    for (std::size_t i = 0; i < modifiers.size(); ++i) {
+        auto m = modifiers;
+        m.erase(m.begin() + static_cast<std::ptrdiff_t>(i));
+        add(m, operands);
+        m = modifiers;
+        m.insert(m.begin() + static_cast<std::ptrdiff_t>(i), modifiers[i]);
+        add(m, operands);
+        if (i + 1 < modifiers.size()) {
+            m = modifiers;
+            std::swap(m[i], m[i + 1]);
+            add(m, operands);
+        }
+        for (const std::string& word : words) {
+            m = modifiers;
+            m[i] = word;
+            add(m, operands);
+        }
+    }
+    for (const std::string& word : words) {
+        auto m = modifiers;
+        m.push_back(word);
+        add(m, operands);
+    }
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+        auto o = operands;
+        o.erase(o.begin() + static_cast<std::ptrdiff_t>(i));
+        add(modifiers, o);
+        for (const char* other : {"b8_9", "b16_9", "b32_9", "b64_9", "b128_9", "u16_9", "s32_9", "u64_9", "f16_9", "f16x2_9", "f32_9", "f64_9", "pred_9", "!pred_9", "1", "-1", "1.5", "0f3F800000", "_", "%tid.x",
+                                  "[b64_9]", "gv", "sv", "undeclared", "{b32_9}", "{b32_8, b32_9}", "{f32_6, f32_7, f32_8, f32_9}", "100000"}) {
+            o = operands;
+            o[i] = other;
+            add(modifiers, o);
+        }
+    }
+    auto o = operands;
+    o.emplace_back("b32_9");
+    add(modifiers, o);
+    return out;
+}
+
+// Lines where the two disagree; at most a few are shown.
+void compare(const std::vector<std::string>& lines, const oracle::Setting& setting) {
+    const auto theirs = oracle::ptxas(lines, setting), found = oracle::ours(lines, setting);
+    std::size_t wrongly_taken = 0, wrongly_refused = 0;
+    std::string shown;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        if (theirs[i].empty() == found[i].empty()) continue;
+        std::size_t& count = found[i].empty() ? wrongly_taken : wrongly_refused;
+        if (++count <= 12) shown += "\n  " + setting.target + " " + lines[i] + "\n      ptxas: " + (theirs[i].empty() ? "ok" : theirs[i]) + "\n      verify: " + (found[i].empty() ? "ok" : found[i]);
+    }
+    EXPECT_EQ(wrongly_taken + wrongly_refused, 0u) << setting.target << ": of " << lines.size() << " lines " << wrongly_taken << " wrongly taken, " << wrongly_refused << " wrongly refused" << shown;
+}
+
+template <class Visit>
+void for_rows(const std::string& word, Visit visit) {
+    for (const Opcode& o : table_opcodes)
+        if (first_word(o.name) == word)
+            for (const Row& row : o.rows) visit(row);
+}
+
+class IsaOracle : public testing::TestWithParam<std::string> {};
+
+TEST_P(IsaOracle, EverySpellingOnEveryArchitecture) {
+    std::vector<std::string> lines;
+    for_rows(GetParam(), [&](const Row& row) {
+        for (const Match& m : spellings(row)) {
+            lines.push_back(line_of(m.canonical_name(), Operands(m, true).list()));
+            lines.push_back(line_of(m.canonical_name(), Operands(m, false).list()));
+        }
+    });
+    std::sort(lines.begin(), lines.end());
+    lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+    for (const std::string& target : architectures) compare(lines, {target, "9.0"});
+}
+
+TEST_P(IsaOracle, Mutants) {
+    std::set<std::string> vocabulary;
+    for_rows(GetParam(), [&](const Row& row) {
+        for (const Slot& s : row.slots)
+            for (const WordId word : s.members) vocabulary.insert(std::string(table_words[word]));
+    });
+    for (const char* word : {".ftz", ".sat", ".rn", ".f32", ".f64", ".u32", ".b32", ".b64", ".s16", ".v2", ".global", ".bogus", ".sync"}) vocabulary.insert(word);
+    std::vector<std::string> words(vocabulary.begin(), vocabulary.end());
+    std::set<std::string> lines;
+    constexpr std::size_t spellings_of_a_row = 4, most_words = 60;
+    for (std::size_t i = 0; words.size() > most_words; i = (i + 7) % words.size()) words.erase(words.begin() + static_cast<std::ptrdiff_t>(i));
+    for_rows(GetParam(), [&](const Row& row) {
+        const std::vector<Match> all = spellings(row);
+        const std::size_t step = std::max<std::size_t>(1, all.size() / spellings_of_a_row);
+        for (std::size_t i = 0; i < all.size(); i += step)
+            for (std::string& line : mutants(all[i], words)) lines.insert(std::move(line));
+    });
+    const std::vector<std::string> list(lines.begin(), lines.end());
+    for (const char* target : {"sm_90a", "sm_100a"}) compare(list, {target, "9.0"});
+}
+
+INSTANTIATE_TEST_SUITE_P(Opcodes, IsaOracle, testing::ValuesIn(opcode_words()), [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace ptxgraft

@@ -1,0 +1,120 @@
+#include "ptxas_oracle.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+#include "ptxgraft/isa.hpp"
+#include "ptxgraft/link.hpp"
+
+namespace ptxgraft::oracle {
+namespace {
+
+constexpr const char* register_types[] = {"b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "f16x2", "f32", "f64", "pred"};
+// A wrong line on purpose: ptxas then ends behind its front end, which reports every wrong line.
+constexpr std::string_view deliberate = "add.f32 deliberate_error, deliberate_error, deliberate_error;";
+
+std::string text_of(const Frame& f, const std::vector<std::string>& lines, const std::vector<std::size_t>& alive) {
+    std::string text = f.before;
+    for (const std::size_t i : alive) text += "{ " + lines[i] + " }\n";
+    return text + f.behind;
+}
+
+// The lines that a log of ptxas speaks of: "… line 12; error   : message".
+void read_log(std::string_view log, std::uint32_t first_line, const std::vector<std::size_t>& alive, std::vector<std::string>& found) {
+    for (std::size_t at = 0; at < log.size();) {
+        const std::size_t end = std::min(log.find('\n', at), log.size());
+        const std::string_view row = log.substr(at, end - at);
+        at = end + 1;
+        const std::size_t line = row.find("line "), semicolon = row.find(';', line);
+        if (line == std::string_view::npos || semicolon == std::string_view::npos || row.find("warning", semicolon) != std::string_view::npos || row.find("info", semicolon) == semicolon + 2) continue;
+        std::uint32_t number = 0;
+        std::from_chars(row.data() + line + 5, row.data() + semicolon, number);
+        if (number < first_line || number - first_line >= alive.size()) continue;
+        std::string& message = found[alive[number - first_line]];
+        if (message.empty()) message = row.substr(semicolon + 1);
+    }
+}
+
+void check(const std::vector<std::string>& lines, std::vector<std::size_t> alive, const Setting& setting, std::vector<std::string>& found) {
+    Frame f = frame(setting);
+    f.behind = std::string(deliberate) + "\n" + f.behind;
+    while (!alive.empty()) {
+        const auto result = default_assembler().assemble(text_of(f, lines, alive), {.optimisation = 0});
+        const std::string log = result || !result.error().detail ? std::string() : *result.error().detail;
+        read_log(log, f.first_line, alive, found);
+        if (log.find("deliberate_error") != std::string::npos || log.find("deliberate") != std::string::npos) return;
+        // a syntax error ends the front end: go on without the line
+        const std::size_t before = alive.size();
+        std::erase_if(alive, [&](std::size_t i) { return !found[i].empty(); });
+        if (alive.size() != before) continue;
+        if (alive.size() > 1) {  // a log that names no line: look for it by halves
+            const auto middle = alive.begin() + static_cast<std::ptrdiff_t>(alive.size() / 2);
+            check(lines, {alive.begin(), middle}, setting, found);
+            return check(lines, {middle, alive.end()}, setting, found);
+        }
+        found[alive.front()] = log.empty() ? "taken with the deliberate error" : log;
+        return;
+    }
+}
+
+}  // namespace
+
+Frame frame(const Setting& setting) {
+    Frame f;
+    f.before = ".version " + setting.version + "\n.target " + setting.target + "\n.address_size 64\n";
+    f.before += ".global .align 128 .b8 gv[1024];\n.shared .align 128 .b8 sv[1024];\n.const .align 128 .b8 cv[1024];\n";
+    f.before += ".global .texref tex_; .global .surfref surf_; .global .samplerref samp_;\n";
+    f.before += ".func (.reg .b32 r0) fn1 (.reg .b32 a0) { mov.b32 r0, a0; ret; }\n";
+    f.before += ".entry k(.param .align 128 .b8 kp[1024]) {\n";
+    for (const char* type : register_types) f.before += ".reg ." + std::string(type) + " " + type + "_<300>;\n";
+    f.before += ".local .align 128 .b8 lv[1024];\n";
+    f.behind = "ret;\n}\n";
+    f.first_line = static_cast<std::uint32_t>(std::count(f.before.begin(), f.before.end(), '\n')) + 1;
+    return f;
+}
+
+std::vector<std::string> ptxas(const std::vector<std::string>& lines, const Setting& setting) {
+    std::vector<std::string> found(lines.size());
+    constexpr std::size_t chunk = 20000;
+    for (std::size_t begin = 0; begin < lines.size(); begin += chunk) {
+        std::vector<std::size_t> alive(std::min(chunk, lines.size() - begin));
+        std::iota(alive.begin(), alive.end(), begin);
+        check(lines, alive, setting, found);
+    }
+    return found;
+}
+
+std::vector<std::string> ours(const std::vector<std::string>& lines, const Setting& setting) {
+    std::vector<std::string> found(lines.size());
+    std::vector<std::size_t> alive(lines.size());
+    std::iota(alive.begin(), alive.end(), std::size_t{0});
+    const Frame f = frame(setting);
+    for (;;) {
+        const std::string text = text_of(f, lines, alive);
+        const auto index_of = [&](std::uint32_t offset) { return position(text, offset).line - f.first_line; };
+        const auto module = syntax::parse(text);
+        if (!module) {
+            const std::uint32_t index = index_of(module.error().span.begin);
+            if (index >= alive.size()) {
+                for (const std::size_t i : alive) found[i] = message(module.error(), text);
+                return found;
+            }
+            found[alive[index]] = message(module.error(), text);
+            alive.erase(alive.begin() + index);
+            continue;
+        }
+        std::vector<std::uint32_t> starts{0};
+        for (std::size_t i = 0; i < text.size(); ++i)
+            if (text[i] == '\n') starts.push_back(static_cast<std::uint32_t>(i + 1));
+        for (const Error& error : isa::verify(*module)) {
+            const auto line = static_cast<std::uint32_t>(std::upper_bound(starts.begin(), starts.end(), error.span.begin) - starts.begin());
+            if (line < f.first_line || line - f.first_line >= alive.size()) continue;
+            std::string& m = found[alive[line - f.first_line]];
+            if (m.empty()) m = std::string(name(error.code)) + ": " + message(error, text);
+        }
+        return found;
+    }
+}
+
+}  // namespace ptxgraft::oracle

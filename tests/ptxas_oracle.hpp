@@ -1,0 +1,29 @@
+#pragma once
+// ptxas as an oracle: which lines of a body does it take? Lines stand in blocks of their own behind declarations of registers of every
+// type (`f32_3`, `b64_1`), variables of every space (gv, sv, cv, lv, kp) and a function (fn1).
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptxgraft::oracle {
+
+struct Setting {
+    std::string target = "sm_90a";
+    std::string version = "9.0";
+};
+
+/// The text around the lines: what stands before the first, and behind the last.
+struct Frame {
+    std::string before, behind;
+    std::uint32_t first_line = 0;  // of the lines in the whole
+};
+[[nodiscard]] Frame frame(const Setting& setting);
+
+/// ptxas's message for each line; empty: it takes it. Only its front end runs, which sees all but what code generation finds.
+[[nodiscard]] std::vector<std::string> ptxas(const std::vector<std::string>& lines, const Setting& setting);
+
+/// verify's message for each line, likewise.
+[[nodiscard]] std::vector<std::string> ours(const std::vector<std::string>& lines, const Setting& setting);
+
+}  // namespace ptxgraft::oracle
