@@ -111,6 +111,10 @@ class Operands {
             case RuleKind::surfref:
                 return "surf_";
             case RuleKind::selector:
+            case RuleKind::selector2:
+            case RuleKind::selector4:
+            case RuleKind::mask2:
+            case RuleKind::mask4:
                 return "u32_" + std::to_string(next_++);
             default:
                 return value(rule);

@@ -36,6 +36,8 @@ namespace ptxgraft::syntax {
 class Module;
 class Statement;
 class StatementRange;
+struct ParseOptions;
+struct Recovered;
 struct Node;
 struct ModuleData;
 struct NameIndex;
@@ -68,8 +70,8 @@ enum class StatementKind : std::uint8_t {
     block,        ///< `{ … }` inside a body
     directive,    ///< every other directive: `.file`, `.loc`, `.pragma`, `.section …{}`, `.alias`,
                   ///< `.branchtargets` …
-    empty,        ///< a lone `;`
-    end,  ///< the text after the last statement (blanks, comments): always the module's last statement
+    error,  ///< text that is no statement: only in a module of parse_all
+    end,    ///< the text after the last statement (blanks, comments): always the module's last statement
 };
 
 enum class OperandKind : std::uint8_t {
@@ -150,7 +152,8 @@ class PTXGRAFT_API Statement {
         std::string_view type;    ///< `.u64`
         std::string_view space;   ///< `.param` or `.reg`
         std::uint32_t align = 0;  ///< of `.align N` before the type (not of `.ptr .align`); 0: natural
-        std::uint64_t count = 0;  ///< elements of an array `p[64]`; 0: scalar
+        std::uint64_t count = 0;  ///< elements of an array `p[64]`; 0: scalar, or open
+        bool is_open = false;     ///< an array without a size, `p[]`
     };
     [[nodiscard]] std::vector<Parameter> parameters() const;
     [[nodiscard]] std::vector<Parameter> return_parameters() const;
@@ -455,10 +458,12 @@ class PTXGRAFT_API Module {
     friend PTXGRAFT_API std::string canonical(const Module& module);
     friend PTXGRAFT_API std::string print(const Module& module);
     friend PTXGRAFT_API Expected<Module> parse(std::string text);
+    friend PTXGRAFT_API Expected<Recovered> parse_all(std::string text, ParseOptions options);
     explicit Module(std::unique_ptr<ModuleData> data);
     [[nodiscard]] Statement find(StatementKind kind) const;
     [[nodiscard]] std::string_view first_argument(StatementKind kind) const;
     static Expected<Module> parse_into(std::unique_ptr<ModuleData> data);
+    static Expected<Recovered> recover(std::unique_ptr<ModuleData> data, std::size_t max_errors);
     [[nodiscard]] bool owns(Statement statement) const;
     Expected<Statement> insert(std::uint32_t parent, std::uint32_t before, std::string_view text);
     Expected<Statement> declare_alone(const Name& element, std::string_view name);
@@ -474,6 +479,27 @@ class PTXGRAFT_API Module {
 /// The same into the memory of a module that is no longer needed: parsing in a loop allocates nothing but
 /// texts.
 [[nodiscard]] PTXGRAFT_API Expected<Module> parse(std::string text, Module&& recycled);
+
+struct ParseOptions {
+    std::size_t max_errors = 1000;  ///< errors kept; the others are counted
+};
+
+/// A module and what is wrong in it.
+struct Recovered {
+    Module module;
+    std::vector<Error> errors;    ///< in the order of the text; none: what parse would have given
+    std::size_t error_count = 0;  ///< errors found, kept or not
+};
+
+/// Parses any text: goes on behind each error where the next statement may begin. What does not parse is a
+/// statement of kind `error`, a missing `}` is taken as there, so that the print is the text, byte for byte. A
+/// statement gives one error; of the statements behind a `}` too many only the first does. Fails only for texts of
+/// 4 GiB and more. Edits of a module with errors work, but its print need not parse to the same tree.
+///
+/// @code
+/// for (const Error& e : syntax::parse_all(text)->errors) std::cerr << describe(e, text, "kernel.ptx");
+/// @endcode
+[[nodiscard]] PTXGRAFT_API Expected<Recovered> parse_all(std::string text, ParseOptions options = {});
 
 /// The text of the tree: walks the statements.
 [[nodiscard]] PTXGRAFT_API std::string print(const Module& module);

@@ -30,7 +30,7 @@ std::string_view name_of(StatementKind kind) {
         case StatementKind::label: return "label";
         case StatementKind::block: return "block";
         case StatementKind::directive: return "directive";
-        case StatementKind::empty: return "empty";
+        case StatementKind::error: return "error";
         default: return "end";
     }
 }

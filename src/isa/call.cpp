@@ -60,10 +60,9 @@ void Verifier::check_arguments(std::span<const Operand> given, const std::vector
         }
         const std::uint64_t wanted = std::uint64_t{bytes_of(formal[k].type)} * std::max<std::uint64_t>(formal[k].count, 1);
         const std::uint64_t bytes = symbol->kind == SymbolKind::reg ? info(symbol->type).bits / 8u : symbol->bytes;
-        const bool is_open = formal[k].count == 0 && formal[k].name.empty();  // unnamed: its array bounds are not read
         if (symbol->kind != SymbolKind::reg && symbol->kind != SymbolKind::variable) {
             report(Errc::operand_kind_wrong, operand.span(), "'" + std::string(operand.text()) + "' is neither a register nor a .param variable");
-        } else if (bytes != 0 && wanted != 0 && bytes != wanted && !is_open) {
+        } else if (bytes != 0 && wanted != 0 && bytes != wanted && !formal[k].is_open) {
             report(Errc::call_mismatch, operand.span(), "'" + std::string(operand.text()) + "' has " + std::to_string(bytes) + " bytes, " + std::string(what) + " " + std::to_string(k + 1) + " of '" + std::string(name) + "' has " + std::to_string(wanted));
         }
     }

@@ -23,8 +23,6 @@ SymbolKind variable_kind(std::string_view type) {
     return SymbolKind::variable;
 }
 
-bool is_power_of_two(std::uint32_t n) { return n != 0 && (n & (n - 1)) == 0; }
-
 constexpr std::uint64_t too_large = std::uint64_t{1} << 40;
 
 std::uint64_t total_bytes(const Statement::Variable& v, const Statement::Declarator& d) {
@@ -78,12 +76,24 @@ void Verifier::variable(const Statement& statement) {
     const std::size_t before = findings_.size();
     variable_space(statement, *v);
     variable_type(*v);
+    alignments(statement);
     if (findings_.size() != before && v->space == ".reg" && type_of(v->type) == RegisterType::none) return;
     for (const Statement::Declarator& d : v->declarators) declarator(statement, *v, d);
 }
 
+void Verifier::alignments(const Statement& statement) {
+    const std::vector<Token> tokens = statement.tokens();
+    for (std::size_t i = 0; i + 1 < tokens.size() && tokens[i].text != "="; ++i) {
+        if (tokens[i].text != ".align") continue;
+        const auto value = syntax::parse_integer(tokens[i + 1].text);
+        if (value && (*value == 0 || (*value & (*value - 1)) != 0)) report(Errc::declaration_invalid, tokens[i + 1].text, ".align takes a power of two");
+    }
+}
+
 void Verifier::variable_space(const Statement& statement, const Statement::Variable& v) {
     const std::string space(v.space);
+    if (const std::vector<Token> tokens = statement.tokens(); !v.linkage.empty() && tokens.size() > 1 && (tokens[1].text == ".extern" || tokens[1].text == ".visible" || tokens[1].text == ".weak" || tokens[1].text == ".common"))
+        report(Errc::directive_invalid, tokens[1].text, "a declaration has one linkage");
     const bool is_inside = static_cast<bool>(statement.parent()), is_handle = variable_kind(v.type) != SymbolKind::variable;
     if (is_inside && !v.linkage.empty()) report(Errc::directive_invalid, v.linkage, std::string(v.linkage) + " belongs to declarations outside of functions");
     if (!is_inside && v.space == ".param") report(Errc::declaration_invalid, v.space, ".param variables are declared in functions");
@@ -133,7 +143,6 @@ void Verifier::declarator(const Statement& statement, const Statement::Variable&
     const Symbol symbol = variable_symbol(statement, v, d);
     if (symbol.kind == SymbolKind::reg && !d.extents.empty()) report(Errc::declaration_invalid, d.name, "registers have no arrays; " + std::string(d.name) + "<N> declares N registers");
     if (d.name == "_") return report(Errc::declaration_invalid, d.name, "'_' is no name");
-    if (v.align != 0 && !is_power_of_two(v.align)) report(Errc::declaration_invalid, d.name, ".align of " + quote(d.name) + " is " + std::to_string(v.align) + "; it is a power of two");
     const bool may_be_open = v.linkage == ".extern" || !d.initialiser.empty() || symbol.kind != SymbolKind::variable || v.space == ".param";
     if (!d.extents.empty() && d.extents.front() == 0 && !may_be_open) report(Errc::declaration_invalid, d.name, quote(d.name) + " has no size; only .extern variables may be open");
     for (std::size_t i = 1; i < d.extents.size(); ++i)

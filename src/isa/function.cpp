@@ -81,13 +81,13 @@ void Verifier::declare_parameters(const Statement& f) {
     const auto declare = [&](const Statement::Parameter& p, bool is_input) {
         if (f.is_entry() && p.space == ".reg") return report(Errc::declaration_invalid, p.name, "parameter " + quote(p.name) + " of an entry is declared in .param");
         if (p.type == ".pred" && p.space != ".reg") return report(Errc::declaration_invalid, p.type, "a predicate can only be a register; pass a .b32");
-        if (p.align != 0 && (p.align & (p.align - 1)) != 0) report(Errc::declaration_invalid, p.name, ".align of " + quote(p.name) + " is " + std::to_string(p.align) + "; it is a power of two");
         if (p.name.empty() || p.name == "_") return;
         Symbol symbol = parameter_symbol(p);
         symbol.is_input = is_input;
         symbol.is_return = !is_input;
         if (!symbols_.declare(p.name, symbol)) redeclared(p.name, nullptr);
     };
+    alignments(f);
     for (const auto& p : f.return_parameters()) declare(p, false);
     for (const auto& p : f.parameters()) declare(p, true);
     for (const Token& token : f.tokens())

@@ -87,10 +87,14 @@ void Verifier::unmatched(const Instruction& i, const NameMatch& name) {
 void Verifier::requirements(const Instruction& i, const Match& match) {
     const Row& row = *match.row;
     if (row.until_version != 0 && version_ > row.until_version && knows_target_ && target_.sm >= row.until_sm)
-        return report(Errc::form_removed, i.name, std::string(i.name) + " is gone after PTX ISA " + version_text(row.until_version) + " on sm_" + std::to_string(row.until_sm) + " and later");
-    require(row.since, span_of(i.name), std::string(i.name));
+        return report(Errc::form_removed, i.name, match.canonical_name() + " is gone after PTX ISA " + version_text(row.until_version) + " on sm_" + std::to_string(row.until_sm) + " and later");
+    require(row.since, span_of(i.name), match);
     for (const Constraint& c : row.constraints)
-        if (c.kind == Constraint::Kind::since && match.any_holds(c.left)) require(c.since, span_of(i.name), std::string(i.name));
+        if (c.kind == Constraint::Kind::since && match.any_holds(c.left)) require(c.since, span_of(i.name), match);
+}
+
+void Verifier::require(std::span<const Since> since, Span span, const Match& match) {
+    if (knows_target_ && !is_available(since, version_, target_)) require(since, span, match.canonical_name());
 }
 
 void Verifier::require(std::span<const Since> since, Span span, const std::string& what) {

@@ -57,6 +57,7 @@ Attempt attempt(const Row& row, std::span<const WordId> words) {
     a.match.row = &row;
     a.match.chosen.fill(no_word);
     std::size_t last = 0;
+    std::array<std::size_t, 4> last_of = {};  // by vocabulary
     for (std::size_t i = 0; i < words.size(); ++i) {
         std::size_t slot = 0;
         bool is_filled = false;
@@ -68,6 +69,10 @@ Attempt attempt(const Row& row, std::span<const WordId> words) {
             a.match.in_order = false;
             ++a.taken;
             continue;
+        }
+        if (slot < row.slots.size() && row.slots[slot].vocabulary != 0) {
+            std::size_t& before = last_of[row.slots[slot].vocabulary];
+            slot < before ? slot = row.slots.size() : before = slot;
         }
         if (slot == row.slots.size()) {
             if (a.refused < 0) {
@@ -316,7 +321,7 @@ NameMatch match_name(std::string_view opcode, std::span<const std::string_view> 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> names) {
     constexpr std::size_t longest_word = 48;
     if (word.size() > longest_word) return {};
-    std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;
+    std::size_t best = std::clamp<std::size_t>(word.size() / 2, 1, 4) + 1;
     std::string_view found;
     for (const std::string_view name : names) {
         if (std::max(name.size(), word.size()) - std::min(name.size(), word.size()) >= best) continue;

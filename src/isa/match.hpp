@@ -40,7 +40,7 @@ struct NameMatch {
 /// Matches an opcode's first word and the modifiers written behind it.
 [[nodiscard]] NameMatch match_name(std::string_view opcode, std::span<const std::string_view> modifiers);
 
-/// The name nearest to `word` among `names`, within a third of its length; empty when none is.
+/// The name nearest to `word` among `names`, within half of its length; empty when none is.
 [[nodiscard]] std::string_view nearest(std::string_view word, std::span<const std::string_view> names);
 
 }  // namespace ptxgraft::isa

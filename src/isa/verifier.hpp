@@ -33,6 +33,8 @@ class Verifier {
     void function(const syntax::Statement& function);
     void body(const syntax::Statement& parent);
     void declare_labels(const syntax::Statement& parent);
+    void declare_label(const syntax::Statement& label, SymbolKind kind);
+    [[nodiscard]] static SymbolKind label_kind(const syntax::Statement& label);
 
     // --- known.cpp: instructions of a shape that was found right before
     bool is_known_right(const syntax::Statement& statement);
@@ -47,6 +49,7 @@ class Verifier {
     void unmatched(const syntax::Instruction& instruction, const NameMatch& name);
     void requirements(const syntax::Instruction& instruction, const Match& match);
     void require(std::span<const Since> since, Span span, const std::string& what);
+    void require(std::span<const Since> since, Span span, const Match& match);
     void special_registers(const syntax::Instruction& instruction);
     void undefined_label(const syntax::Operand& operand);
     void parameter_access(const syntax::Instruction& instruction);
@@ -69,6 +72,7 @@ class Verifier {
     void variable(const syntax::Statement& statement);
     void variable_space(const syntax::Statement& statement, const syntax::Statement::Variable& v);
     void variable_type(const syntax::Statement::Variable& v);
+    void alignments(const syntax::Statement& statement);
     void attribute(const syntax::Statement& statement);
     [[nodiscard]] std::uint32_t statement_bank_offset(const syntax::Statement& statement) const;
     void declarator(const syntax::Statement& statement, const syntax::Statement::Variable& v, const syntax::Statement::Declarator& d);

@@ -97,6 +97,9 @@ void Verifier::statement(const Statement& s) {
             return symbols_.close();
         case StatementKind::directive:
             return directive(s);
+        case StatementKind::label:
+            if (const SymbolKind kind = label_kind(s); kind != SymbolKind::label) declare_label(s, kind);
+            return;
         case StatementKind::address_size:
             if (address_size_ != 32 && address_size_ != 64) report(Errc::directive_invalid, s.span(), ".address_size is 32 or 64");
             return;
@@ -124,21 +127,27 @@ void Verifier::body(const Statement& parent) {
     for (Statement s = parent.first_child(); s; s = s.next()) statement(s);
 }
 
+// What a label stands before: a list of targets or a prototype, which is used only behind it.
+SymbolKind Verifier::label_kind(const Statement& label) {
+    const Statement next = label.next();
+    if (!next || next.kind() != StatementKind::directive) return SymbolKind::label;
+    const std::vector<Token> tokens = next.tokens();
+    const std::string_view word = tokens.empty() ? std::string_view() : tokens.front().text;
+    if (word == ".branchtargets") return SymbolKind::branch_targets;
+    if (word == ".calltargets") return SymbolKind::call_targets;
+    return word == ".callprototype" ? SymbolKind::prototype : SymbolKind::label;
+}
+
+void Verifier::declare_label(const Statement& label, SymbolKind kind) {
+    Symbol symbol;
+    symbol.kind = kind;
+    symbol.declaration = label.next();
+    if (!symbols_.declare(label.name(), symbol)) redeclared(label.name(), symbols_.find_innermost(label.name()));
+}
+
 void Verifier::declare_labels(const Statement& parent) {
-    for (Statement s = parent.first_child(); s; s = s.next()) {
-        if (s.kind() != StatementKind::label) continue;
-        Symbol symbol;
-        symbol.kind = SymbolKind::label;
-        if (const Statement next = s.next(); next && next.kind() == StatementKind::directive) {
-            const std::vector<Token> tokens = next.tokens();
-            const std::string_view word = tokens.empty() ? std::string_view() : tokens.front().text;
-            if (word == ".branchtargets") symbol.kind = SymbolKind::branch_targets;
-            if (word == ".calltargets") symbol.kind = SymbolKind::call_targets;
-            if (word == ".callprototype") symbol.kind = SymbolKind::prototype;
-            symbol.declaration = next;
-        }
-        if (!symbols_.declare(s.name(), symbol)) redeclared(s.name(), symbols_.find_innermost(s.name()));
-    }
+    for (Statement s = parent.first_child(); s; s = s.next())
+        if (s.kind() == StatementKind::label && label_kind(s) == SymbolKind::label) declare_label(s, SymbolKind::label);
 }
 
 }  // namespace ptxgraft::isa

@@ -102,7 +102,6 @@ class Checker {
                 return variable(s);
             case StatementKind::label:
                 return label(s);
-            case StatementKind::empty:
             case StatementKind::end:
                 return {};
             default:

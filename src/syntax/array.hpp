@@ -43,6 +43,12 @@ class Array {
     void clear() { size_ = 0; }
     /// Forgets the items from `size` on.
     void truncate(std::size_t size) { size_ = size; }
+    /// Makes room for `count` more items, to be written behind the last; set_end() then says where they end.
+    void reserve_more(std::size_t count) {
+        if (capacity_ - size_ < count) [[unlikely]]
+            reallocate(capacity_ + capacity_ / 2 + count);
+    }
+    void set_end(const T* end) { size_ = static_cast<std::size_t>(end - items_); }
     void reserve(std::size_t capacity) {
         if (capacity > capacity_) reallocate(capacity);
     }

@@ -65,6 +65,8 @@ class Writer {
             case StatementKind::directive:
                 if (text(n.first_token) == ".section") return section(n);
                 break;
+            case StatementKind::error:  // as it stands
+                return line(data_.text.at(data_.tokens[n.first_token].begin, data_.end_of(n)));
             default:
                 break;
         }
@@ -73,9 +75,9 @@ class Writer {
         out_ += '\n';
     }
 
-    // The `}` of a body; the module's own end is trivia.
+    // The `}` of a body, also one that is missing in a text with errors; the module's own end is trivia.
     void close(const Node& n) {
-        if (kind(n.first_token) != L::close_brace) return;
+        if (n.parent == root_node) return;
         --depth_;
         line("}");
     }
@@ -233,7 +235,7 @@ class Writer {
     std::string& out_;
     std::size_t depth_ = 0;
     Last last_ = Last::start;
-    StatementKind statement_ = StatementKind::empty;
+    StatementKind statement_ = StatementKind::end;
     std::size_t brackets_ = 0;
     bool in_initialiser_ = false;
 };

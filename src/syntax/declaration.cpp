@@ -18,13 +18,12 @@ class DeclarationReader {
         Statement::Variable v;
         if (directive_class(text()) == DirectiveClass::linkage) v.linkage = text();
         while (directive_class(text()) == DirectiveClass::linkage) ++at_;
-        v.space = text();
-        ++at_;
-        if (kind() == Lexeme::open_bracket) skip_brackets();  // `.const[2]`
-        TypeWords words = type_words();
+        const TypeWords words = type_words();
+        v.space = words.space;
         v.type = words.type;
         v.vector = words.vector;
         v.align = words.align;
+        if (kind() == Lexeme::semicolon) return v;  // ptxas takes a declaration of nothing
         do v.declarators.push_back(declarator());
         while (take(Lexeme::comma));
         return v;
@@ -67,6 +66,7 @@ class DeclarationReader {
 
   private:
     struct TypeWords {
+        std::string_view space;
         std::string_view type;
         std::uint32_t vector = 1;
         std::uint32_t align = 0;
@@ -80,9 +80,8 @@ class DeclarationReader {
 
     Statement::Parameter parameter() {
         Statement::Parameter p;
-        p.space = text();
-        ++at_;
         const TypeWords words = type_words();
+        p.space = words.space;
         p.type = words.type;
         p.align = words.align;
         if (kind() == Lexeme::identifier) {
@@ -90,13 +89,12 @@ class DeclarationReader {
             ++at_;
         }
         const std::vector<std::uint64_t> sizes = extents();
-        if (!sizes.empty()) p.count = 1;
-        for (std::uint64_t size : sizes)  // a product past 64 bits stays the largest
-            if (__builtin_mul_overflow(p.count, size, &p.count)) p.count = std::numeric_limits<std::uint64_t>::max();
+        if (!sizes.empty()) p.count = sizes.front();
+        p.is_open = !sizes.empty() && sizes.front() == 0;
         return p;
     }
 
-    // `.align 8 .v2 .f32`; behind `.ptr` the words speak of what is pointed to
+    // `.global .align 8 .v2 .f32`, in any order; behind `.ptr` the words speak of what is pointed to
     TypeWords type_words() {
         TypeWords words;
         bool pointer = false;
@@ -112,8 +110,11 @@ class DeclarationReader {
                 pointer = true;
             } else if (word.size() == 3 && word.starts_with(".v") && word[2] >= '0' && word[2] <= '9') {
                 words.vector = static_cast<std::uint32_t>(word[2] - '0');
-            } else if (!pointer) {
+            } else if (!pointer && directive_class(word) != DirectiveClass::space) {
                 words.type = word;
+            } else if (!pointer) {
+                words.space = word;
+                if (kind() == Lexeme::open_bracket) skip_brackets();  // `.const[2]`
             }
         }
         return words;
@@ -217,8 +218,10 @@ std::string_view Statement::name() const {
             reader.enter_function();
             if (reader.at_list()) reader.skip_brackets();
             return reader.text();
-        case StatementKind::variable:
-            return reader.variable().declarators.front().name;
+        case StatementKind::variable: {
+            const Statement::Variable v = reader.variable();
+            return v.declarators.empty() ? std::string_view() : v.declarators.front().name;
+        }
         default:
             return {};
     }

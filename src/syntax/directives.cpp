@@ -1,48 +1,135 @@
 #include "syntax/directives.hpp"
 
+#include <array>
+#include <cstddef>
+
 namespace ptxgraft::syntax {
 namespace {
 
-struct Row {
-    std::string_view word;
-    DirectiveClass value;
+using C = DirectiveClass;
+
+constexpr Directive rows[] = {
+    {".version", C::version, true},
+    {".target", C::target, true},
+    {".address_size", C::address_size, true},
+    {".extern", C::linkage, true},
+    {".visible", C::linkage, true},
+    {".weak", C::linkage},
+    {".common", C::linkage, true},
+    {".entry", C::function, true},
+    {".func", C::function, true},
+    {".reg", C::space, true},
+    {".param", C::space},
+    {".global", C::space},
+    {".shared", C::space},
+    {".local", C::space},
+    {".const", C::space},
+    {".tex", C::space},
+    {".align", C::alignment, true},
+    {".attribute", C::attribute, true},
+    {".managed", C::part, true},
+    {".unified", C::part, true},
+    {".ptr", C::pointer, true},
+    {".byte", C::part, true},
+    {".loc", C::location, true},
+    {".file", C::file, true},
+    {".section", C::section, true},
+    {".pragma", C::pragma, true},
+    {".alias", C::alias},
+    {".branchtargets", C::branch_targets, true},
+    {".calltargets", C::call_targets, true},
+    {".callprototype", C::prototype, true},
+    {".maxnreg", C::entry_limit, true, 1},
+    {".maxntid", C::entry_limit, true, 3},
+    {".reqntid", C::entry_limit, true, 3},
+    {".minnctapersm", C::entry_limit, true, 1},
+    {".maxnctapersm", C::entry_limit, true, 1},
+    {".explicitcluster", C::entry_limit, true, 0},
+    {".reqnctapercluster", C::entry_limit, true, 3},
+    {".maxclusterrank", C::entry_limit, true, 1},
+    {".blocksareclusters", C::entry_limit, true, 0},
+    {".noreturn", C::function_abi, true, 0},
+    {".abi_preserve", C::function_abi, true, 1},
+    {".abi_preserve_control", C::function_abi, true, 1},
+    {".v2", C::vector},
+    {".v4", C::vector},
+    {".v8", C::vector},
+    // PTX ISA 5.2; ptxas takes the alternate and packed formats too.
+    {".b8", C::type},
+    {".b16", C::type},
+    {".b32", C::type},
+    {".b64", C::type},
+    {".b128", C::type},
+    {".u8", C::type},
+    {".u16", C::type},
+    {".u32", C::type},
+    {".u64", C::type},
+    {".s8", C::type},
+    {".s16", C::type},
+    {".s32", C::type},
+    {".s64", C::type},
+    {".f16", C::type},
+    {".f32", C::type},
+    {".f64", C::type},
+    {".pred", C::type},
+    {".f16x2", C::type},
+    {".f32x2", C::type},
+    {".u16x2", C::type},
+    {".s16x2", C::type},
+    {".s2f6x2", C::type},
+    {".e4m3", C::type},
+    {".e5m2", C::type},
+    {".e4m3x2", C::type},
+    {".e5m2x2", C::type},
+    {".e4m3x4", C::type},
+    {".e5m2x4", C::type},
+    {".e2m1x2", C::type},
+    {".e2m1x4", C::type},
+    {".e2m3x2", C::type},
+    {".e2m3x4", C::type},
+    {".e3m2x2", C::type},
+    {".e3m2x4", C::type},
+    {".ue8m0x2", C::type},
+    {".texref", C::type},
+    {".samplerref", C::type},
+    {".surfref", C::type},
 };
 
-// The most frequent first: the search is linear.
-constexpr Row rows[] = {
-    {".loc", DirectiveClass::location},
-    {".reg", DirectiveClass::space},
-    {".param", DirectiveClass::space},
-    {".pragma", DirectiveClass::list},
-    {".global", DirectiveClass::space},
-    {".shared", DirectiveClass::space},
-    {".local", DirectiveClass::space},
-    {".const", DirectiveClass::space},
-    {".visible", DirectiveClass::linkage},
-    {".extern", DirectiveClass::linkage},
-    {".weak", DirectiveClass::linkage},
-    {".common", DirectiveClass::linkage},
-    {".entry", DirectiveClass::function},
-    {".func", DirectiveClass::function},
-    {".file", DirectiveClass::file},
-    {".branchtargets", DirectiveClass::list},
-    {".callprototype", DirectiveClass::prototype},
-    {".calltargets", DirectiveClass::list},
-    {".section", DirectiveClass::section},
-    {".alias", DirectiveClass::list},
-    {".sreg", DirectiveClass::space},
-    {".tex", DirectiveClass::space},
-    {".version", DirectiveClass::version},
-    {".target", DirectiveClass::target},
-    {".address_size", DirectiveClass::address_size},
-};
+// Words of one hash stand in one bucket; most buckets are empty, so that a word that is no directive costs
+// one look.
+constexpr std::size_t bucket_count = 256, bucket_size = 2;
+
+// The factors were searched: with them no bucket overflows, and make_buckets() does not compile if one does.
+constexpr std::size_t hash(std::string_view word) {
+    const auto at = [&](std::size_t i) {
+        return static_cast<std::size_t>(static_cast<unsigned char>(word[i]));
+    };
+    const std::size_t n = word.size();
+    return (at(1) * 69 + at(2) * 23 + at(n / 2) * 73 + at(n - 2) * 23 + at(n - 1) + n * 31) % bucket_count;
+}
+
+using Buckets = std::array<std::array<std::uint8_t, bucket_size>, bucket_count>;
+
+constexpr Buckets make_buckets() {
+    Buckets buckets{};
+    for (std::size_t i = 0; i < std::size(rows); ++i) {
+        auto& bucket = buckets[hash(rows[i].word)];
+        std::size_t free = 0;
+        while (bucket[free] != 0) ++free;
+        bucket[free] = static_cast<std::uint8_t>(i + 1);
+    }
+    return buckets;
+}
+constexpr Buckets buckets = make_buckets();
+constexpr Directive no_directive{};
 
 }  // namespace
 
-DirectiveClass directive_class(std::string_view word) {
-    for (const Row& row : rows)
-        if (row.word == word) return row.value;
-    return DirectiveClass::unknown;
+const Directive& directive(std::string_view word) {
+    if (word.size() < 3) return no_directive;
+    for (const std::uint8_t i : buckets[hash(word)])
+        if (i != 0 && rows[i - 1].word == word) return rows[i - 1];
+    return no_directive;
 }
 
 }  // namespace ptxgraft::syntax

@@ -1,5 +1,6 @@
 #pragma once
-// The directives of PTX (PTX ISA manual, chapter 11) by what follows them.
+// The words of PTX that begin with a dot and are no modifiers (PTX ISA manual, chapters 5 and 11), by what
+// follows them.
 
 #include <cstdint>
 #include <string_view>
@@ -8,19 +9,40 @@ namespace ptxgraft::syntax {
 
 enum class DirectiveClass : std::uint8_t {
     unknown,
-    version,       // one number
-    target,        // words with commas
-    address_size,  // one integer
-    linkage,       // before a function or variable
-    function,      // `.entry`, `.func`
-    space,         // a variable declaration
-    location,      // `.loc`
-    file,          // `.file`
-    section,       // `.section NAME { … }`
-    list,          // operands up to a semicolon
-    prototype,     // `.callprototype`
+    version,         // one number
+    target,          // words with commas
+    address_size,    // one integer
+    linkage,         // before a function or variable
+    function,        // `.entry`, `.func`
+    space,           // begins a variable declaration
+    alignment,       // `.align N`
+    attribute,       // `.attribute(.managed)`
+    vector,          // `.v4`, before the type
+    type,            // the last word before the names of a declaration
+    pointer,         // `.ptr`, behind the type of a parameter
+    location,        // `.loc`
+    file,            // `.file`
+    section,         // `.section NAME { … }`
+    pragma,          // strings
+    alias,           // two names
+    branch_targets,  // labels
+    call_targets,    // functions
+    prototype,       // `.callprototype`
+    entry_limit,     // between an entry's head and its body, with integers
+    function_abi,    // behind a function's head
+    part,            // a word inside of another directive
 };
 
-[[nodiscard]] DirectiveClass directive_class(std::string_view word);
+struct Directive {
+    std::string_view word;
+    DirectiveClass kind = DirectiveClass::unknown;
+    bool reserved = false;       // ptxas takes it for no modifier of an instruction
+    std::uint8_t arguments = 0;  // of entry_limit and function_abi: how many integers at most
+};
+
+/// The row of a word; one of kind `unknown` for words that are in no row.
+[[nodiscard]] const Directive& directive(std::string_view word);
+
+[[nodiscard]] inline DirectiveClass directive_class(std::string_view word) { return directive(word).kind; }
 
 }  // namespace ptxgraft::syntax

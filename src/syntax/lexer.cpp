@@ -6,11 +6,8 @@
 #include <cstring>
 #include <string>
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
 #include "syntax/number.hpp"
+#include "syntax/window.hpp"
 
 namespace ptxgraft::syntax {
 namespace {
@@ -45,7 +42,7 @@ constexpr Tables make_tables() {
     set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$", Class::word);
     for (std::size_t i = 128; i < 256; ++i) t.classes[i] = Class::word;  // UTF-8 in names
     set("0123456789", Class::digit);
-    set(" \t\r\n", Class::blank);
+    set(" \t\r\n\f", Class::blank);
     set("<>=!&|", Class::doubling);
     set(",;:{}()[]@+-~*^?", Class::single);
     set(".", Class::dot);
@@ -79,11 +76,48 @@ char lower(char c) { return static_cast<char>(c | 0x20); }
 
 constexpr std::ptrdiff_t max_plain_digits = 19;  // of a decimal number that is certain to fit 64 bits
 
+#ifdef __SSE2__
+// What a character makes of the token that it begins: its kind, and whether letters and digits behind it
+// belong to it.
+struct Start {
+    Lexeme kind;
+    std::uint8_t size_mask;
+};
+constexpr std::array<Start, 256> make_window_starts() {
+    std::array<Start, 256> starts{};
+    for (std::size_t i = 0; i < 256; ++i) {
+        switch (tables.classes[i]) {
+            case Class::word:
+            case Class::percent:
+                starts[i] = {Lexeme::identifier, 0xFF};
+                break;
+            case Class::digit:
+                starts[i] = {Lexeme::integer, 0xFF};
+                break;
+            case Class::dot:
+                starts[i] = {Lexeme::directive, 0xFF};
+                break;
+            default:
+                starts[i] = {tables.lexemes[i], 0};
+                break;
+        }
+    }
+    return starts;
+}
+constexpr std::array<Start, 256> window_starts = make_window_starts();
+#endif
+
 // One text being split; the cursor never passes the 0 behind it.
 class Lexer {
   public:
-    Lexer(std::string_view text, std::uint32_t base, Array<RawToken>& tokens)
-        : begin_(text.data()), at_(begin_), end_(begin_ + text.size()), base_(base), tokens_(tokens) {}
+    Lexer(std::string_view text, std::uint32_t base, Array<RawToken>& tokens, ErrorList* errors)
+        : begin_(text.data()),
+          at_(begin_),
+          end_(begin_ + text.size()),
+          base_(base),
+          tokens_(tokens),
+          first_(tokens.size()),
+          errors_(errors) {}
 
     Expected<void> run() {
         do take_frequent();
@@ -94,9 +128,46 @@ class Lexer {
     }
 
   private:
-    // Takes tokens and blanks of the frequent kinds up to the first that needs a closer look. The cursor and
-    // the place to write to stay in registers: this loop decides how fast modules parse.
+#ifdef __SSE2__
+    // Takes tokens and blanks of the frequent kinds, 64 characters at a time, up to the first that needs a
+    // closer look or to the last characters of the text. This loop decides how fast modules parse.
+    void take_windows() {
+        const char* p = at_;
+        while (end_ - p >= window_size) {
+            const Window window(p);
+            const unsigned length = window.length();
+            push_all(p, window, length);
+            p += length;
+            if (length < window_size && (window.needs_a_look() || length == 0)) break;
+        }
+        at_ = p;
+    }
+
+    void push_all(const char* p, const Window& window, unsigned length) {
+        std::uint64_t starts = window.starts();
+        if (length < window_size) starts &= (std::uint64_t{1} << length) - 1;
+        tokens_.reserve_more(window_size);
+        RawToken* out = tokens_.data() + tokens_.size();
+        const std::uint32_t base = offset(p);
+        for (; starts != 0; starts &= starts - 1) {
+            const auto i = static_cast<unsigned>(std::countr_zero(starts));
+            const Start start = window_starts[static_cast<unsigned char>(p[i])];
+            const std::uint32_t size = 1 + (window.rest_of_word(i) & start.size_mask);
+            *out++ = {base + i, size & max_token_size, static_cast<std::uint8_t>(start.kind)};
+        }
+        tokens_.set_end(out);
+    }
+#endif
+
     void take_frequent() {
+#ifdef __SSE2__
+        if (end_ - at_ >= window_size) return take_windows();
+#endif
+        take_plain();
+    }
+
+    // The same, character by character: for the last ones and for processors that are not known here.
+    void take_plain() {
         const char* p = at_;
         for (;;) {
             while (class_of(*p) == Class::blank) ++p;
@@ -105,6 +176,7 @@ class Lexer {
             switch (class_of(*p)) {
                 case Class::word:
                     p = word_end(p + 1);
+                    if (*begin == '$' && p == begin + 1) p = begin;
                     break;
                 case Class::percent:
                     p = is_word(p[1]) ? word_end(p + 2) : p;
@@ -139,12 +211,13 @@ class Lexer {
             case Class::blank:
                 return skip_blanks();
             case Class::word:
-                return take(Lexeme::identifier, word_end(at_ + 1));
+                return take_word();
             case Class::digit:
                 return take_number();
             case Class::dot:
                 return take_dot();
             case Class::single:
+                if (*at_ == ':' && continues_directive()) return extend_directive();
                 return take(tables.lexemes[static_cast<unsigned char>(*at_)], at_ + 1);
             case Class::doubling:
                 return take_doubling();
@@ -201,6 +274,13 @@ class Lexer {
         return true;
     }
 
+    // PTX ISA 4.4: a `$` needs something behind it.
+    bool take_word() {
+        const char* end = word_end(at_ + 1);
+        if (*at_ == '$' && end == at_ + 1) return fail_at(Errc::unexpected_character, at_, end);
+        return take(Lexeme::identifier, end);
+    }
+
     bool take_percent() {
         if (is_word(at_[1])) return take(Lexeme::identifier, word_end(at_ + 2));
         return take(Lexeme::percent, at_ + 1);
@@ -224,6 +304,17 @@ class Lexer {
         const char* end = word_end(word);
         while (end[0] == ':' && end[1] == ':' && is_word(end[2])) end = word_end(end + 2);
         return take(Lexeme::directive, end);
+    }
+
+    // `::cta` behind `.shared`, which has been taken alone.
+    [[nodiscard]] bool continues_directive() const {
+        return at_[1] == ':' && is_word(at_[2]) && tokens_.size() > first_ &&
+               tokens_.back().kind() == Lexeme::directive && tokens_.back().end() == offset(at_);
+    }
+    bool extend_directive() {
+        at_ = begin_ + (tokens_.back().begin - base_);
+        tokens_.pop_back();
+        return take_dot();
     }
 
     // Digits and an exponent; a bad exponent ends before its letter, which then makes the number malformed.
@@ -292,66 +383,79 @@ class Lexer {
     }
 
     bool malformed(const char* end, const char* rule) {
-        end = word_end(end);
-        return fail_at(Errc::malformed_number, at_, end,
-                       std::string(at_, std::min(end, at_ + 40)).append(": ").append(rule));
+        return fail_at(Errc::malformed_number, at_, word_end(end), rule);
     }
 
     // PTX strings have no escapes, and ptxas lets them run over line ends.
     bool take_string() {
-        const auto* close =
-            static_cast<const char*>(std::memchr(at_ + 1, '"', static_cast<std::size_t>(end_ - at_ - 1)));
-        if (close == nullptr) return fail_at(Errc::unclosed_string, at_, at_ + 1);
-        if (std::memchr(at_, 0, static_cast<std::size_t>(close - at_)) != nullptr) {
-            const auto* nul =
-                static_cast<const char*>(std::memchr(at_, 0, static_cast<std::size_t>(close - at_)));
+        const char* close = find(at_ + 1, '"', end_);
+        if (close == end_) return fail_at(Errc::unclosed_string, at_, at_ + 1);
+        if (const char* nul = find(at_, '\0', close); nul != close)
             return fail_at(Errc::nul_byte, nul, nul + 1);
-        }
         return take(Lexeme::string, close + 1);
     }
 
     bool take_slash() {
-        if (at_[1] == '/') return skip_line();
+        if (at_[1] == '/') return skip_comment(find(at_, '\n', end_));
         if (at_[1] != '*') return take(Lexeme::slash, at_ + 1);
         const std::string_view rest(at_ + 2, static_cast<std::size_t>(end_ - at_ - 2));
         const std::size_t close = rest.find("*/");
         if (close == std::string_view::npos) return fail_at(Errc::unclosed_comment, at_, at_ + 2);
-        if (const std::size_t nul = rest.substr(0, close).find('\0'); nul != std::string_view::npos)
-            return fail_at(Errc::nul_byte, rest.data() + nul, rest.data() + nul + 1);
-        at_ = rest.data() + close + 2;
-        return true;
+        return skip_comment(rest.data() + close + 2);
     }
 
-    bool skip_line() {
-        const auto* line_end =
-            static_cast<const char*>(std::memchr(at_, '\n', static_cast<std::size_t>(end_ - at_)));
-        if (line_end == nullptr) line_end = end_;
-        if (const void* nul = std::memchr(at_, 0, static_cast<std::size_t>(line_end - at_))) {
-            const auto* at = static_cast<const char*>(nul);
-            return fail_at(Errc::nul_byte, at, at + 1);
+    bool skip_comment(const char* end) {
+        if (const char* nul = find(at_, '\0', end); nul != end) {
+            if (errors_ == nullptr) return fail_at(Errc::nul_byte, nul, nul + 1);
+            report(Errc::nul_byte, nul, nul + 1);
         }
-        at_ = line_end;
+        at_ = end;
         return true;
     }
 
-    // `# 12 "file.cu"`, as a C preprocessor leaves it at the beginning of a line; ptxas skips it.
+    // The first such character of [begin, end), or `end`.
+    static const char* find(const char* begin, char c, const char* end) {
+        const void* found = std::memchr(begin, c, static_cast<std::size_t>(end - begin));
+        return found == nullptr ? end : static_cast<const char*>(found);
+    }
+
+    // `# 12 "file.cu" 3 4`, as a C preprocessor leaves it; ptxas skips it wherever it stands, with its line
+    // end.
     bool skip_line_marker() {
-        const char* before = at_;
-        while (before != begin_ && (before[-1] == ' ' || before[-1] == '\t')) --before;
-        const char* after = at_ + 1;
-        while (*after == ' ' || *after == '\t') ++after;
-        const bool starts_line = before == begin_ || before[-1] == '\n';
-        if (!starts_line || !is_digit(*after)) return fail_at(Errc::unexpected_character, at_, at_ + 1);
-        return skip_line();
+        const char* p = skip_spaces(at_ + 1);
+        if (std::string_view(p, static_cast<std::size_t>(end_ - p)).starts_with("line"))
+            p = skip_spaces(p + 4);
+        const char* number = p;
+        p = digits_end(p);
+        const char* name = skip_spaces(p);
+        if (p == number || name == p || *name != '"')
+            return fail_at(Errc::unexpected_character, at_, at_ + 1);
+        p = find(name + 1, '"', end_);
+        if (p != end_) ++p;
+        for (const char* flag = skip_spaces(p); flag != p && is_digit(*flag); flag = skip_spaces(p))
+            p = digits_end(flag);
+        p = skip_spaces(p);
+        if (*p != '\n') return fail_at(Errc::unexpected_character, at_, at_ + 1);
+        return skip_comment(p + 1);
+    }
+
+    static const char* skip_spaces(const char* p) {
+        while (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\f') ++p;
+        return p;
     }
 
     bool at_end_or_nul() { return at_ == end_ ? false : fail_at(Errc::nul_byte, at_, at_ + 1); }
 
     bool take(Lexeme kind, const char* end) {
-        if (end - at_ > static_cast<std::ptrdiff_t>(max_token_size))
-            return fail_at(Errc::token_too_long, at_, at_ + 16);
+        if (end - at_ > static_cast<std::ptrdiff_t>(max_token_size)) return fail_too_long(end);
         push(kind, end);
         at_ = end;
+        return true;
+    }
+    bool fail_too_long(const char* end) {
+        report(Errc::token_too_long, at_, at_ + 16);
+        if (errors_ == nullptr) return false;
+        take_invalid(end);
         return true;
     }
     void push(Lexeme kind, const char* end) {
@@ -362,16 +466,35 @@ class Lexer {
         return base_ + static_cast<std::uint32_t>(p - begin_);
     }
 
-    bool fail_at(Errc code, const char* begin, const char* end) {
-        error_ = fail(code, Span{static_cast<std::uint32_t>(begin - begin_),
-                                 static_cast<std::uint32_t>(end - begin_)})
-                     .value();
-        return false;
+    // Reading on, what is wrong becomes a token, so that nothing of the text is lost.
+    bool fail_at(Errc code, const char* begin, const char* end, std::string_view rule = {}) {
+        report(code, begin, end, rule);
+        if (errors_ == nullptr) return false;
+        if (code == Errc::unclosed_string) end = find(at_, '\n', end_);
+        if (code == Errc::nul_byte && *at_ == '"') end = find(at_ + 1, '"', end_) + 1;
+        if (code == Errc::unexpected_character || code == Errc::nul_byte)
+            while (end != end_ && (class_of(*end) == Class::unexpected || class_of(*end) == Class::nul))
+                ++end;
+        take_invalid(end);
+        return true;
     }
-    bool fail_at(Errc code, const char* begin, const char* end, std::string detail) {
-        fail_at(code, begin, end);
-        error_.detail = std::make_shared<const std::string>(std::move(detail));
-        return false;
+    void take_invalid(const char* end) {
+        for (; end - at_ > static_cast<std::ptrdiff_t>(max_token_size); at_ += max_token_size)
+            push(Lexeme::invalid, at_ + max_token_size);
+        push(Lexeme::invalid, end);
+        at_ = end;
+    }
+    void report(Errc code, const char* begin, const char* end, std::string_view rule = {}) {
+        const Span span{static_cast<std::uint32_t>(begin - begin_), static_cast<std::uint32_t>(end - begin_)};
+        Error error = fail(code, span).value();
+        if (!rule.empty() && (errors_ == nullptr || !errors_->is_full()))
+            error.detail = std::make_shared<const std::string>(
+                std::string(begin, std::min(end, begin + 40)).append(": ").append(rule));
+        if (errors_ != nullptr) {
+            errors_->add(error);
+        } else {
+            error_ = std::move(error);
+        }
     }
 
     const char* begin_;
@@ -379,13 +502,19 @@ class Lexer {
     const char* end_;
     std::uint32_t base_;
     Array<RawToken>& tokens_;
+    std::size_t first_;  // of our tokens
+    ErrorList* errors_;
     Error error_;
 };
 
 }  // namespace
 
 Expected<void> lex(std::string_view text, std::uint32_t base, Array<RawToken>& tokens) {
-    return Lexer(text, base, tokens).run();
+    return Lexer(text, base, tokens, nullptr).run();
+}
+
+void lex_all(std::string_view text, Array<RawToken>& tokens, ErrorList& errors) {
+    (void)Lexer(text, 0, tokens, &errors).run();
 }
 
 bool is_identifier(std::string_view text) {

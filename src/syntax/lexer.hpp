@@ -7,6 +7,7 @@
 
 #include "ptxgraft/error.hpp"
 #include "syntax/array.hpp"
+#include "syntax/error_list.hpp"
 
 namespace ptxgraft::syntax {
 
@@ -43,8 +44,9 @@ enum class Lexeme : std::uint8_t {
     caret,
     question,
     two_char_operator,  // << >> && || == != <= >=
+    invalid,            // what is no token, in a text that is read on behind errors
 };
-constexpr std::size_t lexeme_count = static_cast<std::size_t>(Lexeme::two_char_operator) + 1;
+constexpr std::size_t lexeme_count = static_cast<std::size_t>(Lexeme::invalid) + 1;
 
 struct RawToken {
     std::uint32_t begin;  // in the module's text space
@@ -61,6 +63,9 @@ constexpr std::uint32_t max_token_size = (1u << 24) - 1;
 /// `text[text.size()]` must be readable and 0, as in a std::string. Tokens begin at `base`; errors have spans
 /// within `text`.
 [[nodiscard]] Expected<void> lex(std::string_view text, std::uint32_t base, Array<RawToken>& tokens);
+
+/// The same for any text: what is no token becomes one of kind `invalid`.
+void lex_all(std::string_view text, Array<RawToken>& tokens, ErrorList& errors);
 
 /// True when the text is one identifier (a register, variable, function or label name) and nothing else.
 [[nodiscard]] bool is_identifier(std::string_view text);

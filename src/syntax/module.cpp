@@ -93,22 +93,55 @@ Module::Module(Module&&) noexcept = default;
 Module& Module::operator=(Module&&) noexcept = default;
 Module::~Module() = default;
 
+namespace {
+
+// Room for the tree of a text of common density.
+void prepare(ModuleData& data) {
+    const std::size_t size = data.text.source().size();
+    data.tokens.reserve(size / 5 + 16);
+    data.nodes.reserve(size / 32 + 16);
+    data.nodes.push_back({0, 0, 0, null_node, null_node, null_node, null_node, StatementKind::end, false});
+}
+
+Expected<void> make_tree(ModuleData& data, ErrorList* errors) {
+    const auto last_token = static_cast<std::uint32_t>(data.tokens.size() - 1);
+    const auto fragment = parse_statements(data, 0, Context::module, root_node, 0, errors);
+    if (!fragment) return tl::unexpected<Error>(fragment.error());
+    if (fragment->first != null_node) data.link(fragment->first, fragment->last, root_node, null_node);
+    const auto end = static_cast<NodeIndex>(data.nodes.size());
+    data.nodes.push_back({fragment->end, last_token, 1, root_node, null_node, null_node, null_node,
+                          StatementKind::end, false});
+    data.link(end, end, root_node, null_node);
+    return {};
+}
+
+}  // namespace
+
 Expected<Module> Module::parse_into(std::unique_ptr<ModuleData> data) {
     const std::string_view source = data->text.source();
     if (source.size() >= Span::none) return fail(Errc::text_too_large);
-    data->tokens.reserve(source.size() / 5 + 16);
+    prepare(*data);
     if (auto lexed = lex(source, 0, data->tokens); !lexed) return tl::unexpected<Error>(lexed.error());
-    data->nodes.reserve(source.size() / 32 + 16);
-    data->nodes.push_back({0, 0, 0, null_node, null_node, null_node, null_node, StatementKind::end, false});
-    const auto fragment = parse_statements(*data, 0, Context::module, root_node, 0);
-    if (!fragment) return tl::unexpected<Error>(fragment.error());
-    if (fragment->first != null_node) data->link(fragment->first, fragment->last, root_node, null_node);
-    const auto end = static_cast<NodeIndex>(data->nodes.size());
-    const auto last_token = static_cast<std::uint32_t>(data->tokens.size() - 1);
-    data->nodes.push_back({fragment->end, last_token, 1, root_node, null_node, null_node, null_node,
-                           StatementKind::end, false});
-    data->link(end, end, root_node, null_node);
+    if (auto made = make_tree(*data, nullptr); !made) return tl::unexpected<Error>(made.error());
     return Module(std::move(data));
+}
+
+Expected<Recovered> Module::recover(std::unique_ptr<ModuleData> data, std::size_t max_errors) {
+    if (data->text.source().size() >= Span::none) return fail(Errc::text_too_large);
+    prepare(*data);
+    ErrorList lexical(max_errors), grammatical(max_errors);
+    lex_all(data->text.source(), data->tokens, lexical);
+    (void)make_tree(*data, &grammatical);  // does not fail with a list
+    std::vector<Error> errors(lexical.errors());
+    errors.insert(errors.end(), grammatical.errors().begin(), grammatical.errors().end());
+    std::stable_sort(errors.begin(), errors.end(),
+                     [](const Error& a, const Error& b) { return a.span.begin < b.span.begin; });
+    if (errors.size() > max_errors) errors.resize(max_errors);
+    return Recovered{Module(std::move(data)), std::move(errors), lexical.count() + grammatical.count()};
+}
+
+Expected<Recovered> parse_all(std::string text, ParseOptions options) {
+    return Module::recover(std::make_unique<ModuleData>(std::move(text)), options.max_errors);
 }
 
 Expected<Module> parse(std::string text) {

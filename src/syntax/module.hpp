@@ -99,9 +99,10 @@ struct Fragment {
 enum class Context : std::uint8_t { module, body };
 
 /// Parses the tokens from `first_token` to the `end` token into nodes that have `parent` as parent. Spans of
-/// errors are relative to `base`.
+/// errors are relative to `base`. With a list for them, the parser goes on behind errors and does not fail.
 [[nodiscard]] Expected<Fragment> parse_statements(ModuleData& data, std::uint32_t first_token,
-                                                  Context context, NodeIndex parent, std::uint32_t base);
+                                                  Context context, NodeIndex parent, std::uint32_t base,
+                                                  ErrorList* errors = nullptr);
 
 [[nodiscard]] Token public_token(RawToken token, std::string_view text);
 

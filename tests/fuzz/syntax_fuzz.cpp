@@ -1,5 +1,6 @@
 // Any bytes: what parses prints back identically, every view of it can be taken, and after any edits the
-// printed text parses to the edited tree.
+// printed text parses to the edited tree. Read on behind errors, every text prints back, and parse agrees on
+// whether there are any.
 
 #include <cstddef>
 #include <cstdint>
@@ -90,12 +91,23 @@ void edit(Module& module, std::uint8_t choice, std::uint8_t where) {
     }
 }
 
+void read_on(const std::string& text, bool parses) {
+    const auto recovered = parse_all(text, {.max_errors = 20});
+    require(recovered.has_value());
+    require(print(recovered->module) == text);
+    require(recovered->errors.empty() == parses);
+    for (const ptxgraft::Error& e : recovered->errors)
+        require(e.span.begin <= e.span.end && e.span.end <= text.size());
+    look(recovered->module);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     // The last bytes choose the edits, so that a file of PTX is an input as it is.
     const std::string text(reinterpret_cast<const char*>(data), size);
     auto module = parse(text);
+    read_on(text, module.has_value());
     if (!module) {
         require(!module.error().span.known() || module.error().span.begin <= size);
         return 0;
