@@ -25,7 +25,8 @@ void canonical(const Options& options) {
 
 void add_canonical(CLI::App& app) {
     CLI::App* verb = app.add_subcommand(
-        "canonical", "Print PTX in canonical form: a statement a line, no comments; it assembles to the same code");
+        "canonical",
+        "Print PTX in canonical form: a statement a line, no comments; it assembles to the same code");
     const auto options = std::make_shared<Options>();
     verb->add_option("FILE", options->file, "PTX file")->required();
     verb->add_option("-o,--output", options->output, "Where to write; default: standard output");

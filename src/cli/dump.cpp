@@ -19,19 +19,46 @@ using Json = nlohmann::ordered_json;
 using syntax::OperandKind;
 using syntax::StatementKind;
 
+constexpr const char* schema =
+    R"(The JSON, one object; words are spelled as in the file, members in [] are absent where there is nothing to say:
+  {file, version, target, address_size, statements: [STATEMENT…]}
+STATEMENT: {kind, [line, column], [name], …}; line and column count from 1, columns count bytes. By kind:
+  function     entry, definition: true or false; parameters, return_parameters: [{name, space, type, [align], [count]}…];
+               [body: STATEMENTS] of a definition
+  variable     [linkage], space, type, [vector], [align],
+               declarators: [{name, [range: N of %r<N>], [extents: [2, 3] of a[2][3], 0 of a[]], [initialiser: TOKENS]}…]
+  instruction  [guard: {negated, predicate}], opcode, modifiers: [".rn"…], operands: [OPERAND…]
+  label        name
+  block        body: STATEMENTS
+  version, target, address_size, directive: tokens: TOKENS
+OPERAND: {kind, text, [base, offset: of an address or sum], [children: [OPERAND…]]}; kind is identifier, immediate,
+  address, vector, list, pair, negation, sum or sink.
+Bytes that are not UTF-8 become U+FFFD.)";
+
 std::string_view name_of(StatementKind kind) {
     switch (kind) {
-        case StatementKind::version: return "version";
-        case StatementKind::target: return "target";
-        case StatementKind::address_size: return "address_size";
-        case StatementKind::function: return "function";
-        case StatementKind::variable: return "variable";
-        case StatementKind::instruction: return "instruction";
-        case StatementKind::label: return "label";
-        case StatementKind::block: return "block";
-        case StatementKind::directive: return "directive";
-        case StatementKind::error: return "error";
-        default: return "end";
+        case StatementKind::version:
+            return "version";
+        case StatementKind::target:
+            return "target";
+        case StatementKind::address_size:
+            return "address_size";
+        case StatementKind::function:
+            return "function";
+        case StatementKind::variable:
+            return "variable";
+        case StatementKind::instruction:
+            return "instruction";
+        case StatementKind::label:
+            return "label";
+        case StatementKind::block:
+            return "block";
+        case StatementKind::directive:
+            return "directive";
+        case StatementKind::error:
+            return "error";
+        default:
+            return "end";
     }
 }
 
@@ -133,10 +160,14 @@ class Dump {
             json["column"] = at.column;
         }
         if (!s.name().empty()) json["name"] = s.name();
-        if (const auto i = s.instruction()) add_instruction(json, *i);
-        else if (s.kind() == StatementKind::function) add_function(json, s);
-        else if (const auto v = s.variable()) add_variable(json, *v);
-        else if (s.kind() != StatementKind::label && s.kind() != StatementKind::block) add_tokens(json, s);
+        if (const auto i = s.instruction())
+            add_instruction(json, *i);
+        else if (s.kind() == StatementKind::function)
+            add_function(json, s);
+        else if (const auto v = s.variable())
+            add_variable(json, *v);
+        else if (s.kind() != StatementKind::label && s.kind() != StatementKind::block)
+            add_tokens(json, s);
         const bool has_body = s.is_definition() || s.kind() == StatementKind::block;
         const std::string text = dumped(json);
         put(std::string_view(text).substr(0, text.size() - has_body));
@@ -166,7 +197,9 @@ class Dump {
     }
 
     // JSON is UTF-8: bytes that are not become U+FFFD.
-    static std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+    static std::string dumped(const Json& json) {
+        return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    }
     void put(std::string_view text) { std::fwrite(text.data(), 1, text.size(), out_); }
 
     std::FILE* out_;
@@ -189,6 +222,7 @@ void add_dump(CLI::App& app) {
     const auto file = std::make_shared<std::string>();
     verb->add_option("FILE", *file, "PTX file")->required();
     verb->add_flag("--json")->description("Print JSON, the only form there is: may be left out");
+    verb->footer(schema);
     verb->callback([file] { dump(*file); });
 }
 

@@ -33,7 +33,8 @@ std::string_view lost_name(const NameIndex& from, NodeIndex source, const NameIn
         if (o.place <= begin || o.place >= end || o.declaration == no_declaration) continue;
         const NodeIndex declared = from.declarations[o.declaration].node;
         const bool is_own = declared != source && from.is_within(declared, source);
-        if (!is_own && to.find(to.data.nodes[at].parent, to.place[at], from.text(o)).declaration == no_declaration)
+        if (!is_own &&
+            to.find(to.data.nodes[at].parent, to.place[at], from.text(o)).declaration == no_declaration)
             return from.text(o);
     }
     return {};
@@ -68,10 +69,11 @@ Expected<Statement> Module::splice(Statement at, Statement source) {
 Expected<Statement> Module::clone(Statement function, std::string_view name) {
     if (!owns(function) || function.kind() != StatementKind::function)
         return fail(Errc::invalid_argument, "only a function of this module can be cloned");
-    if (!is_identifier(name) || name.size() > max_token_size) return no_name(name);
+    if (!may_be_name(name)) return no_name(name);
     const Names names(*this);
     const NameIndex& index = *names.index_;
-    if (const Name known = names.find({}, name)) return fail(Errc::name_taken, std::string(name) + " is declared already");
+    if (const Name known = names.find({}, name))
+        return fail(Errc::name_taken, std::string(name) + " is declared already");
     const auto copy = insert_after(function, "\n\n" + function.text());
     if (!copy) return copy;
     // The copy's statements stand in the order of the original's.

@@ -17,8 +17,8 @@ enum class Infix : std::uint8_t { none, tight, loose };
 constexpr std::array<Infix, lexeme_count> make_infix_table() {
     std::array<Infix, lexeme_count> t{};
     for (L l : {L::plus, L::minus, L::bar}) t[static_cast<std::size_t>(l)] = Infix::tight;
-    for (L l : {L::star, L::slash, L::percent, L::ampersand, L::caret, L::question, L::colon, L::equal, L::less,
-                L::greater, L::two_char_operator})
+    for (L l : {L::star, L::slash, L::percent, L::ampersand, L::caret, L::question, L::colon, L::equal,
+                L::less, L::greater, L::two_char_operator})
         t[static_cast<std::size_t>(l)] = Infix::loose;
     return t;
 }
@@ -44,7 +44,8 @@ class Writer {
 
     // The nodes from `first` up to `behind_last` in print order.
     void write(NodeIndex first, NodeIndex behind_last) {
-        for (NodeIndex i = first; i != behind_last; i = data_.in_print_order_after(i)) node(data_.nodes[i], i);
+        for (NodeIndex i = first; i != behind_last; i = data_.in_print_order_after(i))
+            node(data_.nodes[i], i);
     }
 
   private:
@@ -130,8 +131,8 @@ class Writer {
         line("}");
     }
 
-    // The end of a section's `label:` or `.b8 1, a+2` that begins at `i`: an item ends where a value follows a
-    // value without an operator or comma.
+    // The end of a section's `label:` or `.b8 1, a+2` that begins at `i`: an item ends where a value follows
+    // a value without an operator or comma.
     [[nodiscard]] std::uint32_t item_end(std::uint32_t i, std::uint32_t last) const {
         if (kind(i) == L::identifier) return i + 2;
         std::size_t depth = 0;
@@ -255,7 +256,8 @@ std::string canonical(Statement statement) {
     const Node* node = statement.node();
     if (node == nullptr || node->kind == StatementKind::end) return out;
     const ModuleData& data = *statement.module_;
-    const NodeIndex last = data.has_body(statement.node_) ? data.last_child(statement.node_) : statement.node_;
+    const NodeIndex last =
+        data.has_body(statement.node_) ? data.last_child(statement.node_) : statement.node_;
     Writer(data, out).write(statement.node_, data.in_print_order_after(last));
     return out;
 }

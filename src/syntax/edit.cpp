@@ -87,13 +87,15 @@ Expected<void> Editor::change(std::span<const TokenChange> changes) {
         return changes.subspan(from, end - from);
     };
     std::string text;
-    for (std::size_t i = 0; i < changes.size(); i += of_one_node(i).size()) append_changed(of_one_node(i), text);
+    for (std::size_t i = 0; i < changes.size(); i += of_one_node(i).size())
+        append_changed(of_one_node(i), text);
     const auto place = data_.text.place_for(text.size());
     if (!place) return fail(Errc::text_too_large);
     if (changes.empty()) return {};
     data_.text.append(std::move(text));
     std::uint32_t begin = *place;
-    for (std::size_t i = 0; i < changes.size(); i += of_one_node(i).size()) begin = move_node(of_one_node(i), begin);
+    for (std::size_t i = 0; i < changes.size(); i += of_one_node(i).size())
+        begin = move_node(of_one_node(i), begin);
     return {};
 }
 
@@ -137,7 +139,8 @@ Expected<Fragment> Editor::read(NodeIndex parent, std::string_view text, std::ui
     if (auto lexed = lex(text, base, data_.tokens); !lexed) return tl::unexpected<Error>(lexed.error());
     const Context context = parent == root_node ? Context::module : Context::body;
     auto fragment = parse_statements(data_, first_token, context, parent, base);
-    if (fragment && fragment->first == null_node) return fail(Errc::syntax_expected, Span{0, 0}, "a statement");
+    if (fragment && fragment->first == null_node)
+        return fail(Errc::syntax_expected, Span{0, 0}, "a statement");
     return fragment;
 }
 
@@ -246,13 +249,19 @@ std::uint32_t Editor::move_node(std::span<const TokenChange> changes, std::uint3
 }
 
 tl::unexpected<Error> not_here() {
-    return fail(Errc::invalid_argument, "the statement was removed, is the end of the module, or is of another module");
+    return fail(Errc::invalid_argument,
+                "the statement was removed, is the end of the module, or is of another module");
+}
+
+bool may_be_name(std::string_view text) {
+    return is_identifier(text) && text != "_" && text.size() <= max_token_size;
 }
 
 tl::unexpected<Error> no_name(std::string_view text) {
-    return fail(Errc::invalid_argument,
-                std::string(text.substr(0, 60))
-                    .append(" is no name; a name is letters, digits, _ and $, and may begin with %"));
+    return fail(
+        Errc::invalid_argument,
+        std::string(text.substr(0, 60))
+            .append(" is no name; a name is letters, digits, _ and $, may begin with %, and is not _ alone"));
 }
 
 bool Module::owns(Statement statement) const {
@@ -295,13 +304,14 @@ Expected<Statement> Module::replace(Statement at, std::string_view text) {
 
 Expected<void> Module::rewrite(Statement at, std::string_view text) {
     if (!owns(at) || at.kind() == StatementKind::end) return not_here();
-    if (data_->has_body(at.node_)) return fail(Errc::invalid_argument, "the statement has a body; see replace_body");
+    if (data_->has_body(at.node_))
+        return fail(Errc::invalid_argument, "the statement has a body; see replace_body");
     return Editor(*data_).rewrite(at.node_, text);
 }
 
 Expected<std::size_t> Module::rename(Statement scope, std::string_view from, std::string_view to) {
     for (std::string_view name : {from, to})
-        if (!is_identifier(name) || name.size() > max_token_size) return no_name(name);
+        if (!may_be_name(name)) return no_name(name);
     if (scope && !owns(scope)) return not_here();
     Editor editor(*data_);
     const NodeIndex first = scope ? scope.node_ : data_->nodes[root_node].first_child;

@@ -1,7 +1,8 @@
 #pragma once
-// The edits of one module's data. New text goes to the end of the text space and is parsed there, then nodes are
-// linked in, pointed at it, or unlinked. Whatever an edit does, the printed text parses to the edited tree; where two
-// texts would run into each other ("2" and "ret", a comment without a line end), a line end is put between them.
+// The edits of one module's data. New text goes to the end of the text space and is parsed there, then nodes
+// are linked in, pointed at it, or unlinked. Whatever an edit does, the printed text parses to the edited
+// tree; where two texts would run into each other ("2" and "ret", a comment without a line end), a line end
+// is put between them.
 
 #include <span>
 #include <string>
@@ -31,7 +32,8 @@ class Editor {
     /// Changes tokens for others of the same kind. Sorted by node and token, each node's together.
     Expected<void> change(std::span<const TokenChange> changes);
 
-    /// The identifier tokens of this text from node `first` to `last` that are names. An opcode and the words of `.loc`,
+    /// The identifier tokens of this text from node `first` to `last` that are names. An opcode and the words
+    /// of `.loc`,
     /// `.target` … are none.
     [[nodiscard]] std::vector<TokenChange> places(NodeIndex first, NodeIndex last, std::string_view name,
                                                   std::string_view to) const;
@@ -75,5 +77,7 @@ class Editor {
 /// The errors of edits that are given a statement that is none of the module's, or a text that is no name.
 [[nodiscard]] tl::unexpected<Error> not_here();
 [[nodiscard]] tl::unexpected<Error> no_name(std::string_view text);
+/// True for what can be declared: an identifier that is not the sink `_`.
+[[nodiscard]] bool may_be_name(std::string_view text);
 
 }  // namespace ptxgraft::syntax

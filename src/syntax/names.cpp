@@ -1,4 +1,5 @@
-// Binds the names of a module to their declarations: one walk over the tokens, scopes are the parents of the nodes.
+// Binds the names of a module to their declarations: one walk over the tokens, scopes are the parents of the
+// nodes.
 
 #include "syntax/names.hpp"
 
@@ -16,7 +17,9 @@ bool is_close(L k) { return k == L::close_paren || k == L::close_bracket || k ==
 
 std::size_t trailing_digits(std::string_view name) {
     std::size_t count = 0;
-    while (count < name.size() && name[name.size() - 1 - count] >= '0' && name[name.size() - 1 - count] <= '9') ++count;
+    while (count < name.size() && name[name.size() - 1 - count] >= '0' &&
+           name[name.size() - 1 - count] <= '9')
+        ++count;
     return count;
 }
 
@@ -37,12 +40,14 @@ class Binder {
     void run() {
         index_.place.resize(data_.nodes.size());
         declare_module_level();
-        for (NodeIndex i = data_.nodes[root_node].first_child; i != null_node; i = data_.in_print_order_after(i)) {
+        for (NodeIndex i = data_.nodes[root_node].first_child; i != null_node;
+             i = data_.in_print_order_after(i)) {
             node_ = i;
             index_.place[i] = ++place_;
             const auto first = static_cast<std::ptrdiff_t>(index_.occurrences.size());
             node(data_.nodes[i]);
-            // Declarations come before uses, and a function's name before its parameters: into the order of the text.
+            // Declarations come before uses, and a function's name before its parameters: into the order of
+            // the text.
             std::sort(index_.occurrences.begin() + first, index_.occurrences.end(),
                       [](const Occurrence& a, const Occurrence& b) { return a.token < b.token; });
         }
@@ -56,9 +61,11 @@ class Binder {
         for (NodeIndex i = data_.nodes[root_node].first_child; i != null_node; i = data_.nodes[i].next) {
             const Node& n = data_.nodes[i];
             const std::string_view first = text(n, 0);
-            if (n.kind == StatementKind::variable) declarators(i, [&](auto... d) { declare(i, root_node, d...); });
+            if (n.kind == StatementKind::variable)
+                declarators(i, [&](auto... d) { declare(i, root_node, d...); });
             if (n.kind == StatementKind::label) declare(i, root_node, 0, 0, NameKind::label);
-            if (n.kind == StatementKind::function) declare(i, root_node, function_name(n), 0, NameKind::function);
+            if (n.kind == StatementKind::function)
+                declare(i, root_node, function_name(n), 0, NameKind::function);
             if (n.kind != StatementKind::directive || first != ".section") continue;
             for (std::uint32_t t = 0; t + 1 < n.token_count; ++t)
                 if (is_section_label(n, t)) declare(i, root_node, t, 0, NameKind::label);
@@ -71,7 +78,8 @@ class Binder {
     }
 
     // The first declaration of a text in a scope counts; of a function, the definition.
-    DeclarationIndex declare(NodeIndex node, NodeIndex scope, std::uint32_t token, std::uint32_t range, NameKind kind) {
+    DeclarationIndex declare(NodeIndex node, NodeIndex scope, std::uint32_t token, std::uint32_t range,
+                             NameKind kind) {
         const std::string_view name = text(data_.nodes[node], token);
         auto& all = index_.declarations;
         const auto fresh = static_cast<DeclarationIndex>(all.size());
@@ -90,7 +98,8 @@ class Binder {
                 }
             *link = fresh;
         }
-        all.push_back({name, node, token, scope, scope == root_node ? 0 : place_, range, kind, no_declaration});
+        all.push_back(
+            {name, node, token, scope, scope == root_node ? 0 : place_, range, kind, no_declaration});
         return fresh;
     }
 
@@ -187,7 +196,8 @@ class Binder {
         const bool is_location = word == ".loc";
         for (std::uint32_t t = 1; t < n.token_count; ++t) {
             if (kind(n, t) != L::identifier || (is_location && kind(n, t - 1) == L::comma)) continue;
-            add(t, is_location ? index_.find(root_node, whole_range, text(n, t)) : find(text(n, t)), UseKind::other);
+            add(t, is_location ? index_.find(root_node, whole_range, text(n, t)) : find(text(n, t)),
+                UseKind::other);
         }
     }
 
@@ -216,8 +226,8 @@ class Binder {
 
     void add(std::uint32_t token, NameIndex::Found found, UseKind kind, std::uint32_t operand = 0,
              bool negated = false) {
-        index_.occurrences.push_back({place_, node_, token, found.declaration, found.element, operand & 0xFFFFFFFu,
-                                      static_cast<std::uint32_t>(kind) & 7u, negated});
+        index_.occurrences.push_back({place_, node_, token, found.declaration, found.element,
+                                      operand & 0xFFFFFFFu, static_cast<std::uint32_t>(kind) & 7u, negated});
     }
 
     [[nodiscard]] NameIndex::Found find(std::string_view name) const {
@@ -226,7 +236,9 @@ class Binder {
 
     void group() {
         const std::size_t count = index_.declarations.size();
-        const auto slot = [&](const Occurrence& o) { return o.declaration == no_declaration ? count : o.declaration; };
+        const auto slot = [&](const Occurrence& o) {
+            return o.declaration == no_declaration ? count : o.declaration;
+        };
         index_.first_of.assign(count + 2, 0);
         for (const Occurrence& o : index_.occurrences) ++index_.first_of[slot(o) + 1];
         for (std::size_t i = 1; i < index_.first_of.size(); ++i) index_.first_of[i] += index_.first_of[i - 1];
@@ -237,7 +249,9 @@ class Binder {
     }
 
     // --- tokens of a node
-    [[nodiscard]] L kind(const Node& n, std::uint32_t t) const { return data_.tokens[n.first_token + t].kind(); }
+    [[nodiscard]] L kind(const Node& n, std::uint32_t t) const {
+        return data_.tokens[n.first_token + t].kind();
+    }
     [[nodiscard]] std::string_view text(const Node& n, std::uint32_t t) const {
         return data_.text_of(data_.tokens[n.first_token + t]);
     }
@@ -307,13 +321,14 @@ NameIndex::Found NameIndex::find_at(NodeIndex at, std::string_view name) const {
     const Node& n = data.nodes[at];
     const bool is_scope = at == root_node || data.has_body(at) || n.kind == StatementKind::function ||
                           n.kind == StatementKind::directive;
-    const std::uint32_t limit = at == root_node ? whole_range : place[data.has_body(at) ? data.last_child(at) : at];
+    const std::uint32_t limit =
+        at == root_node ? whole_range : place[data.has_body(at) ? data.last_child(at) : at];
     const NodeIndex scope = is_scope ? at : n.parent;
     if (const Found found = find(scope, limit, name); found.declaration != no_declaration) return found;
     for (NodeIndex s = scope;; s = data.nodes[s].parent) {
         const auto first = first_declared.find({name, s});
-        for (DeclarationIndex d = first == first_declared.end() ? no_declaration : first->second; d != no_declaration;
-             d = declarations[d].next)
+        for (DeclarationIndex d = first == first_declared.end() ? no_declaration : first->second;
+             d != no_declaration; d = declarations[d].next)
             if (declarations[d].place <= limit) return {d, whole_range};
         if (s == root_node) return {};
     }
@@ -362,7 +377,8 @@ std::vector<Use> Names::uses(const Name& name) const {
     if (d == no_declaration) return found;
     for (const std::uint32_t i : index_->occurrences_of(d)) {
         const Occurrence& o = index_->occurrences[i];
-        if (!name.element || *name.element == o.element || o.element == whole_range) found.push_back(index_->use_of(o));
+        if (!name.element || *name.element == o.element || o.element == whole_range)
+            found.push_back(index_->use_of(o));
     }
     return found;
 }
@@ -380,7 +396,8 @@ std::vector<Use> Names::accesses(const Name& name, const AccessOf& access, Acces
     for (const Use& use : uses(name)) {
         const bool in_instruction = use.statement.kind() == StatementKind::instruction;
         if (!in_instruction) continue;
-        const Access does = use.kind == UseKind::operand ? access(*use.statement.instruction(), use.operand) : Access::read;
+        const Access does =
+            use.kind == UseKind::operand ? access(*use.statement.instruction(), use.operand) : Access::read;
         if ((static_cast<unsigned>(does) & static_cast<unsigned>(wanted)) != 0) found.push_back(use);
     }
     return found;
@@ -401,13 +418,15 @@ std::vector<std::pair<Use, Name>> Names::in(Statement statement) const {
 std::vector<Use> Names::undeclared() const {
     std::vector<Use> found;
     const auto last = static_cast<DeclarationIndex>(index_->declarations.size());
-    for (const std::uint32_t i : index_->occurrences_of(last)) found.push_back(index_->use_of(index_->occurrences[i]));
+    for (const std::uint32_t i : index_->occurrences_of(last))
+        found.push_back(index_->use_of(index_->occurrences[i]));
     return found;
 }
 
 std::vector<Name> Names::all() const {
     std::vector<Name> names;
-    for (DeclarationIndex d = 0; d < index_->declarations.size(); ++d) names.push_back(index_->name_of({d, whole_range}));
+    for (DeclarationIndex d = 0; d < index_->declarations.size(); ++d)
+        names.push_back(index_->name_of({d, whole_range}));
     return names;
 }
 

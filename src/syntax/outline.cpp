@@ -18,11 +18,11 @@ struct Passage {
     std::uint32_t size;
 };
 constexpr Passage passages[] = {
-    {".pred", "", 4},      {".b8", ".b8", 1},      {".u8", ".u8", 1},     {".s8", ".s8", 1},
-    {".b16", ".b16", 2},   {".u16", ".u16", 2},    {".s16", ".s16", 2},   {".f16", ".b16", 2},
-    {".bf16", ".b16", 2},  {".b32", ".b32", 4},    {".u32", ".u32", 4},   {".s32", ".s32", 4},
-    {".f32", ".f32", 4},   {".f16x2", ".b32", 4},  {".bf16x2", ".b32", 4}, {".b64", ".b64", 8},
-    {".u64", ".u64", 8},   {".s64", ".s64", 8},    {".f64", ".f64", 8},   {".b128", ".b128", 16},
+    {".pred", "", 4},     {".b8", ".b8", 1},     {".u8", ".u8", 1},      {".s8", ".s8", 1},
+    {".b16", ".b16", 2},  {".u16", ".u16", 2},   {".s16", ".s16", 2},    {".f16", ".b16", 2},
+    {".bf16", ".b16", 2}, {".b32", ".b32", 4},   {".u32", ".u32", 4},    {".s32", ".s32", 4},
+    {".f32", ".f32", 4},  {".f16x2", ".b32", 4}, {".bf16x2", ".b32", 4}, {".b64", ".b64", 8},
+    {".u64", ".u64", 8},  {".s64", ".s64", 8},   {".f64", ".f64", 8},    {".b128", ".b128", 16},
 };
 const Passage* passage_of(std::string_view type) {
     for (const Passage& p : passages)
@@ -53,7 +53,8 @@ struct Life {
 
 class Outliner {
   public:
-    Outliner(const NameIndex& index, NodeIndex first, NodeIndex last, std::string_view name, const AccessOf& access)
+    Outliner(const NameIndex& index, NodeIndex first, NodeIndex last, std::string_view name,
+             const AccessOf& access)
         : index_(index), data_(index.data), first_(first), last_(last), name_(name), access_(access) {
         function_ = first;
         while (data_.nodes[function_].parent != root_node) function_ = data_.nodes[function_].parent;
@@ -131,10 +132,13 @@ class Outliner {
         for (const Occurrence& o : index_.occurrences) {
             if (o.declaration == no_declaration) continue;
             const Declared& d = index_.declarations[o.declaration];
-            const bool declared_inside = d.node != function_ && d.scope != root_node && inside(index_.place[d.node]);
+            const bool declared_inside =
+                d.node != function_ && d.scope != root_node && inside(index_.place[d.node]);
             if (inside(o.place) == declared_inside) continue;
             if (declared_inside)
-                return refuse(o.node, o.token, std::string(d.text) + " is declared in the statements and used outside of them");
+                return refuse(
+                    o.node, o.token,
+                    std::string(d.text) + " is declared in the statements and used outside of them");
             if (d.scope == root_node && d.node != function_) continue;
             if (!may_be_used_inside(o, d)) return false;
         }
@@ -143,21 +147,26 @@ class Outliner {
 
     bool may_be_used_inside(const Occurrence& o, const Declared& d) {
         const std::string text(index_.text(o));
-        if (d.node == function_ && d.scope == root_node) return refuse(o.node, o.token, "a call of the function itself");
-        if (d.kind == NameKind::label) return refuse(o.node, o.token, text + " is a label outside of the statements");
+        if (d.node == function_ && d.scope == root_node)
+            return refuse(o.node, o.token, "a call of the function itself");
+        if (d.kind == NameKind::label)
+            return refuse(o.node, o.token, text + " is a label outside of the statements");
         if (d.kind == NameKind::parameter)
-            return refuse(o.node, o.token, text + " is a parameter of the function; read it before the statements");
+            return refuse(o.node, o.token,
+                          text + " is a parameter of the function; read it before the statements");
         const auto variable = Statement(index_.statement(d.node)).variable();
         if (!variable || variable->space != ".reg")
             return refuse(o.node, o.token, text + " is a variable of the function and no register");
         const Passage* passage = variable->vector == 1 ? passage_of(variable->type) : nullptr;
         if (passage == nullptr)
-            return refuse(o.node, o.token, text + " has the type " + std::string(variable->type) +
-                                               (variable->vector == 1 ? "" : " of a vector") +
-                                               ", which cannot be a parameter");
+            return refuse(o.node, o.token,
+                          text + " has the type " + std::string(variable->type) +
+                              (variable->vector == 1 ? "" : " of a vector") +
+                              ", which cannot be a parameter");
         if (d.range != 0 && text != std::string(d.text) + std::to_string(o.element))
-            return refuse(o.node, o.token, text + " has leading zeros; write " + std::string(d.text) +
-                                               std::to_string(o.element));
+            return refuse(
+                o.node, o.token,
+                text + " has leading zeros; write " + std::string(d.text) + std::to_string(o.element));
         Life& life = lives_[{o.declaration, o.element}];
         life.passage = passage;
         life.text = text;
@@ -166,7 +175,8 @@ class Outliner {
 
     bool instructions_may_move() {
         bool carry_known = false;  // the statements have set the flag that they read
-        for (NodeIndex i = data_.nodes[function_].first_child; i != null_node; i = data_.in_print_order_after(i)) {
+        for (NodeIndex i = data_.nodes[function_].first_child; i != null_node;
+             i = data_.in_print_order_after(i)) {
             if (index_.place[i] < begin_) continue;
             if (!in_function(index_.place[i])) return true;
             const auto instruction = index_.statement(i).instruction();
@@ -178,7 +188,8 @@ class Outliner {
                 if (writes) return true;
                 continue;
             }
-            if (reads && !carry_known) return refuse(i, opcode, "the carry flag that it reads would be lost in the call");
+            if (reads && !carry_known)
+                return refuse(i, opcode, "the carry flag that it reads would be lost in the call");
             carry_known |= writes;
             for (const Bound& b : bound_opcodes)
                 if (b.opcode == instruction->opcode) return refuse(i, opcode, std::string(b.why));
@@ -188,7 +199,9 @@ class Outliner {
     static bool is_carry_reader(std::string_view opcode) {
         return opcode == "addc" || opcode == "subc" || opcode == "madc";
     }
-    static std::uint32_t opcode_token(const Instruction& i) { return !i.guard ? 0 : i.guard->negated ? 3 : 2; }
+    static std::uint32_t opcode_token(const Instruction& i) {
+        return !i.guard ? 0 : i.guard->negated ? 3 : 2;
+    }
 
     // --- registers
     // A write counts as certain for what stands behind it when no branch is before it, or no label between.
@@ -202,7 +215,8 @@ class Outliner {
             while (behind != index_.occurrences.end() && behind->place == o->place) ++behind;
             const auto instruction = index_.statement(o->node).instruction();
             if (data_.nodes[o->node].kind == StatementKind::label) since_label.clear();
-            if (instruction) branched |= one_instruction({o, behind}, *instruction, branched, dominating, since_label);
+            if (instruction)
+                branched |= one_instruction({o, behind}, *instruction, branched, dominating, since_label);
             o = behind;
         }
         for (auto& [r, life] : lives_) life.definite = dominating.contains(r) || since_label.contains(r);
@@ -220,7 +234,8 @@ class Outliner {
             const auto life = lives_.find(r);
             if (life == lives_.end()) continue;
             const Access access = access_to(o, instruction);
-            if (access != Access::write && !dominating.contains(r) && !since_label.contains(r)) life->second.live_in = true;
+            if (access != Access::write && !dominating.contains(r) && !since_label.contains(r))
+                life->second.live_in = true;
             if (access == Access::read) continue;
             life->second.written = true;
             if (!instruction.guard) written.push_back(r);
@@ -233,7 +248,8 @@ class Outliner {
     }
 
     [[nodiscard]] Access access_to(const Occurrence& o, const Instruction& instruction) const {
-        return static_cast<UseKind>(o.kind) == UseKind::operand ? access_(instruction, o.operand) : Access::read;
+        return static_cast<UseKind>(o.kind) == UseKind::operand ? access_(instruction, o.operand)
+                                                                : Access::read;
     }
 
     void look_elsewhere() {
@@ -243,8 +259,8 @@ class Outliner {
             if (life == lives_.end() || static_cast<UseKind>(o.kind) == UseKind::declaration) continue;
             life->second.elsewhere = true;
             const auto instruction = index_.statement(o.node).instruction();
-            life->second.read_elsewhere |= !instruction || access_to(o, *instruction) != Access::write ||
-                                           instruction->guard.has_value();
+            life->second.read_elsewhere |=
+                !instruction || access_to(o, *instruction) != Access::write || instruction->guard.has_value();
         }
     }
 
@@ -278,14 +294,18 @@ class Outliner {
     [[nodiscard]] const Passage& passage(const Register& r) const { return *lives_.at(r).passage; }
     [[nodiscard]] bool has_predicates() const {
         const auto is_predicate = [&](const Register& r) { return passage(r).access.empty(); };
-        return std::any_of(in_.begin(), in_.end(), is_predicate) || std::any_of(out_.begin(), out_.end(), is_predicate);
+        return std::any_of(in_.begin(), in_.end(), is_predicate) ||
+               std::any_of(out_.begin(), out_.end(), is_predicate);
     }
     // The ABI has no scalar parameters below 32 bits and above 64: those are arrays of bytes.
-    [[nodiscard]] static std::string declaration_of(std::uint32_t size, std::uint32_t align, const std::string& name) {
+    [[nodiscard]] static std::string declaration_of(std::uint32_t size, std::uint32_t align,
+                                                    const std::string& name) {
         if (size == 4 || size == 8) return ".param .b" + std::to_string(size * 8) + " " + name;
         return ".param .align " + std::to_string(align) + " .b8 " + name + "[" + std::to_string(size) + "]";
     }
-    [[nodiscard]] std::string argument(std::size_t i) const { return name_prefix_ + "_in" + std::to_string(i); }
+    [[nodiscard]] std::string argument(std::size_t i) const {
+        return name_prefix_ + "_in" + std::to_string(i);
+    }
     [[nodiscard]] std::string parameter_declaration(std::size_t i) const {
         return declaration_of(passage(in_[i]).size, passage(in_[i]).size, argument(i));
     }
@@ -294,7 +314,8 @@ class Outliner {
         for (const Register& r : out_) size += passage(r).size;
         const std::uint32_t align = passage(out_.front()).size;
         if (out_.size() == 1) return declaration_of(size, align, name_prefix_ + "_out");
-        return ".param .align " + std::to_string(align) + " .b8 " + name_prefix_ + "_out[" + std::to_string(size) + "]";
+        return ".param .align " + std::to_string(align) + " .b8 " + name_prefix_ + "_out[" +
+               std::to_string(size) + "]";
     }
     [[nodiscard]] std::string result(std::size_t i) const {
         std::uint32_t offset = 0;
@@ -306,14 +327,16 @@ class Outliner {
         if (!life.passage->access.empty())
             return "\tld.param" + std::string(life.passage->access) + " " + life.text + ", [" + from + "];\n";
         const std::string word = name_prefix_ + "_bool";
-        return "\tld.param.b32 " + word + ", [" + from + "];\n\tsetp.ne.b32 " + life.text + ", " + word + ", 0;\n";
+        return "\tld.param.b32 " + word + ", [" + from + "];\n\tsetp.ne.b32 " + life.text + ", " + word +
+               ", 0;\n";
     }
     [[nodiscard]] std::string store(const Register& r, const std::string& to) const {
         const Life& life = lives_.at(r);
         if (!life.passage->access.empty())
             return "\tst.param" + std::string(life.passage->access) + " [" + to + "], " + life.text + ";\n";
         const std::string word = name_prefix_ + "_bool";
-        return "\tselp.b32 " + word + ", 1, 0, " + life.text + ";\n\tst.param.b32 [" + to + "], " + word + ";\n";
+        return "\tselp.b32 " + word + ", 1, 0, " + life.text + ";\n\tst.param.b32 [" + to + "], " + word +
+               ";\n";
     }
 
     const NameIndex& index_;
@@ -333,11 +356,12 @@ class Outliner {
 Expected<Module::Outlined> Module::outline(Statement first, Statement last, std::string_view name,
                                            const AccessOf& access) {
     if (!owns(first) || !owns(last)) return not_here();
-    if (!is_identifier(name) || name.size() > max_token_size) return no_name(name);
+    if (!may_be_name(name)) return no_name(name);
     Statement end = first;
     while (end && end != last) end = end.next();
     if (!end || !first.parent() || first.kind() == StatementKind::end)
-        return fail(Errc::not_outlinable, first.span(), "the last statement is not behind the first in one body");
+        return fail(Errc::not_outlinable, first.span(),
+                    "the last statement is not behind the first in one body");
     const Names names(*this);
     if (names.find(first, name) || names.find({}, name))
         return fail(Errc::name_taken, std::string(name) + " is declared already");

@@ -1,5 +1,5 @@
-// Edits of the parts of an instruction: its text is put together anew around the part, and must then have exactly that
-// part in that place.
+// Edits of the parts of an instruction: its text is put together anew around the part, and must then have
+// exactly that part in that place.
 
 #include "syntax/editor.hpp"
 
@@ -36,13 +36,15 @@ bool is_token(std::string_view text, TokenKind kind) {
 // The text of an instruction in the module, which its views point into.
 Expected<std::string_view> Module::instruction_text(Statement at) const {
     if (!owns(at)) return not_here();
-    if (at.kind() != StatementKind::instruction) return fail(Errc::invalid_argument, "the statement is no instruction");
+    if (at.kind() != StatementKind::instruction)
+        return fail(Errc::invalid_argument, "the statement is no instruction");
     const Node& n = *at.node();
     return data_->text.at(data_->tokens[n.first_token].begin, data_->end_of(n));
 }
 
 // Tries a text whose instruction must look like `shape`; otherwise nothing has changed.
-Expected<void> Module::reshape(Statement at, const std::string& text, std::size_t modifiers, std::size_t operands) {
+Expected<void> Module::reshape(Statement at, const std::string& text, std::size_t modifiers,
+                               std::size_t operands) {
     const auto trial = parse(std::string(".func f{").append(text).append("}"));
     if (!trial) return tl::unexpected<Error>(Error{trial.error().code, {}, 0, trial.error().detail, {}});
     const auto body = trial->functions().front().body();
@@ -63,7 +65,8 @@ Expected<void> Module::set_opcode(Statement at, std::string_view opcode) {
 Expected<void> Module::set_modifier(Statement at, std::size_t index, std::string_view modifier) {
     const auto text = instruction_text(at);
     if (!text) return tl::unexpected<Error>(text.error());
-    if (!modifier.empty() && !is_token(modifier, TokenKind::directive)) return not_one("one modifier, as .rn", modifier);
+    if (!modifier.empty() && !is_token(modifier, TokenKind::directive))
+        return not_one("one modifier, as .rn", modifier);
     const Instruction i = *at.instruction();
     if (index >= i.modifiers.size()) return out_of_range("modifiers", i.modifiers.size(), index);
     return reshape(at, with(*text, i.modifiers[index], modifier), i.modifiers.size() - modifier.empty(),
@@ -78,7 +81,8 @@ Expected<void> Module::insert_modifier(Statement at, std::size_t index, std::str
     if (index > i.modifiers.size()) return out_of_range("modifiers", i.modifiers.size(), index);
     // Directly behind the word before it.
     const std::string_view before = index == 0 ? i.opcode : i.modifiers[index - 1];
-    return reshape(at, with(*text, before.substr(before.size()), modifier), i.modifiers.size() + 1, i.operands.size());
+    return reshape(at, with(*text, before.substr(before.size()), modifier), i.modifiers.size() + 1,
+                   i.operands.size());
 }
 
 Expected<void> Module::set_operand(Statement at, std::size_t index, std::string_view operand) {
@@ -102,7 +106,8 @@ Expected<void> Module::set_guard(Statement at, std::string_view guard) {
     const std::string wanted = guard.empty() ? std::string() : std::string("@").append(guard).append(" ");
     // Only the predicate changes where there was a guard: blanks and comments behind it stay.
     if (i.guard && !guard.empty()) {
-        const auto end = static_cast<std::size_t>(i.guard->predicate.data() - text->data()) + i.guard->predicate.size();
+        const auto end =
+            static_cast<std::size_t>(i.guard->predicate.data() - text->data()) + i.guard->predicate.size();
         return reshape(at, std::string("@").append(guard).append(text->substr(end)), i.modifiers.size(),
                        i.operands.size());
     }

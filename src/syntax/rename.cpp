@@ -44,8 +44,8 @@ tl::unexpected<Error> taken(const NameIndex& index, const Occurrence& o, std::st
                 "the name " + std::string(by) + " is taken: " + text + " here would mean something else");
 }
 
-// The new name at our places must be none that is declared in our scope or within it, and no place of another name
-// may become ours.
+// The new name at our places must be none that is declared in our scope or within it, and no place of another
+// name may become ours.
 Expected<void> check(const Renaming& r) {
     const NodeIndex scope = r.declared().scope;
     for (const Occurrence& o : r.index.occurrences) {
@@ -59,9 +59,11 @@ Expected<void> check(const Renaming& r) {
                 return taken(r.index, o, r.to);
             continue;
         }
-        const bool is_outer = o.declaration == no_declaration || r.index.declarations[o.declaration].scope == scope ||
+        const bool is_outer = o.declaration == no_declaration ||
+                              r.index.declarations[o.declaration].scope == scope ||
                               !r.index.is_within(r.index.declarations[o.declaration].scope, scope);
-        if (is_outer && r.takes(r.index.text(o)) && r.index.is_within(o.node, scope)) return taken(r.index, o, r.to);
+        if (is_outer && r.takes(r.index.text(o)) && r.index.is_within(o.node, scope))
+            return taken(r.index, o, r.to);
     }
     return {};
 }
@@ -69,7 +71,7 @@ Expected<void> check(const Renaming& r) {
 }  // namespace
 
 Expected<std::size_t> Module::rename(const Name& name, std::string_view to) {
-    if (!is_identifier(to) || to.size() > max_token_size) return no_name(to);
+    if (!may_be_name(to)) return no_name(to);
     const Names names(*this);
     const NameIndex& index = *names.index_;
     const DeclarationIndex d = name && owns(name.declaration) ? index.index_of(name) : no_declaration;
@@ -87,7 +89,8 @@ Expected<std::size_t> Module::rename(const Name& name, std::string_view to) {
         const auto declared = declare_alone(name, to);
         if (!declared) return tl::unexpected<Error>(declared.error());
     }
-    if (auto changed = Editor(*data_).change(changes); !changed) return tl::unexpected<Error>(changed.error());
+    if (auto changed = Editor(*data_).change(changes); !changed)
+        return tl::unexpected<Error>(changed.error());
     return changes.size();
 }
 
@@ -95,7 +98,8 @@ Expected<std::size_t> Module::rename(const Name& name, std::string_view to) {
 Expected<Statement> Module::declare_alone(const Name& element, std::string_view name) {
     std::string text = line_like(element.declaration.trivia());
     const std::vector<Token> tokens = element.declaration.tokens();
-    for (std::size_t i = 0; tokens[i].kind != TokenKind::identifier; ++i) text.append(tokens[i].text).append(" ");
+    for (std::size_t i = 0; tokens[i].kind != TokenKind::identifier; ++i)
+        text.append(tokens[i].text).append(" ");
     return insert_after(element.declaration, text.append(name).append(";"));
 }
 
