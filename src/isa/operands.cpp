@@ -272,7 +272,8 @@ class Checker {
 
     std::optional<OperandProblem> registers(const OperandRule& rule, const Operand& operand, const Symbol& symbol) {
         if (rule.constant_only) return problem(Kind::not_allowed, &operand, &rule, &symbol);
-        if (goes(symbol.type, match_.type(rule.type), rule.is_exact, rule.is_wide)) return std::nullopt;
+        const bool is_refused = rule.is_plain && symbol.type == RegisterType::f16x2;
+        if (!is_refused && goes(symbol.type, match_.type(rule.type), rule.is_exact, rule.is_wide)) return std::nullopt;
         return problem(Kind::type, &operand, &rule, &symbol);
     }
 
@@ -294,7 +295,7 @@ class Checker {
         const bool has_address = symbol.kind != SymbolKind::label && symbol.kind != SymbolKind::prototype && symbol.kind != SymbolKind::branch_targets && symbol.kind != SymbolKind::call_targets;
         if (!rule.takes_symbol || !has_address) return problem(Kind::not_allowed, &operand, &rule, &symbol);
         const TypeInfo& wanted = info(match_.type(rule.type));
-        if (wanted.bits >= 32 && (wanted.kind == TypeClass::integer || wanted.kind == TypeClass::bits)) return space(rule, operand, symbol, true);
+        if (wanted.bits >= 16 && (wanted.kind == TypeClass::integer || wanted.kind == TypeClass::bits)) return space(rule, operand, symbol, true);
         return problem(Kind::type, &operand, &rule, &symbol);
     }
 
@@ -398,7 +399,7 @@ class Checker {
         const std::size_t dot = std::min(name.find('.'), name.size());
         const Symbol* symbol = symbols_.find(name.substr(0, dot));
         if (symbol == nullptr) return problem(find_special(name) ? Kind::special : Kind::undeclared, &operand, &rule);
-        const bool fits = symbol->kind == SymbolKind::reg && symbol->vector == 1 && goes(symbol->type, RegisterType::u32, false, false);
+        const bool fits = symbol->kind == SymbolKind::reg && symbol->vector == 1 && goes(symbol->type, RegisterType::u32, false, false) && !(rule.is_plain && symbol->type == RegisterType::f16x2);
         if (!fits) return problem(Kind::type, &operand, &rule, symbol);
         return is_part(rule.kind, name.substr(dot)) ? std::nullopt : std::optional(problem(Kind::not_allowed, &operand, &rule));
     }
@@ -527,7 +528,8 @@ bool goes(RegisterType declared, RegisterType wanted, bool exact, bool wide) {
     if (d.kind == TypeClass::pred || w.kind == TypeClass::pred) return false;
     if (d.bits < w.bits || (d.bits > w.bits && !wide)) return false;
     if (d.kind == TypeClass::bits || w.kind == TypeClass::bits) return true;
-    if (declared == RegisterType::f16x2) return w.kind == TypeClass::integer;  // as ptxas has it
+    if (declared == RegisterType::f16x2)  // as ptxas has it
+        return w.kind == TypeClass::integer || (w.kind == TypeClass::packed && wanted != RegisterType::bf16x2 && wanted != RegisterType::tf32);
     return d.kind == TypeClass::integer && w.kind == TypeClass::integer;
 }
 

@@ -26,9 +26,18 @@ bool is_in(const LexemeSet& set, L kind) { return set[static_cast<std::size_t>(k
 
 bool Parser::operands() {
     if (kind() == L::semicolon) return true;
-    if (!operand(true)) return false;
-    while (take(L::comma))
-        if (!operand(false)) return false;
+    bool is_first = true;
+    do {
+        // A name by itself is the most frequent operand by far; of one character it may be `_`.
+        const bool plain =
+            kind() == L::identifier && token().size > 1 && is_in(ends_of_operand, tokens_[at_ + 1].kind());
+        if (plain) {
+            ++at_;
+        } else if (!operand(is_first)) {
+            return false;
+        }
+        is_first = false;
+    } while (take(L::comma));
     return true;
 }
 
