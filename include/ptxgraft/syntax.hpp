@@ -474,6 +474,12 @@ class PTXGRAFT_API Module {
 
 /// Parses a whole module. The module keeps the text. Texts of 4 GiB and more are refused
 /// (Errc::text_too_large).
+///
+/// The grammar is as strict as that of ptxas 13.0 to 13.5: what is a syntax error there is an error here, with its
+/// place and what was expected; what only breaks a rule of an instruction or a declaration is for `verify`. Taken
+/// beyond ptxas: UTF-8 in names, comments and strings; `.file 1 "folder" "name"` and names with a dot in debug
+/// sections, which clang writes; statements before or without `.version` and `.target`. Refused although ptxas takes
+/// them: integers past 64 bits, a second word behind an element of a vector, `.target` inside a function.
 [[nodiscard]] PTXGRAFT_API Expected<Module> parse(std::string text);
 
 /// The same into the memory of a module that is no longer needed: parsing in a loop allocates nothing but
