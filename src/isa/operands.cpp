@@ -333,7 +333,8 @@ class Checker {
         if (symbol == nullptr) symbol = vector_part(name);
         if (symbol == nullptr) {
             const auto special = find_special(name);
-            if (special && name.find('.') == std::string_view::npos) return std::nullopt;
+            const bool is_address = special && !special->is_whole_vector && is_integer(special->row->type) && name.find('.') == std::string_view::npos;
+            if (is_address) return std::nullopt;
             return problem(special ? Kind::special : Kind::undeclared, &operand, &rule);
         }
         if (symbol->kind == SymbolKind::reg) {
