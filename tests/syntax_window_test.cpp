@@ -33,6 +33,9 @@ void expect_sets(Classify classify, const std::string& text) {
     EXPECT_EQ(s.blank, set_of(text, " \t\r\n"));
     EXPECT_EQ(s.single, set_of(text, ",;{}()[]@+-~*^?"));
     EXPECT_EQ(s.doubling, set_of(text, "<>=!&|"));
+    std::uint64_t wide = 0;
+    for (unsigned i = 0; i < window_size; ++i) wide |= static_cast<std::uint64_t>((text[i] & 0x80) != 0) << i;
+    EXPECT_EQ(s.wide, wide);
 }
 
 void expect_sets_of_any_text(Classify classify) {

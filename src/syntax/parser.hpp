@@ -134,7 +134,7 @@ class Parser {
     bool prefixed_operand();
     void take_component();
     bool subscript();
-    bool vector_operand();
+    bool vector_operand(bool is_first);
     bool vector();
     bool element();
     bool address();

@@ -21,6 +21,7 @@ constexpr unsigned window_size = 64;
 struct CharacterSets {
     using Set = std::uint64_t;
     Set word, digit, dollar, zero, dot, percent, colon, blank, single, doubling;
+    Set wide;  // no ASCII
 };
 
 /// The baseline: 16 characters at a time.
@@ -61,6 +62,7 @@ struct Sse2 {
             i);
         // < = >   !   &   |
         add(s.doubling, in_range(c, '<', '>') | is(c, '!') | is(c, '&') | is(c, '|'), i);
+        add(s.wide, c, i);
     }
 };
 
@@ -103,6 +105,7 @@ struct Avx2 {
                 in_range(lower, '}', '~'),
             i);
         add(s.doubling, in_range(c, '<', '>') | is(c, '!') | is(c, '&') | is(c, '|'), i);
+        add(s.wide, c, i);
     }
 };
 
@@ -123,6 +126,7 @@ struct Avx512 {
         s.single = in_range(c, '(', '-') | is(c, ';') | in_range(c, '?', '@') | is(lower, '{') |
                    in_range(lower, '}', '~');
         s.doubling = in_range(c, '<', '>') | is(c, '!') | is(c, '&') | is(c, '|');
+        s.wide = _mm512_movepi8_mask(c);
         return s;
     }
 
@@ -175,6 +179,7 @@ class Window {
         look_ |= numbers & s.zero & (s.digit >> 1);        // `07`
         // A letter or dot behind the digits of a number: `0x2A`, `1.5`, `3U`
         look_at_token_ = ((s.digit + numbers) & ~s.digit & (s.word | s.dot)) >> 1;
+        look_at_token_ |= (s.wide & (s.word << 1)) >> 1;  // UTF-8 goes on a word
         const Set two = s.digit & (s.digit >> 1), four = two & (two >> 2), eight = four & (four >> 4);
         look_at_token_ |= eight & (eight >> 8) & (four >> 16);  // 20 digits may be past 64 bits
     }
