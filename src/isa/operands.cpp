@@ -105,7 +105,9 @@ class Checker {
             case RuleKind::pair:
                 return pair(rule, operand);
             case RuleKind::address:
+                if (operand.kind() != OperandKind::address && rule.children.front().is_loose) return loose(rule, operand);
                 if (operand.kind() != OperandKind::address || !suffix_is_right(operand)) return problem(Kind::not_allowed, &operand, &rule);
+                if (operand.children().size() > 1 && operand.children().front().kind() == OperandKind::sum) return problem(Kind::not_allowed, &operand.children().front(), &rule.children.front());
                 return run(rule.children, operand.children(), &operand);
             case RuleKind::list:
                 if (operand.kind() != OperandKind::list) return problem(Kind::not_allowed, &operand, &rule);
@@ -117,6 +119,13 @@ class Checker {
             default:
                 return named(rule, operand);
         }
+    }
+
+    // ptxas does not look at these operands; their names must be declared.
+    std::optional<OperandProblem> loose(const OperandRule& rule, const Operand& operand) {
+        ++address_;
+        const bool is_known = operand.kind() != OperandKind::identifier || symbols_.find(operand.text()) != nullptr || find_special(operand.text());
+        return is_known ? std::nullopt : std::optional(problem(Kind::undeclared, &operand, &rule));
     }
 
     // PTX ISA 9.7.9.8: `[a].unified` of loads from generic and global addresses
@@ -144,6 +153,7 @@ class Checker {
             if (given != count && !has_more) return problem(Kind::vector_length, &operand, &rule);
             return rule.is_mixed ? mixed_elements(rule, operand) : elements(rule, operand);
         }
+        if (count == 1 && rule.needs_braces) return problem(Kind::vector_length, &operand, &rule);
         if (count == 1 || (rule.count.or_more && operand.kind() != OperandKind::identifier)) return value(rule, operand);
         if (rule.count.or_more && symbols_.find(operand.text()) != nullptr && symbols_.find(operand.text())->vector == 1) return rule.is_mixed ? mixed(rule, operand) : value(rule, operand);
         if (operand.kind() != OperandKind::identifier) return problem(Kind::vector_length, &operand, &rule);
@@ -333,12 +343,17 @@ class Checker {
         }
         if (symbol->kind == SymbolKind::reg) {
             const TypeInfo& type = info(symbol->type);
-            const bool is_address = (type.kind == TypeClass::integer || type.kind == TypeClass::bits) && type.bits <= 64;
+            const bool is_integer_or_bits = type.kind == TypeClass::integer || type.kind == TypeClass::bits;
+            const bool is_address = is_integer_or_bits && type.bits <= 64 && (!rule.register_only || type.bits == 32) && (!rule.is_exact || type.type == RegisterType::b32);
             return is_address ? std::nullopt : std::optional(problem(Kind::type, &operand, &rule, symbol));
         }
+        if (rule.is_exact) return problem(Kind::not_allowed, &operand, &rule, symbol);
         if (symbol->kind != SymbolKind::variable) return is_opaque(*symbol) ? std::nullopt : std::optional(problem(Kind::not_allowed, &operand, &rule, symbol));
         if (index < space_count_ || is_generic) return space(rule, operand, *symbol, false, index);
-        return std::nullopt;
+        if (symbol->space == Space::shared || symbol->space == Space::none) return std::nullopt;  // the mbarrier of a bulk copy
+        OperandProblem p = problem(Kind::space, &operand, &rule, symbol);
+        p.space = Space::shared;
+        return p;
     }
     static bool is_opaque(const Symbol& s) { return s.kind == SymbolKind::texref || s.kind == SymbolKind::samplerref || s.kind == SymbolKind::surfref; }
 
