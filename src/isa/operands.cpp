@@ -121,11 +121,18 @@ class Checker {
         }
     }
 
-    // ptxas does not look at these operands; their names must be declared.
+    // Without brackets, ptxas takes any register or floating constant for these addresses of tensor copies, and what may be a
+    // cache policy for the mbarrier of a bulk copy.
     std::optional<OperandProblem> loose(const OperandRule& rule, const Operand& operand) {
+        const bool is_tensor = match_.row->opcode.find(".tensor") != std::string_view::npos;
+        const Symbol* symbol = operand.kind() == OperandKind::identifier ? symbols_.find(operand.text()) : nullptr;
+        const bool is_register = symbol != nullptr && symbol->kind == SymbolKind::reg;
+        if (operand.kind() == OperandKind::identifier && !is_register) return base(rule.children.front(), operand);
+        const bool is_integer_constant = operand.kind() == OperandKind::immediate && constant_kind(operand) == ConstantKind::integer;
+        const bool is_plain = operand.kind() == OperandKind::identifier || operand.kind() == OperandKind::immediate || operand.kind() == OperandKind::negation;
+        const bool is_policy = is_integer_constant || (is_register && goes(symbol->type, RegisterType::u64, false, false));
         ++address_;
-        const bool is_known = operand.kind() != OperandKind::identifier || symbols_.find(operand.text()) != nullptr || find_special(operand.text());
-        return is_known ? std::nullopt : std::optional(problem(Kind::undeclared, &operand, &rule));
+        return (is_tensor ? is_plain && !is_integer_constant : is_policy) ? std::nullopt : std::optional(problem(Kind::not_allowed, &operand, &rule));
     }
 
     // PTX ISA 9.7.9.8: `[a].unified` of loads from generic and global addresses
