@@ -123,7 +123,7 @@ std::vector<std::string> run_affine(const std::vector<std::string>& more = {}) {
 // program
 
 TEST_F(Cli, HelpAndVersionSucceed) {
-    for (const char* verb : {"compile", "sites", "stub", "graft", "roundtrip", "run"}) {
+    for (const char* verb : {"compile", "sites", "stub", "graft", "roundtrip", "verify", "isa", "run"}) {
         EXPECT_THAT(ptxgraft({"--help"}).out, HasSubstr(verb));
         const Result help = ptxgraft({verb, "--help"});
         EXPECT_EQ(help.status, 0) << verb;
@@ -146,7 +146,10 @@ TEST_F(Cli, WrongCommandLinesAreStatusTwo) {
         {"stub", "acc -> acc"},
         {"stub", "acc -> acc", "--site", "affine.ptx"},
         {"stub", "acc -> acc", "--site", "affine.ptx:epilogue", "--signature", "mod f32 acc"},
-        {"roundtrip"}};
+        {"roundtrip"},
+        {"verify"},
+        {"verify", "affine.ptx", "--target"},
+        {"isa"}};
     for (const auto& row : rows) {
         const Result result = ptxgraft(row);
         EXPECT_EQ(result.status, 2) << testing::PrintToString(row) << result.err;
@@ -161,6 +164,8 @@ TEST_F(Cli, FilesThatCannotBeReadOrWrittenAreErrorsThatNameThem) {
                                                         {"sites", "folder"},
                                                         {"roundtrip", "none.ptx"},
                                                         {"roundtrip", "folder"},
+                                                        {"verify", "none.ptx"},
+                                                        {"isa", "--missing", "none.ptx"},
                                                         {"compile", "none.cu"},
                                                         {"run", "none.ptx"},
                                                         {"stub", "none.stub", "--signature", "mod f32 acc"},
@@ -309,6 +314,56 @@ TEST_F(Cli, RoundtripCountsAndFails) {
     EXPECT_EQ(bad.status, 1);
     EXPECT_THAT(bad.out, StartsWith("2 files, 1 identical, "));
     EXPECT_THAT(bad.err, testing::ContainsRegex("^broken\\.ptx:[0-9]+:[0-9]+: error: "));
+}
+
+// ------------------------------------------------------------------------------------------------------
+// verify, isa
+
+constexpr const char* wrong_ptx = ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b32 a<4>;\nadd.u32 a0, a1, b;\nadd.bogus.u32 a0, a1, a2;\n}\n";
+
+TEST_F(Cli, VerifyPrintsALineAFinding) {
+    spill("wrong.ptx", wrong_ptx);
+    const Result good = ptxgraft({"verify", "affine.ptx", "affine.ptx"});
+    EXPECT_EQ(good.status, 0) << good.out << good.err;
+    EXPECT_EQ(good.out, "affine.ptx: ok\naffine.ptx: ok\n");
+    const Result bad = ptxgraft({"verify", "wrong.ptx", "affine.ptx"});
+    EXPECT_EQ(bad.status, 1);
+    EXPECT_THAT(bad.out, StartsWith("wrong.ptx:6:17: error: 'b' is not declared\nwrong.ptx:7:4: error: unknown modifier '.bogus' for add"));
+    EXPECT_THAT(bad.out, EndsWith("\naffine.ptx: ok\n"));
+    EXPECT_EQ(bad.err, "");
+    const Result piped = ptxgraft({"verify", "-"}, wrong_ptx);
+    EXPECT_THAT(piped.out, StartsWith("<stdin>:6:17: error: "));
+}
+
+TEST_F(Cli, VerifyGivesJsonAndTakesATarget) {
+    spill("wrong.ptx", wrong_ptx);
+    const auto rows = nlohmann::json::parse(ptxgraft({"verify", "--json", "wrong.ptx"}).out);
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_EQ(rows[0]["file"], "wrong.ptx");
+    EXPECT_EQ(rows[0]["line"], 6);
+    EXPECT_EQ(rows[0]["column"], 17);
+    EXPECT_EQ(rows[0]["code"], "name_undeclared");
+    EXPECT_EQ(rows[1]["code"], "modifier_unknown");
+    EXPECT_EQ(nlohmann::json::parse(ptxgraft({"verify", "--json", "affine.ptx"}).out), nlohmann::json::array());
+    spill("elect.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b32 a; .reg .pred p;\nelect.sync a|p, -1;\n}\n");
+    EXPECT_EQ(ptxgraft({"verify", "elect.ptx"}).status, 0);
+    const Result older = ptxgraft({"verify", "--target", "sm_80", "elect.ptx"});
+    EXPECT_EQ(older.status, 1);
+    EXPECT_THAT(older.out, HasSubstr("elect.sync needs sm_90; the target is sm_80"));
+    EXPECT_THAT(ptxgraft({"verify", "--target", "sm_1", "elect.ptx"}).out, HasSubstr("elect.ptx: error: target 'sm_1' is not known"));
+}
+
+TEST_F(Cli, IsaPrintsRowsAndTheBacklog) {
+    const Result rows = ptxgraft({"isa", "fma"});
+    EXPECT_EQ(rows.status, 0);
+    EXPECT_THAT(rows.out, HasSubstr("fma.rnd{.ftz}{.sat}.f32 d, a, b, c | 2.0 sm_20"));
+    EXPECT_THAT(ptxgraft({"isa", "cp"}).out, HasSubstr("cp.async.bulk.commit_group"));
+    const Result none = ptxgraft({"isa", "frobnicate"});
+    EXPECT_EQ(none.status, 1);
+    EXPECT_EQ(none.err, "error: the table has no opcode frobnicate\n");
+    spill("new.ptx", ".version 8.0\n.target sm_90\n.entry k() {\nfrob.u32 a; frob.u32 b; add.u99 c, d, e; ret;\n}\n");
+    EXPECT_EQ(ptxgraft({"isa", "--missing", "new.ptx"}).out, "       2  frob.u32\n       1  add.u99\n");
+    EXPECT_EQ(ptxgraft({"isa", "--missing", "affine.ptx"}).out, "");
 }
 
 // ---------------------------------------------------------------------------------------------------------

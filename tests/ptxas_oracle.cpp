@@ -1,8 +1,13 @@
 #include "ptxas_oracle.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <numeric>
+#include <optional>
 
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/link.hpp"
@@ -36,25 +41,57 @@ void read_log(std::string_view log, std::uint32_t first_line, const std::vector<
     }
 }
 
+// ptxas's log of a text, made in a process of its own: some wrong instructions crash it. Nothing: it crashed.
+std::optional<std::string> log_of(const std::string& text) {
+    int ends[2];
+    if (pipe(ends) != 0) return std::nullopt;
+    const pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        const auto result = default_assembler().assemble(text, {.optimisation = 0});
+        const std::string log = result || !result.error().detail ? std::string() : *result.error().detail;
+        for (std::size_t at = 0; at < log.size();) {
+            const ssize_t written = write(ends[1], log.data() + at, log.size() - at);
+            if (written <= 0) _exit(1);
+            at += static_cast<std::size_t>(written);
+        }
+        _exit(0);
+    }
+    close(ends[1]);
+    std::string log;
+    std::array<char, 65536> block;
+    for (ssize_t got = 0; (got = read(ends[0], block.data(), block.size())) > 0;) log.append(block.data(), static_cast<std::size_t>(got));
+    close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? std::optional(std::move(log)) : std::nullopt;
+}
+
 void check(const std::vector<std::string>& lines, std::vector<std::size_t> alive, const Setting& setting, std::vector<std::string>& found) {
     Frame f = frame(setting);
     f.behind = std::string(deliberate) + "\n" + f.behind;
     while (!alive.empty()) {
-        const auto result = default_assembler().assemble(text_of(f, lines, alive), {.optimisation = 0});
-        const std::string log = result || !result.error().detail ? std::string() : *result.error().detail;
-        read_log(log, f.first_line, alive, found);
-        if (log.find("deliberate_error") != std::string::npos || log.find("deliberate") != std::string::npos) return;
-        // a syntax error ends the front end: go on without the line
-        const std::size_t before = alive.size();
-        std::erase_if(alive, [&](std::size_t i) { return !found[i].empty(); });
-        if (alive.size() != before) continue;
-        if (alive.size() > 1) {  // a log that names no line: look for it by halves
-            const auto middle = alive.begin() + static_cast<std::ptrdiff_t>(alive.size() / 2);
-            check(lines, {alive.begin(), middle}, setting, found);
-            return check(lines, {middle, alive.end()}, setting, found);
+        const auto log = log_of(text_of(f, lines, alive));
+        if (!log && alive.size() == 1) {
+            found[alive.front()] = crashed;
+            return;
         }
-        found[alive.front()] = log.empty() ? "taken with the deliberate error" : log;
-        return;
+        if (log) read_log(*log, f.first_line, alive, found);
+        if (log && log->find("deliberate_error") != std::string::npos) return;
+        // a syntax error ends the front end at its line: go on behind it
+        const auto last = std::find_if(alive.rbegin(), alive.rend(), [&](std::size_t i) { return !found[i].empty(); });
+        if (log && last != alive.rend()) {
+            alive.erase(alive.begin(), last.base());
+            continue;
+        }
+        if (alive.size() == 1) {
+            found[alive.front()] = log->empty() ? "taken with the deliberate error" : *log;
+            return;
+        }
+        // a crash, or a log that names no line: look for it by halves
+        const auto middle = alive.begin() + static_cast<std::ptrdiff_t>(alive.size() / 2);
+        check(lines, {alive.begin(), middle}, setting, found);
+        return check(lines, {middle, alive.end()}, setting, found);
     }
 }
 

@@ -20,6 +20,9 @@ struct Frame {
 };
 [[nodiscard]] Frame frame(const Setting& setting);
 
+/// What `ptxas` says of a line that crashes it.
+inline constexpr const char* crashed = "crashed";
+
 /// ptxas's message for each line; empty: it takes it. Only its front end runs, which sees all but what code generation finds.
 [[nodiscard]] std::vector<std::string> ptxas(const std::vector<std::string>& lines, const Setting& setting);
 

@@ -84,6 +84,7 @@ TEST(SyntaxError, ErrorsSayWhereAndWhatWouldBeRight) {
         {head + "add.s32 a, b + c, 1;}", E::syntax_expected, 3, 15, "expected an operand, found 'c'"},
         {head + "add.s32 a, ~b, 1;}", E::syntax_expected, 3, 13, "expected an operand, found 'b'"},
         {head + "add.s32 a, _, 1;}", E::syntax_expected, 3, 12, "'_' stands for a destination"},
+        {head + "add.s32 a, b|c, 1;}", E::syntax_expected, 3, 13, "expected ',' or ';', found '|'"},
         {head + "mov.b32 a, {{b}};}", E::syntax_expected, 3, 13, "an element of the vector"},
         {head + "mov.b32 a, (1;}", E::syntax_expected, 3, 14, "')'"},
         {head + "mov.b32 a, 1 ? 2;}", E::syntax_expected, 3, 17, "':' for the '?'"},

@@ -131,7 +131,7 @@ TEST(Syntax, OddModulesPrintBackByteForByte) {
         in_function("mov.u32 a, (.s64) 5 + -(1 << 4) * ~2 ? 3 : 4 % 5 & 6 ^ 7 && 8 != 9; add.s32 a, -b, WARP_SZ * 2;"),
         in_function("ld.u32 a, [b + 4*2].unified; ld.u32 a, g[2]; mov.f32 f, %v .x; mov.b32 c, 0x3f803f80U;"),
         in_function("mov.u64 a, 18446744073709551615U + 0xFFFFFFFFFFFFFFFF + 01777777777777777777777;"),
-        in_function("brandnew.opcode.v9::x.2d.128x256b _, %a|%b, [c], [d, {e}], [d, s, {1, e}], 0F3F800000, %r60.b3210;"),
+        in_function("brandnew.opcode.v9::x.2d.128x256b %a|%b, [c], [d, {e}], [d, s, {1, e}], 0F3F800000, %r60.b3210;"),
         in_function("mov.u32 __$1, %tid.x; \xC3\xA9: bra \xC3\xA9;"),
     };
     for (const std::string& text : modules) {
@@ -397,7 +397,7 @@ TEST(Syntax, TokenizeKeepsTextAndPlace) {
 TEST(Syntax, TokensAreTheSameWhereverTheyStand) {
     const std::string sample =
         "@!%p1 ld.shared::cta.v2.f32{%f1,_},[%rd1+-4];//c\n.5 1.5e-3 0x2AU \"s\"<<7%3 a%b $x%tid.x::y/*z*/ a::b "
-        "12345678901234567890 123456789012345678 0 07 1. 2.e5}.2d ].unified 0f3F800000\f(.s64)9==1&&2!=3 .a::b::c:d";
+        "12345678901234567890 123456789012345678 0 07 1. 2.e5}.2d ].unified 0f3F800000\f(.s64)9==1&&2!=3 .a::b::c:d a\xC3\xA9z %\xC3\xA9 \xC3\xA9 .\xC3\xA9 $\xC3\xA9";
     const auto kinds_and_texts = [](const std::vector<Token>& tokens) {
         std::string out;
         for (const Token& t : tokens) out.append(std::to_string(static_cast<int>(t.kind))).append(t.text).append(" ");

@@ -20,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -34,10 +35,12 @@ namespace ptxgraft::syntax {
 
 class Module;
 class Statement;
+class StatementRange;
 struct ParseOptions;
 struct Recovered;
 struct Node;
 struct ModuleData;
+struct NameIndex;
 
 enum class TokenKind : std::uint8_t {
     identifier,   ///< `%r1`, `foo`, `$L__BB0_1`, `_Z3foov`, `WARP_SZ`
@@ -181,11 +184,19 @@ class PTXGRAFT_API Statement {
     [[nodiscard]] std::vector<Statement> body() const;  ///< children
     [[nodiscard]] std::vector<Statement> body_recursive()
         const;  ///< children, blocks expanded, in text order
+    /// The same statements one after another, without a vector. See StatementRange.
+    [[nodiscard]] StatementRange walk() const;
+    /// Of them the instructions.
+    [[nodiscard]] StatementRange instructions() const;
 
     friend bool operator==(const Statement&, const Statement&) = default;
 
   private:
     friend class Module;
+    friend class Names;
+    friend struct NameIndex;
+    friend class StatementRange;
+    friend PTXGRAFT_API std::string canonical(Statement statement);
     [[nodiscard]] const Node* node() const;
     Statement(const ModuleData* module, std::uint32_t node) : module_(module), node_(node) {}
     const ModuleData* module_ = nullptr;
@@ -193,6 +204,147 @@ class PTXGRAFT_API Statement {
 
   public:
     Statement() = default;
+};
+
+/// Statements in text order, found one at a time; those in nested blocks follow their block. Edits are allowed while
+/// an iterator stands on a statement, also removing or replacing that one: the walk goes on with what followed it.
+///
+/// @code
+/// for (syntax::Statement s : module.find_function("k").instructions())
+///     if (s.instruction()->opcode == "membar") module.remove(s);
+/// @endcode
+class PTXGRAFT_API StatementRange {
+  public:
+    class PTXGRAFT_API iterator {
+      public:
+        using iterator_category = std::forward_iterator_tag;
+        using value_type = Statement;
+        using difference_type = std::ptrdiff_t;
+        using pointer = const Statement*;
+        using reference = Statement;
+        iterator() = default;
+        [[nodiscard]] Statement operator*() const { return at_; }
+        iterator& operator++();
+        iterator operator++(int) {
+            const iterator before = *this;
+            ++*this;
+            return before;
+        }
+        friend bool operator==(const iterator& a, const iterator& b) { return a.at_ == b.at_; }
+
+      private:
+        friend class StatementRange;
+        iterator(Statement at, std::uint32_t behind_last, std::uint32_t kinds)
+            : at_(at), behind_last_(behind_last), kinds_(kinds) {}
+        void settle();
+        Statement at_;  // null at the end
+        std::uint32_t behind_last_ = 0;
+        std::uint32_t kinds_ = 0;  // a bit for each StatementKind that is wanted
+    };
+    StatementRange() = default;
+    [[nodiscard]] iterator begin() const { return first_; }
+    [[nodiscard]] iterator end() const { return {}; }
+
+  private:
+    friend class Module;
+    friend class Statement;
+    StatementRange(Statement first, std::uint32_t behind_last, std::uint32_t kinds);
+    iterator first_;
+};
+
+// --- names
+
+enum class NameKind : std::uint8_t {
+    none,       ///< nothing declares it: `%tid`, `WARP_SZ`, or an error
+    variable,   ///< of any state space; registers too
+    parameter,  ///< of a function or `.callprototype`
+    function,   ///< all prototypes and the definition of it are one name
+    label,      ///< of code, of a section, of `.branchtargets`, `.calltargets` or `.callprototype`
+};
+
+/// What a name stands for: its declaration. Tests false when there is none.
+struct Name {
+    NameKind kind = NameKind::none;
+    std::string_view text;   ///< as declared: `%r` for `.reg .b32 %r<4>`
+    Statement declaration;   ///< the statement that declares it; of a function the definition if there is one
+    std::uint32_t token = 0; ///< which of declaration.tokens() is the name
+    std::uint32_t range = 0; ///< N of `%r<N>`; 0: a single name
+    /// Of a range: 1 stands for `%r1` alone, nothing for the whole of `%r<4>`.
+    std::optional<std::uint32_t> element;
+    Statement scope;  ///< the function or block in which it is visible; null: the module
+
+    [[nodiscard]] explicit operator bool() const { return kind != NameKind::none; }
+    friend bool operator==(const Name&, const Name&) = default;
+};
+
+enum class UseKind : std::uint8_t {
+    declaration,  ///< where it is declared, or one of several prototypes
+    guard,        ///< `@%p1`
+    operand,      ///< an operand or an element of a vector, pair or list
+    address,      ///< within the brackets of an address: `[%rd1+4]`
+    other,        ///< in an initialiser or a directive: `.alias`, `.branchtargets`, `.section` …
+};
+
+/// A place where a name stands.
+struct Use {
+    Statement statement;
+    std::uint32_t token = 0;    ///< which of statement.tokens()
+    std::string_view text;      ///< `%r1`
+    UseKind kind = UseKind::other;
+    std::uint32_t operand = 0;  ///< which of instruction()->operands, for UseKind::operand and address
+    bool negated = false;       ///< `@!%p1`, `!%p1`
+};
+
+/// What an instruction does with the registers of an operand.
+enum class Access : std::uint8_t { read = 1, write = 2, read_write = 3 };
+/// Says it for an operand (by its index); registers in an address are read and not asked for.
+using AccessOf = std::function<Access(const Instruction&, std::size_t operand)>;
+/// PTX's custom, for those who have no table of instructions: the first operand is written, the others are read. Of an
+/// instruction with one register for its only operand, and of wgmma, the first operand is read and written; those of
+/// bar, barrier, brx, tcgen05 and call's target and arguments are read.
+[[nodiscard]] PTXGRAFT_API Access usual_access(const Instruction& instruction, std::size_t operand);
+
+/// Every name of a module bound to its declaration, as ptxas binds them (PTX ISA manual, 5 and 7): a block hides the
+/// names of what is around it; variables are known behind their declaration, labels in the whole of their block,
+/// functions, variables and section labels of module level in the whole module; `.reg .b32 %r<4>` declares %r0 to
+/// %r3, which may be written `%r03`. In a `.section`, names that are none of the module's stand for the first label
+/// of that name in a function. Words that are no names are not looked at: opcodes, modifiers, `.loc`'s words, `_`.
+///
+/// A snapshot: an edit of the module makes it out of date. Costs about as much as the parse.
+///
+/// @code
+/// const syntax::Names names(module);
+/// const syntax::Name sum = names.find(statement, "%r1");  // what %r1 means there
+/// for (const syntax::Use& use : names.uses(sum)) …
+/// module.rename(sum, "%sum");
+/// @endcode
+class PTXGRAFT_API Names {
+  public:
+    explicit Names(const Module& module);
+    Names(Names&&) noexcept;
+    Names& operator=(Names&&) noexcept;
+    ~Names();
+
+    /// What a name means at a statement; false when nothing declares it. At a function or block: at the end of its
+    /// body. `%r` finds the whole of `%r<4>`, `%r1` that element. A null statement asks for the names of the module.
+    [[nodiscard]] Name find(Statement at, std::string_view name) const;
+    /// Every place of a name, its declarations too, in text order. Of a range as a whole: of all its elements.
+    [[nodiscard]] std::vector<Use> uses(const Name& name) const;
+    /// Of them those that instructions write or read; the declaration is in neither, an operand that is read and
+    /// written in both. Guards and addresses are read.
+    [[nodiscard]] std::vector<Use> writes(const Name& name, const AccessOf& access = usual_access) const;
+    [[nodiscard]] std::vector<Use> reads(const Name& name, const AccessOf& access = usual_access) const;
+    /// Each use in a statement (of a function: in its head) with what it means there, in text order.
+    [[nodiscard]] std::vector<std::pair<Use, Name>> in(Statement statement) const;
+    /// The places of names that nothing declares: special registers, and errors.
+    [[nodiscard]] std::vector<Use> undeclared() const;
+    /// Every declared name; a range is one.
+    [[nodiscard]] std::vector<Name> all() const;
+
+  private:
+    friend class Module;
+    [[nodiscard]] std::vector<Use> accesses(const Name& name, const AccessOf& access, Access wanted) const;
+    std::unique_ptr<NameIndex> index_;
 };
 
 /// A parsed module. Move-only.
@@ -233,15 +385,77 @@ class PTXGRAFT_API Module {
     void remove(Statement at);
     /// Puts other text in its place, keeping the trivia before it.
     Expected<Statement> replace(Statement at, std::string_view text);
+    /// Puts other text in the place of a statement without a body, keeping the trivia before it and the handle: one
+    /// statement of the same kind.
+    Expected<void> rewrite(Statement at, std::string_view text);
+
+    // --- parts of an instruction; the rest of its text stays byte for byte, and so does the handle. The new text must
+    // be exactly one such part; an index past the last is an error (Errc::invalid_argument).
+
+    /// Another opcode: `sub`.
+    Expected<void> set_opcode(Statement instruction, std::string_view opcode);
+    /// Another modifier in place of one: `.rz`. Empty text takes it away.
+    Expected<void> set_modifier(Statement instruction, std::size_t index, std::string_view modifier);
+    /// A further modifier before that of the index; their number appends.
+    Expected<void> insert_modifier(Statement instruction, std::size_t index, std::string_view modifier);
+    Expected<void> set_operand(Statement instruction, std::size_t index, std::string_view operand);
+    /// `%p1`, `!%p1`, or empty for no guard.
+    Expected<void> set_guard(Statement instruction, std::string_view guard);
+
+    // --- names
+
+    /// Renames what a name stands for: its declarations and every place bound to it, in its scope and in those within,
+    /// and nothing else of an equal text. The whole of `%r<4>` gets a new stem (`%r1` becomes `%sum1`). One element of
+    /// a range gets a declaration of its own behind that of the range, which keeps its size. Refused when any place
+    /// would then mean something else (Errc::name_taken). Returns the number of replaced tokens.
+    Expected<std::size_t> rename(const Name& name, std::string_view to);
     /// Replaces one token's text wherever `from` is a whole name within `scope` (a function or block, or null
     /// for the module); opcodes and the words of `.loc` and `.target` are no names. Returns the number of
     /// replaced tokens. Makes no difference between scopes of equal names, and `%r1` is not found in `.reg
-    /// .b32 %r<4>`.
+    /// .b32 %r<4>`; the other `rename` does.
     Expected<std::size_t> rename(Statement scope, std::string_view from, std::string_view to);
+
+    // --- bodies
+
+    /// Other statements between the braces of a function or block, which stay where they are; empty text for none.
+    Expected<void> replace_body(Statement at, std::string_view text);
+    /// A copy of a function's or block's body, of this or another module, as a block `{ … }` before `at`. The copy's
+    /// own registers, variables and labels stay its own; every other name in it must be declared where it comes to
+    /// stand (Errc::name_not_declared names the first that is not: a parameter, say). Returns the block.
+    Expected<Statement> splice(Statement at, Statement source);
+    /// A copy of a function behind it, with another name; where it names itself (a recursive call), the copy does so
+    /// too. Debug sections go on describing the original. Returns the copy. Errors: Errc::name_taken.
+    Expected<Statement> clone(Statement function, std::string_view name);
+
+    struct Outlined {
+        Statement function;  ///< the new `.func`, before the one that the statements were in
+        Statement call;      ///< the block that calls it
+    };
+    /// Moves the statements from `first` to `last`, neighbours in one body, into a `.func` of that name, and calls it in
+    /// their place. Registers whose value is needed inside become `.param`s, in the order of their first use; those
+    /// written inside and read elsewhere are returned: one as a scalar, several as one `.param` array of bytes.
+    /// Registers used nowhere else are declared in the function. A guarded write, or one behind a label, keeps the old
+    /// value, so its register goes in and out.
+    ///
+    /// Refused (Errc::not_outlinable, with the span of what is in the way) for code that does not mean the same in
+    /// another function: a jump or a name across the border (a label, `.param`, `.shared` or `.local` variable of the
+    /// function; a declaration that is used behind the range), `ret`, `setmaxnreg`, stack allocation, a carry flag
+    /// (`.cc`) that crosses the border, registers that cannot be parameters (vectors), asynchronous wgmma. Barriers
+    /// may move. `access` says what operands do; a table of instructions knows more than the usual custom.
+    Expected<Outlined> outline(Statement first, Statement last, std::string_view name,
+                               const AccessOf& access = usual_access);
+
+    // --- walks over the whole module
+
+    /// Every statement but the end: those of module level, each function followed by what is in it.
+    [[nodiscard]] StatementRange walk() const;
+    [[nodiscard]] StatementRange instructions() const;
 
   private:
     friend class Statement;
+    friend class Names;
     friend PTXGRAFT_API Expected<Module> parse(std::string text, Module&& recycled);
+    friend PTXGRAFT_API std::string canonical(const Module& module);
     friend PTXGRAFT_API std::string print(const Module& module);
     friend PTXGRAFT_API Expected<Module> parse(std::string text);
     friend PTXGRAFT_API Expected<Recovered> parse_all(std::string text, ParseOptions options);
@@ -252,6 +466,9 @@ class PTXGRAFT_API Module {
     static Expected<Recovered> recover(std::unique_ptr<ModuleData> data, std::size_t max_errors);
     [[nodiscard]] bool owns(Statement statement) const;
     Expected<Statement> insert(std::uint32_t parent, std::uint32_t before, std::string_view text);
+    Expected<Statement> declare_alone(const Name& element, std::string_view name);
+    [[nodiscard]] Expected<std::string_view> instruction_text(Statement at) const;
+    Expected<void> reshape(Statement at, const std::string& text, std::size_t modifiers, std::size_t operands);
     std::unique_ptr<ModuleData> data_;
 };
 
@@ -286,6 +503,37 @@ struct Recovered {
 
 /// The text of the tree: walks the statements.
 [[nodiscard]] PTXGRAFT_API std::string print(const Module& module);
+
+/// The canonical text of the tree: the same statements without comments, for whoever compares, hashes or makes
+/// modules. ptxas makes the same machine code of it. `canonical(parse(canonical(m)))` is `canonical(m)`.
+///
+/// - Every statement is on a line of its own, as are `{` and `}`; lines end in `\n`; there are no empty lines, comments,
+///   line markers, or blanks at line ends. A module without statements is the empty text.
+/// - A tab for each brace around a statement; labels one less. `.section` has a line per label and directive.
+/// - Tokens are spelled as in the tree: no number, name or string is changed, strings keep their line ends.
+/// - Opcode and modifiers are one word (`add .s32` becomes `add.s32`), and so are a name and its suffix (`%v.x`).
+/// - One space behind an opcode, a directive's words, each comma, and a guard (`@!%p1 bra L;`); none before a comma or
+///   semicolon, nor inside of brackets: `ld.v2.f32 {%f1, %f2}, [%rd1+-4];`, `.func (.param .b32 r) f(.param .b32 a)`.
+/// - `+`, `-` and `|` between operands stand tight (`foo+8`, `p|q`), signs before their operand too (`-4`, `!p`, `- -4`
+///   where two equal ones meet), other operators have a space on both sides (`1 << 4`, `a = {1, 2}`).
+[[nodiscard]] PTXGRAFT_API std::string canonical(const Module& module);
+/// The same of one statement with its body, not indented; empty for the module's end.
+[[nodiscard]] PTXGRAFT_API std::string canonical(Statement statement);
+
+struct ModuleHeader {
+    std::string_view version = "9.0";
+    std::string_view target = "sm_90a";  ///< with its options: `sm_90a, debug`
+    std::uint32_t address_size = 64;
+};
+/// A module of the three lines that begin every module, to be filled by hand; canonical() lays it out.
+///
+/// @code
+/// auto m = syntax::new_module({.target = "sm_80"}).value();
+/// auto k = m.append({}, ".visible .entry k(.param .u64 out) {}").value();
+/// m.append(k, ".reg .b64 %rd<2>; ld.param.u64 %rd1, [out]; st.global.u32 [%rd1], 7; ret;").value();
+/// std::cout << syntax::canonical(m);
+/// @endcode
+[[nodiscard]] PTXGRAFT_API Expected<Module> new_module(const ModuleHeader& header = {});
 
 /// Splits text into tokens without building a tree. First error only.
 [[nodiscard]] PTXGRAFT_API Expected<std::vector<Token>> tokenize(std::string_view text);

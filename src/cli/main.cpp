@@ -36,6 +36,8 @@ void set_up(CLI::App& app) {
     add_stub(app);
     add_graft(app);
     add_roundtrip(app);
+    add_canonical(app);
+    add_dump(app);
     add_verify(app);
     add_isa(app);
     add_run(app);

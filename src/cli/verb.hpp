@@ -47,6 +47,8 @@ void add_sites(CLI::App& app);
 void add_stub(CLI::App& app);
 void add_graft(CLI::App& app);
 void add_roundtrip(CLI::App& app);
+void add_canonical(CLI::App& app);
+void add_dump(CLI::App& app);
 void add_verify(CLI::App& app);
 void add_isa(CLI::App& app);
 void add_run(CLI::App& app);

@@ -1,11 +1,7 @@
 #include "isa/match.hpp"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
-
-#include "isa/symbols.hpp"
-#include "isa/types.hpp"
 
 namespace ptxgraft::isa {
 namespace {
@@ -22,18 +18,18 @@ std::uint32_t number_of(std::string_view word) {
     return value == 0 ? 1 : value;
 }
 
-// Levenshtein's distance.
+// The edits from one word to another: a letter put in, taken out, changed, or two neighbours swapped.
 std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
+    std::vector<std::size_t> before(b.size() + 1), row(b.size() + 1), next(b.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
     for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i;
+        next[0] = i;
         for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+            next[j] = std::min({row[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1), row[j] + 1, next[j - 1] + 1});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) next[j] = std::min(next[j], before[j - 2] + 1);
         }
+        std::swap(before, row);
+        std::swap(row, next);
     }
     return row.back();
 }
@@ -56,41 +52,16 @@ struct Attempt {
 bool may_repeat(WordId word) { return std::find(table_repeatable.begin(), table_repeatable.end(), word) != table_repeatable.end(); }
 bool holds(const Match& match, WordId word) { return std::find(match.chosen.begin(), match.chosen.end(), word) != match.chosen.end(); }
 
-// ptxas takes modifiers in any order, but those of one of these vocabularies in theirs.
-enum class Vocabulary : std::uint8_t { none, type, space, layout, operation };
-constexpr std::size_t vocabulary_count = 5;
-
-Vocabulary vocabulary_of(std::string_view word) {
-    constexpr std::array<std::string_view, 13> narrow_types = {".b8x16", ".b1", ".s4", ".u4", ".e4m3", ".e5m2", ".e3m2", ".e2m3", ".e2m1", ".ue8m0", ".ue4m3", ".b6x16_p32", ".b4x16_p64"};
-    constexpr std::array<std::string_view, 4> operations = {".and", ".or", ".xor", ".popc"};
-    const auto in = [&](const auto& list) { return std::find(list.begin(), list.end(), word) != list.end(); };
-    if (type_info(word.substr(1)) != nullptr || in(narrow_types)) return Vocabulary::type;
-    if (space_of(word) != Space::none) return Vocabulary::space;
-    if (word == ".row" || word == ".col") return Vocabulary::layout;
-    return in(operations) ? Vocabulary::operation : Vocabulary::none;
-}
-
-Vocabulary vocabulary_of(WordId word) {
-    static const std::vector<Vocabulary> all = [] {
-        std::vector<Vocabulary> list;
-        for (const std::string_view w : table_words) list.push_back(vocabulary_of(w));
-        return list;
-    }();
-    return word < all.size() ? all[word] : Vocabulary::none;
-}
-
 Attempt attempt(const Row& row, std::span<const WordId> words) {
     Attempt a;
     a.match.row = &row;
     a.match.chosen.fill(no_word);
-    std::array<std::size_t, vocabulary_count> next = {};  // the first slot that a modifier of each vocabulary may fill
     std::size_t last = 0;
+    std::array<std::size_t, 5> last_of = {};  // by vocabulary
     for (std::size_t i = 0; i < words.size(); ++i) {
-        const auto vocabulary = vocabulary_of(words[i]);
-        const std::size_t first = next[static_cast<std::size_t>(vocabulary)];
         std::size_t slot = 0;
         bool is_filled = false;
-        while (slot < row.slots.size() && (slot < first || a.match.chosen[slot] != no_word || !has(row.slots[slot], words[i]))) {
+        while (slot < row.slots.size() && (a.match.chosen[slot] != no_word || !has(row.slots[slot], words[i]))) {
             is_filled |= has(row.slots[slot], words[i]);
             ++slot;
         }
@@ -98,6 +69,10 @@ Attempt attempt(const Row& row, std::span<const WordId> words) {
             a.match.in_order = false;
             ++a.taken;
             continue;
+        }
+        if (slot < row.slots.size() && row.slots[slot].vocabulary != 0) {
+            std::size_t& before = last_of[row.slots[slot].vocabulary];
+            slot < before ? slot = row.slots.size() : before = slot;
         }
         if (slot == row.slots.size()) {
             if (a.refused < 0) {
@@ -107,7 +82,6 @@ Attempt attempt(const Row& row, std::span<const WordId> words) {
             continue;
         }
         a.match.chosen[slot] = words[i];
-        if (vocabulary != Vocabulary::none) next[static_cast<std::size_t>(vocabulary)] = slot + 1;
         a.match.in_order &= slot >= last;
         last = slot;
         ++a.taken;

@@ -115,6 +115,10 @@ class Checker {
             case RuleKind::base:
                 return base(rule, operand);
             case RuleKind::selector:
+            case RuleKind::selector2:
+            case RuleKind::selector4:
+            case RuleKind::mask2:
+            case RuleKind::mask4:
                 return selector(rule, operand);
             default:
                 return named(rule, operand);
@@ -285,7 +289,8 @@ class Checker {
 
     std::optional<OperandProblem> registers(const OperandRule& rule, const Operand& operand, const Symbol& symbol) {
         if (rule.constant_only) return problem(Kind::not_allowed, &operand, &rule, &symbol);
-        if (goes(symbol.type, match_.type(rule.type), rule.is_exact, rule.is_wide)) return std::nullopt;
+        const bool is_refused = rule.is_plain && symbol.type == RegisterType::f16x2;
+        if (!is_refused && goes(symbol.type, match_.type(rule.type), rule.is_exact, rule.is_wide)) return std::nullopt;
         return problem(Kind::type, &operand, &rule, &symbol);
     }
 
@@ -297,7 +302,7 @@ class Checker {
     std::optional<OperandProblem> special_register(const OperandRule& rule, const Operand& operand, const SpecialUse& special) {
         if (!rule.takes_special || special.is_whole_vector) return problem(Kind::special, &operand, &rule);
         const RegisterType wanted = match_.type(rule.type), type = special.row->type;
-        const bool narrow = is_integer(type) && info(wanted).bits <= info(type).bits && (is_integer(wanted) || info(wanted).kind == TypeClass::bits);
+        const bool narrow = (special.row->is_narrow || rule.is_wide) && is_integer(type) && info(wanted).bits <= info(type).bits && (is_integer(wanted) || info(wanted).kind == TypeClass::bits);
         if (goes(type, wanted, false, false) || narrow) return std::nullopt;
         return problem(Kind::special, &operand, &rule);
     }
@@ -307,7 +312,7 @@ class Checker {
         const bool has_address = symbol.kind != SymbolKind::label && symbol.kind != SymbolKind::prototype && symbol.kind != SymbolKind::branch_targets && symbol.kind != SymbolKind::call_targets;
         if (!rule.takes_symbol || !has_address) return problem(Kind::not_allowed, &operand, &rule, &symbol);
         const TypeInfo& wanted = info(match_.type(rule.type));
-        if (wanted.bits >= 32 && (wanted.kind == TypeClass::integer || wanted.kind == TypeClass::bits)) return space(rule, operand, symbol, true);
+        if (wanted.bits >= 16 && (wanted.kind == TypeClass::integer || wanted.kind == TypeClass::bits)) return space(rule, operand, symbol, true);
         return problem(Kind::type, &operand, &rule, &symbol);
     }
 
@@ -405,15 +410,39 @@ class Checker {
         }
     }
 
-    // `%r1.b0`, `%r1.h1`
+    // `%r1.b0`, `%r1.h10`: a register, and which of its parts. Scalar video instructions take constants, SIMD ones do not.
     std::optional<OperandProblem> selector(const OperandRule& rule, const Operand& operand) {
-        if (operand.kind() == OperandKind::immediate && !rule.is_output) return constant_kind(operand) == ConstantKind::integer ? std::nullopt : std::optional(problem(Kind::constant_kind, &operand, &rule));
+        const bool takes_constant = !rule.is_output && rule.kind == RuleKind::selector;
+        if (operand.kind() == OperandKind::immediate && takes_constant)
+            return constant_kind(operand) == ConstantKind::integer ? std::nullopt : std::optional(problem(Kind::constant_kind, &operand, &rule));
         if (operand.kind() != OperandKind::identifier) return problem(Kind::not_allowed, &operand, &rule);
         const std::string_view name = operand.text();
-        const Symbol* symbol = symbols_.find(name.substr(0, name.find('.')));
-        if (symbol == nullptr) return problem(Kind::undeclared, &operand, &rule);
-        const bool fits = symbol->kind == SymbolKind::reg && info(symbol->type).bits == 32 && (is_integer(symbol->type) || info(symbol->type).kind == TypeClass::bits);
-        return fits ? std::nullopt : std::optional(problem(Kind::type, &operand, &rule, symbol));
+        if (name == "WARP_SZ" && takes_constant) return std::nullopt;
+        const std::size_t dot = std::min(name.find('.'), name.size());
+        const Symbol* symbol = symbols_.find(name.substr(0, dot));
+        if (symbol == nullptr) return problem(find_special(name) ? Kind::special : Kind::undeclared, &operand, &rule);
+        const bool fits = symbol->kind == SymbolKind::reg && symbol->vector == 1 && goes(symbol->type, RegisterType::u32, false, false) && !(rule.is_plain && symbol->type == RegisterType::f16x2);
+        if (!fits) return problem(Kind::type, &operand, &rule, symbol);
+        return is_part(rule.kind, name.substr(dot)) ? std::nullopt : std::optional(problem(Kind::not_allowed, &operand, &rule));
+    }
+    static bool is_part(RuleKind kind, std::string_view part) {
+        if (part.empty()) return true;
+        const auto digits = part.substr(std::min<std::size_t>(2, part.size()));
+        const auto all_below = [&](char end) { return std::all_of(digits.begin(), digits.end(), [&](char c) { return c >= '0' && c < end; }); };
+        const bool falls = std::adjacent_find(digits.begin(), digits.end(), [](char a, char b) { return a <= b; }) == digits.end();
+        const bool is_half = part[1] == 'h', is_byte = part[1] == 'b';
+        switch (kind) {
+            case RuleKind::selector:
+                return (is_half || is_byte) && digits.size() == 1 && all_below(is_half ? '2' : '4');
+            case RuleKind::selector2:
+                return is_half && digits.size() == 2 && all_below('4');
+            case RuleKind::selector4:
+                return is_byte && digits.size() == 4 && all_below('8');
+            case RuleKind::mask2:
+                return is_half && !digits.empty() && falls && all_below('2');
+            default:
+                return is_byte && !digits.empty() && falls && all_below('4');
+        }
     }
 
     const Match& match_;
@@ -476,6 +505,14 @@ std::string_view rule_text(RuleKind kind) {
             return "a .surfref, or a register of 64 bits that holds its handle";
         case RuleKind::selector:
             return "a register of 32 bits, with .b0 to .b3, .h0 or .h1";
+        case RuleKind::selector2:
+            return "a register of 32 bits, with .h00 to .h33";
+        case RuleKind::selector4:
+            return "a register of 32 bits, with .b0000 to .b7777";
+        case RuleKind::mask2:
+            return "a register of 32 bits, with .h0, .h1 or .h10";
+        case RuleKind::mask4:
+            return "a register of 32 bits, with .b0 to .b3210";
         default:
             return "a value";
     }
@@ -513,7 +550,8 @@ bool goes(RegisterType declared, RegisterType wanted, bool exact, bool wide) {
     if (d.kind == TypeClass::pred || w.kind == TypeClass::pred) return false;
     if (d.bits < w.bits || (d.bits > w.bits && !wide)) return false;
     if (d.kind == TypeClass::bits || w.kind == TypeClass::bits) return true;
-    if (declared == RegisterType::f16x2) return w.kind == TypeClass::integer;  // as ptxas has it
+    if (declared == RegisterType::f16x2)  // as ptxas has it
+        return w.kind == TypeClass::integer || (w.kind == TypeClass::packed && wanted != RegisterType::bf16x2 && wanted != RegisterType::tf32);
     return d.kind == TypeClass::integer && w.kind == TypeClass::integer;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace ptxgraft::isa {
 
@@ -9,45 +10,77 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 }  // namespace
 
+std::size_t NameHash::operator()(std::string_view name) const {
+    constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
+    std::uint64_t hash = name.size() * odd;
+    const auto mix = [&](std::uint64_t word) { hash = (hash ^ word) * odd, hash ^= hash >> 29; };
+    std::size_t at = 0;
+    for (std::uint64_t word = 0; at + 8 <= name.size(); at += 8) {
+        std::memcpy(&word, name.data() + at, 8);
+        mix(word);
+    }
+    std::uint64_t rest = 0;
+    std::memcpy(&rest, name.data() + at, name.size() - at);
+    mix(rest);
+    return static_cast<std::size_t>(hash ^ (hash >> 32));
+}
+
 void Symbols::close() {
-    const std::size_t mark = marks_.back();
-    for (; log_.size() > mark; log_.pop_back()) {
-        Names& names = names_.at(log_.back().first);
-        (log_.back().second ? names.range : names.single).pop_back();
+    for (; entries_.size() > marks_.back(); entries_.pop_back()) {
+        const Entry& e = entries_.back();
+        (e.count == 0 ? e.names->single : e.names->range) = e.hidden;
     }
     marks_.pop_back();
+    if (marks_.size() == 1) inner_.clear();
+}
+
+const Symbols::Names* Symbols::names_of(std::string_view name) const {
+    if (const auto at = inner_.find(name); at != inner_.end()) return &at->second;
+    const auto at = outer_.find(name);
+    return at == outer_.end() ? nullptr : &at->second;
+}
+
+// A name of a function that the module has too begins with what the module says of it.
+Symbols::Names& Symbols::names_for(std::string_view name) {
+    if (depth() <= 1) return outer_[name];
+    const auto [at, is_new] = inner_.try_emplace(name);
+    if (is_new)
+        if (const auto outer = outer_.find(name); outer != outer_.end()) at->second = outer->second;
+    return at->second;
 }
 
 bool Symbols::declare(std::string_view name, const Symbol& symbol) {
     if (find_innermost(name) != nullptr) return false;
-    names_[name].single.push_back({depth(), 0, symbol});
-    if (const auto n = numbered(name)) ++names_[n->stem].numbered_singles;
-    log_.emplace_back(name, false);
+    if (const auto n = numbered(name)) ++names_for(n->stem).numbered_singles;
+    Names& names = names_for(name);
+    entries_.push_back({&names, names.single, depth(), 0, symbol});
+    names.single = static_cast<std::uint32_t>(entries_.size() - 1);
     return true;
 }
 
 bool Symbols::declare_range(std::string_view stem, std::uint32_t count, const Symbol& symbol) {
     has_digit_stems_ |= is_digit(stem.back());
-    std::vector<Entry>& ranges = names_[stem].range;
-    if (!ranges.empty() && ranges.back().depth == depth()) return false;
-    ranges.push_back({depth(), count, symbol});
-    log_.emplace_back(stem, true);
+    Names& names = names_for(stem);
+    if (names.range != none && entries_[names.range].depth == depth()) return false;
+    entries_.push_back({&names, names.range, depth(), count, symbol});
+    names.range = static_cast<std::uint32_t>(entries_.size() - 1);
     return true;
 }
 
-const Symbols::Entry* Symbols::find_in_range(const Names& names, std::uint64_t number) {
-    const auto in = std::find_if(names.range.rbegin(), names.range.rend(), [&](const Entry& e) { return number < e.count; });
-    return in == names.range.rend() ? nullptr : &*in;
+const Symbols::Entry* Symbols::find_in_range(const Names& names, std::uint64_t number) const {
+    for (std::uint32_t at = names.range; at != none; at = entries_[at].hidden)
+        if (number < entries_[at].count) return &entries_[at];
+    return nullptr;
 }
 
 // `a1<5>` declares a10 to a14: the stem ends in a digit, and any split of the digits may be the one.
 const Symbols::Entry* Symbols::find_split(std::string_view name, std::size_t first_digit) const {
     for (std::size_t split = first_digit + 1; split < name.size(); ++split) {
-        const auto at = names_.find(name.substr(0, split));
+        const Names* names = names_of(name.substr(0, split));
+        if (names == nullptr) continue;
         std::uint64_t number = 0;
         for (const char c : name.substr(split)) number = 10 * number + static_cast<std::uint64_t>(c - '0');
-        if (at == names_.end()) continue;
-        if (const Entry* found = find_in_range(at->second, number)) return found;
+        if (const Entry* found = find_in_range(*names, number)) return found;
     }
     return nullptr;
 }
@@ -55,14 +88,15 @@ const Symbols::Entry* Symbols::find_split(std::string_view name, std::size_t fir
 const Symbols::Entry* Symbols::find_entry(std::string_view name) const {
     const Entry* found = nullptr;
     if (const auto n = numbered(name)) {
-        const auto at = names_.find(n->stem);
-        if (at != names_.end()) found = find_in_range(at->second, n->number);
+        const Names* stem = names_of(n->stem);
+        if (stem != nullptr) found = find_in_range(*stem, n->number);
         if (found == nullptr && has_digit_stems_) found = find_split(name, n->stem.size());
-        if (at == names_.end() ? n->stem.empty() : at->second.numbered_singles == 0) return found;  // registers of `%r<N>`: one look
+        if (stem != nullptr && stem->numbered_singles == 0) return found;  // registers of `%r<N>`: one look
     }
-    const auto at = names_.find(name);
-    const bool has_single = at != names_.end() && !at->second.single.empty();
-    return has_single && (found == nullptr || at->second.single.back().depth >= found->depth) ? &at->second.single.back() : found;
+    const Names* names = names_of(name);
+    if (names == nullptr || names->single == none) return found;
+    const Entry& single = entries_[names->single];
+    return found == nullptr || single.depth >= found->depth ? &single : found;
 }
 
 const Symbol* Symbols::find(std::string_view name) const {
@@ -73,14 +107,6 @@ const Symbol* Symbols::find(std::string_view name) const {
 const Symbol* Symbols::find_innermost(std::string_view name) const {
     const Entry* entry = find_entry(name);
     return entry == nullptr || entry->depth != depth() ? nullptr : &entry->symbol;
-}
-
-std::vector<std::string_view> Symbols::names() const {
-    std::vector<std::string_view> all;
-    for (const auto& [name, entries] : names_)
-        if (!entries.single.empty()) all.push_back(name);
-    std::sort(all.begin(), all.end());
-    return all;
 }
 
 std::optional<Numbered> numbered(std::string_view name) {

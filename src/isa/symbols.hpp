@@ -27,41 +27,51 @@ struct Symbol {
     syntax::Statement declaration;  // of functions, prototypes and lists
 };
 
+/// Hashes a name 8 bytes at a time.
+struct NameHash {
+    std::size_t operator()(std::string_view name) const;
+};
+template <class Value>
+using NameMap = std::unordered_map<std::string_view, Value, NameHash>;
+
 /// Names in nested scopes. Views must outlive the table.
 class Symbols {
   public:
-    void open() { marks_.push_back(log_.size()); }
+    void open() { marks_.push_back(entries_.size()); }
     void close();
     /// False when the scope has the name already.
     bool declare(std::string_view name, const Symbol& symbol);
-    /// Puts another meaning in the place of a name of the innermost scope.
-    void replace(std::string_view name, const Symbol& symbol) { names_.at(name).single.back().symbol = symbol; }
     /// `%r<5>`: %r0 to %r4.
     bool declare_range(std::string_view stem, std::uint32_t count, const Symbol& symbol);
+    /// Puts another meaning in the place of a name of the innermost scope.
+    void replace(std::string_view name, const Symbol& symbol) { entries_[names_of(name)->single].symbol = symbol; }
     [[nodiscard]] const Symbol* find(std::string_view name) const;
     [[nodiscard]] const Symbol* find_innermost(std::string_view name) const;
-    /// Declared names near to one that is not.
-    [[nodiscard]] std::vector<std::string_view> names() const;
 
   private:
+    static constexpr std::uint32_t none = 0xFFFFFFFFu;
+    // Places in entries_ of the innermost declaration; each knows the one that it hides.
+    struct Names {
+        std::uint32_t single = none, range = none;
+        std::uint32_t numbered_singles = 0;  // names declared one by one that begin so and end in digits: `a7` of `a`
+    };
     struct Entry {
-        std::size_t depth;
+        Names* names;
+        std::uint32_t hidden;
+        std::uint32_t depth;
         std::uint32_t count;  // of a range; 0: a single name
         Symbol symbol;
     };
-    struct Names {
-        std::vector<Entry> single, range;
-        std::uint32_t numbered_singles = 0;  // names declared one by one that begin so and end in digits: `a7` of `a`
-    };
-    [[nodiscard]] std::size_t depth() const { return marks_.size(); }
+    [[nodiscard]] std::uint32_t depth() const { return static_cast<std::uint32_t>(marks_.size()); }
+    [[nodiscard]] const Names* names_of(std::string_view name) const;
+    [[nodiscard]] Names& names_for(std::string_view name);
     [[nodiscard]] const Entry* find_entry(std::string_view name) const;
     [[nodiscard]] const Entry* find_split(std::string_view name, std::size_t first_digit) const;
-    [[nodiscard]] static const Entry* find_in_range(const Names& names, std::uint64_t number);
+    [[nodiscard]] const Entry* find_in_range(const Names& names, std::uint64_t number) const;
 
     bool has_digit_stems_ = false;
-
-    std::unordered_map<std::string_view, Names> names_;
-    std::vector<std::pair<std::string_view, bool>> log_;  // declared, in order; true: a range
+    NameMap<Names> outer_, inner_;  // of the module; of the function that is open: small, and soon warm again
+    std::vector<Entry> entries_;    // of the open scopes, in order
     std::vector<std::size_t> marks_;
 };
 

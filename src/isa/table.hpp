@@ -20,6 +20,7 @@ struct Slot {
     std::string_view name;  // as in the syntax line: ".rnd"
     std::span<const WordId> members;
     bool is_optional;
+    std::uint8_t vocabulary;  // modifiers of one vocabulary keep their order; 0: of none
 };
 
 /// A modifier in a constraint: `word` in `slot`; no_word: whatever fills the slot; any_slot: wherever the word stands.
@@ -76,7 +77,11 @@ enum class RuleKind : std::uint8_t {
     texref,
     samplerref,
     surfref,
-    selector,
+    selector,   // video: a register of 32 bits, with .b0 … .b3, .h0, .h1
+    selector2,  // with .h00 … .h33
+    selector4,  // with .b0000 … .b7777
+    mask2,      // with .h0, .h1, .h10
+    mask4,      // with .b0 … .b3210
 };
 
 struct OperandRule {
@@ -85,7 +90,7 @@ struct OperandRule {
     TypeRef type;
     Count count;
     bool is_output, is_optional;
-    bool register_only, constant_only, is_exact, is_wide, takes_sink, takes_special, takes_symbol, is_mixed, needs_braces, is_loose;
+    bool register_only, constant_only, is_exact, is_wide, takes_sink, takes_special, takes_symbol, is_mixed, is_plain, needs_braces, is_loose;
     const Range* range;                     // null: none
     std::span<const Term> with, without;    // present exactly when one holds; when none holds
     std::span<const OperandRule> children;
@@ -111,6 +116,7 @@ struct SpecialRegister {
     std::string_view name;      // "%tid", "%envreg"
     RegisterType type;
     bool is_vector;             // %tid: also .x .y .z .w
+    bool is_narrow;             // mov takes it as a narrower integer, too
     std::uint16_t count;        // of a numbered family; 0: none
     std::span<const Since> since;
 };

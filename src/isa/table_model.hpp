@@ -79,6 +79,7 @@ struct Row {
 struct Special {
     std::string name, type;
     bool is_vector = false;
+    bool is_narrow = false;
     unsigned count = 0;
     SinceList since;
 };

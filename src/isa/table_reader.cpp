@@ -17,9 +17,10 @@ namespace ptxgraft::isa::generator {
 namespace {
 
 constexpr std::array effect_names = {"load", "store", "atomic", "warp", "barrier", "branch", "call", "tensor", "exit"};
-constexpr std::array flag_words = {"reg", "exact", "wide", "sink", "special", "symbol", "mixed", "braces", "loose"};
+constexpr std::array flag_words = {"reg", "exact", "wide", "sink", "special", "symbol", "mixed", "plain", "braces", "loose"};
 constexpr std::array typeless_kinds = {"label",  "labels",     "callee",  "prototype", "arguments",
-                                       "texref", "samplerref", "surfref", "address",   "selector"};
+                                       "texref", "samplerref", "surfref", "address",   "selector",
+                                       "selector2", "selector4", "mask2", "mask4"};
 
 template <class Array>
 bool contains(const Array& array, const std::string& word) {
@@ -147,10 +148,12 @@ class Reader {
     void special(const std::string& text) {
         const Strings columns = columns_of(text);
         const Strings words = split(columns[0], " ");
-        if (columns.size() != 2 || words.size() != 2) error("a special register is written: special NAME TYPE | SINCE");
+        const bool is_narrow = words.size() == 3 && words[2] == "narrow";
+        if (columns.size() != 2 || (words.size() != 2 && !is_narrow)) error("a special register is written: special NAME TYPE [narrow] | SINCE");
         Special s;
         s.name = words[0];
         s.type = words[1].substr(1);
+        s.is_narrow = is_narrow;
         if (const auto angle = s.name.find("<0.."); angle != std::string::npos) {
             s.count = number(line_, s.name.substr(angle + 4, s.name.size() - angle - 5)) + 1;
             s.name.erase(angle);

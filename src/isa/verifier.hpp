@@ -34,7 +34,7 @@ class Verifier {
     void body(const syntax::Statement& parent);
     void declare_labels(const syntax::Statement& parent);
     void declare_label(const syntax::Statement& label, SymbolKind kind);
-    [[nodiscard]] static SymbolKind label_kind(const syntax::Statement& label);
+    [[nodiscard]] SymbolKind label_kind(const syntax::Statement& label);
 
     // --- known.cpp: instructions of a shape that was found right before
     bool is_known_right(const syntax::Statement& statement);
@@ -97,12 +97,12 @@ class Verifier {
     bool knows_target_ = false;
     std::uint32_t address_size_ = 64;
     syntax::Statement function_;  // the one that is looked at
-    std::unordered_map<std::string_view, NameMatch> names_;
+    NameMap<NameMatch> names_;
     std::vector<syntax::Token> tokens_;       // of the instruction that is looked at
     std::string shape_;                       // its shape; empty: it has none
-    std::unordered_set<std::string> right_;   // shapes of right instructions
-    std::unordered_map<std::string_view, std::uint32_t> name_indices_;
-    std::unordered_map<std::string_view, std::string_view> labels_;  // of other functions, made on need: label, function
+    std::unordered_set<std::string, NameHash> right_;   // shapes of right instructions
+    NameMap<std::uint32_t> name_indices_;
+    NameMap<std::string_view> labels_;  // of other functions, made on need: label, function
     bool has_labels_ = false;
 };
 

@@ -131,8 +131,8 @@ void Verifier::body(const Statement& parent) {
 SymbolKind Verifier::label_kind(const Statement& label) {
     const Statement next = label.next();
     if (!next || next.kind() != StatementKind::directive) return SymbolKind::label;
-    const std::vector<Token> tokens = next.tokens();
-    const std::string_view word = tokens.empty() ? std::string_view() : tokens.front().text;
+    next.tokens(tokens_);
+    const std::string_view word = tokens_.empty() ? std::string_view() : tokens_.front().text;
     if (word == ".branchtargets") return SymbolKind::branch_targets;
     if (word == ".calltargets") return SymbolKind::call_targets;
     return word == ".callprototype" ? SymbolKind::prototype : SymbolKind::label;

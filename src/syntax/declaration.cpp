@@ -156,9 +156,11 @@ class DeclarationReader {
     }
 
     [[nodiscard]] std::uint64_t integer() const { return parse_integer(text()).value_or(0); }
-    /// Numbers past 32 bits become the largest: too much for whoever uses them, where a wrapped one would be wrong.
+    /// Numbers past 32 bits become the largest: too much for whoever uses them, where a wrapped one would be
+    /// wrong.
     [[nodiscard]] std::uint32_t small_integer() const {
-        return static_cast<std::uint32_t>(std::min<std::uint64_t>(integer(), std::numeric_limits<std::uint32_t>::max()));
+        return static_cast<std::uint32_t>(
+            std::min<std::uint64_t>(integer(), std::numeric_limits<std::uint32_t>::max()));
     }
 
     const ModuleData& data_;
@@ -185,7 +187,8 @@ namespace {
 bool has_parameters(const ModuleData& data, const Node* node) {
     if (node == nullptr) return false;
     if (node->kind == StatementKind::function) return true;
-    return node->kind == StatementKind::directive && data.text_of(data.tokens[node->first_token]) == ".callprototype";
+    return node->kind == StatementKind::directive &&
+           data.text_of(data.tokens[node->first_token]) == ".callprototype";
 }
 }  // namespace
 

@@ -1,6 +1,5 @@
 #include "syntax/directives.hpp"
 
-#include <array>
 #include <cstddef>
 
 namespace ptxgraft::syntax {
@@ -131,5 +130,14 @@ const Directive& directive(std::string_view word) {
         if (i != 0 && rows[i - 1].word == word) return rows[i - 1];
     return no_directive;
 }
+
+// By first letter, a bit for each size.
+constexpr auto make_reserved_sizes() {
+    std::array<std::uint32_t, 256> sizes{};
+    for (const Directive& row : rows)
+        if (row.reserved) sizes[static_cast<unsigned char>(row.word[1])] |= 1u << row.word.size();
+    return sizes;
+}
+constinit const std::array<std::uint32_t, 256> reserved_sizes = make_reserved_sizes();
 
 }  // namespace ptxgraft::syntax

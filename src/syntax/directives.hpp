@@ -2,6 +2,7 @@
 // The words of PTX that begin with a dot and are no modifiers (PTX ISA manual, chapters 5 and 11), by what
 // follows them.
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -42,6 +43,16 @@ struct Directive {
 
 /// The row of a word; one of kind `unknown` for words that are in no row.
 [[nodiscard]] const Directive& directive(std::string_view word);
+
+/// For each first letter, the sizes of the reserved words that begin with it, a bit for each: nearly every
+/// modifier is known by them as none.
+extern const std::array<std::uint32_t, 256> reserved_sizes;
+
+/// True for a word that is no modifier of an instruction. It begins with a dot.
+[[nodiscard]] inline bool is_reserved(std::string_view word) {
+    const std::uint32_t sizes = reserved_sizes[static_cast<unsigned char>(word[1])];
+    return word.size() < 32 && (sizes >> word.size() & 1) != 0 && directive(word).reserved;
+}
 
 [[nodiscard]] inline DirectiveClass directive_class(std::string_view word) { return directive(word).kind; }
 

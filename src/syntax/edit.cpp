@@ -1,11 +1,6 @@
-// Edits: new text goes to the end of the text space and is parsed there, then nodes are linked in, pointed at
-// it, or unlinked. Whatever an edit does, the printed text parses to the edited tree; where two texts would
-// run into each other
-// ("2" and "ret", a comment without a line end), a line end is put between them.
+#include "syntax/editor.hpp"
 
 #include <algorithm>
-
-#include "syntax/module.hpp"
 
 namespace ptxgraft::syntax {
 namespace {
@@ -44,229 +39,230 @@ bool run_together(std::string_view before, std::string_view after) {
 
 }  // namespace
 
-/// The edits of one module's data.
-class Editor {
-  public:
-    explicit Editor(ModuleData& data) : data_(data) {}
+Expected<NodeIndex> Editor::insert(NodeIndex parent, NodeIndex before, std::string_view text) {
+    const auto made = make(parent, {}, text);
+    if (!made) return tl::unexpected<Error>(made.error());
+    data_.link(made->first, made->last, parent, before);
+    return settle(*made);
+}
 
-    // Parses the text and links its statements before `before` (null_node: at the end of `parent`).
-    Expected<NodeIndex> insert(NodeIndex parent, NodeIndex before, std::string_view text) {
-        const auto made = make(parent, {}, text);
-        if (!made) return tl::unexpected<Error>(made.error());
-        data_.link(made->first, made->last, parent, before);
-        return settle(*made);
+void Editor::remove(NodeIndex node) {
+    const NodeIndex next = data_.in_print_order_after(last_within(node));
+    unlink(node);
+    separate(next);
+}
+
+Expected<NodeIndex> Editor::replace(NodeIndex node, std::string_view text) {
+    const Node old = data_.nodes[node];
+    const auto made = make(old.parent, trivia_of(old), text);
+    if (!made) return tl::unexpected<Error>(made.error());
+    data_.link(made->first, made->last, old.parent, node);
+    unlink(node);
+    return settle(*made);
+}
+
+Expected<void> Editor::rewrite(NodeIndex node, std::string_view text) {
+    const Sizes sizes{data_.tokens.size(), data_.nodes.size()};
+    const auto made = make(data_.nodes[node].parent, trivia_of(data_.nodes[node]), text);
+    if (!made) return tl::unexpected<Error>(made.error());
+    const Node fresh = data_.nodes[made->first];
+    if (made->first != made->last || fresh.kind != data_.nodes[node].kind || data_.has_body(made->first)) {
+        take_back(sizes);
+        return fail(Errc::invalid_argument, Span{0, static_cast<std::uint32_t>(text.size())},
+                    "the new text is not one statement of the same kind");
     }
+    data_.nodes.pop_back();
+    Node& n = data_.nodes[node];
+    n.begin = fresh.begin;
+    n.first_token = fresh.first_token;
+    n.token_count = fresh.token_count;
+    (void)settle({node, node, made->trailing});
+    return {};
+}
 
-    void remove(NodeIndex node) {
-        const NodeIndex next = data_.in_print_order_after(last_within(node));
-        unlink(node);
-        separate(next);
-    }
-
-    Expected<NodeIndex> replace(NodeIndex node, std::string_view text) {
-        const Node old = data_.nodes[node];
-        const auto made =
-            make(old.parent, data_.text.at(old.begin, data_.tokens[old.first_token].begin), text);
-        if (!made) return tl::unexpected<Error>(made.error());
-        data_.link(made->first, made->last, old.parent, node);
-        unlink(node);
-        return settle(*made);
-    }
-
-    Expected<std::size_t> rename(NodeIndex first, NodeIndex last, std::string_view from,
-                                 std::string_view to) {
-        std::string text;
-        std::vector<NodeIndex> changed;
-        std::size_t count = 0;
-        for (NodeIndex i = first;; i = data_.in_print_order_after(i)) {
-            if (const std::size_t found = renamed(i, from, to, text)) {
-                changed.push_back(i);
-                count += found;
-            }
-            if (i == last) break;
-        }
-        const auto place = data_.text.place_for(text.size());
-        if (!place) return fail(Errc::text_too_large);
-        if (count == 0) return count;
-        data_.text.append(std::move(text));
-        std::uint32_t begin = *place;
-        for (NodeIndex i : changed) begin = move_node(i, begin, from, to);
-        return count;
-    }
-
-    // The last node of what `node` prints: itself, or the `}` of its body.
-    [[nodiscard]] NodeIndex last_within(NodeIndex node) const {
-        return data_.has_body(node) ? data_.last_child(node) : node;
-    }
-
-  private:
-    struct Made {
-        NodeIndex first;
-        NodeIndex last;
-        std::string_view trailing;  // trivia behind the last statement
+Expected<void> Editor::change(std::span<const TokenChange> changes) {
+    const auto of_one_node = [&](std::size_t from) {
+        std::size_t end = from;
+        while (end < changes.size() && changes[end].node == changes[from].node) ++end;
+        return changes.subspan(from, end - from);
     };
+    std::string text;
+    for (std::size_t i = 0; i < changes.size(); i += of_one_node(i).size())
+        append_changed(of_one_node(i), text);
+    const auto place = data_.text.place_for(text.size());
+    if (!place) return fail(Errc::text_too_large);
+    if (changes.empty()) return {};
+    data_.text.append(std::move(text));
+    std::uint32_t begin = *place;
+    for (std::size_t i = 0; i < changes.size(); i += of_one_node(i).size())
+        begin = move_node(of_one_node(i), begin);
+    return {};
+}
 
-    // Makes statements of `trivia` + `text`, not yet linked; on an error nothing has changed.
-    Expected<Made> make(NodeIndex parent, std::string_view trivia, std::string_view text) {
-        const auto place = data_.text.place_for(trivia.size() + text.size());
-        if (!place) return fail(Errc::text_too_large);
-        const std::size_t tokens = data_.tokens.size(), nodes = data_.nodes.size();
-        const auto fragment = read(parent, data_.text.append(std::string(trivia).append(text)), *place);
-        if (fragment)
-            return Made{fragment->first, fragment->last,
-                        data_.text.at(fragment->end, data_.tokens.back().begin)};
-        data_.tokens.truncate(tokens);
-        data_.nodes.truncate(nodes);
-        data_.text.take_back();
-        return tl::unexpected<Error>(
-            relative_to(fragment.error(), static_cast<std::uint32_t>(trivia.size())));
+std::vector<TokenChange> Editor::places(NodeIndex first, NodeIndex last, std::string_view name,
+                                        std::string_view to) const {
+    std::vector<TokenChange> found;
+    for (NodeIndex i = first;; i = data_.in_print_order_after(i)) {
+        const Node& node = data_.nodes[i];
+        for (std::uint32_t token = 0; token < node.token_count; ++token)
+            if (is_name(node, token, name)) found.push_back({i, token, std::string(to)});
+        if (i == last) return found;
     }
+}
 
-    Expected<Fragment> read(NodeIndex parent, std::string_view text, std::uint32_t base) {
-        const auto first_token = static_cast<std::uint32_t>(data_.tokens.size());
-        if (auto lexed = lex(text, base, data_.tokens); !lexed) return tl::unexpected<Error>(lexed.error());
-        const Context context = parent == root_node ? Context::module : Context::body;
-        auto fragment = parse_statements(data_, first_token, context, parent, base);
-        if (fragment && fragment->first == null_node)
-            return fail(Errc::syntax_expected, Span{0, 0}, "a statement");
-        return fragment;
+// Makes statements of `trivia` + `text`, not yet linked; on an error nothing has changed.
+Expected<Editor::Made> Editor::make(NodeIndex parent, std::string_view trivia, std::string_view text) {
+    const auto place = data_.text.place_for(trivia.size() + text.size());
+    if (!place) return fail(Errc::text_too_large);
+    const Sizes sizes{data_.tokens.size(), data_.nodes.size()};
+    const auto fragment = read(parent, data_.text.append(std::string(trivia).append(text)), *place);
+    if (fragment)
+        return Made{fragment->first, fragment->last, data_.text.at(fragment->end, data_.tokens.back().begin)};
+    take_back(sizes);
+    // Where it is wrong within the new text.
+    Error error = fragment.error();
+    if (!error.span.known()) return tl::unexpected<Error>(error);
+    const auto shift = static_cast<std::uint32_t>(trivia.size());
+    error.span.begin -= std::min(shift, error.span.begin);
+    error.span.end -= std::min(shift, error.span.end);
+    return tl::unexpected<Error>(error);
+}
+
+void Editor::take_back(Sizes sizes) {
+    data_.tokens.truncate(sizes.tokens);
+    data_.nodes.truncate(sizes.nodes);
+    data_.text.take_back();
+}
+
+Expected<Fragment> Editor::read(NodeIndex parent, std::string_view text, std::uint32_t base) {
+    const auto first_token = static_cast<std::uint32_t>(data_.tokens.size());
+    if (auto lexed = lex(text, base, data_.tokens); !lexed) return tl::unexpected<Error>(lexed.error());
+    const Context context = parent == root_node ? Context::module : Context::body;
+    auto fragment = parse_statements(data_, first_token, context, parent, base);
+    if (fragment && fragment->first == null_node)
+        return fail(Errc::syntax_expected, Span{0, 0}, "a statement");
+    return fragment;
+}
+
+// New statements are linked: what stands between and behind them finds its place.
+NodeIndex Editor::settle(const Made& made) {
+    const NodeIndex next = data_.in_print_order_after(last_within(made.last));
+    if (!made.trailing.empty()) prepend(next, made.trailing);
+    separate(made.first);
+    separate(next);
+    return made.first;
+}
+
+void Editor::unlink(NodeIndex node) {
+    data_.unlink(node);
+    for (NodeIndex i = node, last = last_within(node);; i = data_.in_print_order_after(i)) {
+        data_.nodes[i].removed = true;
+        if (i == last) return;
     }
+}
 
-    // New statements are linked: what stands between and behind them finds its place.
-    NodeIndex settle(const Made& made) {
-        const NodeIndex next = data_.in_print_order_after(last_within(made.last));
-        if (!made.trailing.empty()) prepend(next, made.trailing);
-        separate(made.first);
-        separate(next);
-        return made.first;
+NodeIndex Editor::before(NodeIndex node) const {
+    const Node& n = data_.nodes[node];
+    return data_.nodes[n.parent].first_child == node ? n.parent : last_within(n.previous);
+}
+
+// Puts a line end between a node and the one before it where they would run together.
+void Editor::separate(NodeIndex node) {
+    const NodeIndex previous = before(node);
+    const std::string_view text = text_of(data_.nodes[node]);
+    if (previous != root_node && run_together(text_of(data_.nodes[previous]), text)) prepend(node, "\n");
+}
+
+// Puts trivia before the trivia of a node.
+void Editor::prepend(NodeIndex node, std::string_view trivia) {
+    const std::string_view own = text_of(data_.nodes[node]);
+    std::string text(trivia);
+    if (ends_in_comment(trivia) && !starts_with_line_end(own)) text += '\n';
+    const auto shift = static_cast<std::uint32_t>(text.size());
+    const auto place = data_.text.place_for(text.size() + own.size());
+    text.append(own);
+    data_.text.append(std::move(text));
+    Node& n = data_.nodes[node];
+    const std::uint32_t old_begin = n.begin, first = n.first_token;
+    n.first_token = static_cast<std::uint32_t>(data_.tokens.size());
+    n.begin = *place;
+    for (std::uint32_t i = 0; i < n.token_count; ++i) {
+        RawToken token = data_.tokens[first + i];
+        token.begin = token.begin - old_begin + n.begin + shift;
+        data_.tokens.push_back(token);
     }
+}
 
-    void unlink(NodeIndex node) {
-        data_.unlink(node);
-        for (NodeIndex i = node, last = last_within(node);; i = data_.in_print_order_after(i)) {
-            data_.nodes[i].removed = true;
-            if (i == last) return;
-        }
-    }
-
-    static Error relative_to(Error error, std::uint32_t begin) {
-        if (!error.span.known()) return error;
-        error.span.begin -= std::min(begin, error.span.begin);
-        error.span.end -= std::min(begin, error.span.end);
-        return error;
-    }
-
-    [[nodiscard]] std::string_view text_of(const Node& node) const {
-        return data_.text.at(node.begin, data_.end_of(node));
-    }
-
-    [[nodiscard]] NodeIndex before(NodeIndex node) const {
-        const Node& n = data_.nodes[node];
-        return data_.nodes[n.parent].first_child == node ? n.parent : last_within(n.previous);
-    }
-
-    // Puts a line end between a node and the one before it where they would run together.
-    void separate(NodeIndex node) {
-        const NodeIndex previous = before(node);
-        const std::string_view text = text_of(data_.nodes[node]);
-        if (previous != root_node && run_together(text_of(data_.nodes[previous]), text)) prepend(node, "\n");
-    }
-
-    // Puts trivia before the trivia of a node.
-    void prepend(NodeIndex node, std::string_view trivia) {
-        const std::string_view own = text_of(data_.nodes[node]);
-        std::string text(trivia);
-        if (ends_in_comment(trivia) && !starts_with_line_end(own)) text += '\n';
-        const auto shift = static_cast<std::uint32_t>(text.size());
-        const auto place = data_.text.place_for(text.size() + own.size());
-        text.append(own);
-        data_.text.append(std::move(text));
-        Node& n = data_.nodes[node];
-        const std::uint32_t old_begin = n.begin, first = n.first_token;
-        n.first_token = static_cast<std::uint32_t>(data_.tokens.size());
-        n.begin = *place;
-        for (std::uint32_t i = 0; i < n.token_count; ++i) {
-            RawToken token = data_.tokens[first + i];
-            token.begin = token.begin - old_begin + n.begin + shift;
-            data_.tokens.push_back(token);
-        }
-    }
-
-    // --- renaming
-    // An opcode and the words of `.loc`, `.target` … are no names.
-    [[nodiscard]] bool is_name(const Node& node, std::uint32_t i, std::string_view name) const {
-        const RawToken token = data_.tokens[node.first_token + i];
-        if (token.size != name.size() || token.kind() != Lexeme::identifier || data_.text_of(token) != name)
+bool Editor::is_name(const Node& node, std::uint32_t i, std::string_view name) const {
+    const RawToken token = data_.tokens[node.first_token + i];
+    if (token.size != name.size() || token.kind() != Lexeme::identifier || data_.text_of(token) != name)
+        return false;
+    switch (node.kind) {
+        case StatementKind::target:
             return false;
-        switch (node.kind) {
-            case StatementKind::target:
-                return false;
-            case StatementKind::instruction:
-                return i != opcode_of(node);
-            case StatementKind::directive:
-                return i == 0 || data_.tokens[node.first_token + i - 1].kind() != Lexeme::comma ||
-                       !is_location(node);
-            default:
-                return true;
+        case StatementKind::instruction:
+            return i != opcode_of(node);
+        case StatementKind::directive:
+            return i == 0 || data_.tokens[node.first_token + i - 1].kind() != Lexeme::comma ||
+                   data_.text_of(data_.tokens[node.first_token]) != ".loc";
+        default:
+            return true;
+    }
+}
+
+std::uint32_t Editor::opcode_of(const Node& node) const {
+    if (data_.tokens[node.first_token].kind() != Lexeme::at) return 0;
+    return data_.tokens[node.first_token + 1].kind() == Lexeme::exclaim ? 3 : 2;
+}
+
+// Appends the new text of the node that the changes are of.
+void Editor::append_changed(std::span<const TokenChange> changes, std::string& text) const {
+    const Node& node = data_.nodes[changes.front().node];
+    std::uint32_t copied = node.begin;
+    for (const TokenChange& change : changes) {
+        const RawToken token = data_.tokens[node.first_token + change.token];
+        text.append(data_.text.at(copied, token.begin)).append(change.text);
+        copied = token.end();
+    }
+    text.append(data_.text.at(copied, data_.end_of(node)));
+}
+
+// Points a node at its new text, which begins at `begin`; where that ends.
+std::uint32_t Editor::move_node(std::span<const TokenChange> changes, std::uint32_t begin) {
+    Node& node = data_.nodes[changes.front().node];
+    const std::uint32_t old = node.first_token;
+    std::uint32_t shift = begin - node.begin;
+    auto change = changes.begin();
+    node.first_token = static_cast<std::uint32_t>(data_.tokens.size());
+    node.begin = begin;
+    for (std::uint32_t i = 0; i < node.token_count; ++i) {
+        RawToken token = data_.tokens[old + i];
+        token.begin += shift;
+        if (change != changes.end() && change->token == i) {
+            shift += static_cast<std::uint32_t>(change->text.size()) - token.size;
+            token.size = static_cast<std::uint32_t>(change->text.size()) & max_token_size;
+            ++change;
         }
+        data_.tokens.push_back(token);
     }
-    [[nodiscard]] std::uint32_t opcode_of(const Node& node) const {
-        if (data_.tokens[node.first_token].kind() != Lexeme::at) return 0;
-        return data_.tokens[node.first_token + 1].kind() == Lexeme::exclaim ? 3 : 2;
-    }
-    [[nodiscard]] bool is_location(const Node& node) const {
-        return data_.text_of(data_.tokens[node.first_token]) == ".loc";
-    }
-
-    // Appends the node's new text when it has the name; the number of replaced tokens.
-    std::size_t renamed(NodeIndex index, std::string_view from, std::string_view to,
-                        std::string& text) const {
-        const Node& node = data_.nodes[index];
-        std::size_t count = 0;
-        std::uint32_t copied = node.begin;
-        for (std::uint32_t i = 0; i < node.token_count; ++i) {
-            if (!is_name(node, i, from)) continue;
-            const RawToken token = data_.tokens[node.first_token + i];
-            text.append(data_.text.at(copied, token.begin)).append(to);
-            copied = token.end();
-            ++count;
-        }
-        if (count != 0) text.append(data_.text.at(copied, data_.end_of(node)));
-        return count;
-    }
-
-    // Points a node at its new text, which begins at `begin`; where that ends.
-    std::uint32_t move_node(NodeIndex index, std::uint32_t begin, std::string_view from,
-                            std::string_view to) {
-        const Node old = data_.nodes[index];
-        const auto first = static_cast<std::uint32_t>(data_.tokens.size());
-        std::uint32_t shift = begin - old.begin;
-        for (std::uint32_t i = 0; i < old.token_count; ++i) {
-            RawToken token = data_.tokens[old.first_token + i];
-            const bool replaced = is_name(old, i, from);
-            token.begin += shift;
-            if (replaced) {
-                token.size = static_cast<std::uint32_t>(to.size()) & max_token_size;
-                shift += static_cast<std::uint32_t>(to.size() - from.size());
-            }
-            data_.tokens.push_back(token);
-        }
-        data_.nodes[index].first_token = first;
-        data_.nodes[index].begin = begin;
-        return data_.end_of(data_.nodes[index]);
-    }
-
-    ModuleData& data_;
-};
-
-namespace {
+    return data_.end_of(node);
+}
 
 tl::unexpected<Error> not_here() {
     return fail(Errc::invalid_argument,
                 "the statement was removed, is the end of the module, or is of another module");
 }
 
-}  // namespace
+bool may_be_name(std::string_view text) {
+    return is_identifier(text) && text != "_" && text.size() <= max_token_size;
+}
+
+tl::unexpected<Error> no_name(std::string_view text) {
+    return fail(
+        Errc::invalid_argument,
+        std::string(text.substr(0, 60))
+            .append(" is no name; a name is letters, digits, _ and $, may begin with %, and is not _ alone"));
+}
 
 bool Module::owns(Statement statement) const {
     return statement.module_ == data_.get() && statement.node() != nullptr;
@@ -306,17 +302,23 @@ Expected<Statement> Module::replace(Statement at, std::string_view text) {
     return Statement(data_.get(), *first);
 }
 
+Expected<void> Module::rewrite(Statement at, std::string_view text) {
+    if (!owns(at) || at.kind() == StatementKind::end) return not_here();
+    if (data_->has_body(at.node_))
+        return fail(Errc::invalid_argument, "the statement has a body; see replace_body");
+    return Editor(*data_).rewrite(at.node_, text);
+}
+
 Expected<std::size_t> Module::rename(Statement scope, std::string_view from, std::string_view to) {
     for (std::string_view name : {from, to})
-        if (!is_identifier(name) || name.size() > max_token_size)
-            return fail(Errc::invalid_argument,
-                        std::string(name.substr(0, 60))
-                            .append(" is no name; a name is letters, digits, _ and $, and may begin with %"));
+        if (!may_be_name(name)) return no_name(name);
     if (scope && !owns(scope)) return not_here();
     Editor editor(*data_);
     const NodeIndex first = scope ? scope.node_ : data_->nodes[root_node].first_child;
     const NodeIndex last = scope ? editor.last_within(first) : data_->last_child(root_node);
-    return editor.rename(first, last, from, to);
+    const std::vector<TokenChange> changes = editor.places(first, last, from, to);
+    if (auto changed = editor.change(changes); !changed) return tl::unexpected<Error>(changed.error());
+    return changes.size();
 }
 
 }  // namespace ptxgraft::syntax

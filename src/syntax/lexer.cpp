@@ -130,11 +130,13 @@ class Lexer {
   private:
 #ifdef __SSE2__
     // Takes tokens and blanks of the frequent kinds, 64 characters at a time, up to the first that needs a
-    // closer look or to the last characters of the text. This loop decides how fast modules parse.
-    void take_windows() {
+    // closer look or to the last characters of the text. This loop decides how fast modules parse. It is
+    // inlined into one function for each kind of processor.
+    template <class Processor>
+    [[gnu::always_inline]] void take_windows_with() {
         const char* p = at_;
         while (end_ - p >= window_size) {
-            const Window window(p);
+            const Window window(Processor::classify(p));
             const unsigned length = window.length();
             push_all(p, window, length);
             p += length;
@@ -143,25 +145,54 @@ class Lexer {
         at_ = p;
     }
 
-    void push_all(const char* p, const Window& window, unsigned length) {
+    // The token at the first of `starts`.
+    [[gnu::always_inline]] static RawToken token_at(const char* p, std::uint32_t base, std::uint64_t starts,
+                                                    const Window& window) {
+        const auto i = static_cast<unsigned>(std::countr_zero(starts));
+        const Start start = window_starts[static_cast<unsigned char>(p[i])];
+        const std::uint64_t size = 1 + (window.rest_of_word(i) & start.size_mask);
+        // One store: bit-fields would be read back from the memory that they were just written to.
+        const std::uint64_t bits = (base + i) | size << 32 | static_cast<std::uint64_t>(start.kind) << 56;
+        return std::bit_cast<RawToken>(bits);
+    }
+
+    // Room for the whole text, if it goes on as it has been up to `p`; behind other texts, as arrays grow.
+    [[gnu::noinline]] void grow(const char* p) {
+        const double read = static_cast<double>(p - begin_) + 1, left = static_cast<double>(end_ - p) + 1;
+        const double more = static_cast<double>(tokens_.size() - first_) * left / read * 1.0625;
+        const std::size_t least = tokens_.size() / (first_ == 0 ? 16 : 2) + std::size_t{4} * window_size;
+        tokens_.reserve(tokens_.size() + std::max(static_cast<std::size_t>(more), least));
+    }
+
+    [[gnu::always_inline]] void push_all(const char* p, const Window& window, unsigned length) {
         std::uint64_t starts = window.starts();
         if (length < window_size) starts &= (std::uint64_t{1} << length) - 1;
-        tokens_.reserve_more(window_size);
+        if (tokens_.capacity() - tokens_.size() < window_size) [[unlikely]]
+            grow(p);
         RawToken* out = tokens_.data() + tokens_.size();
         const std::uint32_t base = offset(p);
-        for (; starts != 0; starts &= starts - 1) {
-            const auto i = static_cast<unsigned>(std::countr_zero(starts));
-            const Start start = window_starts[static_cast<unsigned char>(p[i])];
-            const std::uint32_t size = 1 + (window.rest_of_word(i) & start.size_mask);
-            *out++ = {base + i, size & max_token_size, static_cast<std::uint8_t>(start.kind)};
-        }
+        for (; starts != 0; starts &= starts - 1) *out++ = token_at(p, base, starts, window);
         tokens_.set_end(out);
     }
+
+    void take_windows_sse2() { take_windows_with<Sse2>(); }
+    PTXGRAFT_AVX2 void take_windows_avx2() { take_windows_with<Avx2>(); }
+    PTXGRAFT_AVX512 void take_windows_avx512() { take_windows_with<Avx512>(); }
+
+    using TakeWindows = void (Lexer::*)();
+    static TakeWindows best_for_this_processor() {
+        if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("bmi2"))
+            return &Lexer::take_windows_avx512;
+        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
+            return &Lexer::take_windows_avx2;
+        return &Lexer::take_windows_sse2;
+    }
+    TakeWindows take_windows_ = best_for_this_processor();
 #endif
 
     void take_frequent() {
 #ifdef __SSE2__
-        if (end_ - at_ >= window_size) return take_windows();
+        if (end_ - at_ >= window_size) return (this->*take_windows_)();
 #endif
         take_plain();
     }

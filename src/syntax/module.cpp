@@ -95,10 +95,11 @@ Module::~Module() = default;
 
 namespace {
 
-// Room for the tree of a text of common density.
+// Room for the tree of a small text; with what they have seen of a larger one, lexer and parser make room for
+// all.
 void prepare(ModuleData& data) {
-    const std::size_t size = data.text.source().size();
-    data.tokens.reserve(size / 5 + 16);
+    const std::size_t size = std::min<std::size_t>(data.text.source().size(), 1 << 16);
+    data.tokens.reserve(size / 3 + 256);
     data.nodes.reserve(size / 32 + 16);
     data.nodes.push_back({0, 0, 0, null_node, null_node, null_node, null_node, StatementKind::end, false});
 }

@@ -26,9 +26,18 @@ bool is_in(const LexemeSet& set, L kind) { return set[static_cast<std::size_t>(k
 
 bool Parser::operands() {
     if (kind() == L::semicolon) return true;
-    if (!operand(true)) return false;
-    while (take(L::comma))
-        if (!operand(false)) return false;
+    bool is_first = true;
+    do {
+        // A name by itself is the most frequent operand by far; of one character it may be `_`.
+        const bool plain =
+            kind() == L::identifier && token().size > 1 && is_in(ends_of_operand, tokens_[at_ + 1].kind());
+        if (plain) {
+            ++at_;
+        } else if (!operand(is_first)) {
+            return false;
+        }
+        is_first = false;
+    } while (take(L::comma));
     return true;
 }
 
@@ -39,7 +48,7 @@ bool Parser::operand(bool is_first) {
         case L::open_bracket:
             return address();
         case L::open_brace:
-            return vector_operand();
+            return vector_operand(is_first);
         case L::exclaim:
         case L::minus:
             return prefixed_operand();
@@ -75,6 +84,8 @@ bool Parser::named_operand(bool is_first) {
             ++at_;
             return constant();
         case L::bar:
+            // Two results: ptxas takes them as the first operand only.
+            if (!is_first) return true;
             ++at_;
             return require(L::identifier, "a name after '|'");
         case L::open_bracket:
@@ -115,9 +126,9 @@ bool Parser::subscript() {
 }
 
 // `{%f1, %f2, _}`, `{%r1, %r2}|%p1`; ptxas takes one letter behind it
-bool Parser::vector_operand() {
+bool Parser::vector_operand(bool is_first) {
     if (!vector()) return false;
-    if (take(L::bar)) return require_name("a name after '|'");
+    if (is_first && take(L::bar)) return require_name("a name after '|'");
     take_component();
     return true;
 }

@@ -1,5 +1,7 @@
 // Statements and directives (PTX ISA manual, chapters 4 and 11).
 
+#include <algorithm>
+
 #include "syntax/parser.hpp"
 
 namespace ptxgraft::syntax {
@@ -37,6 +39,8 @@ Parser::Parser(ModuleData& data, std::uint32_t first_token, Context context, Nod
       tokens_(data.tokens.data()),
       text_(data.text.at(base, data.tokens.back().begin).data()),
       at_(first_token),
+      first_token_(first_token),
+      first_node_(data.nodes.size()),
       context_(context),
       root_(parent),
       parent_(parent),
@@ -57,9 +61,15 @@ Expected<Fragment> Parser::run() {
 
 // --- tokens
 
+// Asked several times about one token, as each part of the grammar looks whether it is its own.
 const Directive& Parser::directive_here() const {
     static constexpr Directive none{};
-    return kind() == L::directive ? directive(text()) : none;
+    if (kind() != L::directive) return none;
+    if (asked_ != at_) {
+        answer_ = &directive(text());
+        asked_ = at_;
+    }
+    return *answer_;
 }
 
 bool Parser::starts_line(std::uint32_t i) const {
@@ -114,9 +124,18 @@ bool Parser::require_name(std::string_view what) {
 
 NodeIndex Parser::add(StatementKind kind, std::uint32_t first) { return add(kind, first, at_ - first); }
 
+// Room for the nodes of all tokens, if they go on as up to here; behind other texts, as arrays grow.
+void Parser::grow_nodes() {
+    const double read = at_ - first_token_ + 1, left = end_token_ - std::min(at_, end_token_);
+    const double more = static_cast<double>(data_.nodes.size() - first_node_) * left / read * 1.0625;
+    const std::size_t least = data_.nodes.size() / (first_token_ == 0 ? 16 : 2) + 64;
+    data_.nodes.reserve(data_.nodes.size() + std::max(static_cast<std::size_t>(more), least));
+}
+
 // Makes the node of `count` tokens and puts it behind its siblings.
 NodeIndex Parser::add(StatementKind kind, std::uint32_t first, std::uint32_t count) {
     const auto index = static_cast<NodeIndex>(data_.nodes.size());
+    if (data_.nodes.size() == data_.nodes.capacity()) grow_nodes();
     data_.nodes.push_back(
         {previous_end_, first, count, parent_, null_node, last_sibling_, null_node, kind, false});
     if (last_sibling_ != null_node) {
@@ -209,7 +228,7 @@ bool Parser::instruction(std::uint32_t first) {
     const RawToken opcode = token();
     if (!require_name("an opcode")) return false;
     for (; kind() == L::directive; ++at_)
-        if (directive(text()).reserved) return expected_here("a modifier, an operand or ';'");
+        if (is_reserved(text())) return expected_here("a modifier, an operand or ';'");
     const bool is_call = opcode.size == 4 && text_of(opcode) == "call";
     if (!(is_call ? call_operands() : operands())) return false;
     if (!take(L::semicolon)) return missing_terminator("the instruction");

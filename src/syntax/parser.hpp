@@ -61,6 +61,7 @@ class Parser {
     // --- nodes
     NodeIndex add(StatementKind kind, std::uint32_t first);
     NodeIndex add(StatementKind kind, std::uint32_t first, std::uint32_t count);
+    void grow_nodes();
     bool done(StatementKind kind, std::uint32_t first) {
         add(kind, first);
         return true;
@@ -133,7 +134,7 @@ class Parser {
     bool prefixed_operand();
     void take_component();
     bool subscript();
-    bool vector_operand();
+    bool vector_operand(bool is_first);
     bool vector();
     bool element();
     bool address();
@@ -152,6 +153,10 @@ class Parser {
     const RawToken* tokens_;
     const char* text_;  // of the token at base_
     std::uint32_t at_;
+    std::uint32_t first_token_;
+    std::size_t first_node_;
+    mutable std::uint32_t asked_ = 0xFFFFFFFFu;  // the token of directive_here's last answer
+    mutable const Directive* answer_ = nullptr;
     Context context_;
     bool headless_body_ = false;  // the `{` here belongs to a function whose head did not parse
     NodeIndex root_;

@@ -1,0 +1,36 @@
+// ptxgraft canonical: the canonical text of a PTX file.
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "ptxgraft/syntax.hpp"
+#include "text_file.hpp"
+#include "verb.hpp"
+
+namespace ptxgraft::cli {
+namespace {
+
+struct Options {
+    std::string file, output = "-";
+};
+
+void canonical(const Options& options) {
+    const std::string file = display_name(options.file);
+    const std::string text = take(read_file(options.file));
+    const syntax::Module module = take(syntax::parse(text), text, file);
+    take(write_file(options.output, syntax::canonical(module)));
+}
+
+}  // namespace
+
+void add_canonical(CLI::App& app) {
+    CLI::App* verb = app.add_subcommand(
+        "canonical",
+        "Print PTX in canonical form: a statement a line, no comments; it assembles to the same code");
+    const auto options = std::make_shared<Options>();
+    verb->add_option("FILE", options->file, "PTX file")->required();
+    verb->add_option("-o,--output", options->output, "Where to write; default: standard output");
+    verb->callback([options] { canonical(*options); });
+}
+
+}  // namespace ptxgraft::cli

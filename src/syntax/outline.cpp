@@ -1,0 +1,389 @@
+// Outlining: statements of a function become a `.func`, and a call of it takes their place.
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "syntax/body.hpp"
+#include "syntax/editor.hpp"
+#include "syntax/names.hpp"
+
+namespace ptxgraft::syntax {
+namespace {
+
+// How a register of a type goes through a parameter.
+struct Passage {
+    std::string_view type;    // of the register
+    std::string_view access;  // of ld.param and st.param; empty for predicates, which go as .b32
+    std::uint32_t size;
+};
+constexpr Passage passages[] = {
+    {".pred", "", 4},     {".b8", ".b8", 1},     {".u8", ".u8", 1},      {".s8", ".s8", 1},
+    {".b16", ".b16", 2},  {".u16", ".u16", 2},   {".s16", ".s16", 2},    {".f16", ".b16", 2},
+    {".bf16", ".b16", 2}, {".b32", ".b32", 4},   {".u32", ".u32", 4},    {".s32", ".s32", 4},
+    {".f32", ".f32", 4},  {".f16x2", ".b32", 4}, {".bf16x2", ".b32", 4}, {".b64", ".b64", 8},
+    {".u64", ".u64", 8},  {".s64", ".s64", 8},   {".f64", ".f64", 8},    {".b128", ".b128", 16},
+};
+const Passage* passage_of(std::string_view type) {
+    for (const Passage& p : passages)
+        if (p.type == type) return &p;
+    return nullptr;
+}
+
+// Instructions whose effect is on the function that they stand in, and why they stay there.
+struct Bound {
+    std::string_view opcode, why;
+};
+constexpr Bound bound_opcodes[] = {
+    {"ret", "ret would return from the new function"},
+    {"setmaxnreg", "setmaxnreg belongs to the entry"},
+    {"alloca", "what alloca allocates lives as long as its function"},
+    {"stacksave", "the stack is the function's own"},
+    {"stackrestore", "the stack is the function's own"},
+    {"wgmma", "registers of asynchronous wgmma cannot cross a call"},
+};
+
+// A register that the statements use.
+using Register = std::pair<DeclarationIndex, std::uint32_t>;
+struct Life {
+    std::string text;
+    const Passage* passage = nullptr;
+    bool live_in = false, written = false, definite = false, read_elsewhere = false, elsewhere = false;
+};
+
+class Outliner {
+  public:
+    Outliner(const NameIndex& index, NodeIndex first, NodeIndex last, std::string_view name,
+             const AccessOf& access)
+        : index_(index), data_(index.data), first_(first), last_(last), name_(name), access_(access) {
+        function_ = first;
+        while (data_.nodes[function_].parent != root_node) function_ = data_.nodes[function_].parent;
+        begin_ = index_.place[first];
+        end_ = index_.place[data_.has_body(last) ? data_.last_child(last) : last];
+    }
+
+    Expected<void> analyse() {
+        if (!names_may_move() || !instructions_may_move()) return tl::unexpected<Error>(error_);
+        follow_registers();
+        look_elsewhere();
+        decide();
+        name_prefix_ = std::string(name_);
+        while (is_prefix_taken()) name_prefix_ += '_';
+        return {};
+    }
+
+    [[nodiscard]] NodeIndex function() const { return function_; }
+
+    // The new function.
+    [[nodiscard]] std::string definition(std::string_view body) const {
+        std::string text = "\n\n.func ";
+        if (!out_.empty()) text += "(" + result_declaration() + ") ";
+        text.append(name_).append("(");
+        for (std::size_t i = 0; i < in_.size(); ++i)
+            text.append(i == 0 ? "" : ", ").append(parameter_declaration(i));
+        text += ")\n{\n";
+        for (const Register& r : declared_) {
+            const Life& life = lives_.at(r);
+            text.append("\t.reg ").append(life.passage->type).append(" ").append(life.text).append(";\n");
+        }
+        if (has_predicates()) text.append("\t.reg .b32 ").append(name_prefix_).append("_bool;\n");
+        for (std::size_t i = 0; i < in_.size(); ++i) text += load(in_[i], argument(i));
+        text.append("\t{").append(body).append("\n\t}\n");
+        for (std::size_t i = 0; i < out_.size(); ++i) text += store(out_[i], result(i));
+        return text.append("\tret;\n}\n");
+    }
+
+    // The block that calls it, a line for each statement behind `line`.
+    [[nodiscard]] std::string call(const std::string& line) const {
+        std::string body;
+        for (std::size_t i = 0; i < in_.size(); ++i) body += "\t" + parameter_declaration(i) + ";\n";
+        if (!out_.empty()) body += "\t" + result_declaration() + ";\n";
+        if (has_predicates()) body.append("\t.reg .b32 ").append(name_prefix_).append("_bool;\n");
+        for (std::size_t i = 0; i < in_.size(); ++i) body += store(in_[i], argument(i));
+        body += "\tcall ";
+        if (!out_.empty()) body.append("(").append(name_prefix_).append("_out), ");
+        body.append(name_);
+        if (!in_.empty()) body += ", (";
+        for (std::size_t i = 0; i < in_.size(); ++i) body.append(i == 0 ? "" : ", ").append(argument(i));
+        body.append(in_.empty() ? ";\n" : ");\n");
+        for (std::size_t i = 0; i < out_.size(); ++i) body += load(out_[i], result(i));
+        std::string text = line + "{";
+        for (std::size_t at = 0; at < body.size(); at = body.find('\n', at) + 1)
+            text.append(line).append(body, at, body.find('\n', at) - at);
+        return text.append(line).append("}");
+    }
+
+  private:
+    [[nodiscard]] bool inside(std::uint32_t place) const { return place >= begin_ && place <= end_; }
+    [[nodiscard]] bool in_function(std::uint32_t place) const {
+        return place >= index_.place[function_] && place <= index_.place[data_.last_child(function_)];
+    }
+
+    bool refuse(NodeIndex node, std::uint32_t token, std::string why) {
+        const RawToken t = data_.tokens[data_.nodes[node].first_token + token];
+        error_ = fail(Errc::not_outlinable, data_.text.is_source(t.begin) ? Span{t.begin, t.end()} : Span{},
+                      std::move(why))
+                     .value();
+        return false;
+    }
+
+    // --- what may not move
+    bool names_may_move() {
+        for (const Occurrence& o : index_.occurrences) {
+            if (o.declaration == no_declaration) continue;
+            const Declared& d = index_.declarations[o.declaration];
+            const bool declared_inside =
+                d.node != function_ && d.scope != root_node && inside(index_.place[d.node]);
+            if (inside(o.place) == declared_inside) continue;
+            if (declared_inside)
+                return refuse(
+                    o.node, o.token,
+                    std::string(d.text) + " is declared in the statements and used outside of them");
+            if (d.scope == root_node && d.node != function_) continue;
+            if (!may_be_used_inside(o, d)) return false;
+        }
+        return true;
+    }
+
+    bool may_be_used_inside(const Occurrence& o, const Declared& d) {
+        const std::string text(index_.text(o));
+        if (d.node == function_ && d.scope == root_node)
+            return refuse(o.node, o.token, "a call of the function itself");
+        if (d.kind == NameKind::label)
+            return refuse(o.node, o.token, text + " is a label outside of the statements");
+        if (d.kind == NameKind::parameter)
+            return refuse(o.node, o.token,
+                          text + " is a parameter of the function; read it before the statements");
+        const auto variable = Statement(index_.statement(d.node)).variable();
+        if (!variable || variable->space != ".reg")
+            return refuse(o.node, o.token, text + " is a variable of the function and no register");
+        const Passage* passage = variable->vector == 1 ? passage_of(variable->type) : nullptr;
+        if (passage == nullptr)
+            return refuse(o.node, o.token,
+                          text + " has the type " + std::string(variable->type) +
+                              (variable->vector == 1 ? "" : " of a vector") +
+                              ", which cannot be a parameter");
+        if (d.range != 0 && text != std::string(d.text) + std::to_string(o.element))
+            return refuse(
+                o.node, o.token,
+                text + " has leading zeros; write " + std::string(d.text) + std::to_string(o.element));
+        Life& life = lives_[{o.declaration, o.element}];
+        life.passage = passage;
+        life.text = text;
+        return true;
+    }
+
+    bool instructions_may_move() {
+        bool carry_known = false;  // the statements have set the flag that they read
+        for (NodeIndex i = data_.nodes[function_].first_child; i != null_node;
+             i = data_.in_print_order_after(i)) {
+            if (index_.place[i] < begin_) continue;
+            if (!in_function(index_.place[i])) return true;
+            const auto instruction = index_.statement(i).instruction();
+            if (!instruction) continue;
+            const std::uint32_t opcode = opcode_token(*instruction);
+            const bool reads = is_carry_reader(instruction->opcode), writes = instruction->has(".cc");
+            if (!inside(index_.place[i])) {
+                if (reads) return refuse(i, opcode, "the carry flag that it reads would be lost in the call");
+                if (writes) return true;
+                continue;
+            }
+            if (reads && !carry_known)
+                return refuse(i, opcode, "the carry flag that it reads would be lost in the call");
+            carry_known |= writes;
+            for (const Bound& b : bound_opcodes)
+                if (b.opcode == instruction->opcode) return refuse(i, opcode, std::string(b.why));
+        }
+        return true;
+    }
+    static bool is_carry_reader(std::string_view opcode) {
+        return opcode == "addc" || opcode == "subc" || opcode == "madc";
+    }
+    static std::uint32_t opcode_token(const Instruction& i) {
+        return !i.guard ? 0 : i.guard->negated ? 3 : 2;
+    }
+
+    // --- registers
+    // A write counts as certain for what stands behind it when no branch is before it, or no label between.
+    void follow_registers() {
+        std::set<Register> dominating, since_label;
+        bool branched = false;
+        auto o = std::lower_bound(index_.occurrences.begin(), index_.occurrences.end(), begin_,
+                                  [](const Occurrence& a, std::uint32_t place) { return a.place < place; });
+        while (o != index_.occurrences.end() && o->place <= end_) {
+            auto behind = o;
+            while (behind != index_.occurrences.end() && behind->place == o->place) ++behind;
+            const auto instruction = index_.statement(o->node).instruction();
+            if (data_.nodes[o->node].kind == StatementKind::label) since_label.clear();
+            if (instruction)
+                branched |= one_instruction({o, behind}, *instruction, branched, dominating, since_label);
+            o = behind;
+        }
+        for (auto& [r, life] : lives_) life.definite = dominating.contains(r) || since_label.contains(r);
+    }
+
+    // True when it may jump.
+    bool one_instruction(std::span<const Occurrence> all, const Instruction& instruction, bool branched,
+                         std::set<Register>& dominating, std::set<Register>& since_label) {
+        bool jumps = false;
+        std::vector<Register> written;
+        for (const Occurrence& o : all) {
+            const Register r{o.declaration, o.element};
+            if (o.declaration == no_declaration) continue;
+            jumps |= index_.declarations[o.declaration].kind == NameKind::label;
+            const auto life = lives_.find(r);
+            if (life == lives_.end()) continue;
+            const Access access = access_to(o, instruction);
+            if (access != Access::write && !dominating.contains(r) && !since_label.contains(r))
+                life->second.live_in = true;
+            if (access == Access::read) continue;
+            life->second.written = true;
+            if (!instruction.guard) written.push_back(r);
+        }
+        for (const Register& r : written) {
+            since_label.insert(r);
+            if (!branched) dominating.insert(r);
+        }
+        return jumps;
+    }
+
+    [[nodiscard]] Access access_to(const Occurrence& o, const Instruction& instruction) const {
+        return static_cast<UseKind>(o.kind) == UseKind::operand ? access_(instruction, o.operand)
+                                                                : Access::read;
+    }
+
+    void look_elsewhere() {
+        for (const Occurrence& o : index_.occurrences) {
+            if (inside(o.place)) continue;
+            const auto life = lives_.find({o.declaration, o.element});
+            if (life == lives_.end() || static_cast<UseKind>(o.kind) == UseKind::declaration) continue;
+            life->second.elsewhere = true;
+            const auto instruction = index_.statement(o.node).instruction();
+            life->second.read_elsewhere |=
+                !instruction || access_to(o, *instruction) != Access::write || instruction->guard.has_value();
+        }
+    }
+
+    // Into the order of first use.
+    void decide() {
+        std::set<Register> seen;
+        for (const Occurrence& o : index_.occurrences) {
+            const Register r{o.declaration, o.element};
+            const auto found = lives_.find(r);
+            if (!inside(o.place) || found == lives_.end() || !seen.insert(r).second) continue;
+            const Life& life = found->second;
+            // What is read before it is written may come from the last round of a loop.
+            const bool out = life.written && (life.read_elsewhere || life.live_in);
+            if (life.live_in || (out && !life.definite)) in_.push_back(r);
+            if (out) out_.push_back(r);
+            declared_.push_back(r);
+        }
+        // Wide ones first: each is aligned without gaps.
+        std::stable_sort(out_.begin(), out_.end(), [&](const Register& a, const Register& b) {
+            return lives_.at(a).passage->size > lives_.at(b).passage->size;
+        });
+    }
+
+    [[nodiscard]] bool is_prefix_taken() const {
+        return std::any_of(index_.occurrences.begin(), index_.occurrences.end(), [&](const Occurrence& o) {
+            return index_.text(o).starts_with(name_prefix_ + "_");
+        });
+    }
+
+    // --- text
+    [[nodiscard]] const Passage& passage(const Register& r) const { return *lives_.at(r).passage; }
+    [[nodiscard]] bool has_predicates() const {
+        const auto is_predicate = [&](const Register& r) { return passage(r).access.empty(); };
+        return std::any_of(in_.begin(), in_.end(), is_predicate) ||
+               std::any_of(out_.begin(), out_.end(), is_predicate);
+    }
+    // The ABI has no scalar parameters below 32 bits and above 64: those are arrays of bytes.
+    [[nodiscard]] static std::string declaration_of(std::uint32_t size, std::uint32_t align,
+                                                    const std::string& name) {
+        if (size == 4 || size == 8) return ".param .b" + std::to_string(size * 8) + " " + name;
+        return ".param .align " + std::to_string(align) + " .b8 " + name + "[" + std::to_string(size) + "]";
+    }
+    [[nodiscard]] std::string argument(std::size_t i) const {
+        return name_prefix_ + "_in" + std::to_string(i);
+    }
+    [[nodiscard]] std::string parameter_declaration(std::size_t i) const {
+        return declaration_of(passage(in_[i]).size, passage(in_[i]).size, argument(i));
+    }
+    [[nodiscard]] std::string result_declaration() const {
+        std::uint32_t size = 0;
+        for (const Register& r : out_) size += passage(r).size;
+        const std::uint32_t align = passage(out_.front()).size;
+        if (out_.size() == 1) return declaration_of(size, align, name_prefix_ + "_out");
+        return ".param .align " + std::to_string(align) + " .b8 " + name_prefix_ + "_out[" +
+               std::to_string(size) + "]";
+    }
+    [[nodiscard]] std::string result(std::size_t i) const {
+        std::uint32_t offset = 0;
+        for (std::size_t k = 0; k < i; ++k) offset += passage(out_[k]).size;
+        return name_prefix_ + "_out" + (offset == 0 ? std::string() : "+" + std::to_string(offset));
+    }
+    [[nodiscard]] std::string load(const Register& r, const std::string& from) const {
+        const Life& life = lives_.at(r);
+        if (!life.passage->access.empty())
+            return "\tld.param" + std::string(life.passage->access) + " " + life.text + ", [" + from + "];\n";
+        const std::string word = name_prefix_ + "_bool";
+        return "\tld.param.b32 " + word + ", [" + from + "];\n\tsetp.ne.b32 " + life.text + ", " + word +
+               ", 0;\n";
+    }
+    [[nodiscard]] std::string store(const Register& r, const std::string& to) const {
+        const Life& life = lives_.at(r);
+        if (!life.passage->access.empty())
+            return "\tst.param" + std::string(life.passage->access) + " [" + to + "], " + life.text + ";\n";
+        const std::string word = name_prefix_ + "_bool";
+        return "\tselp.b32 " + word + ", 1, 0, " + life.text + ";\n\tst.param.b32 [" + to + "], " + word +
+               ";\n";
+    }
+
+    const NameIndex& index_;
+    const ModuleData& data_;
+    NodeIndex first_, last_, function_ = root_node;
+    std::uint32_t begin_ = 0, end_ = 0;
+    std::string_view name_;
+    std::string name_prefix_;
+    const AccessOf& access_;
+    std::map<Register, Life> lives_;
+    std::vector<Register> in_, out_, declared_;
+    Error error_;
+};
+
+}  // namespace
+
+Expected<Module::Outlined> Module::outline(Statement first, Statement last, std::string_view name,
+                                           const AccessOf& access) {
+    if (!owns(first) || !owns(last)) return not_here();
+    if (!may_be_name(name)) return no_name(name);
+    Statement end = first;
+    while (end && end != last) end = end.next();
+    if (!end || !first.parent() || first.kind() == StatementKind::end)
+        return fail(Errc::not_outlinable, first.span(),
+                    "the last statement is not behind the first in one body");
+    const Names names(*this);
+    if (names.find(first, name) || names.find({}, name))
+        return fail(Errc::name_taken, std::string(name) + " is declared already");
+    Outliner outliner(*names.index_, first.node_, last.node_, name, access);
+    if (auto analysed = outliner.analyse(); !analysed) return tl::unexpected<Error>(analysed.error());
+
+    std::string body;
+    data_->print(first.node_, data_->in_print_order_after(Editor(*data_).last_within(last.node_)), body);
+    const auto made = insert_before(Statement(data_.get(), outliner.function()), outliner.definition(body));
+    if (!made) return tl::unexpected<Error>(made.error());
+    const std::string line = line_like(first.trivia());
+    const auto call = insert_before(first, outliner.call(line == " " ? "\n" : line));
+    if (!call) {
+        remove(*made);
+        return tl::unexpected<Error>(call.error());
+    }
+    for (Statement s = first; s;) {
+        const Statement next = s == last ? Statement() : s.next();
+        remove(s);
+        s = next;
+    }
+    return Outlined{*made, *call};
+}
+
+}  // namespace ptxgraft::syntax
