@@ -203,13 +203,16 @@ std::vector<std::string> sample(const std::vector<std::string>& lines, std::size
     return chosen;
 }
 
+// What only ptxas's code generation finds: addresses of 32 bits.
+bool is_found_later(const std::string& message) { return message.find("from sm_90 on") != std::string::npos; }
+
 // Lines where the two disagree; at most a few are shown.
 void compare(const std::vector<std::string>& lines, const oracle::Setting& setting) {
     const auto theirs = oracle::ptxas(lines, setting), found = oracle::ours(lines, setting);
     std::size_t wrongly_taken = 0, wrongly_refused = 0;
     std::string shown;
     for (std::size_t i = 0; i < lines.size(); ++i) {
-        if (theirs[i].empty() == found[i].empty() || theirs[i] == oracle::crashed) continue;
+        if (theirs[i].empty() == found[i].empty() || theirs[i] == oracle::crashed || is_found_later(found[i])) continue;
         std::size_t& count = found[i].empty() ? wrongly_taken : wrongly_refused;
         if (++count <= 12) shown += "\n  " + setting.target + " " + lines[i] + "\n      ptxas: " + (theirs[i].empty() ? "ok" : theirs[i]) + "\n      verify: " + (found[i].empty() ? "ok" : found[i]);
     }

@@ -101,7 +101,10 @@ TEST(Verify, VersionsAndTargets) {
     };
     for (const Row& row : {Row{"7.0", "sm_80", "elect.sync r0|p0, -1;", Errc::target_not_able}, Row{"7.8", "sm_90", "elect.sync r0|p0, -1;", Errc::version_too_old}, Row{"8.0", "sm_90", "elect.sync r0|p0, -1;", Errc::ok},
                            Row{"8.0", "sm_90", "setmaxnreg.inc.sync.aligned.u32 40;", Errc::target_not_able}, Row{"8.0", "sm_90a", "setmaxnreg.inc.sync.aligned.u32 40;", Errc::ok},
-                           Row{"9.0", "sm_80", "vote.ballot.b32 r0, p0;", Errc::form_removed}, Row{"6.0", "sm_70", "vote.ballot.b32 r0, p0;", Errc::ok}}) {
+                           Row{"9.0", "sm_80", "vote.ballot.b32 r0, p0;", Errc::form_removed}, Row{"6.0", "sm_70", "vote.ballot.b32 r0, p0;", Errc::ok},
+                           Row{"9.0", "sm_89", "ld.global.b32 r0, [r1];", Errc::ok}, Row{"9.0", "sm_90", "ld.global.b32 r0, [r1];", Errc::operand_type_wrong}, Row{"9.0", "sm_90", "ld.shared.b32 r0, [r1];", Errc::ok},
+                           Row{"9.0", "sm_90", "atom.add.u32 r0, [r1], 1;", Errc::operand_type_wrong}, Row{"9.0", "sm_89", "cvta.shared.u32 r0, r1;", Errc::ok},
+                           Row{"9.0", "sm_90", "cvta.shared.u32 r0, r1;", Errc::operand_type_wrong}}) {
         const std::string text = std::string(".version ") + row.version + "\n.target " + row.target + "\n.address_size 64\n.entry k() {\n.reg .b32 r<4>; .reg .pred p<4>;\n" + row.line + "\n}\n";
         const std::vector<Error> all = findings(text);
         EXPECT_EQ(all.empty() ? Errc::ok : all.front().code, row.code) << row.version << " " << row.target << " " << row.line << (all.empty() ? "" : describe(all.front(), text));

@@ -1,6 +1,7 @@
 // verify: one instruction.
 
 #include <algorithm>
+#include <array>
 
 #include "isa/operands.hpp"
 #include "isa/special.hpp"
@@ -54,11 +55,31 @@ void Verifier::look_at(const Instruction& i) {
     requirements(i, *fitting);
     special_registers(i);
     if (options_.manual_order && !fitting->in_order) report(Errc::modifier_out_of_order, i.name, "the manual's order is " + fitting->canonical_name());
+    address_width(i, *fitting);
     if (i.opcode == "call") call(i);
     if (i.opcode == "ld" || i.opcode == "st") parameter_access(i);
 }
 
 // PTX ISA 5.1.6: inputs are read, results are written.
+// From sm_90 on, ptxas refuses these with a base of 32 bits where the address is generic or in .global: it takes them for
+// 32-bit addressing. Other instructions, and registers narrower still, pass.
+void Verifier::address_width(const Instruction& i, const Match& match) {
+    constexpr std::array<std::string_view, 12> opcodes = {"applypriority", "atom", "discard", "ld", "ldu", "multimem.ld_reduce", "multimem.red", "multimem.st", "prefetch", "prefetchu", "red", "st"};
+    const std::string_view opcode = match.row->opcode;
+    if (knows_target_ && target_.sm >= 90 && opcode.starts_with("cvta") && std::find(i.modifiers.begin(), i.modifiers.end(), ".u32") != i.modifiers.end())
+        return report(Errc::operand_type_wrong, i.name, "a generic address has 64 bits from sm_90 on: .u64");
+    const bool is_one = std::find(opcodes.begin(), opcodes.end(), opcode) != opcodes.end() || opcode.starts_with("mbarrier.");
+    if (!knows_target_ || target_.sm < 90 || !is_one || (opcode == "prefetch" && match.row->syntax.find(".tensormap") != std::string_view::npos)) return;
+    for (const std::string_view modifier : i.modifiers)
+        if (const Space space = space_of(modifier); space != Space::none && space != Space::global) return;
+    for (const Operand& operand : i.operands) {
+        if (operand.kind() != OperandKind::address) continue;
+        const Symbol* symbol = symbols_.find(operand.base());
+        if (symbol == nullptr || symbol->kind != SymbolKind::reg || info(symbol->type).bits != 32) continue;
+        report(Errc::operand_type_wrong, operand.span(), "'" + std::string(operand.base()) + "' has 32 bits; from sm_90 on, a generic or .global address has 64");
+    }
+}
+
 void Verifier::parameter_access(const Instruction& i) {
     const bool is_store = i.opcode == "st";
     const std::size_t at = is_store ? 0 : 1;

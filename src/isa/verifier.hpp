@@ -52,6 +52,7 @@ class Verifier {
     void require(std::span<const Since> since, Span span, const Match& match);
     void special_registers(const syntax::Instruction& instruction);
     void undefined_label(const syntax::Operand& operand);
+    void address_width(const syntax::Instruction& instruction, const Match& match);
     void parameter_access(const syntax::Instruction& instruction);
 
     // --- call.cpp
