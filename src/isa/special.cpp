@@ -28,7 +28,8 @@ std::optional<SpecialUse> find_special(std::string_view name) {
     }
     const auto n = numbered(name);
     row = n ? row_named(n->stem) : nullptr;
-    if (row == nullptr || n->number >= row->count) return std::nullopt;
+    const bool has_leading_zero = row != nullptr && n->number < 10 && name.size() > row->name.size() + 1;  // %pm07
+    if (row == nullptr || n->number >= row->count || has_leading_zero) return std::nullopt;
     return SpecialUse{row, false};
 }
 
