@@ -331,6 +331,11 @@ TEST_F(Cli, VerifyPrintsALineAFinding) {
     EXPECT_THAT(bad.out, StartsWith("wrong.ptx:6:17: error: 'b' is not declared\nwrong.ptx:7:4: error: unknown modifier '.bogus' for add"));
     EXPECT_THAT(bad.out, EndsWith("\naffine.ptx: ok\n"));
     EXPECT_EQ(bad.err, "");
+    spill("broken.ptx", ".version 8.0\n.target sm_90\n.entry k() {\nadd.u32 a b;\nret\n}\n.entry l() { frob; }\n");
+    const Result broken = ptxgraft({"verify", "none.ptx", "broken.ptx"});
+    EXPECT_EQ(broken.status, 1);
+    EXPECT_THAT(broken.err, HasSubstr("cannot open none.ptx"));
+    EXPECT_THAT(broken.out, testing::AllOf(HasSubstr("broken.ptx:4:"), HasSubstr("broken.ptx:5:"), HasSubstr("broken.ptx:7:14: error: unknown opcode 'frob'")));
     const Result piped = ptxgraft({"verify", "-"}, wrong_ptx);
     EXPECT_THAT(piped.out, StartsWith("<stdin>:6:17: error: "));
 }

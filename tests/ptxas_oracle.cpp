@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 #include <numeric>
-#include <optional>
 
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/link.hpp"
@@ -41,58 +41,93 @@ void read_log(std::string_view log, std::uint32_t first_line, const std::vector<
     }
 }
 
-// ptxas's log of a text, made in a process of its own: some wrong instructions crash it. Nothing: it crashed.
-std::optional<std::string> log_of(const std::string& text) {
+// Checks lines one after another; `tell` hears of each wrong one, in order. A syntax error ends the front end at its line, so
+// the next run begins behind it. False: a log that names no line, and nothing to go on behind.
+template <class Tell>
+bool run(const std::vector<std::string>& lines, std::vector<std::size_t> alive, const Setting& setting, Tell tell) {
+    Frame f = frame(setting);
+    f.behind = std::string(deliberate) + "\n" + f.behind;
+    std::vector<std::string> found(lines.size());
+    while (!alive.empty()) {
+        const auto result = default_assembler().assemble(text_of(f, lines, alive), {.optimisation = 0});
+        const std::string log = result || !result.error().detail ? std::string() : *result.error().detail;
+        read_log(log, f.first_line, alive, found);
+        for (const std::size_t i : alive)
+            if (!found[i].empty()) tell(i, found[i]);
+        if (log.find("deliberate_error") != std::string::npos) return true;
+        const auto last = std::find_if(alive.rbegin(), alive.rend(), [&](std::size_t i) { return !found[i].empty(); });
+        if (last == alive.rend()) return false;
+        alive.erase(alive.begin(), last.base());
+    }
+    return true;
+}
+
+void write_all(int file, const void* data, std::size_t size) {
+    for (const char* at = static_cast<const char*>(data); size > 0;) {
+        const ssize_t written = write(file, at, size);
+        if (written <= 0) _exit(1);
+        at += written;
+        size -= static_cast<std::size_t>(written);
+    }
+}
+
+std::string read_all(int file) {
+    std::string all;
+    std::array<char, 65536> block;
+    for (ssize_t got = 0; (got = read(file, block.data(), block.size())) > 0;) all.append(block.data(), static_cast<std::size_t>(got));
+    return all;
+}
+
+// In a process of its own, because some wrong instructions crash ptxas: what it told before it ended, and whether it ended well.
+struct Outcome {
+    bool is_complete = false;
+    std::vector<std::pair<std::size_t, std::string>> told;
+};
+Outcome run_apart(const std::vector<std::string>& lines, const std::vector<std::size_t>& alive, const Setting& setting) {
+    Outcome out;
     int ends[2];
-    if (pipe(ends) != 0) return std::nullopt;
+    if (pipe(ends) != 0) return out;
     const pid_t child = fork();
     if (child == 0) {
         close(ends[0]);
-        const auto result = default_assembler().assemble(text, {.optimisation = 0});
-        const std::string log = result || !result.error().detail ? std::string() : *result.error().detail;
-        for (std::size_t at = 0; at < log.size();) {
-            const ssize_t written = write(ends[1], log.data() + at, log.size() - at);
-            if (written <= 0) _exit(1);
-            at += static_cast<std::size_t>(written);
-        }
-        _exit(0);
+        const bool is_complete = run(lines, alive, setting, [&](std::size_t i, const std::string& message) {
+            const std::size_t head[2] = {i, message.size()};
+            write_all(ends[1], head, sizeof(head));
+            write_all(ends[1], message.data(), message.size());
+        });
+        _exit(is_complete ? 0 : 1);
     }
     close(ends[1]);
-    std::string log;
-    std::array<char, 65536> block;
-    for (ssize_t got = 0; (got = read(ends[0], block.data(), block.size())) > 0;) log.append(block.data(), static_cast<std::size_t>(got));
+    const std::string all = read_all(ends[0]);
     close(ends[0]);
     int status = 0;
     waitpid(child, &status, 0);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? std::optional(std::move(log)) : std::nullopt;
+    out.is_complete = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    for (std::size_t at = 0; at + 2 * sizeof(std::size_t) <= all.size();) {
+        std::size_t head[2];
+        std::memcpy(head, all.data() + at, sizeof(head));
+        at += sizeof(head);
+        if (at + head[1] > all.size()) break;
+        out.told.emplace_back(head[0], all.substr(at, head[1]));
+        at += head[1];
+    }
+    return out;
 }
 
-void check(const std::vector<std::string>& lines, std::vector<std::size_t> alive, const Setting& setting, std::vector<std::string>& found) {
-    Frame f = frame(setting);
-    f.behind = std::string(deliberate) + "\n" + f.behind;
-    while (!alive.empty()) {
-        const auto log = log_of(text_of(f, lines, alive));
-        if (!log && alive.size() == 1) {
-            found[alive.front()] = crashed;
-            return;
-        }
-        if (log) read_log(*log, f.first_line, alive, found);
-        if (log && log->find("deliberate_error") != std::string::npos) return;
-        // a syntax error ends the front end at its line: go on behind it
-        const auto last = std::find_if(alive.rbegin(), alive.rend(), [&](std::size_t i) { return !found[i].empty(); });
-        if (log && last != alive.rend()) {
-            alive.erase(alive.begin(), last.base());
-            continue;
-        }
-        if (alive.size() == 1) {
-            found[alive.front()] = log->empty() ? "taken with the deliberate error" : *log;
-            return;
-        }
-        // a crash, or a log that names no line: look for it by halves
-        const auto middle = alive.begin() + static_cast<std::ptrdiff_t>(alive.size() / 2);
-        check(lines, {alive.begin(), middle}, setting, found);
-        return check(lines, {middle, alive.end()}, setting, found);
+void check(const std::vector<std::string>& lines, const std::vector<std::size_t>& alive, const Setting& setting, std::vector<std::string>& found) {
+    if (alive.empty()) return;
+    const Outcome out = run_apart(lines, alive, setting);
+    if (out.is_complete) {
+        for (const auto& [i, message] : out.told) found[i] = message;
+        return;
     }
+    if (alive.size() == 1) {
+        found[alive.front()] = crashed;
+        return;
+    }
+    const auto middle = alive.begin() + static_cast<std::ptrdiff_t>(alive.size() / 2);
+    check(lines, {alive.begin(), middle}, setting, found);
+    check(lines, {middle, alive.end()}, setting, found);
 }
 
 }  // namespace

@@ -42,9 +42,10 @@ class Positions {
 
 // The findings in a text, in its order.
 std::vector<Error> findings(const std::string& text, const Options& options) {
-    const auto module = syntax::parse(text);
-    if (!module) return {module.error()};
-    std::vector<Error> all = isa::verify(*module, {options.target, options.manual_order});
+    auto parsed = syntax::parse_all(text);
+    if (!parsed) return {parsed.error()};
+    std::vector<Error> all = std::move(parsed->errors);
+    for (Error& error : isa::verify(parsed->module, {options.target, options.manual_order})) all.push_back(std::move(error));
     std::stable_sort(all.begin(), all.end(), [](const Error& a, const Error& b) { return a.span.begin < b.span.begin; });
     return all;
 }
@@ -59,7 +60,14 @@ void verify(const Options& options) {
     bool all_right = true;
     auto rows = nlohmann::json::array();
     for (const std::string& path : options.files) {
-        const std::string text = take(read_file(path)), file = display_name(path);
+        const std::string file = display_name(path);
+        const auto read = read_file(path);
+        if (!read) {
+            fmt::print(stderr, "{}", describe(read.error()));
+            all_right = false;
+            continue;
+        }
+        const std::string& text = *read;
         const std::vector<Error> found = findings(text, options);
         all_right &= found.empty();
         if (found.empty() && !options.json) fmt::print("{}: ok\n", file);
