@@ -5,8 +5,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <span>
 
-#include "machine_code.hpp"
+#include "ptxgraft/emulator.hpp"
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/syntax.hpp"
 
@@ -449,6 +450,52 @@ TEST(SyntaxOutline, PredicatesHalvesAndGuardedWritesGoThroughParameters) {
     EXPECT_THAT(canonical(outlined->call), HasSubstr("setp.ne.b32 %p1, step_bool, 0;"));
     EXPECT_THAT(canonical(outlined->call), HasSubstr("ld.param.b16 %rs1"));
     expect_assembles(module);
+}
+
+// What every thread of the entry stores, as the emulator runs it.
+std::vector<std::uint32_t> results(const Module& module, std::uint32_t n) {
+    constexpr std::uint32_t threads = 64;
+    Emulator emulator;
+    std::vector<std::uint32_t> out(threads);
+    const auto bytes = std::as_writable_bytes(std::span(out));
+    const auto loaded = emulator.load(print(module));
+    if (!loaded) throw std::runtime_error(describe(loaded.error(), print(module), "outlined.ptx"));
+    const std::uint64_t address = emulator.allocate(bytes.size()).value();
+    const std::vector<std::span<const std::byte>> arguments{std::as_bytes(std::span(&address, 1)),
+                                                            std::as_bytes(std::span(&n, 1))};
+    const auto run = emulator.launch(**loaded, "k", {.grid = {1}, .block = {threads}}, arguments);
+    if (!run) throw std::runtime_error(describe(run.error(), print(module), "outlined.ptx"));
+    if (!emulator.read(address, bytes)) throw std::runtime_error("cannot read");
+    return out;
+}
+
+TEST(SyntaxOutline, WhateverMovesComputesTheSame) {
+    std::string text =
+        replaced(loop, "st.global.u32 [%rd1], %r6;",
+                 "mov.u32 %r2, %tid.x;\n\tmul.wide.u32 %rd2, %r2, 4;\n\tadd.s64 %rd3, %rd1, %rd2;\n"
+                 "\tst.global.u32 [%rd3], %r6;");
+    // Jumps within, a write that only some threads do, and one that is behind a label.
+    text = replaced(
+        text, "\tadd.f64 %fd1",
+        "\t@%p1 bra $L_skip;\n\tadd.s32 %r2, %r2, 1;\n\tmov.u32 %r7, %r5;\n$L_skip:\n\tadd.f64 %fd1");
+    text = replaced(text, "selp.b32 %r6", "add.s32 %r5, %r5, %r7;\n\tselp.b32 %r6");
+    text = replaced(text, "\tmov.u32 %r5, 0;", "\tmov.u32 %r5, 0;\n\tmov.u32 %r7, 9;");
+    const std::vector<std::uint32_t> expected = results(parsed(text), 5);
+    const std::size_t count = parsed(text).find_function("k").body().size();
+    std::size_t moved = 0;
+    for (std::size_t first = 0; first < count; ++first)
+        for (std::size_t last = first; last < count; ++last) {
+            Module module = parsed(text);
+            const auto body = module.find_function("k").body();
+            const auto outlined = module.outline(body[first], body[last], "f");
+            if (!outlined) {
+                EXPECT_EQ(print(module), text);
+                continue;
+            }
+            ++moved;
+            EXPECT_EQ(results(module, 5), expected) << print(module);
+        }
+    EXPECT_GT(moved, 100u);
 }
 
 TEST(SyntaxOutline, AWholeLoopMoves) {
