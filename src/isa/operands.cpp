@@ -199,6 +199,9 @@ class Checker {
         return fits ? std::nullopt : std::optional(problem(Kind::type, first, &rule, symbols_.find(first->text())));
     }
     std::optional<OperandProblem> mixed_elements(const OperandRule& rule, const Operand& operand) {
+        const Operand& index = operand.children().front();  // of an array: an integer
+        const RegisterType type = element_type(index);
+        if (type != RegisterType::none && info(type).kind == TypeClass::floating) return problem(Kind::type, &index, &rule, symbols_.find(index.text()));
         for (const Operand& element : operand.children())
             if (auto p = mixed(rule, element)) return p;
         return std::nullopt;
