@@ -16,8 +16,9 @@ using syntax::OperandKind;
 bool knows(const Instruction& instruction) { return !match_name(instruction.opcode, instruction.modifiers).matches.empty(); }
 
 const NameMatch& Verifier::name_match(const Instruction& i) {
-    const auto at = names_.find(i.name);
-    return at != names_.end() ? at->second : names_.emplace(i.name, match_name(i.opcode, i.modifiers)).first->second;
+    const auto [match, is_new] = names_.put(i.name);
+    if (is_new) *match = match_name(i.opcode, i.modifiers);
+    return *match;
 }
 
 // Most instructions of a module look like others before them.
@@ -56,6 +57,7 @@ void Verifier::look_at(const Instruction& i) {
     special_registers(i);
     if (options_.manual_order && !fitting->in_order) report(Errc::modifier_out_of_order, i.name, "the manual's order is " + fitting->canonical_name());
     address_width(i, *fitting);
+    shared_variable(i, *fitting);
     if (i.opcode == "call") call(i);
     if (i.opcode == "ld" || i.opcode == "st") parameter_access(i);
 }
@@ -77,6 +79,19 @@ void Verifier::address_width(const Instruction& i, const Match& match) {
         const Symbol* symbol = symbols_.find(operand.base());
         if (symbol == nullptr || symbol->kind != SymbolKind::reg || info(symbol->type).bits != 32) continue;
         report(Errc::operand_type_wrong, operand.span(), "'" + std::string(operand.base()) + "' has 32 bits; from sm_90 on, a generic or .global address has 64");
+    }
+}
+
+// These take a generic address, but a variable only of .shared.
+void Verifier::shared_variable(const Instruction& i, const Match& match) {
+    const std::string_view opcode = match.row->opcode;
+    if (opcode != "mapa" && opcode != "getctarank" && !opcode.starts_with("mbarrier.")) return;
+    for (const Operand& operand : i.operands) {
+        const bool is_named = operand.kind() == OperandKind::address || operand.kind() == OperandKind::sum;
+        const std::string_view name = is_named ? operand.base() : operand.text();
+        const Symbol* symbol = symbols_.find(name);
+        if (symbol != nullptr && symbol->kind == SymbolKind::variable && symbol->space != Space::shared)
+            report(Errc::state_space_mismatch, operand.span(), "'" + std::string(name) + "' is a variable in " + std::string(text(symbol->space)) + "; " + std::string(opcode) + " takes those of .shared");
     }
 }
 
@@ -143,13 +158,14 @@ void Verifier::undefined_label(const Operand& operand) {
         has_labels_ = true;
         for (const syntax::Statement& f : module_.functions())
             for (const syntax::Statement& s : f.body_recursive())
-                if (s.kind() == syntax::StatementKind::label) labels_.emplace(s.name(), f.name());
+                if (s.kind() == syntax::StatementKind::label)
+                    if (const auto [name, is_new] = labels_.put(s.name()); is_new) *name = f.name();
     }
     const std::string name = "'" + std::string(operand.text()) + "'";
-    const auto at = labels_.find(operand.text());
-    if (at == labels_.end()) return report(Errc::label_undefined, operand.span(), "label " + name + " is not defined in this function");
-    if (at->second == function_.name()) return report(Errc::label_undefined, operand.span(), "label " + name + " stands in a block that this branch is not in");
-    report(Errc::label_of_other_function, operand.span(), "label " + name + " belongs to another function, " + std::string(at->second));
+    const std::string_view* owner = labels_.find(operand.text());
+    if (owner == nullptr) return report(Errc::label_undefined, operand.span(), "label " + name + " is not defined in this function");
+    if (*owner == function_.name()) return report(Errc::label_undefined, operand.span(), "label " + name + " stands in a block that this branch is not in");
+    report(Errc::label_of_other_function, operand.span(), "label " + name + " belongs to another function, " + std::string(*owner));
 }
 
 }  // namespace ptxgraft::isa

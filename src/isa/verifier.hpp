@@ -53,6 +53,7 @@ class Verifier {
     void special_registers(const syntax::Instruction& instruction);
     void undefined_label(const syntax::Operand& operand);
     void address_width(const syntax::Instruction& instruction, const Match& match);
+    void shared_variable(const syntax::Instruction& instruction, const Match& match);
     void parameter_access(const syntax::Instruction& instruction);
 
     // --- call.cpp
@@ -103,6 +104,7 @@ class Verifier {
     std::string shape_;                       // its shape; empty: it has none
     std::unordered_set<std::string, NameHash> right_;   // shapes of right instructions
     NameMap<std::uint32_t> name_indices_;
+    std::uint32_t name_count_ = 0;
     NameMap<std::string_view> labels_;  // of other functions, made on need: label, function
     bool has_labels_ = false;
 };
