@@ -86,7 +86,8 @@ TEST(Verify, MessagesSayWhatWouldBeRight) {
     for (const Row& row : {Row{"ad.u32 r0, r1, r2;", "did you mean add?"}, Row{"add.sta.s32 r0, r1, r2;", "did you mean .sat?"}, Row{"add.sat.f64 d0, d1, d2;", "forms: add"}, Row{"add r0, r1, r2;", "a modifier is missing"},
                            Row{"add.u32 r0, r1;", "form: add.type d, a, b"}, Row{"add.u32 r0, f1, r2;", "'f1' is a register of .f32; expected a register of .u32 or a constant"},
                            Row{"add.u32 r0, [r1], r2;", "expected"}, Row{"bar.sync 99;", "0 to 15"}, Row{"ld.shared.u32 r0, [g];", "'g' is a variable in .global, but the instruction addresses .shared"},
-                           Row{"add.rn.rz.f32 f0, f1, f2;", "beside another modifier of its kind"}, Row{"mov.u32 r0, {r1, r2};", "form: mov"}, Row{"ld.global.v2.u32 {r0, r1, r2}, [g];", "vector"}}) {
+                           Row{"add.rn.rz.f32 f0, f1, f2;", "beside another modifier of its kind"}, Row{"mov.u32 r0, {r1, r2};", "form: mov"}, Row{"ld.global.v2.u32 {r0, r1, r2}, [g];", "vector"},
+                           Row{"mbarrier.init.b64 [g], 1;", "mbarrier.init takes those of .shared"}}) {
         const std::string text = std::string(".version 9.0\n.target sm_90a\n.address_size 64\n.global .b32 g[4];\n.entry k() {\n.reg .b32 r<4>; .reg .f32 f<4>; .reg .f64 d<4>;\n") + row.line + "\n}\n";
         const std::vector<Error> all = findings(text);
         ASSERT_EQ(all.size(), 1u) << row.line;

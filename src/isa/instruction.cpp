@@ -56,6 +56,7 @@ void Verifier::look_at(const Instruction& i) {
     special_registers(i);
     if (options_.manual_order && !fitting->in_order) report(Errc::modifier_out_of_order, i.name, "the manual's order is " + fitting->canonical_name());
     address_width(i, *fitting);
+    shared_variable(i, *fitting);
     if (i.opcode == "call") call(i);
     if (i.opcode == "ld" || i.opcode == "st") parameter_access(i);
 }
@@ -77,6 +78,19 @@ void Verifier::address_width(const Instruction& i, const Match& match) {
         const Symbol* symbol = symbols_.find(operand.base());
         if (symbol == nullptr || symbol->kind != SymbolKind::reg || info(symbol->type).bits != 32) continue;
         report(Errc::operand_type_wrong, operand.span(), "'" + std::string(operand.base()) + "' has 32 bits; from sm_90 on, a generic or .global address has 64");
+    }
+}
+
+// These take a generic address, but a variable only of .shared.
+void Verifier::shared_variable(const Instruction& i, const Match& match) {
+    const std::string_view opcode = match.row->opcode;
+    if (opcode != "mapa" && opcode != "getctarank" && !opcode.starts_with("mbarrier.")) return;
+    for (const Operand& operand : i.operands) {
+        const bool is_named = operand.kind() == OperandKind::address || operand.kind() == OperandKind::sum;
+        const std::string_view name = is_named ? operand.base() : operand.text();
+        const Symbol* symbol = symbols_.find(name);
+        if (symbol != nullptr && symbol->kind == SymbolKind::variable && symbol->space != Space::shared)
+            report(Errc::state_space_mismatch, operand.span(), "'" + std::string(name) + "' is a variable in " + std::string(text(symbol->space)) + "; " + std::string(opcode) + " takes those of .shared");
     }
 }
 

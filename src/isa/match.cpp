@@ -57,7 +57,7 @@ Attempt attempt(const Row& row, std::span<const WordId> words) {
     a.match.row = &row;
     a.match.chosen.fill(no_word);
     std::size_t last = 0;
-    std::array<std::size_t, 4> last_of = {};  // by vocabulary
+    std::array<std::size_t, 5> last_of = {};  // by vocabulary
     for (std::size_t i = 0; i < words.size(); ++i) {
         std::size_t slot = 0;
         bool is_filled = false;

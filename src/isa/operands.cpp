@@ -105,7 +105,9 @@ class Checker {
             case RuleKind::pair:
                 return pair(rule, operand);
             case RuleKind::address:
+                if (operand.kind() != OperandKind::address && rule.children.front().is_loose) return loose(rule, operand);
                 if (operand.kind() != OperandKind::address || !suffix_is_right(operand)) return problem(Kind::not_allowed, &operand, &rule);
+                if (operand.children().size() > 1 && operand.children().front().kind() == OperandKind::sum) return problem(Kind::not_allowed, &operand.children().front(), &rule.children.front());
                 return run(rule.children, operand.children(), &operand);
             case RuleKind::list:
                 if (operand.kind() != OperandKind::list) return problem(Kind::not_allowed, &operand, &rule);
@@ -121,6 +123,20 @@ class Checker {
             default:
                 return named(rule, operand);
         }
+    }
+
+    // Without brackets, ptxas takes any register or floating constant for these addresses of tensor copies, and what may be a
+    // cache policy for the mbarrier of a bulk copy.
+    std::optional<OperandProblem> loose(const OperandRule& rule, const Operand& operand) {
+        const bool is_tensor = match_.row->opcode.find(".tensor") != std::string_view::npos;
+        const Symbol* symbol = operand.kind() == OperandKind::identifier ? symbols_.find(operand.text()) : nullptr;
+        const bool is_register = symbol != nullptr && symbol->kind == SymbolKind::reg;
+        if (operand.kind() == OperandKind::identifier && !is_register) return base(rule.children.front(), operand);
+        const bool is_integer_constant = operand.kind() == OperandKind::immediate && constant_kind(operand) == ConstantKind::integer;
+        const bool is_plain = operand.kind() == OperandKind::identifier || operand.kind() == OperandKind::immediate || operand.kind() == OperandKind::negation;
+        const bool is_policy = is_integer_constant || (is_register && goes(symbol->type, RegisterType::u64, false, false));
+        ++address_;
+        return (is_tensor ? is_plain && !is_integer_constant : is_policy) ? std::nullopt : std::optional(problem(Kind::not_allowed, &operand, &rule));
     }
 
     // PTX ISA 9.7.9.8: `[a].unified` of loads from generic and global addresses
@@ -148,6 +164,7 @@ class Checker {
             if (given != count && !has_more) return problem(Kind::vector_length, &operand, &rule);
             return rule.is_mixed ? mixed_elements(rule, operand) : elements(rule, operand);
         }
+        if (count == 1 && rule.needs_braces) return problem(Kind::vector_length, &operand, &rule);
         if (count == 1 || (rule.count.or_more && operand.kind() != OperandKind::identifier)) return value(rule, operand);
         if (rule.count.or_more && symbols_.find(operand.text()) != nullptr && symbols_.find(operand.text())->vector == 1) return rule.is_mixed ? mixed(rule, operand) : value(rule, operand);
         if (operand.kind() != OperandKind::identifier) return problem(Kind::vector_length, &operand, &rule);
@@ -355,12 +372,17 @@ class Checker {
         }
         if (symbol->kind == SymbolKind::reg) {
             const TypeInfo& type = info(symbol->type);
-            const bool is_address = (type.kind == TypeClass::integer || type.kind == TypeClass::bits) && type.bits <= 64;
+            const bool is_integer_or_bits = type.kind == TypeClass::integer || type.kind == TypeClass::bits;
+            const bool is_address = is_integer_or_bits && type.bits <= 64 && (!rule.register_only || type.bits == 32) && (!rule.is_exact || type.type == RegisterType::b32);
             return is_address ? std::nullopt : std::optional(problem(Kind::type, &operand, &rule, symbol));
         }
+        if (rule.is_exact) return problem(Kind::not_allowed, &operand, &rule, symbol);
         if (symbol->kind != SymbolKind::variable) return is_opaque(*symbol) ? std::nullopt : std::optional(problem(Kind::not_allowed, &operand, &rule, symbol));
         if (index < space_count_ || is_generic) return space(rule, operand, *symbol, false, index);
-        return std::nullopt;
+        if (symbol->space == Space::shared || symbol->space == Space::none) return std::nullopt;  // the mbarrier of a bulk copy
+        OperandProblem p = problem(Kind::space, &operand, &rule, symbol);
+        p.space = Space::shared;
+        return p;
     }
     static bool is_opaque(const Symbol& s) { return s.kind == SymbolKind::texref || s.kind == SymbolKind::samplerref || s.kind == SymbolKind::surfref; }
 

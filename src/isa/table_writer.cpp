@@ -111,11 +111,12 @@ class Writer {
         return "{" + quoted(part.name) + "," + members_.share(ids) + "," + (part.is_optional ? "true," : "false,") + std::to_string(vocabulary(part)) + "}";
     }
 
-    // Types, state spaces and layouts: ptxas takes other modifiers in any order, these only in the manual's.
+    // Types, state spaces, layouts and logical operations: ptxas takes other modifiers in any order, these only in the manual's.
     static unsigned vocabulary(const Part& part) {
-        static const std::array<std::regex, 3> vocabularies = {
-            std::regex(R"(\.([usbf][0-9]+|bf16|tf32|u?e[0-9]+m[0-9]+|s2f6)(x[0-9]+)?(_p[0-9]+)?)"),
-            std::regex(R"(\.(global|local|const|(shared|param)(::[a-z]+)?))"), std::regex(R"(\.(row|col))")};
+        static const std::array<std::regex, 4> vocabularies = {
+            std::regex(R"(\.(?!b1024)([usbf][0-9]+|bf16|tf32|u?e[0-9]+m[0-9]+|s2f6)(x[0-9]+)?(_p[0-9]+)?)"),
+            std::regex(R"(\.(global|local|const|(shared|param)(::[a-z]+)?))"), std::regex(R"(\.(row|col))"),
+            std::regex(R"(\.(and|or|xor|popc))")};
         for (std::size_t i = 0; i < vocabularies.size() && !part.members.empty(); ++i)
             if (std::regex_match(part.members.front(), vocabularies[i])) return static_cast<unsigned>(i) + 1;
         return 0;
@@ -182,7 +183,7 @@ class Writer {
         std::string text = "{" + quoted(o.name) + ",RuleKind::" + o.kind + "," + type_ref(row, o.type) + "," + count_ref(row, o.count) + ",";
         text += flag(o.is_output());
         text += flag(o.is_optional);
-        for (const char* word : {"reg", "constant", "exact", "wide", "sink", "special", "symbol", "mixed", "plain"}) text += flag(o.has(word));
+        for (const char* word : {"reg", "constant", "exact", "wide", "sink", "special", "symbol", "mixed", "plain", "braces", "loose"}) text += flag(o.has(word));
         text += range_ref(o.range) + "," + term_list(row, o.with) + "," + term_list(row, o.without) + ",";
         return text + children_.add(inner) + "}";
     }

@@ -53,6 +53,7 @@ class Verifier {
     void special_registers(const syntax::Instruction& instruction);
     void undefined_label(const syntax::Operand& operand);
     void address_width(const syntax::Instruction& instruction, const Match& match);
+    void shared_variable(const syntax::Instruction& instruction, const Match& match);
     void parameter_access(const syntax::Instruction& instruction);
 
     // --- call.cpp

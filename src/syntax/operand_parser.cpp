@@ -177,11 +177,14 @@ bool Parser::address_part() {
     return !take(L::plus) || constant();
 }
 
-// Behind the first name: names, then the coordinates.
+// Behind the first name: names and vectors, the coordinates last: `[tensor, address, {sizes}, {strides}, high, {%x, %y}]`.
 bool Parser::coordinates() {
     while (take(L::comma)) {
-        if (kind() == L::open_brace) return vector();
-        if (!require_name("a name or the coordinates in '{' '}'")) return false;
+        if (kind() == L::open_brace) {
+            if (!vector()) return false;
+        } else if (!require_name("a name or the coordinates in '{' '}'")) {
+            return false;
+        }
     }
     return true;
 }
