@@ -159,7 +159,7 @@ void Verifier::declarator(const Statement& statement, const Statement::Variable&
 void Verifier::range(const Statement::Declarator& d, const Symbol& symbol) {
     const Symbol* before = nullptr;
     constexpr std::uint32_t looked_at = 64;  // single names that a range would hide are few and small
-    for (std::uint32_t i = 0; i < std::min(d.range, looked_at) && before == nullptr; ++i) before = symbols_.find_innermost(std::string(d.name) + std::to_string(i));
+    for (std::uint32_t i = 0; symbols_.has_numbered(d.name) && i < std::min(d.range, looked_at) && before == nullptr; ++i) before = symbols_.find_innermost(std::string(d.name) + std::to_string(i));
     if (before != nullptr || !symbols_.declare_range(d.name, d.range, symbol)) redeclared(d.name, before);
 }
 

@@ -16,8 +16,9 @@ using syntax::OperandKind;
 bool knows(const Instruction& instruction) { return !match_name(instruction.opcode, instruction.modifiers).matches.empty(); }
 
 const NameMatch& Verifier::name_match(const Instruction& i) {
-    const auto at = names_.find(i.name);
-    return at != names_.end() ? at->second : names_.emplace(i.name, match_name(i.opcode, i.modifiers)).first->second;
+    const auto [match, is_new] = names_.put(i.name);
+    if (is_new) *match = match_name(i.opcode, i.modifiers);
+    return *match;
 }
 
 // Most instructions of a module look like others before them.
@@ -157,13 +158,14 @@ void Verifier::undefined_label(const Operand& operand) {
         has_labels_ = true;
         for (const syntax::Statement& f : module_.functions())
             for (const syntax::Statement& s : f.body_recursive())
-                if (s.kind() == syntax::StatementKind::label) labels_.emplace(s.name(), f.name());
+                if (s.kind() == syntax::StatementKind::label)
+                    if (const auto [name, is_new] = labels_.put(s.name()); is_new) *name = f.name();
     }
     const std::string name = "'" + std::string(operand.text()) + "'";
-    const auto at = labels_.find(operand.text());
-    if (at == labels_.end()) return report(Errc::label_undefined, operand.span(), "label " + name + " is not defined in this function");
-    if (at->second == function_.name()) return report(Errc::label_undefined, operand.span(), "label " + name + " stands in a block that this branch is not in");
-    report(Errc::label_of_other_function, operand.span(), "label " + name + " belongs to another function, " + std::string(at->second));
+    const std::string_view* owner = labels_.find(operand.text());
+    if (owner == nullptr) return report(Errc::label_undefined, operand.span(), "label " + name + " is not defined in this function");
+    if (*owner == function_.name()) return report(Errc::label_undefined, operand.span(), "label " + name + " stands in a block that this branch is not in");
+    report(Errc::label_of_other_function, operand.span(), "label " + name + " belongs to another function, " + std::string(*owner));
 }
 
 }  // namespace ptxgraft::isa

@@ -21,7 +21,11 @@ void append(std::string& out, const T& value) {
 
 }  // namespace
 
-std::uint32_t Verifier::name_index(std::string_view name) { return name_indices_.try_emplace(name, static_cast<std::uint32_t>(name_indices_.size())).first->second; }
+std::uint32_t Verifier::name_index(std::string_view name) { 
+    const auto [index, is_new] = name_indices_.put(name);
+    if (is_new) *index = name_count_++;
+    return *index;
+ }
 
 // Also makes `shape_`; it stays empty for instructions that must be looked at one by one.
 bool Verifier::is_known_right(const syntax::Statement& statement) {

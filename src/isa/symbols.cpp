@@ -2,28 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 namespace ptxgraft::isa {
 
 namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 }  // namespace
-
-std::size_t NameHash::operator()(std::string_view name) const {
-    constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
-    std::uint64_t hash = name.size() * odd;
-    const auto mix = [&](std::uint64_t word) { hash = (hash ^ word) * odd, hash ^= hash >> 29; };
-    std::size_t at = 0;
-    for (std::uint64_t word = 0; at + 8 <= name.size(); at += 8) {
-        std::memcpy(&word, name.data() + at, 8);
-        mix(word);
-    }
-    std::uint64_t rest = 0;
-    std::memcpy(&rest, name.data() + at, name.size() - at);
-    mix(rest);
-    return static_cast<std::size_t>(hash ^ (hash >> 32));
-}
 
 void Symbols::close() {
     for (; entries_.size() > marks_.back(); entries_.pop_back()) {
@@ -35,18 +19,17 @@ void Symbols::close() {
 }
 
 const Symbols::Names* Symbols::names_of(std::string_view name) const {
-    if (const auto at = inner_.find(name); at != inner_.end()) return &at->second;
-    const auto at = outer_.find(name);
-    return at == outer_.end() ? nullptr : &at->second;
+    const Names* names = inner_.find(name);
+    return names != nullptr ? names : outer_.find(name);
 }
 
 // A name of a function that the module has too begins with what the module says of it.
 Symbols::Names& Symbols::names_for(std::string_view name) {
-    if (depth() <= 1) return outer_[name];
-    const auto [at, is_new] = inner_.try_emplace(name);
+    if (depth() <= 1) return *outer_.put(name).first;
+    const auto [names, is_new] = inner_.put(name);
     if (is_new)
-        if (const auto outer = outer_.find(name); outer != outer_.end()) at->second = outer->second;
-    return at->second;
+        if (const Names* outer = outer_.find(name)) *names = *outer;
+    return *names;
 }
 
 bool Symbols::declare(std::string_view name, const Symbol& symbol) {

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "isa/name_map.hpp"
 #include "isa/types.hpp"
 #include "ptxgraft/syntax.hpp"
 
@@ -27,13 +27,6 @@ struct Symbol {
     syntax::Statement declaration;  // of functions, prototypes and lists
 };
 
-/// Hashes a name 8 bytes at a time.
-struct NameHash {
-    std::size_t operator()(std::string_view name) const;
-};
-template <class Value>
-using NameMap = std::unordered_map<std::string_view, Value, NameHash>;
-
 /// Names in nested scopes. Views must outlive the table.
 class Symbols {
   public:
@@ -43,6 +36,11 @@ class Symbols {
     bool declare(std::string_view name, const Symbol& symbol);
     /// `%r<5>`: %r0 to %r4.
     bool declare_range(std::string_view stem, std::uint32_t count, const Symbol& symbol);
+    /// Some name was declared by itself that is this stem with digits behind it.
+    [[nodiscard]] bool has_numbered(std::string_view stem) const {
+        const Names* names = names_of(stem);
+        return names != nullptr && names->numbered_singles != 0;
+    }
     /// Puts another meaning in the place of a name of the innermost scope.
     void replace(std::string_view name, const Symbol& symbol) { entries_[names_of(name)->single].symbol = symbol; }
     [[nodiscard]] const Symbol* find(std::string_view name) const;

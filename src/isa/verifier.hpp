@@ -104,6 +104,7 @@ class Verifier {
     std::string shape_;                       // its shape; empty: it has none
     std::unordered_set<std::string, NameHash> right_;   // shapes of right instructions
     NameMap<std::uint32_t> name_indices_;
+    std::uint32_t name_count_ = 0;
     NameMap<std::string_view> labels_;  // of other functions, made on need: label, function
     bool has_labels_ = false;
 };
