@@ -115,6 +115,18 @@ TEST(Canonical, StatementsOfAModuleLookLikeThis) {
     }
 }
 
+TEST(Canonical, DoesNotGrowWithTheSquareOfTheNesting) {
+    constexpr std::size_t depth = 50000;
+    std::string open, close;
+    for (std::size_t i = 0; i < depth; ++i) {
+        open += "{ L: ";
+        close += "} ";
+    }
+    const Module module = parsed(in_function(open + close));
+    EXPECT_LT(canonical(module).size(), depth * 120);
+    expect_same_tree(module, canonical(module));
+}
+
 TEST(Canonical, OfOneStatement) {
     const Module module = parsed(in_function(" { add .s32 a,b , c; }"));
     const Statement f = module.find_function("f");
@@ -154,10 +166,11 @@ bool expect_same_code(const std::string& name, const std::string& text) {
     if (!module) return false;
     const std::string printed = canonical(*module);
     expect_same_tree(*module, printed);
-    // ptxas does not optimise modules of debug builds, and takes minutes to optimise large ones; relocatable device
-    // code wants its option.
+    // ptxas does not optimise modules of debug builds, and takes minutes to optimise large ones; relocatable
+    // device code wants its option.
     const bool is_debug = canonical(module->statements()[1]).find("debug") != std::string::npos;
-    AssembleOptions options{.optimisation = is_debug || text.size() > 400000 ? 0 : 3, .allow_performance_loss = true};
+    AssembleOptions options{.optimisation = is_debug || text.size() > 400000 ? 0 : 3,
+                            .allow_performance_loss = true};
     auto expected = nvptxcompiler()->assemble(text, options);
     if (!expected) {
         options.relocatable = true;

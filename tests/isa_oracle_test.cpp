@@ -93,7 +93,7 @@ class Operands {
             case RuleKind::address:
                 return "[" + joined(list(rule.children)) + "]";
             case RuleKind::base:
-                return "b64_" + std::to_string(next_++);
+                return (rule.is_exact || rule.register_only ? "b32_" : "b64_") + std::to_string(next_++);
             case RuleKind::label:
                 return "L";
             case RuleKind::labels:

@@ -310,7 +310,8 @@ using AccessOf = std::function<Access(const Instruction&, std::size_t operand)>;
 /// %r3, which may be written `%r03`. In a `.section`, names that are none of the module's stand for the first label
 /// of that name in a function. Words that are no names are not looked at: opcodes, modifiers, `.loc`'s words, `_`.
 ///
-/// A snapshot: an edit of the module makes it out of date. Costs about as much as the parse.
+/// A snapshot: an edit of the module makes it out of date. Costs several times what the parse does, and so do the edits that
+/// bind names: rename of a Name, splice, clone, outline.
 ///
 /// @code
 /// const syntax::Names names(module);
@@ -515,7 +516,7 @@ struct Recovered {
 ///
 /// - Every statement is on a line of its own, as are `{` and `}`; lines end in `\n`; there are no empty lines, comments,
 ///   line markers, or blanks at line ends. A module without statements is the empty text.
-/// - A tab for each brace around a statement; labels one less. `.section` has a line per label and directive.
+/// - A tab for each brace around a statement, 32 at most; labels one less. `.section` has a line per label and directive.
 /// - Tokens are spelled as in the tree: no number, name or string is changed, strings keep their line ends.
 /// - Opcode and modifiers are one word (`add .s32` becomes `add.s32`), and so are a name and its suffix (`%v.x`).
 /// - One space behind an opcode, a directive's words, each comma, and a guard (`@!%p1 bra L;`); none before a comma or

@@ -28,6 +28,8 @@ bool is_open(L k) { return k == L::open_paren || k == L::open_bracket || k == L:
 bool is_close(L k) { return k == L::close_paren || k == L::close_bracket || k == L::close_brace; }
 bool is_value(L k) { return k == L::identifier || k == L::integer || k == L::floating || k == L::string; }
 
+constexpr std::size_t most_tabs = 32;  // text must not grow with the square of the nesting
+
 // What the last token was to the next one.
 enum class Last : std::uint8_t {
     start,   // nothing is before: no space
@@ -228,7 +230,7 @@ class Writer {
         indent(depth_);
         out_.append(text).append("\n");
     }
-    void indent(std::size_t depth) { out_.append(depth, '\t'); }
+    void indent(std::size_t depth) { out_.append(std::min(depth, most_tabs), '\t'); }
     [[nodiscard]] L kind(std::uint32_t i) const { return data_.tokens[i].kind(); }
     [[nodiscard]] std::string_view text(std::uint32_t i) const { return data_.text_of(data_.tokens[i]); }
 
