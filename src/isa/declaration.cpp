@@ -81,8 +81,16 @@ void Verifier::variable(const Statement& statement) {
     for (const Statement::Declarator& d : v->declarators) declarator(statement, *v, d);
 }
 
+// `.reg .reg`, which is one state space too many.
+void Verifier::doubled_spaces(const std::vector<Token>& tokens) {
+    const auto is_space = [](const Token& t) { return t.kind == TokenKind::directive && space_of(t.text) != Space::none; };
+    for (std::size_t i = 1; i < tokens.size() && tokens[i].text != "="; ++i)
+        if (is_space(tokens[i]) && is_space(tokens[i - 1])) report(Errc::declaration_invalid, tokens[i].text, "a declaration has one state space; " + std::string(tokens[i - 1].text) + " stands already");
+}
+
 void Verifier::alignments(const Statement& statement) {
     const std::vector<Token> tokens = statement.tokens();
+    doubled_spaces(tokens);
     for (std::size_t i = 0; i + 1 < tokens.size() && tokens[i].text != "="; ++i) {
         if (tokens[i].text != ".align") continue;
         const auto value = syntax::parse_integer(tokens[i + 1].text);
@@ -157,6 +165,7 @@ void Verifier::declarator(const Statement& statement, const Statement::Variable&
 }
 
 void Verifier::range(const Statement::Declarator& d, const Symbol& symbol) {
+    if (d.range == 0xFFFFFFFFu) report(Errc::declaration_invalid, d.name, "the number of registers of " + quote(d.name) + " has more than 32 bits");
     const Symbol* before = nullptr;
     constexpr std::uint32_t looked_at = 64;  // single names that a range would hide are few and small
     for (std::uint32_t i = 0; symbols_.has_numbered(d.name) && i < std::min(d.range, looked_at) && before == nullptr; ++i) before = symbols_.find_innermost(std::string(d.name) + std::to_string(i));

@@ -74,6 +74,7 @@ class Verifier {
     void variable(const syntax::Statement& statement);
     void variable_space(const syntax::Statement& statement, const syntax::Statement::Variable& v);
     void variable_type(const syntax::Statement::Variable& v);
+    void doubled_spaces(const std::vector<syntax::Token>& tokens);
     void alignments(const syntax::Statement& statement);
     void attribute(const syntax::Statement& statement);
     [[nodiscard]] std::uint32_t statement_bank_offset(const syntax::Statement& statement) const;
