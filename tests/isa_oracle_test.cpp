@@ -243,7 +243,7 @@ TEST_P(IsaOracle, EverySpellingOnEveryArchitecture) {
     std::erase_if(lines, [](const std::string& line) { return line.find("[samp_]") != std::string::npos; });
     std::sort(lines.begin(), lines.end());
     lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
-    constexpr std::size_t most = 600;
+    constexpr std::size_t most = 300;
     for (std::size_t i = 0; i < architectures.size(); ++i) compare(sample(lines, most, i), {architectures[i], "9.0"});
 }
 
@@ -265,7 +265,7 @@ TEST_P(IsaOracle, Mutants) {
             for (std::string& line : mutants(all[i], words)) lines.insert(std::move(line));
     });
     const std::vector<std::string> list(lines.begin(), lines.end());
-    constexpr std::size_t most = 3000;
+    constexpr std::size_t most = 1000;
     compare(sample(list, most, 0), {"sm_90a", "9.0"}, 4);
     compare(sample(list, most, 1), {"sm_100a", "9.0"}, 4);
 }
