@@ -79,7 +79,8 @@ void Verifier::declare_function(const Statement& f) {
 
 void Verifier::declare_parameters(const Statement& f) {
     const auto declare = [&](const Statement::Parameter& p, bool is_input) {
-        if (f.is_entry() && p.space == ".reg") return report(Errc::declaration_invalid, p.name, "parameter " + quote(p.name) + " of an entry is declared in .param");
+        if (!f.is_entry() && p.space != ".reg" && p.space != ".param") return report(Errc::declaration_invalid, p.space, "parameters are declared in .reg or .param");
+        if (f.is_entry() && p.space != ".param") return report(Errc::declaration_invalid, p.name, "parameter " + quote(p.name) + " of an entry is declared in .param");
         if (p.type == ".pred" && p.space != ".reg") return report(Errc::declaration_invalid, p.type, "a predicate can only be a register; pass a .b32");
         if (p.name.empty() || p.name == "_") return;
         Symbol symbol = parameter_symbol(p);
