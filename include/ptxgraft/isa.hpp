@@ -59,10 +59,11 @@ struct VerifyOptions {
     bool manual_order = false;     ///< modifiers that do not stand in the manual's order, which ptxas takes, are findings too
 };
 
-/// Everything in a module that ptxas would refuse, in the order of the text: unknown opcodes and modifiers, operands of the wrong number,
+/// What ptxas's front end would refuse in a module, in the order of the text: unknown opcodes and modifiers, operands of the wrong number,
 /// kind, type or range, names that are not declared, forms that the version or target lacks, declarations and directives that contradict
-/// themselves. Empty: the module is right. Each finding has a span in the module's source and says what would be right. What ptxas sees only
-/// when it makes code (register pressure, shared memory beyond the limit) is not looked at.
+/// themselves. Each finding has a span in the module's source and says what would be right. Not looked at: what ptxas sees only when it makes
+/// code or links (register pressure, too much shared memory, an undefined .extern), values in debug sections, and which texture mode a sampler
+/// belongs to.
 /// @code
 /// for (const Error& error : isa::verify(*module)) std::cerr << describe(error, module->source(), "a.ptx");
 /// @endcode

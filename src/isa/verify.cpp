@@ -16,6 +16,7 @@ std::vector<Error> Verifier::run() {
     header();
     symbols_.open();
     for (const Statement& s : module_.statements()) statement(s);
+    std::stable_sort(findings_.begin(), findings_.end(), [](const Error& a, const Error& b) { return a.span.begin < b.span.begin; });
     return std::move(findings_);
 }
 
