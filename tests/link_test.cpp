@@ -1,6 +1,6 @@
+#include "machine_code.hpp"
 #include "ptxgraft/link.hpp"
 
-#include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -47,24 +47,6 @@ std::string_view at(std::string_view source, Span span) {
 }
 
 std::string detail(const Error& error) { return error.detail ? *error.detail : ""; }
-
-// Machine code by section: `.text.*` of an ELF.
-std::map<std::string, std::string> machine_code(std::string_view image) {
-    std::map<std::string, std::string> code;
-    Elf64_Ehdr header;
-    std::memcpy(&header, image.data(), sizeof header);
-    std::vector<Elf64_Shdr> sections(header.e_shnum);
-    std::memcpy(sections.data(), image.data() + header.e_shoff, sections.size() * sizeof(Elf64_Shdr));
-    for (const auto& s : sections) {
-        const std::string name = image.data() + sections[header.e_shstrndx].sh_offset + s.sh_name;
-        if (name.starts_with(".text.")) code[name] = image.substr(s.sh_offset, s.sh_size);
-    }
-    return code;
-}
-std::map<std::string, std::string> machine_code(const Cubin& cubin) {
-    return machine_code(
-        std::string_view(reinterpret_cast<const char*>(cubin.image.data()), cubin.image.size()));
-}
 
 const FunctionUsage* find(const Cubin& cubin, std::string_view name) {
     for (const auto& f : cubin.functions)

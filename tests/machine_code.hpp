@@ -13,8 +13,7 @@
 namespace ptxgraft {
 
 /// `.text.*` of an ELF.
-inline std::map<std::string, std::string> machine_code(const Cubin& cubin) {
-    const std::string_view image(reinterpret_cast<const char*>(cubin.image.data()), cubin.image.size());
+inline std::map<std::string, std::string> machine_code(std::string_view image) {
     std::map<std::string, std::string> code;
     Elf64_Ehdr header;
     std::memcpy(&header, image.data(), sizeof header);
@@ -25,6 +24,9 @@ inline std::map<std::string, std::string> machine_code(const Cubin& cubin) {
         if (name.starts_with(".text.")) code[name] = image.substr(s.sh_offset, s.sh_size);
     }
     return code;
+}
+inline std::map<std::string, std::string> machine_code(const Cubin& cubin) {
+    return machine_code(std::string_view(reinterpret_cast<const char*>(cubin.image.data()), cubin.image.size()));
 }
 
 }  // namespace ptxgraft
