@@ -208,9 +208,21 @@ std::vector<std::string> sample(const std::vector<std::string>& lines, std::size
 bool is_found_later(const std::string& message) { return message.find("from sm_90 on") != std::string::npos; }
 
 // Lines where the two disagree; at most a few are shown.
-// `oddities`: how many a hundred lines may be what ptxas takes or refuses by accident (a braced vector for a packed pair, a register of
-// .f16x2 for a predicate, a modifier twice); every one is shown.
-void compare(const std::vector<std::string>& lines, const oracle::Setting& setting, std::size_t oddities = 0) {
+// Per cent of the mutants about which the two may differ. Spellings of rows may not.
+struct Oddities {
+    std::string_view opcode;
+    std::size_t taken, refused;
+};
+// What ptxas takes or refuses by accident: a constant as the destination of createpolicy, sust's value or video instructions, any
+// operand of movmatrix, samplers that the texture mode forbids; elsewhere a register of .f16x2 for a predicate, a modifier that it ignores.
+constexpr Oddities accidents[] = {{"tex", 2, 1},  {"createpolicy", 1, 4}, {"sust", 0, 4}, {"movmatrix", 0, 4}, {"bra", 0, 2},  {"vabsdiff", 0, 3}, {"vadd", 0, 3}, {"vmad", 0, 3},
+                                  {"vmax", 0, 3}, {"vmin", 0, 3},         {"vset", 1, 3}, {"vshl", 0, 3},      {"vshr", 0, 3}, {"vsub", 0, 3}};
+Oddities oddities_of(std::string_view opcode) {
+    const auto at = std::find_if(std::begin(accidents), std::end(accidents), [&](const Oddities& o) { return o.opcode == opcode; });
+    return at == std::end(accidents) ? Oddities{opcode, 1, 1} : *at;
+}
+
+void compare(const std::vector<std::string>& lines, const oracle::Setting& setting, Oddities oddities = {}) {
     const auto theirs = oracle::ptxas(lines, setting), found = oracle::ours(lines, setting);
     std::size_t wrongly_taken = 0, wrongly_refused = 0;
     std::string shown;
@@ -219,8 +231,9 @@ void compare(const std::vector<std::string>& lines, const oracle::Setting& setti
         std::size_t& count = found[i].empty() ? wrongly_taken : wrongly_refused;
         if (++count <= 12) shown += "\n  " + setting.target + " " + lines[i] + "\n      ptxas: " + (theirs[i].empty() ? "ok" : theirs[i]) + "\n      verify: " + (found[i].empty() ? "ok" : found[i]);
     }
-    const std::size_t most = oddities == 0 ? 0 : std::max<std::size_t>(8, lines.size() * oddities / 100);
-    EXPECT_LE(wrongly_taken + wrongly_refused, most) << setting.target << ": of " << lines.size() << " lines " << wrongly_taken << " wrongly taken, " << wrongly_refused << " wrongly refused" << shown;
+    const auto most = [&](std::size_t percent) { return (lines.size() * percent + 99) / 100; };
+    EXPECT_TRUE(wrongly_taken <= most(oddities.taken) && wrongly_refused <= most(oddities.refused))
+        << setting.target << ": of " << lines.size() << " lines " << wrongly_taken << " wrongly taken, " << wrongly_refused << " wrongly refused" << shown;
 }
 
 template <class Visit>
@@ -266,8 +279,8 @@ TEST_P(IsaOracle, Mutants) {
     });
     const std::vector<std::string> list(lines.begin(), lines.end());
     constexpr std::size_t most = 1000;
-    compare(sample(list, most, 0), {"sm_90a", "9.0"}, 4);
-    compare(sample(list, most, 1), {"sm_100a", "9.0"}, 4);
+    compare(sample(list, most, 0), {"sm_90a", "9.0"}, oddities_of(GetParam()));
+    compare(sample(list, most, 1), {"sm_100a", "9.0"}, oddities_of(GetParam()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Opcodes, IsaOracle, testing::ValuesIn(opcode_words()), [](const auto& info) { return info.param; });

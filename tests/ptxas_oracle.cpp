@@ -181,7 +181,10 @@ std::vector<std::string> ours(const std::vector<std::string>& lines, const Setti
             if (text[i] == '\n') starts.push_back(static_cast<std::uint32_t>(i + 1));
         for (const Error& error : isa::verify(*module)) {
             const auto line = static_cast<std::uint32_t>(std::upper_bound(starts.begin(), starts.end(), error.span.begin) - starts.begin());
-            if (line < f.first_line || line - f.first_line >= alive.size()) continue;
+            if (line < f.first_line || line - f.first_line >= alive.size()) {
+                for (const std::size_t i : alive) found[i] = "outside of the lines: " + message(error, text);
+                return found;
+            }
             std::string& m = found[alive[line - f.first_line]];
             if (m.empty()) m = std::string(name(error.code)) + ": " + message(error, text);
         }
