@@ -3,17 +3,26 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 #include "ptxgraft/stack.hpp"
 
 namespace ptxgraft::stack {
 
-/// Why instruction `at`, which the compiler could not carry out, is wrong; `depth` has the sizes of the four
-/// stacks.
-tl::unexpected<Error> diagnose(std::span<const Instruction> program, std::uint32_t at,
-                               const Signature& signature, const std::uint32_t* depth);
-tl::unexpected<Error> diagnose_output(const SiteOperand& operand, std::uint32_t element, std::uint32_t at);
-tl::unexpected<Error> diagnose_leftover(std::string_view stack, std::uint32_t at, std::uint32_t count);
+/// An instruction that could not be carried out, and what the stacks held.
+struct Failure {
+    const Machine& machine;
+    ProgramView program;
+    std::span<const Instruction> code;     ///< that it stands in: the program's or a routine's
+    std::uint32_t position = 0;            ///< in `code`
+    std::uint32_t at = 0;                  ///< in the program's code: `position`, or the call that led to it
+    std::span<const std::uint32_t> depth;  ///< values on the stack of each TypeId, in the frame of `code`
+};
+
+/// Why it could not. The error's index is `at`.
+[[nodiscard]] tl::unexpected<Error> diagnose(const Failure& failure);
+/// An `out` operand that has no value at the end of a program of `at` instructions.
+[[nodiscard]] tl::unexpected<Error> diagnose_output(const Machine& machine, std::uint32_t operand, std::uint32_t element, std::uint32_t at);
+/// Values that stand on a stack when the program ends; `at` is where the last of them was pushed.
+[[nodiscard]] tl::unexpected<Error> diagnose_leftover(const Machine& machine, TypeId type, std::uint32_t count, std::uint32_t at);
 
 }  // namespace ptxgraft::stack
