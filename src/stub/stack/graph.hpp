@@ -22,7 +22,8 @@ enum class NodeKind : std::uint8_t {
     special,   ///< a special register, `entry` of the set
     cast,      ///< args[0] as another register class of the same width
     select,    ///< args[0] (pred) ? args[1] : args[2]
-    and_, and_not,  ///< of preds: args[0] & args[1], args[0] & ~args[1]: guards
+    not_,      ///< of a pred
+    and_,      ///< of preds
 };
 
 inline constexpr std::uint32_t not_used = 0xFFFFFFFFu;

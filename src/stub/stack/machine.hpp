@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,29 +42,63 @@ struct Name {
 };
 static_assert(sizeof(Name) == 16);
 
-/// One entry of the set.
-struct EntryCode {
-    static constexpr std::size_t text_room = 32, inline_inputs = 4, max_inputs = 32, max_outputs = 16;
-    char text[text_room];          ///< "\tadd.f32 "; longer ones: `long_text`
-    std::uint8_t text_length;      ///< 0: longer
-    std::uint8_t inputs;           ///< with immediates
-    std::uint8_t outputs;          ///< 0: stores and the like
-    std::uint8_t immediates;       ///< how many inputs are part of the instruction
-    bool is_there;                 ///< the machine's target and policy have it
-    bool is_inline;                ///< at most 4 inputs, no effects: its inputs stand in the node
-    bool is_plain;                 ///< inline, one output, no immediates, no brackets or braces: `op d, a, b;`
-    bool is_uniform;               ///< plain, and all of one stack
-    bool is_special;
-    bool has_effect;               ///< emitted though nobody reads its results
-    bool must_be_ordered;          ///< reads of memory and lanes: not shared by `reuse`
-    std::uint8_t literals;         ///< bit i: a constant in input i (of the first 8) may be written as one
-    std::uint8_t ranged;           ///< bit i: … if it lies within the operand's range
-    TypeId type;                   ///< the stack of the first output
-    std::array<TypeId, inline_inputs> stacks;  ///< of the first inputs
-    std::uint16_t text_bound;      ///< bytes that the instruction has at most, its operands' names left out
-    std::uint32_t effects;
-    const Entry* entry;
+/// One entry of the set. What `run` reads stands first, in one cache line.
+struct alignas(64) EntryCode {
+    static constexpr std::size_t inline_inputs = 4, max_inputs = 64, max_outputs = 64, text_room = 32;
+    bool is_plain;        ///< one output, at most 4 inputs, no effects, immediates, braces or brackets: `op d, a, b;`
+    bool is_uniform;      ///< plain, and all of one stack
+    bool is_inline;       ///< at most 4 inputs, no effects: its inputs stand in the node
+    bool is_special;      ///< a special register
+    bool has_effect;      ///< emitted though nobody reads its results
+    bool is_ordered;      ///< reads memory, lanes or clocks: never shared
+    std::uint8_t inputs;  ///< immediates included
+    std::uint8_t outputs;
+    TypeId type;                                   ///< the stack of the first output
+    std::array<TypeId, inline_inputs> stacks;      ///< of the first inputs of a plain entry
+    std::uint8_t text_length;                      ///< 0: see long_text
+    std::uint8_t literals;                         ///< bit i: a constant in input i (of a plain entry) may be written as one
+    std::uint8_t ranged;                           ///< bit i: … if it lies within the operand's range
+    char text[text_room];                          ///< "\tadd.f32 "
+    std::uint16_t text_bound;                      ///< bytes of the instruction at most, its operands' names left out
+    std::uint16_t effects;
+    bool exact_output;                             ///< the first output goes only to a register declared with its very type
+    std::uint32_t at;                              ///< its place in the set
+    std::uint64_t hash;                            ///< of its form and stacks: the same in every set
     std::string_view long_text;
+    const Entry* entry;
+};
+
+/// The operands of an entry without its outputs, as `run` pops them.
+struct InputCode {
+    TypeId stack;
+    bool is_immediate, is_exact;
+    bool takes_literal;
+    std::int64_t low, high, step;
+};
+
+struct InstructionSet::Code {
+    std::vector<EntryCode> entries;
+    std::vector<std::uint32_t> input_bases;   ///< place in `inputs` of an entry's first
+    std::vector<InputCode> inputs;
+    std::vector<TypeId> output_stacks;        ///< of all outputs
+    std::vector<std::uint32_t> output_bases;
+    std::array<RegisterClass, max_types> classes{};
+    std::array<TypeId, max_types> bases{};    ///< the PTX type of a type: of user types their base
+    std::uint32_t type_count = 0;             ///< types below this one
+    std::vector<double> weights;              ///< running sums
+    std::vector<std::string> long_texts;
+
+    /// One byte per entry: whether a machine has it. Kept per policy and target.
+    [[nodiscard]] std::shared_ptr<const std::vector<std::uint8_t>> present(const InstructionSet& set, const MachineOptions& options) const;
+
+  private:
+    struct Key {
+        std::uint16_t allowed, version, sm;
+        char variant;
+        friend bool operator==(const Key&, const Key&) = default;
+    };
+    mutable std::mutex mutex_;
+    mutable std::vector<std::pair<Key, std::shared_ptr<const std::vector<std::uint8_t>>>> present_;
 };
 
 /// One register of an operand.
@@ -74,23 +109,18 @@ struct Slot {
     Direction direction;
     Type declared;
     Name name;
-    std::string_view long_name;
+    std::string long_name;     ///< whole
 };
 
 struct Machine::Data {
     std::shared_ptr<const InstructionSet> set;
+    const InstructionSet::Code* code = nullptr;
+    std::shared_ptr<const std::vector<std::uint8_t>> present;  ///< by entry
     Signature signature;
-    MachineOptions options;
-    std::vector<EntryCode> entries;
     std::vector<Slot> slots;
     std::vector<std::uint32_t> bases;  ///< first slot of each operand, and one past the last
-    std::array<RegisterClass, max_types> classes{};
-    std::array<bool, max_types> is_type{};     ///< a type that has a stack of its own
-    std::uint32_t type_count = 0;              ///< types below this one
-    std::uint32_t longest_name = 0;            ///< of operands and of our registers
-    std::array<Name, class_count> stems{};     ///< "%f", or longer where an operand's name clashes
-    std::vector<std::string> long_texts;
-    std::uint32_t most_outputs = 1;
+    std::uint32_t longest_name = 0;    ///< of operands and of our registers
+    std::array<Name, class_count> stems{};  ///< "%f", or longer where an operand's name clashes
 };
 
 [[nodiscard]] RegisterClass class_of_builtin(TypeId type);
