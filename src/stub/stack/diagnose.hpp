@@ -1,28 +1,32 @@
 #pragma once
 // Why a program does not compile: the slow half of the compiler, run only once something is wrong.
 
+#include <array>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "ptxgraft/stack.hpp"
+#include "stub/stack/machine.hpp"
 
 namespace ptxgraft::stack {
 
-/// An instruction that could not be carried out, and what the stacks held.
-struct Failure {
-    const Machine& machine;
-    ProgramView program;
-    std::span<const Instruction> code;     ///< that it stands in: the program's or a routine's
-    std::uint32_t position = 0;            ///< in `code`
-    std::uint32_t at = 0;                  ///< in the program's code: `position`, or the call that led to it
-    std::span<const std::uint32_t> depth;  ///< values on the stack of each TypeId, in the frame of `code`
+/// Where an instruction could not be carried out.
+struct Situation {
+    const Machine::Data& machine;
+    std::span<const Routine> routines;              ///< those that it may call
+    std::array<std::uint32_t, max_types> depths;    ///< values on each stack
+    bool is_program;                                ///< not in a routine
+    bool is_assigned;                               ///< of an assignment: its operand has a value already
 };
 
-/// Why it could not. The error's index is `at`.
-[[nodiscard]] tl::unexpected<Error> diagnose(const Failure& failure);
-/// An `out` operand that has no value at the end of a program of `at` instructions.
-[[nodiscard]] tl::unexpected<Error> diagnose_output(const Machine& machine, std::uint32_t operand, std::uint32_t element, std::uint32_t at);
-/// Values that stand on a stack when the program ends; `at` is where the last of them was pushed.
-[[nodiscard]] tl::unexpected<Error> diagnose_leftover(const Machine& machine, TypeId type, std::uint32_t count, std::uint32_t at);
+/// Why instruction `i`, at place `at` of the program, is wrong.
+[[nodiscard]] Error diagnose(const Instruction& i, std::uint32_t at, const Situation& situation);
+/// An assignment or request that finds its stack empty.
+[[nodiscard]] Error diagnose_request(const Machine::Data& machine, std::uint32_t slot, std::uint32_t at);
+/// An `out` that nothing assigns.
+[[nodiscard]] Error diagnose_output(const Machine::Data& machine, std::uint32_t slot, std::uint32_t at);
+/// `count` values are left on a stack; `at` pushed the last of them.
+[[nodiscard]] Error diagnose_leftover(std::string_view stack, std::uint32_t at, std::uint32_t count);
 
 }  // namespace ptxgraft::stack
