@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "stub/stack/bound.hpp"
 #include "stub/stack/text.hpp"
 
 namespace ptxgraft::stack {
@@ -48,7 +49,7 @@ Expected<bool> Reader::language_word(std::string_view word) {
 Expected<void> Reader::repeat() {
     brackets_.push_back({Opcode::repeat, false, words_.place()});
     add({Opcode::repeat, 0, 0, 0});
-    const auto count = number("repeat", 0xFFFFFFFFu);
+    const auto count = number("repeat", max_repeats);
     if (!count) return tl::unexpected(count.error());
     code_->back().payload = *count;
     return {};
