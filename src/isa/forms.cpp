@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "isa/forms.hpp"
 #include "isa/name_map.hpp"
 #include "isa/special.hpp"
 #include "isa/spellings.hpp"
@@ -31,43 +32,48 @@ bool takes_constants(RegisterType type) {
     return t.kind == TypeClass::pred || t.kind == TypeClass::integer || t.kind == TypeClass::bits || (t.kind == TypeClass::floating && t.bits >= 32);
 }
 
-// What a written operand can be: several where a constant is one of a list.
+// The operands that may be written behind a row's name.
 class Shapes {
   public:
-    explicit Shapes(const Match& match) : match_(match) {
-        for (std::size_t i = 0; i < match.row->slots.size(); ++i)
-            if (match.chosen[i] != no_word)
-                if (const Space s = space_of(table_words[match.chosen[i]]); s != Space::none && space_count_ < spaces_.size()) spaces_[space_count_++] = s;
+    explicit Shapes(const Row& row) : row_(row) {
+        for (const OperandRule& rule : row.operands) {
+            free_ += is_free(rule);
+            has_optional_second_ |= rule.kind == RuleKind::pair && rule.children[1].is_optional && !only_sink(rule.children[1]);
+            has_addresses_ |= rule.kind == RuleKind::address || rule.kind == RuleKind::base;
+        }
     }
 
-    /// Calls add(operands, name of the list's operand and its value) for each shape: optional operands are written from the left on.
+    /// Calls add(operands, suffix) for each shape of a match: optional operands are written from the left on, and where a constant is one of a
+    /// list there is a shape for each, `:size8`.
     template <class Add>
-    void run(const Add& add) {
-        const auto rules = match_.row->operands;
-        const auto free = std::count_if(rules.begin(), rules.end(), [](const OperandRule& r) { return is_free(r); });
-        for (std::ptrdiff_t spare = 0; spare <= free; ++spare) {
-            const bool seconds = has_optional_second();
-            for (int with_second = 0; with_second <= (seconds ? 1 : 0); ++with_second) {
+    void run(const Match& match, const Add& add) {
+        match_ = &match;
+        if (has_addresses_) find_spaces();
+        for (std::ptrdiff_t spare = 0; spare <= free_; ++spare) {
+            for (int with_second = 0; with_second <= (has_optional_second_ ? 1 : 0); ++with_second) {
                 operands_.clear();
                 listed_ = nullptr;
                 address_ = 0;
                 with_second_ = with_second != 0;
-                if (list(rules, spare)) variants(add);
+                if (list(spare)) variants(add);
             }
         }
     }
 
   private:
-    [[nodiscard]] bool has_optional_second() const {
-        return std::any_of(match_.row->operands.begin(), match_.row->operands.end(), [&](const OperandRule& r) {
-            return r.kind == RuleKind::pair && r.children[1].is_optional && !only_sink(r.children[1]) && (!is_conditional(r) || is_needed(r, match_));
-        });
-    }
     static bool only_sink(const OperandRule& rule) { return rule.takes_sink && rule.constant_only; }
 
-    bool list(std::span<const OperandRule> rules, std::ptrdiff_t spare) {
-        return std::all_of(rules.begin(), rules.end(), [&](const OperandRule& rule) {
-            if (!is_needed(rule, match_) && !(is_free(rule) && spare-- > 0)) return true;
+    // The state spaces among the modifiers, in order: each belongs to an address, in order.
+    void find_spaces() {
+        space_count_ = 0;
+        for (std::size_t i = 0; i < row_.slots.size(); ++i)
+            if (match_->chosen[i] != no_word)
+                if (const Space s = space_of(table_words[match_->chosen[i]]); s != Space::none && space_count_ < spaces_.size()) spaces_[space_count_++] = s;
+    }
+
+    bool list(std::ptrdiff_t spare) {
+        return std::all_of(row_.operands.begin(), row_.operands.end(), [&](const OperandRule& rule) {
+            if (!is_needed(rule, *match_) && !(is_free(rule) && spare-- > 0)) return true;
             return one(rule);
         });
     }
@@ -114,14 +120,14 @@ class Shapes {
     }
 
     bool value(const OperandRule& rule) {
-        const RegisterType type = match_.type(rule.type);
+        const RegisterType type = match_->type(rule.type);
         if (rule.takes_sink && rule.constant_only) return false;
         OperandSpec spec;
         spec.type = operand_type(type, OperandType::u32);
         spec.is_output = rule.is_output;
         spec.is_vector = rule.kind == RuleKind::vector;
-        if (spec.is_vector) spec.count = static_cast<std::uint8_t>(match_.count(rule.count));
-        if (spec.is_vector && (rule.count.or_more || match_.count(rule.count) > 255)) return false;
+        if (spec.is_vector) spec.count = static_cast<std::uint8_t>(match_->count(rule.count));
+        if (spec.is_vector && (rule.count.or_more || match_->count(rule.count) > 255)) return false;
         spec.is_immediate = rule.constant_only;
         spec.is_register = !rule.constant_only && (rule.is_output || rule.register_only || rule.takes_sink || !takes_constants(type));
         spec.is_exact = rule.is_exact;
@@ -147,14 +153,17 @@ class Shapes {
 
     template <class Add>
     void variants(const Add& add) {
-        if (listed_ == nullptr) return add(operands_, std::string());
+        if (listed_ == nullptr) return add(operands_, std::string_view());
         for (const std::int64_t v : listed_->range->values) {
             operands_[listed_at_].low = operands_[listed_at_].high = v;
             add(operands_, ":" + std::string(listed_->name) + std::to_string(v));
         }
     }
 
-    const Match& match_;
+    const Row& row_;
+    std::ptrdiff_t free_ = 0;  // operands that may be left out
+    bool has_optional_second_ = false, has_addresses_ = false;
+    const Match* match_ = nullptr;
     std::array<Space, 4> spaces_ = {};
     std::size_t space_count_ = 0, address_ = 0;
     bool with_second_ = false;
@@ -211,9 +220,15 @@ std::string input_types(const Form& form) {
 // --- collecting forms, some of one spelling
 class Collector {
   public:
-    void add(const Match& match) {
-        const std::string spelling = match.canonical_name();
-        Shapes(match).run([&](std::span<const OperandSpec> operands, const std::string& list_suffix) { add(match, spelling, operands, list_suffix); });
+    void add_row(const Row& row) {
+        Shapes shapes(row);
+        for_each_spelling(row, [&](const Match& match) { add(match, shapes); });
+    }
+    void add(const Match& match, Shapes& shapes) {
+        spelling_ = match.row->opcode;
+        for (std::size_t i = 0; i < match.row->slots.size(); ++i)
+            if (match.chosen[i] != no_word) spelling_ += table_words[match.chosen[i]];
+        shapes.run(match, [&](std::span<const OperandSpec> operands, std::string_view list_suffix) { add(match, operands, list_suffix); });
     }
 
     std::vector<Form> finish() {
@@ -229,9 +244,9 @@ class Collector {
         bool is_first = true;
     };
 
-    void add(const Match& match, const std::string& spelling, std::span<const OperandSpec> operands, const std::string& list_suffix) {
+    void add(const Match& match, std::span<const OperandSpec> operands, std::string_view list_suffix) {
         if (2 * (forms_.size() + 1) > slots_.size()) grow();
-        const std::size_t at = place(spelling);
+        const std::size_t at = place(spelling_);
         const auto index = static_cast<std::uint32_t>(forms_.size());
         if (slots_[at] != none) {
             if (is_there(slots_[at], operands)) return;
@@ -240,11 +255,12 @@ class Collector {
             first.last = index;
         }
         Form& form = forms_.emplace_back();
-        form.name = spelling + list_suffix;
-        form.spelling = spelling;
+        form.name = spelling_;
+        form.name += list_suffix;
+        form.spelling = spelling_;
         form.operands.assign(operands.begin(), operands.end());
         form.pure = match.row->pure;
-        form.effects = form.pure ? std::uint16_t{0} : effects(spelling.substr(0, spelling.find('.')));
+        form.effects = form.pure ? std::uint16_t{0} : effects(std::string_view(spelling_).substr(0, spelling_.find('.')));
         form.row = match.row;
         links_.push_back({none, index, slots_[at] == none});
         if (slots_[at] == none) slots_[at] = index;
@@ -288,25 +304,43 @@ class Collector {
             if (links_[i].is_first) slots_[place(forms_[i].spelling)] = i;
     }
 
+    std::string spelling_;  // of the match at hand
     std::vector<Form> forms_;
     std::vector<Link> links_;
     std::vector<std::uint32_t> slots_;  // the first form of a spelling, by hash
 };
 
-// The modifiers that a form's row has taken.
-Match match_of(const Form& form) {
-    Match match;
-    match.row = static_cast<const Row*>(form.row);
-    match.chosen.fill(no_word);
-    std::string_view rest = std::string_view(form.spelling).substr(match.row->opcode.size());
-    for (std::size_t slot = 0; slot < match.row->slots.size() && !rest.empty(); ++slot) {
-        const std::string_view modifier = rest.substr(0, rest.find('.', 1));
-        const auto members = match.row->slots[slot].members;
-        const auto at = std::find_if(members.begin(), members.end(), [&](WordId word) { return table_words[word] == modifier; });
-        if (at == members.end()) continue;
-        match.chosen[slot] = *at;
-        rest.remove_prefix(modifier.size());
+// `.rn.f32` as the table's modifiers; nothing when one is none.
+struct Modifiers {
+    std::array<WordId, max_parts> words;
+    std::size_t count = 0;
+};
+std::optional<Modifiers> modifiers_of(std::string_view text) {
+    Modifiers all;
+    while (!text.empty()) {
+        const std::string_view modifier = text.substr(0, text.find('.', 1));
+        const WordId word = word_id(modifier);
+        if (word == no_word || all.count == all.words.size()) return std::nullopt;
+        all.words[all.count++] = word;
+        text.remove_prefix(modifier.size());
     }
+    return all;
+}
+
+// The match of a row with modifiers in its own order; no row: it does not take them.
+Match match_in_order(const Row& row, const Modifiers& modifiers) {
+    Match match;
+    match.chosen.fill(no_word);
+    std::size_t taken = 0;
+    for (std::size_t slot = 0; slot < row.slots.size(); ++slot) {
+        const auto members = row.slots[slot].members;
+        const bool takes = taken < modifiers.count && std::find(members.begin(), members.end(), modifiers.words[taken]) != members.end();
+        if (takes)
+            match.chosen[slot] = modifiers.words[taken++];
+        else if (!row.slots[slot].is_optional)
+            return match;
+    }
+    if (taken == modifiers.count) match.row = &row;
     return match;
 }
 
@@ -316,41 +350,46 @@ bool has(std::span<const Since> since, std::uint16_t version, Architecture targe
     return version == 0 || std::any_of(since.begin(), since.end(), [&](const Since& s) { return version >= s.ptx_version; });
 }
 
-// The first ':' that stands alone, or '|': `mov.b64:b32x2`, `ld.shared::cta.f32`.
-std::size_t suffix_begin(std::string_view name) {
-    for (std::size_t i = 0; i < name.size(); ++i) {
-        if (name[i] == '|') return i;
-        if (name[i] != ':') continue;
-        if (i + 1 == name.size() || name[i + 1] != ':') return i;
-        ++i;
-    }
-    return name.size();
-}
+constexpr std::size_t longest_opcode = 48;
 
 }  // namespace
+
+std::string_view spelling_of(std::string_view name) {
+    for (std::size_t i = 0; i < name.size(); ++i) {
+        if (name[i] == '|') return name.substr(0, i);
+        if (name[i] != ':') continue;
+        if (i + 1 == name.size() || name[i + 1] != ':') return name.substr(0, i);
+        ++i;
+    }
+    return name;
+}
 
 std::vector<Form> forms(std::string_view opcode) {
     Collector all;
     if (const Opcode* found = find_opcode(opcode))
-        for (const Row& row : found->rows) for_each_spelling(row, [&](const Match& match) { all.add(match); });
+        for (const Row& row : found->rows) all.add_row(row);
+    return all.finish();
+}
+
+std::vector<Form> forms_spelled(std::string_view spelling) {
+    Collector all;
+    for (std::size_t dot = spelling.find('.'); dot != std::string_view::npos || !spelling.empty(); dot = spelling.find('.', dot + 1)) {
+        const std::string_view opcode = spelling.substr(0, dot);
+        const Opcode* found = find_opcode(opcode);
+        const auto modifiers = found == nullptr ? std::nullopt : modifiers_of(spelling.substr(opcode.size()));
+        for (std::size_t i = 0; modifiers && i < found->rows.size(); ++i) {
+            const Match match = match_in_order(found->rows[i], *modifiers);
+            if (match.row == nullptr || !keeps_constraints(match)) continue;
+            Shapes shapes(*match.row);
+            all.add(match, shapes);
+        }
+        if (dot == std::string_view::npos || opcode.size() > longest_opcode) break;
+    }
     return all.finish();
 }
 
 std::optional<Form> find_form(std::string_view name) {
-    const std::string_view spelling = name.substr(0, suffix_begin(name));
-    std::array<std::string_view, max_parts> modifiers;
-    std::size_t count = 0, dot = spelling.find('.');
-    const std::string_view opcode = spelling.substr(0, dot);
-    while (dot != std::string_view::npos) {
-        const std::size_t next = spelling.find('.', dot + 1);
-        if (count == modifiers.size()) return std::nullopt;
-        modifiers[count++] = spelling.substr(dot, next - dot);
-        dot = next;
-    }
-    Collector all;
-    for (const Match& match : match_name(opcode, std::span(modifiers).first(count)).matches)
-        if (match.canonical_name() == spelling) all.add(match);
-    for (Form& form : all.finish())
+    for (Form& form : forms_spelled(spelling_of(name)))
         if (form.name == name) return std::move(form);
     return std::nullopt;
 }
@@ -363,8 +402,10 @@ std::vector<std::string_view> pure_opcodes() {
 }
 
 bool is_available(const Form& form, std::uint16_t ptx_version, Architecture target) {
-    const Match match = match_of(form);
-    const Row& row = *match.row;
+    const Row& row = *static_cast<const Row*>(form.row);
+    const auto modifiers = modifiers_of(std::string_view(form.spelling).substr(row.opcode.size()));
+    const Match match = modifiers ? match_in_order(row, *modifiers) : Match();
+    if (match.row == nullptr) return false;
     if (row.until_version != 0 && ptx_version > row.until_version && target.sm >= row.until_sm) return false;
     return has(row.since, ptx_version, target) && std::all_of(row.constraints.begin(), row.constraints.end(), [&](const Constraint& c) {
                return c.kind != Constraint::Kind::since || !match.any_holds(c.left) || has(c.since, ptx_version, target);

@@ -4,8 +4,8 @@
 #include <array>
 #include <vector>
 
+#include "isa/forms.hpp"
 #include "isa/match.hpp"
-#include "isa/spellings.hpp"
 #include "stub/set/types.hpp"
 
 namespace ptxgraft::stack {
@@ -43,14 +43,6 @@ std::string list_text(const std::vector<std::string>& names) {
     return names.size() > most ? text + " …" : text;
 }
 
-// The names of the forms of one spelling.
-std::vector<std::string> shapes_of(const isa::Match& match) {
-    std::vector<std::string> names;
-    for (const isa::Form& form : isa::forms(match.row->opcode))
-        if (form.spelling == match.canonical_name()) names.push_back(form.name);
-    return names;
-}
-
 }  // namespace
 
 std::string quoted(std::string_view text) {
@@ -75,9 +67,7 @@ std::string type_name_problem(std::string_view name) {
 }
 
 std::string unknown_form(std::string_view name) {
-    std::size_t colon = 0;
-    while (colon < name.size() && name[colon] != '|' && !(name[colon] == ':' && name.substr(colon, 2) != "::")) colon += name[colon] == ':' ? 2 : 1;
-    const std::string_view spelling = name.substr(0, std::min(colon, name.size()));
+    const std::string_view spelling = isa::spelling_of(name);
     const Parts parts = parts_of(spelling);
     if (parts.modifiers.size() > isa::max_parts) return quoted(name) + " has too many modifiers";
     const isa::NameMatch match = isa::match_name(parts.opcode, parts.modifiers);
@@ -85,9 +75,7 @@ std::string unknown_form(std::string_view name) {
     const std::string canonical = match.matches.front().canonical_name();
     if (canonical != spelling) return quoted(name) + " is spelled " + canonical + std::string(name.substr(spelling.size()));
     std::vector<std::string> shapes;
-    for (const isa::Match& m : match.matches)
-        for (std::string& shape : shapes_of(m))
-            if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(std::move(shape));
+    for (isa::Form& form : isa::forms_spelled(spelling)) shapes.push_back(std::move(form.name));
     if (shapes.empty()) return quoted(name) + " has operands that are no values of a stack machine";
     return quoted(name) + " is no shape of " + canonical + "; there are " + list_text(shapes);
 }
