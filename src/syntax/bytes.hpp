@@ -58,7 +58,8 @@ inline std::uint32_t hash_of(std::string_view name) {
         for (std::size_t at = 0; at + 8 < size; at += 8) mix(load<std::uint64_t>(name.data() + at));
         mix(load<std::uint64_t>(name.data() + size - 8));
     }
-    return static_cast<std::uint32_t>(hash ^ (hash >> 32));
+    mix(hash >> 32);  // the last characters come to the low bits too
+    return static_cast<std::uint32_t>(hash >> 32);
 }
 
 }  // namespace ptxgraft::syntax

@@ -3,6 +3,7 @@
 #include "syntax/names.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "syntax/scopes.hpp"
 
@@ -47,7 +48,7 @@ class Binder {
             index_.place[i] = ++place_;
             const auto first = static_cast<std::ptrdiff_t>(index_.occurrences.size());
             node(data_.nodes[i]);
-            if (index_.occurrences.size() - static_cast<std::size_t>(first) < 2) continue;
+            if (data_.nodes[i].kind == StatementKind::instruction) continue;
             // Declarations come before uses, and a function's name before its parameters: into the order of
             // the text.
             std::sort(index_.occurrences.begin() + first, index_.occurrences.end(),
@@ -55,6 +56,7 @@ class Binder {
         }
         bind_section_names();
         group();
+        index_.sort_declarations();
     }
 
   private:
@@ -85,28 +87,19 @@ class Binder {
         const std::string_view name = text(data_.nodes[node], token);
         auto& all = index_.declarations;
         const auto fresh = static_cast<DeclarationIndex>(all.size());
-        DeclarationIndex last = no_declaration;
-        for (DeclarationIndex d = index_.first_of_text(scope, name); d != no_declaration; d = all[d].next) {
-            Declared& known = all[d];
-            last = d;
-            if ((known.range != 0) != (range != 0)) continue;
-            if (kind == NameKind::function && known.kind == kind && data_.has_body(node) &&
-                !data_.has_body(known.node)) {
-                known.node = node;
-                known.token = token;
-            }
-            return d;
+        const DeclarationIndex first = scopes_.declare(name, range, fresh);
+        if (first == fresh) {
+            all.push_back(
+                {name, node, token, scope, scope == root_node ? 0 : place_, range, kind, no_declaration});
+            return fresh;
         }
-        const Declared declared{name,  node, token,         scope, scope == root_node ? 0 : place_,
-                                range, kind, no_declaration};
-        if (last == no_declaration) {
-            index_.add(declared);
-        } else {
-            all[last].next = fresh;
-            all.push_back(declared);
+        Declared& known = all[first];
+        if (kind == NameKind::function && known.kind == kind && data_.has_body(node) &&
+            !data_.has_body(known.node)) {
+            known.node = node;
+            known.token = token;
         }
-        scopes_.declare(name, range, fresh);
-        return fresh;
+        return first;
     }
 
     // --- occurrences
@@ -313,26 +306,22 @@ class Binder {
 NameIndex::NameIndex(const ModuleData& d) : data(d) { Binder(*this).run(); }
 
 std::size_t NameIndex::slot_of(NodeIndex scope, std::string_view text) const {
-    constexpr std::uint32_t odd = 0x9E3779B9u;
+    constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
     const std::size_t mask = slots.size() - 1;
-    std::size_t at = (hash_of(text) ^ scope * odd) & mask;
+    std::size_t at = ((hash_of(text) ^ scope) * odd >> 32) & mask;
     while (slots[at] != no_declaration &&
            (declarations[slots[at]].scope != scope || !is_equal(declarations[slots[at]].text, text)))
         at = (at + 1) & mask;
     return at;
 }
 
-void NameIndex::add(const Declared& declared) {
-    declarations.push_back(declared);
-    if (2 * declarations.size() > slots.size()) {
-        constexpr std::size_t first_size = 256;
-        slots.assign(std::max(first_size, 2 * slots.size()), no_declaration);
-        for (DeclarationIndex d = 0; d + 1 < declarations.size(); ++d) {
-            const std::size_t slot = slot_of(declarations[d].scope, declarations[d].text);
-            if (slots[slot] == no_declaration) slots[slot] = d;  // else it follows one of its text and scope
-        }
+void NameIndex::sort_declarations() {
+    slots.assign(std::bit_ceil(2 * declarations.size() + 1), no_declaration);
+    for (DeclarationIndex d = 0; d < declarations.size(); ++d) {
+        DeclarationIndex* at = &slots[slot_of(declarations[d].scope, declarations[d].text)];
+        while (*at != no_declaration) at = &declarations[*at].next;  // a range of its text, or a single name
+        *at = d;
     }
-    slots[slot_of(declared.scope, declared.text)] = static_cast<DeclarationIndex>(declarations.size() - 1);
 }
 
 NameIndex::Found NameIndex::find(NodeIndex scope, std::uint32_t limit, std::string_view name) const {

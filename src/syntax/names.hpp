@@ -46,7 +46,7 @@ struct NameIndex {
 
     const ModuleData& data;
     std::vector<Declared> declarations;
-    std::vector<Occurrence> occurrences;        // in print order
+    Array<Occurrence> occurrences;              // in print order
     std::vector<std::uint32_t> by_declaration;  // their numbers by declaration, the no_declaration last
     std::vector<std::uint32_t> first_of;        // where a declaration's begin in it; two more at the end
     std::vector<std::uint32_t> place;           // of each node in print order
@@ -58,10 +58,10 @@ struct NameIndex {
     };
     /// The first declaration of a text in a scope; the others follow by `next`.
     [[nodiscard]] DeclarationIndex first_of_text(NodeIndex scope, std::string_view text) const {
-        return slots.empty() ? no_declaration : slots[slot_of(scope, text)];
+        return slots[slot_of(scope, text)];
     }
-    /// Appends a declaration whose text its scope has not.
-    void add(const Declared& declared);
+    /// Makes `slots`.
+    void sort_declarations();
     /// What a name means in a scope or around it: the innermost declaration that stands before `limit`.
     [[nodiscard]] Found find(NodeIndex scope, std::uint32_t limit, std::string_view name) const;
     /// The same at a node; at a function or block: at the end of its body. `%r` finds a whole range.

@@ -20,16 +20,22 @@ class Scopes {
         marks_.pop_back();
         if (marks_.empty()) inner_.clear();
     }
-    /// In the innermost scope, which has no such name yet. With a range: `%r` stands for `%r0` and so on.
-    void declare(std::string_view text, std::uint32_t range, DeclarationIndex declaration) {
-        if (const std::size_t digits = trailing_digits(text);
-            range == 0 && digits != 0 && digits < text.size())
-            numbered_.add(text.substr(0, text.size() - digits));
-        if (range != 0) ranges_.add(text);
+    /// In the innermost scope; with a range, `%r` stands for `%r0` and so on. Gives what the scope says of
+    /// that name: this declaration or one before it.
+    DeclarationIndex declare(std::string_view text, std::uint32_t range, DeclarationIndex declaration) {
         Meanings& meanings = meanings_for(text);
         std::uint32_t& place = range != 0 ? meanings.range : meanings.single;
+        if (place != none && meanings_[place].depth == depth()) return meanings_[place].declaration;
+        const std::size_t digits = trailing_digits(text);
+        if (range != 0) {
+            ranges_.add(text);
+            has_digit_stems_ |= digits != 0;
+        } else if (digits != 0 && digits < text.size()) {
+            numbered_.add(text.substr(0, text.size() - digits));
+        }
         meanings_.push_back({&place, place, depth(), range, declaration});
         place = static_cast<std::uint32_t>(meanings_.size() - 1);
+        return declaration;
     }
     [[nodiscard]] NameIndex::Found find(std::string_view name) const {
         return find(name, [&](std::string_view text) { return meanings_of(text); });
@@ -60,7 +66,8 @@ class Scopes {
         NameIndex::Found found;
         std::uint32_t found_depth = 0;
         // Stems from the shortest on, as ptxas takes them.
-        for (std::size_t n = digits; n != 0; --n) {
+        const std::size_t fewest = has_digit_stems_ ? 1 : digits;
+        for (std::size_t n = digits; n != 0 && n >= fewest; --n) {
             const std::string_view stem = name.substr(0, name.size() - n);
             if (!ranges_.may_have(stem)) continue;
             const auto number = number_at_end(name, n);
@@ -97,6 +104,7 @@ class Scopes {
     }
 
     Stems ranges_, numbered_;
+    bool has_digit_stems_ = false;  // `a1` of `a1<5>`
     NameMap<Meanings> outer_,
         inner_;  // of the module; of the function that is open: small, and soon warm again
     std::vector<Meaning> meanings_;  // of the open scopes, in order
