@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "isa/match.hpp"
-#include "isa/name_map.hpp"
+#include "syntax/name_map.hpp"
 #include "stub/set/builder.hpp"
 #include "stub/set/names.hpp"
 #include "stub/set/types.hpp"
