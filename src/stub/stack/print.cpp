@@ -165,9 +165,9 @@ class Printer {
             if (operand.is_immediate) immediates.push_back(&operand);
         std::string text;
         for (std::size_t i = 0; i < immediates.size(); ++i) {
-            const bool is_last = i + 1 == immediates.size();
-            if (!is_last && instruction.type + i >= program_.pool.size()) return {};
-            const std::uint32_t value = is_last ? instruction.payload : static_cast<std::uint32_t>(program_.pool[instruction.type + i]);
+            const std::size_t behind = immediates.size() - 1 - i;  // the last one stands in the instruction, those before it in the pool, last first
+            if (behind != 0 && instruction.type + behind - 1 >= program_.pool.size()) return {};
+            const std::uint32_t value = behind == 0 ? instruction.payload : static_cast<std::uint32_t>(program_.pool[instruction.type + behind - 1]);
             text += immediate(*immediates[i], value) + " ";
         }
         return text + entry.name;

@@ -218,7 +218,7 @@ Expected<void> Reader::entry(std::uint32_t index) {
     return count == 0 ? done({Opcode::form, 0, static_cast<std::uint16_t>(index), 0}) : immediates(index, count);
 }
 
-// The literals before an instruction become part of it: the last one its payload, the others a row of the pool.
+// The literals before an instruction become part of it: the last one its payload, the others, last first, a row of the pool.
 Expected<void> Reader::immediates(std::uint32_t index, std::size_t count) {
     const Entry& entry = set_->entries()[index];
     std::size_t at = code_->size() - std::min(code_->size(), count), seen = code_->size() - at;
@@ -234,6 +234,7 @@ Expected<void> Reader::immediates(std::uint32_t index, std::size_t count) {
     if (in_routine_ == 0) places_->resize(code_->size());
     const auto payload = static_cast<std::uint32_t>(values.back());
     values.pop_back();
+    std::reverse(values.begin(), values.end());
     const std::uint32_t row = values.empty() ? 0 : PoolPlaces::row(program_->pool, values);
     if (row > 0xFF) return fail_here(Errc::stack_too_large, fmt::format("{}: its literals do not fit: a program has at most 256 such constants", entry.name));
     return done({Opcode::form, static_cast<TypeId>(row), static_cast<std::uint16_t>(index), payload});
