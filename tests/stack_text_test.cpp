@@ -125,7 +125,7 @@ INSTANTIATE_TEST_SUITE_P(Stack, StackPooledLiteral,
 TEST(StackText, TheValuesOfLiteralsReachThePtx) {
     EXPECT_EQ(ptx_of("0.1f64 -> e"), "mov.f64 _e, 0d3FB999999999999A;");
     EXPECT_EQ(ptx_of("1.5f64 -> e"), "mov.f64 _e, 0d3FF8000000000000;");
-    EXPECT_EQ(ptx_of("18446744073709551615u64 -> u"), "mov.b64 _u, 18446744073709551615;");
+    EXPECT_EQ(ptx_of("18446744073709551615u64 -> u"), "mov.b64 _u, 0xFFFFFFFFFFFFFFFF;");
     EXPECT_EQ(ptx_of("1.5f16 -> h"), "mov.b16 _h, 15872;");
 }
 
@@ -213,8 +213,8 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"true if x else y end -> z", "mov.f32 _z, _x;"},
         // routines
         Row{"routine square f32 -> f32 : dup.f32 mul.f32 end x square -> z", "mul.f32 _z, _x, _x;"},
-        Row{"routine square f32 -> f32:dup.f32 mul.f32 end\nroutine fourth\n f32 -> f32 :\n square square\nend\nx fourth -> z", "mul.f32 %f0, _x, _x; mul.f32 _z, %f0, %f0;"},
-        Row{"routine minus f32 f32 -> f32 : sub.f32 end x y minus -> z", "sub.f32 _z, _x, _y;"}, Row{"routine both f32 u32 -> u32 f32 : end x n both -> w z", "mov.f32 _z, _x; mov.b32 _w, _n;"},
+        Row{"routine square f32 -> f32: dup.f32 mul.f32 end\nroutine fourth\n f32 -> f32 :\n square square\nend\nx fourth -> z", "mul.f32 %f0, _x, _x; mul.f32 _z, %f0, %f0;"},
+        Row{"routine minus f32 f32 -> f32 : sub.f32 end x y minus -> z", "sub.f32 _z, _x, _y;"}, Row{"routine both f32 u32 -> u32 f32 : end x n both -> w z", "mov.b32 _w, _n; mov.f32 _z, _x;"},
         Row{"routine one -> f32 : 1.0 end one -> z", "mov.f32 _z, 0f3F800000;"}, Row{"routine none -> : end none x -> z", "mov.f32 _z, _x;"},
         // a routine has stacks and cells of its own
         Row{"routine quiet f32 -> f32 : 2.0 store.f32 0 end x store.f32 0 y quiet -> y; load.f32 0 -> z", "mov.f32 _z, _x;"},
@@ -273,7 +273,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"65520f16 -> h", Errc::stack_literal_out_of_range, 1, 1, "65504"}, Bad{"1e-10f16 -> h", Errc::stack_literal_out_of_range, 1, 1, "6e-8"},
         Bad{"1e400f64 -> e", Errc::stack_literal_out_of_range, 1, 1, "inff64"}, Bad{"0x1FFFFf16 -> h", Errc::stack_literal_out_of_range, 1, 1, "f16"},
         Bad{"1.5f16x2 drop.f16x2", Errc::stack_literal_malformed, 1, 1, "0x3C003C00f16x2"}, Bad{"0x3F800000f32 -> x", Errc::stack_literal_malformed, 1, 1, "0f3F800000"},
-        Bad{"0xabf16 -> h", Errc::stack_literal_malformed, 1, 1, "0xABf16"}, Bad{"0xffb32 -> w", Errc::stack_literal_malformed, 1, 1, "0xFFb32"},
+        Bad{"0xabf16 -> h", Errc::stack_literal_malformed, 1, 1, "0xAbf16"}, Bad{"0xffb32 -> w", Errc::stack_literal_malformed, 1, 1, "0xFFb32"},
         Bad{"007 -> w", Errc::stack_literal_malformed, 1, 1, "start with 0"}, Bad{"1pred -> p", Errc::stack_literal_malformed, 1, 1, "true and false"},
         Bad{"-0x1 -> m", Errc::stack_literal_malformed, 1, 1, "sign"}, Bad{"-0f3F800000 -> x", Errc::stack_literal_malformed, 1, 1, "sign"},
         Bad{"0d3FF0 -> e", Errc::stack_literal_malformed, 1, 1, "0d takes 16"}, Bad{"1.5.5 -> x", Errc::stack_literal_malformed, 1, 1, "no type"},
@@ -305,7 +305,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"routine r f32 -> f32", Errc::stack_routine, 1, 21, "`:`"}, Bad{"routine r -> : x end", Errc::stack_routine, 1, 16, "operand"},
         Bad{"routine r -> : frag[0] end", Errc::stack_routine, 1, 16, "operand"}, Bad{"routine r f32 -> : -> x end", Errc::stack_routine, 1, 20, "assigns nothing"},
         Bad{"routine r -> : r end", Errc::stack_unknown_word, 1, 16, "unknown word r"}, Bad{"routine r -> : routine s -> : end end", Errc::stack_routine, 1, 16, "outside"},
-        Bad{"p if routine s -> : end end", Errc::stack_routine, 1, 6, "outside"}, Bad{"routine r f32 -> f32 : end n r", Errc::stack_values_missing, 1, 29, "r takes 1 f32"},
+        Bad{"p if routine s -> : end end", Errc::stack_routine, 1, 6, "outside"}, Bad{"routine r f32 -> f32 : end n r", Errc::stack_values_missing, 1, 30, "r takes 1 f32"},
         Bad{"routine r -> f32 : end r -> x", Errc::stack_routine, 1, 24, "leaves no f32"}, Bad{"routine r -> f32 : sub.f32 end r -> x", Errc::stack_values_missing, 1, 32, "in a routine: sub.f32 takes 2"},
         // imports
         Bad{"import", Errc::stack_import, 1, 1, "activation/gelu.stub"}, Bad{"import nothing.stub", Errc::stack_import, 1, 8, "no stub nothing.stub"},
@@ -344,7 +344,7 @@ TEST(StackText, HostileTextsAreErrorsInTime) {
         for (int i = 0; i < count; ++i) text += word;
         return text;
     };
-    for (const std::string& text : {many("p if ", 100000) + many(" end", 100000), many("repeat 255 ", 60) + many(" end", 60), many("end ", 100000), many("(", 100000), many("p if ", 100000),
+    for (const std::string& text : std::vector<std::string>{many("p if ", 100000) + many(" end", 100000), many("repeat 255 ", 60) + many(" end", 60), many("end ", 100000), many("(", 100000), many("p if ", 100000),
                                     std::string(1 << 20, 'x'), std::string(1 << 20, '9'), std::string(1 << 20, '-'), many("->", 100000), many("!", 100000),
                                     "0." + std::string(1 << 20, '0') + "1f16 -> h", std::string(1 << 20, '\0'), many("\xC3\xA9 ", 1000),
                                     "frag[" + std::string(1000, '9') + "] -> x", "repeat 4294967295 x drop.f32 end", many("routine r -> : end ", 1000)}) {
@@ -440,6 +440,9 @@ TEST(StackText, OperandsThatAreNamedLikeOtherWordsAreStillMeant) {
         EXPECT_EQ(*stack::parse(text, made), program) << text;
     }
     EXPECT_EQ(body(stack::compile("nan true sub.f32 -> inf", s)->ptx()), "sub.f32 _inf, _nan, _true;");
+    EXPECT_NE(describe_failure("end -> inf", s).find("the operand end cannot be pushed by its name"), std::string::npos);
+    const Signature out = *Signature::parse("in f32 x, out f32 end, in pred p");
+    EXPECT_EQ(body(stack::compile("p if x else 1.0 end -> end", out)->ptx()), "selp.f32 _end, _x, 0f3F800000, _p;");
 }
 
 // --- imports

@@ -163,11 +163,18 @@ Expected<void> Reader::operand(std::string_view word, std::uint32_t index) {
     return done({Opcode::input, 0, static_cast<std::uint16_t>(index), 0});
 }
 
+// Behind an arrow no other word can stand: there operands may have any name.
+std::int32_t Reader::place_of(std::string_view name) const {
+    const auto& operands = signature_->operands;
+    const auto at = std::find_if(operands.begin(), operands.end(), [&](const SiteOperand& o) { return o.name == name; });
+    return at == operands.end() ? -1 : static_cast<std::int32_t>(at - operands.begin());
+}
+
 // `frag[2]`: adds the instruction. False if the word does not name an operand.
 Expected<bool> Reader::element(std::string_view word, Opcode opcode) {
     const std::size_t bracket = word.back() == ']' ? word.find('[') : std::string_view::npos;
     const std::string_view stem = word.substr(0, bracket);
-    const std::int32_t index = stem.empty() ? -1 : operands_.find(stem);
+    const std::int32_t index = stem.empty() ? -1 : opcode == Opcode::assign && is_language_word(stem) ? place_of(stem) : operands_.find(stem);
     if (index < 0) return false;
     const SiteOperand& operand = signature_->operands[static_cast<std::size_t>(index)];
     if (bracket == std::string_view::npos || in_routine_ != 0) {

@@ -23,6 +23,7 @@ bool is_name(std::string_view name) {
 }  // namespace
 
 std::span<const std::string_view> language_words() { return language; }
+bool is_language_word(std::string_view word) { return std::find(language.begin(), language.end(), word) != language.end(); }
 
 // Brackets, routines, imports. False if it is none.
 Expected<bool> Reader::language_word(std::string_view word) {
@@ -63,7 +64,9 @@ Expected<void> Reader::else_word() {
 }
 
 Expected<void> Reader::end_word() {
-    if (brackets_.empty()) return fail_here(Errc::stack_bracket, "end without a repeat, if or routine before it");
+    if (brackets_.empty())
+        return fail_here(Errc::stack_bracket, signature_->find("end") == nullptr ? "end without a repeat, if or routine before it"
+                                                                                 : "end without a repeat, if or routine before it; the operand end cannot be pushed by its name");
     const Opcode opcode = brackets_.back().opcode;
     brackets_.pop_back();
     if (opcode != Opcode::call) return done({Opcode::end, 0, 0, 0});
@@ -85,7 +88,7 @@ std::string Reader::why_taken(std::string_view name) const {
     if (!is_name(name)) return fmt::format("{} is not a name: a letter or _, then letters, digits, _, ., $", name.substr(0, 40));
     const auto taken = [&](std::string_view what) { return fmt::format("{} is {}; choose another name", name, what); };
     if (operands_.find(name) >= 0) return taken("an operand");
-    if (std::find(language.begin(), language.end(), name) != language.end()) return taken("a word of the language");
+    if (is_language_word(name)) return taken("a word of the language");
     if (find_routine(name) >= 0) return taken("a routine already");
     if (set_->find(name) >= 0) return taken("an instruction of the set");
     if (is_literal_word(name, *set_)) return taken("a literal");
