@@ -25,6 +25,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -81,8 +82,14 @@ class PTXGRAFT_API InstructionSet {
     /// The text that parse reads to an equal set, `*` and `include` written out.
     [[nodiscard]] std::string text() const;
 
+    /// The entries as the compiler wants them; made on first use.
+    struct Code;
+    [[nodiscard]] const Code& code() const;
+
   private:
     friend struct SetBuilder;
+    mutable std::once_flag code_made_;
+    mutable std::shared_ptr<const Code> code_;
     std::vector<Entry> entries_;
     std::vector<UserType> user_types_;
     std::vector<std::uint32_t> names_;  // open addressing over entries_
