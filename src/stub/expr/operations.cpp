@@ -127,6 +127,19 @@ const Entries& entries() {
     return made;
 }
 
+TypeSet types_of(Op op) {
+    static const auto table = [] {
+        std::array<TypeSet, op_count> all{};
+        for (std::size_t i = 0; i < op_count; ++i)
+            for_each_type(value_types, [&](Type type) {
+                const bool is_there = entries().rows[i].plain[static_cast<std::size_t>(type)] != Entries::none || has_definition(static_cast<Op>(i), type);
+                if (is_there) all[i] |= only(type);
+            });
+        return all;
+    }();
+    return table[static_cast<std::size_t>(op)];
+}
+
 std::string names(TypeSet set) {
     std::string text;
     std::size_t left = 0;
