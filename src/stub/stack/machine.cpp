@@ -252,6 +252,7 @@ Expected<Machine> Machine::make(std::shared_ptr<const InstructionSet> set, const
     auto data = std::make_shared<Data>();
     data->set = std::move(set);
     data->code = &data->set->code();
+    data->options = options;
     data->present = data->code->present(*data->set, options);
     data->signature = signature;
     data->slots.reserve(total);

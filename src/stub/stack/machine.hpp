@@ -117,6 +117,7 @@ struct Machine::Data {
     const InstructionSet::Code* code = nullptr;
     std::shared_ptr<const std::vector<std::uint8_t>> present;  ///< by entry
     Signature signature;
+    MachineOptions options;
     std::vector<Slot> slots;
     std::vector<std::uint32_t> bases;  ///< first slot of each operand, and one past the last
     std::uint32_t longest_name = 0;    ///< of operands and of our registers
