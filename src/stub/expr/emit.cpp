@@ -202,9 +202,10 @@ bool Emitter::cast(Type from, Type to, Span place) {
     if (from == to) return true;
     if (to == Type::pred && !has(pair_types, from)) return to_pred(from, place);
     if (from == Type::pred && !has(pair_types, to)) {
-        const Literal zero{}, one{.magnitude = 1};
+        Literal one{};
+        one.magnitude = 1;
         constant(to, bits_of(one, to).bits, place);
-        constant(to, bits_of(zero, to).bits, place);
+        constant(to, 0, place);
         return call(Op::select, to, place);
     }
     if (has(pair_types, from) || has(pair_types, to))

@@ -372,7 +372,9 @@ std::uint32_t Parser::number() {
 std::uint32_t Parser::word_literal(std::string_view word, Span place) {
     const bool is_pred = word == "true" || word == "false";
     if (!is_pred && word != "inf" && word != "nan") return none;
-    Literal literal{.span = place, .is_fraction = !is_pred};
+    Literal literal{};
+    literal.span = place;
+    literal.is_fraction = !is_pred;
     literal.magnitude = word == "true" ? 1 : 0;
     literal.digits = is_pred ? std::string_view() : word == "inf" ? std::string_view("inf") : std::string_view("nan");
     Node node{.op = Op::literal, .type = ref(Type::pred), .span = place, .a = static_cast<std::uint32_t>(work_.literals.size())};
