@@ -45,7 +45,6 @@ class Emitter {
     std::uint32_t pooled(std::uint64_t bits);
     void assign_operands();
     void leave_result();
-    bool untaken(Op op, Type type, const Node& node);
     bool not_present(std::int32_t entry, Span place);
 
     void push(Opcode opcode, Type type, std::uint32_t index, std::uint32_t payload, Span place) {
@@ -58,11 +57,7 @@ class Emitter {
     }
     [[nodiscard]] Type type_of_node(std::uint32_t node) const { return static_cast<Type>(work_.nodes[node].type); }
     std::uint32_t& height(Type type) { return heights_[static_cast<std::size_t>(type)]; }
-    [[nodiscard]] std::string quoted(Span span) const {
-        constexpr std::size_t most = 40;
-        const std::string_view all = text_.substr(span.begin, span.end - span.begin);
-        return all.size() <= most ? std::string(all) : std::string(all.substr(0, most - 3)) + "…";
-    }
+    [[nodiscard]] std::string quoted(Span span) const { return expr::quoted(text_, span); }
 
     std::string_view text_;
     const Scope& scope_;
@@ -237,7 +232,10 @@ bool Emitter::operate(const Node& node) {
 }
 
 bool Emitter::check(const Node& node, Op op, Type type) {
-    if (!has(types_of(op), type)) return untaken(op, type, node);
+    if (!has(types_of(op), type)) {
+        error_ = untaken(text_, op, work_.nodes[node.op == Op::select ? node.b : node.a], type);
+        return false;
+    }
     if ((op == Op::div || op == Op::rem) && has(integer_types, type)) {
         const Node& divisor = work_.nodes[node.b];
         if (divisor.op == Op::literal && work_.literals[divisor.a].magnitude == 0)
@@ -290,17 +288,6 @@ bool Emitter::not_present(std::int32_t entry, Span place) {
     if (e.effects != Effect::none)
         return fail_at(Errc::stub_effect_forbidden, place, fmt::format("{} reads memory, and the site does not allow `{}`", quoted(place), name(e.effects)));
     return fail_at(Errc::expression_target, place, fmt::format("{} needs {}, which the target does not have", quoted(place), e.name));
-}
-
-bool Emitter::untaken(Op op, Type type, const Node& node) {
-    const TypeSet taken = types_of(op);
-    const Node& operand = work_.nodes[node.op == Op::select ? node.b : node.a];
-    std::string fix;
-    if (has(integer_types, type) && (taken & integer_types) == 0 && (taken & float_types) != 0) fix = fmt::format(": write f32({})", quoted(operand.span));
-    if (has(float_types, type) && (taken & float_types) == 0 && has(taken, Type::u32)) fix = fmt::format(": bits({}) are its bits", quoted(operand.span));
-    if (type == Type::pred && (taken & integer_types) != 0) fix = fmt::format(": write u32({})", quoted(operand.span));
-    return fail_at(Errc::expression_type, operand.span,
-                   fmt::format("{} takes {}, {} is {}{}", spelling(op), names(taken), quoted(operand.span), name(type), fix));
 }
 
 // Values stand on the stacks in the order of their making: from the last on, what an operand receives is assigned, the rest dropped.

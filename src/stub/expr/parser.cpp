@@ -328,6 +328,7 @@ std::uint32_t Parser::negate(std::uint32_t operand, Span place) {
         literal.span.begin = place.begin;
         return operand;
     }
+    if (type_at(operand) == ref(Type::pred)) return untaken(Op::neg, operand);
     return add({.op = Op::neg, .type = node.type, .span = node.span, .a = operand});
 }
 
@@ -555,12 +556,12 @@ std::uint32_t Parser::call(Span name) {
     const Span whole{name.begin, lexer_.last_end};
     const std::span<const std::uint32_t> given(arguments.data(), std::min<std::size_t>(count, max_arguments));
     if (const Function* function = find_function(word, scope_.machine == nullptr))
-        return argument_count(name, function->arguments, count) ? function_call(*function, name, whole, given) : none;
+        return argument_count(name, function->arguments, count) ? function_call(*function, whole, given) : none;
     const std::size_t type = find_type(word);
-    const bool is_bits = word == "bits" || word == "float_bits" || word == "f16_bits" || word == "bf16_bits" || word == "pair_bits";
+    const bool is_bits = word == "bits" || word == "float_bits" || word == "f16_bits" || word == "bf16_bits";
     if (type == type_count && !is_bits) return unknown_function(name);
     if (!argument_count(name, 1, count)) return none;
-    return is_bits ? bits_call(word, name, whole, given) : cast_call(static_cast<Type>(type), name, whole, given);
+    return is_bits ? bits_call(word, whole, given) : cast_call(static_cast<Type>(type), whole, given);
 }
 
 bool Parser::argument_count(Span name, std::size_t wanted, std::size_t given) {
@@ -569,7 +570,7 @@ bool Parser::argument_count(Span name, std::size_t wanted, std::size_t given) {
                                                                  given == 1 ? "is" : "are")) != none;
 }
 
-std::uint32_t Parser::function_call(const Function& function, Span name, Span whole, std::span<const std::uint32_t> arguments) {
+std::uint32_t Parser::function_call(const Function& function, Span whole, std::span<const std::uint32_t> arguments) {
     const std::string_view word = function.name;
     const std::size_t first = function.rule == Rule::select ? 1 : 0;
     if (first == 1 && !require_pred(arguments[0], "the first argument of select")) return none;
@@ -580,17 +581,17 @@ std::uint32_t Parser::function_call(const Function& function, Span name, Span wh
     // A literal alone is an s32, which functions of floats do not take.
     if (const TypeRef open = work_.root(type); !is_known(open) && work_.variables[open - type_count].load == none && (types_of(op) & integer_types) == 0)
         bind(open, Type::f32, at(arguments[first]).span);
+    if (const TypeRef known = work_.root(type); is_known(known) && !has(types_of(op), static_cast<Type>(known))) return untaken(op, arguments[first]);
     Node node{.op = op, .type = type, .span = whole, .a = arguments[0]};
     if (arguments.size() > 1) node.b = arguments[1];
     if (arguments.size() > 2) node.c = arguments[2];
     if (function.rule == Rule::predicate) node.type = ref(Type::pred);
     if (function.rule == Rule::count) node.type = ref(Type::u32);
     if (function.rule == Rule::single) node.type = ref(Type::f32);
-    static_cast<void>(name);
     return add(node);
 }
 
-std::uint32_t Parser::cast_call(Type type, Span, Span whole, std::span<const std::uint32_t> arguments) {
+std::uint32_t Parser::cast_call(Type type, Span whole, std::span<const std::uint32_t> arguments) {
     const std::uint32_t argument = arguments[0];
     const TypeRef from = type_at(argument);
     if (!is_known(from)) {
@@ -603,7 +604,7 @@ std::uint32_t Parser::cast_call(Type type, Span, Span whole, std::span<const std
 }
 
 // bits(x): the bits of a float; float_bits(n) and the like: the reverse.
-std::uint32_t Parser::bits_call(std::string_view function, Span, Span whole, std::span<const std::uint32_t> arguments) {
+std::uint32_t Parser::bits_call(std::string_view function, Span whole, std::span<const std::uint32_t> arguments) {
     struct Row {
         std::string_view name;
         Type from, to;

@@ -32,9 +32,9 @@ class Parser {
     std::uint32_t special();
     std::uint32_t word_literal(std::string_view word, Span place);
     std::uint32_t call(Span name);
-    std::uint32_t function_call(const Function& function, Span name, Span whole, std::span<const std::uint32_t> arguments);
-    std::uint32_t cast_call(Type type, Span name, Span whole, std::span<const std::uint32_t> arguments);
-    std::uint32_t bits_call(std::string_view function, Span name, Span whole, std::span<const std::uint32_t> arguments);
+    std::uint32_t function_call(const Function& function, Span whole, std::span<const std::uint32_t> arguments);
+    std::uint32_t cast_call(Type type, Span whole, std::span<const std::uint32_t> arguments);
+    std::uint32_t bits_call(std::string_view function, Span whole, std::span<const std::uint32_t> arguments);
     std::uint32_t read(std::uint32_t symbol, std::uint32_t element, Span place);
     std::uint32_t indexed(std::uint32_t symbol, Span name);
     std::uint32_t typed_load(Type type, Span name);
@@ -70,13 +70,14 @@ class Parser {
     std::uint32_t fail_at(Errc code, Span place, std::string detail);
     std::uint32_t expected(std::string_view what);
     std::uint32_t mismatch(std::uint32_t a, std::uint32_t b, std::string_view what);
+    std::uint32_t untaken(Op op, std::uint32_t operand);
     std::uint32_t pointee_unknown(std::uint32_t load);
     std::uint32_t unknown_name(Span place);
     std::uint32_t unknown_function(Span place);
     bool argument_count(Span name, std::size_t wanted, std::size_t given);
 
     [[nodiscard]] Span here() const { return {lexer_.begin, lexer_.end}; }
-    [[nodiscard]] std::string quoted(Span span) const;
+    [[nodiscard]] std::string quoted(Span span) const { return expr::quoted(lexer_.text(), span); }
     [[nodiscard]] Node& at(std::uint32_t node) { return work_.nodes[node]; }
     [[nodiscard]] TypeRef type_at(std::uint32_t node) { return work_.root(work_.nodes[node].type); }
     [[nodiscard]] bool is_known(TypeRef type) const { return type < type_count; }

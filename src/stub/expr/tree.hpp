@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -129,6 +130,10 @@ struct NumberWord {
 };
 [[nodiscard]] NumberWord read_number(std::string_view word);
 
+/// A part of the text for a message, cut where it is long.
+[[nodiscard]] std::string quoted(std::string_view text, Span span);
+/// "sqrt takes f16, bf16, f32 and f64, n is s32: write f32(n)".
+[[nodiscard]] Error untaken(std::string_view text, Op op, const Node& operand, Type type);
 /// "; did you mean max?", or nothing.
 [[nodiscard]] std::string nearest(std::string_view word, const std::vector<std::string_view>& names);
 

@@ -95,11 +95,26 @@ void Parser::contract() {
 
 // ---- messages
 
-std::string Parser::quoted(Span span) const {
+std::string quoted(std::string_view text, Span span) {
     constexpr std::size_t most = 40;
-    const std::string_view text = lexer_.text().substr(span.begin, span.end - span.begin);
+    text = text.substr(span.begin, span.end - span.begin);
     if (text.size() <= most && text.find('\n') == std::string_view::npos) return std::string(text);
     return std::string(text.substr(0, std::min(most - 3, text.find('\n')))) + "…";
+}
+
+Error untaken(std::string_view text, Op op, const Node& operand, Type type) {
+    const TypeSet taken = types_of(op);
+    const std::string what = quoted(text, operand.span);
+    std::string fix;
+    if (has(integer_types, type) && (taken & integer_types) == 0 && (taken & float_types) != 0) fix = fmt::format(": write f32({})", what);
+    if (has(float_types, type) && (taken & float_types) == 0 && has(taken, Type::u32)) fix = fmt::format(": bits({}) are its bits", what);
+    if (type == Type::pred && (taken & integer_types) != 0) fix = fmt::format(": write u32({})", what);
+    return fail(Errc::expression_type, operand.span, fmt::format("{} takes {}, {} is {}{}", spelling(op), names(taken), what, name(type), fix)).value();
+}
+
+std::uint32_t Parser::untaken(Op op, std::uint32_t operand) {
+    if (!error_) error_ = expr::untaken(lexer_.text(), op, at(operand), static_cast<Type>(type_at(operand)));
+    return none;
 }
 
 // Names the cast that makes the two one type: to the float, or to the wider, or of the second to the first. Points at what is to be cast.
@@ -169,17 +184,17 @@ std::string Parser::assignable() const {
     return all.empty() ? "a name" : all;
 }
 
-// Levenshtein's distance.
+// Edits from one word to the other: letters put in, left out, replaced, or two neighbours swapped.
 static std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
+    std::vector<std::size_t> before, above(b.size() + 1), row(b.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
     for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = row[0];
+        before = std::move(above);
+        above = row;
         row[0] = i;
         for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+            row[j] = std::min({above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1), above[j] + 1, row[j - 1] + 1});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
         }
     }
     return row.back();
