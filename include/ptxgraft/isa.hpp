@@ -43,7 +43,7 @@ struct OperandSpec {
     bool is_exact = false;          ///< only a register declared with this very type, not of another one of its size
     bool is_wide = false;           ///< also a wider register (the relaxed rule of ld, st, cvt; PTX ISA 9.4.1)
     std::int64_t low = INT64_MIN, high = INT64_MAX;  ///< what a constant must lie within
-    std::int64_t step = 1;                           ///< and be a multiple of
+    std::int64_t step = 1;                           ///< and be `low` plus a multiple of
 };
 
 /// One fully spelled instruction: what a stack machine can have.

@@ -35,7 +35,7 @@
 ///   stacks as they are, and where they differ the pred selects; instructions with effects are executed under the pred. The arms must leave stacks of
 ///   the same sizes; if not (mutated programs), the shorter decides;
 /// * `routine square f32 -> f32 : dup.f32 mul.f32 end` defines a word (it may use only words above it): `square` pops its arguments, runs in
-///   stacks of its own that hold just these, and pushes its results from there. `import activation/gelu.stub` makes a stub of the library
+///   stacks and cells of its own, which hold just these, and pushes its results from there. Operands and assignments do not stand in it. `import activation/gelu.stub` makes a stub of the library
 ///   a routine named by its last part, `gelu`: its arguments are the `in` and `mod` operands in order, its results the `mod` and `out` operands;
 /// * `-> a b` assigns, from the top downwards per type, so that `x y -> a b` is a = x, b = y.
 ///   All inputs are read before any output is written: `x y -> y x` swaps. A fragment's element is
@@ -75,7 +75,7 @@ enum class Opcode : std::uint8_t {
     reverse, clear,                 ///< on the stack of `type`
     yank_dup, swap_with, replace,   ///< on the stack of `type`, at depth `payload`
     store, load,                    ///< cell `payload` of `type`
-    call,       ///< routine `index` of the program
+    call,       ///< routine `index` of the program (the first 256); in a routine only one before it
     repeat,     ///< the instructions up to its `end`, `payload` times
     if_,        ///< pop a pred
     else_,
@@ -130,7 +130,8 @@ struct MachineOptions {
 /// A set over the operands of a site: what programs run on. Made once per site, used by any number of threads.
 class PTXGRAFT_API Machine {
   public:
-    /// Errors: a signature with more than 4,096 operands or 65,536 registers; user types that the set does not have.
+    /// Operands of a user type that the set does not have live on the stack of its register type. Errors: a signature with more than 4,096
+    /// operands or 65,536 registers.
     [[nodiscard]] static Expected<Machine> make(std::shared_ptr<const InstructionSet> set, const Signature& signature, const MachineOptions& options = {});
     [[nodiscard]] static Expected<Machine> make(std::shared_ptr<const InstructionSet> set, const Site& site, MachineOptions options = {}) {
         options.policy = site.policy;
@@ -184,7 +185,7 @@ enum class Leftover : std::uint8_t {
 /// What a compile may use at most. Each is an error when it is passed (Errc::stack_limit), never a program cut short.
 struct Limits {
     std::uint32_t steps = 1u << 24;  ///< instructions executed, routines and repeats counted each time
-    std::uint32_t depth = 64;        ///< brackets and routines inside each other
+    std::uint32_t depth = 64;        ///< brackets and routines inside each other, at most 256
 };
 
 struct CompileOptions {
@@ -194,11 +195,12 @@ struct CompileOptions {
     Leftover leftover = Leftover::allow;
     bool reuse = false;  ///< one value for equal computations
     bool fold = false;   ///< computes what has constant operands, exactly as PTX would; what PTX leaves open (.approx) stays
+    bool hash = false;   ///< fills Compiled::hash
     Limits limits = {};
 };
 
 /// For programs that a search makes: nothing in them is an error.
-inline constexpr CompileOptions mutated = {.missing = Missing::skip, .requests = Requests::top, .empty = Empty::zero};
+inline constexpr CompileOptions mutated = {.missing = Missing::skip, .requests = Requests::top, .empty = Empty::zero, .limits = {}};
 
 struct Compiled {
     std::string_view ptx;                 ///< in the arena
@@ -207,7 +209,7 @@ struct Compiled {
     std::uint32_t first_skipped = 0;      ///< place in the code of the first
     std::uint32_t leftover = 0;           ///< values that stood on the stacks at the end
     Effect effects = Effect::none;
-    std::uint64_t hash = 0;               ///< of the dataflow, see dataflow_hash
+    std::uint64_t hash = 0;               ///< of the dataflow, see dataflow_hash; 0 unless CompileOptions::hash
 };
 
 /// Bytes of arena that are enough to compile a program, found in one pass over it.

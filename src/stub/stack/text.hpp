@@ -1,36 +1,147 @@
 #pragma once
-// The text form of the stack language.
+// Reads the text form of the stack language.
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ptxgraft/stack.hpp"
+#include "stub/stack/literal.hpp"
+#include "stub/stack/words.hpp"
 
 namespace ptxgraft::stack {
 
-/// Appends the program of a text and, for each instruction, the place of its token. Clears both first.
-Expected<void> parse_into(std::string_view text, const Signature& signature, Program& program,
-                          std::vector<Span>& places);
-
-/// The constant of a literal, which starts with a digit, a sign or a dot.
-Expected<Instruction> parse_literal(std::string_view word, Span place);
-/// The literal of a constant that `parse_literal` or a word (`true`, `inf`) reads back; nullopt if there is
-/// none.
-std::optional<std::string> print_literal(const Instruction& constant);
-
-/// An enumerator for a type's name; nullopt for a word that is no type.
-std::optional<Type> find_type(std::string_view name);
-
-/// The words that rearrange a stack (`dup` …), in the order of their opcodes.
+/// A word that rearranges the stack of the type behind its dot: `dup.f32`.
 struct StackWord {
     std::string_view word;
     Opcode opcode;
+    bool has_number = false;              ///< `yank_dup.f32 2`
+    std::uint32_t most = 0xFFFFFFFFu;     ///< of the number
 };
-std::span<const StackWord> stack_words();
+[[nodiscard]] std::span<const StackWord> stack_words();
+/// Words that stand for themselves: `repeat`, `if` …
+[[nodiscard]] std::span<const std::string_view> language_words();
+
+inline constexpr std::size_t most_routines = 256;
+
+/// The stubs of the library that a text is being imported into, innermost first: a stub cannot import itself.
+struct ImportChain {
+    std::string_view name;
+    const ImportChain* outer = nullptr;
+};
+
+/// Where the operands of a signature are found by name.
+class OperandNames {
+  public:
+    void fill(const Signature& signature);
+    [[nodiscard]] std::int32_t find(std::string_view name) const;
+
+  private:
+    const Signature* signature_ = nullptr;
+    std::vector<std::uint16_t> table_;  // open addressing; none: free
+    std::uint32_t mask_ = 0;
+};
+
+/// Where a value stands in a pool.
+class PoolPlaces {
+  public:
+    void clear() { count_ = 0, table_.clear(); }
+    /// The first place of a value; it is appended if there is none.
+    std::uint32_t place(std::vector<std::uint64_t>& pool, std::uint64_t value);
+    /// Where values stand in a row, as above.
+    static std::uint32_t row(std::vector<std::uint64_t>& pool, std::span<const std::uint64_t> values);
+
+  private:
+    void insert(const std::vector<std::uint64_t>& pool, std::uint32_t at);
+    std::vector<std::uint32_t> table_;
+    std::size_t count_ = 0;  // of the pool's constants that are in the table
+};
+
+/// Reads texts into programs. Kept between texts it allocates nothing for those that have no routines.
+class Reader {
+  public:
+    /// `program` and `places` are cleared first; `places` receives the place of each token of the code.
+    Expected<void> read(std::string_view text, const InstructionSet& set, const Signature& signature, Program& program, std::vector<Span>& places,
+                        const ImportChain* chain = nullptr);
+    /// Reads a text behind the routines and constants that a program has; the code is cleared first. For print, which reads back what it writes.
+    Expected<void> read_more(std::string_view text, Program& program);
+    /// Gets ready for read_more.
+    void begin(const InstructionSet& set, const Signature& signature, Program& program);
+
+    /// The program's pool has become shorter.
+    void forget_pool() { pool_.clear(); }
+
+    /// Why a routine cannot have a name; empty if it can.
+    [[nodiscard]] std::string why_taken(std::string_view name) const;
+    /// The place of a routine, the latest of that name; -1: there is none.
+    [[nodiscard]] std::int32_t find_routine(std::string_view name) const;
+
+  private:
+    struct Bracket {
+        Opcode opcode;  // call: the body of a routine
+        bool has_else = false;
+        Span place;
+    };
+
+    Expected<void> read_words();
+    Expected<void> word();
+    Expected<void> dotted(std::string_view word);
+    Expected<void> plain(std::string_view word);
+    Expected<bool> language_word(std::string_view word);
+    Expected<void> assignment();
+    Expected<void> operand(std::string_view word, std::uint32_t index);
+    Expected<bool> element(std::string_view word, Opcode opcode);
+    Expected<void> literal(std::string_view word);
+    Expected<void> entry(std::uint32_t index);
+    Expected<void> immediates(std::uint32_t index, std::size_t count);
+    Expected<std::uint64_t> immediate(const EntryOperand& operand, std::size_t at, const std::string& name) const;
+    Expected<bool> stack_word(std::string_view word);
+    Expected<void> cast(std::string_view word);
+    Expected<TypeId> stack_type(std::string_view word, std::string_view name) const;
+    Expected<std::uint32_t> number(std::string_view what, std::uint32_t most);
+    Expected<void> raw(std::string_view word);
+    Expected<void> repeat();
+    Expected<void> else_word();
+    Expected<void> end_word();
+    Expected<void> routine();
+    Expected<void> routine_types(Routine& routine);
+    Expected<void> import();
+    Expected<void> imported(std::string_view name, std::string_view file, std::string_view text);
+    Expected<void> unknown(std::string_view word) const;
+
+    void add(const Instruction& instruction) {
+        code_->push_back(instruction);
+        if (in_routine_ == 0) places_->push_back(words_.place());
+    }
+    Expected<void> done(const Instruction& instruction) { return add(instruction), Expected<void>{}; }
+    [[nodiscard]] tl::unexpected<Error> fail_here(Errc code, std::string detail) const { return fail(code, words_.place(), std::move(detail)); }
+    [[nodiscard]] std::string_view name_of(TypeId type) const { return set_->type_name(type); }
+    void push_constant(const Constant& constant);
+
+    Words words_;
+    const InstructionSet* set_ = nullptr;
+    const Signature* signature_ = nullptr;
+    Program* program_ = nullptr;
+    std::vector<Span>* places_ = nullptr;
+    const ImportChain* chain_ = nullptr;
+    std::vector<Instruction>* code_ = nullptr;  // of the program, or of the routine that is being read
+    Routine routine_;
+    std::uint32_t in_routine_ = 0;              // brackets that stood open where it began, plus 1
+    std::vector<Bracket> brackets_;
+    std::vector<std::string_view> imports_;     // by this text
+    OperandNames operands_;
+    PoolPlaces pool_;
+    std::vector<Span> own_places_;              // of read_more
+};
 
 /// What an unknown word could have meant: "; did you mean add.f32, add.s32?" or nothing.
-std::string suggestions(std::string_view word, const Signature& signature);
+[[nodiscard]] std::string suggestions(std::string_view word, const InstructionSet& set, const Signature& signature, std::span<const Routine> routines);
+/// The nearest of some names, in the same form.
+[[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string> names);
+
+/// `acc` or `frag[2]`
+[[nodiscard]] std::string element_name(const SiteOperand& operand, std::uint32_t element);
 
 }  // namespace ptxgraft::stack
