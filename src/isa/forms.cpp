@@ -5,7 +5,7 @@
 #include <string>
 
 #include "isa/forms.hpp"
-#include "isa/name_map.hpp"
+#include "syntax/name_map.hpp"
 #include "isa/special.hpp"
 #include "isa/spellings.hpp"
 #include "isa/symbols.hpp"
@@ -323,7 +323,7 @@ class Collector {
 
     [[nodiscard]] std::size_t place(std::string_view spelling) const {
         const std::size_t mask = slots_.size() - 1;
-        std::size_t at = NameHash()(spelling) & mask;
+        std::size_t at = syntax::hash_of(spelling) & mask;
         while (slots_[at] != none && forms_[slots_[at]].spelling != spelling) at = (at + 1) & mask;
         return at;
     }

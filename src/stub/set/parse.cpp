@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "isa/match.hpp"
-#include "isa/name_map.hpp"
+#include "syntax/name_map.hpp"
 #include "stub/set/builder.hpp"
 #include "stub/set/names.hpp"
 #include "stub/set/types.hpp"
@@ -17,7 +17,7 @@ constexpr std::size_t max_entries = 1u << 16, max_values = 64;
 std::size_t place_of(std::span<const std::uint32_t> names, std::span<const Entry> entries,
                      std::string_view name) {
     const std::size_t mask = names.size() - 1;
-    std::size_t at = isa::NameHash()(name) & mask;
+    std::size_t at = syntax::hash_of(name) & mask;
     while (names[at] != empty && entries[names[at]].name != name) at = (at + 1) & mask;
     return at;
 }
