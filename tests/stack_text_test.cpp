@@ -431,16 +431,18 @@ TEST(StackText, PoolsThatNoLiteralsMakeRoundTrip) {
 }
 
 TEST(StackText, OperandsThatAreNamedLikeOtherWordsAreStillMeant) {
-    const Signature s = *Signature::parse("mod f32 inf, in f32 nan, in f32 true, in f32 end");
+    const Signature s = *Signature::parse("mod f32 inf, in f32 nan, in f32 true, in f32 end, in f32 repeat, in pred p");
     const auto made = *stack::Machine::make(stack::find_set("standard"), s);
-    for (std::uint16_t i = 0; i < 4; ++i) {
-        const Program program{{{Opcode::input, 0, i, 0}}, {}, {}};
+    for (std::uint16_t i = 0; i < 5; ++i) {
+        const Program program{{{Opcode::input, 0, i, 0}, {Opcode::repeat, 0, 0, 2}, {Opcode::input, 0, i, 0}, {Opcode::end, 0, 0, 0}, {Opcode::input, 0, i, 0}}, {}, {}};
         const std::string text = stack::print(program, made);
-        EXPECT_EQ(text.starts_with('!'), i == 3) << text;  // brackets cannot be operands
         EXPECT_EQ(*stack::parse(text, made), program) << text;
     }
     EXPECT_EQ(body(stack::compile("nan true sub.f32 -> inf", s)->ptx()), "sub.f32 _inf, _nan, _true;");
-    EXPECT_NE(describe_failure("end -> inf", s).find("the operand end cannot be pushed by its name"), std::string::npos);
+    // where it closes nothing, `end` is the operand
+    EXPECT_EQ(body(stack::compile("nan end sub.f32 -> inf", s)->ptx()), "sub.f32 _inf, _nan, _end;");
+    EXPECT_EQ(body(stack::compile("p if nan else true end end sub.f32 -> inf", s)->ptx()), "selp.f32 %f0, _nan, _true, _p; sub.f32 _inf, %f0, _end;");
+    // behind an arrow no other word can stand
     const Signature out = *Signature::parse("in f32 x, out f32 end, in pred p");
     EXPECT_EQ(body(stack::compile("p if x else 1.0 end -> end", out)->ptx()), "selp.f32 _end, _x, 0f3F800000, _p;");
 }
@@ -481,11 +483,11 @@ TEST(StackText, EveryStubOfTheLibraryCanBeImported) {
 }
 
 TEST(StackText, AnImportIsFoundWithoutItsEndingAndTwiceIsOnce) {
-    const std::string text = "import elementwise/gelu\nimport elementwise/gelu.stub\nx gelu -> z";
+    const std::string text = "import activation/relu\nimport activation/relu.stub\nx relu -> z";
     const auto program = stack::parse(text, machine());
     ASSERT_TRUE(program) << describe(program.error(), text);
     EXPECT_EQ(program->routines.size(), 1u);
-    EXPECT_NE(describe_failure("import gellu.stub\n").find("p.stub:1:8: error: the library has no stub gellu.stub"), std::string::npos);
+    EXPECT_NE(describe_failure("import activation/rellu.stub\n").find("p.stub:1:8: error: the library has no stub activation/rellu.stub; did you mean activation/relu.stub?"), std::string::npos);
 }
 
 // --- files

@@ -42,7 +42,7 @@ isa::Architecture read_target(const std::string& text) {
     const char* const end = std::from_chars(digits.data(), digits.data() + digits.size(), target.sm).ptr;
     if (end != digits.data() + digits.size()) target.variant = *end;
     constexpr std::string_view module = ".version 9.0\n.target sm_50\n.address_size 64\n";
-    const auto findings = isa::verify(take(syntax::parse(module)), {.target = text});
+    const auto findings = isa::verify(take(syntax::parse(std::string(module))), {.target = text});
     if (!findings.empty()) fail_usage(fmt::format("--target: {}", message(findings.front(), module)));
     return target;
 }

@@ -34,11 +34,12 @@ Expected<Stub> compile_text(const StubProgram& program, const StubContext& conte
     return stack::compile(program.text, context.signature, {context.set, options, context.target}, context.policy);
 }
 
-// What is missing, and what is left over: found by asking for an error. Where something is missing nothing else is said of it.
+// What is missing, and what is left over: found by asking for an error. Only missing values are forgiven.
 void warn_about(const StubProgram& program, const StubContext& context) {
     stack::CompileOptions options = context.compile_options();
     options.missing = stack::Missing::error;
     const auto complete = compile_text(program, context, options);
+    if (!complete && complete.error().code != Errc::stack_values_missing) fail_work(complete.error(), program.text, program.file);
     if (!complete) warn(complete.error(), program);
     options = context.compile_options();
     options.leftover = stack::Leftover::error;

@@ -101,13 +101,16 @@ class Printer {
 
     void code(std::span<const Instruction> code, bool in_routine) {
         const std::vector<bool> is_bracket = bracket_words(code);
+        std::size_t open = 0;  // brackets: in them an operand cannot be called `end`
         for (std::size_t i = 0; i < code.size();) {
             if (code[i].opcode == Opcode::assign && !in_routine && reads_back("-> " + token(code[i]), code[i])) {
                 i = assignments(code, i);
                 continue;
             }
             const std::string text = is_bracket[i] ? bracket_word(code[i]) : token(code[i]);
-            const bool is_word = is_bracket[i] || (!is_operand(code[i], in_routine) && reads_back(text, code[i]));
+            const bool is_free = !is_operand(code[i], in_routine) && (open == 0 || !is_language_word(text));
+            const bool is_word = is_bracket[i] || (is_free && reads_back(text, code[i]));
+            if (is_bracket[i] && code[i].opcode != Opcode::else_) code[i].opcode == Opcode::end ? --open : ++open;
             word(is_word ? text : raw(code[i]));
             ++i;
         }

@@ -38,8 +38,10 @@ Expected<bool> Reader::language_word(std::string_view word) {
             }
             return word == "import" ? import().map(yes) : false;
         case 'e':
-            if (word == "end") return end_word().map(yes);
-            return word == "else" ? else_word().map(yes) : false;
+            if (word != "end" && word != "else") return false;
+            if (brackets_.empty())  // it closes nothing: an operand may have the name
+                if (const std::int32_t index = place_of(word); index >= 0) return operand(word, static_cast<std::uint32_t>(index)).map(yes);
+            return word == "end" ? end_word().map(yes) : else_word().map(yes);
         case 'r':
             if (word == "repeat") return repeat().map(yes);
             return word == "routine" ? routine().map(yes) : false;
@@ -64,9 +66,7 @@ Expected<void> Reader::else_word() {
 }
 
 Expected<void> Reader::end_word() {
-    if (brackets_.empty())
-        return fail_here(Errc::stack_bracket, signature_->find("end") == nullptr ? "end without a repeat, if or routine before it"
-                                                                                 : "end without a repeat, if or routine before it; the operand end cannot be pushed by its name");
+    if (brackets_.empty()) return fail_here(Errc::stack_bracket, "end without a repeat, if or routine before it");
     const Opcode opcode = brackets_.back().opcode;
     brackets_.pop_back();
     if (opcode != Opcode::call) return done({Opcode::end, 0, 0, 0});
