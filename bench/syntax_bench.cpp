@@ -62,10 +62,20 @@ void BM_SyntaxInstructions(benchmark::State& state) {
     benchmark::DoNotOptimize(operands);
 }
 
+// Every name of the module bound to its declaration.
+void BM_SyntaxNames(benchmark::State& state) {
+    const std::string text = module_of(static_cast<std::size_t>(state.range(0)));
+    const auto module = syntax::parse(text);
+    syntax::Names names(*module);
+    against_memcpy(
+        state, text, [] {}, [&] { names = syntax::Names(*module); });
+}
+
 constexpr std::int64_t small = 100 << 10, compiler_module = 14 << 20;
 BENCHMARK(BM_SyntaxParse)->Arg(small)->Arg(compiler_module)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_SyntaxParseFirst)->Arg(compiler_module)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_SyntaxPrint)->Arg(compiler_module)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_SyntaxInstructions)->Arg(compiler_module)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_SyntaxNames)->Arg(4 << 20)->Arg(compiler_module)->UseManualTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace

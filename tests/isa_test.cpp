@@ -25,8 +25,10 @@ std::vector<isa::Form> pure_forms() {
 
 // `f32 f32 -> pred pred`
 std::string shape(const isa::Form& form) {
-    constexpr const char* names[] = {"pred",   "b16", "b32", "b64", "u16", "u32", "u64",  "s16",  "s32",   "s64",   "f16",   "f16x2", "bf16",
-                                     "bf16x2", "f32", "f64", "b8",  "u8",  "s8",  "b128", "tf32", "f32x2", "u16x2", "s16x2", "u8x4",  "s8x4"};
+    constexpr const char* names[] = {"pred",  "b16",   "b32",   "b64",  "u16",   "u32",  "u64",
+                                     "s16",   "s32",   "s64",   "f16",  "f16x2", "bf16", "bf16x2",
+                                     "f32",   "f64",   "b8",    "u8",   "s8",    "b128", "tf32",
+                                     "f32x2", "u16x2", "s16x2", "u8x4", "s8x4"};
     std::string inputs, outputs;
     for (const isa::OperandSpec& o : form.operands) {
         std::string text = names[static_cast<std::size_t>(o.type)];
@@ -55,35 +57,60 @@ TEST(Isa, NamesOfFormsAreUniqueAndEachIsFound) {
 }
 
 TEST(Isa, NamesThatTheTableLacksAreNotFound) {
-    for (const char* name : {"", ".", ":", "|", "add", "add.", ".f32", "add.f32 ", "add.f33", "ADD.f32", "fma.f32", "add.sat.u32", "add.f32.rn", "add.f32:2", "add.f32|q", "setp.lt.f32|p", "setp.lt.f32|",
-                             "mov.b64:", "mov.b64:b32x3", "mov.b64:b32x2:b32x2", "cvt.sat.u32.u32", "cvt.rn.u32.f32", "setp.ltu.s32", "tanh.approx.ftz.f32", "bra", "call", "tex.1d.v4.f32.f32", "min.f32::3"})
+    for (const char* name : {"",
+                             ".",
+                             ":",
+                             "|",
+                             "add",
+                             "add.",
+                             ".f32",
+                             "add.f32 ",
+                             "add.f33",
+                             "ADD.f32",
+                             "fma.f32",
+                             "add.f32.rn",
+                             "add.f32:2",
+                             "add.f32|q",
+                             "setp.lt.f32|p",
+                             "setp.lt.f32|",
+                             "mov.b64:",
+                             "mov.b64:b32x3",
+                             "mov.b64:b32x2:b32x2",
+                             "cvt.sat.u32.u32",
+                             "cvt.rn.u32.f32",
+                             "setp.ltu.s32",
+                             "tanh.approx.ftz.f32",
+                             "bra",
+                             "call",
+                             "tex.1d.v4.f32.f32",
+                             "min.f32::3"})
         EXPECT_FALSE(isa::find_form(name)) << name;
     EXPECT_FALSE(isa::find_form("add" + std::string(100000, '.')));
-    for (const char* opcode : {"", "ad", "add.f32", "mul.", "nonsense"}) EXPECT_TRUE(isa::forms(opcode).empty()) << opcode;
+    for (const char* opcode : {"", "ad", "add.f32", "mul.", "nonsense"})
+        EXPECT_TRUE(isa::forms(opcode).empty()) << opcode;
 }
 
 TEST(Isa, FormsHaveTheShapesOfTheManual) {
     struct Row {
         const char *name, *spelling, *shape;
     };
-    for (const Row& row : {Row{"fma.rz.ftz.sat.f32", "fma.rz.ftz.sat.f32", "f32 f32 f32 -> f32"},
-                           Row{"lop3.b32", "lop3.b32", "b32 b32 b32 #u32 -> b32"},
-                           Row{"setp.lt.f32", "setp.lt.f32", "f32 f32 -> pred"},
-                           Row{"setp.lt.f32|q", "setp.lt.f32", "f32 f32 -> pred pred"},
-                           Row{"setp.lt.and.f64|q", "setp.lt.and.f64", "f64 f64 pred -> pred pred"},
-                           Row{"min.f32", "min.f32", "f32 f32 -> f32"},
-                           Row{"min.f32:3", "min.f32", "f32 f32 f32 -> f32"},
-                           Row{"mov.b64", "mov.b64", "b64 -> b64"},
-                           Row{"mov.b64:b32x2", "mov.b64", "b32*2 -> b64"},
-                           Row{"mov.b64:to.b32x2", "mov.b64", "b64 -> b32*2"},
-                           Row{"mul.wide.s32", "mul.wide.s32", "s32 s32 -> u64"},
-                           Row{"cvt.rn.satfinite.e4m3x2.f32", "cvt.rn.satfinite.e4m3x2.f32", "f32 f32 -> b16"},
-                           Row{"ld.global.v4.f32", "ld.global.v4.f32", "[b64] -> f32*4"},
-                           Row{"ld.shared.u8", "ld.shared.u8", "[b32] -> u8"},
-                           Row{"st.global.f32", "st.global.f32", "[b64] f32 ->"},
-                           Row{"shfl.sync.bfly.b32", "shfl.sync.bfly.b32", "b32 b32 b32 u32 -> b32"},
-                           Row{"shfl.sync.bfly.b32|q", "shfl.sync.bfly.b32", "b32 b32 b32 u32 -> b32 pred"},
-                           Row{"cp.async.ca.shared.global:size8", "cp.async.ca.shared.global", "[b32] [b64] #u32 ->"}}) {
+    for (const Row& row :
+         {Row{"fma.rz.ftz.sat.f32", "fma.rz.ftz.sat.f32", "f32 f32 f32 -> f32"},
+          Row{"lop3.b32", "lop3.b32", "b32 b32 b32 #u32 -> b32"},
+          Row{"setp.lt.f32", "setp.lt.f32", "f32 f32 -> pred"},
+          Row{"setp.lt.f32|q", "setp.lt.f32", "f32 f32 -> pred pred"},
+          Row{"setp.lt.and.f64|q", "setp.lt.and.f64", "f64 f64 pred -> pred pred"},
+          Row{"min.f32", "min.f32", "f32 f32 -> f32"}, Row{"min.f32:3", "min.f32", "f32 f32 f32 -> f32"},
+          Row{"mov.b64", "mov.b64", "b64 -> b64"}, Row{"mov.b64:b32x2", "mov.b64", "b32*2 -> b64"},
+          Row{"mov.b64:to.b32x2", "mov.b64", "b64 -> b32*2"},
+          Row{"mul.wide.s32", "mul.wide.s32", "s32 s32 -> u64"},
+          Row{"cvt.rn.satfinite.e4m3x2.f32", "cvt.rn.satfinite.e4m3x2.f32", "f32 f32 -> b16"},
+          Row{"ld.global.v4.f32", "ld.global.v4.f32", "[b64] -> f32*4"},
+          Row{"ld.shared.u8", "ld.shared.u8", "[b32] -> u8"},
+          Row{"st.global.f32", "st.global.f32", "[b64] f32 ->"},
+          Row{"shfl.sync.bfly.b32", "shfl.sync.bfly.b32", "b32 b32 b32 u32 -> b32"},
+          Row{"shfl.sync.bfly.b32|q", "shfl.sync.bfly.b32", "b32 b32 b32 u32 -> b32 pred"},
+          Row{"cp.async.ca.shared.global:size8", "cp.async.ca.shared.global", "[b32] [b64] #u32 ->"}}) {
         const auto form = isa::find_form(row.name);
         ASSERT_TRUE(form) << row.name;
         EXPECT_EQ(form->spelling, row.spelling);
@@ -101,27 +128,22 @@ TEST(Isa, FormsKnowTheirVersionsAndTargets) {
         isa::Architecture target;
         bool is_available;
     };
-    for (const Row& row : {Row{"add.f32", 0, {}, true},
-                           Row{"add.f32", 90, {75, 0}, true},
-                           Row{"max.NaN.xorsign.abs.f32", 72, {86, 0}, true},
-                           Row{"max.NaN.xorsign.abs.f32", 71, {86, 0}, false},
-                           Row{"max.NaN.xorsign.abs.f32", 72, {80, 0}, false},
-                           Row{"max.NaN.xorsign.abs.f32", 71, {}, false},
-                           Row{"max.NaN.xorsign.abs.f32", 0, {80, 0}, false},
-                           Row{"max.NaN.xorsign.abs.f32", 0, {86, 0}, true},
-                           Row{"add.rn.f32x2", 86, {100, 0}, true},
-                           Row{"add.rn.f32x2", 90, {90, 'a'}, false},
-                           Row{"mov.b128", 83, {70, 0}, true},
-                           Row{"mov.b128", 82, {70, 0}, false},
-                           Row{"mov.b64", 82, {70, 0}, true},
-                           Row{"shfl.bfly.b32", 63, {70, 0}, true},
-                           Row{"shfl.bfly.b32", 64, {70, 0}, false},
-                           Row{"shfl.bfly.b32", 64, {60, 0}, true},
-                           Row{"wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16", 80, {90, 'a'}, true},
-                           Row{"wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16", 80, {90, 0}, false}}) {
+    for (const Row& row :
+         {Row{"add.f32", 0, {}, true}, Row{"add.f32", 90, {75, 0}, true},
+          Row{"max.NaN.xorsign.abs.f32", 72, {86, 0}, true},
+          Row{"max.NaN.xorsign.abs.f32", 71, {86, 0}, false},
+          Row{"max.NaN.xorsign.abs.f32", 72, {80, 0}, false}, Row{"max.NaN.xorsign.abs.f32", 71, {}, false},
+          Row{"max.NaN.xorsign.abs.f32", 0, {80, 0}, false}, Row{"max.NaN.xorsign.abs.f32", 0, {86, 0}, true},
+          Row{"add.rn.f32x2", 86, {100, 0}, true}, Row{"add.rn.f32x2", 90, {90, 'a'}, false},
+          Row{"mov.b128", 83, {70, 0}, true}, Row{"mov.b128", 82, {70, 0}, false},
+          Row{"mov.b64", 82, {70, 0}, true}, Row{"shfl.bfly.b32", 63, {70, 0}, true},
+          Row{"shfl.bfly.b32", 64, {70, 0}, false}, Row{"shfl.bfly.b32", 64, {60, 0}, true},
+          Row{"wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16", 80, {90, 'a'}, true},
+          Row{"wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16", 80, {90, 0}, false}}) {
         const auto form = isa::find_form(row.name);
         ASSERT_TRUE(form) << row.name;
-        EXPECT_EQ(isa::is_available(*form, row.version, row.target), row.is_available) << row.name << " " << row.version << " sm_" << row.target.sm;
+        EXPECT_EQ(isa::is_available(*form, row.version, row.target), row.is_available)
+            << row.name << " " << row.version << " sm_" << row.target.sm;
     }
 }
 
@@ -131,14 +153,18 @@ TEST(Isa, SpecialRegisters) {
         OperandType type;
         bool is_volatile;
     };
-    for (const Row& row : {Row{"%tid.x", OperandType::u32, false}, Row{"%laneid", OperandType::u32, false}, Row{"%clock64", OperandType::u64, true}, Row{"%pm7", OperandType::u32, true},
-                           Row{"%is_explicit_cluster", OperandType::pred, false}, Row{"%globaltimer", OperandType::u64, true}, Row{"%envreg31", OperandType::u32, false}}) {
+    for (const Row& row :
+         {Row{"%tid.x", OperandType::u32, false}, Row{"%laneid", OperandType::u32, false},
+          Row{"%clock64", OperandType::u64, true}, Row{"%pm7", OperandType::u32, true},
+          Row{"%is_explicit_cluster", OperandType::pred, false}, Row{"%globaltimer", OperandType::u64, true},
+          Row{"%envreg31", OperandType::u32, false}}) {
         const auto info = isa::special_register(row.name);
         ASSERT_TRUE(info) << row.name;
         EXPECT_EQ(info->type, row.type) << row.name;
         EXPECT_EQ(info->is_volatile, row.is_volatile) << row.name;
     }
-    for (const char* name : {"", "%", "tid.x", "%tid", "%tid.q", "%envreg32", "%pm07", "%laneid.x"}) EXPECT_FALSE(isa::special_register(name)) << name;
+    for (const char* name : {"", "%", "tid.x", "%tid", "%tid.q", "%envreg32", "%pm07", "%laneid.x"})
+        EXPECT_FALSE(isa::special_register(name)) << name;
     EXPECT_TRUE(isa::is_special_available("%clusterid.x", 78, {90, 0}));
     EXPECT_FALSE(isa::is_special_available("%clusterid.x", 78, {89, 0}));
     EXPECT_FALSE(isa::is_special_available("%clusterid.x", 77, {}));
@@ -150,12 +176,16 @@ TEST(Isa, EffectsOfOpcodes) {
         const char* opcode;
         Effect effects;
     };
-    for (const Row& row : {Row{"add", Effect::none}, Row{"cvt", Effect::none}, Row{"ld", Effect::load}, Row{"st", Effect::store}, Row{"atom", Effect::atomic}, Row{"red", Effect::atomic},
-                           Row{"shfl", Effect::warp}, Row{"bar", Effect::barrier}, Row{"cp", Effect::barrier}, Row{"bra", Effect::branch}, Row{"call", Effect::call}, Row{"wgmma", Effect::tensor},
-                           Row{"ret", Effect::exit}, Row{"trap", Effect::exit}})
+    for (const Row& row : {Row{"add", Effect::none}, Row{"cvt", Effect::none}, Row{"ld", Effect::load},
+                           Row{"st", Effect::store}, Row{"atom", Effect::atomic}, Row{"red", Effect::atomic},
+                           Row{"shfl", Effect::warp}, Row{"bar", Effect::barrier}, Row{"cp", Effect::barrier},
+                           Row{"bra", Effect::branch}, Row{"call", Effect::call},
+                           Row{"wgmma", Effect::tensor}, Row{"ret", Effect::exit}, Row{"trap", Effect::exit}})
         EXPECT_EQ(isa::effects(row.opcode), static_cast<std::uint16_t>(row.effects)) << row.opcode;
-    for (const char* opcode : {"", "frobnicate", "ADD", "add.f32"}) EXPECT_EQ(isa::effects(opcode), isa::unknown_opcode) << opcode;
-    for (const isa::Form& form : pure_forms()) EXPECT_EQ(isa::effects(form.name.substr(0, form.name.find('.'))), 0) << form.name;
+    for (const char* opcode : {"", "frobnicate", "ADD", "add.f32"})
+        EXPECT_EQ(isa::effects(opcode), isa::unknown_opcode) << opcode;
+    for (const isa::Form& form : pure_forms())
+        EXPECT_EQ(isa::effects(form.name.substr(0, form.name.find('.'))), 0) << form.name;
     EXPECT_EQ(isa::find_form("ld.global.f32")->effects, static_cast<std::uint16_t>(Effect::load));
     EXPECT_EQ(isa::find_form("add.f32")->effects, 0);
 }

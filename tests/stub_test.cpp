@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"add.f32 acc, acc, row;", Errc::stub_operand_type, 1, 19},
         Bad{"add.s32 m, m, p;", Errc::stub_operand_type, 1, 15},
         Bad{"setp.lt.f32 acc, x, x;", Errc::stub_operand_type, 1, 13},
-        Bad{"@row mov.u32 o, 1;", Errc::stub_operand_type, 1, 1},
+        Bad{"@row mov.u32 o, 1;", Errc::stub_operand_type, 1, 2},
         Bad{"add.f32 acc, x, 1;", Errc::stub_operand_type, 1, 17},
         Bad{"add.u32 o, row, 1.5;", Errc::stub_operand_type, 1, 17},
         Bad{"add.f32 acc, acc;", Errc::stub_operand_count, 1, 1},

@@ -58,7 +58,7 @@ void Verifier::check_arguments(std::span<const Operand> given, const std::vector
             report(Errc::name_undeclared, operand.span(), "'" + std::string(operand.text()) + "'");
             continue;
         }
-        const std::uint64_t wanted = std::uint64_t{bytes_of(formal[k].type)} * std::max<std::uint64_t>(formal[k].count, 1);
+        const std::uint64_t wanted = std::uint64_t{bytes_of(type_of(formal[k].type))} * std::max<std::uint64_t>(formal[k].count, 1);
         const std::uint64_t bytes = symbol->kind == SymbolKind::reg ? info(symbol->type).bits / 8u : symbol->bytes;
         if (symbol->kind != SymbolKind::reg && symbol->kind != SymbolKind::variable) {
             report(Errc::operand_kind_wrong, operand.span(), "'" + std::string(operand.text()) + "' is neither a register nor a .param variable");

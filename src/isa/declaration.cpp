@@ -10,8 +10,10 @@
 namespace ptxgraft::isa {
 
 using syntax::Statement;
+using syntax::Lexeme;
 using syntax::Token;
 using syntax::TokenKind;
+using syntax::TokenView;
 
 namespace {
 
@@ -26,7 +28,7 @@ SymbolKind variable_kind(std::string_view type) {
 constexpr std::uint64_t too_large = std::uint64_t{1} << 40;
 
 std::uint64_t total_bytes(const Statement::Variable& v, const Statement::Declarator& d) {
-    std::uint64_t bytes = std::uint64_t{isa::bytes_of(v.type)} * v.vector;
+    std::uint64_t bytes = std::uint64_t{bytes_of(type_of(v.type))} * v.vector;
     for (const std::uint64_t extent : d.extents) bytes = extent > too_large || bytes > too_large ? 0 : bytes * extent;
     return bytes;
 }
@@ -50,10 +52,7 @@ RegisterType type_of(std::string_view word) {
     return found == nullptr ? RegisterType::none : found->type;
 }
 
-std::uint32_t bytes_of(std::string_view type) {
-    const RegisterType t = type_of(type);
-    return t == RegisterType::none || t == RegisterType::pred ? 0 : info(t).bits / 8u;
-}
+std::uint32_t bytes_of(RegisterType type) { return type == RegisterType::none || type == RegisterType::pred ? 0 : info(type).bits / 8u; }
 
 Symbol parameter_symbol(const Statement::Parameter& p) {
     Symbol symbol;
@@ -61,7 +60,7 @@ Symbol parameter_symbol(const Statement::Parameter& p) {
     symbol.type = type_of(p.type);
     symbol.space = p.space == ".reg" ? Space::reg : Space::param;
     symbol.is_defined = true;
-    symbol.bytes = bytes_of(p.type) * std::max<std::uint64_t>(p.count, 1);
+    symbol.bytes = bytes_of(symbol.type) * std::max<std::uint64_t>(p.count, 1);
     return symbol;
 }
 
@@ -71,37 +70,60 @@ void Verifier::redeclared(std::string_view name, const Symbol* before) {
 }
 
 void Verifier::variable(const Statement& statement) {
+    const TokenView tokens(statement);
+    if (plain_registers(statement, tokens)) return;
     const auto v = statement.variable();
     if (!v) return;
     const std::size_t before = findings_.size();
     variable_space(statement, *v);
+    variable_words(tokens, *v);
     variable_type(*v);
-    alignments(statement);
+    alignments(tokens);
     if (findings_.size() != before && v->space == ".reg" && type_of(v->type) == RegisterType::none) return;
     for (const Statement::Declarator& d : v->declarators) declarator(statement, *v, d);
 }
 
-// `.reg .reg`, which is one state space too many.
-void Verifier::doubled_spaces(const std::vector<Token>& tokens) {
-    const auto is_space = [](const Token& t) { return t.kind == TokenKind::directive && space_of(t.text) != Space::none; };
-    for (std::size_t i = 1; i < tokens.size() && tokens[i].text != "="; ++i)
-        if (is_space(tokens[i]) && is_space(tokens[i - 1])) report(Errc::declaration_invalid, tokens[i].text, "a declaration has one state space; " + std::string(tokens[i - 1].text) + " stands already");
+// `.reg .b32 %r<5>, a;`, as most declarations are: only its names can be wrong. False: it is another one.
+bool Verifier::plain_registers(const Statement& statement, const TokenView& tokens) {
+    if (tokens.size() < 4 || tokens.text(0) != ".reg" || tokens.kind(1) != Lexeme::directive) return false;
+    for (std::size_t i = 2; i < tokens.size(); ++i) {
+        const Lexeme k = tokens.kind(i);
+        const bool is_name = k == Lexeme::identifier && tokens.text(i) != "_";
+        if (!is_name && k != Lexeme::less && k != Lexeme::integer && k != Lexeme::greater && k != Lexeme::comma && k != Lexeme::semicolon) return false;
+    }
+    Symbol symbol;
+    symbol.kind = SymbolKind::reg;
+    symbol.type = type_of(tokens.text(1));
+    symbol.space = Space::reg;
+    symbol.is_defined = true;
+    symbol.declaration = statement;
+    if (symbol.type == RegisterType::none || !info(symbol.type).is_declared) return false;
+    symbol.bytes = bytes_of(symbol.type);
+    for (std::size_t i = 2; i < tokens.size(); ++i) {
+        if (tokens.kind(i) != Lexeme::identifier) continue;
+        const auto count = tokens.kind(i + 1) == Lexeme::less ? syntax::parse_integer(tokens.text(i + 2)) : std::nullopt;
+        declare_variable(tokens.text(i), static_cast<std::uint32_t>(std::min<std::uint64_t>(count.value_or(0), 0xFFFFFFFFu)), symbol);
+    }
+    return true;
 }
 
-void Verifier::alignments(const Statement& statement) {
-    const std::vector<Token> tokens = statement.tokens();
+// `.reg .reg`, which is one state space too many.
+void Verifier::doubled_spaces(const TokenView& tokens) {
+    const auto is_space = [&](std::size_t i) { return tokens.kind(i) == Lexeme::directive && space_of(tokens.text(i)) != Space::none; };
+    for (std::size_t i = 1; i < tokens.size() && tokens.kind(i) != Lexeme::equal; ++i)
+        if (is_space(i) && is_space(i - 1)) report(Errc::declaration_invalid, tokens.text(i), "a declaration has one state space; " + std::string(tokens.text(i - 1)) + " stands already");
+}
+
+void Verifier::alignments(const TokenView& tokens) {
     doubled_spaces(tokens);
-    for (std::size_t i = 0; i + 1 < tokens.size() && tokens[i].text != "="; ++i) {
-        if (tokens[i].text != ".align") continue;
-        const auto value = syntax::parse_integer(tokens[i + 1].text);
-        if (value && (*value == 0 || (*value & (*value - 1)) != 0)) report(Errc::declaration_invalid, tokens[i + 1].text, ".align takes a power of two");
+    for (std::size_t i = 0; i + 1 < tokens.size() && tokens.kind(i) != Lexeme::equal; ++i) {
+        if (tokens.kind(i) != Lexeme::directive || tokens.text(i) != ".align") continue;
+        const auto value = syntax::parse_integer(tokens.text(i + 1));
+        if (value && (*value == 0 || (*value & (*value - 1)) != 0)) report(Errc::declaration_invalid, tokens.text(i + 1), ".align takes a power of two");
     }
 }
 
 void Verifier::variable_space(const Statement& statement, const Statement::Variable& v) {
-    const std::string space(v.space);
-    if (const std::vector<Token> tokens = statement.tokens(); !v.linkage.empty() && tokens.size() > 1 && (tokens[1].text == ".extern" || tokens[1].text == ".visible" || tokens[1].text == ".weak" || tokens[1].text == ".common"))
-        report(Errc::directive_invalid, tokens[1].text, "a declaration has one linkage");
     const bool is_inside = static_cast<bool>(statement.parent()), is_handle = variable_kind(v.type) != SymbolKind::variable;
     if (is_inside && !v.linkage.empty()) report(Errc::directive_invalid, v.linkage, std::string(v.linkage) + " belongs to declarations outside of functions");
     if (!is_inside && v.space == ".param") report(Errc::declaration_invalid, v.space, ".param variables are declared in functions");
@@ -109,29 +131,23 @@ void Verifier::variable_space(const Statement& statement, const Statement::Varia
     if (v.space == ".sreg") report(Errc::declaration_invalid, v.space, "special registers cannot be declared");
     if (v.space == ".tex" && version_ >= 15) report(Errc::form_removed, v.space, ".tex is gone since PTX ISA 1.5; declare a .global .texref");
     if (is_handle && v.space != ".global" && v.space != ".param") report(Errc::declaration_invalid, v.space, std::string(v.type) + " variables are declared in .global");
-    for (const Token& token : statement.tokens()) {
-        if (token.text == "[" && token.offset == statement_bank_offset(statement)) report(Errc::form_removed, token.text, "banks of .const are gone since PTX ISA 2.2");
-        if (token.text == ".managed" && v.space != ".global") report(Errc::declaration_invalid, token.text, ".managed belongs to variables in .global");
-        if (token.text == "=") break;
+}
+
+// The words before the first value that `variable_space` does not see.
+void Verifier::variable_words(const TokenView& tokens, const Statement::Variable& v) {
+    constexpr std::array<std::string_view, 4> linkages = {".extern", ".visible", ".weak", ".common"};
+    bool is_attribute = false;
+    for (std::size_t i = 0; i < tokens.size() && tokens.kind(i) != Lexeme::equal; ++i) {
+        const std::string_view word = tokens.text(i);
+        is_attribute &= tokens.kind(i) != Lexeme::close_paren;
+        if (tokens.kind(i) != Lexeme::directive) continue;
+        if (i == 1 && !v.linkage.empty() && std::find(linkages.begin(), linkages.end(), word) != linkages.end()) report(Errc::directive_invalid, word, "a declaration has one linkage");
+        if (word == ".const" && version_ >= 22 && tokens.kind(i + 1) == Lexeme::open_bracket) report(Errc::form_removed, tokens.text(i + 1), "banks of .const are gone since PTX ISA 2.2");
+        if (word == ".managed" && v.space != ".global") report(Errc::declaration_invalid, word, ".managed belongs to variables in .global");
+        // PTX ISA 5.4.8
+        if (is_attribute && word != ".managed" && word != ".unified") report(Errc::directive_invalid, word, std::string(word) + " is no attribute; there are .managed and .unified(u, v)");
+        is_attribute |= word == ".attribute";
     }
-    attribute(statement);
-}
-
-// The offset of the `[` of `.const[2]`; none otherwise.
-std::uint32_t Verifier::statement_bank_offset(const Statement& statement) const {
-    const std::vector<Token> tokens = statement.tokens();
-    for (std::size_t i = 0; i + 1 < tokens.size(); ++i)
-        if (tokens[i].text == ".const" && tokens[i + 1].text == "[" && version_ >= 22) return tokens[i + 1].offset;
-    return Span::none;
-}
-
-// PTX ISA 5.4.8
-void Verifier::attribute(const Statement& statement) {
-    const std::vector<Token> tokens = statement.tokens();
-    const auto at = std::find_if(tokens.begin(), tokens.end(), [](const Token& t) { return t.text == ".attribute"; });
-    for (auto t = at; t != tokens.end() && t->text != ")"; ++t)
-        if (t != at && t->kind == TokenKind::directive && t->text != ".managed" && t->text != ".unified")
-            report(Errc::directive_invalid, t->text, std::string(t->text) + " is no attribute; there are .managed and .unified(u, v)");
 }
 
 void Verifier::variable_type(const Statement::Variable& v) {
@@ -156,26 +172,30 @@ void Verifier::declarator(const Statement& statement, const Statement::Variable&
     for (std::size_t i = 1; i < d.extents.size(); ++i)
         if (d.extents[i] == 0) report(Errc::declaration_invalid, d.name, "only the first size of " + quote(d.name) + " may be open");
     if (!d.initialiser.empty()) initialiser(v, d);
-    if (d.range != 0) return range(d, symbol);
-    const Symbol* before = symbols_.find_innermost(d.name);
+    const Symbol* before = d.range == 0 && symbol.kind != SymbolKind::reg ? symbols_.find_innermost(d.name) : nullptr;
     if (before == nullptr)
-        symbols_.declare(d.name, symbol);
+        declare_variable(d.name, d.range, symbol);
     else
         again(v, d, *before, symbol);
 }
 
-void Verifier::range(const Statement::Declarator& d, const Symbol& symbol) {
-    if (d.range == 0xFFFFFFFFu) report(Errc::declaration_invalid, d.name, "the number of registers of " + quote(d.name) + " has more than 32 bits");
+void Verifier::declare_variable(std::string_view name, std::uint32_t count, const Symbol& symbol) {
+    if (count != 0) return declare_range(name, count, symbol);
+    if (!symbols_.declare(name, symbol)) redeclared(name, symbols_.find_innermost(name));
+}
+
+void Verifier::declare_range(std::string_view name, std::uint32_t count, const Symbol& symbol) {
+    if (count == 0xFFFFFFFFu) report(Errc::declaration_invalid, name, "the number of registers of " + quote(name) + " has more than 32 bits");
     const Symbol* before = nullptr;
     constexpr std::uint32_t looked_at = 64;  // single names that a range would hide are few and small
-    for (std::uint32_t i = 0; symbols_.has_numbered(d.name) && i < std::min(d.range, looked_at) && before == nullptr; ++i) before = symbols_.find_innermost(std::string(d.name) + std::to_string(i));
-    if (before != nullptr || !symbols_.declare_range(d.name, d.range, symbol)) redeclared(d.name, before);
+    for (std::uint32_t i = 0; symbols_.may_have_numbered(name) && i < std::min(count, looked_at) && before == nullptr; ++i) before = symbols_.find_innermost(std::string(name) + std::to_string(i));
+    if (before != nullptr || !symbols_.declare_range(name, count, symbol)) redeclared(name, before);
 }
 
 // A variable that its scope has already: .extern declarations may stand around one definition.
 void Verifier::again(const Statement::Variable& v, const Statement::Declarator& d, const Symbol& before, const Symbol& symbol) {
     const auto first = before.declaration ? before.declaration.variable() : std::nullopt;
-    if (before.kind != symbol.kind || !first || symbol.kind == SymbolKind::reg) return redeclared(d.name, &before);
+    if (before.kind != symbol.kind || !first) return redeclared(d.name, &before);
     if (before.is_defined && symbol.is_defined) return redeclared(d.name, &before);
     if (before.type != symbol.type || first->vector != v.vector || (before.bytes != symbol.bytes && before.bytes != 0 && symbol.bytes != 0))
         return report(Errc::declaration_invalid, d.name, quote(d.name) + " has another type or size here than in its first declaration");
@@ -184,12 +204,10 @@ void Verifier::again(const Statement::Variable& v, const Statement::Declarator& 
 }
 
 void Verifier::directive(const Statement& statement) {
-    statement.tokens(tokens_);
-    const std::vector<Token>& tokens = tokens_;
-    if (tokens.empty()) return;
-    const std::string_view word = tokens.front().text;
+    const std::string_view word = syntax::TokenView(statement).text(0);
     const bool names_functions = word == ".alias" || word == ".calltargets", names_labels = word == ".branchtargets";
     if (!names_functions && !names_labels) return;
+    const std::vector<Token> tokens = statement.tokens();
     std::vector<const Symbol*> functions;
     for (const Token& token : tokens) {
         if (token.kind != TokenKind::identifier) continue;

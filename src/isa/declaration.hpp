@@ -12,8 +12,8 @@ namespace ptxgraft::isa {
 
 /// The type of a word such as ".b32"; none for other words.
 [[nodiscard]] RegisterType type_of(std::string_view word);
-/// Bytes of a `.param` or variable of a type: 4 for ".b32"; 0 when the type has none.
-[[nodiscard]] std::uint32_t bytes_of(std::string_view type);
+/// Bytes of a `.param` or variable of a type: 4 for b32; 0 when the type has none.
+[[nodiscard]] std::uint32_t bytes_of(RegisterType type);
 
 [[nodiscard]] Symbol parameter_symbol(const syntax::Statement::Parameter& parameter);
 

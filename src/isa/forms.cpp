@@ -5,7 +5,7 @@
 #include <string>
 
 #include "isa/forms.hpp"
-#include "isa/name_map.hpp"
+#include "syntax/name_map.hpp"
 #include "isa/special.hpp"
 #include "isa/spellings.hpp"
 #include "isa/symbols.hpp"
@@ -15,8 +15,9 @@ namespace ptxgraft::isa {
 namespace {
 
 // --- operands
-constexpr std::array<std::string_view, 26> operand_type_names = {"pred", "b16",    "b32", "b64", "u16", "u32", "u64",  "s16",  "s32",   "s64",   "f16",   "f16x2", "bf16",
-                                                                 "bf16x2", "f32", "f64", "b8",  "u8",  "s8",  "b128", "tf32", "f32x2", "u16x2", "s16x2", "u8x4",  "s8x4"};
+constexpr std::array<std::string_view, 26> operand_type_names = {
+    "pred",   "b16", "b32", "b64", "u16", "u32", "u64",  "s16",  "s32",   "s64",   "f16",   "f16x2", "bf16",
+    "bf16x2", "f32", "f64", "b8",  "u8",  "s8",  "b128", "tf32", "f32x2", "u16x2", "s16x2", "u8x4",  "s8x4"};
 constexpr auto operand_types = [] {
     std::array<OperandType, type_infos.size()> all = {};
     for (std::size_t i = 0; i < all.size(); ++i)
@@ -24,12 +25,15 @@ constexpr auto operand_types = [] {
             if (operand_type_names[k] == type_infos[i].name) all[i] = static_cast<OperandType>(k);
     return all;
 }();
-OperandType operand_type(RegisterType type, OperandType otherwise) { return type == RegisterType::none ? otherwise : operand_types[static_cast<std::size_t>(type)]; }
+OperandType operand_type(RegisterType type, OperandType otherwise) {
+    return type == RegisterType::none ? otherwise : operand_types[static_cast<std::size_t>(type)];
+}
 
 // Constants stand for integers, predicates and floats of 32 and 64 bits.
 bool takes_constants(RegisterType type) {
     const TypeInfo& t = info(type);
-    return t.kind == TypeClass::pred || t.kind == TypeClass::integer || t.kind == TypeClass::bits || (t.kind == TypeClass::floating && t.bits >= 32);
+    return t.kind == TypeClass::pred || t.kind == TypeClass::integer || t.kind == TypeClass::bits ||
+           (t.kind == TypeClass::floating && t.bits >= 32);
 }
 
 // The operands that may be written behind a row's name.
@@ -38,13 +42,14 @@ class Shapes {
     explicit Shapes(const Row& row) : row_(row) {
         for (const OperandRule& rule : row.operands) {
             free_ += is_free(rule);
-            has_optional_second_ |= rule.kind == RuleKind::pair && rule.children[1].is_optional && !only_sink(rule.children[1]);
+            has_optional_second_ |=
+                rule.kind == RuleKind::pair && rule.children[1].is_optional && !only_sink(rule.children[1]);
             has_addresses_ |= rule.kind == RuleKind::address || rule.kind == RuleKind::base;
         }
     }
 
-    /// Calls add(operands, suffix) for each shape of a match: optional operands are written from the left on, and where a constant is one of a
-    /// list there is a shape for each, `:size8`.
+    /// Calls add(operands, suffix) for each shape of a match: optional operands are written from the left on,
+    /// and where a constant is one of a list there is a shape for each, `:size8`.
     template <class Add>
     void run(const Match& match, const Add& add) {
         match_ = &match;
@@ -68,7 +73,9 @@ class Shapes {
         space_count_ = 0;
         for (std::size_t i = 0; i < row_.slots.size(); ++i)
             if (match_->chosen[i] != no_word)
-                if (const Space s = space_of(table_words[match_->chosen[i]]); s != Space::none && space_count_ < spaces_.size()) spaces_[space_count_++] = s;
+                if (const Space s = space_of(table_words[match_->chosen[i]]);
+                    s != Space::none && space_count_ < spaces_.size())
+                    spaces_[space_count_++] = s;
     }
 
     bool list(std::ptrdiff_t spare) {
@@ -87,7 +94,8 @@ class Shapes {
             case RuleKind::pair:
                 return pair(rule);
             case RuleKind::address:
-                return rule.children.size() == 1 && rule.children[0].kind == RuleKind::base && base(rule.children[0], true);
+                return rule.children.size() == 1 && rule.children[0].kind == RuleKind::base &&
+                       base(rule.children[0], true);
             case RuleKind::base:
                 return base(rule, false);
             case RuleKind::selector:
@@ -95,7 +103,8 @@ class Shapes {
             case RuleKind::selector4:
             case RuleKind::mask2:
             case RuleKind::mask4:
-                operands_.push_back({.type = OperandType::b32, .is_output = rule.is_output, .is_register = true});
+                operands_.push_back(
+                    {.type = OperandType::b32, .is_output = rule.is_output, .is_register = true});
                 return true;
             default:
                 return false;
@@ -112,10 +121,14 @@ class Shapes {
     }
 
     bool base(const OperandRule& rule, bool in_brackets) {
-        const Space space = address_ < space_count_ ? spaces_[address_] : space_count_ == 0 ? Space::none : Space::shared;  // the barrier of a bulk copy
+        const Space space = address_ < space_count_ ? spaces_[address_]
+                            : space_count_ == 0     ? Space::none
+                                                    : Space::shared;  // the barrier of a bulk copy
         ++address_;
         const bool is_narrow = rule.is_exact || rule.register_only || space == Space::shared;
-        operands_.push_back({.type = is_narrow ? OperandType::b32 : OperandType::b64, .is_address = in_brackets, .is_register = true});
+        operands_.push_back({.type = is_narrow ? OperandType::b32 : OperandType::b64,
+                             .is_address = in_brackets,
+                             .is_register = true});
         return true;
     }
 
@@ -125,11 +138,13 @@ class Shapes {
         OperandSpec spec;
         spec.type = operand_type(type, OperandType::u32);
         spec.is_output = rule.is_output;
-        spec.is_vector = rule.kind == RuleKind::vector;
-        if (spec.is_vector) spec.count = static_cast<std::uint8_t>(match_->count(rule.count));
-        if (spec.is_vector && (rule.count.or_more || match_->count(rule.count) > 255)) return false;
+        const std::uint32_t count = rule.kind == RuleKind::vector ? match_->count(rule.count) : 1;
+        if (count == 0 || count > 255 || (rule.kind == RuleKind::vector && rule.count.or_more)) return false;
+        spec.count = static_cast<std::uint8_t>(count);
+        spec.is_vector = count > 1 || rule.needs_braces;
         spec.is_immediate = rule.constant_only;
-        spec.is_register = !rule.constant_only && (rule.is_output || rule.register_only || rule.takes_sink || !takes_constants(type));
+        spec.is_register = !rule.constant_only && (rule.is_output || rule.register_only || rule.takes_sink ||
+                                                   !takes_constants(type));
         spec.is_exact = rule.is_exact;
         spec.is_wide = rule.is_wide;
         if (rule.range != nullptr) range(rule, spec);
@@ -142,7 +157,8 @@ class Shapes {
         if (r.values.empty()) {
             spec.low = r.low, spec.high = r.high, spec.step = r.step;
         } else if (r.values.size() <= 2) {
-            spec.low = r.values.front(), spec.high = r.values.back(), spec.step = std::max<std::int64_t>(1, spec.high - spec.low);
+            spec.low = r.values.front(), spec.high = r.values.back(),
+            spec.step = std::max<std::int64_t>(1, spec.high - spec.low);
         } else if (rule.constant_only) {
             listed_ = &rule;
             listed_at_ = operands_.size();
@@ -174,7 +190,8 @@ class Shapes {
 
 // --- names
 bool is_same(const OperandSpec& a, const OperandSpec& b) {
-    return a.type == b.type && a.count == b.count && a.is_output == b.is_output && a.is_vector == b.is_vector && a.is_address == b.is_address && a.is_second == b.is_second &&
+    return a.type == b.type && a.count == b.count && a.is_output == b.is_output &&
+           a.is_vector == b.is_vector && a.is_address == b.is_address && a.is_second == b.is_second &&
            a.is_immediate == b.is_immediate;
 }
 
@@ -202,7 +219,11 @@ std::string_view type_name(OperandType type) { return operand_type_names[static_
 std::string suffix(const Form& form, const Form& plain) {
     std::string text;
     for (const OperandSpec& o : form.operands)
-        if (o.is_vector) text.append(o.is_output ? ":to." : ":").append(type_name(o.type)).append("x").append(std::to_string(o.count));
+        if (o.is_vector)
+            text.append(o.is_output ? ":to." : ":")
+                .append(type_name(o.type))
+                .append("x")
+                .append(std::to_string(o.count));
     const Plainness f = plainness(form), p = plainness(plain);
     if (text.empty() && f.inputs != p.inputs) text.append(":").append(std::to_string(f.inputs));
     if (f.seconds > p.seconds) text += "|q";
@@ -213,7 +234,8 @@ std::string suffix(const Form& form, const Form& plain) {
 std::string input_types(const Form& form) {
     std::string text;
     for (const OperandSpec& o : form.operands)
-        if (!o.is_output) text.append(text.empty() ? ":" : ".").append(o.is_immediate ? "imm" : type_name(o.type));
+        if (!o.is_output)
+            text.append(text.empty() ? ":" : ".").append(o.is_immediate ? "imm" : type_name(o.type));
     return text;
 }
 
@@ -228,7 +250,9 @@ class Collector {
         spelling_ = match.row->opcode;
         for (std::size_t i = 0; i < match.row->slots.size(); ++i)
             if (match.chosen[i] != no_word) spelling_ += table_words[match.chosen[i]];
-        shapes.run(match, [&](std::span<const OperandSpec> operands, std::string_view list_suffix) { add(match, operands, list_suffix); });
+        shapes.run(match, [&](std::span<const OperandSpec> operands, std::string_view list_suffix) {
+            add(match, operands, list_suffix);
+        });
     }
 
     std::vector<Form> finish() {
@@ -260,7 +284,8 @@ class Collector {
         form.spelling = spelling_;
         form.operands.assign(operands.begin(), operands.end());
         form.pure = match.row->pure;
-        form.effects = form.pure ? std::uint16_t{0} : effects(std::string_view(spelling_).substr(0, spelling_.find('.')));
+        form.effects = form.pure ? std::uint16_t{0}
+                                 : effects(std::string_view(spelling_).substr(0, spelling_.find('.')));
         form.row = match.row;
         links_.push_back({none, index, slots_[at] == none});
         if (slots_[at] == none) slots_[at] = index;
@@ -270,8 +295,12 @@ class Collector {
     [[nodiscard]] bool is_there(std::uint32_t i, std::span<const OperandSpec> operands) const {
         for (; i != none; i = links_[i].next) {
             const auto& there = forms_[i].operands;
-            const bool same = std::equal(there.begin(), there.end(), operands.begin(), operands.end(), is_same);
-            const bool listed = std::equal(there.begin(), there.end(), operands.begin(), operands.end(), [](const OperandSpec& a, const OperandSpec& b) { return !a.is_immediate || a.low == b.low || a.low != a.high; });
+            const bool same =
+                std::equal(there.begin(), there.end(), operands.begin(), operands.end(), is_same);
+            const bool listed = std::equal(there.begin(), there.end(), operands.begin(), operands.end(),
+                                           [](const OperandSpec& a, const OperandSpec& b) {
+                                               return !a.is_immediate || a.low == b.low || a.low != a.high;
+                                           });
             if (same && listed) return true;
         }
         return false;
@@ -286,14 +315,15 @@ class Collector {
             if (i == plain) continue;
             Form& form = forms_[i];
             form.name += suffix(form, forms_[plain]);
-            if (std::find(taken.begin(), taken.end(), form.name) != taken.end()) form.name += input_types(form);
+            if (std::find(taken.begin(), taken.end(), form.name) != taken.end())
+                form.name += input_types(form);
             taken.push_back(form.name);
         }
     }
 
     [[nodiscard]] std::size_t place(std::string_view spelling) const {
         const std::size_t mask = slots_.size() - 1;
-        std::size_t at = NameHash()(spelling) & mask;
+        std::size_t at = syntax::hash_of(spelling) & mask;
         while (slots_[at] != none && forms_[slots_[at]].spelling != spelling) at = (at + 1) & mask;
         return at;
     }
@@ -334,7 +364,8 @@ Match match_in_order(const Row& row, const Modifiers& modifiers) {
     std::size_t taken = 0;
     for (std::size_t slot = 0; slot < row.slots.size(); ++slot) {
         const auto members = row.slots[slot].members;
-        const bool takes = taken < modifiers.count && std::find(members.begin(), members.end(), modifiers.words[taken]) != members.end();
+        const bool takes = taken < modifiers.count &&
+                           std::find(members.begin(), members.end(), modifiers.words[taken]) != members.end();
         if (takes)
             match.chosen[slot] = modifiers.words[taken++];
         else if (!row.slots[slot].is_optional)
@@ -347,7 +378,8 @@ Match match_in_order(const Row& row, const Modifiers& modifiers) {
 bool has(std::span<const Since> since, std::uint16_t version, Architecture target) {
     constexpr std::uint16_t any = 0xFFFF;
     if (target.sm != 0) return is_available(since, version == 0 ? any : version, target);
-    return version == 0 || std::any_of(since.begin(), since.end(), [&](const Since& s) { return version >= s.ptx_version; });
+    return version == 0 ||
+           std::any_of(since.begin(), since.end(), [&](const Since& s) { return version >= s.ptx_version; });
 }
 
 constexpr std::size_t longest_opcode = 48;
@@ -373,7 +405,8 @@ std::vector<Form> forms(std::string_view opcode) {
 
 std::vector<Form> forms_spelled(std::string_view spelling) {
     Collector all;
-    for (std::size_t dot = spelling.find('.'); dot != std::string_view::npos || !spelling.empty(); dot = spelling.find('.', dot + 1)) {
+    for (std::size_t dot = spelling.find('.'); dot != std::string_view::npos || !spelling.empty();
+         dot = spelling.find('.', dot + 1)) {
         const std::string_view opcode = spelling.substr(0, dot);
         const Opcode* found = find_opcode(opcode);
         const auto modifiers = found == nullptr ? std::nullopt : modifiers_of(spelling.substr(opcode.size()));
@@ -394,10 +427,27 @@ std::optional<Form> find_form(std::string_view name) {
     return std::nullopt;
 }
 
+std::vector<const OperandRule*> operand_rules(std::string_view opcode,
+                                              std::span<const std::string_view> modifiers,
+                                              std::size_t count) {
+    for (const Match& match : match_name(opcode, modifiers).matches) {
+        const auto rules = match.row->operands;
+        auto spare = static_cast<std::ptrdiff_t>(count) -
+                     std::count_if(rules.begin(), rules.end(),
+                                   [&](const OperandRule& r) { return is_needed(r, match); });
+        std::vector<const OperandRule*> chosen;
+        for (const OperandRule& rule : rules)
+            if (is_needed(rule, match) || (is_free(rule) && spare-- > 0)) chosen.push_back(&rule);
+        if (chosen.size() == count) return chosen;
+    }
+    return {};
+}
+
 std::vector<std::string_view> pure_opcodes() {
     std::vector<std::string_view> names;
     for (const Opcode& opcode : table_opcodes)
-        if (std::any_of(opcode.rows.begin(), opcode.rows.end(), [](const Row& row) { return row.pure; })) names.push_back(opcode.name);
+        if (std::any_of(opcode.rows.begin(), opcode.rows.end(), [](const Row& row) { return row.pure; }))
+            names.push_back(opcode.name);
     return names;
 }
 
@@ -407,8 +457,10 @@ bool is_available(const Form& form, std::uint16_t ptx_version, Architecture targ
     const Match match = modifiers ? match_in_order(row, *modifiers) : Match();
     if (match.row == nullptr) return false;
     if (row.until_version != 0 && ptx_version > row.until_version && target.sm >= row.until_sm) return false;
-    return has(row.since, ptx_version, target) && std::all_of(row.constraints.begin(), row.constraints.end(), [&](const Constraint& c) {
-               return c.kind != Constraint::Kind::since || !match.any_holds(c.left) || has(c.since, ptx_version, target);
+    return has(row.since, ptx_version, target) &&
+           std::all_of(row.constraints.begin(), row.constraints.end(), [&](const Constraint& c) {
+               return c.kind != Constraint::Kind::since || !match.any_holds(c.left) ||
+                      has(c.since, ptx_version, target);
            });
 }
 

@@ -1,10 +1,10 @@
 #pragma once
-// Parts of find_form, for those who explain why there is no form.
+// What rows say of instructions and forms, for other stages.
 
 #include <string_view>
 #include <vector>
 
-#include "ptxgraft/isa.hpp"
+#include "isa/match.hpp"
 
 namespace ptxgraft::isa {
 
@@ -13,5 +13,11 @@ namespace ptxgraft::isa {
 
 /// The forms of a spelling, modifiers in the manual's order.
 [[nodiscard]] std::vector<Form> forms_spelled(std::string_view spelling);
+
+/// The rules of `count` written operands, by the first row that takes the name and so many; empty when none
+/// does.
+[[nodiscard]] std::vector<const OperandRule*> operand_rules(std::string_view opcode,
+                                                            std::span<const std::string_view> modifiers,
+                                                            std::size_t count);
 
 }  // namespace ptxgraft::isa

@@ -88,7 +88,7 @@ void Verifier::declare_parameters(const Statement& f) {
         symbol.is_return = !is_input;
         if (!symbols_.declare(p.name, symbol)) redeclared(p.name, nullptr);
     };
-    alignments(f);
+    alignments(syntax::TokenView(f));
     for (const auto& p : f.return_parameters()) declare(p, false);
     for (const auto& p : f.parameters()) declare(p, true);
     for (const Token& token : f.tokens())

@@ -23,11 +23,10 @@ const NameMatch& Verifier::name_match(const Instruction& i) {
 
 // Most instructions of a module look like others before them.
 void Verifier::instruction(const syntax::Statement& statement) {
-    if (is_known_right(statement)) return;
+    if (shapes_.is_right(syntax::TokenView(statement), symbols_)) return;
     const std::size_t before = findings_.size();
-    const std::string shape = std::move(shape_);
     look_at(*statement.instruction());
-    if (findings_.size() == before && !shape.empty()) right_.insert(shape);
+    if (findings_.size() == before) shapes_.remember();
 }
 
 void Verifier::look_at(const Instruction& i) {

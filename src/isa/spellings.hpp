@@ -9,12 +9,17 @@ namespace ptxgraft::isa {
 [[nodiscard]] bool keeps_constraints(const Match& match);
 
 /// Whether an operand must be written with these modifiers; whether it may be.
-[[nodiscard]] inline bool is_conditional(const OperandRule& rule) { return !rule.with.empty() || !rule.without.empty(); }
+[[nodiscard]] inline bool is_conditional(const OperandRule& rule) {
+    return !rule.with.empty() || !rule.without.empty();
+}
 [[nodiscard]] inline bool is_needed(const OperandRule& rule, const Match& match) {
     if (!is_conditional(rule)) return !rule.is_optional;
-    return (rule.with.empty() || match.any_holds(rule.with)) && (rule.without.empty() || !match.any_holds(rule.without));
+    return (rule.with.empty() || match.any_holds(rule.with)) &&
+           (rule.without.empty() || !match.any_holds(rule.without));
 }
-[[nodiscard]] inline bool is_free(const OperandRule& rule) { return !is_conditional(rule) && rule.is_optional; }
+[[nodiscard]] inline bool is_free(const OperandRule& rule) {
+    return !is_conditional(rule) && rule.is_optional;
+}
 
 namespace spelling {
 template <class Visit>

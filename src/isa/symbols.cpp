@@ -19,23 +19,28 @@ void Symbols::close() {
 }
 
 const Symbols::Names* Symbols::names_of(std::string_view name) const {
-    const Names* names = inner_.find(name);
-    return names != nullptr ? names : outer_.find(name);
+    const std::uint32_t hash = syntax::hash_of(name);
+    const Names* names = inner_.find(name, hash);
+    return names != nullptr ? names : outer_.find(name, hash);
 }
 
 // A name of a function that the module has too begins with what the module says of it.
 Symbols::Names& Symbols::names_for(std::string_view name) {
-    if (depth() <= 1) return *outer_.put(name).first;
-    const auto [names, is_new] = inner_.put(name);
+    const std::uint32_t hash = syntax::hash_of(name);
+    if (depth() <= 1) return *outer_.put(name, hash).first;
+    const auto [names, is_new] = inner_.put(name, hash);
     if (is_new)
-        if (const Names* outer = outer_.find(name)) *names = *outer;
+        if (const Names* outer = outer_.find(name, hash)) *names = *outer;
     return *names;
 }
 
 bool Symbols::declare(std::string_view name, const Symbol& symbol) {
-    if (find_innermost(name) != nullptr) return false;
-    if (const auto n = numbered(name)) ++names_for(n->stem).numbered_singles;
+    if (const auto n = numbered(name)) {
+        if (const Entry* range = find_numbered(name, *n); range != nullptr && range->depth == depth()) return false;
+        numbered_.add(n->stem);
+    }
     Names& names = names_for(name);
+    if (names.single != none && entries_[names.single].depth == depth()) return false;
     entries_.push_back({&names, names.single, depth(), 0, symbol});
     names.single = static_cast<std::uint32_t>(entries_.size() - 1);
     return true;
@@ -43,6 +48,7 @@ bool Symbols::declare(std::string_view name, const Symbol& symbol) {
 
 bool Symbols::declare_range(std::string_view stem, std::uint32_t count, const Symbol& symbol) {
     has_digit_stems_ |= is_digit(stem.back());
+    ranges_.add(stem);
     Names& names = names_for(stem);
     if (names.range != none && entries_[names.range].depth == depth()) return false;
     entries_.push_back({&names, names.range, depth(), count, symbol});
@@ -68,13 +74,19 @@ const Symbols::Entry* Symbols::find_split(std::string_view name, std::size_t fir
     return nullptr;
 }
 
+// The element of a range.
+const Symbols::Entry* Symbols::find_numbered(std::string_view name, const Numbered& n) const {
+    const Entry* found = nullptr;
+    if (ranges_.may_have(n.stem))
+        if (const Names* stem = names_of(n.stem)) found = find_in_range(*stem, n.number);
+    return found == nullptr && has_digit_stems_ ? find_split(name, n.stem.size()) : found;
+}
+
 const Symbols::Entry* Symbols::find_entry(std::string_view name) const {
     const Entry* found = nullptr;
     if (const auto n = numbered(name)) {
-        const Names* stem = names_of(n->stem);
-        if (stem != nullptr) found = find_in_range(*stem, n->number);
-        if (found == nullptr && has_digit_stems_) found = find_split(name, n->stem.size());
-        if (stem != nullptr && stem->numbered_singles == 0) return found;  // registers of `%r<N>`: one look
+        found = find_numbered(name, *n);
+        if (found != nullptr && !numbered_.may_have(n->stem)) return found;  // registers of `%r<N>`: one look
     }
     const Names* names = names_of(name);
     if (names == nullptr || names->single == none) return found;

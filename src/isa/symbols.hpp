@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "isa/name_map.hpp"
 #include "isa/types.hpp"
 #include "ptxgraft/syntax.hpp"
+#include "syntax/name_map.hpp"
 
 namespace ptxgraft::isa {
 
@@ -27,6 +27,13 @@ struct Symbol {
     syntax::Statement declaration;  // of functions, prototypes and lists
 };
 
+/// The number behind a stem: "%r12", and for ptxas "%r012" too, is 12 of "%r"; nothing without digits.
+struct Numbered {
+    std::string_view stem;
+    std::uint64_t number;
+};
+[[nodiscard]] std::optional<Numbered> numbered(std::string_view name);
+
 /// Names in nested scopes. Views must outlive the table.
 class Symbols {
   public:
@@ -36,11 +43,8 @@ class Symbols {
     bool declare(std::string_view name, const Symbol& symbol);
     /// `%r<5>`: %r0 to %r4.
     bool declare_range(std::string_view stem, std::uint32_t count, const Symbol& symbol);
-    /// Some name was declared by itself that is this stem with digits behind it.
-    [[nodiscard]] bool has_numbered(std::string_view stem) const {
-        const Names* names = names_of(stem);
-        return names != nullptr && names->numbered_singles != 0;
-    }
+    /// False when surely no name was declared by itself that is this stem with digits behind it.
+    [[nodiscard]] bool may_have_numbered(std::string_view stem) const { return numbered_.may_have(stem); }
     /// Puts another meaning in the place of a name of the innermost scope.
     void replace(std::string_view name, const Symbol& symbol) { entries_[names_of(name)->single].symbol = symbol; }
     [[nodiscard]] const Symbol* find(std::string_view name) const;
@@ -51,7 +55,6 @@ class Symbols {
     // Places in entries_ of the innermost declaration; each knows the one that it hides.
     struct Names {
         std::uint32_t single = none, range = none;
-        std::uint32_t numbered_singles = 0;  // names declared one by one that begin so and end in digits: `a7` of `a`
     };
     struct Entry {
         Names* names;
@@ -64,21 +67,17 @@ class Symbols {
     [[nodiscard]] const Names* names_of(std::string_view name) const;
     [[nodiscard]] Names& names_for(std::string_view name);
     [[nodiscard]] const Entry* find_entry(std::string_view name) const;
+    [[nodiscard]] const Entry* find_numbered(std::string_view name, const Numbered& numbered) const;
     [[nodiscard]] const Entry* find_split(std::string_view name, std::size_t first_digit) const;
     [[nodiscard]] const Entry* find_in_range(const Names& names, std::uint64_t number) const;
 
+    syntax::Stems ranges_;    // `%r` of `%r<5>`
+    syntax::Stems numbered_;  // `a` of a single `a7`
     bool has_digit_stems_ = false;
-    NameMap<Names> outer_, inner_;  // of the module; of the function that is open: small, and soon warm again
+    syntax::NameMap<Names> outer_, inner_;  // of the module; of the function that is open: small, and soon warm again
     std::vector<Entry> entries_;    // of the open scopes, in order
     std::vector<std::size_t> marks_;
 };
-
-/// The number behind a stem: "%r12", and for ptxas "%r012" too, is 12 of "%r"; nothing without digits.
-struct Numbered {
-    std::string_view stem;
-    std::uint64_t number;
-};
-[[nodiscard]] std::optional<Numbered> numbered(std::string_view name);
 
 [[nodiscard]] std::string_view text(Space space);  // ".global"
 [[nodiscard]] Space space_of(std::string_view word);  // ".shared::cta" is shared; none for other words

@@ -3,11 +3,10 @@
 
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "isa/match.hpp"
+#include "isa/shapes.hpp"
 #include "isa/symbols.hpp"
 #include "isa/target.hpp"
 #include "ptxgraft/isa.hpp"
@@ -29,17 +28,12 @@ class Verifier {
     // --- verify.cpp: the walk
     void header();
     void target_directive(const syntax::Statement& statement);
-    void statement(const syntax::Statement& statement);
+    void statement(const syntax::Statement& statement, syntax::StatementKind kind);
     void function(const syntax::Statement& function);
     void body(const syntax::Statement& parent);
     void declare_labels(const syntax::Statement& parent);
     void declare_label(const syntax::Statement& label, SymbolKind kind);
     [[nodiscard]] SymbolKind label_kind(const syntax::Statement& label);
-
-    // --- known.cpp: instructions of a shape that was found right before
-    bool is_known_right(const syntax::Statement& statement);
-    bool add_to_shape(const syntax::Token& token);
-    std::uint32_t name_index(std::string_view name);
 
     // --- instruction.cpp
     void instruction(const syntax::Statement& statement);
@@ -74,12 +68,13 @@ class Verifier {
     void variable(const syntax::Statement& statement);
     void variable_space(const syntax::Statement& statement, const syntax::Statement::Variable& v);
     void variable_type(const syntax::Statement::Variable& v);
-    void doubled_spaces(const std::vector<syntax::Token>& tokens);
-    void alignments(const syntax::Statement& statement);
-    void attribute(const syntax::Statement& statement);
-    [[nodiscard]] std::uint32_t statement_bank_offset(const syntax::Statement& statement) const;
+    bool plain_registers(const syntax::Statement& statement, const syntax::TokenView& tokens);
+    void variable_words(const syntax::TokenView& tokens, const syntax::Statement::Variable& v);
+    void doubled_spaces(const syntax::TokenView& tokens);
+    void alignments(const syntax::TokenView& tokens);
     void declarator(const syntax::Statement& statement, const syntax::Statement::Variable& v, const syntax::Statement::Declarator& d);
-    void range(const syntax::Statement::Declarator& d, const Symbol& symbol);
+    void declare_variable(std::string_view name, std::uint32_t count, const Symbol& symbol);
+    void declare_range(std::string_view name, std::uint32_t count, const Symbol& symbol);
     void again(const syntax::Statement::Variable& v, const syntax::Statement::Declarator& d, const Symbol& before, const Symbol& symbol);
     void directive(const syntax::Statement& statement);
     void alias(const std::vector<syntax::Token>& tokens, const Symbol& name, const Symbol& aliasee);
@@ -100,13 +95,9 @@ class Verifier {
     bool knows_target_ = false;
     std::uint32_t address_size_ = 64;
     syntax::Statement function_;  // the one that is looked at
-    NameMap<NameMatch> names_;
-    std::vector<syntax::Token> tokens_;       // of the instruction that is looked at
-    std::string shape_;                       // its shape; empty: it has none
-    std::unordered_set<std::string, NameHash> right_;   // shapes of right instructions
-    NameMap<std::uint32_t> name_indices_;
-    std::uint32_t name_count_ = 0;
-    NameMap<std::string_view> labels_;  // of other functions, made on need: label, function
+    syntax::NameMap<NameMatch> names_;
+    Shapes shapes_;
+    syntax::NameMap<std::string_view> labels_;  // of other functions, made on need: label, function
     bool has_labels_ = false;
 };
 

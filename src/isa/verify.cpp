@@ -15,7 +15,7 @@ std::vector<Error> verify(const syntax::Module& module, const VerifyOptions& opt
 std::vector<Error> Verifier::run() {
     header();
     symbols_.open();
-    for (const Statement& s : module_.statements()) statement(s);
+    for (const Statement& s : module_.statements()) statement(s, s.kind());
     std::stable_sort(findings_.begin(), findings_.end(), [](const Error& a, const Error& b) { return a.span.begin < b.span.begin; });
     return std::move(findings_);
 }
@@ -84,8 +84,8 @@ void Verifier::target_directive(const Statement& statement) {
     if (maps_f64 && target_.sm >= 13) report(Errc::directive_invalid, statement.span(), "map_f64_to_f32 is for architectures before sm_13");
 }
 
-void Verifier::statement(const Statement& s) {
-    switch (s.kind()) {
+void Verifier::statement(const Statement& s, StatementKind kind) {
+    switch (kind) {
         case StatementKind::function:
             return function(s);
         case StatementKind::variable:
@@ -99,7 +99,7 @@ void Verifier::statement(const Statement& s) {
         case StatementKind::directive:
             return directive(s);
         case StatementKind::label:
-            if (const SymbolKind kind = label_kind(s); kind != SymbolKind::label) declare_label(s, kind);
+            if (const SymbolKind names = label_kind(s); names != SymbolKind::label) declare_label(s, names);
             return;
         case StatementKind::address_size:
             if (address_size_ != 32 && address_size_ != 64) report(Errc::directive_invalid, s.span(), ".address_size is 32 or 64");
@@ -125,15 +125,14 @@ void Verifier::function(const Statement& f) {
 // Labels may be used before they stand; all else is declared first.
 void Verifier::body(const Statement& parent) {
     declare_labels(parent);
-    for (Statement s = parent.first_child(); s; s = s.next()) statement(s);
+    for_each_child(parent, [&](const Statement& s, StatementKind kind) { statement(s, kind); });
 }
 
 // What a label stands before: a list of targets or a prototype, which is used only behind it.
 SymbolKind Verifier::label_kind(const Statement& label) {
     const Statement next = label.next();
     if (!next || next.kind() != StatementKind::directive) return SymbolKind::label;
-    next.tokens(tokens_);
-    const std::string_view word = tokens_.empty() ? std::string_view() : tokens_.front().text;
+    const std::string_view word = syntax::TokenView(next).text(0);
     if (word == ".branchtargets") return SymbolKind::branch_targets;
     if (word == ".calltargets") return SymbolKind::call_targets;
     return word == ".callprototype" ? SymbolKind::prototype : SymbolKind::label;
@@ -147,8 +146,9 @@ void Verifier::declare_label(const Statement& label, SymbolKind kind) {
 }
 
 void Verifier::declare_labels(const Statement& parent) {
-    for (Statement s = parent.first_child(); s; s = s.next())
-        if (s.kind() == StatementKind::label && label_kind(s) == SymbolKind::label) declare_label(s, SymbolKind::label);
+    for_each_child(parent, [&](const Statement& s, StatementKind kind) {
+        if (kind == StatementKind::label && label_kind(s) == SymbolKind::label) declare_label(s, SymbolKind::label);
+    });
 }
 
 }  // namespace ptxgraft::isa

@@ -47,6 +47,10 @@ class Array {
     [[nodiscard]] const T* data() const { return items_; }
     [[nodiscard]] T& operator[](std::size_t i) { return items_[i]; }
     [[nodiscard]] const T& operator[](std::size_t i) const { return items_[i]; }
+    [[nodiscard]] T* begin() { return items_; }
+    [[nodiscard]] T* end() { return items_ + size_; }
+    [[nodiscard]] const T* begin() const { return items_; }
+    [[nodiscard]] const T* end() const { return items_ + size_; }
     [[nodiscard]] T& back() { return items_[size_ - 1]; }
     [[nodiscard]] const T& back() const { return items_[size_ - 1]; }
 

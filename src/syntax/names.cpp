@@ -1,9 +1,11 @@
-// Binds the names of a module to their declarations: one walk over the tokens, scopes are the parents of the
-// nodes.
+// Binds the names of a module to their declarations: one walk over the tokens.
 
 #include "syntax/names.hpp"
 
 #include <algorithm>
+#include <bit>
+
+#include "syntax/scopes.hpp"
 
 namespace ptxgraft::syntax {
 namespace {
@@ -46,6 +48,7 @@ class Binder {
             index_.place[i] = ++place_;
             const auto first = static_cast<std::ptrdiff_t>(index_.occurrences.size());
             node(data_.nodes[i]);
+            if (data_.nodes[i].kind == StatementKind::instruction) continue;
             // Declarations come before uses, and a function's name before its parameters: into the order of
             // the text.
             std::sort(index_.occurrences.begin() + first, index_.occurrences.end(),
@@ -53,6 +56,7 @@ class Binder {
         }
         bind_section_names();
         group();
+        index_.sort_declarations();
     }
 
   private:
@@ -83,24 +87,19 @@ class Binder {
         const std::string_view name = text(data_.nodes[node], token);
         auto& all = index_.declarations;
         const auto fresh = static_cast<DeclarationIndex>(all.size());
-        const auto [at, is_first] = index_.first_declared.try_emplace({name, scope}, fresh);
-        DeclarationIndex* link = &at->second;
-        if (!is_first) {
-            for (; *link != no_declaration; link = &all[*link].next)
-                if ((all[*link].range != 0) == (range != 0)) {
-                    Declared& known = all[*link];
-                    if (kind == NameKind::function && known.kind == kind && data_.has_body(node) &&
-                        !data_.has_body(known.node)) {
-                        known.node = node;
-                        known.token = token;
-                    }
-                    return *link;
-                }
-            *link = fresh;
+        const DeclarationIndex first = scopes_.declare(name, range, fresh);
+        if (first == fresh) {
+            all.push_back(
+                {name, node, token, scope, scope == root_node ? 0 : place_, range, kind, no_declaration});
+            return fresh;
         }
-        all.push_back(
-            {name, node, token, scope, scope == root_node ? 0 : place_, range, kind, no_declaration});
-        return fresh;
+        Declared& known = all[first];
+        if (kind == NameKind::function && known.kind == kind && data_.has_body(node) &&
+            !data_.has_body(known.node)) {
+            known.node = node;
+            known.token = token;
+        }
+        return first;
     }
 
     // --- occurrences
@@ -111,10 +110,13 @@ class Binder {
             case StatementKind::variable:
                 return variable(n);
             case StatementKind::function:
-                function(n);
-                return declare_labels(node_);
+                return function(n);
             case StatementKind::block:
+                scopes_.open();
                 return declare_labels(node_);
+            case StatementKind::end:
+                if (n.parent != root_node) scopes_.close();
+                return;
             case StatementKind::label:
                 return add(0, find(text(n, 0)), UseKind::declaration);
             case StatementKind::directive:
@@ -174,8 +176,17 @@ class Binder {
 
     void function(const Node& n) {
         const std::uint32_t name = function_name(n);
-        add(name, index_.find(root_node, whole_range, text(n, name)), UseKind::declaration);
+        add(name, scopes_.find_in_module(text(n, name)), UseKind::declaration);
+        scopes_.open();
         parameters(n);
+        if (!data_.has_body(node_)) return scopes_.close();
+        declare_labels(node_);
+    }
+
+    void prototype(const Node& n) {
+        scopes_.open();
+        parameters(n);
+        scopes_.close();
     }
 
     // The identifiers in brackets are the names of parameters.
@@ -192,12 +203,11 @@ class Binder {
     void directive(const Node& n) {
         const std::string_view word = text(n, 0);
         if (word == ".section") return section(n);
-        if (word == ".callprototype") return parameters(n);
+        if (word == ".callprototype") return prototype(n);
         const bool is_location = word == ".loc";
         for (std::uint32_t t = 1; t < n.token_count; ++t) {
             if (kind(n, t) != L::identifier || (is_location && kind(n, t - 1) == L::comma)) continue;
-            add(t, is_location ? index_.find(root_node, whole_range, text(n, t)) : find(text(n, t)),
-                UseKind::other);
+            add(t, is_location ? scopes_.find_in_module(text(n, t)) : find(text(n, t)), UseKind::other);
         }
     }
 
@@ -206,7 +216,7 @@ class Binder {
         while (kind(n, t) != L::open_brace) ++t;
         for (; t < n.token_count; ++t) {
             if (kind(n, t) != L::identifier) continue;
-            const auto found = index_.find(root_node, whole_range, text(n, t));
+            const auto found = scopes_.find_in_module(text(n, t));
             if (found.declaration == no_declaration) in_sections_.push_back(index_.occurrences.size());
             add(t, found, is_section_label(n, t) ? UseKind::declaration : UseKind::other);
         }
@@ -215,13 +225,14 @@ class Binder {
     // Debug information speaks of the labels in functions.
     void bind_section_names() {
         if (in_sections_.empty()) return;
-        std::unordered_map<std::string_view, DeclarationIndex> labels;
+        NameMap<DeclarationIndex> labels;
         for (DeclarationIndex d = 0; d < index_.declarations.size(); ++d)
             if (index_.declarations[d].kind == NameKind::label && index_.declarations[d].scope != root_node)
-                labels.try_emplace(index_.declarations[d].text, d);
+                if (const auto [label, is_first] = labels.put(index_.declarations[d].text); is_first)
+                    *label = d;
         for (const std::size_t i : in_sections_)
-            if (const auto label = labels.find(index_.text(index_.occurrences[i])); label != labels.end())
-                index_.occurrences[i].declaration = label->second;
+            if (const DeclarationIndex* label = labels.find(index_.text(index_.occurrences[i])))
+                index_.occurrences[i].declaration = *label;
     }
 
     void add(std::uint32_t token, NameIndex::Found found, UseKind kind, std::uint32_t operand = 0,
@@ -230,9 +241,7 @@ class Binder {
                                       operand & 0xFFFFFFFu, static_cast<std::uint32_t>(kind) & 7u, negated});
     }
 
-    [[nodiscard]] NameIndex::Found find(std::string_view name) const {
-        return index_.find(data_.nodes[node_].parent, place_, name);
-    }
+    [[nodiscard]] NameIndex::Found find(std::string_view name) const { return scopes_.find(name); }
 
     void group() {
         const std::size_t count = index_.declarations.size();
@@ -288,6 +297,7 @@ class Binder {
 
     NameIndex& index_;
     const ModuleData& data_;
+    Scopes scopes_;
     NodeIndex node_ = root_node;
     std::uint32_t place_ = 0;
     std::vector<std::size_t> in_sections_;  // occurrences that module level does not declare
@@ -295,13 +305,29 @@ class Binder {
 
 NameIndex::NameIndex(const ModuleData& d) : data(d) { Binder(*this).run(); }
 
+std::size_t NameIndex::slot_of(NodeIndex scope, std::string_view text) const {
+    constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
+    const std::size_t mask = slots.size() - 1;
+    std::size_t at = ((hash_of(text) ^ scope) * odd >> 32) & mask;
+    while (slots[at] != no_declaration &&
+           (declarations[slots[at]].scope != scope || !is_equal(declarations[slots[at]].text, text)))
+        at = (at + 1) & mask;
+    return at;
+}
+
+void NameIndex::sort_declarations() {
+    slots.assign(std::bit_ceil(2 * declarations.size() + 1), no_declaration);
+    for (DeclarationIndex d = 0; d < declarations.size(); ++d) {
+        DeclarationIndex* at = &slots[slot_of(declarations[d].scope, declarations[d].text)];
+        while (*at != no_declaration) at = &declarations[*at].next;  // a range of its text, or a single name
+        *at = d;
+    }
+}
+
 NameIndex::Found NameIndex::find(NodeIndex scope, std::uint32_t limit, std::string_view name) const {
     constexpr std::size_t most_digits = 64;  // of an element, with leading zeros
     const std::size_t digits = std::min({trailing_digits(name), name.size() - 1, most_digits});
-    const auto first_in = [&](std::string_view text) {
-        const auto at = first_declared.find({text, scope});
-        return at == first_declared.end() ? no_declaration : at->second;
-    };
+    const auto first_in = [&](std::string_view text) { return first_of_text(scope, text); };
     const auto known = [&](const Declared& d) { return d.kind == NameKind::label || d.place <= limit; };
     for (;; scope = data.nodes[scope].parent) {
         for (DeclarationIndex d = first_in(name); d != no_declaration; d = declarations[d].next)
@@ -326,9 +352,7 @@ NameIndex::Found NameIndex::find_at(NodeIndex at, std::string_view name) const {
     const NodeIndex scope = is_scope ? at : n.parent;
     if (const Found found = find(scope, limit, name); found.declaration != no_declaration) return found;
     for (NodeIndex s = scope;; s = data.nodes[s].parent) {
-        const auto first = first_declared.find({name, s});
-        for (DeclarationIndex d = first == first_declared.end() ? no_declaration : first->second;
-             d != no_declaration; d = declarations[d].next)
+        for (DeclarationIndex d = first_of_text(s, name); d != no_declaration; d = declarations[d].next)
             if (declarations[d].place <= limit) return {d, whole_range};
         if (s == root_node) return {};
     }
@@ -340,8 +364,7 @@ bool NameIndex::is_within(NodeIndex inner, NodeIndex outer) const {
 }
 
 DeclarationIndex NameIndex::index_of(const Name& name) const {
-    const auto first = first_declared.find({name.text, node_of(name.scope)});
-    DeclarationIndex d = first == first_declared.end() ? no_declaration : first->second;
+    DeclarationIndex d = first_of_text(node_of(name.scope), name.text);
     while (d != no_declaration &&
            (declarations[d].node != node_of(name.declaration) || declarations[d].token != name.token))
         d = declarations[d].next;

@@ -1,11 +1,9 @@
 #pragma once
 // The names of a module and what they are bound to: what Names holds.
 
-#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "syntax/module.hpp"
@@ -15,17 +13,6 @@ namespace ptxgraft::syntax {
 using DeclarationIndex = std::uint32_t;
 constexpr DeclarationIndex no_declaration = 0xFFFFFFFFu;
 constexpr std::uint32_t whole_range = 0xFFFFFFFFu;  // no element
-
-struct ScopedText {
-    std::string_view text;
-    NodeIndex scope;
-    friend bool operator==(const ScopedText&, const ScopedText&) = default;
-};
-struct ScopedTextHash {
-    std::size_t operator()(const ScopedText& key) const {
-        return std::hash<std::string_view>()(key.text) ^ (key.scope * std::size_t{0x9E3779B97F4A7C15});
-    }
-};
 
 /// The number that the last `digits` characters of a name are, which are digits; nothing past 32 bits.
 [[nodiscard]] std::optional<std::uint32_t> number_at_end(std::string_view name, std::size_t digits);
@@ -59,16 +46,22 @@ struct NameIndex {
 
     const ModuleData& data;
     std::vector<Declared> declarations;
-    std::vector<Occurrence> occurrences;        // in print order
+    Array<Occurrence> occurrences;              // in print order
     std::vector<std::uint32_t> by_declaration;  // their numbers by declaration, the no_declaration last
     std::vector<std::uint32_t> first_of;        // where a declaration's begin in it; two more at the end
     std::vector<std::uint32_t> place;           // of each node in print order
-    std::unordered_map<ScopedText, DeclarationIndex, ScopedTextHash> first_declared;
+    std::vector<DeclarationIndex> slots;        // the first of each text and scope, by their hash
 
     struct Found {
         DeclarationIndex declaration = no_declaration;
         std::uint32_t element = whole_range;
     };
+    /// The first declaration of a text in a scope; the others follow by `next`.
+    [[nodiscard]] DeclarationIndex first_of_text(NodeIndex scope, std::string_view text) const {
+        return slots[slot_of(scope, text)];
+    }
+    /// Makes `slots`.
+    void sort_declarations();
     /// What a name means in a scope or around it: the innermost declaration that stands before `limit`.
     [[nodiscard]] Found find(NodeIndex scope, std::uint32_t limit, std::string_view name) const;
     /// The same at a node; at a function or block: at the end of its body. `%r` finds a whole range.
@@ -89,9 +82,18 @@ struct NameIndex {
     /// True when scope `inner` is `outer` or within it.
     [[nodiscard]] bool is_within(NodeIndex inner, NodeIndex outer) const;
     [[nodiscard]] static NodeIndex node_of(Statement s) { return s ? s.node_ : root_node; }
+    /// The tree that a statement, which is not null, is of.
+    [[nodiscard]] static const ModuleData& data_of(Statement s) { return *s.module_; }
+    [[nodiscard]] static Statement handle(const ModuleData& data, NodeIndex node) {
+        return Statement(&data, node);
+    }
     [[nodiscard]] Statement statement(NodeIndex node) const {
         return node == root_node ? Statement() : Statement(&data, node);
     }
+
+  private:
+    // Where the first declaration stands, or the free place for it.
+    [[nodiscard]] std::size_t slot_of(NodeIndex scope, std::string_view text) const;
 };
 
 }  // namespace ptxgraft::syntax

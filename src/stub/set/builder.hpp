@@ -9,11 +9,14 @@
 
 namespace ptxgraft::stack {
 
-/// The place of a name among entries, -1 when none has it. `names` holds places by hash, as rebuild_names makes them.
-[[nodiscard]] std::int32_t find_name(std::span<const std::uint32_t> names, std::span<const Entry> entries, std::string_view name);
+/// The place of a name among entries, -1 when none has it. `names` holds places by hash, as rebuild_names
+/// makes them.
+[[nodiscard]] std::int32_t find_name(std::span<const std::uint32_t> names, std::span<const Entry> entries,
+                                     std::string_view name);
 
 /// A shipped set, null when there is none; `chain` are the sets that are being read.
-[[nodiscard]] Expected<std::shared_ptr<const InstructionSet>> shipped_set(std::string_view name, std::span<const std::string_view> chain);
+[[nodiscard]] Expected<std::shared_ptr<const InstructionSet>> shipped_set(
+    std::string_view name, std::span<const std::string_view> chain);
 
 struct Word {
     std::string_view text;
@@ -22,7 +25,8 @@ struct Word {
 
 struct SetBuilder {
     /// `chain`: the shipped sets that are being read, this one the last.
-    static Expected<std::shared_ptr<const InstructionSet>> parse(std::string_view text, std::span<const std::string_view> chain);
+    static Expected<std::shared_ptr<const InstructionSet>> parse(std::string_view text,
+                                                                 std::span<const std::string_view> chain);
 
   private:
     using Forms = std::vector<isa::Form>;

@@ -16,7 +16,8 @@ constexpr std::string_view folder = "sets/", suffix = ".set";
 
 const LibraryFile* set_file(std::string_view name) {
     const auto at = std::find_if(embedded_files.begin(), embedded_files.end(), [&](const LibraryFile& f) {
-        return f.name.size() == folder.size() + name.size() + suffix.size() && f.name.starts_with(folder) && f.name.ends_with(suffix) && f.name.substr(folder.size(), name.size()) == name;
+        return f.name.size() == folder.size() + name.size() + suffix.size() && f.name.starts_with(folder) &&
+               f.name.ends_with(suffix) && f.name.substr(folder.size(), name.size()) == name;
     });
     return at == embedded_files.end() ? nullptr : &*at;
 }
@@ -49,11 +50,14 @@ void add_line(std::string& text, const InstructionSet& set, const Entry& entry) 
     const std::string& of = entry.form == nullptr ? entry.special : entry.form->name;
     if (entry.name != of) text.append(entry.name).append(" = ");
     text += of;
-    const bool is_plain = std::all_of(entry.operands.begin(), entry.operands.end(), [](const EntryOperand& o) { return o.is_immediate || o.type == default_type(*o.spec); });
+    const bool is_plain =
+        std::all_of(entry.operands.begin(), entry.operands.end(),
+                    [](const EntryOperand& o) { return o.is_immediate || o.type == default_type(*o.spec); });
     if (!is_plain) text.append(" ").append(types_text(set, entry));
     if (entry.weight != 1) {
         char number[32];
-        text.append(" weight ").append(number, std::to_chars(number, number + sizeof number, entry.weight).ptr);
+        text.append(" weight ")
+            .append(number, std::to_chars(number, number + sizeof number, entry.weight).ptr);
     }
     text += '\n';
 }
@@ -76,14 +80,18 @@ TypeId InstructionSet::find_type(std::string_view name) const {
 
 std::string InstructionSet::text() const {
     std::string out;
-    for (const UserType& type : user_types_) out.append("type ").append(type.name).append(" ").append(name(type.base)).append("\n");
+    for (const UserType& type : user_types_)
+        out.append("type ").append(type.name).append(" ").append(name(type.base)).append("\n");
     for (const Entry& entry : entries_) add_line(out, *this, entry);
     return out;
 }
 
-Expected<std::shared_ptr<const InstructionSet>> InstructionSet::parse(std::string_view text) { return SetBuilder::parse(text, {}); }
+Expected<std::shared_ptr<const InstructionSet>> InstructionSet::parse(std::string_view text) {
+    return SetBuilder::parse(text, {});
+}
 
-Expected<std::shared_ptr<const InstructionSet>> shipped_set(std::string_view name, std::span<const std::string_view> chain) {
+Expected<std::shared_ptr<const InstructionSet>> shipped_set(std::string_view name,
+                                                            std::span<const std::string_view> chain) {
     const LibraryFile* file = set_file(name);
     if (file == nullptr) return std::shared_ptr<const InstructionSet>();
     {
@@ -98,12 +106,16 @@ Expected<std::shared_ptr<const InstructionSet>> shipped_set(std::string_view nam
     return cache().sets.emplace(file->name, *set).first->second;
 }
 
-std::shared_ptr<const InstructionSet> find_set(std::string_view name) { return shipped_set(name, {}).value_or(nullptr); }
+std::shared_ptr<const InstructionSet> find_set(std::string_view name) {
+    return shipped_set(name, {}).value_or(nullptr);
+}
 
 std::vector<std::string_view> set_names() {
     std::vector<std::string_view> names;
     for (const LibraryFile& file : embedded_files)
-        if (file.name.starts_with(folder) && file.name.ends_with(suffix)) names.push_back(file.name.substr(folder.size(), file.name.size() - folder.size() - suffix.size()));
+        if (file.name.starts_with(folder) && file.name.ends_with(suffix))
+            names.push_back(
+                file.name.substr(folder.size(), file.name.size() - folder.size() - suffix.size()));
     return names;
 }
 

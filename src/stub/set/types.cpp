@@ -17,9 +17,32 @@ struct Row {
     TypeId type;  // of a machine
 };
 constexpr std::array<Row, 26> rows = {{
-    {"pred", 0}, {"b16", 1}, {"b32", 2}, {"b64", 3}, {"u16", 4}, {"u32", 5}, {"u64", 6}, {"s16", 7}, {"s32", 8}, {"s64", 9}, {"f16", 10}, {"f16x2", 11}, {"bf16", 12}, {"bf16x2", 13},
-    {"f32", 14}, {"f64", 15}, {"b8", type_b8}, {"u8", type_b8}, {"s8", type_b8}, {"b128", type_b128}, {"tf32", type_id(Type::b32)}, {"f32x2", type_id(Type::b64)},
-    {"u16x2", type_id(Type::b32)}, {"s16x2", type_id(Type::b32)}, {"u8x4", type_id(Type::b32)}, {"s8x4", type_id(Type::b32)},
+    {"pred", 0},
+    {"b16", 1},
+    {"b32", 2},
+    {"b64", 3},
+    {"u16", 4},
+    {"u32", 5},
+    {"u64", 6},
+    {"s16", 7},
+    {"s32", 8},
+    {"s64", 9},
+    {"f16", 10},
+    {"f16x2", 11},
+    {"bf16", 12},
+    {"bf16x2", 13},
+    {"f32", 14},
+    {"f64", 15},
+    {"b8", type_b8},
+    {"u8", type_b8},
+    {"s8", type_b8},
+    {"b128", type_b128},
+    {"tf32", type_id(Type::b32)},
+    {"f32x2", type_id(Type::b64)},
+    {"u16x2", type_id(Type::b32)},
+    {"s16x2", type_id(Type::b32)},
+    {"u8x4", type_id(Type::b32)},
+    {"s8x4", type_id(Type::b32)},
 }};
 
 RegisterType register_type_of(std::string_view name) {
@@ -51,7 +74,9 @@ bool fits(TypeId base, const isa::OperandSpec& spec) {
     const RegisterType given = register_type_of(builtin_name(base));
     if (isa::goes(given, wanted, false, spec.is_wide)) return true;
     // registers of these are declared as .b16 and .b32
-    return base < first_user_type && base < type_b8 && isa::goes(register_type_of(register_type(static_cast<Type>(base)).substr(1)), wanted, false, spec.is_wide);
+    return base < first_user_type && base < type_b8 &&
+           isa::goes(register_type_of(register_type(static_cast<Type>(base)).substr(1)), wanted, false,
+                     spec.is_wide);
 }
 
 }  // namespace ptxgraft::stack

@@ -12,7 +12,8 @@ namespace ptxgraft::stack {
 [[nodiscard]] TypeId builtin_type(std::string_view name);
 [[nodiscard]] std::string_view builtin_name(TypeId type);
 
-/// Whether values of a type, `base` its register type, may stand for an operand (PTX ISA 9.4 and, wide, 9.4.1).
+/// Whether values of a type, `base` its register type, may stand for an operand (PTX ISA 9.4 and,
+/// wide, 9.4.1).
 [[nodiscard]] bool fits(TypeId base, const isa::OperandSpec& spec);
 
 }  // namespace ptxgraft::stack
