@@ -344,7 +344,7 @@ std::uint32_t Emitter::sort_moves() {
     std::uint32_t waiting = 0;
     for (const auto& [s, id] : flow_.graph.assignments) moves_[s] = {Move::done, 0};
     for (std::uint32_t s = 0; s < machine_.slots.size(); ++s)
-        if (flow_.inputs[s] != no_node) moves_[s].readers = 0;
+        if (flow_.inputs[s] != no_node) moves_[s] = {Move::done, 0};
     for (const auto& [s, id] : flow_.graph.assignments) {
         const Node& n = nodes_[id];
         const bool from_operand = n.kind == NodeKind::input;
