@@ -204,7 +204,9 @@ void Verifier::again(const Statement::Variable& v, const Statement::Declarator& 
 }
 
 void Verifier::directive(const Statement& statement) {
-    const std::string_view word = syntax::TokenView(statement).text(0);
+    const TokenView view(statement);
+    const std::string_view word = view.text(0);
+    if (word == ".section") return section(view);
     const bool names_functions = word == ".alias" || word == ".calltargets", names_labels = word == ".branchtargets";
     if (!names_functions && !names_labels) return;
     const std::vector<Token> tokens = statement.tokens();

@@ -80,6 +80,10 @@ class Verifier {
     void alias(const std::vector<syntax::Token>& tokens, const Symbol& name, const Symbol& aliasee);
     void redeclared(std::string_view name, const Symbol* before);
 
+    // --- section.cpp
+    void section(const syntax::TokenView& tokens);
+    std::size_t section_data(const syntax::TokenView& tokens, std::size_t at);
+
     // --- initialiser.cpp
     void initialiser(const syntax::Statement::Variable& v, const syntax::Statement::Declarator& d);
     void initial_value(RegisterType type, std::span<const syntax::Token> value);
