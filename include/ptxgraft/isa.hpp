@@ -54,6 +54,13 @@ struct Form {
 /// Some row has this name: `cp.async.bulk.commit_group`. Modifiers may stand in any order that ptxas takes.
 [[nodiscard]] PTXGRAFT_API bool knows(const syntax::Instruction& instruction);
 
+/// What an instruction does with the registers of an operand, as the table has it: a syntax::AccessOf for Names and outline, which by
+/// themselves know PTX's custom only. Of an instruction that fits no row: syntax::usual_access.
+/// @code
+/// for (const syntax::Use& use : names.writes(names.find(at, "%r1"), isa::access)) …
+/// @endcode
+[[nodiscard]] PTXGRAFT_API syntax::Access access(const syntax::Instruction& instruction, std::size_t operand);
+
 struct VerifyOptions {
     std::string_view target = {};  ///< verify for this one, not for the module's own: "sm_100a"
     bool manual_order = false;     ///< modifiers that do not stand in the manual's order, which ptxas takes, are findings too
