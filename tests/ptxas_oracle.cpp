@@ -136,7 +136,7 @@ Frame frame(const Setting& setting) {
     Frame f;
     f.before = ".version " + setting.version + "\n.target " + setting.target + "\n.address_size 64\n";
     f.before += ".global .align 128 .b8 gv[1024];\n.shared .align 128 .b8 sv[1024];\n.const .align 128 .b8 cv[1024];\n";
-    f.before += ".global .texref tex_; .global .surfref surf_; .global .samplerref samp_;\n";
+    f.before += ".global .texref tex_; .global .surfref surf_;\n";
     f.before += ".func (.reg .b32 r0) fn1 (.reg .b32 a0) { mov.b32 r0, a0; ret; }\n";
     f.before += ".entry k(.param .align 128 .b8 kp[1024]) {\n";
     for (const char* type : register_types) f.before += ".reg ." + std::string(type) + " " + type + "_<300>;\n";

@@ -69,8 +69,7 @@ struct VerifyOptions {
 /// What ptxas's front end would refuse in a module, in the order of the text: unknown opcodes and modifiers, operands of the wrong number,
 /// kind, type or range, names that are not declared, forms that the version or target lacks, declarations and directives that contradict
 /// themselves. Each finding has a span in the module's source and says what would be right. Not looked at: what ptxas sees only when it makes
-/// code or links (register pressure, too much shared memory, an undefined .extern), and which texture mode a sampler
-/// belongs to.
+/// code or links (register pressure, too much shared memory, an undefined .extern).
 /// @code
 /// for (const Error& error : isa::verify(*module)) std::cerr << describe(error, module->source(), "a.ptx");
 /// @endcode
