@@ -8,15 +8,16 @@
 #include <cfenv>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "emulator/arithmetic.hpp"
+#include "arithmetic/arithmetic.hpp"
 
-namespace ptxgraft::emulator {
+namespace ptxgraft::arithmetic {
 namespace {
 
 using u32 = std::uint32_t;
@@ -43,6 +44,41 @@ std::optional<PureInstruction> find(const std::string& name, std::size_t operand
     return find_pure(decoded.opcode, decoded.modifiers, operands, pair);
 }
 
+u64 low_bytes(u64 value, unsigned bytes) { return bytes == 8 ? value : value & ((u64{1} << (8 * bytes)) - 1); }
+
+// The same values as columns, by each of the functions there are: they must agree with the lanes.
+void check_columns(const std::string& name, const PureInstruction& found, const std::vector<std::vector<u64>>& inputs,
+                   const std::vector<std::array<u64, 2>>& results) {
+    if (found.reads_carry || found.writes_carry) return;
+    const std::size_t count = results.size();
+    PureInstruction narrow = found, none = found;
+    narrow.first_wide = narrow.second_wide = nullptr;
+    none.first_columns = none.second_columns = nullptr;
+    for (const PureInstruction& instruction : {found, narrow, none}) {
+        std::vector<std::vector<std::byte>> in, out;
+        std::vector<const void*> from;
+        std::vector<void*> to;
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            const std::size_t bytes = found.input_bytes[i];
+            in.emplace_back(count * bytes);
+            for (std::size_t k = 0; k < count; ++k) std::memcpy(&in[i][k * bytes], &inputs[i][k], bytes);
+        }
+        for (std::size_t i = 0; i < found.outputs; ++i) out.emplace_back(count * found.output_bytes[i] + 1, std::byte{0xA5});
+        for (auto& column : in) from.push_back(column.data());
+        for (auto& column : out) to.push_back(column.data());
+        instruction.run_columns(to.data(), from.data(), count);
+        for (std::size_t i = 0; i < found.outputs; ++i) {
+            const unsigned bytes = found.output_bytes[i];
+            for (std::size_t k = 0; k < count; ++k) {
+                u64 value = 0;
+                std::memcpy(&value, &out[i][k * bytes], bytes);
+                ASSERT_EQ(value, low_bytes(results[k][i], bytes)) << name << " at " << k << " of its columns";
+            }
+            ASSERT_EQ(out[i].back(), std::byte{0xA5}) << name << " writes past its column";
+        }
+    }
+}
+
 // Evaluates an instruction on the lanes of a full warp, lane i with the i-th inputs.
 std::vector<std::array<u64, 2>> evaluate(const std::string& name, const std::vector<std::vector<u64>>& inputs, bool pair = false,
                                          std::size_t written_operands = 0, u32 mask = 0xFFFFFFFFu) {
@@ -65,6 +101,7 @@ std::vector<std::array<u64, 2>> evaluate(const std::string& name, const std::vec
         found->run(outs, in_pointers.data(), mask);
         for (std::size_t l = 0; l < 32 && begin + l < results.size(); ++l) results[begin + l] = {out[0][l], out[1][l]};
     }
+    if (mask == 0xFFFFFFFFu) check_columns(name, *found, inputs, results);
     return results;
 }
 u64 one(const std::string& name, std::vector<u64> inputs, std::size_t written_operands = 0) {
@@ -581,4 +618,4 @@ TEST(Arithmetic, WhatIsUnknownIsNotGuessed) {
 }
 
 }  // namespace
-}  // namespace ptxgraft::emulator
+}  // namespace ptxgraft::arithmetic

@@ -10,11 +10,17 @@
 #include <unordered_map>
 #include <vector>
 
-#include "emulator/arithmetic.hpp"
+#include "arithmetic/arithmetic.hpp"
 #include "emulator/memory.hpp"
 #include "ptxgraft/error.hpp"
 
 namespace ptxgraft::emulator {
+
+using arithmetic::find_pure;
+using arithmetic::ImmediateType;
+using arithmetic::Lanes;
+using arithmetic::PureInstruction;
+using arithmetic::WarpFunction;
 
 class Warp;
 struct Operation;

@@ -4,7 +4,9 @@
 /// modifiers select it.
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -13,9 +15,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "emulator/arithmetic.hpp"
+#include "arithmetic/arithmetic.hpp"
 
-namespace ptxgraft::emulator {
+namespace ptxgraft::arithmetic {
 
 // --- values that C++ has no type for
 struct Half { std::uint16_t bits; };       ///< .f16
@@ -64,9 +66,22 @@ constexpr ImmediateType immediate_type() {
 template <class T> struct is_two : std::false_type {};
 template <class A, class B> struct is_two<Two<A, B>> : std::true_type {};
 
+// The functions that matter are compiled a second time for processors with AVX2 and FMA. An attribute does it, not a
+// compiler option: an inline function of the standard library compiled with the option could be linked into code for all.
+#if defined(__x86_64__) && defined(__GNUC__)
+#define PTXGRAFT_WIDE [[gnu::target("avx2,fma,bmi,bmi2,lzcnt,popcnt"), gnu::flatten]]
+inline bool has_wide() {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+           __builtin_cpu_supports("lzcnt") && __builtin_cpu_supports("popcnt");
+}
+#else
+#define PTXGRAFT_WIDE
+inline bool has_wide() { return false; }
+#endif
+
 /// Runs F on every lane of the mask. A full warp has a loop of its own, which the compiler can vectorise.
 template <auto F, class R, class... A, std::size_t... I>
-void run_lanes(Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t mask, std::index_sequence<I...>) {
+inline void run_lanes(Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t mask, std::index_sequence<I...>) {
     const std::tuple<decltype((void(I), static_cast<const Lanes*>(nullptr)))...> in{inputs[I]...};
     Lanes* const out = outputs[0];
     const auto one = [&](std::size_t lane) {
@@ -85,32 +100,103 @@ void run_lanes(Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t 
     for (; mask != 0; mask &= mask - 1) one(static_cast<std::size_t>(std::countr_zero(mask)));
 }
 
-template <auto F, class R, class... A>
-constexpr PureInstruction make_from(R (*)(A...)) {
-    PureInstruction made;
-    made.first = [](Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t mask) {
-        run_lanes<F, R, A...>(outputs, inputs, mask, std::index_sequence_for<A...>{});
-    };
-    made.outputs = is_two<R>::value ? 2 : 1;
-    made.inputs = sizeof...(A);
-    made.input_types = {immediate_type<A>()...};
-    return made;
+// The elements of a column. A predicate is a byte, 0 or 1; others are their bytes.
+template <class T> T read(const std::byte* column, std::size_t i) {
+    using Bits = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
+    Bits value;
+    std::memcpy(&value, column + i * sizeof(T), sizeof(T));
+    if constexpr (std::is_same_v<T, bool>) return value != 0;
+    else return value;
 }
+template <class T> void write(std::byte* column, std::size_t i, T value) {
+    if constexpr (std::is_same_v<T, bool>) column[i] = value ? std::byte{1} : std::byte{0};
+    else std::memcpy(column + i * sizeof(T), &value, sizeof(T));
+}
+
+template <auto F, class R, class... A, std::size_t... I>
+inline void run_columns(void* const* outputs, const void* const* inputs, std::size_t count, std::index_sequence<I...>) {
+    const std::array<const std::byte*, sizeof...(A)> in{static_cast<const std::byte*>(inputs[I])...};
+    auto* __restrict out = static_cast<std::byte*>(outputs[0]);
+    if constexpr (is_two<R>::value) {
+        auto* __restrict second = static_cast<std::byte*>(outputs[1]);
+        for (std::size_t i = 0; i < count; ++i) {
+            const R result = F(read<A>(in[I], i)...);
+            write(out, i, result.first);
+            write(second, i, result.second);
+        }
+    } else {
+        for (std::size_t i = 0; i < count; ++i) write(out, i, F(read<A>(in[I], i)...));
+    }
+}
+
+template <auto F, class Signature> struct Compiled;
+template <auto F, class R, class... A> struct Compiled<F, R (*)(A...)> {
+    static void lanes(Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t mask) {
+        run_lanes<F, R, A...>(outputs, inputs, mask, std::index_sequence_for<A...>{});
+    }
+    static void columns(void* const* outputs, const void* const* inputs, std::size_t count) {
+        run_columns<F, R, A...>(outputs, inputs, count, std::index_sequence_for<A...>{});
+    }
+    PTXGRAFT_WIDE static void wide_columns(void* const* outputs, const void* const* inputs, std::size_t count) {
+        run_columns<F, R, A...>(outputs, inputs, count, std::index_sequence_for<A...>{});
+    }
+    static constexpr PureInstruction instruction() {
+        PureInstruction made;
+        made.first = lanes;
+        made.inputs = sizeof...(A);
+        made.input_types = {immediate_type<A>()...};
+        made.input_bytes = {sizeof(A)...};
+        if constexpr (is_two<R>::value) {
+            made.outputs = 2;
+            made.output_bytes = {sizeof(R::first), sizeof(R::second)};
+        } else {
+            made.output_bytes = {sizeof(R)};
+        }
+        return made;
+    }
+};
 
 /// The instruction that computes the function F, its operands in F's order.
 template <auto F>
 constexpr PureInstruction make() {
-    return make_from<F>(F);
+    return Compiled<F, decltype(F)>::instruction();
+}
+/// The same, with functions of its own for columns: for what is simple and common.
+template <auto F>
+constexpr PureInstruction make_fast() {
+    PureInstruction made = make<F>();
+    made.first_columns = Compiled<F, decltype(F)>::columns;
+    made.first_wide = Compiled<F, decltype(F)>::wide_columns;
+    return made;
+}
+/// An instruction on pairs: over columns it is that of their elements, twice as many.
+constexpr PureInstruction over_elements(PureInstruction pairs, PureInstruction elements) {
+    pairs.first_columns = elements.first_columns;
+    pairs.first_wide = elements.first_wide;
+    pairs.column_elements = 2;
+    return pairs;
+}
+constexpr PureInstruction leaving(Open open, PureInstruction made) {
+    made.open = open;
+    return made;
 }
 
 /// One instruction after the other: the results of `first` are the first inputs of `second`.
 constexpr PureInstruction then(PureInstruction first, PureInstruction second) {
     PureInstruction made = first;
     made.second = second.first;
+    made.second_columns = second.first_columns;
+    made.second_wide = second.first_wide;
     made.outputs = second.outputs;
+    made.output_bytes = second.output_bytes;
     made.first_inputs = first.inputs;
     made.first_outputs = first.outputs;
-    for (std::uint8_t i = first.outputs; i < second.inputs; ++i) made.input_types[made.inputs++] = second.input_types[i];
+    for (std::uint8_t i = 0; i < first.outputs; ++i) made.between_bytes[i] = first.output_bytes[i];
+    for (std::uint8_t i = first.outputs; i < second.inputs; ++i) {
+        made.input_bytes[made.inputs] = second.input_bytes[i];
+        made.input_types[made.inputs++] = second.input_types[i];
+    }
+    made.open = std::max(first.open, second.open);
     return made;
 }
 
@@ -219,4 +305,4 @@ std::span<const ResolverRow> float_rows();       ///< 9.7.3 (f32, f64) and, by t
 std::span<const ResolverRow> conversion_rows();  ///< mov, cvt, cvt.pack
 Resolved resolve_half(std::string_view opcode, Modifiers modifiers, Shape shape);
 
-}  // namespace ptxgraft::emulator
+}  // namespace ptxgraft::arithmetic

@@ -1,9 +1,9 @@
 // PTX ISA 9.7.8 (logic and shift) and 9.7.9.7 (prmt).
 #include <algorithm>
 
-#include "emulator/pure.hpp"
+#include "arithmetic/pure.hpp"
 
-namespace ptxgraft::emulator {
+namespace ptxgraft::arithmetic {
 namespace {
 
 template <class T> T and_of(T a, T b) { return static_cast<T>(a & b); }
@@ -70,7 +70,7 @@ template <int Mode> std::uint32_t prmt_mode(std::uint32_t a, std::uint32_t b, st
     return prmt(a, b, prmt_selectors[Mode][c & 3]);
 }
 
-#define PTXGRAFT_MAKE(function) []<class T>() -> Resolved { return make<&function<T>>(); }
+#define PTXGRAFT_MAKE(function) []<class T>() -> Resolved { return make_fast<&function<T>>(); }
 
 Resolved resolve_and(Modifiers m, Shape) { return by_type<Pred, B16, B32, B64>(m, PTXGRAFT_MAKE(and_of)); }
 Resolved resolve_or(Modifiers m, Shape) { return by_type<Pred, B16, B32, B64>(m, PTXGRAFT_MAKE(or_of)); }
@@ -86,14 +86,14 @@ Resolved resolve_shr(Modifiers m, Shape) {
 Resolved resolve_lop3(Modifiers m, Shape) {
     const int op = m.take_of({".or", ".and"});
     if (!m.take(".b32") || !m.done()) return std::nullopt;
-    if (op < 0) return make<&lop3>();
+    if (op < 0) return make_fast<&lop3>();
     return op == 0 ? make<&lop3_pred<true>>() : make<&lop3_pred<false>>();
 }
 Resolved resolve_shf(Modifiers m, Shape) {
     const int direction = m.take_of({".l", ".r"}), mode = m.take_of({".clamp", ".wrap"});
     if (direction < 0 || mode < 0 || !m.take(".b32") || !m.done()) return std::nullopt;
-    if (direction == 0) return mode == 0 ? make<&shf<true, true>>() : make<&shf<true, false>>();
-    return mode == 0 ? make<&shf<false, true>>() : make<&shf<false, false>>();
+    if (direction == 0) return mode == 0 ? make_fast<&shf<true, true>>() : make_fast<&shf<true, false>>();
+    return mode == 0 ? make_fast<&shf<false, true>>() : make_fast<&shf<false, false>>();
 }
 Resolved resolve_prmt(Modifiers m, Shape) {
     if (!m.take(".b32")) return std::nullopt;
@@ -101,7 +101,7 @@ Resolved resolve_prmt(Modifiers m, Shape) {
                                                 make<&prmt_mode<3>>(), make<&prmt_mode<4>>(), make<&prmt_mode<5>>()};
     const int mode = m.take_of({".f4e", ".b4e", ".rc8", ".ecl", ".ecr", ".rc16"});
     if (!m.done()) return std::nullopt;
-    return mode < 0 ? make<&prmt>() : modes[mode];
+    return mode < 0 ? make_fast<&prmt>() : modes[mode];
 }
 
 constexpr ResolverRow rows[] = {
@@ -113,4 +113,4 @@ constexpr ResolverRow rows[] = {
 
 std::span<const ResolverRow> logic_rows() { return rows; }
 
-}  // namespace ptxgraft::emulator
+}  // namespace ptxgraft::arithmetic

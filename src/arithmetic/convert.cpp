@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "emulator/rounding.hpp"
+#include "arithmetic/rounding.hpp"
 
-namespace ptxgraft::emulator {
+namespace ptxgraft::arithmetic {
 namespace {
 
 template <class T> T mov(T a) { return a; }
@@ -21,7 +21,7 @@ Resolved resolve_mov(Modifiers m, Shape) {
     const std::string_view one[] = {type};
     Modifiers only{one};
     Resolved found = by_type<Pred, B16, B32, B64, U16, U32, U64, S16, S32, S64, MovF32, MovF64>(
-        only, []<class T>() -> Resolved { return make<&mov<T>>(); });
+        only, []<class T>() -> Resolved { return make_fast<&mov<T>>(); });
     if (found && type == ".f32") found->input_types[0] = ImmediateType::f32;
     if (found && type == ".f64") found->input_types[0] = ImmediateType::f64;
     return found;
@@ -83,7 +83,10 @@ template <class T, Rounding R, int F> T to_half(double a) {
     return T{static_cast<std::uint16_t>(bits)};
 }
 template <Rounding R, bool Ftz, bool Sat> float to_float(double a) {
-    const float result = flushed<Ftz>(std::bit_cast<float>(round_to(f32_format, a, R)));
+    float result;
+    if constexpr (R == Rounding::rn) result = a != a ? canonical_nan : static_cast<float>(a);  // as the host rounds
+    else result = std::bit_cast<float>(round_to(f32_format, a, R));
+    result = flushed<Ftz>(result);
     return Sat ? saturate(result) : result;
 }
 template <bool Sat> double to_f64(double a) {
@@ -153,11 +156,11 @@ template <class... Ts, class F> Resolved of_type(std::string_view type, F f) {
 template <class F> Resolved of_integer(std::string_view type, F f) { return of_type<U8, U16, U32, U64, S8, S16, S32, S64>(type, f); }
 
 Resolved integer_to_integer(const Conversion& c) {
-    const Resolved first = of_integer(c.from, []<class S>() -> Resolved { return make<&widen<S>>(); });
+    const Resolved first = of_integer(c.from, []<class S>() -> Resolved { return make_fast<&widen<S>>(); });
     const bool from_signed = c.from.starts_with(".s");
     const Resolved second = of_integer(c.to, [&]<class D>() -> Resolved {
-        if (c.finish == plain) return make<&truncate<D>>();
-        return from_signed ? make<&clamp_signed<D>>() : make<&clamp_unsigned<D>>();
+        if (c.finish == plain) return make_fast<&truncate<D>>();
+        return from_signed ? make_fast<&clamp_signed<D>>() : make_fast<&clamp_unsigned<D>>();
     });
     if (!first || !second || c.rounding >= 0 || c.integral != keep || c.ftz || (c.finish & ~sat) != 0) return std::nullopt;
     return then(*first, *second);
@@ -166,9 +169,9 @@ Resolved integer_to_integer(const Conversion& c) {
 template <Integral I> Resolved widened(std::string_view from, bool ftz) {
     return of_type<F16, Bf16, F32, F64>(from, [&]<class S>() -> Resolved {
         if constexpr (std::is_same_v<S, float>) {
-            if (ftz) return make<&to_double<float, I, true>>();
+            if (ftz) return make_fast<&to_double<float, I, true>>();
         }
-        return make<&to_double<S, I, false>>();
+        return sizeof(S) >= 4 ? make_fast<&to_double<S, I, false>>() : make<&to_double<S, I, false>>();
     });
 }
 Resolved float_source(const Conversion& c) {
@@ -185,7 +188,7 @@ Resolved float_to_integer(const Conversion& c) {
     const Resolved first = float_source(c);
     const bool from_double = c.from == ".f64";
     const Resolved second = of_integer(c.to, [&]<class D>() -> Resolved {
-        return from_double || sizeof(D) == 8 ? make<&to_integer<D, true>>() : make<&to_integer<D, false>>();
+        return from_double || sizeof(D) == 8 ? make_fast<&to_integer<D, true>>() : make_fast<&to_integer<D, false>>();
     });
     return first && second ? Resolved(then(*first, *second)) : std::nullopt;
 }
@@ -205,9 +208,9 @@ template <Rounding R> Resolved float_destination(const Conversion& c) {
     if (c.to == ".bf16") return half_finish<Bfloat, R>(c.finish);
     if ((c.finish & ~sat) != 0) return std::nullopt;
     const bool saturated = c.finish == sat;
-    if (c.to == ".f64") return saturated ? make<&to_f64<true>>() : make<&to_f64<false>>();
-    if (c.ftz) return saturated ? make<&to_float<R, true, true>>() : make<&to_float<R, true, false>>();
-    return saturated ? make<&to_float<R, false, true>>() : make<&to_float<R, false, false>>();
+    if (c.to == ".f64") return saturated ? make_fast<&to_f64<true>>() : make_fast<&to_f64<false>>();
+    if (c.ftz) return saturated ? make_rounded<&to_float<R, true, true>, R>() : make_rounded<&to_float<R, true, false>, R>();
+    return saturated ? make_rounded<&to_float<R, false, true>, R>() : make_rounded<&to_float<R, false, false>, R>();
 }
 Resolved rounded_destination(const Conversion& c) {
     switch (c.rounding) {
@@ -236,7 +239,7 @@ Resolved integer_to_float(const Conversion& c) {
             return modes[c.rounding];
         });
     }
-    const Resolved first = of_integer(c.from, []<class S>() -> Resolved { return make<&integer_odd<S>>(); });
+    const Resolved first = of_integer(c.from, []<class S>() -> Resolved { return make_fast<&integer_odd<S>>(); });
     const Resolved second = rounded_destination(c);
     return first && second ? Resolved(then(*first, *second)) : std::nullopt;
 }
@@ -342,4 +345,4 @@ constexpr ResolverRow rows[] = {{"mov", resolve_mov}, {"cvt", resolve_cvt}};
 
 std::span<const ResolverRow> conversion_rows() { return rows; }
 
-}  // namespace ptxgraft::emulator
+}  // namespace ptxgraft::arithmetic

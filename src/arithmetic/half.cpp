@@ -2,9 +2,9 @@
 // Sums and products of 16-bit formats are exact in doubles, or rounded to odd, and rounded once to the format.
 #include <cmath>
 
-#include "emulator/rounding.hpp"
+#include "arithmetic/rounding.hpp"
 
-namespace ptxgraft::emulator {
+namespace ptxgraft::arithmetic {
 namespace {
 
 enum Operation : int { add, sub, mul };
@@ -200,4 +200,4 @@ Resolved resolve_half(std::string_view opcode, Modifiers m, Shape shape) {
     return std::nullopt;
 }
 
-}  // namespace ptxgraft::emulator
+}  // namespace ptxgraft::arithmetic

@@ -2,9 +2,9 @@
 #include <cfenv>
 #include <cmath>
 
-#include "emulator/rounding.hpp"
+#include "arithmetic/rounding.hpp"
 
-namespace ptxgraft::emulator {
+namespace ptxgraft::arithmetic {
 namespace {
 
 enum Operation : int { add, sub, mul, div_, fma_ };
@@ -38,31 +38,23 @@ template <Operation O, Rounding R, bool Ftz, bool Sat> float arithmetic(float a,
 }
 template <Rounding R, bool Ftz, bool Sat> float fused(float a, float b, float c) {
     a = flushed<Ftz>(a), b = flushed<Ftz>(b), c = flushed<Ftz>(c);
+    if constexpr (R == Rounding::rn) return finish<Ftz, Sat>(std::fma(a, b, c));  // exact in libm too, where the processor has none
     // The product of two floats is exact in a double, so that one rounding to odd leaves the exact fma's rounding.
     const double product = static_cast<double>(a) * static_cast<double>(b);
     return finish<Ftz, Sat>(to_f32(add_odd(product, static_cast<double>(c), R), R));
 }
-// fma.rn.f32 and its .ftz: the inner loop of most kernels, so the processor's own fma where it has one.
+// fma.rn.f32 without .sat: the inner loop of most kernels, so over lanes too by the processor's own fma where it has one.
 #if defined(__x86_64__)
-template <bool Ftz> __attribute__((target("avx2,fma"))) void fused_nearest_fast(Lanes* const* outputs, const Lanes* const* inputs,
-                                                                              std::uint32_t mask) {
+template <bool Ftz> PTXGRAFT_WIDE void fused_nearest_wide(Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t mask) {
     const Lanes &a = *inputs[0], &b = *inputs[1], &c = *inputs[2];
     Lanes& d = *outputs[0];
     for (std::size_t lane = 0; lane < 32; ++lane) {
-        const auto bits = [&](const Lanes& from) {
-            const auto raw = static_cast<std::uint32_t>(from[lane]);
-            return Ftz && (raw & 0x7F800000u) == 0 ? raw & 0x80000000u : raw;
-        };
-        const float value = __builtin_fmaf(std::bit_cast<float>(bits(a)), std::bit_cast<float>(bits(b)), std::bit_cast<float>(bits(c)));
-        auto result = value != value ? 0x7FFFFFFFu : std::bit_cast<std::uint32_t>(value);
-        if (Ftz && (result & 0x7F800000u) == 0) result &= 0x80000000u;
-        d[lane] = (mask >> lane & 1) != 0 ? result : d[lane];
+        const float result = fused<Rounding::rn, Ftz, false>(from_bits<float>(a[lane]), from_bits<float>(b[lane]), from_bits<float>(c[lane]));
+        d[lane] = (mask >> lane & 1) != 0 ? to_bits(result) : d[lane];
     }
 }
-bool has_fma() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 #else
-template <bool Ftz> void fused_nearest_fast(Lanes* const*, const Lanes* const*, std::uint32_t) {}
-bool has_fma() { return false; }
+template <bool Ftz> void fused_nearest_wide(Lanes* const*, const Lanes* const*, std::uint32_t) {}
 #endif
 
 // --- f64: nearest natively, the directed modes by the processor's control word, around one lane's operation
@@ -81,31 +73,41 @@ template <Operation O> double plain(double a, double b, double c) {
     volatile double result = O == add ? x + y : O == sub ? x - y : O == mul ? x * y : O == div_ ? x / y : std::fma(x, y, z);
     return result;
 }
+// PTX leaves open which NaN an operation on doubles gives; here it is the first input that is one, made quiet, whatever
+// order the compiler gave the operands of the host's instruction.
+double quiet(double a) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(a) | std::uint64_t{1} << 51); }
+double nan_of(double result, double a, double b, double c) {
+    double nan = std::bit_cast<double>(0xFFF8000000000000ull);
+    nan = c != c ? quiet(c) : nan;
+    nan = b != b ? quiet(b) : nan;
+    nan = a != a ? quiet(a) : nan;
+    return result != result ? nan : result;
+}
 template <Operation O, Rounding R> double arithmetic64(double a, double b) {
     if constexpr (R == Rounding::rn) {
-        return O == add ? a + b : O == sub ? a - b : O == mul ? a * b : a / b;
+        return nan_of(O == add ? a + b : O == sub ? a - b : O == mul ? a * b : a / b, a, b, 0);
     } else {
         const RoundingScope scope(R);
-        return plain<O>(a, b, 0);
+        return nan_of(plain<O>(a, b, 0), a, b, 0);
     }
 }
 template <Rounding R> double fused64(double a, double b, double c) {
     if constexpr (R == Rounding::rn) {
-        return std::fma(a, b, c);
+        return nan_of(std::fma(a, b, c), a, b, c);
     } else {
         const RoundingScope scope(R);
-        return plain<fma_>(a, b, c);
+        return nan_of(plain<fma_>(a, b, c), a, b, c);
     }
 }
 template <Rounding R> double rcp64(double a) { return arithmetic64<div_, R>(1.0, a); }
 template <Rounding R> double sqrt64(double a) {
     if constexpr (R == Rounding::rn) {
-        return std::sqrt(a);
+        return nan_of(std::sqrt(a), a, 0, 0);
     } else {
         const RoundingScope scope(R);
         volatile double x = a;
         volatile double result = std::sqrt(x);
-        return result;
+        return nan_of(result, a, 0, 0);
     }
 }
 
@@ -155,16 +157,20 @@ double neg64(double a) { return std::bit_cast<double>(std::bit_cast<std::uint64_
 float copysign32(float a, float b) { return std::copysign(b, a); }
 double copysign64(double a, double b) { return std::copysign(b, a); }
 
-// -0 < +0 here.
-template <bool Max, class T> T lesser(T x, T y) {
-    if (x == y) return (std::signbit(x) != Max) ? x : y;
-    return (x < y) != Max ? x : y;
+// -0 < +0 here. Written as selections, without a branch, so that columns are vectorised.
+template <bool Max, class T> T tie(T x, T y) {
+    using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+    const auto a = std::bit_cast<Bits>(x), b = std::bit_cast<Bits>(y);
+    return std::bit_cast<T>(Max ? a & b : a | b);
 }
 template <bool Max, bool Nan, class T> T select(T x, T y) {
-    if (std::isnan(x) && std::isnan(y)) return static_cast<T>(canonical_nan);
-    if (std::isnan(x)) return Nan ? static_cast<T>(canonical_nan) : y;
-    if (std::isnan(y)) return Nan ? static_cast<T>(canonical_nan) : x;
-    return lesser<Max>(x, y);
+    const bool x_nan = x != x, y_nan = y != y;
+    T result = Max ? (x > y ? x : y) : (x < y ? x : y);
+    result = x == y ? tie<Max>(x, y) : result;
+    if constexpr (Nan) return x_nan | y_nan ? static_cast<T>(canonical_nan) : result;
+    result = x_nan ? y : result;
+    result = y_nan ? x : result;
+    return x_nan & y_nan ? static_cast<T>(canonical_nan) : result;
 }
 template <bool Max, bool Ftz, bool Nan, bool Abs, bool Xorsign> float min_max(float a, float b) {
     a = flushed<Ftz>(a), b = flushed<Ftz>(b);
@@ -207,32 +213,35 @@ template <class F> Resolved at_flags(bool ftz, bool sat, F f) {
     if (ftz) return sat ? f.template operator()<true, true>() : f.template operator()<true, false>();
     return sat ? f.template operator()<false, true>() : f.template operator()<false, false>();
 }
+template <auto F, Rounding R> constexpr PureInstruction make_rounded64() { return leaving(Open::nan, make_rounded<F, R>()); }
 int take_rounding(Modifiers& m) { return m.take_of({".rn", ".rz", ".rm", ".rp"}); }
 
 template <Operation O> Resolved resolve_arithmetic(Modifiers m, Shape) {
     const int written = take_rounding(m), rounding = written < 0 ? 0 : written;  // .rn is the default
-    if (m.take(".f64")) return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved { return make<&arithmetic64<O, R>>(); });
+    if (m.take(".f64")) return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved { return make_rounded64<&arithmetic64<O, R>, R>(); });
     const bool ftz = m.take(".ftz"), sat = m.take(".sat");
     const std::string_view type = m.take();
     if (!m.done() || (type != ".f32" && type != ".f32x2") || (sat && type == ".f32x2")) return std::nullopt;
     return at_rounding(rounding, [&]<Rounding R>() {
         return at_flags(ftz, sat, [&]<bool Ftz, bool Sat>() -> Resolved {
-            return type == ".f32" ? make<&arithmetic<O, R, Ftz, Sat>>() : make<&pairs<&arithmetic<O, R, Ftz, false>>>();
+            constexpr PureInstruction scalar = make_rounded<&arithmetic<O, R, Ftz, Sat>, R>();
+            return type == ".f32" ? scalar : over_elements(make<&pairs<&arithmetic<O, R, Ftz, false>>>(), scalar);
         });
     });
 }
 Resolved resolve_fma(Modifiers m, Shape) {
     const int rounding = take_rounding(m);
-    if (m.take(".f64")) return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved { return make<&fused64<R>>(); });
+    if (m.take(".f64")) return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved { return make_rounded64<&fused64<R>, R>(); });
     const bool ftz = m.take(".ftz"), sat = m.take(".sat");
     const std::string_view type = m.take();
     if (!m.done() || (type != ".f32" && type != ".f32x2") || (sat && type == ".f32x2")) return std::nullopt;
     Resolved found = at_rounding(rounding, [&]<Rounding R>() {
         return at_flags(ftz, sat, [&]<bool Ftz, bool Sat>() -> Resolved {
-            return type == ".f32" ? make<&fused<R, Ftz, Sat>>() : make<&pairs3<&fused<R, Ftz, false>>>();
+            constexpr PureInstruction scalar = make_rounded<&fused<R, Ftz, Sat>, R>();
+            return type == ".f32" ? scalar : over_elements(make<&pairs3<&fused<R, Ftz, false>>>(), scalar);
         });
     });
-    if (found && rounding == 0 && !sat && type == ".f32" && has_fma()) found->first = ftz ? &fused_nearest_fast<true> : &fused_nearest_fast<false>;
+    if (found && rounding == 0 && !sat && type == ".f32" && has_wide()) found->first = ftz ? &fused_nearest_wide<true> : &fused_nearest_wide<false>;
     return found;
 }
 // mad.f32 is fma.f32 on every target that there is (9.7.3.7); without a rounding it is .rn.
@@ -249,11 +258,11 @@ Resolved resolve_div(Modifiers m, Shape) {
     const int kind = m.take_of({".approx", ".full"});
     if (kind < 0) {
         const int rounding = take_rounding(m);
-        if (m.take(".f64")) return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved { return make<&arithmetic64<div_, R>>(); });
+        if (m.take(".f64")) return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved { return make_rounded64<&arithmetic64<div_, R>, R>(); });
         const bool ftz = m.take(".ftz");
         if (!m.take(".f32") || !m.done()) return std::nullopt;
         return at_rounding(rounding, [&]<Rounding R>() -> Resolved {
-            return ftz ? make<&arithmetic<div_, R, true, false>>() : make<&arithmetic<div_, R, false, false>>();
+            return ftz ? make_rounded<&arithmetic<div_, R, true, false>, R>() : make_rounded<&arithmetic<div_, R, false, false>, R>();
         });
     }
     const bool ftz = m.take(".ftz");
@@ -277,18 +286,18 @@ Resolved resolve_rcp(Modifiers m, Shape) {
         return approximation<rcp_f>(m);
     }
     const int rounding = take_rounding(m);
-    if (m.take(".f64")) return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved { return make<&rcp64<R>>(); });
+    if (m.take(".f64")) return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved { return make_rounded64<&rcp64<R>, R>(); });
     const bool ftz = m.take(".ftz");
     if (!m.take(".f32") || !m.done()) return std::nullopt;
-    return at_rounding(rounding, [&]<Rounding R>() -> Resolved { return ftz ? make<&rcp<R, true>>() : make<&rcp<R, false>>(); });
+    return at_rounding(rounding, [&]<Rounding R>() -> Resolved { return ftz ? make_rounded<&rcp<R, true>, R>() : make_rounded<&rcp<R, false>, R>(); });
 }
 Resolved resolve_sqrt(Modifiers m, Shape) {
     if (m.take(".approx")) return approximation<sqrt_f>(m);
     const int rounding = take_rounding(m);
-    if (m.take(".f64")) return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved { return make<&sqrt64<R>>(); });
+    if (m.take(".f64")) return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved { return make_rounded64<&sqrt64<R>, R>(); });
     const bool ftz = m.take(".ftz");
     if (!m.take(".f32") || !m.done()) return std::nullopt;
-    return at_rounding(rounding, [&]<Rounding R>() -> Resolved { return ftz ? make<&sqrt_of<R, true>>() : make<&sqrt_of<R, false>>(); });
+    return at_rounding(rounding, [&]<Rounding R>() -> Resolved { return ftz ? make_rounded<&sqrt_of<R, true>, R>() : make_rounded<&sqrt_of<R, false>, R>(); });
 }
 Resolved resolve_rsqrt(Modifiers m, Shape) {
     if (!m.take(".approx")) return std::nullopt;
@@ -302,30 +311,30 @@ Resolved resolve_tanh(Modifiers m, Shape) {
     return m.take(".approx") && m.take(".f32") && m.done() ? Resolved(make<&approximate<tanh_f, false>>()) : std::nullopt;
 }
 Resolved resolve_abs(Modifiers m, Shape) {
-    if (m.take(".f64")) return m.done() ? Resolved(make<&abs64>()) : std::nullopt;
+    if (m.take(".f64")) return m.done() ? Resolved(make_fast<&abs64>()) : std::nullopt;
     const bool ftz = m.take(".ftz");
     if (!m.take(".f32") || !m.done()) return std::nullopt;
-    return ftz ? make<&abs_of<true>>() : make<&abs_of<false>>();
+    return ftz ? make_fast<&abs_of<true>>() : make_fast<&abs_of<false>>();
 }
 Resolved resolve_neg(Modifiers m, Shape) {
-    if (m.take(".f64")) return m.done() ? Resolved(make<&neg64>()) : std::nullopt;
+    if (m.take(".f64")) return m.done() ? Resolved(make_fast<&neg64>()) : std::nullopt;
     const bool ftz = m.take(".ftz");
     if (!m.take(".f32") || !m.done()) return std::nullopt;
-    return ftz ? make<&neg<true>>() : make<&neg<false>>();
+    return ftz ? make_fast<&neg<true>>() : make_fast<&neg<false>>();
 }
 Resolved resolve_copysign(Modifiers m, Shape) {
-    if (m.take(".f32")) return m.done() ? Resolved(make<&copysign32>()) : std::nullopt;
-    return m.take(".f64") && m.done() ? Resolved(make<&copysign64>()) : std::nullopt;
+    if (m.take(".f32")) return m.done() ? Resolved(make_fast<&copysign32>()) : std::nullopt;
+    return m.take(".f64") && m.done() ? Resolved(make_fast<&copysign64>()) : std::nullopt;
 }
 template <bool Max> Resolved resolve_min_max(Modifiers m, Shape shape) {
-    if (m.take(".f64")) return m.done() ? Resolved(make<&min_max64<Max>>()) : std::nullopt;
+    if (m.take(".f64")) return m.done() ? Resolved(make_fast<&min_max64<Max>>()) : std::nullopt;
     const bool ftz = m.take(".ftz"), nan = m.take(".NaN"), xorsign = m.take(".xorsign"), abs = m.take(".abs");
     if (!m.take(".f32") || !m.done() || (xorsign && !abs)) return std::nullopt;
     const bool three = shape.operands == 4;
     if (three ? xorsign : (abs && !xorsign)) return std::nullopt;
     return at_flags(ftz, nan, [&]<bool Ftz, bool Nan>() -> Resolved {
         if (three) return abs ? make<&min_max3<Max, Ftz, Nan, true>>() : make<&min_max3<Max, Ftz, Nan, false>>();
-        return abs ? make<&min_max<Max, Ftz, Nan, true, true>>() : make<&min_max<Max, Ftz, Nan, false, false>>();
+        return abs ? make<&min_max<Max, Ftz, Nan, true, true>>() : make_fast<&min_max<Max, Ftz, Nan, false, false>>();
     });
 }
 
@@ -343,4 +352,4 @@ constexpr ResolverRow rows[] = {
 
 std::span<const ResolverRow> float_rows() { return rows; }
 
-}  // namespace ptxgraft::emulator
+}  // namespace ptxgraft::arithmetic

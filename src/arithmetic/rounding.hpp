@@ -11,11 +11,17 @@
 #include <cstdint>
 #include <limits>
 
-#include "emulator/pure.hpp"
+#include "arithmetic/pure.hpp"
 
-namespace ptxgraft::emulator {
+namespace ptxgraft::arithmetic {
 
 enum class Rounding : std::uint8_t { rn, rna, rz, rm, rp };
+
+/// The nearest rounding is what programs use: it has functions for columns.
+template <auto F, Rounding R> constexpr PureInstruction make_rounded() {
+    if constexpr (R == Rounding::rn) return make_fast<F>();
+    else return make<F>();
+}
 
 /// A format: bits of the stored fraction, the exponent's bias, the bits of infinity (or of the largest finite value,
 /// where the format has none), the canonical NaN.
@@ -158,4 +164,4 @@ template <bool Ftz> float flushed(float a) {
 /// .sat: to [0, 1]; NaN and -0 become +0.
 inline float saturate(float a) { return a > 0.0f ? (a < 1.0f ? a : 1.0f) : 0.0f; }
 
-}  // namespace ptxgraft::emulator
+}  // namespace ptxgraft::arithmetic

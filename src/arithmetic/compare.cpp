@@ -1,9 +1,9 @@
 // PTX ISA 9.7.6 (comparison and selection), 9.7.7 (half precision comparison) and 9.7.3.1 (testp).
 #include <cmath>
 
-#include "emulator/rounding.hpp"
+#include "arithmetic/rounding.hpp"
 
-namespace ptxgraft::emulator {
+namespace ptxgraft::arithmetic {
 namespace {
 
 enum Compare : int { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan_, compare_count };
@@ -72,13 +72,14 @@ template <class T> constexpr bool is_pair = std::is_same_v<T, HalfPair> || std::
 
 template <Compare C, bool Ftz, class T> constexpr PureInstruction comparison() {
     if constexpr (is_pair<T>) return make<&truth_of_halves<C, Ftz, T>>();
+    else if constexpr (!Ftz && sizeof(T) >= 4) return make_fast<&truth_of<C, Ftz, T>>();
     else return make<&truth_of<C, Ftz, T>>();
 }
 
 PureInstruction setp_from(PureInstruction compared, Combine combination, bool pair) {
-    static constexpr PureInstruction single[] = {{}, make<&combine<and_>>(), make<&combine<or_>>(), make<&combine<xor_>>()};
-    static constexpr PureInstruction both[] = {make<&with_complement>(), make<&combine_both<and_>>(), make<&combine_both<or_>>(),
-                                               make<&combine_both<xor_>>()};
+    static constexpr PureInstruction single[] = {{}, make_fast<&combine<and_>>(), make_fast<&combine<or_>>(), make_fast<&combine<xor_>>()};
+    static constexpr PureInstruction both[] = {make_fast<&with_complement>(), make_fast<&combine_both<and_>>(), make_fast<&combine_both<or_>>(),
+                                               make_fast<&combine_both<xor_>>()};
     static constexpr PureInstruction halves[] = {{}, make<&combine_halves<and_>>(), make<&combine_halves<or_>>(), make<&combine_halves<xor_>>()};
     if (compared.outputs == 2) return combination == none ? compared : then(compared, halves[combination]);
     if (pair) return then(compared, both[combination]);
@@ -139,8 +140,8 @@ Resolved resolve_setp(Modifiers m, Shape shape) {
 }
 
 template <class D> PureInstruction number_from(Combine combination) {
-    static constexpr PureInstruction numbers[] = {make<&number<D>>(), make<&number_with<D, and_>>(), make<&number_with<D, or_>>(),
-                                                  make<&number_with<D, xor_>>()};
+    static constexpr PureInstruction numbers[] = {make_fast<&number<D>>(), make_fast<&number_with<D, and_>>(), make_fast<&number_with<D, or_>>(),
+                                                  make_fast<&number_with<D, xor_>>()};
     return numbers[combination];
 }
 Resolved set_destination(std::string_view type, Combine combination) {
@@ -170,12 +171,12 @@ Resolved resolve_set(Modifiers m, Shape shape) {
 
 template <class T> T selp(T a, T b, bool c) { return c ? a : b; }
 Resolved resolve_selp(Modifiers m, Shape) {
-    return by_type<B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64>(m, []<class T>() -> Resolved { return make<&selp<T>>(); });
+    return by_type<B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64>(m, []<class T>() -> Resolved { return make_fast<&selp<T>>(); });
 }
 template <class T> T slct_s32(T a, T b, std::int32_t c) { return c >= 0 ? a : b; }
 template <class T, bool Ftz> T slct_f32(T a, T b, float c) { return flushed<Ftz>(c) >= 0 ? a : b; }  // NaN selects b
 template <class T> Resolved slct_of(bool ftz, int selector) {
-    if (selector == 0) return make<&slct_s32<T>>();
+    if (selector == 0) return make_fast<&slct_s32<T>>();
     return ftz ? make<&slct_f32<T, true>>() : make<&slct_f32<T, false>>();
 }
 Resolved resolve_slct(Modifiers m, Shape) {
@@ -215,4 +216,4 @@ constexpr ResolverRow rows[] = {
 
 std::span<const ResolverRow> comparison_rows() { return rows; }
 
-}  // namespace ptxgraft::emulator
+}  // namespace ptxgraft::arithmetic

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "emulator/pure.hpp"
+#include "arithmetic/pure.hpp"
 
-namespace ptxgraft::emulator {
+namespace ptxgraft::arithmetic {
 namespace {
 
 template <class T> using Unsigned = std::make_unsigned_t<T>;
@@ -83,9 +83,13 @@ template <class T> std::uint32_t bfind_shift(T a) {
     return found == 0xFFFFFFFFu ? found : static_cast<std::uint32_t>(width<T> - 1) - found;
 }
 template <class T> T brev(T a) {
-    T result = 0;
-    for (int i = 0; i < width<T>; ++i) result = static_cast<T>(result << 1 | ((a >> i) & 1));
-    return result;
+    // Neighbouring bits, pairs, fours, bytes … change places.
+    T swap = static_cast<T>(~T{0});
+    for (int half = width<T> / 2; half > 0; half /= 2) {
+        swap = static_cast<T>(swap ^ (swap << half));
+        a = static_cast<T>((a >> half & swap) | (a << half & ~swap));
+    }
+    return a;
 }
 std::uint32_t fns(std::uint32_t mask, std::uint32_t base, std::int32_t offset) {
     base &= 31;
@@ -165,24 +169,25 @@ template <class T, auto Mul> Two<Unsigned<T>, bool> madc_cc(T a, T b, Unsigned<T
 template <class T, auto Mul> Unsigned<T> madc(T a, T b, Unsigned<T> c, bool carry) { return madc_cc<T, Mul>(a, b, c, carry).first; }
 
 #define PTXGRAFT_MAKE(function) []<class T>() -> Resolved { return make<&function<T>>(); }
+#define PTXGRAFT_FAST(function) []<class T>() -> Resolved { return make_fast<&function<T>>(); }
 
 Resolved resolve_add(Modifiers m, Shape) {
     if (m.take(".cc")) {
         const auto made = []<class T>() -> Resolved { return with_carry(make<&add_cc<Unsigned<T>>>(), false, true); };
         return by_type<U32, S32, B32, U64, S64, B64>(m, made);
     }
-    if (m.take(".sat")) return m.take(".s32") && m.done() ? Resolved(make<&add_sat>()) : std::nullopt;
-    if (m.take(".u16x2")) return m.done() ? Resolved(make<&halves<add<std::uint16_t>, std::uint16_t>>()) : std::nullopt;
-    if (m.take(".s16x2")) return m.done() ? Resolved(make<&halves<add<std::int16_t>, std::int16_t>>()) : std::nullopt;
-    return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_MAKE(add));
+    if (m.take(".sat")) return m.take(".s32") && m.done() ? Resolved(make_fast<&add_sat>()) : std::nullopt;
+    if (m.take(".u16x2")) return m.done() ? Resolved(over_elements(make<&halves<add<std::uint16_t>, std::uint16_t>>(), make_fast<&add<std::uint16_t>>())) : std::nullopt;
+    if (m.take(".s16x2")) return m.done() ? Resolved(over_elements(make<&halves<add<std::int16_t>, std::int16_t>>(), make_fast<&add<std::int16_t>>())) : std::nullopt;
+    return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(add));
 }
 Resolved resolve_sub(Modifiers m, Shape) {
     if (m.take(".cc")) {
         const auto made = []<class T>() -> Resolved { return with_carry(make<&sub_cc<Unsigned<T>>>(), false, true); };
         return by_type<U32, S32, B32, U64, S64, B64>(m, made);
     }
-    if (m.take(".sat")) return m.take(".s32") && m.done() ? Resolved(make<&sub_sat>()) : std::nullopt;
-    return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_MAKE(sub));
+    if (m.take(".sat")) return m.take(".s32") && m.done() ? Resolved(make_fast<&sub_sat>()) : std::nullopt;
+    return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(sub));
 }
 Resolved resolve_addc(Modifiers m, Shape) {
     if (m.take(".cc"))
@@ -195,24 +200,24 @@ Resolved resolve_subc(Modifiers m, Shape) {
     return by_type<U32, S32, B32, U64, S64, B64>(m, []<class T>() -> Resolved { return with_carry(make<&subc<Unsigned<T>>>(), true, false); });
 }
 Resolved resolve_mul(Modifiers m, Shape) {
-    if (m.take(".lo")) return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_MAKE(mul_lo));
-    if (m.take(".hi")) return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_MAKE(mul_hi));
-    if (m.take(".wide")) return by_type<U16, U32, S16, S32>(m, PTXGRAFT_MAKE(mul_wide));
+    if (m.take(".lo")) return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(mul_lo));
+    if (m.take(".hi")) return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(mul_hi));
+    if (m.take(".wide")) return by_type<U16, U32, S16, S32>(m, PTXGRAFT_FAST(mul_wide));
     return std::nullopt;
 }
 Resolved resolve_mad(Modifiers m, Shape) {
     if (m.take(".lo")) {
         if (m.take(".cc"))
             return by_type<U32, S32, U64, S64>(m, []<class T>() -> Resolved { return with_carry(make<&mad_cc<T, mul_lo<T>>>(), false, true); });
-        return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_MAKE(mad_lo));
+        return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(mad_lo));
     }
     if (m.take(".hi")) {
         if (m.take(".cc"))
             return by_type<U32, S32, U64, S64>(m, []<class T>() -> Resolved { return with_carry(make<&mad_cc<T, mul_hi<T>>>(), false, true); });
         if (m.take(".sat")) return m.take(".s32") && m.done() ? Resolved(make<&mad_hi_sat>()) : std::nullopt;
-        return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_MAKE(mad_hi));
+        return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(mad_hi));
     }
-    if (m.take(".wide")) return by_type<U16, U32, S16, S32>(m, PTXGRAFT_MAKE(mad_wide));
+    if (m.take(".wide")) return by_type<U16, U32, S16, S32>(m, PTXGRAFT_FAST(mad_wide));
     return std::nullopt;
 }
 Resolved resolve_madc(Modifiers m, Shape) {
@@ -225,49 +230,49 @@ Resolved resolve_madc(Modifiers m, Shape) {
     });
 }
 Resolved resolve_mul24(Modifiers m, Shape) {
-    if (m.take(".lo")) return by_type<U32, S32>(m, PTXGRAFT_MAKE(mul24_lo));
+    if (m.take(".lo")) return by_type<U32, S32>(m, PTXGRAFT_FAST(mul24_lo));
     if (m.take(".hi")) return by_type<U32, S32>(m, PTXGRAFT_MAKE(mul24_hi));
     return std::nullopt;
 }
 Resolved resolve_mad24(Modifiers m, Shape) {
-    if (m.take(".lo")) return by_type<U32, S32>(m, PTXGRAFT_MAKE(mad24_lo));
+    if (m.take(".lo")) return by_type<U32, S32>(m, PTXGRAFT_FAST(mad24_lo));
     if (!m.take(".hi")) return std::nullopt;
     if (m.take(".sat")) return m.take(".s32") && m.done() ? Resolved(make<&mad24_hi_sat>()) : std::nullopt;
     return by_type<U32, S32>(m, PTXGRAFT_MAKE(mad24_hi));
 }
-Resolved resolve_sad(Modifiers m, Shape) { return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_MAKE(sad)); }
-Resolved resolve_div(Modifiers m, Shape) { return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_MAKE(div)); }
-Resolved resolve_rem(Modifiers m, Shape) { return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_MAKE(rem)); }
-Resolved resolve_abs(Modifiers m, Shape) { return by_type<S16, S32, S64>(m, PTXGRAFT_MAKE(abs_of)); }
-Resolved resolve_neg(Modifiers m, Shape) { return by_type<S16, S32, S64>(m, PTXGRAFT_MAKE(neg)); }
+Resolved resolve_sad(Modifiers m, Shape) { return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(sad)); }
+Resolved resolve_div(Modifiers m, Shape) { return by_type<U16, U32, U64, S16, S32, S64>(m, []<class T>() -> Resolved { return leaving(Open::zero_divisor, make<&div<T>>()); }); }
+Resolved resolve_rem(Modifiers m, Shape) { return by_type<U16, U32, U64, S16, S32, S64>(m, []<class T>() -> Resolved { return leaving(Open::zero_divisor, make<&rem<T>>()); }); }
+Resolved resolve_abs(Modifiers m, Shape) { return by_type<S16, S32, S64>(m, PTXGRAFT_FAST(abs_of)); }
+Resolved resolve_neg(Modifiers m, Shape) { return by_type<S16, S32, S64>(m, PTXGRAFT_FAST(neg)); }
 
 Resolved resolve_min(Modifiers m, Shape) {
     using s16 = std::int16_t;
     using u16 = std::uint16_t;
     if (m.take(".relu")) {
-        if (m.take(".s16x2")) return m.done() ? Resolved(make<&halves<min_relu<s16>, s16>>()) : std::nullopt;
-        return m.take(".s32") && m.done() ? Resolved(make<&min_relu<std::int32_t>>()) : std::nullopt;
+        if (m.take(".s16x2")) return m.done() ? Resolved(over_elements(make<&halves<min_relu<s16>, s16>>(), make_fast<&min_relu<s16>>())) : std::nullopt;
+        return m.take(".s32") && m.done() ? Resolved(make_fast<&min_relu<std::int32_t>>()) : std::nullopt;
     }
-    if (m.take(".u16x2")) return m.done() ? Resolved(make<&halves<min_of<u16>, u16>>()) : std::nullopt;
-    if (m.take(".s16x2")) return m.done() ? Resolved(make<&halves<min_of<s16>, s16>>()) : std::nullopt;
-    return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_MAKE(min_of));
+    if (m.take(".u16x2")) return m.done() ? Resolved(over_elements(make<&halves<min_of<u16>, u16>>(), make_fast<&min_of<u16>>())) : std::nullopt;
+    if (m.take(".s16x2")) return m.done() ? Resolved(over_elements(make<&halves<min_of<s16>, s16>>(), make_fast<&min_of<s16>>())) : std::nullopt;
+    return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(min_of));
 }
 Resolved resolve_max(Modifiers m, Shape) {
     using s16 = std::int16_t;
     using u16 = std::uint16_t;
     if (m.take(".relu")) {
-        if (m.take(".s16x2")) return m.done() ? Resolved(make<&halves<max_relu<s16>, s16>>()) : std::nullopt;
-        return m.take(".s32") && m.done() ? Resolved(make<&max_relu<std::int32_t>>()) : std::nullopt;
+        if (m.take(".s16x2")) return m.done() ? Resolved(over_elements(make<&halves<max_relu<s16>, s16>>(), make_fast<&max_relu<s16>>())) : std::nullopt;
+        return m.take(".s32") && m.done() ? Resolved(make_fast<&max_relu<std::int32_t>>()) : std::nullopt;
     }
-    if (m.take(".u16x2")) return m.done() ? Resolved(make<&halves<max_of<u16>, u16>>()) : std::nullopt;
-    if (m.take(".s16x2")) return m.done() ? Resolved(make<&halves<max_of<s16>, s16>>()) : std::nullopt;
-    return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_MAKE(max_of));
+    if (m.take(".u16x2")) return m.done() ? Resolved(over_elements(make<&halves<max_of<u16>, u16>>(), make_fast<&max_of<u16>>())) : std::nullopt;
+    if (m.take(".s16x2")) return m.done() ? Resolved(over_elements(make<&halves<max_of<s16>, s16>>(), make_fast<&max_of<s16>>())) : std::nullopt;
+    return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(max_of));
 }
-Resolved resolve_popc(Modifiers m, Shape) { return by_type<B32, B64>(m, PTXGRAFT_MAKE(popc)); }
-Resolved resolve_clz(Modifiers m, Shape) { return by_type<B32, B64>(m, PTXGRAFT_MAKE(clz)); }
-Resolved resolve_brev(Modifiers m, Shape) { return by_type<B32, B64>(m, PTXGRAFT_MAKE(brev)); }
-Resolved resolve_bfe(Modifiers m, Shape) { return by_type<U32, U64, S32, S64>(m, PTXGRAFT_MAKE(bfe)); }
-Resolved resolve_bfi(Modifiers m, Shape) { return by_type<B32, B64>(m, PTXGRAFT_MAKE(bfi)); }
+Resolved resolve_popc(Modifiers m, Shape) { return by_type<B32, B64>(m, PTXGRAFT_FAST(popc)); }
+Resolved resolve_clz(Modifiers m, Shape) { return by_type<B32, B64>(m, PTXGRAFT_FAST(clz)); }
+Resolved resolve_brev(Modifiers m, Shape) { return by_type<B32, B64>(m, PTXGRAFT_FAST(brev)); }
+Resolved resolve_bfe(Modifiers m, Shape) { return by_type<U32, U64, S32, S64>(m, PTXGRAFT_FAST(bfe)); }
+Resolved resolve_bfi(Modifiers m, Shape) { return by_type<B32, B64>(m, PTXGRAFT_FAST(bfi)); }
 Resolved resolve_bfind(Modifiers m, Shape) {
     if (m.take(".shiftamt")) return by_type<U32, U64, S32, S64>(m, PTXGRAFT_MAKE(bfind_shift));
     return by_type<U32, U64, S32, S64>(m, PTXGRAFT_MAKE(bfind));
@@ -303,6 +308,7 @@ Resolved resolve_dp2a(Modifiers m, Shape) {
     return half == 0 ? dp2a_of<0>(a, b) : dp2a_of<16>(a, b);
 }
 #undef PTXGRAFT_MAKE
+#undef PTXGRAFT_FAST
 
 constexpr ResolverRow rows[] = {
     {"add", resolve_add},     {"sub", resolve_sub},   {"addc", resolve_addc},   {"subc", resolve_subc},
@@ -318,4 +324,4 @@ constexpr ResolverRow rows[] = {
 
 std::span<const ResolverRow> integer_rows() { return rows; }
 
-}  // namespace ptxgraft::emulator
+}  // namespace ptxgraft::arithmetic
