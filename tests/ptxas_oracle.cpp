@@ -46,6 +46,8 @@ void read_log(std::string_view log, std::uint32_t first_line, const std::vector<
 template <class Tell>
 bool run(const std::vector<std::string>& lines, std::vector<std::size_t> alive, const Setting& setting, Tell tell) {
     Frame f = frame(setting);
+    // Behind an error, the front end does not make other instructions of one; what it finds wrong in those is not asked here.
+    f.before.insert(f.before.find(".func"), ".global .samplerref outside_of_texmode_independent; ");
     f.behind = std::string(deliberate) + "\n" + f.behind;
     std::vector<std::string> found(lines.size());
     while (!alive.empty()) {

@@ -29,7 +29,8 @@ bool may_be(const ActiveRules& rules, const std::vector<Operand>& operands) {
 }
 
 Access access(const OperandRule& rule) {
-    if (rule.kind == RuleKind::pair || rule.kind == RuleKind::list) return access(rule.children.front());
+    const bool is_group = rule.kind == RuleKind::pair || rule.kind == RuleKind::list;
+    if (is_group && !rule.children.empty()) return access(rule.children.front());
     const bool is_output = rule.is_output && rule.kind != RuleKind::address && rule.kind != RuleKind::prototype;
     if (!is_output) return Access::read;
     return rule.is_inout ? Access::read_write : Access::write;
