@@ -304,6 +304,8 @@ std::span<const ResolverRow> logic_rows();       ///< 9.7.8 and prmt
 std::span<const ResolverRow> comparison_rows();  ///< 9.7.6, 9.7.7
 std::span<const ResolverRow> float_rows();       ///< 9.7.3 (f32, f64) and, by type, 9.7.4
 std::span<const ResolverRow> conversion_rows();  ///< mov, cvt, cvt.pack
+std::span<const ResolverRow> narrow_rows();      ///< cvt to and from formats of 8 bits and fewer
+std::span<const ResolverRow> video_rows();       ///< 9.7.18
 Resolved resolve_half(std::string_view opcode, Modifiers modifiers, Shape shape);
 
 }  // namespace ptxgraft::arithmetic

@@ -655,7 +655,9 @@ bool Runner::open_if(const Scope& scope, std::uint32_t& at) {
     constexpr auto pred = static_cast<std::uint32_t>(Type::pred);
     if (room(pred) == 0) {  // neither arm
         const std::uint32_t begin = std::exchange(at, has_else ? scope.matches[next] : next);
-        return miss(scope.code[begin], begin, scope);
+        if (miss(scope.code[begin], begin, scope)) return true;
+        at = begin;
+        return false;
     }
     if (!may_nest()) return false;
     const NodeId condition = pop(pred);
