@@ -217,8 +217,8 @@ TEST(Expression, ReadsMemoryOnlyWhereItsArmIsChosen) {
         float there, not_there;
     } choices[] = {{"acc = i < 2 ? p[i] : 0", 20, 0},
                    {"acc = i >= 2 ? 0 : acc + p[i] * p[i]", 401, 0},
-                   {"acc = select(i < 2 && p[i] > 5, 1, 2)", 1, 2},
-                   {"acc = i >= 2 || p[i] < 5 ? 1 : 2", 2, 1},
+                   {"acc = select(i < 2 && q[i] > 5, 1, 2)", 1, 2},
+                   {"acc = i >= 2 || q[i] < 15 ? 1 : 2", 2, 1},
                    {"acc = i < 2 ? i < 1 ? p[i + 1] : p[i] : i == 3 ? p[i] : 7", 20, 7}};
     for (const auto& [text, there, not_there] : choices) {
         EXPECT_EQ(run_with_memory(text, 1, 1, memory, 0), there) << text;
@@ -321,7 +321,7 @@ const ErrorRow error_rows[] = {
     {"frag[1] = 2", Errc::expression_assignment, 1, 1, "`in`"},
     {"p[1] = acc", Errc::expression_assignment, 1, 1, "read memory and do not write it"},
     {"ac = acc + 1; o = 1", Errc::expression_assignment, 1, 1, "did you mean acc?"},
-    {"x = acc + 1", Errc::expression_assignment, 1, 12, "the `out` operand o is not assigned"},
+    {"acc = acc + 1", Errc::expression_assignment, 1, 14, "the `out` operand o is not assigned"},
     {"f32 = 1", Errc::expression_assignment, 1, 1, "a word of the language"},
     {"acc = acc = 1", Errc::expression_syntax, 1, 11, "'==' compares"},
     {"acc == 1", Errc::expression_syntax, 1, 5, "'=' assigns"},

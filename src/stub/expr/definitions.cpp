@@ -124,8 +124,8 @@ constexpr Row functions[] = {
      "x = abs(a)\ns = a * a\n"
      "p = fma(fma(0.00234493124, s, -0.00838877354), s, 0.0217822473)\n"
      "p = fma(fma(fma(p, s, -0.0539608561), s, 0.133333102), s, -0.333333343)\n"
-     "far = copysign(1 - 2 / (exp(2 * x) + 1), a)\n"
-     "result = x < 0.6 ? fma(p * s, a, a) : isnan(a) ? a + a : far"},
+     "y = x < 0.6 ? fma(p * s, x, x) : 1 - 2 / (exp(2 * x) + 1)\n"
+     "result = isnan(a) ? a + a : copysign(y, a)"},
     {Op::sigmoid, f32_, "a", "e = exp(-abs(a))\nr = 1 / (1 + e)\nresult = a < 0 ? e * r : r"},
     {Op::erf, f32_, "a",
      "x = abs(a)\ns = a * a\n"
@@ -134,7 +134,7 @@ constexpr Row functions[] = {
      "y = x > 4 ? 4 : x\n"
      "e = fma(fma(fma(1.26572741e-05, y, -0.000306511443), y, 0.0033589208), y, -0.0223268904)\n"
      "e = fma(fma(fma(fma(e, y, 0.102672428), y, 0.639911354), y, 1.12537336), y, 0.000910565199)\n"
-     "result = x < 1 ? fma(p, a, a) : isnan(a) ? a + a : copysign(1 - exp(-e), a)"},
+     "result = isnan(a) ? a + a : copysign(x < 1 ? fma(p, x, x) : 1 - exp(-e), a)"},
     // by way of f64, whose logarithm is right to 40 bits
     {Op::pow, f32_, "ab",
      "x = f64(abs(a))\n"

@@ -77,7 +77,8 @@ std::optional<Error> make(std::string_view text, const stack::Machine& machine, 
     const expr::Scope scope{.machine = &machine, .parameters = {}};
     const expr::ParseOptions how{options.contract, options.approx, options.ftz, options.target.sm};
     if (auto error = expr::parse(text, scope, how, work)) return error;
-    return expr::emit(text, scope, how, work);
+    if (auto error = expr::emit(text, scope, how, work)) return error;
+    return expr::check_results(text, scope, work);
 }
 
 // The machine of the last site: a search compiles for one site many times.

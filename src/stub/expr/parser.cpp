@@ -57,7 +57,7 @@ std::optional<Error> Parser::run() {
         if (lexer_.kind == Token::end) break;
         if (!statement()) return error_;
     }
-    if (!error_) finish();
+    if (!error_) settle_all();
     return error_;
 }
 
@@ -93,7 +93,7 @@ bool Parser::statement() {
     const Span place = here();
     if (sign < Token::plus_assign && sign != Token::assign) {
         if (work_.symbols.size() > 0 && sign == Token::eq) return fail_at(Errc::expression_syntax, place, "'==' compares; '=' assigns") != none;
-        return expected(fmt::format("'=' (an expression is assigned: {} = …)", assignable())) != none;
+        return expected(fmt::format("'=' (an expression is assigned: {} = …)", assignable(scope_, work_))) != none;
     }
     std::uint32_t left = none;
     if (sign != Token::assign) {
@@ -178,37 +178,6 @@ bool Parser::assign(const Target& to, std::uint32_t node) {
     work_.current[symbol.first_slot + target.element] = keep.a;
     add(keep);
     return true;
-}
-
-bool Parser::finish() { return settle_all() && check_results(); }
-
-// A program that assigns no operand does nothing, and a local value that nobody reads and that is named nearly like an operand that nobody
-// assigns is a slip.
-bool Parser::check_results() {
-    if (scope_.machine == nullptr) return true;
-    std::uint32_t assigned = 0;
-    std::vector<std::string_view> open;
-    for (const Symbol& symbol : work_.symbols) {
-        const std::uint32_t count = std::max(symbol.count, 1u);
-        if (symbol.operand == none || operand(symbol).direction == Direction::in) continue;
-        std::uint32_t of_this = 0;
-        for (std::uint32_t i = 0; i < count; ++i) of_this += work_.current[symbol.first_slot + i] != none;
-        assigned += of_this;
-        if (of_this < count && operand(symbol).direction == Direction::out)
-            return fail_at(Errc::expression_assignment, here(), fmt::format("the `out` operand {} is not assigned: write {}{} = …", symbol.name, symbol.name,
-                                                                            symbol.count == 0 ? "" : "[…]")) != none;
-        if (of_this == 0) open.push_back(symbol.name);
-    }
-    for (const Value& value : work_.values) {
-        const Symbol& symbol = work_.symbols[value.symbol];
-        if (value.is_read || symbol.operand != none) continue;
-        const std::string near = nearest(symbol.name, open);
-        if (!near.empty() || assigned == 0)
-            return fail_at(Errc::expression_assignment, value.target,
-                           fmt::format("{} is no operand, and nothing uses it{}", symbol.name, near.empty() ? "; assign " + assignable() : near)) != none;
-    }
-    if (assigned != 0) return true;
-    return fail_at(Errc::expression_assignment, here(), fmt::format("nothing is assigned: write {} = …", assignable())) != none;
 }
 
 // ---- expressions
@@ -311,25 +280,27 @@ std::uint32_t Parser::unary() {
     if (token != Token::minus && token != Token::plus && token != Token::not_ && token != Token::tilde) return primary();
     const Span place = here();
     lexer_.next();
+    lexer_.pass_lines();
+    const bool is_word = lexer_.kind == Token::number || lexer_.kind == Token::name;
     const std::uint32_t operand = unary();
     if (operand == none || token == Token::plus) return operand;
-    if (token == Token::minus) return negate(operand, place);
+    if (token == Token::minus) return negate(operand, place, is_word);
     if (token == Token::not_ && !require_pred(operand, "'!'")) return none;
     return add({.op = Op::not_, .type = at(operand).type, .span = {place.begin, at(operand).span.end}, .a = operand});
 }
 
-// A sign before a number belongs to it, so that -2147483648 is one.
-std::uint32_t Parser::negate(std::uint32_t operand, Span place) {
+// A sign right before a number belongs to it, so that -2147483648 is one; of an unsigned type, -1u, it wraps.
+std::uint32_t Parser::negate(std::uint32_t operand, Span place, bool is_word) {
+    const TypeRef type = type_at(operand);
+    if (type == ref(Type::pred)) return untaken(Op::neg, operand);
     Node& node = at(operand);
-    node.span.begin = place.begin;
-    if (node.op == Op::literal && type_at(operand) != ref(Type::pred)) {
-        Literal& literal = work_.literals[node.a];
-        literal.is_negative = !literal.is_negative;
-        literal.span.begin = place.begin;
-        return operand;
-    }
-    if (type_at(operand) == ref(Type::pred)) return untaken(Op::neg, operand);
-    return add({.op = Op::neg, .type = node.type, .span = node.span, .a = operand});
+    const Span span{place.begin, node.span.end};
+    if (node.op != Op::literal || !is_word || (is_known(type) && has(unsigned_types, static_cast<Type>(type))))
+        return add({.op = Op::neg, .type = node.type, .span = span, .a = operand});
+    Literal& literal = work_.literals[node.a];
+    literal.is_negative = true;
+    literal.span = node.span = span;
+    return operand;
 }
 
 std::uint32_t Parser::primary() {

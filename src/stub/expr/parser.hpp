@@ -50,13 +50,11 @@ class Parser {
     bool check_target(const Symbol& symbol, Span place);
     bool end_of_statement();
     bool assign(const Target& target, std::uint32_t node);
-    bool finish();
-    bool check_results();
 
     // Nodes and their types.
     std::uint32_t add(const Node& node);
     std::uint32_t add_binary(Op op, std::uint32_t left, std::uint32_t right, std::string_view sign);
-    std::uint32_t negate(std::uint32_t operand, Span place);
+    std::uint32_t negate(std::uint32_t operand, Span place, bool is_word);
     TypeRef new_variable(std::uint32_t TypeVariable::*what, std::uint32_t node);
     bool unify(std::uint32_t a, std::uint32_t b, std::string_view what);
     bool bind(TypeRef variable, Type type, Span place);
@@ -83,7 +81,6 @@ class Parser {
     [[nodiscard]] bool is_known(TypeRef type) const { return type < type_count; }
     [[nodiscard]] const SiteOperand& operand(const Symbol& symbol) const { return scope_.machine->signature().operands[symbol.operand]; }
     void declare_operands();
-    [[nodiscard]] std::string assignable() const;
     [[nodiscard]] std::vector<std::string_view> symbol_names() const;
 
     Lexer lexer_;

@@ -116,6 +116,11 @@ struct ParseOptions {
 /// Nodes to instructions.
 [[nodiscard]] std::optional<Error> emit(std::string_view text, const Scope& scope, const ParseOptions& options, Workspace& work);
 
+/// Whether every operand that must be is assigned, and nothing in vain.
+[[nodiscard]] std::optional<Error> check_results(std::string_view text, const Scope& scope, const Workspace& work);
+/// What may be assigned: "acc or sum".
+[[nodiscard]] std::string assignable(const Scope& scope, const Workspace& work);
+
 /// The bits of a literal as a value of a type; nothing when it does not fit (the message says why).
 struct LiteralBits {
     std::uint64_t bits = 0;

@@ -176,14 +176,6 @@ std::uint32_t Parser::unknown_function(Span place) {
     return fail_at(Errc::expression_unknown_name, place, fmt::format("unknown function {}{}{}", quoted(place), near, all));
 }
 
-// What may be assigned: "acc", "acc or sum"; "a name" when the signature has nothing.
-std::string Parser::assignable() const {
-    std::string all;
-    for (const Symbol& symbol : work_.symbols)
-        if (symbol.operand != none && operand(symbol).direction != Direction::in) all += (all.empty() ? "" : " or ") + std::string(symbol.name);
-    return all.empty() ? "a name" : all;
-}
-
 // Edits from one word to the other: letters put in, left out, replaced, or two neighbours swapped.
 static std::size_t distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> before, above(b.size() + 1), row(b.size() + 1);
