@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ptxas_oracle.hpp"
+#include "ptxgraft/link.hpp"
 #include "ptxgraft/set.hpp"
 
 namespace ptxgraft {
@@ -285,6 +286,7 @@ std::string line_of(const Entry& entry) {
 struct Target {
     const char* name;
     isa::Architecture architecture;
+    std::size_t part;  // of the forms that become code for it
 };
 
 class SetForms : public testing::TestWithParam<Target> {};
@@ -308,8 +310,22 @@ TEST_P(SetForms, AreWhatPtxasTakes) {
     EXPECT_GT(taken, texts.size() / 2);
 }
 
+// Code generation sees more than the front end. Each target takes every fifth form, another fifth each.
+TEST_P(SetForms, BecomeCode) {
+    const Target& target = GetParam();
+    std::string text = ".version 9.0\n.target " + std::string(target.name) + "\n.address_size 64\n.entry k() {\n";
+    for (const char* type : {"pred", "b8", "b16", "b32", "b64", "b128", "u16", "u32", "u64", "s16", "s32", "s64", "f16", "f16x2", "f32", "f64"})
+        text += ".reg ." + std::string(type) + " " + type + "_<64>;\n";
+    const auto entries = stack::find_set("standard")->entries();
+    for (std::size_t i = target.part; i < entries.size(); i += 5)
+        if (entries[i].form != nullptr && isa::is_available(*entries[i].form, 90, target.architecture)) text += line_of(entries[i]) + "\n";
+    text += "ret;\n}\n";
+    const auto cubin = default_assembler().assemble(text, {.optimisation = 0});
+    EXPECT_TRUE(cubin) << message(cubin.error(), text).substr(0, 2000);
+}
+
 INSTANTIATE_TEST_SUITE_P(Set, SetForms,
-                         testing::Values(Target{"sm_75", {75, 0}}, Target{"sm_90a", {90, 'a'}}, Target{"sm_100a", {100, 'a'}}, Target{"sm_103a", {103, 'a'}}, Target{"sm_120a", {120, 'a'}}),
+                         testing::Values(Target{"sm_75", {75, 0}, 0}, Target{"sm_90a", {90, 'a'}, 1}, Target{"sm_100a", {100, 'a'}, 2}, Target{"sm_103a", {103, 'a'}, 3}, Target{"sm_120a", {120, 'a'}, 4}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
