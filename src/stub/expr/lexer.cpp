@@ -22,19 +22,19 @@ std::uint8_t class_of(char c) { return classes[static_cast<unsigned char>(c)]; }
 
 // A sign alone, twice, and before `=`; `stray`: it is none.
 struct Sign {
-    Token alone = Token::stray, twice = Token::stray, with_equal = Token::stray;
+    Token alone, twice, with_equal;
 };
 constexpr std::array<Sign, 128> signs = [] {
-    std::array<Sign, 128> table{};
-    table['('] = {Token::open};
-    table[')'] = {Token::close};
-    table['['] = {Token::open_bracket};
-    table[']'] = {Token::close_bracket};
-    table[','] = {Token::comma};
-    table['?'] = {Token::question};
-    table[':'] = {Token::colon};
-    table['~'] = {Token::tilde};
-    table['\n'] = table[';'] = {Token::line};
+    std::array<Sign, 128> table{};  // all stray
+    table['('] = {Token::open, Token::stray, Token::stray};
+    table[')'] = {Token::close, Token::stray, Token::stray};
+    table['['] = {Token::open_bracket, Token::stray, Token::stray};
+    table[']'] = {Token::close_bracket, Token::stray, Token::stray};
+    table[','] = {Token::comma, Token::stray, Token::stray};
+    table['?'] = {Token::question, Token::stray, Token::stray};
+    table[':'] = {Token::colon, Token::stray, Token::stray};
+    table['~'] = {Token::tilde, Token::stray, Token::stray};
+    table['\n'] = table[';'] = {Token::line, Token::stray, Token::stray};
     table['='] = {Token::assign, Token::stray, Token::eq};
     table['!'] = {Token::not_, Token::stray, Token::ne};
     table['+'] = {Token::plus, Token::stray, Token::plus_assign};

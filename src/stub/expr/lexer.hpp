@@ -7,9 +7,10 @@
 namespace ptxgraft::expr {
 
 enum class Token : std::uint8_t {
+    stray,    ///< a sign that is none
     end,      ///< of the text
     line,     ///< a line end outside of brackets, or `;`
-    name, number, stray, unclosed,
+    name, number, unclosed,
     open, close, open_bracket, close_bracket, comma, question, colon, assign,
     plus, minus, star, slash, percent, and_, or_, xor_, tilde, not_, shl, shr,
     lt, le, gt, ge, eq, ne, and_and, or_or,
