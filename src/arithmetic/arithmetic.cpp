@@ -17,7 +17,7 @@ using Table = std::unordered_multimap<std::string_view, Resolver>;
 const Table& table() {
     static const Table built = [] {
         Table all;
-        for (const auto rows : {integer_rows(), logic_rows(), comparison_rows(), float_rows(), conversion_rows()})
+        for (const auto rows : {integer_rows(), logic_rows(), comparison_rows(), float_rows(), conversion_rows(), narrow_rows(), video_rows()})
             for (const ResolverRow& row : rows) all.emplace(row.opcode, row.resolve);
         return all;
     }();

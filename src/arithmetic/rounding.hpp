@@ -36,8 +36,6 @@ struct Format {
 inline constexpr Format f32_format{23, 127, 0x7F800000, 0x7F7FFFFF, 0x7FFFFFFF, 31};
 inline constexpr Format f16_format{10, 15, 0x7C00, 0x7BFF, 0x7FFF, 15};
 inline constexpr Format bf16_format{7, 127, 0x7F80, 0x7F7F, 0x7FFF, 15};
-inline constexpr Format e5m2_format{2, 15, 0x7C, 0x7B, 0x7F, 7};
-inline constexpr Format e4m3_format{3, 7, 0, 0x7E, 0x7F, 7};
 
 /// Whether a magnitude is rounded away from zero: `low` is the last kept bit, `half` the first dropped, `rest` the others.
 constexpr bool rounds_up(Rounding mode, bool negative, bool low, bool half, bool rest) {
