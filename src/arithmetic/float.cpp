@@ -314,20 +314,20 @@ Resolved resolve_abs(Modifiers m, Shape) {
     if (m.take(".f64")) return m.done() ? Resolved(make_fast<&abs64>()) : std::nullopt;
     const bool ftz = m.take(".ftz");
     if (!m.take(".f32") || !m.done()) return std::nullopt;
-    return ftz ? make_fast<&abs_of<true>>() : make_fast<&abs_of<false>>();
+    return ftz ? leaving(Open::nan, make_fast<&abs_of<true>>()) : leaving(Open::nan, make_fast<&abs_of<false>>());
 }
 Resolved resolve_neg(Modifiers m, Shape) {
-    if (m.take(".f64")) return m.done() ? Resolved(make_fast<&neg64>()) : std::nullopt;
+    if (m.take(".f64")) return m.done() ? Resolved(leaving(Open::nan, make_fast<&neg64>())) : std::nullopt;
     const bool ftz = m.take(".ftz");
     if (!m.take(".f32") || !m.done()) return std::nullopt;
-    return ftz ? make_fast<&neg<true>>() : make_fast<&neg<false>>();
+    return ftz ? leaving(Open::nan, make_fast<&neg<true>>()) : leaving(Open::nan, make_fast<&neg<false>>());
 }
 Resolved resolve_copysign(Modifiers m, Shape) {
     if (m.take(".f32")) return m.done() ? Resolved(make_fast<&copysign32>()) : std::nullopt;
     return m.take(".f64") && m.done() ? Resolved(make_fast<&copysign64>()) : std::nullopt;
 }
 template <bool Max> Resolved resolve_min_max(Modifiers m, Shape shape) {
-    if (m.take(".f64")) return m.done() ? Resolved(make_fast<&min_max64<Max>>()) : std::nullopt;
+    if (m.take(".f64")) return m.done() ? Resolved(leaving(Open::nan, make_fast<&min_max64<Max>>())) : std::nullopt;
     const bool ftz = m.take(".ftz"), nan = m.take(".NaN"), xorsign = m.take(".xorsign"), abs = m.take(".abs");
     if (!m.take(".f32") || !m.done() || (xorsign && !abs)) return std::nullopt;
     const bool three = shape.operands == 4;
