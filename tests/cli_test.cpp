@@ -123,7 +123,7 @@ std::vector<std::string> run_affine(const std::vector<std::string>& more = {}) {
 // program
 
 TEST_F(Cli, HelpAndVersionSucceed) {
-    for (const char* verb : {"compile", "sites", "stub", "graft", "roundtrip", "verify", "isa", "run"}) {
+    for (const char* verb : {"compile", "sites", "stub", "set", "graft", "roundtrip", "verify", "isa", "run"}) {
         EXPECT_THAT(ptxgraft({"--help"}).out, HasSubstr(verb));
         const Result help = ptxgraft({verb, "--help"});
         EXPECT_EQ(help.status, 0) << verb;
@@ -356,6 +356,33 @@ TEST_F(Cli, VerifyGivesJsonAndTakesATarget) {
     EXPECT_EQ(older.status, 1);
     EXPECT_THAT(older.out, HasSubstr("elect.sync needs sm_90; the target is sm_80"));
     EXPECT_THAT(ptxgraft({"verify", "--target", "sm_1", "elect.ptx"}).out, HasSubstr("elect.ptx: error: target 'sm_1' is not known"));
+}
+
+TEST_F(Cli, SetsAreListedAndPrinted) {
+    const Result names = ptxgraft({"set"});
+    EXPECT_EQ(names.status, 0);
+    EXPECT_EQ(names.out, "expression\nf32\nfull\nhalf\ninteger\nmath\nmemory\nstandard\nwarp\n");
+    const Result f32 = ptxgraft({"set", "f32"});
+    EXPECT_EQ(f32.status, 0);
+    EXPECT_THAT(f32.out, StartsWith("add.u32\n"));
+    EXPECT_THAT(f32.out, HasSubstr("\nfma.rn.ftz.f32\n"));
+    EXPECT_THAT(f32.out, HasSubstr("\nf16_to_f32 = cvt.f32.f16\n"));
+    spill("f32.set", f32.out);
+    EXPECT_EQ(ptxgraft({"set", "f32.set"}).out, f32.out);
+    EXPECT_EQ(ptxgraft({"set", "-"}, "type philox u32\nbump = add.u32 philox, u32 -> philox weight 2 # more\nmin.f32\n").out,
+              "type philox u32\nbump = add.u32 philox, u32 -> philox weight 2\nmin.f32\n");
+}
+
+TEST_F(Cli, WrongSetsAreExplained) {
+    spill("wrong.set", "add.f32\nadd.f33\n");
+    const Result wrong = ptxgraft({"set", "wrong.set"});
+    EXPECT_EQ(wrong.status, 1);
+    EXPECT_EQ(wrong.out, "");
+    EXPECT_THAT(wrong.err, StartsWith("wrong.set:2:1: error: 'add.f33' is no form of PTX"));
+    const Result none = ptxgraft({"set", "f33"});
+    EXPECT_EQ(none.status, 1);
+    EXPECT_THAT(none.err, StartsWith("error: f33 is no set and no file; the sets are expression, f32, "));
+    EXPECT_EQ(ptxgraft({"set", "f32", "math"}).status, 2);
 }
 
 TEST_F(Cli, IsaPrintsRowsAndTheBacklog) {

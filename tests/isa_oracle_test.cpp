@@ -74,7 +74,7 @@ class Operands {
     [[nodiscard]] bool is_present(const OperandRule& rule) const {
         if (!rule.with.empty() || !rule.without.empty())
             return (rule.with.empty() || match_.any_holds(rule.with)) && (rule.without.empty() || !match_.any_holds(rule.without));
-        // samplers by name belong to .target texmode_independent
+        // behind a sampler, ptxas takes fewer offsets and depths than the rows say
         return !rule.is_optional || (with_optional_ && rule.kind != RuleKind::samplerref);
     }
     static std::string joined(const std::vector<std::string>& parts) {
@@ -108,7 +108,7 @@ class Operands {
             case RuleKind::texref:
                 return "tex_";
             case RuleKind::samplerref:
-                return "samp_";
+                return "b64_" + std::to_string(next_++);  // samplers with a name belong to .target texmode_independent
             case RuleKind::surfref:
                 return "surf_";
             case RuleKind::selector:
@@ -253,7 +253,6 @@ TEST_P(IsaOracle, EverySpellingOnEveryArchitecture) {
             lines.push_back(line_of(m.canonical_name(), Operands(m, false).list()));
         }
     });
-    std::erase_if(lines, [](const std::string& line) { return line.find("[samp_]") != std::string::npos; });
     std::sort(lines.begin(), lines.end());
     lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
     constexpr std::size_t most = 300;

@@ -1,5 +1,6 @@
 // The instruction table as forms. tests/isa_oracle_test.cpp and tests/set_test.cpp give them to ptxas.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -54,6 +55,52 @@ TEST(Isa, NamesOfFormsAreUniqueAndEachIsFound) {
         EXPECT_EQ(shape(*found), shape(form)) << form.name;
     }
     EXPECT_GT(count, 7000u);
+}
+
+TEST(Isa, AccessIsWhatTheTableSays) {
+    const std::pair<std::string_view, std::string_view> rows[] = {
+        {"add.s32 a, b, c;", "wrr"},
+        {"nanosleep.u32 a;", "r"},
+        {"stacksave.u64 a;", "w"},
+        {"stackrestore.u64 a;", "r"},
+        {"setp.lt.and.s32 p|q, a, b, c;", "wrrr"},
+        {"st.global.v2.u32 [a], {b, c};", "rr"},
+        {"ld.global.v2.u32 {b, c}, [a];", "wr"},
+        {"atom.global.add.u32 d, [a], b;", "wrr"},
+        {"red.global.add.u32 [a], b;", "rr"},
+        {"bar.red.popc.u32 d, a, b, !p;", "wrrr"},
+        {"call (a), f, (b);", "wrr"},
+        {"call a, (b), t;", "rrr"},
+        {"mbarrier.arrive.shared.b64 s, [a];", "wr"},
+        {"mbarrier.arrive.release.cluster.shared::cluster.b64 _, [a], b;", "wrr"},
+        {"mbarrier.try_wait.shared.b64 p, [a], s, t;", "wrrr"},
+        {"wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [a], {b, b, b, b, b, b, b, b}, c;", "rrr"},
+        {"tcgen05.ld.red.sync.aligned.32x32b.x2.min.s32 {a, b}, c, [d];", "wwr"},
+        {"wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {a, b}, c, d, 1, 1, 1, 0, 0;", "brrrrrrr"},
+        {"no.such.instruction a, b;", "wr"},
+    };
+    for (const auto& [text, expected] : rows) {
+        const auto module = syntax::parse(".func f { " + std::string(text) + " }");
+        ASSERT_TRUE(module) << text;
+        const syntax::Instruction i = *module->instructions().begin().operator*().instruction();
+        std::string found;
+        for (std::size_t n = 0; n < i.operands.size(); ++n) found += " rwb"[static_cast<int>(isa::access(i, n))];
+        EXPECT_EQ(found, expected) << text;
+    }
+}
+
+// By PTX's custom, an only register is written too.
+TEST(Isa, AccessTellsOutlineWhatIsOnlyRead) {
+    constexpr std::string_view text = ".version 8.0\n.target sm_90\n.entry k() {\n.reg .b32 a;\nmov.u32 a, 1;\nnanosleep.u32 a;\nmov.u32 a, a;\nret;\n}\n";
+    const auto outlined = [&](const syntax::AccessOf& access) {
+        auto module = syntax::parse(std::string(text));
+        const syntax::Statement sleep = module->find_function("k").first_child().next().next();
+        EXPECT_TRUE(module->outline(sleep, sleep, "f", access));
+        EXPECT_TRUE(isa::verify(*syntax::parse(syntax::print(*module))).empty());
+        return syntax::print(*module);
+    };
+    EXPECT_THAT(outlined(isa::access), testing::HasSubstr(".func f("));
+    EXPECT_THAT(outlined(syntax::usual_access), testing::HasSubstr(".func (.param .b32 "));
 }
 
 TEST(Isa, NamesThatTheTableLacksAreNotFound) {

@@ -79,6 +79,13 @@ struct SpecialInfo {
 /// Some row has this name: `cp.async.bulk.commit_group`. Modifiers may stand in any order that ptxas takes.
 [[nodiscard]] PTXGRAFT_API bool knows(const syntax::Instruction& instruction);
 
+/// What an instruction does with the registers of an operand, as the table has it: a syntax::AccessOf for Names and outline, which by
+/// themselves know PTX's custom only. Of an instruction that fits no row: syntax::usual_access.
+/// @code
+/// for (const syntax::Use& use : names.writes(names.find(at, "%r1"), isa::access)) …
+/// @endcode
+[[nodiscard]] PTXGRAFT_API syntax::Access access(const syntax::Instruction& instruction, std::size_t operand);
+
 struct VerifyOptions {
     std::string_view target = {};  ///< verify for this one, not for the module's own: "sm_100a"
     bool manual_order = false;     ///< modifiers that do not stand in the manual's order, which ptxas takes, are findings too
@@ -87,8 +94,7 @@ struct VerifyOptions {
 /// What ptxas's front end would refuse in a module, in the order of the text: unknown opcodes and modifiers, operands of the wrong number,
 /// kind, type or range, names that are not declared, forms that the version or target lacks, declarations and directives that contradict
 /// themselves. Each finding has a span in the module's source and says what would be right. Not looked at: what ptxas sees only when it makes
-/// code or links (register pressure, too much shared memory, an undefined .extern), values in debug sections, and which texture mode a sampler
-/// belongs to.
+/// code or links (register pressure, too much shared memory, an undefined .extern).
 /// @code
 /// for (const Error& error : isa::verify(*module)) std::cerr << describe(error, module->source(), "a.ptx");
 /// @endcode

@@ -76,6 +76,7 @@ void Verifier::variable(const Statement& statement) {
     if (!v) return;
     const std::size_t before = findings_.size();
     variable_space(statement, *v);
+    sampler(v->type);
     variable_words(tokens, *v);
     variable_type(*v);
     alignments(tokens);
@@ -131,6 +132,10 @@ void Verifier::variable_space(const Statement& statement, const Statement::Varia
     if (v.space == ".sreg") report(Errc::declaration_invalid, v.space, "special registers cannot be declared");
     if (v.space == ".tex" && version_ >= 15) report(Errc::form_removed, v.space, ".tex is gone since PTX ISA 1.5; declare a .global .texref");
     if (is_handle && v.space != ".global" && v.space != ".param") report(Errc::declaration_invalid, v.space, std::string(v.type) + " variables are declared in .global");
+}
+
+void Verifier::sampler(std::string_view type) {
+    if (type == ".samplerref" && !has_samplers_) report(Errc::declaration_invalid, type, "a .samplerref is for .target …, texmode_independent; else a texture has its sampler within");
 }
 
 // The words before the first value that `variable_space` does not see.
@@ -204,7 +209,9 @@ void Verifier::again(const Statement::Variable& v, const Statement::Declarator& 
 }
 
 void Verifier::directive(const Statement& statement) {
-    const std::string_view word = syntax::TokenView(statement).text(0);
+    const TokenView view(statement);
+    const std::string_view word = view.text(0);
+    if (word == ".section") return section(view);
     const bool names_functions = word == ".alias" || word == ".calltargets", names_labels = word == ".branchtargets";
     if (!names_functions && !names_labels) return;
     const std::vector<Token> tokens = statement.tokens();

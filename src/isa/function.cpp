@@ -83,6 +83,7 @@ void Verifier::declare_parameters(const Statement& f) {
         if (f.is_entry() && p.space != ".param") return report(Errc::declaration_invalid, p.name, "parameter " + quote(p.name) + " of an entry is declared in .param");
         if (p.type == ".pred" && p.space != ".reg") return report(Errc::declaration_invalid, p.type, "a predicate can only be a register; pass a .b32");
         if (p.name.empty() || p.name == "_") return;
+        if (f.is_entry()) sampler(p.type);
         Symbol symbol = parameter_symbol(p);
         symbol.is_input = is_input;
         symbol.is_return = !is_input;

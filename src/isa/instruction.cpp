@@ -59,6 +59,7 @@ void Verifier::look_at(const Instruction& i) {
     shared_variable(i, *fitting);
     if (i.opcode == "call") call(i);
     if (i.opcode == "ld" || i.opcode == "st") parameter_access(i);
+    if (has_samplers_ && (i.opcode == "tex" || i.opcode == "tld4" || i.opcode == "txq")) texture_mode(i);
 }
 
 // PTX ISA 5.1.6: inputs are read, results are written.
@@ -103,6 +104,20 @@ void Verifier::parameter_access(const Instruction& i) {
     const std::string name = "'" + std::string(i.operands[at].base()) + "'";
     if (is_store && symbol->is_input) report(Errc::operand_kind_wrong, i.operands[at].span(), name + " is an input parameter, which cannot be written");
     if (!is_store && symbol->is_return) report(Errc::operand_kind_wrong, i.operands[at].span(), name + " is a return parameter, which cannot be read");
+}
+
+// PTX ISA 5.3: with texmode_independent, samplers are apart from textures, and what is theirs is asked of them.
+void Verifier::texture_mode(const Instruction& i) {
+    constexpr std::array<std::string_view, 4> of_sampler = {".filter_mode", ".addr_mode_0", ".addr_mode_1", ".addr_mode_2"};
+    for (const Operand& operand : i.operands) {
+        if (operand.kind() != OperandKind::address) continue;
+        const Symbol* symbol = symbols_.find(operand.base());
+        const bool asks_sampler = std::find_first_of(i.modifiers.begin(), i.modifiers.end(), of_sampler.begin(), of_sampler.end()) != i.modifiers.end();
+        if (i.opcode != "txq" && operand.children().size() < 3)
+            report(Errc::operand_count_wrong, operand.span(), "with .target texmode_independent, a texture is read as [texture, sampler, coordinates]");
+        if (i.opcode == "txq" && asks_sampler && symbol != nullptr && symbol->kind == SymbolKind::texref)
+            report(Errc::operand_kind_wrong, operand.span(), "with .target texmode_independent, this is asked of a .samplerref; '" + std::string(operand.base()) + "' is a .texref");
+    }
 }
 
 void Verifier::guard(const Instruction& i) {

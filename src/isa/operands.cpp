@@ -14,43 +14,11 @@ using Kind = OperandProblem::Kind;
 
 bool is_integer(RegisterType type) { return info(type).kind == TypeClass::integer; }
 
-// PTX ISA 4.5.2: a constant with a point, an exponent or 0f/0d in front.
-enum class ConstantKind : std::uint8_t { integer, single, decimal, none };
+bool is_conditional(const OperandRule& rule) { return !rule.with.empty() || !rule.without.empty(); }
 
-ConstantKind constant_kind(const Operand& operand) {
-    std::string_view text = operand.text();
-    auto kind = ConstantKind::integer;
-    for (std::size_t at = 0; at < text.size();) {
-        if (text[at] < '0' || text[at] > '9') {
-            if (text[at] == '.') return ConstantKind::decimal;
-            ++at;
-            continue;
-        }
-        std::size_t end = at;
-        while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '.')) ++end;
-        const std::string_view number = text.substr(at, end - at);
-        const bool is_hex = number.starts_with("0x") || number.starts_with("0X");
-        if (number.starts_with("0f") || number.starts_with("0F")) return ConstantKind::single;
-        if (number.starts_with("0d") || number.starts_with("0D")) return ConstantKind::decimal;
-        if (!is_hex && number.find_first_of(".eE") != std::string_view::npos) return ConstantKind::decimal;
-        at = end;
-    }
-    return kind;
-}
-
-bool takes_constant(RegisterType type, ConstantKind kind) {
-    const TypeInfo& t = info(type);
-    switch (t.kind) {
-        case TypeClass::pred:
-        case TypeClass::integer:
-            return kind == ConstantKind::integer;
-        case TypeClass::floating:
-            return t.bits >= 32 && kind != ConstantKind::integer;
-        case TypeClass::bits:
-            return kind == ConstantKind::integer || (t.bits == 32 && kind == ConstantKind::single) || (t.bits == 64 && kind == ConstantKind::decimal);
-        default:
-            return false;
-    }
+bool is_needed(const OperandRule& rule, const Match& match) {
+    if (!is_conditional(rule)) return !rule.is_optional;
+    return (rule.with.empty() || match.any_holds(rule.with)) && (rule.without.empty() || !match.any_holds(rule.without));
 }
 
 class Checker {
@@ -58,40 +26,16 @@ class Checker {
     Checker(const Match& match, const Symbols& symbols) : match_(match), symbols_(symbols) { find_spaces(); }
 
     std::optional<OperandProblem> run(std::span<const OperandRule> rules, std::span<const Operand> operands, const Operand* around) {
-        std::array<const OperandRule*, 32> active;
-        const std::size_t count = select(rules, operands.size(), active);
-        if (count != operands.size()) return problem(Kind::count, around, nullptr);
-        for (std::size_t i = 0; i < count; ++i) {
-            if (auto p = check(*active[i], operands[i])) return p;
+        const ActiveRules active(match_, rules, operands.size());
+        if (active.size() != operands.size()) return problem(Kind::count, around, nullptr);
+        for (std::size_t i = 0; i < active.size(); ++i) {
+            if (auto p = check(active[i], operands[i])) return p;
             ++progress_;
         }
         return std::nullopt;
     }
 
   private:
-    // The rules that apply to `count` operands: those that must be there, then optional ones from the left.
-    std::size_t select(std::span<const OperandRule> rules, std::size_t count, std::array<const OperandRule*, 32>& active) const {
-        std::size_t needed = 0;
-        for (const OperandRule& rule : rules) needed += is_needed(rule);
-        std::size_t spare = count > needed ? count - needed : 0, n = 0;
-        for (const OperandRule& rule : rules) {
-            if (n == active.size()) break;
-            if (is_needed(rule)) {
-                active[n++] = &rule;
-            } else if (is_free(rule) && spare > 0) {
-                active[n++] = &rule;
-                --spare;
-            }
-        }
-        return n;
-    }
-    [[nodiscard]] bool is_conditional(const OperandRule& rule) const { return !rule.with.empty() || !rule.without.empty(); }
-    [[nodiscard]] bool condition(const OperandRule& rule) const {
-        return (rule.with.empty() || match_.any_holds(rule.with)) && (rule.without.empty() || !match_.any_holds(rule.without));
-    }
-    [[nodiscard]] bool is_needed(const OperandRule& rule) const { return is_conditional(rule) ? condition(rule) : !rule.is_optional; }
-    [[nodiscard]] bool is_free(const OperandRule& rule) const { return !is_conditional(rule) && rule.is_optional; }
-
     OperandProblem problem(Kind kind, const Operand* operand, const OperandRule* rule, const Symbol* symbol = nullptr) const {
         return {kind, operand, rule, symbol, Space::none, progress_};
     }
@@ -469,96 +413,20 @@ class Checker {
     std::size_t space_count_ = 0, address_ = 0;
 };
 
-std::string type_text(RegisterType type) { return "." + std::string(info(type).name); }
-
-std::string kind_text(const Symbol& symbol) {
-    switch (symbol.kind) {
-        case SymbolKind::reg:
-            return "a register of " + std::string(symbol.vector > 1 ? ".v" + std::to_string(symbol.vector) + " " : "") + type_text(symbol.type);
-        case SymbolKind::variable:
-            return "a variable in " + std::string(text(symbol.space));
-        case SymbolKind::function:
-            return "a function";
-        case SymbolKind::label:
-            return "a label";
-        case SymbolKind::branch_targets:
-        case SymbolKind::call_targets:
-            return "a list of targets";
-        case SymbolKind::prototype:
-            return "a prototype";
-        case SymbolKind::texref:
-            return "a .texref";
-        case SymbolKind::samplerref:
-            return "a .samplerref";
-        case SymbolKind::surfref:
-            return "a .surfref";
-    }
-    return {};
-}
-
-std::string_view rule_text(RuleKind kind) {
-    switch (kind) {
-        case RuleKind::address:
-            return "an address in brackets";
-        case RuleKind::base:
-            return "a register or variable, with an offset";
-        case RuleKind::pair:
-            return "a pair a|b";
-        case RuleKind::list:
-            return "a list in parentheses";
-        case RuleKind::label:
-            return "a label";
-        case RuleKind::labels:
-            return "the name of a .branchtargets list";
-        case RuleKind::callee:
-            return "a function, or a register that holds its address";
-        case RuleKind::prototype:
-            return "the name of a .callprototype or .calltargets";
-        case RuleKind::texref:
-            return "a .texref, or a register of 64 bits that holds its handle";
-        case RuleKind::samplerref:
-            return "a .samplerref, or a register of 64 bits that holds its handle";
-        case RuleKind::surfref:
-            return "a .surfref, or a register of 64 bits that holds its handle";
-        case RuleKind::selector:
-            return "a register of 32 bits, with .b0 to .b3, .h0 or .h1";
-        case RuleKind::selector2:
-            return "a register of 32 bits, with .h00 to .h33";
-        case RuleKind::selector4:
-            return "a register of 32 bits, with .b0000 to .b7777";
-        case RuleKind::mask2:
-            return "a register of 32 bits, with .h0, .h1 or .h10";
-        case RuleKind::mask4:
-            return "a register of 32 bits, with .b0 to .b3210";
-        default:
-            return "a value";
-    }
-}
-
-// What an operand should be: "a register of .u32 or a constant".
-std::string wanted(const OperandRule& rule, const Match& match) {
-    if (rule.kind == RuleKind::vector && match.count(rule.count) != 1)
-        return "a vector {…} of " + std::to_string(match.count(rule.count)) + " registers of " + type_text(match.type(rule.type));
-    if (rule.kind != RuleKind::value && rule.kind != RuleKind::vector) return std::string(rule_text(rule.kind));
-    if (rule.constant_only) return rule.takes_sink ? "'_'" : "an integer constant";
-    const RegisterType type = match.type(rule.type);
-    std::string text = "a register of " + type_text(type) + (rule.is_wide ? " or wider" : "");
-    const bool takes = takes_constant(type, ConstantKind::integer) || takes_constant(type, ConstantKind::decimal);
-    if (!rule.is_output && !rule.register_only && takes) text += " or a constant";
-    return text;
-}
-
-std::string range_text(const Range& range) {
-    if (!range.values.empty()) {
-        std::string text;
-        for (const std::int64_t value : range.values) text.append(text.empty() ? "" : ", ").append(std::to_string(value));
-        return "one of " + text;
-    }
-    std::string text = std::to_string(range.low) + " to " + std::to_string(range.high);
-    return range.step == 1 ? text : text + ", a multiple of " + std::to_string(range.step);
-}
-
 }  // namespace
+
+// Those that must be there, then optional ones from the left.
+ActiveRules::ActiveRules(const Match& match, std::span<const OperandRule> rules, std::size_t operand_count) {
+    std::size_t needed = 0;
+    for (const OperandRule& rule : rules) needed += is_needed(rule, match);
+    std::size_t spare = operand_count > needed ? operand_count - needed : 0;
+    for (const OperandRule& rule : rules) {
+        if (size_ == rules_.size()) break;
+        const bool is_spare = spare > 0 && !is_conditional(rule) && rule.is_optional;
+        if (is_needed(rule, match) || is_spare) rules_[size_++] = &rule;
+        spare -= is_spare;
+    }
+}
 
 bool goes(RegisterType declared, RegisterType wanted, bool exact, bool wide) {
     if (declared == wanted) return true;
@@ -574,62 +442,6 @@ bool goes(RegisterType declared, RegisterType wanted, bool exact, bool wide) {
 
 std::optional<OperandProblem> check_operands(const Match& match, std::span<const Operand> operands, const Symbols& symbols) {
     return Checker(match, symbols).run(match.row->operands, operands, nullptr);
-}
-
-Errc OperandProblem::code() const {
-    switch (kind) {
-        case Kind::count:
-            return Errc::operand_count_wrong;
-        case Kind::type:
-            return Errc::operand_type_wrong;
-        case Kind::constant_kind:
-            return Errc::operand_type_wrong;
-        case Kind::range:
-            return Errc::immediate_out_of_range;
-        case Kind::undeclared:
-            return Errc::name_undeclared;
-        case Kind::vector_length:
-            return Errc::vector_length_wrong;
-        case Kind::space:
-            return Errc::state_space_mismatch;
-        case Kind::special:
-            return Errc::special_register_invalid;
-        default:
-            return Errc::operand_kind_wrong;
-    }
-}
-
-std::string OperandProblem::message(const Match& match) const {
-    const std::string found = operand == nullptr ? "" : "'" + std::string(operand->text()) + "'";
-    const std::string form = "; form: " + std::string(match.row->syntax);
-    const std::string what = symbol == nullptr ? "" : " is " + kind_text(*symbol);
-    switch (kind) {
-        case Kind::count:
-            return (operand == nullptr ? "wrong number of operands" : "wrong number of parts in " + found) + form;
-        case Kind::not_allowed:
-            return found + (what.empty() ? " stands" : what) + (what.empty() ? " where " : "; expected ") + wanted(*rule, match) + (what.empty() ? " is expected" : "") + form;
-        case Kind::constant:
-            return "a constant, " + found + ", where " + wanted(*rule, match) + " is expected" + form;
-        case Kind::constant_kind:
-            return found + " is no constant of its type; expected " + wanted(*rule, match) + form;
-        case Kind::range:
-            return found + " is out of range: " + range_text(*rule->range) + form;
-        case Kind::type:
-            return found + what + "; expected " + wanted(*rule, match) + form;
-        case Kind::undeclared:
-            return found;
-        case Kind::vector_length:
-            return found + " is not " + wanted(*rule, match) + form;
-        case Kind::space:
-            return found + what + ", but the instruction addresses " + std::string(text(space)) + form;
-        case Kind::sink:
-            return "'_' cannot stand here; expected " + wanted(*rule, match) + form;
-        case Kind::special:
-            return "the special register " + found + " cannot stand here; move it to a register first (mov)";
-        case Kind::negation:
-            return found + ": only a predicate that is read can be negated" + form;
-    }
-    return {};
 }
 
 }  // namespace ptxgraft::isa

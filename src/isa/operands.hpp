@@ -1,6 +1,7 @@
 #pragma once
 // Whether the operands of an instruction are what a matched row asks for.
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -8,6 +9,24 @@
 #include "isa/symbols.hpp"
 
 namespace ptxgraft::isa {
+
+/// The rules that apply to that many operands, in order; at most 32.
+class ActiveRules {
+  public:
+    ActiveRules(const Match& match, std::span<const OperandRule> rules, std::size_t operand_count);
+    [[nodiscard]] std::size_t size() const { return size_; }
+    [[nodiscard]] const OperandRule& operator[](std::size_t i) const { return *rules_[i]; }
+
+  private:
+    std::array<const OperandRule*, 32> rules_;
+    std::size_t size_ = 0;
+};
+
+/// What a constant is (PTX ISA 4.5): with 0f in front, with a point, an exponent or 0d in front, or an integer.
+enum class ConstantKind : std::uint8_t { integer, single, decimal, none };
+[[nodiscard]] ConstantKind constant_kind(const syntax::Operand& operand);
+/// A constant of that kind can stand for a value of the type.
+[[nodiscard]] bool takes_constant(RegisterType type, ConstantKind kind);
 
 /// What is wrong with an instruction's operands. Cheap to make; `message` renders it.
 struct OperandProblem {

@@ -49,6 +49,7 @@ class Verifier {
     void address_width(const syntax::Instruction& instruction, const Match& match);
     void shared_variable(const syntax::Instruction& instruction, const Match& match);
     void parameter_access(const syntax::Instruction& instruction);
+    void texture_mode(const syntax::Instruction& instruction);
 
     // --- call.cpp
     void call(const syntax::Instruction& instruction);
@@ -68,6 +69,7 @@ class Verifier {
     void variable(const syntax::Statement& statement);
     void variable_space(const syntax::Statement& statement, const syntax::Statement::Variable& v);
     void variable_type(const syntax::Statement::Variable& v);
+    void sampler(std::string_view type);
     bool plain_registers(const syntax::Statement& statement, const syntax::TokenView& tokens);
     void variable_words(const syntax::TokenView& tokens, const syntax::Statement::Variable& v);
     void doubled_spaces(const syntax::TokenView& tokens);
@@ -79,6 +81,10 @@ class Verifier {
     void directive(const syntax::Statement& statement);
     void alias(const std::vector<syntax::Token>& tokens, const Symbol& name, const Symbol& aliasee);
     void redeclared(std::string_view name, const Symbol* before);
+
+    // --- section.cpp
+    void section(const syntax::TokenView& tokens);
+    std::size_t section_data(const syntax::TokenView& tokens, std::size_t at);
 
     // --- initialiser.cpp
     void initialiser(const syntax::Statement::Variable& v, const syntax::Statement::Declarator& d);
@@ -93,6 +99,7 @@ class Verifier {
     std::uint16_t version_ = newest_version;
     Architecture target_ = {};
     bool knows_target_ = false;
+    bool has_samplers_ = false;  // .target …, texmode_independent
     std::uint32_t address_size_ = 64;
     syntax::Statement function_;  // the one that is looked at
     syntax::NameMap<NameMatch> names_;

@@ -69,6 +69,7 @@ void Verifier::target_directive(const Statement& statement) {
     for (const Token& token : statement.tokens()) {
         if (token.kind != syntax::TokenKind::identifier) continue;
         maps_f64 |= token.text == "map_f64_to_f32";
+        has_samplers_ |= token.text == "texmode_independent";
         if (std::find(std::begin(others), std::end(others), token.text) != std::end(others)) continue;
         const auto target = parse_architecture(token.text);
         if (!target) {

@@ -318,7 +318,8 @@ bool Parser::location() {
     if (!take(L::comma)) return true;
     if (kind() != L::identifier || text() != "function_name") return expected_here("function_name");
     ++at_;
-    if (!take(L::identifier) && !take(L::directive)) return expected("a label after function_name");
+    if (kind() != L::identifier && !is_section_name()) return expected("a label after function_name");
+    ++at_;
     if (take(L::plus) && !require(L::integer, "a number after '+'")) return false;
     if (!require(L::comma, "',' and inlined_at")) return false;
     if (kind() != L::identifier || text() != "inlined_at") return expected_here("inlined_at");
@@ -365,8 +366,8 @@ bool Parser::branch_targets() {
 
 // `.section .debug_info { .b8 1, 2 … }`
 bool Parser::section() {
-    if (!require(L::directive, "a section's name, as in .debug_info")) return false;
-    const std::uint32_t open = at_;
+    if (!is_section_name()) return expected("a section's name, as in .debug_info");
+    const std::uint32_t open = ++at_;
     if (!require(L::open_brace, "'{' after the section name")) return false;
     while (!take(L::close_brace)) {
         if (kind() == L::end) return error_at(Errc::unclosed_bracket, tokens_[open]);
@@ -391,7 +392,7 @@ bool Parser::section_data() {
 
 bool Parser::section_value() {
     const bool named = kind() == L::identifier;
-    if (named || (kind() == L::directive && directive_here().kind == C::unknown)) {
+    if (named || (is_section_name() && directive_here().kind == C::unknown)) {
         ++at_;
         if (named && kind() == L::directive && token().begin == last_end()) ++at_;  // clang: `image.loc`
         if (named && take(L::minus)) return require_name("a label after '-'");
@@ -399,6 +400,11 @@ bool Parser::section_value() {
     }
     take(L::minus);
     return require(L::integer, "a number, a label or a section");
+}
+
+// `.debug_info`. Directly behind a word `.1` is one too (`.1d`), but elsewhere a number: it names nothing.
+bool Parser::is_section_name() const {
+    return kind() == L::directive && (text()[1] < '0' || text()[1] > '9');
 }
 
 Expected<Fragment> parse_statements(ModuleData& data, std::uint32_t first_token, Context context,

@@ -102,6 +102,7 @@ class Parser {
     bool section();
     bool section_data();
     bool section_value();
+    [[nodiscard]] bool is_section_name() const;
 
     // --- declarations
     bool declaration(std::uint32_t first);

@@ -250,7 +250,7 @@ Expected<void> SetBuilder::wildcard(const Line& line) {
     const std::vector<std::string_view> opcodes = isa::pure_opcodes();
     bool is_known = false;
     for (const std::string_view candidate : opcodes) {
-        if (!opcode.empty() && candidate != opcode &&
+        if (pattern != "*" && candidate != opcode &&
             !(candidate.starts_with(opcode) && candidate[opcode.size()] == '.'))
             continue;
         const auto forms = std::make_shared<const Forms>(isa::forms(candidate));
@@ -319,8 +319,8 @@ Expected<void> SetBuilder::give_types(Entry& entry, const Line& line) const {
             auto& at = operand.is_output ? output : input;
             const auto end = operand.is_output ? line.types.end() : arrow;
             bool& is_first = operand.is_output ? first_output : first_input;
-            if (!is_first && (at == end || (at++)->text != ","))
-                return wrong(at == end ? line.types.back() : *(at - 1));
+            if (!is_first && at != end && at->text != ",") return wrong(*at);
+            if (!is_first && at != end) ++at;
             if (at == end) return wrong(operand.is_output ? line.types.back() : *arrow);
             is_first = false;
             const auto found = operand_type(*at++, *operand.spec);

@@ -129,40 +129,40 @@ class Counter {
     std::uint32_t first_ = 0, open_ = 0;
 };
 
-// Programs without brackets and calls, the usual case, in a loop of its own.
-bool count_straight(ProgramView program, const Machine::Data& machine, Bound& bound) {
-    const InstructionSet::Code& code = *machine.code;
-    const std::uint64_t name = machine.longest_name + 2;
-    Bound forms;
-    std::uint64_t names = 0;
-    for (const Instruction& i : program.code) {
-        switch (i.opcode) {
-            case Opcode::form: {
-                if (i.index >= code.entries.size()) break;
-                const EntryCode& e = code.entries[i.index];
-                if (!e.is_plain) {
-                    form(forms, e, name);
-                } else {
-                    forms.text += e.text_bound;
-                    names += 3u + e.inputs;
-                }
-                break;
-            }
-            case Opcode::store: case Opcode::call: case Opcode::repeat: case Opcode::if_: case Opcode::else_: case Opcode::end:
-                return false;
-            case Opcode::constant: case Opcode::pooled: case Opcode::cast:
-                forms.text += move_text;
-                names += 2;
-                break;
-            default:
-                break;
+// What an instruction costs, in one word, so that a block of instructions is one sum: bytes of text, names, and whether it is more than this can say.
+constexpr std::uint64_t cost_of(std::uint64_t text, std::uint64_t names, bool is_hard = false) {
+    return text | names << 24 | static_cast<std::uint64_t>(is_hard) << 44;
+}
+constexpr std::size_t block_size = 4096;  // instructions of at most 4,095 bytes and 255 names do not run over
+constexpr std::uint64_t text_of(std::uint64_t cost) { return cost & 0xFFFFFF; }
+constexpr std::uint64_t names_of(std::uint64_t cost) { return cost >> 24 & 0xFFFFF; }
+constexpr bool is_hard(std::uint64_t cost) { return cost >> 44 != 0; }
+
+constexpr std::array<std::uint64_t, 256> opcode_costs = [] {
+    std::array<std::uint64_t, 256> all{};
+    for (const Opcode o : {Opcode::constant, Opcode::pooled, Opcode::cast}) all[static_cast<std::size_t>(o)] = cost_of(move_text, 2);
+    for (const Opcode o : {Opcode::store, Opcode::call, Opcode::repeat, Opcode::if_, Opcode::else_, Opcode::end})
+        all[static_cast<std::size_t>(o)] = cost_of(0, 0, true);
+    return all;
+}();
+
+// Programs of plain instructions, the usual case, without a branch on what they are.
+bool count_plain(ProgramView program, const Machine::Data& machine, Bound& bound) {
+    const std::uint64_t* const costs = machine.code->costs.data();
+    const std::size_t entries = machine.code->entries.size();
+    std::uint64_t text = 0, names = 0;
+    for (std::size_t begin = 0; begin < program.code.size(); begin += block_size) {
+        std::uint64_t sum = 0;
+        for (const Instruction& i : program.code.subspan(begin, std::min(block_size, program.code.size() - begin))) {
+            const std::uint64_t of_form = 0 - static_cast<std::uint64_t>(i.opcode == Opcode::form);
+            sum += opcode_costs[static_cast<std::size_t>(i.opcode)] + (costs[std::min<std::size_t>(i.index, entries)] & of_form);
         }
+        if (is_hard(sum)) return false;
+        text += text_of(sum);
+        names += names_of(sum);
     }
-    bound = forms;
-    bound.steps = program.code.size();
-    bound.nodes += bound.steps;
-    bound.pushes += bound.steps;
-    bound.text += names * name;
+    bound.steps = bound.nodes = bound.pushes = program.code.size();
+    bound.text = text + names * (machine.longest_name + 2);
     return true;
 }
 
@@ -202,11 +202,17 @@ void Bound::add(const Bound& other, std::uint64_t times) {
     has_brackets = has_brackets || other.has_brackets;
 }
 
+void add_cost(InstructionSet::Code& code, const EntryCode& e) {
+    if (code.costs.empty()) code.costs.push_back(0);
+    code.costs.back() = e.is_plain ? cost_of(e.text_bound, 3u + e.inputs) : cost_of(0, 0, true);
+    code.costs.push_back(0);
+}
+
 Bound bound_of(ProgramView program, const Machine::Data& machine) {
     Bound total;
-    if (!count_straight(program, machine, total)) count_all(program, machine, total);
+    if (!count_plain(program, machine, total)) count_all(program, machine, total);
     const std::uint64_t slots = machine.slots.size();
-    total.nodes += 2 * slots + 1;  // operands that become zero, or are read only by an `if`
+    total.nodes += 2 * slots + 1;  // the operands, and those that become zero
     total.text += header_room + slots * (2 * (move_text + 2 * (machine.longest_name + 2)));
     return total;
 }
@@ -214,10 +220,10 @@ Bound bound_of(ProgramView program, const Machine::Data& machine) {
 std::size_t bytes_of(const Bound& bound, ProgramView program, const Machine::Data& machine, const CompileOptions& options) {
     const std::uint64_t slots = machine.slots.size(), types = machine.code->type_count;
     const std::uint64_t state = bound.pushes + types + 2 * bound.cells + slots + 8;
-    std::uint64_t bytes = Arena::bytes<Node>(bound.nodes + 1) + Arena::bytes<Name>(bound.nodes + 1) + Arena::bytes<std::uint32_t>(bound.extra + 1);
+    std::uint64_t bytes = Arena::bytes<Node>(bound.nodes + 1) + Arena::bytes<Name>(bound.nodes + 1) + Arena::bytes<const Name*>(bound.nodes + 1) + Arena::bytes<NodeId>(bound.nodes + 1) + Arena::bytes<std::uint32_t>(bound.extra + 1);
     bytes += types * Arena::bytes<NodeId>(bound.pushes + stack_slack);
     bytes += Arena::bytes<Cell>(bound.cells + 1) + Arena::bytes<std::uint32_t>(saved_per_if * bound.if_depth * state + 1);
-    bytes += 2 * Arena::bytes<NodeId>(slots + 1) + Arena::bytes<Assignment>(slots + 1) + Arena::bytes<SlotMove>(slots + 1) + Arena::bytes<std::uint32_t>(slots + 1);
+    bytes += Arena::bytes<NodeId>(slots + 1) + Arena::bytes<Assignment>(slots + 1) + Arena::bytes<SlotMove>(slots + 1) + Arena::bytes<std::uint32_t>(slots + 1);
     if (bound.has_brackets) bytes += match_bytes(program);
     if (options.reuse) bytes += Arena::bytes<NodeId>(reuse_slots(bound.nodes));
     if (options.hash) bytes += Arena::bytes<std::uint64_t>(bound.nodes + 1);

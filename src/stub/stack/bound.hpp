@@ -26,6 +26,9 @@ struct Bound {
     void add(const Bound& other, std::uint64_t times);
 };
 
+/// Adds what an entry costs to the tables that bound_of reads.
+void add_cost(InstructionSet::Code& code, const EntryCode& entry);
+
 [[nodiscard]] Bound bound_of(ProgramView program, const Machine::Data& machine);
 
 /// Bytes of arena for a bound.

@@ -115,7 +115,7 @@ class Diagnosis {
         if (auto wrong = naming()) return *wrong;
         const std::string name = element_name(*operand(), i_.payload);
         if (operand()->direction == Direction::in) return make(Errc::stack_input_assigned, fmt::format("operand {} is `in`: it cannot be assigned", name));
-        const TypeId type = machine_.slots[machine_.bases[i_.index] + i_.payload].type;
+        const TypeId type = machine_.slots[machine_.operands[i_.index].first + i_.payload].type;
         if (depth(type) == 0) return missing(fmt::format("-> {}", name), type, 1);
         return make(Errc::stack_assigned_twice, fmt::format("operand {} is assigned twice", name));
     }
@@ -123,7 +123,7 @@ class Diagnosis {
     [[nodiscard]] Error form() const {
         if (i_.index >= set_.entries().size()) return bad(fmt::format("the set has no instruction {}", i_.index));
         const Entry& entry = set_.entries()[i_.index];
-        if (!(*machine_.present)[i_.index]) return not_there(entry);
+        if ((*machine_.present)[i_.index] == Present::no) return not_there(entry);
         std::vector<TypeId> taken;
         for (const EntryOperand& o : entry.operands)
             if (!o.is_output && !o.is_immediate) taken.push_back(o.type);

@@ -1,6 +1,7 @@
 // Writes the live nodes of a graph in program order, then the assignments as a parallel copy.
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "stub/stack/run.hpp"
@@ -11,18 +12,17 @@ namespace {
 
 constexpr std::size_t index_of(RegisterClass c) { return static_cast<std::size_t>(c); }
 
-// The next register of a class, as text that counts up.
-struct Counter {
-    Name next;
-    std::uint32_t count;
-};
-
 class Emitter {
   public:
     Emitter(Dataflow& flow, const Machine::Data& machine, Arena& arena)
-        : flow_(flow), machine_(machine), code_(*machine.code), entries_(code_.entries.data()), nodes_(flow.graph.nodes.data()), names_(flow.names),
+        : flow_(flow), machine_(machine), code_(*machine.code), entries_(code_.entries.data()), nodes_(flow.graph.nodes.data()), names_(flow.names), name_of_(flow.name_of),
           moves_(arena.take<SlotMove>(machine.slots.size() + 1)), ready_(arena.take<std::uint32_t>(machine.slots.size() + 1)),
-          text_(reinterpret_cast<char*>(arena.rest().data())) {}
+          text_(reinterpret_cast<char*>(arena.rest().data())), usual_(machine.has_usual_names ? register_names : 0) {
+        for (std::size_t c = 0; c < class_count; ++c) {
+            first_[c] = names_of(static_cast<RegisterClass>(c));
+            counts_[c] = 0;
+        }
+    }
 
     std::string_view emit();
     std::uint32_t instructions = 0;
@@ -30,6 +30,7 @@ class Emitter {
   private:
     // Writers go by value: they stay in a register, where no store through a char* can reach them.
     Writer node(Writer out, NodeId id);
+    Writer short_plain(Writer out, NodeId id, const EntryCode& e);
     Writer plain(Writer out, NodeId id, const EntryCode& e);
     Writer general(Writer out, NodeId id, const EntryCode& e);
     Writer zeros(Writer out, NodeId id, const EntryCode& e);
@@ -42,13 +43,14 @@ class Emitter {
     Writer select_in_parts(Writer out, NodeId id);
 
     RegisterClass class_of(const Node& n) const { return code_.classes[n.type]; }
-    void take_register(NodeId id);
+    void take_register(NodeId id, RegisterClass c);
     Name new_register(RegisterClass c);
+    Name register_name(RegisterClass c, std::uint32_t number) const;
     Writer destination(Writer out, NodeId id);
     // A value as an argument.
     Writer value(Writer out, NodeId id, bool as_literal);
-    Writer name(Writer out, const Name& n) {
-        out.block(n.text, n.length);
+    static Writer name(Writer out, const Name& n) {
+        out.blocks<Name::most>(n.text + Name::prefix, n.length - Name::prefix);
         return out;
     }
     Writer long_name(Writer out, NodeId id);
@@ -69,7 +71,7 @@ class Emitter {
 
     // --- the parallel copy
     Writer slot(Writer out, std::uint32_t s) {
-        out.text(machine_.slots[s].long_name);
+        out.text(machine_.slots[s].name);
         return out;
     }
     Writer move_of(Writer out, RegisterClass c) {
@@ -91,37 +93,50 @@ class Emitter {
     const EntryCode* const entries_;
     Node* const nodes_;
     Name* const names_;
+    const Name** const name_of_;
     SlotMove* const moves_;
     std::uint32_t* const ready_;
     char* const text_;
-    Counter counters_[class_count];
+    const std::uint32_t usual_;  // numbers below it have their names ready
+    const Name* first_[class_count];
+    std::uint32_t counts_[class_count];
 };
 
 // ---- registers and values ----------------------------------------------------------------------------------------------------------------
 
-Name Emitter::new_register(RegisterClass c) {
-    Counter& counter = counters_[index_of(c)];
-    const Name now = counter.next;
-    ++counter.count;
-    char& last = counter.next.text[counter.next.length - 1];
-    if (last != '9') {
-        ++last;
-    } else {
-        Writer out(counter.next.text + machine_.stems[index_of(c)].length);
-        out.number(counter.count);
-        counter.next.length = static_cast<std::uint8_t>(out.end() - counter.next.text);
+// A register that is no node's: the next one of its class.
+Name Emitter::new_register(RegisterClass c) { return register_name(c, counts_[index_of(c)]++); }
+
+Name Emitter::register_name(RegisterClass c, std::uint32_t number) const {
+    const Name& stem = machine_.stems[index_of(c)];
+    char text[sizeof(Name) + Writer::room];
+    std::memcpy(text, stem.text, stem.length);
+    Writer out(text + stem.length);
+    out.number(number);
+    Name name;
+    std::memcpy(name.text, text, sizeof name.text);
+    name.length = static_cast<std::uint8_t>(out.end() - text);
+    return name;
+}
+
+inline void Emitter::take_register(NodeId id, RegisterClass c) {
+    const std::uint32_t target = nodes_[id].target;
+    if (target != no_node) {
+        name_of_[id] = machine_.names.data() + target;
+        return;
     }
-    return now;
+    const std::uint32_t number = counts_[index_of(c)]++;
+    if (number < usual_) {
+        name_of_[id] = first_[index_of(c)] + number;
+        return;
+    }
+    names_[id] = register_name(c, number);
+    name_of_[id] = names_ + id;
 }
 
-void Emitter::take_register(NodeId id) {
-    const Node& n = nodes_[id];
-    names_[id] = n.target != no_node ? machine_.slots[n.target].name : new_register(class_of(n));
-}
-
-Writer Emitter::destination(Writer out, NodeId id) {
-    take_register(id);
-    return names_[id].length != 0 ? name(out, names_[id]) : long_name(out, id);
+inline Writer Emitter::destination(Writer out, NodeId id) {
+    take_register(id, class_of(nodes_[id]));
+    return value(out, id, false);
 }
 
 // An operand's name that is not short, or a constant's literal.
@@ -131,6 +146,7 @@ Writer Emitter::long_name(Writer out, NodeId id) {
     return slot(out, n.kind == NodeKind::input ? n.args[0] : n.target);
 }
 
+// 64 bits that are not small.
 Writer Emitter::literal(Writer out, const Node& n) {
     const std::uint64_t bits = n.args[0] | static_cast<std::uint64_t>(n.args[1]) << 32;
     out.text(code_.classes[n.type] == RegisterClass::e ? "0d" : "0x");
@@ -141,37 +157,50 @@ Writer Emitter::literal(Writer out, const Node& n) {
 Writer Emitter::value(Writer out, NodeId id, bool as_literal) {
     const Node& n = nodes_[id];
     if (n.kind == NodeKind::constant && !as_literal) {  // its own name is its literal
-        const Name& stem = machine_.stems[index_of(class_of(n))];
-        out.block(stem.text, stem.length);
+        out = name(out, machine_.stems[index_of(class_of(n))]);
         out.number(n.args[2]);
         return out;
     }
-    return names_[id].length != 0 ? name(out, names_[id]) : long_name(out, id);
+    return name_of_[id]->length != Name::is_long ? name(out, *name_of_[id]) : long_name(out, id);
 }
 
 // ---- instructions ------------------------------------------------------------------------------------------------------------------------
 
-inline Writer Emitter::plain(Writer out, NodeId id, const EntryCode& e) {
+// `op d, a, b;` of short names, without a branch on how many arguments there are: four are written, and what follows overwrites the rest.
+inline Writer Emitter::short_plain(Writer out, NodeId id, const EntryCode& e) {
     const Node& n = nodes_[id];
-    if (e.text_length != 0) out.blocks<EntryCode::text_room>(e.text, e.text_length);
-    else out.text(e.long_text);
-    out = destination(out, id);
-    for (std::uint32_t k = 0; k < e.inputs; ++k) {
-        out.text(", ");
-        const NodeId argument = n.args[k];
-        const bool as_literal = (e.ranged >> k & 1) == 0 ? (e.literals >> k & 1) != 0
-                                                         : takes_literal(code_.inputs[code_.input_bases[e.at] + k], nodes_[argument]);
-        if (names_[argument].length != 0 && (as_literal || nodes_[argument].kind != NodeKind::constant)) out = name(out, names_[argument]);
-        else out = value(out, argument, as_literal);
+    take_register(id, e.register_class);
+    const Name& own = *name_of_[id];
+    Writer begin = out;
+    out.blocks<EntryCode::text_room>(e.text, e.text_length);
+    out = name(out, own);
+    std::uint32_t lengths = own.length;
+    for (std::uint32_t k = 0; k < EntryCode::inline_inputs; ++k) {
+        const Name& argument = *name_of_[n.args[k]];
+        lengths |= argument.length;
+        out.block(argument.text, argument.length & e.masks[k]);
     }
+    if ((lengths & Name::is_long) != 0 || e.text_length == 0) [[unlikely]] return plain(begin, id, e);
     out.text(";\n");
     return out;
 }
 
+// The same for whatever names and arguments; it has its register.
+Writer Emitter::plain(Writer out, NodeId id, const EntryCode& e) {
+    const Node& n = nodes_[id];
+    out.text(e.text_length != 0 ? std::string_view(e.text, e.text_length) : e.long_text);
+    out = value(out, id, false);
+    for (std::uint32_t k = 0; k < e.inputs; ++k) {
+        const bool as_literal = (e.ranged >> k & 1) == 0 ? (e.literals >> k & 1) != 0
+                                                         : takes_literal(code_.inputs[code_.input_bases[e.at] + k], nodes_[n.args[k]]);
+        out = value(comma(out), n.args[k], as_literal);
+    }
+    return end(out);
+}
+
 Writer Emitter::general(Writer out, NodeId id, const EntryCode& e) {
     const NodeId guard = e.is_inline ? no_node : flow_.graph.extra[nodes_[id].args[0]];
-    if (e.outputs != 0) take_register(id);
-    for (std::uint32_t k = 1; k < e.outputs; ++k) take_register(id + k);
+    for (std::uint32_t k = 0; k < e.outputs; ++k) take_register(id + k, class_of(nodes_[id + k]));
     if (guard != no_node) out = zeros(out, id, e);
     std::string_view text = e.text_length != 0 ? std::string_view(e.text, e.text_length) : e.long_text;
     if (guard != no_node) {
@@ -239,9 +268,8 @@ Writer Emitter::constant(Writer out, NodeId id) {
     Node& n = nodes_[id];
     const RegisterClass c = class_of(n);
     out = move_of(out, c);
-    n.args[2] = counters_[index_of(c)].count;
-    const Name of = new_register(c);
-    out = comma(name(out, of));
+    n.args[2] = counts_[index_of(c)];
+    out = comma(name(out, new_register(c)));
     return end(value(out, id, true));
 }
 
@@ -316,7 +344,9 @@ Writer Emitter::node(Writer out, NodeId id) {
         case NodeKind::form: {
             const EntryCode& e = entries_[n.entry];
             ++instructions;
-            return e.is_plain ? plain(out, id, e) : general(out, id, e);
+            if (!e.is_plain) return general(out, id, e);
+            take_register(id, e.register_class);
+            return plain(out, id, e);
         }
         case NodeKind::constant: return constant(out, id);
         case NodeKind::special: return special(out, id);
@@ -342,9 +372,7 @@ Writer Emitter::move(Writer out, std::uint32_t s) {
 // Sorts the assignments: what is in place already, what is copied from operands, what comes from other values.
 std::uint32_t Emitter::sort_moves() {
     std::uint32_t waiting = 0;
-    for (const auto& [s, id] : flow_.graph.assignments) moves_[s] = {Move::done, 0};
-    for (std::uint32_t s = 0; s < machine_.slots.size(); ++s)
-        if (flow_.inputs[s] != no_node) moves_[s] = {Move::done, 0};
+    std::fill_n(moves_, machine_.slots.size(), SlotMove{Move::done, 0});
     for (const auto& [s, id] : flow_.graph.assignments) {
         const Node& n = nodes_[id];
         const bool from_operand = n.kind == NodeKind::input;
@@ -357,12 +385,13 @@ std::uint32_t Emitter::sort_moves() {
 
 // Saves an operand that the other moves of its cycle would overwrite; the move that reads it reads the copy.
 Writer Emitter::open_cycle(Writer out, std::uint32_t s) {
-    const NodeId id = flow_.inputs[s];
+    const NodeId id = s;  // the node of a slot has its number
     Node& n = nodes_[id];
     const Name copy = new_register(class_of(n));
     out = comma(name(move_of(out, class_of(n)), copy));
     out = end(slot(out, s));
     names_[id] = copy;
+    name_of_[id] = names_ + id;
     n.kind = NodeKind::cast;  // from here on it is a value of ours
     moves_[s].readers = 0;
     return out;
@@ -398,13 +427,13 @@ char* Emitter::header(char* begin) const {
     Writer out(buffer);
     out.text("\t{\n");
     for (std::size_t c = 0; c < class_count; ++c) {
-        if (counters_[c].count == 0) continue;
+        if (counts_[c] == 0) continue;
         out.text("\t.reg ");
         out.text(class_infos[c].declared);
         out.text(" ");
-        out.block(machine_.stems[c].text, machine_.stems[c].length);
+        out = name(out, machine_.stems[c]);
         out.text("<");
-        out.number(counters_[c].count);
+        out.number(counts_[c]);
         out.text(">;\n");
     }
     const auto length = out.end() - buffer;
@@ -412,19 +441,25 @@ char* Emitter::header(char* begin) const {
 }
 
 std::string_view Emitter::emit() {
-    for (std::size_t c = 0; c < class_count; ++c) {
-        counters_[c] = {machine_.stems[c], 0};
-        counters_[c].next.text[counters_[c].next.length++] = '0';
-    }
     char* begin = text_ + header_room;
     Writer out(begin);
-    const auto count = static_cast<NodeId>(flow_.graph.nodes.size());
-    for (NodeId id = 0; id < count; ++id)
-        if (nodes_[id].last_use != not_used) out = node(out, id);
+    std::uint32_t others = 0;
+    for (std::uint32_t k = flow_.live_count; k-- > 0;) {
+        const NodeId id = flow_.live[k];
+        const Node& n = nodes_[id];
+        const EntryCode& e = entries_[n.entry];
+        if (n.kind == NodeKind::form && e.takes_literals) {
+            out = short_plain(out, id, e);
+        } else {
+            out = node(out, id);
+            ++others;
+        }
+    }
+    instructions += flow_.live_count - others;  // the others count themselves
     out = operand_moves(out, sort_moves());
     for (const auto& [s, id] : flow_.graph.assignments)
         if (moves_[s].move == Move::from_value) out = move(out, s);
-    const bool declares = std::any_of(std::begin(counters_), std::end(counters_), [](const Counter& c) { return c.count != 0; });
+    const bool declares = std::any_of(std::begin(counts_), std::end(counts_), [](std::uint32_t c) { return c != 0; });
     if (declares) {
         begin = header(begin);
         out.text("\t}\n");

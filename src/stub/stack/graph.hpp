@@ -29,13 +29,13 @@ enum class NodeKind : std::uint8_t {
 inline constexpr std::uint32_t not_used = 0xFFFFFFFFu;
 inline constexpr std::uint32_t to_the_end = 0xFFFFFFFEu;  ///< last use: the final moves
 
-struct Node {
-    std::uint32_t args[4];
+struct alignas(32) Node {
+    std::uint32_t args[4];     ///< of a form with fewer: the node itself in the others, which spares its readers a branch
     std::uint16_t entry;      ///< of form and special: its number in the set
     NodeKind kind;
     TypeId type;              ///< the stack that the value was pushed on
     std::uint32_t last_use;   ///< the last node that reads it, or to_the_end; not_used: dead. A dead form may still have live results
-    std::uint32_t target;     ///< slot that it is computed into, or none
+    std::uint32_t target;     ///< slot that it is computed into, or no_node; of a constant 0: it needs a register
 };
 
 /// The assignments of a program: what each slot receives, in order of the first assignment.
@@ -45,7 +45,7 @@ struct Assignment {
 };
 
 struct Graph {
-    std::span<Node> nodes;                       ///< in program order: arguments before their users
+    std::span<Node> nodes;                       ///< in program order: arguments before their users; first one input for each slot
     std::span<const std::uint32_t> extra;        ///< arguments of forms that have no room in the node
     std::span<const Assignment> assignments;
 

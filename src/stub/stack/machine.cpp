@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "stub/stack/writer.hpp"
+#include "stub/stack/bound.hpp"
+#include "stub/stack/graph.hpp"
 
 namespace ptxgraft::stack {
 namespace {
@@ -79,6 +80,15 @@ struct EntryMaker {
         e.is_inline = e.effects == 0 && e.inputs <= EntryCode::inline_inputs && e.outputs != 0;
         e.is_plain = is_simple && e.is_inline && e.outputs == 1;
         e.is_uniform = e.is_plain && std::all_of(e.stacks.begin(), e.stacks.begin() + e.inputs, [&](TypeId t) { return t == e.type; });
+        e.takes_literals = e.is_plain && e.ranged == 0 && e.literals == (1u << e.inputs) - 1;
+        e.register_class = code.classes[e.type];
+        for (std::size_t k = 0; k < EntryCode::inline_inputs; ++k) e.masks[k] = k < e.inputs ? 0xFF : 0;
+        Node node{};
+        node.entry = static_cast<std::uint16_t>(e.at);
+        node.kind = NodeKind::form;
+        node.type = e.type;
+        node.last_use = not_used;
+        std::memcpy(&e.node, &node.entry, sizeof e.node);
         text(e, entry.form->spelling);
     }
 
@@ -151,23 +161,26 @@ const InstructionSet::Code& InstructionSet::code() const {
         for (std::size_t i = 0; i < entries_.size(); ++i) {
             code->entries.push_back(maker.make(entries_[i], static_cast<std::uint32_t>(i)));
             code->weights.push_back(sum += entries_[i].weight);
+            add_cost(*code, code->entries.back());
         }
         code_ = std::move(code);
     });
     return *code_;
 }
 
-std::shared_ptr<const std::vector<std::uint8_t>> InstructionSet::Code::present(const InstructionSet& set, const MachineOptions& options) const {
+std::shared_ptr<const std::vector<Present>> InstructionSet::Code::present(const InstructionSet& set, const MachineOptions& options) const {
     const Key key{static_cast<std::uint16_t>(options.policy.allowed), options.ptx_version, options.target.sm, options.target.variant};
     const std::lock_guard lock(mutex_);
     for (const auto& [k, value] : present_)
         if (k == key) return value;
     const bool any_target = options.ptx_version == 0 && options.target.sm == 0;
-    auto made = std::make_shared<std::vector<std::uint8_t>>();
-    for (const Entry& e : set.entries()) {
-        const bool is_allowed = contains(options.policy.allowed, e.effects);
-        made->push_back(is_allowed && (any_target || (e.form == nullptr ? isa::is_special_available(e.special, options.ptx_version, options.target)
-                                                                        : isa::is_available(*e.form, options.ptx_version, options.target))));
+    auto made = std::make_shared<std::vector<Present>>(1u << 16, Present::no);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const Entry& e = set.entries()[i];
+        if (!contains(options.policy.allowed, e.effects)) continue;
+        if (any_target || (e.form == nullptr ? isa::is_special_available(e.special, options.ptx_version, options.target)
+                                             : isa::is_available(*e.form, options.ptx_version, options.target)))
+            (*made)[i] = entries[i].is_uniform ? Present::uniform : Present::general;
     }
     constexpr std::size_t most = 64;  // policies and targets that are kept
     if (present_.size() == most) present_.erase(present_.begin());
@@ -177,15 +190,16 @@ std::shared_ptr<const std::vector<std::uint8_t>> InstructionSet::Code::present(c
 
 namespace {
 
-constexpr std::uint32_t max_slots = 1u << 16, max_operands = 1u << 12;
+constexpr std::uint32_t max_slots = (1u << 16) - 1, max_operands = 1u << 12;
 
-void set_name(Slot& slot, std::string name) {
-    slot.name = {};
-    if (name.size() < sizeof slot.name.text) {
-        std::copy(name.begin(), name.end(), slot.name.text);
-        slot.name.length = static_cast<std::uint8_t>(name.size());
-    }
-    slot.long_name = std::move(name);
+Name short_name(std::string_view text) {
+    Name name{};
+    name.length = Name::is_long;
+    if (text.size() > Name::most) return name;
+    name.text[0] = ',', name.text[1] = ' ';
+    std::copy(text.begin(), text.end(), name.text + Name::prefix);
+    name.length = static_cast<std::uint8_t>(Name::prefix + text.size());
+    return name;
 }
 
 // Whether a name is `%f` and digits, one of ours.
@@ -194,17 +208,9 @@ bool clashes(std::string_view name, std::string_view stem) {
 }
 
 Name stem_of(char letter, std::uint32_t attempt) {
-    Name stem{};
-    Writer out(stem.text);
-    const char begin[] = {'%', letter};
-    out.text(std::string_view(begin, 2));
-    if (attempt != 0) {
-        out.text("$");
-        out.number(attempt);
-        out.text("_");
-    }
-    stem.length = static_cast<std::uint8_t>(out.end() - stem.text);
-    return stem;
+    std::string stem = {'%', letter};
+    if (attempt != 0) stem += "$" + std::to_string(attempt) + "_";
+    return short_name(stem);
 }
 
 // `%f`; where an operand has such a name `%f$1_`, `%f$2_` …
@@ -212,12 +218,27 @@ void choose_stems(Machine::Data& data) {
     for (std::uint32_t attempt = 0;; ++attempt) {
         for (std::size_t c = 0; c < class_count; ++c) data.stems[c] = stem_of(class_infos[c].letter, attempt);
         const bool is_free = std::none_of(data.slots.begin(), data.slots.end(), [&](const Slot& slot) {
-            if (!slot.long_name.starts_with('%')) return false;
-            return std::any_of(data.stems.begin(), data.stems.end(), [&](const Name& stem) { return clashes(slot.long_name, {stem.text, stem.length}); });
+            if (!slot.name.starts_with('%')) return false;
+            return std::any_of(data.stems.begin(), data.stems.end(), [&](const Name& stem) { return clashes(slot.name, stem.bare()); });
         });
+        data.has_usual_names = attempt == 0;
         if (is_free) return;
     }
 }
+
+}  // namespace
+
+const Name* names_of(RegisterClass c) {
+    static const std::vector<Name> all = [] {
+        std::vector<Name> names;
+        for (const ClassInfo& info : class_infos)
+            for (std::uint32_t k = 0; k < register_names; ++k) names.push_back(short_name("%" + std::string(1, info.letter) + std::to_string(k)));
+        return names;
+    }();
+    return all.data() + static_cast<std::size_t>(c) * register_names;
+}
+
+namespace {
 
 TypeId type_of(const SiteOperand& operand, const InstructionSet& set) {
     for (std::size_t i = 0; i < set.user_types().size() && !operand.user_type.empty(); ++i)
@@ -236,19 +257,33 @@ void add_slots(Machine::Data& data, std::uint32_t index) {
         slot.register_class = class_of_builtin(type_id(operand.type));
         slot.direction = operand.direction;
         slot.declared = operand.type;
-        set_name(slot, operand.count == 0 ? operand.register_name : operand.register_name + std::to_string(element));
-        data.longest_name = std::max(data.longest_name, static_cast<std::uint32_t>(slot.long_name.size()));
+        slot.name = operand.count == 0 ? operand.register_name : operand.register_name + std::to_string(element);
+        data.longest_name = std::max(data.longest_name, static_cast<std::uint32_t>(slot.name.size()));
+        Node node{};
+        node.args[0] = static_cast<std::uint32_t>(data.slots.size());
+        node.kind = NodeKind::input;
+        node.type = slot.type;
+        node.last_use = not_used;
+        node.target = no_node;
+        data.inputs.push_back(node);
+        data.names.push_back(short_name(slot.name));
         data.slots.push_back(std::move(slot));
     }
+    const auto first = static_cast<std::uint32_t>(data.slots.size()) - count;
+    const auto slots = static_cast<std::uint16_t>(count);
+    data.operands.push_back({first, slots, operand.direction == Direction::out ? std::uint16_t{0} : slots, data.slots[first].type});
 }
 
 }  // namespace
+
+Machine::Data::Data() = default;
+Machine::Data::~Data() = default;
 
 Expected<Machine> Machine::make(std::shared_ptr<const InstructionSet> set, const Signature& signature, const MachineOptions& options) {
     std::uint64_t total = 0;
     for (const SiteOperand& operand : signature.operands) total += std::max<std::uint64_t>(operand.count, 1);
     if (total > max_slots || signature.operands.size() > max_operands)
-        return fail(Errc::stack_too_large, "the signature has more than 4,096 operands or 65,536 registers");
+        return fail(Errc::stack_too_large, "the signature has more than 4,096 operands or 65,535 registers");
     auto data = std::make_shared<Data>();
     data->set = std::move(set);
     data->code = &data->set->code();
@@ -256,11 +291,7 @@ Expected<Machine> Machine::make(std::shared_ptr<const InstructionSet> set, const
     data->present = data->code->present(*data->set, options);
     data->signature = signature;
     data->slots.reserve(total);
-    for (std::uint32_t i = 0; i < signature.operands.size(); ++i) {
-        data->bases.push_back(static_cast<std::uint32_t>(data->slots.size()));
-        add_slots(*data, i);
-    }
-    data->bases.push_back(static_cast<std::uint32_t>(data->slots.size()));
+    for (std::uint32_t i = 0; i < signature.operands.size(); ++i) add_slots(*data, i);
     choose_stems(*data);
     constexpr std::uint32_t most_digits = 10;
     data->longest_name = std::max(data->longest_name, data->stems[0].length + most_digits);

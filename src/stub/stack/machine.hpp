@@ -35,18 +35,38 @@ inline constexpr std::array<ClassInfo, class_count> class_infos = {{
     {".f64", 'e', "mov.f64", 8},
 }};
 
-/// A short name, copied as one block.
+/// The short text of a value as an argument, copied as one block: ", %f1".
 struct Name {
-    char text[15];
-    std::uint8_t length;  ///< 0: longer, see the slot
+    static constexpr std::size_t prefix = 2, most = 13;  ///< of the comma; of what follows it
+    char text[prefix + most];
+    std::uint8_t length;  ///< with the comma; `is_long`: its text does not stand here
+    static constexpr std::uint8_t is_long = 0x80;
+
+    [[nodiscard]] std::string_view bare() const { return {text + prefix, length - prefix}; }
 };
 static_assert(sizeof(Name) == 16);
+
+/// An operand as `input` and `assign` look it up.
+struct OperandCode {
+    std::uint32_t first;     ///< slot
+    std::uint16_t count;     ///< of slots
+    std::uint16_t readable;  ///< of slots that have a value: count, or 0
+    TypeId type;
+};
+
+/// What a machine has of an entry.
+enum class Present : std::uint8_t { no, uniform, general };
+
+/// The names of the first registers of each class, where no operand's name clashes with them.
+inline constexpr std::uint32_t register_names = 4096;
+[[nodiscard]] const Name* names_of(RegisterClass c);
 
 /// One entry of the set. What `run` reads stands first, in one cache line.
 struct alignas(64) EntryCode {
     static constexpr std::size_t inline_inputs = 4, max_inputs = 64, max_outputs = 64, text_room = 32;
     bool is_plain;        ///< one output, at most 4 inputs, no effects, immediates, braces or brackets: `op d, a, b;`
     bool is_uniform;      ///< plain, and all of one stack
+    bool takes_literals;  ///< plain, and constants are literals in all inputs
     bool is_inline;       ///< at most 4 inputs, no effects: its inputs stand in the node
     bool is_special;      ///< a special register
     bool has_effect;      ///< emitted though nobody reads its results
@@ -61,6 +81,9 @@ struct alignas(64) EntryCode {
     char text[text_room];                          ///< "\tadd.f32 "
     std::uint16_t text_bound;                      ///< bytes of the instruction at most, its operands' names left out
     std::uint16_t effects;
+    RegisterClass register_class;                  ///< of the first output
+    std::uint64_t node;                            ///< the part of its nodes that is always the same
+    std::array<std::uint8_t, inline_inputs> masks;  ///< 0xFF for an input that it has
     bool exact_output;                             ///< the first output goes only to a register declared with its very type
     std::uint32_t at;                              ///< its place in the set
     std::uint64_t hash;                            ///< of its form and stacks: the same in every set
@@ -80,6 +103,7 @@ struct InstructionSet::Code {
     std::vector<EntryCode> entries;
     std::vector<std::uint32_t> input_bases;   ///< place in `inputs` of an entry's first
     std::vector<InputCode> inputs;
+    std::vector<std::uint64_t> costs;         ///< by entry, and one behind the last: what bound.cpp counts
     std::vector<TypeId> output_stacks;        ///< of all outputs
     std::vector<std::uint32_t> output_bases;
     std::array<RegisterClass, max_types> classes{};
@@ -88,8 +112,8 @@ struct InstructionSet::Code {
     std::vector<double> weights;              ///< running sums
     std::vector<std::string> long_texts;
 
-    /// One byte per entry: whether a machine has it. Kept per policy and target.
-    [[nodiscard]] std::shared_ptr<const std::vector<std::uint8_t>> present(const InstructionSet& set, const MachineOptions& options) const;
+    /// By the number of an instruction, any 16 bits: what a machine has. Kept per policy and target.
+    [[nodiscard]] std::shared_ptr<const std::vector<Present>> present(const InstructionSet& set, const MachineOptions& options) const;
 
   private:
     struct Key {
@@ -98,7 +122,7 @@ struct InstructionSet::Code {
         friend bool operator==(const Key&, const Key&) = default;
     };
     mutable std::mutex mutex_;
-    mutable std::vector<std::pair<Key, std::shared_ptr<const std::vector<std::uint8_t>>>> present_;
+    mutable std::vector<std::pair<Key, std::shared_ptr<const std::vector<Present>>>> present_;
 };
 
 /// One register of an operand.
@@ -108,20 +132,27 @@ struct Slot {
     RegisterClass register_class;
     Direction direction;
     Type declared;
-    Name name;
-    std::string long_name;     ///< whole
+    std::string name;
 };
+
+struct Node;
 
 struct Machine::Data {
     std::shared_ptr<const InstructionSet> set;
     const InstructionSet::Code* code = nullptr;
-    std::shared_ptr<const std::vector<std::uint8_t>> present;  ///< by entry
+    std::shared_ptr<const std::vector<Present>> present;
     Signature signature;
     MachineOptions options;
     std::vector<Slot> slots;
-    std::vector<std::uint32_t> bases;  ///< first slot of each operand, and one past the last
+    std::vector<OperandCode> operands;
+    std::vector<Node> inputs;          ///< the nodes that read the slots: the first ones of every graph
+    std::vector<Name> names;           ///< of the slots, where they are short
     std::uint32_t longest_name = 0;    ///< of operands and of our registers
-    std::array<Name, class_count> stems{};  ///< "%f", or longer where an operand's name clashes
+    bool has_usual_names = true;       ///< registers are called as in names_of
+    std::array<Name, class_count> stems{};  ///< ", %f", or longer where an operand's name clashes
+
+    Data();
+    ~Data();
 };
 
 [[nodiscard]] RegisterClass class_of_builtin(TypeId type);

@@ -30,7 +30,7 @@ void OperandNames::fill(const Signature& signature) {
     table_.assign(size, free_name);
     for (std::size_t i = 0; i < count; ++i) {
         const std::string& name = signature.operands[i].name;
-        if (name.empty() || find(name) >= 0) continue;  // of equal names the first counts
+        if (name.empty() || find(name) >= 0 || is_language_word(name)) continue;  // of equal names the first counts
         std::uint32_t at = hash_of(name) & mask_;
         while (table_[at] != free_name) at = (at + 1) & mask_;
         table_[at] = static_cast<std::uint16_t>(i);

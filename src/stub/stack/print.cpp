@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "stub/stack/bound.hpp"
 #include "stub/stack/text.hpp"
 
 namespace ptxgraft::stack {
@@ -12,25 +13,35 @@ namespace {
 
 std::string raw(const Instruction& instruction) { return fmt::format("!{:016X}", std::bit_cast<std::uint64_t>(instruction)); }
 
-// Brackets that have a partner: only these may be written as words.
-std::vector<bool> matched_brackets(std::span<const Instruction> code) {
+// The word of a bracket; empty if it has none.
+std::string bracket_word(const Instruction& i) {
+    const bool is_repeat = i.opcode == Opcode::repeat;
+    if (i != Instruction{i.opcode, 0, 0, is_repeat ? std::min(i.payload, max_repeats) : 0}) return {};
+    return is_repeat ? fmt::format("repeat {}", i.payload) : i.opcode == Opcode::if_ ? "if" : i.opcode == Opcode::else_ ? "else" : "end";
+}
+
+// Which brackets may be written as words: those with a partner that can be, too.
+std::vector<bool> bracket_words(std::span<const Instruction> code) {
+    constexpr std::size_t none = ~std::size_t{0};
     struct Open {
         std::size_t at, else_at;
     };
-    constexpr std::size_t none = ~std::size_t{0};
-    std::vector<bool> matched(code.size());
+    std::vector<bool> words(code.size());
     std::vector<Open> open;
+    const auto is_word = [&](std::size_t at) { return at != none && !bracket_word(code[at]).empty(); };
     for (std::size_t i = 0; i < code.size(); ++i) {
         const Opcode opcode = code[i].opcode;
         if (opcode == Opcode::repeat || opcode == Opcode::if_) open.push_back({i, none});
         if (open.empty()) continue;
         if (opcode == Opcode::else_ && code[open.back().at].opcode == Opcode::if_ && open.back().else_at == none) open.back().else_at = i;
         if (opcode != Opcode::end) continue;
-        matched[open.back().at] = matched[i] = true;
-        if (open.back().else_at != none) matched[open.back().else_at] = true;
+        const Open pair = open.back();
         open.pop_back();
+        if (!is_word(pair.at) || !is_word(i)) continue;
+        words[pair.at] = words[i] = true;
+        if (is_word(pair.else_at)) words[pair.else_at] = true;
     }
-    return matched;
+    return words;
 }
 
 class Printer {
@@ -89,14 +100,17 @@ class Printer {
     }
 
     void code(std::span<const Instruction> code, bool in_routine) {
-        const std::vector<bool> matched = matched_brackets(code);
+        const std::vector<bool> is_bracket = bracket_words(code);
+        std::size_t open = 0;  // brackets: in them an operand cannot be called `end`
         for (std::size_t i = 0; i < code.size();) {
             if (code[i].opcode == Opcode::assign && !in_routine && reads_back("-> " + token(code[i]), code[i])) {
                 i = assignments(code, i);
                 continue;
             }
-            std::string text = matched[i] ? bracket(code[i]) : token(code[i]);
-            const bool is_word = matched[i] ? !text.empty() : !is_operand(code[i], in_routine) && reads_back(text, code[i]);
+            const std::string text = is_bracket[i] ? bracket_word(code[i]) : token(code[i]);
+            const bool is_free = !is_operand(code[i], in_routine) && (open == 0 || !is_language_word(text));
+            const bool is_word = is_bracket[i] || (is_free && reads_back(text, code[i]));
+            if (is_bracket[i] && code[i].opcode != Opcode::else_) code[i].opcode == Opcode::end ? --open : ++open;
             word(is_word ? text : raw(code[i]));
             ++i;
         }
@@ -114,15 +128,6 @@ class Printer {
         for (std::size_t k = i; k-- > begin;) word(token(code[k]));
         text_ += '\n';
         return i;
-    }
-
-    static std::string bracket(const Instruction& instruction) {
-        const std::string text = instruction.opcode == Opcode::repeat  ? fmt::format("repeat {}", instruction.payload)
-                                 : instruction.opcode == Opcode::if_   ? "if"
-                                 : instruction.opcode == Opcode::else_ ? "else"
-                                                                       : "end";
-        const Instruction plain{instruction.opcode, 0, 0, instruction.opcode == Opcode::repeat ? instruction.payload : 0};
-        return instruction == plain ? text : "";
     }
 
     // What an instruction would be written as; empty if it has no text.
@@ -163,9 +168,9 @@ class Printer {
             if (operand.is_immediate) immediates.push_back(&operand);
         std::string text;
         for (std::size_t i = 0; i < immediates.size(); ++i) {
-            const bool is_last = i + 1 == immediates.size();
-            if (!is_last && instruction.type + i >= program_.pool.size()) return {};
-            const std::uint32_t value = is_last ? instruction.payload : static_cast<std::uint32_t>(program_.pool[instruction.type + i]);
+            const std::size_t behind = immediates.size() - 1 - i;  // the last one stands in the instruction, those before it in the pool, last first
+            if (behind != 0 && instruction.type + behind - 1 >= program_.pool.size()) return {};
+            const std::uint32_t value = behind == 0 ? instruction.payload : static_cast<std::uint32_t>(program_.pool[instruction.type + behind - 1]);
             text += immediate(*immediates[i], value) + " ";
         }
         return text + entry.name;

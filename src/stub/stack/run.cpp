@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -24,13 +25,13 @@ std::uint32_t high_half(std::uint64_t bits) { return static_cast<std::uint32_t>(
 
 // One open bracket.
 struct Frame {
-    std::uint32_t begin = 0;             // of a repeat: its place
-    std::uint32_t left = 0;              // rounds to go
-    std::uint32_t* at_begin = nullptr;   // of an `if`: the state at its begin
-    std::uint32_t* first_arm = nullptr;  // and that at the end of its first arm
-    NodeId pred = no_node;               // no_node: it is known, and only one arm is executed
-    NodeId guard = no_node;              // what instructions with effects in this arm are executed under, made when one comes
-    bool is_if = false;
+    std::uint32_t begin;       // of a repeat: its place
+    std::uint32_t left;        // rounds to go
+    std::uint32_t* at_begin;   // of an `if`: the state at its begin
+    std::uint32_t* first_arm;  // and that at the end of its first arm; null before
+    NodeId pred;               // no_node: it is known, and only one arm is executed
+    NodeId guard;              // what instructions with effects in this arm are executed under, made when one comes
+    bool is_if;
 };
 
 // Of one run of code: the program's, or a routine's.
@@ -41,11 +42,54 @@ struct Scope {
     bool is_program;
 };
 
+// The part of an f32 constant's node that is always the same.
+const std::uint64_t f32_constant = [] {
+    Node n{};
+    n.kind = NodeKind::constant;
+    n.type = type_id(Type::f32);
+    n.last_use = not_used;
+    std::uint64_t bits;
+    std::memcpy(&bits, &n.entry, sizeof bits);
+    return bits;
+}();
+
+// ", 0f3F800000", made and stored as one block
+inline Name f32_name(std::uint32_t bits) {
+    // its eight digits, the first in the lowest byte
+    std::uint64_t digits = __builtin_bswap32(bits);
+    digits = (digits | digits << 16) & 0x0000FFFF0000FFFFu;
+    digits = (digits | digits << 8) & 0x00FF00FF00FF00FFu;
+    digits = (digits >> 4 & 0x000F000F000F000Fu) | (digits & 0x000F000F000F000Fu) << 8;
+    const std::uint64_t letters = (digits + 0x0606060606060606u) >> 4 & 0x0101010101010101u;
+    digits += 0x3030303030303030u + letters * ('A' - '0' - 10);
+    constexpr std::uint64_t begin = ',' | ' ' << 8 | '0' << 16 | std::uint64_t{'f'} << 24, length = 12;
+    using Block [[gnu::vector_size(16)]] = std::uint64_t;
+    return std::bit_cast<Name>(Block{begin | digits << 32, digits >> 32 | length << 56});
+}
+
+// The literal of a constant, where it is short.
+void name_constant(Name& name, Type type, std::uint64_t bits) {
+    if (type == Type::f32) {
+        name = f32_name(low_half(bits));
+        return;
+    }
+    name.length = Name::is_long;
+    if (type == Type::f64 || high_half(bits) != 0) return;
+    char text[Writer::room + Name::most];
+    Writer out(text);
+    if (type == Type::s16) out.integer(static_cast<std::int16_t>(bits));
+    else if (type == Type::s32) out.integer(static_cast<std::int32_t>(bits));
+    else out.number(low_half(bits));
+    std::memcpy(name.text, ", ", Name::prefix);
+    std::memcpy(name.text + Name::prefix, text, Name::most);
+    name.length = static_cast<std::uint8_t>(Name::prefix + static_cast<std::size_t>(out.end() - text));
+}
+
 class Runner {
   public:
     Runner(ProgramView program, const Machine::Data& machine, const Bound& bound, const CompileOptions& options, Arena& arena)
         : program_(program), machine_(machine), code_(*machine.code), entries_(code_.entries.data()), present_(machine.present->data()),
-          options_(options), types_(code_.type_count), must_(options.missing == Missing::error) {
+          operands_(machine.operands.data()), operand_count_(static_cast<std::uint32_t>(machine.operands.size())), options_(options), types_(code_.type_count), must_(options.missing == Missing::error) {
         take_memory(bound, arena);
     }
 
@@ -75,7 +119,6 @@ class Runner {
         stood_ = stands;
     }
 
-    bool push_input(const Instruction& i, const Scope& scope);
     bool push_constant(TypeId type, std::uint64_t bits);
     bool apply(const Instruction& i);
     bool apply_general(const EntryCode& e, const Instruction& i);
@@ -128,26 +171,22 @@ class Runner {
         return count_++;
     }
     // After a node's arguments stand: the same node made before, if sharing is asked for.
-    NodeId shared(NodeId node);
+    NodeId shared(NodeId node) { return shared_ == nullptr ? node : find_shared(node); }
+    NodeId find_shared(NodeId node);
     void push(std::uint32_t type, NodeId node) { stacks_[type][depth_[type]++] = node; }
     NodeId pop(std::uint32_t type) { return stacks_[type][--depth_[type]]; }
     NodeId constant(TypeId type, std::uint64_t bits) {
         const NodeId node = add(NodeKind::constant, type);
         nodes_[node].args[0] = low_half(bits);
         nodes_[node].args[1] = high_half(bits);
+        flow_.name_of[node] = flow_.names + node;
+        name_constant(flow_.names[node], static_cast<Type>(code_.bases[type]), bits);
         return shared(node);
     }
-    NodeId input_of(std::uint32_t slot) {
-        if (flow_.inputs[slot] == no_node) {
-            flow_.inputs[slot] = add(NodeKind::input, machine_.slots[slot].type);
-            nodes_[flow_.inputs[slot]].args[0] = slot;
-        }
-        return flow_.inputs[slot];
-    }
     std::uint32_t slot_of(const Instruction& i) const {
-        if (i.index >= machine_.signature.operands.size()) return no_place;
-        const std::uint32_t begin = machine_.bases[i.index], end = machine_.bases[i.index + 1u];
-        return i.payload < end - begin ? begin + i.payload : no_place;
+        if (i.index >= operand_count_) return no_place;
+        const OperandCode& operand = operands_[i.index];
+        return i.payload < operand.count ? operand.first + i.payload : no_place;
     }
 
     // --- after the program
@@ -160,7 +199,6 @@ class Runner {
         if (nodes_[node].last_use == not_used) nodes_[node].last_use = user;
     }
     void use_any(NodeId node, std::uint32_t user, bool takes_literal);
-    void use_constant(NodeId node, std::uint32_t user, bool as_literal);
     void mark_form(const Node& n, NodeId id);
     [[nodiscard]] bool takes_literal(const EntryCode& e, std::uint32_t k, const Node& argument) const {
         if ((e.ranged >> k & 1) == 0) return (e.literals >> k & 1) != 0;
@@ -173,7 +211,9 @@ class Runner {
     const Machine::Data& machine_;
     const InstructionSet::Code& code_;
     const EntryCode* const entries_;
-    const std::uint8_t* const present_;
+    const Present* const present_;
+    const OperandCode* const operands_;
+    const std::uint32_t operand_count_;
     const CompileOptions& options_;
     const std::uint32_t types_;
     const bool must_;
@@ -209,6 +249,11 @@ void Runner::take_memory(const Bound& bound, Arena& arena) {
     const std::size_t slots = machine_.slots.size();
     nodes_ = arena.take<Node>(bound.nodes + 1);
     flow_.names = arena.take<Name>(bound.nodes + 1);
+    std::memcpy(nodes_, machine_.inputs.data(), slots * sizeof(Node));
+    flow_.name_of = arena.take<const Name*>(bound.nodes + 1);
+    for (std::size_t s = 0; s < slots; ++s) flow_.name_of[s] = machine_.names.data() + s;
+    flow_.live = arena.take<NodeId>(bound.nodes + 1);
+    count_ = static_cast<NodeId>(slots);
     extra_ = arena.take<std::uint32_t>(bound.extra + 1);
     for (std::uint32_t t = 0; t < types_; ++t) {
         stacks_[t] = arena.take<NodeId>(bound.pushes + stack_slack);
@@ -217,9 +262,7 @@ void Runner::take_memory(const Bound& bound, Arena& arena) {
     cells_ = arena.take<Cell>(bound.cells + 1);
     const std::uint64_t state = bound.pushes + types_ + 2 * bound.cells + slots + 8;
     save_at_ = arena.take<std::uint32_t>(saved_per_if * bound.if_depth * state + 1);
-    flow_.inputs = arena.take<NodeId>(slots + 1);
     flow_.values = arena.take<NodeId>(slots + 1);
-    std::fill_n(flow_.inputs, slots, no_node);
     std::fill_n(flow_.values, slots, no_node);
     assignments_ = arena.take<Assignment>(slots + 1);
     if (bound.has_brackets) {
@@ -278,15 +321,7 @@ void Runner::match_brackets(std::span<const Instruction> code, std::uint32_t* ma
 
 // ---- instructions ------------------------------------------------------------------------------------------------------------------------
 
-bool Runner::push_input(const Instruction& i, const Scope& scope) {
-    const std::uint32_t slot = scope.is_program ? slot_of(i) : no_place;
-    if (slot == no_place || machine_.slots[slot].direction == Direction::out) return false;
-    const NodeId node = input_of(slot);
-    push(nodes_[node].type, node);
-    return true;
-}
-
-bool Runner::push_constant(TypeId type, std::uint64_t bits) {
+inline bool Runner::push_constant(TypeId type, std::uint64_t bits) {
     const std::uint32_t stack = lane(type);
     if (stack == types_ || stack == type_b8 || stack == type_b128) return false;
     push(stack, constant(static_cast<TypeId>(stack), bits));
@@ -310,20 +345,9 @@ std::uint64_t narrowed(TypeId base, std::uint64_t bits) {
     return width >= 64 ? bits : bits & ((1ull << width) - 1);
 }
 
-bool Runner::apply(const Instruction& i) {
-    if (i.index >= code_.entries.size() || present_[i.index] == 0) return false;
+inline bool Runner::apply(const Instruction& i) {
+    if (present_[i.index] == Present::no) return false;
     const EntryCode& e = entries_[i.index];
-    if (e.is_uniform) {
-        const std::uint32_t type = e.type;
-        if (room(type) < e.inputs) return false;
-        NodeId* const first = stacks_[type] + (depth_[type] -= e.inputs);
-        const NodeId node = add(NodeKind::form, e.type, i.index);
-        std::memcpy(nodes_[node].args, first, sizeof nodes_[node].args);  // more than there is, where there are fewer
-        if (options_.fold && fold(e, node)) return true;
-        *first = shared(node);
-        ++depth_[type];
-        return true;
-    }
     return apply_general(e, i);
 }
 
@@ -378,7 +402,7 @@ bool Runner::apply_general(const EntryCode& e, const Instruction& i) {
         std::uint32_t arguments[EntryCode::inline_inputs];
         pop_arguments(e, i, arguments);
         NodeId node = add(NodeKind::form, e.type, i.index);
-        std::copy_n(arguments, e.inputs, nodes_[node].args);
+        std::fill(std::copy_n(arguments, e.inputs, nodes_[node].args), std::end(nodes_[node].args), node);
         if (options_.fold && fold(e, node)) return true;
         if (e.outputs == 1) node = shared(node);
         push_results(e, node);
@@ -438,8 +462,7 @@ bool Runner::fold(const EntryCode& e, NodeId form) {
 }
 
 // A node equal to one made before is taken back.
-NodeId Runner::shared(NodeId node) {
-    if (shared_ == nullptr) return node;
+NodeId Runner::find_shared(NodeId node) {
     Node& n = nodes_[node];
     std::size_t used = 0;
     switch (n.kind) {
@@ -455,13 +478,16 @@ NodeId Runner::shared(NodeId node) {
         default:
             used = n.kind == NodeKind::and_ ? 2 : 1;
     }
-    std::fill(n.args + used, std::end(n.args), 0u);
+    std::fill(n.args + used, std::end(n.args), 0u);  // of a form the places behind its arguments are set again below
     std::uint64_t hash = static_cast<std::uint64_t>(n.kind) << 32 | static_cast<std::uint64_t>(n.type) << 16 | n.entry;
     for (const std::uint32_t arg : n.args) hash = (hash ^ arg) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
     for (std::uint64_t at = hash & shared_mask_;; at = (at + 1) & shared_mask_) {
-        if (shared_[at] == no_node) return shared_[at] = node;
+        if (shared_[at] == no_node) {
+            if (n.kind == NodeKind::form) std::fill(n.args + used, std::end(n.args), node);
+            return shared_[at] = node;
+        }
         const Node& other = nodes_[shared_[at]];
-        if (other.kind != n.kind || other.type != n.type || other.entry != n.entry || std::memcmp(other.args, n.args, sizeof n.args) != 0) continue;
+        if (other.kind != n.kind || other.type != n.type || other.entry != n.entry || !std::equal(n.args, n.args + used, other.args)) continue;
         count_ = node;
         return shared_[at];
     }
@@ -501,7 +527,7 @@ bool Runner::cast(const Instruction& i) {
     return true;
 }
 
-bool Runner::rearrange(const Instruction& i) {
+inline bool Runner::rearrange(const Instruction& i) {
     const std::uint32_t type = lane(i.type);
     if (type == types_) return false;
     const std::uint32_t have = room(type);
@@ -618,7 +644,7 @@ bool Runner::open_repeat(const Scope& scope, std::uint32_t& at) {
     const std::uint32_t rounds = std::min(scope.code[at].payload, max_repeats);
     if (rounds == 0) return at = end, true;
     if (!may_nest()) return false;
-    frames_[frame_count_++] = {.begin = at, .left = rounds};
+    frames_[frame_count_++] = {at, rounds, nullptr, nullptr, no_node, no_node, false};
     return true;
 }
 
@@ -629,12 +655,14 @@ bool Runner::open_if(const Scope& scope, std::uint32_t& at) {
     constexpr auto pred = static_cast<std::uint32_t>(Type::pred);
     if (room(pred) == 0) {  // neither arm
         const std::uint32_t begin = std::exchange(at, has_else ? scope.matches[next] : next);
-        return miss(scope.code[begin], begin, scope);
+        if (miss(scope.code[begin], begin, scope)) return true;
+        at = begin;
+        return false;
     }
     if (!may_nest()) return false;
     const NodeId condition = pop(pred);
     Frame& frame = frames_[frame_count_++];
-    frame = {.is_if = true};
+    frame = {at, 0, nullptr, nullptr, no_node, no_node, true};
     if (nodes_[condition].kind == NodeKind::constant) {  // one arm, as if it stood there alone
         if (nodes_[condition].args[0] == 0) at = has_else ? next : next - 1;
         return true;
@@ -753,7 +781,7 @@ bool Runner::merge_slot(std::uint32_t slot, NodeId there, Select select) {
         error_ = fail(Errc::stack_output_missing, "`out` operand " + machine_.signature.operands[s.operand].name + " is assigned in one arm of this `if` only");
         return false;
     }
-    const auto kept = [&] { return s.direction == Direction::out ? constant(s.type, 0) : input_of(slot); };
+    const auto kept = [&] { return s.direction == Direction::out ? constant(s.type, 0) : NodeId{slot}; };
     if (here == no_node) here = kept();
     if (there == no_node) there = kept();
     flow_.values[slot] = select(here, there);
@@ -787,16 +815,69 @@ NodeId Runner::guard() {
 
 // ---- the loop ----------------------------------------------------------------------------------------------------------------------------
 
+// What most instructions are stands in the loop itself, on copies of what it reads.
 template <bool has_brackets, bool watches>
 bool Runner::execute(const Scope& scope) {
     const auto size = static_cast<std::uint32_t>(scope.code.size());
+    const Instruction* const code = scope.code.data();
+    Node* const nodes = nodes_;
+    const EntryCode* const entries = entries_;
+    const Present* const present = present_;
+    const OperandCode* const operands = operands_;
+    NodeId* const* const stacks = stacks_.data();
+    std::uint32_t* const depth = depth_.data();
+    const std::uint32_t* const floor = floor_.data();
+    const std::uint32_t operand_count = scope.is_program ? operand_count_ : 0;
+    const bool looks_back = options_.fold || shared_ != nullptr;
+    Name* const names = flow_.names;
+    const Name** const name_of = flow_.name_of;
     for (std::uint32_t at = 0; at < size; ++at) {
-        const Instruction& i = scope.code[at];
+        const Instruction& i = code[at];
         bool done = false;
         switch (i.opcode) {
-            case Opcode::input: done = push_input(i, scope); break;
-            case Opcode::constant: done = i.type < types_ && push_constant(i.type, widened(code_.bases[i.type], i.payload)); break;
-            case Opcode::form: done = apply(i); break;
+            case Opcode::input:
+                if (i.index < operand_count) {
+                    const OperandCode& operand = operands[i.index];
+                    done = i.payload < operand.readable;
+                    // the node of a slot has its number
+                    if (done) stacks[operand.type][depth[operand.type]++] = operand.first + i.payload;
+                }
+                break;
+            case Opcode::form:
+                if (present[i.index] == Present::uniform && !looks_back) {
+                    const EntryCode& e = entries[i.index];
+                    const std::uint32_t type = e.type, inputs = e.inputs, have = depth[type];
+                    if (have - floor[type] < inputs) break;
+                    NodeId* const first = stacks[type] + (have - inputs);
+                    const NodeId id = count_++;
+                    Node& n = nodes[id];
+                    // One by one: as a block they would have to wait for the pushes before. (Compiled without vectors of scalars, see CMakeLists.txt.)
+                    for (std::size_t k = 0; k < EntryCode::inline_inputs; ++k) n.args[k] = k < inputs ? first[k] : id;
+                    std::memcpy(&n.entry, &e.node, sizeof e.node);
+                    n.target = no_node;
+                    *first = id;
+                    depth[type] = have - inputs + 1;
+                    done = true;
+                    break;
+                }
+                done = apply(i);
+                break;
+            case Opcode::constant:
+                if (i.type == type_id(Type::f32) && !looks_back) {
+                    const NodeId id = count_++;
+                    Node& n = nodes[id];
+                    n.args[0] = i.payload;
+                    n.args[1] = 0;
+                    std::memcpy(&n.entry, &f32_constant, sizeof f32_constant);
+                    n.target = no_node;
+                    names[id] = f32_name(i.payload);
+                    name_of[id] = names + id;
+                    stacks[type_id(Type::f32)][depth[type_id(Type::f32)]++] = id;
+                    done = true;
+                    break;
+                }
+                done = i.type < types_ && push_constant(i.type, widened(code_.bases[i.type], i.payload));
+                break;
             case Opcode::assign: done = assign(i, scope); break;
             case Opcode::dup: case Opcode::swap: case Opcode::drop: case Opcode::over: case Opcode::rotate: case Opcode::reverse: case Opcode::clear:
                 done = rearrange(i);
@@ -878,19 +959,9 @@ Expected<void> Runner::finish() {
 // ---- what is live ------------------------------------------------------------------------------------------------------------------------
 
 // A constant is written as a literal where its user takes one, else it is put in a register.
-void Runner::use_constant(NodeId node, std::uint32_t user, bool as_literal) {
-    Node& n = nodes_[node];
-    if (n.target == no_node) {
-        name_constant(flow_.names[node], n, code_.bases[n.type]);
-        n.target = 0;  // has its literal
-    }
-    if (!as_literal) use(node, user);
-}
-
 void Runner::use_any(NodeId node, std::uint32_t user, bool takes_literal) {
-    Node& n = nodes_[node];
-    if (n.kind == NodeKind::constant) use_constant(node, user, takes_literal);
-    else use(node, user);
+    use(node, user);
+    if (!takes_literal && nodes_[node].kind == NodeKind::constant) nodes_[node].target = 0;
 }
 
 void Runner::mark_form(const Node& n, NodeId id) {
@@ -909,14 +980,25 @@ void Runner::mark_form(const Node& n, NodeId id) {
 // From the last node to the first, so that the first use that is seen is the last one.
 void Runner::mark() {
     for (std::uint32_t k = 0; k < assignment_count_; ++k) use_any(assignments_[k].node, to_the_end, true);
-    for (NodeId id = count_; id-- > 0;) {
+    NodeId* live = flow_.live;
+    for (NodeId id = count_; id-- > static_cast<NodeId>(machine_.slots.size());) {
         Node& n = nodes_[id];
-        if (n.kind == NodeKind::form && n.last_use == not_used && entries_[n.entry].has_effect) n.last_use = id;
-        if (n.last_use == not_used) continue;
+        if (n.last_use == not_used) {
+            if (n.kind != NodeKind::form || !entries_[n.entry].has_effect) continue;
+            n.last_use = id;
+        }
+        *live++ = id;
         switch (n.kind) {
-            case NodeKind::form: mark_form(n, id); break;
-            case NodeKind::result: use(n.args[0], id); break;
-            case NodeKind::input: flow_.names[id] = machine_.slots[n.args[0]].name; break;
+            case NodeKind::form: {
+                const EntryCode& e = entries_[n.entry];
+                if (!e.takes_literals) {
+                    mark_form(n, id);
+                    break;
+                }
+                for (const NodeId argument : n.args) use(argument, id);  // what is no argument is the node itself
+                break;
+            }
+            case NodeKind::result: use(n.args[0], id); --live; break;
             case NodeKind::cast: case NodeKind::not_: use_any(n.args[0], id, false); break;
             case NodeKind::and_: use_any(n.args[0], id, false), use_any(n.args[1], id, false); break;
             case NodeKind::select: {
@@ -924,9 +1006,11 @@ void Runner::mark() {
                 use_any(n.args[0], id, false), use_any(n.args[1], id, literal), use_any(n.args[2], id, literal);
                 break;
             }
-            case NodeKind::constant: case NodeKind::special: break;
+            case NodeKind::constant: if (n.target == no_node) --live; break;
+            case NodeKind::input: case NodeKind::special: break;
         }
     }
+    flow_.live_count = static_cast<std::uint32_t>(live - flow_.live);
 }
 
 // A value that an operand receives is computed into its register at once where nobody reads the old value later.
@@ -935,8 +1019,7 @@ void Runner::choose_targets() {
         const auto [index, id] = assignments_[k];
         Node& n = nodes_[id];
         if (n.kind == NodeKind::input || n.kind == NodeKind::constant || n.target != no_node) continue;
-        const NodeId input = flow_.inputs[index];
-        const std::uint32_t last_read = input == no_node ? not_used : nodes_[input].last_use;
+        const std::uint32_t last_read = nodes_[index].last_use;
         if (last_read != not_used && last_read > id) continue;
         if (n.kind == NodeKind::form) {
             const EntryCode& e = entries_[n.entry];
@@ -981,26 +1064,6 @@ bool takes_literal(const InputCode& input, const Node& constant) {
     const auto bits = constant.args[0] | static_cast<std::uint64_t>(constant.args[1]) << 32;
     const auto value = static_cast<std::int64_t>(bits);
     return value >= input.low && value <= input.high && (value - input.low) % input.step == 0;
-}
-
-void name_constant(Name& name, const Node& constant, TypeId base) {
-    Writer out(name.text);
-    const std::uint32_t low = constant.args[0], high = constant.args[1];
-    switch (static_cast<Type>(base)) {
-        case Type::f32: out.float_bits(low); break;
-        case Type::s16: out.integer(static_cast<std::int16_t>(low)); break;
-        case Type::s32: out.integer(static_cast<std::int32_t>(low)); break;
-        case Type::f64: name.length = 0; return;
-        case Type::u64: case Type::s64: case Type::b64:
-            if (high != 0) {
-                name.length = 0;
-                return;
-            }
-            out.number(low);
-            break;
-        default: out.number(low); break;
-    }
-    name.length = static_cast<std::uint8_t>(out.end() - name.text);
 }
 
 Expected<Dataflow> run(ProgramView program, const Machine::Data& machine, const Bound& bound, const CompileOptions& options, Arena& arena) {

@@ -40,8 +40,10 @@ inline std::uint64_t reuse_slots(std::uint64_t nodes) { return std::bit_ceil(2 *
 /// The graph and what emit needs beside it.
 struct Dataflow {
     Graph graph;
-    Name* names = nullptr;      ///< one per node: of its register, or of a constant its literal
-    NodeId* inputs = nullptr;   ///< by slot: the node that reads it, or no_node
+    Name* names = nullptr;      ///< room for one per node: of a constant its literal
+    const Name** name_of = nullptr;   ///< by node: how it is written as an argument
+    NodeId* live = nullptr;     ///< the nodes that are emitted, last first
+    std::uint32_t live_count = 0;
     NodeId* values = nullptr;   ///< by slot: the node assigned to it, or no_node
     std::uint32_t skipped = 0, first_skipped = 0, leftover = 0, effects = 0;
     std::uint64_t text_bound = 0;
@@ -55,9 +57,6 @@ struct Dataflow {
 
 /// Whether an input takes a constant as a literal.
 [[nodiscard]] bool takes_literal(const InputCode& input, const Node& constant);
-
-/// The literal of a constant of a type, where it is short.
-void name_constant(Name& name, const Node& constant, TypeId base);
 
 /// The hash of the live part, see dataflow_hash.
 [[nodiscard]] std::uint64_t hash_of(const Dataflow& flow, const Machine::Data& machine, Arena& arena);

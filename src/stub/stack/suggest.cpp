@@ -40,12 +40,15 @@ std::vector<std::string> candidates(const InstructionSet& set, const Signature& 
     return all;
 }
 
+// The types that most programs are about come first.
+int rank(std::string_view name) { return name.ends_with(".f32") ? 0 : name.ends_with("32") ? 1 : 2; }
+
 // `add` for `add.f32`: the shortest names that begin so.
 std::vector<std::string_view> completions(std::string_view word, std::span<const std::string> names) {
     std::vector<std::string_view> found;
     for (const std::string& name : names)
         if (name.size() > word.size() && name.starts_with(word) && name[word.size()] == '.') found.push_back(name);
-    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.size() != b.size() ? a.size() < b.size() : rank(a) < rank(b); });
     return found;
 }
 

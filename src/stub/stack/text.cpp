@@ -163,11 +163,18 @@ Expected<void> Reader::operand(std::string_view word, std::uint32_t index) {
     return done({Opcode::input, 0, static_cast<std::uint16_t>(index), 0});
 }
 
+// Behind an arrow no other word can stand: there operands may have any name.
+std::int32_t Reader::place_of(std::string_view name) const {
+    const auto& operands = signature_->operands;
+    const auto at = std::find_if(operands.begin(), operands.end(), [&](const SiteOperand& o) { return o.name == name; });
+    return at == operands.end() ? -1 : static_cast<std::int32_t>(at - operands.begin());
+}
+
 // `frag[2]`: adds the instruction. False if the word does not name an operand.
 Expected<bool> Reader::element(std::string_view word, Opcode opcode) {
     const std::size_t bracket = word.back() == ']' ? word.find('[') : std::string_view::npos;
     const std::string_view stem = word.substr(0, bracket);
-    const std::int32_t index = stem.empty() ? -1 : operands_.find(stem);
+    const std::int32_t index = stem.empty() ? -1 : opcode == Opcode::assign && is_language_word(stem) ? place_of(stem) : operands_.find(stem);
     if (index < 0) return false;
     const SiteOperand& operand = signature_->operands[static_cast<std::size_t>(index)];
     if (bracket == std::string_view::npos || in_routine_ != 0) {
@@ -218,7 +225,7 @@ Expected<void> Reader::entry(std::uint32_t index) {
     return count == 0 ? done({Opcode::form, 0, static_cast<std::uint16_t>(index), 0}) : immediates(index, count);
 }
 
-// The literals before an instruction become part of it: the last one its payload, the others a row of the pool.
+// The literals before an instruction become part of it: the last one its payload, the others, last first, a row of the pool.
 Expected<void> Reader::immediates(std::uint32_t index, std::size_t count) {
     const Entry& entry = set_->entries()[index];
     std::size_t at = code_->size() - std::min(code_->size(), count), seen = code_->size() - at;
@@ -234,6 +241,7 @@ Expected<void> Reader::immediates(std::uint32_t index, std::size_t count) {
     if (in_routine_ == 0) places_->resize(code_->size());
     const auto payload = static_cast<std::uint32_t>(values.back());
     values.pop_back();
+    std::reverse(values.begin(), values.end());
     const std::uint32_t row = values.empty() ? 0 : PoolPlaces::row(program_->pool, values);
     if (row > 0xFF) return fail_here(Errc::stack_too_large, fmt::format("{}: its literals do not fit: a program has at most 256 such constants", entry.name));
     return done({Opcode::form, static_cast<TypeId>(row), static_cast<std::uint16_t>(index), payload});

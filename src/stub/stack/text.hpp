@@ -23,6 +23,7 @@ struct StackWord {
 [[nodiscard]] std::span<const StackWord> stack_words();
 /// Words that stand for themselves: `repeat`, `if` …
 [[nodiscard]] std::span<const std::string_view> language_words();
+[[nodiscard]] bool is_language_word(std::string_view word);
 
 inline constexpr std::size_t most_routines = 256;
 
@@ -32,7 +33,7 @@ struct ImportChain {
     const ImportChain* outer = nullptr;
 };
 
-/// Where the operands of a signature are found by name.
+/// Where the operands of a signature are found by name; those that have a word of the language are not.
 class OperandNames {
   public:
     void fill(const Signature& signature);
@@ -92,6 +93,7 @@ class Reader {
     Expected<bool> language_word(std::string_view word);
     Expected<void> assignment();
     Expected<void> operand(std::string_view word, std::uint32_t index);
+    [[nodiscard]] std::int32_t place_of(std::string_view name) const;
     Expected<bool> element(std::string_view word, Opcode opcode);
     Expected<void> literal(std::string_view word);
     Expected<void> entry(std::uint32_t index);

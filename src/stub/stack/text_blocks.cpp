@@ -23,6 +23,7 @@ bool is_name(std::string_view name) {
 }  // namespace
 
 std::span<const std::string_view> language_words() { return language; }
+bool is_language_word(std::string_view word) { return std::find(language.begin(), language.end(), word) != language.end(); }
 
 // Brackets, routines, imports. False if it is none.
 Expected<bool> Reader::language_word(std::string_view word) {
@@ -37,8 +38,10 @@ Expected<bool> Reader::language_word(std::string_view word) {
             }
             return word == "import" ? import().map(yes) : false;
         case 'e':
-            if (word == "end") return end_word().map(yes);
-            return word == "else" ? else_word().map(yes) : false;
+            if (word != "end" && word != "else") return false;
+            if (brackets_.empty())  // it closes nothing: an operand may have the name
+                if (const std::int32_t index = place_of(word); index >= 0) return operand(word, static_cast<std::uint32_t>(index)).map(yes);
+            return word == "end" ? end_word().map(yes) : else_word().map(yes);
         case 'r':
             if (word == "repeat") return repeat().map(yes);
             return word == "routine" ? routine().map(yes) : false;
@@ -85,7 +88,7 @@ std::string Reader::why_taken(std::string_view name) const {
     if (!is_name(name)) return fmt::format("{} is not a name: a letter or _, then letters, digits, _, ., $", name.substr(0, 40));
     const auto taken = [&](std::string_view what) { return fmt::format("{} is {}; choose another name", name, what); };
     if (operands_.find(name) >= 0) return taken("an operand");
-    if (std::find(language.begin(), language.end(), name) != language.end()) return taken("a word of the language");
+    if (is_language_word(name)) return taken("a word of the language");
     if (find_routine(name) >= 0) return taken("a routine already");
     if (set_->find(name) >= 0) return taken("an instruction of the set");
     if (is_literal_word(name, *set_)) return taken("a literal");

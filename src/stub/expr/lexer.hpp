@@ -1,0 +1,49 @@
+#pragma once
+// The words of an expression's text.
+
+#include <cstdint>
+#include <string_view>
+
+namespace ptxgraft::expr {
+
+enum class Token : std::uint8_t {
+    end,      ///< of the text
+    line,     ///< a line end outside of brackets, or `;`
+    name, number, stray, unclosed,
+    open, close, open_bracket, close_bracket, comma, question, colon, assign,
+    plus, minus, star, slash, percent, and_, or_, xor_, tilde, not_, shl, shr,
+    lt, le, gt, ge, eq, ne, and_and, or_or,
+    // `+=` and the like: in the order of `plus` …
+    plus_assign, minus_assign, star_assign, slash_assign, percent_assign, and_assign, or_assign, xor_assign, shl_assign, shr_assign,
+};
+
+/// Reads one word after the other. Line ends are words of their own unless `skip_lines` is above 0.
+class Lexer {
+  public:
+    explicit Lexer(std::string_view text) : text_(text) { next(); }
+
+    Token kind = Token::end;
+    std::uint32_t begin = 0, end = 0;  ///< of the word
+    std::uint32_t last_end = 0;        ///< where the word before it ended
+    std::uint32_t skip_lines = 0;      ///< open brackets
+
+    void next();
+    /// Leaves out line ends that stand here.
+    void pass_lines() {
+        while (kind == Token::line && text_[begin] != ';') next();
+    }
+    /// The word is `%`: takes the name behind it, `%tid.x`. False when there is none.
+    bool take_special();
+    [[nodiscard]] std::string_view word() const { return text_.substr(begin, end - begin); }
+    [[nodiscard]] std::string_view text() const { return text_; }
+
+  private:
+    [[nodiscard]] char at(std::size_t i) const { return i < text_.size() ? text_[i] : '\0'; }
+    bool skip_blanks();
+    void number();
+    void symbol();
+
+    std::string_view text_;
+};
+
+}  // namespace ptxgraft::expr
