@@ -161,16 +161,16 @@ double copysign64(double a, double b) { return std::copysign(b, a); }
 template <bool Max, class T> T tie(T x, T y) {
     using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
     const auto a = std::bit_cast<Bits>(x), b = std::bit_cast<Bits>(y);
-    return std::bit_cast<T>(Max ? a & b : a | b);
+    return std::bit_cast<T>(Max ? (a & b) : (a | b));
 }
 template <bool Max, bool Nan, class T> T select(T x, T y) {
     const bool x_nan = x != x, y_nan = y != y;
     T result = Max ? (x > y ? x : y) : (x < y ? x : y);
     result = x == y ? tie<Max>(x, y) : result;
-    if constexpr (Nan) return x_nan | y_nan ? static_cast<T>(canonical_nan) : result;
+    if constexpr (Nan) return (x_nan | y_nan) ? static_cast<T>(canonical_nan) : result;
     result = x_nan ? y : result;
     result = y_nan ? x : result;
-    return x_nan & y_nan ? static_cast<T>(canonical_nan) : result;
+    return (x_nan & y_nan) ? static_cast<T>(canonical_nan) : result;
 }
 template <bool Max, bool Ftz, bool Nan, bool Abs, bool Xorsign> float min_max(float a, float b) {
     a = flushed<Ftz>(a), b = flushed<Ftz>(b);
