@@ -63,7 +63,7 @@ class Emitter {
     const Scope& scope_;
     const ParseOptions& options_;
     Workspace& work_;
-    const std::uint8_t* present_;  ///< by entry; null: all are there
+    const stack::Present* present_;  ///< by entry; null: all are there
     std::array<std::uint32_t, type_count> heights_{};
     std::optional<Error> error_;
 };
@@ -268,7 +268,7 @@ bool Emitter::call(Op op, Type type, Span place) {
 
 bool Emitter::splice(const Definition& definition, Span place) {
     for (Instruction instruction : definition.code) {
-        if (instruction.opcode == Opcode::form && present_ != nullptr && present_[instruction.index] == 0) return not_present(instruction.index, place);
+        if (instruction.opcode == Opcode::form && present_ != nullptr && present_[instruction.index] == stack::Present::no) return not_present(instruction.index, place);
         if (instruction.opcode == Opcode::pooled) instruction.payload = pooled(definition.pool[instruction.payload]);
         work_.code.push_back(instruction);
         work_.places.push_back(place);
@@ -278,7 +278,7 @@ bool Emitter::splice(const Definition& definition, Span place) {
 
 bool Emitter::form(std::int32_t entry, Span place) {
     if (entry < 0) return fail_at(Errc::expression_machine, place, "the expression set lacks an instruction for this");
-    if (present_ != nullptr && present_[entry] == 0) return not_present(entry, place);
+    if (present_ != nullptr && present_[entry] == stack::Present::no) return not_present(entry, place);
     push(Opcode::form, {}, static_cast<std::uint32_t>(entry), 0, place);
     return true;
 }
