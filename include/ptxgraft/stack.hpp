@@ -227,6 +227,8 @@ class PTXGRAFT_API Compiler {
     [[nodiscard]] Expected<Compiled> compile(ProgramView program, const Machine& machine, const CompileOptions& options = {});
 
   private:
+    std::span<std::byte> room(std::size_t needed);
+
     std::unique_ptr<std::byte[]> arena_;
     std::size_t size_ = 0;
 };

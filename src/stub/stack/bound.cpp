@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "stub/stack/arena.hpp"
+#include "stub/stack/forest.hpp"
 #include "stub/stack/run.hpp"
 
 namespace ptxgraft::stack {
@@ -227,7 +228,8 @@ std::size_t bytes_of(const Bound& bound, ProgramView program, const Machine::Dat
     if (bound.has_brackets) bytes += match_bytes(program);
     if (options.reuse) bytes += Arena::bytes<NodeId>(reuse_slots(bound.nodes));
     if (options.hash) bytes += Arena::bytes<std::uint64_t>(bound.nodes + 1);
-    return bytes + bound.text + 256;
+    bytes += bound.text + 256;
+    return may_be_forest(program, machine, options) ? std::max<std::uint64_t>(bytes, forest_bytes(program.code.size(), machine)) : bytes;
 }
 
 std::size_t arena_bound(ProgramView program, const Machine& machine, const CompileOptions& options) {

@@ -4,6 +4,7 @@
 
 #include <bit>
 
+#include "stub/stack/forest.hpp"
 #include "stub/stack/run.hpp"
 
 namespace ptxgraft::stack {
@@ -28,6 +29,18 @@ Expected<Compiled> compile_in(ProgramView program, const Machine::Data& machine,
     return result;
 }
 
+// The short way, where the program allows it.
+bool compile_forest(ProgramView program, const Machine::Data& machine, std::span<std::byte> memory, const CompileOptions& options, Compiled& result) {
+    Arena arena(memory);
+    Forest forest;
+    if (!plan(forest, program, machine, options, arena)) return false;
+    result.ptx = emit(forest, machine, arena, result.instruction_count);
+    result.skipped = forest.skipped;
+    result.first_skipped = forest.first_skipped;
+    result.leftover = forest.leftover;
+    return true;
+}
+
 }  // namespace
 
 Expected<Compiled> compile(ProgramView program, const Machine& machine, std::span<std::byte> arena, const CompileOptions& options) {
@@ -36,21 +49,29 @@ Expected<Compiled> compile(ProgramView program, const Machine& machine, std::spa
     if (bound.steps > options.limits.steps) return too_many_steps(options.limits);
     const std::size_t needed = bytes_of(bound, program, data, options);
     if (arena.size() < needed) return fail(Errc::arena_too_small, std::to_string(needed) + " bytes are enough, but it has " + std::to_string(arena.size()));
+    Compiled result;
+    if (may_be_forest(program, data, options) && compile_forest(program, data, arena, options, result)) return result;
     return compile_in(program, data, bound, arena, options);
 }
 
-Expected<Compiled> Compiler::compile(ProgramView program, const Machine& machine, const CompileOptions& options) {
-    const Machine::Data& data = machine.data();
-    const Bound bound = bound_of(program, data);
-    if (bound.steps > options.limits.steps) return too_many_steps(options.limits);
-    const std::size_t needed = bytes_of(bound, program, data, options);
+std::span<std::byte> Compiler::room(std::size_t needed) {
     if (needed > size_) {
         size_ = 0;
         arena_.reset();
         arena_ = std::make_unique_for_overwrite<std::byte[]>(std::bit_ceil(needed));
         size_ = std::bit_ceil(needed);
     }
-    return compile_in(program, data, bound, {arena_.get(), size_}, options);
+    return {arena_.get(), size_};
+}
+
+Expected<Compiled> Compiler::compile(ProgramView program, const Machine& machine, const CompileOptions& options) {
+    const Machine::Data& data = machine.data();
+    Compiled result;
+    if (may_be_forest(program, data, options) && compile_forest(program, data, room(forest_bytes(program.code.size(), data)), options, result)) return result;
+    const Bound bound = bound_of(program, data);
+    if (bound.steps > options.limits.steps) return too_many_steps(options.limits);
+    const std::size_t needed = bytes_of(bound, program, data, options);
+    return compile_in(program, data, bound, room(needed), options);
 }
 
 Expected<Graph> make_graph(ProgramView program, const Machine& machine, std::span<std::byte> memory, const CompileOptions& options) {

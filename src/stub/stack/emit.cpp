@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "stub/stack/constant_name.hpp"
+#include "stub/stack/forest.hpp"
 #include "stub/stack/run.hpp"
 #include "stub/stack/writer.hpp"
 
@@ -17,14 +19,12 @@ class Emitter {
     Emitter(Dataflow& flow, const Machine::Data& machine, Arena& arena)
         : flow_(flow), machine_(machine), code_(*machine.code), entries_(code_.entries.data()), nodes_(flow.graph.nodes.data()), names_(flow.names), name_of_(flow.name_of),
           moves_(arena.take<SlotMove>(machine.slots.size() + 1)), ready_(arena.take<std::uint32_t>(machine.slots.size() + 1)),
-          text_(reinterpret_cast<char*>(arena.rest().data())), usual_(machine.has_usual_names ? register_names : 0) {
-        for (std::size_t c = 0; c < class_count; ++c) {
-            first_[c] = names_of(static_cast<RegisterClass>(c));
-            counts_[c] = 0;
-        }
+          text_(reinterpret_cast<char*>(arena.rest().data())), usual_(machine.has_usual_names ? register_names : 0),
+          first_(names_of(RegisterClass{})) {
     }
 
     std::string_view emit();
+    std::string_view emit(const Forest& forest);
     std::uint32_t instructions = 0;
 
   private:
@@ -86,6 +86,19 @@ class Emitter {
     Writer open_cycle(Writer out, std::uint32_t s);
     Writer move(Writer out, std::uint32_t s);
     char* header(char* begin) const;
+    std::string_view finish(char* begin, Writer out) const;
+
+    // --- forests
+    Writer form(Writer out, const EntryCode& e, Name* stack, const Name& own) const;
+    const Name* next_name(RegisterClass c, Name& made) {
+        const std::uint32_t number = counts_[index_of(c)]++;
+        if (number < usual_) return first_ + index_of(c) * register_names + number;
+        made = register_name(c, number);
+        return &made;
+    }
+    void receive(std::uint32_t slot, NodeKind kind, const Name& name, std::uint32_t bits);
+    bool receive_zeros(const Forest& forest);
+    Writer moves(Writer out, const Forest& forest);
 
     Dataflow& flow_;
     const Machine::Data& machine_;
@@ -98,8 +111,8 @@ class Emitter {
     std::uint32_t* const ready_;
     char* const text_;
     const std::uint32_t usual_;  // numbers below it have their names ready
-    const Name* first_[class_count];
-    std::uint32_t counts_[class_count];
+    const Name* const first_;     // the names of all classes, behind each other
+    std::uint32_t counts_[class_count] = {};
 };
 
 // ---- registers and values ----------------------------------------------------------------------------------------------------------------
@@ -127,7 +140,7 @@ inline void Emitter::take_register(NodeId id, RegisterClass c) {
     }
     const std::uint32_t number = counts_[index_of(c)]++;
     if (number < usual_) {
-        name_of_[id] = first_[index_of(c)] + number;
+        name_of_[id] = first_ + index_of(c) * register_names + number;
         return;
     }
     names_[id] = register_name(c, number);
@@ -459,6 +472,10 @@ std::string_view Emitter::emit() {
     out = operand_moves(out, sort_moves());
     for (const auto& [s, id] : flow_.graph.assignments)
         if (moves_[s].move == Move::from_value) out = move(out, s);
+    return finish(begin, out);
+}
+
+std::string_view Emitter::finish(char* begin, Writer out) const {
     const bool declares = std::any_of(std::begin(counts_), std::end(counts_), [](std::uint32_t c) { return c != 0; });
     if (declares) {
         begin = header(begin);
@@ -467,11 +484,107 @@ std::string_view Emitter::emit() {
     return {begin, static_cast<std::size_t>(out.end() - begin)};
 }
 
+// ---- forests -----------------------------------------------------------------------------------------------------------------------------
+
+// `op d, a, b, c;`, without a branch on how many arguments there are. Its result takes the place of the first.
+inline Writer Emitter::form(Writer out, const EntryCode& e, Name* stack, const Name& own) const {
+    out.blocks<EntryCode::text_room>(e.text, e.text_length);
+    out = name(out, own);
+    for (std::uint32_t k = 0; k < most_plain_inputs; ++k) out.block(stack[k].text, stack[k].length & e.masks[k]);
+    out.text(";\n");
+    *stack = own;
+    return out;
+}
+
+// A slot's value that is not in its place: a node behind those of the operands.
+void Emitter::receive(std::uint32_t slot, NodeKind kind, const Name& name, std::uint32_t bits) {
+    const auto id = static_cast<NodeId>(machine_.slots.size() + slot);
+    nodes_[id] = {{bits, 0, 0, 0}, 0, kind, machine_.slots[slot].type, to_the_end, no_node};
+    names_[id] = name;
+    name_of_[id] = names_ + id;
+    flow_.values[slot] = id;
+}
+
+bool Emitter::receive_zeros(const Forest& forest) {
+    bool any = false;
+    for (std::uint32_t s = 0; s < machine_.slots.size(); ++s) {
+        flow_.values[s] = no_node;
+        if (forest.received[s].kind != Receives::zero) continue;
+        Name literal;
+        name_constant(literal, static_cast<Type>(code_.bases[machine_.slots[s].type]), 0);
+        receive(s, NodeKind::constant, literal, 0);
+        any = true;
+    }
+    return any;
+}
+
+// As for a graph of the operands and the values.
+Writer Emitter::moves(Writer out, const Forest& forest) {
+    const auto slots = static_cast<std::uint32_t>(machine_.slots.size());
+    std::memcpy(nodes_, machine_.inputs.data(), slots * sizeof(Node));
+    std::uint32_t count = 0;
+    for (std::uint32_t s = 0; s < slots; ++s) {
+        name_of_[s] = machine_.names.data() + s;
+        if (forest.received[s].kind != Receives::nothing && flow_.values[s] != no_node) forest.assignments[count++] = {s, flow_.values[s]};
+    }
+    flow_.graph.assignments = {forest.assignments, count};
+    out = operand_moves(out, sort_moves());
+    for (const auto& [s, id] : flow_.graph.assignments)
+        if (moves_[s].move == Move::from_value) out = move(out, s);
+    return out;
+}
+
+std::string_view Emitter::emit(const Forest& forest) {
+    char* const begin = text_ + header_room;
+    Writer out(begin);
+    bool has_moves = receive_zeros(forest);
+    Name made;
+    for (std::uint32_t k = forest.live_count; k-- > 0;) {
+        const auto [at, reader] = forest.live[k];
+        const Step step = forest.steps[at];
+        const Instruction i = forest.code[at];
+        Name* const stack = forest.names + step.place;
+        const std::uint32_t slot = reader - assigned_to;
+        if (i.opcode == Opcode::form) {
+            const EntryCode& e = entries_[i.index];
+            ++instructions;
+            if (reader >= assigned_to && forest.last_reads[slot + 1] <= at + 1) {  // nobody reads the operand later
+                out = form(out, e, stack, machine_.names[slot]);
+                continue;
+            }
+            out = form(out, e, stack, *next_name(e.register_class, made));
+        } else if (i.opcode == Opcode::input) {
+            *stack = machine_.names[plain_slot(step.code) - 1];
+        } else {
+            name_constant(*stack, static_cast<Type>(code_.bases[i.type]), i.payload);
+        }
+        if (reader < assigned_to) continue;
+        has_moves = true;
+        if (i.opcode == Opcode::input) flow_.values[slot] = plain_slot(step.code) - 1;
+        else receive(slot, i.opcode == Opcode::form ? NodeKind::form : NodeKind::constant, *stack, i.payload);
+    }
+    if (has_moves) out = moves(out, forest);
+    return finish(begin, out);
+}
+
 }  // namespace
 
 std::string_view emit(Dataflow& flow, const Machine::Data& machine, Arena& arena, std::uint32_t& instruction_count) {
     Emitter emitter(flow, machine, arena);
     const std::string_view text = emitter.emit();
+    instruction_count = emitter.instructions;
+    return text;
+}
+
+std::string_view emit(const Forest& forest, const Machine::Data& machine, Arena& arena, std::uint32_t& instruction_count) {
+    const std::size_t slots = machine.slots.size();
+    Dataflow flow;
+    flow.graph.nodes = {arena.take<Node>(2 * slots), 2 * slots};
+    flow.names = arena.take<Name>(2 * slots);
+    flow.name_of = arena.take<const Name*>(2 * slots);
+    flow.values = arena.take<NodeId>(slots + 1);
+    Emitter emitter(flow, machine, arena);
+    const std::string_view text = emitter.emit(forest);
     instruction_count = emitter.instructions;
     return text;
 }

@@ -169,23 +169,37 @@ const InstructionSet::Code& InstructionSet::code() const {
     return *code_;
 }
 
-std::shared_ptr<const std::vector<Present>> InstructionSet::Code::present(const InstructionSet& set, const MachineOptions& options) const {
+namespace {
+
+// `op d, a, b, c;` at most, whose arguments may be literals.
+PlainCode plain_code_of(const EntryCode& e) {
+    const bool is_plain = e.is_uniform && e.takes_literals && e.text_length != 0 && e.inputs != 0 && e.inputs <= most_plain_inputs;
+    return is_plain ? plain_code(e.type, e.inputs) : plain_never;
+}
+
+}  // namespace
+
+std::shared_ptr<const Availability> InstructionSet::Code::available(const InstructionSet& set, const MachineOptions& options) const {
     const Key key{static_cast<std::uint16_t>(options.policy.allowed), options.ptx_version, options.target.sm, options.target.variant};
     const std::lock_guard lock(mutex_);
-    for (const auto& [k, value] : present_)
+    for (const auto& [k, value] : available_)
         if (k == key) return value;
     const bool any_target = options.ptx_version == 0 && options.target.sm == 0;
-    auto made = std::make_shared<std::vector<Present>>(1u << 16, Present::no);
+    auto made = std::make_shared<Availability>();
+    made->present.resize(1u << 16, Present::no);
+    made->plain.resize(entries.size() + 1, plain_never);
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const Entry& e = set.entries()[i];
         if (!contains(options.policy.allowed, e.effects)) continue;
         if (any_target || (e.form == nullptr ? isa::is_special_available(e.special, options.ptx_version, options.target)
-                                             : isa::is_available(*e.form, options.ptx_version, options.target)))
-            (*made)[i] = entries[i].is_uniform ? Present::uniform : Present::general;
+                                             : isa::is_available(*e.form, options.ptx_version, options.target))) {
+            made->present[i] = entries[i].is_uniform ? Present::uniform : Present::general;
+            made->plain[i] = plain_code_of(entries[i]);
+        }
     }
     constexpr std::size_t most = 64;  // policies and targets that are kept
-    if (present_.size() == most) present_.erase(present_.begin());
-    present_.emplace_back(key, made);
+    if (available_.size() == most) available_.erase(available_.begin());
+    available_.emplace_back(key, made);
     return made;
 }
 
@@ -275,6 +289,29 @@ void add_slots(Machine::Data& data, std::uint32_t index) {
     data.operands.push_back({first, slots, operand.direction == Direction::out ? std::uint16_t{0} : slots, data.slots[first].type});
 }
 
+// Types whose constants always have a short literal.
+bool has_short_literals(Type base) { return base == Type::f32 || base == Type::u32 || base == Type::s32 || base == Type::b32; }
+
+// The tables of the short way. Forms leave their result where they find their arguments, so that only operands and constants bring types in.
+void lay_out_plain(Machine::Data& data, const Availability& available) {
+    const auto types = static_cast<std::uint32_t>(data.code->type_count), operands = static_cast<std::uint32_t>(data.operands.size());
+    if (data.slots.size() > most_plain_slots) return;
+    if (std::any_of(data.names.begin(), data.names.end(), [](const Name& name) { return name.length == Name::is_long; })) return;
+    std::vector<TypeId> found = {type_id(Type::f32)};
+    for (const Slot& slot : data.slots)
+        if (std::find(found.begin(), found.end(), slot.type) == found.end()) found.push_back(slot.type);
+    if (found.size() > most_plain_types) return;
+    std::vector<PlainCode>& codes = data.plain_codes;
+    for (const OperandCode& operand : data.operands)
+        codes.push_back(operand.readable == 0 ? plain_never : plain_code(operand.type, 0, operand.first + 1) | plain_first);
+    codes.push_back(plain_never);
+    codes.resize(codes.size() + types + 1, plain_never);
+    for (const TypeId t : found)
+        if (has_short_literals(static_cast<Type>(data.code->bases[t]))) codes[operands + 1 + t] = plain_code(t, 0);
+    data.plain = {{{codes.data(), operands}, {codes.data() + operands + 1, types}, {available.plain.data(), static_cast<std::uint32_t>(available.plain.size() - 1)}}};
+    data.plain_types = std::move(found);
+}
+
 }  // namespace
 
 Machine::Data::Data() = default;
@@ -291,13 +328,15 @@ Expected<Machine> Machine::make(std::shared_ptr<const InstructionSet> set, const
     static std::atomic<std::uint64_t> made{0};
     data->id = ++made;
     data->options = options;
-    data->present = data->code->present(*data->set, options);
+    const std::shared_ptr<const Availability> available = data->code->available(*data->set, options);
+    data->present = {available, &available->present};
     data->signature = signature;
     data->slots.reserve(total);
     for (std::uint32_t i = 0; i < signature.operands.size(); ++i) add_slots(*data, i);
     choose_stems(*data);
     constexpr std::uint32_t most_digits = 10;
     data->longest_name = std::max(data->longest_name, data->stems[0].length + most_digits);
+    lay_out_plain(*data, *available);
     Machine machine;
     machine.data_ = std::move(data);
     return machine;

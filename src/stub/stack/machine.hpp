@@ -57,6 +57,32 @@ struct OperandCode {
 /// What a machine has of an entry.
 enum class Present : std::uint8_t { no, uniform, general };
 
+/// An instruction of the short way through compile (forest.hpp) in one word: its stack, how many values it pops from there, and of an input
+/// its slot, plus one. It pushes one value there.
+using PlainCode = std::uint32_t;
+inline constexpr PlainCode plain_never = 1u << 31;  ///< it is another kind of instruction
+inline constexpr PlainCode plain_first = 1u << 30;  ///< only with a payload of 0 it is
+inline constexpr std::uint32_t most_plain_inputs = 3, most_plain_types = 4, most_plain_slots = 1024;
+constexpr PlainCode plain_code(TypeId type, std::uint32_t inputs, std::uint32_t slot = 0) { return inputs << 24 | static_cast<std::uint32_t>(type) << 16 | slot; }
+constexpr TypeId plain_type(PlainCode code) { return static_cast<TypeId>(code >> 16 & 0xFF); }
+constexpr std::uint32_t plain_inputs(PlainCode code) { return code >> 24 & 3; }
+constexpr std::uint32_t plain_slot(PlainCode code) { return code & 0xFFFF; }
+
+inline constexpr std::uint32_t plain_opcodes = 3;  ///< input, constant, form
+static_assert(static_cast<std::uint32_t>(Opcode::input) == 0 && static_cast<std::uint32_t>(Opcode::constant) == 1 && static_cast<std::uint32_t>(Opcode::form) == 2);
+
+/// By operand, type, or entry; what stands at `count` is no such instruction.
+struct PlainTable {
+    const PlainCode* codes;
+    std::uint32_t count;
+};
+
+/// What of a set a policy and a target leave.
+struct Availability {
+    std::vector<Present> present;  ///< by any 16 bits
+    std::vector<PlainCode> plain;  ///< by entry, and one behind the last
+};
+
 /// The names of the first registers of each class, where no operand's name clashes with them.
 inline constexpr std::uint32_t register_names = 4096;
 [[nodiscard]] const Name* names_of(RegisterClass c);
@@ -112,8 +138,8 @@ struct InstructionSet::Code {
     std::vector<double> weights;              ///< running sums
     std::vector<std::string> long_texts;
 
-    /// By the number of an instruction, any 16 bits: what a machine has. Kept per policy and target.
-    [[nodiscard]] std::shared_ptr<const std::vector<Present>> present(const InstructionSet& set, const MachineOptions& options) const;
+    /// What a machine has. Kept per policy and target.
+    [[nodiscard]] std::shared_ptr<const Availability> available(const InstructionSet& set, const MachineOptions& options) const;
 
   private:
     struct Key {
@@ -122,7 +148,7 @@ struct InstructionSet::Code {
         friend bool operator==(const Key&, const Key&) = default;
     };
     mutable std::mutex mutex_;
-    mutable std::vector<std::pair<Key, std::shared_ptr<const std::vector<Present>>>> present_;
+    mutable std::vector<std::pair<Key, std::shared_ptr<const Availability>>> available_;
 };
 
 /// One register of an operand.
@@ -141,7 +167,7 @@ struct Machine::Data {
     std::uint64_t id = 0;  ///< another one for each that is made
     std::shared_ptr<const InstructionSet> set;
     const InstructionSet::Code* code = nullptr;
-    std::shared_ptr<const std::vector<Present>> present;
+    std::shared_ptr<const std::vector<Present>> present;  ///< by the number of an instruction, any 16 bits
     Signature signature;
     MachineOptions options;
     std::vector<Slot> slots;
@@ -149,6 +175,9 @@ struct Machine::Data {
     std::vector<Node> inputs;          ///< the nodes that read the slots: the first ones of every graph
     std::vector<Name> names;           ///< of the slots, where they are short
     std::uint32_t longest_name = 0;    ///< of operands and of our registers
+    std::vector<TypeId> plain_types;   ///< the stacks of programs that go the short way; none: no program does
+    std::vector<PlainCode> plain_codes;
+    std::array<PlainTable, plain_opcodes> plain{};  ///< by opcode
     bool has_usual_names = true;       ///< registers are called as in names_of
     std::array<Name, class_count> stems{};  ///< ", %f", or longer where an operand's name clashes
 

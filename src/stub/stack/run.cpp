@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "stub/stack/constant_name.hpp"
 #include "stub/stack/diagnose.hpp"
 #include "stub/stack/fold.hpp"
 #include "stub/stack/writer.hpp"
@@ -52,38 +53,6 @@ const std::uint64_t f32_constant = [] {
     std::memcpy(&bits, &n.entry, sizeof bits);
     return bits;
 }();
-
-// ", 0f3F800000", made and stored as one block
-inline Name f32_name(std::uint32_t bits) {
-    // its eight digits, the first in the lowest byte
-    std::uint64_t digits = __builtin_bswap32(bits);
-    digits = (digits | digits << 16) & 0x0000FFFF0000FFFFu;
-    digits = (digits | digits << 8) & 0x00FF00FF00FF00FFu;
-    digits = (digits >> 4 & 0x000F000F000F000Fu) | (digits & 0x000F000F000F000Fu) << 8;
-    const std::uint64_t letters = (digits + 0x0606060606060606u) >> 4 & 0x0101010101010101u;
-    digits += 0x3030303030303030u + letters * ('A' - '0' - 10);
-    constexpr std::uint64_t begin = ',' | ' ' << 8 | '0' << 16 | std::uint64_t{'f'} << 24, length = 12;
-    using Block [[gnu::vector_size(16)]] = std::uint64_t;
-    return std::bit_cast<Name>(Block{begin | digits << 32, digits >> 32 | length << 56});
-}
-
-// The literal of a constant, where it is short.
-void name_constant(Name& name, Type type, std::uint64_t bits) {
-    if (type == Type::f32) {
-        name = f32_name(low_half(bits));
-        return;
-    }
-    name.length = Name::is_long;
-    if (type == Type::f64 || high_half(bits) != 0) return;
-    char text[Writer::room + Name::most];
-    Writer out(text);
-    if (type == Type::s16) out.integer(static_cast<std::int16_t>(bits));
-    else if (type == Type::s32) out.integer(static_cast<std::int32_t>(bits));
-    else out.number(low_half(bits));
-    std::memcpy(name.text, ", ", Name::prefix);
-    std::memcpy(name.text + Name::prefix, text, Name::most);
-    name.length = static_cast<std::uint8_t>(Name::prefix + static_cast<std::size_t>(out.end() - text));
-}
 
 class Runner {
   public:
@@ -1036,7 +1005,7 @@ void Runner::choose_targets() {
 
 bool Runner::execute_program() {
     const Scope scope{program_.code, matches_, static_cast<std::uint32_t>(program_.routines.size()), true};
-    if (watched_ != no_place) return execute<true, true>(scope);
+    if (watched_ != no_place) return matches_ != nullptr ? execute<true, true>(scope) : execute<false, true>(scope);
     return matches_ != nullptr ? execute<true, false>(scope) : execute<false, false>(scope);
 }
 

@@ -1,0 +1,45 @@
+#pragma once
+// The literals of constants as names.
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "stub/stack/machine.hpp"
+#include "stub/stack/writer.hpp"
+
+namespace ptxgraft::stack {
+
+// ", 0f3F800000", made and stored as one block
+inline Name f32_name(std::uint32_t bits) {
+    // its eight digits, the first in the lowest byte
+    std::uint64_t digits = __builtin_bswap32(bits);
+    digits = (digits | digits << 16) & 0x0000FFFF0000FFFFu;
+    digits = (digits | digits << 8) & 0x00FF00FF00FF00FFu;
+    digits = (digits >> 4 & 0x000F000F000F000Fu) | (digits & 0x000F000F000F000Fu) << 8;
+    const std::uint64_t letters = (digits + 0x0606060606060606u) >> 4 & 0x0101010101010101u;
+    digits += 0x3030303030303030u + letters * ('A' - '0' - 10);
+    constexpr std::uint64_t begin = ',' | ' ' << 8 | '0' << 16 | std::uint64_t{'f'} << 24, length = 12;
+    using Block [[gnu::vector_size(16)]] = std::uint64_t;
+    return std::bit_cast<Name>(Block{begin | digits << 32, digits >> 32 | length << 56});
+}
+
+// The literal of a constant, where it is short.
+inline void name_constant(Name& name, Type type, std::uint64_t bits) {
+    if (type == Type::f32) {
+        name = f32_name(static_cast<std::uint32_t>(bits));
+        return;
+    }
+    name.length = Name::is_long;
+    if (type == Type::f64 || bits >> 32 != 0) return;
+    char text[Writer::room + Name::most];
+    Writer out(text);
+    if (type == Type::s16) out.integer(static_cast<std::int16_t>(bits));
+    else if (type == Type::s32) out.integer(static_cast<std::int32_t>(bits));
+    else out.number(static_cast<std::uint32_t>(bits));
+    std::memcpy(name.text, ", ", Name::prefix);
+    std::memcpy(name.text + Name::prefix, text, Name::most);
+    name.length = static_cast<std::uint8_t>(Name::prefix + static_cast<std::size_t>(out.end() - text));
+}
+
+}  // namespace ptxgraft::stack

@@ -1,0 +1,207 @@
+#include "stub/stack/forest.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace ptxgraft::stack {
+namespace {
+
+constexpr std::uint32_t slack = 4;  // an instruction looks at four places, whatever it reads
+constexpr std::size_t most_instructions = 1u << 24;
+// `\top d, a, b, c;\n`; of a slot the moves of a parallel copy, one of them to break a cycle.
+constexpr std::uint64_t instruction_text = EntryCode::text_room + 4 * sizeof(Name) + 2, slot_text = 128;
+
+std::uint64_t place_count(std::uint64_t instructions, const Machine::Data& machine) {
+    return 1 + machine.slots.size() + machine.plain_types.size() * (instructions + slack) + slack;
+}
+
+class Planner {
+  public:
+    Planner(Forest& forest, const Machine::Data& machine, const CompileOptions& options)
+        : forest_(forest), machine_(machine), options_(options), steps_(forest.steps), readers_(forest.readers),
+          first_operand_place_(1), slots_(static_cast<std::uint32_t>(machine.slots.size())) {
+        const std::uint32_t types = machine.code->type_count, room = static_cast<std::uint32_t>(forest.code.size()) + slack;
+        std::fill_n(stacks_.begin(), types, Stack{0, 0});
+        std::uint32_t place = first_operand_place_ + slots_;
+        for (const TypeId t : machine.plain_types) stacks_[t] = {place, place}, place += room;
+        readers_[0] = 0;
+        for (std::uint32_t s = 0; s < slots_; ++s) {
+            readers_[first_operand_place_ + s] = 0;
+            forest.received[s] = {Receives::nothing, 0};
+            forest.last_reads[s + 1] = 0;
+        }
+        forest.last_reads[0] = 0;
+    }
+
+    bool plan() {
+        if (!(options_.missing == Missing::error ? place_all<true>() : place_all<false>()) || !take_requests()) return false;
+        for (const TypeId t : machine_.plain_types) forest_.leftover += stacks_[t].top - stacks_[t].bottom;
+        if (forest_.leftover != 0 && options_.leftover == Leftover::error) return false;
+        find_live();
+        if (forest_.skipped != 0) forest_.first_skipped = first_skipped();
+        return true;
+    }
+
+  private:
+    struct Stack {
+        std::uint32_t top, bottom;
+    };
+
+    template <bool must>
+    bool place_all();
+    bool assign(const Instruction& i, std::uint32_t at);
+    bool take_requests();
+    void find_live();
+
+    [[nodiscard]] std::uint32_t first_skipped() const {
+        std::uint32_t at = 0;
+        while (steps_[at].place != 0) ++at;
+        return at;
+    }
+
+    Forest& forest_;
+    const Machine::Data& machine_;
+    const CompileOptions& options_;
+    Step* const steps_;
+    std::uint32_t* const readers_;
+    const std::uint32_t first_operand_place_, slots_;
+    std::uint32_t wanted_ = 0;  // values that are read and not found yet
+    std::array<Stack, max_types> stacks_;
+};
+
+// The place of each instruction's result. In programs where operands may be missing, what comes next cannot be guessed: no branch depends on it.
+template <bool must>
+bool Planner::place_all() {
+    const Instruction* const code = forest_.code.data();
+    const auto size = static_cast<std::uint32_t>(forest_.code.size());
+    Step* const steps = steps_;
+    std::uint32_t* const readers = readers_;
+    const PlainTable* const tables = machine_.plain.data();
+    Stack* const stacks = stacks_.data();
+    std::uint32_t skipped = 0;
+    for (std::uint32_t at = 0; at < size; ++at) {
+        std::uint64_t word;
+        std::memcpy(&word, code + at, sizeof word);
+        const auto opcode = static_cast<std::uint32_t>(word & 0xFF);
+        if (opcode >= plain_opcodes) {
+            if (opcode != static_cast<std::uint32_t>(Opcode::assign) || !assign(code[at], at)) return false;
+            continue;
+        }
+        const PlainTable& table = tables[opcode];
+        const auto number = static_cast<std::uint32_t>(word >> 16 & 0xFFFF), type_byte = static_cast<std::uint32_t>(word >> 8 & 0xFF);
+        const std::uint32_t index = opcode == static_cast<std::uint32_t>(Opcode::constant) ? type_byte : number;
+        const PlainCode what = table.codes[std::min(index, table.count)];
+        if ((what & (word >> 32 != 0 ? plain_never | plain_first : plain_never)) != 0) return false;
+        Stack& stack = stacks[plain_type(what)];
+        const std::uint32_t top = stack.top, place = top - plain_inputs(what);
+        const bool is_there = static_cast<std::int32_t>(place) >= static_cast<std::int32_t>(stack.bottom);
+        if (must && !is_there) return false;
+        const std::uint32_t here = must || is_there ? place : 0;
+        stack.top = must || is_there ? place + 1 : top;
+        steps[at] = {here, what};
+        readers[here] = 0;
+        if (!must) skipped += !is_there;
+    }
+    forest_.skipped = skipped;
+    return true;
+}
+
+bool Planner::assign(const Instruction& i, std::uint32_t at) {
+    if (i.index >= machine_.operands.size()) return false;
+    const OperandCode& operand = machine_.operands[i.index];
+    if (i.payload >= operand.count) return false;
+    const std::uint32_t slot = operand.first + i.payload;
+    Stack& stack = stacks_[operand.type];
+    if (machine_.slots[slot].direction == Direction::in || stack.top == stack.bottom) return false;
+    Receives& received = forest_.received[slot];
+    if (received.kind != Receives::nothing) {
+        if (options_.missing == Missing::error) return false;
+    } else {
+        ++wanted_;
+    }
+    received = {Receives::value, --stack.top};
+    steps_[at] = {first_operand_place_ + slot, 0};
+    readers_[first_operand_place_ + slot] = assigned_to | slot;  // the last one counts
+    return true;
+}
+
+// As Runner::take_requests and finish, run.cpp.
+bool Planner::take_requests() {
+    for (std::uint32_t slot = slots_; slot-- > 0;) {
+        const Slot& s = machine_.slots[slot];
+        Receives& received = forest_.received[slot];
+        if (s.direction == Direction::in || received.kind != Receives::nothing) continue;
+        Stack& stack = stacks_[s.type];
+        const bool takes_top = options_.requests == Requests::top;
+        if (takes_top && stack.top != stack.bottom) {
+            received = {Receives::value, --stack.top};
+            readers_[stack.top] = assigned_to | slot;
+            ++wanted_;
+            continue;
+        }
+        if (options_.empty == Empty::error && (takes_top || s.direction == Direction::out)) return false;
+        if (s.direction == Direction::out || (takes_top && options_.empty == Empty::zero)) received.kind = Receives::zero;
+    }
+    return true;
+}
+
+// Back from the end, as far as values are wanted. What reads a value is noted in its place.
+void Planner::find_live() {
+    const Step* const steps = steps_;
+    std::uint32_t* const readers = readers_;
+    std::uint32_t* const last_reads = forest_.last_reads;
+    LiveStep* live = forest_.live;
+    std::uint32_t wanted = wanted_;
+    for (std::uint32_t at = static_cast<std::uint32_t>(forest_.code.size()); wanted != 0;) {
+        const auto [place, what] = steps[--at];
+        const std::uint32_t reader = readers[place];
+        if (reader == 0) continue;
+        if (place <= slots_) {  // an assignment
+            readers[place] = 0;
+            readers[forest_.received[place - 1].place] = reader;
+            continue;
+        }
+        const std::uint32_t inputs = plain_inputs(what), me = at + 1;
+        readers[place] = inputs > 0 ? me : 0;
+        readers[place + 1] = inputs > 1 ? me : 0;
+        readers[place + 2] = inputs > 2 ? me : 0;
+        std::uint32_t& last_read = last_reads[plain_slot(what)];  // the first is nobody's
+        last_read = std::max(last_read, reader);
+        wanted += inputs - 1;
+        *live++ = {at, reader};
+    }
+    forest_.live_count = static_cast<std::uint32_t>(live - forest_.live);
+}
+
+}  // namespace
+
+bool may_be_forest(ProgramView program, const Machine::Data& machine, const CompileOptions& options) {
+    return !machine.plain_types.empty() && !options.fold && !options.reuse && !options.hash && program.code.size() <= most_instructions &&
+           program.code.size() <= options.limits.steps;
+}
+
+std::size_t forest_bytes(std::size_t instructions, const Machine::Data& machine) {
+    const std::uint64_t places = place_count(instructions, machine), slots = machine.slots.size(), nodes = 2 * slots;
+    std::uint64_t bytes = Arena::bytes<Step>(instructions + 1) + Arena::bytes<LiveStep>(instructions + 1) + Arena::bytes<std::uint32_t>(places) + Arena::bytes<Name>(places);
+    bytes += 2 * Arena::bytes<std::uint32_t>(slots + 1) + Arena::bytes<Receives>(slots + 1);
+    bytes += Arena::bytes<Node>(nodes) + Arena::bytes<Name>(nodes) + Arena::bytes<const Name*>(nodes);
+    bytes += Arena::bytes<NodeId>(slots + 1) + Arena::bytes<Assignment>(slots + 1) + Arena::bytes<SlotMove>(slots + 1);
+    return bytes + header_room + instruction_text * (instructions + 1) + slot_text * slots + 256;
+}
+
+bool plan(Forest& forest, ProgramView program, const Machine::Data& machine, const CompileOptions& options, Arena& arena) {
+    const std::size_t size = program.code.size();
+    const std::uint64_t places = place_count(size, machine);
+    forest.code = program.code;
+    forest.steps = arena.take<Step>(size + 1);
+    forest.live = arena.take<LiveStep>(size + 1);
+    forest.readers = arena.take<std::uint32_t>(places);
+    forest.names = arena.take<Name>(places);
+    forest.last_reads = arena.take<std::uint32_t>(machine.slots.size() + 1);
+    forest.received = arena.take<Receives>(machine.slots.size() + 1);
+    forest.assignments = arena.take<Assignment>(machine.slots.size() + 1);
+    return Planner(forest, machine, options).plan();
+}
+
+}  // namespace ptxgraft::stack
