@@ -32,6 +32,11 @@ Expected<Compiled> compile_in(ProgramView program, const Machine::Data& machine,
 // The short way, where the program allows it.
 bool compile_forest(ProgramView program, const Machine::Data& machine, std::span<std::byte> memory, const CompileOptions& options, Compiled& result) {
     Arena arena(memory);
+    if (options.missing == Missing::error) {
+        Arena again = arena;
+        result.ptx = emit_all(program.code, machine, again, result.instruction_count);
+        if (!result.ptx.empty()) return true;
+    }
     Forest forest;
     if (!plan(forest, program, machine, options, arena)) return false;
     result.ptx = emit(forest, machine, arena, result.instruction_count);

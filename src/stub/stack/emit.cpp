@@ -25,6 +25,7 @@ class Emitter {
 
     std::string_view emit();
     std::string_view emit(const Forest& forest);
+    std::string_view emit_all(std::span<const Instruction> program, Name* names, std::uint32_t* last_input, std::uint32_t* computed);
     std::uint32_t instructions = 0;
 
   private:
@@ -89,6 +90,7 @@ class Emitter {
     std::string_view finish(char* begin, Writer out) const;
 
     // --- forests
+    std::uint32_t target_of(const Instruction& i, PlaceStack stack, std::uint32_t type, const Name* names) const;
     Writer form(Writer out, const EntryCode& e, Name* stack, const Name& own) const;
     const Name* next_name(RegisterClass c, Name& made) {
         const std::uint32_t number = counts_[index_of(c)]++;
@@ -539,31 +541,105 @@ std::string_view Emitter::emit(const Forest& forest) {
     Writer out(begin);
     bool has_moves = receive_zeros(forest);
     Name made;
+    // what a char* may not reach
+    const LiveStep* const live = forest.live;
+    const Step* const steps = forest.steps;
+    const Instruction* const code = forest.code.data();
+    Name* const names = forest.names;
+    const Name* const operands = machine_.names.data();
+    const EntryCode* const entries = entries_;
+    std::uint32_t forms = 0;
     for (std::uint32_t k = forest.live_count; k-- > 0;) {
-        const auto [at, reader] = forest.live[k];
-        const Step step = forest.steps[at];
-        const Instruction i = forest.code[at];
-        Name* const stack = forest.names + step.place;
-        const std::uint32_t slot = reader - assigned_to;
-        if (i.opcode == Opcode::form) {
-            const EntryCode& e = entries_[i.index];
-            ++instructions;
-            if (reader >= assigned_to && forest.last_reads[slot + 1] <= at + 1) {  // nobody reads the operand later
-                out = form(out, e, stack, machine_.names[slot]);
+        const auto [at, reader] = live[k];
+        const Step step = steps[at];
+        Name* const stack = names + step.place;
+        if (plain_inputs(step.code) != 0) {
+            const EntryCode& e = entries[code[at].index];
+            ++forms;
+            if (reader >= assigned_to && forest.last_reads[reader - assigned_to + 1] <= at + 1) {  // nobody reads the operand later
+                out = form(out, e, stack, operands[reader - assigned_to]);
                 continue;
             }
             out = form(out, e, stack, *next_name(e.register_class, made));
-        } else if (i.opcode == Opcode::input) {
-            *stack = machine_.names[plain_slot(step.code) - 1];
+        } else if (plain_slot(step.code) != 0) {
+            *stack = operands[plain_slot(step.code) - 1];
         } else {
-            name_constant(*stack, static_cast<Type>(code_.bases[i.type]), i.payload);
+            name_constant(*stack, static_cast<Type>(code_.bases[plain_type(step.code)]), code[at].payload);
         }
         if (reader < assigned_to) continue;
         has_moves = true;
-        if (i.opcode == Opcode::input) flow_.values[slot] = plain_slot(step.code) - 1;
-        else receive(slot, i.opcode == Opcode::form ? NodeKind::form : NodeKind::constant, *stack, i.payload);
+        const std::uint32_t slot = reader - assigned_to;
+        if (plain_slot(step.code) != 0) flow_.values[slot] = plain_slot(step.code) - 1;
+        else receive(slot, plain_inputs(step.code) != 0 ? NodeKind::form : NodeKind::constant, *stack, code[at].payload);
     }
+    instructions += forms;
     if (has_moves) out = moves(out, forest);
+    return finish(begin, out);
+}
+
+// ---- programs that are live as a whole -----------------------------------------------------------------------------------------------------
+
+// Whether the assignment `i` may name the register of the value on top of `stack`: nobody may read the operand's old value later.
+std::uint32_t Emitter::target_of(const Instruction& i, PlaceStack stack, std::uint32_t type, const Name* names) const {
+    constexpr std::uint32_t none = 0xFFFFFFFFu;
+    if (i.opcode != Opcode::assign || i.index >= machine_.operands.size() || i.payload >= machine_.operands[i.index].count) return none;
+    const std::uint32_t slot = machine_.operands[i.index].first + i.payload;
+    if (machine_.slots[slot].direction == Direction::in || machine_.slots[slot].type != type) return none;
+    for (std::uint32_t place = stack.bottom; place + 1 < stack.top; ++place)
+        if (std::memcmp(names + place, machine_.names.data() + slot, sizeof(Name)) == 0) return none;
+    return slot;
+}
+
+// One pass. `last_input`: by slot, plus one, where its operand was pushed last; `computed`: where the value that it receives was computed; 0: nowhere.
+std::string_view Emitter::emit_all(std::span<const Instruction> program, Name* names, std::uint32_t* last_input, std::uint32_t* computed) {
+    const auto size = static_cast<std::uint32_t>(program.size());
+    const auto slots = static_cast<std::uint32_t>(machine_.slots.size());
+    std::fill_n(last_input, slots + 1, 0u);
+    std::fill_n(computed, slots, 0u);
+    PlaceStacks stacks;
+    set_up(stacks, machine_, size);
+    char* const begin = text_ + header_room;
+    Writer out(begin);
+    Name made;
+    const Instruction* const code = program.data();
+    const PlainTable* const tables = machine_.plain.data();
+    const Name* const operands = machine_.names.data();
+    const EntryCode* const entries = entries_;
+    std::uint32_t others = 0;
+    for (std::uint32_t at = 0; at < size; ++at) {
+        std::uint64_t word;
+        std::memcpy(&word, code + at, sizeof word);
+        if ((word & 0xFF) >= plain_opcodes) return {};
+        const PlainCode what = plain_of(word, tables);
+        if (what < 0) return {};
+        PlaceStack& stack = stacks[plain_type(what)];
+        const std::uint32_t place = stack.top - plain_inputs(what);
+        if (static_cast<std::int32_t>(place) < static_cast<std::int32_t>(stack.bottom)) return {};
+        stack.top = place + 1;
+        if (plain_inputs(what) == 0) {
+            ++others;
+            last_input[plain_slot(what)] = at + 1;
+            if (plain_slot(what) != 0) names[place] = operands[plain_slot(what) - 1];
+            else name_constant(names[place], static_cast<Type>(code_.bases[plain_type(what)]), static_cast<std::uint32_t>(word >> 32));
+            continue;
+        }
+        const EntryCode& e = entries[word >> 16 & 0xFFFF];
+        if (at + 1 == size || code[at + 1].opcode != Opcode::assign) [[likely]] {
+            out = form(out, e, names + place, *next_name(e.register_class, made));
+            continue;
+        }
+        const std::uint32_t slot = target_of(code[at + 1], stack, plain_type(what), names);
+        if (slot >= slots || computed[slot] != 0) return {};
+        computed[slot] = ++at;  // past the assignment
+        ++others;
+        --stack.top;
+        out = form(out, e, names + place, operands[slot]);
+    }
+    for (const TypeId t : machine_.plain_types)
+        if (stacks[t].top != stacks[t].bottom) return {};
+    for (std::uint32_t s = 0; s < slots; ++s)
+        if (computed[s] == 0 ? machine_.slots[s].direction != Direction::in : last_input[s + 1] > computed[s]) return {};
+    instructions = size - others;
     return finish(begin, out);
 }
 
@@ -585,6 +661,17 @@ std::string_view emit(const Forest& forest, const Machine::Data& machine, Arena&
     flow.values = arena.take<NodeId>(slots + 1);
     Emitter emitter(flow, machine, arena);
     const std::string_view text = emitter.emit(forest);
+    instruction_count = emitter.instructions;
+    return text;
+}
+
+std::string_view emit_all(std::span<const Instruction> code, const Machine::Data& machine, Arena& arena, std::uint32_t& instruction_count) {
+    Dataflow flow;
+    Name* const names = arena.take<Name>(place_count(code.size(), machine));
+    std::uint32_t* const last_input = arena.take<std::uint32_t>(machine.slots.size() + 1);
+    std::uint32_t* const computed = arena.take<std::uint32_t>(machine.slots.size() + 1);
+    Emitter emitter(flow, machine, arena);
+    const std::string_view text = emitter.emit_all(code, names, last_input, computed);
     instruction_count = emitter.instructions;
     return text;
 }

@@ -7,24 +7,16 @@
 namespace ptxgraft::stack {
 namespace {
 
-constexpr std::uint32_t slack = 4;  // an instruction looks at four places, whatever it reads
 constexpr std::size_t most_instructions = 1u << 24;
 // `\top d, a, b, c;\n`; of a slot the moves of a parallel copy, one of them to break a cycle.
 constexpr std::uint64_t instruction_text = EntryCode::text_room + 4 * sizeof(Name) + 2, slot_text = 128;
-
-std::uint64_t place_count(std::uint64_t instructions, const Machine::Data& machine) {
-    return 1 + machine.slots.size() + machine.plain_types.size() * (instructions + slack) + slack;
-}
 
 class Planner {
   public:
     Planner(Forest& forest, const Machine::Data& machine, const CompileOptions& options)
         : forest_(forest), machine_(machine), options_(options), steps_(forest.steps), readers_(forest.readers),
           first_operand_place_(1), slots_(static_cast<std::uint32_t>(machine.slots.size())) {
-        const std::uint32_t types = machine.code->type_count, room = static_cast<std::uint32_t>(forest.code.size()) + slack;
-        std::fill_n(stacks_.begin(), types, Stack{0, 0});
-        std::uint32_t place = first_operand_place_ + slots_;
-        for (const TypeId t : machine.plain_types) stacks_[t] = {place, place}, place += room;
+        set_up(stacks_, machine, forest.code.size());
         readers_[0] = 0;
         for (std::uint32_t s = 0; s < slots_; ++s) {
             readers_[first_operand_place_ + s] = 0;
@@ -44,10 +36,6 @@ class Planner {
     }
 
   private:
-    struct Stack {
-        std::uint32_t top, bottom;
-    };
-
     template <bool must>
     bool place_all();
     bool assign(const Instruction& i, std::uint32_t at);
@@ -67,7 +55,7 @@ class Planner {
     std::uint32_t* const readers_;
     const std::uint32_t first_operand_place_, slots_;
     std::uint32_t wanted_ = 0;  // values that are read and not found yet
-    std::array<Stack, max_types> stacks_;
+    PlaceStacks stacks_;
 };
 
 // The place of each instruction's result. In programs where operands may be missing, what comes next cannot be guessed: no branch depends on it.
@@ -78,7 +66,7 @@ bool Planner::place_all() {
     Step* const steps = steps_;
     std::uint32_t* const readers = readers_;
     const PlainTable* const tables = machine_.plain.data();
-    Stack* const stacks = stacks_.data();
+    PlaceStack* const stacks = stacks_.data();
     std::uint32_t skipped = 0;
     for (std::uint32_t at = 0; at < size; ++at) {
         std::uint64_t word;
@@ -88,12 +76,9 @@ bool Planner::place_all() {
             if (opcode != static_cast<std::uint32_t>(Opcode::assign) || !assign(code[at], at)) return false;
             continue;
         }
-        const PlainTable& table = tables[opcode];
-        const auto number = static_cast<std::uint32_t>(word >> 16 & 0xFFFF), type_byte = static_cast<std::uint32_t>(word >> 8 & 0xFF);
-        const std::uint32_t index = opcode == static_cast<std::uint32_t>(Opcode::constant) ? type_byte : number;
-        const PlainCode what = table.codes[std::min(index, table.count)];
-        if ((what & (word >> 32 != 0 ? plain_never | plain_first : plain_never)) != 0) return false;
-        Stack& stack = stacks[plain_type(what)];
+        const PlainCode what = plain_of(word, tables);
+        if (what < 0) return false;
+        PlaceStack& stack = stacks[plain_type(what)];
         const std::uint32_t top = stack.top, place = top - plain_inputs(what);
         const bool is_there = static_cast<std::int32_t>(place) >= static_cast<std::int32_t>(stack.bottom);
         if (must && !is_there) return false;
@@ -112,7 +97,7 @@ bool Planner::assign(const Instruction& i, std::uint32_t at) {
     const OperandCode& operand = machine_.operands[i.index];
     if (i.payload >= operand.count) return false;
     const std::uint32_t slot = operand.first + i.payload;
-    Stack& stack = stacks_[operand.type];
+    PlaceStack& stack = stacks_[operand.type];
     if (machine_.slots[slot].direction == Direction::in || stack.top == stack.bottom) return false;
     Receives& received = forest_.received[slot];
     if (received.kind != Receives::nothing) {
@@ -132,7 +117,7 @@ bool Planner::take_requests() {
         const Slot& s = machine_.slots[slot];
         Receives& received = forest_.received[slot];
         if (s.direction == Direction::in || received.kind != Receives::nothing) continue;
-        Stack& stack = stacks_[s.type];
+        PlaceStack& stack = stacks_[s.type];
         const bool takes_top = options_.requests == Requests::top;
         if (takes_top && stack.top != stack.bottom) {
             received = {Receives::value, --stack.top};
@@ -146,6 +131,9 @@ bool Planner::take_requests() {
     return true;
 }
 
+using Four [[gnu::vector_size(16)]] = std::uint32_t;
+constexpr Four reads[most_plain_inputs + 1] = {{}, {~0u}, {~0u, ~0u}, {~0u, ~0u, ~0u}};  // by count of inputs
+
 // Back from the end, as far as values are wanted. What reads a value is noted in its place.
 void Planner::find_live() {
     const Step* const steps = steps_;
@@ -157,17 +145,20 @@ void Planner::find_live() {
         const auto [place, what] = steps[--at];
         const std::uint32_t reader = readers[place];
         if (reader == 0) continue;
-        if (place <= slots_) {  // an assignment
+        const std::uint32_t inputs = plain_inputs(what);
+        if (inputs == 0) {
             readers[place] = 0;
-            readers[forest_.received[place - 1].place] = reader;
-            continue;
+            if (place <= slots_) {  // an assignment
+                readers[forest_.received[place - 1].place] = reader;
+                continue;
+            }
+            std::uint32_t& last_read = last_reads[plain_slot(what)];  // the first is nobody's
+            last_read = std::max(last_read, reader);
+        } else {
+            // as one block: a branch for each would be guessed wrong
+            const Four me = {at + 1, at + 1, at + 1, at + 1}, all = me & reads[inputs];
+            std::memcpy(readers + place, &all, sizeof all);
         }
-        const std::uint32_t inputs = plain_inputs(what), me = at + 1;
-        readers[place] = inputs > 0 ? me : 0;
-        readers[place + 1] = inputs > 1 ? me : 0;
-        readers[place + 2] = inputs > 2 ? me : 0;
-        std::uint32_t& last_read = last_reads[plain_slot(what)];  // the first is nobody's
-        last_read = std::max(last_read, reader);
         wanted += inputs - 1;
         *live++ = {at, reader};
     }
@@ -175,6 +166,10 @@ void Planner::find_live() {
 }
 
 }  // namespace
+
+std::uint64_t place_count(std::uint64_t instructions, const Machine::Data& machine) {
+    return 1 + machine.slots.size() + machine.plain_types.size() * (instructions + place_slack) + place_slack;
+}
 
 bool may_be_forest(ProgramView program, const Machine::Data& machine, const CompileOptions& options) {
     return !machine.plain_types.empty() && !options.fold && !options.reuse && !options.hash && program.code.size() <= most_instructions &&

@@ -5,6 +5,8 @@
 // the live instructions are emitted in order on stacks of names. No graph is made. Whatever else a program holds, `plan` says no, and the long
 // way (run.cpp) compiles it to the same text.
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -57,6 +59,31 @@ struct Forest {
 
 /// False: it is none, or something in it is an error.
 [[nodiscard]] bool plan(Forest& forest, ProgramView program, const Machine::Data& machine, const CompileOptions& options, Arena& arena);
+
+/// The instruction's entry in its table.
+inline PlainCode plain_of(std::uint64_t word, const PlainTable* tables) {
+    const std::uint64_t opcode = word & 0xFF;
+    const PlainTable& table = tables[opcode];
+    const std::uint64_t number = opcode == static_cast<std::uint64_t>(Opcode::constant) ? word >> 8 & 0xFF : word >> 16 & table.mask;
+    return table.codes[std::min(number, table.count)];
+}
+
+/// A stack of places: where the next value goes, and where the first one stands.
+struct PlaceStack {
+    std::uint32_t top, bottom;
+};
+using PlaceStacks = std::array<PlaceStack, max_types>;
+inline constexpr std::uint32_t place_slack = 4;  ///< an instruction looks at four places, whatever it reads
+
+inline void set_up(PlaceStacks& stacks, const Machine::Data& machine, std::size_t instructions) {
+    std::fill_n(stacks.begin(), machine.code->type_count, PlaceStack{0, 0});
+    std::uint32_t place = 1 + static_cast<std::uint32_t>(machine.slots.size());
+    for (const TypeId t : machine.plain_types) stacks[t] = {place, place}, place += static_cast<std::uint32_t>(instructions) + place_slack;
+}
+[[nodiscard]] std::uint64_t place_count(std::uint64_t instructions, const Machine::Data& machine);
+
+/// Compiles a program in one pass, on the guess that all of it is live and every value is assigned where it is computed; empty where it is not.
+[[nodiscard]] std::string_view emit_all(std::span<const Instruction> code, const Machine::Data& machine, Arena& arena, std::uint32_t& instruction_count);
 
 /// Writes its PTX, and counts the instructions (emit.cpp).
 [[nodiscard]] std::string_view emit(const Forest& forest, const Machine::Data& machine, Arena& arena, std::uint32_t& instruction_count);

@@ -303,12 +303,12 @@ void lay_out_plain(Machine::Data& data, const Availability& available) {
     if (found.size() > most_plain_types) return;
     std::vector<PlainCode>& codes = data.plain_codes;
     for (const OperandCode& operand : data.operands)
-        codes.push_back(operand.readable == 0 ? plain_never : plain_code(operand.type, 0, operand.first + 1) | plain_first);
+        codes.push_back(operand.readable == 0 ? plain_never : plain_code(operand.type, 0, operand.first + 1));
     codes.push_back(plain_never);
     codes.resize(codes.size() + types + 1, plain_never);
     for (const TypeId t : found)
         if (has_short_literals(static_cast<Type>(data.code->bases[t]))) codes[operands + 1 + t] = plain_code(t, 0);
-    data.plain = {{{codes.data(), operands}, {codes.data() + operands + 1, types}, {available.plain.data(), static_cast<std::uint32_t>(available.plain.size() - 1)}}};
+    data.plain = {{{codes.data(), operands, ~std::uint64_t{0}}, {codes.data() + operands + 1, types, 0}, {available.plain.data(), available.plain.size() - 1, 0xFFFF}}};
     data.plain_types = std::move(found);
 }
 

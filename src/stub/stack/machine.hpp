@@ -58,23 +58,23 @@ struct OperandCode {
 enum class Present : std::uint8_t { no, uniform, general };
 
 /// An instruction of the short way through compile (forest.hpp) in one word: its stack, how many values it pops from there, and of an input
-/// its slot, plus one. It pushes one value there.
-using PlainCode = std::uint32_t;
-inline constexpr PlainCode plain_never = 1u << 31;  ///< it is another kind of instruction
-inline constexpr PlainCode plain_first = 1u << 30;  ///< only with a payload of 0 it is
+/// its slot, plus one. It pushes one value there. Negative: it is another kind of instruction.
+using PlainCode = std::int32_t;
+inline constexpr PlainCode plain_never = INT32_MIN;
 inline constexpr std::uint32_t most_plain_inputs = 3, most_plain_types = 4, most_plain_slots = 1024;
-constexpr PlainCode plain_code(TypeId type, std::uint32_t inputs, std::uint32_t slot = 0) { return inputs << 24 | static_cast<std::uint32_t>(type) << 16 | slot; }
-constexpr TypeId plain_type(PlainCode code) { return static_cast<TypeId>(code >> 16 & 0xFF); }
-constexpr std::uint32_t plain_inputs(PlainCode code) { return code >> 24 & 3; }
-constexpr std::uint32_t plain_slot(PlainCode code) { return code & 0xFFFF; }
+constexpr PlainCode plain_code(TypeId type, std::uint32_t inputs, std::uint32_t slot = 0) { return static_cast<PlainCode>(inputs << 24 | slot << 8 | type); }
+constexpr std::uint32_t plain_type(PlainCode code) { return static_cast<std::uint32_t>(code) & 0xFF; }
+constexpr std::uint32_t plain_inputs(PlainCode code) { return static_cast<std::uint32_t>(code) >> 24; }
+constexpr std::uint32_t plain_slot(PlainCode code) { return static_cast<std::uint32_t>(code) >> 8 & 0xFFFF; }
 
 inline constexpr std::uint32_t plain_opcodes = 3;  ///< input, constant, form
 static_assert(static_cast<std::uint32_t>(Opcode::input) == 0 && static_cast<std::uint32_t>(Opcode::constant) == 1 && static_cast<std::uint32_t>(Opcode::form) == 2);
 
-/// By operand, type, or entry; what stands at `count` is no such instruction.
+/// By operand, type, or entry; what stands at `count` is no such instruction. An input must have payload 0: with it, it is a number of 48 bits.
 struct PlainTable {
     const PlainCode* codes;
-    std::uint32_t count;
+    std::uint64_t count;
+    std::uint64_t mask;  ///< what of an instruction from its index on is the number
 };
 
 /// What of a set a policy and a target leave.
