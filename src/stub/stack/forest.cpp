@@ -11,6 +11,8 @@ constexpr std::size_t most_instructions = 1u << 24;
 // `\top d, a, b, c;\n`; of a slot the moves of a parallel copy, one of them to break a cycle.
 constexpr std::uint64_t instruction_text = EntryCode::text_room + 4 * sizeof(Name) + 2, slot_text = 128;
 
+std::uint32_t sign(std::uint32_t n) { return static_cast<std::uint32_t>(static_cast<std::int32_t>(n) >> 31); }
+
 class Planner {
   public:
     Planner(Forest& forest, const Machine::Data& machine, const CompileOptions& options)
@@ -27,7 +29,8 @@ class Planner {
     }
 
     bool plan() {
-        if (!(options_.missing == Missing::error ? place_all<true>() : place_all<false>()) || !take_requests()) return false;
+        if (!(machine_.plain_types.size() == 1 ? place_all<true>() : place_all<false>()) || !take_requests()) return false;
+        if (forest_.skipped != 0 && options_.missing == Missing::error) return false;
         for (const TypeId t : machine_.plain_types) forest_.leftover += stacks_[t].top - stacks_[t].bottom;
         if (forest_.leftover != 0 && options_.leftover == Leftover::error) return false;
         find_live();
@@ -36,7 +39,7 @@ class Planner {
     }
 
   private:
-    template <bool must>
+    template <bool has_one_stack>
     bool place_all();
     bool assign(const Instruction& i, std::uint32_t at);
     bool take_requests();
@@ -58,36 +61,49 @@ class Planner {
     PlaceStacks stacks_;
 };
 
-// The place of each instruction's result. In programs where operands may be missing, what comes next cannot be guessed: no branch depends on it.
-template <bool must>
+// The place of each instruction's result. What comes next in a random program cannot be guessed, so that no branch depends on it; where there is
+// but one stack, its top stays in a register.
+template <bool has_one_stack>
 bool Planner::place_all() {
     const Instruction* const code = forest_.code.data();
     const auto size = static_cast<std::uint32_t>(forest_.code.size());
     Step* const steps = steps_;
     std::uint32_t* const readers = readers_;
-    const PlainTable* const tables = machine_.plain.data();
+    const std::array<PlainTable, plain_opcodes> tables = machine_.plain;
     PlaceStack* const stacks = stacks_.data();
-    std::uint32_t skipped = 0;
+    const std::uint32_t only = machine_.plain_types[0], bottom = stacks[only].bottom;
+    std::uint32_t top = stacks[only].top, skipped = 0;
     for (std::uint32_t at = 0; at < size; ++at) {
         std::uint64_t word;
         std::memcpy(&word, code + at, sizeof word);
-        const auto opcode = static_cast<std::uint32_t>(word & 0xFF);
-        if (opcode >= plain_opcodes) {
-            if (opcode != static_cast<std::uint32_t>(Opcode::assign) || !assign(code[at], at)) return false;
+        if ((word & 0xFF) >= plain_opcodes) {
+            stacks[only].top = has_one_stack ? top : stacks[only].top;
+            if (code[at].opcode != Opcode::assign || !assign(code[at], at)) return false;
+            top = stacks[only].top;
             continue;
         }
-        const PlainCode what = plain_of(word, tables);
+        const PlainCode what = plain_of(word, tables.data());
         if (what < 0) return false;
-        PlaceStack& stack = stacks[plain_type(what)];
-        const std::uint32_t top = stack.top, place = top - plain_inputs(what);
-        const bool is_there = static_cast<std::int32_t>(place) >= static_cast<std::int32_t>(stack.bottom);
-        if (must && !is_there) return false;
-        const std::uint32_t here = must || is_there ? place : 0;
-        stack.top = must || is_there ? place + 1 : top;
-        steps[at] = {here, what};
-        readers[here] = 0;
-        if (!must) skipped += !is_there;
+        const std::uint32_t inputs = plain_inputs(what);
+        // all ones where an operand is missing
+        std::uint32_t missing;
+        if (has_one_stack) {
+            const std::uint32_t place = top - inputs;
+            missing = sign(place - bottom) | (plain_type(what) == only ? 0u : ~0u);
+            steps[at] = {place & ~missing, what};
+            readers[place & ~missing] = 0;
+            top = place + 1 + ((inputs - 1) & missing);
+        } else {
+            PlaceStack& stack = stacks[plain_type(what)];
+            const std::uint32_t place = stack.top - inputs;
+            missing = sign(place - stack.bottom);
+            steps[at] = {place & ~missing, what};
+            readers[place & ~missing] = 0;
+            stack.top = place + 1 + ((inputs - 1) & missing);
+        }
+        skipped -= missing;
     }
+    if (has_one_stack) stacks[only].top = top;
     forest_.skipped = skipped;
     return true;
 }

@@ -60,11 +60,10 @@ struct Forest {
 /// False: it is none, or something in it is an error.
 [[nodiscard]] bool plan(Forest& forest, ProgramView program, const Machine::Data& machine, const CompileOptions& options, Arena& arena);
 
-/// The instruction's entry in its table.
+/// The instruction's entry in its table, found without a branch.
 inline PlainCode plain_of(std::uint64_t word, const PlainTable* tables) {
-    const std::uint64_t opcode = word & 0xFF;
-    const PlainTable& table = tables[opcode];
-    const std::uint64_t number = opcode == static_cast<std::uint64_t>(Opcode::constant) ? word >> 8 & 0xFF : word >> 16 & table.mask;
+    const PlainTable& table = tables[word & 0xFF];
+    const std::uint64_t number = (word >> 16 & table.mask) | (word >> 8 & table.type_mask);
     return table.codes[std::min(number, table.count)];
 }
 

@@ -308,7 +308,7 @@ void lay_out_plain(Machine::Data& data, const Availability& available) {
     codes.resize(codes.size() + types + 1, plain_never);
     for (const TypeId t : found)
         if (has_short_literals(static_cast<Type>(data.code->bases[t]))) codes[operands + 1 + t] = plain_code(t, 0);
-    data.plain = {{{codes.data(), operands, ~std::uint64_t{0}}, {codes.data() + operands + 1, types, 0}, {available.plain.data(), available.plain.size() - 1, 0xFFFF}}};
+    data.plain = {{{codes.data(), operands, ~std::uint64_t{0}, 0}, {codes.data() + operands + 1, types, 0, 0xFF}, {available.plain.data(), available.plain.size() - 1, 0xFFFF, 0}}};
     data.plain_types = std::move(found);
 }
 

@@ -74,7 +74,8 @@ static_assert(static_cast<std::uint32_t>(Opcode::input) == 0 && static_cast<std:
 struct PlainTable {
     const PlainCode* codes;
     std::uint64_t count;
-    std::uint64_t mask;  ///< what of an instruction from its index on is the number
+    std::uint64_t mask;       ///< what of an instruction, from its index on, is the number
+    std::uint64_t type_mask;  ///< and what from its type on
 };
 
 /// What of a set a policy and a target leave.
