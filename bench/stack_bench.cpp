@@ -86,12 +86,12 @@ BENCHMARK(BM_StackCompileRandom);
 // Many programs on one and on two threads, in wall time.
 void BM_StackBatch(benchmark::State& state) {
     const stack::Machine machine = machine_of("f32");
-    const std::vector<stack::Program> programs = random_programs(machine, 10000);
+    const std::vector<stack::Program> programs = random_programs(machine, 100000);
     const std::vector<stack::ProgramView> views(programs.begin(), programs.end());
     std::size_t bytes = 0;
     for (auto _ : state) bytes = stack::compile_batch(views, machine, {.compile = stack::mutated, .threads = static_cast<unsigned>(state.range(0))}).text.size();
     state.counters["bytes"] = static_cast<double>(bytes);
-    state.SetItemsProcessed(state.iterations() * 10000);
+    state.SetItemsProcessed(state.iterations() * 100000);
 }
 BENCHMARK(BM_StackBatch)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 

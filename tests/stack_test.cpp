@@ -354,6 +354,78 @@ TEST(Stack, TextsOfAnyLengthTakeTheSameAllocations) {
     EXPECT_EQ(count(500), count(5));
 }
 
+// Programs over one stack are compiled without a graph, unless a hash is asked for: the text may not tell.
+Program random_plain(const stack::Machine& m, std::mt19937& random, const std::vector<std::uint16_t>& forms) {
+    const auto operands = static_cast<std::uint32_t>(m.signature().operands.size());
+    Program p;
+    for (std::uint32_t length = 1 + random() % 120; p.code.size() < length;) {
+        const auto kind = random() % 20;
+        const auto operand = static_cast<std::uint16_t>(random() % operands);
+        if (kind < 5) p.code.push_back({Opcode::input, 0, operand, random() % 8 == 0 ? 1u : 0u});
+        else if (kind < 8) p.code.push_back({Opcode::constant, stack::type_id(random() % 4 == 0 ? Type::u32 : Type::f32), 0, static_cast<std::uint32_t>(random())});
+        else if (kind < 10) p.code.push_back({Opcode::assign, 0, operand, 0});
+        else p.code.push_back({Opcode::form, 0, forms[random() % forms.size()], 0});
+    }
+    return p;
+}
+
+TEST(Stack, WithAndWithoutAGraphTheTextIsTheSame) {
+    std::mt19937 random(1);
+    for (const char* text : {"mod f32 acc, in f32 a, in f32 b", "mod f32 x, mod f32 y, out f32 z, in u32 n, mod u32 m", "out f32 y[2], in f32 x[3], in s32 k"}) {
+        const stack::Machine m = *stack::Machine::make(stack::find_set("f32"), *Signature::parse(text));
+        std::vector<std::uint16_t> forms;
+        for (const char* name : {"add.f32", "fma.rn.f32", "neg.f32", "max.f32", "sub.f32", "add.u32", "mad.lo.u32"})
+            for (std::size_t k = 0; k < m.set().entries().size(); ++k)
+                if (const stack::Entry& e = m.set().entries()[k]; e.form != nullptr && e.form->spelling == name) forms.push_back(static_cast<std::uint16_t>(k));
+        ASSERT_EQ(forms.size(), 7u);
+        stack::Compiler compiler, with_graph;
+        std::uint32_t compiled = 0;
+        for (std::uint32_t k = 0; k < 3000; ++k) {
+            const Program p = random_plain(m, random, forms);
+            stack::CompileOptions options = k % 3 == 0 ? stack::CompileOptions{} : stack::mutated;
+            if (k % 5 == 0) options.empty = stack::Empty::keep;
+            stack::CompileOptions hashed = options;
+            hashed.hash = true;
+            const auto a = compiler.compile(p, m, options), b = with_graph.compile(p, m, hashed);
+            ASSERT_EQ(a.has_value(), b.has_value()) << k;
+            if (!a) continue;
+            ++compiled;
+            ASSERT_EQ(a->ptx, b->ptx) << k;
+            EXPECT_EQ(a->instruction_count, b->instruction_count);
+            EXPECT_EQ(a->skipped, b->skipped);
+            EXPECT_EQ(a->first_skipped, b->first_skipped);
+            EXPECT_EQ(a->leftover, b->leftover);
+        }
+        EXPECT_GT(compiled, 1900u);
+    }
+}
+
+// Trees whose every value is used, assigned at once, later, or to an operand that is still read.
+TEST(Stack, LiveProgramsWithAndWithoutAGraphAreTheSame) {
+    const stack::Machine m = *stack::Machine::make(stack::find_set("f32"), *Signature::parse("mod f32 x, mod f32 y, in f32 a"));
+    for (const char* text :
+         {"x a add.f32 -> x", "x y add.f32 -> x; x y sub.f32 -> y", "x a a a fma.rn.f32 -> y; a add.f32 -> x", "x y add.f32 x y sub.f32 -> x y", "x y -> y x", "1.0 -> x; y neg.f32 -> y",
+          "x neg.f32 -> x", "a neg.f32 -> y; x y add.f32 -> x", "x a neg.f32 -> x; -> y", "a 2.0 mul.f32 abs.f32 -> x; a -> y"}) {
+        const auto p = stack::parse(text, m);
+        ASSERT_TRUE(p) << text;
+        stack::CompileOptions hashed;
+        hashed.hash = true;
+        stack::Compiler compiler, with_graph;
+        const auto a = compiler.compile(*p, m), b = with_graph.compile(*p, m, hashed);
+        ASSERT_TRUE(a && b) << text;
+        EXPECT_EQ(a->ptx, b->ptx) << text;
+        EXPECT_EQ(a->instruction_count, b->instruction_count) << text;
+    }
+}
+
+TEST(Stack, LeftoversAreFoundBesideStrayBrackets) {
+    const Program p{{{Opcode::input, 0, 0, 0}, {Opcode::else_}, {Opcode::end}}, {}, {}};
+    stack::CompileOptions options = stack::mutated;
+    options.requests = stack::Requests::assigned;
+    options.leftover = stack::Leftover::error;
+    EXPECT_FALSE(stack::Compiler().compile(p, machine(), options));
+}
+
 TEST(Stack, LongProgramsCompile) {
     std::string text = "x";
     for (int i = 0; i < 20000; ++i) text += " y add.rn.f32";

@@ -123,6 +123,16 @@ class Emitter {
 Name Emitter::new_register(RegisterClass c) { return register_name(c, counts_[index_of(c)]++); }
 
 Name Emitter::register_name(RegisterClass c, std::uint32_t number) const {
+    if (number / 1000 < usual_ && number >= 1000) {  // behind the name of its thousands stand three digits
+        Name name = first_[index_of(c) * register_names + number / 1000];
+        const std::uint32_t low = number % 1000;
+        char* const digits = name.text + name.length;
+        digits[0] = static_cast<char>('0' + low / 100);
+        digits[1] = static_cast<char>('0' + low / 10 % 10);
+        digits[2] = static_cast<char>('0' + low % 10);
+        name.length = static_cast<std::uint8_t>(name.length + 3);
+        return name;
+    }
     const Name& stem = machine_.stems[index_of(c)];
     char text[sizeof(Name) + Writer::room];
     std::memcpy(text, stem.text, stem.length);

@@ -62,7 +62,7 @@ class Planner {
 };
 
 // The place of each instruction's result. What comes next in a random program cannot be guessed, so that no branch depends on it; where there is
-// but one stack, its top stays in a register.
+// but one stack, its depth stays in a register.
 template <bool has_one_stack>
 bool Planner::place_all() {
     const Instruction* const code = forest_.code.data();
@@ -72,14 +72,15 @@ bool Planner::place_all() {
     const std::array<PlainTable, plain_opcodes> tables = machine_.plain;
     PlaceStack* const stacks = stacks_.data();
     const std::uint32_t only = machine_.plain_types[0], bottom = stacks[only].bottom;
-    std::uint32_t top = stacks[only].top, skipped = 0;
+    constexpr std::uint32_t never = 1u << 30;
+    std::uint32_t depth = 0, skipped = 0;
     for (std::uint32_t at = 0; at < size; ++at) {
         std::uint64_t word;
         std::memcpy(&word, code + at, sizeof word);
         if ((word & 0xFF) >= plain_opcodes) {
-            stacks[only].top = has_one_stack ? top : stacks[only].top;
+            if (has_one_stack) stacks[only].top = bottom + depth;
             if (code[at].opcode != Opcode::assign || !assign(code[at], at)) return false;
-            top = stacks[only].top;
+            depth = stacks[only].top - bottom;
             continue;
         }
         const PlainCode what = plain_of(word, tables.data());
@@ -88,11 +89,11 @@ bool Planner::place_all() {
         // all ones where an operand is missing
         std::uint32_t missing;
         if (has_one_stack) {
-            const std::uint32_t place = top - inputs;
-            missing = sign(place - bottom) | (plain_type(what) == only ? 0u : ~0u);
+            const std::uint32_t place = bottom + depth - inputs, needed = inputs | (plain_type(what) == only ? 0 : never);
+            missing = sign(depth - needed);
             steps[at] = {place & ~missing, what};
             readers[place & ~missing] = 0;
-            top = place + 1 + ((inputs - 1) & missing);
+            depth = (depth - inputs + 1) + ((inputs - 1) & missing);
         } else {
             PlaceStack& stack = stacks[plain_type(what)];
             const std::uint32_t place = stack.top - inputs;
@@ -103,7 +104,7 @@ bool Planner::place_all() {
         }
         skipped -= missing;
     }
-    if (has_one_stack) stacks[only].top = top;
+    if (has_one_stack) stacks[only].top = bottom + depth;
     forest_.skipped = skipped;
     return true;
 }
