@@ -124,14 +124,13 @@ Name Emitter::new_register(RegisterClass c) { return register_name(c, counts_[in
 
 Name Emitter::register_name(RegisterClass c, std::uint32_t number) const {
     if (number / 1000 < usual_ && number >= 1000) {  // behind the name of its thousands stand three digits
-        Name name = first_[index_of(c) * register_names + number / 1000];
-        const std::uint32_t low = number % 1000;
-        char* const digits = name.text + name.length;
-        digits[0] = static_cast<char>('0' + low / 100);
-        digits[1] = static_cast<char>('0' + low / 10 % 10);
-        digits[2] = static_cast<char>('0' + low % 10);
-        name.length = static_cast<std::uint8_t>(name.length + 3);
-        return name;
+        // in one block: it is read as one at once
+        using Block [[gnu::vector_size(16)]] = std::uint64_t;
+        const Name& thousands = first_[index_of(c) * register_names + number / 1000];
+        const Block block = std::bit_cast<Block>(thousands);
+        const std::uint32_t low = number % 1000, shift = 8u * thousands.length;  // of 5 to 8 bytes
+        const std::uint64_t digits = 0x303030u + (low / 100 | low / 10 % 10 << 8 | low % 10 << 16), more = std::uint64_t{3} << 56;
+        return std::bit_cast<Name>(shift == 64 ? Block{block[0], block[1] + digits + more} : Block{block[0] | digits << shift, block[1] + (digits >> (64 - shift)) + more});
     }
     const Name& stem = machine_.stems[index_of(c)];
     char text[sizeof(Name) + Writer::room];
