@@ -65,7 +65,10 @@ class Maker {
         const double at = random_.unit() * code_.weights.back();
         const auto place = std::upper_bound(code_.weights.begin(), code_.weights.end(), at) - code_.weights.begin();
         const auto index = std::min<std::size_t>(static_cast<std::size_t>(place), code_.entries.size() - 1);
-        return (*machine_.present)[index] != Present::no && code_.entries[index].effects == 0 ? &code_.entries[index] : nullptr;
+        const EntryCode& e = code_.entries[index];
+        constexpr std::uint64_t specials_are_rarer = 16;  // a set may have more of them than of instructions
+        if (e.is_special && random_.below(specials_are_rarer) != 0) return nullptr;
+        return (*machine_.present)[index] != Present::no && e.effects == 0 ? &e : nullptr;
     }
 
     bool has_operands(const EntryCode& e) const {
