@@ -34,22 +34,29 @@ Expected<Stub> compile_text(const StubProgram& program, const StubContext& conte
     return stack::compile(program.text, context.signature, {context.set, options, context.target}, context.policy);
 }
 
-// What is missing, and what is left over: found by asking for an error. Only missing values are forgiven.
-void warn_about(const StubProgram& program, const StubContext& context) {
+// An instruction whose operands are missing does nothing, with a warning: found by asking for an error. Nothing else is forgiven.
+Stub compile_leniently(const StubProgram& program, const StubContext& context) {
     stack::CompileOptions options = context.compile_options();
     options.missing = stack::Missing::error;
-    const auto complete = compile_text(program, context, options);
-    if (!complete && complete.error().code != Errc::stack_values_missing) fail_work(complete.error(), program.text, program.file);
-    if (!complete) warn(complete.error(), program);
-    options = context.compile_options();
+    auto complete = compile_text(program, context, options);
+    if (complete) return std::move(*complete);
+    if (complete.error().code != Errc::stack_values_missing) fail_work(complete.error(), program.text, program.file);
+    auto stub = compile_text(program, context, context.compile_options());
+    if (stub || stub.error().span != complete.error().span) warn(complete.error(), program);
+    return take(std::move(stub), program.text, program.file);
+}
+
+void warn_of_leftovers(const StubProgram& program, const StubContext& context) {
+    stack::CompileOptions options = context.compile_options();
     options.leftover = stack::Leftover::error;
     const auto used = compile_text(program, context, options);
     if (!used && used.error().code == Errc::stack_leftover) warn(used.error(), program);
 }
 
 Stub compile_stack_text(const StubProgram& program, const StubContext& context) {
-    auto stub = take(compile_text(program, context, context.compile_options()), program.text, program.file);
-    if (!context.is_strict) warn_about(program, context);
+    if (context.is_strict) return take(compile_text(program, context, context.compile_options()), program.text, program.file);
+    auto stub = compile_leniently(program, context);
+    warn_of_leftovers(program, context);
     return stub;
 }
 
@@ -258,7 +265,8 @@ std::string evaluate_stub(const StubProgram& program, const StubContext& context
     const stack::Program parsed = take(is_stack ? stack::parse(text, machine) : parse_expression(text, machine, context.expression), text, program.file);
     const auto evaluator = take(stack::Evaluator::make(parsed, machine, is_stack ? context.compile_options() : stack::CompileOptions{}), text, program.file);
     Values all(context);
-    for (const std::string& value : values) all.read(value);
+    for (const std::string& value : values)
+        if (!value.empty()) all.read(value);  // --evaluate alone is one empty value
     const std::size_t count = all.count();
     evaluator.run(all.columns(count));
     return all.text(count, bits);

@@ -70,7 +70,7 @@ std::shared_ptr<const InstructionSet> standard_set() {
 
 Expected<Stub> compile_program(std::string_view text, const Machine& machine, const CompileOptions& options) {
     Workspace& work = workspace();
-    if (auto read = work.reader.read(text, machine.set(), machine.signature(), work.program, work.places); !read) return tl::unexpected(read.error());
+    if (auto read = work.reader.read(text, machine, work.program, work.places); !read) return tl::unexpected(read.error());
     auto stub = make_stub(work.compiler, work.program, machine, options);
     if (stub) return stub;
     Error error = stub.error();
@@ -83,7 +83,7 @@ Expected<Stub> compile_program(std::string_view text, const Machine& machine, co
 Expected<Program> parse(std::string_view text, const Machine& machine) {
     Program program;
     Workspace& work = workspace();
-    if (auto read = work.reader.read(text, machine.set(), machine.signature(), program, work.places); !read) return tl::unexpected(read.error());
+    if (auto read = work.reader.read(text, machine, program, work.places); !read) return tl::unexpected(read.error());
     return program;
 }
 

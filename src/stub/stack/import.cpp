@@ -188,7 +188,7 @@ Expected<void> Reader::imported(std::string_view name, std::string_view file, st
     Program own;
     std::vector<Span> places;
     Reader reader;
-    const auto read = reader.read(text.substr(parsed->program_offset), *set_, parsed->signature, own, places, &chain);
+    const auto read = reader.read_import(text.substr(parsed->program_offset), *set_, parsed->signature, own, places, chain);
     if (!read) return tl::unexpected(in_file(read.error(), file, text, parsed->program_offset));
     auto routine = StubRoutine(std::string(name), own.code, parsed->signature, *set_).make();
     if (!routine) return tl::unexpected(in_file(routine.error(), file, text, 0));

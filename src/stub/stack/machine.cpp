@@ -1,6 +1,7 @@
 #include "stub/stack/machine.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "stub/stack/bound.hpp"
@@ -287,6 +288,8 @@ Expected<Machine> Machine::make(std::shared_ptr<const InstructionSet> set, const
     auto data = std::make_shared<Data>();
     data->set = std::move(set);
     data->code = &data->set->code();
+    static std::atomic<std::uint64_t> made{0};
+    data->id = ++made;
     data->options = options;
     data->present = data->code->present(*data->set, options);
     data->signature = signature;

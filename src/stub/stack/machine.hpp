@@ -138,6 +138,7 @@ struct Slot {
 struct Node;
 
 struct Machine::Data {
+    std::uint64_t id = 0;  ///< another one for each that is made
     std::shared_ptr<const InstructionSet> set;
     const InstructionSet::Code* code = nullptr;
     std::shared_ptr<const std::vector<Present>> present;

@@ -114,9 +114,9 @@ class Runner {
     bool execute(const Scope& scope);
     bool miss(const Instruction& i, std::uint32_t at, const Scope& scope);
     void watch(std::uint32_t at) {
-        const bool stands = depth_[watched_] >= watched_depth_;
-        if (stands && !stood_) origin_ = at;
-        stood_ = stands;
+        const NodeId value = depth_[watched_] >= watched_depth_ ? stacks_[watched_][watched_depth_ - 1] : no_node;
+        if (value != no_node && value != stood_) origin_ = at;
+        stood_ = value;
     }
 
     bool push_constant(TypeId type, std::uint64_t bits);
@@ -239,7 +239,7 @@ class Runner {
     std::array<Frame, max_depth> frames_;
     std::uint32_t frame_count_ = 0, calls_ = 0;
     std::uint32_t watched_ = no_place, watched_depth_ = 0, origin_ = 0;
-    bool stood_ = false;
+    NodeId stood_ = no_node;  // in the watched place
     Expected<void> error_;
 };
 

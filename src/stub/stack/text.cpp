@@ -60,16 +60,36 @@ std::string element_name(const SiteOperand& operand, std::uint32_t element) {
     return operand.count == 0 ? operand.name : fmt::format("{}[{}]", operand.name, element);
 }
 
-Expected<void> Reader::read(std::string_view text, const InstructionSet& set, const Signature& signature, Program& program, std::vector<Span>& places,
-                            const ImportChain* chain) {
+Expected<void> Reader::read(std::string_view text, const Machine& machine, Program& program, std::vector<Span>& places) {
+    const Machine::Data& data = machine.data();
+    if (machine_ != data.id) {
+        begin(*data.set, data.signature, program);
+        machine_ = data.id;
+    }
+    chain_ = nullptr;
+    return read_text(text, program, places);
+}
+
+Expected<void> Reader::read_import(std::string_view text, const InstructionSet& set, const Signature& signature, Program& program, std::vector<Span>& places,
+                                   const ImportChain& chain) {
+    begin(set, signature, program);
+    chain_ = &chain;
+    return read_text(text, program, places);
+}
+
+Expected<void> Reader::read_text(std::string_view text, Program& program, std::vector<Span>& places) {
     program.code.clear();
     program.pool.clear();
     program.routines.clear();
     places.clear();
     if (text.size() >= Span::none) return fail(Errc::text_too_large);
-    begin(set, signature, program);
+    program_ = &program;
+    code_ = &program.code;
     places_ = &places;
-    chain_ = chain;
+    in_routine_ = 0;
+    brackets_.clear();
+    imports_.clear();
+    pool_.clear();
     words_ = Words(text);
     return read_words();
 }
@@ -78,13 +98,11 @@ void Reader::begin(const InstructionSet& set, const Signature& signature, Progra
     set_ = &set;
     signature_ = &signature;
     program_ = &program;
-    code_ = &program.code;
-    chain_ = nullptr;
-    in_routine_ = 0;
-    brackets_.clear();
-    imports_.clear();
-    pool_.clear();
     operands_.fill(signature);
+    cache_.forget();
+    pool_.clear();
+    machine_ = 0;
+    chain_ = nullptr;
 }
 
 Expected<void> Reader::read_more(std::string_view text, Program& program) {
@@ -101,6 +119,10 @@ Expected<void> Reader::read_more(std::string_view text, Program& program) {
 
 Expected<void> Reader::read_words() {
     while (words_.next()) {
+        if (const Instruction* known = cache_.find(words_.word(), words_.rest()); known != nullptr && (in_routine_ == 0 || known->opcode != Opcode::input)) {
+            add(*known);
+            continue;
+        }
         if (words_.is_break()) continue;
         if (auto read = word(); !read) return read;
     }
@@ -148,7 +170,7 @@ Expected<void> Reader::literal(std::string_view word) {
 }
 
 void Reader::push_constant(const Constant& constant) {
-    if (const auto payload = payload_of(constant, base_of(constant.type, *set_))) return add({Opcode::constant, constant.type, 0, *payload});
+    if (const auto payload = payload_of(constant, base_of(constant.type, *set_))) return (void)kept({Opcode::constant, constant.type, 0, *payload});
     add({Opcode::pooled, constant.type, 0, pool_.place(program_->pool, constant.bits)});
 }
 
@@ -160,7 +182,7 @@ Expected<void> Reader::operand(std::string_view word, std::uint32_t index) {
         return fail_here(Errc::stack_routine, fmt::format("{} is an operand: a routine sees only its arguments, which stand on its stacks", word));
     if (operand.count != 0)
         return fail_here(Errc::stack_element_out_of_range, fmt::format("{} has {} elements; name one: {}[0]", word, operand.count, word));
-    return done({Opcode::input, 0, static_cast<std::uint16_t>(index), 0});
+    return is_language_word(word) ? done({Opcode::input, 0, static_cast<std::uint16_t>(index), 0}) : kept({Opcode::input, 0, static_cast<std::uint16_t>(index), 0});
 }
 
 // Behind an arrow no other word can stand: there operands may have any name.
@@ -188,7 +210,9 @@ Expected<bool> Reader::element(std::string_view word, Opcode opcode) {
     const auto [stop, code] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
     if (code != std::errc() || stop != digits.data() + digits.size() || number >= operand.count)
         return fail_here(Errc::stack_element_out_of_range, fmt::format("{} has the elements {}[0] to {}[{}]", stem, stem, stem, operand.count - 1));
-    add({opcode, 0, static_cast<std::uint16_t>(index), number});
+    const Instruction instruction{opcode, 0, static_cast<std::uint16_t>(index), number};
+    if (opcode == Opcode::input) cache_.remember(word, instruction);
+    add(instruction);
     return true;
 }
 
@@ -222,7 +246,7 @@ Expected<void> Reader::assignment() {
 Expected<void> Reader::entry(std::uint32_t index) {
     std::size_t count = 0;
     for (const EntryOperand& operand : set_->entries()[index].operands) count += operand.is_immediate ? 1 : 0;
-    return count == 0 ? done({Opcode::form, 0, static_cast<std::uint16_t>(index), 0}) : immediates(index, count);
+    return count == 0 ? kept({Opcode::form, 0, static_cast<std::uint16_t>(index), 0}) : immediates(index, count);
 }
 
 // The literals before an instruction become part of it: the last one its payload, the others, last first, a row of the pool.
@@ -279,7 +303,7 @@ Expected<bool> Reader::stack_word(std::string_view word) {
     const auto type = stack_type(word, word.substr(dot + 1));
     if (!type) return tl::unexpected(type.error());
     const Instruction instruction{found->opcode, *type, 0, 0};
-    if (!found->has_number) return add(instruction), true;
+    if (!found->has_number) return kept(instruction).map([] { return true; });
     add(instruction);
     const auto read = number(word, found->most);
     if (!read) return tl::unexpected(read.error());
@@ -299,7 +323,7 @@ Expected<void> Reader::cast(std::string_view word) {
     if (width_of(to_base) != width_of(from_base))
         return fail_here(Errc::stack_unknown_word, fmt::format("{}: {} has {} bits and {} has {}; cvt converts", word, name_of(*to), width_of(to_base),
                                                                name_of(*from), width_of(from_base)));
-    return done({Opcode::cast, *to, *from, 0});
+    return kept({Opcode::cast, *to, *from, 0});
 }
 
 Expected<TypeId> Reader::stack_type(std::string_view word, std::string_view name) const {
