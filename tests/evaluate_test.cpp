@@ -233,5 +233,158 @@ TEST(Evaluate, AgreesWithTheEmulatorOnRandomProgramsOfExactForms) {
     EXPECT_EQ(evaluated, programs) << "not evaluated: " << list;
 }
 
+// ---- by hand -----------------------------------------------------------------------------------------------------------------------------
+
+stack::Machine machine_of(std::string_view signature, std::string_view set = "standard") {
+    auto found = stack::find_set(set);
+    if (found == nullptr) found = stack::find_set("full");
+    return *stack::Machine::make(found, *Signature::parse(signature));
+}
+stack::Evaluator evaluator_of(std::string_view text, const stack::Machine& machine, const stack::CompileOptions& options = {}) {
+    const auto program = stack::parse(text, machine);
+    EXPECT_TRUE(program) << describe(program.error(), text);
+    auto made = stack::Evaluator::make(*program, machine, options);
+    EXPECT_TRUE(made) << describe(made.error(), text);
+    return *made;
+}
+
+TEST(Evaluate, ComputesTheExampleOfTheManual) {
+    const stack::Machine machine = machine_of("mod f32 acc, in f32 bias");
+    const stack::Evaluator evaluator = evaluator_of("acc bias add.f32 0.0 max.f32 -> acc", machine);
+    EXPECT_EQ(evaluator.instruction_count(), 2u);
+    const std::vector<float> acc = {-3, 1, 2.5f}, bias = {1, 1, 1};
+    std::vector<float> result(3);
+    evaluator.run({std::vector<const void*>{acc.data(), bias.data()}, std::vector<void*>{result.data(), nullptr}, 3});
+    EXPECT_EQ(result, (std::vector<float>{0, 2, 3.5f}));
+}
+
+TEST(Evaluate, OutputsMayStandWhereInputsStand) {
+    const stack::Machine machine = machine_of("mod f32 x, mod f32 y, mod f32 z");
+    const stack::Evaluator evaluator = evaluator_of("x y -> y x", machine);
+    std::vector<float> x(5000), y(5000), z(5000);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i), y[i] = -1, z[i] = 7;
+    const std::vector<void*> columns = {x.data(), y.data(), z.data()};
+    evaluator.run({std::vector<const void*>(columns.begin(), columns.end()), columns, x.size()});
+    EXPECT_EQ(x[4999], -1);
+    EXPECT_EQ(y[4999], 4999);
+    EXPECT_EQ(z[4999], 7);  // keeps its value
+    // … also where another column is written over the place that it is read from
+    std::vector<float> kept(5000);
+    evaluator.run({std::vector<const void*>(columns.begin(), columns.end()), std::vector<void*>{z.data(), y.data(), kept.data()}, x.size()});
+    EXPECT_EQ(kept[4999], 7);
+    EXPECT_EQ(z[4999], 4999);
+}
+
+TEST(Evaluate, EveryCountOfPoints) {
+    const stack::Machine machine = machine_of("in f64 x, in pred p, out f64 y, out b32 bits[2], out pred q");
+    const stack::Evaluator evaluator = evaluator_of("x x add.f64 x p selp.f64 dup.f64 -> y; as.u64.f64 mov.b64:to.b32x2 -> bits[0] bits[1]; p not.pred -> q", machine);
+    for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{31}, std::size_t{33}, std::size_t{1023}, std::size_t{1024}, std::size_t{1025}, std::size_t{9000}}) {
+        std::vector<double> x(count), y(count + 1, 5);
+        std::vector<std::uint8_t> p(count), q(count + 1, 9);
+        std::vector<uint32_t> low(count + 1, 9), high(count + 1, 9);
+        for (std::size_t i = 0; i < count; ++i) x[i] = static_cast<double>(i) + 0.5, p[i] = i % 3 == 0;
+        evaluator.run({std::vector<const void*>{x.data(), p.data(), nullptr, nullptr, nullptr, nullptr}, std::vector<void*>{nullptr, nullptr, y.data(), low.data(), high.data(), q.data()}, count});
+        for (std::size_t i = 0; i < count; ++i) {
+            const double expected = i % 3 == 0 ? 2 * x[i] : x[i];
+            ASSERT_EQ(y[i], expected) << i << " of " << count;
+            ASSERT_EQ(low[i] | uint64_t{high[i]} << 32, std::bit_cast<uint64_t>(expected));
+            ASSERT_EQ(q[i], i % 3 != 0);
+        }
+        EXPECT_EQ(y[count], 5);
+        EXPECT_EQ(q[count], 9);
+        EXPECT_EQ(low[count], 9u);
+    }
+}
+
+TEST(Evaluate, ManyValuesAliveAtATime) {
+    // Thousands of values that are all needed at the end: more than any cache line up.
+    const stack::Machine machine = machine_of("in f32 x, out f32 y");
+    std::string text = "x ";
+    constexpr int values = 4000;
+    for (int i = 0; i < values; ++i) text += "dup.f32 1.0 add.f32 ";
+    for (int i = 0; i < values; ++i) text += "add.f32 ";
+    const stack::Evaluator evaluator = evaluator_of(text + "-> y", machine);
+    EXPECT_EQ(evaluator.instruction_count(), 2u * values);
+    const std::vector<float> x = {0, 1, 2};
+    std::vector<float> y(3);
+    evaluator.run({std::vector<const void*>{x.data(), nullptr}, std::vector<void*>{nullptr, y.data()}, 3});
+    EXPECT_EQ(y[1], (values + 1) * (values + 2) / 2);  // 1 + 2 + … exactly
+}
+
+TEST(Evaluate, RunsWithoutAllocating) {
+    const stack::Machine machine = machine_of("mod f32 acc, in f32 a, in f32 b");
+    std::string text = "acc ";
+    for (int i = 0; i < 50; ++i) text += "a mul.f32 b add.f32 ";
+    const stack::Evaluator evaluator = evaluator_of(text + "-> acc", machine);
+    std::vector<float> column(4096, 0.5f);
+    const std::vector<const void*> in(3, column.data());
+    std::vector<float> result(4096);
+    const std::vector<void*> out = {result.data(), nullptr, nullptr};
+    const std::size_t before = allocations;
+    evaluator.run({in, out, column.size()});
+    EXPECT_EQ(allocations, before);
+}
+
+TEST(Evaluate, SaysWhatItCannot) {
+    const struct {
+        const char* signature;
+        const char* program;
+        const char* name;
+    } rows[] = {
+        {"out u32 n", "%tid.x -> n", "%tid.x"},
+        {"in u64 a, out u64 b", "a cvta.global.u64 -> b", "cvta.global.u64"},
+        {"in u32 r, in f32 a, out f16x2 h", "a a r cvt.rs.f16x2.f32 -> h", "cvt.rs.f16x2.f32"},
+    };
+    for (const auto& row : rows) {
+        const stack::Machine machine = *stack::Machine::make(stack::find_set("standard") ? stack::find_set("standard") : stack::find_set("full"), *Signature::parse(row.signature));
+        const auto program = stack::parse(row.program, machine);
+        ASSERT_TRUE(program) << describe(program.error(), row.program);
+        const auto made = stack::Evaluator::make(*program, machine);
+        ASSERT_FALSE(made) << row.program;
+        EXPECT_EQ(made.error().code, Errc::cannot_evaluate);
+        EXPECT_NE(describe(made.error(), "").find(row.name), std::string::npos) << describe(made.error(), "");
+    }
+}
+
+// What is dead is not asked for.
+TEST(Evaluate, DeadCodeIsNoObstacle) {
+    const stack::Machine machine = machine_of("in u32 x, out u32 n");
+    EXPECT_EQ(evaluator_of("%tid.x drop.u32 x -> n", machine).instruction_count(), 0u);
+}
+
+// ---- constants ---------------------------------------------------------------------------------------------------------------------------
+
+TEST(Fold, ComputesWhatPtxDefines) {
+    const struct {
+        const char* program;
+        const char* ptx;
+    } rows[] = {
+        {"1.5 2.0 add.f32 -> x", "mov.f32 _x, 0f40600000;"},
+        {"1.5 2.0 3.0 fma.rn.f32 4.0 max.f32 -> x", "mov.f32 _x, 0f40C00000;"},
+        {"2.0 ex2.approx.f32 -> x", "ex2.approx.f32 _x, 0f40000000;"},  // approximate: stays
+        {"1.0 3.0 div.approx.f32 -> x", "div.approx.f32 _x, 0f3F800000, 0f40400000;"},
+        {"1.0 3.0 div.rn.f32 -> x", "mov.f32 _x, 0f3EAAAAAB;"},
+        {"1.0 0.0 div.rn.f32 -> x", "mov.f32 _x, 0f7F800000;"},
+        {"7 0 div.u32 -> n", "div.u32 _n, 7, 0;"},  // of zero PTX says nothing
+        {"7 2 div.u32 -> n", "mov.b32 _n, 3;"},
+        {"1f64 0f64 div.rn.f64 -> d", "mov.f64 _d, 0d7FF0000000000000;"},
+        {"0f64 0f64 div.rn.f64 -> d", "div.rn.f64 _d, 0d0000000000000000, 0d0000000000000000;"},  // which NaN?
+        {"nan abs.f32 -> x", "abs.f32 _x, 0f7FFFFFFF;"},                                          // an unspecified NaN
+        {"nan cvt.f64.f32 -> d", "cvt.f64.f32 _d, 0f7FFFFFFF;"},
+        {"1.5 cvt.f64.f32 -> d", "mov.f64 _d, 0d3FF8000000000000;"},
+        {"-2.0 abs.f32 -> x", "mov.f32 _x, 0f40000000;"},
+        {"0xF0 0xCC 0xAA 0xE8 lop3.b32 -> n", "mov.b32 _n, 232;"},
+    };
+    const stack::Machine machine = machine_of("mod f32 x, mod u32 n, mod f64 d");
+    for (const auto& row : rows) {
+        const auto program = stack::parse(row.program, machine);
+        ASSERT_TRUE(program) << describe(program.error(), row.program);
+        stack::Compiler compiler;
+        const auto compiled = compiler.compile(*program, machine, {.fold = true});
+        ASSERT_TRUE(compiled) << row.program;
+        EXPECT_EQ(compiled->ptx, "\t" + std::string(row.ptx) + "\n") << row.program;
+    }
+}
+
 }  // namespace
 }  // namespace ptxgraft

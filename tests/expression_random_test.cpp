@@ -420,7 +420,7 @@ TEST(ExpressionRandom, EveryWayGivesTheNumbersOfTheInterpreter) {
 }
 
 TEST(ExpressionRandom, PtxasTakesThem) {
-    constexpr int programs = 40;
+    constexpr int programs = 8;
     Generator generator(11);
     const auto signature = Signature::parse(generator.signature());
     ASSERT_TRUE(signature);

@@ -1,5 +1,5 @@
-// The stubs of stubs/ against double precision, on the emulator: the error bounds that their comments
-// promise. The rows stand in stub_library_rows.hpp.
+// The stubs of stubs/ against double precision, on the emulator and by evaluate: the error bounds that their
+// comments promise. The rows stand in stub_library_rows.hpp.
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -16,6 +17,7 @@
 #include <set>
 
 #include "ptxgraft/emulator.hpp"
+#include "ptxgraft/evaluate.hpp"
 #include "ptxgraft/stack.hpp"
 #include "stub_library_rows.hpp"
 #include "stub_text.hpp"
@@ -263,6 +265,67 @@ TEST_P(Library, KeepsItsErrorBound) {
         }
         ASSERT_EQ(output, wanted.size());
         ASSERT_TRUE(!row.relation || row.relation(point, outputs)) << row.file << " for " << point.text();
+    }
+}
+
+// The same points by evaluate, in the layout of run.
+std::vector<std::uint64_t> evaluate(const stack::Evaluator& evaluator, const Signature& signature,
+                                    const std::vector<std::uint64_t>& columns, std::size_t points) {
+    const std::size_t count = signature.operands.size();
+    std::vector<std::vector<std::byte>> in(count), out(count);
+    std::vector<const void*> in_places;
+    std::vector<void*> out_places;
+    for (std::size_t k = 0; k < count; ++k) {
+        const std::size_t width = bits(signature.operands[k].type) / 8;
+        in[k].resize(width * points), out[k].resize(width * points);
+        for (std::size_t i = 0; i < points; ++i)
+            std::memcpy(in[k].data() + width * i, &columns[k * points + i], width);
+        in_places.push_back(in[k].data()), out_places.push_back(out[k].data());
+    }
+    evaluator.run({in_places, out_places, points});
+    std::vector<std::uint64_t> results(columns.size());
+    for (std::size_t k = 0; k < count; ++k) {
+        const std::size_t width = bits(signature.operands[k].type) / 8;
+        for (std::size_t i = 0; i < points; ++i)
+            std::memcpy(&results[k * points + i], out[k].data() + width * i, width);
+    }
+    return results;
+}
+
+bool is_nan(Type type, std::uint64_t bits) { return type == Type::f32 && std::isnan(value_of(type, bits)); }
+
+// evaluate and the emulator agree bit for bit: what is approximate is rounded once in both.
+TEST_P(Library, EvaluatesToTheSameBits) {
+    constexpr std::uint32_t points = 4096;
+    const Case& row = GetParam();
+    const std::string text = read(folder / row.file);
+    const auto compiled = compile(text, row.file);
+    ASSERT_TRUE(compiled);
+    const Signature& signature = compiled->signature;
+    const std::vector<std::uint64_t> columns = inputs(signature, points);
+    std::vector<std::uint64_t> wanted;
+    for (const stack::CompileOptions& options :
+         {stack::CompileOptions{}, stack::CompileOptions{.reuse = true, .fold = true}}) {
+        const auto evaluator = stack::Evaluator::make(compiled->program, compiled->machine, options);
+        if (!evaluator) {
+            ASSERT_EQ(evaluator.error().code, Errc::cannot_evaluate)
+                << describe(evaluator.error(), text, row.file);
+            ASSERT_NE(compiled->policy, Policy{}) << "only effects cannot be evaluated";
+            return;
+        }
+        if (wanted.empty())
+            wanted = run(kernel(signature, compiled->stub.ptx(), row.target, points), columns, signature,
+                         points, {});
+        const std::vector<std::uint64_t> results = evaluate(*evaluator, signature, columns, points);
+        for (std::size_t place = 0; place < results.size(); ++place) {
+            const SiteOperand& operand = signature.operands[place / points];
+            if (operand.direction == Direction::in ||
+                (is_nan(operand.type, results[place]) && is_nan(operand.type, wanted[place])))
+                continue;
+            ASSERT_EQ(results[place], wanted[place])
+                << row.file << ": " << operand.name << " for "
+                << (Point{signature, columns, points, place % points, {}}.text());
+        }
     }
 }
 

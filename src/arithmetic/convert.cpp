@@ -297,7 +297,8 @@ Resolved resolve_cvt(Modifiers m, Shape shape) {
     if (!found && to_float && !from_float) found = integer_to_float(c);
     if (!found && !to_float && from_float) found = float_to_integer(c);
     if (!found && !to_float && !from_float) found = integer_to_integer(c);
-    return found && shape.operands == std::size_t{found->outputs} + found->inputs ? found : std::nullopt;
+    if (!found || shape.operands != std::size_t{found->outputs} + found->inputs) return std::nullopt;
+    return leaving(Open::nan, *found);
 }
 
 constexpr ResolverRow rows[] = {{"mov", resolve_mov}, {"cvt", resolve_cvt}};

@@ -114,8 +114,9 @@ Resolved resolve_fma(Modifiers m) {
 }
 template <bool Ftz> Resolved abs_or_neg(Modifiers m, bool is_abs) {
     return by_half(m, [&]<class T, class P>(bool packed) -> Resolved {
-        if (is_abs) return packed ? make<&unary_halves<&abs_of<Ftz, T>, P>>() : make<&abs_of<Ftz, T>>();
-        return packed ? make<&unary_halves<&neg<Ftz, T>, P>>() : make<&neg<Ftz, T>>();
+        // A NaN becomes an unspecified NaN (9.7.4.5, 9.7.4.6).
+        if (is_abs) return leaving(Open::nan, packed ? make<&unary_halves<&abs_of<Ftz, T>, P>>() : make<&abs_of<Ftz, T>>());
+        return leaving(Open::nan, packed ? make<&unary_halves<&neg<Ftz, T>, P>>() : make<&neg<Ftz, T>>());
     });
 }
 Resolved resolve_sign(Modifiers m, bool is_abs) {

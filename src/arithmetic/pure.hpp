@@ -152,6 +152,7 @@ template <auto F, class R, class... A> struct Compiled<F, R (*)(A...)> {
             made.output_bytes = {sizeof(R::first), sizeof(R::second)};
         } else {
             made.output_bytes = {sizeof(R)};
+            made.output_type = immediate_type<R>();
         }
         return made;
     }
@@ -190,6 +191,7 @@ constexpr PureInstruction then(PureInstruction first, PureInstruction second) {
     made.second_wide = second.first_wide;
     made.outputs = second.outputs;
     made.output_bytes = second.output_bytes;
+    made.output_type = second.output_type;
     made.first_inputs = first.inputs;
     made.first_outputs = first.outputs;
     for (std::uint8_t i = 0; i < first.outputs; ++i) made.between_bytes[i] = first.output_bytes[i];

@@ -132,8 +132,14 @@ inline double sqrt_odd(double a) {
 }
 
 // --- the 16-bit formats
-inline double value(Half a) { return value_of(f16_format, a.bits); }
-inline double value(Bfloat a) { return value_of(bf16_format, a.bits); }
+inline double value(Half a) {
+    const std::uint32_t magnitude = a.bits & 0x7FFFu;
+    // As the bits of a float it is too small by 2^112, subnormals too; infinity and NaN are ordinary floats there.
+    float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
+    scaled = magnitude >= 0x7C00 ? std::bit_cast<float>(magnitude << 13 | 0x7F800000u) : scaled;
+    return static_cast<double>(std::bit_cast<float>(std::bit_cast<std::uint32_t>(scaled) | std::uint32_t{a.bits & 0x8000u} << 16));
+}
+inline double value(Bfloat a) { return static_cast<double>(std::bit_cast<float>(std::uint32_t{a.bits} << 16)); }
 template <class T> constexpr const Format& format_of();
 template <> constexpr const Format& format_of<Half>() { return f16_format; }
 template <> constexpr const Format& format_of<Bfloat>() { return bf16_format; }

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "isa/forms.hpp"
-#include "syntax/name_map.hpp"
 #include "isa/special.hpp"
 #include "isa/spellings.hpp"
 #include "isa/symbols.hpp"
 #include "isa/target.hpp"
+#include "syntax/name_map.hpp"
 
 namespace ptxgraft::isa {
 namespace {
@@ -53,6 +53,7 @@ class Shapes {
     template <class Add>
     void run(const Match& match, const Add& add) {
         match_ = &match;
+        if (is_narrow_cvta()) return;
         if (has_addresses_) find_spaces();
         for (std::ptrdiff_t spare = 0; spare <= free_; ++spare) {
             for (int with_second = 0; with_second <= (has_optional_second_ ? 1 : 0); ++with_second) {
@@ -66,6 +67,14 @@ class Shapes {
     }
 
   private:
+    // A generic address of 32 bits belongs to .address_size 32, which code generation refuses from sm_90 on.
+    [[nodiscard]] bool is_narrow_cvta() const {
+        return row_.opcode.starts_with("cvta") &&
+               match_->type(row_.operands.front().type) == RegisterType::u32;
+    }
+    // ptxas looks at how the constants of createpolicy go together; registers are always right.
+    [[nodiscard]] bool takes_registers_only() const { return row_.opcode.starts_with("createpolicy"); }
+
     static bool only_sink(const OperandRule& rule) { return rule.takes_sink && rule.constant_only; }
 
     // The state spaces among the modifiers, in order: each belongs to an address, in order.
@@ -144,7 +153,7 @@ class Shapes {
         spec.is_vector = count > 1 || rule.needs_braces;
         spec.is_immediate = rule.constant_only;
         spec.is_register = !rule.constant_only && (rule.is_output || rule.register_only || rule.takes_sink ||
-                                                   !takes_constants(type));
+                                                   takes_registers_only() || !takes_constants(type));
         spec.is_exact = rule.is_exact;
         spec.is_wide = rule.is_wide;
         if (rule.range != nullptr) range(rule, spec);

@@ -22,6 +22,9 @@ class Emitter {
         work_.code.clear();
         work_.pool.clear();
         work_.places.clear();
+        constexpr std::size_t for_one = 4;  // most nodes are one instruction
+        work_.code.reserve(for_one + work_.nodes.size());
+        work_.places.reserve(for_one + work_.nodes.size());
         for (const Node& node : work_.nodes)
             if (!visit(node)) return error_;
         scope_.machine != nullptr ? assign_operands() : leave_result();
@@ -63,6 +66,7 @@ class Emitter {
     const Scope& scope_;
     const ParseOptions& options_;
     Workspace& work_;
+    const Entries& entries_ = entries();
     const stack::Present* present_;  ///< by entry; null: all are there
     std::array<std::uint32_t, type_count> heights_{};
     std::optional<Error> error_;
@@ -161,7 +165,6 @@ bool Emitter::value(const Node& node) {
 
 // address + index * size: the index is widened by its sign.
 bool Emitter::load(const Node& node) {
-    const Entries& known = entries();
     const Type type = static_cast<Type>(node.type);
     const auto size = static_cast<std::uint32_t>(std::countr_zero(bits(type) / 8));
     if (node.is_fixed) {
@@ -171,12 +174,12 @@ bool Emitter::load(const Node& node) {
             constant(Type::u64, offset, node.span);
             if (!call(Op::add, Type::u64, node.span)) return false;
         }
-        return form(known.loads[static_cast<std::size_t>(type)], node.span);
+        return form(entries_.loads[static_cast<std::size_t>(type)], node.span);
     }
     const Type index = type_of_node(node.b);
     if (bits(index) == 32) {
         constant(index, std::uint64_t{1} << size, node.span);
-        if (!form(index == Type::s32 ? known.index_s32 : known.index_u32, node.span)) return false;
+        if (!form(index == Type::s32 ? entries_.index_s32 : entries_.index_u32, node.span)) return false;
     } else {
         if (index == Type::s64) push(Opcode::cast, Type::u64, static_cast<std::uint32_t>(index), 0, node.span);
         if (size != 0) {
@@ -185,7 +188,7 @@ bool Emitter::load(const Node& node) {
         }
         if (!call(Op::add, Type::u64, node.span)) return false;
     }
-    return form(known.loads[static_cast<std::size_t>(type)], node.span);
+    return form(entries_.loads[static_cast<std::size_t>(type)], node.span);
 }
 
 bool Emitter::to_pred(Type from, Span place) {
@@ -210,7 +213,7 @@ bool Emitter::cast(Type from, Type to, Span place) {
         push(Opcode::cast, to, static_cast<std::uint32_t>(from), 0, place);
         return true;
     }
-    const std::int16_t entry = entries().casts[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
+    const std::int16_t entry = entries_.casts[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
     if (entry != Entries::none) return form(entry, place);
     if (has_definition(Op::to_bf16, from) && to == Type::bf16) return call(Op::to_bf16, from, place);
     return cast(from, Type::f32, place) && cast(Type::f32, to, place);
@@ -256,7 +259,7 @@ bool Emitter::fused(const Node& node) {
 }
 
 bool Emitter::call(Op op, Type type, Span place) {
-    const Entries::Row& row = entries().rows[static_cast<std::size_t>(op)];
+    const Entries::Row& row = entries_.rows[static_cast<std::size_t>(op)];
     const auto t = static_cast<std::size_t>(type);
     const std::int16_t entry = options_.ftz ? row.ftz[t] : row.plain[t];
     if (entry != Entries::none && options_.sm >= row.since[t]) return form(entry, place);

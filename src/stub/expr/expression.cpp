@@ -27,24 +27,18 @@ void Workspace::clear() {
 
 namespace {
 
-std::size_t hash_of(std::string_view name) {
-    std::uint32_t hash = 2166136261u;
-    for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-    return hash ^ hash >> 15;
-}
-
 // The bucket of a name, or the free one where it belongs.
 Workspace::Bucket& bucket_of(Workspace& work, std::string_view name) {
-    std::size_t at = hash_of(name) % work.table.size();
-    while (work.table[at].round == work.round && work.symbols[work.table[at].symbol].name != name) at = (at + 1) % work.table.size();
+    std::size_t at = hash_of(name) & (work.table.size() - 1);
+    while (work.table[at].round == work.round && work.symbols[work.table[at].symbol].name != name) at = (at + 1) & (work.table.size() - 1);
     return work.table[at];
 }
 
 }  // namespace
 
-std::uint32_t Workspace::find(std::string_view name) const {
-    std::size_t at = hash_of(name) % table.size();
-    for (; table[at].round == round; at = (at + 1) % table.size())
+std::uint32_t Workspace::find(std::string_view name, std::uint32_t hash) const {
+    std::size_t at = hash & (table.size() - 1);
+    for (; table[at].round == round; at = (at + 1) & (table.size() - 1))
         if (symbols[table[at].symbol].name == name) return table[at].symbol;
     return none;
 }

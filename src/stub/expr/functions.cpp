@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "stub/expr/lexer.hpp"
 #include "stub/expr/operations.hpp"
 
 namespace ptxgraft::expr {
@@ -68,12 +69,6 @@ constexpr Sign signs[] = {{Op::add, "+"},  {Op::sub, "-"},  {Op::mul, "*"},  {Op
 
 constexpr std::string_view other_names[] = {"bits", "float_bits", "f16_bits", "bf16_bits"};
 
-std::uint32_t hash_of(std::string_view word) {
-    std::uint32_t hash = 2166136261u;
-    for (const char c : word) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-    return hash ^ hash >> 15;
-}
-
 constexpr std::size_t table_size = 128;
 static_assert(2 * std::size(functions) <= table_size);
 
@@ -89,9 +84,9 @@ std::array<const Function*, table_size> make_table() {
 
 }  // namespace
 
-const Function* find_function(std::string_view name, bool with_internal) {
+const Function* find_function(std::string_view name, std::uint32_t hash, bool with_internal) {
     static const auto table = make_table();
-    for (std::size_t at = hash_of(name) % table_size; table[at] != nullptr; at = (at + 1) % table_size)
+    for (std::size_t at = hash % table_size; table[at] != nullptr; at = (at + 1) % table_size)
         if (table[at]->name == name) return table[at]->is_internal && !with_internal ? nullptr : table[at];
     return nullptr;
 }

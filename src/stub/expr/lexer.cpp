@@ -1,5 +1,6 @@
 #include "stub/expr/lexer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -19,57 +20,57 @@ constexpr std::array<std::uint8_t, 256> classes = [] {
 
 std::uint8_t class_of(char c) { return classes[static_cast<unsigned char>(c)]; }
 
-struct Symbol {
-    char first, second, third;
-    Token kind;
+// A sign alone, twice, and before `=`; `stray`: it is none.
+struct Sign {
+    Token alone, twice, with_equal;
 };
-// The longest first.
-constexpr Symbol symbols[] = {
-    {'<', '<', '=', Token::shl_assign}, {'>', '>', '=', Token::shr_assign},
-    {'<', '<', 0, Token::shl}, {'>', '>', 0, Token::shr}, {'<', '=', 0, Token::le}, {'>', '=', 0, Token::ge}, {'=', '=', 0, Token::eq},
-    {'!', '=', 0, Token::ne}, {'&', '&', 0, Token::and_and}, {'|', '|', 0, Token::or_or}, {'+', '=', 0, Token::plus_assign},
-    {'-', '=', 0, Token::minus_assign}, {'*', '=', 0, Token::star_assign}, {'/', '=', 0, Token::slash_assign},
-    {'%', '=', 0, Token::percent_assign}, {'&', '=', 0, Token::and_assign}, {'|', '=', 0, Token::or_assign}, {'^', '=', 0, Token::xor_assign},
-    {'(', 0, 0, Token::open}, {')', 0, 0, Token::close}, {'[', 0, 0, Token::open_bracket}, {']', 0, 0, Token::close_bracket},
-    {',', 0, 0, Token::comma}, {'?', 0, 0, Token::question}, {':', 0, 0, Token::colon}, {'=', 0, 0, Token::assign},
-    {'+', 0, 0, Token::plus}, {'-', 0, 0, Token::minus}, {'*', 0, 0, Token::star}, {'/', 0, 0, Token::slash}, {'%', 0, 0, Token::percent},
-    {'&', 0, 0, Token::and_}, {'|', 0, 0, Token::or_}, {'^', 0, 0, Token::xor_}, {'~', 0, 0, Token::tilde}, {'!', 0, 0, Token::not_},
-    {'<', 0, 0, Token::lt}, {'>', 0, 0, Token::gt}};
-
-// The first symbol of each character, so that most are found at once.
-constexpr std::array<std::uint8_t, 128> first_symbols = [] {
-    std::array<std::uint8_t, 128> table{};
-    for (auto& i : table) i = static_cast<std::uint8_t>(std::size(symbols));
-    for (std::size_t i = std::size(symbols); i-- > 0;) table[static_cast<unsigned char>(symbols[i].first)] = static_cast<std::uint8_t>(i);
+constexpr std::array<Sign, 128> signs = [] {
+    std::array<Sign, 128> table{};  // all stray
+    table['('] = {Token::open, Token::stray, Token::stray};
+    table[')'] = {Token::close, Token::stray, Token::stray};
+    table['['] = {Token::open_bracket, Token::stray, Token::stray};
+    table[']'] = {Token::close_bracket, Token::stray, Token::stray};
+    table[','] = {Token::comma, Token::stray, Token::stray};
+    table['?'] = {Token::question, Token::stray, Token::stray};
+    table[':'] = {Token::colon, Token::stray, Token::stray};
+    table['~'] = {Token::tilde, Token::stray, Token::stray};
+    table['\n'] = table[';'] = {Token::line, Token::stray, Token::stray};
+    table['='] = {Token::assign, Token::stray, Token::eq};
+    table['!'] = {Token::not_, Token::stray, Token::ne};
+    table['+'] = {Token::plus, Token::stray, Token::plus_assign};
+    table['-'] = {Token::minus, Token::stray, Token::minus_assign};
+    table['*'] = {Token::star, Token::stray, Token::star_assign};
+    table['/'] = {Token::slash, Token::stray, Token::slash_assign};
+    table['%'] = {Token::percent, Token::stray, Token::percent_assign};
+    table['^'] = {Token::xor_, Token::stray, Token::xor_assign};
+    table['&'] = {Token::and_, Token::and_and, Token::and_assign};
+    table['|'] = {Token::or_, Token::or_or, Token::or_assign};
+    table['<'] = {Token::lt, Token::shl, Token::le};
+    table['>'] = {Token::gt, Token::shr, Token::ge};
     return table;
 }();
 
 }  // namespace
 
-// Passes blanks and comments; false at a `/*` that is never closed.
-bool Lexer::skip_blanks() {
-    std::size_t i = end;
+// Passes comments and the blanks around them; false at a `/*` that is never closed.
+bool Lexer::skip_comments(std::size_t i) {
     for (;;) {
         while (class_of(at(i)) == blank || (skip_lines != 0 && at(i) == '\n')) ++i;
-        const bool is_comment = at(i) == '#' || (at(i) == '/' && at(i + 1) == '/');
-        if (is_comment) {
-            i = text_.find('\n', i);
+        begin = static_cast<std::uint32_t>(i);
+        if (at(i) == '#' || (at(i) == '/' && at(i + 1) == '/')) {
+            i = std::min(text_.find('\n', i), text_.size());
         } else if (at(i) == '/' && at(i + 1) == '*') {
-            begin = static_cast<std::uint32_t>(i);
             i = text_.find("*/", i + 2);
             if (i == std::string_view::npos) return false;
             i += 2;
-            continue;
+        } else {
+            return true;
         }
-        if (i == std::string_view::npos) i = text_.size();
-        begin = static_cast<std::uint32_t>(i);
-        if (!is_comment || skip_lines == 0 || i == text_.size()) return true;
     }
 }
 
 // A number takes letters, digits and points, and a sign behind the `e` of a decimal exponent.
-void Lexer::number() {
-    std::size_t i = begin;
+void Lexer::number(std::size_t i) {
     const bool is_decimal = !(at(i) == '0' && (at(i + 1) == 'x' || at(i + 1) == 'X' || at(i + 1) == 'f' || at(i + 1) == 'd'));
     while ((class_of(at(i)) & (digit | letter)) != 0 || at(i) == '.') {
         const bool is_exponent = is_decimal && (at(i) == 'e' || at(i) == 'E') && (at(i + 1) == '+' || at(i + 1) == '-');
@@ -79,45 +80,55 @@ void Lexer::number() {
     kind = Token::number;
 }
 
-void Lexer::symbol() {
-    const auto c = static_cast<unsigned char>(at(begin));
-    const char second = at(begin + std::size_t{1}), third = at(begin + std::size_t{2});
-    for (std::size_t i = c < 128 ? first_symbols[c] : std::size(symbols); i < std::size(symbols); ++i) {
-        const Symbol& s = symbols[i];
-        if (s.first != text_[begin] || (s.second != 0 && s.second != second) || (s.third != 0 && s.third != third)) continue;
-        kind = s.kind;
-        end = begin + (s.third != 0 ? 3 : s.second != 0 ? 2 : 1);
-        return;
-    }
-    kind = Token::stray;
+void Lexer::name(std::size_t i) {
+    hash = first_hash;
+    for (; (class_of(at(i)) & (digit | letter)) != 0; ++i) hash = hash_step(hash, text_[i]);
+    hash = last_hash(hash);
+    end = static_cast<std::uint32_t>(i);
+    kind = Token::name;
+}
+
+void Lexer::symbol(char c) {
+    const Sign sign = static_cast<unsigned char>(c) < signs.size() ? signs[static_cast<unsigned char>(c)] : Sign{};
+    const char second = at(begin + std::size_t{1});
+    kind = sign.alone;
     end = begin + 1;
-    while (c >= 0x80 && (static_cast<unsigned char>(at(end)) & 0xC0) == 0x80) ++end;  // a whole character of UTF-8
+    if (second == c && sign.twice != Token::stray) {
+        kind = sign.twice;
+        ++end;
+        const bool is_shift = kind == Token::shl || kind == Token::shr;
+        if (is_shift && at(end) == '=') {
+            kind = kind == Token::shl ? Token::shl_assign : Token::shr_assign;
+            ++end;
+        }
+    } else if (second == '=' && sign.with_equal != Token::stray) {
+        kind = sign.with_equal;
+        ++end;
+    }
+    if (static_cast<unsigned char>(c) < 0x80) return;
+    while ((static_cast<unsigned char>(at(end)) & 0xC0) == 0x80) ++end;  // a whole character of UTF-8
 }
 
 void Lexer::next() {
     last_end = end;
-    if (!skip_blanks()) {
-        kind = Token::unclosed;
-        end = begin + 2;
-        return;
+    std::size_t i = end;
+    while (class_of(at(i)) == blank) ++i;
+    begin = static_cast<std::uint32_t>(i);
+    char c = at(i);
+    if (c == '#' || c == '/' || (c == '\n' && skip_lines != 0)) {
+        if (!skip_comments(i)) {
+            kind = Token::unclosed;
+            end = begin + 2;
+            return;
+        }
+        c = at(begin);
     }
-    const char c = at(begin);
-    if (begin == text_.size()) {
-        kind = Token::end;
-        end = begin;
-    } else if ((class_of(c) & letter) != 0) {
-        std::size_t i = begin;
-        while ((class_of(at(i)) & (digit | letter)) != 0) ++i;
-        end = static_cast<std::uint32_t>(i);
-        kind = Token::name;
-    } else if (class_of(c) == digit || (c == '.' && class_of(at(begin + std::size_t{1})) == digit)) {
-        number();
-    } else if (c == '\n' || c == ';') {
-        kind = Token::line;
-        end = begin + 1;
-    } else {
-        symbol();
-    }
+    const std::uint8_t what = class_of(c);
+    if ((what & letter) != 0) return name(begin);
+    if (what == digit || (c == '.' && class_of(at(begin + std::size_t{1})) == digit)) return number(begin);
+    if (begin != text_.size()) return symbol(c);
+    kind = Token::end;
+    end = begin;
 }
 
 bool Lexer::take_special() {

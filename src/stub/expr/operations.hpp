@@ -75,8 +75,8 @@ struct Function {
     Op approximate = Op::count;  ///< what the name means with the option `approx`
     bool is_internal = false;
 };
-/// By name; null: there is none. Internal ones only for definitions.
-[[nodiscard]] const Function* find_function(std::string_view name, bool with_internal);
+/// By name and its hash_of; null: there is none. Internal ones only for definitions.
+[[nodiscard]] const Function* find_function(std::string_view name, std::uint32_t hash, bool with_internal);
 /// The names of functions that users may call, casts included.
 [[nodiscard]] const std::vector<std::string_view>& function_names();
 

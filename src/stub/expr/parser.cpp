@@ -115,7 +115,7 @@ bool Parser::statement() {
 std::optional<Parser::Target> Parser::target() {
     const Span name = here();
     const std::string_view word = lexer_.word();
-    const std::uint32_t found = work_.find(word);
+    const std::uint32_t found = work_.find(word, lexer_.hash);
     lexer_.next();
     if (found == none) {
         if (lexer_.kind == Token::open_bracket) {
@@ -375,9 +375,10 @@ std::uint32_t Parser::special() {
 std::uint32_t Parser::named() {
     const Span name = here();
     const std::string_view word = lexer_.word();
+    const std::uint32_t hash = lexer_.hash;
     lexer_.next();
-    if (lexer_.kind == Token::open) return call(name);
-    const std::uint32_t symbol = work_.find(word);
+    if (lexer_.kind == Token::open) return call(name, hash);
+    const std::uint32_t symbol = work_.find(word, hash);
     if (lexer_.kind == Token::open_bracket) {
         if (symbol != none) return indexed(symbol, name);
         const std::size_t type = find_type(word);
@@ -503,7 +504,7 @@ std::uint32_t Parser::load(std::uint32_t address, std::uint32_t index, TypeRef t
 
 // ---- calls
 
-std::uint32_t Parser::call(Span name) {
+std::uint32_t Parser::call(Span name, std::uint32_t hash) {
     std::array<std::uint32_t, max_arguments> arguments{};
     std::size_t count = 0;
     ++lexer_.skip_lines;
@@ -526,7 +527,7 @@ std::uint32_t Parser::call(Span name) {
     const std::string_view word = lexer_.text().substr(name.begin, name.end - name.begin);
     const Span whole{name.begin, lexer_.last_end};
     const std::span<const std::uint32_t> given(arguments.data(), std::min<std::size_t>(count, max_arguments));
-    if (const Function* function = find_function(word, scope_.machine == nullptr))
+    if (const Function* function = find_function(word, hash, scope_.machine == nullptr))
         return argument_count(name, function->arguments, count) ? function_call(*function, whole, given) : none;
     const std::size_t type = find_type(word);
     const bool is_bits = word == "bits" || word == "float_bits" || word == "f16_bits" || word == "bf16_bits";

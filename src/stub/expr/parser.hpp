@@ -31,7 +31,7 @@ class Parser {
     std::uint32_t named();
     std::uint32_t special();
     std::uint32_t word_literal(std::string_view word, Span place);
-    std::uint32_t call(Span name);
+    std::uint32_t call(Span name, std::uint32_t hash);
     std::uint32_t function_call(const Function& function, Span whole, std::span<const std::uint32_t> arguments);
     std::uint32_t cast_call(Type type, Span whole, std::span<const std::uint32_t> arguments);
     std::uint32_t bits_call(std::string_view function, Span whole, std::span<const std::uint32_t> arguments);

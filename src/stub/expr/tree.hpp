@@ -9,6 +9,7 @@
 
 #include "ptxgraft/error.hpp"
 #include "ptxgraft/stack.hpp"
+#include "stub/expr/lexer.hpp"
 #include "stub/expr/operations.hpp"
 
 namespace ptxgraft::expr {
@@ -86,7 +87,7 @@ struct Workspace {
     std::vector<Span> places;  ///< of each instruction
 
     void clear();
-    [[nodiscard]] std::uint32_t find(std::string_view name) const;  ///< none: there is none
+    [[nodiscard]] std::uint32_t find(std::string_view name, std::uint32_t hash) const;  ///< none: there is none
     std::uint32_t add(const Symbol& symbol);
 
     /// What is known of a type.

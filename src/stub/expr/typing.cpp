@@ -153,11 +153,25 @@ std::vector<std::string_view> Parser::symbol_names() const {
     return names;
 }
 
+// What words of C and of other languages are here.
+static std::string_view meaning_of(std::string_view word) {
+    constexpr std::pair<std::string_view, std::string_view> rows[] = {
+        {"float", "f32"}, {"double", "f64"}, {"half", "f16"}, {"int", "s32"}, {"unsigned", "u32"}, {"uint", "u32"}, {"short", "s16"}, {"long", "s64"}, {"bool", "pred"},
+        {"fabs", "abs"}, {"fabsf", "abs"}, {"fmax", "max"}, {"fmaxf", "max"}, {"fmin", "min"}, {"fminf", "min"}, {"ln", "log"}, {"rint", "round"}, {"nearbyint", "round"},
+        {"relu", "max(x, 0)"}, {"square", "x * x"}, {"saturate", "clamp(x, 0, 1)"}, {"if", "c ? a : b"}, {"where", "select"}, {"reinterpret", "bits"}, {"__float_as_uint", "bits"},
+        {"__uint_as_float", "float_bits"}, {"__fdividef", "approx_div"}, {"__expf", "approx_exp"}, {"__logf", "approx_log"}, {"__sinf", "approx_sin"}, {"__cosf", "approx_cos"}};
+    for (const auto& [other, ours] : rows)
+        if (other == word) return ours;
+    return {};
+}
+
 std::uint32_t Parser::unknown_name(Span place) {
     const std::string_view word = lexer_.text().substr(place.begin, place.end - place.begin);
+    if (const std::string_view ours = meaning_of(word); !ours.empty())
+        return fail_at(Errc::expression_unknown_name, place, fmt::format("unknown name {}: here it is {}", word, ours));
     const std::string near = nearest(word, symbol_names());
     if (!near.empty()) return fail_at(Errc::expression_unknown_name, place, fmt::format("unknown name {}{}", quoted(place), near));
-    if (find_function(word, false) != nullptr || find_type(word) != type_count)
+    if (find_function(word, hash_of(word), false) != nullptr || find_type(word) != type_count)
         return fail_at(Errc::expression_unknown_name, place, fmt::format("{0} is a function: write {0}(…)", word));
     std::string all;
     constexpr std::size_t most = 12;
@@ -168,7 +182,9 @@ std::uint32_t Parser::unknown_name(Span place) {
 
 std::uint32_t Parser::unknown_function(Span place) {
     const std::string_view word = lexer_.text().substr(place.begin, place.end - place.begin);
-    if (work_.find(word) != none) return fail_at(Errc::expression_unknown_name, place, fmt::format("{} is no function", word));
+    if (work_.find(word, hash_of(word)) != none) return fail_at(Errc::expression_unknown_name, place, fmt::format("{} is no function", word));
+    if (const std::string_view ours = meaning_of(word); !ours.empty())
+        return fail_at(Errc::expression_unknown_name, place, fmt::format("unknown function {}: here it is {}", word, ours));
     const std::string near = nearest(word, function_names());
     std::string all;
     if (near.empty())
