@@ -5,11 +5,11 @@
 #include <string>
 
 #include "isa/forms.hpp"
-#include "syntax/name_map.hpp"
 #include "isa/special.hpp"
 #include "isa/spellings.hpp"
 #include "isa/symbols.hpp"
 #include "isa/target.hpp"
+#include "syntax/name_map.hpp"
 
 namespace ptxgraft::isa {
 namespace {
@@ -69,7 +69,8 @@ class Shapes {
   private:
     // A generic address of 32 bits belongs to .address_size 32, which code generation refuses from sm_90 on.
     [[nodiscard]] bool is_narrow_cvta() const {
-        return row_.opcode.starts_with("cvta") && match_->type(row_.operands.front().type) == RegisterType::u32;
+        return row_.opcode.starts_with("cvta") &&
+               match_->type(row_.operands.front().type) == RegisterType::u32;
     }
     // ptxas looks at how the constants of createpolicy go together; registers are always right.
     [[nodiscard]] bool takes_registers_only() const { return row_.opcode.starts_with("createpolicy"); }
@@ -142,7 +143,7 @@ class Shapes {
 
     bool value(const OperandRule& rule) {
         const RegisterType type = match_->type(rule.type);
-        if (rule.takes_sink && rule.constant_only) return false;
+        if ((rule.takes_sink && rule.constant_only) || rule.is_inout) return false;
         OperandSpec spec;
         spec.type = operand_type(type, OperandType::u32);
         spec.is_output = rule.is_output;
@@ -433,22 +434,6 @@ std::optional<Form> find_form(std::string_view name) {
     for (Form& form : forms_spelled(spelling_of(name)))
         if (form.name == name) return std::move(form);
     return std::nullopt;
-}
-
-std::vector<const OperandRule*> operand_rules(std::string_view opcode,
-                                              std::span<const std::string_view> modifiers,
-                                              std::size_t count) {
-    for (const Match& match : match_name(opcode, modifiers).matches) {
-        const auto rules = match.row->operands;
-        auto spare = static_cast<std::ptrdiff_t>(count) -
-                     std::count_if(rules.begin(), rules.end(),
-                                   [&](const OperandRule& r) { return is_needed(r, match); });
-        std::vector<const OperandRule*> chosen;
-        for (const OperandRule& rule : rules)
-            if (is_needed(rule, match) || (is_free(rule) && spare-- > 0)) chosen.push_back(&rule);
-        if (chosen.size() == count) return chosen;
-    }
-    return {};
 }
 
 std::vector<std::string_view> pure_opcodes() {
