@@ -3,13 +3,15 @@
 #include "ptxgraft/stack.hpp"
 
 #include <bit>
+#include <new>
 
 #include "stub/stack/run.hpp"
 
 namespace ptxgraft::stack {
 namespace {
 
-tl::unexpected<Error> too_many_steps(const Limits& limits) {
+tl::unexpected<Error> too_much(const Bound& bound, const Limits& limits) {
+    if (bound.steps <= limits.steps) return fail(Errc::stack_limit, "the program may make more than " + std::to_string(most_nodes) + " values");
     return fail(Errc::stack_limit, "the program executes more than " + std::to_string(limits.steps) + " instructions, routines and repeats counted each time");
 }
 
@@ -33,7 +35,7 @@ Expected<Compiled> compile_in(ProgramView program, const Machine::Data& machine,
 Expected<Compiled> compile(ProgramView program, const Machine& machine, std::span<std::byte> arena, const CompileOptions& options) {
     const Machine::Data& data = machine.data();
     const Bound bound = bound_of(program, data);
-    if (bound.steps > options.limits.steps) return too_many_steps(options.limits);
+    if (passes(bound, options.limits)) return too_much(bound, options.limits);
     const std::size_t needed = bytes_of(bound, program, data, options);
     if (arena.size() < needed) return fail(Errc::arena_too_small, std::to_string(needed) + " bytes are enough, but it has " + std::to_string(arena.size()));
     return compile_in(program, data, bound, arena, options);
@@ -42,12 +44,13 @@ Expected<Compiled> compile(ProgramView program, const Machine& machine, std::spa
 Expected<Compiled> Compiler::compile(ProgramView program, const Machine& machine, const CompileOptions& options) {
     const Machine::Data& data = machine.data();
     const Bound bound = bound_of(program, data);
-    if (bound.steps > options.limits.steps) return too_many_steps(options.limits);
+    if (passes(bound, options.limits)) return too_much(bound, options.limits);
     const std::size_t needed = bytes_of(bound, program, data, options);
     if (needed > size_) {
         size_ = 0;
         arena_.reset();
-        arena_ = std::make_unique_for_overwrite<std::byte[]>(std::bit_ceil(needed));
+        arena_.reset(new (std::nothrow) std::byte[std::bit_ceil(needed)]);
+        if (arena_ == nullptr) return fail(Errc::stack_limit, "the program may need " + std::to_string(needed) + " bytes of memory, which are not there");
         size_ = std::bit_ceil(needed);
     }
     return compile_in(program, data, bound, {arena_.get(), size_}, options);
@@ -56,7 +59,7 @@ Expected<Compiled> Compiler::compile(ProgramView program, const Machine& machine
 Expected<Graph> make_graph(ProgramView program, const Machine& machine, std::span<std::byte> memory, const CompileOptions& options) {
     const Machine::Data& data = machine.data();
     const Bound bound = bound_of(program, data);
-    if (bound.steps > options.limits.steps) return too_many_steps(options.limits);
+    if (passes(bound, options.limits)) return too_much(bound, options.limits);
     Arena arena(memory);
     auto flow = run(program, data, bound, options, arena);
     if (!flow) return tl::unexpected(flow.error());

@@ -29,7 +29,7 @@ struct Frame {
     std::uint32_t left;        // rounds to go
     std::uint32_t* at_begin;   // of an `if`: the state at its begin
     std::uint32_t* first_arm;  // and that at the end of its first arm; null before
-    NodeId pred;               // no_node: it is known, and only one arm is executed
+    NodeId pred;
     NodeId guard;              // what instructions with effects in this arm are executed under, made when one comes
     bool is_if;
 };
@@ -414,7 +414,7 @@ bool Runner::apply_general(const EntryCode& e, const Instruction& i) {
     extra_[place] = e.effects == 0 ? no_node : guard();
     const NodeId node = add(NodeKind::form, e.outputs == 0 ? TypeId{0} : e.type, i.index);
     nodes_[node].args[0] = place;
-    flow_.effects |= e.effects;
+    if (extra_[place] != never_executed) flow_.effects |= e.effects;
     push_results(e, node);
     return true;
 }
@@ -612,7 +612,7 @@ bool Runner::fits(std::span<const TypeId> types) const {
     return types.size() <= max_parameters && std::all_of(types.begin(), types.end(), [this](TypeId t) { return lane(t) != types_; });
 }
 
-// Leaves a routine's results in the place of its arguments.
+// Leaves a routine's results in the place of its arguments. What it does not leave is zero; of the types without constants it is not there.
 bool Runner::take_results(const Routine& routine) {
     std::array<NodeId, max_parameters> results;
     for (std::size_t k = routine.results.size(); k-- > 0;) {
@@ -621,10 +621,12 @@ bool Runner::take_results(const Routine& routine) {
             error_ = fail(Errc::stack_routine, "routine " + routine.name + " leaves no " + std::string(machine_.set->type_name(routine.results[k])) + " for its results");
             return false;
         }
-        results[k] = room(type) != 0 ? pop(type) : constant(static_cast<TypeId>(type), 0);
+        const bool has_zero = type != type_b8 && type != type_b128;
+        results[k] = room(type) != 0 ? pop(type) : has_zero ? constant(static_cast<TypeId>(type), 0) : no_node;
     }
     std::copy_n(floor_.begin(), types_, depth_.begin());
-    for (std::size_t k = 0; k < routine.results.size(); ++k) push(lane(routine.results[k]), results[k]);
+    for (std::size_t k = 0; k < routine.results.size(); ++k)
+        if (results[k] != no_node) push(lane(routine.results[k]), results[k]);
     return true;
 }
 
@@ -663,10 +665,6 @@ bool Runner::open_if(const Scope& scope, std::uint32_t& at) {
     const NodeId condition = pop(pred);
     Frame& frame = frames_[frame_count_++];
     frame = {at, 0, nullptr, nullptr, no_node, no_node, true};
-    if (nodes_[condition].kind == NodeKind::constant) {  // one arm, as if it stood there alone
-        if (nodes_[condition].args[0] == 0) at = has_else ? next : next - 1;
-        return true;
-    }
     frame.pred = condition;
     frame.at_begin = save_at_;
     save_at_ = save(save_at_);
@@ -677,11 +675,6 @@ bool Runner::open_if(const Scope& scope, std::uint32_t& at) {
 bool Runner::turn(const Scope& scope, std::uint32_t& at) {
     if (scope.matches[at] == no_match) return false;
     Frame& frame = frames_[frame_count_ - 1];
-    if (frame.pred == no_node) {  // the arm that counts is over
-        --frame_count_;
-        at = scope.matches[at];
-        return true;
-    }
     frame.first_arm = save_at_;
     save_at_ = save(save_at_);
     restore(frame.at_begin);
@@ -699,7 +692,6 @@ bool Runner::close(const Scope& scope, std::uint32_t& at) {
     }
     const Frame closed = frame;
     --frame_count_;
-    if (closed.pred == no_node) return true;
     save_at_ = closed.at_begin;
     return merge(closed);
 }
@@ -728,6 +720,7 @@ void Runner::restore(const std::uint32_t* from) {
 
 NodeId Runner::chosen(NodeId pred, NodeId a, NodeId b) {
     if (a == b) return a;
+    if (nodes_[pred].kind == NodeKind::constant) return nodes_[pred].args[0] != 0 ? a : b;
     const NodeId node = add(NodeKind::select, nodes_[a].type);
     nodes_[node].args[0] = pred;
     nodes_[node].args[1] = a;
@@ -788,12 +781,16 @@ bool Runner::merge_slot(std::uint32_t slot, NodeId there, Select select) {
     return true;
 }
 
-// The pred under which the arms that are open are executed; no_node outside of all.
+// The pred under which the arms that are open are executed; no_node outside of all, never_executed in one that a known pred rules out.
 NodeId Runner::guard() {
     NodeId all = no_node;
     for (std::uint32_t k = 0; k < frame_count_; ++k) {
         Frame& frame = frames_[k];
-        if (!frame.is_if || frame.pred == no_node) continue;
+        if (!frame.is_if) continue;
+        if (nodes_[frame.pred].kind == NodeKind::constant) {
+            if ((nodes_[frame.pred].args[0] != 0) != (frame.first_arm == nullptr)) return never_executed;
+            continue;
+        }
         if (frame.guard == no_node) {
             NodeId arm = frame.pred;
             if (frame.first_arm != nullptr) {
@@ -984,7 +981,7 @@ void Runner::mark() {
     for (NodeId id = count_; id-- > static_cast<NodeId>(machine_.slots.size());) {
         Node& n = nodes_[id];
         if (n.last_use == not_used) {
-            if (n.kind != NodeKind::form || !entries_[n.entry].has_effect) continue;
+            if (n.kind != NodeKind::form || !entries_[n.entry].has_effect || extra_[n.args[0]] == never_executed) continue;
             n.last_use = id;
         }
         *live++ = id;
@@ -1036,7 +1033,7 @@ void Runner::choose_targets() {
 
 bool Runner::execute_program() {
     const Scope scope{program_.code, matches_, static_cast<std::uint32_t>(program_.routines.size()), true};
-    if (watched_ != no_place) return execute<true, true>(scope);
+    if (watched_ != no_place) return matches_ != nullptr ? execute<true, true>(scope) : execute<false, true>(scope);
     return matches_ != nullptr ? execute<true, false>(scope) : execute<false, false>(scope);
 }
 
