@@ -280,6 +280,8 @@ TEST(Arithmetic, FloatsToFloats) {
             expect_f32(narrowed[i][0], under<float>(mode.mode, [&] { return static_cast<float>(x); }), show("cvt.f32.f64", {d[i]}));
         }
     }
+    const auto whole64 = evaluate("cvt.rzi.f64.f64", {d});
+    for (std::size_t i = 0; i < samples; ++i) expect_f64(whole64[i][0], std::trunc(f64(d[i])), show("cvt.rzi.f64.f64", {d[i]}));
     const Table half(10, 15, 0x7BFF), bfloat(7, 127, 0x7F7F);
     const auto to_half = evaluate("cvt.rn.f16.f32", {a}), to_bfloat = evaluate("cvt.rn.bf16.f32", {a}), widened = evaluate("cvt.f64.f32", {a}),
                whole = evaluate("cvt.rmi.f32.f32", {a});

@@ -207,6 +207,10 @@ TEST(Expression, LoadsWhatPointersPointTo) {
         for (const int i : {-2, -1, 0, 1, 2}) EXPECT_EQ(run_with_memory(text, 1, i, memory, 2), 31 + 10 * static_cast<float>(i)) << text << ' ' << i;
     EXPECT_EQ(run_with_memory("acc = p[-2] + 2 * p[1]", 0, 0, memory, 2), 90);
     EXPECT_EQ(run_with_memory("acc = q[u]", 0, 2, memory, 2), 50);
+    // other types read the same bytes: the upper half of an f32 is a bf16
+    for (const char* text : {"acc = f32(bf16[p, 2 * i + 1])", "acc = float_bits(u32(u16[p, 2 * i + 1]) << 16)", "acc = float_bits(u32[p, i])", "acc = float_bits(u32(s64[p, i / 4] >> 32))",
+                             "h = f16[p, 2 * i]; acc = q[i] + f32(h)", "acc = f32(f64(s32[p, i] >> 24)) > 64 ? q[k] : -1"})
+        EXPECT_EQ(run_with_memory(text, 0, 2, memory, 2), std::string_view(text).find("s64") == std::string_view::npos ? 50 : 40) << text;
     EXPECT_EQ(run_with_memory("acc = p[s32(q[0]) / 10 - 2]", 0, 0, memory, 2), 40);
 }
 

@@ -37,7 +37,8 @@ std::vector<std::string> names_of(const InstructionSet& set) {
 std::string types_of(const InstructionSet& set, const Entry& entry) {
     std::string inputs, outputs;
     for (const EntryOperand& o : entry.operands)
-        (o.is_output ? outputs : inputs) += (o.is_immediate ? "#" : "") + std::string(set.type_name(o.type)) + " ";
+        (o.is_output ? outputs : inputs) +=
+            (o.is_immediate ? "#" : "") + std::string(set.type_name(o.type)) + " ";
     return inputs + "->" + (outputs.empty() ? "" : " " + outputs.substr(0, outputs.size() - 1));
 }
 
@@ -58,8 +59,8 @@ TEST(Set, TakesEveryKindOfLine) {
         "%tid.x\n"
         "lane = %laneid weight 2");
     ASSERT_TRUE(set);
-    EXPECT_EQ(names_of(*set), (std::vector<std::string>{"add.f32", "add.rn.f32", "mac", "bump", "bump2", "ld8",
-                                                        "split", "lut", "%tid.x", "lane"}));
+    EXPECT_EQ(names_of(*set), (std::vector<std::string>{"add.f32", "add.rn.f32", "mac", "bump", "bump2",
+                                                        "ld8", "split", "lut", "%tid.x", "lane"}));
     const auto entry = [&](std::string_view name) -> const Entry& {
         return set->entries()[static_cast<std::size_t>(set->find(name))];
     };
@@ -100,11 +101,15 @@ TEST(Set, AnEmptyTextIsAnEmptySet) {
 TEST(Set, IncludesAndWildcardsMeet) {
     const Set f32 = stack::find_set("f32");
     ASSERT_TRUE(f32);
-    const Set set = parsed("include f32\ninclude f32\nadd.f32 weight 4\nmin.*\nmin.f32 weight 2\nmul.* weight 3");
+    const Set set =
+        parsed("include f32\ninclude f32\nadd.f32 weight 4\nmin.*\nmin.f32 weight 2\nmul.* weight 3");
     ASSERT_TRUE(set);
     ASSERT_GT(set->entries().size(), f32->entries().size());
-    for (std::size_t i = 0; i < f32->entries().size(); ++i) EXPECT_EQ(set->entries()[i].name, f32->entries()[i].name);
-    const auto weight = [&](std::string_view name) { return set->entries()[static_cast<std::size_t>(set->find(name))].weight; };
+    for (std::size_t i = 0; i < f32->entries().size(); ++i)
+        EXPECT_EQ(set->entries()[i].name, f32->entries()[i].name);
+    const auto weight = [&](std::string_view name) {
+        return set->entries()[static_cast<std::size_t>(set->find(name))].weight;
+    };
     EXPECT_EQ(weight("add.f32"), 4);
     EXPECT_EQ(weight("min.f32"), 2);
     EXPECT_EQ(weight("min.s64"), 1);
@@ -132,7 +137,8 @@ TEST_P(SetRefuses, AtThisPlace) {
     const Position at = position(bad.text, set.error().span.begin);
     EXPECT_EQ(at.line, bad.line) << describe(set.error(), bad.text);
     EXPECT_EQ(at.column, bad.column) << describe(set.error(), bad.text);
-    EXPECT_NE(describe(set.error(), bad.text).find(bad.says), std::string::npos) << describe(set.error(), bad.text);
+    EXPECT_NE(describe(set.error(), bad.text).find(bad.says), std::string::npos)
+        << describe(set.error(), bad.text);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -166,8 +172,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"type a", Errc::set_malformed, 1, 6, "type NAME BASE"},
         Bad{"type", Errc::set_malformed, 1, 1, "type NAME BASE"},
         Bad{"type a u32 b", Errc::set_malformed, 1, 12, "type NAME BASE"},
-        Bad{"type a u33", Errc::unknown_type, 1, 8, "u33"},
-        Bad{"type a b8", Errc::unknown_type, 1, 8, "b8"},
+        Bad{"type a u33", Errc::unknown_type, 1, 8, "u33"}, Bad{"type a b8", Errc::unknown_type, 1, 8, "b8"},
         Bad{"include", Errc::set_malformed, 1, 1, "include NAME"},
         Bad{"include f32 math", Errc::set_malformed, 1, 13, "include NAME"},
         Bad{"include f33", Errc::set_include, 1, 9, "did you mean f32?"},
@@ -200,7 +205,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"add.f32 weight 1e300", Errc::set_malformed, 1, 16, "is no weight"},
         Bad{"add.f32 weight 1x", Errc::set_malformed, 1, 16, "is no weight"},
         Bad{"add.f32 weight 1 2", Errc::set_malformed, 1, 18, "behind the weight"},
-        Bad{"\x01\x02", Errc::set_unknown_form, 1, 1, "'?" "?'"},
+        Bad{"\x01\x02", Errc::set_unknown_form, 1, 1,
+            "'?"
+            "?'"},
         Bad{"\xFF", Errc::set_unknown_form, 1, 1, "no form of PTX"}));
 
 TEST(Set, HugeTextsEndInErrors) {
@@ -221,7 +228,8 @@ TEST(Set, HugeTextsEndInErrors) {
 // --- what ships
 TEST(Set, EveryShippedSetIsReadAndPrinted) {
     const auto names = stack::set_names();
-    for (const char* wanted : {"expression", "f32", "full", "half", "integer", "math", "memory", "standard", "warp"})
+    for (const char* wanted :
+         {"expression", "f32", "full", "half", "integer", "math", "memory", "standard", "warp"})
         EXPECT_NE(std::find(names.begin(), names.end(), wanted), names.end()) << wanted;
     EXPECT_FALSE(stack::find_set("nope"));
     EXPECT_FALSE(stack::find_set(""));
@@ -239,9 +247,12 @@ TEST(Set, EveryShippedSetIsReadAndPrinted) {
 TEST(Set, StandardHasFullWarpAndMemory) {
     const Set standard = stack::find_set("standard");
     for (const char* part : {"full", "warp", "memory"})
-        for (const std::string& name : names_of(*stack::find_set(part))) EXPECT_GE(standard->find(name), 0) << part << " " << name;
-    for (const Entry& entry : stack::find_set("full")->entries()) EXPECT_EQ(entry.effects, Effect::none) << entry.name;
-    for (const Entry& entry : stack::find_set("warp")->entries()) EXPECT_TRUE(contains(Effect::warp, entry.effects)) << entry.name;
+        for (const std::string& name : names_of(*stack::find_set(part)))
+            EXPECT_GE(standard->find(name), 0) << part << " " << name;
+    for (const Entry& entry : stack::find_set("full")->entries())
+        EXPECT_EQ(entry.effects, Effect::none) << entry.name;
+    for (const Entry& entry : stack::find_set("warp")->entries())
+        EXPECT_TRUE(contains(Effect::warp, entry.effects)) << entry.name;
     for (const Entry& entry : stack::find_set("memory")->entries())
         EXPECT_TRUE(contains(Effect::load | Effect::store | Effect::atomic, entry.effects)) << entry.name;
 }
@@ -260,14 +271,17 @@ TEST(Set, LibraryHoldsItsFiles) {
 
 // --- ptxas
 std::string register_of(const EntryOperand& operand, std::uint32_t number) {
-    constexpr const char* registers[] = {"pred", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f16", "f16x2", "b16", "b32", "f32", "f64", "b8", "b128"};
+    constexpr const char* registers[] = {"pred", "b16", "b32",   "b64", "u16", "u32", "u64", "s16", "s32",
+                                         "s64",  "f16", "f16x2", "b16", "b32", "f32", "f64", "b8",  "b128"};
     return std::string(registers[operand.type]) + "_" + std::to_string(number);
 }
 
 // The entry's instruction with a register for every value.
 std::string line_of(const Entry& entry) {
     if (entry.form == nullptr) {
-        const std::string type = entry.special_type == stack::type_id(Type::pred) ? "pred" : entry.special_type == stack::type_id(Type::u64) ? "u64" : "u32";
+        const std::string type = entry.special_type == stack::type_id(Type::pred)  ? "pred"
+                                 : entry.special_type == stack::type_id(Type::u64) ? "u64"
+                                                                                   : "u32";
         return "mov." + type + " " + type + "_0, " + entry.special + ";";
     }
     std::string line = entry.form->spelling;
@@ -276,7 +290,8 @@ std::string line_of(const Entry& entry) {
         const isa::OperandSpec& spec = *entry.operands[i].spec;
         line += spec.is_second ? "|" : i == 0 ? " " : ", ";
         std::string list;
-        for (std::size_t e = 0; e < spec.count; ++e, ++i) list.append(e == 0 ? "" : ", ").append(register_of(entry.operands[i], number++));
+        for (std::size_t e = 0; e < spec.count; ++e, ++i)
+            list.append(e == 0 ? "" : ", ").append(register_of(entry.operands[i], number++));
         if (spec.is_immediate) list = std::to_string(spec.low == INT64_MIN ? 1 : spec.low);
         line += spec.is_vector ? "{" + list + "}" : spec.is_address ? "[" + list + "]" : list;
     }
@@ -298,7 +313,9 @@ TEST_P(SetForms, AreWhatPtxasTakes) {
     std::map<std::string, bool> lines;
     for (const char* name : {"standard", "expression", "f32", "half"})
         for (const Entry& entry : stack::find_set(name)->entries())
-            lines[line_of(entry)] = entry.form == nullptr ? isa::is_special_available(entry.special, version, target.architecture) : isa::is_available(*entry.form, version, target.architecture);
+            lines[line_of(entry)] =
+                entry.form == nullptr ? isa::is_special_available(entry.special, version, target.architecture)
+                                      : isa::is_available(*entry.form, version, target.architecture);
     std::vector<std::string> texts;
     for (const auto& [text, unused] : lines) texts.push_back(text);
     const auto found = oracle::ptxas(texts, {target.name, "9.0"});
@@ -313,19 +330,24 @@ TEST_P(SetForms, AreWhatPtxasTakes) {
 // Code generation sees more than the front end. Each target takes every fifth form, another fifth each.
 TEST_P(SetForms, BecomeCode) {
     const Target& target = GetParam();
-    std::string text = ".version 9.0\n.target " + std::string(target.name) + "\n.address_size 64\n.entry k() {\n";
-    for (const char* type : {"pred", "b8", "b16", "b32", "b64", "b128", "u16", "u32", "u64", "s16", "s32", "s64", "f16", "f16x2", "f32", "f64"})
+    std::string text =
+        ".version 9.0\n.target " + std::string(target.name) + "\n.address_size 64\n.entry k() {\n";
+    for (const char* type : {"pred", "b8", "b16", "b32", "b64", "b128", "u16", "u32", "u64", "s16", "s32",
+                             "s64", "f16", "f16x2", "f32", "f64"})
         text += ".reg ." + std::string(type) + " " + type + "_<64>;\n";
     const auto entries = stack::find_set("standard")->entries();
     for (std::size_t i = target.part; i < entries.size(); i += 5)
-        if (entries[i].form != nullptr && isa::is_available(*entries[i].form, 90, target.architecture)) text += line_of(entries[i]) + "\n";
+        if (entries[i].form != nullptr && isa::is_available(*entries[i].form, 90, target.architecture))
+            text += line_of(entries[i]) + "\n";
     text += "ret;\n}\n";
     const auto cubin = default_assembler().assemble(text, {.optimisation = 0});
     EXPECT_TRUE(cubin) << message(cubin.error(), text).substr(0, 2000);
 }
 
 INSTANTIATE_TEST_SUITE_P(Set, SetForms,
-                         testing::Values(Target{"sm_75", {75, 0}, 0}, Target{"sm_90a", {90, 'a'}, 1}, Target{"sm_100a", {100, 'a'}, 2}, Target{"sm_103a", {103, 'a'}, 3}, Target{"sm_120a", {120, 'a'}, 4}),
+                         testing::Values(Target{"sm_75", {75, 0}, 0}, Target{"sm_90a", {90, 'a'}, 1},
+                                         Target{"sm_100a", {100, 'a'}, 2}, Target{"sm_103a", {103, 'a'}, 3},
+                                         Target{"sm_120a", {120, 'a'}, 4}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

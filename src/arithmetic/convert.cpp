@@ -89,8 +89,10 @@ template <Rounding R, bool Ftz, bool Sat> float to_float(double a) {
     result = flushed<Ftz>(result);
     return Sat ? saturate(result) : result;
 }
+// A NaN is made quiet, whether or not the host's own rounding to an integer did it.
 template <bool Sat> double to_f64(double a) {
-    return Sat ? (a > 0 ? std::min(a, 1.0) : 0.0) : a;
+    if constexpr (Sat) return a > 0 ? std::min(a, 1.0) : 0.0;
+    return a != a ? std::bit_cast<double>(std::bit_cast<std::uint64_t>(a) | std::uint64_t{1} << 51) : a;
 }
 // 64-bit integers to f64 round here, not through a double.
 template <class S, Rounding R> double integer_to_f64(S a) {

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "isa/forms.hpp"
-#include "syntax/name_map.hpp"
 #include "isa/special.hpp"
 #include "isa/spellings.hpp"
 #include "isa/symbols.hpp"
 #include "isa/target.hpp"
+#include "syntax/name_map.hpp"
 
 namespace ptxgraft::isa {
 namespace {
@@ -69,7 +69,8 @@ class Shapes {
   private:
     // A generic address of 32 bits belongs to .address_size 32, which code generation refuses from sm_90 on.
     [[nodiscard]] bool is_narrow_cvta() const {
-        return row_.opcode.starts_with("cvta") && match_->type(row_.operands.front().type) == RegisterType::u32;
+        return row_.opcode.starts_with("cvta") &&
+               match_->type(row_.operands.front().type) == RegisterType::u32;
     }
     // ptxas looks at how the constants of createpolicy go together; registers are always right.
     [[nodiscard]] bool takes_registers_only() const { return row_.opcode.starts_with("createpolicy"); }

@@ -1,5 +1,6 @@
-// The text is parsed in a block of a function that declares the operands' registers, and walked once; what instructions may be, isa::verify
-// says. The text's own braces balance (checked first), so nothing in it can end the function around it.
+// The text is parsed in a block of a function that declares the operands' registers, and walked once; what
+// instructions may be, isa::verify says. The text's own braces balance (checked first), so nothing in it can
+// end the function around it.
 
 #include "stub/check.hpp"
 
@@ -37,7 +38,8 @@ struct Writes {
 
 class Checker {
   public:
-    Checker(const Signature& signature, const Policy& policy, std::uint32_t text_begin, std::uint32_t text_size)
+    Checker(const Signature& signature, const Policy& policy, std::uint32_t text_begin,
+            std::uint32_t text_size)
         : signature_(signature),
           policy_(policy),
           text_begin_(text_begin),
@@ -54,11 +56,16 @@ class Checker {
         if (functions.empty())
             return fail(Errc::stub_unbalanced_brace, Span{}, "the text is not a sequence of instructions");
         const auto body = functions.front().body();
-        const auto block = std::find_if(body.rbegin(), body.rend(), [](const Statement& statement) { return statement.kind() == StatementKind::block; });
-        if (block == body.rend()) return fail(Errc::stub_unbalanced_brace, Span{}, "the text is not a sequence of instructions");
+        const auto block = std::find_if(body.rbegin(), body.rend(), [](const Statement& statement) {
+            return statement.kind() == StatementKind::block;
+        });
+        if (block == body.rend())
+            return fail(Errc::stub_unbalanced_brace, Span{}, "the text is not a sequence of instructions");
         const auto walked = scope(block->body(), 0);
         if (!walked && is_too_deep_) return tl::unexpected(walked.error());
-        if (const auto found = first_finding(module); found && (walked || found->span.begin < walked.error().span.begin)) return tl::unexpected(*found);
+        if (const auto found = first_finding(module);
+            found && (walked || found->span.begin < walked.error().span.begin))
+            return tl::unexpected(*found);
         if (!walked) return tl::unexpected(walked.error());
         if (auto done = check_outputs(); !done) return tl::unexpected(done.error());
         std::sort(result_.renames.begin(), result_.renames.end(),
@@ -180,16 +187,19 @@ class Checker {
     }
 
     // Of an instruction that the table lacks, the first of several operands is.
-    static bool is_destination(const syntax::Instruction& i, std::size_t k, const std::vector<const isa::OperandRule*>& rules) {
+    static bool is_destination(const syntax::Instruction& i, std::size_t k,
+                               const std::vector<const isa::OperandRule*>& rules) {
         if (i.opcode == "call") return k == 0 && i.operands[0].kind() == OperandKind::list;
         if (rules.empty()) return k == 0 && i.operands.size() > 1;
-        return rules[k]->is_output || (rules[k]->kind == isa::RuleKind::pair && rules[k]->children[0].is_output);
+        return rules[k]->is_output ||
+               (rules[k]->kind == isa::RuleKind::pair && rules[k]->children[0].is_output);
     }
 
     // What verify says of the instructions, as an error of the text.
     [[nodiscard]] std::optional<Error> first_finding(const syntax::Module& module) const {
         for (Error& finding : isa::verify(module)) {
-            const bool is_in_text = finding.span.known() && finding.span.begin >= text_begin_ && finding.span.begin < text_begin_ + text_size_;
+            const bool is_in_text = finding.span.known() && finding.span.begin >= text_begin_ &&
+                                    finding.span.begin < text_begin_ + text_size_;
             const bool may_be_newer = finding.code == Errc::opcode_unknown && policy_.allowed == Effect::all;
             // whether a name is one of the module around the site is seen in the walk
             if (!is_in_text || may_be_newer || finding.code == Errc::name_undeclared) continue;
@@ -201,11 +211,16 @@ class Checker {
     }
     static Errc stub_code(Errc code) {
         constexpr std::array<std::pair<Errc, Errc>, 7> codes = {{
-            {Errc::operand_type_wrong, Errc::stub_operand_type}, {Errc::guard_invalid, Errc::stub_operand_type}, {Errc::operand_count_wrong, Errc::stub_operand_count},
-            {Errc::operand_kind_wrong, Errc::stub_bad_operand}, {Errc::label_undefined, Errc::stub_unknown_label}, {Errc::opcode_unknown, Errc::stub_unknown_opcode},
+            {Errc::operand_type_wrong, Errc::stub_operand_type},
+            {Errc::guard_invalid, Errc::stub_operand_type},
+            {Errc::operand_count_wrong, Errc::stub_operand_count},
+            {Errc::operand_kind_wrong, Errc::stub_bad_operand},
+            {Errc::label_undefined, Errc::stub_unknown_label},
+            {Errc::opcode_unknown, Errc::stub_unknown_opcode},
             {Errc::name_redeclared, Errc::stub_name_clash},
         }};
-        const auto at = std::find_if(codes.begin(), codes.end(), [&](const auto& pair) { return pair.first == code; });
+        const auto at =
+            std::find_if(codes.begin(), codes.end(), [&](const auto& pair) { return pair.first == code; });
         return at == codes.end() ? code : at->second;
     }
 
@@ -265,7 +280,8 @@ class Checker {
         return {};
     }
 
-    Expected<void> operand_in(const syntax::Instruction& i, const Operand& child, const Operand& parent, bool is_write) {
+    Expected<void> operand_in(const syntax::Instruction& i, const Operand& child, const Operand& parent,
+                              bool is_write) {
         const bool is_symbol = parent.kind() == OperandKind::address || i.opcode == "call";
         if (is_symbol && child.kind() == OperandKind::identifier && !names_.find(child.text()))
             return symbol(child.text(), child);

@@ -25,7 +25,9 @@ bool is_numbered(std::string_view name, std::string_view stem, std::string_view 
 
 }  // namespace
 
-bool is_special_register(std::string_view name) { return name == "WARP_SZ" || isa::find_special(name).has_value(); }
+bool is_special_register(std::string_view name) {
+    return name == "WARP_SZ" || isa::find_special(name).has_value();
+}
 
 Names::Names(const Signature& signature) {
     for (std::size_t o = 0; o < signature.operands.size(); ++o) {

@@ -19,8 +19,10 @@ constexpr TypeSet words32 = only(Type::u32) | only(Type::s32), words64 = only(Ty
 struct Row {
     Op op;
     TypeSet types;
-    std::string_view parameters;  ///< one letter each
-    std::string_view text;        ///< `T` stands for the type
+    std::string_view parameters;   ///< one letter each
+    std::string_view text;         ///< `T` stands for the type
+    std::string_view before = {};  ///< what stands before and behind the text
+    std::string_view behind = {};
 };
 
 constexpr Row rows[] = {
@@ -66,60 +68,61 @@ constexpr Op by_way_of_f32[] = {Op::exp, Op::exp2, Op::log, Op::log2, Op::sin, O
 constexpr Op by_way_of_f32_of_two[] = {Op::pow, Op::approx_div};
 
 // 2^n * p in two steps, so that neither overflows nor underflows before the result does.
-#define PTXGRAFT_SCALED "h = n >> 1\nresult = p * float_bits(u32(h + 127) << 23) * float_bits(u32(n - h + 127) << 23)"
+constexpr std::string_view scaled =
+    "h = n >> 1\nresult = p * float_bits(u32(h + 127) << 23) * float_bits(u32(n - h + 127) << 23)";
 
 // log(a) of f in [2/3, 4/3] and an exponent: `e` and `r`, with subnormals scaled up first.
-#define PTXGRAFT_LOGARITHM                                                                                        \
-    "small = a < 1.17549435e-38\n"                                                                                \
-    "s = small ? a * 8388608 : a\n"                                                                               \
-    "k = s32(bits(s) - 0x3F2AAAAB) & 0xFF800000\n"                                                                \
-    "f = float_bits(bits(s) - u32(k)) - 1\n"                                                                      \
-    "e = fma(f32(k), 1.1920929e-7, small ? -23 : 0)\n"                                                            \
-    "q = f * f\n"                                                                                                 \
-    "p = fma(fma(-0.121256784, f, 0.134258553), q, fma(-0.123461768, f, 0.141182959))\n"                          \
-    "p = fma(p, q, fma(-0.166701406, f, 0.200037807))\n"                                                          \
-    "p = fma(fma(p, f, -0.249999881), f, 0.333333194)\n"                                                          \
-    "r = fma(fma(p, f, -0.5), q, f)\n"
-#define PTXGRAFT_OF_POSITIVE "result = a > 0 && a < inf ? y : a == 0 ? -inf : a < 0 ? nan : a + a"
+constexpr std::string_view logarithm =
+    "small = a < 1.17549435e-38\n"
+    "s = small ? a * 8388608 : a\n"
+    "k = s32(bits(s) - 0x3F2AAAAB) & 0xFF800000\n"
+    "f = float_bits(bits(s) - u32(k)) - 1\n"
+    "e = fma(f32(k), 1.1920929e-7, small ? -23 : 0)\n"
+    "q = f * f\n"
+    "p = fma(fma(-0.121256784, f, 0.134258553), q, fma(-0.123461768, f, 0.141182959))\n"
+    "p = fma(p, q, fma(-0.166701406, f, 0.200037807))\n"
+    "p = fma(fma(p, f, -0.249999881), f, 0.333333194)\n"
+    "r = fma(fma(p, f, -0.5), q, f)\n";
+constexpr std::string_view of_positive =
+    "result = a > 0 && a < inf ? y : a == 0 ? -inf : a < 0 ? nan : a + a";
 
 // The angle in quarter turns, for any a: the product of its significand with the bits of 2/pi that its exponent selects, modulo 4, in fixed
 // point of 62 bits. `r` is what is left of a quarter turn in radians, `v` and `w` are its sine and cosine, `q` counts the quarter turns.
-#define PTXGRAFT_QUARTERS                                                                                         \
-    "b = bits(a) & 0x7FFFFFFF\n"                                                                                  \
-    "t = (max(b, 0x3F800000) >> 23) - 127\n"                                                                      \
-    "m = u64((b & 0x7FFFFF | 0x800000) << (b < 0x3F800000 ? 0 : 1))\n"                                            \
-    "far = t > 63\n"                                                                                              \
-    "x = far ? 0x91054A7F09D5F47D : 0x28BE60DB93\n"                                                               \
-    "y = far ? 0x4D377036D8A5664F : 0x91054A7F09D5F47D\n"                                                         \
-    "z = far ? 0x10E4107F9458EAF7 : 0x4D377036D8A5664F\n"                                                         \
-    "t = t & 63\n"                                                                                                \
-    "turns = m * (x << t | y >> (64 - t)) + mulhi(m, y << t | z >> (64 - t))\n"                                   \
-    "q = u32((turns + 0x2000000000000000) >> 62)\n"                                                               \
-    "near = b < 0x3F000000\n"                                                                                     \
-    "r = near ? float_bits(b) : f32(f64(s64(turns - (u64(q) << 62))) * 3.4061215800865545e-19)\n"                 \
-    "q = near ? 0 : q\n"                                                                                          \
-    "s = r * r\n"                                                                                                 \
-    "v = fma(fma(fma(fma(2.72498505e-06, s, -0.000198400856), s, 0.00833333191), s, -0.166666672) * s, r, r)\n"   \
-    "w = fma(fma(fma(fma(-2.73008965e-07, s, 2.48005999e-05), s, -0.00138888881), s, 0.0416666679), s * s, fma(s, -0.5, 1))\n"
+constexpr std::string_view quarters =
+    "b = bits(a) & 0x7FFFFFFF\n"
+    "t = (max(b, 0x3F800000) >> 23) - 127\n"
+    "m = u64((b & 0x7FFFFF | 0x800000) << (b < 0x3F800000 ? 0 : 1))\n"
+    "far = t > 63\n"
+    "x = far ? 0x91054A7F09D5F47D : 0x28BE60DB93\n"
+    "y = far ? 0x4D377036D8A5664F : 0x91054A7F09D5F47D\n"
+    "z = far ? 0x10E4107F9458EAF7 : 0x4D377036D8A5664F\n"
+    "t = t & 63\n"
+    "turns = m * (x << t | y >> (64 - t)) + mulhi(m, y << t | z >> (64 - t))\n"
+    "q = u32((turns + 0x2000000000000000) >> 62)\n"
+    "near = b < 0x3F000000\n"
+    "r = near ? float_bits(b) : f32(f64(s64(turns - (u64(q) << 62))) * 3.4061215800865545e-19)\n"
+    "q = near ? 0 : q\n"
+    "s = r * r\n"
+    "v = fma(fma(fma(fma(2.72498505e-06, s, -0.000198400856), s, 0.00833333191), s, -0.166666672) * s, r, r)\n"
+    "w = fma(fma(fma(fma(-2.73008965e-07, s, 2.48005999e-05), s, -0.00138888881), s, 0.0416666679), s * s, fma(s, -0.5, 1))\n";
 
 constexpr Row functions[] = {
     {Op::exp2, f32_, "a",
      "x = a < -152 ? -152 : a > 130 ? 130 : a\n"
      "i = round(x)\nf = x - i\nn = s32(i)\n"
      "p = fma(fma(fma(0.000154531634, f, 0.00133908633), f, 0.00961808302), f, 0.0555035695)\n"
-     "p = fma(fma(fma(p, f, 0.240226507), f, 0.693147182), f, 1)\n" PTXGRAFT_SCALED},
+     "p = fma(fma(fma(p, f, 0.240226507), f, 0.693147182), f, 1)\n", {}, scaled},
     {Op::exp, f32_, "a",
      "x = a < -106 ? -106 : a > 90 ? 90 : a\n"
      "i = round(x * 1.44269502)\nn = s32(i)\n"
      "f = fma(i, 1.90465421e-09, fma(i, -0.693147182, x))\n"
      "p = fma(fma(fma(0.00139262679, f, 0.00836324692), f, 0.0416665524), f, 0.166665763)\n"
-     "p = fma(fma(fma(p, f, 0.5), f, 1), f, 1)\n" PTXGRAFT_SCALED},
-    {Op::log, f32_, "a", PTXGRAFT_LOGARITHM "y = fma(e, 0.693147182, r)\n" PTXGRAFT_OF_POSITIVE},
-    {Op::log2, f32_, "a", PTXGRAFT_LOGARITHM "y = fma(r, 1.44269502, fma(r, 1.92596303e-08, e))\n" PTXGRAFT_OF_POSITIVE},
+     "p = fma(fma(fma(p, f, 0.5), f, 1), f, 1)\n", {}, scaled},
+    {Op::log, f32_, "a", "y = fma(e, 0.693147182, r)\n", logarithm, of_positive},
+    {Op::log2, f32_, "a", "y = fma(r, 1.44269502, fma(r, 1.92596303e-08, e))\n", logarithm, of_positive},
     {Op::sin, f32_, "a",
-     PTXGRAFT_QUARTERS
-     "y = bits((q & 1) == 1 ? w : v) ^ (q & 2) << 30 ^ bits(a) & 0x80000000\nresult = isfinite(a) ? float_bits(y) : a - a"},
-    {Op::cos, f32_, "a", PTXGRAFT_QUARTERS "y = bits((q & 1) == 1 ? v : w) ^ (q + 1 & 2) << 30\nresult = isfinite(a) ? float_bits(y) : a - a"},
+     "y = bits((q & 1) == 1 ? w : v) ^ (q & 2) << 30 ^ bits(a) & 0x80000000\nresult = isfinite(a) ? float_bits(y) : a - a", quarters},
+    {Op::cos, f32_, "a", "y = bits((q & 1) == 1 ? v : w) ^ (q + 1 & 2) << 30\nresult = isfinite(a) ? float_bits(y) : a - a", quarters},
     {Op::tanh, f32_, "a",
      "x = abs(a)\ns = a * a\n"
      "p = fma(fma(0.00234493124, s, -0.00838877354), s, 0.0217822473)\n"
@@ -183,7 +186,7 @@ bool is_one_of(std::span<const Op> ops, Op op) { return std::find(ops.begin(), o
 Found find_text(Op op, Type type) {
     for (const std::span<const Row> table : {std::span<const Row>(rows), std::span<const Row>(functions)})
         for (const Row& row : table)
-            if (row.op == op && has(row.types, type)) return {row.parameters, with_type(row.text, type)};
+            if (row.op == op && has(row.types, type)) return {row.parameters, with_type(std::string(row.before).append(row.text).append(row.behind), type)};
     if (!has(half_types, type)) return {};
     const std::string function(spelling(op));
     if (is_one_of(by_way_of_f32, op)) return {"a", with_type("result = T(" + function + "(f32(a)))", type)};

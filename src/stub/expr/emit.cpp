@@ -230,12 +230,12 @@ bool Emitter::operate(const Node& node) {
                            fmt::format("the count of a shift is u32 or s32, this is {}: write u32({})", name(count), quoted(work_.nodes[node.b].span)));
     }
     Op op = node.op;
-    if (options_.approx && has(types_of(approximate(op)), type)) op = approximate(op);
+    if (options_.approx && has(entries_.types[static_cast<std::size_t>(approximate(op))], type)) op = approximate(op);
     return check(node, op, type) && call(op, type, node.span);
 }
 
 bool Emitter::check(const Node& node, Op op, Type type) {
-    if (!has(types_of(op), type)) {
+    if (!has(entries_.types[static_cast<std::size_t>(op)], type)) {
         error_ = untaken(text_, op, work_.nodes[node.op == Op::select ? node.b : node.a], type);
         return false;
     }

@@ -36,13 +36,6 @@ Workspace::Bucket& bucket_of(Workspace& work, std::string_view name) {
 
 }  // namespace
 
-std::uint32_t Workspace::find(std::string_view name, std::uint32_t hash) const {
-    std::size_t at = hash & (table.size() - 1);
-    for (; table[at].round == round; at = (at + 1) & (table.size() - 1))
-        if (symbols[table[at].symbol].name == name) return table[at].symbol;
-    return none;
-}
-
 std::uint32_t Workspace::add(const Symbol& symbol) {
     if (2 * (symbols.size() + 1) > table.size()) {
         table.assign(4 * table.size(), {});

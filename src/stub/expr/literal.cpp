@@ -101,6 +101,24 @@ LiteralBits integer_bits(const Literal& literal, Type type) {
     return {(literal.is_negative ? 0 - literal.magnitude : literal.magnitude) & all, nullptr};
 }
 
+// A short decimal number: both parts of the quotient are exact, so that it is rounded once. False: the number is not short.
+bool short_decimal(std::string_view digits, float& value) {
+    constexpr std::size_t most = 8;  // with the point: 7 digits are below 2^24
+    constexpr float powers[] = {1, 10, 100, 1e3f, 1e4f, 1e5f, 1e6f, 1e7f};
+    if (digits.size() > most) return false;
+    std::uint32_t whole = 0;
+    std::size_t behind = 0, point = digits.size();
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+        if (digits[i] == '.') point = i;
+        else if (is_digit(digits[i])) whole = 10 * whole + static_cast<std::uint32_t>(digits[i] - '0');
+        else return false;
+    }
+    if (point < digits.size()) behind = digits.size() - point - 1;
+    else if (digits.size() == most) return false;
+    value = static_cast<float>(whole) / powers[behind];
+    return true;
+}
+
 template <class T>
 LiteralBits decimal_bits(const Literal& literal, T& value) {
     const char* const end = literal.digits.data() + literal.digits.size();
@@ -132,6 +150,7 @@ LiteralBits float_bits(const Literal& literal, Type type) {
     if (literal.digits == "nan") return {canonical_nan(type), nullptr};
     float single = 0;
     double wide = 0;
+    if (type == Type::f32 && !literal.digits.empty() && short_decimal(literal.digits, single)) return {std::bit_cast<std::uint32_t>(literal.is_negative ? -single : single), nullptr};
     const LiteralBits found = type == Type::f32 ? decimal_bits(literal, single) : decimal_bits(literal, wide);
     if (found.problem != nullptr) return found;
     if (type == Type::f32) return {std::bit_cast<std::uint32_t>(single), nullptr};

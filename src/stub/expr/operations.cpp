@@ -106,6 +106,13 @@ Entries make_entries() {
             row.ftz[static_cast<std::size_t>(type)] = find(spelled(p.pattern, type, true));
             row.since[static_cast<std::size_t>(type)] = p.since;
         });
+    for (std::size_t i = 0; i < op_count; ++i) {
+        made.types[i] = 0;
+        for_each_type(value_types, [&](Type type) {
+            const bool is_there = made.rows[i].plain[static_cast<std::size_t>(type)] != Entries::none || has_definition(static_cast<Op>(i), type);
+            if (is_there) made.types[i] |= only(type);
+        });
+    }
     made.loads.fill(Entries::none);
     for (auto& row : made.casts) row.fill(Entries::none);
     for_each_type(integer_types | float_types, [&](Type from) {
@@ -125,19 +132,6 @@ Entries make_entries() {
 const Entries& entries() {
     static const Entries made = make_entries();
     return made;
-}
-
-TypeSet types_of(Op op) {
-    static const auto table = [] {
-        std::array<TypeSet, op_count> all{};
-        for (std::size_t i = 0; i < op_count; ++i)
-            for_each_type(value_types, [&](Type type) {
-                const bool is_there = entries().rows[i].plain[static_cast<std::size_t>(type)] != Entries::none || has_definition(static_cast<Op>(i), type);
-                if (is_there) all[i] |= only(type);
-            });
-        return all;
-    }();
-    return table[static_cast<std::size_t>(op)];
 }
 
 std::string names(TypeSet set) {

@@ -36,6 +36,7 @@ struct Entries {
         std::array<std::uint16_t, type_count> since;  ///< used on this architecture and later; before it the definition is
     };
     std::array<Row, op_count> rows;
+    std::array<TypeSet, op_count> types;              ///< that an operation takes, by an entry or a definition
     std::array<ByType, type_count> casts;             ///< [from][to]
     ByType loads;                                     ///< ld.global
     std::int16_t index_u32, index_s32;                ///< mad.wide
@@ -51,8 +52,7 @@ struct Definition {
 [[nodiscard]] const Definition* definition(Op op, Type type);
 [[nodiscard]] bool has_definition(Op op, Type type);
 
-/// The types that an operation takes.
-[[nodiscard]] TypeSet types_of(Op op);
+[[nodiscard]] inline TypeSet types_of(Op op) { return entries().types[static_cast<std::size_t>(op)]; }
 /// What users write: `+`, `max`.
 [[nodiscard]] std::string_view spelling(Op op);
 /// What an operation means with the option `approx`; itself for most.

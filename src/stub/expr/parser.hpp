@@ -47,6 +47,7 @@ class Parser {
         Span span;
     };
     std::optional<Target> target();
+    std::optional<Target> new_target(std::string_view word, Span name);
     bool check_target(const Symbol& symbol, Span place);
     bool end_of_statement();
     bool assign(const Target& target, std::uint32_t node);

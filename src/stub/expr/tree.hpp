@@ -97,6 +97,13 @@ struct Workspace {
     }
 };
 
+inline std::uint32_t Workspace::find(std::string_view name, std::uint32_t hash) const {
+    std::size_t at = hash & (table.size() - 1);
+    for (; table[at].round == round; at = (at + 1) & (table.size() - 1))
+        if (symbols[table[at].symbol].name == name) return table[at].symbol;
+    return none;
+}
+
 /// Where a text stands: the operands of a machine, or the parameters of a definition.
 struct Scope {
     const stack::Machine* machine = nullptr;
