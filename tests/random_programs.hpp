@@ -1,6 +1,6 @@
 #pragma once
-// Programs of the stack language as searches make them: any bytes, instructions that mean something more often, and programs that were good
-// before they were mutated.
+// Programs of the stack language as searches make them: any bytes, instructions that mean something more
+// often, and programs that were good before they were mutated.
 
 #include <bit>
 #include <random>
@@ -59,7 +59,8 @@ class RandomPrograms {
         return o;
     }
 
-    /// A signature of every type in every direction, with names of many lengths and such as our own registers have.
+    /// A signature of every type in every direction, with names of many lengths and such as our own registers
+    /// have.
     Signature signature() {
         Signature s;
         constexpr std::uint64_t types = 16;
@@ -71,13 +72,24 @@ class RandomPrograms {
             o.direction = static_cast<Direction>(below(3));
             if (below(4) == 0) o.count = static_cast<std::uint32_t>(1 + below(9));
             switch (below(6)) {
-                case 0: o.register_name = std::string("%") + "pbhrdqfe"[below(8)] + (o.count != 0 ? "" : std::to_string(below(40))); break;
-                case 1: o.register_name = "_" + o.name + std::string(below(200), 'x'); break;
-                case 2: o.register_name = "%f$1_" + (o.count != 0 ? "" : std::to_string(i)); break;
-                default: o.register_name = "_" + o.name + (o.count != 0 ? "_" : ""); break;
+                case 0:
+                    o.register_name = std::string("%") + "pbhrdqfe"[below(8)] +
+                                      (o.count != 0 ? "" : std::to_string(below(40)));
+                    break;
+                case 1:
+                    o.register_name = "_" + o.name + std::string(1 + below(100), 'x');
+                    break;
+                case 2:
+                    o.register_name = "%f$1_" + (o.count != 0 ? "" : std::to_string(i));
+                    break;
+                default:
+                    o.register_name = "_" + o.name + (o.count != 0 ? "_" : "");
+                    break;
             }
             for (const SiteOperand& other : s.operands)
-                if (other.register_name.starts_with(o.register_name) || o.register_name.starts_with(other.register_name)) o.register_name = "_z" + std::to_string(i) + "_";
+                if (other.register_name.starts_with(o.register_name) ||
+                    o.register_name.starts_with(other.register_name))
+                    o.register_name = "_z" + std::to_string(i) + "_";
             s.operands.push_back(o);
         }
         return s;
@@ -89,12 +101,23 @@ class RandomPrograms {
         while (all.size() < size) all.push_back(std::bit_cast<stack::Instruction>(random_()));
         return all;
     }
-    std::uint64_t number64() { return below(2) == 0 ? random_() : below(3) == 0 ? 0 - below(40) : below(100); }
-    std::uint32_t number32() { return static_cast<std::uint32_t>(below(3) == 0 ? random_() : below(3) == 0 ? 0 - below(40) : below(40)); }
-    stack::TypeId type() { return static_cast<stack::TypeId>(below(30) == 0 ? below(256) : below(stack::first_user_type)); }
+    std::uint64_t number64() {
+        return below(2) == 0 ? random_() : below(3) == 0 ? 0 - below(40) : below(100);
+    }
+    std::uint32_t number32() {
+        return static_cast<std::uint32_t>(below(3) == 0   ? random_()
+                                          : below(3) == 0 ? 0 - below(40)
+                                                          : below(40));
+    }
+    stack::TypeId type() {
+        return static_cast<stack::TypeId>(below(30) == 0 ? below(256) : below(stack::first_user_type));
+    }
 
     stack::Routine routine(const stack::Machine& machine, bool any_bytes) {
-        stack::Routine r{"r" + std::to_string(random_()), {}, {}, any_bytes ? bytes(below(20)) : code(machine, below(40), true)};
+        stack::Routine r{"r" + std::to_string(random_()),
+                         {},
+                         {},
+                         any_bytes ? bytes(below(20)) : code(machine, below(40), true)};
         for (std::uint64_t i = below(4); i-- > 0;) r.arguments.push_back(type());
         for (std::uint64_t i = below(4); i-- > 0;) r.results.push_back(type());
         return r;
@@ -104,10 +127,19 @@ class RandomPrograms {
         for (std::uint64_t n = below(20); n-- > 0 && !code.empty();) {
             const auto at = code.begin() + static_cast<std::ptrdiff_t>(below(code.size()));
             switch (below(4)) {
-                case 0: code.erase(at); break;
-                case 1: code.insert(at, instruction(machine, true)); break;
-                case 2: std::swap(*at, code[below(code.size())]); break;
-                default: *at = std::bit_cast<stack::Instruction>(std::bit_cast<std::uint64_t>(*at) ^ std::uint64_t{1} << below(64)); break;
+                case 0:
+                    code.erase(at);
+                    break;
+                case 1:
+                    code.insert(at, instruction(machine, true));
+                    break;
+                case 2:
+                    std::swap(*at, code[below(code.size())]);
+                    break;
+                default:
+                    *at = std::bit_cast<stack::Instruction>(std::bit_cast<std::uint64_t>(*at) ^
+                                                            std::uint64_t{1} << below(64));
+                    break;
             }
         }
     }
@@ -117,22 +149,37 @@ class RandomPrograms {
         const auto operands = static_cast<std::uint64_t>(machine.signature().operands.size());
         const auto short_index = [&](std::uint64_t n) { return static_cast<std::uint16_t>(below(n + 1)); };
         Opcode opcode = static_cast<Opcode>(below(stack::opcode_count));
-        if (below(2) == 0) opcode = below(5) < 2 ? Opcode::input : below(3) == 0 ? Opcode::constant : Opcode::form;
+        if (below(2) == 0)
+            opcode = below(5) < 2 ? Opcode::input : below(3) == 0 ? Opcode::constant : Opcode::form;
         if (!brackets && opcode >= Opcode::repeat) opcode = Opcode::form;
         stack::Instruction i{opcode, type(), static_cast<std::uint16_t>(random_()), number32()};
         switch (opcode) {
-            case Opcode::input: case Opcode::assign:
+            case Opcode::input:
+            case Opcode::assign:
                 i.index = short_index(operands);
                 i.payload = static_cast<std::uint32_t>(below(2) == 0 ? 0 : below(6));
                 break;
-            case Opcode::form: i.index = short_index(machine.set().entries().size()); break;
-            case Opcode::cast: i.index = type(); break;
-            case Opcode::yank_dup: case Opcode::swap_with: case Opcode::replace: case Opcode::store: case Opcode::load:
+            case Opcode::form:
+                i.index = short_index(machine.set().entries().size());
+                break;
+            case Opcode::cast:
+                i.index = type();
+                break;
+            case Opcode::yank_dup:
+            case Opcode::swap_with:
+            case Opcode::replace:
+            case Opcode::store:
+            case Opcode::load:
                 i.payload = static_cast<std::uint32_t>(below(5));
                 break;
-            case Opcode::call: i.index = short_index(3); break;
-            case Opcode::repeat: i.payload = static_cast<std::uint32_t>(below(40) == 0 ? random_() : below(4)); break;
-            default: break;
+            case Opcode::call:
+                i.index = short_index(3);
+                break;
+            case Opcode::repeat:
+                i.payload = static_cast<std::uint32_t>(below(40) == 0 ? random_() : below(4));
+                break;
+            default:
+                break;
         }
         return i;
     }
