@@ -31,7 +31,8 @@ inline std::vector<std::string> names_of(const Signature& signature) {
 }
 
 /// The program of an expression by evaluate: what the registers hold afterwards. Registers of `in` operands stay.
-inline Expected<Values> by_evaluate(const stack::Program& program, const stack::Machine& machine, const Values& values) {
+inline Expected<Values> by_evaluate(const stack::Program& program, const stack::Machine& machine, const Values& values,
+                                    const stack::CompileOptions& options = {}) {
     const std::vector<Type> types = registers_of(machine.signature());
     const std::size_t count = values.at(0).size();
     std::vector<std::vector<std::byte>> columns;
@@ -44,7 +45,7 @@ inline Expected<Values> by_evaluate(const stack::Program& program, const stack::
         inputs.push_back(column.data());
         outputs.push_back(column.data());
     }
-    if (auto done = stack::evaluate(program, machine, {inputs, outputs, count}); !done) return tl::unexpected(done.error());
+    if (auto done = stack::evaluate(program, machine, {inputs, outputs, count}, options); !done) return tl::unexpected(done.error());
     Values results = values;
     for (std::size_t r = 0; r < types.size(); ++r) {
         const std::size_t bytes = std::max(bits(types[r]) / 8, 1u);

@@ -358,7 +358,7 @@ TEST(Stack, TextsOfAnyLengthTakeTheSameAllocations) {
 Program random_plain(const stack::Machine& m, std::mt19937& random, const std::vector<std::uint16_t>& forms) {
     const auto operands = static_cast<std::uint32_t>(m.signature().operands.size());
     Program p;
-    for (std::uint32_t length = 1 + random() % 120; p.code.size() < length;) {
+    for (std::size_t length = 1 + random() % 120; p.code.size() < length;) {
         const auto kind = random() % 20;
         const auto operand = static_cast<std::uint16_t>(random() % operands);
         if (kind < 5) p.code.push_back({Opcode::input, 0, operand, random() % 8 == 0 ? 1u : 0u});

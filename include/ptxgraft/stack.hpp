@@ -78,7 +78,7 @@ enum class Opcode : std::uint8_t {
     yank_dup, swap_with, replace,   ///< on the stack of `type`, at depth `payload`
     store, load,                    ///< cell `payload` of `type`
     call,       ///< routine `index` of the program (the first 256); in a routine only one before it
-    repeat,     ///< the instructions up to its `end`, `payload` times
+    repeat,     ///< the instructions up to its `end`, `payload` times, at most 255
     if_,        ///< pop a pred
     else_,
     end,        ///< of the innermost `repeat` or `if_`

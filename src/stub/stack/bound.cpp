@@ -31,23 +31,43 @@ class Counter {
     Counter(const Machine::Data& machine, std::span<const Bound> routines)
         : code_(*machine.code), routines_(routines), name_(machine.longest_name + 2) {}
 
+    // Up to the last `end` without a begin every begin has its end, behind it every `end` has its begin: counted forwards and backwards, no
+    // bracket stays open, and no memory is needed for those that are never closed.
     Bound count(std::span<const Instruction> code) {
-        for (const Instruction& i : code) one(i);
-        while (open_ != 0) drop_outermost();
+        const std::size_t middle = behind_last_unopened(code);
+        for (const Instruction& i : code.first(middle)) one(i, &Counter::open, &Counter::close);
+        const auto rest = code.subspan(middle);
+        for (auto i = rest.rbegin(); i != rest.rend(); ++i) one(*i, &Counter::close, &Counter::open);
         return outside_;
     }
 
   private:
-    // What stands inside of a bracket. One that is never closed does nothing.
+    // What stands inside of a bracket, and the one of its ends that came first.
     struct Frame {
         Bound inside;
-        std::uint32_t times = 1;
-        bool is_if = false;
+        Instruction bracket;
     };
+    using Bracket = void (Counter::*)(const Instruction&);
 
-    Bound& now() { return open_ == 0 ? outside_ : frames_[(first_ + open_ - 1) % max_depth].inside; }
+    static std::size_t behind_last_unopened(std::span<const Instruction> code) {
+        std::size_t middle = 0, open = 0;
+        for (std::size_t at = 0; at < code.size(); ++at) {
+            if (code[at].opcode == Opcode::repeat || code[at].opcode == Opcode::if_) ++open;
+            else if (code[at].opcode == Opcode::end && open != 0) --open;
+            else if (code[at].opcode == Opcode::end) middle = at + 1;
+        }
+        return middle;
+    }
 
-    void one(const Instruction& i) {
+    Bound& now() { return open_ == 0 ? outside_ : frames_[open_ - 1].inside; }
+
+    void one(const Instruction& i, Bracket at_begin, Bracket at_end) {
+        if (i.opcode == Opcode::repeat || i.opcode == Opcode::if_) (this->*at_begin)(i);
+        else if (i.opcode == Opcode::end) (this->*at_end)(i);
+        else if (too_deep_ == 0) plain(i);
+    }
+
+    void plain(const Instruction& i) {
         Bound& b = now();
         ++b.steps;
         switch (i.opcode) {
@@ -73,11 +93,6 @@ class Counter {
             case Opcode::call:
                 if (i.index < routines_.size()) b.add(routines_[i.index], 1);
                 return;
-            case Opcode::repeat: case Opcode::if_:
-                return open(i);
-            case Opcode::end:
-                if (open_ != 0) close();
-                return;
             default:
                 return;
         }
@@ -88,28 +103,31 @@ class Counter {
         b.text += text;
     }
 
+    // What more brackets stand around than a program may have inside each other is never executed.
     void open(const Instruction& i) {
-        if (open_ == max_depth) drop_outermost();
-        ++open_;
-        frames_[(first_ + open_ - 1) % max_depth] = {Bound(), i.opcode == Opcode::repeat ? std::min(i.payload, max_repeats) : 1, i.opcode == Opcode::if_};
+        if (open_ == max_depth) {
+            ++too_deep_;
+            return;
+        }
+        ++now().steps;
+        frames_[open_++] = {Bound(), i};
     }
 
-    // Brackets close from the inside: where more are open than a program may have inside each other, the outermost is never closed (or the
-    // program is refused).
-    void drop_outermost() {
-        Frame& outermost = frames_[first_];
-        first_ = (first_ + 1) % max_depth;
-        --open_;
-        outside_.add(outermost.inside, 1);
-        outside_.has_brackets = true;
-    }
-
-    void close() {
-        Frame& frame = frames_[(first_ + open_ - 1) % max_depth];
-        --open_;
-        if (frame.is_if) merge(frame.inside);
+    void close(const Instruction& i) {
+        if (too_deep_ != 0) {
+            --too_deep_;
+            return;
+        }
+        if (open_ == 0) {  // without a partner
+            ++outside_.steps;
+            return;
+        }
+        Frame& frame = frames_[--open_];
+        const Instruction& begin = i.opcode == Opcode::end ? frame.bracket : i;
+        ++frame.inside.steps;
+        if (begin.opcode == Opcode::if_) merge(frame.inside);
         Bound& outer = now();
-        outer.add(frame.inside, frame.times);
+        outer.add(frame.inside, begin.opcode == Opcode::if_ ? 1 : std::min(begin.payload, max_repeats));
         outer.has_brackets = true;
     }
 
@@ -127,7 +145,7 @@ class Counter {
     const std::uint64_t name_;
     Bound outside_;
     std::array<Frame, max_depth> frames_;
-    std::uint32_t first_ = 0, open_ = 0;
+    std::uint32_t open_ = 0, too_deep_ = 0;
 };
 
 // What an instruction costs, in one word, so that a block of instructions is one sum: bytes of text, names, and whether it is more than this can say.
@@ -218,6 +236,8 @@ Bound bound_of(ProgramView program, const Machine::Data& machine) {
     return total;
 }
 
+bool passes(const Bound& bound, const Limits& limits) { return bound.steps > limits.steps || bound.nodes > most_nodes; }
+
 std::size_t bytes_of(const Bound& bound, ProgramView program, const Machine::Data& machine, const CompileOptions& options) {
     const std::uint64_t slots = machine.slots.size(), types = machine.code->type_count;
     const std::uint64_t state = bound.pushes + types + 2 * bound.cells + slots + 8;
@@ -235,7 +255,7 @@ std::size_t bytes_of(const Bound& bound, ProgramView program, const Machine::Dat
 std::size_t arena_bound(ProgramView program, const Machine& machine, const CompileOptions& options) {
     const Machine::Data& data = machine.data();
     const Bound bound = bound_of(program, data);
-    if (bound.steps > options.limits.steps) return 64;  // compile says so and needs no more
+    if (passes(bound, options.limits)) return 64;  // compile says so and needs no more
     return bytes_of(bound, program, data, options);
 }
 

@@ -31,6 +31,11 @@ void add_cost(InstructionSet::Code& code, const EntryCode& entry);
 
 [[nodiscard]] Bound bound_of(ProgramView program, const Machine::Data& machine);
 
+/// Nodes that have numbers.
+inline constexpr std::uint64_t most_nodes = 0xFFFFFF00u;
+/// Whether a program may execute more than a compile may take.
+[[nodiscard]] bool passes(const Bound& bound, const Limits& limits);
+
 /// Bytes of arena for a bound.
 [[nodiscard]] std::size_t bytes_of(const Bound& bound, ProgramView program, const Machine::Data& machine, const CompileOptions& options);
 

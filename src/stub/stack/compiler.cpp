@@ -3,6 +3,7 @@
 #include "ptxgraft/stack.hpp"
 
 #include <bit>
+#include <new>
 
 #include "stub/stack/forest.hpp"
 #include "stub/stack/run.hpp"
@@ -10,7 +11,8 @@
 namespace ptxgraft::stack {
 namespace {
 
-tl::unexpected<Error> too_many_steps(const Limits& limits) {
+tl::unexpected<Error> too_much(const Bound& bound, const Limits& limits) {
+    if (bound.steps <= limits.steps) return fail(Errc::stack_limit, "the program may make more than " + std::to_string(most_nodes) + " values");
     return fail(Errc::stack_limit, "the program executes more than " + std::to_string(limits.steps) + " instructions, routines and repeats counted each time");
 }
 
@@ -51,7 +53,7 @@ bool compile_forest(ProgramView program, const Machine::Data& machine, std::span
 Expected<Compiled> compile(ProgramView program, const Machine& machine, std::span<std::byte> arena, const CompileOptions& options) {
     const Machine::Data& data = machine.data();
     const Bound bound = bound_of(program, data);
-    if (bound.steps > options.limits.steps) return too_many_steps(options.limits);
+    if (passes(bound, options.limits)) return too_much(bound, options.limits);
     const std::size_t needed = bytes_of(bound, program, data, options);
     if (arena.size() < needed) return fail(Errc::arena_too_small, std::to_string(needed) + " bytes are enough, but it has " + std::to_string(arena.size()));
     Compiled result;
@@ -59,11 +61,13 @@ Expected<Compiled> compile(ProgramView program, const Machine& machine, std::spa
     return compile_in(program, data, bound, arena, options);
 }
 
+// Empty where there is not so much.
 std::span<std::byte> Compiler::room(std::size_t needed) {
     if (needed > size_) {
         size_ = 0;
         arena_.reset();
-        arena_ = std::make_unique_for_overwrite<std::byte[]>(std::bit_ceil(needed));
+        arena_.reset(new (std::nothrow) std::byte[std::bit_ceil(needed)]);
+        if (arena_ == nullptr) return {};
         size_ = std::bit_ceil(needed);
     }
     return {arena_.get(), size_};
@@ -72,17 +76,22 @@ std::span<std::byte> Compiler::room(std::size_t needed) {
 Expected<Compiled> Compiler::compile(ProgramView program, const Machine& machine, const CompileOptions& options) {
     const Machine::Data& data = machine.data();
     Compiled result;
-    if (may_be_forest(program, data, options) && compile_forest(program, data, room(forest_bytes(program.code.size(), data)), options, result)) return result;
+    if (may_be_forest(program, data, options)) {
+        const std::span<std::byte> memory = room(forest_bytes(program.code.size(), data));
+        if (!memory.empty() && compile_forest(program, data, memory, options, result)) return result;
+    }
     const Bound bound = bound_of(program, data);
-    if (bound.steps > options.limits.steps) return too_many_steps(options.limits);
+    if (passes(bound, options.limits)) return too_much(bound, options.limits);
     const std::size_t needed = bytes_of(bound, program, data, options);
-    return compile_in(program, data, bound, room(needed), options);
+    const std::span<std::byte> memory = room(needed);
+    if (memory.empty()) return fail(Errc::stack_limit, "the program may need " + std::to_string(needed) + " bytes of memory, which are not there");
+    return compile_in(program, data, bound, memory, options);
 }
 
 Expected<Graph> make_graph(ProgramView program, const Machine& machine, std::span<std::byte> memory, const CompileOptions& options) {
     const Machine::Data& data = machine.data();
     const Bound bound = bound_of(program, data);
-    if (bound.steps > options.limits.steps) return too_many_steps(options.limits);
+    if (passes(bound, options.limits)) return too_much(bound, options.limits);
     Arena arena(memory);
     auto flow = run(program, data, bound, options, arena);
     if (!flow) return tl::unexpected(flow.error());

@@ -111,7 +111,8 @@ void run_blocks(const Evaluator::Plan& plan, const Columns& columns, std::byte* 
 
 Expected<Evaluator> Evaluator::make(ProgramView program, const Machine& machine, const CompileOptions& options) {
     const std::size_t size = arena_bound(program, machine, options);
-    const AlignedBytes arena = aligned_bytes(size);
+    const AlignedBytes arena(static_cast<std::byte*>(::operator new[](size, std::align_val_t{64}, std::nothrow)));
+    if (arena == nullptr) return fail(Errc::stack_limit, "the program may need " + std::to_string(size) + " bytes of memory, which are not there");
     const auto graph = make_graph(program, machine, {arena.get(), size}, options);
     if (!graph) return tl::unexpected(graph.error());
     auto plan = make_plan(*graph, machine.data());

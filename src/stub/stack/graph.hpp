@@ -13,6 +13,7 @@ namespace ptxgraft::stack {
 
 using NodeId = std::uint32_t;
 inline constexpr NodeId no_node = 0xFFFFFFFFu;
+inline constexpr NodeId never_executed = 0xFFFFFFFEu;  ///< the guard of a form in an arm that a known pred rules out: nobody reads its results
 
 enum class NodeKind : std::uint8_t {
     input,     ///< args[0]: the slot (register of the signature) that it reads

@@ -23,7 +23,7 @@ class Hasher {
             const Node& n = flow_.graph.nodes[id];
             if (n.last_use == not_used && n.kind != NodeKind::constant && n.kind != NodeKind::input) continue;
             hashes_[id] = of(n);
-            if (n.kind == NodeKind::form && code_.entries[n.entry].effects != 0) whole = hashes_[id] = mix(whole, hashes_[id]);
+            if (is_ordered(n)) whole = hashes_[id] = mix(whole, hashes_[id]);
         }
         for (const auto& [slot, id] : flow_.graph.assignments) {
             if (flow_.graph.nodes[id].kind == NodeKind::input && flow_.graph.nodes[id].args[0] == slot) continue;  // it keeps its value
@@ -33,6 +33,9 @@ class Hasher {
     }
 
   private:
+    // What gives another value each time, or has effects: clocks, loads, stores.
+    bool is_ordered(const Node& n) const { return (n.kind == NodeKind::form || n.kind == NodeKind::special) && code_.entries[n.entry].is_ordered; }
+
     std::uint64_t of(const Node& n) const {
         std::uint64_t hash = mix(static_cast<std::uint64_t>(n.kind) + 1, n.type);
         const auto with = [&](std::size_t count) {

@@ -39,6 +39,15 @@ bool has_literal(const OperandSpec& spec) {
 
 bool has_range(const OperandSpec& spec) { return spec.low != INT64_MIN || spec.high != INT64_MAX || spec.step != 1; }
 
+// Packed values stand only in registers declared .b32 or .b64, though u32 and u64 values stand on their stacks too; operands of the site may be
+// declared .u32 or .u64.
+bool is_exact(const OperandSpec& spec) {
+    switch (spec.type) {
+        case OperandType::f32x2: case OperandType::u16x2: case OperandType::s16x2: case OperandType::u8x4: case OperandType::s8x4: return true;
+        default: return spec.is_exact;
+    }
+}
+
 // Lays out one entry; `code` receives its inputs and outputs.
 struct EntryMaker {
     InstructionSet::Code& code;
@@ -74,7 +83,7 @@ struct EntryMaker {
         bool is_simple = e.effects == 0;
         for (const EntryOperand& operand : entry.operands) {
             const OperandSpec& spec = *operand.spec;
-            is_simple = is_simple && !spec.is_vector && !spec.is_address && !operand.is_immediate && !spec.is_exact;
+            is_simple = is_simple && !spec.is_vector && !spec.is_address && !operand.is_immediate && !is_exact(spec);
             e.hash = mix(e.hash, operand.type + 64u * operand.is_output);
             operand.is_output ? output(e, operand) : input(e, operand);
         }
@@ -97,7 +106,7 @@ struct EntryMaker {
         const TypeId stack = stack_of(operand.type);
         if (e.outputs++ == 0) {
             e.type = stack;
-            e.exact_output = operand.spec->is_exact;
+            e.exact_output = is_exact(*operand.spec);
         }
         code.output_stacks.push_back(stack);
     }
@@ -107,7 +116,7 @@ struct EntryMaker {
         const std::size_t i = e.inputs++;
         const TypeId stack = stack_of(operand.type);
         const bool takes_literal = has_literal(spec);
-        code.inputs.push_back({stack, operand.is_immediate, spec.is_exact, takes_literal, spec.low, spec.high, spec.step});
+        code.inputs.push_back({stack, operand.is_immediate, is_exact(spec), takes_literal, spec.low, spec.high, spec.step});
         if (i >= EntryCode::inline_inputs) return;
         e.stacks[i] = stack;
         if (takes_literal) e.literals = static_cast<std::uint8_t>(e.literals | 1u << i);
@@ -272,6 +281,7 @@ void add_slots(Machine::Data& data, std::uint32_t index) {
         slot.register_class = class_of_builtin(type_id(operand.type));
         slot.direction = operand.direction;
         slot.declared = operand.type;
+        if (operand.direction != Direction::in && is_integer(operand.type)) data.has_integers[static_cast<std::size_t>(slot.register_class)] = true;
         slot.name = operand.count == 0 ? operand.register_name : operand.register_name + std::to_string(element);
         data.longest_name = std::max(data.longest_name, static_cast<std::uint32_t>(slot.name.size()));
         Node node{};

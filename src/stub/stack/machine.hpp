@@ -181,11 +181,15 @@ struct Machine::Data {
     std::array<PlainTable, plain_opcodes> plain{};  ///< by opcode
     bool has_usual_names = true;       ///< registers are called as in names_of
     std::array<Name, class_count> stems{};  ///< ", %f", or longer where an operand's name clashes
+    std::array<bool, class_count> has_integers{};  ///< a register that a program may write is declared as an integer
 
     Data();
     ~Data();
 };
 
 [[nodiscard]] RegisterClass class_of_builtin(TypeId type);
+
+constexpr bool is_integer(Type declared) { return declared >= Type::u16 && declared <= Type::s64; }
+constexpr bool is_half(TypeId type) { return type >= type_id(Type::f16) && type <= type_id(Type::bf16x2); }
 
 }  // namespace ptxgraft::stack

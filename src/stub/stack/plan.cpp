@@ -117,7 +117,7 @@ class Planner {
 
     Expected<void> node(NodeId id) {
         const Node& n = graph_.nodes[id];
-        if (n.kind == NodeKind::form && code_of(n).has_effect) return cannot(n);
+        if (n.kind == NodeKind::form && code_of(n).has_effect) return graph_.guard(n, code_of(n)) == never_executed ? Expected<void>() : cannot(n);
         if (live_[id] == 0 && n.kind != NodeKind::form) return {};
         switch (n.kind) {
             case NodeKind::input: values_of_[id] = input(n.args[0]); return {};

@@ -93,10 +93,10 @@ class Printer {
         read_.routines.push_back({std::move(name), routine.arguments, routine.results, {}});
     }
 
-    // A type that the set does not have is none that a stack machine could use: pred stands for it.
-    [[nodiscard]] std::string_view type_name(TypeId type) const {
+    // A type that the set does not have is written as its number: a routine of it does nothing, and so does the one that is read.
+    [[nodiscard]] std::string type_name(TypeId type) const {
         const std::string_view name = type < max_types ? set_.type_name(type) : "";
-        return name.empty() ? "pred" : name;
+        return name.empty() ? fmt::format("!{:02X}", type) : std::string(name);
     }
 
     void code(std::span<const Instruction> code, bool in_routine) {

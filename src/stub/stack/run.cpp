@@ -30,7 +30,7 @@ struct Frame {
     std::uint32_t left;        // rounds to go
     std::uint32_t* at_begin;   // of an `if`: the state at its begin
     std::uint32_t* first_arm;  // and that at the end of its first arm; null before
-    NodeId pred;               // no_node: it is known, and only one arm is executed
+    NodeId pred;
     NodeId guard;              // what instructions with effects in this arm are executed under, made when one comes
     bool is_if;
 };
@@ -95,11 +95,13 @@ class Runner {
     bool has_arguments(const EntryCode& e) const;
     void pop_arguments(const EntryCode& e, const Instruction& i, std::uint32_t* to);
     std::uint32_t immediate(const InputCode& input, std::uint32_t bits) const;
+    [[nodiscard]] bool has_own_register(const Node& n) const;
     NodeId copied(NodeId argument, TypeId type);
     void push_results(const EntryCode& e, NodeId form);
     bool fold(const EntryCode& e, NodeId form);
     bool assign(const Instruction& i, const Scope& scope);
     bool cast(const Instruction& i);
+    [[nodiscard]] bool may_be_integer(NodeId value, RegisterClass c) const;
     bool rearrange(const Instruction& i);
     bool rearrange_at_depth(const Instruction& i);
     bool store(const Instruction& i);
@@ -117,7 +119,7 @@ class Runner {
     bool close(const Scope& scope, std::uint32_t& at);
     std::uint32_t* save(std::uint32_t* to) const;
     void restore(const std::uint32_t* from);
-    NodeId chosen(NodeId pred, NodeId a, NodeId b);
+    NodeId chosen(std::uint32_t type, NodeId pred, NodeId a, NodeId b);
     bool merge(const Frame& frame);
     template <class Select>
     const std::uint32_t* merge_cells(const std::uint32_t* other, Select select);
@@ -218,7 +220,7 @@ void Runner::take_memory(const Bound& bound, Arena& arena) {
     const std::size_t slots = machine_.slots.size();
     nodes_ = arena.take<Node>(bound.nodes + 1);
     flow_.names = arena.take<Name>(bound.nodes + 1);
-    std::memcpy(nodes_, machine_.inputs.data(), slots * sizeof(Node));
+    std::copy(machine_.inputs.begin(), machine_.inputs.end(), nodes_);
     flow_.name_of = arena.take<const Name*>(bound.nodes + 1);
     for (std::size_t s = 0; s < slots; ++s) flow_.name_of[s] = machine_.names.data() + s;
     flow_.live = arena.take<NodeId>(bound.nodes + 1);
@@ -348,13 +350,16 @@ NodeId Runner::copied(NodeId argument, TypeId type) {
     return copy;
 }
 
+// Whether a value can only stand in a register of ours, as constants that are no literals do, and results that want an exact type themselves.
+bool Runner::has_own_register(const Node& n) const { return n.kind == NodeKind::constant || (n.kind == NodeKind::form && entries_[n.entry].exact_output); }
+
 void Runner::pop_arguments(const EntryCode& e, const Instruction& i, std::uint32_t* to) {
     const InputCode* const inputs = code_.inputs.data() + code_.input_bases[e.at];
     std::uint32_t immediates = 0;
     for (std::size_t k = e.inputs; k-- > 0;) {
         if (!inputs[k].is_immediate) {
             to[k] = pop(inputs[k].stack);
-            if (inputs[k].is_exact && inputs[k].stack != type_b8 && nodes_[to[k]].kind != NodeKind::constant) to[k] = copied(to[k], inputs[k].stack);
+            if (inputs[k].is_exact && inputs[k].stack != type_b8 && !has_own_register(nodes_[to[k]])) to[k] = copied(to[k], inputs[k].stack);
             continue;
         }
         // the last stands in the instruction, those before it in the pool
@@ -383,7 +388,7 @@ bool Runner::apply_general(const EntryCode& e, const Instruction& i) {
     extra_[place] = e.effects == 0 ? no_node : guard();
     const NodeId node = add(NodeKind::form, e.outputs == 0 ? TypeId{0} : e.type, i.index);
     nodes_[node].args[0] = place;
-    flow_.effects |= e.effects;
+    if (extra_[place] != never_executed) flow_.effects |= e.effects;
     push_results(e, node);
     return true;
 }
@@ -475,6 +480,12 @@ bool Runner::assign(const Instruction& i, const Scope& scope) {
     return true;
 }
 
+// Half-precision instructions take no register that is declared as an integer, as operands of the site may be; those of ours are not.
+bool Runner::may_be_integer(NodeId value, RegisterClass c) const {
+    if (nodes_[value].kind == NodeKind::input) return is_integer(machine_.slots[value].declared);
+    return !is_half(code_.bases[nodes_[value].type]) && machine_.has_integers[static_cast<std::size_t>(c)];
+}
+
 // The same bits under another type.
 bool Runner::cast(const Instruction& i) {
     const std::uint32_t to = lane(i.type), from = lane(i.index);
@@ -489,7 +500,7 @@ bool Runner::cast(const Instruction& i) {
         const std::uint64_t bits = nodes_[value].args[0] | static_cast<std::uint64_t>(nodes_[value].args[1]) << 32;
         return push(to, constant(static_cast<TypeId>(to), bits)), true;
     }
-    if (to_class == from_class) return push(to, value), true;
+    if (to_class == from_class && !(is_half(code_.bases[to]) && may_be_integer(value, to_class))) return push(to, value), true;
     const NodeId node = add(NodeKind::cast, static_cast<TypeId>(to));
     nodes_[node].args[0] = value;
     push(to, shared(node));
@@ -581,7 +592,7 @@ bool Runner::fits(std::span<const TypeId> types) const {
     return types.size() <= max_parameters && std::all_of(types.begin(), types.end(), [this](TypeId t) { return lane(t) != types_; });
 }
 
-// Leaves a routine's results in the place of its arguments.
+// Leaves a routine's results in the place of its arguments. What it does not leave is zero; of the types without constants it is not there.
 bool Runner::take_results(const Routine& routine) {
     std::array<NodeId, max_parameters> results;
     for (std::size_t k = routine.results.size(); k-- > 0;) {
@@ -590,10 +601,12 @@ bool Runner::take_results(const Routine& routine) {
             error_ = fail(Errc::stack_routine, "routine " + routine.name + " leaves no " + std::string(machine_.set->type_name(routine.results[k])) + " for its results");
             return false;
         }
-        results[k] = room(type) != 0 ? pop(type) : constant(static_cast<TypeId>(type), 0);
+        const bool has_zero = type != type_b8 && type != type_b128;
+        results[k] = room(type) != 0 ? pop(type) : has_zero ? constant(static_cast<TypeId>(type), 0) : no_node;
     }
     std::copy_n(floor_.begin(), types_, depth_.begin());
-    for (std::size_t k = 0; k < routine.results.size(); ++k) push(lane(routine.results[k]), results[k]);
+    for (std::size_t k = 0; k < routine.results.size(); ++k)
+        if (results[k] != no_node) push(lane(routine.results[k]), results[k]);
     return true;
 }
 
@@ -632,10 +645,6 @@ bool Runner::open_if(const Scope& scope, std::uint32_t& at) {
     const NodeId condition = pop(pred);
     Frame& frame = frames_[frame_count_++];
     frame = {at, 0, nullptr, nullptr, no_node, no_node, true};
-    if (nodes_[condition].kind == NodeKind::constant) {  // one arm, as if it stood there alone
-        if (nodes_[condition].args[0] == 0) at = has_else ? next : next - 1;
-        return true;
-    }
     frame.pred = condition;
     frame.at_begin = save_at_;
     save_at_ = save(save_at_);
@@ -646,11 +655,6 @@ bool Runner::open_if(const Scope& scope, std::uint32_t& at) {
 bool Runner::turn(const Scope& scope, std::uint32_t& at) {
     if (scope.matches[at] == no_match) return false;
     Frame& frame = frames_[frame_count_ - 1];
-    if (frame.pred == no_node) {  // the arm that counts is over
-        --frame_count_;
-        at = scope.matches[at];
-        return true;
-    }
     frame.first_arm = save_at_;
     save_at_ = save(save_at_);
     restore(frame.at_begin);
@@ -668,7 +672,6 @@ bool Runner::close(const Scope& scope, std::uint32_t& at) {
     }
     const Frame closed = frame;
     --frame_count_;
-    if (closed.pred == no_node) return true;
     save_at_ = closed.at_begin;
     return merge(closed);
 }
@@ -695,9 +698,10 @@ void Runner::restore(const std::uint32_t* from) {
     std::copy_n(from, machine_.slots.size(), flow_.values);
 }
 
-NodeId Runner::chosen(NodeId pred, NodeId a, NodeId b) {
+NodeId Runner::chosen(std::uint32_t type, NodeId pred, NodeId a, NodeId b) {
     if (a == b) return a;
-    const NodeId node = add(NodeKind::select, nodes_[a].type);
+    if (nodes_[pred].kind == NodeKind::constant) return nodes_[pred].args[0] != 0 ? a : b;
+    const NodeId node = add(NodeKind::select, static_cast<TypeId>(type));
     nodes_[node].args[0] = pred;
     nodes_[node].args[1] = a;
     nodes_[node].args[2] = b;
@@ -708,7 +712,9 @@ NodeId Runner::chosen(NodeId pred, NodeId a, NodeId b) {
 bool Runner::merge(const Frame& frame) {
     const bool has_else = frame.first_arm != nullptr;
     const std::uint32_t* other = has_else ? frame.first_arm : frame.at_begin;
-    const auto select = [&](NodeId here, NodeId there) { return has_else ? chosen(frame.pred, there, here) : chosen(frame.pred, here, there); };
+    const auto select = [&](std::uint32_t type, NodeId here, NodeId there) {
+        return has_else ? chosen(type, frame.pred, there, here) : chosen(type, frame.pred, here, there);
+    };
     for (std::uint32_t t = 0; t < types_; ++t) {
         const std::uint32_t depth = *other++;
         if (must_ && depth != depth_[t]) {
@@ -718,7 +724,7 @@ bool Runner::merge(const Frame& frame) {
         }
         const std::uint32_t kept = std::min(depth, depth_[t]);
         NodeId* const stack = stacks_[t];
-        for (std::uint32_t k = floor_[t]; k < kept; ++k) stack[k] = select(stack[k], other[k - floor_[t]]);
+        for (std::uint32_t k = floor_[t]; k < kept; ++k) stack[k] = select(t, stack[k], other[k - floor_[t]]);
         other += depth - floor_[t];
         depth_[t] = kept;
     }
@@ -736,7 +742,7 @@ const std::uint32_t* Runner::merge_cells(const std::uint32_t* other, Select sele
         NodeId there = no_node;
         for (std::uint32_t j = 0; j < count; ++j)
             if (other[2 * j] == cells_[k].key) there = other[2 * j + 1];
-        cells_[k].node = there == no_node || cells_[k].node == no_node ? no_node : select(cells_[k].node, there);
+        cells_[k].node = there == no_node || cells_[k].node == no_node ? no_node : select(cells_[k].key / cells_per_type, cells_[k].node, there);
     }
     return other + 2 * count;
 }
@@ -753,16 +759,20 @@ bool Runner::merge_slot(std::uint32_t slot, NodeId there, Select select) {
     const auto kept = [&] { return s.direction == Direction::out ? constant(s.type, 0) : NodeId{slot}; };
     if (here == no_node) here = kept();
     if (there == no_node) there = kept();
-    flow_.values[slot] = select(here, there);
+    flow_.values[slot] = select(s.type, here, there);
     return true;
 }
 
-// The pred under which the arms that are open are executed; no_node outside of all.
+// The pred under which the arms that are open are executed; no_node outside of all, never_executed in one that a known pred rules out.
 NodeId Runner::guard() {
     NodeId all = no_node;
     for (std::uint32_t k = 0; k < frame_count_; ++k) {
         Frame& frame = frames_[k];
-        if (!frame.is_if || frame.pred == no_node) continue;
+        if (!frame.is_if) continue;
+        if (nodes_[frame.pred].kind == NodeKind::constant) {
+            if ((nodes_[frame.pred].args[0] != 0) != (frame.first_arm == nullptr)) return never_executed;
+            continue;
+        }
         if (frame.guard == no_node) {
             NodeId arm = frame.pred;
             if (frame.first_arm != nullptr) {
@@ -953,7 +963,7 @@ void Runner::mark() {
     for (NodeId id = count_; id-- > static_cast<NodeId>(machine_.slots.size());) {
         Node& n = nodes_[id];
         if (n.last_use == not_used) {
-            if (n.kind != NodeKind::form || !entries_[n.entry].has_effect) continue;
+            if (n.kind != NodeKind::form || !entries_[n.entry].has_effect || extra_[n.args[0]] == never_executed) continue;
             n.last_use = id;
         }
         *live++ = id;
@@ -988,6 +998,7 @@ void Runner::choose_targets() {
         const auto [index, id] = assignments_[k];
         Node& n = nodes_[id];
         if (n.kind == NodeKind::input || n.kind == NodeKind::constant || n.target != no_node) continue;
+        if (is_half(code_.bases[n.type]) && is_integer(machine_.slots[index].declared)) continue;
         const std::uint32_t last_read = nodes_[index].last_use;
         if (last_read != not_used && last_read > id) continue;
         if (n.kind == NodeKind::form) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "stub/stack/bound.hpp"
 #include "stub/stack/text.hpp"
@@ -112,6 +113,16 @@ Expected<void> Reader::routine() {
     return {};
 }
 
+namespace {
+
+// `!3E`: the number of a type that the set does not have, as bytes of any program may.
+bool is_raw_type(std::string_view word, TypeId& type) {
+    if (word.size() != 3 || word[0] != '!') return false;
+    return std::from_chars(word.data() + 1, word.data() + 3, type, 16).ptr == word.data() + 3;
+}
+
+}  // namespace
+
 Expected<void> Reader::routine_types(Routine& routine) {
     std::vector<TypeId>* types = &routine.arguments;
     while (words_.next_in_program()) {
@@ -123,8 +134,8 @@ Expected<void> Reader::routine_types(Routine& routine) {
         const bool is_last = word.ends_with(':');
         if (is_last) word.remove_suffix(1);
         if (!word.empty()) {
-            const TypeId type = words_.is_arrow() ? max_types : set_->find_type(word);
-            if (type == max_types) return fail_here(Errc::stack_routine, fmt::format("{} is no type; a routine is: routine square f32 -> f32 : … end", word.substr(0, 40)));
+            TypeId type = words_.is_arrow() ? max_types : set_->find_type(word);
+            if (type == max_types && !is_raw_type(word, type)) return fail_here(Errc::stack_routine, fmt::format("{} is no type; a routine is: routine square f32 -> f32 : … end", word.substr(0, 40)));
             types->push_back(type);
         }
         if (is_last && types == &routine.arguments) return fail_here(Errc::stack_routine, "the types of the results stand between -> and :");
