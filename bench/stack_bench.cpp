@@ -3,13 +3,12 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstring>
 #include <ctime>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "ptxgraft/isa.hpp"
 #include "ptxgraft/stack.hpp"
 
 namespace {
@@ -52,54 +51,63 @@ void report(benchmark::State& state, double instructions, std::string_view outpu
     if (!output.empty()) state.counters["ratio_to_memcpy"] = spent / rounds / memcpy_seconds(output);
 }
 
+stack::Machine machine_of(const char* set) { return *stack::Machine::make(stack::find_set(set), signature()); }
+
 void BM_StackCompile(benchmark::State& state) {
-    const stack::Program program = *stack::parse(live_text(state.range(0)), signature());
+    const stack::Machine machine = machine_of("standard");
+    const stack::Program program = *stack::parse(live_text(state.range(0)), machine);
     stack::Compiler compiler;
-    std::string_view output;
+    stack::Compiled compiled;
     const double start = seconds();
-    for (auto _ : state) benchmark::DoNotOptimize(output = *compiler.compile(program, signature()));
-    report(state, static_cast<double>(compiler.instruction_count()), output, (seconds() - start));
+    for (auto _ : state) benchmark::DoNotOptimize(compiled = *compiler.compile(program, machine));
+    report(state, static_cast<double>(compiled.instruction_count), compiled.ptx, seconds() - start);
 }
 BENCHMARK(BM_StackCompile)->RangeMultiplier(10)->Range(10, 10000);
 
-// Random instructions over f32, most of them dead, in the way of a mutated population.
+std::vector<stack::Program> random_programs(const stack::Machine& machine, std::size_t count) {
+    std::vector<stack::Program> programs;
+    for (std::size_t i = 0; i < count; ++i) programs.push_back(stack::random_program(machine, i, 100));
+    return programs;
+}
+
+// Random programs over f32, in the way of a mutated population.
 void BM_StackCompileRandom(benchmark::State& state) {
-    std::mt19937 random(1);
-    std::vector<std::uint16_t> forms;
-    for (std::size_t i = 0; i < isa::forms().size(); ++i) {
-        bool is_f32 = isa::forms()[i].stack;
-        for (const isa::OperandSpec& operand : isa::forms()[i].operands)
-            is_f32 = is_f32 && operand.type == isa::OperandType::f32;
-        if (is_f32) forms.push_back(static_cast<std::uint16_t>(i));
-    }
-    std::vector<stack::Program> programs(64);
-    for (stack::Program& program : programs) {
-        for (int i = 0; i < 100; ++i) {
-            const auto f32 = static_cast<std::uint8_t>(Type::f32);
-            const auto index = static_cast<std::uint16_t>(random() % 4);
-            if (random() % 2 == 0)
-                program.push_back({stack::Opcode::form, 0, forms[random() % forms.size()], 0});
-            else if (random() % 4 == 0)
-                program.push_back({stack::Opcode::constant, f32, 0, static_cast<std::uint32_t>(random())});
-            else
-                program.push_back({stack::Opcode::input, 0, index, 0});
-        }
-        program.push_back({stack::Opcode::assign, 0, 0, 0});
-    }
+    const stack::Machine machine = machine_of("f32");
+    const std::vector<stack::Program> programs = random_programs(machine, 64);
     stack::Compiler compiler;
     std::string_view output;
     std::size_t i = 0;
     const double start = seconds();
-    for (auto _ : state)
-        benchmark::DoNotOptimize(output = *compiler.compile(programs[i++ % programs.size()], signature(),
-                                                            {.missing = stack::Missing::skip}));
-    report(state, 100, output, (seconds() - start));
+    for (auto _ : state) benchmark::DoNotOptimize(output = compiler.compile(programs[i++ % programs.size()], machine, stack::mutated)->ptx);
+    report(state, 100, output, seconds() - start);
 }
 BENCHMARK(BM_StackCompileRandom);
 
+// Many programs on one and on two threads, in wall time.
+void BM_StackBatch(benchmark::State& state) {
+    const stack::Machine machine = machine_of("f32");
+    const std::vector<stack::Program> programs = random_programs(machine, 10000);
+    const std::vector<stack::ProgramView> views(programs.begin(), programs.end());
+    std::size_t bytes = 0;
+    for (auto _ : state) bytes = stack::compile_batch(views, machine, {.compile = stack::mutated, .threads = static_cast<unsigned>(state.range(0))}).text.size();
+    state.counters["bytes"] = static_cast<double>(bytes);
+    state.SetItemsProcessed(state.iterations() * 10000);
+}
+BENCHMARK(BM_StackBatch)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+// `tokens` of a text with few different words, or with many: every second one is a literal that stands nowhere else.
+std::string text_of(std::int64_t tokens, bool is_varied) {
+    if (!is_varied) return live_text((tokens - 3) * 5 / 11);
+    std::string text = "acc";
+    for (std::int64_t i = 3; i + 1 < tokens; i += 2) text += " " + std::to_string(i) + ".5 " + (i % 4 == 1 ? "add.f32" : "mul.rn.f32");
+    return text + " -> acc";
+}
+
+double count_tokens(const std::string& text) { return 1 + static_cast<double>(std::count(text.begin(), text.end(), ' ')); }
+
 // A text of 100 tokens to a Stub: parse, compile, check, copy.
 void BM_StackText(benchmark::State& state) {
-    const std::string text = live_text(45);  // 99 tokens before the arrow's two
+    const std::string text = text_of(state.range(0), state.range(1) != 0);
     std::string output;
     const double start = seconds();
     for (auto _ : state) {
@@ -107,8 +115,34 @@ void BM_StackText(benchmark::State& state) {
         benchmark::DoNotOptimize(stub);
         output = stub->ptx();
     }
-    report(state, 102, output, (seconds() - start));
+    const double spent = seconds() - start;
+    report(state, count_tokens(text), output, spent);
+    state.counters["ns_per_token"] = state.counters["ns_per_instruction"];
+    state.counters.erase("ns_per_instruction");
+    state.counters["tokens"] = count_tokens(text);
 }
-BENCHMARK(BM_StackText);
+BENCHMARK(BM_StackText)->ArgNames({"tokens", "varied"})->Args({100, 0})->Args({100, 1})->Args({10000, 0})->Args({10000, 1});
+
+// Text to program alone, and back.
+void BM_StackParse(benchmark::State& state) {
+    const stack::Machine machine = machine_of("standard");
+    const std::string text = text_of(100, state.range(0) != 0);
+    const double start = seconds();
+    for (auto _ : state) benchmark::DoNotOptimize(stack::parse(text, machine));
+    const double spent = seconds() - start;
+    state.counters["ns_per_token"] = spent / (static_cast<double>(state.iterations()) * count_tokens(text)) * 1e9;
+    state.counters["ratio_to_memcpy"] = spent / static_cast<double>(state.iterations()) / memcpy_seconds(text);
+}
+BENCHMARK(BM_StackParse)->ArgName("varied")->Arg(0)->Arg(1);
+
+void BM_StackPrint(benchmark::State& state) {
+    const stack::Machine machine = machine_of("standard");
+    const std::string text = text_of(100, false);
+    const stack::Program program = *stack::parse(text, machine);
+    const double start = seconds();
+    for (auto _ : state) benchmark::DoNotOptimize(stack::print(program, machine));
+    state.counters["ns_per_token"] = (seconds() - start) / (static_cast<double>(state.iterations()) * count_tokens(text)) * 1e9;
+}
+BENCHMARK(BM_StackPrint);
 
 }  // namespace

@@ -124,11 +124,11 @@ double lower_triangle(double x, unsigned row, unsigned column, double) { return 
 const Variant first{"bias and relu", {{"epilogue", "acc bias add.f32 0.0 max.f32 -> acc"}}, 0, dot, bias_relu};
 const Variant others[] = {
     {"plain product", {}, 0, dot, unchanged},
-    {"gelu", {{"epilogue", "gelu.stub"}}, 0, dot, gelu},
-    {"silu", {{"epilogue", "silu.stub"}}, 0, dot, silu},
+    {"gelu", {{"epilogue", "activation/gelu_tanh.stub"}}, 0, dot, gelu},
+    {"silu", {{"epilogue", "activation/silu.stub"}}, 0, dot, silu},
     {"lower triangle", {{"epilogue", "acc 0.0 col row setp.le.u32 selp.f32 -> acc"}}, 0, dot, lower_triangle},
-    {"max-plus", {{"initial", "0fFF800000 -> acc"}, {"multiply_accumulate", "max_plus.stub"}}, -infinity, max_plus, unchanged},
-    {"L1 distance", {{"multiply_accumulate", "l1_distance.stub"}}, 0, l1_distance, unchanged},
+    {"max-plus", {{"initial", "0fFF800000 -> acc"}, {"multiply_accumulate", "semiring/max_plus.stub"}}, -infinity, max_plus, unchanged},
+    {"L1 distance", {{"multiply_accumulate", "semiring/l1.stub"}}, 0, l1_distance, unchanged},
     {"L2 distance",
      {{"multiply_accumulate", "a b sub.f32 dup.f32 acc fma.rn.f32 -> acc"}, {"epilogue", "acc sqrt.rn.f32 -> acc"}},
      0, l2_distance, square_root},

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "isa/match.hpp"
+#include "isa/spellings.hpp"
 #include "isa/target.hpp"
 #include "ptxas_oracle.hpp"
 
@@ -29,33 +29,9 @@ std::vector<std::string> opcode_words() {
 }
 
 // --- spellings of a row
-bool keeps_constraints(const Match& m) {
-    return std::all_of(m.row->constraints.begin(), m.row->constraints.end(), [&](const Constraint& c) {
-        return c.kind == Constraint::Kind::since || !m.any_holds(c.left) || m.any_holds(c.right) == (c.kind == Constraint::Kind::needs);
-    });
-}
-
-void expand(Match& m, std::size_t slot, std::vector<Match>& all) {
-    if (slot == m.row->slots.size()) {
-        if (keeps_constraints(m)) all.push_back(m);
-        return;
-    }
-    const Slot& s = m.row->slots[slot];
-    m.chosen[slot] = no_word;
-    if (s.is_optional) expand(m, slot + 1, all);
-    for (const WordId word : s.members) {
-        m.chosen[slot] = word;
-        expand(m, slot + 1, all);
-    }
-    m.chosen[slot] = no_word;
-}
-
 std::vector<Match> spellings(const Row& row) {
-    Match m;
-    m.row = &row;
-    m.chosen.fill(no_word);
     std::vector<Match> all;
-    expand(m, 0, all);
+    for_each_spelling(row, [&](const Match& match) { all.push_back(match); });
     return all;
 }
 
@@ -74,9 +50,7 @@ class Operands {
         return out;
     }
     [[nodiscard]] bool is_present(const OperandRule& rule) const {
-        if (!rule.with.empty() || !rule.without.empty())
-            return (rule.with.empty() || match_.any_holds(rule.with)) && (rule.without.empty() || !match_.any_holds(rule.without));
-        return !rule.is_optional || (rule.kind == RuleKind::samplerref ? !sampler_.empty() : with_optional_);
+        return is_needed(rule, match_) || (is_free(rule) && (rule.kind == RuleKind::samplerref ? !sampler_.empty() : with_optional_));
     }
     static std::string joined(const std::vector<std::string>& parts) {
         std::string out;

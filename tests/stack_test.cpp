@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "ptxgraft/isa.hpp"
 #include "ptxgraft/stack.hpp"
 #include "stub_text.hpp"
 
@@ -20,11 +19,19 @@ using stack::Instruction;
 using stack::Opcode;
 using stack::Program;
 
+// Everything may stand in it.
+constexpr Policy everything{.allowed = Effect::all, .pure = false};
+
 const Signature& signature() {
     static const Signature s = *Signature::parse(
         "mod f32 x, mod f32 y, mod f32 z, in f32 a, in u32 n, mod s32 m, mod pred p, mod f32 frag[4], in f64 "
         "d, mod b32 w");
     return s;
+}
+
+const stack::Machine& machine() {
+    static const stack::Machine m = *stack::Machine::make(stack::find_set("standard"), signature(), {.policy = everything});
+    return m;
 }
 
 // Puts the body of a scope on one line: what stands between the registers and the brace.
@@ -72,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"x y add.f32 x -> x z", "add.f32 %f0, _x, _y; mov.f32 _z, _x; mov.f32 _x, %f0;"},
         Row{"x y add.f32 -> z; z -> x", "add.f32 %f0, _x, _y; mov.f32 _x, _z; mov.f32 _z, %f0;"},
         Row{"1.0 -> x; x -> y", "mov.f32 _y, _x; mov.f32 _x, 0f3F800000;"},
-        Row{"a a mul.f32 dup.f32 -> x y", "mul.f32 _y, _a, _a; mov.f32 _x, _y;"},
+        Row{"a a mul.f32 dup.f32 -> x y", "mul.f32 _x, _a, _a; mov.f32 _y, _x;"},
         Row{"m x -> m y", "mov.f32 _y, _x;"}, Row{"x->y", "mov.f32 _y, _x;"},
         Row{"frag[3] -> frag[0]", "mov.f32 _frag0, _frag3;"}, Row{"n -> w", "mov.b32 _w, _n;"},
         Row{"w n and.b32 -> w", "and.b32 _w, _w, _n;"},
@@ -83,14 +90,14 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"x y over.f32 sub.f32 mul.f32 -> z", "sub.f32 %f0, _y, _x; mul.f32 _z, _x, %f0;"},
         Row{"x y z rotate.f32 sub.f32 mul.f32 -> x", "sub.f32 %f0, _z, _x; mul.f32 _x, _y, %f0;"},
         // literals
-        Row{"1.5 -0.0 -> x y", "mov.f32 _y, 0f80000000; mov.f32 _x, 0f3FC00000;"},
-        Row{"1e-3 .5 -> x y", "mov.f32 _y, 0f3F000000; mov.f32 _x, 0f3A83126F;"},
-        Row{"0f7FC12345 inf -> x y", "mov.f32 _y, 0f7F800000; mov.f32 _x, 0f7FC12345;"},
-        Row{"-inf nan -> x y", "mov.f32 _y, 0f7FFFFFFF; mov.f32 _x, 0fFF800000;"},
+        Row{"1.5 -0.0 -> x y", "mov.f32 _x, 0f3FC00000; mov.f32 _y, 0f80000000;"},
+        Row{"1e-3 .5 -> x y", "mov.f32 _x, 0f3A83126F; mov.f32 _y, 0f3F000000;"},
+        Row{"0f7FC12345 inf -> x y", "mov.f32 _x, 0f7FC12345; mov.f32 _y, 0f7F800000;"},
+        Row{"-inf nan -> x y", "mov.f32 _x, 0fFF800000; mov.f32 _y, 0f7FFFFFFF;"},
         Row{"-7 -> m", "mov.b32 _m, -7;"}, Row{"7s32 -> m", "mov.b32 _m, 7;"},
         Row{"-2147483648 -> m", "mov.b32 _m, -2147483648;"},
         Row{"4294967295 -> w", "mov.b32 _w, 4294967295;"}, Row{"0x1F -> w", "mov.b32 _w, 31;"},
-        Row{"1f32 16777217f32 -> x y", "mov.f32 _y, 0f4B800000; mov.f32 _x, 0f3F800000;"},
+        Row{"1f32 16777217f32 -> x y", "mov.f32 _x, 0f3F800000; mov.f32 _y, 0f4B800000;"},
         Row{"1e-45 -> x", "mov.f32 _x, 0f00000001;"}, Row{"7b32 8U xor.b32 -> w", "xor.b32 _w, 7, 8;"},
         // predicates
         Row{"x y setp.lt.f32 -> p", "setp.lt.f32 _p, _x, _y;"},
@@ -102,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"n as.s32.u32 m add.s32 -> m", "add.s32 _m, _n, _m;"},
         Row{"x as.s32.f32 -> m", "mov.b32 _m, _x;"}, Row{"1.0 as.u32.f32 -> w", "mov.b32 _w, 1065353216;"},
         Row{"-1 as.u32.s32 -> w", "mov.b32 _w, 4294967295;"},
-        Row{"n 300 8 bfe.u32 -> w", "bfe.u32 _w, _n, 44, 8;"},
+        Row{"n 300 8 bfe.u32 -> w", "mov.b32 %r0, 300; bfe.u32 _w, _n, %r0, 8;"},
         Row{"n w n 0x96 lop3.b32 -> w", "lop3.b32 _w, _n, _w, _n, 150;"}));
 
 struct Bad {
@@ -128,7 +135,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Bad{"x add.f33 -> x", Errc::stack_unknown_word, 1, 3},
         Bad{"x\r\n q -> x", Errc::stack_unknown_word, 2, 2},
-        Bad{"x ld.global.f32 -> x", Errc::stack_unknown_word, 1, 3},
+        Bad{"x ld.global.f33 -> x", Errc::stack_unknown_word, 1, 3},
+        Bad{"0u64 ld.global.f32 -> x", Errc::stub_effect_forbidden, 1, 6},
         Bad{"x sub.f32 -> z", Errc::stack_values_missing, 1, 3},
         Bad{"-> x", Errc::stack_values_missing, 1, 4},
         Bad{"n m add.s32 -> m", Errc::stack_values_missing, 1, 5},
@@ -146,11 +154,11 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"x[0] -> x", Errc::stack_element_out_of_range, 1, 1},
         Bad{"frag[99999999999] -> x", Errc::stack_element_out_of_range, 1, 1},
         Bad{"frag[] -> x", Errc::stack_element_out_of_range, 1, 1},
-        Bad{"d -> x", Errc::stack_type_unsupported, 1, 1},
-        Bad{"1.5f64 -> x", Errc::stack_type_unsupported, 1, 1},
-        Bad{"0d3FF0000000000000 -> x", Errc::stack_type_unsupported, 1, 1},
-        Bad{"x dup.f16", Errc::stack_type_unsupported, 1, 3},
-        Bad{"7u64 -> x", Errc::stack_type_unsupported, 1, 1},
+        Bad{"d -> x", Errc::stack_values_missing, 1, 6},
+        Bad{"1.5f64 -> x", Errc::stack_values_missing, 1, 11},
+        Bad{"0d3FF0000000000000 -> x", Errc::stack_values_missing, 1, 23},
+        Bad{"x dup.f16", Errc::stack_values_missing, 1, 3},
+        Bad{"7u64 -> x", Errc::stack_values_missing, 1, 9},
         Bad{"4294967296 -> w", Errc::stack_literal_out_of_range, 1, 1},
         Bad{"-2147483649 -> m", Errc::stack_literal_out_of_range, 1, 1},
         Bad{"2147483648s32 -> m", Errc::stack_literal_out_of_range, 1, 1},
@@ -222,114 +230,85 @@ TEST(Stack, AssignmentsAreAParallelCopy) {
         std::string program;
         for (const int s : source) program += names[s] + " ";
         program += "-> frag[0] frag[1] frag[2] frag[3]";
-        const auto parsed = stack::parse(program, signature());
+        const auto parsed = stack::parse(program, machine());
         ASSERT_TRUE(parsed) << program;
-        const auto ptx = compiler.compile(*parsed, signature());
-        ASSERT_TRUE(ptx) << program;
-        const Registers result = execute_moves(std::string(*ptx));
+        const auto compiled = compiler.compile(*parsed, machine());
+        ASSERT_TRUE(compiled) << program;
+        const Registers result = execute_moves(std::string(compiled->ptx));
         for (int i = 0; i < 4; ++i) {
             const auto at = result.find(values[i]);
-            EXPECT_EQ(at == result.end() ? values[i] : at->second, values[source[i]]) << program << "\n"
-                                                                                      << *ptx;
+            EXPECT_EQ(at == result.end() ? values[i] : at->second, values[source[i]]) << program << "\n" << compiled->ptx;
         }
     }
 }
 
 // --- programs as bytes
 
-Program random_program(std::mt19937& random, std::size_t size, bool any_bytes) {
-    Program program(size);
-    for (Instruction& instruction : program) {
-        if (any_bytes) {
-            instruction = std::bit_cast<Instruction>((std::uint64_t{random()} << 32) | random());
-            continue;
+// Random bytes, or instructions that mean something more often.
+std::vector<Instruction> random_code(std::mt19937_64& random, std::size_t size, bool any_bytes) {
+    const auto entries = static_cast<std::uint32_t>(machine().set().entries().size());
+    std::vector<Instruction> code(size);
+    for (Instruction& instruction : code) {
+        instruction = std::bit_cast<Instruction>(random());
+        if (any_bytes) continue;
+        const auto pick = [&](std::uint64_t n) { return static_cast<std::uint16_t>(random() % n); };
+        constexpr Type types[] = {Type::pred, Type::u32, Type::s32, Type::f32, Type::b32, Type::f64, Type::f16};
+        const auto type = stack::type_id(types[pick(7)]);
+        const Opcode opcode = pick(2) == 0 ? static_cast<Opcode>(pick(stack::opcode_count)) : pick(2) == 0 ? Opcode::input : Opcode::form;
+        switch (opcode) {
+            case Opcode::input:
+            case Opcode::assign: instruction = {opcode, 0, pick(11), 0}; break;
+            case Opcode::form: instruction = {opcode, 0, pick(entries), pick(3) == 0 ? 0 : static_cast<std::uint32_t>(random())}; break;
+            case Opcode::cast: instruction = {opcode, type, stack::type_id(types[pick(7)]), 0}; break;
+            case Opcode::constant: instruction = {opcode, type, 0, static_cast<std::uint32_t>(random())}; break;
+            case Opcode::repeat: instruction = {opcode, 0, 0, pick(4)}; break;
+            case Opcode::if_:
+            case Opcode::else_:
+            case Opcode::end: instruction = {opcode, 0, 0, 0}; break;
+            case Opcode::call: instruction = {opcode, 0, pick(3), 0}; break;
+            default: instruction = {opcode, type, 0, pick(4)}; break;
         }
-        constexpr Type types[] = {Type::pred, Type::u32, Type::s32, Type::f32, Type::b32};
-        const auto pick = [&](std::uint32_t n) { return static_cast<std::uint16_t>(random() % n); };
-        instruction = {static_cast<Opcode>(pick(10)), static_cast<std::uint8_t>(types[pick(5)]), 0,
-                       random() % 3 == 0 ? static_cast<std::uint32_t>(random()) : pick(4)};
-        instruction.index = instruction.opcode == Opcode::form
-                                ? pick(static_cast<std::uint32_t>(isa::forms().size()))
-                            : instruction.opcode == Opcode::cast ? static_cast<std::uint16_t>(types[pick(5)])
-                                                                 : pick(11);
-        if (random() % 2 == 0) instruction.opcode = random() % 2 == 0 ? Opcode::input : Opcode::form;
-        if (instruction.opcode == Opcode::input) instruction.payload = instruction.index == 7 ? pick(4) : 0;
-        if (instruction.opcode == Opcode::form)
-            instruction.index = pick(static_cast<std::uint32_t>(isa::forms().size()));
     }
+    return code;
+}
+
+Program random_program(std::mt19937_64& random, bool any_bytes) {
+    Program program;
+    program.code = random_code(random, random() % 100, any_bytes);
+    for (std::size_t i = random() % 4; i-- > 0;) program.pool.push_back(random() % 2 == 0 ? random() : random() % 100);
+    for (std::size_t i = random() % 3; i-- > 0;)
+        program.routines.push_back({"r" + std::to_string(i), {stack::type_id(Type::f32)}, {stack::type_id(Type::f32)}, random_code(random, random() % 10, any_bytes)});
     return program;
 }
 
-TEST(Stack, AnyBytesCompileWithSkip) {
-    const Signature s = *Signature::parse(
-        "mod f32 x, mod f32 y, out u32 o, in f32 a, in u32 n, mod s32 m, mod pred p, out f32 frag[4], in f64 "
-        "d, mod b32 w, in pred q");
-    std::mt19937 random(7);
+TEST(Stack, AnyBytesCompileWhenNothingIsAnError) {
+    std::mt19937_64 random(7);
     stack::Compiler compiler;
-    std::string module_body;
     for (int i = 0; i < 3000; ++i) {
-        const Program program = random_program(random, 1 + random() % 200, i % 4 == 0);
-        const auto ptx = compiler.compile(program, s, {.missing = stack::Missing::skip});
-        ASSERT_TRUE(ptx) << describe(ptx.error());
-        if (i % 6 == 1) module_body += *ptx;
-        const auto again = stack::parse(stack::print(program, s), s);
-        if (i % 10 == 0) {
-            ASSERT_TRUE(again) << describe(again.error(), stack::print(program, s));
-            EXPECT_EQ(*again, program) << stack::print(program, s);
-        }
-        (void)compiler.compile(program, s);  // a clear error or a result
+        const Program program = random_program(random, i % 4 == 0);
+        const auto compiled = compiler.compile(program, machine(), stack::mutated);
+        ASSERT_TRUE(compiled) << describe(compiled.error());
+        (void)compiler.compile(program, machine());  // a clear error or a result
     }
-    const auto cubin = test::assemble(test::kernel(s, module_body));
-    EXPECT_TRUE(cubin) << describe(cubin.error(), test::kernel(s, module_body));
+}
+
+TEST(Stack, AnyBytesRoundTripThroughText) {
+    std::mt19937_64 random(8);
+    for (int i = 0; i < 1500; ++i) {
+        const Program program = random_program(random, i % 4 == 0);
+        const std::string text = stack::print(program, machine());
+        const auto again = stack::parse(text, machine());
+        ASSERT_TRUE(again) << describe(again.error(), text);
+        EXPECT_EQ(*again, program) << text;
+    }
 }
 
 TEST(Stack, AnOutputThatASkippingProgramMissesIsZero) {
     const Signature s = *Signature::parse("in f32 x, out f32 y, out pred p");
-    const auto stub = stack::compile(std::span<const Instruction>{}, s, {.missing = stack::Missing::skip});
+    const auto made = *stack::Machine::make(stack::find_set("standard"), s);
+    const auto stub = stack::make_stub(Program{}, made, stack::mutated);
     ASSERT_TRUE(stub);
-    EXPECT_EQ(body(stub->ptx()), "mov.pred _p, 0; mov.f32 _y, 0f00000000;");
-}
-
-TEST(Stack, TextsRoundTripThroughPrograms) {
-    for (const char* text :
-         {"x y sub.f32 -> z", "x y -> y x\n1.5 -> z", "frag[2] as.u32.f32 7 and.b32 -> w",
-          "-7 3s32 add.s32 -> m; p not.pred -> p", "0f7FC00001 -0.0 add.f32 1e30 mul.f32 -> x",
-          "x dup.f32 over.f32 rotate.f32 swap.f32 drop.f32 -> x y", "0xFFb32 n or.b32 -> w\ntrue -> p"}) {
-        const auto program = stack::parse(text, signature());
-        ASSERT_TRUE(program) << describe(program.error(), text);
-        const std::string printed = stack::print(*program, signature());
-        const auto again = stack::parse(printed, signature());
-        ASSERT_TRUE(again) << printed;
-        EXPECT_EQ(*again, *program) << printed;
-        EXPECT_EQ(stack::print(*again, signature()), printed);
-    }
-}
-
-TEST(Stack, EveryFormOfTheTableCompiles) {
-    constexpr const char* inputs[] = {"q", "n", "m", "a"};
-    const Signature s = *Signature::parse(
-        "in pred q, in u32 n, in s32 m, in f32 a, mod pred p, mod u32 u, mod s32 v, mod f32 x");
-    std::string all;
-    for (const isa::Form& form : isa::forms()) {
-        if (!form.stack) continue;
-        const auto lane = [](isa::OperandType t) {
-            return t == isa::OperandType::pred  ? 0
-                   : t == isa::OperandType::s32 ? 2
-                   : t == isa::OperandType::f32 ? 3
-                                                : 1;
-        };
-        std::string program;
-        for (const isa::OperandSpec& operand : form.operands)
-            if (!operand.is_output)
-                program += operand.is_immediate ? "128 " : std::string(inputs[lane(operand.type)]) + " ";
-        constexpr const char* outputs[] = {"p", "u", "v", "x"};
-        program += std::string(form.name) + " -> " + outputs[lane(form.operands[0].type)];
-        const auto stub = stack::compile(program, s);
-        ASSERT_TRUE(stub) << describe(stub.error(), program);
-        all += stub->ptx();
-    }
-    const auto cubin = test::assemble(test::kernel(s, all));
-    EXPECT_TRUE(cubin) << describe(cubin.error(), test::kernel(s, all));
+    EXPECT_EQ(body(stub->ptx()), "mov.f32 _y, 0f00000000; mov.pred _p, 0;");
 }
 
 TEST(Stack, RegistersNeverClashWithOperands) {
@@ -347,20 +326,32 @@ TEST(Stack, CompilingDoesNotAllocateAfterTheFirstCall) {
     std::string text = "x";
     for (int i = 0; i < 100; ++i) text += i % 2 == 0 ? " y mul.rn.f32" : " 0.5 add.f32";
     text += " -> x\nfrag[0] frag[1] -> frag[1] frag[0]";
-    const Program program = *stack::parse(text, signature());
+    const Program program = *stack::parse(text, machine());
     stack::Compiler compiler;
-    const std::string first(*compiler.compile(program, signature()));
+    const std::string first(compiler.compile(program, machine())->ptx);
     const std::size_t before = allocations;
     bool same = true;
     for (int i = 0; i < 10; ++i) {
-        const auto ptx = compiler.compile(program, signature());
-        same = same && ptx && *ptx == first;
+        const auto compiled = compiler.compile(program, machine());
+        same = same && compiled && compiled->ptx == first && compiled->instruction_count == 103;
     }
     EXPECT_EQ(allocations, before);
     EXPECT_TRUE(same);
-    EXPECT_EQ(compiler.instruction_count(), 103u);
     (void)std::string(64, 'x');
     EXPECT_GT(allocations, before);  // the count counts
+}
+
+TEST(Stack, TextsOfAnyLengthTakeTheSameAllocations) {
+    const auto count = [](int instructions) {
+        std::string text = "x";
+        for (int i = 0; i < instructions; ++i) text += " y mul.rn.f32 1.5f64 drop.f64";
+        text += " -> x";
+        (void)*stack::compile(text, signature());
+        const std::size_t before = allocations;
+        (void)*stack::compile(text, signature());
+        return allocations - before;
+    };
+    EXPECT_EQ(count(500), count(5));
 }
 
 TEST(Stack, LongProgramsCompile) {
@@ -378,44 +369,6 @@ TEST(Stack, SignaturesThatAreTooLargeAreErrors) {
     const auto stub = stack::compile("", s);
     ASSERT_FALSE(stub);
     EXPECT_EQ(stub.error().code, Errc::stack_too_large);
-}
-
-// --- files
-
-TEST(Stack, FilesAreASignatureLineAndAProgram) {
-    const char* text =
-        "# relu\r\n\r\nsignature: mod f32 acc, in f32 bias  # the epilogue\r\nacc bias add.f32 0.0 max.f32 "
-        "-> acc\r\n";
-    const auto file = stack::parse_file(text);
-    ASSERT_TRUE(file) << describe(file.error(), text);
-    EXPECT_EQ(file->signature.text(), Signature::parse("mod f32 acc, in f32 bias")->text());
-    const Signature site = *Signature::parse("in u32 row, in f32 bias, mod f32 acc");
-    const auto stub = stack::compile(text, site);
-    ASSERT_TRUE(stub) << describe(stub.error(), text);
-    EXPECT_EQ(body(stub->ptx()), "add.f32 %f0, _acc, _bias; max.f32 _acc, %f0, 0f00000000;");
-}
-
-TEST(Stack, FilesMustFitTheSite) {
-    const Signature site = *Signature::parse("mod f32 acc, in f32 bias, in u32 row");
-    struct Case {
-        const char* text;
-        Errc code;
-    };
-    for (const Case& c : {Case{"signature: mod f32 acc, in f32 scale\nacc scale mul.f32 -> acc",
-                               Errc::stub_signature_mismatch},
-                          Case{"signature: in f32 acc\n", Errc::stub_signature_mismatch},
-                          Case{"signature: mod u32 acc\n", Errc::stub_signature_mismatch},
-                          Case{"signature: mod f32 acc[2]\n", Errc::stub_signature_mismatch}}) {
-        const auto stub = stack::compile(c.text, site);
-        ASSERT_FALSE(stub) << c.text;
-        EXPECT_EQ(stub.error().code, c.code) << describe(stub.error(), c.text);
-        EXPECT_EQ(stub.error().span.begin, 0u);
-    }
-    const auto late = stack::compile("signature: mod f32 acc\nacc nope.f32 -> acc", site);
-    ASSERT_FALSE(late);
-    EXPECT_EQ(position("signature: mod f32 acc\nacc nope.f32 -> acc", late.error().span.begin).line, 2u);
-    EXPECT_FALSE(stack::compile("signature: mod q32 acc\n", site));
-    EXPECT_FALSE(stack::compile("signature: mod f32 acc\n", *Signature::parse("mod f32 acc, out f32 y")));
 }
 
 }  // namespace

@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"add.f32 acc, acc, row;", Errc::stub_operand_type, 1, 19},
         Bad{"add.s32 m, m, p;", Errc::stub_operand_type, 1, 15},
         Bad{"setp.lt.f32 acc, x, x;", Errc::stub_operand_type, 1, 13},
-        Bad{"@row mov.u32 o, 1;", Errc::stub_operand_type, 1, 1},
+        Bad{"@row mov.u32 o, 1;", Errc::stub_operand_type, 1, 2},
         Bad{"add.f32 acc, x, 1;", Errc::stub_operand_type, 1, 17},
         Bad{"add.u32 o, row, 1.5;", Errc::stub_operand_type, 1, 17},
         Bad{"add.f32 acc, acc;", Errc::stub_operand_count, 1, 1},
@@ -136,7 +136,35 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"a: bra a;", Errc::stub_effect_forbidden, 1, 1},
         Bad{"bra $L__BB0_1;", Errc::stub_unknown_label, 1, 5, Effect::branch},
         Bad{"frobnicate.f32 acc, acc;", Errc::stub_unknown_opcode, 1, 1},
+        // all that verify knows
+        Bad{"mov.u32 o, 0;\nadd.f64 acc, acc, acc;", Errc::stub_operand_type, 2, 9},
+        Bad{"add.f33 acc, acc, x;", Errc::modifier_unknown, 1, 4},
+        Bad{"add.sat.ftz.f64 acc, acc, x;", Errc::modifier_not_allowed, 1, 12},
+        Bad{"bfe.u32 o, row, 256, 1;", Errc::immediate_out_of_range, 1, 17},
+        Bad{"mov.b64 {o, acc, m}, p;", Errc::stub_bad_operand, 1, 9},
+        Bad{"ld.global.v2.f32 {acc, frag0, frag1}, [p];", Errc::vector_length_wrong, 1, 18, Effect::load},
+        Bad{"ld.global.f32 acc, [x];", Errc::stub_operand_type, 1, 21, Effect::load},
+        Bad{"mov.u32 o, %tid.q;", Errc::stub_unknown_register, 1, 12},
+        Bad{"mov.u32 o, row; mov.u64 p, o;", Errc::stub_input_written, 1, 25},
+        Bad{"@!q mov.u32 o, 1; mov.u32 _, 1;", Errc::stub_bad_operand, 1, 27},
         Bad{"ld.global.u32 o, [%rd1];", Errc::stub_unknown_register, 1, 19, Effect::load}));
+
+TEST(Stub, NamesOfTheModuleAroundMayStand) {
+    for (const char* text :
+         {"ld.global.u32 o, [table+4];", "ld.const.u32 o, [table];",
+          "mov.u64 p2, table; ld.global.u32 o, [p2];", "call (o), f, (row);", "call f; mov.u32 o, 0;"}) {
+        const std::string whole = std::string(".reg .b64 p2; ") + text;
+        const auto stub = Stub::from_ptx(whole, signature(), {Effect::all, false});
+        EXPECT_TRUE(stub) << describe(stub.error(), whole);
+    }
+}
+
+TEST(Stub, NewInstructionsMayStandWhereAllIsAllowed) {
+    EXPECT_TRUE(Stub::from_ptx("mov.u32 o, 0; frobnicate.f32 acc, acc;", signature(), {Effect::all, false}));
+    const auto written = Stub::from_ptx("frobnicate.u32 row, o;", signature(), {Effect::all, false});
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().code, Errc::stub_input_written);
+}
 
 TEST(Stub, HostileTextIsAnError) {
     for (const char* text :

@@ -337,6 +337,25 @@ TEST(SyntaxParts, MustBeExactlyOnePart) {
     expect_print(module, text);
 }
 
+// --- statements
+
+TEST(SyntaxEdit, APrototypeGetsTheSemicolonThatADirectiveBehindItMadeNeedless) {
+    const std::string text = ".entry k\n{\n\t.func f(.param .b32 a)\n\t.reg .b32 b;\n\tret;\n}\n";
+    Module module = parsed(text);
+    const Statement b = at(module, ".reg .b32 b;");
+    ASSERT_TRUE(module.insert_before(b, "\n\t.reg .b32 c;"));
+    expect_print(module, replaced(text, "\n\t.reg", "\n\t.reg .b32 c;\n\t.reg"));
+    for (const std::string_view inserted : {"\n\tret;", " { ret; }", "\nL:", "\n@b ret;"}) {
+        module = parsed(text);
+        ASSERT_TRUE(module.insert_before(at(module, ".reg .b32 b;"), inserted));
+        expect_print(module, replaced(text, "a)", "a);" + std::string(inserted)));
+    }
+    module = parsed(text);
+    module.remove(at(module, ".reg .b32 b;"));
+    expect_print(module, replaced(text, "a)\n\t.reg .b32 b;", "a);"));
+    EXPECT_EQ(module.find_function("k").first_child().tokens().back().text, ";");
+}
+
 // --- bodies
 
 TEST(SyntaxBody, IsReplacedBetweenItsBraces) {

@@ -59,6 +59,7 @@ TEST(Verify, FindsWhatIsWrongInModules) {
 }
 
 TEST(Verify, PtxasAgreesAboutModules) {
+    if (nvptxcompiler() == nullptr) GTEST_SKIP() << "built without nvPTXCompiler";  // nvJitLink links, and so sees more than ptxas
     for (const Case& c : cases()) {
         if (!c.ptxas_agrees) continue;
         const auto cubin = default_assembler().assemble(c.text, {.optimisation = 0});
@@ -93,6 +94,16 @@ TEST(Verify, MessagesSayWhatWouldBeRight) {
         ASSERT_EQ(all.size(), 1u) << row.line;
         EXPECT_THAT(message(all.front(), text), HasSubstr(row.message)) << row.line;
     }
+}
+
+TEST(Verify, BlocksMayBeNestedAsDeepAsMemoryAllows) {
+    constexpr std::size_t depth = 200000;
+    std::string text = ".version 9.0\n.target sm_90a\n.address_size 64\n.entry k() {\n.reg .b32 a;\n";
+    text.append(depth, '{').append("mov.b32 a, b;").append(depth, '}').append("\nmov.b32 c, a; }\n");
+    const std::vector<Error> all = findings(text);
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_EQ(place(all[0], text), "6:" + std::to_string(depth + 12));
+    EXPECT_EQ(place(all[1], text), "7:9");
 }
 
 TEST(Verify, VersionsAndTargets) {

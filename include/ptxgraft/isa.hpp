@@ -2,10 +2,11 @@
 /// @file isa.hpp
 /// The instruction table: the forms of PTX, read from src/isa/ptx.isa when the library is built.
 ///
-/// A form is one fully spelled instruction name (`fma.rn.ftz.f32`) with the types of its operands. A row of the table,
+/// A form is one fully spelled instruction (`fma.rn.ftz.f32`) with the types of its operands. A row of the table,
 /// in the manual's notation (`add{.rnd}{.ftz}{.sat}.f32 d, a, b`), stands for all forms that its modifiers make.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,30 +24,54 @@ struct Architecture {
     friend bool operator==(Architecture, Architecture) = default;
 };
 
-/// What an operand of a form may be. The enumerators below `f64` are the types of registers.
-enum class OperandType : std::uint8_t { pred, b16, b32, b64, u16, u32, u64, s16, s32, s64, f16, f16x2, bf16, bf16x2, f32, f64, other };
+/// What an operand of a form is. Those up to `f64` are the types of ptxgraft::Type, with its numbers.
+enum class OperandType : std::uint8_t {
+    pred, b16, b32, b64, u16, u32, u64, s16, s32, s64, f16, f16x2, bf16, bf16x2, f32, f64,
+    b8, u8, s8, b128, tf32, f32x2, u16x2, s16x2, u8x4, s8x4
+};
 
+/// One operand of a form, once its modifiers are fixed.
 struct OperandSpec {
-    OperandType type = OperandType::other;
+    OperandType type = OperandType::b32;
+    std::uint8_t count = 1;         ///< elements; with `is_vector` written {a, b, …}
     bool is_output = false;
-    bool is_immediate = false;  ///< only an immediate is allowed, below 256 (the table of lop3)
-    bool is_byte = false;       ///< only the low 8 bits are read, and an immediate must be below 256
-    bool is_exact = false;      ///< only a register of this very type, not of another one of its size
+    bool is_vector = false;
+    bool is_address = false;        ///< written [a]: a register of `type` (b64; b32 in .shared)
+    bool is_second = false;         ///< written behind the one before with `|`
+    bool is_immediate = false;      ///< only a constant
+    bool is_register = false;       ///< no constant
+    bool is_exact = false;          ///< only a register declared with this very type, not of another one of its size
+    bool is_wide = false;           ///< also a wider register (the relaxed rule of ld, st, cvt; PTX ISA 9.4.1)
+    std::int64_t low = INT64_MIN, high = INT64_MAX;  ///< what a constant must lie within
+    std::int64_t step = 1;                           ///< and be `low` plus a multiple of
 };
 
+/// One fully spelled instruction: what a stack machine can have.
 struct Form {
-    std::string_view name;                  ///< `fma.rn.f32`
-    std::span<const OperandSpec> operands;  ///< in writing order, outputs first
-    std::uint16_t ptx_version;              ///< first PTX ISA version, 10 * major + minor
-    std::uint16_t sm;                       ///< first architecture, 90 for sm_90
-    bool pure;                              ///< computes its outputs from its inputs and does nothing else
-    bool stack;                             ///< usable in stack programs
+    std::string name;                   ///< unique: `add.f32`, `setp.lt.f32|q`, `mov.b64:b32x2` (see set.hpp)
+    std::string spelling;               ///< in PTX: `setp.lt.f32`
+    std::vector<OperandSpec> operands;  ///< in writing order, outputs first
+    bool pure = false;                  ///< computes its outputs from its inputs and does nothing else
+    std::uint16_t effects = 0;          ///< else: bits as in ptxgraft::Effect
+    const void* row = nullptr;          ///< of the table
 };
 
-/// All forms, ordered by name: the index of a form is its number.
-[[nodiscard]] PTXGRAFT_API std::span<const Form> forms();
-/// The form of a name; null when the table has none.
-[[nodiscard]] PTXGRAFT_API const Form* find(std::string_view name);
+/// Every form of an opcode (`add`, `mul.wide`) whose operands are registers, constants and addresses, in the table's order. Made anew by each
+/// call. An optional operand makes two forms.
+[[nodiscard]] PTXGRAFT_API std::vector<Form> forms(std::string_view opcode);
+/// The form of a name in the sense of Form::name; nothing when the table has none.
+[[nodiscard]] PTXGRAFT_API std::optional<Form> find_form(std::string_view name);
+/// The opcodes that have a pure form, ordered by name.
+[[nodiscard]] PTXGRAFT_API std::vector<std::string_view> pure_opcodes();
+/// Whether a PTX version (90: 9.0; 0: any) and target (sm 0: any) have a form.
+[[nodiscard]] PTXGRAFT_API bool is_available(const Form& form, std::uint16_t ptx_version, Architecture target);
+/// The type and kind of a special register (`%tid.x`, `%laneid`); nothing when there is none. `is_volatile`: each read may differ (%clock …).
+struct SpecialInfo {
+    OperandType type;
+    bool is_volatile;
+};
+[[nodiscard]] PTXGRAFT_API std::optional<SpecialInfo> special_register(std::string_view name);
+[[nodiscard]] PTXGRAFT_API bool is_special_available(std::string_view name, std::uint16_t ptx_version, Architecture target);
 
 /// The rows of the table for an opcode (`add`, `mul.wide`, or `cp` for all that begin so), as they stand in it, with versions; empty when
 /// there is none.

@@ -1,11 +1,12 @@
 #pragma once
 /// @file ptxgraft.hpp
 /// Everything of the C++ API. One header per stage:
-/// error, syntax, isa, site, stub, stack, link, emulator, device, kernel.
+/// error, syntax, isa, site, stub, stack, expression, link, emulator, device, kernel.
 
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/emulator.hpp"
 #include "ptxgraft/error.hpp"
+#include "ptxgraft/expression.hpp"
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/kernel.hpp"
 #include "ptxgraft/link.hpp"

@@ -17,8 +17,8 @@ class PTXGRAFT_API Stub {
     /// Checks PTX written by hand against a site. The text names operands either as registers (`_acc`, `_frag2`) or
     /// plainly (`acc`, `frag2`); plain names are replaced by the registers. It may declare registers of its own and,
     /// where the policy allows branches, labels; both live in a scope of the stub. Checked: syntax; every register is an
-    /// operand, declared, or special (`%tid.x`); types and number of operands of the forms that the instruction table
-    /// knows (others are left to the assembler); an `in` operand is not written; every element of an `out` operand is
+    /// operand, declared, or special (`%tid.x`); all that isa::verify says of instructions but for the target, which is not
+    /// known here; an `in` operand is not written; every element of an `out` operand is
     /// written by an instruction without a guard, or by one under a predicate and one under its negation (branches are
     /// not followed); branches go to labels of the stub; names do not clash with operands or in one scope; braces
     /// balance; no effect that the policy forbids, nor an unknown opcode unless it allows everything; no directive but

@@ -17,7 +17,7 @@ using Table = std::unordered_multimap<std::string_view, Resolver>;
 const Table& table() {
     static const Table built = [] {
         Table all;
-        for (const auto rows : {integer_rows(), logic_rows(), comparison_rows(), float_rows(), conversion_rows()})
+        for (const auto rows : {integer_rows(), logic_rows(), comparison_rows(), float_rows(), conversion_rows(), narrow_rows(), video_rows()})
             for (const ResolverRow& row : rows) all.emplace(row.opcode, row.resolve);
         return all;
     }();
@@ -120,11 +120,28 @@ PureInstruction PureInstruction::with_widths(std::span<const std::uint8_t> to, s
     return made;
 }
 
+namespace {
+
+bool is_nan(ImmediateType type, std::uint64_t bits) {
+    const auto above = [&](std::uint64_t infinity, int shift = 0) { return (bits >> shift & 0x7FFF) > infinity; };
+    switch (type) {
+        case ImmediateType::f16: return above(0x7C00);
+        case ImmediateType::bf16: return above(0x7F80);
+        case ImmediateType::f16x2: return above(0x7C00) || above(0x7C00, 16);
+        case ImmediateType::bf16x2: return above(0x7F80) || above(0x7F80, 16);
+        case ImmediateType::f32: return std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+        case ImmediateType::f64: return std::isnan(std::bit_cast<double>(bits));
+        case ImmediateType::integer: return false;
+    }
+    return false;
+}
+
+}  // namespace
+
 bool PureInstruction::leaves_open(const Lanes* const* to, const Lanes* const* from) const {
     switch (open) {
         case Open::never: return false;
-        case Open::nan: return output_bytes[0] == 8 ? std::isnan(std::bit_cast<double>((*to[0])[0]))
-                                                    : std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>((*to[0])[0])));
+        case Open::nan: return is_nan(output_type, (*to[0])[0]);
         case Open::zero_divisor: {
             const std::uint64_t divisor = (*from[inputs - 1])[0];
             return input_bytes[inputs - 1u] == 8 ? divisor == 0 : (divisor & ((std::uint64_t{1} << (8 * input_bytes[inputs - 1u])) - 1)) == 0;

@@ -55,6 +55,7 @@ struct PureInstruction {
     std::uint8_t first_outputs = 0;   ///< with `second`: how many results `first` makes
     std::uint8_t column_elements = 1; ///< elements of the column functions in one value: 2 for .f32x2
     Open open = Open::never;
+    ImmediateType output_type = ImmediateType::integer;  ///< of the first output
     std::array<ImmediateType, most_inputs> input_types = {};
     std::array<std::uint8_t, most_inputs> input_bytes = {};    ///< the width of each column
     std::array<std::uint8_t, most_outputs> output_bytes = {};
@@ -75,7 +76,7 @@ struct PureInstruction {
     /// values are read from the low bytes, and written extended by their sign.
     [[nodiscard]] PureInstruction with_widths(std::span<const std::uint8_t> outputs, std::span<const std::uint8_t> inputs) const;
 
-    /// Whether PTX leaves open what the first lane's result is.
+    /// Whether PTX leaves open what the first lane's result is, after `run` has computed one.
     [[nodiscard]] bool leaves_open(const Lanes* const* outputs, const Lanes* const* inputs) const;
 
   private:

@@ -76,11 +76,17 @@ template <Compare C, bool Ftz, class T> constexpr PureInstruction comparison() {
     else return make<&truth_of<C, Ftz, T>>();
 }
 
+// setp.f16x2 with one destination: the low half's.
+bool first_of(bool p, bool) { return p; }
+template <Combine B> bool combine_first(bool p, bool, bool c) { return combine<B>(p, c); }
+
 PureInstruction setp_from(PureInstruction compared, Combine combination, bool pair) {
     static constexpr PureInstruction single[] = {{}, make_fast<&combine<and_>>(), make_fast<&combine<or_>>(), make_fast<&combine<xor_>>()};
     static constexpr PureInstruction both[] = {make_fast<&with_complement>(), make_fast<&combine_both<and_>>(), make_fast<&combine_both<or_>>(),
                                                make_fast<&combine_both<xor_>>()};
     static constexpr PureInstruction halves[] = {{}, make<&combine_halves<and_>>(), make<&combine_halves<or_>>(), make<&combine_halves<xor_>>()};
+    static constexpr PureInstruction first[] = {make<&first_of>(), make<&combine_first<and_>>(), make<&combine_first<or_>>(), make<&combine_first<xor_>>()};
+    if (compared.outputs == 2 && !pair) return then(compared, first[combination]);
     if (compared.outputs == 2) return combination == none ? compared : then(compared, halves[combination]);
     if (pair) return then(compared, both[combination]);
     return combination == none ? compared : then(compared, single[combination]);
@@ -135,7 +141,7 @@ Resolved resolve_setp(Modifiers m, Shape shape) {
     if (shape.operands != (combination == none ? 3u : 4u)) return std::nullopt;
     const bool ftz = m.take(".ftz");
     const Resolved compared = resolve_comparison(m, c, ftz);
-    if (!compared || (compared->outputs == 2 && !shape.pair)) return std::nullopt;
+    if (!compared) return std::nullopt;
     return setp_from(*compared, combination, shape.pair);
 }
 
@@ -149,10 +155,23 @@ Resolved set_destination(std::string_view type, Combine combination) {
     Modifiers only{one};
     return by_type<U16, S16, U32, S32, F32, F16, Bf16>(only, [&]<class D>() -> Resolved { return number_from<D>(combination); });
 }
-Resolved packed_destination(std::string_view type) {
-    if (type == ".u32" || type == ".s32") return make<&mask_halves>();
-    if (type == ".f16x2") return make<&number_halves<HalfPair>>();
-    if (type == ".bf16x2") return make<&number_halves<BfloatPair>>();
+template <Combine B> std::uint32_t mask_halves_with(bool low_true, bool high_true, bool c) {
+    return mask_halves(combine<B>(low_true, c), combine<B>(high_true, c));
+}
+template <class P, Combine B> P number_halves_with(bool low_true, bool high_true, bool c) {
+    return number_halves<P>(combine<B>(low_true, c), combine<B>(high_true, c));
+}
+template <class P> PureInstruction number_halves_from(Combine combination) {
+    static constexpr PureInstruction numbers[] = {make<&number_halves<P>>(), make<&number_halves_with<P, and_>>(), make<&number_halves_with<P, or_>>(),
+                                                  make<&number_halves_with<P, xor_>>()};
+    return numbers[combination];
+}
+Resolved packed_destination(std::string_view type, Combine combination) {
+    static constexpr PureInstruction masks[] = {make<&mask_halves>(), make<&mask_halves_with<and_>>(), make<&mask_halves_with<or_>>(),
+                                                make<&mask_halves_with<xor_>>()};
+    if (type == ".u32" || type == ".s32") return masks[combination];
+    if (type == ".f16x2") return number_halves_from<HalfPair>(combination);
+    if (type == ".bf16x2") return number_halves_from<BfloatPair>(combination);
     return std::nullopt;
 }
 Resolved resolve_set(Modifiers m, Shape shape) {
@@ -164,8 +183,7 @@ Resolved resolve_set(Modifiers m, Shape shape) {
     const std::string_view destination = m.take();
     const Resolved compared = resolve_comparison(m, c, ftz);
     if (!compared) return std::nullopt;
-    if (compared->outputs == 2 && combination != none) return std::nullopt;
-    const Resolved made = compared->outputs == 2 ? packed_destination(destination) : set_destination(destination, combination);
+    const Resolved made = compared->outputs == 2 ? packed_destination(destination, combination) : set_destination(destination, combination);
     return made ? Resolved(then(*compared, *made)) : std::nullopt;
 }
 

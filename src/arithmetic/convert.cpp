@@ -89,8 +89,10 @@ template <Rounding R, bool Ftz, bool Sat> float to_float(double a) {
     result = flushed<Ftz>(result);
     return Sat ? saturate(result) : result;
 }
+// A NaN is made quiet, whether or not the host's own rounding to an integer did it.
 template <bool Sat> double to_f64(double a) {
-    return Sat ? (a > 0 ? std::min(a, 1.0) : 0.0) : a;
+    if constexpr (Sat) return a > 0 ? std::min(a, 1.0) : 0.0;
+    return a != a ? std::bit_cast<double>(std::bit_cast<std::uint64_t>(a) | std::uint64_t{1} << 51) : a;
 }
 // 64-bit integers to f64 round here, not through a double.
 template <class S, Rounding R> double integer_to_f64(S a) {
@@ -115,25 +117,6 @@ template <Rounding R, int F> std::uint32_t to_tf32(float a) {
     if ((F & satfinite) != 0 && !std::isnan(a) && (bits & 0x3FFFFu) > tf32_format.largest) bits = (bits & 0x40000u) | tf32_format.largest;
     if ((F & relu) != 0 && !std::isnan(a) && (bits & 0x40000u) != 0) bits = 0;
     return bits << 13;
-}
-template <bool E4m3, bool Relu> std::uint32_t to_f8(double a) {
-    const Format& format = E4m3 ? e4m3_format : e5m2_format;
-    if (Relu && a < 0) a = 0;
-    if (!std::isnan(a)) {
-        const double most = value_of(format, format.largest);
-        a = std::clamp(a, -most, most);
-    }
-    return round_to(format, a, Rounding::rn);
-}
-template <bool E4m3, bool Relu> std::uint16_t pack_f8(double a, double b) {
-    return static_cast<std::uint16_t>(to_f8<E4m3, Relu>(a) << 8 | to_f8<E4m3, Relu>(b));
-}
-template <bool E4m3, bool Relu> std::uint16_t f8_of_f32(float a, float b) { return pack_f8<E4m3, Relu>(static_cast<double>(a), static_cast<double>(b)); }
-template <bool E4m3, bool Relu, class P> std::uint16_t f8_of_pair(P a) { return pack_f8<E4m3, Relu>(value(high(a)), value(low(a))); }
-template <bool E4m3, bool Relu> HalfPair f16_of_f8(std::uint16_t a) {
-    const Format& format = E4m3 ? e4m3_format : e5m2_format;
-    constexpr int finish = Relu ? relu : plain;
-    return pack<HalfPair>(to_half<Half, Rounding::rn, finish>(value_of(format, a >> 8u)), to_half<Half, Rounding::rn, finish>(value_of(format, a & 0xFFu)));
 }
 
 // --- the choice
@@ -262,29 +245,9 @@ template <Rounding R> Resolved tf32_finish(int finish) {
         default: return std::nullopt;
     }
 }
-template <bool E4m3, bool Relu> Resolved f8_from(std::string_view from) {
-    if (from == ".f32") return make<&f8_of_f32<E4m3, Relu>>();
-    if (from == ".f16x2") return make<&f8_of_pair<E4m3, Relu, HalfPair>>();
-    if (from == ".bf16x2") return make<&f8_of_pair<E4m3, Relu, BfloatPair>>();
-    return std::nullopt;
-}
-Resolved to_f8_pair(const Conversion& c) {
-    if (c.rounding != 0 || (c.finish & satfinite) == 0 || (c.finish & sat) != 0) return std::nullopt;
-    const bool e4m3 = c.to == ".e4m3x2", with_relu = (c.finish & relu) != 0;
-    if (e4m3) return with_relu ? f8_from<true, true>(c.from) : f8_from<true, false>(c.from);
-    return with_relu ? f8_from<false, true>(c.from) : f8_from<false, false>(c.from);
-}
-Resolved from_f8_pair(const Conversion& c) {
-    if (c.rounding != 0 || (c.finish & ~relu) != 0 || c.to != ".f16x2") return std::nullopt;
-    const bool with_relu = c.finish == relu;
-    if (c.from == ".e4m3x2") return with_relu ? make<&f16_of_f8<true, true>>() : make<&f16_of_f8<true, false>>();
-    return with_relu ? make<&f16_of_f8<false, true>>() : make<&f16_of_f8<false, false>>();
-}
 // The forms that pack, and tf32.
 Resolved special(const Conversion& c) {
     if (c.ftz || c.integral != keep) return std::nullopt;
-    if (c.to == ".e4m3x2" || c.to == ".e5m2x2") return to_f8_pair(c);
-    if (c.from == ".e4m3x2" || c.from == ".e5m2x2") return from_f8_pair(c);
     if (c.from != ".f32") return std::nullopt;
     if (c.to == ".f16x2" && c.rounding == 0) return packed_finish<HalfPair, Rounding::rn>(c.finish);
     if (c.to == ".f16x2" && c.rounding == 1) return packed_finish<HalfPair, Rounding::rz>(c.finish);
@@ -336,7 +299,8 @@ Resolved resolve_cvt(Modifiers m, Shape shape) {
     if (!found && to_float && !from_float) found = integer_to_float(c);
     if (!found && !to_float && from_float) found = float_to_integer(c);
     if (!found && !to_float && !from_float) found = integer_to_integer(c);
-    return found && shape.operands == std::size_t{found->outputs} + found->inputs ? found : std::nullopt;
+    if (!found || shape.operands != std::size_t{found->outputs} + found->inputs) return std::nullopt;
+    return leaving(Open::nan, *found);
 }
 
 constexpr ResolverRow rows[] = {{"mov", resolve_mov}, {"cvt", resolve_cvt}};

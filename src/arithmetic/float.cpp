@@ -161,16 +161,16 @@ double copysign64(double a, double b) { return std::copysign(b, a); }
 template <bool Max, class T> T tie(T x, T y) {
     using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
     const auto a = std::bit_cast<Bits>(x), b = std::bit_cast<Bits>(y);
-    return std::bit_cast<T>(Max ? a & b : a | b);
+    return std::bit_cast<T>(Max ? (a & b) : (a | b));
 }
 template <bool Max, bool Nan, class T> T select(T x, T y) {
     const bool x_nan = x != x, y_nan = y != y;
     T result = Max ? (x > y ? x : y) : (x < y ? x : y);
     result = x == y ? tie<Max>(x, y) : result;
-    if constexpr (Nan) return x_nan | y_nan ? static_cast<T>(canonical_nan) : result;
+    if constexpr (Nan) return (x_nan | y_nan) ? static_cast<T>(canonical_nan) : result;
     result = x_nan ? y : result;
     result = y_nan ? x : result;
-    return x_nan & y_nan ? static_cast<T>(canonical_nan) : result;
+    return (x_nan & y_nan) ? static_cast<T>(canonical_nan) : result;
 }
 template <bool Max, bool Ftz, bool Nan, bool Abs, bool Xorsign> float min_max(float a, float b) {
     a = flushed<Ftz>(a), b = flushed<Ftz>(b);
@@ -314,20 +314,20 @@ Resolved resolve_abs(Modifiers m, Shape) {
     if (m.take(".f64")) return m.done() ? Resolved(make_fast<&abs64>()) : std::nullopt;
     const bool ftz = m.take(".ftz");
     if (!m.take(".f32") || !m.done()) return std::nullopt;
-    return ftz ? make_fast<&abs_of<true>>() : make_fast<&abs_of<false>>();
+    return ftz ? leaving(Open::nan, make_fast<&abs_of<true>>()) : leaving(Open::nan, make_fast<&abs_of<false>>());
 }
 Resolved resolve_neg(Modifiers m, Shape) {
-    if (m.take(".f64")) return m.done() ? Resolved(make_fast<&neg64>()) : std::nullopt;
+    if (m.take(".f64")) return m.done() ? Resolved(leaving(Open::nan, make_fast<&neg64>())) : std::nullopt;
     const bool ftz = m.take(".ftz");
     if (!m.take(".f32") || !m.done()) return std::nullopt;
-    return ftz ? make_fast<&neg<true>>() : make_fast<&neg<false>>();
+    return ftz ? leaving(Open::nan, make_fast<&neg<true>>()) : leaving(Open::nan, make_fast<&neg<false>>());
 }
 Resolved resolve_copysign(Modifiers m, Shape) {
     if (m.take(".f32")) return m.done() ? Resolved(make_fast<&copysign32>()) : std::nullopt;
     return m.take(".f64") && m.done() ? Resolved(make_fast<&copysign64>()) : std::nullopt;
 }
 template <bool Max> Resolved resolve_min_max(Modifiers m, Shape shape) {
-    if (m.take(".f64")) return m.done() ? Resolved(make_fast<&min_max64<Max>>()) : std::nullopt;
+    if (m.take(".f64")) return m.done() ? Resolved(leaving(Open::nan, make_fast<&min_max64<Max>>())) : std::nullopt;
     const bool ftz = m.take(".ftz"), nan = m.take(".NaN"), xorsign = m.take(".xorsign"), abs = m.take(".abs");
     if (!m.take(".f32") || !m.done() || (xorsign && !abs)) return std::nullopt;
     const bool three = shape.operands == 4;

@@ -19,8 +19,8 @@ template <bool Ftz, class T> T flushed(T a) {
     if constexpr (Ftz) return is_subnormal(a) ? bits_of<T>(a.bits & 0x8000u) : a;
     else return a;
 }
-template <Finish F, bool Ftz, class T> T finish(double exact) {
-    T result = flushed<Ftz>(narrow<T>(exact, Rounding::rn));
+template <Finish F, bool Ftz, class T, Rounding R = Rounding::rn> T finish(double exact) {
+    T result = flushed<Ftz>(narrow<T>(exact, R));
     const double rounded = value(result);
     if constexpr (F == sat) return rounded > 0 ? (rounded < 1 ? result : narrow<T>(1.0, Rounding::rn)) : bits_of<T>(0);
     if constexpr (F == relu) return rounded < 0 || result.bits == 0x8000 ? bits_of<T>(0) : result;
@@ -30,8 +30,8 @@ template <Operation O, Finish F, bool Ftz, class T> T arithmetic(T a_bits, T b_b
     const double a = value(flushed<Ftz>(a_bits)), b = value(flushed<Ftz>(b_bits));
     return finish<F, Ftz, T>(O == add ? add_odd(a, b) : O == sub ? add_odd(a, -b) : a * b);
 }
-template <Finish F, bool Ftz, class T> T fused(T a, T b, T c) {
-    return finish<F, Ftz, T>(add_odd(value(flushed<Ftz>(a)) * value(flushed<Ftz>(b)), value(flushed<Ftz>(c))));
+template <Finish F, bool Ftz, class T, Rounding R = Rounding::rn> T fused(T a, T b, T c) {
+    return finish<F, Ftz, T, R>(add_odd(value(flushed<Ftz>(a)) * value(flushed<Ftz>(b)), value(flushed<Ftz>(c)), R));
 }
 template <bool Ftz, class T> T abs_of(T a) { return flushed<Ftz>(bits_of<T>(a.bits & 0x7FFFu)); }
 template <bool Ftz, class T> T neg(T a) { return flushed<Ftz>(bits_of<T>(a.bits ^ 0x8000u)); }
@@ -90,7 +90,20 @@ template <Finish F, bool Ftz> Resolved fused_of(Modifiers m) {
         return packed ? make<&ternary_halves<&fused<F, Ftz, T>, P>>() : make<&fused<F, Ftz, T>>();
     });
 }
+// Only bf16 has the directed roundings.
+template <Rounding R> Resolved fused_bfloat(Modifiers m) {
+    const bool with_relu = m.take(".relu");
+    const int type = m.take_of({".bf16", ".bf16x2"});
+    if (type < 0 || !m.done()) return std::nullopt;
+    static constexpr PureInstruction forms[] = {
+        make<&fused<as_is, false, Bfloat, R>>(), make<&ternary_halves<&fused<as_is, false, Bfloat, R>, BfloatPair>>(),
+        make<&fused<relu, false, Bfloat, R>>(), make<&ternary_halves<&fused<relu, false, Bfloat, R>, BfloatPair>>()};
+    return forms[2 * (with_relu ? 1 : 0) + type];
+}
 Resolved resolve_fma(Modifiers m) {
+    if (m.take(".rz")) return fused_bfloat<Rounding::rz>(m);
+    if (m.take(".rm")) return fused_bfloat<Rounding::rm>(m);
+    if (m.take(".rp")) return fused_bfloat<Rounding::rp>(m);
     if (!m.take(".rn")) return std::nullopt;
     const bool bfloat = ends_in_bfloat(m);
     const bool ftz = m.take(".ftz");
@@ -101,8 +114,9 @@ Resolved resolve_fma(Modifiers m) {
 }
 template <bool Ftz> Resolved abs_or_neg(Modifiers m, bool is_abs) {
     return by_half(m, [&]<class T, class P>(bool packed) -> Resolved {
-        if (is_abs) return packed ? make<&unary_halves<&abs_of<Ftz, T>, P>>() : make<&abs_of<Ftz, T>>();
-        return packed ? make<&unary_halves<&neg<Ftz, T>, P>>() : make<&neg<Ftz, T>>();
+        // A NaN becomes an unspecified NaN (9.7.4.5, 9.7.4.6).
+        if (is_abs) return leaving(Open::nan, packed ? make<&unary_halves<&abs_of<Ftz, T>, P>>() : make<&abs_of<Ftz, T>>());
+        return leaving(Open::nan, packed ? make<&unary_halves<&neg<Ftz, T>, P>>() : make<&neg<Ftz, T>>());
     });
 }
 Resolved resolve_sign(Modifiers m, bool is_abs) {

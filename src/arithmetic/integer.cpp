@@ -32,8 +32,6 @@ template <class T> Wide<T> mad_wide(T a, T b, Wide<T> c) { return add<Wide<T>>(m
 std::int32_t clamp_s32(std::int64_t value) {
     return static_cast<std::int32_t>(std::clamp<std::int64_t>(value, INT32_MIN, INT32_MAX));
 }
-std::int32_t add_sat(std::int32_t a, std::int32_t b) { return clamp_s32(std::int64_t{a} + b); }
-std::int32_t sub_sat(std::int32_t a, std::int32_t b) { return clamp_s32(std::int64_t{a} - b); }
 std::int32_t mad_hi_sat(std::int32_t a, std::int32_t b, std::int32_t c) { return clamp_s32(std::int64_t{mul_hi(a, b)} + c); }
 
 // 9.7.1.8: division by zero yields an unspecified machine-specific value; all ones is what NVIDIA's code gives.
@@ -56,6 +54,21 @@ template <class T> T max_of(T a, T b) { return std::max(a, b); }
 template <class T> T min_relu(T a, T b) { return std::max<T>(std::min(a, b), 0); }
 template <class T> T max_relu(T a, T b) { return std::max<T>(std::max(a, b), 0); }
 template <class T> T sad(T a, T b, T c) { return add<T>(c, a < b ? sub<T>(b, a) : sub<T>(a, b)); }
+
+template <class T> T add_clamped(T a, T b) {
+    return static_cast<T>(std::clamp<std::int64_t>(std::int64_t{a} + b, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+}
+template <class T> T sub_clamped(T a, T b) {
+    return static_cast<T>(std::clamp<std::int64_t>(std::int64_t{a} - b, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+}
+
+// Four bytes of a 32-bit register, each by F.
+template <auto F, class T> std::uint32_t bytes(std::uint32_t a, std::uint32_t b) {
+    std::uint32_t result = 0;
+    for (int i = 0; i < 32; i += 8) result |= std::uint32_t{static_cast<std::uint8_t>(F(static_cast<T>(a >> i), static_cast<T>(b >> i)))} << i;
+    return result;
+}
+std::uint32_t neg_bytes(std::uint32_t a) { return bytes<sub<std::int8_t>, std::int8_t>(0, a); }
 
 // Two 16-bit halves of a 32-bit register, each by F.
 template <auto F, class T> std::uint32_t halves(std::uint32_t a, std::uint32_t b) {
@@ -168,6 +181,20 @@ template <class T, auto Mul> Two<Unsigned<T>, bool> madc_cc(T a, T b, Unsigned<T
 }
 template <class T, auto Mul> Unsigned<T> madc(T a, T b, Unsigned<T> c, bool carry) { return madc_cc<T, Mul>(a, b, c, carry).first; }
 
+// The packed types of an operation, by its functions on u16, s16, u8 and s8.
+template <auto F16, auto G16, auto F8, auto G8> Resolved packed(Modifiers m) {
+    using s16 = std::int16_t;
+    using u16 = std::uint16_t;
+    using s8 = std::int8_t;
+    using u8 = std::uint8_t;
+    if (m.take(".u16x2")) return m.done() ? Resolved(over_elements(make<&halves<F16, u16>>(), make_fast<F16>())) : std::nullopt;
+    if (m.take(".s16x2")) return m.done() ? Resolved(over_elements(make<&halves<G16, s16>>(), make_fast<G16>())) : std::nullopt;
+    if (m.take(".u8x4")) return m.done() ? Resolved(make<&bytes<F8, u8>>()) : std::nullopt;
+    if (m.take(".s8x4")) return m.done() ? Resolved(make<&bytes<G8, s8>>()) : std::nullopt;
+    return std::nullopt;
+}
+#define PTXGRAFT_PACKED(function) packed<&function<std::uint16_t>, &function<std::int16_t>, &function<std::uint8_t>, &function<std::int8_t>>
+
 #define PTXGRAFT_MAKE(function) []<class T>() -> Resolved { return make<&function<T>>(); }
 #define PTXGRAFT_FAST(function) []<class T>() -> Resolved { return make_fast<&function<T>>(); }
 
@@ -176,9 +203,11 @@ Resolved resolve_add(Modifiers m, Shape) {
         const auto made = []<class T>() -> Resolved { return with_carry(make<&add_cc<Unsigned<T>>>(), false, true); };
         return by_type<U32, S32, B32, U64, S64, B64>(m, made);
     }
-    if (m.take(".sat")) return m.take(".s32") && m.done() ? Resolved(make_fast<&add_sat>()) : std::nullopt;
-    if (m.take(".u16x2")) return m.done() ? Resolved(over_elements(make<&halves<add<std::uint16_t>, std::uint16_t>>(), make_fast<&add<std::uint16_t>>())) : std::nullopt;
-    if (m.take(".s16x2")) return m.done() ? Resolved(over_elements(make<&halves<add<std::int16_t>, std::int16_t>>(), make_fast<&add<std::int16_t>>())) : std::nullopt;
+    if (m.take(".sat")) {
+        if (Resolved found = by_type<U32, S32>(m, PTXGRAFT_FAST(add_clamped))) return found;
+        return PTXGRAFT_PACKED(add_clamped)(m);
+    }
+    if (Resolved found = PTXGRAFT_PACKED(add)(m)) return found;
     return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(add));
 }
 Resolved resolve_sub(Modifiers m, Shape) {
@@ -186,7 +215,11 @@ Resolved resolve_sub(Modifiers m, Shape) {
         const auto made = []<class T>() -> Resolved { return with_carry(make<&sub_cc<Unsigned<T>>>(), false, true); };
         return by_type<U32, S32, B32, U64, S64, B64>(m, made);
     }
-    if (m.take(".sat")) return m.take(".s32") && m.done() ? Resolved(make_fast<&sub_sat>()) : std::nullopt;
+    if (m.take(".sat")) {
+        if (Resolved found = by_type<U32, S32>(m, PTXGRAFT_FAST(sub_clamped))) return found;
+        return PTXGRAFT_PACKED(sub_clamped)(m);
+    }
+    if (Resolved found = PTXGRAFT_PACKED(sub)(m)) return found;
     return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(sub));
 }
 Resolved resolve_addc(Modifiers m, Shape) {
@@ -244,28 +277,27 @@ Resolved resolve_sad(Modifiers m, Shape) { return by_type<U16, U32, U64, S16, S3
 Resolved resolve_div(Modifiers m, Shape) { return by_type<U16, U32, U64, S16, S32, S64>(m, []<class T>() -> Resolved { return leaving(Open::zero_divisor, make<&div<T>>()); }); }
 Resolved resolve_rem(Modifiers m, Shape) { return by_type<U16, U32, U64, S16, S32, S64>(m, []<class T>() -> Resolved { return leaving(Open::zero_divisor, make<&rem<T>>()); }); }
 Resolved resolve_abs(Modifiers m, Shape) { return by_type<S16, S32, S64>(m, PTXGRAFT_FAST(abs_of)); }
-Resolved resolve_neg(Modifiers m, Shape) { return by_type<S16, S32, S64>(m, PTXGRAFT_FAST(neg)); }
+Resolved resolve_neg(Modifiers m, Shape) {
+    if (m.take(".s8x4")) return m.done() ? Resolved(make<&neg_bytes>()) : std::nullopt;
+    return by_type<S16, S32, S64>(m, PTXGRAFT_FAST(neg));
+}
 
 Resolved resolve_min(Modifiers m, Shape) {
-    using s16 = std::int16_t;
-    using u16 = std::uint16_t;
     if (m.take(".relu")) {
-        if (m.take(".s16x2")) return m.done() ? Resolved(over_elements(make<&halves<min_relu<s16>, s16>>(), make_fast<&min_relu<s16>>())) : std::nullopt;
+        if (m.take(".s16x2")) return m.done() ? Resolved(over_elements(make<&halves<&min_relu<std::int16_t>, std::int16_t>>(), make_fast<&min_relu<std::int16_t>>())) : std::nullopt;
+        if (m.take(".s8x4")) return m.done() ? Resolved(make<&bytes<&min_relu<std::int8_t>, std::int8_t>>()) : std::nullopt;
         return m.take(".s32") && m.done() ? Resolved(make_fast<&min_relu<std::int32_t>>()) : std::nullopt;
     }
-    if (m.take(".u16x2")) return m.done() ? Resolved(over_elements(make<&halves<min_of<u16>, u16>>(), make_fast<&min_of<u16>>())) : std::nullopt;
-    if (m.take(".s16x2")) return m.done() ? Resolved(over_elements(make<&halves<min_of<s16>, s16>>(), make_fast<&min_of<s16>>())) : std::nullopt;
+    if (Resolved found = PTXGRAFT_PACKED(min_of)(m)) return found;
     return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(min_of));
 }
 Resolved resolve_max(Modifiers m, Shape) {
-    using s16 = std::int16_t;
-    using u16 = std::uint16_t;
     if (m.take(".relu")) {
-        if (m.take(".s16x2")) return m.done() ? Resolved(over_elements(make<&halves<max_relu<s16>, s16>>(), make_fast<&max_relu<s16>>())) : std::nullopt;
+        if (m.take(".s16x2")) return m.done() ? Resolved(over_elements(make<&halves<&max_relu<std::int16_t>, std::int16_t>>(), make_fast<&max_relu<std::int16_t>>())) : std::nullopt;
+        if (m.take(".s8x4")) return m.done() ? Resolved(make<&bytes<&max_relu<std::int8_t>, std::int8_t>>()) : std::nullopt;
         return m.take(".s32") && m.done() ? Resolved(make_fast<&max_relu<std::int32_t>>()) : std::nullopt;
     }
-    if (m.take(".u16x2")) return m.done() ? Resolved(over_elements(make<&halves<max_of<u16>, u16>>(), make_fast<&max_of<u16>>())) : std::nullopt;
-    if (m.take(".s16x2")) return m.done() ? Resolved(over_elements(make<&halves<max_of<s16>, s16>>(), make_fast<&max_of<s16>>())) : std::nullopt;
+    if (Resolved found = PTXGRAFT_PACKED(max_of)(m)) return found;
     return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(max_of));
 }
 Resolved resolve_popc(Modifiers m, Shape) { return by_type<B32, B64>(m, PTXGRAFT_FAST(popc)); }
@@ -308,6 +340,7 @@ Resolved resolve_dp2a(Modifiers m, Shape) {
     return half == 0 ? dp2a_of<0>(a, b) : dp2a_of<16>(a, b);
 }
 #undef PTXGRAFT_MAKE
+#undef PTXGRAFT_PACKED
 #undef PTXGRAFT_FAST
 
 constexpr ResolverRow rows[] = {

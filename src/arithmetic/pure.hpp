@@ -152,6 +152,7 @@ template <auto F, class R, class... A> struct Compiled<F, R (*)(A...)> {
             made.output_bytes = {sizeof(R::first), sizeof(R::second)};
         } else {
             made.output_bytes = {sizeof(R)};
+            made.output_type = immediate_type<R>();
         }
         return made;
     }
@@ -190,6 +191,7 @@ constexpr PureInstruction then(PureInstruction first, PureInstruction second) {
     made.second_wide = second.first_wide;
     made.outputs = second.outputs;
     made.output_bytes = second.output_bytes;
+    made.output_type = second.output_type;
     made.first_inputs = first.inputs;
     made.first_outputs = first.outputs;
     for (std::uint8_t i = 0; i < first.outputs; ++i) made.between_bytes[i] = first.output_bytes[i];
@@ -304,6 +306,8 @@ std::span<const ResolverRow> logic_rows();       ///< 9.7.8 and prmt
 std::span<const ResolverRow> comparison_rows();  ///< 9.7.6, 9.7.7
 std::span<const ResolverRow> float_rows();       ///< 9.7.3 (f32, f64) and, by type, 9.7.4
 std::span<const ResolverRow> conversion_rows();  ///< mov, cvt, cvt.pack
+std::span<const ResolverRow> narrow_rows();      ///< cvt to and from formats of 8 bits and fewer
+std::span<const ResolverRow> video_rows();       ///< 9.7.18
 Resolved resolve_half(std::string_view opcode, Modifiers modifiers, Shape shape);
 
 }  // namespace ptxgraft::arithmetic

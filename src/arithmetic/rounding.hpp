@@ -36,8 +36,6 @@ struct Format {
 inline constexpr Format f32_format{23, 127, 0x7F800000, 0x7F7FFFFF, 0x7FFFFFFF, 31};
 inline constexpr Format f16_format{10, 15, 0x7C00, 0x7BFF, 0x7FFF, 15};
 inline constexpr Format bf16_format{7, 127, 0x7F80, 0x7F7F, 0x7FFF, 15};
-inline constexpr Format e5m2_format{2, 15, 0x7C, 0x7B, 0x7F, 7};
-inline constexpr Format e4m3_format{3, 7, 0, 0x7E, 0x7F, 7};
 
 /// Whether a magnitude is rounded away from zero: `low` is the last kept bit, `half` the first dropped, `rest` the others.
 constexpr bool rounds_up(Rounding mode, bool negative, bool low, bool half, bool rest) {
@@ -134,8 +132,14 @@ inline double sqrt_odd(double a) {
 }
 
 // --- the 16-bit formats
-inline double value(Half a) { return value_of(f16_format, a.bits); }
-inline double value(Bfloat a) { return value_of(bf16_format, a.bits); }
+inline double value(Half a) {
+    const std::uint32_t magnitude = a.bits & 0x7FFFu;
+    // As the bits of a float it is too small by 2^112, subnormals too; infinity and NaN are ordinary floats there.
+    float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
+    scaled = magnitude >= 0x7C00 ? std::bit_cast<float>(magnitude << 13 | 0x7F800000u) : scaled;
+    return static_cast<double>(std::bit_cast<float>(std::bit_cast<std::uint32_t>(scaled) | std::uint32_t{a.bits & 0x8000u} << 16));
+}
+inline double value(Bfloat a) { return static_cast<double>(std::bit_cast<float>(std::uint32_t{a.bits} << 16)); }
 template <class T> constexpr const Format& format_of();
 template <> constexpr const Format& format_of<Half>() { return f16_format; }
 template <> constexpr const Format& format_of<Bfloat>() { return bf16_format; }

@@ -34,6 +34,7 @@ void set_up(CLI::App& app) {
     add_compile(app);
     add_sites(app);
     add_stub(app);
+    add_set(app);
     add_graft(app);
     add_roundtrip(app);
     add_canonical(app);

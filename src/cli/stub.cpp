@@ -1,11 +1,14 @@
-// ptxgraft stub: the PTX of one stub.
+// ptxgraft stub: the PTX of one stub, its results on the CPU, or programs at random.
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
 #include <memory>
 
 #include "skeleton_input.hpp"
+#include "stub_program.hpp"
 #include "text_file.hpp"
 #include "verb.hpp"
 
@@ -13,72 +16,137 @@ namespace ptxgraft::cli {
 namespace {
 
 struct StubVerbFlags {
-    std::string program, site, signature, output = "-";
+    std::string program, expression, site, signature, set, output = "-";
+    std::vector<std::string> values;
+    bool evaluates = false, prints_bits = false, is_strict = false;
+    bool contract = false, approx = false, ftz = false;
+    std::uint32_t random_count = 0, length = 20;
+    std::uint64_t seed = 1;
     CudaFlags cuda;
 };
 
-struct Program {
-    std::string text, file;
-    bool is_ptx = false;
-};
+bool names_a_file(std::string_view text) { return text == "-" || text.ends_with(".stub") || is_ptx_file(text); }
 
-bool names_a_file(std::string_view text) {
-    return text == "-" || text.ends_with(".stub") || is_ptx_file(text);
+StubProgram load_program(const StubVerbFlags& flags) {
+    if (flags.program.empty() == flags.expression.empty()) fail_usage("which program? Give PROGRAM, or --expr TEXT instead");
+    if (!flags.expression.empty()) return {flags.expression, "--expr", Language::expression};
+    if (!names_a_file(flags.program)) return {flags.program, "PROGRAM", Language::stack};
+    return {take(read_file(flags.program)), display_name(flags.program), is_ptx_file(flags.program) ? Language::ptx : Language::stack};
 }
 
-Program load_program(const std::string& argument) {
-    if (!names_a_file(argument)) return {argument, "PROGRAM", false};
-    return {take(read_file(argument)), display_name(argument), is_ptx_file(argument)};
+// `sm_90a`, if there is such a one: verify knows them all.
+isa::Architecture read_target(const std::string& text) {
+    if (text.empty()) return {};
+    isa::Architecture target;
+    const std::string_view digits = std::string_view(text).substr(text.starts_with("sm_") ? 3 : 0);
+    const char* const end = std::from_chars(digits.data(), digits.data() + digits.size(), target.sm).ptr;
+    if (end != digits.data() + digits.size()) target.variant = *end;
+    constexpr std::string_view module = ".version 9.0\n.target sm_50\n.address_size 64\n";
+    const auto findings = isa::verify(take(syntax::parse(std::string(module))), {.target = text});
+    if (!findings.empty()) fail_usage(fmt::format("--target: {}", message(findings.front(), module)));
+    return target;
 }
 
-template <class Target>
-Stub make_stub(const Program& program, const Target& target) {
-    return take(program.is_ptx ? Stub::from_ptx(program.text, target) : stack::compile(program.text, target),
-                program.text, program.file);
+std::shared_ptr<const stack::InstructionSet> load_set(const std::string& name) {
+    if (name.empty()) return stack::find_set("standard");
+    if (auto shipped = stack::find_set(name)) return shipped;
+    if (!name.ends_with(".set")) fail_usage(fmt::format("--set: there is no set '{}'; there are {}, or give a file NAME.set", name, fmt::join(stack::set_names(), " ")));
+    const std::string text = take(read_file(name));
+    return take(stack::InstructionSet::parse(text), text, display_name(name));
 }
 
-Stub stub_for_site(const Program& program, const StubVerbFlags& flags) {
-    const std::size_t colon = flags.site.rfind(':');
-    if (colon == std::string::npos || colon == 0 || colon + 1 == flags.site.size())
-        fail_usage(fmt::format("--site wants FILE:SITE, but got '{}'", flags.site));
-    const Input input = load_input(flags.site.substr(0, colon), flags.cuda, CudaOptions{}.target);
-    return make_stub(program, *take(input.skeleton.find_site(flags.site.substr(colon + 1)), {}, input.file));
+// The operands: those of a site, of --signature, or of the file.
+void find_operands(StubContext& context, const StubProgram& program, const StubVerbFlags& flags) {
+    if (!flags.site.empty()) {
+        const std::size_t colon = flags.site.rfind(':');
+        if (colon == std::string::npos || colon == 0 || colon + 1 == flags.site.size()) fail_usage(fmt::format("--site wants FILE:SITE, but got '{}'", flags.site));
+        const Input input = load_input(flags.site.substr(0, colon), flags.cuda, CudaOptions{}.target);
+        const Site& site = *take(input.skeleton.find_site(flags.site.substr(colon + 1)), {}, input.file);
+        context.signature = site.signature;
+        context.policy = site.policy;
+        return;
+    }
+    context.policy.allowed = Effect::all;  // there is no site that could forbid anything
+    if (!flags.signature.empty()) {
+        context.signature = take(Signature::parse(flags.signature), flags.signature, "--signature");
+    } else if (program.language == Language::stack) {
+        context.signature = take(stack::parse_file(program.text), program.text, program.file).signature;
+    }
+    if (context.signature.operands.empty() && flags.signature.empty() && flags.random_count == 0)
+        fail_usage("whose operands? Give --site FILE:SITE, --signature 'in f32 x, mod f32 acc', or a file with a signature line");
 }
 
-Stub stub_for_signature(const Program& program, const StubVerbFlags& flags) {
-    if (!flags.signature.empty())
-        return make_stub(program, take(Signature::parse(flags.signature), flags.signature, "--signature"));
-    Signature signature;
-    if (!program.is_ptx)
-        signature = take(stack::parse_file(program.text), program.text, program.file).signature;
-    if (signature.operands.empty())
-        fail_usage(
-            "whose operands? Give --site FILE:SITE, --signature 'in f32 x, mod f32 acc', or a file with a "
-            "signature line");
-    return make_stub(program, signature);
+StubContext make_context(const StubProgram& program, const StubVerbFlags& flags) {
+    StubContext context;
+    context.target = read_target(flags.cuda.target);
+    context.is_strict = flags.is_strict;
+    context.expression = {flags.contract, flags.approx, flags.ftz, context.target};
+    if (program.language == Language::expression && !flags.set.empty()) fail_usage("--set is for stack programs: expressions have a set of their own");
+    context.set = program.language == Language::expression ? expression_set() : load_set(flags.set);
+    find_operands(context, program, flags);
+    return context;
 }
 
-void print_stub(const StubVerbFlags& flags) {
-    const Program program = load_program(flags.program);
-    const Stub stub = flags.site.empty() ? stub_for_signature(program, flags) : stub_for_site(program, flags);
-    take(write_file(flags.output, stub.ptx()));
+// One program per line.
+void print_random_programs(const StubVerbFlags& flags) {
+    if (!flags.program.empty() || !flags.expression.empty()) fail_usage("--random makes programs: PROGRAM and --expr do not go with it");
+    const StubContext context = make_context({}, flags);
+    const auto machine = take(stack::Machine::make(context.set, context.signature, {context.policy, context.target, 0}));
+    std::string text;
+    for (std::uint32_t i = 0; i < flags.random_count; ++i) {
+        std::string line = stack::print(stack::random_program(machine, flags.seed + i, flags.length), machine);
+        while (line.ends_with('\n')) line.pop_back();
+        for (std::size_t at = 0; (at = line.find('\n', at)) != std::string::npos; at += 2) line.replace(at, 1, "; ");
+        text.append(line).append("\n");
+    }
+    take(write_file(flags.output, text));
+}
+
+void run_verb(const StubVerbFlags& flags) {
+    if (flags.random_count != 0) return print_random_programs(flags);
+    const StubProgram program = load_program(flags);
+    const StubContext context = make_context(program, flags);
+    if (!flags.evaluates) return take(write_file(flags.output, compile_stub(program, context).ptx()));
+    take(write_file(flags.output, evaluate_stub(program, context, flags.values, flags.prints_bits)));
+}
+
+// A program may begin as an option does: `-inf x max.f32 -> x`.
+void take_program_with_minus(CLI::App& verb, StubVerbFlags& flags) {
+    const std::vector<std::string> rest = verb.remaining();
+    if (rest.empty()) return;
+    const std::string& first = rest.front();
+    if (rest.size() > 1 || !flags.program.empty() || !first.starts_with('-') || first.starts_with("--"))
+        fail_usage(fmt::format("'{}' is no option of stub\nRun 'ptxgraft stub --help' for how to use it.", first));
+    flags.program = first;
 }
 
 }  // namespace
 
 void add_stub(CLI::App& app) {
-    CLI::App* verb =
-        app.add_subcommand("stub", "Compile a stack program, or check hand-written PTX, and print the stub");
+    CLI::App* verb = app.add_subcommand("stub", "Compile a stack program or an expression, or check hand-written PTX, and print the stub or what it computes");
     const auto flags = std::make_shared<StubVerbFlags>();
-    verb->add_option("PROGRAM", flags->program,
-                     "Stack program, a .stub file, or a .ptx file with hand-written PTX")
-        ->required();
+    verb->add_option("PROGRAM", flags->program, "Stack program, a .stub file, or a .ptx file with hand-written PTX");
+    verb->add_option("--expr", flags->expression, "An expression instead: 'acc = max(acc + bias, 0)'");
     auto* site = verb->add_option("--site", flags->site, "FILE:SITE, the site that it is for");
-    verb->add_option("--signature", flags->signature, "Operands, such as 'in f32 x, mod f32 acc'")
-        ->excludes(site);
+    verb->add_option("--signature", flags->signature, "Operands, such as 'in f32 x, mod f32 acc'")->excludes(site);
+    verb->add_option("--set", flags->set, "Instruction set: one of the library's, or a file NAME.set (default: standard)");
+    verb->add_flag("--strict", flags->is_strict, "Missing operands and values left over are errors");
+    verb->add_flag("--contract", flags->contract, "Expressions: a * b + c may become one fma");
+    verb->add_flag("--approx", flags->approx, "Expressions: functions and / are the approximate ones");
+    verb->add_flag("--ftz", flags->ftz, "Expressions: f32 operations flush subnormals to zero");
+    auto* values = verb->add_option("--evaluate", flags->values, "Run it on the CPU: x=1,2,3 frag[0]=4,5,6 …; prints a line per output")->expected(0, 4096);
+    verb->add_flag("--bits", flags->prints_bits, "With --evaluate: print register contents in hexadecimal")->needs(values);
+    auto* random = verb->add_option("--random", flags->random_count, "Print so many programs made at random, one per line")->check(CLI::PositiveNumber);
+    verb->add_option("--seed", flags->seed, "Of the first program; the next ones follow (default: 1)")->needs(random);
+    verb->add_option("--length", flags->length, "Instructions of a program (default: 20)")->needs(random);
     verb->add_option("-o,--output", flags->output, "File (default: standard output)");
     add_cuda_flags(*verb, flags->cuda);
-    verb->callback([flags] { print_stub(*flags); });
+    verb->allow_extras();
+    verb->callback([flags, verb, values] {
+        flags->evaluates = values->count() != 0;
+        take_program_with_minus(*verb, *flags);
+        run_verb(*flags);
+    });
 }
 
 }  // namespace ptxgraft::cli

@@ -45,6 +45,7 @@ struct NamedValue {
 void add_compile(CLI::App& app);
 void add_sites(CLI::App& app);
 void add_stub(CLI::App& app);
+void add_set(CLI::App& app);
 void add_graft(CLI::App& app);
 void add_roundtrip(CLI::App& app);
 void add_canonical(CLI::App& app);

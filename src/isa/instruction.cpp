@@ -129,7 +129,7 @@ void Verifier::unified_sampler(const Instruction& i, const Match& match) {
     const bool is_cube = has(".cube") || has(".acube"), has_depth = match.row->operands.back().name == "f", has_offset = i.operands.size() > (has_depth ? 4u : 3u);
     bool is_wrong = is_cube;
     if (match.row->opcode == "tex.level") is_wrong = has(".3d") || (has_offset && !has_depth) || i.modifiers.back() == ".s32";
-    if (match.row->opcode == "tex.grad") is_wrong |= has(".a1d") || has(".a2d") || (knows_target_ && target_.sm >= 90 && version_ >= grad_in_parts && !has(".f16x2") && (has(".3d") || has_depth));
+    if (match.row->opcode == "tex.grad") is_wrong |= has(".a1d") || has(".a2d") || (knows_target_ && target_.sm >= 90 && version_ >= grad_in_parts && (has(".3d") || (has_depth && !has(".f16x2"))));
     if (is_wrong) report(Errc::operand_count_wrong, address->span(), "a texture has its sampler within: [texture, coordinates]; with .target texmode_independent: [texture, sampler, coordinates]");
 }
 

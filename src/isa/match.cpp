@@ -4,6 +4,8 @@
 #include <array>
 #include <numeric>
 
+#include "isa/spellings.hpp"
+
 namespace ptxgraft::isa {
 namespace {
 
@@ -286,6 +288,12 @@ std::uint32_t Match::count(const Count& count) const {
     std::uint32_t value = count.value;
     if (count.slot != any_slot) value = chosen[count.slot] == no_word ? 1 : number_of(table_words[chosen[count.slot]]);
     return value * count.times / count.divided_by - count.minus;
+}
+
+bool keeps_constraints(const Match& match) {
+    return std::all_of(match.row->constraints.begin(), match.row->constraints.end(), [&](const Constraint& c) {
+        return c.kind == Constraint::Kind::since || !match.any_holds(c.left) || match.any_holds(c.right) == (c.kind == Constraint::Kind::needs);
+    });
 }
 
 std::string Match::canonical_name() const {

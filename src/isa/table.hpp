@@ -104,7 +104,7 @@ struct Row {
     std::span<const Constraint> constraints;
     std::span<const Since> since;
     std::uint16_t until_version, until_sm;  // gone after this PTX version on this architecture and later; 0: never
-    bool pure, stack;
+    bool pure;
 };
 
 struct Opcode {
@@ -117,6 +117,7 @@ struct SpecialRegister {
     RegisterType type;
     bool is_vector;             // %tid: also .x .y .z .w
     bool is_narrow;             // mov takes it as a narrower integer, too
+    bool is_volatile;           // each read may give another value
     std::uint16_t count;        // of a numbered family; 0: none
     std::span<const Since> since;
 };
@@ -131,7 +132,5 @@ extern const std::span<const WordId> table_repeatable;              // that ptxa
 extern const std::span<const Opcode> table_opcodes;                 // ordered by name
 extern const std::span<const SpecialRegister> table_special;        // ordered by name
 extern const std::span<const OpcodeEffects> table_effects;          // ordered by opcode
-extern const std::span<const Form> table_forms;                     // ordered by name
-extern const std::span<const std::uint16_t> table_slots;            // open addressing by name_hash; 0xFFFF: empty
 
 }  // namespace ptxgraft::isa

@@ -72,7 +72,7 @@ struct Row {
     std::vector<Constraint> constraints;
     SinceList since;
     unsigned until_version = 0, until_sm = 0;
-    bool pure = false, stack = false;
+    bool pure = false;
     [[nodiscard]] const Part* part(const std::string& name) const;
 };
 
@@ -80,6 +80,7 @@ struct Special {
     std::string name, type;
     bool is_vector = false;
     bool is_narrow = false;
+    bool is_volatile = false;
     unsigned count = 0;
     SinceList since;
 };

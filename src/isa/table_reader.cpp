@@ -148,12 +148,13 @@ class Reader {
     void special(const std::string& text) {
         const Strings columns = columns_of(text);
         const Strings words = split(columns[0], " ");
-        const bool is_narrow = words.size() == 3 && words[2] == "narrow";
-        if (columns.size() != 2 || (words.size() != 2 && !is_narrow)) error("a special register is written: special NAME TYPE [narrow] | SINCE");
+        const bool is_narrow = words.size() == 3 && words[2] == "narrow", is_volatile = words.size() == 3 && words[2] == "volatile";
+        if (columns.size() != 2 || (words.size() != 2 && !is_narrow && !is_volatile)) error("a special register is written: special NAME TYPE [narrow|volatile] | SINCE");
         Special s;
         s.name = words[0];
         s.type = words[1].substr(1);
         s.is_narrow = is_narrow;
+        s.is_volatile = is_volatile;
         if (const auto angle = s.name.find("<0.."); angle != std::string::npos) {
             s.count = number(line_, s.name.substr(angle + 4, s.name.size() - angle - 5)) + 1;
             s.name.erase(angle);
@@ -210,8 +211,8 @@ class Reader {
         }
         row_->since = since(versions);
         for (const std::string& flag : split(columns[3], " ")) {
-            if (flag != "pure" && flag != "stack") error("no flag is named " + flag);
-            (flag == "pure" ? row_->pure : row_->stack) = true;
+            if (flag != "pure") error("no flag is named " + flag);
+            row_->pure = true;
         }
     }
 

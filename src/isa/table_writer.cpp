@@ -8,7 +8,6 @@
 #include <set>
 #include <sstream>
 
-#include "hash.hpp"
 #include "table_model.hpp"
 #include "types.hpp"
 
@@ -55,21 +54,19 @@ class Writer {
 
     void run(std::ostream& out) {
         collect_words();
-        std::ostringstream opcodes, special, forms;
+        std::ostringstream opcodes, special;
         write_opcodes(opcodes);
         write_special(special);
-        write_forms(forms);
         out << "// Generated from ptx.isa.\n#include <array>\n#include \"isa/table.hpp\"\n\nnamespace ptxgraft::isa {\nnamespace {\n";
         for (const Pool* pool : {&architectures_, &sinces_, &members_, &atoms_, &terms_, &constraints_, &values_, &ranges_, &children_, &operands_, &slots_, &rows_})
             pool->write(out);
-        out << opcodes.str() << special.str() << forms.str();
+        out << opcodes.str() << special.str();
         write_words(out);
         write_effects(out);
         write_repeatable(out);
         out << "}  // namespace\n\nconst std::span<const std::string_view> table_words = words;\n"
                "const std::span<const Opcode> table_opcodes = opcodes;\nconst std::span<const SpecialRegister> table_special = special;\n"
-               "const std::span<const WordId> table_repeatable = repeatable;\nconst std::span<const OpcodeEffects> table_effects = effect_rows;\nconst std::span<const Form> table_forms = form_rows;\n"
-               "const std::span<const std::uint16_t> table_slots = form_slots;\n\n}  // namespace ptxgraft::isa\n";
+               "const std::span<const WordId> table_repeatable = repeatable;\nconst std::span<const OpcodeEffects> table_effects = effect_rows;\n\n}  // namespace ptxgraft::isa\n";
     }
 
   private:
@@ -195,7 +192,7 @@ class Writer {
         for (const Constraint& c : r.constraints) constraints.push_back(constraint(r, c));
         return "{" + quoted(r.opcode) + "," + quoted(r.syntax) + "," + slots_.share(slots) + "," + operands_.add(operands) + "," +
                constraints_.add(constraints) + "," + since(r.since) + "," + std::to_string(r.until_version) + "," +
-               std::to_string(r.until_sm) + "," + (r.pure ? "1" : "0") + "," + (r.stack ? "1" : "0") + "}";
+               std::to_string(r.until_sm) + "," + (r.pure ? "1" : "0") + "}";
     }
 
     void write_opcodes(std::ostream& out) {
@@ -220,7 +217,7 @@ class Writer {
         std::sort(all.begin(), all.end(), [](const Special& a, const Special& b) { return a.name < b.name; });
         out << "constexpr std::array<SpecialRegister," << all.size() << "> special = {{\n";
         for (const Special& s : all)
-            out << "{" << quoted(s.name) << ",RegisterType::" << s.type << "," << (s.is_vector ? "true" : "false") << "," << (s.is_narrow ? "true" : "false") << "," << s.count << "," << since(s.since) << "},\n";
+            out << "{" << quoted(s.name) << ",RegisterType::" << s.type << "," << (s.is_vector ? "true" : "false") << "," << (s.is_narrow ? "true" : "false") << "," << (s.is_volatile ? "true" : "false") << "," << s.count << "," << since(s.since) << "},\n";
         out << "}};\n";
     }
 
@@ -228,107 +225,6 @@ class Writer {
         out << "constexpr OpcodeEffects effect_rows[] = {\n";
         for (const auto& [opcode, bits] : table_.effects) out << "{" << quoted(opcode) << "," << bits << "},";
         out << "};\n";
-    }
-
-    // --- forms of stack programs: every choice of a row's modifiers
-    struct Form {
-        std::string name, operands;
-        std::size_t operand_count;
-        unsigned version, sm;
-        int line;
-        bool pure;
-    };
-    using Choice = std::map<std::string, std::string>;  // part name: member, "" for none
-
-    static bool holds(const Row& row, const Choice& choice, const Term& term) {
-        return std::all_of(term.begin(), term.end(), [&](const Atom& a) {
-            bool present = false;
-            for (const Part& part : row.parts)
-                present |= part.name == a.word ? !choice.at(part.name).empty() : choice.at(part.name) == a.word;
-            return present != a.is_absent;
-        });
-    }
-    static bool any_holds(const Row& row, const Choice& choice, const std::vector<Term>& list) {
-        return std::any_of(list.begin(), list.end(), [&](const Term& t) { return holds(row, choice, t); });
-    }
-    static bool is_allowed(const Row& row, const Choice& choice) {
-        return std::all_of(row.constraints.begin(), row.constraints.end(), [&](const Constraint& c) {
-            if (c.kind == "since" || !any_holds(row, choice, c.left)) return true;
-            return any_holds(row, choice, c.right) == (c.kind == "needs");
-        });
-    }
-
-    void expand(const Row& row, std::size_t at, const std::string& name, Choice& choice, std::vector<Form>& forms) const {
-        if (at == row.parts.size()) {
-            if (is_allowed(row, choice)) forms.push_back(form(row, name, choice));
-            return;
-        }
-        const Part& part = row.parts[at];
-        Strings members = part.members;
-        if (part.is_optional) members.insert(members.begin(), "");
-        for (const std::string& member : members) {
-            choice[part.name] = member;
-            expand(row, at + 1, name + member, choice, forms);
-        }
-    }
-
-    Form form(const Row& row, const std::string& name, const Choice& choice) const {
-        Form f{name, "", 0, 0, 0, row.line, row.pure};
-        const auto raise = [&](const SinceList& list) {
-            f.version = std::max(f.version, list[0].version);
-            f.sm = std::max(f.sm, static_cast<unsigned>(std::stoul(list[0].architectures[0])));
-        };
-        raise(row.since);
-        for (const Constraint& c : row.constraints)
-            if (c.kind == "since" && any_holds(row, choice, c.left)) raise(c.since);
-        for (const Operand& o : row.operands) f.operands += spec(row, o, choice), ++f.operand_count;
-        return f;
-    }
-
-    static std::string spec(const Row& row, const Operand& o, const Choice& choice) {
-        if (o.kind == "pair") return spec(row, o.children[0], choice);
-        if (o.kind != "value") stop(row.line, "operand " + o.name + " is no plain value, which a row for stack programs needs");
-        const auto chosen = choice.find(o.type);
-        const std::string type = o.type.empty() ? "u32" : (chosen == choice.end() ? o.type : chosen->second).substr(1);
-        const bool is_byte = o.range && !o.has("constant");
-        return "{OperandType::" + type + "," + std::to_string(o.is_output()) + "," + std::to_string(o.has("constant")) + "," + std::to_string(is_byte) + "," +
-               std::to_string(o.has("exact")) + "},";
-    }
-
-    void write_forms(std::ostream& out) const {
-        std::vector<Form> all;
-        for (const Row& r : table_.rows) {
-            Choice choice;
-            if (r.stack) expand(r, 0, r.opcode, choice, all);
-        }
-        std::sort(all.begin(), all.end(), [](const Form& a, const Form& b) { return a.name < b.name; });
-        for (std::size_t i = 1; i < all.size(); ++i)
-            if (all[i].name == all[i - 1].name) stop(all[i].line, "form " + all[i].name + " stands twice");
-        if (all.size() >= 0xFFFF) stop(0, "more than 65,534 forms for stack programs");
-        out << "constexpr OperandSpec specs[] = {\n";
-        for (const Form& f : all) out << f.operands << '\n';
-        out << "};\nconstexpr Form form_rows[] = {\n";
-        std::size_t at = 0;
-        for (const Form& f : all) {
-            out << "{" << quoted(f.name) << ",{specs+" << at << ',' << f.operand_count << "}," << f.version << ',' << f.sm << ',' << f.pure << ",true},\n";
-            at += f.operand_count;
-        }
-        out << "};\nconstexpr std::uint16_t form_slots[] = {";
-        for (const unsigned slot : hash_slots(all)) out << slot << ',';
-        out << "};\n";
-    }
-
-    // Linear probing over at least twice as many slots as forms; 0xFFFF is an empty slot.
-    static std::vector<unsigned> hash_slots(const std::vector<Form>& forms) {
-        std::size_t size = 1;
-        while (size < 2 * forms.size()) size *= 2;
-        std::vector<unsigned> slots(size, 0xFFFFu);
-        for (std::size_t i = 0; i < forms.size(); ++i) {
-            std::size_t at = name_hash(forms[i].name) & (size - 1);
-            while (slots[at] != 0xFFFFu) at = (at + 1) & (size - 1);
-            slots[at] = static_cast<unsigned>(i);
-        }
-        return slots;
     }
 
     const Table& table_;

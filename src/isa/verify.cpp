@@ -93,10 +93,6 @@ void Verifier::statement(const Statement& s, StatementKind kind) {
             return variable(s);
         case StatementKind::instruction:
             return instruction(s);
-        case StatementKind::block:
-            symbols_.open();
-            body(s);
-            return symbols_.close();
         case StatementKind::directive:
             return directive(s);
         case StatementKind::label:
@@ -123,10 +119,25 @@ void Verifier::function(const Statement& f) {
     symbols_.close();
 }
 
-// Labels may be used before they stand; all else is declared first.
+// Labels may be used before they stand; all else is declared first. Blocks may be nested as deep as memory allows.
 void Verifier::body(const Statement& parent) {
+    std::vector<Statement> blocks;  // that are open
     declare_labels(parent);
-    for_each_child(parent, [&](const Statement& s, StatementKind kind) { statement(s, kind); });
+    for (Statement s = parent.first_child(); s || !blocks.empty();) {
+        if (!s) {
+            symbols_.close();
+            s = blocks.back().next();
+            blocks.pop_back();
+        } else if (const StatementKind kind = s.kind(); kind == StatementKind::block) {
+            symbols_.open();
+            declare_labels(s);
+            blocks.push_back(s);
+            s = s.first_child();
+        } else {
+            statement(s, kind);
+            s = s.next();
+        }
+    }
 }
 
 // What a label stands before: a list of targets or a prototype, which is used only behind it.

@@ -1,5 +1,6 @@
-// The text is parsed as the body of a function and walked once. The text's own braces balance (checked
-// first), so nothing in it can end the function around it.
+// The text is parsed in a block of a function that declares the operands' registers, and walked once; what
+// instructions may be, isa::verify says. The text's own braces balance (checked first), so nothing in it can
+// end the function around it.
 
 #include "stub/check.hpp"
 
@@ -10,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "isa/forms.hpp"
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/syntax.hpp"
 #include "stub/registers.hpp"
@@ -22,18 +24,13 @@ using syntax::OperandKind;
 using syntax::Statement;
 using syntax::StatementKind;
 
-constexpr std::string_view before =
-    ".version 9.0\n.target sm_100a\n.address_size 64\n.func ptxgraft_stub()\n{\n";
-constexpr std::string_view after = "\n}\n";
+// Without a target: which one the stub will be assembled for is not known.
+constexpr std::string_view header = ".version 9.0\n.address_size 64\n.func ptxgraft_stub()\n{\n";
+constexpr std::string_view after = "\n}\n}\n";
 constexpr std::array markers = {"PTXGRAFT_SITE", "PTXGRAFT_STUB", "PTXGRAFT_END", "PTX_INJECT_START",
                                 "PTX_INJECT_END"};
 // Directives that belong to instructions, PTX ISA 9.7.12 and 11.4
 constexpr std::array instruction_directives = {".pragma", ".branchtargets", ".callprototype", ".calltargets"};
-// Opcodes whose first operand, where it is a register, is read
-constexpr std::array no_destination = {"bar",          "barrier",   "bra",     "brx",        "cp",
-                                       "discard",      "nanosleep", "pmevent", "setmaxnreg", "st",
-                                       "stackrestore", "red",       "sust"};
-
 struct Writes {
     bool always = false;
     std::set<std::string, std::less<>> if_true, if_false;  // values of guards
@@ -41,9 +38,11 @@ struct Writes {
 
 class Checker {
   public:
-    Checker(const Signature& signature, const Policy& policy, std::uint32_t text_size)
+    Checker(const Signature& signature, const Policy& policy, std::uint32_t text_begin,
+            std::uint32_t text_size)
         : signature_(signature),
           policy_(policy),
+          text_begin_(text_begin),
           text_size_(text_size),
           names_(signature),
           written_(signature.operands.size()) {
@@ -56,7 +55,18 @@ class Checker {
         const auto functions = module.functions();
         if (functions.empty())
             return fail(Errc::stub_unbalanced_brace, Span{}, "the text is not a sequence of instructions");
-        if (auto done = scope(functions.front().body(), 0); !done) return tl::unexpected(done.error());
+        const auto body = functions.front().body();
+        const auto block = std::find_if(body.rbegin(), body.rend(), [](const Statement& statement) {
+            return statement.kind() == StatementKind::block;
+        });
+        if (block == body.rend())
+            return fail(Errc::stub_unbalanced_brace, Span{}, "the text is not a sequence of instructions");
+        const auto walked = scope(block->body(), 0);
+        if (!walked && is_too_deep_) return tl::unexpected(walked.error());
+        if (const auto found = first_finding(module);
+            found && (walked || found->span.begin < walked.error().span.begin))
+            return tl::unexpected(*found);
+        if (!walked) return tl::unexpected(walked.error());
         if (auto done = check_outputs(); !done) return tl::unexpected(done.error());
         std::sort(result_.renames.begin(), result_.renames.end(),
                   [](const auto& a, const auto& b) { return a.begin < b.begin; });
@@ -69,13 +79,14 @@ class Checker {
         if (!span.known()) return span;
         const auto map = [&](std::uint32_t at) {
             return static_cast<std::uint32_t>(
-                std::clamp<std::int64_t>(std::int64_t{at} - std::int64_t(before.size()), 0, text_size_));
+                std::clamp<std::int64_t>(std::int64_t{at} - std::int64_t{text_begin_}, 0, text_size_));
         };
         return {map(span.begin), map(span.end)};
     }
 
     Expected<void> scope(const std::vector<Statement>& statements, std::uint32_t depth) {
-        if (depth > 64)
+        is_too_deep_ = depth > 64;
+        if (is_too_deep_)
             return fail(Errc::stub_unbalanced_brace,
                         place(statements.empty() ? Span{} : statements[0].span()),
                         "more than 64 scopes stand in each other");
@@ -169,43 +180,53 @@ class Checker {
         if (i->guard)
             if (auto done = guard(*i); !done) return done;
         if (i->opcode == "bra") return branch(*i);
-        const isa::Form* form = isa::find(i->name);
-        if (form)
-            if (auto done = count(*i, *form); !done) return done;
+        const auto rules = isa::operand_rules(i->opcode, i->modifiers, i->operands.size());
         for (std::size_t k = 0; k < i->operands.size(); ++k)
-            if (auto done = operand(*i, i->operands[k],
-                                    form && k < form->operands.size() ? &form->operands[k] : nullptr,
-                                    is_destination(*i, k, form));
-                !done)
-                return done;
+            if (auto done = operand(*i, i->operands[k], is_destination(*i, k, rules)); !done) return done;
         return {};
     }
 
-    static bool is_destination(const syntax::Instruction& i, std::size_t k, const isa::Form* form) {
-        if (form) return k < form->operands.size() && form->operands[k].is_output;
-        if (k != 0 || i.operands.size() < 2)
-            return k == 0 && i.operands.size() == 1 && i.opcode == "activemask";
-        if (i.opcode == "tcgen05") return i.has(".ld");
-        if (i.opcode == "call") return i.operands[0].kind() == OperandKind::list;
-        return std::find(no_destination.begin(), no_destination.end(), i.opcode) == no_destination.end();
+    // Of an instruction that the table lacks, the first of several operands is.
+    static bool is_destination(const syntax::Instruction& i, std::size_t k,
+                               const std::vector<const isa::OperandRule*>& rules) {
+        if (i.opcode == "call") return k == 0 && i.operands[0].kind() == OperandKind::list;
+        if (rules.empty()) return k == 0 && i.operands.size() > 1;
+        return rules[k]->is_output ||
+               (rules[k]->kind == isa::RuleKind::pair && rules[k]->children[0].is_output);
     }
 
-    // min.f32 and max.f32 have a form with three inputs as well (PTX ISA 9.7.3.11)
-    Expected<void> count(const syntax::Instruction& i, const isa::Form& form) const {
-        const bool three_inputs =
-            (i.opcode == "min" || i.opcode == "max") && i.name.ends_with(".f32") && i.operands.size() == 4;
-        if (i.operands.size() == form.operands.size() || three_inputs) return {};
-        return fail(Errc::stub_operand_count, place(i.span),
-                    fmt::format("{} takes {} operands, {} stand here", form.name, form.operands.size(),
-                                i.operands.size()));
+    // What verify says of the instructions, as an error of the text.
+    [[nodiscard]] std::optional<Error> first_finding(const syntax::Module& module) const {
+        for (Error& finding : isa::verify(module)) {
+            const bool is_in_text = finding.span.known() && finding.span.begin >= text_begin_ &&
+                                    finding.span.begin < text_begin_ + text_size_;
+            const bool may_be_newer = finding.code == Errc::opcode_unknown && policy_.allowed == Effect::all;
+            // whether a name is one of the module around the site is seen in the walk
+            if (!is_in_text || may_be_newer || finding.code == Errc::name_undeclared) continue;
+            finding.code = stub_code(finding.code);
+            finding.span = place(finding.span);
+            return std::move(finding);
+        }
+        return std::nullopt;
+    }
+    static Errc stub_code(Errc code) {
+        constexpr std::array<std::pair<Errc, Errc>, 7> codes = {{
+            {Errc::operand_type_wrong, Errc::stub_operand_type},
+            {Errc::guard_invalid, Errc::stub_operand_type},
+            {Errc::operand_count_wrong, Errc::stub_operand_count},
+            {Errc::operand_kind_wrong, Errc::stub_bad_operand},
+            {Errc::label_undefined, Errc::stub_unknown_label},
+            {Errc::opcode_unknown, Errc::stub_unknown_opcode},
+            {Errc::name_redeclared, Errc::stub_name_clash},
+        }};
+        const auto at =
+            std::find_if(codes.begin(), codes.end(), [&](const auto& pair) { return pair.first == code; });
+        return at == codes.end() ? code : at->second;
     }
 
     Expected<void> guard(const syntax::Instruction& i) {
         const Name* found = names_.find(i.guard->predicate);
         if (!found) return unknown(i.guard->predicate, i.span);
-        if (found->type && *found->type != Type::pred)
-            return fail(Errc::stub_operand_type, place(i.span),
-                        fmt::format("the guard {} is {}, not pred", i.guard->predicate, name(*found->type)));
         const auto begin = static_cast<std::uint32_t>(i.guard->predicate.data() - source_.data());
         rename(*found, i.guard->predicate, place({begin, begin}).begin);
         return {};
@@ -238,22 +259,16 @@ class Checker {
                 {begin, begin + static_cast<std::uint32_t>(written.size()), found.register_name});
     }
 
-    // One operand, and the operands in it. `spec` is known for the forms of the table.
-    Expected<void> operand(const syntax::Instruction& i, const Operand& o, const isa::OperandSpec* spec,
-                           bool is_write) {
+    // One operand, and the operands in it.
+    Expected<void> operand(const syntax::Instruction& i, const Operand& o, bool is_write) {
         switch (o.kind()) {
             case OperandKind::identifier:
-                return register_operand(i, o, spec, is_write);
+                return register_operand(i, o, is_write);
             case OperandKind::immediate:
-                return immediate(i, o, spec, is_write);
             case OperandKind::sink:
                 return {};
             case OperandKind::address:
                 is_write = false;
-                spec = nullptr;
-                break;
-            case OperandKind::vector:
-                spec = nullptr;
                 break;
             case OperandKind::sum:
                 return symbol(o.base(), o);
@@ -261,16 +276,16 @@ class Checker {
                 break;
         }
         for (const Operand& child : o.children())
-            if (auto done = operand_in(i, child, o, spec, is_write); !done) return done;
+            if (auto done = operand_in(i, child, o, is_write); !done) return done;
         return {};
     }
 
     Expected<void> operand_in(const syntax::Instruction& i, const Operand& child, const Operand& parent,
-                              const isa::OperandSpec* spec, bool is_write) {
+                              bool is_write) {
         const bool is_symbol = parent.kind() == OperandKind::address || i.opcode == "call";
         if (is_symbol && child.kind() == OperandKind::identifier && !names_.find(child.text()))
             return symbol(child.text(), child);
-        return operand(i, child, spec, is_write);
+        return operand(i, child, is_write);
     }
 
     // A name that may be a variable or function of the module: only a name with a % is certainly a register.
@@ -281,8 +296,7 @@ class Checker {
         return {};
     }
 
-    Expected<void> register_operand(const syntax::Instruction& i, const Operand& o,
-                                    const isa::OperandSpec* spec, bool is_write) {
+    Expected<void> register_operand(const syntax::Instruction& i, const Operand& o, bool is_write) {
         const Name* found = names_.find(o.text());
         if (!found) {
             const bool may_be_symbol =
@@ -292,53 +306,9 @@ class Checker {
             return may_be_symbol ? symbol(o.text(), o) : unknown(o.text(), o.span());
         }
         rename(*found, o.text(), place(o.span()).begin);
-        if (spec)
-            if (auto done = check_type(i, o, *spec, *found); !done) return done;
         auto done = is_write && found->operand ? write(i, o, *found->operand) : Expected<void>{};
         if (is_write) ++register_writes_[std::string(o.text())];
         return done;
-    }
-
-    // PTX ISA 9.4.1: cvt takes registers wider than its types
-    Expected<void> check_type(const syntax::Instruction& i, const Operand& o, const isa::OperandSpec& spec,
-                              const Name& found) const {
-        if (spec.is_immediate)
-            return fail(Errc::stub_operand_type, place(o.span()),
-                        fmt::format("{} takes an immediate here, not {}", i.name, o.text()));
-        if (!found.type || spec.type == isa::OperandType::other) return {};
-        const auto wanted = static_cast<Type>(spec.type);
-        if ((spec.is_exact ? wanted == *found.type : agree(wanted, *found.type)) ||
-            (i.opcode == "cvt" && bits(*found.type) > bits(wanted) && bits(wanted) > 1))
-            return {};
-        return fail(
-            Errc::stub_operand_type, place(o.span()),
-            fmt::format("{} takes {} here; {} is {}", i.name, name(wanted), o.text(), name(*found.type)));
-    }
-
-    // PTX ISA 9.4: bits agree with all types of their size, signed with unsigned
-    static bool agree(Type a, Type b) {
-        if (a == b) return true;
-        if (bits(a) != bits(b) || a == Type::pred || b == Type::pred) return false;
-        const auto first = [](Type t) { return register_type(t)[1]; };  // b, u, s or f
-        const char x = first(a), y = first(b);
-        return x == 'b' || y == 'b' || (x != 'f' && y != 'f');
-    }
-
-    Expected<void> immediate(const syntax::Instruction& i, const Operand& o, const isa::OperandSpec* spec,
-                             bool is_write) const {
-        if (is_write)
-            return fail(Errc::stub_bad_operand, place(o.span()),
-                        fmt::format("{} writes this operand; {} is an immediate", i.name, o.text()));
-        if (!spec) return {};
-        const bool is_float = syntax::parse_float(o.text()).has_value() && !syntax::parse_integer(o.text());
-        const bool wants_float = spec->type == isa::OperandType::f32;
-        if (is_float && !wants_float && spec->type != isa::OperandType::b32)
-            return fail(Errc::stub_operand_type, place(o.span()),
-                        fmt::format("{} takes an integer here, not {}", i.name, o.text()));
-        if (!is_float && wants_float && syntax::parse_integer(o.text()))
-            return fail(Errc::stub_operand_type, place(o.span()),
-                        fmt::format("{} takes an f32 here; write {}.0 or 0f3F800000", i.name, o.text()));
-        return {};
     }
 
     Expected<void> write(const syntax::Instruction& i, const Operand& o, OperandRegister target) {
@@ -387,7 +357,8 @@ class Checker {
     const Signature& signature_;
     const Policy& policy_;
     std::string_view source_;
-    std::uint32_t text_size_;
+    std::uint32_t text_begin_, text_size_;
+    bool is_too_deep_ = false;
     Names names_;
     std::vector<std::set<std::string, std::less<>>> labels_;
     std::vector<std::vector<Writes>> written_;
@@ -415,8 +386,26 @@ Expected<void> check_braces(std::string_view text) {
 
 }  // namespace
 
+// Up to the text: its operands, by their registers' names and plainly.
+std::string before(const Signature& signature) {
+    std::string text(header);
+    std::set<std::string> names;
+    const auto declare = [&](const std::string& name, Type type) {
+        if (names.insert(name).second) text += fmt::format(".reg {} {};\n", register_type(type), name);
+    };
+    for (const bool plainly : {false, true}) {
+        for (const SiteOperand& operand : signature.operands) {
+            const std::string& stem = plainly ? operand.name : operand.register_name;
+            if (operand.count == 0) declare(stem, operand.type);
+            for (std::uint32_t e = 0; e < operand.count; ++e) declare(stem + std::to_string(e), operand.type);
+        }
+    }
+    return text + "{\n";
+}
+
 Expected<CheckedText> check_text(std::string_view text, const Signature& signature, const Policy& policy) {
-    if (text.size() >= Span::none - before.size() - after.size()) return fail(Errc::text_too_large);
+    const std::string frame = before(signature);
+    if (text.size() >= Span::none - frame.size() - after.size()) return fail(Errc::text_too_large);
     for (const std::string_view marker : markers)
         if (const std::size_t at = text.find(marker); at != std::string_view::npos)
             return fail(
@@ -425,16 +414,16 @@ Expected<CheckedText> check_text(std::string_view text, const Signature& signatu
                 fmt::format("{} marks a site; it cannot stand in a stub, not even in a comment", marker));
     if (auto balanced = check_braces(text); !balanced) return tl::unexpected(balanced.error());
     const auto size = static_cast<std::uint32_t>(text.size());
-    auto module = syntax::parse(fmt::format("{}{}{}", before, text, after));
+    auto module = syntax::parse(fmt::format("{}{}{}", frame, text, after));
     if (!module) {
         Error error = module.error();
-        const auto shift = static_cast<std::uint32_t>(before.size());
+        const auto shift = static_cast<std::uint32_t>(frame.size());
         if (error.span.known())
             error.span = {std::min(std::max(error.span.begin, shift) - shift, size),
                           std::min(std::max(error.span.end, shift) - shift, size)};
         return tl::unexpected(std::move(error));
     }
-    return Checker(signature, policy, size).run(*module);
+    return Checker(signature, policy, static_cast<std::uint32_t>(frame.size()), size).run(*module);
 }
 
 }  // namespace ptxgraft

@@ -1,50 +1,12 @@
 #include "stub/registers.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
+
+#include "isa/special.hpp"
 
 namespace ptxgraft {
 namespace {
-
-constexpr std::array special = {"%tid",
-                                "%ntid",
-                                "%laneid",
-                                "%warpid",
-                                "%nwarpid",
-                                "%ctaid",
-                                "%nctaid",
-                                "%smid",
-                                "%nsmid",
-                                "%gridid",
-                                "%is_explicit_cluster",
-                                "%clusterid",
-                                "%nclusterid",
-                                "%cluster_ctaid",
-                                "%cluster_nctaid",
-                                "%cluster_ctarank",
-                                "%cluster_nctarank",
-                                "%lanemask_eq",
-                                "%lanemask_le",
-                                "%lanemask_lt",
-                                "%lanemask_ge",
-                                "%lanemask_gt",
-                                "%clock",
-                                "%clock_hi",
-                                "%clock64",
-                                "%globaltimer",
-                                "%globaltimer_lo",
-                                "%globaltimer_hi",
-                                "%reserved_smem_offset_begin",
-                                "%reserved_smem_offset_end",
-                                "%reserved_smem_offset_cap",
-                                "%reserved_smem_offset_0",
-                                "%reserved_smem_offset_1",
-                                "%total_smem_size",
-                                "%aggr_smem_size",
-                                "%dynamic_smem_size",
-                                "%current_graph_exec",
-                                "WARP_SZ"};
 
 std::optional<std::uint32_t> number(std::string_view text) {
     std::uint32_t value = 0;
@@ -64,10 +26,7 @@ bool is_numbered(std::string_view name, std::string_view stem, std::string_view 
 }  // namespace
 
 bool is_special_register(std::string_view name) {
-    name = name.substr(0, name.find('.'));
-    return std::find(special.begin(), special.end(), name) != special.end() ||
-           is_numbered(name, "%envreg", "", 32) || is_numbered(name, "%pm", "", 8) ||
-           is_numbered(name, "%pm", "_64", 8);
+    return name == "WARP_SZ" || isa::find_special(name).has_value();
 }
 
 Names::Names(const Signature& signature) {
@@ -75,7 +34,7 @@ Names::Names(const Signature& signature) {
         const SiteOperand& operand = signature.operands[o];
         for (std::uint32_t e = 0; e < std::max<std::uint32_t>(operand.count, 1); ++e) {
             const std::string tail = operand.count == 0 ? "" : std::to_string(e);
-            Name name{OperandRegister{o, e}, operand.type, operand.register_name + tail};
+            const Name name{OperandRegister{o, e}, operand.register_name + tail};
             operands_.emplace(operand.name + tail, name);
             operands_.insert_or_assign(operand.register_name + tail, name);
         }
@@ -83,9 +42,6 @@ Names::Names(const Signature& signature) {
 }
 
 Expected<void> Names::declare(const syntax::Statement::Variable& variable, Span place) {
-    const auto type = variable.vector == 1 && variable.type.starts_with('.')
-                          ? type_from_name(variable.type.substr(1))
-                          : Expected<Type>(fail(Errc::ok));
     Scope& scope = scopes_.back();
     for (const auto& declarator : variable.declarators) {
         const std::string name(declarator.name);
@@ -96,7 +52,7 @@ Expected<void> Names::declare(const syntax::Statement::Variable& variable, Span 
         for (const auto& [operand, unused] : operands_)
             if (is_family ? is_numbered(operand, name, "", declarator.range) : operand == name)
                 return clash("is an operand of the site; take another name");
-        const Name meaning{std::nullopt, type ? std::optional(*type) : std::nullopt, name};
+        const Name meaning{std::nullopt, name};
         if (is_family) {
             scope.families.push_back({name, declarator.range, meaning});
         } else if (!scope.names.emplace(name, meaning).second) {

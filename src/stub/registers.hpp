@@ -24,7 +24,6 @@ struct OperandRegister {
 
 struct Name {
     std::optional<OperandRegister> operand;  ///< else declared by the stub
-    std::optional<Type> type;  ///< none where the register's type is not one of ptxgraft::Type (.u8, .b128)
     std::string register_name;
 };
 
@@ -34,7 +33,7 @@ class Names {
 
     void open() { scopes_.emplace_back(); }
     void close() { scopes_.pop_back(); }
-    /// Declares registers in the innermost scope; `vector` of `.v2` and `.v4` registers. Refuses names that
+    /// Declares registers in the innermost scope. Refuses names that
     /// an operand or the same scope has.
     Expected<void> declare(const syntax::Statement::Variable& variable, Span place);
     /// An operand by register or plain name, or a declared register; null for another name.

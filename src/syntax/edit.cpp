@@ -37,6 +37,11 @@ bool run_together(std::string_view before, std::string_view after) {
     return mark != std::string_view::npos && after[mark] == '#' && before.back() != '\n';
 }
 
+// What may stand behind a prototype without `;`: a statement of a directive, or an end.
+bool ends_prototype(Lexeme next) {
+    return next == Lexeme::directive || next == Lexeme::close_brace || next == Lexeme::end;
+}
+
 }  // namespace
 
 Expected<NodeIndex> Editor::insert(NodeIndex parent, NodeIndex before, std::string_view text) {
@@ -166,11 +171,30 @@ NodeIndex Editor::before(NodeIndex node) const {
     return data_.nodes[n.parent].first_child == node ? n.parent : last_within(n.previous);
 }
 
-// Puts a line end between a node and the one before it where they would run together.
+// Puts a line end between a node and the one before it where they would run together, and a `;` behind a
+// prototype that had none, where it would go on.
 void Editor::separate(NodeIndex node) {
     const NodeIndex previous = before(node);
+    if (previous == root_node) return;
+    if (is_open_prototype(previous) && !ends_prototype(data_.tokens[data_.nodes[node].first_token].kind()))
+        terminate(previous);
     const std::string_view text = text_of(data_.nodes[node]);
-    if (previous != root_node && run_together(text_of(data_.nodes[previous]), text)) prepend(node, "\n");
+    if (run_together(text_of(data_.nodes[previous]), text)) prepend(node, "\n");
+}
+
+// `.func f` without `;`
+bool Editor::is_open_prototype(NodeIndex node) const {
+    const Node& n = data_.nodes[node];
+    return n.kind == StatementKind::function && !data_.has_body(node) &&
+           data_.tokens[n.first_token + n.token_count - 1].kind() != Lexeme::semicolon;
+}
+
+void Editor::terminate(NodeIndex node) {
+    const auto own_size = static_cast<std::uint32_t>(text_of(data_.nodes[node]).size());
+    move_to(node, std::string(text_of(data_.nodes[node])).append(";"), 0);
+    Node& n = data_.nodes[node];
+    data_.tokens.push_back({n.begin + own_size, 1, static_cast<std::uint8_t>(Lexeme::semicolon)});
+    ++n.token_count;
 }
 
 // Puts trivia before the trivia of a node.
@@ -179,8 +203,13 @@ void Editor::prepend(NodeIndex node, std::string_view trivia) {
     std::string text(trivia);
     if (ends_in_comment(trivia) && !starts_with_line_end(own)) text += '\n';
     const auto shift = static_cast<std::uint32_t>(text.size());
-    const auto place = data_.text.place_for(text.size() + own.size());
-    text.append(own);
+    move_to(node, text.append(own), shift);
+}
+
+// Gives a node a text in which its tokens stand as before, `shift` further on; copies of them are the last
+// tokens.
+void Editor::move_to(NodeIndex node, std::string text, std::uint32_t shift) {
+    const auto place = data_.text.place_for(text.size());
     data_.text.append(std::move(text));
     Node& n = data_.nodes[node];
     const std::uint32_t old_begin = n.begin, first = n.first_token;

@@ -2,7 +2,7 @@
 // The edits of one module's data. New text goes to the end of the text space and is parsed there, then nodes
 // are linked in, pointed at it, or unlinked. Whatever an edit does, the printed text parses to the edited
 // tree; where two texts would run into each other ("2" and "ret", a comment without a line end), a line end
-// is put between them.
+// is put between them, and behind a prototype without `;` one where a directive no longer ends it.
 
 #include <span>
 #include <string>
@@ -65,7 +65,10 @@ class Editor {
     }
     [[nodiscard]] NodeIndex before(NodeIndex node) const;
     void separate(NodeIndex node);
+    [[nodiscard]] bool is_open_prototype(NodeIndex node) const;
+    void terminate(NodeIndex node);
     void prepend(NodeIndex node, std::string_view trivia);
+    void move_to(NodeIndex node, std::string text, std::uint32_t shift);
     [[nodiscard]] bool is_name(const Node& node, std::uint32_t i, std::string_view name) const;
     [[nodiscard]] std::uint32_t opcode_of(const Node& node) const;
     void append_changed(std::span<const TokenChange> changes, std::string& text) const;

@@ -1,74 +1,309 @@
 #include "stub/stack/machine.hpp"
 
 #include <algorithm>
-#include <vector>
+#include <atomic>
+#include <cstring>
+
+#include "stub/stack/bound.hpp"
+#include "stub/stack/graph.hpp"
 
 namespace ptxgraft::stack {
 namespace {
 
-StackId stack_of(isa::OperandType type) {
-    return type == isa::OperandType::other ? StackId::none : stack::stack_of(static_cast<std::uint8_t>(type));
+using isa::OperandSpec;
+using isa::OperandType;
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+    return hash ^ (hash >> 32);
 }
 
-bool fits(const isa::Form& form) {
-    return form.stack && form.operands.size() >= 2 && form.operands.size() <= 1 + max_inputs &&
-           form.operands[0].is_output && !form.operands[1].is_output &&
-           form.name.size() + 2 <= sizeof(StackForm::text) &&
-           std::all_of(form.operands.begin(), form.operands.end(),
-                       [](const isa::OperandSpec& spec) { return stack_of(spec.type) != StackId::none; });
+std::uint64_t hash_of(std::string_view text, std::uint64_t hash) {
+    for (const char c : text) hash = mix(hash, static_cast<unsigned char>(c));
+    return hash;
 }
 
-StackForm stack_form(const isa::Form& form) {
-    StackForm result{};
-    result.output = StackId::none;
-    if (!fits(form)) return result;
-    result.text[0] = '\t';
-    std::copy(form.name.begin(), form.name.end(), result.text.begin() + 1);
-    result.text[form.name.size() + 1] = ' ';
-    result.text_length = static_cast<std::uint8_t>(form.name.size() + 2);
-    result.output = stack_of(form.operands[0].type);
-    result.exact_output = form.operands[0].is_exact;
-    result.inputs = static_cast<std::uint8_t>(form.operands.size() - 1);
-    for (std::size_t i = 0; i < result.inputs; ++i) {
-        const isa::OperandSpec& spec = form.operands[i + 1];
-        result.stacks[i] = stack_of(spec.type);
-        ++result.needs[static_cast<std::size_t>(result.stacks[i])];
-        if (spec.is_immediate)
-            result.immediate_inputs = static_cast<std::uint8_t>(result.immediate_inputs | 1u << i);
-        if (spec.is_byte || spec.is_immediate)
-            result.byte_inputs = static_cast<std::uint8_t>(result.byte_inputs | 1u << i);
+// A constant of these types has a literal in PTX; of others (f16 and the like) it needs a register.
+bool has_literal(const OperandSpec& spec) {
+    if (spec.is_register || spec.is_exact || spec.is_vector || spec.is_address) return false;
+    switch (spec.type) {
+        case OperandType::b16: case OperandType::u16: case OperandType::s16:
+        case OperandType::b32: case OperandType::u32: case OperandType::s32:
+        case OperandType::b64: case OperandType::u64: case OperandType::s64:
+        case OperandType::f32: case OperandType::f64:
+            return true;
+        default:
+            return false;
     }
-    result.one_stack = result.immediate_inputs == 0 && result.output != StackId::none &&
-                       result.needs[static_cast<std::size_t>(result.output)] == result.inputs;
-    return result;
+}
+
+bool has_range(const OperandSpec& spec) { return spec.low != INT64_MIN || spec.high != INT64_MAX || spec.step != 1; }
+
+// Lays out one entry; `code` receives its inputs and outputs.
+struct EntryMaker {
+    InstructionSet::Code& code;
+
+    EntryCode make(const Entry& entry, std::uint32_t at) {
+        EntryCode e{};
+        e.at = at;
+        e.entry = &entry;
+        e.effects = static_cast<std::uint16_t>(entry.effects);
+        e.has_effect = (e.effects & ~static_cast<std::uint16_t>(Effect::load | Effect::warp)) != 0;
+        code.input_bases.push_back(static_cast<std::uint32_t>(code.inputs.size()));
+        code.output_bases.push_back(static_cast<std::uint32_t>(code.output_stacks.size()));
+        if (entry.form == nullptr)
+            special(e, entry);
+        else
+            form(e, entry);
+        return e;
+    }
+
+    static void special(EntryCode& e, const Entry& entry) {
+        const auto info = isa::special_register(entry.special);
+        e.is_special = true;
+        e.is_ordered = info && info->is_volatile;
+        e.outputs = 1;
+        e.type = stack_of(entry.special_type);
+        e.text_bound = static_cast<std::uint16_t>(32 + entry.special.size());
+        e.hash = hash_of(entry.special, 1);
+    }
+
+    void form(EntryCode& e, const Entry& entry) {
+        e.is_ordered = e.effects != 0;
+        e.hash = hash_of(entry.form->spelling, 2);
+        bool is_simple = e.effects == 0;
+        for (const EntryOperand& operand : entry.operands) {
+            const OperandSpec& spec = *operand.spec;
+            is_simple = is_simple && !spec.is_vector && !spec.is_address && !operand.is_immediate && !spec.is_exact;
+            e.hash = mix(e.hash, operand.type + 64u * operand.is_output);
+            operand.is_output ? output(e, operand) : input(e, operand);
+        }
+        e.is_inline = e.effects == 0 && e.inputs <= EntryCode::inline_inputs && e.outputs != 0;
+        e.is_plain = is_simple && e.is_inline && e.outputs == 1;
+        e.is_uniform = e.is_plain && std::all_of(e.stacks.begin(), e.stacks.begin() + e.inputs, [&](TypeId t) { return t == e.type; });
+        e.takes_literals = e.is_plain && e.ranged == 0 && e.literals == (1u << e.inputs) - 1;
+        e.register_class = code.classes[e.type];
+        for (std::size_t k = 0; k < EntryCode::inline_inputs; ++k) e.masks[k] = k < e.inputs ? 0xFF : 0;
+        Node node{};
+        node.entry = static_cast<std::uint16_t>(e.at);
+        node.kind = NodeKind::form;
+        node.type = e.type;
+        node.last_use = not_used;
+        std::memcpy(&e.node, &node.entry, sizeof e.node);
+        text(e, entry.form->spelling);
+    }
+
+    void output(EntryCode& e, const EntryOperand& operand) {
+        const TypeId stack = stack_of(operand.type);
+        if (e.outputs++ == 0) {
+            e.type = stack;
+            e.exact_output = operand.spec->is_exact;
+        }
+        code.output_stacks.push_back(stack);
+    }
+
+    void input(EntryCode& e, const EntryOperand& operand) {
+        const OperandSpec& spec = *operand.spec;
+        const std::size_t i = e.inputs++;
+        const TypeId stack = stack_of(operand.type);
+        const bool takes_literal = has_literal(spec);
+        code.inputs.push_back({stack, operand.is_immediate, spec.is_exact, takes_literal, spec.low, spec.high, spec.step});
+        if (i >= EntryCode::inline_inputs) return;
+        e.stacks[i] = stack;
+        if (takes_literal) e.literals = static_cast<std::uint8_t>(e.literals | 1u << i);
+        if (takes_literal && has_range(spec)) e.ranged = static_cast<std::uint8_t>(e.ranged | 1u << i);
+    }
+
+    void text(EntryCode& e, std::string_view spelling) {
+        const std::string line = "\t" + std::string(spelling) + " ";
+        // "@%p1 ", and for every operand at most ", {}" or "[]"; ";\n"
+        e.text_bound = static_cast<std::uint16_t>(line.size() + 16 + 6 * (e.inputs + std::size_t{e.outputs}));
+        if (line.size() <= EntryCode::text_room) {
+            std::copy(line.begin(), line.end(), e.text);
+            e.text_length = static_cast<std::uint8_t>(line.size());
+        } else {
+            code.long_texts[e.at] = line;
+            e.long_text = code.long_texts[e.at];
+        }
+    }
+};
+
+void lay_out_types(InstructionSet::Code& code, const InstructionSet& set) {
+    code.type_count = first_user_type + static_cast<std::uint32_t>(set.user_types().size());
+    for (std::uint32_t t = 0; t < code.type_count; ++t) {
+        const auto type = static_cast<TypeId>(t);
+        code.bases[t] = t < first_user_type ? type : type_id(set.user_types()[t - first_user_type].base);
+        code.classes[t] = class_of_builtin(code.bases[t]);
+    }
 }
 
 }  // namespace
 
-StackId stack_of(std::uint8_t type) {
+RegisterClass class_of_builtin(TypeId type) {
+    if (type == type_b8) return RegisterClass::b;
+    if (type == type_b128) return RegisterClass::q;
     switch (static_cast<Type>(type)) {
-        case Type::pred:
-            return StackId::pred;
-        case Type::b32:
-        case Type::u32:
-            return StackId::u32;
-        case Type::s32:
-            return StackId::s32;
-        case Type::f32:
-            return StackId::f32;
-        default:
-            return StackId::none;
+        case Type::pred: return RegisterClass::p;
+        case Type::f32: return RegisterClass::f;
+        case Type::f64: return RegisterClass::e;
+        default: break;
+    }
+    const std::uint32_t width = bits(static_cast<Type>(type));
+    return width == 16 ? RegisterClass::h : width == 32 ? RegisterClass::r : RegisterClass::d;
+}
+
+const InstructionSet::Code& InstructionSet::code() const {
+    std::call_once(code_made_, [this] {
+        auto code = std::make_shared<Code>();
+        lay_out_types(*code, *this);
+        code->long_texts.resize(entries_.size());
+        EntryMaker maker{*code};
+        double sum = 0;
+        for (std::size_t i = 0; i < entries_.size(); ++i) {
+            code->entries.push_back(maker.make(entries_[i], static_cast<std::uint32_t>(i)));
+            code->weights.push_back(sum += entries_[i].weight);
+            add_cost(*code, code->entries.back());
+        }
+        code_ = std::move(code);
+    });
+    return *code_;
+}
+
+std::shared_ptr<const std::vector<Present>> InstructionSet::Code::present(const InstructionSet& set, const MachineOptions& options) const {
+    const Key key{static_cast<std::uint16_t>(options.policy.allowed), options.ptx_version, options.target.sm, options.target.variant};
+    const std::lock_guard lock(mutex_);
+    for (const auto& [k, value] : present_)
+        if (k == key) return value;
+    const bool any_target = options.ptx_version == 0 && options.target.sm == 0;
+    auto made = std::make_shared<std::vector<Present>>(1u << 16, Present::no);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const Entry& e = set.entries()[i];
+        if (!contains(options.policy.allowed, e.effects)) continue;
+        if (any_target || (e.form == nullptr ? isa::is_special_available(e.special, options.ptx_version, options.target)
+                                             : isa::is_available(*e.form, options.ptx_version, options.target)))
+            (*made)[i] = entries[i].is_uniform ? Present::uniform : Present::general;
+    }
+    constexpr std::size_t most = 64;  // policies and targets that are kept
+    if (present_.size() == most) present_.erase(present_.begin());
+    present_.emplace_back(key, made);
+    return made;
+}
+
+namespace {
+
+constexpr std::uint32_t max_slots = (1u << 16) - 1, max_operands = 1u << 12;
+
+Name short_name(std::string_view text) {
+    Name name{};
+    name.length = Name::is_long;
+    if (text.size() > Name::most) return name;
+    name.text[0] = ',', name.text[1] = ' ';
+    std::copy(text.begin(), text.end(), name.text + Name::prefix);
+    name.length = static_cast<std::uint8_t>(Name::prefix + text.size());
+    return name;
+}
+
+// Whether a name is `%f` and digits, one of ours.
+bool clashes(std::string_view name, std::string_view stem) {
+    return name.starts_with(stem) && name.find_first_not_of("0123456789", stem.size()) == std::string_view::npos;
+}
+
+Name stem_of(char letter, std::uint32_t attempt) {
+    std::string stem = {'%', letter};
+    if (attempt != 0) stem += "$" + std::to_string(attempt) + "_";
+    return short_name(stem);
+}
+
+// `%f`; where an operand has such a name `%f$1_`, `%f$2_` …
+void choose_stems(Machine::Data& data) {
+    for (std::uint32_t attempt = 0;; ++attempt) {
+        for (std::size_t c = 0; c < class_count; ++c) data.stems[c] = stem_of(class_infos[c].letter, attempt);
+        const bool is_free = std::none_of(data.slots.begin(), data.slots.end(), [&](const Slot& slot) {
+            if (!slot.name.starts_with('%')) return false;
+            return std::any_of(data.stems.begin(), data.stems.end(), [&](const Name& stem) { return clashes(slot.name, stem.bare()); });
+        });
+        data.has_usual_names = attempt == 0;
+        if (is_free) return;
     }
 }
 
-std::span<const StackForm> machine() {
-    static const std::vector<StackForm> forms = [] {
-        std::vector<StackForm> all;
-        all.reserve(isa::forms().size());
-        for (const isa::Form& form : isa::forms()) all.push_back(stack_form(form));
-        return all;
+}  // namespace
+
+const Name* names_of(RegisterClass c) {
+    static const std::vector<Name> all = [] {
+        std::vector<Name> names;
+        for (const ClassInfo& info : class_infos)
+            for (std::uint32_t k = 0; k < register_names; ++k) names.push_back(short_name("%" + std::string(1, info.letter) + std::to_string(k)));
+        return names;
     }();
-    return forms;
+    return all.data() + static_cast<std::size_t>(c) * register_names;
 }
+
+namespace {
+
+TypeId type_of(const SiteOperand& operand, const InstructionSet& set) {
+    for (std::size_t i = 0; i < set.user_types().size() && !operand.user_type.empty(); ++i)
+        if (set.user_types()[i].name == operand.user_type && set.user_types()[i].base == operand.type) return static_cast<TypeId>(first_user_type + i);
+    return stack_of(type_id(operand.type));
+}
+
+void add_slots(Machine::Data& data, std::uint32_t index) {
+    const SiteOperand& operand = data.signature.operands[index];
+    const std::uint32_t count = std::max<std::uint32_t>(operand.count, 1);
+    for (std::uint32_t element = 0; element < count; ++element) {
+        Slot slot{};
+        slot.operand = index;
+        slot.element = element;
+        slot.type = type_of(operand, *data.set);
+        slot.register_class = class_of_builtin(type_id(operand.type));
+        slot.direction = operand.direction;
+        slot.declared = operand.type;
+        slot.name = operand.count == 0 ? operand.register_name : operand.register_name + std::to_string(element);
+        data.longest_name = std::max(data.longest_name, static_cast<std::uint32_t>(slot.name.size()));
+        Node node{};
+        node.args[0] = static_cast<std::uint32_t>(data.slots.size());
+        node.kind = NodeKind::input;
+        node.type = slot.type;
+        node.last_use = not_used;
+        node.target = no_node;
+        data.inputs.push_back(node);
+        data.names.push_back(short_name(slot.name));
+        data.slots.push_back(std::move(slot));
+    }
+    const auto first = static_cast<std::uint32_t>(data.slots.size()) - count;
+    const auto slots = static_cast<std::uint16_t>(count);
+    data.operands.push_back({first, slots, operand.direction == Direction::out ? std::uint16_t{0} : slots, data.slots[first].type});
+}
+
+}  // namespace
+
+Machine::Data::Data() = default;
+Machine::Data::~Data() = default;
+
+Expected<Machine> Machine::make(std::shared_ptr<const InstructionSet> set, const Signature& signature, const MachineOptions& options) {
+    std::uint64_t total = 0;
+    for (const SiteOperand& operand : signature.operands) total += std::max<std::uint64_t>(operand.count, 1);
+    if (total > max_slots || signature.operands.size() > max_operands)
+        return fail(Errc::stack_too_large, "the signature has more than 4,096 operands or 65,535 registers");
+    auto data = std::make_shared<Data>();
+    data->set = std::move(set);
+    data->code = &data->set->code();
+    static std::atomic<std::uint64_t> made{0};
+    data->id = ++made;
+    data->options = options;
+    data->present = data->code->present(*data->set, options);
+    data->signature = signature;
+    data->slots.reserve(total);
+    for (std::uint32_t i = 0; i < signature.operands.size(); ++i) add_slots(*data, i);
+    choose_stems(*data);
+    constexpr std::uint32_t most_digits = 10;
+    data->longest_name = std::max(data->longest_name, data->stems[0].length + most_digits);
+    Machine machine;
+    machine.data_ = std::move(data);
+    return machine;
+}
+
+const InstructionSet& Machine::set() const { return *data_->set; }
+const Signature& Machine::signature() const { return data_->signature; }
 
 }  // namespace ptxgraft::stack

@@ -1,43 +1,161 @@
 #pragma once
-// The stack machine's view of the instruction table: which stacks a form pops and pushes, and its text as
-// emitted.
+// A machine as the compiler wants it: entries and operands laid out for speed.
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
-#include "ptxgraft/isa.hpp"
-#include "ptxgraft/site.hpp"
+#include "ptxgraft/stack.hpp"
 
 namespace ptxgraft::stack {
 
-/// The stacks. b32 values live on the u32 stack.
-enum class StackId : std::uint8_t { pred, u32, s32, f32, none };
-inline constexpr std::size_t stack_count = 4;
-inline constexpr std::array<std::string_view, stack_count> stack_names = {"pred", "u32", "s32", "f32"};
+/// The registers that a compiled program declares.
+enum class RegisterClass : std::uint8_t { p, b, h, r, d, q, f, e };  // .pred .b8 .b16 .b32 .b64 .b128 .f32 .f64
+inline constexpr std::size_t class_count = 8;
 
-/// The stack of a type; none for the types that the stack language does not have. `type` may be any byte.
-StackId stack_of(std::uint8_t type);
-inline StackId stack_of(Type type) { return stack_of(static_cast<std::uint8_t>(type)); }
+struct ClassInfo {
+    std::string_view declared;  ///< ".f32"
+    char letter;                ///< %f0
+    std::string_view move;      ///< "mov.f32"
+    std::uint8_t bytes;         ///< 0: a predicate
+};
+inline constexpr std::array<ClassInfo, class_count> class_infos = {{
+    {".pred", 'p', "mov.pred", 0},
+    {".b8", 'b', "", 1},
+    {".b16", 'h', "mov.b16", 2},
+    {".b32", 'r', "mov.b32", 4},
+    {".b64", 'd', "mov.b64", 8},
+    {".b128", 'q', "mov.b128", 16},
+    {".f32", 'f', "mov.f32", 4},
+    {".f64", 'e', "mov.f64", 8},
+}};
 
-inline constexpr std::size_t max_inputs = 4;
+/// The short text of a value as an argument, copied as one block: ", %f1".
+struct Name {
+    static constexpr std::size_t prefix = 2, most = 13;  ///< of the comma; of what follows it
+    char text[prefix + most];
+    std::uint8_t length;  ///< with the comma; `is_long`: its text does not stand here
+    static constexpr std::uint8_t is_long = 0x80;
 
-struct StackForm {
-    std::array<char, 48> text;  ///< "\tadd.f32 ", not terminated
-    std::uint8_t text_length;
-    std::uint8_t inputs;  ///< 0: not a form of the stack language
-    StackId output;
-    std::array<StackId, max_inputs> stacks;       ///< of the inputs, in writing order
-    std::array<std::uint8_t, stack_count> needs;  ///< values that it pops from each stack
-    std::uint8_t immediate_inputs;                ///< bit i: input i must be a literal below 256
-    bool one_stack;     ///< inputs and output are of one type, and no input must be a literal
-    bool exact_output;  ///< only a register declared .b32 receives the result: never an operand of another
-                        ///< type
-    std::uint8_t byte_inputs;  ///< bit i: a literal in input i is written by its low 8 bits
+    [[nodiscard]] std::string_view bare() const { return {text + prefix, length - prefix}; }
+};
+static_assert(sizeof(Name) == 16);
+
+/// An operand as `input` and `assign` look it up.
+struct OperandCode {
+    std::uint32_t first;     ///< slot
+    std::uint16_t count;     ///< of slots
+    std::uint16_t readable;  ///< of slots that have a value: count, or 0
+    TypeId type;
 };
 
-/// One per form of isa::forms(), in its order.
-std::span<const StackForm> machine();
+/// What a machine has of an entry.
+enum class Present : std::uint8_t { no, uniform, general };
+
+/// The names of the first registers of each class, where no operand's name clashes with them.
+inline constexpr std::uint32_t register_names = 4096;
+[[nodiscard]] const Name* names_of(RegisterClass c);
+
+/// One entry of the set. What `run` reads stands first, in one cache line.
+struct alignas(64) EntryCode {
+    static constexpr std::size_t inline_inputs = 4, max_inputs = 64, max_outputs = 64, text_room = 32;
+    bool is_plain;        ///< one output, at most 4 inputs, no effects, immediates, braces or brackets: `op d, a, b;`
+    bool is_uniform;      ///< plain, and all of one stack
+    bool takes_literals;  ///< plain, and constants are literals in all inputs
+    bool is_inline;       ///< at most 4 inputs, no effects: its inputs stand in the node
+    bool is_special;      ///< a special register
+    bool has_effect;      ///< emitted though nobody reads its results
+    bool is_ordered;      ///< reads memory, lanes or clocks: never shared
+    std::uint8_t inputs;  ///< immediates included
+    std::uint8_t outputs;
+    TypeId type;                                   ///< the stack of the first output
+    std::array<TypeId, inline_inputs> stacks;      ///< of the first inputs of a plain entry
+    std::uint8_t text_length;                      ///< 0: see long_text
+    std::uint8_t literals;                         ///< bit i: a constant in input i (of a plain entry) may be written as one
+    std::uint8_t ranged;                           ///< bit i: … if it lies within the operand's range
+    char text[text_room];                          ///< "\tadd.f32 "
+    std::uint16_t text_bound;                      ///< bytes of the instruction at most, its operands' names left out
+    std::uint16_t effects;
+    RegisterClass register_class;                  ///< of the first output
+    std::uint64_t node;                            ///< the part of its nodes that is always the same
+    std::array<std::uint8_t, inline_inputs> masks;  ///< 0xFF for an input that it has
+    bool exact_output;                             ///< the first output goes only to a register declared with its very type
+    std::uint32_t at;                              ///< its place in the set
+    std::uint64_t hash;                            ///< of its form and stacks: the same in every set
+    std::string_view long_text;
+    const Entry* entry;
+};
+
+/// The operands of an entry without its outputs, as `run` pops them.
+struct InputCode {
+    TypeId stack;
+    bool is_immediate, is_exact;
+    bool takes_literal;
+    std::int64_t low, high, step;
+};
+
+struct InstructionSet::Code {
+    std::vector<EntryCode> entries;
+    std::vector<std::uint32_t> input_bases;   ///< place in `inputs` of an entry's first
+    std::vector<InputCode> inputs;
+    std::vector<std::uint64_t> costs;         ///< by entry, and one behind the last: what bound.cpp counts
+    std::vector<TypeId> output_stacks;        ///< of all outputs
+    std::vector<std::uint32_t> output_bases;
+    std::array<RegisterClass, max_types> classes{};
+    std::array<TypeId, max_types> bases{};    ///< the PTX type of a type: of user types their base
+    std::uint32_t type_count = 0;             ///< types below this one
+    std::vector<double> weights;              ///< running sums
+    std::vector<std::string> long_texts;
+
+    /// By the number of an instruction, any 16 bits: what a machine has. Kept per policy and target.
+    [[nodiscard]] std::shared_ptr<const std::vector<Present>> present(const InstructionSet& set, const MachineOptions& options) const;
+
+  private:
+    struct Key {
+        std::uint16_t allowed, version, sm;
+        char variant;
+        friend bool operator==(const Key&, const Key&) = default;
+    };
+    mutable std::mutex mutex_;
+    mutable std::vector<std::pair<Key, std::shared_ptr<const std::vector<Present>>>> present_;
+};
+
+/// One register of an operand.
+struct Slot {
+    std::uint32_t operand, element;
+    TypeId type;               ///< its stack
+    RegisterClass register_class;
+    Direction direction;
+    Type declared;
+    std::string name;
+};
+
+struct Node;
+
+struct Machine::Data {
+    std::uint64_t id = 0;  ///< another one for each that is made
+    std::shared_ptr<const InstructionSet> set;
+    const InstructionSet::Code* code = nullptr;
+    std::shared_ptr<const std::vector<Present>> present;
+    Signature signature;
+    MachineOptions options;
+    std::vector<Slot> slots;
+    std::vector<OperandCode> operands;
+    std::vector<Node> inputs;          ///< the nodes that read the slots: the first ones of every graph
+    std::vector<Name> names;           ///< of the slots, where they are short
+    std::uint32_t longest_name = 0;    ///< of operands and of our registers
+    bool has_usual_names = true;       ///< registers are called as in names_of
+    std::array<Name, class_count> stems{};  ///< ", %f", or longer where an operand's name clashes
+
+    Data();
+    ~Data();
+};
+
+[[nodiscard]] RegisterClass class_of_builtin(TypeId type);
 
 }  // namespace ptxgraft::stack

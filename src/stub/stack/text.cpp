@@ -1,363 +1,366 @@
+// Words that push, compute and assign. Brackets, routines and imports: text_blocks.cpp.
+
 #include "stub/stack/text.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
-#include <cstring>
-
-#include <fmt/format.h>
-
-#include "ptxgraft/isa.hpp"
-#include "stub/stack/machine.hpp"
 
 namespace ptxgraft::stack {
 namespace {
 
-constexpr std::array words = {StackWord{"dup", Opcode::dup}, StackWord{"swap", Opcode::swap},
-                              StackWord{"drop", Opcode::drop}, StackWord{"over", Opcode::over},
-                              StackWord{"rotate", Opcode::rotate}};
+constexpr std::array words = {StackWord{"dup", Opcode::dup},
+                              StackWord{"swap", Opcode::swap},
+                              StackWord{"drop", Opcode::drop},
+                              StackWord{"over", Opcode::over},
+                              StackWord{"rotate", Opcode::rotate},
+                              StackWord{"reverse", Opcode::reverse},
+                              StackWord{"clear", Opcode::clear},
+                              StackWord{"yank_dup", Opcode::yank_dup, true},
+                              StackWord{"swap_with", Opcode::swap_with, true},
+                              StackWord{"replace", Opcode::replace, true},
+                              StackWord{"store", Opcode::store, true, 255},
+                              StackWord{"load", Opcode::load, true, 255}};
 
-struct NamedConstant {
-    std::string_view word;
-    Type type;
-    std::uint32_t bits;
-};
-// nan is PTX's canonical NaN (PTX ISA 9.7.3)
-constexpr std::array named_constants = {
-    NamedConstant{"true", Type::pred, 1}, NamedConstant{"false", Type::pred, 0},
-    NamedConstant{"inf", Type::f32, 0x7F800000}, NamedConstant{"-inf", Type::f32, 0xFF800000},
-    NamedConstant{"nan", Type::f32, 0x7FFFFFFF}};
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
-
-// Whether a word may end before a character: for all but `-` and `/`, which may begin an arrow or a comment,
-// it does.
-constexpr auto may_end = [] {
-    std::array<bool, 256> table{};
-    for (const char c : std::string_view(" \t\r\v\f\n;#-/")) table[static_cast<unsigned char>(c)] = true;
-    return table;
-}();
-
-// Splits a text into words; newlines and `;` are words of their own, which end an assignment; `->` is one
-// wherever it stands.
-class Words {
-  public:
-    explicit Words(std::string_view text) : text_(text) {}
-
-    // False at the end of the text.
-    bool next() {
-        skip();
-        begin_ = at_;
-        if (at_ == text_.size()) return false;
-        if (text_[at_] == '\n' || text_[at_] == ';')
-            ++at_;
-        else if (is_arrow())
-            at_ += 2;
-        else
-            while (at_ < text_.size() && !is_end()) ++at_;
-        return true;
-    }
-    [[nodiscard]] std::string_view word() const { return text_.substr(begin_, at_ - begin_); }
-    [[nodiscard]] Span place() const {
-        return {static_cast<std::uint32_t>(begin_), static_cast<std::uint32_t>(at_)};
-    }
-
-  private:
-    [[nodiscard]] bool is_arrow() const {
-        return text_[at_] == '-' && at_ + 1 < text_.size() && text_[at_ + 1] == '>';
-    }
-    [[nodiscard]] bool is_comment() const {
-        return text_[at_] == '#' || (text_[at_] == '/' && at_ + 1 < text_.size() && text_[at_ + 1] == '/');
-    }
-    [[nodiscard]] bool is_end() const {
-        if (!may_end[static_cast<unsigned char>(text_[at_])]) return false;
-        return is_blank(text_[at_]) || text_[at_] == '\n' || text_[at_] == ';' || is_arrow() || is_comment();
-    }
-    void skip() {
-        for (; at_ < text_.size(); ++at_) {
-            if (is_blank(text_[at_])) continue;
-            if (!is_comment()) return;
-            at_ = std::min(text_.find('\n', at_), text_.size());
-            if (at_ == text_.size()) return;
-            --at_;  // the newline is a word
-        }
-    }
-
-    std::string_view text_;
-    std::size_t at_ = 0, begin_ = 0;
+struct Range {
+    std::int64_t low, high;
 };
 
-class Parser {
-  public:
-    Parser(std::string_view text, const Signature& signature, Program& program, std::vector<Span>& places)
-        : words_(text), signature_(signature), program_(program), places_(places) {}
-
-    Expected<void> parse() {
-        while (words_.next()) {
-            const std::string_view word = words_.word();
-            if (word == "\n" || word == ";") continue;
-            const auto done = word == "->" ? assignment() : instruction(word);
-            if (!done) return done;
-        }
-        return {};
+// What an immediate may be: its range in the table, within its type and the 32 bits of a payload.
+Range range_of(const isa::OperandSpec& spec) {
+    using enum isa::OperandType;
+    Range range{INT32_MIN, 0xFFFFFFFF};
+    switch (spec.type) {
+        case u8: range = {0, 0xFF}; break;
+        case s8: range = {-0x80, 0x7F}; break;
+        case u16: range = {0, 0xFFFF}; break;
+        case b16: range = {-0x8000, 0xFFFF}; break;
+        case s16: range = {-0x8000, 0x7FFF}; break;
+        case u32: case u64: range.low = 0; break;
+        case s32: case s64: range.high = INT32_MAX; break;
+        default: break;
     }
-
-  private:
-    void add(const Instruction& instruction) {
-        program_.push_back(instruction);
-        places_.push_back(words_.place());
-    }
-
-    // The names after an arrow, up to the end of the line or `;`. The last one takes the top of its stack.
-    Expected<void> assignment() {
-        const Span arrow = words_.place();
-        const std::size_t first = program_.size();
-        while (words_.next() && words_.word() != "\n" && words_.word() != ";") {
-            const auto target = element(words_.word());
-            if (!target) return tl::unexpected(target.error());
-            if (!*target)
-                return fail(Errc::stack_bad_assignment, words_.place(), not_an_operand(words_.word()));
-            add({Opcode::assign, 0, (*target)->index, (*target)->payload});
-        }
-        if (program_.size() == first) return fail(Errc::stack_bad_assignment, arrow, "-> names no operand");
-        std::reverse(program_.begin() + static_cast<std::ptrdiff_t>(first), program_.end());
-        std::reverse(places_.begin() + static_cast<std::ptrdiff_t>(first), places_.end());
-        return {};
-    }
-
-    std::string not_an_operand(std::string_view word) const {
-        std::string text =
-            fmt::format("{} is not an operand; after -> stand names of operands, a line's end or ; ends them",
-                        word.substr(0, 40));
-        const char* separator = "; there are ";
-        for (const SiteOperand& operand : signature_.operands) {
-            if (operand.direction == Direction::in) continue;
-            text += separator + operand.name;
-            separator = ", ";
-        }
-        return text;
-    }
-
-    Expected<void> instruction(std::string_view word) {
-        if (const auto index = scalar(word)) return add({Opcode::input, 0, *index, 0}), Expected<void>{};
-        if (const isa::Form* form = isa::find(word)) return add_form(*form);
-        if (word[0] >= '0' && word[0] <= '9') return literal(word);
-        if (const auto input = element(word); !input)
-            return tl::unexpected(input.error());
-        else if (*input)
-            return add({Opcode::input, 0, (*input)->index, (*input)->payload}), Expected<void>{};
-        for (const NamedConstant& named : named_constants)
-            if (named.word == word)
-                return add({Opcode::constant, static_cast<std::uint8_t>(named.type), 0, named.bits}),
-                       Expected<void>{};
-        if (word[0] == '.' || word[0] == '-') return literal(word);
-        if (word[0] == '!') return raw(word);
-        return stack_word(word);
-    }
-
-    Expected<void> literal(std::string_view word) {
-        const auto constant = parse_literal(word, words_.place());
-        if (!constant) return tl::unexpected(constant.error());
-        return add(*constant), Expected<void>{};
-    }
-
-    // The operand of a name, where it is no fragment.
-    [[nodiscard]] std::optional<std::uint16_t> scalar(std::string_view word) const {
-        for (std::size_t i = 0; i < signature_.operands.size() && i <= 0xFFFF; ++i)
-            if (const SiteOperand& o = signature_.operands[i]; o.name == word && o.count == 0)
-                return static_cast<std::uint16_t>(i);
-        return std::nullopt;
-    }
-
-    Expected<void> add_form(const isa::Form& form) {
-        const auto index = static_cast<std::size_t>(&form - isa::forms().data());
-        if (machine()[index].inputs == 0)
-            return fail(Errc::stack_unknown_word, words_.place(),
-                        fmt::format("{}: this instruction is not part of the stack language", form.name));
-        return add({Opcode::form, 0, static_cast<std::uint16_t>(index), 0}), Expected<void>{};
-    }
-
-    // `acc` or `frag[2]`; nothing if the word does not name an operand.
-    struct Element {
-        std::uint16_t index;
-        std::uint32_t payload;
-    };
-    Expected<std::optional<Element>> element(std::string_view word) const {
-        const std::size_t bracket = word.back() == ']' ? word.find('[') : std::string_view::npos;
-        const std::string_view stem = word.substr(0, bracket);
-        const auto& operands = signature_.operands;
-        for (std::size_t i = 0; i < operands.size() && i <= 0xFFFF; ++i) {
-            if (operands[i].name != stem) continue;
-            if (bracket == std::string_view::npos && operands[i].count == 0)
-                return Element{static_cast<std::uint16_t>(i), 0};
-            return fragment(static_cast<std::uint16_t>(i), word, bracket);
-        }
-        return std::nullopt;
-    }
-
-    Expected<std::optional<Element>> fragment(std::uint16_t index, std::string_view word,
-                                              std::size_t bracket) const {
-        const SiteOperand& operand = signature_.operands[index];
-        if (operand.count == 0)
-            return fail(Errc::stack_element_out_of_range, words_.place(),
-                        fmt::format("{} is not a fragment; write {}", operand.name, operand.name));
-        if (bracket == std::string_view::npos)
-            return fail(Errc::stack_element_out_of_range, words_.place(),
-                        fmt::format("{} has {} elements; name one: {}[0]", operand.name, operand.count,
-                                    operand.name));
-        const std::string_view digits = word.substr(bracket + 1, word.size() - bracket - 2);
-        std::uint32_t number = 0;
-        const auto [stop, code] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-        if (code != std::errc() || stop != digits.data() + digits.size() || number >= operand.count)
-            return fail(Errc::stack_element_out_of_range, words_.place(),
-                        fmt::format("{} has the elements {}[0] to {}[{}]", operand.name, operand.name,
-                                    operand.name, operand.count - 1));
-        return Element{index, number};
-    }
-
-    // `!0123456789ABCDEF`: an instruction that has no other text, byte for byte; see print.
-    Expected<void> raw(std::string_view word) {
-        std::uint64_t bytes = 0;
-        const auto [stop, code] = std::from_chars(word.data() + 1, word.data() + word.size(), bytes, 16);
-        if (code != std::errc() || stop != word.data() + word.size() || word.size() != 17)
-            return unknown(word);
-        return add(std::bit_cast<Instruction>(bytes)), Expected<void>{};
-    }
-
-    // `dup.f32`, `as.u32.f32`
-    Expected<void> stack_word(std::string_view word) {
-        const std::size_t dot = word.find('.');
-        if (dot == std::string_view::npos) return unknown(word);
-        if (word.substr(0, dot) == "as") return cast(word);
-        const auto found = std::find_if(words.begin(), words.end(),
-                                        [&](const StackWord& w) { return w.word == word.substr(0, dot); });
-        if (found == words.end()) return unknown(word);
-        const auto type = stack_type(word, word.substr(dot + 1));
-        if (!type) return tl::unexpected(type.error());
-        return add({found->opcode, static_cast<std::uint8_t>(*type), 0, 0}), Expected<void>{};
-    }
-
-    Expected<void> cast(std::string_view word) {
-        const std::size_t dot = word.find('.', 3);
-        if (dot == std::string_view::npos) return unknown(word);
-        const auto to = stack_type(word, word.substr(3, dot - 3)),
-                   from = stack_type(word, word.substr(dot + 1));
-        if (!to || !from) return tl::unexpected(!to ? to.error() : from.error());
-        if (*to == Type::pred || *from == Type::pred)
-            return fail(Errc::stack_unknown_word, words_.place(),
-                        fmt::format("{}: a predicate has no bits to take; use selp or setp.ne", word));
-        return add({Opcode::cast, static_cast<std::uint8_t>(*to), static_cast<std::uint16_t>(*from), 0}),
-               Expected<void>{};
-    }
-
-    Expected<Type> stack_type(std::string_view word, std::string_view name) const {
-        const auto type = find_type(name);
-        if (type && stack_of(*type) != StackId::none) return *type;
-        if (type)
-            return fail(Errc::stack_type_unsupported, words_.place(),
-                        fmt::format("{}: {} is not a type of the stack language: pred, u32, s32, f32, b32",
-                                    word, name));
-        return tl::unexpected(unknown(word).error());
-    }
-
-    Expected<void> unknown(std::string_view word) const {
-        return fail(Errc::stack_unknown_word, words_.place(),
-                    fmt::format("{}{}", word.substr(0, 60), suggestions(word, signature_)));
-    }
-
-    Words words_;
-    const Signature& signature_;
-    Program& program_;
-    std::vector<Span>& places_;
-};
-
-std::string element_name(const SiteOperand& operand, std::uint32_t element) {
-    return operand.count == 0 ? operand.name : fmt::format("{}[{}]", operand.name, element);
+    return {std::max(range.low, spec.low), std::min(range.high, spec.high)};
 }
 
-// The token of an instruction other than an assignment; empty if it has none.
-std::string token(const Instruction& instruction, const Signature& signature) {
-    const auto type = static_cast<Type>(instruction.type);
-    const bool has_stack = stack_of(instruction.type) != StackId::none;
-    switch (instruction.opcode) {
-        case Opcode::input:
-        case Opcode::assign: {
-            if (instruction.index >= signature.operands.size()) return {};
-            const SiteOperand& operand = signature.operands[instruction.index];
-            return instruction.payload < std::max<std::uint32_t>(operand.count, 1)
-                       ? element_name(operand, instruction.payload)
-                       : "";
-        }
-        case Opcode::constant:
-            return print_literal(instruction).value_or("");
-        case Opcode::form:
-            return instruction.index < isa::forms().size() ? std::string(isa::forms()[instruction.index].name)
-                                                           : "";
-        case Opcode::cast: {
-            const auto from = static_cast<Type>(instruction.index);
-            if (!has_stack || instruction.index > 0xFF || stack_of(from) == StackId::none) return {};
-            return fmt::format("as.{}.{}", name(type), name(from));
-        }
-        default:
-            break;
-    }
-    const auto found = std::find_if(words.begin(), words.end(),
-                                    [&](const StackWord& w) { return w.opcode == instruction.opcode; });
-    return found == words.end() || !has_stack ? std::string{} : fmt::format("{}.{}", found->word, name(type));
-}
-
-// Whether the token is read back as just this instruction: bytes that a token does not show may differ.
-bool reads_back(const std::string& word, const Instruction& instruction, const Signature& signature) {
-    if (word.empty()) return false;
-    const std::string text = instruction.opcode == Opcode::assign ? "-> " + word : word;
-    const auto program = parse(text, signature);
-    return program && program->size() == 1 && program->front() == instruction;
+std::string text_of(Range range, std::int64_t step) {
+    return fmt::format("from {} to {}{}", range.low, range.high, step > 1 ? fmt::format(", a multiple of {}", step) : "");
 }
 
 }  // namespace
 
 std::span<const StackWord> stack_words() { return words; }
 
-Expected<void> parse_into(std::string_view text, const Signature& signature, Program& program,
-                          std::vector<Span>& places) {
-    program.clear();
+std::string element_name(const SiteOperand& operand, std::uint32_t element) {
+    return operand.count == 0 ? operand.name : fmt::format("{}[{}]", operand.name, element);
+}
+
+Expected<void> Reader::read(std::string_view text, const Machine& machine, Program& program, std::vector<Span>& places) {
+    const Machine::Data& data = machine.data();
+    if (machine_ != data.id) {
+        begin(*data.set, data.signature, program);
+        machine_ = data.id;
+    }
+    chain_ = nullptr;
+    return read_text(text, program, places);
+}
+
+Expected<void> Reader::read_import(std::string_view text, const InstructionSet& set, const Signature& signature, Program& program, std::vector<Span>& places,
+                                   const ImportChain& chain) {
+    begin(set, signature, program);
+    chain_ = &chain;
+    return read_text(text, program, places);
+}
+
+Expected<void> Reader::read_text(std::string_view text, Program& program, std::vector<Span>& places) {
+    program.code.clear();
+    program.pool.clear();
+    program.routines.clear();
     places.clear();
     if (text.size() >= Span::none) return fail(Errc::text_too_large);
-    return Parser(text, signature, program, places).parse();
+    program_ = &program;
+    code_ = &program.code;
+    places_ = &places;
+    in_routine_ = 0;
+    brackets_.clear();
+    imports_.clear();
+    pool_.clear();
+    words_ = Words(text);
+    return read_words();
 }
 
-Expected<Program> parse(std::string_view text, const Signature& signature) {
-    Program program;
-    std::vector<Span> places;
-    if (auto done = parse_into(text, signature, program, places); !done) return tl::unexpected(done.error());
-    return program;
+void Reader::begin(const InstructionSet& set, const Signature& signature, Program& program) {
+    set_ = &set;
+    signature_ = &signature;
+    program_ = &program;
+    operands_.fill(signature);
+    cache_.forget();
+    pool_.clear();
+    machine_ = 0;
+    chain_ = nullptr;
 }
 
-std::string print(std::span<const Instruction> program, const Signature& signature) {
-    std::string text;
-    for (std::size_t i = 0; i < program.size();) {
-        std::string word = token(program[i], signature);
-        if (!reads_back(word, program[i], signature))
-            word = fmt::format("!{:016X}", std::bit_cast<std::uint64_t>(program[i]));
-        const bool is_assignment = program[i].opcode == Opcode::assign && word[0] != '!';
-        if (!is_assignment) {
-            text += (text.empty() || text.back() == '\n' ? "" : " ") + word;
-            ++i;
+Expected<void> Reader::read_more(std::string_view text, Program& program) {
+    program.code.clear();
+    own_places_.clear();
+    program_ = &program;
+    code_ = &program.code;
+    places_ = &own_places_;
+    in_routine_ = 0;
+    brackets_.clear();
+    words_ = Words(text);
+    return read_words();
+}
+
+Expected<void> Reader::read_words() {
+    while (words_.next()) {
+        if (const Instruction* known = cache_.find(words_.word(), words_.rest()); known != nullptr && (in_routine_ == 0 || known->opcode != Opcode::input)) {
+            add(*known);
             continue;
         }
-        // a run of assignments is one arrow with its names in reverse
-        std::size_t end = i;
-        std::string names;
-        for (; end < program.size() && program[end].opcode == Opcode::assign; ++end) {
-            const std::string target = token(program[end], signature);
-            if (!reads_back(target, program[end], signature)) break;
-            names = " " + target + names;
-        }
-        text += (text.empty() || text.back() == '\n' ? "->" : " ->") + names + "\n";
-        i = end;
+        if (words_.is_break()) continue;
+        if (auto read = word(); !read) return read;
     }
-    return text;
+    if (brackets_.empty()) return {};
+    const Bracket& open = brackets_.back();
+    const std::string_view name = open.opcode == Opcode::repeat ? "repeat" : open.opcode == Opcode::if_ ? "if" : "routine";
+    return fail(Errc::stack_bracket, open.place, fmt::format("this {} has no end", name));
+}
+
+Expected<void> Reader::word() {
+    const std::string_view word = words_.word();
+    if (words_.is_arrow()) return assignment();
+    if (const std::int32_t index = operands_.find(word); index >= 0) return operand(word, static_cast<std::uint32_t>(index));
+    const char first = word[0];
+    if (is_digit(first) || first == '.' || first == '-') return literal(word);
+    if (first == '!') return raw(word);
+    return word.find('.') != std::string_view::npos ? dotted(word) : plain(word);
+}
+
+// `add.f32`, `%tid.x`, `dup.f32`
+Expected<void> Reader::dotted(std::string_view word) {
+    if (const std::int32_t index = set_->find(word); index >= 0) return entry(static_cast<std::uint32_t>(index));
+    if (const std::int32_t routine = find_routine(word); routine >= 0) return done({Opcode::call, 0, static_cast<std::uint16_t>(routine), 0});
+    const auto is_known = stack_word(word);
+    if (!is_known) return tl::unexpected(is_known.error());
+    return *is_known ? Expected<void>{} : unknown(word);
+}
+
+// A word without a dot
+Expected<void> Reader::plain(std::string_view word) {
+    if (const auto is_known = language_word(word); !is_known || *is_known) return is_known ? Expected<void>{} : tl::unexpected(is_known.error());
+    if (const std::int32_t routine = find_routine(word); routine >= 0) return done({Opcode::call, 0, static_cast<std::uint16_t>(routine), 0});
+    if (const std::int32_t index = set_->find(word); index >= 0) return entry(static_cast<std::uint32_t>(index));
+    if (const auto is_element = element(word, Opcode::input); !is_element || *is_element)
+        return is_element ? Expected<void>{} : tl::unexpected(is_element.error());
+    if (is_literal_word(word, *set_)) return literal(word);
+    return unknown(word);
+}
+
+Expected<void> Reader::literal(std::string_view word) {
+    const auto constant = parse_literal(word, words_.place(), *set_);
+    if (!constant) return tl::unexpected(constant.error());
+    push_constant(*constant);
+    return {};
+}
+
+void Reader::push_constant(const Constant& constant) {
+    if (const auto payload = payload_of(constant, base_of(constant.type, *set_))) return (void)kept({Opcode::constant, constant.type, 0, *payload});
+    add({Opcode::pooled, constant.type, 0, pool_.place(program_->pool, constant.bits)});
+}
+
+// ---- operands
+
+Expected<void> Reader::operand(std::string_view word, std::uint32_t index) {
+    const SiteOperand& operand = signature_->operands[index];
+    if (in_routine_ != 0)
+        return fail_here(Errc::stack_routine, fmt::format("{} is an operand: a routine sees only its arguments, which stand on its stacks", word));
+    if (operand.count != 0)
+        return fail_here(Errc::stack_element_out_of_range, fmt::format("{} has {} elements; name one: {}[0]", word, operand.count, word));
+    return is_language_word(word) ? done({Opcode::input, 0, static_cast<std::uint16_t>(index), 0}) : kept({Opcode::input, 0, static_cast<std::uint16_t>(index), 0});
+}
+
+// Behind an arrow no other word can stand: there operands may have any name.
+std::int32_t Reader::place_of(std::string_view name) const {
+    const auto& operands = signature_->operands;
+    const auto at = std::find_if(operands.begin(), operands.end(), [&](const SiteOperand& o) { return o.name == name; });
+    return at == operands.end() ? -1 : static_cast<std::int32_t>(at - operands.begin());
+}
+
+// `frag[2]`: adds the instruction. False if the word does not name an operand.
+Expected<bool> Reader::element(std::string_view word, Opcode opcode) {
+    const std::size_t bracket = word.back() == ']' ? word.find('[') : std::string_view::npos;
+    const std::string_view stem = word.substr(0, bracket);
+    const std::int32_t index = stem.empty() ? -1 : opcode == Opcode::assign && is_language_word(stem) ? place_of(stem) : operands_.find(stem);
+    if (index < 0) return false;
+    const SiteOperand& operand = signature_->operands[static_cast<std::size_t>(index)];
+    if (bracket == std::string_view::npos || in_routine_ != 0) {
+        if (operand.count != 0 || in_routine_ != 0) return Reader::operand(word, static_cast<std::uint32_t>(index)).map([] { return true; });
+        add({opcode, 0, static_cast<std::uint16_t>(index), 0});
+        return true;
+    }
+    if (operand.count == 0) return fail_here(Errc::stack_element_out_of_range, fmt::format("{} is not a fragment; write {}", stem, stem));
+    const std::string_view digits = word.substr(bracket + 1, word.size() - bracket - 2);
+    std::uint32_t number = 0;
+    const auto [stop, code] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (code != std::errc() || stop != digits.data() + digits.size() || number >= operand.count)
+        return fail_here(Errc::stack_element_out_of_range, fmt::format("{} has the elements {}[0] to {}[{}]", stem, stem, stem, operand.count - 1));
+    const Instruction instruction{opcode, 0, static_cast<std::uint16_t>(index), number};
+    if (opcode == Opcode::input) cache_.remember(word, instruction);
+    add(instruction);
+    return true;
+}
+
+// The names after an arrow, up to the end of the line or `;`. The last one takes the top of its stack.
+Expected<void> Reader::assignment() {
+    const Span arrow = words_.place();
+    if (in_routine_ != 0) return fail_here(Errc::stack_routine, "a routine assigns nothing: what stands on its stacks at its end are its results");
+    const std::size_t first = code_->size();
+    while (words_.next() && !words_.is_break()) {
+        const std::string_view word = words_.word();
+        const auto is_element = element(word, Opcode::assign);
+        if (!is_element) return tl::unexpected(is_element.error());
+        if (*is_element) continue;
+        std::string text = fmt::format("{} is not an operand; after -> stand names of operands, a line's end or ; ends them", word.substr(0, 40));
+        const char* separator = "; there are ";
+        for (const SiteOperand& operand : signature_->operands) {
+            if (operand.direction == Direction::in) continue;
+            text.append(separator).append(element_name(operand, 0));
+            separator = ", ";
+        }
+        return fail_here(Errc::stack_bad_assignment, std::move(text));
+    }
+    if (code_->size() == first) return fail(Errc::stack_bad_assignment, arrow, "-> names no operand");
+    std::reverse(code_->begin() + static_cast<std::ptrdiff_t>(first), code_->end());
+    std::reverse(places_->begin() + static_cast<std::ptrdiff_t>(first), places_->end());
+    return {};
+}
+
+// ---- instructions of the set
+
+Expected<void> Reader::entry(std::uint32_t index) {
+    std::size_t count = 0;
+    for (const EntryOperand& operand : set_->entries()[index].operands) count += operand.is_immediate ? 1 : 0;
+    return count == 0 ? kept({Opcode::form, 0, static_cast<std::uint16_t>(index), 0}) : immediates(index, count);
+}
+
+// The literals before an instruction become part of it: the last one its payload, the others, last first, a row of the pool.
+Expected<void> Reader::immediates(std::uint32_t index, std::size_t count) {
+    const Entry& entry = set_->entries()[index];
+    std::size_t at = code_->size() - std::min(code_->size(), count), seen = code_->size() - at;
+    std::vector<std::uint64_t> values;
+    for (const EntryOperand& operand : entry.operands) {
+        if (!operand.is_immediate) continue;
+        const auto value = seen < count ? Expected<std::uint64_t>(tl::unexpected(immediate(operand, code_->size(), entry.name).error()))
+                                        : immediate(operand, at++, entry.name);
+        if (!value) return tl::unexpected(value.error());
+        values.push_back(*value);
+    }
+    code_->resize(code_->size() - count);
+    if (in_routine_ == 0) places_->resize(code_->size());
+    const auto payload = static_cast<std::uint32_t>(values.back());
+    values.pop_back();
+    std::reverse(values.begin(), values.end());
+    const std::uint32_t row = values.empty() ? 0 : PoolPlaces::row(program_->pool, values);
+    if (row > 0xFF) return fail_here(Errc::stack_too_large, fmt::format("{}: its literals do not fit: a program has at most 256 such constants", entry.name));
+    return done({Opcode::form, static_cast<TypeId>(row), static_cast<std::uint16_t>(index), payload});
+}
+
+// The literal at a place of the code, as the immediate of an instruction.
+Expected<std::uint64_t> Reader::immediate(const EntryOperand& operand, std::size_t at, const std::string& name) const {
+    const Range range = range_of(*operand.spec);
+    const auto required = [&](std::string_view found) {
+        return fail_here(Errc::stack_literal_required, fmt::format("{} takes a literal {}, written before it{}", name, text_of(range, operand.spec->step), found));
+    };
+    if (at >= code_->size()) return required("");
+    const Instruction& instruction = (*code_)[at];
+    if (instruction.opcode == Opcode::pooled) return required("; a longer one stands there");
+    const TypeId base = base_of(instruction.type, *set_);
+    if (instruction.opcode != Opcode::constant || !set_->type_name(instruction.type).size()) return required("");
+    const auto bits = bits_of(instruction.payload, base);
+    const std::string_view type = set_->type_name(base);
+    if (!bits || (type[0] != 'u' && type[0] != 's' && !(type[0] == 'b' && type[1] != 'f'))) return required("; it must be an integer");
+    const std::uint32_t shift = 64 - std::min(width_of(base), 64u);
+    const std::int64_t value = type[0] == 's' ? static_cast<std::int64_t>(*bits << shift) >> shift : static_cast<std::int64_t>(*bits);
+    if (value >= range.low && value <= range.high && value % operand.spec->step == 0) return static_cast<std::uint64_t>(value);
+    return required(fmt::format("; {} is not", value));
+}
+
+// ---- the other words
+
+// `dup.f32`, `as.u32.f32`. False if it is none.
+Expected<bool> Reader::stack_word(std::string_view word) {
+    const std::size_t dot = word.find('.');
+    const std::string_view stem = word.substr(0, dot);
+    if (stem == "as") return cast(word).map([] { return true; });
+    const auto found = std::find_if(words.begin(), words.end(), [&](const StackWord& w) { return w.word == stem; });
+    if (found == words.end()) return false;
+    const auto type = stack_type(word, word.substr(dot + 1));
+    if (!type) return tl::unexpected(type.error());
+    const Instruction instruction{found->opcode, *type, 0, 0};
+    if (!found->has_number) return kept(instruction).map([] { return true; });
+    add(instruction);
+    const auto read = number(word, found->most);
+    if (!read) return tl::unexpected(read.error());
+    code_->back().payload = *read;
+    return true;
+}
+
+Expected<void> Reader::cast(std::string_view word) {
+    const std::size_t dot = word.find('.', 3);
+    if (dot == std::string_view::npos)
+        return fail_here(Errc::stack_unknown_word, fmt::format("{}: a cast names two types, what it makes and what it takes: as.u32.f32", word.substr(0, 60)));
+    const auto to = stack_type(word, word.substr(3, dot - 3)), from = stack_type(word, word.substr(dot + 1));
+    if (!to || !from) return tl::unexpected(!to ? to.error() : from.error());
+    const TypeId to_base = base_of(*to, *set_), from_base = base_of(*from, *set_);
+    if (to_base == type_id(Type::pred) || from_base == type_id(Type::pred))
+        return fail_here(Errc::stack_unknown_word, fmt::format("{}: a predicate has no bits to take; use selp or setp.ne", word));
+    if (width_of(to_base) != width_of(from_base))
+        return fail_here(Errc::stack_unknown_word, fmt::format("{}: {} has {} bits and {} has {}; cvt converts", word, name_of(*to), width_of(to_base),
+                                                               name_of(*from), width_of(from_base)));
+    return kept({Opcode::cast, *to, *from, 0});
+}
+
+Expected<TypeId> Reader::stack_type(std::string_view word, std::string_view name) const {
+    if (const TypeId type = set_->find_type(name); type != max_types) return type;
+    return fail_here(Errc::stack_unknown_word, fmt::format("{}: {} is no type; the types are those of PTX, such as f32, s32, pred, and those of the set",
+                                                           word.substr(0, 60), name.empty() ? "nothing" : name.substr(0, 40)));
+}
+
+// The number behind a word.
+Expected<std::uint32_t> Reader::number(std::string_view what, std::uint32_t most) {
+    const Span place = words_.place();
+    if (!words_.next() || words_.is_break())
+        return fail(Errc::stack_number_missing, place, fmt::format("{} takes a number behind it: {} 2", what, what));
+    const std::string_view word = words_.word();
+    std::uint32_t value = 0;
+    const auto [stop, code] = std::from_chars(word.data(), word.data() + word.size(), value);
+    const bool is_number = stop == word.data() + word.size() && (code == std::errc() || code == std::errc::result_out_of_range);
+    if (!is_number || (word.size() > 1 && word[0] == '0'))
+        return fail_here(Errc::stack_number_missing, fmt::format("{} takes a number behind it, not {}", what, word.substr(0, 40)));
+    if (code != std::errc() || value > most) return fail_here(Errc::stack_literal_out_of_range, fmt::format("{} ({} takes 0 to {})", word.substr(0, 40), what, most));
+    return value;
+}
+
+// `!0123456789ABCDEF`: an instruction that has no other text, byte for byte; `!!0123456789ABCDEF` a constant of the pool. See print.
+Expected<void> Reader::raw(std::string_view word) {
+    const bool is_constant = word.starts_with("!!");
+    const std::string_view digits = word.substr(is_constant ? 2 : 1);
+    std::uint64_t bytes = 0;
+    const auto [stop, code] = std::from_chars(digits.data(), digits.data() + digits.size(), bytes, 16);
+    if (digits.size() != 16 || code != std::errc() || stop != digits.data() + digits.size())
+        return fail_here(Errc::stack_unknown_word, fmt::format("{}: ! takes the 16 hexadecimal digits of an instruction, !! of a constant", word.substr(0, 40)));
+    if (is_constant) return program_->pool.push_back(bytes), Expected<void>{};
+    return done(std::bit_cast<Instruction>(bytes));
+}
+
+Expected<void> Reader::unknown(std::string_view word) const {
+    return fail_here(Errc::stack_unknown_word, fmt::format("{}{}", word.substr(0, 60), suggestions(word, *set_, *signature_, program_->routines)));
 }
 
 }  // namespace ptxgraft::stack

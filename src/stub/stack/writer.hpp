@@ -1,7 +1,6 @@
 #pragma once
-// Writes PTX text through a bare pointer. The caller has counted the text, see Work::mark in compiler.cpp,
-// and leaves `room` bytes behind it and behind every name: short texts are copied as whole blocks, without a
-// loop over their bytes.
+// Writes PTX text through a bare pointer. The caller has counted the text, see bound.cpp, and leaves room behind it and behind every name: short
+// texts are copied as whole blocks, without a loop over their bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,8 +30,10 @@ class Writer {
         std::memcpy(at_, block, room);
         at_ += length;
     }
-    void name(const char* name, std::size_t length) {
-        for (std::size_t i = 0; i < length; i += room) std::memcpy(at_ + i, name + i, room);
+    // `length` bytes of `size`, which are all copied
+    template <std::size_t size>
+    void blocks(const char* from, std::size_t length) {
+        std::memcpy(at_, from, size);
         at_ += length;
     }
 
@@ -59,6 +60,12 @@ class Writer {
         for (int i = 0; i < 4; ++i)
             std::memcpy(at_ + 2 + 2 * i, pairs.hexadecimal[bits >> (24 - 8 * i) & 0xFF], 2);
         at_ += 10;
+    }
+
+    // 16 digits
+    void hexadecimal(std::uint64_t bits) {
+        for (int i = 0; i < 8; ++i) std::memcpy(at_ + 2 * i, pairs.hexadecimal[bits >> (56 - 8 * i) & 0xFF], 2);
+        at_ += 16;
     }
 
   private:

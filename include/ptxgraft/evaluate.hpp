@@ -1,0 +1,42 @@
+#pragma once
+/// @file evaluate.hpp
+/// Runs stack programs on the CPU over arrays of inputs, bit for bit what the PTX that they compile to computes, wherever PTX defines the result. Of
+/// approximate instructions (`ex2.approx`) PTX gives only a bound; here they are exact to rounding.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "ptxgraft/error.hpp"
+#include "ptxgraft/stack.hpp"
+
+namespace ptxgraft::stack {
+
+/// The values of one register of the signature (a scalar operand, or one element of a fragment) at all points: `count` elements in the register's
+/// width, 1 (pred: 0 or 1), 2, 4 or 8 bytes each.
+struct Columns {
+    std::span<const void* const> inputs;  ///< one per register of the signature in its order; those of `out` operands are not read and may be null
+    std::span<void* const> outputs;       ///< one per register; those of `in` operands are not written and may be null. May be equal to inputs
+    std::size_t count = 0;
+};
+
+/// A program made ready for evaluation: its live instructions in order. Reads the program once; keeps nothing of it.
+class PTXGRAFT_API Evaluator {
+  public:
+    /// Errors: those of compile; Errc::cannot_evaluate for effects, special registers, and forms of which only hardware knows the result.
+    [[nodiscard]] static Expected<Evaluator> make(ProgramView program, const Machine& machine, const CompileOptions& options = {});
+    /// May be called by several threads at once. Works in blocks that stay in the first cache.
+    void run(const Columns& columns) const;
+    [[nodiscard]] std::uint32_t instruction_count() const;
+
+    struct Plan;
+
+  private:
+    std::shared_ptr<const Plan> plan_;
+};
+
+/// make and run in one call.
+[[nodiscard]] PTXGRAFT_API Expected<void> evaluate(ProgramView program, const Machine& machine, const Columns& columns, const CompileOptions& options = {});
+
+}  // namespace ptxgraft::stack

@@ -1,0 +1,50 @@
+#pragma once
+// Every way to write a row: the choices of its modifiers that its constraints allow.
+
+#include "isa/match.hpp"
+
+namespace ptxgraft::isa {
+
+/// The constraints of the row between its modifiers hold (those on versions are another matter).
+[[nodiscard]] bool keeps_constraints(const Match& match);
+
+/// Whether an operand must be written with these modifiers; whether it may be.
+[[nodiscard]] inline bool is_conditional(const OperandRule& rule) {
+    return !rule.with.empty() || !rule.without.empty();
+}
+[[nodiscard]] inline bool is_needed(const OperandRule& rule, const Match& match) {
+    if (!is_conditional(rule)) return !rule.is_optional;
+    return (rule.with.empty() || match.any_holds(rule.with)) &&
+           (rule.without.empty() || !match.any_holds(rule.without));
+}
+[[nodiscard]] inline bool is_free(const OperandRule& rule) {
+    return !is_conditional(rule) && rule.is_optional;
+}
+
+namespace spelling {
+template <class Visit>
+void from(Match& match, std::size_t slot, Visit& visit) {
+    if (slot == match.row->slots.size()) {
+        if (keeps_constraints(match)) visit(std::as_const(match));
+        return;
+    }
+    const Slot& s = match.row->slots[slot];
+    if (s.is_optional) from(match, slot + 1, visit);
+    for (const WordId word : s.members) {
+        match.chosen[slot] = word;
+        from(match, slot + 1, visit);
+    }
+    match.chosen[slot] = no_word;
+}
+}  // namespace spelling
+
+/// Calls visit(const Match&) for each, the first members of the slots first.
+template <class Visit>
+void for_each_spelling(const Row& row, Visit visit) {
+    Match match;
+    match.row = &row;
+    match.chosen.fill(no_word);
+    spelling::from(match, 0, visit);
+}
+
+}  // namespace ptxgraft::isa

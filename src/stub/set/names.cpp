@@ -1,0 +1,105 @@
+#include "stub/set/names.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "isa/forms.hpp"
+#include "isa/match.hpp"
+#include "stub/set/types.hpp"
+
+namespace ptxgraft::stack {
+namespace {
+
+constexpr std::array<std::string_view, 13> words_of_programs = {"repeat",  "if",   "else",  "end", "routine",
+                                                                "import",  "true", "false", "inf", "nan",
+                                                                "include", "type", "weight"};
+constexpr std::array<std::string_view, 15> stack_words = {
+    "as.",       "dup.",       "swap.",    "drop.",  "over.", "rotate.", "reverse.", "clear.",
+    "yank_dup.", "swap_with.", "replace.", "store.", "load.", "inf.",    "nan."};
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// `inff64`, `nanbf16`: literals.
+bool is_literal(std::string_view name) {
+    return (name.starts_with("inf") || name.starts_with("nan")) && builtin_type(name.substr(3)) != max_types;
+}
+
+struct Parts {
+    std::string_view opcode;
+    std::vector<std::string_view> modifiers;
+};
+Parts parts_of(std::string_view name) {
+    Parts parts;
+    std::size_t dot = name.find('.');
+    parts.opcode = name.substr(0, dot);
+    while (dot != std::string_view::npos) {
+        const std::size_t next = name.find('.', dot + 1);
+        parts.modifiers.push_back(name.substr(dot, next - dot));
+        dot = next;
+    }
+    return parts;
+}
+
+std::string list_text(const std::vector<std::string>& names) {
+    constexpr std::size_t most = 8;
+    std::string text;
+    for (std::size_t i = 0; i < names.size() && i < most; ++i)
+        text.append(i == 0 ? "" : ", ").append(names[i]);
+    return names.size() > most ? text + " …" : text;
+}
+
+}  // namespace
+
+std::string quoted(std::string_view text) {
+    constexpr std::size_t most = 60;
+    std::string out = "'";
+    for (const char c : text.substr(0, most))
+        out += static_cast<unsigned char>(c) < ' ' || c == '\x7F' ? '?' : c;
+    return out + (text.size() > most ? "…'" : "'");
+}
+
+std::string instruction_name_problem(std::string_view name) {
+    const auto is_allowed = [](char c) {
+        return is_letter(c) || is_digit(c) || c == '.' || c == ':' || c == '|';
+    };
+    if (name.empty() || !is_letter(name[0]) || !std::all_of(name.begin(), name.end(), is_allowed))
+        return quoted(name) +
+               " is no name; names are letters, digits, '_', '.', ':' and '|', the first a letter or '_'";
+    const bool is_word =
+        std::find(words_of_programs.begin(), words_of_programs.end(), name) != words_of_programs.end() ||
+        is_literal(name);
+    const bool is_stack_word = std::any_of(stack_words.begin(), stack_words.end(),
+                                           [&](std::string_view w) { return name.starts_with(w); });
+    return is_word || is_stack_word
+               ? quoted(name) + " is a word of the language; programs could not use it as a name"
+               : "";
+}
+
+std::string type_name_problem(std::string_view name) {
+    const auto is_allowed = [](char c) { return is_letter(c) || is_digit(c); };
+    if (name.empty() || !is_letter(name[0]) || !std::all_of(name.begin(), name.end(), is_allowed))
+        return quoted(name) + " is no name of a type; names are letters, digits and '_', the first no digit";
+    return isa::type_info(name) != nullptr ? quoted(name) + " is a type of PTX" : "";
+}
+
+std::string unknown_form(std::string_view name) {
+    const std::string_view spelling = isa::spelling_of(name);
+    const Parts parts = parts_of(spelling);
+    if (parts.modifiers.size() > isa::max_parts) return quoted(name) + " has too many modifiers";
+    const isa::NameMatch match = isa::match_name(parts.opcode, parts.modifiers);
+    if (match.matches.empty())
+        return quoted(name) +
+               " is no form of PTX: " + (match.code == Errc::opcode_unknown ? "unknown opcode " : "") +
+               match.message;
+    const std::string canonical = match.matches.front().canonical_name();
+    if (canonical != spelling)
+        return quoted(name) + " is spelled " + canonical + std::string(name.substr(spelling.size()));
+    std::vector<std::string> shapes;
+    for (isa::Form& form : isa::forms_spelled(spelling)) shapes.push_back(std::move(form.name));
+    if (shapes.empty()) return quoted(name) + " has operands that are no values of a stack machine";
+    return quoted(name) + " is no shape of " + canonical + "; there are " + list_text(shapes);
+}
+
+}  // namespace ptxgraft::stack

@@ -1,0 +1,404 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "isa/match.hpp"
+#include "syntax/name_map.hpp"
+#include "stub/set/builder.hpp"
+#include "stub/set/names.hpp"
+#include "stub/set/types.hpp"
+
+namespace ptxgraft::stack {
+namespace {
+
+constexpr std::uint32_t empty = 0xFFFFFFFFu;
+constexpr std::size_t max_entries = 1u << 16, max_values = 64;
+
+std::size_t place_of(std::span<const std::uint32_t> names, std::span<const Entry> entries,
+                     std::string_view name) {
+    const std::size_t mask = names.size() - 1;
+    std::size_t at = syntax::hash_of(name) & mask;
+    while (names[at] != empty && entries[names[at]].name != name) at = (at + 1) & mask;
+    return at;
+}
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v'; }
+bool is_mark(char c) { return c == ',' || c == '='; }
+
+// The words of a line; ',', '=' and '->' are words of their own.
+void split(std::string_view text, std::uint32_t offset, std::vector<Word>& words) {
+    words.clear();
+    for (std::size_t at = 0; at < text.size() && text[at] != '#';) {
+        if (is_blank(text[at])) {
+            ++at;
+            continue;
+        }
+        std::size_t end = at + 1;
+        if (text.substr(at, 2) == "->")
+            ++end;
+        else
+            while (!is_mark(text[at]) && end < text.size() && !is_blank(text[end]) && !is_mark(text[end]) &&
+                   text[end] != '#' && text.substr(end, 2) != "->")
+                ++end;
+        words.push_back(
+            {text.substr(at, end - at),
+             {offset + static_cast<std::uint32_t>(at), offset + static_cast<std::uint32_t>(end)}});
+        at = end;
+    }
+}
+
+std::string nearest_text(std::string_view word, std::span<const std::string_view> names) {
+    const std::string_view near = isa::nearest(word, names);
+    return near.empty() ? "" : "; did you mean " + std::string(near) + "?";
+}
+
+bool is_same(const Entry& a, const Entry& b) {
+    const bool same_form = (a.form == nullptr) == (b.form == nullptr) &&
+                           (a.form == nullptr ? a.special == b.special : a.form->name == b.form->name);
+    return same_form &&
+           std::equal(a.operands.begin(), a.operands.end(), b.operands.begin(), b.operands.end(),
+                      [](const EntryOperand& x, const EntryOperand& y) { return x.type == y.type; });
+}
+
+std::string types_of(const isa::Form& form) {
+    std::string inputs, outputs;
+    for (const isa::OperandSpec& spec : form.operands) {
+        if (spec.is_immediate) continue;
+        std::string& list = spec.is_output ? outputs : inputs;
+        list.append(list.empty() ? "" : ", ").append(builtin_name(default_type(spec)));
+    }
+    return (inputs.empty() ? "" : inputs + " ") + "->" + (outputs.empty() ? "" : " " + outputs);
+}
+
+// Whether a machine can have a form.
+std::string unusable(const isa::Form& form) {
+    std::size_t inputs = 0, outputs = 0;
+    for (const isa::OperandSpec& spec : form.operands) (spec.is_output ? outputs : inputs) += spec.count;
+    if (!form.pure && form.effects == 0)
+        return form.spelling + " does more than compute its results, and no site can allow that";
+    if (inputs > max_values || outputs > max_values) return form.spelling + " has more than 64 operands";
+    return {};
+}
+
+}  // namespace
+
+std::int32_t find_name(std::span<const std::uint32_t> names, std::span<const Entry> entries,
+                       std::string_view name) {
+    if (names.empty()) return -1;
+    const std::uint32_t found = names[place_of(names, entries, name)];
+    return found == empty ? -1 : static_cast<std::int32_t>(found);
+}
+
+Expected<std::shared_ptr<const InstructionSet>> SetBuilder::parse(std::string_view text,
+                                                                  std::span<const std::string_view> chain) {
+    if (text.size() >= Span::none) return fail(Errc::text_too_large);
+    const auto set = std::make_shared<InstructionSet>();
+    SetBuilder builder;
+    builder.set_ = set.get();
+    builder.chain_ = chain;
+    std::vector<Word> words;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        split(text.substr(at, end - at), static_cast<std::uint32_t>(at), words);
+        if (!words.empty())
+            if (auto done = builder.line(words); !done) return tl::unexpected(done.error());
+        at = end + 1;
+    }
+    return set;
+}
+
+Expected<void> SetBuilder::line(std::span<const Word> words) {
+    if (words[0].text == "include") return include(words);
+    if (words[0].text == "type") return type(words);
+    return entry(words);
+}
+
+// --- include NAME
+Expected<void> SetBuilder::include(std::span<const Word> words) {
+    if (words.size() != 2) return fail(Errc::set_malformed, words.back().span, "right is: include NAME");
+    const Word& name = words[1];
+    if (std::find(chain_.begin(), chain_.end(), name.text) != chain_.end())
+        return fail(Errc::set_include, name.span, "the set " + quoted(name.text) + " includes itself");
+    const auto other = shipped_set(name.text, chain_);
+    if (!other)
+        return fail(Errc::set_include, name.span,
+                    "the set " + quoted(name.text) + " is wrong: " + message(other.error()));
+    if (*other != nullptr) {
+        set_->owned_.push_back(*other);
+        return take(**other, name);
+    }
+    const std::vector<std::string_view> names = set_names();
+    std::string known;
+    for (const std::string_view n : names) known.append(known.empty() ? "" : ", ").append(n);
+    return fail(
+        Errc::set_include, name.span,
+        "no set is named " + quoted(name.text) + nearest_text(name.text, names) + " The sets are " + known);
+}
+
+Expected<void> SetBuilder::take(const InstructionSet& other, const Word& place) {
+    std::vector<TypeId> renumbered;
+    for (const InstructionSet::UserType& type : other.user_types()) {
+        TypeId id = set_->find_type(type.name);
+        if (id == max_types) {
+            if (first_user_type + set_->user_types_.size() == max_types) return full(place);
+            id = static_cast<TypeId>(first_user_type + set_->user_types_.size());
+            set_->user_types_.push_back(type);
+        } else if (set_->user_types_[static_cast<std::size_t>(id - first_user_type)].base != type.base) {
+            return fail(Errc::set_name_taken, place.span,
+                        "the set " + quoted(place.text) + " has a type " + quoted(type.name) + " over " +
+                            std::string(ptxgraft::name(type.base)) + ", which here is another");
+        }
+        renumbered.push_back(id);
+    }
+    for (const Entry& theirs : other.entries()) {
+        Entry entry = theirs;
+        for (EntryOperand& o : entry.operands)
+            if (o.type >= first_user_type)
+                o.type = renumbered[static_cast<std::size_t>(o.type - first_user_type)];
+        const std::int32_t there = set_->find(entry.name);
+        if (there >= 0 && !is_same(set_->entries_[static_cast<std::size_t>(there)], entry))
+            return fail(Errc::set_name_taken, place.span,
+                        "the set " + quoted(place.text) + " has an instruction " + quoted(entry.name) +
+                            ", which here is another");
+        if (there >= 0) continue;
+        if (set_->entries_.size() == max_entries) return full(place);
+        append(std::move(entry), false);
+    }
+    return {};
+}
+
+tl::unexpected<Error> SetBuilder::full(const Word& word) const {
+    return fail(Errc::set_malformed, word.span,
+                "a set has at most 65,536 instructions and 46 types of its own");
+}
+
+// --- type NAME BASE
+Expected<void> SetBuilder::type(std::span<const Word> words) {
+    if (words.size() != 3)
+        return fail(Errc::set_malformed, words.back().span,
+                    "right is: type NAME BASE, where BASE is a type of PTX");
+    const Word &name = words[1], &base = words[2];
+    if (const std::string problem = type_name_problem(name.text); !problem.empty())
+        return fail(Errc::set_malformed, name.span, problem);
+    if (set_->find_type(name.text) != max_types)
+        return fail(Errc::set_name_taken, name.span, "the type " + quoted(name.text) + " stands twice");
+    const auto found = type_from_name(base.text);
+    if (!found) return fail(Errc::unknown_type, base.span, std::string(base.text));
+    if (first_user_type + set_->user_types_.size() == max_types) return full(name);
+    set_->user_types_.push_back({std::string(name.text), *found});
+    return {};
+}
+
+// --- [NAME =] FORM [TYPES] [weight N]
+Expected<void> SetBuilder::entry(std::span<const Word> words) {
+    Line line;
+    const bool has_name = words.size() > 1 && words[1].text == "=";
+    if (has_name && words.size() == 2)
+        return fail(Errc::set_malformed, words[1].span, "a form is missing behind '='");
+    line.form = words[has_name ? 2 : 0];
+    line.name = words[0];
+    words = words.subspan(has_name ? 3 : 1);
+    const auto weight_at =
+        std::find_if(words.begin(), words.end(), [](const Word& w) { return w.text == "weight"; });
+    line.types = words.first(static_cast<std::size_t>(weight_at - words.begin()));
+    line.has_types = !line.types.empty();
+    if (auto done = weight(line, words.subspan(line.types.size())); !done) return done;
+    const bool is_wildcard = line.form.text == "*" || line.form.text.ends_with(".*");
+    if (has_name && is_wildcard)
+        return fail(Errc::set_malformed, line.name.span,
+                    "the forms that " + quoted(line.form.text) + " brings have their own names");
+    if (line.has_types && (is_wildcard || line.form.text.starts_with('%')))
+        return fail(Errc::set_malformed, line.types.front().span,
+                    "types stand behind a form only; expected: weight NUMBER");
+    if (has_name)
+        if (auto done = check_name(line); !done) return done;
+    return is_wildcard ? wildcard(line) : line.form.text.starts_with('%') ? special(line) : form(line);
+}
+
+Expected<void> SetBuilder::weight(Line& line, std::span<const Word> words) const {
+    if (words.empty()) return {};
+    if (words.size() != 2)
+        return fail(
+            Errc::set_malformed, words.size() == 1 ? words[0].span : words[2].span,
+            words.size() == 1 ? "a number is missing behind 'weight'" : "nothing stands behind the weight");
+    constexpr double most = 1e9;
+    const std::string_view text = words[1].text;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), line.weight);
+    if (read.ec != std::errc() || read.ptr != text.data() + text.size() ||
+        !(line.weight >= 0 && line.weight <= most))
+        return fail(Errc::set_malformed, words[1].span,
+                    quoted(text) + " is no weight; a weight is a number from 0 to 1e9");
+    line.has_weight = true;
+    return {};
+}
+
+Expected<void> SetBuilder::check_name(const Line& line) const {
+    const std::string_view name = line.name.text;
+    if (name == line.form.text) return {};
+    if (const std::string problem = instruction_name_problem(name); !problem.empty())
+        return fail(Errc::set_malformed, line.name.span, problem);
+    if (isa::find_form(name))
+        return fail(Errc::set_name_taken, line.name.span,
+                    quoted(name) + " is the name of another form of PTX");
+    return {};
+}
+
+// `min.*`: the opcode, and those that begin so, `mul.*` with mul.lo and mul.wide.
+Expected<void> SetBuilder::wildcard(const Line& line) {
+    const std::string_view pattern = line.form.text;
+    const std::string_view opcode = pattern.substr(0, pattern.size() == 1 ? 0 : pattern.size() - 2);
+    const std::vector<std::string_view> opcodes = isa::pure_opcodes();
+    bool is_known = false;
+    for (const std::string_view candidate : opcodes) {
+        if (pattern != "*" && candidate != opcode &&
+            !(candidate.starts_with(opcode) && candidate[opcode.size()] == '.'))
+            continue;
+        const auto forms = std::make_shared<const Forms>(isa::forms(candidate));
+        set_->owned_.push_back(forms);
+        for (const isa::Form& form : *forms) {
+            if (!form.pure || !unusable(form).empty()) continue;
+            is_known = true;
+            const std::int32_t there = set_->find(form.name);
+            if (there < 0 && set_->entries_.size() == max_entries) return full(line.form);
+            if (there < 0) {
+                append(make_entry(form), false);
+                set_->entries_.back().weight = line.weight;
+            } else if (line.has_weight) {
+                set_->entries_[static_cast<std::size_t>(there)].weight = line.weight;
+            }
+        }
+    }
+    if (is_known) return {};
+    return fail(Errc::set_unknown_form, line.form.span,
+                "no opcode " + quoted(opcode) + " has a pure form" + nearest_text(opcode, opcodes));
+}
+
+Expected<void> SetBuilder::special(const Line& line) {
+    const auto info = isa::special_register(line.form.text);
+    if (!info)
+        return fail(Errc::set_unknown_form, line.form.span,
+                    quoted(line.form.text) + " is no special register of one value");
+    Entry entry;
+    entry.name = line.name.text;
+    entry.special = line.form.text;
+    entry.special_type = default_type({.type = info->type});
+    return add(std::move(entry), line);
+}
+
+Expected<void> SetBuilder::form(const Line& line) {
+    auto found = isa::find_form(line.form.text);
+    if (!found) return fail(Errc::set_unknown_form, line.form.span, unknown_form(line.form.text));
+    if (const std::string problem = unusable(*found); !problem.empty())
+        return fail(Errc::set_unknown_form, line.form.span, problem);
+    const auto kept = std::make_shared<const isa::Form>(std::move(*found));
+    set_->owned_.push_back(kept);
+    Entry entry = make_entry(*kept);
+    entry.name = line.name.text;
+    if (line.has_types)
+        if (auto done = give_types(entry, line); !done) return done;
+    return add(std::move(entry), line);
+}
+
+// `philox, u32 -> philox`: the inputs, then the outputs, without constants.
+Expected<void> SetBuilder::give_types(Entry& entry, const Line& line) const {
+    const auto arrow =
+        std::find_if(line.types.begin(), line.types.end(), [](const Word& w) { return w.text == "->"; });
+    const auto wrong = [&](const Word& word) {
+        return fail(Errc::set_malformed, word.span,
+                    "expected the types " + types_of(*entry.form) +
+                        ", or others in their places, with ',' between and '->' before those of results");
+    };
+    if (arrow == line.types.end()) return wrong(line.types.back());
+    auto input = line.types.begin(), output = arrow + 1;
+    const isa::OperandSpec* before = nullptr;
+    TypeId type = 0;
+    bool first_input = true, first_output = true;
+    for (EntryOperand& operand : entry.operands) {
+        if (operand.is_immediate) continue;
+        if (operand.spec != before) {
+            auto& at = operand.is_output ? output : input;
+            const auto end = operand.is_output ? line.types.end() : arrow;
+            bool& is_first = operand.is_output ? first_output : first_input;
+            if (!is_first && at != end && at->text != ",") return wrong(*at);
+            if (!is_first && at != end) ++at;
+            if (at == end) return wrong(operand.is_output ? line.types.back() : *arrow);
+            is_first = false;
+            const auto found = operand_type(*at++, *operand.spec);
+            if (!found) return tl::unexpected(found.error());
+            type = *found;
+            before = operand.spec;
+        }
+        operand.type = type;
+    }
+    if (input != arrow) return wrong(*input);
+    if (output != line.types.end()) return wrong(*output);
+    return {};
+}
+
+Expected<TypeId> SetBuilder::operand_type(const Word& word, const isa::OperandSpec& spec) const {
+    const TypeId type = set_->find_type(word.text);
+    if (type == max_types) {
+        std::vector<std::string_view> names;
+        for (TypeId t = 0; t < first_user_type + set_->user_types_.size(); ++t)
+            names.push_back(set_->type_name(t));
+        return fail(Errc::set_unknown_type, word.span, quoted(word.text) + nearest_text(word.text, names));
+    }
+    const TypeId base =
+        type < first_user_type
+            ? type
+            : type_id(set_->user_types_[static_cast<std::size_t>(type - first_user_type)].base);
+    if (fits(base, spec)) return type;
+    return fail(Errc::set_type_mismatch, word.span,
+                "values of " + quoted(word.text) +
+                    (base == type ? "" : ", which are " + std::string(builtin_name(base)) + ",") +
+                    " cannot stand for " + std::string(builtin_name(default_type(spec))) +
+                    (spec.is_wide ? " or wider" : ""));
+}
+
+Entry SetBuilder::make_entry(const isa::Form& form) const {
+    Entry entry;
+    entry.name = form.name;
+    entry.form = &form;
+    entry.effects = static_cast<Effect>(form.effects);
+    std::size_t count = 0;
+    for (const isa::OperandSpec& spec : form.operands) count += spec.count;
+    entry.operands.reserve(count);
+    for (const isa::OperandSpec& spec : form.operands)
+        entry.operands.insert(entry.operands.end(), spec.count,
+                              {default_type(spec), spec.is_output, spec.is_immediate, &spec});
+    return entry;
+}
+
+Expected<void> SetBuilder::add(Entry entry, const Line& line) {
+    const std::int32_t there = set_->find(entry.name);
+    if (there >= 0) {
+        const auto at = static_cast<std::size_t>(there);
+        if (is_own_[at])
+            return fail(Errc::set_name_taken, line.name.span, quoted(entry.name) + " stands twice");
+        if (!is_same(set_->entries_[at], entry))
+            return fail(Errc::set_name_taken, line.name.span,
+                        quoted(entry.name) + " is in an included set, as something else");
+        is_own_[at] = true;
+        set_->entries_[at].weight = line.weight;
+        return {};
+    }
+    if (set_->entries_.size() == max_entries) return full(line.name);
+    append(std::move(entry), true);
+    set_->entries_.back().weight = line.weight;
+    return {};
+}
+
+void SetBuilder::append(Entry entry, bool is_own) {
+    constexpr std::size_t first_size = 64;
+    auto& names = set_->names_;
+    if (2 * (set_->entries_.size() + 1) > names.size()) {
+        names.assign(names.empty() ? first_size : 4 * names.size(), empty);
+        for (std::uint32_t i = 0; i < set_->entries_.size(); ++i)
+            names[place_of(names, set_->entries_, set_->entries_[i].name)] = i;
+    }
+    names[place_of(names, set_->entries_, entry.name)] = static_cast<std::uint32_t>(set_->entries_.size());
+    set_->entries_.push_back(std::move(entry));
+    is_own_.push_back(is_own);
+}
+
+}  // namespace ptxgraft::stack
