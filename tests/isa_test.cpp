@@ -84,14 +84,17 @@ TEST(Isa, AccessIsWhatTheTableSays) {
         ASSERT_TRUE(module) << text;
         const syntax::Instruction i = *module->instructions().begin().operator*().instruction();
         std::string found;
-        for (std::size_t n = 0; n < i.operands.size(); ++n) found += " rwb"[static_cast<int>(isa::access(i, n))];
+        for (std::size_t n = 0; n < i.operands.size(); ++n)
+            found += " rwb"[static_cast<int>(isa::access(i, n))];
         EXPECT_EQ(found, expected) << text;
     }
 }
 
 // By PTX's custom, an only register is written too.
 TEST(Isa, AccessTellsOutlineWhatIsOnlyRead) {
-    constexpr std::string_view text = ".version 8.0\n.target sm_90\n.entry k() {\n.reg .b32 a;\nmov.u32 a, 1;\nnanosleep.u32 a;\nmov.u32 a, a;\nret;\n}\n";
+    constexpr std::string_view text =
+        ".version 8.0\n.target sm_90\n.entry k() {\n.reg .b32 a;\nmov.u32 a, 1;\nnanosleep.u32 a;\nmov.u32 "
+        "a, a;\nret;\n}\n";
     const auto outlined = [&](const syntax::AccessOf& access) {
         auto module = syntax::parse(std::string(text));
         const syntax::Statement sleep = module->find_function("k").first_child().next().next();
@@ -128,6 +131,7 @@ TEST(Isa, NamesThatTheTableLacksAreNotFound) {
                              "setp.ltu.s32",
                              "tanh.approx.ftz.f32",
                              "bra",
+                             "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16",
                              "call",
                              "tex.1d.v4.f32.f32",
                              "min.f32::3"})
@@ -185,8 +189,8 @@ TEST(Isa, FormsKnowTheirVersionsAndTargets) {
           Row{"mov.b128", 83, {70, 0}, true}, Row{"mov.b128", 82, {70, 0}, false},
           Row{"mov.b64", 82, {70, 0}, true}, Row{"shfl.bfly.b32", 63, {70, 0}, true},
           Row{"shfl.bfly.b32", 64, {70, 0}, false}, Row{"shfl.bfly.b32", 64, {60, 0}, true},
-          Row{"wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16", 80, {90, 'a'}, true},
-          Row{"wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16", 80, {90, 0}, false}}) {
+          Row{"setmaxnreg.inc.sync.aligned.u32", 80, {90, 'a'}, true},
+          Row{"setmaxnreg.inc.sync.aligned.u32", 80, {90, 0}, false}}) {
         const auto form = isa::find_form(row.name);
         ASSERT_TRUE(form) << row.name;
         EXPECT_EQ(isa::is_available(*form, row.version, row.target), row.is_available)

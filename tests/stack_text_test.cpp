@@ -283,6 +283,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"w w w n lop3.b32 -> w", Errc::stack_literal_required, 1, 9, "a literal from 0 to 255"}, Bad{"lop3.b32", Errc::stack_literal_required, 1, 1, "a literal"},
         Bad{"w w w 256 lop3.b32 -> w", Errc::stack_literal_required, 1, 11, "256 is not"}, Bad{"w w w -1 lop3.b32 -> w", Errc::stack_literal_required, 1, 10, "-1 is not"},
         Bad{"w w w 1.0 lop3.b32 -> w", Errc::stack_literal_required, 1, 11, "an integer"}, Bad{"w w w 5000000000u64 lop3.b32 -> w", Errc::stack_literal_required, 1, 21, "0 to 255"},
+        Bad{"!0000000000003F01 lop3.b32", Errc::stack_literal_required, 1, 19, "a literal"}, Bad{"!000000000000FF01 lop3.b32", Errc::stack_literal_required, 1, 19, "a literal"},
         // numbers behind words
         Bad{"x yank_dup.f32", Errc::stack_number_missing, 1, 3, "yank_dup.f32 2"}, Bad{"x yank_dup.f32 y", Errc::stack_number_missing, 1, 16, "not y"},
         Bad{"x store.f32\n3", Errc::stack_number_missing, 1, 3, "number"}, Bad{"x store.f32 256", Errc::stack_literal_out_of_range, 1, 13, "0 to 255"},

@@ -57,7 +57,8 @@ struct Form {
 };
 
 /// Every form of an opcode (`add`, `mul.wide`) whose operands are registers, constants and addresses, in the table's order. Made anew by each
-/// call. An optional operand makes two forms.
+/// call. An optional operand makes two forms. None
+/// for rows with operands of other kinds (labels, textures, an output that is read too).
 [[nodiscard]] PTXGRAFT_API std::vector<Form> forms(std::string_view opcode);
 /// The form of a name in the sense of Form::name; nothing when the table has none.
 [[nodiscard]] PTXGRAFT_API std::optional<Form> find_form(std::string_view name);

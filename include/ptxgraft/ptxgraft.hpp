@@ -6,6 +6,7 @@
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/emulator.hpp"
 #include "ptxgraft/error.hpp"
+#include "ptxgraft/evaluate.hpp"
 #include "ptxgraft/expression.hpp"
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/kernel.hpp"

@@ -14,11 +14,13 @@
 ///     acc bias add.f32 0.0 max.f32 -> acc
 ///
 /// * an operand's name pushes its value; `frag[2]` pushes an element. The value is always the one from before the
-///   program: assignments are seen by nobody. An `out` operand has no value to push;
+///   program: assignments are seen by nobody. An `out` operand has no value to push. A word of a bracket counts before an operand of its
+///   name, but outside of brackets `end` is the operand;
 /// * a literal pushes a constant: `1.5`, `.5`, `1e-3` f32; `7`, `0x1F` u32; `-7` s32; a suffix names another type:
 ///   `7s32`, `1f64`, `0xFFb32`, `-3s64`, `1.5f16`, `2bf16`, `1u16`; for pairs the two bit patterns in one: `0x3C003C00f16x2`; PTX's hex floats
 ///   `0f3F800000` are f32, `0d3FF0000000000000` f64; `inf`, `-inf`, `nan` (PTX's, 0f7FFFFFFF) are f32, `inff64` and so on others;
-///   `true`, `false` are pred. What does not fit its type is an error, and so is an integer with a leading 0;
+///   `true`, `false` are pred. Behind 0x a type in lower
+///   case is the suffix, so digits before one are written in upper case (`0xFFb32`); of f16 and bf16 it gives the bits (`0x3C00f16`). What does not fit its type is an error, and so is an integer with a leading 0;
 /// * the name of an instruction of the set is that instruction: `add.f32`, `fma.rn.f32`, `setp.lt.f32`, `cvt.rn.f32.u32`, `a b p selp.f32`. It pops
 ///   its operands from the stacks of their types, the last operand is on top: operands are written in the order of PTX, so `x y sub.f32` is x - y. Its
 ///   results are pushed in the order of PTX (`d|p`: d, then p; of a vector the first element first). An operand that must be a constant (the table of
@@ -31,7 +33,7 @@
 ///   `reverse.T` (the whole stack), `clear.T` (drops all), and with a depth, 0 the top: `yank_dup.T 2` pushes a copy of that one,
 ///   `swap_with.T 2` exchanges it with the top, `replace.T 2` pops the top into its place;
 /// * `store.T 3` pops into cell 3 (0 to 255) of the type T, `load.T 3` pushes what is there;
-/// * `repeat 4 … end`: the instructions between four times. `if … else … end` (or without else) pops a pred: both arms are computed, each from the
+/// * `repeat 4 … end`: the instructions between four times (0 to 255). `if … else … end` (or without else) pops a pred: both arms are computed, each from the
 ///   stacks as they are, and where they differ the pred selects; instructions with effects are executed under the pred. The arms must leave stacks of
 ///   the same sizes; if not (mutated programs), the shorter decides;
 /// * `routine square f32 -> f32 : dup.f32 mul.f32 end` defines a word (it may use only words above it): `square` pops its arguments, runs in
@@ -151,8 +153,9 @@ class PTXGRAFT_API Machine {
 
 /// The program of a text for a machine. Errors have spans in `text`.
 [[nodiscard]] PTXGRAFT_API Expected<Program> parse(std::string_view text, const Machine& machine);
-/// The text of a program: `parse(print(p, m), m)` is p with routines and constants in the order of their first use. An instruction that
-/// has no text (random bytes) is printed as its eight bytes, `!0123456789ABCDEF`, which parse reads.
+/// The text of a program: `parse(print(p, m), m)` is p; only a routine's name that could not be read is replaced, and of more than 256 routines the first
+/// are printed. An instruction that has no text (random bytes, unmatched brackets) is printed as its eight bytes, `!0123456789ABCDEF`, and a
+/// pool that the literals alone do not make as its constants in front, `!!0123456789ABCDEF` each; parse reads both.
 [[nodiscard]] PTXGRAFT_API std::string print(ProgramView program, const Machine& machine);
 
 // ---- compile ---------------------------------------------------------------------------------------------------------------------------

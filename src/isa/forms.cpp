@@ -143,7 +143,7 @@ class Shapes {
 
     bool value(const OperandRule& rule) {
         const RegisterType type = match_->type(rule.type);
-        if (rule.takes_sink && rule.constant_only) return false;
+        if ((rule.takes_sink && rule.constant_only) || rule.is_inout) return false;
         OperandSpec spec;
         spec.type = operand_type(type, OperandType::u32);
         spec.is_output = rule.is_output;
@@ -434,22 +434,6 @@ std::optional<Form> find_form(std::string_view name) {
     for (Form& form : forms_spelled(spelling_of(name)))
         if (form.name == name) return std::move(form);
     return std::nullopt;
-}
-
-std::vector<const OperandRule*> operand_rules(std::string_view opcode,
-                                              std::span<const std::string_view> modifiers,
-                                              std::size_t count) {
-    for (const Match& match : match_name(opcode, modifiers).matches) {
-        const auto rules = match.row->operands;
-        auto spare = static_cast<std::ptrdiff_t>(count) -
-                     std::count_if(rules.begin(), rules.end(),
-                                   [&](const OperandRule& r) { return is_needed(r, match); });
-        std::vector<const OperandRule*> chosen;
-        for (const OperandRule& rule : rules)
-            if (is_needed(rule, match) || (is_free(rule) && spare-- > 0)) chosen.push_back(&rule);
-        if (chosen.size() == count) return chosen;
-    }
-    return {};
 }
 
 std::vector<std::string_view> pure_opcodes() {

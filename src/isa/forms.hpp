@@ -1,10 +1,10 @@
 #pragma once
-// What rows say of instructions and forms, for other stages.
+// Parts of find_form, for those who explain why there is no form.
 
 #include <string_view>
 #include <vector>
 
-#include "isa/match.hpp"
+#include "ptxgraft/isa.hpp"
 
 namespace ptxgraft::isa {
 
@@ -13,11 +13,5 @@ namespace ptxgraft::isa {
 
 /// The forms of a spelling, modifiers in the manual's order.
 [[nodiscard]] std::vector<Form> forms_spelled(std::string_view spelling);
-
-/// The rules of `count` written operands, by the first row that takes the name and so many; empty when none
-/// does.
-[[nodiscard]] std::vector<const OperandRule*> operand_rules(std::string_view opcode,
-                                                            std::span<const std::string_view> modifiers,
-                                                            std::size_t count);
 
 }  // namespace ptxgraft::isa

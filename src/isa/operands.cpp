@@ -4,6 +4,7 @@
 #include <array>
 
 #include "isa/special.hpp"
+#include "isa/spellings.hpp"
 
 namespace ptxgraft::isa {
 namespace {
@@ -13,13 +14,6 @@ using syntax::OperandKind;
 using Kind = OperandProblem::Kind;
 
 bool is_integer(RegisterType type) { return info(type).kind == TypeClass::integer; }
-
-bool is_conditional(const OperandRule& rule) { return !rule.with.empty() || !rule.without.empty(); }
-
-bool is_needed(const OperandRule& rule, const Match& match) {
-    if (!is_conditional(rule)) return !rule.is_optional;
-    return (rule.with.empty() || match.any_holds(rule.with)) && (rule.without.empty() || !match.any_holds(rule.without));
-}
 
 class Checker {
   public:
@@ -423,7 +417,7 @@ ActiveRules::ActiveRules(const Match& match, std::span<const OperandRule> rules,
     std::size_t spare = operand_count > needed ? operand_count - needed : 0;
     for (const OperandRule& rule : rules) {
         if (size_ == rules_.size()) break;
-        const bool is_spare = spare > 0 && !is_conditional(rule) && rule.is_optional;
+        const bool is_spare = spare > 0 && is_free(rule);
         if (is_needed(rule, match) || is_spare) rules_[size_++] = &rule;
         spare -= is_spare;
     }

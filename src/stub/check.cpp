@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include "isa/forms.hpp"
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/syntax.hpp"
 #include "stub/registers.hpp"
@@ -180,19 +179,14 @@ class Checker {
         if (i->guard)
             if (auto done = guard(*i); !done) return done;
         if (i->opcode == "bra") return branch(*i);
-        const auto rules = isa::operand_rules(i->opcode, i->modifiers, i->operands.size());
         for (std::size_t k = 0; k < i->operands.size(); ++k)
-            if (auto done = operand(*i, i->operands[k], is_destination(*i, k, rules)); !done) return done;
+            if (auto done = operand(*i, i->operands[k], is_destination(*i, k)); !done) return done;
         return {};
     }
 
-    // Of an instruction that the table lacks, the first of several operands is.
-    static bool is_destination(const syntax::Instruction& i, std::size_t k,
-                               const std::vector<const isa::OperandRule*>& rules) {
+    static bool is_destination(const syntax::Instruction& i, std::size_t k) {
         if (i.opcode == "call") return k == 0 && i.operands[0].kind() == OperandKind::list;
-        if (rules.empty()) return k == 0 && i.operands.size() > 1;
-        return rules[k]->is_output ||
-               (rules[k]->kind == isa::RuleKind::pair && rules[k]->children[0].is_output);
+        return isa::access(i, k) != syntax::Access::read;
     }
 
     // What verify says of the instructions, as an error of the text.

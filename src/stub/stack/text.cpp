@@ -280,8 +280,8 @@ Expected<std::uint64_t> Reader::immediate(const EntryOperand& operand, std::size
     if (at >= code_->size()) return required("");
     const Instruction& instruction = (*code_)[at];
     if (instruction.opcode == Opcode::pooled) return required("; a longer one stands there");
+    if (instruction.opcode != Opcode::constant || name_of(instruction.type).empty()) return required("");  // a raw word may have any type
     const TypeId base = base_of(instruction.type, *set_);
-    if (instruction.opcode != Opcode::constant || !set_->type_name(instruction.type).size()) return required("");
     const auto bits = bits_of(instruction.payload, base);
     const std::string_view type = set_->type_name(base);
     if (!bits || (type[0] != 'u' && type[0] != 's' && !(type[0] == 'b' && type[1] != 'f'))) return required("; it must be an integer");
