@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -37,7 +38,8 @@ std::vector<Match> spellings(const Row& row) {
 // --- operands
 class Operands {
   public:
-    explicit Operands(const Match& match, bool with_optional) : match_(match), with_optional_(with_optional) {}
+    // `sampler`: what stands for one where a row has it; empty: nothing
+    Operands(const Match& match, bool with_optional, std::string sampler) : match_(match), with_optional_(with_optional), sampler_(std::move(sampler)) {}
     std::vector<std::string> list() { return list(match_.row->operands); }
 
   private:
@@ -48,8 +50,7 @@ class Operands {
         return out;
     }
     [[nodiscard]] bool is_present(const OperandRule& rule) const {
-        // behind a sampler, ptxas takes fewer offsets and depths than the rows say
-        return is_needed(rule, match_) || (is_free(rule) && with_optional_ && rule.kind != RuleKind::samplerref);
+        return is_needed(rule, match_) || (is_free(rule) && (rule.kind == RuleKind::samplerref ? !sampler_.empty() : with_optional_));
     }
     static std::string joined(const std::vector<std::string>& parts) {
         std::string out;
@@ -82,7 +83,7 @@ class Operands {
             case RuleKind::texref:
                 return "tex_";
             case RuleKind::samplerref:
-                return "b64_" + std::to_string(next_++);  // samplers with a name belong to .target texmode_independent
+                return sampler_;
             case RuleKind::surfref:
                 return "surf_";
             case RuleKind::selector:
@@ -104,6 +105,7 @@ class Operands {
     }
     const Match& match_;
     bool with_optional_;
+    std::string sampler_;
     std::uint32_t next_ = 0;
 };
 
@@ -116,12 +118,12 @@ std::string line_of(const std::string& name, const std::vector<std::string>& ope
 }
 
 // --- mutants of a spelling: one thing changed
-std::vector<std::string> mutants(const Match& match, const std::vector<std::string>& words) {
+std::vector<std::string> mutants(const Match& match, const char* sampler, const std::vector<std::string>& words) {
     std::vector<std::string> out, modifiers;
     const std::string opcode(match.row->opcode);
     for (std::size_t i = 0; i < match.row->slots.size(); ++i)
         if (match.chosen[i] != no_word) modifiers.emplace_back(table_words[match.chosen[i]]);
-    const std::vector<std::string> operands = Operands(match, true).list();
+    const std::vector<std::string> operands = Operands(match, true, sampler).list();
     const auto name = [&](const std::vector<std::string>& list) {
         std::string text = opcode;
         for (const std::string& m : list) text += m;
@@ -217,20 +219,29 @@ void for_rows(const std::string& word, Visit visit) {
             for (const Row& row : o.rows) visit(row);
 }
 
+bool has_sampler(std::span<const OperandRule> rules) {
+    return std::any_of(rules.begin(), rules.end(), [](const OperandRule& r) { return r.kind == RuleKind::samplerref || has_sampler(r.children); });
+}
+// A sampler has a name only with .target texmode_independent.
+std::vector<const char*> samplers_of(const Row& row) { return has_sampler(row.operands) ? std::vector<const char*>{"", "b64_7", "samp_"} : std::vector<const char*>{""}; }
+bool uses_textures(std::string_view opcode) { return opcode == "tex" || opcode == "tld4" || opcode == "txq"; }
+
 class IsaOracle : public testing::TestWithParam<std::string> {};
 
 TEST_P(IsaOracle, EverySpellingOnEveryArchitecture) {
     std::vector<std::string> lines;
     for_rows(GetParam(), [&](const Row& row) {
-        for (const Match& m : spellings(row)) {
-            lines.push_back(line_of(m.canonical_name(), Operands(m, true).list()));
-            lines.push_back(line_of(m.canonical_name(), Operands(m, false).list()));
-        }
+        for (const Match& m : spellings(row))
+            for (const bool with_optional : {true, false})
+                for (const char* sampler : samplers_of(row)) lines.push_back(line_of(m.canonical_name(), Operands(m, with_optional, sampler).list()));
     });
     std::sort(lines.begin(), lines.end());
     lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
-    constexpr std::size_t most = 300;
-    for (std::size_t i = 0; i < architectures.size(); ++i) compare(sample(lines, most, i), {architectures[i], "9.0"});
+    const std::size_t most = uses_textures(GetParam()) ? 100 : 300;  // those are asked in two modes, and a wrong one often costs a run of its own
+    for (std::size_t i = 0; i < architectures.size(); ++i) {
+        compare(sample(lines, most, i), {architectures[i], "9.0"});
+        if (uses_textures(GetParam())) compare(sample(lines, most, i), {architectures[i] + ", texmode_independent", "9.0"});
+    }
 }
 
 TEST_P(IsaOracle, Mutants) {
@@ -239,7 +250,7 @@ TEST_P(IsaOracle, Mutants) {
         for (const Slot& s : row.slots)
             for (const WordId word : s.members) vocabulary.insert(std::string(table_words[word]));
     });
-    for (const char* word : {".ftz", ".sat", ".rn", ".f32", ".f64", ".u32", ".b32", ".b64", ".s16", ".v2", ".global", ".bogus", ".sync"}) vocabulary.insert(word);
+    for (const char* word : {".ftz", ".sat", ".rn", ".f32", ".f64", ".u32", ".b32", ".b64", ".s16", ".v2", ".global", ".bogus", ".sync", ".pred"}) vocabulary.insert(word);
     std::vector<std::string> words(vocabulary.begin(), vocabulary.end());
     std::set<std::string> lines;
     constexpr std::size_t spellings_of_a_row = 4, most_words = 60;
@@ -248,12 +259,36 @@ TEST_P(IsaOracle, Mutants) {
         const std::vector<Match> all = spellings(row);
         const std::size_t step = std::max<std::size_t>(1, all.size() / spellings_of_a_row);
         for (std::size_t i = 0; i < all.size(); i += step)
-            for (std::string& line : mutants(all[i], words)) lines.insert(std::move(line));
+            for (const char* sampler : samplers_of(row))
+                for (std::string& line : mutants(all[i], sampler, words)) lines.insert(std::move(line));
     });
     const std::vector<std::string> list(lines.begin(), lines.end());
     constexpr std::size_t most = 1000;
     compare(sample(list, most, 0), {"sm_90a", "9.0"}, oddities_of(GetParam()));
     compare(sample(list, most, 1), {"sm_100a", "9.0"}, oddities_of(GetParam()));
+    if (uses_textures(GetParam())) compare(sample(list, most, 2), {"sm_90a, texmode_independent", "9.0"}, oddities_of(GetParam()));
+}
+
+// Selectors stand in pairs of a byte and a thread, each with a range of its own (PTX ISA 9.7.14.3).
+TEST(IsaOracleOperands, SelectorsOfScaledMatrices) {
+    const std::string a = " {f32_1, f32_2, f32_3, f32_4}, {b32_1, b32_2, b32_3, b32_4}, ", two = "{b32_1, b32_2}, ", four = "{b32_1, b32_2, b32_3, b32_4}, ", c = "{f32_1, f32_2, f32_3, f32_4}, ";
+    const std::vector<std::string> fronts = {
+        "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e5m2.f32.ue8m0" + a + two + c,
+        "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0" + a + two + c,
+        "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0" + a + two + c,
+        "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3" + a + two + c,
+        "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e5m2.f32.ue8m0" + a + four + c + "b32_1, 0, ",
+        "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0" + a + four + c + "b32_1, 0, ",
+        "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3" + a + four + c + "b32_1, 0, "};
+    std::vector<std::string> lines;
+    for (const std::string& front : fronts)
+        for (int at = 0; at < 4; ++at)
+            for (const char* value : {"-1", "0", "1", "2", "3", "4", "b16_1"}) {
+                std::array<std::string, 4> s = {"0", "0", "0", "0"};
+                s[static_cast<std::size_t>(at)] = value;
+                lines.push_back(front + "b32_1, {" + s[0] + ", " + s[1] + "}, b32_2, {" + s[2] + ", " + s[3] + "};");
+            }
+    compare(lines, {"sm_120a", "9.0"}, {"mma", 0, 0});
 }
 
 INSTANTIATE_TEST_SUITE_P(Opcodes, IsaOracle, testing::ValuesIn(opcode_words()), [](const auto& info) { return info.param; });

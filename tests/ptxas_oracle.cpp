@@ -41,25 +41,25 @@ void read_log(std::string_view log, std::uint32_t first_line, const std::vector<
     }
 }
 
-// Checks lines one after another; `tell` hears of each wrong one, in order. A syntax error ends the front end at its line, so
-// the next run begins behind it. False: a log that names no line, and nothing to go on behind.
+// Checks lines one after another; `tell` hears of each wrong one. Behind an error, the front end does not make other instructions of
+// one, and does not find what is wrong in those; behind a syntax error, it reads nothing. So what stands behind the first error is
+// checked again without the wrong lines, until there is none. False: a log that names no line.
 template <class Tell>
 bool run(const std::vector<std::string>& lines, std::vector<std::size_t> alive, const Setting& setting, Tell tell) {
     Frame f = frame(setting);
-    // Behind an error, the front end does not make other instructions of one; what it finds wrong in those is not asked here.
-    f.before.insert(f.before.find(".func"), ".global .samplerref outside_of_texmode_independent; ");
     f.behind = std::string(deliberate) + "\n" + f.behind;
     std::vector<std::string> found(lines.size());
+    const auto is_wrong = [&](std::size_t i) { return !found[i].empty(); };
     while (!alive.empty()) {
         const auto result = default_assembler().assemble(text_of(f, lines, alive), {.optimisation = 0});
         const std::string log = result || !result.error().detail ? std::string() : *result.error().detail;
         read_log(log, f.first_line, alive, found);
+        const auto first = std::find_if(alive.begin(), alive.end(), is_wrong);
+        if (first == alive.end()) return log.find("deliberate_error") != std::string::npos;
         for (const std::size_t i : alive)
-            if (!found[i].empty()) tell(i, found[i]);
-        if (log.find("deliberate_error") != std::string::npos) return true;
-        const auto last = std::find_if(alive.rbegin(), alive.rend(), [&](std::size_t i) { return !found[i].empty(); });
-        if (last == alive.rend()) return false;
-        alive.erase(alive.begin(), last.base());
+            if (is_wrong(i)) tell(i, found[i]);
+        alive.erase(alive.begin(), first);
+        std::erase_if(alive, is_wrong);
     }
     return true;
 }
@@ -138,7 +138,8 @@ Frame frame(const Setting& setting) {
     Frame f;
     f.before = ".version " + setting.version + "\n.target " + setting.target + "\n.address_size 64\n";
     f.before += ".global .align 128 .b8 gv[1024];\n.shared .align 128 .b8 sv[1024];\n.const .align 128 .b8 cv[1024];\n";
-    f.before += ".global .texref tex_; .global .surfref surf_;\n";
+    f.before += ".global .texref tex_; .global .surfref surf_;";
+    f.before += setting.has_samplers() ? " .global .samplerref samp_;\n" : "\n";
     f.before += ".func (.reg .b32 r0) fn1 (.reg .b32 a0) { mov.b32 r0, a0; ret; }\n";
     f.before += ".entry k(.param .align 128 .b8 kp[1024]) {\n";
     for (const char* type : register_types) f.before += ".reg ." + std::string(type) + " " + type + "_<300>;\n";

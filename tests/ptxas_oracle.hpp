@@ -1,6 +1,6 @@
 #pragma once
 // ptxas as an oracle: which lines of a body does it take? Lines stand in blocks of their own behind declarations of registers of every
-// type (`f32_3`, `b64_1`), variables of every space (gv, sv, cv, lv, kp) and a function (fn1).
+// type (`f32_3`, `b64_1`), variables of every space (gv, sv, cv, lv, kp), with .target texmode_independent a sampler (samp_), and a function (fn1).
 
 #include <string>
 #include <string_view>
@@ -9,8 +9,9 @@
 namespace ptxgraft::oracle {
 
 struct Setting {
-    std::string target = "sm_90a";
+    std::string target = "sm_90a";  // or with a texture mode: "sm_90a, texmode_independent"
     std::string version = "9.0";
+    [[nodiscard]] bool has_samplers() const { return target.find("texmode_independent") != std::string::npos; }
 };
 
 /// The text around the lines: what stands before the first, and behind the last.

@@ -315,6 +315,7 @@ TEST(Syntax, InstructionsShowGuardModifiersAndEveryKindOfOperand) {
          "ld.shared::cta.L2::128B.v2.f32",
          {".shared::cta", ".L2::128B", ".v2", ".f32"},
          "vec(id:a)(id:b) addr<%rd1+-4>(sum<%rd1+-4>) "},
+        {"m.sp::2:4.k::1.f32 a;", "", "m.sp::2:4.k::1.f32", {".sp::2:4", ".k::1", ".f32"}, "id:a "},
         {"ld.u32 a, [16+4*2];", "", "ld.u32", {".u32"}, "id:a addr<+24>(imm<+24>:16+4*2) "},
         {"ld.u32 a, [g+-(2*4)].unified;", "", "ld.u32", {".u32"}, "id:a addr<g+-8>(sum<g+-8>) "},
         {"st.b32 [a], b;", "", "st.b32", {".b32"}, "addr<a+0>(id:a) id:b "},

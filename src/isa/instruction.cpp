@@ -59,7 +59,7 @@ void Verifier::look_at(const Instruction& i) {
     shared_variable(i, *fitting);
     if (i.opcode == "call") call(i);
     if (i.opcode == "ld" || i.opcode == "st") parameter_access(i);
-    if (has_samplers_ && (i.opcode == "tex" || i.opcode == "tld4" || i.opcode == "txq")) texture_mode(i);
+    if (i.opcode == "tex" || i.opcode == "tld4" || i.opcode == "txq") has_samplers_ ? texture_mode(i) : unified_sampler(i, *fitting);
 }
 
 // PTX ISA 5.1.6: inputs are read, results are written.
@@ -118,6 +118,19 @@ void Verifier::texture_mode(const Instruction& i) {
         if (i.opcode == "txq" && asks_sampler && symbol != nullptr && symbol->kind == SymbolKind::texref)
             report(Errc::operand_kind_wrong, operand.span(), "with .target texmode_independent, this is asked of a .samplerref; '" + std::string(operand.base()) + "' is a .texref");
     }
+}
+
+// PTX ISA 9.7.10.1: in unified mode, a texture has its sampler within. ptxas takes another behind it, but misreads these forms then.
+void Verifier::unified_sampler(const Instruction& i, const Match& match) {
+    const auto has = [&](std::string_view modifier) { return std::find(i.modifiers.begin(), i.modifiers.end(), modifier) != i.modifiers.end(); };
+    const auto address = std::find_if(i.operands.begin(), i.operands.end(), [](const Operand& o) { return o.kind() == OperandKind::address; });
+    if (address == i.operands.end() || address->children().size() < 3) return;
+    constexpr std::uint16_t grad_in_parts = 83;  // the PTX version from which tex.grad becomes other instructions on sm_90 and later
+    const bool is_cube = has(".cube") || has(".acube"), has_depth = match.row->operands.back().name == "f", has_offset = i.operands.size() > (has_depth ? 4u : 3u);
+    bool is_wrong = is_cube;
+    if (match.row->opcode == "tex.level") is_wrong = has(".3d") || (has_offset && !has_depth) || i.modifiers.back() == ".s32";
+    if (match.row->opcode == "tex.grad") is_wrong |= has(".a1d") || has(".a2d") || (knows_target_ && target_.sm >= 90 && version_ >= grad_in_parts && (has(".3d") || (has_depth && !has(".f16x2"))));
+    if (is_wrong) report(Errc::operand_count_wrong, address->span(), "a texture has its sampler within: [texture, coordinates]; with .target texmode_independent: [texture, sampler, coordinates]");
 }
 
 void Verifier::guard(const Instruction& i) {

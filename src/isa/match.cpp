@@ -1,6 +1,7 @@
 #include "isa/match.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "isa/spellings.hpp"
@@ -54,10 +55,17 @@ struct Attempt {
 bool may_repeat(WordId word) { return std::find(table_repeatable.begin(), table_repeatable.end(), word) != table_repeatable.end(); }
 bool holds(const Match& match, WordId word) { return std::find(match.chosen.begin(), match.chosen.end(), word) != match.chosen.end(); }
 
+// ptxas takes `.pred` among the modifiers of these, as often as it stands, and makes the same code.
+bool ignores_predicate(std::string_view opcode) {
+    constexpr std::array<std::string_view, 23> opcodes = {"abs", "add", "atom", "cos", "cvt", "ex2", "fma", "lg2", "max", "min", "mul", "neg", "rcp", "red", "rsqrt", "set", "setp", "sin", "sqrt", "sub", "tanh", "wgmma.mma_async", "wmma.mma"};
+    return std::find(opcodes.begin(), opcodes.end(), opcode) != opcodes.end();
+}
+
 Attempt attempt(const Row& row, std::span<const WordId> words) {
     Attempt a;
     a.match.row = &row;
     a.match.chosen.fill(no_word);
+    static const WordId pred = word_id(".pred");
     std::size_t last = 0;
     std::array<std::size_t, 5> last_of = {};  // by vocabulary
     for (std::size_t i = 0; i < words.size(); ++i) {
@@ -67,7 +75,8 @@ Attempt attempt(const Row& row, std::span<const WordId> words) {
             is_filled |= has(row.slots[slot], words[i]);
             ++slot;
         }
-        if (slot == row.slots.size() && is_filled && may_repeat(words[i]) && holds(a.match, words[i])) {
+        const bool is_repeated = is_filled && may_repeat(words[i]) && holds(a.match, words[i]);
+        if (slot == row.slots.size() && (is_repeated || (words[i] == pred && ignores_predicate(row.opcode)))) {
             a.match.in_order = false;
             ++a.taken;
             continue;

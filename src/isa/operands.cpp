@@ -122,7 +122,8 @@ class Checker {
             if (element.kind() == OperandKind::sink && rule.is_output) continue;
             const RegisterType type = element_type(element);
             if (type == RegisterType::none) {
-                if (auto p = value(rule, element)) return p;
+                const bool is_first = &element == &operand.children().front();
+                if (auto p = value(is_first || rule.children.empty() ? rule : rule.children.front(), element)) return p;
                 continue;
             }
             const auto both = joined == RegisterType::none ? std::optional(type) : join(joined, type);

@@ -431,6 +431,7 @@ class Reader {
                 type(operand, word);
             }
         }
+        for (Operand& later : operand.children) later.type = operand.type;
     }
 
     void type(Operand& operand, const std::string& word) {
@@ -456,7 +457,16 @@ class Reader {
         if (word == "imm") return;
         const auto open = word.find('(');
         if (open == std::string::npos || word.back() != ')') error("'" + word + "' is no range; right is: imm(0..15), range(24..256/8), imm(4,8)");
-        std::string inside = word.substr(open + 1, word.size() - open - 2);
+        const std::string inside = word.substr(open + 1, word.size() - open - 2);
+        const auto semicolon = inside.find(';');
+        operand.range = range(inside.substr(0, semicolon));
+        if (semicolon == std::string::npos) return;
+        Operand later;  // the elements behind the first
+        later.range = range(inside.substr(semicolon + 1));
+        operand.children.push_back(later);
+    }
+
+    Range range(std::string inside) const {
         Range range;
         if (const auto dots = inside.find(".."); dots != std::string::npos) {
             if (const auto slash = inside.find('/'); slash != std::string::npos) {
@@ -468,7 +478,7 @@ class Reader {
         } else {
             for (const std::string& value : split(inside, ",")) range.values.push_back(integer(value));
         }
-        operand.range = range;
+        return range;
     }
 
     std::int64_t integer(const std::string& text) const {

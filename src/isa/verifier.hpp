@@ -50,6 +50,7 @@ class Verifier {
     void shared_variable(const syntax::Instruction& instruction, const Match& match);
     void parameter_access(const syntax::Instruction& instruction);
     void texture_mode(const syntax::Instruction& instruction);
+    void unified_sampler(const syntax::Instruction& i, const Match& match);
 
     // --- call.cpp
     void call(const syntax::Instruction& instruction);

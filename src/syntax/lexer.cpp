@@ -325,7 +325,7 @@ class Lexer {
         return take(tables.lexemes[static_cast<unsigned char>(first)], at_ + 1);
     }
 
-    // `.reg`, `.shared::cta`, `.2d` directly behind a word, or the number `.5`
+    // `.reg`, `.shared::cta`, `.sp::2:4`, `.2d` directly behind a word, or the number `.5`
     bool take_dot() {
         const char* word = at_ + 1;
         if (!is_word(*word)) return fail_at(Errc::unexpected_character, at_, word);
@@ -333,7 +333,11 @@ class Lexer {
         if (is_digit(*word) && !glued && !is_word(*fraction_end(word)))
             return take(Lexeme::floating, fraction_end(word));
         const char* end = word_end(word);
-        while (end[0] == ':' && end[1] == ':' && is_word(end[2])) end = word_end(end + 2);
+        while (end[0] == ':' && end[1] == ':' && is_word(end[2])) {
+            const char* part = end + 2;
+            end = word_end(part);
+            if (end == digits_end(part) && end[0] == ':' && is_digit(end[1])) end = digits_end(end + 1);
+        }
         return take(Lexeme::directive, end);
     }
 
