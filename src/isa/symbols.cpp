@@ -36,7 +36,7 @@ Symbols::Names& Symbols::names_for(std::string_view name) {
 
 bool Symbols::declare(std::string_view name, const Symbol& symbol) {
     if (const auto n = numbered(name)) {
-        if (const Entry* range = find_numbered(name, *n); range != nullptr && range->depth == depth()) return false;
+        if (const Entry* range = find_numbered(*n); range != nullptr && range->depth == depth()) return false;
         numbered_.add(n->stem);
     }
     Names& names = names_for(name);
@@ -47,7 +47,6 @@ bool Symbols::declare(std::string_view name, const Symbol& symbol) {
 }
 
 bool Symbols::declare_range(std::string_view stem, std::uint32_t count, const Symbol& symbol) {
-    has_digit_stems_ |= is_digit(stem.back());
     ranges_.add(stem);
     Names& names = names_for(stem);
     if (names.range != none && entries_[names.range].depth == depth()) return false;
@@ -62,30 +61,18 @@ const Symbols::Entry* Symbols::find_in_range(const Names& names, std::uint64_t n
     return nullptr;
 }
 
-// `a1<5>` declares a10 to a14: the stem ends in a digit, and any split of the digits may be the one.
-const Symbols::Entry* Symbols::find_split(std::string_view name, std::size_t first_digit) const {
-    for (std::size_t split = first_digit + 1; split < name.size(); ++split) {
-        const Names* names = names_of(name.substr(0, split));
-        if (names == nullptr) continue;
-        std::uint64_t number = 0;
-        for (const char c : name.substr(split)) number = 10 * number + static_cast<std::uint64_t>(c - '0');
-        if (const Entry* found = find_in_range(*names, number)) return found;
-    }
-    return nullptr;
-}
-
-// The element of a range.
-const Symbols::Entry* Symbols::find_numbered(std::string_view name, const Numbered& n) const {
+// The element of a range. One whose stem ends in a digit (`a1<5>`) has none: ptxas takes a10 for number 10 of `a`.
+const Symbols::Entry* Symbols::find_numbered(const Numbered& n) const {
     const Entry* found = nullptr;
     if (ranges_.may_have(n.stem))
         if (const Names* stem = names_of(n.stem)) found = find_in_range(*stem, n.number);
-    return found == nullptr && has_digit_stems_ ? find_split(name, n.stem.size()) : found;
+    return found;
 }
 
 const Symbols::Entry* Symbols::find_entry(std::string_view name) const {
     const Entry* found = nullptr;
     if (const auto n = numbered(name)) {
-        found = find_numbered(name, *n);
+        found = find_numbered(*n);
         if (found != nullptr && !numbered_.may_have(n->stem)) return found;  // registers of `%r<N>`: one look
     }
     const Names* names = names_of(name);

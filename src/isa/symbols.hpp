@@ -67,13 +67,11 @@ class Symbols {
     [[nodiscard]] const Names* names_of(std::string_view name) const;
     [[nodiscard]] Names& names_for(std::string_view name);
     [[nodiscard]] const Entry* find_entry(std::string_view name) const;
-    [[nodiscard]] const Entry* find_numbered(std::string_view name, const Numbered& numbered) const;
-    [[nodiscard]] const Entry* find_split(std::string_view name, std::size_t first_digit) const;
+    [[nodiscard]] const Entry* find_numbered(const Numbered& numbered) const;
     [[nodiscard]] const Entry* find_in_range(const Names& names, std::uint64_t number) const;
 
     syntax::Stems ranges_;    // `%r` of `%r<5>`
     syntax::Stems numbered_;  // `a` of a single `a7`
-    bool has_digit_stems_ = false;
     syntax::NameMap<Names> outer_, inner_;  // of the module; of the function that is open: small, and soon warm again
     std::vector<Entry> entries_;    // of the open scopes, in order
     std::vector<std::size_t> marks_;
