@@ -2,10 +2,10 @@
 #include <benchmark/benchmark.h>
 
 #include <cstring>
-#include <ctime>
 #include <string>
 #include <vector>
 
+#include "measure.hpp"
 #include "ptxgraft/evaluate.hpp"
 
 namespace ptxgraft {
@@ -23,8 +23,7 @@ constexpr const char* programs[] = {
 };
 constexpr const char* names[] = {"f32", "u32"};
 
-// Processor time: other work on the machine does not count.
-double seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+using bench::seconds;
 
 // Seconds of copying as many bytes as the columns that the programs read and write have.
 double copy_seconds() {

@@ -4,19 +4,17 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <cstring>
-#include <ctime>
 #include <string>
 #include <vector>
 
+#include "measure.hpp"
 #include "ptxgraft/stack.hpp"
 
 namespace {
 
 using namespace ptxgraft;
 
-// Processor time: other work on the machine does not count.
-double seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+using bench::memcpy_seconds, bench::seconds;
 
 const Signature& signature() {
     static const Signature s = *Signature::parse("mod f32 acc, in f32 a, in f32 b, in f32 c");
@@ -32,24 +30,7 @@ std::string live_text(std::int64_t instructions) {
     return text + " -> acc";
 }
 
-double memcpy_seconds(std::string_view text) {
-    std::vector<char> to(text.size());
-    const int rounds = static_cast<int>(40'000'000 / text.size() + 1);  // some milliseconds
-    const double start = seconds();
-    for (int i = 0; i < rounds; ++i) {
-        std::memcpy(to.data(), text.data(), text.size());
-        benchmark::DoNotOptimize(to.data());
-        benchmark::ClobberMemory();
-    }
-    return (seconds() - start) / rounds;
-}
-
-void report(benchmark::State& state, double instructions, std::string_view output, double spent) {
-    const auto rounds = static_cast<double>(state.iterations());
-    state.counters["ns_per_instruction"] = spent / rounds / instructions * 1e9;
-    state.counters["bytes"] = static_cast<double>(output.size());
-    if (!output.empty()) state.counters["ratio_to_memcpy"] = spent / rounds / memcpy_seconds(output);
-}
+void report(benchmark::State& state, double units, std::string_view output, double spent) { bench::report(state, "ns_per_instruction", units, output, spent); }
 
 stack::Machine machine_of(const char* set) { return *stack::Machine::make(stack::find_set(set), signature()); }
 

@@ -151,6 +151,7 @@ const Refusal refusals[] = {
     {"NameTwice", COPY("a", "// in f32 x\n// out f32 x\n"), Errc::operand_clash, "// out f32 x"},
     {"ElementAndScalar", COPY("a", "// mod f32 acc 4\n// in f32 acc3\n"), Errc::operand_clash,
      "// in f32 acc3"},
+    {"FragmentWithADigit", COPY("a", "// in f32 x\n// mod f32 a1 2\n"), Errc::fragment_name_unusable, "// mod f32 a1 2"},
     {"ElementsOfTwoFragments", COPY("a", "// mod f32 a 12\n// in f32 a1 2\n"), Errc::operand_clash,
      "// in f32 a1 2"},
     {"OtherType", COPY("a", "// in f32 x\n") COPY("a", "// in u32 x\n"), Errc::signatures_disagree,
@@ -356,6 +357,7 @@ TEST(Site, SignatureRefusesWhatItCannotRead) {
                                                       {"in f32 x y", Errc::malformed_signature},
                                                       {"in f32 x, in f32 x", Errc::operand_clash},
                                                       {"in f32 x[4], in u32 x2", Errc::operand_clash},
+                                                      {"mod f32 acc1[4]", Errc::fragment_name_unusable},
                                                       {"in f32 x[300]", Errc::too_many_registers}};
     for (const auto& [text, code] : rows) {
         const auto signature = Signature::parse(text);

@@ -18,6 +18,7 @@ namespace {
 using stack::Instruction;
 using stack::Opcode;
 using stack::Program;
+using test::body;
 
 // Everything may stand in it.
 constexpr Policy everything{.allowed = Effect::all, .pure = false};
@@ -32,22 +33,6 @@ const Signature& signature() {
 const stack::Machine& machine() {
     static const stack::Machine m = *stack::Machine::make(stack::find_set("standard"), signature(), {.policy = everything});
     return m;
-}
-
-// Puts the body of a scope on one line: what stands between the registers and the brace.
-std::string body(const std::string& ptx) {
-    std::string text;
-    std::size_t at = 0;
-    while (at < ptx.size()) {
-        const std::size_t end = ptx.find('\n', at);
-        EXPECT_NE(end, std::string::npos) << "the last line does not end: " << ptx;
-        EXPECT_EQ(ptx[at], '\t') << ptx;
-        const std::string line = ptx.substr(at + 1, end - at - 1);
-        if (line != "{" && line != "}" && line.rfind(".reg", 0) != 0)
-            text += (text.empty() ? "" : " ") + line;
-        at = end + 1;
-    }
-    return text;
 }
 
 struct Row {

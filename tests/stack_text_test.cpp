@@ -19,6 +19,7 @@ using stack::Instruction;
 using stack::Opcode;
 using stack::Program;
 using stack::type_id;
+using test::body;
 
 constexpr Policy everything{.allowed = Effect::all, .pure = false};
 
@@ -31,18 +32,6 @@ const Signature& signature() {
 const stack::Machine& machine() {
     static const stack::Machine m = *stack::Machine::make(stack::find_set("standard"), signature(), {.policy = everything});
     return m;
-}
-
-// The instructions of a stub on one line, without the registers that it declares.
-std::string body(const std::string& ptx) {
-    std::string text;
-    for (std::size_t at = 0; at < ptx.size();) {
-        const std::size_t end = ptx.find('\n', at);
-        const std::string line = ptx.substr(at + 1, end - at - 1);
-        if (line != "{" && line != "}" && line.rfind(".reg", 0) != 0) text += (text.empty() ? "" : " ") + line;
-        at = end + 1;
-    }
-    return text;
 }
 
 std::string ptx_of(const std::string& text) {

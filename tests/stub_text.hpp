@@ -1,6 +1,8 @@
 #pragma once
 // Puts stubs into a kernel of their own, so that tests can assemble them.
 
+#include <gtest/gtest.h>
+
 #include <string>
 
 #include "ptxgraft/link.hpp"
@@ -19,6 +21,21 @@ inline std::string declarations(const Signature& signature) {
 inline std::string kernel(const Signature& signature, const std::string& body) {
     return ".version 9.0\n.target sm_100\n.address_size 64\n.visible .entry k() {\n" +
            declarations(signature) + body + "\tret;\n}\n";
+}
+
+/// The instructions of a stub on one line, without its scope and the registers that it declares.
+inline std::string body(const std::string& ptx) {
+    std::string text;
+    std::size_t at = 0;
+    while (at < ptx.size()) {
+        const std::size_t end = ptx.find('\n', at);
+        EXPECT_NE(end, std::string::npos) << "the last line does not end: " << ptx;
+        EXPECT_EQ(ptx[at], '\t') << ptx;
+        const std::string line = ptx.substr(at + 1, end - at - 1);
+        if (line != "{" && line != "}" && line.rfind(".reg", 0) != 0) text += (text.empty() ? "" : " ") + line;
+        at = end + 1;
+    }
+    return text;
 }
 
 inline Expected<Cubin> assemble(const std::string& ptx) {

@@ -23,11 +23,19 @@ std::vector<RegisterName> register_names(std::span<const OperandText> operands) 
     return names;
 }
 
+// ptxas takes `_acc10` for number 10 of `_acc`, never for number 0 of `_acc1`.
+Expected<void> check_fragment_names(std::span<const OperandText> operands) {
+    for (const OperandText& operand : operands)
+        if (operand.count > 0 && operand.name.back() >= '0' && operand.name.back() <= '9')
+            return fail(Errc::fragment_name_unusable, operand.span, "_" + std::string(operand.name) + "<" + std::to_string(operand.count) + ">");
+    return {};
+}
+
 Expected<void> check_registers(std::span<const OperandText> operands) {
     std::vector<RegisterName> names = register_names(operands);
     std::stable_sort(names.begin(), names.end(), [](const auto& a, const auto& b) { return a.text < b.text; });
     const auto clash = std::adjacent_find(names.begin(), names.end(), [](const auto& a, const auto& b) { return a.text == b.text; });
-    if (clash == names.end()) return {};
+    if (clash == names.end()) return check_fragment_names(operands);
     const OperandText& second = operands[(clash + 1)->operand];
     return fail(Errc::operand_clash, second.span, std::string("_").append(clash->text));
 }
