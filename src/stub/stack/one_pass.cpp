@@ -31,8 +31,8 @@ using Arguments = std::array<const Name*, EntryCode::inline_inputs>;
 
 class OnePass {
   public:
-    OnePass(std::span<const Instruction> program, const Machine::Data& machine, Arena& arena)
-        : machine_(machine), code_(*machine.code), program_(program), slots_(static_cast<std::uint32_t>(machine.slots.size())), registers_(machine),
+    OnePass(std::span<const Instruction> program, const Machine::Data& machine, const CompileOptions& options, Arena& arena)
+        : machine_(machine), keeps_(options.requests == Requests::assigned), code_(*machine.code), program_(program), slots_(static_cast<std::uint32_t>(machine.slots.size())), registers_(machine),
           last_input_(arena.take<std::uint32_t>(slots_ + 1)), computed_(arena.take<std::uint32_t>(slots_ + 1)) {
         const std::uint64_t room = room_of(program.size());
         Name* const names = arena.take<Name>(code_.type_count * room);
@@ -64,6 +64,7 @@ class OnePass {
     [[nodiscard]] std::ptrdiff_t room(std::uint32_t type) const { return top_[type] - bottom_[type]; }
 
     const Machine::Data& machine_;
+    const bool keeps_;  // a `mod` that is not assigned keeps its value
     const InstructionSet::Code& code_;
     const std::span<const Instruction> program_;
     const std::uint32_t slots_;
@@ -254,8 +255,10 @@ bool OnePass::is_done() {
         if (!std::all_of(bottom_[t], top_[t], is_free)) return false;
         leftover += static_cast<std::uint32_t>(room(t));
     }
-    for (std::uint32_t s = 0; s < slots_; ++s)
-        if (computed_[s] == 0 ? machine_.slots[s].direction != Direction::in : last_input_[s] > computed_[s]) return false;
+    for (std::uint32_t s = 0; s < slots_; ++s) {
+        const Direction direction = machine_.slots[s].direction;
+        if (computed_[s] == 0 ? direction == Direction::out || (direction == Direction::mod && !keeps_) : last_input_[s] > computed_[s]) return false;
+    }
     return true;
 }
 
@@ -274,7 +277,7 @@ std::size_t one_pass_bytes(std::size_t instructions, const Machine::Data& machin
 }
 
 bool compile_in_one_pass(std::span<const Instruction> code, const Machine::Data& machine, const CompileOptions& options, Arena& arena, Compiled& result) {
-    OnePass pass(code, machine, arena);
+    OnePass pass(code, machine, options, arena);
     result.ptx = pass.compile();
     result.instruction_count = pass.instructions;
     result.leftover = pass.leftover;
