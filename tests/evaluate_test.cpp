@@ -185,8 +185,8 @@ std::string difference(const Table& table, const std::vector<Column>& a, const s
 
 bool is_exact(const isa::Form& form) {
     const bool approximate = form.spelling.find(".approx") != std::string::npos || form.spelling.find(".full") != std::string::npos;
-    const bool spreads = form.spelling.starts_with("mov.v") && form.operands[1].count == 1;  // a scalar to a vector
-    return form.pure && !approximate && !spreads && !test::is_left_open(form.spelling);
+    const bool spreads_bits = form.spelling.starts_with("mov.v4") && form.spelling.ends_with("16") && form.operands[1].count == 1;  // a scalar of two bytes to four elements
+    return form.pure && !approximate && !spreads_bits && !test::is_left_open(form.spelling);
 }
 
 // The exact pure forms of the table, each opcode drawn equally often.
@@ -323,6 +323,39 @@ TEST(Evaluate, EveryCountOfPoints) {
     }
 }
 
+// First elements in the low bits; a vector from a scalar as ptxas has it, which the manual leaves out.
+TEST(Evaluate, MovesThatPackAndUnpack) {
+    const struct {
+        const char* signature;
+        const char* program;
+        std::vector<uint64_t> before, after;
+    } rows[] = {
+        {"in u32 a, in u32 b, out u64 z", "a b mov.b64:b32x2 -> z", {1, 2, 0}, {1, 2, 0x200000001}},
+        {"in u64 a, out u32 y, out u32 z", "a mov.b64:to.b32x2 -> y z", {0x200000001, 0, 0}, {0x200000001, 1, 2}},
+        {"in u16 a, in u16 b, out u32 z", "a b mov.b32:b16x2 -> z", {0x1234, 0xFEDC, 0}, {0x1234, 0xFEDC, 0xFEDC1234}},
+        {"in u64 a, out u16 w, out u16 x, out u16 y, out u16 z", "a mov.b64:to.b16x4 -> w x y z", {0x4000300020001, 0, 0, 0, 0}, {0x4000300020001, 1, 2, 3, 4}},
+        {"in u32 a, in u32 b, out u32 y, out u32 z", "a b mov.v2.b32 -> y z", {1, 2, 0, 0}, {1, 2, 1, 2}},
+        {"in u32 a, out u32 y, out u32 z", "a mov.v2.b32:to.b32x2 -> y z", {0x12345678, 0, 0}, {0x12345678, 0x5678, 0x1234}},
+        {"in u32 a, out u32 w, out u32 x, out u32 y, out u32 z", "a mov.v4.u32:to.u32x4 -> w x y z", {0x12345678, 0, 0, 0, 0}, {0x12345678, 0x78, 0x56, 0x34, 0x12}},
+        {"in f64 a, out f64 y, out f64 z", "a mov.v2.f64:to.f64x2 -> y z", {0x123456789ABCDEF0, 0, 0}, {0x123456789ABCDEF0, 0x9ABCDEF0, 0x12345678}},
+        {"in u16 a, out u16 y, out u16 z", "a mov.v2.u16:to.u16x2 -> y z", {0x1234, 0, 0}, {0x1234, 0x34, 0x12}},
+    };
+    for (const auto& row : rows) {
+        const stack::Machine machine = machine_of(row.signature);
+        const auto program = stack::parse(row.program, machine);
+        ASSERT_TRUE(program) << describe(program.error(), row.program);
+        Table table(machine.signature(), 1, 1);
+        for (std::size_t r = 0; r < row.before.size(); ++r) std::memcpy(table.columns[r].data(), &row.before[r], table.columns[r].size());
+        std::vector<Column> wanted = table.columns;
+        for (std::size_t r = 0; r < row.after.size(); ++r) std::memcpy(wanted[r].data(), &row.after[r], wanted[r].size());
+        EXPECT_EQ(difference(table, table.evaluate(evaluator_of(row.program, machine)), wanted), "") << row.program;
+        stack::Compiler compiler;
+        const auto emulated = Emulated(table).run(kernel(table.registers, compiler.compile(*program, machine)->ptx));
+        ASSERT_TRUE(emulated) << describe(emulated.error());
+        EXPECT_EQ(difference(table, *emulated, wanted), "") << row.program << " on the emulator";
+    }
+}
+
 TEST(Evaluate, ManyValuesAliveAtATime) {
     // Thousands of values that are all needed at the end: more than any cache line up.
     const stack::Machine machine = machine_of("in f32 x, out f32 y");
@@ -360,6 +393,7 @@ TEST(Evaluate, SaysWhatItCannot) {
     } rows[] = {
         {"out u32 n", "%tid.x -> n", "%tid.x"},
         {"in u64 a, out u64 b", "a cvta.global.u64 -> b", "cvta.global.u64"},
+        {"in u16 a, out u16 w, out u16 x, out u16 y, out u16 z", "a mov.v4.b16:to.b16x4 -> w x y z", "mov.v4.b16:to.b16x4"},
         {"in u32 r, in f32 a, out f16x2 h", "a a r cvt.rs.f16x2.f32 -> h", "cvt.rs.f16x2.f32"},
     };
     for (const auto& row : rows) {
