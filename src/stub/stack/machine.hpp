@@ -139,13 +139,14 @@ struct InstructionSet::Code {
     std::vector<double> weights;              ///< running sums
     std::vector<std::string> long_texts;
 
-    /// What a machine has. Kept per policy and target.
-    [[nodiscard]] std::shared_ptr<const Availability> available(const InstructionSet& set, const MachineOptions& options) const;
+    /// What a machine has whose operands have names of at most `longest_name`. Kept per policy and target.
+    [[nodiscard]] std::shared_ptr<const Availability> available(const InstructionSet& set, const MachineOptions& options, std::uint32_t longest_name) const;
 
   private:
     struct Key {
         std::uint16_t allowed, version, sm;
         char variant;
+        bool has_long_names;
         friend bool operator==(const Key&, const Key&) = default;
     };
     mutable std::mutex mutex_;
@@ -186,6 +187,10 @@ struct Machine::Data {
     Data();
     ~Data();
 };
+
+/// Video instructions (PTX ISA 9.7.18) are macros of ptxas, which corrupts its memory where a register's name has 88 characters or more.
+inline constexpr std::uint32_t longest_macro_name = 80;
+[[nodiscard]] bool is_macro(const Entry& entry);
 
 [[nodiscard]] RegisterClass class_of_builtin(TypeId type);
 
