@@ -74,19 +74,18 @@ TEST_P(StackPtxas, TakesRandomProgramsForItsTarget) {
     }
 }
 
-// ptxas expands video instructions itself, and corrupts its memory with names of 88 characters and more.
+// ptxas expands video instructions itself, and forgets the end of names of 16, 24, 32 … characters.
 TEST(StackVideo, IsThereForNamesThatPtxasExpands) {
-    for (const std::size_t size : {1, 80, 81, 200}) {
+    for (std::size_t size = 1; size < 100; ++size) {
         Signature signature = *Signature::parse("mod u32 x, in u32 a, in u32 b");
         for (SiteOperand& operand : signature.operands)
             operand.register_name = operand.name + std::string(size - 1, 'z');
         const auto stub = stack::compile("a b x vmin.s32.s32.u32.sat.min -> x", signature);
-        if (size > 80) {
-            ASSERT_FALSE(stub) << size;
+        ASSERT_EQ(stub.has_value(), size < 16 || size % 8 != 0) << size;
+        if (!stub) {
             EXPECT_EQ(stub.error().code, Errc::stack_not_available);
             continue;
         }
-        ASSERT_TRUE(stub) << describe(stub.error());
         EXPECT_EQ(refusal(header({"sm_120a", {}}) + kernel(0, signature, stub->ptx())), "");
     }
 }
