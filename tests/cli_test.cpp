@@ -340,6 +340,13 @@ TEST_F(Cli, StubForgivesWhatIsMissingWithAWarning) {
     EXPECT_EQ(ptxgraft(strict).status, 1);
     EXPECT_THAT(ptxgraft(strict).err, StartsWith("PROGRAM:1:3: error: too few values"));
     EXPECT_EQ(ptxgraft({"stub", "x y -> z", "--signature", "in f32 x, in f32 y, out f32 z", "--strict"}).status, 1);
+    // a warning for each, at its place: in a routine and in a repeat once
+    const Result many = ptxgraft({"stub", "routine r f32 -> f32 : add.u32 end x r r add.s32 repeat 3 mul.lo.u32 end -> z", "--signature", "in f32 x, out f32 z"});
+    EXPECT_EQ(many.status, 0);
+    EXPECT_THAT(many.err, StartsWith("PROGRAM:1:24: warning: too few values: in a routine: add.u32 takes 2"));
+    EXPECT_THAT(many.err, HasSubstr("PROGRAM:1:42: warning: too few values: add.s32"));
+    EXPECT_THAT(many.err, HasSubstr("PROGRAM:1:59: warning: too few values: mul.lo.u32"));
+    EXPECT_EQ(std::count(many.err.begin(), many.err.end(), '^'), 3);
     // an output without a value, and what no values would mend, are errors
     EXPECT_THAT(ptxgraft({"stub", "x drop.f32", "--signature", "in f32 x, out f32 z"}).err, HasSubstr("error: operand z is `out` and is not assigned"));
     EXPECT_THAT(ptxgraft({"stub", "-> z", "--signature", "in f32 x, out f32 z"}).err, HasSubstr("error: "));

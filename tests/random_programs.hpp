@@ -17,19 +17,23 @@ class RandomPrograms {
 
     std::uint64_t below(std::uint64_t n) { return random_() % n; }
 
-    stack::Program program(const stack::Machine& machine) {
-        stack::Program p;
+    stack::Program program(const stack::Machine& machine, std::uint64_t most = 200) {
         const std::uint64_t kind = below(8);
-        if (kind == 0) {
-            p.code = bytes(below(201));
-        } else if (kind == 1) {
-            p = stack::random_program(machine, random_(), static_cast<std::uint32_t>(below(150)));
+        if (kind == 0) return any_bytes(machine, most);
+        stack::Program p;
+        if (kind == 1) {
+            p = stack::random_program(machine, random_(), static_cast<std::uint32_t>(below(most * 3 / 4)));
             mutate(p.code, machine);
         } else {
-            p.code = code(machine, below(201), true);
+            p.code = code(machine, below(most + 1), true);
         }
-        for (std::uint64_t i = below(4); i-- > 0;) p.pool.push_back(number64());
-        for (std::uint64_t i = below(4); i-- > 0;) p.routines.push_back(routine(machine, kind == 0));
+        add_pool_and_routines(p, machine, false);
+        return p;
+    }
+    /// Nothing but bytes.
+    stack::Program any_bytes(const stack::Machine& machine, std::uint64_t most) {
+        stack::Program p{bytes(below(most + 1)), {}, {}};
+        add_pool_and_routines(p, machine, true);
         return p;
     }
 
@@ -113,6 +117,10 @@ class RandomPrograms {
         return static_cast<stack::TypeId>(below(30) == 0 ? below(256) : below(stack::first_user_type));
     }
 
+    void add_pool_and_routines(stack::Program& p, const stack::Machine& machine, bool of_any_bytes) {
+        for (std::uint64_t i = below(4); i-- > 0;) p.pool.push_back(number64());
+        for (std::uint64_t i = below(4); i-- > 0;) p.routines.push_back(routine(machine, of_any_bytes));
+    }
     stack::Routine routine(const stack::Machine& machine, bool any_bytes) {
         stack::Routine r{"r" + std::to_string(random_()),
                          {},

@@ -56,11 +56,13 @@ TEST(Set, TakesEveryKindOfLine) {
         "ld8 = ld.global.u8 u64 -> u32\n"
         "split = mov.b64:to.b32x2 u64 -> philox\n"
         "lut = lop3.b32 philox, u32, s32 -> b32\n"
+        "put = st.global.b32 u64, philox\n"
+        "put2 = st.global.b32 u64, philox ->\n"
         "%tid.x\n"
         "lane = %laneid weight 2");
     ASSERT_TRUE(set);
     EXPECT_EQ(names_of(*set), (std::vector<std::string>{"add.f32", "add.rn.f32", "mac", "bump", "bump2",
-                                                        "ld8", "split", "lut", "%tid.x", "lane"}));
+                                                        "ld8", "split", "lut", "put", "put2", "%tid.x", "lane"}));
     const auto entry = [&](std::string_view name) -> const Entry& {
         return set->entries()[static_cast<std::size_t>(set->find(name))];
     };
@@ -69,6 +71,8 @@ TEST(Set, TakesEveryKindOfLine) {
     EXPECT_EQ(types_of(*set, entry("ld8")), "u64 -> u32");
     EXPECT_EQ(types_of(*set, entry("split")), "u64 -> philox philox");
     EXPECT_EQ(types_of(*set, entry("lut")), "philox u32 s32 #u32 -> b32");
+    EXPECT_EQ(types_of(*set, entry("put")), "u64 philox ->");
+    EXPECT_EQ(types_of(*set, entry("put2")), "u64 philox ->");
     EXPECT_EQ(entry("mac").form->spelling, "fma.rn.f32");
     EXPECT_EQ(entry("mac").weight, 0.5);
     EXPECT_EQ(entry("bump2").weight, 0);

@@ -296,7 +296,12 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"routine r -> : frag[0] end", Errc::stack_routine, 1, 16, "operand"}, Bad{"routine r f32 -> : -> x end", Errc::stack_routine, 1, 20, "assigns nothing"},
         Bad{"routine r -> : r end", Errc::stack_unknown_word, 1, 16, "unknown word r"}, Bad{"routine r -> : routine s -> : end end", Errc::stack_routine, 1, 16, "outside"},
         Bad{"p if routine s -> : end end", Errc::stack_routine, 1, 6, "outside"}, Bad{"routine r f32 -> f32 : end n r", Errc::stack_values_missing, 1, 30, "r takes 1 f32"},
-        Bad{"routine r -> f32 : end r -> x", Errc::stack_routine, 1, 24, "leaves no f32"}, Bad{"routine r -> f32 : sub.f32 end r -> x", Errc::stack_values_missing, 1, 32, "in a routine: sub.f32 takes 2"},
+        Bad{"routine r -> f32 : end r -> x", Errc::stack_routine, 1, 20, "leaves no f32"}, Bad{"routine r -> f32 : sub.f32 end r -> x", Errc::stack_values_missing, 1, 20, "in a routine: sub.f32 takes 2"},
+        // an error in a routine points there, however deep the call
+        Bad{"routine r f32 -> f32 :\n  dup.f32\n  add.u32 end\nroutine s f32 -> f32 : r r end\nx s -> x", Errc::stack_values_missing, 3, 3, "in a routine: add.u32 takes 2"},
+        Bad{"routine r f32 -> f32 : repeat 2 dup.f32 2 yank_dup.f32 1 3 yank_dup.f32 9 end end x r -> x", Errc::stack_values_missing, 1, 60, "yank_dup.f32 9 takes 10"},
+        Bad{"routine r f32 -> f32 :\n n n 3 lop3.b32 end", Errc::stack_routine, 2, 2, "operand"},
+        Bad{"routine r u32 -> u32 : dup.u32 dup.u32 3 lop3.b32\n add.f32 end n r -> n", Errc::stack_values_missing, 2, 2, "add.f32"},
         // imports
         Bad{"import", Errc::stack_import, 1, 1, "activation/gelu.stub"}, Bad{"import nothing.stub", Errc::stack_import, 1, 8, "no stub nothing.stub"},
         Bad{"p if import gelu.stub end", Errc::stack_import, 1, 6, "outside"},

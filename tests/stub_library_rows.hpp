@@ -228,7 +228,7 @@ inline void add_activations(std::vector<Case>& rows) {
         rows.push_back({file, [](const Point& p) -> Wants {
                             const double x = p.d(0);
                             return {x < -3 ? within(gelu_tanh(x), 0, 4e-9)
-                                           : within(gelu_tanh(x), 9e-7, 0x1p-149)};
+                                           : within(gelu_tanh(x), 1.2e-6, 0x1p-149)};
                         }});
 }
 

@@ -20,7 +20,7 @@
 /// the bare name and the others a suffix: `:3` three inputs (`min.f32:3`), `:b32x2` one vector of inputs (`mov.b64:b32x2` packs two b32),
 /// `:to.b32x2` a vector of results (`mov.b64:to.b32x2` unpacks); `:size8` a constant that is one of a list (`cp.async.ca.shared.global:size8`), `|q` a
 /// second result (`setp.lt.f32|q`). Forms with `wide` operands (ld, cvt of 8 bits) have 16-bit values there; types of your own may be wider
-/// (`ld8 = ld.global.u8 u64 -> u32`). Types behind a form stand one per operand, constants left out; a vector has one for all its elements.
+/// (`ld8 = ld.global.u8 u64 -> u32`). Types behind a form stand one per operand, constants left out; a vector has one for all its elements; without results the arrow may go.
 ///
 /// A name may stand twice only through `include` and `*`: a line of its own then gives the entry its weight. Forms that a machine cannot have: those
 /// whose operands are labels, functions, textures; those that use the condition code (`add.cc.u32`, `addc.u32`); those of more than 64 values.

@@ -278,6 +278,9 @@ struct TextOptions {
 /// `mod` operands). Errors have spans in `text`.
 [[nodiscard]] PTXGRAFT_API Expected<Stub> compile(std::string_view text, const Site& site, const TextOptions& options = {});
 [[nodiscard]] PTXGRAFT_API Expected<Stub> compile(std::string_view text, const Signature& signature, const TextOptions& options = {}, Policy policy = {});
+/// What does nothing in a text that is compiled with Missing::skip: an error for each such instruction, with its span, in the order of execution, at most
+/// 1,000. Empty where nothing is missing, and for a text that does not compile at all.
+[[nodiscard]] PTXGRAFT_API std::vector<Error> find_missing(std::string_view text, const Signature& signature, const TextOptions& options = {}, Policy policy = {});
 /// A Stub of a program.
 [[nodiscard]] PTXGRAFT_API Expected<Stub> make_stub(ProgramView program, const Machine& machine, const CompileOptions& options = {});
 

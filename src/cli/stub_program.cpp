@@ -34,7 +34,18 @@ Expected<Stub> compile_text(const StubProgram& program, const StubContext& conte
     return stack::compile(program.text, context.signature, {context.set, options, context.target}, context.policy);
 }
 
-// An instruction whose operands are missing does nothing, with a warning: found by asking for an error. Nothing else is forgiven.
+// Warns of all instructions that do nothing because operands are missing, but for the place of an error that follows. Nothing else is forgiven.
+void warn_of_missing(const StubProgram& program, const StubContext& context, const stack::CompileOptions& options, Span error) {
+    constexpr std::size_t most = 20;
+    const std::vector<Error> missing = stack::find_missing(program.text, context.signature, {context.set, options, context.target}, context.policy);
+    for (const Error& one : missing)
+        if (one.code != Errc::stack_values_missing) fail_work(one, program.text, program.file);
+    for (std::size_t i = 0; i < std::min(missing.size(), most); ++i)
+        if (missing[i].span != error) warn(missing[i], program);
+    if (missing.size() > most) std::fputs(fmt::format("warning: {} more such\n", missing.size() - most).c_str(), stderr);
+}
+
+// An instruction whose operands are missing does nothing, with a warning.
 Stub compile_leniently(const StubProgram& program, const StubContext& context) {
     stack::CompileOptions options = context.compile_options();
     options.missing = stack::Missing::error;
@@ -42,7 +53,7 @@ Stub compile_leniently(const StubProgram& program, const StubContext& context) {
     if (complete) return std::move(*complete);
     if (complete.error().code != Errc::stack_values_missing) fail_work(complete.error(), program.text, program.file);
     auto stub = compile_text(program, context, context.compile_options());
-    if (stub || stub.error().span != complete.error().span) warn(complete.error(), program);
+    warn_of_missing(program, context, context.compile_options(), stub ? Span{} : stub.error().span);
     return take(std::move(stub), program.text, program.file);
 }
 

@@ -184,6 +184,9 @@ Expected<Operation> decode_mov(FunctionDecoder& decoder, const Instruction& inst
     if (!to) return tl::unexpected<Error>(to.error());
     if (!from) return tl::unexpected<Error>(from.error());
     const std::size_t parts = std::max(to->size(), from->size());
+    // A vector from a scalar of its elements' width is not in the manual: ptxas gives each element its part, of at least
+    // a byte.
+    if (is_vector && !packs && bits < 8 * parts) return decoder.missing(instruction);
     if (to->empty() || from->empty() || parts > 4 ||
         (packs && unpacks ? to->size() != from->size() || !is_vector : bits % parts != 0)) {
         return fail(Errc::invalid_operand, instruction.span,

@@ -123,10 +123,11 @@ Flow execute_pack(Warp& warp, const Operation& operation, std::uint32_t mask) {
 
 Flow execute_unpack(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Lanes packed = warp.lanes(operation.operands[operation.outputs]);  // it may be one of the elements
+    const std::uint64_t part = (std::uint64_t{1} << operation.extra) - 1;
     for (unsigned i = 0; i < operation.outputs; ++i) {
         Lanes& element = warp.lanes(operation.operands[i]);
         each_lane(mask, [&](unsigned lane) {
-            element[lane] = packed[lane] >> (i * operation.extra);
+            element[lane] = packed[lane] >> (i * operation.extra) & part;
             return true;
         });
     }

@@ -308,8 +308,11 @@ Expected<void> SetBuilder::give_types(Entry& entry, const Line& line) const {
                     "expected the types " + types_of(*entry.form) +
                         ", or others in their places, with ',' between and '->' before those of results");
     };
-    if (arrow == line.types.end()) return wrong(line.types.back());
-    auto input = line.types.begin(), output = arrow + 1;
+    const bool has_results = std::any_of(entry.operands.begin(), entry.operands.end(),
+                                         [](const EntryOperand& o) { return o.is_output; });
+    const bool has_arrow = arrow != line.types.end();
+    if (!has_arrow && has_results) return wrong(line.types.back());
+    auto input = line.types.begin(), output = has_arrow ? arrow + 1 : arrow;
     const isa::OperandSpec* before = nullptr;
     TypeId type = 0;
     bool first_input = true, first_output = true;
@@ -321,7 +324,7 @@ Expected<void> SetBuilder::give_types(Entry& entry, const Line& line) const {
             bool& is_first = operand.is_output ? first_output : first_input;
             if (!is_first && at != end && at->text != ",") return wrong(*at);
             if (!is_first && at != end) ++at;
-            if (at == end) return wrong(operand.is_output ? line.types.back() : *arrow);
+            if (at == end) return wrong(operand.is_output || !has_arrow ? line.types.back() : *arrow);
             is_first = false;
             const auto found = operand_type(*at++, *operand.spec);
             if (!found) return tl::unexpected(found.error());

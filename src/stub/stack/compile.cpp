@@ -5,6 +5,7 @@
 #include "ptxgraft/stack.hpp"
 #include "stub/builder.hpp"
 #include "stub/stack/file.hpp"
+#include "stub/stack/run.hpp"
 #include "stub/stack/text.hpp"
 
 namespace ptxgraft::stack {
@@ -68,6 +69,11 @@ std::shared_ptr<const InstructionSet> standard_set() {
     return set;
 }
 
+// Where a fault stands in the text: in a routine at its own line; nowhere in one that was imported.
+Span place_of(const Fault& fault, const Workspace& work, std::size_t text_size) {
+    return fault.routine != Fault::program ? work.reader.place_in_routine(fault.routine, fault.at) : place_of(fault.error, work.places, text_size);
+}
+
 Expected<Stub> compile_program(std::string_view text, const Machine& machine, const CompileOptions& options) {
     Workspace& work = workspace();
     if (auto read = work.reader.read(text, machine, work.program, work.places); !read) return tl::unexpected(read.error());
@@ -75,7 +81,30 @@ Expected<Stub> compile_program(std::string_view text, const Machine& machine, co
     if (stub) return stub;
     Error error = stub.error();
     error.span = place_of(error, work.places, text.size());
+    if (options.missing == Missing::skip || work.program.routines.empty()) return tl::unexpected(std::move(error));
+    const std::vector<Fault> faults = find_faults(work.program, machine, options);
+    const Span inner = faults.empty() || faults.front().error.code != error.code ? Span{} : place_of(faults.front(), work, text.size());
+    if (inner.known()) error.span = inner;
     return tl::unexpected(std::move(error));
+}
+
+// The machine of a text, and where its program begins.
+struct TextMachine {
+    const Machine* machine;
+    std::uint32_t program_offset;
+};
+
+Expected<TextMachine> machine_of(std::string_view text, const Signature& signature, const TextOptions& options, Policy policy) {
+    const auto file = parse_file(text);
+    if (!file) return tl::unexpected(file.error());
+    MachineOptions machine_options{policy, options.target, 0};
+    if (file->program_offset != 0) {
+        if (auto fits = check_fit(*file, signature, policy, signature_line(text)); !fits) return tl::unexpected(fits.error());
+        machine_options.policy.allowed = file->policy.allowed;
+    }
+    const auto machine = workspace().machines.find(options.set ? options.set : standard_set(), signature, machine_options);
+    if (!machine) return tl::unexpected(machine.error());
+    return TextMachine{*machine, file->program_offset};
 }
 
 }  // namespace
@@ -88,17 +117,26 @@ Expected<Program> parse(std::string_view text, const Machine& machine) {
 }
 
 Expected<Stub> compile(std::string_view text, const Signature& signature, const TextOptions& options, Policy policy) {
-    const auto file = parse_file(text);
-    if (!file) return tl::unexpected(file.error());
-    MachineOptions machine_options{policy, options.target, 0};
-    if (file->program_offset != 0) {
-        if (auto fits = check_fit(*file, signature, policy, signature_line(text)); !fits) return tl::unexpected(fits.error());
-        machine_options.policy.allowed = file->policy.allowed;
+    const auto found = machine_of(text, signature, options, policy);
+    if (!found) return tl::unexpected(found.error());
+    auto stub = compile_program(text.substr(found->program_offset), *found->machine, options.compile);
+    return stub ? std::move(stub) : tl::unexpected(shifted(stub.error(), found->program_offset));
+}
+
+std::vector<Error> find_missing(std::string_view text, const Signature& signature, const TextOptions& options, Policy policy) {
+    const auto found = machine_of(text, signature, options, policy);
+    if (!found) return {};
+    Workspace& work = workspace();
+    const std::string_view program = text.substr(found->program_offset);
+    if (!work.reader.read(program, *found->machine, work.program, work.places)) return {};
+    CompileOptions compile = options.compile;
+    compile.missing = Missing::skip;
+    std::vector<Error> errors;
+    for (Fault& fault : find_faults(work.program, *found->machine, compile)) {
+        fault.error.span = place_of(fault, work, program.size());
+        errors.push_back(shifted(std::move(fault.error), found->program_offset));
     }
-    const auto machine = workspace().machines.find(options.set ? options.set : standard_set(), signature, machine_options);
-    if (!machine) return tl::unexpected(machine.error());
-    auto stub = compile_program(text.substr(file->program_offset), **machine, options.compile);
-    return stub ? std::move(stub) : tl::unexpected(shifted(stub.error(), file->program_offset));
+    return errors;
 }
 
 Expected<Stub> compile(std::string_view text, const Site& site, const TextOptions& options) { return compile(text, site.signature, options, site.policy); }

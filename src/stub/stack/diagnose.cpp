@@ -139,6 +139,9 @@ class Diagnosis {
                 needed.append(" ").append(ptxgraft::name(Effect{bit}));
         if (!needed.empty())
             return make(Errc::stub_effect_forbidden, fmt::format("{} is not allowed here: the site, and the signature line where there is one, must say: allow{}", entry.name, needed));
+        if (is_macro(entry) && !machine_.not_for_macros.empty())
+            return make(Errc::stack_not_available, fmt::format("{} is not available: ptxas fails on video instructions and names of 16, 24, 32 … characters, and the site has a register {}; give it another name",
+                                                               entry.name, machine_.not_for_macros));
         return make(Errc::stack_not_available, fmt::format("{} is not available for the target", entry.name));
     }
 

@@ -32,6 +32,15 @@ void scatter(const std::byte* whole, void* const* parts, std::size_t n, std::siz
     for (std::size_t part = 0; part < n; ++part)
         for (std::size_t i = 0; i < count; ++i) std::memcpy(static_cast<std::byte*>(parts[part]) + i * Bytes, whole + (i * n + part) * Bytes, Bytes);
 }
+// The parts of a whole in elements of its own width, the first lowest.
+void spread(const std::byte* whole, std::size_t bytes, void* const* parts, std::size_t n, std::size_t count) {
+    for (std::size_t part = 0; part < n; ++part)
+        for (std::size_t i = 0; i < count; ++i) {
+            std::byte* const to = static_cast<std::byte*>(parts[part]) + i * bytes;
+            std::memset(to, 0, bytes);
+            std::memcpy(to, whole + i * bytes + part * (bytes / n), bytes / n);
+        }
+}
 
 template <class F>
 void at_width(std::size_t bytes, F f) {
@@ -90,6 +99,8 @@ class Run {
     void move(const Step& step, const Place* places, void* const* to, const void* const* in) const {
         if (step.outputs == 1) {
             at_width(places[1].bytes, [&]<std::size_t Bytes>() { gather<Bytes>(static_cast<std::byte*>(to[0]), in, step.inputs, count_); });
+        } else if (places[0].bytes == places[step.outputs].bytes) {
+            spread(bytes(in[0]), places[0].bytes, to, step.outputs, count_);
         } else {
             at_width(places[0].bytes, [&]<std::size_t Bytes>() { scatter<Bytes>(bytes(in[0]), to, step.outputs, count_); });
         }

@@ -160,6 +160,11 @@ void lay_out_types(InstructionSet::Code& code, const InstructionSet& set) {
 
 }  // namespace
 
+bool is_macro(const Entry& entry) {
+    constexpr std::array<std::string_view, 10> stems = {"vabsdiff", "vadd", "vavrg", "vmad", "vmax", "vmin", "vset", "vshl", "vshr", "vsub"};
+    return entry.form != nullptr && std::any_of(stems.begin(), stems.end(), [&](std::string_view stem) { return entry.form->spelling.starts_with(stem); });
+}
+
 RegisterClass class_of_builtin(TypeId type) {
     if (type == type_b8) return RegisterClass::b;
     if (type == type_b128) return RegisterClass::q;
@@ -230,8 +235,8 @@ Shape shape_of_entry(const EntryCode& e, const InputCode* inputs) {
 
 }  // namespace
 
-std::shared_ptr<const Availability> InstructionSet::Code::available(const InstructionSet& set, const MachineOptions& options) const {
-    const Key key{static_cast<std::uint16_t>(options.policy.allowed), options.ptx_version, options.target.sm, options.target.variant};
+std::shared_ptr<const Availability> InstructionSet::Code::available(const InstructionSet& set, const MachineOptions& options, bool has_macros) const {
+    const Key key{static_cast<std::uint16_t>(options.policy.allowed), options.ptx_version, options.target.sm, options.target.variant, has_macros};
     const std::lock_guard lock(mutex_);
     for (const auto& [k, value] : available_)
         if (k == key) return value;
@@ -242,7 +247,7 @@ std::shared_ptr<const Availability> InstructionSet::Code::available(const Instru
     made->shapes.resize(entries.size() + 1, never_shape);
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const Entry& e = set.entries()[i];
-        if (!contains(options.policy.allowed, e.effects)) continue;
+        if (!contains(options.policy.allowed, e.effects) || (!has_macros && is_macro(e))) continue;
         if (any_target || (e.form == nullptr ? isa::is_special_available(e.special, options.ptx_version, options.target)
                                              : isa::is_available(*e.form, options.ptx_version, options.target))) {
             made->present[i] = entries[i].is_uniform ? Present::uniform : Present::general;
@@ -337,6 +342,7 @@ void add_slots(Machine::Data& data, std::uint32_t index) {
         data.inputs.push_back(node);
         data.names.push_back(short_name(slot.name));
         data.slots.push_back(std::move(slot));
+        if (!may_stand_in_macro(data.slots.back().name)) data.not_for_macros = data.slots.back().name;
     }
     const auto first = static_cast<std::uint32_t>(data.slots.size()) - count;
     const auto slots = static_cast<std::uint16_t>(count);
@@ -410,11 +416,11 @@ Expected<Machine> Machine::make(std::shared_ptr<const InstructionSet> set, const
     static std::atomic<std::uint64_t> made{0};
     data->id = ++made;
     data->options = options;
-    const std::shared_ptr<const Availability> available = data->code->available(*data->set, options);
-    data->present = {available, &available->present};
     data->signature = signature;
     data->slots.reserve(total);
     for (std::uint32_t i = 0; i < signature.operands.size(); ++i) add_slots(*data, i);
+    const std::shared_ptr<const Availability> available = data->code->available(*data->set, options, data->not_for_macros.empty());
+    data->present = {available, &available->present};
     choose_stems(*data);
     constexpr std::uint32_t most_digits = 10;
     data->longest_name = std::max(data->longest_name, data->stems[0].length + most_digits);

@@ -160,13 +160,14 @@ struct InstructionSet::Code {
     std::vector<double> weights;              ///< running sums
     std::vector<std::string> long_texts;
 
-    /// What a machine has. Kept per policy and target.
-    [[nodiscard]] std::shared_ptr<const Availability> available(const InstructionSet& set, const MachineOptions& options) const;
+    /// What a machine has, without macros (is_macro) if its names forbid them. Kept per policy and target.
+    [[nodiscard]] std::shared_ptr<const Availability> available(const InstructionSet& set, const MachineOptions& options, bool has_macros) const;
 
   private:
     struct Key {
         std::uint16_t allowed, version, sm;
         char variant;
+        bool has_macros;
         friend bool operator==(const Key&, const Key&) = default;
     };
     mutable std::mutex mutex_;
@@ -198,6 +199,7 @@ struct Machine::Data {
     std::vector<Name> names;           ///< of the slots, where they are short
     std::uint32_t longest_name = 0;    ///< of operands and of our registers
     bool has_short_names = true;       ///< of all operands
+    std::string_view not_for_macros;   ///< the name of an operand for which there are no macros; empty: all names may stand in them
     std::vector<TypeId> plain_types;   ///< the stacks of programs that go the short way; none: no program does
     std::vector<PlainCode> plain_codes;
     std::array<PlainTable, plain_opcodes> plain{};  ///< by opcode
@@ -210,6 +212,11 @@ struct Machine::Data {
     Data();
     ~Data();
 };
+
+/// Video instructions (PTX ISA 9.7.18) are texts that ptxas (13.0) puts its operands in. It forgets the end of a name of 16, 24, 32 … characters, reads
+/// on in its memory, and refuses the module or crashes.
+[[nodiscard]] bool is_macro(const Entry& entry);
+constexpr bool may_stand_in_macro(std::string_view name) { return name.size() % 8 != 0 || name.size() < 16; }
 
 [[nodiscard]] RegisterClass class_of_builtin(TypeId type);
 

@@ -200,13 +200,15 @@ class Planner {
         return at->second;
     }
 
-    // A scalar or vector that keeps its elements has its argument's values; else bytes are gathered or dealt out.
+    // A scalar or vector that keeps its elements has its argument's values; else bytes are gathered or dealt out. A vector from a scalar of its
+    // elements' width (mov.v2.b32 {a, b}, c), of which the manual says nothing, receives the scalar's parts, as ptxas has it.
     Expected<void> move(const Node& n, const EntryCode& code, std::span<const NodeId> results) {
         if (code.inputs > most_pieces || code.outputs > most_pieces) return cannot(n);
         std::uint32_t read_bytes = 0, written_bytes = 0;
         for (std::size_t k = 0; k < code.inputs; ++k) read_bytes += values_[argument(code, n, k, 4)].bytes;
         for (std::size_t i = 0; i < code.outputs; ++i) written_bytes += result_bytes(code, i);
-        if (read_bytes != written_bytes || (code.inputs != code.outputs && code.inputs != 1 && code.outputs != 1)) return cannot(n);
+        const bool is_spread = code.inputs == 1 && code.outputs > 1 && result_bytes(code, 0) == read_bytes && read_bytes % code.outputs == 0;
+        if ((read_bytes != written_bytes && !is_spread) || (code.inputs != code.outputs && code.inputs != 1 && code.outputs != 1)) return cannot(n);
         if (code.inputs == code.outputs) {
             for (std::size_t i = 0; i < code.outputs; ++i)
                 if (results[i] != no_node) values_of_[results[i]] = argument(code, n, i, 4);

@@ -8,6 +8,7 @@
 
 #include "ptxgraft/stack.hpp"
 #include "stub/stack/machine.hpp"
+#include "stub/stack/text.hpp"
 
 namespace ptxgraft::stack {
 namespace {
@@ -63,8 +64,8 @@ class Maker {
 
     const EntryCode* draw() {
         const double at = random_.unit() * code_.weights.back();
-        const auto place = std::upper_bound(code_.weights.begin(), code_.weights.end(), at) - code_.weights.begin();
-        const auto index = std::min<std::size_t>(static_cast<std::size_t>(place), code_.entries.size() - 1);
+        const auto index = static_cast<std::size_t>(std::upper_bound(code_.weights.begin(), code_.weights.end(), at) - code_.weights.begin());
+        if (index == code_.entries.size()) return nullptr;  // all weights are 0
         const EntryCode& e = code_.entries[index];
         constexpr std::uint64_t specials_are_rarer = 16;  // a set may have more of them than of instructions
         if (e.is_special && random_.below(specials_are_rarer) != 0) return nullptr;
@@ -81,6 +82,7 @@ class Maker {
 
     void apply(const EntryCode& e) {
         const InputCode* const inputs = code_.inputs.data() + code_.input_bases[e.at];
+        if (!has_pool_for(e)) return any_value();
         Instruction i{Opcode::form, 0, static_cast<std::uint16_t>(e.at), 0};
         std::vector<std::uint32_t> immediates;
         for (std::size_t k = 0; k < e.inputs; ++k) {
@@ -89,12 +91,18 @@ class Maker {
         }
         if (!immediates.empty()) i.payload = immediates.back();
         if (immediates.size() > 1) {  // the others stand in the pool, the last of them first
-            if (program_.pool.size() + immediates.size() > 256) return;
-            i.type = static_cast<TypeId>(program_.pool.size());
-            for (std::size_t k = immediates.size() - 1; k-- > 0;) program_.pool.push_back(immediates[k]);
+            const std::vector<std::uint64_t> row(immediates.rbegin() + 1, immediates.rend());
+            i.type = static_cast<TypeId>(PoolPlaces::row(program_.pool, row));
         }
         for (std::size_t k = 0; k < e.outputs; ++k) ++depths_[e.is_special ? e.type : code_.output_stacks[code_.output_bases[e.at] + k]];
         program_.code.push_back(i);
+    }
+
+    // A row of the pool for the immediates begins at one of its first 256 places.
+    [[nodiscard]] bool has_pool_for(const EntryCode& e) const {
+        const InputCode* const inputs = code_.inputs.data() + code_.input_bases[e.at];
+        const auto immediates = std::count_if(inputs, inputs + e.inputs, [](const InputCode& input) { return input.is_immediate; });
+        return immediates < 2 || program_.pool.size() <= 255;
     }
 
     std::uint32_t immediate(const InputCode& input) {
@@ -133,8 +141,10 @@ class Maker {
         ++depths_[type];
         const float number = numbers[random_.below(numbers.size())];
         const auto base = static_cast<Type>(code_.bases[type]);
-        if (ptxgraft::bits(base) == 64 && base != Type::f64) {
-            program_.code.push_back({Opcode::pooled, type, 0, pooled(static_cast<std::uint64_t>(static_cast<std::int64_t>(number)))});
+        if (base == Type::u64 || base == Type::b64) {
+            const auto bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(number));
+            const auto payload = payload_of({type, bits}, code_.bases[type]);
+            program_.code.push_back(payload ? Instruction{Opcode::constant, type, 0, *payload} : Instruction{Opcode::pooled, type, 0, pooled(bits)});
             return true;
         }
         program_.code.push_back({Opcode::constant, type, 0, bits_of(base, number)});
@@ -142,9 +152,9 @@ class Maker {
     }
 
     std::uint32_t pooled(std::uint64_t bits) {
-        const auto found = std::find(program_.pool.begin(), program_.pool.end(), bits);
-        if (found == program_.pool.end()) program_.pool.push_back(bits);
-        return static_cast<std::uint32_t>(found - program_.pool.begin());
+        const auto place = std::find(program_.pool.begin(), program_.pool.end(), bits) - program_.pool.begin();
+        if (static_cast<std::size_t>(place) == program_.pool.size()) program_.pool.push_back(bits);
+        return static_cast<std::uint32_t>(place);
     }
 
     std::uint32_t bits_of(Type type, float number) {

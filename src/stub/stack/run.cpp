@@ -1,5 +1,8 @@
 // The execution itself: instructions, routines, and what operands receive at the end.
 
+#include <memory>
+#include <new>
+
 #include "stub/stack/diagnose.hpp"
 #include "stub/stack/fold.hpp"
 #include "stub/stack/runner.hpp"
@@ -346,7 +349,7 @@ bool Runner::call(const Instruction& i, const Scope& scope) {
     const std::uint32_t cell_floor = std::exchange(cell_floor_, cell_count_);
     const Scope inner{routine.code, matches_ == nullptr ? nullptr : routine_matches_[i.index], i.index, false};
     if (!(matches_ != nullptr ? execute<true, false>(inner) : execute<false, false>(inner))) return false;
-    if (!take_results(routine)) return false;
+    if (!take_results(routine, i.index)) return false;
     floor_ = floors;
     cell_count_ = std::exchange(cell_floor_, cell_floor);
     --calls_;
@@ -358,13 +361,15 @@ bool Runner::fits(std::span<const TypeId> types) const {
 }
 
 // Leaves a routine's results in the place of its arguments. What it does not leave is zero; of the types without constants it is not there.
-bool Runner::take_results(const Routine& routine) {
+bool Runner::take_results(const Routine& routine, std::uint32_t index) {
     std::array<NodeId, max_parameters> results;
     for (std::size_t k = routine.results.size(); k-- > 0;) {
         const std::uint32_t type = lane(routine.results[k]);
-        if (room(type) == 0 && must_) {
-            error_ = fail(Errc::stack_routine, "routine " + routine.name + " leaves no " + std::string(machine_.set->type_name(routine.results[k])) + " for its results");
-            return false;
+        if (room(type) == 0 && (must_ || collects_)) {
+            const Error error =
+                fail(Errc::stack_routine, "routine " + routine.name + " leaves no " + std::string(machine_.set->type_name(routine.results[k])) + " for its results").value();
+            note(error, index, static_cast<std::uint32_t>(routine.code.size()));
+            if (must_) return error_ = tl::unexpected(error), false;
         }
         const bool has_zero = type != type_b8 && type != type_b128;
         results[k] = room(type) != 0 ? pop(type) : has_zero ? constant(static_cast<TypeId>(type), 0) : no_node;
@@ -423,21 +428,35 @@ bool Runner::execute(const Scope& scope) {
 
 // Something is missing: an error, or nothing happens.
 bool Runner::miss(const Instruction& i, std::uint32_t at, const Scope& scope) {
+    const std::uint32_t routine = scope.is_program ? Fault::program : scope.routines;
     if (!error_) {
         error_.error().index = at;
+        if (faults_.empty()) note(error_.error(), routine, at);
         return false;
     }
-    if (must_) {
-        std::array<std::uint32_t, max_types> rooms{};
-        for (std::uint32_t t = 0; t < types_; ++t) rooms[t] = room(t);
-        const std::uint32_t slot = i.opcode == Opcode::assign && scope.is_program ? slot_of(i) : no_place;
-        const Situation situation{machine_, program_.routines.first(std::min<std::size_t>(scope.routines, program_.routines.size())), rooms, scope.is_program,
-                                  slot != no_place && flow_.values[slot] != no_node};
-        error_ = tl::unexpected(diagnose(i, at, situation));
-        return false;
+    if (must_ || collects_) {
+        const Error error = why(i, at, scope);
+        note(error, routine, at);
+        if (must_) return error_ = tl::unexpected(error), false;
     }
     if (flow_.skipped++ == 0) flow_.first_skipped = scope.is_program ? at : 0;
     return true;
+}
+
+Error Runner::why(const Instruction& i, std::uint32_t at, const Scope& scope) const {
+    std::array<std::uint32_t, max_types> rooms{};
+    for (std::uint32_t t = 0; t < types_; ++t) rooms[t] = room(t);
+    const std::uint32_t slot = i.opcode == Opcode::assign && scope.is_program ? slot_of(i) : no_place;
+    const Situation situation{machine_, program_.routines.first(std::min<std::size_t>(scope.routines, program_.routines.size())), rooms, scope.is_program,
+                              slot != no_place && flow_.values[slot] != no_node};
+    return diagnose(i, at, situation);
+}
+
+// Once for each place, however often it is executed.
+void Runner::note(const Error& error, std::uint32_t routine, std::uint32_t at) {
+    if (!collects_) return;
+    const bool is_known = std::any_of(faults_.begin(), faults_.end(), [&](const Fault& f) { return f.routine == routine && f.at == at; });
+    if (!is_known && faults_.size() < most_faults) faults_.push_back({error, routine, at});
 }
 
 bool Runner::push_pooled(const Instruction& i) {
@@ -502,6 +521,16 @@ std::uint32_t Runner::leftover_type() const {
     return no_place;
 }
 
+std::vector<Fault> find_faults(ProgramView program, const Machine& machine, const CompileOptions& options) {
+    const Machine::Data& data = machine.data();
+    const Bound bound = bound_of(program, data);
+    if (passes(bound, options.limits)) return {};
+    const std::size_t size = bytes_of(bound, program, data, options);
+    const std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[size + 64]);
+    if (memory == nullptr) return {};
+    Arena arena({memory.get(), size + 64});
+    return Runner(program, data, bound, options, arena).faults();
+}
 
 Expected<Dataflow> run(ProgramView program, const Machine::Data& machine, const Bound& bound, const CompileOptions& options, Arena& arena) {
     Arena again = arena;

@@ -49,6 +49,17 @@ struct Dataflow {
     std::uint64_t text_bound = 0;
 };
 
+/// What is wrong with an instruction, and where it stands: in a routine, or in the program itself.
+struct Fault {
+    static constexpr std::uint32_t program = 0xFFFFFFFFu;
+    Error error;
+    std::uint32_t routine = program;
+    std::uint32_t at = 0;  ///< its place there; behind the last one: what the routine leaves is wrong
+};
+
+/// For messages: all instructions that do nothing with Missing::skip, or else the one that is the error, each once, in the order of execution.
+[[nodiscard]] std::vector<Fault> find_faults(ProgramView program, const Machine& machine, const CompileOptions& options);
+
 /// Runs and marks. Takes its memory from `arena`, which has room for `bound`.
 [[nodiscard]] Expected<Dataflow> run(ProgramView program, const Machine::Data& machine, const Bound& bound, const CompileOptions& options, Arena& arena);
 

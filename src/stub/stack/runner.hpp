@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "stub/stack/constant_name.hpp"
 #include "stub/stack/run.hpp"
@@ -16,6 +17,7 @@ constexpr std::uint32_t no_match = 0xFFFFFFFFu;
 constexpr std::uint32_t no_place = 0xFFFFFFFFu;
 constexpr std::size_t max_parameters = 256;      // of a routine
 constexpr std::uint32_t cells_per_type = 256;
+constexpr std::size_t most_faults = 1000;        // that are listed
 
 inline std::uint32_t low_half(std::uint64_t bits) { return static_cast<std::uint32_t>(bits); }
 inline std::uint32_t high_half(std::uint64_t bits) { return static_cast<std::uint32_t>(bits >> 32); }
@@ -51,6 +53,12 @@ class Runner {
 
     [[nodiscard]] std::uint32_t leftover_type() const;
     [[nodiscard]] std::uint32_t depth_of(std::uint32_t type) const { return room(type); }
+    /// For messages: executes the program and says what was missing, see find_faults.
+    [[nodiscard]] std::vector<Fault> faults() {
+        collects_ = true;
+        (void)execute_program();
+        return std::move(faults_);
+    }
     /// For messages: executes the program and says which instruction pushed the value that ends as the `depth`th of a stack.
     [[nodiscard]] std::uint32_t origin_of_top(std::uint32_t type, std::uint32_t depth) {
         watched_ = type;
@@ -67,6 +75,8 @@ class Runner {
     template <bool has_brackets, bool watches>
     bool execute(const Scope& scope);
     bool miss(const Instruction& i, std::uint32_t at, const Scope& scope);
+    [[nodiscard]] Error why(const Instruction& i, std::uint32_t at, const Scope& scope) const;
+    void note(const Error& error, std::uint32_t routine, std::uint32_t at);
     void watch(std::uint32_t at) {
         const NodeId value = room(watched_) >= watched_depth_ ? floor_[watched_][watched_depth_ - 1] : no_node;
         if (value != no_node && value != stood_) origin_ = at;
@@ -96,7 +106,7 @@ class Runner {
     bool push_pooled(const Instruction& i);
     bool call(const Instruction& i, const Scope& scope);
     [[nodiscard]] bool fits(std::span<const TypeId> types) const;
-    bool take_results(const Routine& routine);
+    bool take_results(const Routine& routine, std::uint32_t index);
 
     // --- brackets
     bool may_nest();
@@ -196,6 +206,8 @@ class Runner {
     std::uint32_t frame_count_ = 0, calls_ = 0;
     std::uint32_t watched_ = no_place, watched_depth_ = 0, origin_ = 0;
     NodeId stood_ = no_node;  // in the watched place
+    bool collects_ = false;
+    std::vector<Fault> faults_;
     Expected<void> error_;
 };
 

@@ -89,6 +89,8 @@ Expected<void> Reader::read_text(std::string_view text, Program& program, std::v
     in_routine_ = 0;
     brackets_.clear();
     imports_.clear();
+    routine_places_.clear();
+    routine_place_.clear();
     pool_.clear();
     words_ = Words(text);
     return read_words();
@@ -112,6 +114,7 @@ Expected<void> Reader::read_more(std::string_view text, Program& program) {
     code_ = &program.code;
     places_ = &own_places_;
     in_routine_ = 0;
+    routine_place_.clear();
     brackets_.clear();
     words_ = Words(text);
     return read_words();
@@ -262,7 +265,7 @@ Expected<void> Reader::immediates(std::uint32_t index, std::size_t count) {
         values.push_back(*value);
     }
     code_->resize(code_->size() - count);
-    if (in_routine_ == 0) places_->resize(code_->size());
+    (in_routine_ == 0 ? *places_ : routine_place_).resize(code_->size());
     const auto payload = static_cast<std::uint32_t>(values.back());
     values.pop_back();
     std::reverse(values.begin(), values.end());

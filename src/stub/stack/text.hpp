@@ -122,6 +122,11 @@ class Reader {
     /// Gets ready for read_more.
     void begin(const InstructionSet& set, const Signature& signature, Program& program);
 
+    /// The place in the text of an instruction of a routine, or of its `end`; none for those of stubs that were imported.
+    [[nodiscard]] Span place_in_routine(std::size_t routine, std::size_t at) const {
+        return routine < routine_places_.size() && at < routine_places_[routine].size() ? routine_places_[routine][at] : Span{};
+    }
+
     /// The program's pool has become shorter.
     void forget_pool() { pool_.clear(); }
 
@@ -167,7 +172,7 @@ class Reader {
 
     void add(const Instruction& instruction) {
         code_->push_back(instruction);
-        if (in_routine_ == 0) places_->push_back(words_.place());
+        (in_routine_ == 0 ? *places_ : routine_place_).push_back(words_.place());
     }
     Expected<void> done(const Instruction& instruction) { return add(instruction), Expected<void>{}; }
     [[nodiscard]] tl::unexpected<Error> fail_here(Errc code, std::string detail) const { return fail(code, words_.place(), std::move(detail)); }
@@ -187,6 +192,8 @@ class Reader {
     const ImportChain* chain_ = nullptr;
     std::vector<Instruction>* code_ = nullptr;  // of the program, or of the routine that is being read
     Routine routine_;
+    std::vector<Span> routine_place_;           // of the instructions of routine_
+    std::vector<std::vector<Span>> routine_places_;
     std::uint32_t in_routine_ = 0;              // brackets that stood open where it began, plus 1
     std::vector<Bracket> brackets_;
     std::vector<std::string_view> imports_;     // by this text

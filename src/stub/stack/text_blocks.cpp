@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "stub/stack/bound.hpp"
 #include "stub/stack/text.hpp"
@@ -71,6 +72,9 @@ Expected<void> Reader::end_word() {
     const Opcode opcode = brackets_.back().opcode;
     brackets_.pop_back();
     if (opcode != Opcode::call) return done({Opcode::end, 0, 0, 0});
+    routine_place_.push_back(words_.place());
+    routine_places_.resize(program_->routines.size());
+    routine_places_.push_back(std::exchange(routine_place_, {}));
     program_->routines.push_back(std::move(routine_));
     code_ = &program_->code;
     in_routine_ = 0;

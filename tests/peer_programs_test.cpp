@@ -1,0 +1,609 @@
+// The programs of mm-ptx's tests and examples in our language: its numbers, by evaluate and on the emulator.
+// Where mm-ptx is wrong the row says so and has the right number.
+//
+// Operands stand in reading order here. mm-ptx pops the first operand from the top of the stack, so that its
+// `A B sub` is B - A: in what follows `B A sub`.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "expression_run.hpp"
+#include "ptxgraft/kernel.hpp"
+
+namespace ptxgraft {
+namespace {
+
+using Words = std::vector<std::uint64_t>;
+using std::uint32_t;
+
+uint32_t f(double value) { return std::bit_cast<uint32_t>(static_cast<float>(value)); }
+float number(std::uint64_t word) { return std::bit_cast<float>(static_cast<uint32_t>(word)); }
+
+constexpr std::uint64_t any = 0xA5A5A5A5;  // what an `out` holds before
+
+struct Row {
+    const char* name;
+    const char* signature;
+    const char* program;
+    Words before, after;      // one word per register of the signature
+    double tolerance = 0;     // relative to 1, of f32 results that pass through .approx
+    bool by_evaluate = true;  // false: special registers, which only the emulator knows
+    stack::CompileOptions options = {};
+};
+
+std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.name; }
+
+const stack::Program& parsed(const Row& row, const stack::Machine& machine) {
+    static stack::Program program;
+    auto read = stack::parse(row.program, machine);
+    EXPECT_TRUE(read) << describe(read.error(), row.program);
+    program = read ? std::move(*read) : stack::Program{};
+    return program;
+}
+
+void expect_words(const Row& row, const test::Values& values, const Words& wanted) {
+    ASSERT_EQ(values.size(), wanted.size());
+    for (std::size_t r = 0; r < wanted.size(); ++r) {
+        if (row.tolerance == 0)
+            EXPECT_EQ(values[r][0], wanted[r]) << "register " << r;
+        else
+            EXPECT_NEAR(number(values[r][0]), number(wanted[r]), row.tolerance) << "register " << r;
+    }
+}
+
+class Peer : public testing::TestWithParam<Row> {};
+
+TEST_P(Peer, GivesItsNumbers) {
+    const Row& row = GetParam();
+    const auto signature = Signature::parse(row.signature);
+    ASSERT_TRUE(signature) << describe(signature.error(), row.signature);
+    const auto machine =
+        stack::Machine::make(stack::find_set("f32"), *signature, {.policy = {.allowed = Effect::tensor}});
+    ASSERT_TRUE(machine);
+    const stack::Program& program = parsed(row, *machine);
+    test::Values before;
+    for (const std::uint64_t word : row.before) before.push_back({word});
+    if (row.by_evaluate) {
+        const auto evaluated = test::by_evaluate(program, *machine, before, row.options);
+        ASSERT_TRUE(evaluated) << describe(evaluated.error(), row.program);
+        expect_words(row, *evaluated, row.after);
+    }
+    const auto stub = stack::make_stub(program, *machine, row.options);
+    ASSERT_TRUE(stub) << describe(stub.error(), row.program);
+    const auto emulated = test::by_emulator(*signature, {stub->ptx()}, before);
+    ASSERT_TRUE(emulated) << describe(emulated.error());
+    expect_words(row, (*emulated)[0], row.after);
+}
+
+// ---- stack programs that stand alone
+// -----------------------------------------------------------------------------------------------------
+
+constexpr const char* five = "out u32 o0, out u32 o1, out u32 o2, out u32 o3, out u32 o4";
+const Words unset(5, any);
+
+const Row alone[] = {
+    {"ConstantsAndProduct", "out f32 z", "1.0 2.0 mul.ftz.f32 0.2 add.ftz.f32 -> z", {any}, {f(2.2f)}},
+    {"SumOfSwapped",
+     "in u32 x, in u32 y, out u32 z",
+     "x y swap.u32 add.u32 -> z",
+     {7, 0xFFFFFFFE, any},
+     {7, 0xFFFFFFFE, 5}},
+    {"SwappedConstants",
+     "in u32 in_0, in u32 in_1, out u32 z",
+     "10 20 swap.u32 add.u32 in_0 add.u32 -> z",
+     {12, 3, any},
+     {12, 3, 42}},
+    {"SumOfInputs", "in u32 z2, in u32 z1, out u32 z0", "z2 z1 add.u32 -> z0", {40, 2, any}, {40, 2, 42}},
+    {"ProductAndSum",
+     "in f32 a, in f32 b, out f32 z",
+     "a b mul.ftz.f32 a add.ftz.f32 -> z",
+     {f(3), f(4), any},
+     {f(3), f(4), f(15)}},
+
+    // routines: what they push is declared
+    {"RoutineCallsRoutine",
+     "in u32 a, in u32 b, out u32 z",
+     "routine one -> u32 : 1024 end routine two -> u32 u32 : 1025 one end "
+     "1 2 add.u32 3 add.u32 a add.u32 b two mul.lo.u32 -> z",
+     {5, 6, any},
+     {5, 6, 1025 * 1024}},
+    {"RoutineLibrary",
+     "in u32 a, in u32 b, out u32 z",
+     "routine product -> u32 : 3 7 mul.lo.u32 end routine pair -> u32 u32 : 6 product end "
+     "routine one -> u32 : 1024 end routine two -> u32 u32 : 1025 one end "
+     "1 2 add.u32 3 add.u32 a add.u32 b two pair mul.lo.u32 -> z",
+     {5, 6, any},
+     {5, 6, 126}},
+    {"RoutineLibraryOfFloats",
+     "out f32 a, out f32 b, out f32 c",
+     "routine product -> f32 : 3.0 7.0 mul.ftz.f32 end routine pair -> f32 f32 : 1.0 product end "
+     "routine sum -> f32 : 30.0 40.0 add.ftz.f32 end  sum pair -> c a b",
+     {any, any, any},
+     {f(1), f(21), f(70)}},
+    {"RoutinesThreeDeep",
+     "in u32 a, in u32 b, out u32 o0, out u32 o1",
+     "routine r0 -> u32 : 1 end routine r1 -> u32 u32 : 2 r0 end routine r2 -> u32 u32 u32 : 3 r1 end "
+     "r2 r1 r0 add.u32 add.u32 add.u32 add.u32 -> o1 o0",
+     {0, 0, any, any},
+     {0, 0, 7, 3}},
+
+    // meta instructions. Requests are popped in their order there: the first receives the top
+    {"MetaSimple", "in u32 a, out u32 z", "1 a add.u32 -> z", {41, any}, {41, 42}},
+    {"MetaFlipped", "in u32 a, out u32 z", "1 a swap.u32 add.u32 -> z", {41, any}, {41, 42}},
+    {"MetaDup", "in u32 a, out u32 z", "1 a add.u32 dup.u32 mul.lo.u32 -> z", {41, any}, {41, 42 * 42}},
+    {"MetaForward", five, "0 1 2 3 4 5 -> o4 o3 o2 o1 o0", unset, {5, 4, 3, 2, 1}},
+    {"MetaReverse", five, "0 1 2 3 4 5 reverse.u32 -> o4 o3 o2 o1 o0", unset, {0, 1, 2, 3, 4}},
+    {"MetaYankDup", five, "0 1 2 3 4 5 yank_dup.u32 2 -> o4 o3 o2 o1 o0", unset, {3, 5, 4, 3, 2}},
+    {"MetaSwapWith", five, "0 1 2 3 4 5 swap_with.u32 2 -> o4 o3 o2 o1 o0", unset, {3, 4, 5, 2, 1}},
+    {"MetaReplace", five, "0 1 2 3 4 5 replace.u32 2 -> o4 o3 o2 o1 o0", unset, {4, 5, 2, 1, 0}},
+    // its drop takes a count
+    {"MetaDrop",
+     "out u32 o0, out u32 o1, out u32 o2, out u32 o3",
+     "0 1 2 3 4 5 repeat 2 drop.u32 end -> o3 o2 o1 o0",
+     {any, any, any, any},
+     {3, 2, 1, 0}},
+    // its rotate goes the other way round: the top under the two below it, which is ours twice
+    {"MetaRotate", five, "0 1 2 3 4 5 rotate.u32 rotate.u32 -> o4 o3 o2 o1 o0", unset, {4, 3, 5, 2, 1}},
+
+    {"SpecialRegisters",
+     "in u32 a, in u32 b, out u32 z",
+     "%warpid drop.u32 %clock drop.u32 %tid.x %tid.y %tid.z 0 %warpid %warpid a b 1 mul.lo.u32 repeat 7 "
+     "add.u32 end -> z",
+     {30, 12, any},
+     {30, 12, 42},
+     0,
+     false},
+    {"Predicates", "out f32 z", "2.0 1.0 setp.lt.ftz.f32 2.0 1.0 selp.f32 -> z", {any}, {f(1)}},
+    {"StoreAndLoad",
+     "in f32 a, in f32 b, out f32 o0, out f32 o1, out f32 o2",
+     "b a sub.ftz.f32 store.f32 0 load.f32 0 abs.ftz.f32 store.f32 1 "
+     "load.f32 1 ex2.approx.ftz.f32 -> o2; load.f32 1 cos.approx.ftz.f32 -> o1; load.f32 0 "
+     "sin.approx.ftz.f32 -> o0",
+     {f(2.5), f(1), any, any, any},
+     {f(2.5), f(1), f(std::sin(-1.5)), f(std::cos(1.5)), f(std::exp2(1.5))},
+     1e-6},
+    {"StoreAndLoadFourTimes",
+     "out u32 o0, out u32 o1, out u32 o2, out u32 o3",
+     "1 2 add.u32 store.u32 0 3 4 repeat 4 load.u32 0 end -> o3 o2 o1 o0; clear.u32",
+     {any, any, any, any},
+     {3, 3, 3, 3}},
+
+    // expressions written as trees
+    {"TreeWithRoutine",
+     "in f32 x, in f32 y, out f32 z",
+     "routine product f32 f32 -> f32 : mul.ftz.f32 end x y product 1.0 add.ftz.f32 -> z",
+     {f(5), f(3), any},
+     {f(5), f(3), f(16)}},
+    // refused there: a routine that leaves more than its result. Here the result is the top
+    {"RoutineLeavesMore", "out f32 z", "routine last f32 f32 -> f32 : end 1.0 2.0 last -> z", {any}, {f(2)}},
+    {"TreeOfAConstant", "out f32 z", "2.0 -> z", {any}, {f(2)}},
+
+    // programs of kernels
+    {"AddInputs",
+     "in f32 x, in f32 y, out f32 z",
+     "x y add.ftz.f32 -> z",
+     {f(5), f(3), any},
+     {f(5), f(3), f(8)}},
+    {"MultiplyInputs",
+     "in f32 x, in f32 y, out f32 z",
+     "x y mul.ftz.f32 -> z",
+     {f(5), f(3), any},
+     {f(5), f(3), f(15)}},
+    {"SineAndCosine",
+     "in f32 x, in f32 y, out f32 z",
+     "x sin.approx.ftz.f32 y cos.approx.ftz.f32 mul.ftz.f32 1.4 add.ftz.f32 -> z",
+     {f(5), f(3), any},
+     {f(5), f(3), f(std::sin(5.0) * std::cos(3.0) + 1.4)},
+     1e-6},
+    {"HalfPairAndHalf",
+     "in f16x2 x_y, in f16 z, out f32 w",
+     "z x_y f16x2_to_v2_f16 swap.f16 f16_to_f32 f16_to_f32 f16_to_f32 add.ftz.f32 add.ftz.f32 -> w",
+     {0x45004200, 0x4400, any},
+     {0x45004200, 0x4400, f(12)}},
+
+    // the domain colouring of its Python examples
+    {"DomainColouring",
+     "in f32 t, in f32 x, in f32 y, out f32 f, out f32 g",
+     "t sin.approx.ftz.f32 x mul.ftz.f32 1.295 mul.ftz.f32 sin.approx.ftz.f32 "
+     "t sin.approx.ftz.f32 0.0 mul.ftz.f32 add.ftz.f32 "
+     "y x mul.ftz.f32 0.56 mul.ftz.f32 t sin.approx.ftz.f32 0.25 mul.ftz.f32 add.ftz.f32 sin.approx.ftz.f32 "
+     "add.ftz.f32 "
+     "t sin.approx.ftz.f32 y mul.ftz.f32 0.395 mul.ftz.f32 cos.approx.ftz.f32 "
+     "t cos.approx.ftz.f32 0.0 mul.ftz.f32 add.ftz.f32 "
+     "y x mul.ftz.f32 0.44 mul.ftz.f32 t sin.approx.ftz.f32 0.0 mul.ftz.f32 add.ftz.f32 cos.approx.ftz.f32 "
+     "add.ftz.f32 -> g f",
+     {f(0.4), f(-1.25), f(0.75), any, any},
+     {f(0.4), f(-1.25), f(0.75), f(std::cos(std::sin(0.4) * 0.75 * 0.395) + std::cos(0.75 * -1.25 * 0.44)),
+      f(std::sin(std::sin(0.4) * -1.25 * 1.295) + std::sin(0.75 * -1.25 * 0.56 + std::sin(0.4) * 0.25))},
+     2e-6},
+
+    // ---- where mm-ptx is wrong
+    // final moves one after the other: x is overwritten before z reads it, and nothing can be swapped
+    {"MovesAreParallel",
+     "mod f32 x, in f32 y, out f32 z",
+     "x y -> z x",
+     {f(1), f(2), any},
+     {f(2), f(2), f(1)}},
+    {"SwapOfOperands", "mod f32 x, mod f32 y", "x y -> y x", {f(1), f(2)}, {f(2), f(1)}},
+    {"CycleOfOperands", "mod u32 a, mod u32 b, mod u32 c", "a b c -> b c a", {1, 2, 3}, {3, 1, 2}},
+    // inputs named as its temporaries are shadowed
+    {"NamesOfTemporaries",
+     "in u32 _a0, in u32 a0, in u32 r0, in u32 _r1, out u32 z",
+     "_a0 a0 add.u32 dup.u32 mul.lo.u32 r0 add.u32 _r1 add.u32 -> z",
+     {1, 2, 30, 3, any},
+     {1, 2, 30, 3, 42}},
+    // its interpreter has copysign the other way round: PTX gives the second operand the sign of the first
+    {"CopySign",
+     "in f32 a, in f32 b, out f32 z",
+     "a b copysign.f32 -> z",
+     {f(-1), f(2), any},
+     {f(-1), f(2), f(-2)}},
+    // its routines reach the operands of their caller: here they see their arguments alone
+    {"RoutineLeavesItsCallerAlone",
+     "in u32 a, out u32 z",
+     "routine hungry -> u32 : add.u32 drop.u32 7 end a hungry add.u32 -> z",
+     {35, any},
+     {35, 42},
+     0,
+     true,
+     {.missing = stack::Missing::skip}},
+    // `x y sub` is y - x there
+    {"ReadingOrder",
+     "in f32 x, in f32 y, out f32 z",
+     "x y sub.f32 -> z",
+     {f(5), f(3), any},
+     {f(5), f(3), f(2)}},
+    // a stack of 128 is full there, silently
+    {"DeepStacks", "out u32 z", "0 repeat 200 1 end repeat 200 add.u32 end -> z", {any}, {200}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Alone, Peer, testing::ValuesIn(alone),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// ---- what is refused, and what does nothing
+// ----------------------------------------------------------------------------------------------
+
+// A meta instruction on an empty stack, and a program of nothing.
+TEST(PeerPrograms, NothingCompilesToNothing) {
+    const auto machine = stack::Machine::make(stack::find_set("f32"), Signature{});
+    for (const char* text : {"", "dup.f32", "reverse.f32",
+                             "swap.f32 drop.f32 rotate.f32 yank_dup.f32 3 replace.f32 0 load.f32 1"}) {
+        const auto program = stack::parse(text, *machine);
+        ASSERT_TRUE(program) << text;
+        stack::Compiler compiler;
+        const auto compiled = compiler.compile(*program, *machine, stack::mutated);
+        ASSERT_TRUE(compiled) << text;
+        EXPECT_EQ(compiled->ptx, "") << text;
+    }
+}
+
+TEST(PeerPrograms, TreesThatAreNone) {
+    const auto signature = Signature::parse("out f32 z");
+    const struct {
+        const char* program;
+        Errc code;
+    } rows[] = {
+        {"1.0 2.0 -> z", Errc::stack_leftover},                // a value too many
+        {"1.0 add.ftz.f32 -> z", Errc::stack_values_missing},  // an operand too few
+    };
+    for (const auto& row : rows) {
+        const auto stub = stack::compile(row.program, *signature, {.set = stack::find_set("f32")});
+        ASSERT_FALSE(stub) << row.program;
+        EXPECT_EQ(stub.error().code, row.code) << describe(stub.error(), row.program);
+    }
+}
+
+// mm-ptx writes nothing and succeeds: here the caller chooses.
+TEST(PeerPrograms, RequestsOfAnEmptyStack) {
+    const auto signature = Signature::parse("out u32 o0, out f32 o1, mod u32 m");
+    const auto machine = stack::Machine::make(stack::find_set("f32"), *signature);
+    const auto program = stack::parse("1.0 2.0 mul.ftz.f32 0.2 add.ftz.f32", *machine);
+    ASSERT_TRUE(program);
+    const test::Values before = {{any}, {any}, {9}};
+    const auto refused = test::by_evaluate(*program, *machine, before, {.requests = stack::Requests::top});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::stack_values_missing);
+    const auto kept = test::by_evaluate(*program, *machine, before,
+                                        {.requests = stack::Requests::top, .empty = stack::Empty::keep});
+    ASSERT_TRUE(kept);
+    EXPECT_EQ(*kept, (test::Values{{0}, {f(2.2f)}, {9}}));
+    const auto zero = test::by_evaluate(*program, *machine, before, stack::mutated);
+    ASSERT_TRUE(zero);
+    EXPECT_EQ(*zero, (test::Values{{0}, {f(2.2f)}, {0}}));
+}
+
+// mm-ptx cuts the program short and succeeds.
+TEST(PeerPrograms, LimitsAreErrors) {
+    const auto signature = Signature::parse("out u32 z");
+    const auto machine = stack::Machine::make(stack::find_set("f32"), *signature);
+    const auto program = stack::parse(
+        "routine one -> u32 : 1 end routine two -> u32 : one end routine three -> u32 : two end three 1 "
+        "add.u32 1 add.u32 -> z",
+        *machine);
+    ASSERT_TRUE(program);
+    stack::Compiler compiler;
+    for (const stack::Limits limits : {stack::Limits{.steps = 4}, stack::Limits{.depth = 2}}) {
+        const auto compiled = compiler.compile(*program, *machine, {.limits = limits});
+        ASSERT_FALSE(compiled);
+        EXPECT_EQ(compiled.error().code, Errc::stack_limit);
+    }
+    EXPECT_TRUE(compiler.compile(*program, *machine, {.limits = {.steps = 10, .depth = 3}}));
+}
+
+// Special registers come with the architecture that has them; there they are emitted for any.
+TEST(PeerPrograms, SpecialRegistersHaveTheirArchitecture) {
+    const auto signature = Signature::parse("out u32 z");
+    const char* text = "%cluster_ctarank -> z";
+    EXPECT_TRUE(stack::compile(text, *signature, {.target = {.sm = 90}}));
+    EXPECT_FALSE(stack::compile(text, *signature, {.target = {.sm = 80}}));
+}
+
+// ---- kernels with sites marked as mm-ptx marks them
+// ---------------------------------------------------------------------------------------
+
+std::string marked(const std::string& name, const std::vector<std::array<std::string, 3>>& operands) {
+    std::string text = "\t// PTX_INJECT_START " + name + "\n";
+    for (const auto& [place, direction, variable] : operands)
+        text += "\t// " + place + " " + direction + " f32 F32 " + variable + "\n";
+    return text + "\t// PTX_INJECT_END\n";
+}
+std::string entry(const std::string& declarations, const std::string& body) {
+    return ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry kernel(.param .u64 "
+           "out)\n{\n\t.reg .u64 %a;\n\tld.param.u64 %a, [out];\n" +
+           declarations + body + "\tret;\n}\n";
+}
+// The one float that a kernel writes.
+float run(const std::string& text, const std::vector<Graft>& grafts) {
+    const auto skeleton = Skeleton::from_ptx(text);
+    EXPECT_TRUE(skeleton) << describe(skeleton.error(), text);
+    const auto rendered = skeleton->render(grafts);
+    EXPECT_TRUE(rendered) << describe(rendered.error(), text);
+    Emulator emulator;
+    const auto module = emulator.load(*rendered);
+    EXPECT_TRUE(module) << describe(module.error(), *rendered);
+    const std::uint64_t out = *emulator.allocate(4);
+    const std::span<const std::byte> argument = std::as_bytes(std::span(&out, 1));
+    EXPECT_TRUE(emulator.launch(**module, "kernel", {}, std::span(&argument, 1)));
+    float result = 0;
+    EXPECT_TRUE(emulator.read(out, std::as_writable_bytes(std::span(&result, 1))));
+    return result;
+}
+const Site& site_of(const std::string& text, const char* name) {
+    static Skeleton skeleton = *Skeleton::from_ptx(text);
+    skeleton = *Skeleton::from_ptx(text);
+    return *skeleton.site(name);
+}
+Stub filled(const std::string& text, const char* site, const char* program) {
+    auto stub = stack::compile(program, site_of(text, site), {.set = stack::find_set("f32"), .compile = {}});
+    EXPECT_TRUE(stub) << describe(stub.error(), program);
+    return *stub;
+}
+
+// A loop of two turns around a site with x in, y mod and z out; the site is there twice, as if unrolled.
+std::string loop_of(double x, double y) {
+    const std::string copy =
+        "\t{\n\t.reg .f32 %_x0, %_x1, %_x2;\n\tmov.f32 %_x0, %x;\n\tmov.f32 %_x1, %y;\n" +
+        marked("func", {{"_x0", "i", "x"}, {"_x1", "m", "y"}, {"_x2", "o", "z"}}) +
+        "\tmov.f32 %y, %_x1;\n\tmov.f32 %z, %_x2;\n\t}\n";
+    char values[80];
+    std::snprintf(values, sizeof values, "\tmov.f32 %%x, 0f%08X;\n\tmov.f32 %%y, 0f%08X;\n", f(x), f(y));
+    return entry("\t.reg .f32 %x, %y, %z;\n", values + copy + copy + "\tst.global.f32 [%a], %z;\n");
+}
+
+TEST(PeerKernels, OneStubForEveryCopy) {
+    const std::string first = loop_of(5, 3), second = loop_of(5, 1);
+    EXPECT_EQ(run(first, {{"func", filled(first, "func", "x y add.ftz.f32 dup.f32 x add.ftz.f32 -> y z")}}),
+              18.0f);
+    EXPECT_EQ(run(second, {{"func", filled(second, "func", "x y add.ftz.f32 x y add.ftz.f32 -> z y")}}),
+              11.0f);
+    const auto by_hand =
+        Stub::from_ptx("add.ftz.f32 y, x, y;\nadd.ftz.f32 z, x, y;\n", site_of(first, "func"));
+    ASSERT_TRUE(by_hand) << describe(by_hand.error());
+    EXPECT_EQ(run(first, {{"func", *by_hand}}), 18.0f);
+}
+
+TEST(PeerKernels, StubsWrittenByHand) {
+    const std::string text =
+        entry("\t.reg .f32 %_x0, %_x1;\n", "\tmov.f32 %_x0, 0f40A00000;\n" +
+                                               marked("func", {{"_x0", "i", "x"}, {"_x1", "o", "y"}}) +
+                                               "\tst.global.f32 [%a], %_x1;\n");
+    // mm-ptx lets a stub write to what it was given to read
+    const auto refused =
+        Stub::from_ptx("mul.ftz.f32 x, x, 0.1;\nadd.ftz.f32 y, x, 2.2;\n", site_of(text, "func"));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::stub_input_written);
+    const auto stub = Stub::from_ptx(".reg .f32 t;\nmul.ftz.f32 t, x, 0.1;\nadd.ftz.f32 y, t, 2.2;\n",
+                                     site_of(text, "func"));
+    ASSERT_TRUE(stub) << describe(stub.error());
+    EXPECT_EQ(run(text, {{"func", *stub}}), 2.7f);
+}
+
+TEST(PeerKernels, TwoSites) {
+    const std::string text = entry(
+        "\t.reg .f32 %x, %y, %z, %w, %t;\n\tmov.f32 %x, 0f40A00000;\n\tmov.f32 %y, 0f40400000;\n",
+        "\t{\n\t.reg .f32 %_x0, %_x1, %_x2;\n\tmov.f32 %_x0, %x;\n\tmov.f32 %_x1, %y;\n" +
+            marked("add", {{"_x0", "i", "x"}, {"_x1", "i", "y"}, {"_x2", "o", "z"}}) +
+            "\tmov.f32 %z, %_x2;\n\t}\n" +
+            "\t{\n\t.reg .f32 %_x0, %_x1, %_x2;\n\tmov.f32 %_x0, %x;\n\tmov.f32 %_x1, %y;\n" +
+            marked("mul", {{"_x0", "i", "x"}, {"_x1", "i", "y"}, {"_x2", "o", "w"}}) +
+            "\tmov.f32 %w, %_x2;\n\t}\n\tfma.rn.f32 %t, %z, 0f42C80000, %w;\n\tst.global.f32 [%a], %t;\n");
+    const Stub add = filled(text, "add", "x y add.ftz.f32 -> z"),
+               mul = filled(text, "mul", "x y mul.ftz.f32 -> w");
+    EXPECT_EQ(run(text, {{"add", add}, {"mul", mul}}), 815.0f);  // 8 and 15
+    EXPECT_EQ(run(text, {{"mul", mul}, {"add", add}}), 815.0f);  // whatever their order
+}
+
+TEST(PeerKernels, CopiesMustAgree) {
+    const std::string text = entry("", marked("func", {{"_x0", "i", "v_x"}}) +
+                                           marked("func", {{"_x0", "i", "v_x"}, {"_x1", "i", "v_y"}}));
+    const auto skeleton = Skeleton::from_ptx(text);
+    ASSERT_FALSE(skeleton);
+    EXPECT_EQ(skeleton.error().code, Errc::signatures_disagree) << describe(skeleton.error(), text);
+}
+
+// ---- products of matrices with another semiring
+// -------------------------------------------------------------------------------------------
+
+// C(m, n) over A and B of K columns, each in columns of M and N elements; one thread per element.
+std::string product_kernel() {
+    return ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry gemm_nt(.param .u64 pa, .param "
+           ".u64 pb, .param .u64 pc, .param .u32 pm, .param .u32 pn, .param .u32 pk)\n{\n"
+           "\t.reg .u64 %d<8>; .reg .u32 %r<12>; .reg .f32 %f<4>; .reg .pred %p;\n"
+           "\tld.param.u64 %d0, [pa]; ld.param.u64 %d1, [pb]; ld.param.u64 %d2, [pc];\n\tld.param.u32 %r0, "
+           "[pm]; ld.param.u32 %r1, [pn]; ld.param.u32 %r2, [pk];\n"
+           "\tmov.u32 %r3, %tid.x; mov.u32 %r4, %ctaid.x;\n"  // row, column
+           "\tmad.lo.u32 %r5, %r4, %r0, %r3; mul.wide.u32 %d3, %r5, 4; add.u64 %d2, %d2, %d3;\n"
+           "\tmul.wide.u32 %d3, %r3, 4; add.u64 %d0, %d0, %d3;\n\tmul.wide.u32 %d3, %r4, 4; add.u64 %d1, "
+           "%d1, %d3;\n"
+           "\tmul.wide.u32 %d4, %r0, 4; mul.wide.u32 %d5, %r1, 4;\n\tmov.f32 %f2, 0f00000000;\n"
+           "LOOP:\n\tld.global.f32 %f0, [%d0]; ld.global.f32 %f1, [%d1];\n"
+           "\t{\n\t.reg .f32 %_x0, %_x1, %_x2;\n\tmov.f32 %_x0, %f0; mov.f32 %_x1, %f1; mov.f32 %_x2, "
+           "%f2;\n" +
+           marked("mma", {{"_x0", "i", "v_a"}, {"_x1", "i", "v_b"}, {"_x2", "m", "v_c"}}) +
+           "\tmov.f32 %f2, %_x2;\n\t}\n"
+           "\tadd.u64 %d0, %d0, %d4; add.u64 %d1, %d1, %d5; sub.u32 %r2, %r2, 1;\n\tsetp.ne.u32 %p, %r2, "
+           "0;\n\t@%p bra LOOP;\n"
+           "\t{\n\t.reg .f32 %_x0, %_x1;\n\tmov.f32 %_x0, %f2;\n" +
+           marked("epilogue", {{"_x0", "i", "v_c_in"}, {"_x1", "o", "v_c_out"}}) +
+           "\tmov.f32 %f3, %_x1;\n\t}\n\tst.global.f32 [%d2], %f3;\n\tret;\n}\n";
+}
+
+TEST(PeerKernels, ProductsOfMatrices) {
+    constexpr uint32_t m = 128, n = 128, k = 8;
+    std::vector<float> a(m * k), b(n * k);
+    for (uint32_t i = 0; i < m * k; ++i) a[i] = static_cast<float>(static_cast<int>(i % 7) - 3) * 0.25f;
+    for (uint32_t i = 0; i < n * k; ++i) b[i] = static_cast<float>(static_cast<int>((i + 5) % 11) - 5) * 0.2f;
+    const struct {
+        const char* program;
+        std::function<double(double, double)> term;
+    } rows[] = {
+        {"v_b v_a v_c fma.rn.ftz.f32 -> v_c", [](double x, double y) { return x * y; }},
+        {"v_b v_a sub.ftz.f32 abs.ftz.f32 v_c add.ftz.f32 -> v_c",
+         [](double x, double y) { return std::abs(x - y); }},
+        {"v_b v_a sub.ftz.f32 dup.f32 mul.ftz.f32 v_c add.ftz.f32 -> v_c",
+         [](double x, double y) { return (x - y) * (x - y); }},
+    };
+    const std::string text = product_kernel();
+    const auto skeleton = Skeleton::from_ptx(text);
+    ASSERT_TRUE(skeleton) << describe(skeleton.error(), text);
+    const Stub epilogue = filled(text, "epilogue", "v_c_in -> v_c_out");
+    for (const auto& row : rows) {
+        const Stub mma = filled(text, "mma", row.program);
+        const auto rendered = skeleton->render({{"mma", mma}, {"epilogue", epilogue}});
+        ASSERT_TRUE(rendered);
+        Emulator emulator;
+        const auto module = emulator.load(*rendered);
+        ASSERT_TRUE(module) << describe(module.error(), *rendered);
+        const std::uint64_t places[] = {*emulator.allocate(4 * a.size()), *emulator.allocate(4 * b.size()),
+                                        *emulator.allocate(4 * m * n)};
+        ASSERT_TRUE(emulator.write(places[0], std::as_bytes(std::span(a))));
+        ASSERT_TRUE(emulator.write(places[1], std::as_bytes(std::span(b))));
+        const uint32_t sizes[] = {m, n, k};
+        std::vector<std::span<const std::byte>> arguments;
+        for (const auto& place : places) arguments.push_back(std::as_bytes(std::span(&place, 1)));
+        for (const auto& size : sizes) arguments.push_back(std::as_bytes(std::span(&size, 1)));
+        ASSERT_TRUE(emulator.launch(**module, "gemm_nt", {.grid = {n}, .block = {m}}, arguments));
+        std::vector<float> c(m * n);
+        ASSERT_TRUE(emulator.read(places[2], std::as_writable_bytes(std::span(c))));
+        for (uint32_t j = 0; j < n; ++j)
+            for (uint32_t i = 0; i < m; ++i) {
+                double wanted = 0;
+                for (uint32_t l = 0; l < k; ++l)
+                    wanted += row.term(static_cast<double>(a[i + l * m]), static_cast<double>(b[j + l * n]));
+                ASSERT_NEAR(static_cast<double>(c[i + j * m]), wanted, 1e-5)
+                    << row.program << " at " << i << ", " << j;
+            }
+    }
+}
+
+// mma.sync of tf32, of which the emulator knows nothing: the fragments of A are tid and 2 tid, that of B is
+// tid.
+TEST(PeerKernels, TensorCoresAssemble) {
+    const auto signature = Signature::parse("out f32 d0, out f32 d1, out f32 d2, out f32 d3");
+    const char* text =
+        "%tid.x cvt.rn.f32.u32 dup.f32 cvt.rna.tf32.f32 2.0 mul.ftz.f32 cvt.rna.tf32.f32 "
+        "%tid.x cvt.rn.f32.u32 cvt.rna.tf32.f32 0.0 0.0 0.0 0.0 "
+        "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 -> d0 d1 d2 d3";
+    const auto stub =
+        stack::compile(text, *signature, {.set = stack::find_set("f32")}, {.allowed = Effect::tensor});
+    ASSERT_TRUE(stub) << describe(stub.error(), text);
+    EXPECT_NE(stub->ptx().find("cvt.rna.tf32.f32 %r1, %f0;"), std::string::npos) << stub->ptx();
+    EXPECT_NE(stub->ptx().find("{%r1, %r2}, {%r3}, {"), std::string::npos) << stub->ptx();
+    const std::string kernel = test::kernel(*signature, stub->ptx());
+    const auto cubin = test::assemble(kernel);
+    EXPECT_TRUE(cubin) << describe(cubin.error(), kernel);
+    const auto refused = stack::compile(text, *signature, {.set = stack::find_set("f32")});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::stub_effect_forbidden) << describe(refused.error(), text);
+}
+
+// ---- Philox
+// -------------------------------------------------------------------------------------------------------------------------------
+
+// Philox 4x32-10 as its authors wrote it down.
+std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c, std::array<uint32_t, 2> key) {
+    for (int round = 0; round < 10; ++round) {
+        const std::uint64_t p = 0xD2511F53ull * c[0], q = 0xCD9E8D57ull * c[2];
+        c = {static_cast<uint32_t>(q >> 32) ^ c[1] ^ key[0], static_cast<uint32_t>(q),
+             static_cast<uint32_t>(p >> 32) ^ c[3] ^ key[1], static_cast<uint32_t>(p)};
+        key[0] += 0x9E3779B9, key[1] += 0xBB67AE85;
+    }
+    return c;
+}
+
+// Its kernel draws four words, four uniform and four normal numbers in turn, from counter {0, 0, 0, thread}
+// under key 1234.
+TEST(PeerKernels, PhiloxInTurn) {
+    const char* state = "in u32 c0, in u32 c1, in u32 c2, in u32 c3, in u32 k0, in u32 k1";
+    const struct {
+        const char* outputs;
+        const char* program;
+        std::function<double(const std::array<uint32_t, 4>&, int)> wanted;
+        double tolerance;
+    } rows[] = {
+        {"out u32 r0, out u32 r1, out u32 r2, out u32 r3",
+         "import random/philox.stub c0 c1 c2 c3 k0 k1 philox -> r0 r1 r2 r3",
+         [](const auto& r, int i) { return static_cast<double>(r[static_cast<std::size_t>(i)]); }, 0},
+        {"out f32 r0, out f32 r1, out f32 r2, out f32 r3",
+         "import random/philox.stub import random/uniform.stub c0 c1 c2 c3 k0 k1 philox uniform -> r3; "
+         "uniform -> r2; uniform -> r1; uniform -> r0",
+         [](const auto& r, int i) { return r[static_cast<std::size_t>(i)] * 0x1p-32 + 0x1p-33; }, 1e-6},
+        {"out f32 r0, out f32 r1, out f32 r2, out f32 r3",
+         "import random/philox.stub import random/normal.stub c0 c1 c2 c3 k0 k1 philox normal -> r2 r3; "
+         "normal -> r0 r1",
+         [](const auto& r, int i) {
+             const std::size_t pair = i < 2 ? 0 : 2;
+             const double u = r[pair] * 0x1p-32 + 0x1p-33, v = 2 * M_PI * (r[pair + 1] * 0x1p-32 + 0x1p-33);
+             return std::sqrt(-2 * std::log(u)) * (i % 2 == 0 ? std::sin(v) : std::cos(v));
+         },
+         1e-3},
+    };
+    for (uint32_t c = 0; c < 6; ++c) {
+        const auto& row = rows[c % 3];
+        const auto signature = Signature::parse(std::string(state) + ", " + row.outputs);
+        const auto stub = stack::compile(row.program, *signature);
+        ASSERT_TRUE(stub) << describe(stub.error(), row.program);
+        test::Values before = {Words(32, c), Words(32), Words(32), {},        Words(32, 1234),
+                               Words(32),    Words(32), Words(32), Words(32), Words(32)};
+        for (uint32_t lane = 0; lane < 32; ++lane) before[3].push_back(lane);
+        const auto after = test::by_emulator(*signature, {stub->ptx()}, before);
+        ASSERT_TRUE(after) << describe(after.error());
+        for (uint32_t lane = 0; lane < 32; ++lane)
+            for (int i = 0; i < 4; ++i) {
+                const std::uint64_t word = (*after)[0][static_cast<std::size_t>(6 + i)][lane];
+                const double got =
+                    row.tolerance == 0 ? static_cast<double>(word) : static_cast<double>(number(word));
+                ASSERT_NEAR(got, row.wanted(philox({c, 0, 0, lane}, {1234, 0}), i), row.tolerance)
+                    << "draw " << c << " of thread " << lane;
+            }
+    }
+}
+
+}  // namespace
+}  // namespace ptxgraft
