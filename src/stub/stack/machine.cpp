@@ -250,7 +250,7 @@ std::shared_ptr<const Availability> InstructionSet::Code::available(const Instru
         if (!contains(options.policy.allowed, e.effects) || (!has_macros && is_macro(e))) continue;
         if (any_target || (e.form == nullptr ? isa::is_special_available(e.special, options.ptx_version, options.target)
                                              : isa::is_available(*e.form, options.ptx_version, options.target))) {
-            made->present[i] = entries[i].is_uniform ? Present::uniform : Present::general;
+            made->present[i] = Present::yes;
             made->plain[i] = plain_code_of(entries[i]);
             made->shapes[i] = shape_of_entry(entries[i], inputs.data() + input_bases[i]);
         }

@@ -55,7 +55,7 @@ struct OperandCode {
 };
 
 /// What a machine has of an entry.
-enum class Present : std::uint8_t { no, uniform, general };
+enum class Present : std::uint8_t { no, yes };
 
 /// An instruction of the short way through compile (forest.hpp) in one word: its stack, how many values it pops from there, and of an input
 /// its slot, plus one. It pushes one value there. Negative: it is another kind of instruction, or one whose arguments are never there.
