@@ -297,6 +297,7 @@ TEST_F(Cli, StubEvaluates) {
         {{"n -> m", "--signature", "in b32 n, out b32 m", "--evaluate", "n=0xff,7,0xFFFFFFFF"}, "m = 255 7 4294967295\n"},
         {{"n neg.s16 -> m", "--signature", "in s16 n, out s16 m", "--evaluate", "n=-5,32767", "--bits"}, "m = 0x0005 0x8001\n"},
         {{"n -> m", "--signature", "in s64 n, out s64 m", "--evaluate", "n=-9223372036854775808,0x10"}, "m = -9223372036854775808 16\n"},
+        {{"h -> k", "--signature", "in f16 h, out f16 k", "--evaluate", "h=0x3C00f16,0x3c00,1,1f16", "--bits"}, "k = 0x3c00 0x3c00 0x3c00 0x3c00\n"},
         {{"n -> m", "--signature", "in f64 n, out f64 m", "--evaluate", "n=0.1,0d3FF0000000000000,inff64"}, "m = 0.1 1 inf\n"},
         {{"frag[0] frag[1] -> h frag[1]; frag[1] -> frag[0]", "--signature", "mod f16 frag[2], out f16 h", "--evaluate", "frag[0]=1.5", "frag[1]=0x3c00"}, "frag[0] = 1\nfrag[1] = 1\nh = 1.5\n"},
         {{"a -> b", "--signature", "in bf16x2 a, out bf16x2 b", "--evaluate", "a=0x3f803f80"}, "b = 0x3F803F80\n"},

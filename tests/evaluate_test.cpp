@@ -393,7 +393,6 @@ TEST(Evaluate, SaysWhatItCannot) {
     } rows[] = {
         {"out u32 n", "%tid.x -> n", "%tid.x"},
         {"in u64 a, out u64 b", "a cvta.global.u64 -> b", "cvta.global.u64"},
-        {"in u16 a, out u16 w, out u16 x, out u16 y, out u16 z", "a mov.v4.b16:to.b16x4 -> w x y z", "mov.v4.b16:to.b16x4"},
         {"in u32 r, in f32 a, out f16x2 h", "a a r cvt.rs.f16x2.f32 -> h", "cvt.rs.f16x2.f32"},
     };
     for (const auto& row : rows) {

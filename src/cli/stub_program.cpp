@@ -103,13 +103,12 @@ class ValueReader {
     ValueReader(Type type, const std::shared_ptr<const stack::InstructionSet>& set)
         : type_(type), machine_(take(stack::Machine::make(set, take(Signature::parse(fmt::format("out {} v", name(type))))))) {}
 
-    // With the type's name behind it, or as it is; nothing if it is no value of the type.
+    // As it is, or with the type's name behind it; nothing if it is no value of the type.
     [[nodiscard]] Expected<std::uint64_t> read(std::string_view value) const {
         if (type_ == Type::pred && (value == "0" || value == "1")) return std::uint64_t{value == "1"};
-        auto typed = run(upper_digits(std::string(value)) + std::string(type_ == Type::pred ? "" : suffix()));
-        if (typed) return typed;
-        const auto plain = run(std::string(value));
-        return plain ? plain : typed;
+        const auto plain = run(std::string(value));  // first: in 0x3C00f16 the end is the type and no digits
+        if (plain) return plain;
+        return run(upper_digits(std::string(value)) + std::string(type_ == Type::pred ? "" : suffix()));
     }
 
   private:
