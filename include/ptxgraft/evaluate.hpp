@@ -1,13 +1,14 @@
 #pragma once
 /// @file evaluate.hpp
 /// Runs stack programs on the CPU over arrays of inputs, bit for bit what the PTX that they compile to computes, wherever PTX defines the result. Of
-/// approximate instructions (`ex2.approx`) PTX gives only a bound; here they are exact to rounding. Where PTX leaves open which NaN comes out (f64; `abs`
-/// and `neg`), here it is that of the first input that is one, quiet, and of `abs` and `neg` the input with its sign changed.
+/// approximate instructions (`ex2.approx`) PTX gives only a bound; here they are exact to rounding. Where PTX leaves open which NaN comes out,
+/// here it is what the instructions that ptxas takes give: of f32 0x7FFFFFFF and of f16 and bf16 0x7FFF (`abs` and `neg` too), of `cvt.f32.bf16`, `cvt.f32.f32`
+/// and `cvt.f64.f64`, which are moves, the input's bits; of other f64 the first input that is one, quiet.
 ///
 /// Moves that pack have their first element in the low bits, and those that unpack give the low bits first: `a b mov.b64:b32x2` is a | b << 32.
 /// Moves of vectors (`mov.v2.b32`) move each element. A vector from one scalar of its elements' width (`mov.v2.b32:to.b32x2`) is not in the manual; here
 /// and on the emulator it is what ptxas makes of it: each element is its part of the scalar, zero-extended, the low bits first (of b32 two halves or
-/// four bytes). Four elements of 16 bits from one cannot be evaluated.
+/// four bytes).
 
 #include <cstddef>
 #include <cstdint>

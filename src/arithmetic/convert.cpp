@@ -279,6 +279,22 @@ Resolved resolve_pack(Modifiers m) {
     return m.done() ? Resolved(forms[type]) : std::nullopt;
 }
 
+// Where ptxas makes a move or a shift, NaNs keep their bits.
+std::uint32_t shifted_up(std::uint16_t a) { return std::uint32_t{a} << 16; }
+Resolved as_bits(const Conversion& c) {
+    if (c.integral != keep || c.ftz || c.finish != plain) return std::nullopt;
+    const auto floats = [](PureInstruction i, ImmediateType to, ImmediateType from) {
+        i.output_type = to;
+        i.input_types[0] = from;
+        return Resolved(i);
+    };
+    if (c.to == ".f32" && c.from == ".bf16" && c.rounding < 4) return floats(make_fast<&shifted_up>(), ImmediateType::f32, ImmediateType::bf16);
+    if (c.to != c.from || c.rounding >= 0) return std::nullopt;
+    if (c.to == ".f32") return floats(make_fast<&mov<std::uint32_t>>(), ImmediateType::f32, ImmediateType::f32);
+    if (c.to == ".f64") return floats(make_fast<&mov<std::uint64_t>>(), ImmediateType::f64, ImmediateType::f64);
+    return std::nullopt;
+}
+
 Resolved resolve_cvt(Modifiers m, Shape shape) {
     if (m.take(".pack")) return resolve_pack(m);
     Conversion c;
@@ -295,6 +311,7 @@ Resolved resolve_cvt(Modifiers m, Shape shape) {
     if (!m.done() || c.from.empty()) return std::nullopt;
     const bool to_float = is_float(c.to), from_float = is_float(c.from);
     Resolved found = special(c);
+    if (!found) found = as_bits(c);
     if (!found && to_float && from_float) found = float_to_float(c);
     if (!found && to_float && !from_float) found = integer_to_float(c);
     if (!found && !to_float && from_float) found = float_to_integer(c);

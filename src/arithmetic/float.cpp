@@ -149,9 +149,9 @@ double rcp_approx64(double a) { return flush64(upper_word(1.0 / flush64(upper_wo
 double rsqrt_approx_ftz64(double a) { return upper_word(1.0 / std::sqrt(flush64(upper_word(a)))); }
 double rsqrt_approx64(double a) { return 1.0 / std::sqrt(a); }
 
-// --- sign and selection
-template <bool Ftz> float abs_of(float a) { return flushed<Ftz>(std::bit_cast<float>(std::bit_cast<std::uint32_t>(a) & 0x7FFFFFFFu)); }
-template <bool Ftz> float neg(float a) { return flushed<Ftz>(std::bit_cast<float>(std::bit_cast<std::uint32_t>(a) ^ 0x80000000u)); }
+// --- sign and selection. A NaN becomes an unspecified NaN (9.7.3.9, 9.7.3.10): that of an addition, which ptxas makes of them.
+template <bool Ftz> float abs_of(float a) { return canonical(flushed<Ftz>(std::bit_cast<float>(std::bit_cast<std::uint32_t>(a) & 0x7FFFFFFFu))); }
+template <bool Ftz> float neg(float a) { return canonical(flushed<Ftz>(std::bit_cast<float>(std::bit_cast<std::uint32_t>(a) ^ 0x80000000u))); }
 double abs64(double a) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(a) & ~(std::uint64_t{1} << 63)); }
 double neg64(double a) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(a) ^ (std::uint64_t{1} << 63)); }
 float copysign32(float a, float b) { return std::copysign(b, a); }

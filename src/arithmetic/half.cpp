@@ -33,8 +33,10 @@ template <Operation O, Finish F, bool Ftz, class T> T arithmetic(T a_bits, T b_b
 template <Finish F, bool Ftz, class T, Rounding R = Rounding::rn> T fused(T a, T b, T c) {
     return finish<F, Ftz, T, R>(add_odd(value(flushed<Ftz>(a)) * value(flushed<Ftz>(b)), value(flushed<Ftz>(c)), R));
 }
-template <bool Ftz, class T> T abs_of(T a) { return flushed<Ftz>(bits_of<T>(a.bits & 0x7FFFu)); }
-template <bool Ftz, class T> T neg(T a) { return flushed<Ftz>(bits_of<T>(a.bits ^ 0x8000u)); }
+// A NaN becomes an unspecified NaN (9.7.4.5, 9.7.4.6): that of an addition, which ptxas makes of them.
+template <class T> T canonical(T a) { return std::isnan(value(a)) ? nan_of<T>() : a; }
+template <bool Ftz, class T> T abs_of(T a) { return canonical(flushed<Ftz>(bits_of<T>(a.bits & 0x7FFFu))); }
+template <bool Ftz, class T> T neg(T a) { return canonical(flushed<Ftz>(bits_of<T>(a.bits ^ 0x8000u))); }
 
 template <bool Max, bool Nan, class T> T select(T a, T b) {
     const double x = value(a), y = value(b);
@@ -114,7 +116,6 @@ Resolved resolve_fma(Modifiers m) {
 }
 template <bool Ftz> Resolved abs_or_neg(Modifiers m, bool is_abs) {
     return by_half(m, [&]<class T, class P>(bool packed) -> Resolved {
-        // A NaN becomes an unspecified NaN (9.7.4.5, 9.7.4.6).
         if (is_abs) return leaving(Open::nan, packed ? make<&unary_halves<&abs_of<Ftz, T>, P>>() : make<&abs_of<Ftz, T>>());
         return leaving(Open::nan, packed ? make<&unary_halves<&neg<Ftz, T>, P>>() : make<&neg<Ftz, T>>());
     });
