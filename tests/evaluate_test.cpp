@@ -185,8 +185,7 @@ std::string difference(const Table& table, const std::vector<Column>& a, const s
 
 bool is_exact(const isa::Form& form) {
     const bool approximate = form.spelling.find(".approx") != std::string::npos || form.spelling.find(".full") != std::string::npos;
-    const bool spreads_bits = form.spelling.starts_with("mov.v4") && form.spelling.ends_with("16") && form.operands[1].count == 1;  // a scalar of two bytes to four elements
-    return form.pure && !approximate && !spreads_bits && !test::is_left_open(form.spelling);
+    return form.pure && !approximate && !test::is_left_open(form.spelling);
 }
 
 // The exact pure forms of the table, each opcode drawn equally often.

@@ -294,7 +294,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"routine r f33 -> : end", Errc::stack_routine, 1, 11, "f33 is no type"}, Bad{"routine r f32 : end", Errc::stack_routine, 1, 15, "->"},
         Bad{"routine r f32 -> f32", Errc::stack_routine, 1, 21, "`:`"}, Bad{"routine r -> : x end", Errc::stack_routine, 1, 16, "operand"},
         Bad{"routine r -> : frag[0] end", Errc::stack_routine, 1, 16, "operand"}, Bad{"routine r f32 -> : -> x end", Errc::stack_routine, 1, 20, "assigns nothing"},
-        Bad{"routine r -> : r end", Errc::stack_unknown_word, 1, 16, "unknown word r"}, Bad{"routine r -> : routine s -> : end end", Errc::stack_routine, 1, 16, "outside"},
+        Bad{"routine r -> : r end", Errc::stack_unknown_word, 1, 16, "not itself"}, Bad{"\xEF\xBB\xBFx bogus", Errc::stack_unknown_word, 1, 6, "bogus"},
+        Bad{"x \x01\x7F -> x", Errc::stack_unknown_word, 1, 3, "unknown word ??"}, Bad{"routine r -> : routine s -> : end end", Errc::stack_routine, 1, 16, "outside"},
         Bad{"p if routine s -> : end end", Errc::stack_routine, 1, 6, "outside"}, Bad{"routine r f32 -> f32 : end n r", Errc::stack_values_missing, 1, 30, "r takes 1 f32"},
         Bad{"routine r -> f32 : end r -> x", Errc::stack_routine, 1, 20, "leaves no f32"}, Bad{"routine r -> f32 : sub.f32 end r -> x", Errc::stack_values_missing, 1, 20, "in a routine: sub.f32 takes 2"},
         // an error in a routine points there, however deep the call
@@ -303,7 +304,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"routine r f32 -> f32 :\n n n 3 lop3.b32 end", Errc::stack_routine, 2, 2, "operand"},
         Bad{"routine r u32 -> u32 : dup.u32 dup.u32 3 lop3.b32\n add.f32 end n r -> n", Errc::stack_values_missing, 2, 2, "add.f32"},
         // imports
-        Bad{"import", Errc::stack_import, 1, 1, "activation/gelu.stub"}, Bad{"import nothing.stub", Errc::stack_import, 1, 8, "no stub nothing.stub"},
+        Bad{"import", Errc::stack_import, 1, 1, "activation/relu.stub"}, Bad{"import gelu", Errc::stack_import, 1, 8, "did you mean activation/gelu_erf.stub, activation/gelu_tanh.stub, "}, Bad{"import nothing.stub", Errc::stack_import, 1, 8, "no stub nothing.stub"},
         Bad{"p if import gelu.stub end", Errc::stack_import, 1, 6, "outside"},
         // raw words
         Bad{"!12", Errc::stack_unknown_word, 1, 1, "16"}, Bad{"!!12", Errc::stack_unknown_word, 1, 1, "16"}, Bad{"!0123456789ABCDEG", Errc::stack_unknown_word, 1, 1, "16"},

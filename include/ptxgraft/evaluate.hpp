@@ -8,7 +8,7 @@
 /// Moves that pack have their first element in the low bits, and those that unpack give the low bits first: `a b mov.b64:b32x2` is a | b << 32.
 /// Moves of vectors (`mov.v2.b32`) move each element. A vector from one scalar of its elements' width (`mov.v2.b32:to.b32x2`) is not in the manual; here
 /// and on the emulator it is what ptxas makes of it: each element is its part of the scalar, zero-extended, the low bits first (of b32 two halves or
-/// four bytes). Four elements of 16 bits from one cannot be evaluated.
+/// four bytes).
 
 #include <cstddef>
 #include <cstdint>

@@ -37,8 +37,8 @@
 ///   stacks as they are, and where they differ the pred selects; instructions with effects are executed under the pred. The arms must leave stacks of
 ///   the same sizes; if not (mutated programs), the shorter decides;
 /// * `routine square f32 -> f32 : dup.f32 mul.f32 end` defines a word (it may use only words above it): `square` pops its arguments, runs in
-///   stacks and cells of its own, which hold just these, and pushes its results from there. Operands and assignments do not stand in it. `import activation/gelu.stub` makes a stub of the library
-///   a routine named by its last part, `gelu`: its arguments are the `in` and `mod` operands in order, its results the `mod` and `out` operands;
+///   stacks and cells of its own, which hold just these, and pushes its results from there. Operands and assignments do not stand in it. `import activation/relu.stub` makes a stub of the library
+///   a routine named by its last part, `relu`: its arguments are the `in` and `mod` operands in order, its results the `mod` and `out` operands;
 /// * `-> a b` assigns, from the top downwards per type, so that `x y -> a b` is a = x, b = y.
 ///   All inputs are read before any output is written: `x y -> y x` swaps. A fragment's element is
 ///   named `frag[2]`. The names after an arrow end with the line or at `;`: more program and other arrows may follow;

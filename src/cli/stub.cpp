@@ -67,12 +67,15 @@ void find_operands(StubContext& context, const StubProgram& program, const StubV
         return;
     }
     context.policy.allowed = Effect::all;  // there is no site that could forbid anything
-    if (!flags.signature.empty()) {
+    bool has_signature = !flags.signature.empty();
+    if (has_signature) {
         context.signature = take(Signature::parse(flags.signature), flags.signature, "--signature");
     } else if (program.language == Language::stack) {
-        context.signature = take(stack::parse_file(program.text), program.text, program.file).signature;
+        stack::StubFile file = take(stack::parse_file(program.text), program.text, program.file);
+        context.signature = std::move(file.signature);
+        has_signature = file.program_offset != 0;
     }
-    if (context.signature.operands.empty() && flags.signature.empty() && flags.random_count == 0)
+    if (!has_signature && flags.random_count == 0)
         fail_usage("whose operands? Give --site FILE:SITE, --signature 'in f32 x, mod f32 acc', or a file with a signature line");
 }
 

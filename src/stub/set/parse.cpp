@@ -97,7 +97,8 @@ Expected<std::shared_ptr<const InstructionSet>> SetBuilder::parse(std::string_vi
     builder.set_ = set.get();
     builder.chain_ = chain;
     std::vector<Word> words;
-    for (std::size_t at = 0; at < text.size();) {
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+    for (std::size_t at = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0; at < text.size();) {
         const std::size_t end = std::min(text.find('\n', at), text.size());
         split(text.substr(at, end - at), static_cast<std::uint32_t>(at), words);
         if (!words.empty())
@@ -130,9 +131,10 @@ Expected<void> SetBuilder::include(std::span<const Word> words) {
     const std::vector<std::string_view> names = set_names();
     std::string known;
     for (const std::string_view n : names) known.append(known.empty() ? "" : ", ").append(n);
+    const std::string near = nearest_text(name.text, names);
     return fail(
         Errc::set_include, name.span,
-        "no set is named " + quoted(name.text) + nearest_text(name.text, names) + " The sets are " + known);
+        "no set is named " + quoted(name.text) + (near.empty() ? "; the" : near + " The") + " sets are " + known);
 }
 
 Expected<void> SetBuilder::take(const InstructionSet& other, const Word& place) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "stub/stack/file.hpp"
+#include "stub/stack/words.hpp"
 
 namespace ptxgraft::stack {
 namespace {
@@ -11,7 +12,7 @@ constexpr std::string_view keyword = "signature:", blanks = " \t\r\v\f";
 
 // The first line that is neither blank nor a comment.
 Span first_line(std::string_view text) {
-    for (std::size_t begin = 0; begin < text.size();) {
+    for (std::size_t begin = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0; begin < text.size();) {
         const std::size_t end = std::min(text.find('\n', begin), text.size());
         const std::size_t word = text.find_first_not_of(blanks, begin);
         const bool is_comment = word < end && (text[word] == '#' || text.substr(word, 2) == "//");

@@ -16,11 +16,21 @@ const LibraryFile* find_stub(std::string_view name) {
     return nullptr;
 }
 
-// `gelu` of `activation/gelu.stub`
+// `relu` of `activation/relu.stub`
 std::string_view last_part(std::string_view file) {
     const std::size_t slash = file.rfind('/');
     const std::string_view name = slash == std::string_view::npos ? file : file.substr(slash + 1);
     return name.substr(0, name.size() - 5);
+}
+
+// `gelu` could be `activation/gelu_erf.stub` and others.
+std::string longer_names(std::string_view name, std::span<const std::string> files) {
+    std::string_view stem = name.substr(name.rfind('/') + 1);
+    if (stem.ends_with(".stub")) stem.remove_suffix(5);
+    std::string found;
+    for (const std::string& file : files)
+        if (stem.size() > 1 && last_part(file).find(stem) != std::string_view::npos) found.append(found.empty() ? "; did you mean " : ", ").append(file);
+    return found.empty() ? "" : found + "?";
 }
 
 std::string nearest_stubs(std::string_view name) {
@@ -31,7 +41,8 @@ std::string nearest_stubs(std::string_view name) {
         // without its folder
         if (last_part(file.name) == name || std::string(last_part(file.name)) + ".stub" == name) return fmt::format("; did you mean {}?", file.name);
     }
-    return nearest(name, names);
+    const std::string near = nearest(name, names);
+    return near.empty() ? longer_names(name, names) : near;
 }
 
 }  // namespace
@@ -39,7 +50,7 @@ std::string nearest_stubs(std::string_view name) {
 Expected<void> Reader::import() {
     const Span place = words_.place();
     if (in_routine_ != 0 || !brackets_.empty()) return fail_here(Errc::stack_import, "import stands outside of all brackets and routines");
-    if (!words_.next() || words_.is_break()) return fail(Errc::stack_import, place, "import takes the name of a stub of the library: import activation/gelu.stub");
+    if (!words_.next() || words_.is_break()) return fail(Errc::stack_import, place, "import takes the name of a stub of the library: import activation/relu.stub");
     const LibraryFile* file = find_stub(words_.word());
     if (file == nullptr)
         return fail_here(Errc::stack_import, fmt::format("the library has no stub {}{}", words_.word().substr(0, 60), nearest_stubs(words_.word())));

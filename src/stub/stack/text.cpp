@@ -363,7 +363,10 @@ Expected<void> Reader::raw(std::string_view word) {
 }
 
 Expected<void> Reader::unknown(std::string_view word) const {
-    return fail_here(Errc::stack_unknown_word, fmt::format("{}{}", word.substr(0, 60), suggestions(word, *set_, *signature_, program_->routines)));
+    std::string shown(word.substr(0, 60));
+    std::replace_if(shown.begin(), shown.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; }, '?');
+    if (in_routine_ != 0 && word == routine_.name) return fail_here(Errc::stack_unknown_word, fmt::format("{}: a routine uses only those above it, not itself", shown));
+    return fail_here(Errc::stack_unknown_word, shown + suggestions(word, *set_, *signature_, program_->routines));
 }
 
 }  // namespace ptxgraft::stack

@@ -24,11 +24,15 @@ inline constexpr auto char_kinds = [] {
     return kinds;
 }();
 
+/// What some editors begin a file with (UTF-8).
+inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
 /// Words between blanks and comments. A line's end and `;` are words of their own, which end an assignment; `->` is one wherever it stands.
 class Words {
   public:
     Words() = default;
-    explicit Words(std::string_view text) : begin_(text.data()), at_(begin_), word_(begin_), end_(begin_ + text.size()) {}
+    explicit Words(std::string_view text)
+        : begin_(text.data()), at_(begin_ + (text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0)), word_(begin_), end_(begin_ + text.size()) {}
 
     // False at the end of the text.
     bool next() {
