@@ -3,15 +3,6 @@
 namespace ptxgraft::stack {
 
 Name Registers::name_of(RegisterClass c, std::uint32_t number) const {
-    if (number / 1000 < usual_ && number >= 1000) {  // behind the name of its thousands stand three digits
-        // in one block: it is read as one at once
-        using Block [[gnu::vector_size(16)]] = std::uint64_t;
-        const Name& thousands = first_[index_of(c) * register_names + number / 1000];
-        const Block block = std::bit_cast<Block>(thousands);
-        const std::uint32_t low = number % 1000, shift = 8u * thousands.length;  // of 5 to 8 bytes
-        const std::uint64_t digits = 0x303030u + (low / 100 | low / 10 % 10 << 8 | low % 10 << 16), more = std::uint64_t{3} << 56;
-        return std::bit_cast<Name>(shift == 64 ? Block{block[0], block[1] + digits + more} : Block{block[0] | digits << shift, block[1] + (digits >> (64 - shift)) + more});
-    }
     const Name& stem = machine_.stems[index_of(c)];
     char text[sizeof(Name) + Writer::room];
     std::memcpy(text, stem.text, stem.length);

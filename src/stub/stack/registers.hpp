@@ -40,7 +40,9 @@ class Registers {
     const Name* next(RegisterClass c, Name& made) {
         const std::uint32_t number = counts_[index_of(c)]++;
         if (number < usual_) return first_ + index_of(c) * register_names + number;
-        made = name_of(c, number);
+        Name& last = last_[index_of(c)];
+        last = number == usual_ || number % 10 == 0 ? name_of(c, number) : successor(last);
+        made = last;
         return &made;
     }
     Name next(RegisterClass c) {
@@ -52,12 +54,21 @@ class Registers {
 
   private:
     [[nodiscard]] Name name_of(RegisterClass c, std::uint32_t number) const;
+    // The name with the next number, where the last digit is no 9: in one block, as it is read as one at once.
+    static Name successor(const Name& name) {
+        using Block [[gnu::vector_size(16)]] = std::uint64_t;
+        const auto block = std::bit_cast<Block>(name);
+        const std::uint32_t digit = name.length - 1u;
+        const std::uint64_t one = std::uint64_t{1} << 8 * (digit % 8);
+        return std::bit_cast<Name>(digit < 8 ? Block{block[0] + one, block[1]} : Block{block[0], block[1] + one});
+    }
     char* header(char* begin) const;
 
     const Machine::Data& machine_;
     const std::uint32_t usual_;  // numbers below it have their names ready
     const Name* const first_;     // the names of all classes, behind each other
     std::uint32_t counts_[class_count] = {};
+    Name last_[class_count];      // of those whose names do not stand ready
 };
 
 }  // namespace ptxgraft::stack
