@@ -45,24 +45,52 @@ void BM_StackCompile(benchmark::State& state) {
 }
 BENCHMARK(BM_StackCompile)->RangeMultiplier(10)->Range(10, 10000);
 
+// The same with values that are shared and exchanged, and of other types.
+std::string mixed_text(std::int64_t instructions) {
+    constexpr const char* words[] = {" dup.f32 mul.f32", " b swap.f32 sub.f32", " 7 cvt.rn.f32.u32 add.f32", " over.f32 c setp.lt.f32 a selp.f32", " abs.f32"};
+    constexpr int counts[] = {1, 1, 2, 2, 1};
+    std::string text = "a acc";
+    std::int64_t done = 0;
+    for (std::size_t i = 0; done < instructions; i = (i + 1) % std::size(words)) {
+        text += words[i];
+        done += counts[i];
+    }
+    return text + " -> acc";
+}
+
+void BM_StackCompileMixed(benchmark::State& state) {
+    const stack::Machine machine = machine_of("standard");
+    const stack::Program program = *stack::parse(mixed_text(state.range(0)), machine);
+    stack::Compiler compiler;
+    stack::Compiled compiled;
+    const double start = seconds();
+    for (auto _ : state) benchmark::DoNotOptimize(compiled = *compiler.compile(program, machine));
+    report(state, static_cast<double>(compiled.instruction_count), compiled.ptx, seconds() - start);
+}
+BENCHMARK(BM_StackCompileMixed)->RangeMultiplier(10)->Range(10, 10000);
+
 std::vector<stack::Program> random_programs(const stack::Machine& machine, std::size_t count) {
     std::vector<stack::Program> programs;
     for (std::size_t i = 0; i < count; ++i) programs.push_back(stack::random_program(machine, i, 100));
     return programs;
 }
 
-// Random programs over f32, in the way of a mutated population.
-void BM_StackCompileRandom(benchmark::State& state) {
-    const stack::Machine machine = machine_of("f32");
+// Random programs over a set, in the way of a mutated population.
+void BM_StackCompileRandom(benchmark::State& state, const char* set) {
+    const stack::Machine machine = machine_of(set);
     const std::vector<stack::Program> programs = random_programs(machine, 64);
     stack::Compiler compiler;
-    std::string_view output;
-    std::size_t i = 0;
+    std::size_t bytes = 0, i = 0;
+    std::string output;
     const double start = seconds();
-    for (auto _ : state) benchmark::DoNotOptimize(output = compiler.compile(programs[i++ % programs.size()], machine, stack::mutated)->ptx);
-    report(state, 100, output, seconds() - start);
+    for (auto _ : state) bytes += compiler.compile(programs[i++ % programs.size()], machine, stack::mutated)->ptx.size();
+    const double spent = seconds() - start;
+    output.resize(bytes / static_cast<std::size_t>(state.iterations()) + 1);
+    report(state, 100, output, spent);
 }
-BENCHMARK(BM_StackCompileRandom);
+BENCHMARK_CAPTURE(BM_StackCompileRandom, f32, "f32");
+BENCHMARK_CAPTURE(BM_StackCompileRandom, standard, "standard");
+BENCHMARK_CAPTURE(BM_StackCompileRandom, full, "full");
 
 // Many programs on one and on two threads, in wall time.
 void BM_StackBatch(benchmark::State& state) {

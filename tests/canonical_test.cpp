@@ -106,6 +106,8 @@ TEST(Canonical, StatementsOfAModuleLookLikeThis) {
         {".section .debug_info{ .b8 1,2\n.b64 a,a + 4 l: .b32 .debug_abbrev .b32 .debug_loc+12 // c\n}",
          ".section .debug_info\n{\n\t.b8 1, 2\n\t.b64 a, a+4\nl:\n\t.b32 .debug_abbrev\n\t.b32 "
          ".debug_loc+12\n}\n"},
+        // a name takes one directive that stands directly behind it
+        {".section .debug_x { .b64 a.loc.b8 1 .b32 .debug_loc.b8 2 }", ".section .debug_x\n{\n\t.b64 a.loc\n\t.b8 1\n\t.b32 .debug_loc\n\t.b8 2\n}\n"},
     };
     for (const Row& row : rows) {
         const std::string text(row.text);

@@ -218,8 +218,7 @@ class Writer {
     }
     // A directive of a section that belongs to the name before it, as the parser sees it.
     [[nodiscard]] bool is_glued(std::uint32_t i) const {
-        return kind(i) == L::directive && (kind(i - 1) == L::identifier || kind(i - 1) == L::directive) &&
-               data_.tokens[i].begin == data_.tokens[i - 1].end();
+        return kind(i) == L::directive && kind(i - 1) == L::identifier && data_.tokens[i].begin == data_.tokens[i - 1].end();
     }
     [[nodiscard]] bool is_cast(std::uint32_t close) const {
         return (statement_ == StatementKind::instruction || in_initialiser_) &&

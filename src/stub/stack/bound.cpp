@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <memory>
+#include <type_traits>
 
 #include "stub/stack/arena.hpp"
 #include "stub/stack/forest.hpp"
+#include "stub/stack/one_pass.hpp"
 #include "stub/stack/run.hpp"
 
 namespace ptxgraft::stack {
@@ -25,6 +28,19 @@ void form(Bound& b, const EntryCode& e, std::uint64_t name) {
     b.extra += e.is_inline || e.is_special ? 0u : 1u + e.inputs;
     b.text += e.text_bound + (outputs + e.inputs + 1) * name + copies * (move_text + 2 * name) + (e.is_inline ? 0 : outputs * (move_text + name));
 }
+
+// Room for objects that are set before they are read: most programs need none of them, and making all would take longer than counting.
+template <class T, std::size_t size>
+class Unset {
+  public:
+    static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+    T* data() { return reinterpret_cast<T*>(bytes_); }
+    T& operator[](std::size_t i) { return data()[i]; }
+    T& set(std::size_t i, const T& value) { return *std::construct_at(data() + i, value); }
+
+  private:
+    alignas(T) std::byte bytes_[size * sizeof(T)];
+};
 
 class Counter {
   public:
@@ -110,7 +126,7 @@ class Counter {
             return;
         }
         ++now().steps;
-        frames_[open_++] = {Bound(), i};
+        frames_.set(open_++, {Bound(), i});
     }
 
     void close(const Instruction& i) {
@@ -144,53 +160,61 @@ class Counter {
     std::span<const Bound> routines_;
     const std::uint64_t name_;
     Bound outside_;
-    std::array<Frame, max_depth> frames_;
+    Unset<Frame, max_depth> frames_;
     std::uint32_t open_ = 0, too_deep_ = 0;
 };
 
-// What an instruction costs, in one word, so that a block of instructions is one sum: bytes of text, names, and whether it is more than this can say.
-constexpr std::uint64_t cost_of(std::uint64_t text, std::uint64_t names, bool is_hard = false) {
-    return text | names << 24 | static_cast<std::uint64_t>(is_hard) << 44;
+// What an instruction costs, in one word, so that a block of instructions is one sum: bytes of text, names, and nodes (which stand for pushes and
+// places of `extra` too).
+constexpr std::uint64_t most_text = 0x3FFF, most_names = 0x3FF, most_new_nodes = 0x1FF;
+constexpr std::uint32_t names_at = 24, nodes_at = 44;
+constexpr std::size_t block_size = 1024;  // instructions at most: their sum does not run over
+constexpr std::uint64_t is_hard = 1ull << 63;  // it costs more, or stands around others
+constexpr std::uint64_t cost_of(std::uint64_t text, std::uint64_t names, std::uint64_t nodes) {
+    if (text > most_text || names > most_names || nodes > most_new_nodes) return is_hard;
+    return text | names << names_at | nodes << nodes_at;
 }
-constexpr std::size_t block_size = 4096;  // instructions of at most 4,095 bytes and 255 names do not run over
-constexpr std::uint64_t text_of(std::uint64_t cost) { return cost & 0xFFFFFF; }
-constexpr std::uint64_t names_of(std::uint64_t cost) { return cost >> 24 & 0xFFFFF; }
-constexpr bool is_hard(std::uint64_t cost) { return cost >> 44 != 0; }
+static_assert(most_text * block_size < 1u << names_at && (most_names * block_size) >> (nodes_at - names_at) == 0 && (most_new_nodes * block_size) >> (63 - nodes_at) == 0);
 
 constexpr std::array<std::uint64_t, 256> opcode_costs = [] {
     std::array<std::uint64_t, 256> all{};
-    for (const Opcode o : {Opcode::constant, Opcode::pooled, Opcode::cast}) all[static_cast<std::size_t>(o)] = cost_of(move_text, 2);
-    for (const Opcode o : {Opcode::store, Opcode::call, Opcode::repeat, Opcode::if_, Opcode::else_, Opcode::end})
-        all[static_cast<std::size_t>(o)] = cost_of(0, 0, true);
+    for (const Opcode o : {Opcode::constant, Opcode::pooled, Opcode::cast}) all[static_cast<std::size_t>(o)] = cost_of(move_text, 2, 1);
+    for (const Opcode o : {Opcode::input, Opcode::dup, Opcode::over, Opcode::yank_dup, Opcode::load, Opcode::store}) all[static_cast<std::size_t>(o)] = cost_of(0, 0, 1);
+    for (const Opcode o : {Opcode::call, Opcode::repeat, Opcode::if_, Opcode::else_, Opcode::end}) all[static_cast<std::size_t>(o)] = is_hard;
     return all;
 }();
 
-// Programs of plain instructions, the usual case, without a branch on what they are.
-bool count_plain(ProgramView program, const Machine::Data& machine, Bound& bound) {
+// Programs without brackets and routines, without a branch on what their instructions are.
+bool count_straight(ProgramView program, const Machine::Data& machine, Bound& bound) {
     const std::uint64_t* const costs = machine.code->costs.data();
     const std::size_t entries = machine.code->entries.size();
-    std::uint64_t text = 0, names = 0;
+    std::uint64_t text = 0, names = 0, nodes = 0;
     for (std::size_t begin = 0; begin < program.code.size(); begin += block_size) {
-        std::uint64_t sum = 0;
+        std::uint64_t sum = 0, all = 0;
         for (const Instruction& i : program.code.subspan(begin, std::min(block_size, program.code.size() - begin))) {
             const std::uint64_t of_form = 0 - static_cast<std::uint64_t>(i.opcode == Opcode::form);
-            sum += opcode_costs[static_cast<std::size_t>(i.opcode)] + (costs[std::min<std::size_t>(i.index, entries)] & of_form);
+            const std::uint64_t cost = opcode_costs[static_cast<std::size_t>(i.opcode)] + (costs[std::min<std::size_t>(i.index, entries)] & of_form);
+            all |= cost;
+            sum += cost & ~is_hard;
         }
-        if (is_hard(sum)) return false;
-        text += text_of(sum);
-        names += names_of(sum);
+        if ((all & is_hard) != 0) return false;
+        text += sum & ((1u << names_at) - 1);
+        names += sum >> names_at & ((1u << (nodes_at - names_at)) - 1);
+        nodes += sum >> nodes_at;
     }
-    bound.steps = bound.nodes = bound.pushes = program.code.size();
+    bound.steps = bound.cells = program.code.size();
+    bound.nodes = bound.pushes = nodes;
+    bound.extra = nodes;
     bound.text = text + names * (machine.longest_name + 2);
     return true;
 }
 
 void count_all(ProgramView program, const Machine::Data& machine, Bound& total) {
-    std::array<Bound, max_routines> routines;
+    Unset<Bound, max_routines> routines;
     const std::size_t count = std::min<std::size_t>(program.routines.size(), max_routines);
     for (std::size_t r = 0; r < count; ++r) {
         const Routine& routine = program.routines[r];
-        Bound& b = routines[r] = Counter(machine, {routines.data(), r}).count(routine.code);
+        Bound& b = routines.set(r, Counter(machine, {routines.data(), r}).count(routine.code));
         b.nodes += routine.results.size();  // those that it does not make become zero
         b.pushes += routine.results.size() + routine.arguments.size();
         b.writes += routine.results.size();
@@ -223,13 +247,17 @@ void Bound::add(const Bound& other, std::uint64_t times) {
 
 void add_cost(InstructionSet::Code& code, const EntryCode& e) {
     if (code.costs.empty()) code.costs.push_back(0);
-    code.costs.back() = e.is_plain ? cost_of(e.text_bound, 3u + e.inputs) : cost_of(0, 0, true);
+    constexpr std::uint64_t no_name = 0, one_name = 1;
+    Bound without, with;
+    form(without, e, no_name);
+    form(with, e, one_name);
+    code.costs.back() = cost_of(without.text, with.text - without.text, std::max(without.nodes, without.extra));
     code.costs.push_back(0);
 }
 
 Bound bound_of(ProgramView program, const Machine::Data& machine) {
     Bound total;
-    if (!count_plain(program, machine, total)) count_all(program, machine, total);
+    if (!count_straight(program, machine, total)) count_all(program, machine, total);
     const std::uint64_t slots = machine.slots.size();
     total.nodes += 2 * slots + 1;  // the operands, and those that become zero
     total.text += header_room + slots * (2 * (move_text + 2 * (machine.longest_name + 2)));
@@ -238,18 +266,23 @@ Bound bound_of(ProgramView program, const Machine::Data& machine) {
 
 bool passes(const Bound& bound, const Limits& limits) { return bound.steps > limits.steps || bound.nodes > most_nodes; }
 
+std::size_t short_ways_bytes(ProgramView program, const Machine::Data& machine, const CompileOptions& options) {
+    const std::size_t size = program.code.size();
+    return std::max(may_be_one_pass(program, machine, options) ? one_pass_bytes(size, machine) : 0, may_be_forest(program, machine, options) ? forest_bytes(size, machine) : 0);
+}
+
 std::size_t bytes_of(const Bound& bound, ProgramView program, const Machine::Data& machine, const CompileOptions& options) {
     const std::uint64_t slots = machine.slots.size(), types = machine.code->type_count;
     const std::uint64_t state = bound.pushes + types + 2 * bound.cells + slots + 8;
     std::uint64_t bytes = Arena::bytes<Node>(bound.nodes + 1) + Arena::bytes<Name>(bound.nodes + 1) + Arena::bytes<const Name*>(bound.nodes + 1) + Arena::bytes<NodeId>(bound.nodes + 1) + Arena::bytes<std::uint32_t>(bound.extra + 1);
-    bytes += types * Arena::bytes<NodeId>(bound.pushes + stack_slack);
+    bytes += Arena::bytes<NodeId>(types * (bound.pushes + stack_slack));
     bytes += Arena::bytes<Cell>(bound.cells + 1) + Arena::bytes<std::uint32_t>(saved_per_if * bound.if_depth * state + 1);
     bytes += Arena::bytes<NodeId>(slots + 1) + Arena::bytes<Assignment>(slots + 1) + Arena::bytes<SlotMove>(slots + 1) + Arena::bytes<std::uint32_t>(slots + 1);
     if (bound.has_brackets) bytes += match_bytes(program);
     if (options.reuse) bytes += Arena::bytes<NodeId>(reuse_slots(bound.nodes));
     if (options.hash) bytes += Arena::bytes<std::uint64_t>(bound.nodes + 1);
     bytes += bound.text + 256;
-    return may_be_forest(program, machine, options) ? std::max<std::uint64_t>(bytes, forest_bytes(program.code.size(), machine)) : bytes;
+    return std::max<std::uint64_t>(bytes, short_ways_bytes(program, machine, options));
 }
 
 std::size_t arena_bound(ProgramView program, const Machine& machine, const CompileOptions& options) {

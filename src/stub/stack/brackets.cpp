@@ -108,8 +108,8 @@ bool Runner::close(const Scope& scope, std::uint32_t& at) {
 // Everything that an arm can change: stacks, cells, assignments.
 std::uint32_t* Runner::save(std::uint32_t* to) const {
     for (std::uint32_t t = 0; t < types_; ++t) {
-        *to++ = depth_[t];
-        to = std::copy(stacks_[t] + floor_[t], stacks_[t] + depth_[t], to);
+        *to++ = room(t);
+        to = std::copy(floor_[t], top_[t], to);
     }
     *to++ = cell_count_;
     for (std::uint32_t k = cell_floor_; k < cell_count_; ++k) *to++ = cells_[k].key, *to++ = cells_[k].node;
@@ -118,9 +118,9 @@ std::uint32_t* Runner::save(std::uint32_t* to) const {
 
 void Runner::restore(const std::uint32_t* from) {
     for (std::uint32_t t = 0; t < types_; ++t) {
-        depth_[t] = *from++;
-        std::copy_n(from, room(t), stacks_[t] + floor_[t]);
-        from += room(t);
+        const std::uint32_t depth = *from++;
+        top_[t] = std::copy_n(from, depth, floor_[t]);
+        from += depth;
     }
     cell_count_ = *from++;
     for (std::uint32_t k = cell_floor_; k < cell_count_; ++k) cells_[k] = {from[0], from[1]}, from += 2;
@@ -146,16 +146,15 @@ bool Runner::merge(const Frame& frame) {
     };
     for (std::uint32_t t = 0; t < types_; ++t) {
         const std::uint32_t depth = *other++;
-        if (must_ && depth != depth_[t]) {
-            error_ = fail(Errc::stack_bracket, "the arms of this `if` leave " + std::to_string(std::max(depth, depth_[t]) - std::min(depth, depth_[t])) + " more " +
+        const std::uint32_t here = room(t), kept = std::min(depth, here);
+        if (must_ && depth != here) {
+            error_ = fail(Errc::stack_bracket, "the arms of this `if` leave " + std::to_string(std::max(depth, here) - kept) + " more " +
                                                    std::string(machine_.set->type_name(static_cast<TypeId>(t))) + " in one than in the other");
             return false;
         }
-        const std::uint32_t kept = std::min(depth, depth_[t]);
-        NodeId* const stack = stacks_[t];
-        for (std::uint32_t k = floor_[t]; k < kept; ++k) stack[k] = select(t, stack[k], other[k - floor_[t]]);
-        other += depth - floor_[t];
-        depth_[t] = kept;
+        for (std::uint32_t k = 0; k < kept; ++k) floor_[t][k] = select(t, floor_[t][k], other[k]);
+        other += depth;
+        top_[t] = floor_[t] + kept;
     }
     other = merge_cells(other, select);
     for (std::uint32_t slot = 0; slot < machine_.slots.size(); ++slot)

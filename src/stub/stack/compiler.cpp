@@ -6,6 +6,7 @@
 #include <new>
 
 #include "stub/stack/forest.hpp"
+#include "stub/stack/one_pass.hpp"
 #include "stub/stack/run.hpp"
 
 namespace ptxgraft::stack {
@@ -31,14 +32,14 @@ Expected<Compiled> compile_in(ProgramView program, const Machine::Data& machine,
     return result;
 }
 
-// The short way, where the program allows it.
-bool compile_forest(ProgramView program, const Machine::Data& machine, std::span<std::byte> memory, const CompileOptions& options, Compiled& result) {
-    Arena arena(memory);
-    if (options.missing == Missing::error) {
-        Arena again = arena;
-        result.ptx = emit_all(program.code, machine, again, result.instruction_count);
-        if (!result.ptx.empty()) return true;
+// The short ways, where the program allows one.
+bool compile_short(ProgramView program, const Machine::Data& machine, std::span<std::byte> memory, const CompileOptions& options, Compiled& result) {
+    if (may_be_one_pass(program, machine, options)) {
+        Arena arena(memory);
+        if (compile_in_one_pass(program.code, machine, options, arena, result)) return true;
     }
+    if (!may_be_forest(program, machine, options)) return false;
+    Arena arena(memory);
     Forest forest;
     if (!plan(forest, program, machine, options, arena)) return false;
     result.ptx = emit(forest, machine, arena, result.instruction_count);
@@ -57,7 +58,7 @@ Expected<Compiled> compile(ProgramView program, const Machine& machine, std::spa
     const std::size_t needed = bytes_of(bound, program, data, options);
     if (arena.size() < needed) return fail(Errc::arena_too_small, std::to_string(needed) + " bytes are enough, but it has " + std::to_string(arena.size()));
     Compiled result;
-    if (may_be_forest(program, data, options) && compile_forest(program, data, arena, options, result)) return result;
+    if (compile_short(program, data, arena, options, result)) return result;
     return compile_in(program, data, bound, arena, options);
 }
 
@@ -76,9 +77,9 @@ std::span<std::byte> Compiler::room(std::size_t needed) {
 Expected<Compiled> Compiler::compile(ProgramView program, const Machine& machine, const CompileOptions& options) {
     const Machine::Data& data = machine.data();
     Compiled result;
-    if (may_be_forest(program, data, options)) {
-        const std::span<std::byte> memory = room(forest_bytes(program.code.size(), data));
-        if (!memory.empty() && compile_forest(program, data, memory, options, result)) return result;
+    if (const std::size_t bytes = short_ways_bytes(program, data, options); bytes != 0) {
+        const std::span<std::byte> memory = room(bytes);
+        if (!memory.empty() && compile_short(program, data, memory, options, result)) return result;
     }
     const Bound bound = bound_of(program, data);
     if (passes(bound, options.limits)) return too_much(bound, options.limits);

@@ -1,31 +1,26 @@
-// Writes the live nodes of a graph in program order, then the assignments as a parallel copy.
+// Writes the live nodes of a graph in program order, then the assignments as a parallel copy; and the same of a forest.
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "stub/stack/constant_name.hpp"
 #include "stub/stack/forest.hpp"
+#include "stub/stack/registers.hpp"
 #include "stub/stack/run.hpp"
 #include "stub/stack/writer.hpp"
 
 namespace ptxgraft::stack {
 namespace {
 
-constexpr std::size_t index_of(RegisterClass c) { return static_cast<std::size_t>(c); }
-
 class Emitter {
   public:
     Emitter(Dataflow& flow, const Machine::Data& machine, Arena& arena)
         : flow_(flow), machine_(machine), code_(*machine.code), entries_(code_.entries.data()), nodes_(flow.graph.nodes.data()), names_(flow.names), name_of_(flow.name_of),
           moves_(arena.take<SlotMove>(machine.slots.size() + 1)), ready_(arena.take<std::uint32_t>(machine.slots.size() + 1)),
-          text_(reinterpret_cast<char*>(arena.rest().data())), usual_(machine.has_usual_names ? register_names : 0),
-          first_(names_of(RegisterClass{})) {
-    }
+          text_(reinterpret_cast<char*>(arena.rest().data())), registers_(machine) {}
 
     std::string_view emit();
     std::string_view emit(const Forest& forest);
-    std::string_view emit_all(std::span<const Instruction> program, Name* names, std::uint32_t* last_input, std::uint32_t* computed);
     std::uint32_t instructions = 0;
 
   private:
@@ -45,15 +40,10 @@ class Emitter {
 
     RegisterClass class_of(const Node& n) const { return code_.classes[n.type]; }
     void take_register(NodeId id, RegisterClass c);
-    Name new_register(RegisterClass c);
-    Name register_name(RegisterClass c, std::uint32_t number) const;
     Writer destination(Writer out, NodeId id);
     // A value as an argument.
     Writer value(Writer out, NodeId id, bool as_literal);
-    static Writer name(Writer out, const Name& n) {
-        out.blocks<Name::most>(n.text + Name::prefix, n.length - Name::prefix);
-        return out;
-    }
+    static Writer name(Writer out, const Name& n) { return write_name(out, n); }
     Writer long_name(Writer out, NodeId id);
     Writer literal(Writer out, const Node& n);
     Writer op(Writer out, std::string_view text) {
@@ -86,18 +76,9 @@ class Emitter {
     Writer operand_moves(Writer out, std::uint32_t waiting);
     Writer open_cycle(Writer out, std::uint32_t s);
     Writer move(Writer out, std::uint32_t s);
-    char* header(char* begin) const;
-    std::string_view finish(char* begin, Writer out) const;
 
     // --- forests
-    std::uint32_t target_of(const Instruction& i, PlaceStack stack, std::uint32_t type, const Name* names) const;
-    Writer form(Writer out, const EntryCode& e, Name* stack, const Name& own) const;
-    const Name* next_name(RegisterClass c, Name& made) {
-        const std::uint32_t number = counts_[index_of(c)]++;
-        if (number < usual_) return first_ + index_of(c) * register_names + number;
-        made = register_name(c, number);
-        return &made;
-    }
+    static Writer form(Writer out, const EntryCode& e, Name* stack, const Name& own);
     void receive(std::uint32_t slot, NodeKind kind, const Name& name, std::uint32_t bits);
     bool receive_zeros(const Forest& forest);
     Writer moves(Writer out, const Forest& forest);
@@ -112,36 +93,10 @@ class Emitter {
     SlotMove* const moves_;
     std::uint32_t* const ready_;
     char* const text_;
-    const std::uint32_t usual_;  // numbers below it have their names ready
-    const Name* const first_;     // the names of all classes, behind each other
-    std::uint32_t counts_[class_count] = {};
+    Registers registers_;
 };
 
 // ---- registers and values ----------------------------------------------------------------------------------------------------------------
-
-// A register that is no node's: the next one of its class.
-Name Emitter::new_register(RegisterClass c) { return register_name(c, counts_[index_of(c)]++); }
-
-Name Emitter::register_name(RegisterClass c, std::uint32_t number) const {
-    if (number / 1000 < usual_ && number >= 1000) {  // behind the name of its thousands stand three digits
-        // in one block: it is read as one at once
-        using Block [[gnu::vector_size(16)]] = std::uint64_t;
-        const Name& thousands = first_[index_of(c) * register_names + number / 1000];
-        const Block block = std::bit_cast<Block>(thousands);
-        const std::uint32_t low = number % 1000, shift = 8u * thousands.length;  // of 5 to 8 bytes
-        const std::uint64_t digits = 0x303030u + (low / 100 | low / 10 % 10 << 8 | low % 10 << 16), more = std::uint64_t{3} << 56;
-        return std::bit_cast<Name>(shift == 64 ? Block{block[0], block[1] + digits + more} : Block{block[0] | digits << shift, block[1] + (digits >> (64 - shift)) + more});
-    }
-    const Name& stem = machine_.stems[index_of(c)];
-    char text[sizeof(Name) + Writer::room];
-    std::memcpy(text, stem.text, stem.length);
-    Writer out(text + stem.length);
-    out.number(number);
-    Name name;
-    std::memcpy(name.text, text, sizeof name.text);
-    name.length = static_cast<std::uint8_t>(out.end() - text);
-    return name;
-}
 
 inline void Emitter::take_register(NodeId id, RegisterClass c) {
     const std::uint32_t target = nodes_[id].target;
@@ -149,13 +104,7 @@ inline void Emitter::take_register(NodeId id, RegisterClass c) {
         name_of_[id] = machine_.names.data() + target;
         return;
     }
-    const std::uint32_t number = counts_[index_of(c)]++;
-    if (number < usual_) {
-        name_of_[id] = first_ + index_of(c) * register_names + number;
-        return;
-    }
-    names_[id] = register_name(c, number);
-    name_of_[id] = names_ + id;
+    name_of_[id] = registers_.next(c, names_[id]);
 }
 
 inline Writer Emitter::destination(Writer out, NodeId id) {
@@ -292,8 +241,8 @@ Writer Emitter::constant(Writer out, NodeId id) {
     Node& n = nodes_[id];
     const RegisterClass c = class_of(n);
     out = move_of(out, c);
-    n.args[2] = counts_[index_of(c)];
-    out = comma(name(out, new_register(c)));
+    n.args[2] = registers_.count(c);
+    out = comma(name(out, registers_.next(c)));
     return end(value(out, id, true));
 }
 
@@ -324,7 +273,7 @@ Writer Emitter::select(Writer out, NodeId id) {
 // p ? a : b of preds: (a and p) or (b and not p)
 Writer Emitter::select_pred(Writer out, NodeId id) {
     const Node& n = nodes_[id];
-    const Name first = new_register(RegisterClass::p), second = new_register(RegisterClass::p);
+    const Name first = registers_.next(RegisterClass::p), second = registers_.next(RegisterClass::p);
     out = comma(name(op(out, "\tand.pred "), first));
     out = end(value(comma(value(out, n.args[1], false)), n.args[0], false));
     out = comma(name(op(out, "\tnot.pred "), second));
@@ -341,7 +290,7 @@ Writer Emitter::select_in_parts(Writer out, NodeId id) {
     const bool is_byte = class_of(n) == RegisterClass::b;
     const RegisterClass part = is_byte ? RegisterClass::r : RegisterClass::d;
     Name parts[4];
-    for (Name& p : parts) p = new_register(part);
+    for (Name& p : parts) p = registers_.next(part);
     const auto pair = [&](Writer w, const Name& low, const Name& high) {
         w.text("{");
         w = name(comma(name(w, low)), high);
@@ -411,7 +360,7 @@ std::uint32_t Emitter::sort_moves() {
 Writer Emitter::open_cycle(Writer out, std::uint32_t s) {
     const NodeId id = s;  // the node of a slot has its number
     Node& n = nodes_[id];
-    const Name copy = new_register(class_of(n));
+    const Name copy = registers_.next(class_of(n));
     out = comma(name(move_of(out, class_of(n)), copy));
     out = end(slot(out, s));
     names_[id] = copy;
@@ -445,25 +394,6 @@ Writer Emitter::operand_moves(Writer out, std::uint32_t waiting) {
     return out;
 }
 
-// The scope and its registers, written in front of the instructions.
-char* Emitter::header(char* begin) const {
-    char buffer[header_room + Writer::room];
-    Writer out(buffer);
-    out.text("\t{\n");
-    for (std::size_t c = 0; c < class_count; ++c) {
-        if (counts_[c] == 0) continue;
-        out.text("\t.reg ");
-        out.text(class_infos[c].declared);
-        out.text(" ");
-        out = name(out, machine_.stems[c]);
-        out.text("<");
-        out.number(counts_[c]);
-        out.text(">;\n");
-    }
-    const auto length = out.end() - buffer;
-    return static_cast<char*>(std::memcpy(begin - length, buffer, static_cast<std::size_t>(length)));
-}
-
 std::string_view Emitter::emit() {
     char* begin = text_ + header_room;
     Writer out(begin);
@@ -483,22 +413,13 @@ std::string_view Emitter::emit() {
     out = operand_moves(out, sort_moves());
     for (const auto& [s, id] : flow_.graph.assignments)
         if (moves_[s].move == Move::from_value) out = move(out, s);
-    return finish(begin, out);
-}
-
-std::string_view Emitter::finish(char* begin, Writer out) const {
-    const bool declares = std::any_of(std::begin(counts_), std::end(counts_), [](std::uint32_t c) { return c != 0; });
-    if (declares) {
-        begin = header(begin);
-        out.text("\t}\n");
-    }
-    return {begin, static_cast<std::size_t>(out.end() - begin)};
+    return registers_.enclose(begin, out);
 }
 
 // ---- forests -----------------------------------------------------------------------------------------------------------------------------
 
 // `op d, a, b, c;`, without a branch on how many arguments there are. Its result takes the place of the first.
-inline Writer Emitter::form(Writer out, const EntryCode& e, Name* stack, const Name& own) const {
+inline Writer Emitter::form(Writer out, const EntryCode& e, Name* stack, const Name& own) {
     out.blocks<EntryCode::text_room>(e.text, e.text_length);
     out = name(out, own);
     for (std::uint32_t k = 0; k < most_plain_inputs; ++k) out.block(stack[k].text, stack[k].length & e.masks[k]);
@@ -569,7 +490,7 @@ std::string_view Emitter::emit(const Forest& forest) {
                 out = form(out, e, stack, operands[reader - assigned_to]);
                 continue;
             }
-            out = form(out, e, stack, *next_name(e.register_class, made));
+            out = form(out, e, stack, *registers_.next(e.register_class, made));
         } else if (plain_slot(step.code) != 0) {
             *stack = operands[plain_slot(step.code) - 1];
         } else {
@@ -583,73 +504,7 @@ std::string_view Emitter::emit(const Forest& forest) {
     }
     instructions += forms;
     if (has_moves) out = moves(out, forest);
-    return finish(begin, out);
-}
-
-// ---- programs that are live as a whole -----------------------------------------------------------------------------------------------------
-
-// Whether the assignment `i` may name the register of the value on top of `stack`: nobody may read the operand's old value later.
-std::uint32_t Emitter::target_of(const Instruction& i, PlaceStack stack, std::uint32_t type, const Name* names) const {
-    constexpr std::uint32_t none = 0xFFFFFFFFu;
-    if (i.opcode != Opcode::assign || i.index >= machine_.operands.size() || i.payload >= machine_.operands[i.index].count) return none;
-    const std::uint32_t slot = machine_.operands[i.index].first + i.payload;
-    if (machine_.slots[slot].direction == Direction::in || machine_.slots[slot].type != type) return none;
-    for (std::uint32_t place = stack.bottom; place + 1 < stack.top; ++place)
-        if (std::memcmp(names + place, machine_.names.data() + slot, sizeof(Name)) == 0) return none;
-    return slot;
-}
-
-// One pass. `last_input`: by slot, plus one, where its operand was pushed last; `computed`: where the value that it receives was computed; 0: nowhere.
-std::string_view Emitter::emit_all(std::span<const Instruction> program, Name* names, std::uint32_t* last_input, std::uint32_t* computed) {
-    const auto size = static_cast<std::uint32_t>(program.size());
-    const auto slots = static_cast<std::uint32_t>(machine_.slots.size());
-    std::fill_n(last_input, slots + 1, 0u);
-    std::fill_n(computed, slots, 0u);
-    PlaceStacks stacks;
-    set_up(stacks, machine_, size);
-    char* const begin = text_ + header_room;
-    Writer out(begin);
-    Name made;
-    const Instruction* const code = program.data();
-    const PlainTable* const tables = machine_.plain.data();
-    const Name* const operands = machine_.names.data();
-    const EntryCode* const entries = entries_;
-    std::uint32_t others = 0;
-    for (std::uint32_t at = 0; at < size; ++at) {
-        std::uint64_t word;
-        std::memcpy(&word, code + at, sizeof word);
-        if ((word & 0xFF) >= plain_opcodes) return {};
-        const PlainCode what = plain_of(word, tables);
-        if (what < 0) return {};
-        PlaceStack& stack = stacks[plain_type(what)];
-        const std::uint32_t place = stack.top - plain_inputs(what);
-        if (static_cast<std::int32_t>(place) < static_cast<std::int32_t>(stack.bottom)) return {};
-        stack.top = place + 1;
-        if (plain_inputs(what) == 0) {
-            ++others;
-            last_input[plain_slot(what)] = at + 1;
-            if (plain_slot(what) != 0) names[place] = operands[plain_slot(what) - 1];
-            else name_constant(names[place], static_cast<Type>(code_.bases[plain_type(what)]), static_cast<std::uint32_t>(word >> 32));
-            continue;
-        }
-        const EntryCode& e = entries[word >> 16 & 0xFFFF];
-        if (at + 1 == size || code[at + 1].opcode != Opcode::assign) [[likely]] {
-            out = form(out, e, names + place, *next_name(e.register_class, made));
-            continue;
-        }
-        const std::uint32_t slot = target_of(code[at + 1], stack, plain_type(what), names);
-        if (slot >= slots || computed[slot] != 0) return {};
-        computed[slot] = ++at;  // past the assignment
-        ++others;
-        --stack.top;
-        out = form(out, e, names + place, operands[slot]);
-    }
-    for (const TypeId t : machine_.plain_types)
-        if (stacks[t].top != stacks[t].bottom) return {};
-    for (std::uint32_t s = 0; s < slots; ++s)
-        if (computed[s] == 0 ? machine_.slots[s].direction != Direction::in : last_input[s + 1] > computed[s]) return {};
-    instructions = size - others;
-    return finish(begin, out);
+    return registers_.enclose(begin, out);
 }
 
 }  // namespace
@@ -670,17 +525,6 @@ std::string_view emit(const Forest& forest, const Machine::Data& machine, Arena&
     flow.values = arena.take<NodeId>(slots + 1);
     Emitter emitter(flow, machine, arena);
     const std::string_view text = emitter.emit(forest);
-    instruction_count = emitter.instructions;
-    return text;
-}
-
-std::string_view emit_all(std::span<const Instruction> code, const Machine::Data& machine, Arena& arena, std::uint32_t& instruction_count) {
-    Dataflow flow;
-    Name* const names = arena.take<Name>(place_count(code.size(), machine));
-    std::uint32_t* const last_input = arena.take<std::uint32_t>(machine.slots.size() + 1);
-    std::uint32_t* const computed = arena.take<std::uint32_t>(machine.slots.size() + 1);
-    Emitter emitter(flow, machine, arena);
-    const std::string_view text = emitter.emit_all(code, names, last_input, computed);
     instruction_count = emitter.instructions;
     return text;
 }

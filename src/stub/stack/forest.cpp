@@ -72,8 +72,8 @@ bool Planner::place_all() {
     const std::array<PlainTable, plain_opcodes> tables = machine_.plain;
     PlaceStack* const stacks = stacks_.data();
     const std::uint32_t only = machine_.plain_types[0], bottom = stacks[only].bottom;
-    constexpr std::uint32_t never = 1u << 30;
     std::uint32_t depth = 0, skipped = 0;
+    if (has_one_stack) std::fill_n(readers + bottom, size + place_slack, 0u);
     for (std::uint32_t at = 0; at < size; ++at) {
         std::uint64_t word;
         std::memcpy(&word, code + at, sizeof word);
@@ -84,25 +84,21 @@ bool Planner::place_all() {
             continue;
         }
         const PlainCode what = plain_of(word, tables.data());
-        if (what < 0) return false;
+        if (what == plain_never) return false;
         const std::uint32_t inputs = plain_inputs(what);
-        // all ones where an operand is missing
-        std::uint32_t missing;
         if (has_one_stack) {
-            const std::uint32_t place = bottom + depth - inputs, needed = inputs | (plain_type(what) == only ? 0 : never);
-            missing = sign(depth - needed);
-            steps[at] = {place & ~missing, what};
-            readers[place & ~missing] = 0;
-            depth = (depth - inputs + 1) + ((inputs - 1) & missing);
+            const std::uint32_t below = depth - inputs, missing = sign(below | static_cast<std::uint32_t>(what));
+            steps[at] = {(below + bottom) & ~missing, what};
+            depth = below + 1 + ((inputs - 1) & missing);
+            skipped -= missing;
         } else {
             PlaceStack& stack = stacks[plain_type(what)];
-            const std::uint32_t place = stack.top - inputs;
-            missing = sign(place - stack.bottom);
+            const std::uint32_t place = stack.top - inputs, missing = sign((place - stack.bottom) | static_cast<std::uint32_t>(what));
             steps[at] = {place & ~missing, what};
             readers[place & ~missing] = 0;
             stack.top = place + 1 + ((inputs - 1) & missing);
+            skipped -= missing;
         }
-        skipped -= missing;
     }
     if (has_one_stack) stacks[only].top = bottom + depth;
     forest_.skipped = skipped;

@@ -63,8 +63,7 @@ struct Forest {
 /// The instruction's entry in its table, found without a branch.
 inline PlainCode plain_of(std::uint64_t word, const PlainTable* tables) {
     const PlainTable& table = tables[word & 0xFF];
-    const std::uint64_t number = (word >> 16 & table.mask) | (word >> 8 & table.type_mask);
-    return table.codes[std::min(number, table.count)];
+    return table.codes[std::min(word >> table.shift & table.mask, table.count)];
 }
 
 /// A stack of places: where the next value goes, and where the first one stands.
@@ -80,9 +79,6 @@ inline void set_up(PlaceStacks& stacks, const Machine::Data& machine, std::size_
     for (const TypeId t : machine.plain_types) stacks[t] = {place, place}, place += static_cast<std::uint32_t>(instructions) + place_slack;
 }
 [[nodiscard]] std::uint64_t place_count(std::uint64_t instructions, const Machine::Data& machine);
-
-/// Compiles a program in one pass, on the guess that all of it is live and every value is assigned where it is computed; empty where it is not.
-[[nodiscard]] std::string_view emit_all(std::span<const Instruction> code, const Machine::Data& machine, Arena& arena, std::uint32_t& instruction_count);
 
 /// Writes its PTX, and counts the instructions (emit.cpp).
 [[nodiscard]] std::string_view emit(const Forest& forest, const Machine::Data& machine, Arena& arena, std::uint32_t& instruction_count);

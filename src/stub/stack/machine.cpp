@@ -48,6 +48,17 @@ bool is_exact(const OperandSpec& spec) {
     }
 }
 
+std::uint64_t node_of(NodeKind kind, TypeId type, std::uint32_t entry) {
+    Node node{};
+    node.entry = static_cast<std::uint16_t>(entry);
+    node.kind = kind;
+    node.type = type;
+    node.last_use = not_used;
+    std::uint64_t bits;
+    std::memcpy(&bits, &node.entry, sizeof bits);
+    return bits;
+}
+
 // Lays out one entry; `code` receives its inputs and outputs.
 struct EntryMaker {
     InstructionSet::Code& code;
@@ -93,12 +104,7 @@ struct EntryMaker {
         e.takes_literals = e.is_plain && e.ranged == 0 && e.literals == (1u << e.inputs) - 1;
         e.register_class = code.classes[e.type];
         for (std::size_t k = 0; k < EntryCode::inline_inputs; ++k) e.masks[k] = k < e.inputs ? 0xFF : 0;
-        Node node{};
-        node.entry = static_cast<std::uint16_t>(e.at);
-        node.kind = NodeKind::form;
-        node.type = e.type;
-        node.last_use = not_used;
-        std::memcpy(&e.node, &node.entry, sizeof e.node);
+        e.node = node_of(NodeKind::form, e.type, e.at);
         text(e, entry.form->spelling);
     }
 
@@ -116,11 +122,17 @@ struct EntryMaker {
         const std::size_t i = e.inputs++;
         const TypeId stack = stack_of(operand.type);
         const bool takes_literal = has_literal(spec);
-        code.inputs.push_back({stack, operand.is_immediate, is_exact(spec), takes_literal, spec.low, spec.high, spec.step});
+        code.inputs.push_back({stack, operand.is_immediate, is_exact(spec), takes_literal, 1, spec.low, spec.high, spec.step});
+        if (!operand.is_immediate) bury(code.inputs.end() - e.inputs, code.inputs.end() - 1);
         if (i >= EntryCode::inline_inputs) return;
         e.stacks[i] = stack;
         if (takes_literal) e.literals = static_cast<std::uint8_t>(e.literals | 1u << i);
         if (takes_literal && has_range(spec)) e.ranged = static_cast<std::uint8_t>(e.ranged | 1u << i);
+    }
+
+    // Another value of the last one's stack lies above those before.
+    static void bury(std::vector<InputCode>::iterator first, std::vector<InputCode>::iterator last) {
+        for (; first != last; ++first) first->depth = static_cast<std::uint8_t>(first->depth + (!first->is_immediate && first->stack == last->stack));
     }
 
     void text(EntryCode& e, std::string_view spelling) {
@@ -191,6 +203,36 @@ PlainCode plain_code_of(const EntryCode& e) {
     return is_plain ? plain_code(e.type, e.inputs) : plain_never;
 }
 
+constexpr Shape never_shape = {{no_stack, no_stack}, {1, 0}, {own_stack, own_stack, own_stack, own_stack}, {}, 0, 0, 0, false, false, 0};
+
+// Pushes one value and pops none.
+Shape shape_of_value(TypeId type) {
+    Shape shape = never_shape;
+    shape.stacks[0] = type;
+    shape.pops[0] = 0;
+    return shape;
+}
+
+Shape shape_of_entry(const EntryCode& e, const InputCode* inputs) {
+    if (!e.is_inline || e.outputs != 1 || e.is_special) return never_shape;
+    Shape shape = shape_of_value(e.type);
+    shape.node = e.node;
+    shape.is_short = e.is_plain && e.text_length != 0;
+    shape.is_plain = plain_code_of(e) != plain_never;
+    std::size_t used = 1;
+    for (std::size_t k = 0; k < e.inputs; ++k) {
+        if (inputs[k].is_immediate || inputs[k].is_exact) return never_shape;
+        const auto at = static_cast<std::size_t>(std::find(shape.stacks.begin(), shape.stacks.begin() + used, inputs[k].stack) - shape.stacks.begin());
+        if (at == shape.stacks.size()) return never_shape;
+        used = std::max(used, at + 1);
+        shape.stacks[at] = inputs[k].stack;
+        ++shape.pops[at];
+        shape.arguments[k] = inputs[k].stack;
+        shape.depths[k] = static_cast<std::int8_t>(-inputs[k].depth);
+    }
+    return shape;
+}
+
 }  // namespace
 
 std::shared_ptr<const Availability> InstructionSet::Code::available(const InstructionSet& set, const MachineOptions& options, bool has_macros) const {
@@ -202,13 +244,15 @@ std::shared_ptr<const Availability> InstructionSet::Code::available(const Instru
     auto made = std::make_shared<Availability>();
     made->present.resize(1u << 16, Present::no);
     made->plain.resize(entries.size() + 1, plain_never);
+    made->shapes.resize(entries.size() + 1, never_shape);
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const Entry& e = set.entries()[i];
         if (!contains(options.policy.allowed, e.effects) || (!has_macros && is_macro(e))) continue;
         if (any_target || (e.form == nullptr ? isa::is_special_available(e.special, options.ptx_version, options.target)
                                              : isa::is_available(*e.form, options.ptx_version, options.target))) {
-            made->present[i] = entries[i].is_uniform ? Present::uniform : Present::general;
+            made->present[i] = Present::yes;
             made->plain[i] = plain_code_of(entries[i]);
+            made->shapes[i] = shape_of_entry(entries[i], inputs.data() + input_bases[i]);
         }
     }
     constexpr std::size_t most = 64;  // policies and targets that are kept
@@ -305,14 +349,37 @@ void add_slots(Machine::Data& data, std::uint32_t index) {
     data.operands.push_back({first, slots, operand.direction == Direction::out ? std::uint16_t{0} : slots, data.slots[first].type});
 }
 
+// The tables of what the loop of run.cpp executes in one way: operands, then types, and of the set's entries its own.
+void lay_out_shapes(Machine::Data& data, const Availability& available) {
+    std::vector<Shape>& shapes = data.own_shapes;
+    const auto operands = static_cast<std::uint32_t>(data.operands.size()), types = static_cast<std::uint32_t>(data.code->type_count);
+    for (const OperandCode& operand : data.operands) {
+        shapes.push_back(operand.readable == 0 ? never_shape : shape_of_value(operand.type));
+        shapes.back().is_input = operand.readable == 0 ? 0 : 0xFFFFFFFFu;
+        shapes.back().slot = static_cast<std::uint16_t>(operand.first);
+    }
+    shapes.push_back(never_shape);
+    for (std::uint32_t t = 0; t < types; ++t) {
+        const auto type = static_cast<TypeId>(t);
+        const auto base = static_cast<Type>(data.code->bases[t]);
+        const bool is_whole = stack_of(type) == type && (base == Type::f32 || base == Type::u32 || base == Type::s32 || base == Type::f16x2 || base == Type::bf16x2);
+        shapes.push_back(is_whole ? shape_of_value(type) : never_shape);
+        shapes.back().is_constant = 0xFFFFFFFFu;
+        shapes.back().node = node_of(NodeKind::constant, type, 0);
+    }
+    shapes.push_back(never_shape);
+    const Shape* const first = shapes.data();
+    data.shapes = {{{first, operands, 16, ~std::uint64_t{0}}, {first + operands + 1, types, 8, 0xFF}, {available.shapes.data(), available.shapes.size() - 1, 16, 0xFFFF}}};
+}
+
 // Types whose constants always have a short literal.
 bool has_short_literals(Type base) { return base == Type::f32 || base == Type::u32 || base == Type::s32 || base == Type::b32; }
 
 // The tables of the short way. Forms leave their result where they find their arguments, so that only operands and constants bring types in.
 void lay_out_plain(Machine::Data& data, const Availability& available) {
     const auto types = static_cast<std::uint32_t>(data.code->type_count), operands = static_cast<std::uint32_t>(data.operands.size());
-    if (data.slots.size() > most_plain_slots) return;
-    if (std::any_of(data.names.begin(), data.names.end(), [](const Name& name) { return name.length == Name::is_long; })) return;
+    data.has_short_names = std::none_of(data.names.begin(), data.names.end(), [](const Name& name) { return name.length == Name::is_long; });
+    if (data.slots.size() > most_plain_slots || !data.has_short_names) return;
     std::vector<TypeId> found = {type_id(Type::f32)};
     for (const Slot& slot : data.slots)
         if (std::find(found.begin(), found.end(), slot.type) == found.end()) found.push_back(slot.type);
@@ -324,7 +391,12 @@ void lay_out_plain(Machine::Data& data, const Availability& available) {
     codes.resize(codes.size() + types + 1, plain_never);
     for (const TypeId t : found)
         if (has_short_literals(static_cast<Type>(data.code->bases[t]))) codes[operands + 1 + t] = plain_code(t, 0);
-    data.plain = {{{codes.data(), operands, ~std::uint64_t{0}, 0}, {codes.data() + operands + 1, types, 0, 0xFF}, {available.plain.data(), available.plain.size() - 1, 0xFFFF, 0}}};
+    const std::size_t forms = codes.size();
+    for (const PlainCode code : available.plain) {
+        const bool is_there = code == plain_never || std::find(found.begin(), found.end(), plain_type(code)) != found.end();
+        codes.push_back(is_there ? code : plain_missing);  // no value of its type ever comes in
+    }
+    data.plain = {{{codes.data(), operands, 16, ~std::uint64_t{0}}, {codes.data() + operands + 1, types, 8, 0xFF}, {codes.data() + forms, available.plain.size() - 1, 16, 0xFFFF}}};
     data.plain_types = std::move(found);
 }
 
@@ -353,6 +425,7 @@ Expected<Machine> Machine::make(std::shared_ptr<const InstructionSet> set, const
     constexpr std::uint32_t most_digits = 10;
     data->longest_name = std::max(data->longest_name, data->stems[0].length + most_digits);
     lay_out_plain(*data, *available);
+    lay_out_shapes(*data, *available);
     Machine machine;
     machine.data_ = std::move(data);
     return machine;

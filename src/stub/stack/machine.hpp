@@ -55,12 +55,12 @@ struct OperandCode {
 };
 
 /// What a machine has of an entry.
-enum class Present : std::uint8_t { no, uniform, general };
+enum class Present : std::uint8_t { no, yes };
 
 /// An instruction of the short way through compile (forest.hpp) in one word: its stack, how many values it pops from there, and of an input
-/// its slot, plus one. It pushes one value there. Negative: it is another kind of instruction.
+/// its slot, plus one. It pushes one value there. Negative: it is another kind of instruction, or one whose arguments are never there.
 using PlainCode = std::int32_t;
-inline constexpr PlainCode plain_never = INT32_MIN;
+inline constexpr PlainCode plain_never = INT32_MIN, plain_missing = INT32_MIN + 1;
 inline constexpr std::uint32_t most_plain_inputs = 3, most_plain_types = 4, most_plain_slots = 1024;
 constexpr PlainCode plain_code(TypeId type, std::uint32_t inputs, std::uint32_t slot = 0) { return static_cast<PlainCode>(inputs << 24 | slot << 8 | type); }
 constexpr std::uint32_t plain_type(PlainCode code) { return static_cast<std::uint32_t>(code) & 0xFF; }
@@ -74,14 +74,34 @@ static_assert(static_cast<std::uint32_t>(Opcode::input) == 0 && static_cast<std:
 struct PlainTable {
     const PlainCode* codes;
     std::uint64_t count;
-    std::uint64_t mask;       ///< what of an instruction, from its index on, is the number
-    std::uint64_t type_mask;  ///< and what from its type on
+    std::uint64_t shift, mask;  ///< where in an instruction the number stands
+};
+
+/// How a graph's instruction is executed that pops at most four values, of its result's stack and one more, and pushes one: inputs, constants of 32
+/// bits and most forms. A stack that it does not need is `no_stack`, an argument that it does not have stands on `own_stack`.
+inline constexpr std::uint32_t no_stack = max_types, own_stack = max_types + 1, lane_count = max_types + 2;
+struct alignas(32) Shape {
+    std::array<std::uint8_t, 2> stacks, pops;  ///< that of the result, the other one; how many values from each
+    std::array<std::uint8_t, 4> arguments;     ///< their stacks
+    std::array<std::int8_t, 4> depths;         ///< -1: the top
+    std::uint32_t is_input, is_constant;       ///< all ones if so; an input makes no node
+    std::uint16_t slot;                        ///< of an input
+    bool is_short, is_plain;                   ///< a form `op d, a, b, c, e;`, its op in one block; and what plain_code_of says
+    std::uint64_t node;                        ///< the part of its nodes that is always the same
+};
+static_assert(sizeof(Shape) == 32);
+
+/// By operand, type, or entry, as PlainTable; what stands at `count` is no such instruction: it never finds its arguments.
+struct ShapeTable {
+    const Shape* shapes;
+    std::uint64_t count, shift, mask;
 };
 
 /// What of a set a policy and a target leave.
 struct Availability {
     std::vector<Present> present;  ///< by any 16 bits
     std::vector<PlainCode> plain;  ///< by entry, and one behind the last
+    std::vector<Shape> shapes;     ///< the same
 };
 
 /// The names of the first registers of each class, where no operand's name clashes with them.
@@ -123,6 +143,7 @@ struct InputCode {
     TypeId stack;
     bool is_immediate, is_exact;
     bool takes_literal;
+    std::uint8_t depth;  ///< where it lies on its stack when all are there; 1: the top
     std::int64_t low, high, step;
 };
 
@@ -177,10 +198,13 @@ struct Machine::Data {
     std::vector<Node> inputs;          ///< the nodes that read the slots: the first ones of every graph
     std::vector<Name> names;           ///< of the slots, where they are short
     std::uint32_t longest_name = 0;    ///< of operands and of our registers
+    bool has_short_names = true;       ///< of all operands
     std::string_view not_for_macros;   ///< the name of an operand for which there are no macros; empty: all names may stand in them
     std::vector<TypeId> plain_types;   ///< the stacks of programs that go the short way; none: no program does
     std::vector<PlainCode> plain_codes;
     std::array<PlainTable, plain_opcodes> plain{};  ///< by opcode
+    std::vector<Shape> own_shapes;
+    std::array<ShapeTable, plain_opcodes> shapes{};  ///< by opcode
     bool has_usual_names = true;       ///< registers are called as in names_of
     std::array<Name, class_count> stems{};  ///< ", %f", or longer where an operand's name clashes
     std::array<bool, class_count> has_integers{};  ///< a register that a program may write is declared as an integer

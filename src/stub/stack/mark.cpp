@@ -66,7 +66,11 @@ void Runner::mark() {
                 use_any(n.args[0], id, false), use_any(n.args[1], id, literal), use_any(n.args[2], id, literal);
                 break;
             }
-            case NodeKind::constant: if (n.target == no_node) --live; break;
+            case NodeKind::constant:
+                flow_.name_of[id] = flow_.names + id;
+                name_constant(flow_.names[id], static_cast<Type>(code_.bases[n.type]), n.args[0] | static_cast<std::uint64_t>(n.args[1]) << 32);
+                if (n.target == no_node) --live;
+                break;
             case NodeKind::input: case NodeKind::special: break;
         }
     }

@@ -21,10 +21,10 @@ void Runner::take_memory(const Bound& bound, Arena& arena) {
     flow_.live = arena.take<NodeId>(bound.nodes + 1);
     count_ = static_cast<NodeId>(slots);
     extra_ = arena.take<std::uint32_t>(bound.extra + 1);
-    for (std::uint32_t t = 0; t < types_; ++t) {
-        stacks_[t] = arena.take<NodeId>(bound.pushes + stack_slack);
-        depth_[t] = floor_[t] = 0;
-    }
+    const std::uint64_t room = bound.pushes + stack_slack;
+    NodeId* const stacks = arena.take<NodeId>(types_ * room);
+    for (std::uint32_t t = 0; t < types_; ++t) top_[t] = floor_[t] = stacks + t * room;
+    top_[no_stack] = floor_[no_stack] = top_[own_stack] = floor_[own_stack] = &own_;
     cells_ = arena.take<Cell>(bound.cells + 1);
     const std::uint64_t state = bound.pushes + types_ + 2 * bound.cells + slots + 8;
     save_at_ = arena.take<std::uint32_t>(saved_per_if * bound.if_depth * state + 1);
@@ -50,28 +50,46 @@ void Runner::take_memory(const Bound& bound, Arena& arena) {
 
 // ---- instructions ------------------------------------------------------------------------------------------------------------------------
 
+inline bool Runner::apply_shape(const ShapeTable& table, std::uint64_t word) {
+    const Shape& shape = table.shapes[std::min(word >> table.shift & table.mask, table.count)];
+    const std::uint32_t a = shape.stacks[0], b = shape.stacks[1];
+    NodeId* const place = top_[a] - shape.pops[0];
+    NodeId* const below = top_[b] - shape.pops[1];
+    if (((place - floor_[a]) | (below - floor_[b])) < 0) return false;
+    const NodeId id = count_;
+    own_ = id;
+    // all that a store might be thought to change is read before
+    const NodeId* const tops[] = {top_[shape.arguments[0]], top_[shape.arguments[1]], top_[shape.arguments[2]], top_[shape.arguments[3]]};
+    const NodeId first = tops[0][shape.depths[0]], second = tops[1][shape.depths[1]], third = tops[2][shape.depths[2]], fourth = tops[3][shape.depths[3]];
+    const std::uint64_t fixed = shape.node;
+    const NodeId value = (id & ~shape.is_input) | (shape.slot & shape.is_input);
+    const std::uint32_t is_constant = shape.is_constant;
+    count_ = id + 1 + shape.is_input;
+    top_[a] = place + 1;
+    top_[b] = below;
+    *place = value;
+    Node& n = nodes_[id];
+    // One by one: as a block they would have to wait for the pushes before. (Compiled without vectors of scalars, see CMakeLists.txt.)
+    n.args[0] = (first & ~is_constant) | (high_half(word) & is_constant);
+    n.args[1] = second & ~is_constant;
+    n.args[2] = third;
+    n.args[3] = fourth;
+    std::memcpy(&n.entry, &fixed, sizeof fixed);
+    n.target = no_node;
+    return true;
+}
+
+bool Runner::push_input(const Instruction& i, const Scope& scope) {
+    if (!scope.is_program || i.index >= operand_count_ || i.payload >= operands_[i.index].readable) return false;
+    push(operands_[i.index].type, operands_[i.index].first + i.payload);  // the node of a slot has its number
+    return true;
+}
+
 inline bool Runner::push_constant(TypeId type, std::uint64_t bits) {
     const std::uint32_t stack = lane(type);
     if (stack == types_ || stack == type_b8 || stack == type_b128) return false;
     push(stack, constant(static_cast<TypeId>(stack), bits));
     return true;
-}
-
-// What a payload of 32 bits is as a constant of a type.
-std::uint64_t widened(TypeId base, std::uint32_t payload) {
-    switch (static_cast<Type>(base)) {
-        case Type::pred: return payload & 1;
-        case Type::b16: case Type::u16: case Type::s16: case Type::f16: case Type::bf16: return payload & 0xFFFF;
-        case Type::s64: return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(payload)));
-        case Type::f64: return std::bit_cast<std::uint64_t>(static_cast<double>(std::bit_cast<float>(payload)));
-        default: return payload;
-    }
-}
-
-std::uint64_t narrowed(TypeId base, std::uint64_t bits) {
-    if (base >= type_b8) return bits;
-    const std::uint32_t width = ptxgraft::bits(static_cast<Type>(base));
-    return width >= 64 ? bits : bits & ((1ull << width) - 1);
 }
 
 inline bool Runner::apply(const Instruction& i) {
@@ -82,14 +100,8 @@ inline bool Runner::apply(const Instruction& i) {
 
 // Whether each stack holds as many values as the entry pops.
 bool Runner::has_arguments(const EntryCode& e) const {
-    const InputCode* const inputs = code_.inputs.data() + code_.input_bases[e.at];
-    for (std::size_t k = 0; k < e.inputs; ++k) {
-        if (inputs[k].is_immediate) continue;
-        std::uint32_t need = 0;
-        for (std::size_t j = 0; j <= k; ++j) need += !inputs[j].is_immediate && inputs[j].stack == inputs[k].stack;
-        if (room(inputs[k].stack) < need) return false;
-    }
-    return true;
+    const std::span<const InputCode> inputs(code_.inputs.data() + code_.input_bases[e.at], e.inputs);
+    return std::all_of(inputs.begin(), inputs.end(), [this](const InputCode& input) { return input.is_immediate || room(input.stack) >= input.depth; });
 }
 
 // A number as the operand takes it: any bits are one.
@@ -269,14 +281,14 @@ inline bool Runner::rearrange(const Instruction& i) {
     const std::uint32_t type = lane(i.type);
     if (type == types_) return false;
     const std::uint32_t have = room(type);
-    NodeId* const top = stacks_[type] + depth_[type];
+    NodeId* const top = top_[type];
     switch (i.opcode) {
         case Opcode::dup:
             return have >= 1 && (push(type, top[-1]), true);
         case Opcode::over:
             return have >= 2 && (push(type, top[-2]), true);
         case Opcode::drop:
-            return have >= 1 && (--depth_[type], true);
+            return have >= 1 && (--top_[type], true);
         case Opcode::swap:
             return have >= 2 && (std::swap(top[-1], top[-2]), true);
         case Opcode::rotate:
@@ -284,14 +296,14 @@ inline bool Runner::rearrange(const Instruction& i) {
         case Opcode::reverse:
             return std::reverse(top - have, top), true;
         default:
-            return depth_[type] = floor_[type], true;
+            return top_[type] = floor_[type], true;
     }
 }
 
 bool Runner::rearrange_at_depth(const Instruction& i) {
     const std::uint32_t type = lane(i.type);
     if (type == types_ || i.payload >= room(type)) return false;
-    NodeId* const top = stacks_[type] + depth_[type] - 1;
+    NodeId* const top = top_[type] - 1;
     NodeId* const place = top - i.payload;
     if (i.opcode == Opcode::yank_dup) push(type, *place);
     else if (i.opcode == Opcode::swap_with) std::swap(*top, *place);
@@ -325,14 +337,14 @@ bool Runner::call(const Instruction& i, const Scope& scope) {
     if (i.index >= std::min(scope.routines, max_routines)) return false;
     const Routine& routine = program_.routines[i.index];
     if (!fits(routine.arguments) || !fits(routine.results)) return false;
-    std::array<std::uint32_t, max_types> floors = floor_;
+    auto floors = floor_;
     for (const TypeId t : routine.arguments)
-        if (++floors[lane(t)] > depth_[lane(t)]) return false;
+        if (++floors[lane(t)] > top_[lane(t)]) return false;
     if (!may_nest()) return false;
     ++calls_;
     // by value: what the caller pushed is the routine's from here on
     floors = floor_;
-    std::copy_n(depth_.begin(), types_, floor_.begin());
+    std::copy_n(top_.begin(), types_, floor_.begin());
     for (const TypeId t : routine.arguments) --floor_[lane(t)];
     const std::uint32_t cell_floor = std::exchange(cell_floor_, cell_count_);
     const Scope inner{routine.code, matches_ == nullptr ? nullptr : routine_matches_[i.index], i.index, false};
@@ -362,7 +374,7 @@ bool Runner::take_results(const Routine& routine, std::uint32_t index) {
         const bool has_zero = type != type_b8 && type != type_b128;
         results[k] = room(type) != 0 ? pop(type) : has_zero ? constant(static_cast<TypeId>(type), 0) : no_node;
     }
-    std::copy_n(floor_.begin(), types_, depth_.begin());
+    std::copy_n(floor_.begin(), types_, top_.begin());
     for (std::size_t k = 0; k < routine.results.size(); ++k)
         if (results[k] != no_node) push(lane(routine.results[k]), results[k]);
     return true;
@@ -370,69 +382,29 @@ bool Runner::take_results(const Routine& routine, std::uint32_t index) {
 
 // ---- the loop ----------------------------------------------------------------------------------------------------------------------------
 
-// What most instructions are stands in the loop itself, on copies of what it reads.
+// Inputs, constants of 32 bits and most forms are executed in one way, without a branch on which of them it is: what comes next in a random
+// program cannot be guessed. Where its arguments are missing, or it is of another kind, the switch goes on.
 template <bool has_brackets, bool watches>
 bool Runner::execute(const Scope& scope) {
     const auto size = static_cast<std::uint32_t>(scope.code.size());
     const Instruction* const code = scope.code.data();
-    Node* const nodes = nodes_;
-    const EntryCode* const entries = entries_;
-    const Present* const present = present_;
-    const OperandCode* const operands = operands_;
-    NodeId* const* const stacks = stacks_.data();
-    std::uint32_t* const depth = depth_.data();
-    const std::uint32_t* const floor = floor_.data();
-    const std::uint32_t operand_count = scope.is_program ? operand_count_ : 0;
     const bool looks_back = options_.fold || shared_ != nullptr;
-    Name* const names = flow_.names;
-    const Name** const name_of = flow_.name_of;
+    const std::uint32_t shaped = looks_back ? 0 : plain_opcodes;
+    std::array<ShapeTable, plain_opcodes> tables = machine_.shapes;
+    if (!scope.is_program) tables[static_cast<std::size_t>(Opcode::input)].count = 0, tables[static_cast<std::size_t>(Opcode::input)].shapes += machine_.operands.size();
     for (std::uint32_t at = 0; at < size; ++at) {
+        std::uint64_t word;
+        std::memcpy(&word, code + at, sizeof word);
+        if ((word & 0xFF) < shaped && apply_shape(tables[word & 0xFF], word)) [[likely]] {
+            if (watches && scope.is_program) watch(at);
+            continue;
+        }
         const Instruction& i = code[at];
         bool done = false;
         switch (i.opcode) {
-            case Opcode::input:
-                if (i.index < operand_count) {
-                    const OperandCode& operand = operands[i.index];
-                    done = i.payload < operand.readable;
-                    // the node of a slot has its number
-                    if (done) stacks[operand.type][depth[operand.type]++] = operand.first + i.payload;
-                }
-                break;
-            case Opcode::form:
-                if (present[i.index] == Present::uniform && !looks_back) {
-                    const EntryCode& e = entries[i.index];
-                    const std::uint32_t type = e.type, inputs = e.inputs, have = depth[type];
-                    if (have - floor[type] < inputs) break;
-                    NodeId* const first = stacks[type] + (have - inputs);
-                    const NodeId id = count_++;
-                    Node& n = nodes[id];
-                    // One by one: as a block they would have to wait for the pushes before. (Compiled without vectors of scalars, see CMakeLists.txt.)
-                    for (std::size_t k = 0; k < EntryCode::inline_inputs; ++k) n.args[k] = k < inputs ? first[k] : id;
-                    std::memcpy(&n.entry, &e.node, sizeof e.node);
-                    n.target = no_node;
-                    *first = id;
-                    depth[type] = have - inputs + 1;
-                    done = true;
-                    break;
-                }
-                done = apply(i);
-                break;
-            case Opcode::constant:
-                if (i.type == type_id(Type::f32) && !looks_back) {
-                    const NodeId id = count_++;
-                    Node& n = nodes[id];
-                    n.args[0] = i.payload;
-                    n.args[1] = 0;
-                    std::memcpy(&n.entry, &f32_constant, sizeof f32_constant);
-                    n.target = no_node;
-                    names[id] = f32_name(i.payload);
-                    name_of[id] = names + id;
-                    stacks[type_id(Type::f32)][depth[type_id(Type::f32)]++] = id;
-                    done = true;
-                    break;
-                }
-                done = i.type < types_ && push_constant(i.type, widened(code_.bases[i.type], i.payload));
-                break;
+            case Opcode::input: done = push_input(i, scope); break;
+            case Opcode::form: done = apply(i); break;
+            case Opcode::constant: done = i.type < types_ && push_constant(i.type, widened(code_.bases[i.type], i.payload)); break;
             case Opcode::assign: done = assign(i, scope); break;
             case Opcode::dup: case Opcode::swap: case Opcode::drop: case Opcode::over: case Opcode::rotate: case Opcode::reverse: case Opcode::clear:
                 done = rearrange(i);
@@ -500,7 +472,7 @@ Expected<void> Runner::take_requests() {
     for (std::uint32_t slot = static_cast<std::uint32_t>(machine_.slots.size()); slot-- > 0;) {
         const Slot& s = machine_.slots[slot];
         if (s.direction == Direction::in || flow_.values[slot] != no_node) continue;
-        if (depth_[s.type] != 0) {
+        if (room(s.type) != 0) {
             flow_.values[slot] = pop(s.type);
             continue;
         }
@@ -521,7 +493,7 @@ Expected<void> Runner::finish() {
         }
         if (flow_.values[slot] != no_node) assignments_[assignment_count_++] = {slot, flow_.values[slot]};
     }
-    for (std::uint32_t t = 0; t < types_; ++t) flow_.leftover += depth_[t];
+    for (std::uint32_t t = 0; t < types_; ++t) flow_.leftover += room(t);
     return {};
 }
 
@@ -545,7 +517,7 @@ Expected<Dataflow> Runner::run() {
 // A stack with values left; types_ when there is none.
 std::uint32_t Runner::leftover_type() const {
     for (std::uint32_t t = 0; t < types_; ++t)
-        if (depth_[t] != 0) return t;
+        if (room(t) != 0) return t;
     return no_place;
 }
 

@@ -41,17 +41,6 @@ struct Scope {
     bool is_program;
 };
 
-// The part of an f32 constant's node that is always the same.
-inline const std::uint64_t f32_constant = [] {
-    Node n{};
-    n.kind = NodeKind::constant;
-    n.type = type_id(Type::f32);
-    n.last_use = not_used;
-    std::uint64_t bits;
-    std::memcpy(&bits, &n.entry, sizeof bits);
-    return bits;
-}();
-
 class Runner {
   public:
     Runner(ProgramView program, const Machine::Data& machine, const Bound& bound, const CompileOptions& options, Arena& arena)
@@ -63,7 +52,7 @@ class Runner {
     Expected<Dataflow> run();
 
     [[nodiscard]] std::uint32_t leftover_type() const;
-    [[nodiscard]] std::uint32_t depth_of(std::uint32_t type) const { return depth_[type]; }
+    [[nodiscard]] std::uint32_t depth_of(std::uint32_t type) const { return room(type); }
     /// For messages: executes the program and says what was missing, see find_faults.
     [[nodiscard]] std::vector<Fault> faults() {
         collects_ = true;
@@ -89,11 +78,13 @@ class Runner {
     [[nodiscard]] Error why(const Instruction& i, std::uint32_t at, const Scope& scope) const;
     void note(const Error& error, std::uint32_t routine, std::uint32_t at);
     void watch(std::uint32_t at) {
-        const NodeId value = depth_[watched_] >= watched_depth_ ? stacks_[watched_][watched_depth_ - 1] : no_node;
+        const NodeId value = room(watched_) >= watched_depth_ ? floor_[watched_][watched_depth_ - 1] : no_node;
         if (value != no_node && value != stood_) origin_ = at;
         stood_ = value;
     }
 
+    bool apply_shape(const ShapeTable& table, std::uint64_t word);
+    bool push_input(const Instruction& i, const Scope& scope);
     bool push_constant(TypeId type, std::uint64_t bits);
     bool apply(const Instruction& i);
     bool apply_general(const EntryCode& e, const Instruction& i);
@@ -137,7 +128,7 @@ class Runner {
     bool is_type(std::uint32_t type) const { return type < types_ && stack_of(static_cast<TypeId>(type)) == type; }
     // The stack of a type byte; types_ when there is none.
     std::uint32_t lane(std::uint32_t type) const { return type < types_ ? stack_of(static_cast<TypeId>(type)) : types_; }
-    std::uint32_t room(std::uint32_t type) const { return depth_[type] - floor_[type]; }
+    std::uint32_t room(std::uint32_t type) const { return static_cast<std::uint32_t>(top_[type] - floor_[type]); }
     NodeId add(NodeKind kind, TypeId type, std::uint32_t entry = 0) {
         Node& n = nodes_[count_];
         n.entry = static_cast<std::uint16_t>(entry);
@@ -150,14 +141,12 @@ class Runner {
     // After a node's arguments stand: the same node made before, if sharing is asked for.
     NodeId shared(NodeId node) { return shared_ == nullptr ? node : find_shared(node); }
     NodeId find_shared(NodeId node);
-    void push(std::uint32_t type, NodeId node) { stacks_[type][depth_[type]++] = node; }
-    NodeId pop(std::uint32_t type) { return stacks_[type][--depth_[type]]; }
+    void push(std::uint32_t type, NodeId node) { *top_[type]++ = node; }
+    NodeId pop(std::uint32_t type) { return *--top_[type]; }
     NodeId constant(TypeId type, std::uint64_t bits) {
         const NodeId node = add(NodeKind::constant, type);
         nodes_[node].args[0] = low_half(bits);
         nodes_[node].args[1] = high_half(bits);
-        flow_.name_of[node] = flow_.names + node;
-        name_constant(flow_.names[node], static_cast<Type>(code_.bases[type]), bits);
         return shared(node);
     }
     std::uint32_t slot_of(const Instruction& i) const {
@@ -200,8 +189,8 @@ class Runner {
     NodeId count_ = 0;
     std::uint32_t* extra_ = nullptr;
     std::uint32_t extra_count_ = 0;
-    std::array<NodeId*, max_types> stacks_;
-    std::array<std::uint32_t, max_types> depth_, floor_;
+    std::array<NodeId*, lane_count> top_, floor_;  // of the stacks: behind the last value, and the first that a routine may reach
+    NodeId own_ = 0;  // the node that is made
     Cell* cells_ = nullptr;
     std::uint32_t cell_count_ = 0, cell_floor_ = 0;
     Assignment* assignments_ = nullptr;
