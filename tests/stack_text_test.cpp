@@ -230,6 +230,41 @@ TEST(StackText, ConstantsOfUserTypesHaveTheirName) {
     EXPECT_EQ(body(stub->ptx()), "add.u32 _o, 7, 16;");
 }
 
+TEST(StackText, RandomProgramsHaveWordsForAllTheirInstructions) {
+    const auto signature = *Signature::parse("mod u64 x, mod s64 y, mod u32 z, mod pred p, mod f16x2 h, in f32 a, out f64 d[3], mod b64 k, mod bf16 l");
+    for (const char* const set : {"standard", "full", "f32"}) {
+        const auto machine = *stack::Machine::make(stack::find_set(set), signature);
+        for (std::uint64_t seed = 0; seed < 60; ++seed) {
+            const auto program = stack::random_program(machine, seed, seed % 10 == 0 ? 1500 : 40);
+            const std::string text = stack::print(program, machine);
+            EXPECT_EQ(text.find('!'), std::string::npos) << set << " " << seed << ": " << text.substr(0, 2000);
+            EXPECT_EQ(*stack::parse(text, machine), program);
+        }
+    }
+    // a weight of 0 is never drawn, even where there is no other
+    const auto none = *stack::Machine::make(*stack::InstructionSet::parse("add.f32 weight 0\nmul.f32 weight 0\n"), *Signature::parse("mod f32 x"));
+    for (const auto& i : stack::random_program(none, 1, 200).code) EXPECT_NE(i.opcode, stack::Opcode::form);
+}
+
+// Each instruction once, though a routine is called and a repeat executed several times; in the order of execution.
+TEST(StackText, FindsAllThatIsMissing) {
+    const std::string_view text =
+        "signature: mod f32 x\n"
+        "routine r f32 -> f32 :\n"
+        "  add.u32 end\n"
+        "repeat 3 x r mul.f32 add.s32 end -> x\n";
+    const auto signature = *Signature::parse("mod f32 x");
+    std::vector<std::string> found;
+    for (const Error& error : stack::find_missing(text, signature)) {
+        const Position at = position(text, error.span.begin);
+        found.push_back(std::string(text.substr(error.span.begin, error.span.end - error.span.begin)) + " " + std::to_string(at.line) + ":" + std::to_string(at.column));
+        EXPECT_EQ(error.code, Errc::stack_values_missing);
+    }
+    EXPECT_EQ(found, (std::vector<std::string>{"add.u32 3:3", "mul.f32 4:14", "add.s32 4:22"}));
+    EXPECT_TRUE(stack::find_missing("x x add.f32 -> x", signature).empty());
+    EXPECT_TRUE(stack::find_missing("x bogus", signature).empty());
+}
+
 // --- errors: each with its place, and what would be right
 
 struct Bad {
