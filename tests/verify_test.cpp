@@ -88,11 +88,12 @@ TEST(Verify, MessagesSayWhatWouldBeRight) {
                            Row{"add.u32 r0, r1;", "form: add.type d, a, b"}, Row{"add.u32 r0, f1, r2;", "'f1' is a register of .f32; expected a register of .u32 or a constant"},
                            Row{"add.u32 r0, [r1], r2;", "expected"}, Row{"bar.sync 99;", "0 to 15"}, Row{"ld.shared.u32 r0, [g];", "'g' is a variable in .global, but the instruction addresses .shared"},
                            Row{"add.rn.rz.f32 f0, f1, f2;", "beside another modifier of its kind"}, Row{"mov.u32 r0, {r1, r2};", "form: mov"}, Row{"ld.global.v2.u32 {r0, r1, r2}, [g];", "vector"},
-                           Row{"mbarrier.init.b64 [g], 1;", "mbarrier.init takes those of .shared"}}) {
+                           Row{"mbarrier.init.b64 [g], 1;", "mbarrier.init takes those of .shared"}, Row{"sust.b.1d.b32.trap [g,\r\n\tr0, {r1}], {r2};", "'[g,   r0, {r1}]'"}}) {
         const std::string text = std::string(".version 9.0\n.target sm_90a\n.address_size 64\n.global .b32 g[4];\n.entry k() {\n.reg .b32 r<4>; .reg .f32 f<4>; .reg .f64 d<4>;\n") + row.line + "\n}\n";
         const std::vector<Error> all = findings(text);
         ASSERT_EQ(all.size(), 1u) << row.line;
         EXPECT_THAT(message(all.front(), text), HasSubstr(row.message)) << row.line;
+        EXPECT_EQ(message(all.front(), text).find('\n'), std::string::npos) << row.line;
     }
 }
 

@@ -22,6 +22,7 @@ std::vector<Error> Verifier::run() {
 
 void Verifier::report(Errc code, Span span, std::string message) {
     Error error{code, span, 0, nullptr, nullptr};
+    std::replace_if(message.begin(), message.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');  // an operand may stand on many lines
     error.detail = std::make_shared<const std::string>(std::move(message));
     findings_.push_back(std::move(error));
 }

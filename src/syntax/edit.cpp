@@ -85,12 +85,13 @@ Expected<void> Editor::rewrite(NodeIndex node, std::string_view text) {
     return {};
 }
 
-Expected<void> Editor::change(std::span<const TokenChange> changes) {
+Expected<void> Editor::change(std::span<TokenChange> changes) {
     const auto of_one_node = [&](std::size_t from) {
         std::size_t end = from;
         while (end < changes.size() && changes[end].node == changes[from].node) ++end;
         return changes.subspan(from, end - from);
     };
+    space(changes);
     std::string text;
     for (std::size_t i = 0; i < changes.size(); i += of_one_node(i).size())
         append_changed(of_one_node(i), text);
@@ -244,13 +245,28 @@ std::uint32_t Editor::opcode_of(const Node& node) const {
     return data_.tokens[node.first_token + 1].kind() == Lexeme::exclaim ? 3 : 2;
 }
 
+// `.entry%k`: the name `k` would be part of the directive. The first token of a node may stand behind the last one of another.
+void Editor::space(std::span<TokenChange> changes) const {
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+        const Node& node = data_.nodes[changes[i].node];
+        const RawToken token = data_.tokens[node.first_token + changes[i].token];
+        std::string_view before = data_.text.at(node.begin, token.begin);
+        if (before.empty())
+            if (const NodeIndex previous = this->before(changes[i].node); previous != root_node) before = text_of(data_.nodes[previous]);
+        if (i != 0 && changes[i - 1].node == changes[i].node && changes[i - 1].token + 1 == changes[i].token &&
+            data_.tokens[node.first_token + changes[i - 1].token].end() == token.begin)
+            before = changes[i - 1].text;
+        changes[i].is_spaced = run_together(before, changes[i].text);
+    }
+}
+
 // Appends the new text of the node that the changes are of.
 void Editor::append_changed(std::span<const TokenChange> changes, std::string& text) const {
     const Node& node = data_.nodes[changes.front().node];
     std::uint32_t copied = node.begin;
     for (const TokenChange& change : changes) {
         const RawToken token = data_.tokens[node.first_token + change.token];
-        text.append(data_.text.at(copied, token.begin)).append(change.text);
+        text.append(data_.text.at(copied, token.begin)).append(change.is_spaced ? " " : "").append(change.text);
         copied = token.end();
     }
     text.append(data_.text.at(copied, data_.end_of(node)));
@@ -266,6 +282,7 @@ std::uint32_t Editor::move_node(std::span<const TokenChange> changes, std::uint3
     node.begin = begin;
     for (std::uint32_t i = 0; i < node.token_count; ++i) {
         RawToken token = data_.tokens[old + i];
+        if (change != changes.end() && change->token == i) shift += change->is_spaced;
         token.begin += shift;
         if (change != changes.end() && change->token == i) {
             shift += static_cast<std::uint32_t>(change->text.size()) - token.size;
@@ -345,7 +362,7 @@ Expected<std::size_t> Module::rename(Statement scope, std::string_view from, std
     Editor editor(*data_);
     const NodeIndex first = scope ? scope.node_ : data_->nodes[root_node].first_child;
     const NodeIndex last = scope ? editor.last_within(first) : data_->last_child(root_node);
-    const std::vector<TokenChange> changes = editor.places(first, last, from, to);
+    std::vector<TokenChange> changes = editor.places(first, last, from, to);
     if (auto changed = editor.change(changes); !changed) return tl::unexpected<Error>(changed.error());
     return changes.size();
 }

@@ -17,6 +17,7 @@ struct TokenChange {
     NodeIndex node;
     std::uint32_t token;  // which of the node's
     std::string text;
+    bool is_spaced = false;  // behind a space, as it would run together with the token before
 };
 
 class Editor {
@@ -30,7 +31,7 @@ class Editor {
     /// Gives a node without a body other text, of one statement of the same kind; the node stays.
     Expected<void> rewrite(NodeIndex node, std::string_view text);
     /// Changes tokens for others of the same kind. Sorted by node and token, each node's together.
-    Expected<void> change(std::span<const TokenChange> changes);
+    Expected<void> change(std::span<TokenChange> changes);
 
     /// The identifier tokens of this text from node `first` to `last` that are names. An opcode and the words
     /// of `.loc`,
@@ -71,6 +72,7 @@ class Editor {
     void move_to(NodeIndex node, std::string text, std::uint32_t shift);
     [[nodiscard]] bool is_name(const Node& node, std::uint32_t i, std::string_view name) const;
     [[nodiscard]] std::uint32_t opcode_of(const Node& node) const;
+    void space(std::span<TokenChange> changes) const;
     void append_changed(std::span<const TokenChange> changes, std::string& text) const;
     std::uint32_t move_node(std::span<const TokenChange> changes, std::uint32_t begin);
 
