@@ -107,7 +107,8 @@ TEST(Canonical, StatementsOfAModuleLookLikeThis) {
          ".section .debug_info\n{\n\t.b8 1, 2\n\t.b64 a, a+4\nl:\n\t.b32 .debug_abbrev\n\t.b32 "
          ".debug_loc+12\n}\n"},
         // a name takes one directive that stands directly behind it
-        {".section .debug_x { .b64 a.loc.b8 1 .b32 .debug_loc.b8 2 }", ".section .debug_x\n{\n\t.b64 a.loc\n\t.b8 1\n\t.b32 .debug_loc\n\t.b8 2\n}\n"},
+        {".section .debug_x { .b64 a.loc.b8 1 .b32 .debug_loc.b8 2 .b64 a-b.b8 3 }",
+         ".section .debug_x\n{\n\t.b64 a.loc\n\t.b8 1\n\t.b32 .debug_loc\n\t.b8 2\n\t.b64 a-b\n\t.b8 3\n}\n"},
     };
     for (const Row& row : rows) {
         const std::string text(row.text);

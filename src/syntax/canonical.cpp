@@ -218,7 +218,8 @@ class Writer {
     }
     // A directive of a section that belongs to the name before it, as the parser sees it.
     [[nodiscard]] bool is_glued(std::uint32_t i) const {
-        return kind(i) == L::directive && kind(i - 1) == L::identifier && data_.tokens[i].begin == data_.tokens[i - 1].end();
+        if (kind(i) != L::directive || kind(i - 1) != L::identifier || data_.tokens[i].begin != data_.tokens[i - 1].end()) return false;
+        return i < 2 || kind(i - 2) != L::minus;  // of `a-b` the second takes none
     }
     [[nodiscard]] bool is_cast(std::uint32_t close) const {
         return (statement_ == StatementKind::instruction || in_initialiser_) &&
