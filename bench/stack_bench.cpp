@@ -34,17 +34,6 @@ void report(benchmark::State& state, double units, std::string_view output, doub
 
 stack::Machine machine_of(const char* set) { return *stack::Machine::make(stack::find_set(set), signature()); }
 
-void BM_StackCompile(benchmark::State& state) {
-    const stack::Machine machine = machine_of("standard");
-    const stack::Program program = *stack::parse(live_text(state.range(0)), machine);
-    stack::Compiler compiler;
-    stack::Compiled compiled;
-    const double start = seconds();
-    for (auto _ : state) benchmark::DoNotOptimize(compiled = *compiler.compile(program, machine));
-    report(state, static_cast<double>(compiled.instruction_count), compiled.ptx, seconds() - start);
-}
-BENCHMARK(BM_StackCompile)->RangeMultiplier(10)->Range(10, 10000);
-
 // The same with values that are shared and exchanged, and of other types.
 std::string mixed_text(std::int64_t instructions) {
     constexpr const char* words[] = {" dup.f32 mul.f32", " b swap.f32 sub.f32", " 7 cvt.rn.f32.u32 add.f32", " over.f32 c setp.lt.f32 a selp.f32", " abs.f32"};
@@ -58,16 +47,17 @@ std::string mixed_text(std::int64_t instructions) {
     return text + " -> acc";
 }
 
-void BM_StackCompileMixed(benchmark::State& state) {
+void BM_StackCompile(benchmark::State& state, std::string (*text)(std::int64_t instructions)) {
     const stack::Machine machine = machine_of("standard");
-    const stack::Program program = *stack::parse(mixed_text(state.range(0)), machine);
+    const stack::Program program = *stack::parse(text(state.range(0)), machine);
     stack::Compiler compiler;
     stack::Compiled compiled;
     const double start = seconds();
     for (auto _ : state) benchmark::DoNotOptimize(compiled = *compiler.compile(program, machine));
     report(state, static_cast<double>(compiled.instruction_count), compiled.ptx, seconds() - start);
 }
-BENCHMARK(BM_StackCompileMixed)->RangeMultiplier(10)->Range(10, 10000);
+BENCHMARK_CAPTURE(BM_StackCompile, live, live_text)->RangeMultiplier(10)->Range(10, 10000);
+BENCHMARK_CAPTURE(BM_StackCompile, mixed, mixed_text)->RangeMultiplier(10)->Range(10, 10000);
 
 std::vector<stack::Program> random_programs(const stack::Machine& machine, std::size_t count) {
     std::vector<stack::Program> programs;

@@ -1,34 +1,17 @@
 // The verbs that show a module's tree, as a user meets them: canonical, dump.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
+
+#include "cli.hpp"
 
 namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
 using Json = nlohmann::json;
+using ptxgraft::test::slurp, ptxgraft::test::spill, ptxgraft::test::Result;
 namespace fs = std::filesystem;
-
-std::string slurp(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void spill(const fs::path& path, std::string_view text) {
-    std::ofstream(path, std::ios::binary).write(text.data(), static_cast<std::streamsize>(text.size()));
-}
-
-struct Result {
-    int status;
-    std::string out, err;
-};
 
 class CliTree : public testing::Test {
   protected:

@@ -11,16 +11,14 @@
 #include <vector>
 
 #include "expression_run.hpp"
+#include "peer_words.hpp"
 #include "ptxgraft/kernel.hpp"
 
 namespace ptxgraft {
 namespace {
 
-using Words = std::vector<std::uint64_t>;
 using std::uint32_t;
-
-uint32_t f(double value) { return std::bit_cast<uint32_t>(static_cast<float>(value)); }
-float number(std::uint64_t word) { return std::bit_cast<float>(static_cast<uint32_t>(word)); }
+using test::f, test::number, test::Words;
 
 std::string marked(const std::string& name, const std::vector<std::array<std::string, 3>>& operands) {
     std::string text = "\t// PTX_INJECT_START " + name + "\n";

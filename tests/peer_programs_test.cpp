@@ -12,15 +12,13 @@
 #include <vector>
 
 #include "expression_run.hpp"
+#include "peer_words.hpp"
 
 namespace ptxgraft {
 namespace {
 
-using Words = std::vector<std::uint64_t>;
 using std::uint32_t;
-
-uint32_t f(double value) { return std::bit_cast<uint32_t>(static_cast<float>(value)); }
-float number(std::uint64_t word) { return std::bit_cast<float>(static_cast<uint32_t>(word)); }
+using test::f, test::number, test::Words;
 
 constexpr std::uint64_t any = 0xA5A5A5A5;  // what an `out` holds before
 

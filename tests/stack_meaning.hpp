@@ -35,31 +35,18 @@ inline const std::vector<KnownForm>& known_forms() {
                 {std::move(name), std::move(in), std::move(out),
                  [compute](const Words& i, Words& o, Word immediate, bool&) { compute(i, o, immediate); }});
         };
-        const auto single = [&](std::string name, std::size_t n, auto compute) {
-            forms.push_back({std::move(name),
-                             std::vector<Type>(n, Type::f32),
-                             {Type::f32},
-                             [compute](const Words& i, Words& o, Word, bool& undefined) {
-                                 std::array<float, 3> x{};
-                                 for (std::size_t k = 0; k < i.size(); ++k)
-                                     x[k] = bit_cast<float>(static_cast<std::uint32_t>(i[k]));
-                                 const float result = compute(x);
+        // Of floats, all of one type.
+        const auto floats = [&]<class Float, class Bits>(Type type, Float, Bits, std::string name, std::size_t n, auto compute) {
+            forms.push_back({std::move(name), std::vector<Type>(n, type), {type}, [compute](const Words& i, Words& o, Word, bool& undefined) {
+                                 std::array<Float, 3> x{};
+                                 for (std::size_t k = 0; k < i.size(); ++k) x[k] = bit_cast<Float>(static_cast<Bits>(i[k]));
+                                 const Float result = compute(x);
                                  undefined = undefined || std::isnan(result);
-                                 o[0] = bit_cast<std::uint32_t>(result);
+                                 o[0] = bit_cast<Bits>(result);
                              }});
         };
-        const auto twice = [&](std::string name, std::size_t n, auto compute) {
-            forms.push_back({std::move(name),
-                             std::vector<Type>(n, Type::f64),
-                             {Type::f64},
-                             [compute](const Words& i, Words& o, Word, bool& undefined) {
-                                 std::array<double, 3> x{};
-                                 for (std::size_t k = 0; k < i.size(); ++k) x[k] = bit_cast<double>(i[k]);
-                                 const double result = compute(x);
-                                 undefined = undefined || std::isnan(result);
-                                 o[0] = bit_cast<Word>(result);
-                             }});
-        };
+        const auto single = [&](std::string name, std::size_t n, auto compute) { floats(Type::f32, float{}, std::uint32_t{}, std::move(name), n, compute); };
+        const auto twice = [&](std::string name, std::size_t n, auto compute) { floats(Type::f64, double{}, Word{}, std::move(name), n, compute); };
         constexpr Type u32 = Type::u32, s32 = Type::s32, u64 = Type::u64, u16 = Type::u16, pred = Type::pred,
                        f32 = Type::f32;
         const auto low = [](Word w) { return static_cast<std::uint32_t>(w); };

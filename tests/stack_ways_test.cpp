@@ -108,7 +108,7 @@ class Mixer {
     void finish(int& depth, const std::string& combine, const std::string& operand, const std::string& target) {
         if (depth == 0) text_ += " " + operand, ++depth;
         for (; depth > 1; --depth) text_ += " " + combine;
-        if (random_() % 3 != 0) text_ += " " + operand + " " + combine;
+        if (random_() % 16 != 0) text_ += " " + operand + " " + combine;
         text_ += " -> " + target + ";";
         depth = 0;
     }

@@ -8,20 +8,20 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
-#include <ctime>
 #include <functional>
 #include <map>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "measure.hpp"
 #include "ptxgraft/stack.hpp"
 
 namespace {
 
 using namespace ptxgraft;
 
-double seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+using bench::seconds;
 
 // The fastest of some rounds, each of some milliseconds.
 double seconds_of(const std::function<void()>& work) {

@@ -275,7 +275,7 @@ std::size_t bytes_of(const Bound& bound, ProgramView program, const Machine::Dat
     const std::uint64_t slots = machine.slots.size(), types = machine.code->type_count;
     const std::uint64_t state = bound.pushes + types + 2 * bound.cells + slots + 8;
     std::uint64_t bytes = Arena::bytes<Node>(bound.nodes + 1) + Arena::bytes<Name>(bound.nodes + 1) + Arena::bytes<const Name*>(bound.nodes + 1) + Arena::bytes<NodeId>(bound.nodes + 1) + Arena::bytes<std::uint32_t>(bound.extra + 1);
-    bytes += Arena::bytes<NodeId>(types * (bound.pushes + stack_slack));
+    bytes += Arena::bytes<NodeId>(types * bound.pushes);
     bytes += Arena::bytes<Cell>(bound.cells + 1) + Arena::bytes<std::uint32_t>(saved_per_if * bound.if_depth * state + 1);
     bytes += Arena::bytes<NodeId>(slots + 1) + Arena::bytes<Assignment>(slots + 1) + Arena::bytes<SlotMove>(slots + 1) + Arena::bytes<std::uint32_t>(slots + 1);
     if (bound.has_brackets) bytes += match_bytes(program);

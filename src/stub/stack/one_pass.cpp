@@ -236,7 +236,7 @@ std::uint32_t OnePass::target_of(const Instruction& i, std::uint32_t type, const
     if (i.index >= machine_.operands.size() || i.payload >= machine_.operands[i.index].count) return none;
     const std::uint32_t slot = machine_.operands[i.index].first + i.payload;
     const Slot& s = machine_.slots[slot];
-    if (s.direction == Direction::in || s.type != type || (is_half(code_.bases[type]) && is_integer(s.declared))) return none;
+    if (s.direction == Direction::in || s.type != type) return none;
     return is_waiting(machine_.names[slot], type, value) ? none : slot;
 }
 

@@ -21,9 +21,8 @@ void Runner::take_memory(const Bound& bound, Arena& arena) {
     flow_.live = arena.take<NodeId>(bound.nodes + 1);
     count_ = static_cast<NodeId>(slots);
     extra_ = arena.take<std::uint32_t>(bound.extra + 1);
-    const std::uint64_t room = bound.pushes + stack_slack;
-    NodeId* const stacks = arena.take<NodeId>(types_ * room);
-    for (std::uint32_t t = 0; t < types_; ++t) top_[t] = floor_[t] = stacks + t * room;
+    NodeId* const stacks = arena.take<NodeId>(types_ * bound.pushes);
+    for (std::uint32_t t = 0; t < types_; ++t) top_[t] = floor_[t] = stacks + t * bound.pushes;
     top_[no_stack] = floor_[no_stack] = top_[own_stack] = floor_[own_stack] = &own_;
     cells_ = arena.take<Cell>(bound.cells + 1);
     const std::uint64_t state = bound.pushes + types_ + 2 * bound.cells + slots + 8;

@@ -13,7 +13,6 @@
 
 namespace ptxgraft::stack {
 
-inline constexpr std::uint64_t stack_slack = 8;   ///< a form copies its arguments as one block
 inline constexpr std::uint64_t saved_per_if = 2;  ///< states kept aside by an open `if`
 inline constexpr std::uint64_t header_room = 320;
 

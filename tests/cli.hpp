@@ -1,0 +1,98 @@
+#pragma once
+// The program as a user meets it: tests start the binary and look at what it prints, writes and returns.
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+extern char** environ;
+
+namespace ptxgraft::test {
+
+namespace fs = std::filesystem;
+
+inline const std::string program = PTXGRAFT_BINARY_DIR "/ptxgraft";
+inline const fs::path golden = PTXGRAFT_SOURCE_DIR "/tests/golden/cli";
+
+inline std::string slurp(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    EXPECT_TRUE(file) << path;
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline void spill(const fs::path& path, std::string_view text) {
+    std::ofstream(path, std::ios::binary).write(text.data(), static_cast<std::streamsize>(text.size()));
+}
+
+struct Result {
+    int status;
+    std::string out, err;
+};
+
+inline Result ptxgraft(const std::vector<std::string>& arguments, std::string_view input = {}) {
+    spill("stdin", input);
+    std::vector<char*> argv{const_cast<char*>(program.c_str())};
+    for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, 0, "stdin", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, 1, "stdout", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_addopen(&files, 2, "stderr", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    pid_t child = 0;
+    EXPECT_EQ(posix_spawn(&child, program.c_str(), &files, nullptr, argv.data(), environ), 0);
+    posix_spawn_file_actions_destroy(&files);
+    int status = -1;
+    waitpid(child, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), slurp("stdout"),
+            slurp("stderr")};
+}
+
+// A .npy file as NumPy makes it, but for the header that a test wants otherwise.
+inline std::string npy(const std::string& header, std::string_view data) {
+    std::string text = header;
+    text.append(64 - (10 + text.size() + 1) % 64, ' ').push_back('\n');
+    const auto size = static_cast<std::uint16_t>(text.size());
+    return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(size & 255) +
+           static_cast<char>(size >> 8) + text + std::string(data);
+}
+
+template <class T>
+std::string bytes_of(const std::vector<T>& values) {
+    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+inline std::string floats(const std::vector<float>& values) {
+    return npy(
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(values.size()) + ",), }",
+        bytes_of(values));
+}
+
+class Cli : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::string folder = testing::TempDir() + "ptxgraft-cli-XXXXXX";
+        ASSERT_NE(mkdtemp(folder.data()), nullptr);
+        folder_ = folder;
+        fs::current_path(folder_);
+        fs::copy(golden / "affine.ptx", "affine.ptx");
+        spill("x.npy", floats({1, -2, 3, -4}));
+    }
+    void TearDown() override {
+        fs::current_path("/");
+        fs::remove_all(folder_);
+    }
+    fs::path folder_;
+};
+
+}  // namespace ptxgraft::test
