@@ -266,11 +266,6 @@ Bound bound_of(ProgramView program, const Machine::Data& machine) {
 
 bool passes(const Bound& bound, const Limits& limits) { return bound.steps > limits.steps || bound.nodes > most_nodes; }
 
-std::size_t short_ways_bytes(ProgramView program, const Machine::Data& machine, const CompileOptions& options) {
-    const std::size_t size = program.code.size();
-    return std::max(may_be_one_pass(program, machine, options) ? one_pass_bytes(size, machine) : 0, may_be_forest(program, machine, options) ? forest_bytes(size, machine) : 0);
-}
-
 std::size_t bytes_of(const Bound& bound, ProgramView program, const Machine::Data& machine, const CompileOptions& options) {
     const std::uint64_t slots = machine.slots.size(), types = machine.code->type_count;
     const std::uint64_t state = bound.pushes + types + 2 * bound.cells + slots + 8;
@@ -282,7 +277,10 @@ std::size_t bytes_of(const Bound& bound, ProgramView program, const Machine::Dat
     if (options.reuse) bytes += Arena::bytes<NodeId>(reuse_slots(bound.nodes));
     if (options.hash) bytes += Arena::bytes<std::uint64_t>(bound.nodes + 1);
     bytes += bound.text + 256;
-    return std::max<std::uint64_t>(bytes, short_ways_bytes(program, machine, options));
+    const std::size_t size = program.code.size();
+    if (may_be_one_pass(program, machine, options)) bytes = std::max<std::uint64_t>(bytes, one_pass_bytes(size, machine));
+    if (may_be_forest(program, machine, options)) bytes = std::max<std::uint64_t>(bytes, forest_bytes(size, machine));
+    return bytes;
 }
 
 std::size_t arena_bound(ProgramView program, const Machine& machine, const CompileOptions& options) {

@@ -36,9 +36,6 @@ inline constexpr std::uint64_t most_nodes = 0xFFFFFF00u;
 /// Whether a program may execute more than a compile may take.
 [[nodiscard]] bool passes(const Bound& bound, const Limits& limits);
 
-/// Bytes of arena for the ways that need no graph and no bound; 0: the program can go none of them.
-[[nodiscard]] std::size_t short_ways_bytes(ProgramView program, const Machine::Data& machine, const CompileOptions& options);
-
 /// Bytes of arena for a bound.
 [[nodiscard]] std::size_t bytes_of(const Bound& bound, ProgramView program, const Machine::Data& machine, const CompileOptions& options);
 

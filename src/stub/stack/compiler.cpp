@@ -32,13 +32,28 @@ Expected<Compiled> compile_in(ProgramView program, const Machine::Data& machine,
     return result;
 }
 
+// By way of a graph. `room` gives so many bytes, or none.
+template <class Room>
+Expected<Compiled> compile_long(ProgramView program, const Machine::Data& machine, const CompileOptions& options, Room room) {
+    const Bound bound = bound_of(program, machine);
+    if (passes(bound, options.limits)) return too_much(bound, options.limits);
+    const std::size_t needed = bytes_of(bound, program, machine, options);
+    const std::span<std::byte> memory = room(needed);
+    if (memory.empty()) return fail(Errc::stack_limit, "the program may need " + std::to_string(needed) + " bytes of memory, which are not there");
+    return compile_in(program, machine, bound, memory, options);
+}
+
 // The short ways, where the program allows one.
-bool compile_short(ProgramView program, const Machine::Data& machine, std::span<std::byte> memory, const CompileOptions& options, Compiled& result) {
+template <class Room>
+bool compile_short(ProgramView program, const Machine::Data& machine, const CompileOptions& options, Room room, Compiled& result) {
     if (may_be_one_pass(program, machine, options)) {
-        Arena arena(memory);
-        if (compile_in_one_pass(program.code, machine, options, arena, result)) return true;
+        const std::span<std::byte> memory = room(one_pass_bytes(program.code.size(), machine));
+        if (memory.empty()) return false;
+        if (Arena arena(memory); compile_in_one_pass(program.code, machine, options, arena, result)) return true;
     }
     if (!may_be_forest(program, machine, options)) return false;
+    const std::span<std::byte> memory = room(forest_bytes(program.code.size(), machine));
+    if (memory.empty()) return false;
     Arena arena(memory);
     Forest forest;
     if (!plan(forest, program, machine, options, arena)) return false;
@@ -58,7 +73,7 @@ Expected<Compiled> compile(ProgramView program, const Machine& machine, std::spa
     const std::size_t needed = bytes_of(bound, program, data, options);
     if (arena.size() < needed) return fail(Errc::arena_too_small, std::to_string(needed) + " bytes are enough, but it has " + std::to_string(arena.size()));
     Compiled result;
-    if (compile_short(program, data, arena, options, result)) return result;
+    if (compile_short(program, data, options, [arena](std::size_t) { return arena; }, result)) return result;
     return compile_in(program, data, bound, arena, options);
 }
 
@@ -76,17 +91,10 @@ std::span<std::byte> Compiler::room(std::size_t needed) {
 
 Expected<Compiled> Compiler::compile(ProgramView program, const Machine& machine, const CompileOptions& options) {
     const Machine::Data& data = machine.data();
-    Compiled result;
-    if (const std::size_t bytes = short_ways_bytes(program, data, options); bytes != 0) {
-        const std::span<std::byte> memory = room(bytes);
-        if (!memory.empty() && compile_short(program, data, memory, options, result)) return result;
-    }
-    const Bound bound = bound_of(program, data);
-    if (passes(bound, options.limits)) return too_much(bound, options.limits);
-    const std::size_t needed = bytes_of(bound, program, data, options);
-    const std::span<std::byte> memory = room(needed);
-    if (memory.empty()) return fail(Errc::stack_limit, "the program may need " + std::to_string(needed) + " bytes of memory, which are not there");
-    return compile_in(program, data, bound, memory, options);
+    Expected<Compiled> result(tl::in_place);
+    const auto any_room = [this](std::size_t bytes) { return room(bytes); };
+    if (!compile_short(program, data, options, any_room, *result)) result = compile_long(program, data, options, any_room);
+    return result;
 }
 
 Expected<Graph> make_graph(ProgramView program, const Machine& machine, std::span<std::byte> memory, const CompileOptions& options) {

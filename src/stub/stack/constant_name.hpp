@@ -31,12 +31,8 @@ inline std::uint64_t narrowed(TypeId base, std::uint64_t bits) {
 // ", 0f3F800000", made and stored as one block
 inline Name f32_name(std::uint32_t bits) {
     // its eight digits, the first in the lowest byte
-    std::uint64_t digits = __builtin_bswap32(bits);
-    digits = (digits | digits << 16) & 0x0000FFFF0000FFFFu;
-    digits = (digits | digits << 8) & 0x00FF00FF00FF00FFu;
-    digits = (digits >> 4 & 0x000F000F000F000Fu) | (digits & 0x000F000F000F000Fu) << 8;
-    const std::uint64_t letters = (digits + 0x0606060606060606u) >> 4 & 0x0101010101010101u;
-    digits += 0x3030303030303030u + letters * ('A' - '0' - 10);
+    const auto pair = [bits](int byte) { return static_cast<std::uint64_t>(Writer::hexadecimal_pair(bits >> 8 * byte & 0xFF)); };
+    const std::uint64_t digits = pair(3) | pair(2) << 16 | pair(1) << 32 | pair(0) << 48;
     constexpr std::uint64_t begin = ',' | ' ' << 8 | '0' << 16 | std::uint64_t{'f'} << 24, length = 12;
     using Block [[gnu::vector_size(16)]] = std::uint64_t;
     return std::bit_cast<Name>(Block{begin | digits << 32, digits >> 32 | length << 56});

@@ -80,7 +80,7 @@ class Emitter {
     // --- forests
     static Writer form(Writer out, const EntryCode& e, Name* stack, const Name& own);
     void receive(std::uint32_t slot, NodeKind kind, const Name& name, std::uint32_t bits);
-    bool receive_zeros(const Forest& forest);
+    void receive_zeros(const Forest& forest);
     Writer moves(Writer out, const Forest& forest);
 
     Dataflow& flow_;
@@ -437,17 +437,13 @@ void Emitter::receive(std::uint32_t slot, NodeKind kind, const Name& name, std::
     flow_.values[slot] = id;
 }
 
-bool Emitter::receive_zeros(const Forest& forest) {
-    bool any = false;
+void Emitter::receive_zeros(const Forest& forest) {
     for (std::uint32_t s = 0; s < machine_.slots.size(); ++s) {
-        flow_.values[s] = no_node;
         if (forest.received[s].kind != Receives::zero) continue;
         Name literal;
         name_constant(literal, static_cast<Type>(code_.bases[machine_.slots[s].type]), 0);
         receive(s, NodeKind::constant, literal, 0);
-        any = true;
     }
-    return any;
 }
 
 // As for a graph of the operands and the values.
@@ -469,7 +465,10 @@ Writer Emitter::moves(Writer out, const Forest& forest) {
 std::string_view Emitter::emit(const Forest& forest) {
     char* const begin = text_ + header_room;
     Writer out(begin);
-    bool has_moves = receive_zeros(forest);
+    bool has_moves = forest.has_zeros;
+    static_assert(no_node == 0xFFFFFFFFu);
+    std::memset(flow_.values, 0xFF, machine_.slots.size() * sizeof(NodeId));
+    if (forest.has_zeros) receive_zeros(forest);
     Name made;
     // what a char* may not reach
     const LiveStep* const live = forest.live;

@@ -7,25 +7,23 @@
 namespace ptxgraft::stack {
 namespace {
 
-constexpr std::size_t most_instructions = 1u << 24;
-// `\top d, a, b, c;\n`; of a slot the moves of a parallel copy, one of them to break a cycle.
-constexpr std::uint64_t instruction_text = EntryCode::text_room + 4 * sizeof(Name) + 2, slot_text = 128;
-
-std::uint32_t sign(std::uint32_t n) { return static_cast<std::uint32_t>(static_cast<std::int32_t>(n) >> 31); }
+// A stack of places: where the next value goes, and where the first one stands.
+struct PlaceStack {
+    std::uint32_t top, bottom;
+};
 
 class Planner {
   public:
     Planner(Forest& forest, const Machine::Data& machine, const CompileOptions& options)
         : forest_(forest), machine_(machine), options_(options), steps_(forest.steps), readers_(forest.readers),
           first_operand_place_(1), slots_(static_cast<std::uint32_t>(machine.slots.size())) {
-        set_up(stacks_, machine, forest.code.size());
-        readers_[0] = 0;
-        for (std::uint32_t s = 0; s < slots_; ++s) {
-            readers_[first_operand_place_ + s] = 0;
-            forest.received[s] = {Receives::nothing, 0};
-            forest.last_reads[s + 1] = 0;
-        }
-        forest.last_reads[0] = 0;
+        const auto size = static_cast<std::uint32_t>(forest.code.size());
+        std::uint32_t place = first_operand_place_ + slots_;
+        std::memset(stacks_.data(), 0, machine.code->type_count * sizeof(PlaceStack));
+        for (const TypeId t : machine.plain_types) stacks_[t] = {place, place}, place += size + place_slack;
+        static_assert(Receives::nothing == 0);
+        std::memset(forest.received, 0, slots_ * sizeof(Receives));
+        std::memset(forest.last_reads, 0, (slots_ + 1) * sizeof(std::uint32_t));
     }
 
     bool plan() {
@@ -58,7 +56,7 @@ class Planner {
     std::uint32_t* const readers_;
     const std::uint32_t first_operand_place_, slots_;
     std::uint32_t wanted_ = 0;  // values that are read and not found yet
-    PlaceStacks stacks_;
+    std::array<PlaceStack, max_types> stacks_;
 };
 
 // The place of each instruction's result. What comes next in a random program cannot be guessed, so that no branch depends on it; where there is
@@ -66,38 +64,42 @@ class Planner {
 template <bool has_one_stack>
 bool Planner::place_all() {
     const Instruction* const code = forest_.code.data();
-    const auto size = static_cast<std::uint32_t>(forest_.code.size());
+    const std::size_t size = forest_.code.size();
     Step* const steps = steps_;
     std::uint32_t* const readers = readers_;
-    const std::array<PlainTable, plain_opcodes> tables = machine_.plain;
+    const PlainTables tables = machine_.plain;
     PlaceStack* const stacks = stacks_.data();
     const std::uint32_t only = machine_.plain_types[0], bottom = stacks[only].bottom;
     std::uint32_t depth = 0, skipped = 0;
-    if (has_one_stack) std::fill_n(readers + bottom, size + place_slack, 0u);
-    for (std::uint32_t at = 0; at < size; ++at) {
+    std::memset(readers, 0, (has_one_stack ? bottom + size + place_slack : bottom) * sizeof(std::uint32_t));
+    for (std::size_t at = 0; at < size; ++at) {
         std::uint64_t word;
         std::memcpy(&word, code + at, sizeof word);
-        if ((word & 0xFF) >= plain_opcodes) {
+        if ((word & 0xFF) >= plain_opcodes) [[unlikely]] {
             if (has_one_stack) stacks[only].top = bottom + depth;
-            if (code[at].opcode != Opcode::assign || !assign(code[at], at)) return false;
+            if (code[at].opcode != Opcode::assign || !assign(code[at], static_cast<std::uint32_t>(at))) return false;
             depth = stacks[only].top - bottom;
             continue;
         }
-        const PlainCode what = plain_of(word, tables.data());
+        const PlainCode what = tables.find(word);
         if (what == plain_never) return false;
-        const std::uint32_t inputs = plain_inputs(what);
+        const auto inputs = static_cast<std::uint32_t>(what >> 24);  // more than there are in any stack, if one is missing anyway
         if (has_one_stack) {
-            const std::uint32_t below = depth - inputs, missing = sign(below | static_cast<std::uint32_t>(what));
-            steps[at] = {(below + bottom) & ~missing, what};
-            depth = below + 1 + ((inputs - 1) & missing);
-            skipped -= missing;
+            if (depth < inputs) [[unlikely]] {
+                steps[at] = {0, what};
+                ++skipped;
+                continue;
+            }
+            depth -= inputs;
+            steps[at] = {bottom + depth++, what};
         } else {
             PlaceStack& stack = stacks[plain_type(what)];
-            const std::uint32_t place = stack.top - inputs, missing = sign((place - stack.bottom) | static_cast<std::uint32_t>(what));
-            steps[at] = {place & ~missing, what};
-            readers[place & ~missing] = 0;
-            stack.top = place + 1 + ((inputs - 1) & missing);
-            skipped -= missing;
+            const bool is_missing = stack.top - stack.bottom < inputs;
+            const std::uint32_t below = is_missing ? 0 : stack.top - inputs;
+            steps[at] = {below, what};
+            readers[below] = 0;
+            stack.top = is_missing ? stack.top : below + 1;
+            skipped += is_missing;
         }
     }
     if (has_one_stack) stacks[only].top = bottom + depth;
@@ -139,7 +141,9 @@ bool Planner::take_requests() {
             continue;
         }
         if (options_.empty == Empty::error && (takes_top || s.direction == Direction::out)) return false;
-        if (s.direction == Direction::out || (takes_top && options_.empty == Empty::zero)) received.kind = Receives::zero;
+        if (s.direction != Direction::out && !(takes_top && options_.empty == Empty::zero)) continue;
+        received.kind = Receives::zero;
+        forest_.has_zeros = true;
     }
     return true;
 }
@@ -179,24 +183,6 @@ void Planner::find_live() {
 }
 
 }  // namespace
-
-std::uint64_t place_count(std::uint64_t instructions, const Machine::Data& machine) {
-    return 1 + machine.slots.size() + machine.plain_types.size() * (instructions + place_slack) + place_slack;
-}
-
-bool may_be_forest(ProgramView program, const Machine::Data& machine, const CompileOptions& options) {
-    return !machine.plain_types.empty() && !options.fold && !options.reuse && !options.hash && program.code.size() <= most_instructions &&
-           program.code.size() <= options.limits.steps;
-}
-
-std::size_t forest_bytes(std::size_t instructions, const Machine::Data& machine) {
-    const std::uint64_t places = place_count(instructions, machine), slots = machine.slots.size(), nodes = 2 * slots;
-    std::uint64_t bytes = Arena::bytes<Step>(instructions + 1) + Arena::bytes<LiveStep>(instructions + 1) + Arena::bytes<std::uint32_t>(places) + Arena::bytes<Name>(places);
-    bytes += 2 * Arena::bytes<std::uint32_t>(slots + 1) + Arena::bytes<Receives>(slots + 1);
-    bytes += Arena::bytes<Node>(nodes) + Arena::bytes<Name>(nodes) + Arena::bytes<const Name*>(nodes);
-    bytes += Arena::bytes<NodeId>(slots + 1) + Arena::bytes<Assignment>(slots + 1) + Arena::bytes<SlotMove>(slots + 1);
-    return bytes + header_room + instruction_text * (instructions + 1) + slot_text * slots + 256;
-}
 
 bool plan(Forest& forest, ProgramView program, const Machine::Data& machine, const CompileOptions& options, Arena& arena) {
     const std::size_t size = program.code.size();

@@ -49,36 +49,35 @@ struct Forest {
     Receives* received = nullptr;        ///< by slot
     Assignment* assignments = nullptr;   ///< room for one per slot
     std::uint32_t skipped = 0, first_skipped = 0, leftover = 0;
+    bool has_zeros = false;  ///< a slot receives zero
 };
 
 /// Whether programs of this length may go the short way under these options.
-[[nodiscard]] bool may_be_forest(ProgramView program, const Machine::Data& machine, const CompileOptions& options);
+[[nodiscard]] inline bool may_be_forest(ProgramView program, const Machine::Data& machine, const CompileOptions& options) {
+    constexpr std::size_t most_instructions = 1u << 24;
+    return !machine.plain_types.empty() && !options.fold && !options.reuse && !options.hash && program.code.size() <= most_instructions &&
+           program.code.size() <= options.limits.steps;
+}
+
+inline constexpr std::uint32_t place_slack = 4;  ///< an instruction looks at four places, whatever it reads
+[[nodiscard]] inline std::uint64_t place_count(std::uint64_t instructions, const Machine::Data& machine) {
+    return 1 + machine.slots.size() + machine.plain_types.size() * (instructions + place_slack) + place_slack;
+}
 
 /// Bytes of arena for it.
-[[nodiscard]] std::size_t forest_bytes(std::size_t instructions, const Machine::Data& machine);
+[[nodiscard]] inline std::size_t forest_bytes(std::size_t instructions, const Machine::Data& machine) {
+    // `\top d, a, b, c;\n`; of a slot the moves of a parallel copy, one of them to break a cycle
+    constexpr std::uint64_t instruction_text = EntryCode::text_room + 4 * sizeof(Name) + 2, slot_text = 128;
+    const std::uint64_t places = place_count(instructions, machine), slots = machine.slots.size(), nodes = 2 * slots;
+    std::uint64_t bytes = Arena::bytes<Step>(instructions + 1) + Arena::bytes<LiveStep>(instructions + 1) + Arena::bytes<std::uint32_t>(places) + Arena::bytes<Name>(places);
+    bytes += 2 * Arena::bytes<std::uint32_t>(slots + 1) + Arena::bytes<Receives>(slots + 1);
+    bytes += Arena::bytes<Node>(nodes) + Arena::bytes<Name>(nodes) + Arena::bytes<const Name*>(nodes);
+    bytes += Arena::bytes<NodeId>(slots + 1) + Arena::bytes<Assignment>(slots + 1) + Arena::bytes<SlotMove>(slots + 1);
+    return bytes + header_room + instruction_text * (instructions + 1) + slot_text * slots + 256;
+}
 
 /// False: it is none, or something in it is an error.
 [[nodiscard]] bool plan(Forest& forest, ProgramView program, const Machine::Data& machine, const CompileOptions& options, Arena& arena);
-
-/// The instruction's entry in its table, found without a branch.
-inline PlainCode plain_of(std::uint64_t word, const PlainTable* tables) {
-    const PlainTable& table = tables[word & 0xFF];
-    return table.codes[std::min(word >> table.shift & table.mask, table.count)];
-}
-
-/// A stack of places: where the next value goes, and where the first one stands.
-struct PlaceStack {
-    std::uint32_t top, bottom;
-};
-using PlaceStacks = std::array<PlaceStack, max_types>;
-inline constexpr std::uint32_t place_slack = 4;  ///< an instruction looks at four places, whatever it reads
-
-inline void set_up(PlaceStacks& stacks, const Machine::Data& machine, std::size_t instructions) {
-    std::fill_n(stacks.begin(), machine.code->type_count, PlaceStack{0, 0});
-    std::uint32_t place = 1 + static_cast<std::uint32_t>(machine.slots.size());
-    for (const TypeId t : machine.plain_types) stacks[t] = {place, place}, place += static_cast<std::uint32_t>(instructions) + place_slack;
-}
-[[nodiscard]] std::uint64_t place_count(std::uint64_t instructions, const Machine::Data& machine);
 
 /// Writes its PTX, and counts the instructions (emit.cpp).
 [[nodiscard]] std::string_view emit(const Forest& forest, const Machine::Data& machine, Arena& arena, std::uint32_t& instruction_count);

@@ -103,7 +103,7 @@ struct EntryMaker {
         e.is_uniform = e.is_plain && std::all_of(e.stacks.begin(), e.stacks.begin() + e.inputs, [&](TypeId t) { return t == e.type; });
         e.takes_literals = e.is_plain && e.ranged == 0 && e.literals == (1u << e.inputs) - 1;
         e.register_class = code.classes[e.type];
-        for (std::size_t k = 0; k < EntryCode::inline_inputs; ++k) e.masks[k] = k < e.inputs ? 0xFF : 0;
+        for (std::size_t k = 0; k < EntryCode::inline_inputs; ++k) e.masks[k] = k < e.inputs ? 0xFFFFFFFFu : 0;
         e.node = node_of(NodeKind::form, e.type, e.at);
         text(e, entry.form->spelling);
     }
@@ -203,7 +203,7 @@ PlainCode plain_code_of(const EntryCode& e) {
     return is_plain ? plain_code(e.type, e.inputs) : plain_never;
 }
 
-constexpr Shape never_shape = {{no_stack, no_stack}, {1, 0}, {own_stack, own_stack, own_stack, own_stack}, {}, 0, 0, 0, false, false, 0};
+constexpr Shape never_shape = {{no_stack, no_stack}, {1, 0}, {own_stack, own_stack, own_stack, own_stack}, {}, 0, 0, 0, 0};
 
 // Pushes one value and pops none.
 Shape shape_of_value(TypeId type) {
@@ -217,8 +217,6 @@ Shape shape_of_entry(const EntryCode& e, const InputCode* inputs) {
     if (!e.is_inline || e.outputs != 1 || e.is_special) return never_shape;
     Shape shape = shape_of_value(e.type);
     shape.node = e.node;
-    shape.is_short = e.is_plain && e.text_length != 0;
-    shape.is_plain = plain_code_of(e) != plain_never;
     std::size_t used = 1;
     for (std::size_t k = 0; k < e.inputs; ++k) {
         if (inputs[k].is_immediate || inputs[k].is_exact) return never_shape;
@@ -231,6 +229,11 @@ Shape shape_of_entry(const EntryCode& e, const InputCode* inputs) {
         shape.depths[k] = static_cast<std::int8_t>(-inputs[k].depth);
     }
     return shape;
+}
+
+Present present_of(const EntryCode& e, PlainCode code, const Shape& shape) {
+    if (!e.is_plain || e.text_length == 0 || shape.stacks[0] == no_stack) return Present::yes;
+    return code == plain_never ? Present::yes_short : Present::yes_plain;
 }
 
 }  // namespace
@@ -250,9 +253,9 @@ std::shared_ptr<const Availability> InstructionSet::Code::available(const Instru
         if (!contains(options.policy.allowed, e.effects) || (!has_macros && is_macro(e))) continue;
         if (any_target || (e.form == nullptr ? isa::is_special_available(e.special, options.ptx_version, options.target)
                                              : isa::is_available(*e.form, options.ptx_version, options.target))) {
-            made->present[i] = Present::yes;
             made->plain[i] = plain_code_of(entries[i]);
             made->shapes[i] = shape_of_entry(entries[i], inputs.data() + input_bases[i]);
+            made->present[i] = present_of(entries[i], made->plain[i], made->shapes[i]);
         }
     }
     constexpr std::size_t most = 64;  // policies and targets that are kept
@@ -286,6 +289,21 @@ Name stem_of(char letter, std::uint32_t attempt) {
     return short_name(stem);
 }
 
+// Where no operand's name clashes with them.
+UsualNames usual_names() {
+    constexpr std::uint32_t ready = 4096;
+    static const std::vector<Name> all = [] {
+        std::vector<Name> names;
+        for (const ClassInfo& info : class_infos)
+            for (std::uint32_t k = 0; k < ready; ++k) names.push_back(short_name("%" + std::string(1, info.letter) + std::to_string(k)));
+        return names;
+    }();
+    UsualNames names;
+    for (std::size_t c = 0; c < class_count; ++c) names.first[c] = all.data() + c * ready;
+    names.count = ready;
+    return names;
+}
+
 // `%f`; where an operand has such a name `%f$1_`, `%f$2_` …
 void choose_stems(Machine::Data& data) {
     for (std::uint32_t attempt = 0;; ++attempt) {
@@ -294,24 +312,17 @@ void choose_stems(Machine::Data& data) {
             if (!slot.name.starts_with('%')) return false;
             return std::any_of(data.stems.begin(), data.stems.end(), [&](const Name& stem) { return clashes(slot.name, stem.bare()); });
         });
-        data.has_usual_names = attempt == 0;
+        if (is_free && attempt == 0) data.usual_names = usual_names();
         if (is_free) return;
     }
 }
 
-}  // namespace
-
-const Name* names_of(RegisterClass c) {
-    static const std::vector<Name> all = [] {
-        std::vector<Name> names;
-        for (const ClassInfo& info : class_infos)
-            for (std::uint32_t k = 0; k < register_names; ++k) names.push_back(short_name("%" + std::string(1, info.letter) + std::to_string(k)));
-        return names;
-    }();
-    return all.data() + static_cast<std::size_t>(c) * register_names;
+Declaration declaration_of(const ClassInfo& info, const Name& stem) {
+    const std::string text = "\t.reg " + std::string(info.declared) + " " + std::string(stem.bare()) + "<";
+    Declaration declaration{};
+    declaration.length = text.copy(declaration.text, Declaration::room);
+    return declaration;
 }
-
-namespace {
 
 TypeId type_of(const SiteOperand& operand, const InstructionSet& set) {
     for (std::size_t i = 0; i < set.user_types().size() && !operand.user_type.empty(); ++i)
@@ -346,7 +357,7 @@ void add_slots(Machine::Data& data, std::uint32_t index) {
     }
     const auto first = static_cast<std::uint32_t>(data.slots.size()) - count;
     const auto slots = static_cast<std::uint16_t>(count);
-    data.operands.push_back({first, slots, operand.direction == Direction::out ? std::uint16_t{0} : slots, data.slots[first].type});
+    data.operands.push_back({data.names[first], first, slots, operand.direction == Direction::out ? std::uint16_t{0} : slots, data.slots[first].type});
 }
 
 // The tables of what the loop of run.cpp executes in one way: operands, then types, and of the set's entries its own.
@@ -396,7 +407,7 @@ void lay_out_plain(Machine::Data& data, const Availability& available) {
         const bool is_there = code == plain_never || std::find(found.begin(), found.end(), plain_type(code)) != found.end();
         codes.push_back(is_there ? code : plain_missing);  // no value of its type ever comes in
     }
-    data.plain = {{{codes.data(), operands, 16, ~std::uint64_t{0}}, {codes.data() + operands + 1, types, 8, 0xFF}, {codes.data() + forms, available.plain.size() - 1, 16, 0xFFFF}}};
+    data.plain = {{codes.data(), codes.data() + operands + 1, codes.data() + forms}, {operands, types, available.plain.size() - 1}, {16, 8, 16}, {~std::uint64_t{0}, 0xFF, 0xFFFF}};
     data.plain_types = std::move(found);
 }
 
@@ -422,6 +433,7 @@ Expected<Machine> Machine::make(std::shared_ptr<const InstructionSet> set, const
     const std::shared_ptr<const Availability> available = data->code->available(*data->set, options, data->not_for_macros.empty());
     data->present = {available, &available->present};
     choose_stems(*data);
+    for (std::size_t c = 0; c < class_count; ++c) data->declarations[c] = declaration_of(class_infos[c], data->stems[c]);
     constexpr std::uint32_t most_digits = 10;
     data->longest_name = std::max(data->longest_name, data->stems[0].length + most_digits);
     lay_out_plain(*data, *available);

@@ -1,6 +1,7 @@
 #pragma once
 // A machine as the compiler wants it: entries and operands laid out for speed.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -46,21 +47,37 @@ struct Name {
 };
 static_assert(sizeof(Name) == 16);
 
+/// The text that declares the registers of a class, up to their count: "\t.reg .f32 %f<".
+struct Declaration {
+    static constexpr std::size_t room = 32;
+    char text[room];
+    std::size_t length;
+};
+
+/// The names of the first registers of each class, where no operand's name clashes with them; else there are none.
+struct UsualNames {
+    std::array<const Name*, class_count> first{};
+    std::uint32_t count = 0;  ///< of each class
+};
+
 /// An operand as `input` and `assign` look it up.
-struct OperandCode {
+struct alignas(32) OperandCode {
+    Name name;               ///< of its first slot
     std::uint32_t first;     ///< slot
     std::uint16_t count;     ///< of slots
     std::uint16_t readable;  ///< of slots that have a value: count, or 0
     TypeId type;
 };
+static_assert(sizeof(OperandCode) == 32);
 
-/// What a machine has of an entry.
-enum class Present : std::uint8_t { no, yes };
+/// Whether a machine has an entry; and whether it is a form `op d, a, b, c, e;` on at most two stacks whose op is one block, and even a plain one:
+/// on one stack, with one to three arguments, all of which may be literals.
+enum class Present : std::uint8_t { no, yes, yes_short, yes_plain };
 
 /// An instruction of the short way through compile (forest.hpp) in one word: its stack, how many values it pops from there, and of an input
 /// its slot, plus one. It pushes one value there. Negative: it is another kind of instruction, or one whose arguments are never there.
 using PlainCode = std::int32_t;
-inline constexpr PlainCode plain_never = INT32_MIN, plain_missing = INT32_MIN + 1;
+inline constexpr PlainCode plain_never = INT32_MIN, plain_missing = -(1 << 24);
 inline constexpr std::uint32_t most_plain_inputs = 3, most_plain_types = 4, most_plain_slots = 1024;
 constexpr PlainCode plain_code(TypeId type, std::uint32_t inputs, std::uint32_t slot = 0) { return static_cast<PlainCode>(inputs << 24 | slot << 8 | type); }
 constexpr std::uint32_t plain_type(PlainCode code) { return static_cast<std::uint32_t>(code) & 0xFF; }
@@ -70,11 +87,18 @@ constexpr std::uint32_t plain_slot(PlainCode code) { return static_cast<std::uin
 inline constexpr std::uint32_t plain_opcodes = 3;  ///< input, constant, form
 static_assert(static_cast<std::uint32_t>(Opcode::input) == 0 && static_cast<std::uint32_t>(Opcode::constant) == 1 && static_cast<std::uint32_t>(Opcode::form) == 2);
 
-/// By operand, type, or entry; what stands at `count` is no such instruction. An input must have payload 0: with it, it is a number of 48 bits.
-struct PlainTable {
-    const PlainCode* codes;
-    std::uint64_t count;
-    std::uint64_t shift, mask;  ///< where in an instruction the number stands
+/// By opcode, then by operand, type, or entry; what stands at `count` is no such instruction. An input must have payload 0: with it, it is a number of
+/// 48 bits.
+struct PlainTables {
+    std::array<const PlainCode*, plain_opcodes> codes{};
+    std::array<std::uint64_t, plain_opcodes> counts{};
+    std::array<std::uint64_t, plain_opcodes> shifts{}, masks{};  ///< where in an instruction the number stands
+
+    /// Of an instruction with one of these opcodes, found without a branch.
+    [[nodiscard]] PlainCode find(std::uint64_t word) const {
+        const std::size_t opcode = word & 0xFF;
+        return codes[opcode][std::min(word >> shifts[opcode] & masks[opcode], counts[opcode])];
+    }
 };
 
 /// How a graph's instruction is executed that pops at most four values, of its result's stack and one more, and pushes one: inputs, constants of 32
@@ -86,12 +110,11 @@ struct alignas(32) Shape {
     std::array<std::int8_t, 4> depths;         ///< -1: the top
     std::uint32_t is_input, is_constant;       ///< all ones if so; an input makes no node
     std::uint16_t slot;                        ///< of an input
-    bool is_short, is_plain;                   ///< a form `op d, a, b, c, e;`, its op in one block; and what plain_code_of says
     std::uint64_t node;                        ///< the part of its nodes that is always the same
 };
 static_assert(sizeof(Shape) == 32);
 
-/// By operand, type, or entry, as PlainTable; what stands at `count` is no such instruction: it never finds its arguments.
+/// By operand, type, or entry, as PlainTables; what stands at `count` is no such instruction: it never finds its arguments.
 struct ShapeTable {
     const Shape* shapes;
     std::uint64_t count, shift, mask;
@@ -103,10 +126,6 @@ struct Availability {
     std::vector<PlainCode> plain;  ///< by entry, and one behind the last
     std::vector<Shape> shapes;     ///< the same
 };
-
-/// The names of the first registers of each class, where no operand's name clashes with them.
-inline constexpr std::uint32_t register_names = 4096;
-[[nodiscard]] const Name* names_of(RegisterClass c);
 
 /// One entry of the set. What `run` reads stands first, in one cache line.
 struct alignas(64) EntryCode {
@@ -130,13 +149,14 @@ struct alignas(64) EntryCode {
     std::uint16_t effects;
     RegisterClass register_class;                  ///< of the first output
     std::uint64_t node;                            ///< the part of its nodes that is always the same
-    std::array<std::uint8_t, inline_inputs> masks;  ///< 0xFF for an input that it has
+    std::array<std::uint32_t, inline_inputs> masks;  ///< all ones for an input that it has
     bool exact_output;                             ///< the first output goes only to a register declared with its very type
     std::uint32_t at;                              ///< its place in the set
     std::uint64_t hash;                            ///< of its form and stacks: the same in every set
     std::string_view long_text;
     const Entry* entry;
 };
+static_assert(sizeof(EntryCode) == 128);
 
 /// The operands of an entry without its outputs, as `run` pops them.
 struct InputCode {
@@ -202,11 +222,12 @@ struct Machine::Data {
     std::string_view not_for_macros;   ///< the name of an operand for which there are no macros; empty: all names may stand in them
     std::vector<TypeId> plain_types;   ///< the stacks of programs that go the short way; none: no program does
     std::vector<PlainCode> plain_codes;
-    std::array<PlainTable, plain_opcodes> plain{};  ///< by opcode
+    PlainTables plain;
     std::vector<Shape> own_shapes;
     std::array<ShapeTable, plain_opcodes> shapes{};  ///< by opcode
-    bool has_usual_names = true;       ///< registers are called as in names_of
+    UsualNames usual_names;
     std::array<Name, class_count> stems{};  ///< ", %f", or longer where an operand's name clashes
+    std::array<Declaration, class_count> declarations{};
     std::array<bool, class_count> has_integers{};  ///< a register that a program may write is declared as an integer
 
     Data();

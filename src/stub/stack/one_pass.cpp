@@ -11,12 +11,7 @@
 namespace ptxgraft::stack {
 namespace {
 
-constexpr std::uint64_t name_slack = 4;
-// `\top d, a, b, c, e;\n` or the move of a special register
-constexpr std::uint64_t instruction_text = EntryCode::text_room + 5 * sizeof(Name) + 2;
 constexpr std::uint32_t most_specials = 16;
-
-constexpr std::uint64_t room_of(std::uint64_t instructions) { return instructions + name_slack; }
 
 // `0f3F800000`, `-7`; names of registers begin with a letter, `_`, `$` or `%`.
 bool is_literal(const Name& name) { return static_cast<unsigned>(name.text[Name::prefix] - '-') <= '9' - '-'; }
@@ -32,14 +27,13 @@ using Arguments = std::array<const Name*, EntryCode::inline_inputs>;
 class OnePass {
   public:
     OnePass(std::span<const Instruction> program, const Machine::Data& machine, const CompileOptions& options, Arena& arena)
-        : machine_(machine), keeps_(options.requests == Requests::assigned), code_(*machine.code), program_(program), slots_(static_cast<std::uint32_t>(machine.slots.size())), registers_(machine),
-          last_input_(arena.take<std::uint32_t>(slots_ + 1)), computed_(arena.take<std::uint32_t>(slots_ + 1)) {
-        const std::uint64_t room = room_of(program.size());
-        Name* const names = arena.take<Name>(code_.type_count * room);
-        for (std::uint32_t t = 0; t < code_.type_count; ++t) top_[t] = bottom_[t] = names + t * room;
+        : machine_(machine), keeps_(options.requests == Requests::assigned), code_(*machine.code), program_(program),
+          slots_(static_cast<std::uint32_t>(machine.slots.size())), registers_(machine), uses_(arena.take<SlotUse>(slots_)) {
+        const std::uint64_t room = one_pass_room(program.size());
+        Name* stack = arena.take<Name>(code_.type_count * room);
+        for (std::uint32_t t = 0; t < code_.type_count; ++t, stack += room) top_[t] = bottom_[t] = stack;
         top_[no_stack] = bottom_[no_stack] = top_[own_stack] = bottom_[own_stack] = &none_;
-        std::fill_n(last_input_, slots_, 0u);
-        std::fill_n(computed_, slots_, 0u);
+        std::memset(uses_, 0, slots_ * sizeof(SlotUse));
         text_ = reinterpret_cast<char*>(arena.rest().data());
     }
 
@@ -47,10 +41,11 @@ class OnePass {
     std::uint32_t instructions = 0, leftover = 0;
 
   private:
-    bool push_input(const Instruction& i);
-    bool push_value(const Instruction& i);
-    bool find_arguments(const Shape& shape, const EntryCode& e, Arguments& arguments);
-    const Name* assigned(const Instruction& i, std::uint32_t type);
+    // What most programs do not do is kept out of the loop, which needs the registers.
+    [[gnu::noinline]] bool push_element(std::size_t at);
+    [[gnu::noinline]] bool push_value(std::size_t at);
+    Name* find_arguments(const Shape& shape, const EntryCode& e, Arguments& arguments);
+    [[gnu::noinline]] const Name* assigned(std::size_t at, std::uint32_t type, const Name* place);
     bool rearrange(const Instruction& i);
     bool cast(const Instruction& i);
     static bool takes_all(const EntryCode& e, const Arguments& arguments);
@@ -59,7 +54,7 @@ class OnePass {
     [[nodiscard]] bool is_done();
     // Whether it costs nothing that nobody reads a value: it is an operand's or a constant.
     [[nodiscard]] static bool is_free(const Name& name) { return name.text[Name::prefix] != '%'; }
-    Writer push_special(Writer out, const EntryCode& e);
+    [[gnu::noinline]] Writer push_special(Writer out, const EntryCode& e);
     void push(std::uint32_t type, const Name& name) { *top_[type]++ = name; }
     [[nodiscard]] std::ptrdiff_t room(std::uint32_t type) const { return top_[type] - bottom_[type]; }
 
@@ -69,13 +64,11 @@ class OnePass {
     const std::span<const Instruction> program_;
     const std::uint32_t slots_;
     Registers registers_;
-    std::uint32_t* const last_input_;  // by slot: where its operand was pushed last, plus one
-    std::uint32_t* const computed_;    // by slot: where the value that it receives was computed, plus one
+    SlotUse* const uses_;  // by slot
     std::array<Name*, lane_count> top_, bottom_;
     Name none_{};
     std::array<Special, most_specials> specials_;  // those pushed so far
     std::uint32_t special_count_ = 0;
-    std::uint32_t at_ = 0;
     bool has_casts_ = false;
     char* text_;
 };
@@ -84,85 +77,118 @@ std::string_view OnePass::compile() {
     constexpr std::string_view wrong;
     char* const begin = text_ + header_room;
     Writer out(begin);
-    const auto size = static_cast<std::uint32_t>(program_.size());
+    const std::size_t size = program_.size();
+    // what a char* may not reach
     const Instruction* const code = program_.data();
-    const ShapeTable forms = machine_.shapes[static_cast<std::size_t>(Opcode::form)];
+    const Shape* const forms = machine_.shapes[static_cast<std::size_t>(Opcode::form)].shapes;
+    const Present* const present = machine_.present->data();
     const EntryCode* const entries = code_.entries.data();
+    const OperandCode* const operands = machine_.operands.data();
+    const std::size_t operand_count = machine_.operands.size();
+    SlotUse* const uses = uses_;
+    std::uint32_t written = 0;
     Name made;
-    for (at_ = 0; at_ < size; ++at_) {
-        const Instruction i = code[at_];
-        if (i.opcode != Opcode::form) {
-            if (!(i.opcode == Opcode::input ? push_input(i) : push_value(i))) return wrong;
+    for (std::size_t at = 0; at < size; ++at) {
+        std::uint64_t word;
+        std::memcpy(&word, code + at, sizeof word);
+        const auto opcode = static_cast<Opcode>(word & 0xFF);
+        if (opcode == Opcode::input) {
+            const std::uint64_t index = word >> 16;  // with the payload: elements are another case
+            if (index >= operand_count || operands[index].readable == 0) [[unlikely]] {
+                if (!push_element(at)) return wrong;
+                continue;
+            }
+            const OperandCode& operand = operands[index];
+            uses[operand.first].last_input = static_cast<std::uint32_t>(at + 1);
+            push(operand.type, operand.name);
             continue;
         }
-        const std::uint64_t index = std::min<std::uint64_t>(i.index, forms.count);
-        const Shape& shape = forms.shapes[index];
+        if ((word & 0xFFFF) == (static_cast<std::uint64_t>(type_id(Type::f32)) << 8 | static_cast<std::uint64_t>(Opcode::constant))) {
+            push(type_id(Type::f32), f32_name(static_cast<std::uint32_t>(word >> 32)));
+            continue;
+        }
+        if (opcode != Opcode::form) {
+            if (!push_value(at)) return wrong;
+            continue;
+        }
+        const std::size_t index = word >> 16 & 0xFFFF;
+        const Present kind = present[index];
+        if (kind == Present::no) return wrong;
         const EntryCode& e = entries[index];
-        const std::uint32_t a = shape.stacks[0];
-        Name* const place = top_[a] - shape.pops[0];
-        if (!shape.is_short) {
-            if ((*machine_.present)[index] == Present::no || !e.is_special || e.is_ordered) return wrong;
+        const std::uint32_t type = e.type;
+        Name* place = top_[type] - e.inputs;
+        Arguments arguments;
+        if (kind == Present::yes_plain) {
+            if (place < bottom_[type]) return wrong;
+        } else if (kind == Present::yes_short) {
+            place = find_arguments(forms[index], e, arguments);
+            if (place == nullptr) return wrong;
+        } else {
+            if (!e.is_special || e.is_ordered) return wrong;
             out = push_special(out, e);
             continue;
         }
-        if (place < bottom_[a]) return wrong;
-        Arguments arguments;
-        if (!shape.is_plain && !find_arguments(shape, e, arguments)) return wrong;
-        top_[a] = place;
-        const Name* own = at_ + 1 < size ? assigned(code[at_ + 1], a) : nullptr;
+        const Name* own = at + 1 < size && code[at + 1].opcode == Opcode::assign ? assigned(at, type, place) : nullptr;
         if (own == nullptr) [[likely]] {
             own = registers_.next(e.register_class, made);
-            top_[a] = place + 1;
+            top_[type] = place + 1;
+        } else {
+            top_[type] = place;
+            ++at;  // past the assignment
         }
         out.blocks<EntryCode::text_room>(e.text, e.text_length);
         out = write_name(out, *own);
-        if (shape.is_plain) {
+        if (kind == Present::yes_plain) {
             for (std::size_t k = 0; k < most_plain_inputs; ++k) out.block(place[k].text, place[k].length & e.masks[k]);
         } else {
             for (std::size_t k = 0; k < arguments.size(); ++k) out.block(arguments[k]->text, arguments[k]->length & e.masks[k]);
         }
         out.text(";\n");
         *place = *own;
-        ++instructions;
+        ++written;
     }
+    instructions += written;
     return is_done() ? registers_.enclose(begin, out) : wrong;
 }
 
-inline bool OnePass::push_input(const Instruction& i) {
+// A vector's operand that is not its first.
+bool OnePass::push_element(std::size_t at) {
+    const Instruction& i = program_[at];
     if (i.index >= machine_.operands.size()) return false;
     const OperandCode& operand = machine_.operands[i.index];
     if (i.payload >= operand.readable) return false;
     const std::uint32_t slot = operand.first + i.payload;
-    last_input_[slot] = at_ + 1;
+    uses_[slot].last_input = static_cast<std::uint32_t>(at + 1);
     push(operand.type, machine_.names[slot]);
     return true;
 }
 
-// Where the arguments stand, of more than one stack or none that is written as a literal where it must not be. Pops those of the other stack.
-bool OnePass::find_arguments(const Shape& shape, const EntryCode& e, Arguments& arguments) {
-    const std::uint32_t b = shape.stacks[1];
+// Where the arguments stand, of more than one stack or none that is written as a literal where it must not be. Pops those of the other stack. Null:
+// some are missing; else where those of the result's stack begin.
+inline Name* OnePass::find_arguments(const Shape& shape, const EntryCode& e, Arguments& arguments) {
+    const std::uint32_t a = shape.stacks[0], b = shape.stacks[1];
+    Name* const place = top_[a] - shape.pops[0];
     Name* const below = top_[b] - shape.pops[1];
-    if (below < bottom_[b]) return false;
+    if (place < bottom_[a] || below < bottom_[b]) return nullptr;
     for (std::size_t k = 0; k < arguments.size(); ++k) arguments[k] = top_[shape.arguments[k]] + shape.depths[k];
     top_[b] = below;
-    return e.takes_literals || takes_all(e, arguments);
+    return e.takes_literals || takes_all(e, arguments) ? place : nullptr;
 }
 
-// The register of the operand that the value on top of `type` is assigned to by the next instruction, which is done with then. Null where it is
-// no assignment, or one that must not name this register.
-inline const Name* OnePass::assigned(const Instruction& i, std::uint32_t type) {
-    if (i.opcode != Opcode::assign) [[likely]] return nullptr;
-    const std::uint32_t slot = target_of(i, type, top_[type]);
-    if (slot >= slots_ || computed_[slot] != 0) return nullptr;
-    computed_[slot] = ++at_;  // past the assignment
+// The register of the operand that the value at `place` of a stack, computed at `at`, is assigned to by the instruction behind it, which is done
+// with then. Null where it must not name this register.
+const Name* OnePass::assigned(std::size_t at, std::uint32_t type, const Name* place) {
+    const std::uint32_t slot = target_of(program_[at + 1], type, place);
+    if (slot >= slots_ || uses_[slot].computed != 0) return nullptr;
+    uses_[slot].computed = static_cast<std::uint32_t>(at + 1);
     return machine_.names.data() + slot;
 }
 
 // What pushes values or rearranges them, and writes nothing.
-bool OnePass::push_value(const Instruction& i) {
+bool OnePass::push_value(std::size_t at) {
+    const Instruction& i = program_[at];
     switch (i.opcode) {
         case Opcode::constant: {
-            if (i.type == type_id(Type::f32)) return push(i.type, f32_name(i.payload)), true;
             if (i.type >= code_.type_count || stack_of(i.type) >= type_b8) return false;
             const std::uint32_t type = stack_of(i.type);
             name_constant(*top_[type], static_cast<Type>(code_.bases[type]), widened(code_.bases[i.type], i.payload));
@@ -250,31 +276,20 @@ bool OnePass::is_waiting(const Name& name, std::uint32_t type, const Name* value
 
 // Nothing is left that an instruction was written for, and every operand has received its value, behind which nobody reads it.
 bool OnePass::is_done() {
-    for (std::uint32_t t = 0; t < code_.type_count; ++t) {
-        if (top_[t] == bottom_[t]) continue;
+    const bool is_empty = std::memcmp(top_.data(), bottom_.data(), code_.type_count * sizeof(Name*)) == 0;
+    for (std::uint32_t t = 0; !is_empty && t < code_.type_count; ++t) {
         if (!std::all_of(bottom_[t], top_[t], is_free)) return false;
         leftover += static_cast<std::uint32_t>(room(t));
     }
     for (std::uint32_t s = 0; s < slots_; ++s) {
         const Direction direction = machine_.slots[s].direction;
-        if (computed_[s] == 0 ? direction == Direction::out || (direction == Direction::mod && !keeps_) : last_input_[s] > computed_[s]) return false;
+        const SlotUse& use = uses_[s];
+        if (use.computed == 0 ? direction == Direction::out || (direction == Direction::mod && !keeps_) : use.last_input > use.computed) return false;
     }
     return true;
 }
 
 }  // namespace
-
-bool may_be_one_pass(ProgramView program, const Machine::Data& machine, const CompileOptions& options) {
-    constexpr std::size_t most_instructions = 1u << 16;  // more stacks than are used have room for so many names
-    return options.missing == Missing::error && !options.fold && !options.reuse && !options.hash && machine.has_short_names &&
-           program.code.size() <= std::min<std::size_t>(most_instructions, options.limits.steps);
-}
-
-std::size_t one_pass_bytes(std::size_t instructions, const Machine::Data& machine) {
-    const std::uint64_t slots = machine.slots.size();
-    return 2 * Arena::bytes<std::uint32_t>(slots + 1) + Arena::bytes<Name>(machine.code->type_count * room_of(instructions)) + header_room +
-           instruction_text * (instructions + 1) + 256;
-}
 
 bool compile_in_one_pass(std::span<const Instruction> code, const Machine::Data& machine, const CompileOptions& options, Arena& arena, Compiled& result) {
     OnePass pass(code, machine, options, arena);

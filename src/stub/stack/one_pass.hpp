@@ -10,14 +10,36 @@
 #include "ptxgraft/stack.hpp"
 #include "stub/stack/arena.hpp"
 #include "stub/stack/machine.hpp"
+#include "stub/stack/run.hpp"
 
 namespace ptxgraft::stack {
 
 /// Whether programs of this length may go this way under these options.
-[[nodiscard]] bool may_be_one_pass(ProgramView program, const Machine::Data& machine, const CompileOptions& options);
+[[nodiscard]] inline bool may_be_one_pass(ProgramView program, const Machine::Data& machine, const CompileOptions& options) {
+    constexpr std::size_t most_instructions = 1u << 16;  // more stacks than are used have room for so many names
+    return options.missing == Missing::error && !options.fold && !options.reuse && !options.hash && machine.has_short_names &&
+           program.code.size() <= most_instructions && program.code.size() <= options.limits.steps;
+}
+
+/// What the way knows of a slot: places in the program, plus one, of the last instruction that pushed its operand, and of the one that computed the
+/// value that it receives.
+struct SlotUse {
+    std::uint32_t last_input, computed;
+};
+
+/// Places of each stack.
+[[nodiscard]] constexpr std::uint64_t one_pass_room(std::uint64_t instructions) {
+    constexpr std::uint64_t slack = 4;  // an instruction looks at four, whatever it reads
+    return instructions + slack;
+}
 
 /// Bytes of arena for it.
-[[nodiscard]] std::size_t one_pass_bytes(std::size_t instructions, const Machine::Data& machine);
+[[nodiscard]] inline std::size_t one_pass_bytes(std::size_t instructions, const Machine::Data& machine) {
+    // `\top d, a, b, c, e;\n` or the move of a special register
+    constexpr std::uint64_t instruction_text = EntryCode::text_room + 5 * sizeof(Name) + 2;
+    return Arena::bytes<SlotUse>(machine.slots.size()) + Arena::bytes<Name>(machine.code->type_count * one_pass_room(instructions)) + header_room +
+           instruction_text * (instructions + 1) + 256;
+}
 
 /// False where the guess was wrong, or something is an error; `result` means nothing then.
 [[nodiscard]] bool compile_in_one_pass(std::span<const Instruction> code, const Machine::Data& machine, const CompileOptions& options, Arena& arena, Compiled& result);

@@ -14,29 +14,25 @@ Name Registers::name_of(RegisterClass c, std::uint32_t number) const {
     return name;
 }
 
-// The scope and its registers, written in front of the instructions.
-char* Registers::header(char* begin) const {
-    char buffer[header_room + Writer::room];
-    Writer out(buffer);
-    out.text("\t{\n");
+// The header is made aside and copied in whole blocks, whose last one ends where the instructions begin.
+std::string_view Registers::enclose(char* begin, Writer out) const {
+    constexpr std::size_t block = 32;
+    static_assert(header_room % block == 0);
+    char buffer[block + header_room + Declaration::room];
+    char* const text = buffer + block;
+    Writer header(text);
+    header.text("\t{\n");
+    const char* const nothing = header.end();
     for (std::size_t c = 0; c < class_count; ++c) {
         if (counts_[c] == 0) continue;
-        out.text("\t.reg ");
-        out.text(class_infos[c].declared);
-        out.text(" ");
-        out = write_name(out, machine_.stems[c]);
-        out.text("<");
-        out.number(counts_[c]);
-        out.text(">;\n");
+        header.blocks<Declaration::room>(machine_.declarations[c].text, machine_.declarations[c].length);
+        header.number(counts_[c]);
+        header.text(">;\n");
     }
-    const auto length = out.end() - buffer;
-    return static_cast<char*>(std::memcpy(begin - length, buffer, static_cast<std::size_t>(length)));
-}
-
-std::string_view Registers::enclose(char* begin, Writer out) const {
-    const bool declares = std::any_of(std::begin(counts_), std::end(counts_), [](std::uint32_t c) { return c != 0; });
-    if (declares) {
-        begin = header(begin);
+    if (header.end() != nothing) {
+        char* to = begin;
+        for (const char* from = header.end(); from > text; from -= block) std::memcpy(to -= block, from - block, block);
+        begin -= header.end() - text;
         out.text("\t}\n");
     }
     return {begin, static_cast<std::size_t>(out.end() - begin)};

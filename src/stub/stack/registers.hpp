@@ -1,7 +1,7 @@
 #pragma once
 // The registers that a text declares, their names, and instructions written with names.
 
-#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -33,17 +33,14 @@ inline Writer write_special(Writer out, RegisterClass c, const Name& own, std::s
 
 class Registers {
   public:
-    explicit Registers(const Machine::Data& machine) : machine_(machine), usual_(machine.has_usual_names ? register_names : 0), first_(names_of(RegisterClass{})) {}
+    explicit Registers(const Machine::Data& machine) : machine_(machine) {}
 
     [[nodiscard]] std::uint32_t count(RegisterClass c) const { return counts_[index_of(c)]; }
     /// The next one of a class. `made` receives its name where it does not stand ready.
     const Name* next(RegisterClass c, Name& made) {
         const std::uint32_t number = counts_[index_of(c)]++;
-        if (number < usual_) return first_ + index_of(c) * register_names + number;
-        Name& last = last_[index_of(c)];
-        last = number == usual_ || number % 10 == 0 ? name_of(c, number) : successor(last);
-        made = last;
-        return &made;
+        if (number >= machine_.usual_names.count) [[unlikely]] return make_next(c, number, made);
+        return machine_.usual_names.first[index_of(c)] + number;
     }
     Name next(RegisterClass c) {
         Name made;
@@ -53,6 +50,12 @@ class Registers {
     [[nodiscard]] std::string_view enclose(char* begin, Writer out) const;
 
   private:
+    [[gnu::noinline]] const Name* make_next(RegisterClass c, std::uint32_t number, Name& made) {
+        Name& last = last_[index_of(c)];
+        last = number == machine_.usual_names.count || number % 10 == 0 ? name_of(c, number) : successor(last);
+        made = last;
+        return &made;
+    }
     [[nodiscard]] Name name_of(RegisterClass c, std::uint32_t number) const;
     // The name with the next number, where the last digit is no 9: in one block, as it is read as one at once.
     static Name successor(const Name& name) {
@@ -62,13 +65,10 @@ class Registers {
         const std::uint64_t one = std::uint64_t{1} << 8 * (digit % 8);
         return std::bit_cast<Name>(digit < 8 ? Block{block[0] + one, block[1]} : Block{block[0], block[1] + one});
     }
-    char* header(char* begin) const;
 
     const Machine::Data& machine_;
-    const std::uint32_t usual_;  // numbers below it have their names ready
-    const Name* const first_;     // the names of all classes, behind each other
-    std::uint32_t counts_[class_count] = {};
-    Name last_[class_count];      // of those whose names do not stand ready
+    std::array<std::uint32_t, class_count> counts_{};
+    std::array<Name, class_count> last_;  // of those that are not usual
 };
 
 }  // namespace ptxgraft::stack

@@ -62,6 +62,12 @@ class Writer {
         at_ += 10;
     }
 
+    // Two digits, the first in the lower byte
+    static std::uint16_t hexadecimal_pair(std::size_t byte) {
+        std::uint16_t digits = 0;
+        std::memcpy(&digits, pairs.hexadecimal[byte], sizeof digits);
+        return digits;
+    }
     // 16 digits
     void hexadecimal(std::uint64_t bits) {
         for (int i = 0; i < 8; ++i) std::memcpy(at_ + 2 * i, pairs.hexadecimal[bits >> (56 - 8 * i) & 0xFF], 2);
