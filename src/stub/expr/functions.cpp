@@ -42,6 +42,21 @@ constexpr Function functions[] = {
     {"sigmoid", Op::sigmoid, 1, Rule::same, Op::approx_sigmoid},
     {"erf", Op::erf, 1, Rule::same},
     {"pow", Op::pow, 2, Rule::same},
+    {"exp10", Op::exp10, 1, Rule::same},
+    {"expm1", Op::expm1, 1, Rule::same},
+    {"log10", Op::log10, 1, Rule::same},
+    {"log1p", Op::log1p, 1, Rule::same},
+    {"tan", Op::tan, 1, Rule::same},
+    {"asin", Op::asin, 1, Rule::same},
+    {"acos", Op::acos, 1, Rule::same},
+    {"atan", Op::atan, 1, Rule::same},
+    {"sinh", Op::sinh, 1, Rule::same},
+    {"cosh", Op::cosh, 1, Rule::same},
+    {"erfc", Op::erfc, 1, Rule::same},
+    {"cbrt", Op::cbrt, 1, Rule::same},
+    {"atan2", Op::atan2, 2, Rule::same},
+    {"hypot", Op::hypot, 2, Rule::same},
+    {"fmod", Op::fmod, 2, Rule::same},
     {"approx_div", Op::approx_div, 2, Rule::same},
     {"approx_sqrt", Op::approx_sqrt, 1, Rule::same},
     {"approx_rcp", Op::approx_rcp, 1, Rule::same},
@@ -69,7 +84,7 @@ constexpr Sign signs[] = {{Op::add, "+"},  {Op::sub, "-"},  {Op::mul, "*"},  {Op
 
 constexpr std::string_view other_names[] = {"bits", "float_bits", "f16_bits", "bf16_bits"};
 
-constexpr std::size_t table_size = 128;
+constexpr std::size_t table_size = 256;
 static_assert(2 * std::size(functions) <= table_size);
 
 std::array<const Function*, table_size> make_table() {

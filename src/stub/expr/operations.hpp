@@ -18,7 +18,8 @@ enum class Op : std::uint8_t {
     add, sub, mul, div, rem, and_, or_, xor_, not_, neg, shl, shr, lt, le, gt, ge, eq, ne, select,
     // functions
     abs, min, max, fma, sqrt, rcp, rsqrt, floor, ceil, trunc, round, copysign, clamp, mulhi, popc, clz, brev, ffs, isnan, isfinite, isinf,
-    exp, exp2, log, log2, sin, cos, tanh, sigmoid, erf, pow,
+    exp, exp2, exp10, expm1, log, log2, log10, log1p, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, sigmoid, erf, erfc, cbrt,
+    pow, atan2, hypot, fmod,
     approx_div, approx_sqrt, approx_rcp, approx_rsqrt, approx_exp, approx_exp2, approx_log, approx_log2, approx_sin, approx_cos, approx_tanh,
     approx_sigmoid,
     // for definitions alone
