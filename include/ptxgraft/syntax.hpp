@@ -153,7 +153,8 @@ class PTXGRAFT_API Statement {
         std::string_view space;   ///< `.param` or `.reg`
         std::uint32_t align = 0;  ///< of `.align N` before the type (not of `.ptr .align`); 0: natural
         std::uint64_t count = 0;  ///< elements of an array `p[64]`; 0: scalar, or open
-        bool is_open = false;     ///< an array without a size, `p[]`
+        bool is_open = false;     ///< an array without a size, `p[]` or `p[0]`
+        std::uint32_t vector = 1; ///< 2 for `.v2`
     };
     [[nodiscard]] std::vector<Parameter> parameters() const;
     [[nodiscard]] std::vector<Parameter> return_parameters() const;

@@ -1,4 +1,4 @@
-// verify: calls (PTX ISA 9.7.12.5): as many arguments as parameters, each of its parameter's size.
+// verify: calls (PTX ISA 9.7.12.5): as many arguments as parameters, each of its parameter's size, alignment and type.
 
 #include <algorithm>
 
@@ -11,6 +11,31 @@ using syntax::Instruction;
 using syntax::Operand;
 using syntax::OperandKind;
 using syntax::Statement;
+
+namespace {
+
+// Bits go as anything of their width, integers as integers.
+bool types_go(RegisterType given, RegisterType formal) {
+    const TypeClass a = info(given).kind, b = info(formal).kind;
+    return a == b || a == TypeClass::bits || b == TypeClass::bits || a == TypeClass::packed || b == TypeClass::packed;
+}
+
+std::uint32_t alignment(std::uint32_t declared, RegisterType type) { return declared != 0 ? declared : bytes_of(type); }
+
+// Why a register or variable cannot be given for a parameter, as "… of argument 1"; empty: it can. Arrays need only be of one size.
+std::string argument_difference(const Symbol& given, const Statement::Parameter& formal) {
+    const RegisterType type = type_of(formal.type);
+    if (type == RegisterType::none || given.type == RegisterType::none) return {};
+    const bool is_array = formal.count != 0 || formal.is_open, is_register = given.kind == SymbolKind::reg;
+    const std::uint64_t wanted = std::uint64_t{bytes_of(type)} * std::max<std::uint64_t>(formal.count, 1), bytes = is_register ? info(given.type).bits / 8u : given.bytes;
+    if (bytes != 0 && wanted != 0 && bytes != wanted && !formal.is_open) return "has " + std::to_string(bytes) + " bytes, not the " + std::to_string(wanted);
+    if (given.is_array != is_array) return is_array ? "is no array, other than the " + std::string(formal.type) + " array" : "is an array, not the scalar " + std::string(formal.type);
+    if (!is_array && !types_go(given.type, type)) return "is a ." + std::string(info(given.type).name) + ", not the " + std::string(formal.type);
+    if (alignment(given.align, given.type) == alignment(formal.align, type)) return {};
+    return "is aligned to " + std::to_string(alignment(given.align, given.type)) + " bytes, not to the " + std::to_string(alignment(formal.align, type));
+}
+
+}  // namespace
 
 void Verifier::call(const Instruction& i) {
     std::span<const Operand> operands = i.operands, returns, arguments;
@@ -45,25 +70,30 @@ void Verifier::call_to(const Instruction& i, const Statement& callee, std::strin
 }
 
 void Verifier::check_arguments(std::span<const Operand> given, const std::vector<Statement::Parameter>& formal, std::string_view what, const Instruction& i, std::string_view name) {
-    if (given.size() != formal.size()) {
-        const bool is_return = what == "return value";
+    const bool is_return = what == "return value";
+    const bool lacks_open = !formal.empty() && formal.back().is_open && given.size() + 1 == formal.size();
+    if (given.size() != formal.size() && !lacks_open) {
         const std::string text = "'" + std::string(name) + "' has " + std::to_string(formal.size()) + " " + std::string(what) + (formal.size() == 1 ? "" : "s") + ", the call gives " + std::to_string(given.size());
         return report(is_return && given.empty() ? Errc::return_value_missing : Errc::call_mismatch, i.span, text);
     }
     for (std::size_t k = 0; k < given.size(); ++k) {
         const Operand& operand = given[k];
-        if (operand.kind() != OperandKind::identifier) continue;
+        if (operand.kind() != OperandKind::identifier) {
+            if (formal[k].count != 0 || formal[k].is_open) report(Errc::call_mismatch, operand.span(), std::string(what) + " " + std::to_string(k + 1) + " of '" + std::string(name) + "' is an array, for which a .param array is given");
+            continue;
+        }
         const Symbol* symbol = symbols_.find(operand.text());
         if (symbol == nullptr) {
             report(Errc::name_undeclared, operand.span(), "'" + std::string(operand.text()) + "'");
             continue;
         }
-        const std::uint64_t wanted = std::uint64_t{bytes_of(type_of(formal[k].type))} * std::max<std::uint64_t>(formal[k].count, 1);
-        const std::uint64_t bytes = symbol->kind == SymbolKind::reg ? info(symbol->type).bits / 8u : symbol->bytes;
-        if (symbol->kind != SymbolKind::reg && symbol->kind != SymbolKind::variable) {
+        const bool is_param = symbol->kind == SymbolKind::variable && symbol->space == Space::param;
+        if (is_param && (symbol->is_input || symbol->is_return)) {
+            report(Errc::operand_kind_wrong, operand.span(), "'" + std::string(operand.text()) + "' is a parameter of this function; copy it to a .param variable of its body");
+        } else if (symbol->kind != SymbolKind::reg && !is_param) {
             report(Errc::operand_kind_wrong, operand.span(), "'" + std::string(operand.text()) + "' is neither a register nor a .param variable");
-        } else if (bytes != 0 && wanted != 0 && bytes != wanted && !formal[k].is_open) {
-            report(Errc::call_mismatch, operand.span(), "'" + std::string(operand.text()) + "' has " + std::to_string(bytes) + " bytes, " + std::string(what) + " " + std::to_string(k + 1) + " of '" + std::string(name) + "' has " + std::to_string(wanted));
+        } else if (const std::string difference = argument_difference(*symbol, formal[k]); !difference.empty()) {
+            report(Errc::call_mismatch, operand.span(), "'" + std::string(operand.text()) + "' " + difference + " of " + std::string(what) + " " + std::to_string(k + 1) + " of '" + std::string(name) + "'");
         }
     }
 }

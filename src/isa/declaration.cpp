@@ -41,6 +41,8 @@ Symbol variable_symbol(const Statement& statement, const Statement::Variable& v,
     symbol.vector = static_cast<std::uint8_t>(std::min<std::uint32_t>(v.vector, 255));
     symbol.is_defined = v.linkage != ".extern";
     symbol.bytes = total_bytes(v, d);
+    symbol.is_array = !d.extents.empty();
+    symbol.align = v.align;
     symbol.declaration = statement;
     return symbol;
 }
@@ -61,6 +63,8 @@ Symbol parameter_symbol(const Statement::Parameter& p) {
     symbol.space = p.space == ".reg" ? Space::reg : Space::param;
     symbol.is_defined = true;
     symbol.bytes = bytes_of(symbol.type) * std::max<std::uint64_t>(p.count, 1);
+    symbol.is_array = p.count != 0 || p.is_open;
+    symbol.align = p.align;
     return symbol;
 }
 
@@ -165,14 +169,16 @@ void Verifier::variable_type(const Statement::Variable& v) {
     if (!is_reg && type == RegisterType::pred) report(Errc::declaration_invalid, v.type, "a predicate can only be a register (.reg)");
     if (v.vector != 1 && v.vector != 2 && v.vector != 4) report(Errc::declaration_invalid, v.type, "a vector has 2 or 4 elements");
     if (v.vector > 1 && type == RegisterType::pred) report(Errc::declaration_invalid, v.type, "there are no vectors of predicates");
+    if (v.vector > 1 && v.space == ".param") report(Errc::declaration_invalid, v.type, "there are no vectors in .param; declare an array");
     if (v.vector > 1 && type != RegisterType::none && info(type).bits * v.vector > 128) report(Errc::declaration_invalid, v.type, "a vector has at most 128 bits");
 }
 
 void Verifier::declarator(const Statement& statement, const Statement::Variable& v, const Statement::Declarator& d) {
     const Symbol symbol = variable_symbol(statement, v, d);
     if (symbol.kind == SymbolKind::reg && !d.extents.empty()) report(Errc::declaration_invalid, d.name, "registers have no arrays; " + std::string(d.name) + "<N> declares N registers");
+    if (v.space == ".param" && symbol.type == RegisterType::f16x2 && d.extents.empty()) report(Errc::declaration_invalid, v.type, "a .f16x2 cannot be in .param; declare a .b32");
     if (d.name == "_") return report(Errc::declaration_invalid, d.name, "'_' is no name");
-    const bool may_be_open = v.linkage == ".extern" || !d.initialiser.empty() || symbol.kind != SymbolKind::variable || v.space == ".param";
+    const bool may_be_open = v.linkage == ".extern" || !d.initialiser.empty() || symbol.kind == SymbolKind::reg;
     if (!d.extents.empty() && d.extents.front() == 0 && !may_be_open) report(Errc::declaration_invalid, d.name, quote(d.name) + " has no size; only .extern variables may be open");
     for (std::size_t i = 1; i < d.extents.size(); ++i)
         if (d.extents[i] == 0) report(Errc::declaration_invalid, d.name, "only the first size of " + quote(d.name) + " may be open");
@@ -212,6 +218,7 @@ void Verifier::directive(const Statement& statement) {
     const TokenView view(statement);
     const std::string_view word = view.text(0);
     if (word == ".section") return section(view);
+    if (word == ".callprototype") return parameter_shapes(statement);
     const bool names_functions = word == ".alias" || word == ".calltargets", names_labels = word == ".branchtargets";
     if (!names_functions && !names_labels) return;
     const std::vector<Token> tokens = statement.tokens();

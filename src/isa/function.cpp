@@ -77,6 +77,31 @@ void Verifier::declare_function(const Statement& f) {
     symbols_.replace(f.name(), symbol);
 }
 
+// Of functions and prototypes (PTX ISA 11.2.2): the last parameter of a function may be an array without a size.
+void Verifier::parameter_shapes(const Statement& f) {
+    const auto place = [&](const Statement::Parameter& p) { return p.name.empty() || p.name == "_" ? p.type : p.name; };
+    for (const auto& p : f.return_parameters()) {
+        parameter_shape(f, p);
+        if (p.is_open) report(Errc::declaration_invalid, place(p), "a return parameter has a size");
+    }
+    const std::vector<Statement::Parameter> parameters = f.parameters();
+    for (std::size_t k = 0; k < parameters.size(); ++k) {
+        const Statement::Parameter& p = parameters[k];
+        parameter_shape(f, p);
+        if (p.is_open && f.is_entry()) report(Errc::declaration_invalid, place(p), "a parameter of an entry has a size");
+        else if (p.is_open && k + 1 != parameters.size()) report(Errc::declaration_invalid, place(p), "only the last parameter may be without a size");
+        else if (p.is_open && p.space == ".reg") report(Errc::declaration_invalid, place(p), "a parameter without a size is declared in .param");
+    }
+}
+
+void Verifier::parameter_shape(const Statement& f, const Statement::Parameter& p) {
+    if (f.kind() != syntax::StatementKind::function) return;  // a prototype declares nothing
+    if (p.name == "_" && !f.is_entry()) report(Errc::declaration_invalid, p.name, "a parameter of a function has a name; only those of a .callprototype may be '_'");
+    if (p.space == ".reg" && p.count != 0) report(Errc::declaration_invalid, p.name, "registers have no arrays; pass an array in .param");
+    if (p.space == ".param" && p.type == ".f16x2" && p.count == 0) report(Errc::declaration_invalid, p.type, "a .f16x2 cannot be in .param; pass a .b32");
+    if (p.space == ".param" && p.vector != 1) report(Errc::declaration_invalid, p.type, "there are no vectors in .param; pass an array");
+}
+
 void Verifier::declare_parameters(const Statement& f) {
     const auto declare = [&](const Statement::Parameter& p, bool is_input) {
         if (!f.is_entry() && p.space != ".reg" && p.space != ".param") return report(Errc::declaration_invalid, p.space, "parameters are declared in .reg or .param");
@@ -90,6 +115,7 @@ void Verifier::declare_parameters(const Statement& f) {
         if (!symbols_.declare(p.name, symbol)) redeclared(p.name, nullptr);
     };
     alignments(syntax::TokenView(f));
+    parameter_shapes(f);
     for (const auto& p : f.return_parameters()) declare(p, false);
     for (const auto& p : f.parameters()) declare(p, true);
     for (const Token& token : f.tokens())

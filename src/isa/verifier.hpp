@@ -61,6 +61,8 @@ class Verifier {
 
     // --- function.cpp
     void declare_function(const syntax::Statement& function);
+    void parameter_shapes(const syntax::Statement& function);
+    void parameter_shape(const syntax::Statement& function, const syntax::Statement::Parameter& p);
     void declare_parameters(const syntax::Statement& function);
     void performance_directives(const syntax::Statement& function);
     void performance_directive(const syntax::Statement& function, const std::vector<syntax::Token>& tokens, std::size_t at);

@@ -84,6 +84,7 @@ class DeclarationReader {
         p.space = words.space;
         p.type = words.type;
         p.align = words.align;
+        p.vector = words.vector;
         if (kind() == Lexeme::identifier) {
             p.name = text();
             ++at_;

@@ -73,6 +73,7 @@ class OnePass {
     char* text_;
 };
 
+// One loop with all that usual programs do: what it holds in registers would go through memory at each call.
 std::string_view OnePass::compile() {
     constexpr std::string_view wrong;
     char* const begin = text_ + header_room;
@@ -116,9 +117,10 @@ std::string_view OnePass::compile() {
         if (kind == Present::no) return wrong;
         const EntryCode& e = entries[index];
         const std::uint32_t type = e.type;
-        Name* place = top_[type] - e.inputs;
+        Name* place = nullptr;
         Arguments arguments;
         if (kind == Present::yes_plain) {
+            place = top_[type] - e.inputs;
             if (place < bottom_[type]) return wrong;
         } else if (kind == Present::yes_short) {
             place = find_arguments(forms[index], e, arguments);
