@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <random>
 #include <type_traits>
 
@@ -54,7 +55,10 @@ const FunctionRow<float> rows_of_f32[] = {
 const FunctionRow<double> rows_of_f64[] = {
     {"exp(x)", std::exp, 1}, {"exp2(x)", std::exp2, 1}, {"expm1(x)", std::expm1, 2},
     {"log(x)", std::log, 1}, {"log2(x)", std::log2, 1}, {"log10(x)", std::log10, 1}, {"log1p(x)", std::log1p, 1.5},
-    {"sinh(x)", std::sinh, 2}, {"cosh(x)", std::cosh, 1.5}, {"tanh(x)", std::tanh, 3}, {"sigmoid(x)", sigmoid, 3},
+    {"sin(x)", std::sin, 1}, {"cos(x)", std::cos, 1}, {"tan(x)", std::tan, 3},
+    {"sinh(x)", std::sinh, 2}, {"cosh(x)", std::cosh, 1.5}, {"tanh(x)", std::tanh, 3}, {"sigmoid(x)", sigmoid, 3}, {"erf(x)", std::erf, 1}, {"erfc(x)", std::erfc, 4},
+    {"pow(x, 2.5)", [](long double x) { return std::pow(x, 2.5L); }, 2}, {"pow(1.337, x)", [](long double x) { return std::pow(static_cast<long double>(1.337), x); }, 2},
+    {"pow(x, -3)", [](long double x) { return std::pow(x, -3.0L); }, 2}, {"pow(x, 0.1)", [](long double x) { return std::pow(x, static_cast<long double>(0.1)); }, 2},
     {"rsqrt(x)", [](long double x) { return 1 / std::sqrt(x); }, 1.5}, {"rcp(x)", [](long double x) { return 1 / x; }, 0.501}, {"sqrt(x)", std::sqrt, 0.501},
 };
 
@@ -131,55 +135,84 @@ TEST(ExpressionFunctions, OfF64AreAsExactAsTheHeaderSays) {
         const double unit = std::ldexp(static_cast<double>(random()), -64), sign = random() % 2 == 0 ? 1 : -1;
         for (const double value : {std::bit_cast<double>(random()), sign * unit * 4, sign * unit * 750, sign * std::exp2(20 * unit - 15)}) x.push_back(value);
     }
+    for (int i = 1; i < 5000; ++i) x.push_back(i * std::numbers::pi / 2);
+    x.push_back(0x1.6ac5b262ca1ffp+849);  // of all f64 the nearest to a multiple of pi/2
     add_specials(x);
     expect_errors_below<double>(rows_of_f64, x);
 }
 
 // ---- of two arguments
 
+template <class F>
 struct BinaryRow {
     const char* text;
-    double (*exact)(double, double);
+    Wide<F> (*exact)(Wide<F>, Wide<F>);
     double bound;
 };
-const BinaryRow binary_rows[] = {{"pow(x, y)", std::pow, 1}, {"atan2(x, y)", std::atan2, 2}, {"hypot(x, y)", std::hypot, 1}, {"fmod(x, y)", std::fmod, 0}};
+const BinaryRow<float> binary_rows_of_f32[] = {{"pow(x, y)", std::pow, 1}, {"atan2(x, y)", std::atan2, 2}, {"hypot(x, y)", std::hypot, 1}, {"fmod(x, y)", std::fmod, 0}};
+const BinaryRow<double> binary_rows_of_f64[] = {{"pow(x, y)", std::pow, 2}};
 
-TEST(ExpressionFunctions, OfTwoFollowC) {
-    const auto signature = Signature::parse("in f32 x, in f32 y, out f32 z");
-    const auto machine = stack::Machine::make(expression_set(), *signature);
-    const float numbers[] = {0.0f, -0.0f, 1, -1, 2, -2, 0.5f, -0.5f, 3, -3, 1e30f, -1e30f, 1e-30f, HUGE_VALF, -HUGE_VALF, std::numeric_limits<float>::quiet_NaN(),
-                             16777215, 3.5f, 0x1p-149f, 0x1p-140f, -0x1p-126f, 0x1.FFFFFEp127f};
-    std::vector<float> x, y;
-    const auto add = [&](float a, float b) { x.push_back(a), y.push_back(b); };
-    for (const float a : numbers)
-        for (const float b : numbers) add(a, b);
-    std::mt19937 random(17);
-    const auto unit = [&] { return std::ldexp(static_cast<float>(random()), -31) - 1; };
-    for (int i = 0; i < 50000; ++i) {
-        const auto any = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
-        add(any, std::bit_cast<float>(static_cast<std::uint32_t>(random())));
-        add(any, any * unit());
-        add(unit(), unit());
+template <class F>
+struct Pairs {
+    std::vector<F> x, y;
+    void add(F a, F b) { x.push_back(a), y.push_back(b); }
+};
+
+// Special values by each other, and random ones: of any size, of one size, below 1, and powers over the whole range of their results.
+template <class F>
+Pairs<F> make_pairs() {
+    using Limits = std::numeric_limits<F>;
+    using Bits = std::conditional_t<std::is_same_v<F, float>, std::uint32_t, std::uint64_t>;
+    constexpr F large = std::is_same_v<F, float> ? 16777215 : 9007199254740991.0, inf = Limits::infinity();
+    const F numbers[] = {0, -F{0}, 1, -1, 2, -2, F(0.5), F(-0.5), 3, -3, F(1e30), F(-1e30), F(1e-30), inf, -inf, Limits::quiet_NaN(), large, -large, F(3.5),
+                         Limits::denorm_min(), 512 * Limits::denorm_min(), -Limits::min(), Limits::max()};
+    Pairs<F> made;
+    for (const F a : numbers)
+        for (const F b : numbers) made.add(a, b);
+    std::mt19937_64 random(17);
+    const auto unit = [&] { return static_cast<F>(std::ldexp(static_cast<double>(random()), -63) - 1); };
+    for (int i = 0; i < 30000; ++i) {
+        const F any = std::bit_cast<F>(static_cast<Bits>(random())), base = std::exp2(unit());
+        made.add(any, std::bit_cast<F>(static_cast<Bits>(random())));
+        made.add(any, any * unit());
+        made.add(unit(), unit());
+        made.add(base, unit() * Limits::max_exponent / std::log2(base));
     }
-    std::vector<float> z(x.size());
-    for (const BinaryRow& row : binary_rows) {
+    return made;
+}
+
+template <class F>
+void expect_errors_below(std::span<const BinaryRow<F>> rows) {
+    const std::string type = type_name<F>;
+    const auto signature = Signature::parse("in " + type + " x, in " + type + " y, out " + type + " z");
+    const auto machine = stack::Machine::make(expression_set(), *signature);
+    const Pairs<F> pairs = make_pairs<F>();
+    const auto& [x, y] = pairs;
+    std::vector<F> z(x.size());
+    for (const BinaryRow<F>& row : rows) {
         const auto program = parse_expression("z = " + std::string(row.text), *machine);
         ASSERT_TRUE(program);
         const void* inputs[] = {x.data(), y.data(), nullptr};
         void* outputs[] = {nullptr, nullptr, z.data()};
         ASSERT_TRUE(stack::evaluate(*program, *machine, {inputs, outputs, x.size()}));
         Worst worst;
-        for (std::size_t i = 0; i < x.size(); ++i) worst.take(error_of(z[i], row.exact(static_cast<double>(x[i]), static_cast<double>(y[i]))), i);
+        for (std::size_t i = 0; i < x.size(); ++i) worst.take(error_of(z[i], row.exact(static_cast<Wide<F>>(x[i]), static_cast<Wide<F>>(y[i]))), i);
         EXPECT_LE(worst.error, row.bound) << row.text << " of " << std::hexfloat << x[worst.at] << ' ' << y[worst.at] << " is " << z[worst.at];
-        RecordProperty(row.text, std::to_string(worst.error));
+        ::testing::Test::RecordProperty(row.text, std::to_string(worst.error));
     }
+}
+
+TEST(ExpressionFunctions, OfTwoFollowC) {
+    expect_errors_below<float>(binary_rows_of_f32);
+    if (std::numeric_limits<long double>::digits >= 64) expect_errors_below<double>(binary_rows_of_f64);
 }
 
 // ---- the same everywhere
 
-constexpr const char* of_f32_and_f64[] = {"exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh", "tanh", "sigmoid", "rsqrt", "rcp", "sqrt"};
-constexpr const char* of_f32_alone[] = {"exp10", "sin", "cos", "tan", "asin", "acos", "atan", "erf", "erfc", "cbrt"};
-constexpr const char* of_two_f32[] = {"pow", "atan2", "hypot", "fmod"};
+constexpr const char* of_f32_and_f64[] = {"exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sigmoid", "erf", "erfc", "rsqrt",
+                                          "rcp", "sqrt"};
+constexpr const char* of_f32_alone[] = {"exp10", "asin", "acos", "atan", "cbrt"};
+constexpr const char* of_two_f32[] = {"atan2", "hypot", "fmod"};
 
 TEST(ExpressionFunctions, GiveTheSameBitsOnTheEmulatorAndForHalves) {
     const auto signature = Signature::parse("in f32 x, in f16 h, in bf16 b, in f64 d, out f32 y, out f16 yh, out bf16 yb, out f64 yd");
@@ -200,6 +233,7 @@ TEST(ExpressionFunctions, GiveTheSameBitsOnTheEmulatorAndForHalves) {
     for (const std::string f : of_f32_and_f64) add(f, "", "", "", f + "(d)");
     for (const std::string f : of_f32_alone) add(f, "", "", "", "d");
     for (const std::string f : of_two_f32) add(f, ", 1.7", ", 1.5", ", b", "d");
+    add("pow", ", 1.7", ", 1.5", ", b", "pow(d, 1.7)");
     for (const std::string& text : texts) {
         const auto stub = compile_expression(text, *signature);
         ASSERT_TRUE(stub) << describe(stub.error(), text);
@@ -244,6 +278,7 @@ TEST(ExpressionFunctions, PtxasTakesEveryFunctionOfEveryType) {
     for (const std::span<const char* const> names : {std::span<const char* const>(unary), std::span<const char* const>(of_f32_and_f64), std::span<const char* const>(of_f32_alone)})
         for (const char* f : names) texts.push_back(std::string(f) + "(x)");
     for (const char* f : of_two_f32) texts.push_back(std::string(f) + "(x, y)");
+    texts.push_back("pow(x, y)");
     for (const char* f : binary) texts.push_back("x " + std::string(f) + " y");
     texts.insert(texts.end(), std::begin(calls), std::end(calls));
     for (const Type t : all_types) texts.push_back(std::string(name(t)) + "(x)");

@@ -46,6 +46,86 @@ constexpr std::string_view exactly =
 constexpr std::string_view of_positive =
     "result = a > 0 && a < inf ? y : a == 0 ? -inf : a < 0 ? nan : a + a";
 
+// The angle in quarter turns as of f32, in fixed point of 126 bits below 4: `w0` to `w3` are the words of 2/pi from which the exponent t selects,
+// and the bits in front of them count whole turns. The rest is r + d radians, `q` counts the quarter turns.
+constexpr std::string_view two_over_pi =
+    "b = bits(a) & 0x7FFFFFFFFFFFFFFF\n"
+    "t = max(u32(b >> 52), 1022) - 1013\n"
+    "m = b & 0xFFFFFFFFFFFFF | 0x10000000000000\n"
+    "c = (t & 1024) != 0\n"
+    "w0 = c ? 0x7527BAC7EBE5F17B : 0; w1 = c ? 0x3D0739F78A5292EA : 0xA2F9836E4E441529; w2 = c ? 0x6BFB5FB11F8D5D08 : 0xFC2757D1F534DDC0\n"
+    "w3 = c ? 0x56033046FC7B6BAB : 0xDB6295993C439041\n"
+    "c = (t & 512) != 0\n"
+    "w0 = c ? 0xE88235F52EBB4484 : w0; w1 = c ? 0xE99C7026B45F7E41 : w1; w2 = c ? 0x3991D639835339F4 : w2\n"
+    "w3 = c ? 0x9C845F8BBDF9283B : w3; w4 = c ? 0x1FF897FFDE05980F : 0xFE5163ABDEBBC561; w5 = c ? 0xEF2F118B5A0A6D1F : 0xB7246E3A424DD2E0\n"
+    "w6 = c ? 0x6D367ECF27CB09B7 : 0x6492EEA09D1921C; w7 = c ? 0x4F463F669E5FEA2D : 0xFE1DEB1CB129A73E; w8 = c ? 0x7527BAC7EBE5F17B : 0xE88235F52EBB4484\n"
+    "w9 = c ? 0x3D0739F78A5292EA : 0xE99C7026B45F7E41; w10 = c ? 0x6BFB5FB11F8D5D08 : 0x3991D639835339F4\n"
+    "c = (t & 256) != 0\n"
+    "w0 = c ? w4 : w0; w1 = c ? w5 : w1; w2 = c ? w6 : w2\n"
+    "w3 = c ? w7 : w3; w4 = c ? w8 : w4; w5 = c ? w9 : w5\n"
+    "w6 = c ? w10 : w6\n"
+    "c = (t & 128) != 0\n"
+    "w0 = c ? w2 : w0; w1 = c ? w3 : w1; w2 = c ? w4 : w2\n"
+    "w3 = c ? w5 : w3; w4 = c ? w6 : w4\n"
+    "c = (t & 64) != 0\n"
+    "w0 = c ? w1 : w0; w1 = c ? w2 : w1; w2 = c ? w3 : w2\n"
+    "w3 = c ? w4 : w3\n";
+constexpr std::string_view quarters =
+    "t = t & 63\n"
+    "x = w0 << t | w1 >> (64 - t)\n"
+    "y = w1 << t | w2 >> (64 - t)\n"
+    "z = mulhi(m, w2 << t | w3 >> (64 - t))\n"
+    "l = m * y + z\n"
+    "h = m * x + mulhi(m, y) + (l < z ? 1 : 0)\n"
+    "q = u32((h + 0x2000000000000000) >> 62)\n"
+    "i = s64(h - (u64(q) << 62))\n"
+    "g = f64(i)\n"
+    "d = fma(f64(i - s64(g)), 1.8446744073709552e19, f64(l))\n"
+    "g = g * 1.8446744073709552e19\n"
+    "v = g + d\n"
+    "d = g - v + d\n"
+    "near = b <= 0x3FE921FB54442D18\n"
+    "q = near ? 0 : q\n"
+    "r = near ? float_bits(b) : v * 1.8464622084398007e-38\n"
+    "d = near ? 0 : fma(v, 1.8464622084398007e-38, -r) + fma(v, 7.1978269707515514e-55, d * 1.8464622084398007e-38)\n"
+    "s = r * r\n";
+// Sine and cosine of r + d.
+constexpr std::string_view sine_and_cosine =
+    "p = fma(fma(fma(fma(-7.482808092659535e-13, s, 1.6056205401119811e-10), s, -2.5052085617915431e-08), s, 2.7557319127902935e-06), s, -0.00019841269841054581)\n"
+    "p = fma(fma(p, s, 0.008333333333333099), s, -0.16666666666666666)\n"
+    "v = r + fma(p * s, r, fma(s, -0.5, 1) * d)\n"
+    "p = fma(fma(fma(fma(-1.1358759173745723e-11, s, 2.0875705609528373e-09), s, -2.7557314218693508e-07), s, 2.4801587289007554e-05), s, -0.0013888888888873348)\n"
+    "p = fma(p, s, 0.041666666666666595)\n"
+    "u = fma(s, -0.5, 1)\n"
+    "w = u + fma(p * s, s, fma(s, -0.5, 1 - u) - r * d)\n";
+
+// y is erfc(|a|) as exp(-x^2) * q / d, where the roundings of the square, the polynomial and the quotient are made good.
+constexpr std::string_view error_complement =
+    "x = abs(a)\n"
+    "x = x > 27.5 ? 27.5 : x\n"
+    "t = (x - 3.5) / (x + 3.5)\n"
+    "s = x * x\n"
+    "e = exp(-s)\n"
+    "e = fma(fma(x, x, -s), -e, e)\n"
+    "p = fma(fma(fma(fma(2.7159836018696543e-09, t, 1.1169336794725869e-08), t, -8.377804967836329e-09), t, -9.5581059363738569e-08), t, 4.8349852904689762e-09)\n"
+    "p = fma(fma(fma(fma(p, t, 6.0381314726708483e-07), t, -5.4553273406767095e-08), t, -3.8173101572053218e-06), t, 2.333504786804287e-06)\n"
+    "p = fma(fma(fma(fma(p, t, 2.4262368744257546e-05), t, -4.2783922285935462e-05), t, -0.00012151286607612284), t, 0.00056438477455827637)\n"
+    "p = fma(fma(fma(fma(p, t, -0.00030226779156014132), t, -0.0042150199554033827), t, 0.019099330932528798), t, -0.048823325824127496)\n"
+    "p = fma(fma(fma(fma(p, t, 0.087983153825482621), t, -0.11508959816034867), t, 0.097519095153241184), t, -0.010555596332215695)\n"
+    "p = fma(p, t, -0.14000918013761929)\n"
+    "q = fma(p, t, 1.2423492448711544)\n"
+    "d = fma(x, 2, 1)\n"
+    "w = 1 / d\n"
+    "y = q * w\n"
+    "y = fma(fma(-y, d, q) + fma(p, t, 1.2423492448711544 - q), w, y) * e\n";
+// v is erf(|a|) of |a| below 1.
+constexpr std::string_view error_near_0 =
+    "s = a * a\n"
+    "p = fma(fma(fma(fma(-7.7686224412489566e-10, s, 1.3704701073642743e-08), s, -1.6204731956806229e-07), s, 1.6446904244398289e-06), s, -1.4924691767202437e-05)\n"
+    "p = fma(fma(fma(fma(p, s, 0.00012055292365990055), s, -0.00085483258824357281), s, 0.0052239776049506506), s, -0.026866170642933257)\n"
+    "p = fma(fma(fma(p, s, 0.11283791670942668), s, -0.3761263890318346), s, 0.12837916709551256)\n"
+    "v = fma(p, abs(a), abs(a))\n";
+
 constexpr DefinitionRow functions[] = {
     {Op::exp, f64_, "a", {"x = a < -746 ? -746 : a > 710 ? 710 : a\n", exponential, exponential_end, scaled}},
     {Op::exp2, f64_, "a",
@@ -109,6 +189,64 @@ constexpr DefinitionRow functions[] = {
       "t = expm1(2 * (x > 22 ? 22 : x))\n"
       "y = (x < 1 ? t : 2) / (t + 2)\n"
       "result = isnan(a) ? a + a : copysign(x < 1 ? y : 1 - y, a)"}},
+    {Op::sin, f64_, "a",
+     {two_over_pi, quarters, sine_and_cosine,
+      "y = bits((q & 1) == 1 ? w : v) ^ u64(q & 2) << 62 ^ bits(a) & 0x8000000000000000\n"
+      "result = isfinite(a) ? float_bits(y) : a - a"}},
+    {Op::cos, f64_, "a",
+     {two_over_pi, quarters, sine_and_cosine,
+      "y = bits((q & 1) == 1 ? v : w) ^ u64(q + 1 & 2) << 62\n"
+      "result = isfinite(a) ? float_bits(y) : a - a"}},
+    {Op::tan, f64_, "a",
+     {two_over_pi, quarters, sine_and_cosine,
+      "c = (q & 1) == 1\n"
+      "y = (c ? -w : v) / (c ? v : w)\n"
+      "result = isfinite(a) ? float_bits(bits(y) ^ bits(a) & 0x8000000000000000) : a - a"}},
+    {Op::erf, f64_, "a", {error_complement, error_near_0, "result = isnan(a) ? a + a : copysign(abs(a) < 1 ? v : 1 - y, a)"}},
+    {Op::erfc, f64_, "a", {error_complement, error_near_0, "result = abs(a) < 0.25 ? 1 - copysign(v, a) : a < 0 ? 2 - y : y"}},
+    // the logarithm l + h is right to 64 bits, so that t + d = (l + h) * b, which is up to 1100, is right to 53 behind the point
+    {Op::pow, f64_, "ab",
+     {"x = abs(a)\n"
+      "small = x < 2.2250738585072014e-308\n"
+      "x = small ? x * 18014398509481984 : x\n"
+      "k = s64(bits(x) - 0x3FE5555555555555) & 0xFFF0000000000000\n"
+      "f = float_bits(bits(x) - u64(k)) - 1\n"
+      "e = f64(k >> 52) - (small ? 54 : 0)\n"
+      "d = f + 2\n"
+      "t = f / d\n"
+      "u = fma(-t, d, f) - t * (f - (d - 2))\n"
+      "u = u / d\n"
+      "z = t * t\n"
+      "y = fma(t, t, -z) + 2 * t * u\n"
+      "p = fma(fma(fma(fma(0.062912352644871619, z, 0.057952799215055917), z, 0.066706323594057343), z, 0.076922012033771484), z, 0.09090910805264725)\n"
+      "p = fma(fma(fma(p, z, 0.11111111095155581), z, 0.14285714285791282), z, 0.19999999999999857)\n"
+      "g = z * 0.33333333333333331\n"
+      "h = fma(z, 0.33333333333333331, -g) + fma(z, 1.8503717077085941e-17, fma(y, 0.33333333333333331, z * z * p))\n"
+      "v = g + h\n"
+      "h = g - v + h\n"
+      "s = t * v\n"
+      "r = t + s\n"
+      "u = t - r + s + (fma(t, v, -s) + fma(t, h, fma(u, g, u)))\n"
+      "g = r * 2.8853900817779268\n"
+      "h = fma(r, 2.8853900817779268, -g) + fma(r, 4.0710547481862066e-17, u * 2.8853900817779268)\n"
+      "l = e + g\n"
+      "h = e - l + g + h\n"
+      "l = a == 0 ? -inf : isinf(a) ? inf : l\n"
+      "t = l == 0 ? 0 : l * b\n"
+      "d = l == 0 || abs(t) > 1100 ? 0 : fma(l, b, -t) + h * b\n"
+      "x = t < -1100 ? -1100 : t > 1100 ? 1100 : t\n"
+      "i = round(x)\n"
+      "n = s32(i)\n"
+      "f = x - i + d\n"
+      "p = fma(fma(fma(fma(2.5511970271032265e-11, f, 4.4655169055421629e-10), f, 7.0550670782728613e-09), f, 1.0177985754365319e-07), f, 1.3215486306867876e-06)\n"
+      "p = fma(fma(fma(fma(p, f, 1.5252734036605989e-05), f, 0.0001540353039406165), f, 0.0013333558146164529), f, 0.0096181291076280467)\n"
+      "p = fma(fma(fma(fma(p, f, 0.055504108664822936), f, 0.24022650695910072), f, 0.69314718055994529), f, 1)\n",
+      scaled,
+      "\nwhole = trunc(b) == b\n"
+      "odd = whole && trunc(b * 0.5) * 2 != b\n"
+      "signed = odd && bits(a) >> 63 != 0\n"
+      "y = isnan(a) || isnan(b) || a < 0 && isfinite(a) && !whole ? nan : signed ? -result : result\n"
+      "result = b == 0 || a == 1 ? 1 : y"}},
 };
 
 }  // namespace
