@@ -32,8 +32,9 @@
 /// | `popc clz ffs` | integers of 32 and 64 bits | a u32; `ffs` counts from 1, and is 0 of 0 |
 /// | `brev`, `mulhi` | the same; integers | |
 /// | `select(c, a, b)` | all | `c ? a : b` |
-/// | `exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh sigmoid erf erfc rsqrt pow(x, y)` | floats | see below |
-/// | `exp10 asin acos atan cbrt atan2(y, x) hypot(x, y) fmod(x, y)` | f16, bf16, f32 | see below; `fmod` is exact |
+/// | `exp exp2 exp10 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh sigmoid erf erfc cbrt rsqrt` | floats | see below |
+/// | `pow(x, y) atan2(y, x) hypot(x, y)` | floats | see below |
+/// | `fmod(x, y)` | f16, bf16, f32 | exact |
 /// | `approx_div approx_sqrt approx_rcp approx_rsqrt approx_exp approx_exp2 approx_log approx_log2 approx_sin approx_cos approx_tanh approx_sigmoid` | f16, bf16, f32 | PTX's `.approx` (`div.full`), with its errors |
 ///
 /// PTX has no exact form of exp and its like. They are sequences of instructions whose result PTX defines to the bit (20 to 140 of them), so that they
@@ -42,14 +43,14 @@
 ///
 /// | | of f32 | of f64 |
 /// |---|---|---|
-/// | 1 | exp, exp2, exp10, log, pow, cbrt, hypot | exp, exp2, log, log2, log10, sin, cos, erf |
-/// | 1.5 | expm1, log2, cosh, tanh, acos, atan, rsqrt | log1p, cosh, rsqrt |
-/// | 2 | log10, log1p, sin, cos, asin, sinh, erf, atan2 | expm1, sinh, pow |
-/// | 3 | tan, sigmoid | tan, tanh, sigmoid |
+/// | 1 | exp, exp2, exp10, log, pow, cbrt, hypot | exp, exp2, exp10, log, log2, log10, sin, cos, cbrt |
+/// | 1.5 | expm1, cosh, tanh, acos, atan, rsqrt | log1p, cosh, acos, erf, hypot, rsqrt |
+/// | 2 | log2, log10, log1p, sin, cos, asin, sinh, erf, atan2 | expm1, sinh, atan, atan2, pow |
+/// | 3 | tan, sigmoid | tan, asin, tanh, sigmoid |
 /// | 4 | erfc | erfc |
 ///
 /// For f16 and bf16 the result of f32 is rounded once more.
-/// With the option `approx` the plain names, and `/`, are the approximate forms.
+/// With the option `approx` the plain names, and `/`, are the approximate forms where there are such, which is for f32 and what goes by way of it.
 
 #include <string_view>
 

@@ -74,10 +74,15 @@ std::string with_type(std::span<const std::string_view> parts, Type type) {
 
 bool is_one_of(std::span<const Op> ops, Op op) { return std::find(ops.begin(), ops.end(), op) != ops.end(); }
 
-Found find_text(Op op, Type type) {
+const DefinitionRow* find_row(Op op, Type type) {
     for (const std::span<const DefinitionRow> table : {std::span<const DefinitionRow>(rows), functions_of_f32(), functions_of_f64()})
         for (const DefinitionRow& row : table)
-            if (row.op == op && has(row.types, type)) return {row.parameters, with_type(row.text, type)};
+            if (row.op == op && has(row.types, type)) return &row;
+    return nullptr;
+}
+
+Found find_text(Op op, Type type) {
+    if (const DefinitionRow* row = find_row(op, type)) return {row->parameters, with_type(row->text, type)};
     if (!has(half_types, type)) return {};
     const auto call = [&](std::string_view arguments) { return with_type(std::array{std::string_view("result = T("), spelling(op), arguments}, type); };
     if (is_one_of(by_way_of_f32, op)) return {"a", call("(f32(a)))")};
@@ -117,6 +122,8 @@ const Definition* definition(Op op, Type type) {
     return cell.made.load(std::memory_order_acquire);
 }
 
-bool has_definition(Op op, Type type) { return !find_text(op, type).parameters.empty(); }
+bool has_definition(Op op, Type type) {
+    return find_row(op, type) != nullptr || (has(half_types, type) && (is_one_of(by_way_of_f32, op) || is_one_of(by_way_of_f32_of_two, op)));
+}
 
 }  // namespace ptxgraft::expr

@@ -126,6 +126,26 @@ constexpr std::string_view error_near_0 =
     "p = fma(fma(fma(p, s, 0.11283791670942668), s, -0.3761263890318346), s, 0.12837916709551256)\n"
     "v = fma(p, abs(a), abs(a))\n";
 
+// asin of |a|, or of sqrt((1 - |a|) / 2) where |a| is `far` from 0, as z + v.
+constexpr std::string_view arcsine =
+    "x = abs(a)\n"
+    "far = x > 0.5\n"
+    "s = far ? fma(-0.5, x, 0.5) : x * x\n"
+    "z = far ? sqrt(s) : x\n"
+    "p = fma(fma(fma(fma(0.031934287133964574, s, -0.016255750866322687), s, 0.019547922795300498), s, 0.0065209516205645491), s, 0.01217079659476584)\n"
+    "p = fma(fma(fma(fma(p, s, 0.013885000436931819), s, 0.017359727857830742), s, 0.022371756570290165), s, 0.030381959196282973)\n"
+    "p = fma(fma(fma(p, s, 0.044642856826957913), s, 0.075000000003385747), s, 0.16666666666665403)\n"
+    "v = p * s * z\n";
+// t is atan of z in [0, 1].
+constexpr std::string_view arctangent =
+    "s = z * z\n"
+    "p = fma(fma(fma(fma(-2.0259543738459924e-05, s, 0.00022303201972577558), s, -0.0011641148407799018), s, 0.0038560929270022516), s, -0.0091847803984241947)\n"
+    "p = fma(fma(fma(fma(p, s, 0.016978336340659764), s, -0.025827102627315007), s, 0.03406804865833539), s, -0.040926524710782758)\n"
+    "p = fma(fma(fma(fma(p, s, 0.046739562096786785), s, -0.052392353583421619), s, 0.058773084141883397), s, -0.06665860495189789)\n"
+    "p = fma(fma(fma(fma(p, s, 0.076922129504909925), s, -0.090909012375349388), s, 0.11111110678903867), s, -0.14285714271341773)\n"
+    "p = fma(fma(p, s, 0.19999999999755189), s, -0.3333333333333186)\n"
+    "t = fma(p * s, z, z)\n";
+
 constexpr DefinitionRow functions[] = {
     {Op::exp, f64_, "a", {"x = a < -746 ? -746 : a > 710 ? 710 : a\n", exponential, exponential_end, scaled}},
     {Op::exp2, f64_, "a",
@@ -136,6 +156,15 @@ constexpr DefinitionRow functions[] = {
       "p = fma(fma(fma(fma(2.5511970271032265e-11, f, 4.4655169055421629e-10), f, 7.0550670782728613e-09), f, 1.0177985754365319e-07), f, 1.3215486306867876e-06)\n"
       "p = fma(fma(fma(fma(p, f, 1.5252734036605989e-05), f, 0.0001540353039406165), f, 0.0013333558146164529), f, 0.0096181291076280467)\n"
       "p = fma(fma(fma(fma(p, f, 0.055504108664822936), f, 0.24022650695910072), f, 0.69314718055994529), f, 1)\n",
+      scaled}},
+    {Op::exp10, f64_, "a",
+     {"x = a < -325 ? -325 : a > 309 ? 309 : a\n"
+      "i = round(x * 3.3219280948873622)\n"
+      "n = s32(i)\n"
+      "f = fma(i, -8.241712586023572e-13, fma(i, -0.30102999566315702, x))\n"
+      "p = fma(fma(fma(fma(4.5753427126121805e-05, f, 0.00024083600815541045), f, 0.0011545487699326357), f, 0.005014008084032108), f, 0.019597693250300224)\n"
+      "p = fma(fma(fma(fma(p, f, 0.068089362898482386), f, 0.2069958487145874), f, 0.53938292922140563), f, 1.1712551489121639)\n"
+      "p = fma(fma(fma(fma(p, f, 2.0346785922933446), f, 2.6509490552391992), f, 2.3025850929940459), f, 1)\n",
       scaled}},
     {Op::expm1, f64_, "a",
      {"x = a < -40 ? -40 : a > 710 ? 710 : a\n", exponential,
@@ -202,14 +231,67 @@ constexpr DefinitionRow functions[] = {
       "c = (q & 1) == 1\n"
       "y = (c ? -w : v) / (c ? v : w)\n"
       "result = isfinite(a) ? float_bits(bits(y) ^ bits(a) & 0x8000000000000000) : a - a"}},
+    {Op::asin, f64_, "a",
+     {arcsine,
+      "y = far ? fma(z, -2, 1.5707963267948966) - fma(v, 2, -6.123233995736766e-17) : z + v\n"
+      "result = x <= 1 ? copysign(y, a) : nan"}},
+    {Op::acos, f64_, "a",
+     {arcsine,
+      "t = z + v\n"
+      "y = 1.5707963267948966 - ((far ? t : copysign(t, a)) - 6.123233995736766e-17)\n"
+      "result = x <= 1 ? far ? 2 * (a > 0 ? t : y) : y : nan"}},
+    {Op::atan, f64_, "a",
+     {"x = abs(a)\n"
+      "far = x > 1\n"
+      "z = far ? 1 / x : x\n",
+      arctangent,
+      "y = far ? 1.5707963267948966 - (t - 6.123233995736766e-17) : t\n"
+      "result = isnan(a) ? a + a : copysign(y, a)"}},
+    {Op::atan2, f64_, "ab",
+     {"x = abs(b)\n"
+      "y = abs(a)\n"
+      "steep = y > x\n"
+      "d = steep ? y : x\n"
+      "m = steep ? x : y\n"
+      "z = d == 0 ? 0 : m == d ? 1 : m / d\n",
+      arctangent,
+      "back = bits(b) >> 63 != 0\n"
+      "h = steep ? 0.5 : back ? 1 : 0\n"
+      "y = h * 3.1415926535897931 + (h * 1.2246467991473532e-16 + (steep != back ? -t : t))\n"
+      "result = isnan(a) || isnan(b) ? nan : copysign(y, a)"}},
     {Op::erf, f64_, "a", {error_complement, error_near_0, "result = isnan(a) ? a + a : copysign(abs(a) < 1 ? v : 1 - y, a)"}},
     {Op::erfc, f64_, "a", {error_complement, error_near_0, "result = abs(a) < 0.25 ? 1 - copysign(v, a) : a < 0 ? 2 - y : y"}},
+    // as of f32
+    {Op::cbrt, f64_, "a",
+     {"x = abs(a)\n"
+      "small = x < 1e-280\n"
+      "x = small ? x * 1.532495540865889e54 : x\n"
+      "r = float_bits(0x553EF0FF289DD796 - mulhi(bits(x), 0x5555555555555556))\n"
+      "h = fma(x * r * r, -r, 1)\n"
+      "r = fma(fma(h, 0.22222222222222222, 0.33333333333333333) * h, r, r)\n"
+      "h = fma(x * r * r, -r, 1)\n"
+      "r = fma(fma(h, 0.22222222222222222, 0.33333333333333333) * h, r, r)\n"
+      "y = x * r * r\n"
+      "s = y * y\n"
+      "d = fma(-fma(y, y, -s), y, fma(-s, y, x))\n"
+      "y = fma(d, r * r * 0.33333333333333333, y) * (small ? 8.673617379884035e-19 : 1)\n"
+      "result = a == 0 || !isfinite(a) ? a + a : copysign(y, a)"}},
+    // scaled so that squares neither overflow nor underflow
+    {Op::hypot, f64_, "ab",
+     {"x = abs(a)\n"
+      "y = abs(b)\n"
+      "m = max(x, y)\n"
+      "s = m > 1e150 ? 2.409919865102884e-181 : m < 1e-150 ? 4.149515568880993e180 : 1\n"
+      "u = m > 1e150 ? 4.149515568880993e180 : m < 1e-150 ? 2.409919865102884e-181 : 1\n"
+      "x = x * s\n"
+      "y = y * s\n"
+      "result = isinf(a) || isinf(b) ? inf : sqrt(fma(x, x, y * y)) * u"}},
     // the logarithm l + h is right to 64 bits, so that t + d = (l + h) * b, which is up to 1100, is right to 53 behind the point
     {Op::pow, f64_, "ab",
      {"x = abs(a)\n"
       "small = x < 2.2250738585072014e-308\n"
       "x = small ? x * 18014398509481984 : x\n"
-      "k = s64(bits(x) - 0x3FE5555555555555) & 0xFFF0000000000000\n"
+      "k = s64(bits(x) - 0x3FE6A09E667F3BCD) & 0xFFF0000000000000\n"
       "f = float_bits(bits(x) - u64(k)) - 1\n"
       "e = f64(k >> 52) - (small ? 54 : 0)\n"
       "d = f + 2\n"
