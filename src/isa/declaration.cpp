@@ -103,6 +103,7 @@ bool Verifier::plain_registers(const Statement& statement, const TokenView& toke
     symbol.is_defined = true;
     symbol.declaration = statement;
     if (symbol.type == RegisterType::none || !info(symbol.type).is_declared) return false;
+    if (symbol.type == RegisterType::b128) type_version(tokens.text(1));
     symbol.bytes = bytes_of(symbol.type);
     for (std::size_t i = 2; i < tokens.size(); ++i) {
         if (tokens.kind(i) != Lexeme::identifier) continue;
@@ -124,7 +125,7 @@ void Verifier::alignments(const TokenView& tokens) {
     for (std::size_t i = 0; i + 1 < tokens.size() && tokens.kind(i) != Lexeme::equal; ++i) {
         if (tokens.kind(i) != Lexeme::directive || tokens.text(i) != ".align") continue;
         const auto value = syntax::parse_integer(tokens.text(i + 1));
-        if (value && (*value == 0 || (*value & (*value - 1)) != 0)) report(Errc::declaration_invalid, tokens.text(i + 1), ".align takes a power of two");
+        if (value && (*value == 0 || (*value & (*value - 1)) != 0 || *value > 0xFFFFFFFFu)) report(Errc::declaration_invalid, tokens.text(i + 1), ".align takes a power of two of 32 bits");
     }
 }
 
@@ -159,8 +160,14 @@ void Verifier::variable_words(const TokenView& tokens, const Statement::Variable
     }
 }
 
+void Verifier::type_version(std::string_view type) {
+    if (type == ".b128" && version_ < 83) report(Errc::version_too_old, type, ".b128 needs PTX ISA 8.3; the module has " + version_text(version_));
+}
+
 void Verifier::variable_type(const Statement::Variable& v) {
     const RegisterType type = type_of(v.type);
+    type_version(v.type);
+    if (v.space == ".param" && v.align > most_param_alignment) report(Errc::declaration_invalid, v.type, ".param variables are aligned to 1, 2, 4 … 128 bytes");
     const bool is_reg = v.space == ".reg";
     if (is_reg && (type == RegisterType::none || !info(type).is_declared))
         report(Errc::declaration_invalid, v.type, std::string(v.type) + " is no type of a register; registers have .pred, .b8 to .b128, .u8 to .u64, .s8 to .s64, .f16, .f16x2, .f32 or .f64");
@@ -219,6 +226,8 @@ void Verifier::directive(const Statement& statement) {
     const std::string_view word = view.text(0);
     if (word == ".section") return section(view);
     if (word == ".callprototype") return parameter_shapes(statement);
+    if (word == ".file") return file(view);
+    if (word == ".loc") return location(view);
     const bool names_functions = word == ".alias" || word == ".calltargets", names_labels = word == ".branchtargets";
     if (!names_functions && !names_labels) return;
     const std::vector<Token> tokens = statement.tokens();
@@ -236,6 +245,27 @@ void Verifier::directive(const Statement& statement) {
             functions.push_back(symbol);
     }
     if (word == ".alias" && functions.size() == 2) alias(tokens, *functions[0], *functions[1]);
+}
+
+// PTX ISA 11.5.3. Folder and file apart, as clang's assembler takes them, are one name for ptxas.
+void Verifier::file(const TokenView& tokens) {
+    if (const auto index = syntax::parse_integer(tokens.text(1)); index && *index > 0xFFFFFFFFu) report(Errc::directive_invalid, tokens.text(1), "the number of a .file has at most 32 bits");
+    if (tokens.size() > 3 && tokens.kind(3) == Lexeme::string) report(Errc::directive_invalid, tokens.text(3), "a .file has one name, with its folders");
+}
+
+// PTX ISA 11.5.4: the place that a function is inlined at has a .loc before.
+void Verifier::location(const TokenView& tokens) {
+    const auto place = [&](std::size_t first) {
+        SourcePlace p{};
+        for (std::size_t k = 0; k < p.size(); ++k) p[k] = syntax::parse_integer(tokens.text(first + k)).value_or(0);
+        return p;
+    };
+    if (tokens.size() >= 11) {
+        const std::size_t inlined_at = tokens.size() - 3;
+        if (!locations_.contains(place(inlined_at)))
+            report(Errc::directive_invalid, tokens.text(inlined_at), "no .loc before this one is of the place " + std::string(tokens.text(inlined_at)) + " " + std::string(tokens.text(inlined_at + 1)) + " " + std::string(tokens.text(inlined_at + 2)));
+    }
+    locations_.insert(place(1));
 }
 
 void Verifier::alias(const std::vector<Token>& tokens, const Symbol& name, const Symbol& aliasee) {

@@ -97,6 +97,8 @@ void Verifier::parameter_shapes(const Statement& f) {
 void Verifier::parameter_shape(const Statement& f, const Statement::Parameter& p) {
     if (f.kind() != syntax::StatementKind::function) return;  // a prototype declares nothing
     if (p.name == "_" && !f.is_entry()) report(Errc::declaration_invalid, p.name, "a parameter of a function has a name; only those of a .callprototype may be '_'");
+    if (!f.is_entry() && p.space == ".param" && p.align > most_param_alignment) report(Errc::declaration_invalid, p.name, "parameters are aligned to 1, 2, 4 … 128 bytes");
+    type_version(p.type);
     if (p.space == ".reg" && p.count != 0) report(Errc::declaration_invalid, p.name, "registers have no arrays; pass an array in .param");
     if (p.space == ".param" && p.type == ".f16x2" && p.count == 0) report(Errc::declaration_invalid, p.type, "a .f16x2 cannot be in .param; pass a .b32");
     if (p.space == ".param" && p.vector != 1) report(Errc::declaration_invalid, p.type, "there are no vectors in .param; pass an array");
@@ -150,7 +152,7 @@ constexpr std::array<Performance, 13> performance_rows = {{
 
 // Words of a head that are no performance directives.
 bool is_head_word(std::string_view word) {
-    constexpr std::array<std::string_view, 18> words = {".entry", ".func", ".extern", ".visible", ".weak", ".common", ".param", ".reg", ".align", ".ptr", ".attribute", ".unified",
+    constexpr std::array<std::string_view, 19> words = {".pragma", ".entry", ".func", ".extern", ".visible", ".weak", ".common", ".param", ".reg", ".align", ".ptr", ".attribute", ".unified",
                                                         ".global", ".const", ".shared", ".local", ".texref", ".samplerref"};
     return std::find(words.begin(), words.end(), word) != words.end();
 }

@@ -1,8 +1,10 @@
 #pragma once
 // One run of verify: what its parts share.
 
+#include <array>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "isa/match.hpp"
@@ -61,6 +63,10 @@ class Verifier {
 
     // --- function.cpp
     void declare_function(const syntax::Statement& function);
+    static constexpr std::uint32_t most_param_alignment = 128;
+    void type_version(std::string_view type);
+    void file(const syntax::TokenView& tokens);
+    void location(const syntax::TokenView& tokens);
     void parameter_shapes(const syntax::Statement& function);
     void parameter_shape(const syntax::Statement& function, const syntax::Statement::Parameter& p);
     void declare_parameters(const syntax::Statement& function);
@@ -109,6 +115,11 @@ class Verifier {
     Shapes shapes_;
     syntax::NameMap<std::string_view> labels_;  // of other functions, made on need: label, function
     bool has_labels_ = false;
+    using SourcePlace = std::array<std::uint64_t, 3>;  // file, line and column
+    struct SourcePlaceHash {
+        std::size_t operator()(const SourcePlace& p) const { return (p[0] * 0x9E3779B97F4A7C15u ^ p[1]) * 0x9E3779B97F4A7C15u ^ p[2] * 0xC2B2AE3D27D4EB4Fu; }
+    };
+    std::unordered_set<SourcePlace, SourcePlaceHash> locations_;  // of the .loc so far
 };
 
 }  // namespace ptxgraft::isa
