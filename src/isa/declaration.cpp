@@ -215,7 +215,7 @@ void Verifier::again(const Statement::Variable& v, const Statement::Declarator& 
     const auto first = before.declaration ? before.declaration.variable() : std::nullopt;
     if (before.kind != symbol.kind || !first) return redeclared(d.name, &before);
     if (before.is_defined && symbol.is_defined) return redeclared(d.name, &before);
-    if (before.type != symbol.type || first->vector != v.vector || (before.bytes != symbol.bytes && before.bytes != 0 && symbol.bytes != 0))
+    if (before.type != symbol.type || before.is_array != symbol.is_array || first->vector != v.vector || (before.bytes != symbol.bytes && before.bytes != 0 && symbol.bytes != 0))
         return report(Errc::declaration_invalid, d.name, quote(d.name) + " has another type or size here than in its first declaration");
     if (first->linkage == ".extern" && v.linkage.empty()) return report(Errc::declaration_invalid, d.name, quote(d.name) + " is .extern above; its definition is .visible, .weak or .common");
     if (symbol.is_defined) symbols_.replace(d.name, symbol);
