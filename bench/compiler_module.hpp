@@ -31,6 +31,7 @@ inline constexpr std::string_view function =
 
 	ld.param.u64 	%rd1, [_ZN3cub6detail6reduce18DeviceReduceKernelI%d_param_0];
 	ld.param.u32 	%r2, [_ZN3cub6detail6reduce18DeviceReduceKernelI%d_param_1+32];
+	.loc	1 77 3
 	.loc	1 262 0, function_name $L__info_string3, inlined_at 1 77 3
 	mov.u32 	%r1, %ctaid.x;
 	mov.u32 	%r3, %tid.x;
