@@ -67,7 +67,7 @@ bool Planner::place_all() {
     const std::size_t size = forest_.code.size();
     Step* const steps = steps_;
     std::uint32_t* const readers = readers_;
-    const PlainTables tables = machine_.plain;
+    const PlainTables& tables = machine_.plain;
     PlaceStack* const stacks = stacks_.data();
     const std::uint32_t only = machine_.plain_types[0], bottom = stacks[only].bottom;
     std::uint32_t depth = 0, skipped = 0;
@@ -75,14 +75,13 @@ bool Planner::place_all() {
     for (std::size_t at = 0; at < size; ++at) {
         std::uint64_t word;
         std::memcpy(&word, code + at, sizeof word);
-        if ((word & 0xFF) >= plain_opcodes) [[unlikely]] {
+        const PlainCode what = tables.find(word);
+        if (what == plain_never) [[unlikely]] {
             if (has_one_stack) stacks[only].top = bottom + depth;
             if (code[at].opcode != Opcode::assign || !assign(code[at], static_cast<std::uint32_t>(at))) return false;
             depth = stacks[only].top - bottom;
             continue;
         }
-        const PlainCode what = tables.find(word);
-        if (what == plain_never) return false;
         const auto inputs = static_cast<std::uint32_t>(what >> 24);  // more than there are in any stack, if one is missing anyway
         if (has_one_stack) {
             if (depth < inputs) [[unlikely]] {
@@ -162,20 +161,17 @@ void Planner::find_live() {
         const auto [place, what] = steps[--at];
         const std::uint32_t reader = readers[place];
         if (reader == 0) continue;
-        const std::uint32_t inputs = plain_inputs(what);
-        if (inputs == 0) {
+        if (place <= slots_) [[unlikely]] {  // an assignment
             readers[place] = 0;
-            if (place <= slots_) {  // an assignment
-                readers[forest_.received[place - 1].place] = reader;
-                continue;
-            }
-            std::uint32_t& last_read = last_reads[plain_slot(what)];  // the first is nobody's
-            last_read = std::max(last_read, reader);
-        } else {
-            // as one block: a branch for each would be guessed wrong
-            const Four me = {at + 1, at + 1, at + 1, at + 1}, all = me & reads[inputs];
-            std::memcpy(readers + place, &all, sizeof all);
+            readers[forest_.received[place - 1].place] = reader;
+            continue;
         }
+        // As one block, and for operands and constants, which read nothing, too: branches would be guessed wrong. Places above hold no value here.
+        const std::uint32_t inputs = plain_inputs(what);
+        const Four me = {at + 1, at + 1, at + 1, at + 1}, all = me & reads[inputs];
+        std::memcpy(readers + place, &all, sizeof all);
+        std::uint32_t& last_read = last_reads[plain_slot(what)];  // the first is nobody's
+        last_read = std::max(last_read, reader);
         wanted += inputs - 1;
         *live++ = {at, reader};
     }

@@ -407,7 +407,9 @@ void lay_out_plain(Machine::Data& data, const Availability& available) {
         const bool is_there = code == plain_never || std::find(found.begin(), found.end(), plain_type(code)) != found.end();
         codes.push_back(is_there ? code : plain_missing);  // no value of its type ever comes in
     }
-    data.plain = {{codes.data(), codes.data() + operands + 1, codes.data() + forms}, {operands, types, available.plain.size() - 1}, {16, 8, 16}, {~std::uint64_t{0}, 0xFF, 0xFFFF}};
+    data.plain.set(Opcode::input, codes.data(), operands, 16, ~std::uint64_t{0});
+    data.plain.set(Opcode::constant, codes.data() + operands + 1, types, 8, 0xFF);
+    data.plain.set(Opcode::form, codes.data() + forms, available.plain.size() - 1, 16, 0xFFFF);
     data.plain_types = std::move(found);
 }
 

@@ -87,14 +87,21 @@ constexpr std::uint32_t plain_slot(PlainCode code) { return static_cast<std::uin
 inline constexpr std::uint32_t plain_opcodes = 3;  ///< input, constant, form
 static_assert(static_cast<std::uint32_t>(Opcode::input) == 0 && static_cast<std::uint32_t>(Opcode::constant) == 1 && static_cast<std::uint32_t>(Opcode::form) == 2);
 
-/// By opcode, then by operand, type, or entry; what stands at `count` is no such instruction. An input must have payload 0: with it, it is a number of
-/// 48 bits.
+/// By opcode, then by operand, type, or entry; what stands at `count` is no such instruction, as all of the other opcodes are. An input must have
+/// payload 0: with it, it is a number of 48 bits.
 struct PlainTables {
-    std::array<const PlainCode*, plain_opcodes> codes{};
-    std::array<std::uint64_t, plain_opcodes> counts{};
-    std::array<std::uint64_t, plain_opcodes> shifts{}, masks{};  ///< where in an instruction the number stands
+    static constexpr std::size_t opcodes = 256;  ///< any byte is one
+    static constexpr PlainCode never = plain_never;
+    std::array<const PlainCode*, opcodes> codes;
+    std::array<std::uint64_t, opcodes> counts{};
+    std::array<std::uint64_t, opcodes> shifts{}, masks{};  ///< where in an instruction the number stands
 
-    /// Of an instruction with one of these opcodes, found without a branch.
+    PlainTables() { codes.fill(&never); }
+    void set(Opcode opcode, const PlainCode* first, std::uint64_t count, std::uint64_t shift, std::uint64_t mask) {
+        const auto o = static_cast<std::size_t>(opcode);
+        codes[o] = first, counts[o] = count, shifts[o] = shift, masks[o] = mask;
+    }
+    /// Found without a branch.
     [[nodiscard]] PlainCode find(std::uint64_t word) const {
         const std::size_t opcode = word & 0xFF;
         return codes[opcode][std::min(word >> shifts[opcode] & masks[opcode], counts[opcode])];
