@@ -17,22 +17,25 @@ namespace {
 // Bits go as anything of their width, integers as integers.
 bool types_go(RegisterType given, RegisterType formal) {
     const TypeClass a = info(given).kind, b = info(formal).kind;
+    if (a == TypeClass::pred || b == TypeClass::pred) return a == b;
     return a == b || a == TypeClass::bits || b == TypeClass::bits || a == TypeClass::packed || b == TypeClass::packed;
 }
 
-std::uint32_t alignment(std::uint32_t declared, RegisterType type) { return declared != 0 ? declared : bytes_of(type); }
+std::uint32_t alignment(std::uint32_t declared, RegisterType type, std::uint32_t vector) { return declared != 0 ? declared : bytes_of(type) * vector; }
 
-// Why a register or variable cannot be given for a parameter, as "… of argument 1"; empty: it can. Arrays need only be of one size.
+// Why a register or variable cannot be given for a parameter, as "… of argument 1"; empty: it can. Arrays and vectors need only be of one size.
 std::string argument_difference(const Symbol& given, const Statement::Parameter& formal) {
     const RegisterType type = type_of(formal.type);
     if (type == RegisterType::none || given.type == RegisterType::none) return {};
     const bool is_array = formal.count != 0 || formal.is_open, is_register = given.kind == SymbolKind::reg;
-    const std::uint64_t wanted = std::uint64_t{bytes_of(type)} * std::max<std::uint64_t>(formal.count, 1), bytes = is_register ? info(given.type).bits / 8u : given.bytes;
+    const std::uint64_t wanted = std::uint64_t{bytes_of(type)} * formal.vector * std::max<std::uint64_t>(formal.count, 1);
+    const std::uint64_t bytes = is_register ? std::uint64_t{bytes_of(given.type)} * given.vector : given.bytes;
     if (bytes != 0 && wanted != 0 && bytes != wanted && !formal.is_open) return "has " + std::to_string(bytes) + " bytes, not the " + std::to_string(wanted);
     if (given.is_array != is_array) return is_array ? "is no array, other than the " + std::string(formal.type) + " array" : "is an array, not the scalar " + std::string(formal.type);
-    if (!is_array && !types_go(given.type, type)) return "is a ." + std::string(info(given.type).name) + ", not the " + std::string(formal.type);
-    if (alignment(given.align, given.type) == alignment(formal.align, type)) return {};
-    return "is aligned to " + std::to_string(alignment(given.align, given.type)) + " bytes, not to the " + std::to_string(alignment(formal.align, type));
+    if (!is_array && given.vector == 1 && formal.vector == 1 && !types_go(given.type, type)) return "is a ." + std::string(info(given.type).name) + ", not the " + std::string(formal.type);
+    const std::uint32_t aligned = alignment(given.align, given.type, given.vector), wanted_alignment = alignment(formal.align, type, formal.vector);
+    if (aligned == wanted_alignment) return {};
+    return "is aligned to " + std::to_string(aligned) + " bytes, not to the " + std::to_string(wanted_alignment);
 }
 
 }  // namespace
@@ -78,6 +81,10 @@ void Verifier::check_arguments(std::span<const Operand> given, const std::vector
     }
     for (std::size_t k = 0; k < given.size(); ++k) {
         const Operand& operand = given[k];
+        if (operand.kind() == OperandKind::sink) {
+            if (!is_return) report(Errc::operand_kind_wrong, operand.span(), "'_' stands for a return value that nobody reads, not for an argument");
+            continue;
+        }
         if (operand.kind() != OperandKind::identifier) {
             if (formal[k].count != 0 || formal[k].is_open) report(Errc::call_mismatch, operand.span(), std::string(what) + " " + std::to_string(k + 1) + " of '" + std::string(name) + "' is an array, for which a .param array is given");
             continue;

@@ -62,7 +62,8 @@ Symbol parameter_symbol(const Statement::Parameter& p) {
     symbol.type = type_of(p.type);
     symbol.space = p.space == ".reg" ? Space::reg : Space::param;
     symbol.is_defined = true;
-    symbol.bytes = bytes_of(symbol.type) * std::max<std::uint64_t>(p.count, 1);
+    symbol.vector = static_cast<std::uint8_t>(p.vector);  // one digit
+    symbol.bytes = std::uint64_t{bytes_of(symbol.type)} * p.vector * std::max<std::uint64_t>(p.count, 1);
     symbol.is_array = p.count != 0 || p.is_open;
     symbol.align = p.align;
     return symbol;
