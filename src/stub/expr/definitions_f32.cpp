@@ -18,9 +18,8 @@ constexpr std::string_view exponential_end =
 // 2^n * p in two steps, so that neither overflows nor underflows before the result does.
 constexpr std::string_view scaled =
     "h = n >> 1\nresult = p * float_bits(u32(h + 127) << 23) * float_bits(u32(n - h + 127) << 23)";
-// 2^(n-1) * p is half of exp(|a|), which does not overflow before sinh and cosh do.
+// Of sinh and cosh, whose results are infinite beyond.
 constexpr std::string_view magnitude = "x = abs(a)\nx = x > 90 ? 90 : x\n";
-constexpr std::string_view halved = "n = n - 1\n";
 
 // log(a) of f in [2/3, 4/3] and an exponent: `e` and `r`, with subnormals scaled up first.
 constexpr std::string_view logarithm =
@@ -35,8 +34,6 @@ constexpr std::string_view logarithm_end =
     "p = fma(p, q, fma(-0.166701406, f, 0.200037807))\n"
     "p = fma(fma(p, f, -0.249999881), f, 0.333333194)\n"
     "r = fma(fma(p, f, -0.5), q, f)\n";
-constexpr std::string_view of_positive =
-    "result = a > 0 && a < inf ? y : a == 0 ? -inf : a < 0 ? nan : a + a";
 
 // The angle in quarter turns, for any a: the product of its significand with the bits of 2/pi that its exponent selects, modulo 4, in fixed
 // point of 62 bits. `r` is what is left of a quarter turn in radians, `q` counts the quarter turns.
@@ -101,25 +98,25 @@ constexpr DefinitionRow functions[] = {
      {"x = a < -20 ? -20 : a > 89 ? 89 : a\n", exponential,
       "p = fma(fma(fma(0.000196704466, f, 0.00139349699), f, 0.00833364017), f, 0.0416664667)\n"
       "p = fma(fma(fma(p, f, 0.166666657), f, 0.5), f * f, f)\n"
-      "s = float_bits(u32(n + 126) << 23)\n"
-      "y = n == 0 ? p : 2 * fma(p, s, s - 0.5)\n"
-      "result = isnan(a) ? a + a : copysign(y, a)"}},
+      "s = float_bits(u32(n + 126) << 23)\n",
+      part::expm1_end,
+      part::odd}},
     {Op::cosh, f32_, "a",
-     {magnitude, exponential, exponential_end, halved, scaled,
-      "\nresult = result + 0.25 / result"}},
+     {magnitude, exponential, exponential_end, part::halved, scaled,
+      part::cosh_end}},
     {Op::sinh, f32_, "a",
-     {magnitude, exponential, exponential_end, halved, scaled,
+     {magnitude, exponential, exponential_end, part::halved, scaled,
       "\ns = x * x\n"
       "v = fma(fma(fma(2.78221319e-06, s, 0.000198428956), s, 0.00833331048), s, 0.166666672)\n"
-      "y = x < 1 ? fma(v * s, x, x) : result - 0.25 / result\n"
-      "result = isnan(a) ? a + a : copysign(y, a)"}},
-    {Op::log, f32_, "a", {logarithm, logarithm_end, "y = fma(e, 0.693147182, r)\n", of_positive}},
+      "y = x < 1 ? fma(v * s, x, x) : result - 0.25 / result\n",
+      part::odd}},
+    {Op::log, f32_, "a", {logarithm, logarithm_end, "y = fma(e, 0.693147182, r)\n", part::of_positive}},
     {Op::log2, f32_, "a",
-     {logarithm, logarithm_end, "y = fma(r, 1.44269502, fma(r, 1.92596303e-08, e))\n", of_positive}},
+     {logarithm, logarithm_end, "y = fma(r, 1.44269502, fma(r, 1.92596303e-08, e))\n", part::of_positive}},
     {Op::log10, f32_, "a",
      {logarithm, logarithm_end,
       "y = fma(e, 0.301025391, fma(r, 0.434294492, fma(e, 4.60503907e-06, r * -1.01034604e-08)))\n",
-      of_positive}},
+      part::of_positive}},
     // 1 + a is off by a rounding, but its exponent k serves: f = (1 + a) / 2^k - 1 is taken from a
     {Op::log1p, f32_, "a",
      {"u = a + 1\n"
@@ -127,53 +124,46 @@ constexpr DefinitionRow functions[] = {
       "f = fma(float_bits(0x40800000 - u32(k)), 0.25, -1) + float_bits(bits(a) - u32(k))\n"
       "e = f32(k) * 1.1920929e-7\n",
       logarithm_end,
-      "y = fma(e, 0.693147182, r)\n"
-      "result = a > -1 && a < inf ? copysign(y, a) : a == -1 ? -inf : a < -1 ? nan : a + a"}},
+      "y = fma(e, 0.693147182, r)\n",
+      part::above_minus_1}},
     {Op::sin, f32_, "a",
      {quarters, sine_and_cosine,
-      "y = bits((q & 1) == 1 ? w : v) ^ (q & 2) << 30 ^ bits(a) & 0x80000000\nresult = isfinite(a) ? float_bits(y) : a - a"}},
+      "y = bits((q & 1) == 1 ? w : v) ^ (q & 2) << 30 ^ bits(a) & 0x80000000\n",
+      part::finite}},
     {Op::cos, f32_, "a",
      {quarters, sine_and_cosine,
-      "y = bits((q & 1) == 1 ? v : w) ^ (q + 1 & 2) << 30\nresult = isfinite(a) ? float_bits(y) : a - a"}},
+      "y = bits((q & 1) == 1 ? v : w) ^ (q + 1 & 2) << 30\n",
+      part::finite}},
     {Op::tan, f32_, "a",
      {quarters,
       "p = fma(fma(fma(0.00438613398, s, 7.5277072e-05), s, 0.01084169), s, 0.0212824326)\n"
       "p = fma(fma(fma(p, s, 0.0540592708), s, 0.133326754), s, 0.333333492)\n"
       "v = fma(p * s, r, r)\n"
-      "y = bits((q & 1) == 1 ? -1 / v : v) ^ bits(a) & 0x80000000\n"
-      "result = isfinite(a) ? float_bits(y) : a - a"}},
+      "y = bits((q & 1) == 1 ? -1 / v : v) ^ bits(a) & 0x80000000\n",
+      part::finite}},
     {Op::asin, f32_, "a",
      {arcsine,
-      "y = far ? fma(0.933189452, 1.68325555, -2 * t) : t\n"
-      "result = x <= 1 ? copysign(y, a) : nan"}},
+      "y = far ? fma(0.933189452, 1.68325555, -2 * t) : t\n",
+      part::within_1}},
     {Op::acos, f32_, "a",
      {arcsine,
       "y = fma(0.933189452, 1.68325555, far ? -t : -copysign(t, a))\n"
       "result = x <= 1 ? far ? 2 * (a > 0 ? t : y) : y : nan"}},
     {Op::atan, f32_, "a",
-     {"x = abs(a)\n"
-      "far = x > 1\n"
-      "z = far ? 1 / x : x\n",
-      arctangent,
-      "y = far ? fma(0.933189452, 1.68325555, -t) : t\n"
-      "result = isnan(a) ? a + a : copysign(y, a)"}},
+     {part::atan_begin, arctangent,
+      "y = far ? fma(0.933189452, 1.68325555, -t) : t\n",
+      part::odd}},
     {Op::atan2, f32_, "ab",
-     {"x = abs(b)\n"
-      "y = abs(a)\n"
-      "steep = y > x\n"
-      "d = steep ? y : x\n"
-      "m = steep ? x : y\n"
-      "z = d == 0 ? 0 : m == d ? 1 : m / d\n",
-      arctangent,
+     {part::atan2_begin, arctangent,
       "back = bits(b) >> 31 != 0\n"
-      "y = fma(0.933189452, steep ? 1.68325555 : back ? 3.36651111 : 0, steep != back ? -t : t)\n"
-      "result = isnan(a) || isnan(b) ? nan : copysign(y, a)"}},
+      "y = fma(0.933189452, steep ? 1.68325555 : back ? 3.36651111 : 0, steep != back ? -t : t)\n",
+      part::atan2_end}},
     {Op::tanh, f32_, "a",
      {"x = abs(a)\ns = a * a\n"
       "p = fma(fma(0.00234493124, s, -0.00838877354), s, 0.0217822473)\n"
       "p = fma(fma(fma(p, s, -0.0539608561), s, 0.133333102), s, -0.333333343)\n"
-      "y = x < 0.6 ? fma(p * s, x, x) : 1 - 2 / (exp(2 * x) + 1)\n"
-      "result = isnan(a) ? a + a : copysign(y, a)"}},
+      "y = x < 0.6 ? fma(p * s, x, x) : 1 - 2 / (exp(2 * x) + 1)\n",
+      part::odd}},
     {Op::sigmoid, f32_ | f64_, "a", {"e = exp(-abs(a))\nr = 1 / (1 + e)\nresult = a < 0 ? e * r : r"}},
     {Op::erf, f32_, "a",
      {"x = abs(a)\ns = a * a\n"
@@ -212,8 +202,8 @@ constexpr DefinitionRow functions[] = {
       "y = x * r * r\n"
       "s = y * y\n"
       "d = fma(-fma(y, y, -s), y, fma(-s, y, x))\n"
-      "y = fma(d, r * r * 0.333333343, y) * (small ? 0.00390625 : 1)\n"
-      "result = a == 0 || !isfinite(a) ? a + a : copysign(y, a)"}},
+      "y = fma(d, r * r * 0.333333343, y) * (small ? 0.00390625 : 1)\n",
+      part::cbrt_end}},
     {Op::hypot, f32_, "ab",
      {"x = f64(a)\n"
       "y = f64(b)\n"

@@ -20,9 +20,8 @@ constexpr std::string_view exponential_end = "p = fma(fma(fma(p, f, 0.5), f, 1),
 constexpr std::string_view scaled =
     "h = n >> 1\n"
     "result = p * float_bits(u64(h + 1023) << 52) * float_bits(u64(n - h + 1023) << 52)";
-// 2^(n-1) * p is half of exp(|a|), which does not overflow before sinh and cosh do.
+// Of sinh and cosh, whose results are infinite beyond.
 constexpr std::string_view magnitude = "x = abs(a)\nx = x > 711 ? 711 : x\n";
-constexpr std::string_view halved = "n = n - 1\n";
 
 // log(a) of f in [2/3, 4/3] and an exponent e, with subnormals scaled up first: e * log(2) + f - h + r, where
 // h is f^2 / 2 and r is small.
@@ -43,8 +42,6 @@ constexpr std::string_view logarithm_end =
 constexpr std::string_view exactly =
     "g = f - h\n"
     "l = f - g - h - fma(0.5 * f, f, -h) + r\n";
-constexpr std::string_view of_positive =
-    "result = a > 0 && a < inf ? y : a == 0 ? -inf : a < 0 ? nan : a + a";
 
 // The angle in quarter turns as of f32, in fixed point of 126 bits below 4: `w0` to `w3` are the words of 2/pi from which the exponent t selects,
 // and the bits in front of them count whole turns. The rest is r + d radians, `q` counts the quarter turns.
@@ -169,29 +166,29 @@ constexpr DefinitionRow functions[] = {
     {Op::expm1, f64_, "a",
      {"x = a < -40 ? -40 : a > 710 ? 710 : a\n", exponential,
       "p = fma(fma(p, f, 0.5), f * f, f)\n"
-      "s = float_bits(u64(n + 1022) << 52)\n"
-      "y = n == 0 ? p : 2 * fma(p, s, s - 0.5)\n"
-      "result = isnan(a) ? a + a : copysign(y, a)"}},
+      "s = float_bits(u64(n + 1022) << 52)\n",
+      part::expm1_end,
+      part::odd}},
     {Op::cosh, f64_, "a",
-     {magnitude, exponential, exponential_end, halved, scaled,
-      "\nresult = result + 0.25 / result"}},
+     {magnitude, exponential, exponential_end, part::halved, scaled,
+      part::cosh_end}},
     {Op::sinh, f64_, "a",
-     {magnitude, exponential, exponential_end, halved, scaled,
+     {magnitude, exponential, exponential_end, part::halved, scaled,
       "\ns = x * x\n"
       "p = fma(fma(fma(fma(6.4866165342924544e-15, s, 7.5029796399937753e-13), s, 1.6061341653202319e-10), s, 2.5052089404427614e-08), s, 2.7557319310099391e-06)\n"
       "p = fma(fma(fma(p, s, 0.00019841269841061151), s, 0.0083333333333335726), s, 0.16666666666666666)\n"
-      "y = x < 1 ? fma(p * s, x, x) : result - 0.25 / result\n"
-      "result = isnan(a) ? a + a : copysign(y, a)"}},
+      "y = x < 1 ? fma(p * s, x, x) : result - 0.25 / result\n",
+      part::odd}},
     {Op::log, f64_, "a",
      {logarithm, logarithm_end,
-      "y = fma(e, 0.69314718036912382, f - (h - fma(e, 1.9082149292705877e-10, r)))\n", of_positive}},
+      "y = fma(e, 0.69314718036912382, f - (h - fma(e, 1.9082149292705877e-10, r)))\n", part::of_positive}},
     {Op::log2, f64_, "a",
      {logarithm, logarithm_end, exactly,
       "t = g * 1.4426950408889634\n"
       "l = fma(g, 1.4426950408889634, -t) + fma(g, 2.0355273740931033e-17, l * 1.4426950408889634)\n"
       "w = e + t\n"
       "y = w + (e - w + t + l)\n",
-      of_positive}},
+      part::of_positive}},
     {Op::log10, f64_, "a",
      {logarithm, logarithm_end, exactly,
       "t = g * 0.43429448190325182\n"
@@ -199,7 +196,7 @@ constexpr DefinitionRow functions[] = {
       "v = e * 0.30102999566315702\n"
       "w = v + t\n"
       "y = w + (v - w + t + fma(e, 8.241712586023572e-13, l))\n",
-      of_positive}},
+      part::of_positive}},
     // f as of f32; c is what its sum was rounded by
     {Op::log1p, f64_, "a",
      {"u = a + 1\n"
@@ -211,8 +208,8 @@ constexpr DefinitionRow functions[] = {
       "c = d - (f - v) + (m - v)\n"
       "e = f64(k >> 52)\n",
       logarithm_end,
-      "y = fma(e, 0.69314718036912382, f - (h - (fma(e, 1.9082149292705877e-10, r) + c)))\n"
-      "result = a > -1 && a < inf ? copysign(y, a) : a == -1 ? -inf : a < -1 ? nan : a + a"}},
+      "y = fma(e, 0.69314718036912382, f - (h - (fma(e, 1.9082149292705877e-10, r) + c)))\n",
+      part::above_minus_1}},
     {Op::tanh, f64_, "a",
      {"x = abs(a)\n"
       "t = expm1(2 * (x > 22 ? 22 : x))\n"
@@ -220,12 +217,12 @@ constexpr DefinitionRow functions[] = {
       "result = isnan(a) ? a + a : copysign(x < 1 ? y : 1 - y, a)"}},
     {Op::sin, f64_, "a",
      {two_over_pi, quarters, sine_and_cosine,
-      "y = bits((q & 1) == 1 ? w : v) ^ u64(q & 2) << 62 ^ bits(a) & 0x8000000000000000\n"
-      "result = isfinite(a) ? float_bits(y) : a - a"}},
+      "y = bits((q & 1) == 1 ? w : v) ^ u64(q & 2) << 62 ^ bits(a) & 0x8000000000000000\n",
+      part::finite}},
     {Op::cos, f64_, "a",
      {two_over_pi, quarters, sine_and_cosine,
-      "y = bits((q & 1) == 1 ? v : w) ^ u64(q + 1 & 2) << 62\n"
-      "result = isfinite(a) ? float_bits(y) : a - a"}},
+      "y = bits((q & 1) == 1 ? v : w) ^ u64(q + 1 & 2) << 62\n",
+      part::finite}},
     {Op::tan, f64_, "a",
      {two_over_pi, quarters, sine_and_cosine,
       "c = (q & 1) == 1\n"
@@ -233,32 +230,23 @@ constexpr DefinitionRow functions[] = {
       "result = isfinite(a) ? float_bits(bits(y) ^ bits(a) & 0x8000000000000000) : a - a"}},
     {Op::asin, f64_, "a",
      {arcsine,
-      "y = far ? fma(z, -2, 1.5707963267948966) - fma(v, 2, -6.123233995736766e-17) : z + v\n"
-      "result = x <= 1 ? copysign(y, a) : nan"}},
+      "y = far ? fma(z, -2, 1.5707963267948966) - fma(v, 2, -6.123233995736766e-17) : z + v\n",
+      part::within_1}},
     {Op::acos, f64_, "a",
      {arcsine,
       "t = z + v\n"
       "y = 1.5707963267948966 - ((far ? t : copysign(t, a)) - 6.123233995736766e-17)\n"
       "result = x <= 1 ? far ? 2 * (a > 0 ? t : y) : y : nan"}},
     {Op::atan, f64_, "a",
-     {"x = abs(a)\n"
-      "far = x > 1\n"
-      "z = far ? 1 / x : x\n",
-      arctangent,
-      "y = far ? 1.5707963267948966 - (t - 6.123233995736766e-17) : t\n"
-      "result = isnan(a) ? a + a : copysign(y, a)"}},
+     {part::atan_begin, arctangent,
+      "y = far ? 1.5707963267948966 - (t - 6.123233995736766e-17) : t\n",
+      part::odd}},
     {Op::atan2, f64_, "ab",
-     {"x = abs(b)\n"
-      "y = abs(a)\n"
-      "steep = y > x\n"
-      "d = steep ? y : x\n"
-      "m = steep ? x : y\n"
-      "z = d == 0 ? 0 : m == d ? 1 : m / d\n",
-      arctangent,
+     {part::atan2_begin, arctangent,
       "back = bits(b) >> 63 != 0\n"
       "h = steep ? 0.5 : back ? 1 : 0\n"
-      "y = h * 3.1415926535897931 + (h * 1.2246467991473532e-16 + (steep != back ? -t : t))\n"
-      "result = isnan(a) || isnan(b) ? nan : copysign(y, a)"}},
+      "y = h * 3.1415926535897931 + (h * 1.2246467991473532e-16 + (steep != back ? -t : t))\n",
+      part::atan2_end}},
     {Op::erf, f64_, "a", {error_complement, error_near_0, "result = isnan(a) ? a + a : copysign(abs(a) < 1 ? v : 1 - y, a)"}},
     {Op::erfc, f64_, "a", {error_complement, error_near_0, "result = abs(a) < 0.25 ? 1 - copysign(v, a) : a < 0 ? 2 - y : y"}},
     // as of f32
@@ -274,8 +262,8 @@ constexpr DefinitionRow functions[] = {
       "y = x * r * r\n"
       "s = y * y\n"
       "d = fma(-fma(y, y, -s), y, fma(-s, y, x))\n"
-      "y = fma(d, r * r * 0.33333333333333333, y) * (small ? 8.673617379884035e-19 : 1)\n"
-      "result = a == 0 || !isfinite(a) ? a + a : copysign(y, a)"}},
+      "y = fma(d, r * r * 0.33333333333333333, y) * (small ? 8.673617379884035e-19 : 1)\n",
+      part::cbrt_end}},
     // scaled so that squares neither overflow nor underflow
     {Op::hypot, f64_, "ab",
      {"x = abs(a)\n"
