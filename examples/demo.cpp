@@ -294,15 +294,15 @@ std::string usage_text(const Cubin& cubin) {
 
 void show_first(const Outcome& outcome, const Device& device) {
     const Times& times = outcome.times;
-    step(3, fmt::format("compile a stub for \"epilogue\": {}", first.fills.front().program), times.stub);
+    step(4, fmt::format("compile a stub for \"epilogue\": {}", first.fills.front().program), times.stub);
     show_lines(outcome.stubs.front().ptx());
-    step(4, fmt::format("render it into the PTX: {:.1f} KB", static_cast<double>(outcome.ptx.size()) / 1024), times.render);
-    step(5, fmt::format("assemble with {} {}", default_assembler().name(), default_assembler().version()), times.assemble);
+    step(5, fmt::format("render it into the PTX: {:.1f} KB", static_cast<double>(outcome.ptx.size()) / 1024), times.render);
+    step(6, fmt::format("assemble with {} {}", default_assembler().name(), default_assembler().version()), times.assemble);
     detail(fmt::format("{:.1f} KB of machine code for {}: {}", static_cast<double>(outcome.cubin.image.size()) / 1024, device.target(),
                        usage_text(outcome.cubin)));
-    step(6, fmt::format("run on {}: c[{}x{}] = relu(a[{}x{}] b[{}x{}] + bias)", device.name(), m, n, m, k, k, n), times.run);
+    step(7, fmt::format("run on {}: c[{}x{}] = relu(a[{}x{}] b[{}x{}] + bias)", device.name(), m, n, m, k, k, n), times.run);
     if (device.kind() == DeviceKind::emulator) detail(dim("this machine has no GPU; the emulator runs the same PTX on the CPU"));
-    step(7, "check against double precision");
+    step(8, "check against double precision");
     detail(fmt::format("largest error {:.1e}, tolerance {:.0e}: {}", outcome.error, Outcome::tolerance, verdict(outcome.passed())));
 }
 
@@ -341,6 +341,14 @@ int demo(const std::string& templates, const std::string& stubs) {
                         static_cast<double>(skeleton->ptx().size()) / 1024, skeleton->target(), nvrtc_version()), cuda);
     show_sites(*skeleton);
 
+    watch = Watch();
+    watch.start();
+    const auto set = stack::find_set("standard");
+    const auto machine = stack::Machine::make(set, Signature());
+    watch.stop();
+    if (!machine) return stop(machine.error());
+    step(3, fmt::format("make the instruction set of stubs, once: {} forms", set->entries().size()), watch.total());
+
     const Demo demo(*device, *skeleton, stubs);
     auto outcome = demo.graft_and_run(first);
     if (!outcome) return stop(outcome.error());
@@ -348,7 +356,7 @@ int demo(const std::string& templates, const std::string& stubs) {
     bool passed = outcome->passed();
     double total = outcome->times.stub + outcome->times.render;
 
-    step(8, "other stubs in the same skeleton, without compiling CUDA");
+    step(9, "other stubs in the same skeleton, without compiling CUDA");
     detail(dim(fmt::format("{:<18}{:>12}{:>12}{:>12}{:>12}{:>12}", "", "stub", "render", "assemble", "run", "error")));
     for (const Variant& variant : others) {
         outcome = demo.graft_and_run(variant);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cstring>
 
 #include "stub/stack/bound.hpp"
@@ -294,8 +295,13 @@ UsualNames usual_names() {
     constexpr std::uint32_t ready = 4096;
     static const std::vector<Name> all = [] {
         std::vector<Name> names;
+        names.reserve(class_infos.size() * ready);
         for (const ClassInfo& info : class_infos)
-            for (std::uint32_t k = 0; k < ready; ++k) names.push_back(short_name("%" + std::string(1, info.letter) + std::to_string(k)));
+            for (std::uint32_t k = 0; k < ready; ++k) {
+                Name name = {{',', ' ', '%', info.letter}, 0};
+                name.length = static_cast<std::uint8_t>(std::to_chars(name.text + 4, std::end(name.text), k).ptr - name.text);
+                names.push_back(name);
+            }
         return names;
     }();
     UsualNames names;
