@@ -1,6 +1,8 @@
 // Bit tricks: counts, reversals, bytes, funnel shifts, high products, sums of absolute differences, dot products, averages.
 #include "twin.hpp"
 
+namespace bits {
+
 struct Three {
     u32 a, b, c;
 };
@@ -83,3 +85,4 @@ TWIN(BitTricks, "sm_75", "sm_80 -G", "sm_90a nvcc -Xcicc -O0", "sm_120a") {
     run.expect_same("tricks", run.download<u32>(out, host.size()), host);
 }
 #endif
+}  // namespace bits

@@ -1,8 +1,12 @@
 // __half and __half2: arithmetic, fma, comparisons, conversions to and from integers and floats with every rounding, beside exact arithmetic.
 #ifdef __CUDACC__
 #include <cuda_fp16.h>
+#else
+#include "narrow.hpp"
 #endif
 #include "twin.hpp"
+
+namespace halves {
 
 struct Pair {
     u16 a, b, c;
@@ -53,7 +57,6 @@ ENTRY from_floats(const float* in, u16* out, u32 count) {
     for (u32 k = 0; k < 8; ++k) out[8 * i + k] = bits_of(r[k]);
 }
 #else
-#include "narrow.hpp"
 
 using namespace twin;
 
@@ -163,3 +166,4 @@ TWIN(Halves, "sm_75", "sm_80 -G", "sm_90a nvcc -Xcicc -O0", "sm_90a", "sm_120a -
     expect_same_halves(run, "from floats", run.download<u16>(narrow, host.size()), host);
 }
 #endif
+}  // namespace halves

@@ -1,6 +1,8 @@
 // The packed integer intrinsics, on bytes and on halves of a word: sums, averages, differences, comparisons, saturation.
 #include "twin.hpp"
 
+namespace simd {
+
 struct Two {
     u32 a, b, c;
 };
@@ -86,3 +88,4 @@ TWIN(PackedIntegers, "sm_75", "sm_80 -G", "sm_90a", "sm_90a nvcc -Xcicc -O0", "s
     run.expect_same("packed", run.download<u32>(out, host.size()), host);
 }
 #endif
+}  // namespace simd

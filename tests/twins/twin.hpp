@@ -5,6 +5,7 @@
 //   - entries, under `#ifdef __CUDACC__`,
 //   - after `#else`, a TWIN: it makes inputs, launches the entries, and compares with what the functions give
 //   on the host.
+// All of it stands in a namespace of the file's name, so that the programs' types do not meet.
 // TWIN(Name, "sm_75", "sm_90a nvcc -G") { … run … } is the test HostTwin.Name; each string is one
 // compilation: the target, then `nvcc` where NVRTC will not do, then options of that compiler.
 

@@ -1,6 +1,8 @@
 // Integers of 64 and 128 bits: quotients and remainders of every size, shifts by any count, products, conversions to floating point.
 #include "twin.hpp"
 
+namespace wide {
+
 #ifndef __CUDACC__
 __extension__ typedef unsigned __int128 u128;
 __extension__ typedef __int128 s128;
@@ -60,3 +62,4 @@ TWIN(WideIntegers, "sm_75 --device-int128", "sm_90a -G --device-int128", "sm_80 
     run.map<Row>("rows", in, row, 50);
 }
 #endif
+}  // namespace wide
