@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "device/backend.hpp"
+#include "emulator/tensor_map.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -92,6 +93,20 @@ Expected<Buffer> Device::allocate(std::size_t bytes) const {
     return Buffer(data_, *address, bytes);
 }
 
+namespace {
+
+Expected<TensorMap> encode(device::Backend& backend, const TensorMapOptions& options) {
+    // Checked here for every device: a driver only says that some value is wrong.
+    if (auto possible = emulator::encode(options); !possible) return possible;
+    if (device::sm_of(backend.target()) < 90)
+        return fail(Errc::tensor_map_invalid, fmt::format("tensor maps need sm_90; this device is {}", backend.target()));
+    return backend.encode_tensor_map(options);
+}
+
+}  // namespace
+
+Expected<TensorMap> Device::encode_tensor_map(const TensorMapOptions& options) const { return encode(*data_->backend, options); }
+
 Expected<Stream> Device::create_stream() const {
     auto handle = data_->backend->create_stream();
     if (!handle) return tl::unexpected(handle.error());
@@ -143,6 +158,13 @@ Expected<void> Buffer::write(std::span<const std::byte> source, std::size_t offs
 Expected<void> Buffer::read(std::span<std::byte> target, std::size_t offset) const {
     if (auto inside = check_range(offset, target.size(), bytes_); !inside || target.empty()) return inside;
     return device_->backend->read(address_ + offset, target);
+}
+
+Expected<TensorMap> Buffer::encode_tensor_map(TensorMapOptions options) const {
+    if (options.address > bytes_)
+        return fail(Errc::outside_of_buffer, fmt::format("a tensor from byte {} of a buffer of {}", options.address, bytes_));
+    options.address += address_;
+    return encode(*device_->backend, options);
 }
 
 Expected<void> Buffer::fill(std::byte value) const {
