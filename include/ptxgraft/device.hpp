@@ -37,6 +37,7 @@ enum class DeviceKind : std::uint8_t { cuda, emulator };
 /// How devices are found.
 struct DeviceOptions {
     std::string driver = "libcuda.so.1";  ///< the driver's library: a name for the dynamic loader, or a path
+    EmulatorOptions emulator = {};        ///< of the emulator; its name says which architecture it is
 };
 
 class Device;

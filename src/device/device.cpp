@@ -41,13 +41,16 @@ Expected<std::uint32_t> read_architecture(std::string_view target) {
 
 std::string default_target(std::uint32_t sm) { return fmt::format("sm_{}{}", sm, sm >= 90 ? "a" : ""); }
 
-Expected<std::unique_ptr<device::Backend>> open_backend(std::string_view name, const std::string& driver) {
+Expected<std::unique_ptr<device::Backend>> open_backend(std::string_view name, const DeviceOptions& options) {
+    const std::string& driver = options.driver;
+    EmulatorOptions emulator = options.emulator;
     if (name == "auto") {
         const auto count = device::count_cuda(driver);
-        return open_backend(count && *count > 0 ? "cuda:0" : "emulator", driver);
+        return open_backend(count && *count > 0 ? "cuda:0" : "emulator", options);
     }
     if (name == "cuda") return device::open_cuda(0, driver);
-    if (name == "emulator") return device::open_emulator({}, default_target(EmulatorOptions{}.sm));
+    emulator.sm = EmulatorOptions{}.sm;
+    if (name == "emulator") return device::open_emulator(emulator, default_target(emulator.sm));
     if (name.starts_with("cuda:")) {
         const auto ordinal = read_number(name.substr(5));
         return ordinal ? device::open_cuda(*ordinal, driver) : unknown_device(name);
@@ -56,7 +59,8 @@ Expected<std::unique_ptr<device::Backend>> open_backend(std::string_view name, c
     const std::string target(name.substr(9));
     const auto sm = read_architecture(target);
     if (!sm) return tl::unexpected(sm.error());
-    return device::open_emulator({.sm = *sm}, target);
+    emulator.sm = *sm;
+    return device::open_emulator(emulator, target);
 }
 
 tl::unexpected<Error> other_device(std::string what) { return fail(Errc::other_device, std::move(what)); }
@@ -66,7 +70,7 @@ tl::unexpected<Error> other_device(std::string what) { return fail(Errc::other_d
 // --- Device
 
 Expected<Device> Device::open(std::string_view name, const DeviceOptions& options) {
-    auto backend = open_backend(name, options.driver);
+    auto backend = open_backend(name, options);
     if (!backend) return tl::unexpected(backend.error());
     return Device(std::make_shared<Data>(Data{std::move(*backend)}));
 }
