@@ -473,8 +473,9 @@ TEST(Arithmetic, CarriesAndBorrows) {
     EXPECT_EQ(with[0][1], 1u);
     const auto difference = evaluate("sub.cc.u32", {{0}, {1}});
     EXPECT_EQ(static_cast<u32>(difference[0][0]), 0xFFFFFFFFu);
-    EXPECT_EQ(difference[0][1], 1u);
-    EXPECT_EQ(static_cast<u32>(evaluate("subc.u32", {{5}, {1}, {1}}, false, 3)[0][0]), 3u);
+    EXPECT_EQ(difference[0][1], 0u);  // a borrow is no carry
+    EXPECT_EQ(static_cast<u32>(evaluate("subc.u32", {{5}, {1}, {0}}, false, 3)[0][0]), 3u);
+    EXPECT_EQ(static_cast<u32>(evaluate("subc.u32", {{5}, {1}, {1}}, false, 3)[0][0]), 4u);
     const auto product = evaluate("mad.lo.cc.u32", {{0xFFFFFFFF}, {0xFFFFFFFF}, {0xFFFFFFFF}}, false, 4);
     EXPECT_EQ(product[0][0], 0u);
     EXPECT_EQ(product[0][1], 1u);

@@ -91,6 +91,8 @@ void Run::fail(const std::string& what) {
     ADD_FAILURE() << what;
 }
 
+bool Run::stopped() const { return data_.failed; }
+
 u64 Run::upload_bytes(const void* data, std::size_t size) {
     auto buffer = data_.device->upload(std::span(static_cast<const std::byte*>(data), size));
     if (!buffer) return fail(describe(buffer.error(), "")), 0;
@@ -126,7 +128,7 @@ void Run::launch_bytes(const char* entry, const Shape& shape, const std::vector<
 std::string Run::output() { return data_.device->take_output(); }
 
 void Run::differs(const char* what, std::size_t index, const std::string& device, const std::string& host) {
-    fail(fmt::format("{}[{}]: {} on the device, {} on the host", what, index, device, host));
+    ADD_FAILURE() << fmt::format("{}[{}]: {} on the device, {} on the host", what, index, device, host);
 }
 
 std::string Run::decimal(double value) { return fmt::format("{}", value); }
@@ -134,6 +136,16 @@ std::string Run::decimal(double value) { return fmt::format("{}", value); }
 std::string Run::hex(const void* value, std::size_t size) {
     std::string text = " 0x";
     for (std::size_t i = size; i-- > 0;) text += fmt::format("{:02x}", static_cast<const u8*>(value)[i]);
+    return text;
+}
+
+std::string Run::words(const void* value, const void* other, std::size_t size) {
+    std::string text;
+    for (std::size_t at = 0; at < size; at += 4) {
+        const auto* const word = static_cast<const u8*>(value) + at;
+        if (std::memcmp(word, static_cast<const u8*>(other) + at, 4) != 0)
+            text += fmt::format(" [word {}]{}", at / 4, hex(word, 4));
+    }
     return text;
 }
 
@@ -153,6 +165,7 @@ class Program : public testing::Test {
                 left_out = true;
             else
                 run(how);
+            if (HasFailure()) return;
         }
         if (left_out && !HasFailure()) GTEST_SKIP() << "no nvcc";
     }

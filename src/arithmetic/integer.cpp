@@ -160,19 +160,17 @@ template <class A16, class B8, int Shift> std::uint32_t dp2a(std::uint32_t a, st
     return c;
 }
 
-// 9.7.2. The condition code is the carry of an addition, the borrow of a subtraction.
+// 9.7.2. The condition code is the carry of an addition. A subtraction adds the complement: its condition code is the carry of that,
+// so 0 says that there is a borrow. The manual leaves it open; nvcc's division of 128 bits reads with addc what subc.cc has left.
 template <class T> Two<T, bool> add_carry(T a, T b, bool carry) {
     const auto sum = static_cast<unsigned __int128>(a) + b + (carry ? 1 : 0);
     return {static_cast<T>(sum), (sum >> width<T> & 1) != 0};
 }
-template <class T> Two<T, bool> sub_borrow(T a, T b, bool borrow) {
-    const auto difference = static_cast<unsigned __int128>(a) - b - (borrow ? 1 : 0);
-    return {static_cast<T>(difference), (difference >> width<T> & 1) != 0};
-}
+template <class T> Two<T, bool> sub_carry(T a, T b, bool carry) { return add_carry(a, static_cast<T>(~b), carry); }
 template <class T> Two<T, bool> add_cc(T a, T b) { return add_carry(a, b, false); }
-template <class T> Two<T, bool> sub_cc(T a, T b) { return sub_borrow(a, b, false); }
+template <class T> Two<T, bool> sub_cc(T a, T b) { return sub_carry(a, b, true); }
 template <class T> T addc(T a, T b, bool carry) { return add_carry(a, b, carry).first; }
-template <class T> T subc(T a, T b, bool borrow) { return sub_borrow(a, b, borrow).first; }
+template <class T> T subc(T a, T b, bool carry) { return sub_carry(a, b, carry).first; }
 template <class T, auto Mul> Two<Unsigned<T>, bool> mad_cc(T a, T b, Unsigned<T> c) {
     return add_carry(static_cast<Unsigned<T>>(Mul(a, b)), c, false);
 }
@@ -229,7 +227,7 @@ Resolved resolve_addc(Modifiers m, Shape) {
 }
 Resolved resolve_subc(Modifiers m, Shape) {
     if (m.take(".cc"))
-        return by_type<U32, S32, B32, U64, S64, B64>(m, []<class T>() -> Resolved { return with_carry(make<&sub_borrow<Unsigned<T>>>(), true, true); });
+        return by_type<U32, S32, B32, U64, S64, B64>(m, []<class T>() -> Resolved { return with_carry(make<&sub_carry<Unsigned<T>>>(), true, true); });
     return by_type<U32, S32, B32, U64, S64, B64>(m, []<class T>() -> Resolved { return with_carry(make<&subc<Unsigned<T>>>(), true, false); });
 }
 Resolved resolve_mul(Modifiers m, Shape) {
@@ -282,21 +280,21 @@ Resolved resolve_neg(Modifiers m, Shape) {
     return by_type<S16, S32, S64>(m, PTXGRAFT_FAST(neg));
 }
 
+// With .relu; .s16x2.relu is written too: by the manual's own example and by CUDA's headers.
+template <auto F16, auto F8, auto F32> Resolved clamped_at_zero(Modifiers m) {
+    const bool before = m.take(".relu");
+    const int type = m.take_of({".s16x2", ".s8x4", ".s32"});
+    if (type < 0 || (!before && !m.take(".relu")) || !m.done()) return std::nullopt;
+    if (type == 0) return over_elements(make<&halves<F16, std::int16_t>>(), make_fast<F16>());
+    return type == 1 ? make<&bytes<F8, std::int8_t>>() : make_fast<F32>();
+}
 Resolved resolve_min(Modifiers m, Shape) {
-    if (m.take(".relu")) {
-        if (m.take(".s16x2")) return m.done() ? Resolved(over_elements(make<&halves<&min_relu<std::int16_t>, std::int16_t>>(), make_fast<&min_relu<std::int16_t>>())) : std::nullopt;
-        if (m.take(".s8x4")) return m.done() ? Resolved(make<&bytes<&min_relu<std::int8_t>, std::int8_t>>()) : std::nullopt;
-        return m.take(".s32") && m.done() ? Resolved(make_fast<&min_relu<std::int32_t>>()) : std::nullopt;
-    }
+    if (Resolved found = clamped_at_zero<&min_relu<std::int16_t>, &min_relu<std::int8_t>, &min_relu<std::int32_t>>(m)) return found;
     if (Resolved found = PTXGRAFT_PACKED(min_of)(m)) return found;
     return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(min_of));
 }
 Resolved resolve_max(Modifiers m, Shape) {
-    if (m.take(".relu")) {
-        if (m.take(".s16x2")) return m.done() ? Resolved(over_elements(make<&halves<&max_relu<std::int16_t>, std::int16_t>>(), make_fast<&max_relu<std::int16_t>>())) : std::nullopt;
-        if (m.take(".s8x4")) return m.done() ? Resolved(make<&bytes<&max_relu<std::int8_t>, std::int8_t>>()) : std::nullopt;
-        return m.take(".s32") && m.done() ? Resolved(make_fast<&max_relu<std::int32_t>>()) : std::nullopt;
-    }
+    if (Resolved found = clamped_at_zero<&max_relu<std::int16_t>, &max_relu<std::int8_t>, &max_relu<std::int32_t>>(m)) return found;
     if (Resolved found = PTXGRAFT_PACKED(max_of)(m)) return found;
     return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(max_of));
 }

@@ -2,6 +2,8 @@
 // a block along anti-diagonals; a knapsack in shared memory.
 #include "twin.hpp"
 
+namespace alignment {
+
 constexpr s32 longest = 48;
 
 BOTH inline s32 larger(s32 a, s32 b) { return a > b ? a : b; }
@@ -125,3 +127,4 @@ TWIN(Alignment, "sm_75", "sm_90a -G", "sm_80 nvcc -Xcicc -O0", "sm_120a") {
     run.expect_same("knapsack", run.download<u32>(sack, 257), best);
 }
 #endif
+}  // namespace alignment

@@ -1,6 +1,8 @@
 // Integers of 256 and 512 bits: sums with carries, products, quotients by Knuth's algorithm D, Montgomery powers.
 #include "twin.hpp"
 
+namespace bigint {
+
 constexpr int words = 8;
 struct Big {
     u32 w[words];
@@ -173,3 +175,4 @@ TWIN(BigIntegers, "sm_75", "sm_90a nvcc -Xcicc -O0", "sm_80 -lineinfo") {
     run.expect_same("carries", run.download<u32>(carry, count), carries);
 }
 #endif
+}  // namespace bigint

@@ -1,6 +1,8 @@
 // Floating-point loops: N bodies through tiles of shared memory, rays against spheres and triangles, the Mandelbrot set, Newton's fractal.
 #include "twin.hpp"
 
+namespace bodies {
+
 struct Body {
     float x, y, z, mass;
 };
@@ -114,3 +116,4 @@ TWIN(BodiesRaysMandelbrot, "sm_75 --fmad=false", "sm_90a -G --fmad=false", "sm_8
     run.expect_same("picture", run.download<u8>(image, 24 * 32), picture);
 }
 #endif
+}  // namespace bodies

@@ -1,6 +1,8 @@
 // LU with pivots, Cholesky and QR by Householder, in double precision: a matrix per thread, and one per block in shared memory.
 #include "twin.hpp"
 
+namespace decompositions {
+
 constexpr u32 size = 10;
 typedef double Matrix[size][size];
 
@@ -115,3 +117,4 @@ TWIN(Decompositions, "sm_80 --fmad=false", "sm_90a -G", "sm_75 nvcc -fmad=false 
     run.expect_same("by block", device, host);
 }
 #endif
+}  // namespace decompositions

@@ -1,6 +1,8 @@
 // A radix-2 FFT in shared memory, a thread per butterfly, and a number-theoretic transform modulo 998244353: forth and back.
 #include "twin.hpp"
 
+namespace fft {
+
 struct Complex {
     float re, im;
 };
@@ -104,3 +106,4 @@ TWIN(Fft, "sm_90a --fmad=false", "sm_75 nvcc -fmad=false -Xcicc -O0", "sm_80 -G 
     run.expect_same("product", got, expected);
 }
 #endif
+}  // namespace fft

@@ -2,6 +2,8 @@
 // a queue between blocks, a barrier over the grid made of atomics.
 #include "twin.hpp"
 
+namespace locks {
+
 #ifdef __CUDACC__
 ENTRY spin(u32* lock, volatile u32* sum, u32 rounds) {
     for (u32 i = 0; i < rounds; ++i) {
@@ -131,3 +133,4 @@ TWIN(Locks, "sm_80", "sm_90a -G", "sm_120a nvcc -Xcicc -O0") {
     run.expect_same("cells", run.download<u32>(a, 160), cells);
 }
 #endif
+}  // namespace locks

@@ -1,6 +1,8 @@
 // MD5, FNV-1a and Adler-32 of short messages: table constants, byte loads, remainders, 64-bit products.
 #include "twin.hpp"
 
+namespace md5 {
+
 BOTH inline u32 rotate_left(u32 x, u32 n) { return x << n | x >> (32 - n); }
 
 BOTH inline u32 sine_constant(int i) {  // of 2^32 |sin(i + 1)|
@@ -86,3 +88,4 @@ TWIN(Md5FnvAdler, "sm_80", "sm_90a nvcc -Xcicc -O0", "sm_75 -G") {
     run.expect_same("digests", run.download<Digests>(out, 96), host);
 }
 #endif
+}  // namespace md5

@@ -1,6 +1,8 @@
 // Scans: of a warp by shuffles, of a block by Hillis-Steele, Blelloch and raking, of a grid by decoupled look-back in one kernel.
 #include "twin.hpp"
 
+namespace scans {
+
 #ifdef __CUDACC__
 DEVICE u32 warp_inclusive(u32 x) {
     for (u32 d = 1; d < 32; d *= 2) {
@@ -135,3 +137,4 @@ TWIN(Scans, "sm_80", "sm_75 nvcc -Xcicc -O0", "sm_120a -G") {
     run.expect_same("look back by a warp", run.download<u32>(again, size), host);
 }
 #endif
+}  // namespace scans

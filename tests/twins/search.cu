@@ -1,6 +1,8 @@
 // String search: Boyer-Moore-Horspool, Knuth-Morris-Pratt, Rabin-Karp and shift-or, each beside std::search.
 #include "twin.hpp"
 
+namespace search {
+
 BOTH inline s32 horspool(const u8* text, s32 size, const u8* word, s32 length) {
     u8 skip[256];
     for (int i = 0; i < 256; ++i) skip[i] = (u8)length;
@@ -87,3 +89,4 @@ TWIN(Search, "sm_80", "sm_75 -G", "sm_90a nvcc -Xcicc -O0") {
     run.expect_same("found", run.download<s32>(out, host.size()), host);
 }
 #endif
+}  // namespace search

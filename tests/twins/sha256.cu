@@ -1,6 +1,8 @@
 // SHA-256 of messages of 0 to 200 bytes, a thread each: rotations, big-endian loads, a table that is indexed in a loop.
 #include "twin.hpp"
 
+namespace sha256 {
+
 #ifdef __CUDACC__
 __constant__
 #endif
@@ -73,3 +75,4 @@ TWIN(Sha256, "sm_75", "sm_90a nvcc -Xcicc -O0", "sm_120a -G") {
     run.expect_same("digest", run.download<u32>(out, 8 * count), host);
 }
 #endif
+}  // namespace sha256

@@ -1,6 +1,8 @@
 // Sorting: by each thread in local memory (heap, shell, quick with a stack of its own), by a block (bitonic, odd-even merge), by rank.
 #include "twin.hpp"
 
+namespace sorts {
+
 BOTH inline void sift(s32* a, u32 root, u32 size) {
     for (;;) {
         u32 child = 2 * root + 1;
@@ -137,3 +139,4 @@ TWIN(Sorts, "sm_75", "sm_80 -G", "sm_90a nvcc -Xcicc -O0") {
     run.expect_same("by rank", run.download<s32>(ranked, 768), blocks);
 }
 #endif
+}  // namespace sorts

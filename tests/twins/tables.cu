@@ -2,6 +2,8 @@
 // atomicExch, a set of bits by atomicOr, the largest by atomicMax.
 #include "twin.hpp"
 
+namespace tables {
+
 BOTH inline u64 mixed(u64 x) {
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
     x = (x ^ x >> 27) * 0x94d049bb133111eb;
@@ -147,3 +149,4 @@ TWIN(HashTables, "sm_80", "sm_75 -G", "sm_90a nvcc -Xcicc -O0") {
     run.expect_same("summaries", run.download<u32>(all, 22), expected);
 }
 #endif
+}  // namespace tables

@@ -5,6 +5,7 @@
 //   - entries, under `#ifdef __CUDACC__`,
 //   - after `#else`, a TWIN: it makes inputs, launches the entries, and compares with what the functions give
 //   on the host.
+// All of it stands in a namespace of the file's name, so that the programs' types do not meet.
 // TWIN(Name, "sm_75", "sm_90a nvcc -G") { … run … } is the test HostTwin.Name; each string is one
 // compilation: the target, then `nvcc` where NVRTC will not do, then options of that compiler.
 
@@ -96,17 +97,18 @@ class Run {
     /// The two are equal bit for bit; NaNs are equal to each other.
     template <class T>
     void expect_same(const char* what, const std::vector<T>& device, const std::vector<T>& host) {
+        if (stopped()) return;
         if (device.size() != host.size()) return fail(std::string(what) + ": sizes differ");
         u32 shown = 0;
         for (std::size_t i = 0; i < host.size() && shown < 5; ++i)
-            if (!same(device[i], host[i]))
-                ++shown, differs(what, i, shown_value(device[i]), shown_value(host[i]));
+            if (!same(device[i], host[i])) ++shown, differs(what, i, shown_value(device[i], host[i]), shown_value(host[i], device[i]));
     }
     /// The device's values are within so many units in the last place of the host's, which are given with
     /// more precision.
     template <class T, class Reference>
     void expect_within(const char* what, double ulps, const std::vector<T>& device,
                        const std::vector<Reference>& host) {
+        if (stopped()) return;
         if (device.size() != host.size()) return fail(std::string(what) + ": sizes differ");
         u32 shown = 0;
         for (std::size_t i = 0; i < host.size() && shown < 5; ++i)
@@ -114,7 +116,7 @@ class Run {
                 ++shown, differs(what, i, shown_value(device[i]), shown_value(host[i]));
     }
     void expect(bool holds, const std::string& what) {
-        if (!holds) fail(what);
+        if (!holds && !stopped()) fail(what);
     }
     /// An entry of (const In* in, Out* out, u32 count), a thread for each element, beside the function that
     /// it applies.
@@ -138,6 +140,7 @@ class Run {
     void launch_bytes(const char* entry, const Shape& shape, const std::vector<Bytes>& arguments);
     void differs(const char* what, std::size_t index, const std::string& device, const std::string& host);
     void fail(const std::string& what);
+    [[nodiscard]] bool stopped() const;
 
     template <class T>
     static bool same(const T& a, const T& b) {
@@ -163,6 +166,15 @@ class Run {
         else
             return hex(&value, sizeof value);
     }
+    // Of a structure, the words that differ.
+    template <class T>
+    static std::string shown_value(const T& value, const T& other) {
+        if constexpr (std::is_arithmetic_v<T> || sizeof(T) % 4 != 0)
+            return shown_value(value);
+        else
+            return words(&value, &other, sizeof value);
+    }
+    static std::string words(const void* value, const void* other, std::size_t size);
     static std::string decimal(double value);
     static std::string hex(const void* value, std::size_t size);
 

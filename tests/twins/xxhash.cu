@@ -1,6 +1,8 @@
 // xxHash64 and xxHash32 over stripes of any length and alignment, and CRC-32 and CRC-32C by table and bit by bit.
 #include "twin.hpp"
 
+namespace xxhash {
+
 BOTH inline u64 rotate64(u64 x, int n) { return x << n | x >> (64 - n); }
 BOTH inline u64 load64(const u8* at) {
     u64 value = 0;
@@ -81,3 +83,4 @@ TWIN(XxhashAndCrc, "sm_90a", "sm_80 nvcc -Xcicc -O0", "sm_75 nvcc -lineinfo") {
     run.expect_same("crc32", run.download<u32>(c, count), by_table);
 }
 #endif
+}  // namespace xxhash
