@@ -92,6 +92,11 @@ Expected<void> check_shape(const Function& entry, const EmulatorLaunch& launch) 
         return fail(Errc::invalid_launch_shape,
                     fmt::format("grid {}; 1 to 2147483647 blocks in x, 65535 in y and z", shape_text(grid)));
     }
+    const Dim3& cluster = launch.cluster;
+    if (cluster.x != 1 || cluster.y != 1 || cluster.z != 1) {
+        return fail(Errc::invalid_launch_shape,
+                    fmt::format("cluster {}; the emulator runs clusters of one block", shape_text(cluster)));
+    }
     const auto& required = entry.required_block;
     if (required[0] != 0 && (block.x != required[0] || block.y != required[1] || block.z != required[2])) {
         return fail(Errc::invalid_launch_shape,
