@@ -139,7 +139,7 @@ Flow atomic(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const bool done = each_lane(mask, [&](unsigned lane) {
         const std::uint64_t address = warp.address(access, operation, lane);
         std::byte* at = warp.resolve(access.space, address, lane, sizeof(T), Use::write);
-        if (at == nullptr) return false;
+        if (at == nullptr || !warp.note_atomic(access.space, address, lane, sizeof(T))) return false;
         const T b = std::bit_cast<T>(first[lane]), c = std::bit_cast<T>(second[lane]);
         const T before = update<T, F>(at, b, c, is_global(access, address));
         results[lane] = std::bit_cast<Bits<T>>(before);
