@@ -244,6 +244,7 @@ Expected<Draft> decode_nothing(FunctionDecoder&, const Instruction&) {
 
 // cp.async.{ca,cg}.shared.global [dst], [src], size {, src-size}; the groups are complete at once.
 Expected<Draft> decode_copy(FunctionDecoder& decoder, const Instruction& instruction) {
+    if (instruction.has(".bulk")) return decode_bulk_copy(decoder, instruction);
     Words words(instruction);
     if (!words.take(".async")) return decoder.missing(instruction);
     if (!words.take_of({".commit_group", ".wait_group", ".wait_all"}).empty() && words.empty()) {
