@@ -15,3 +15,4 @@
 #include "ptxgraft/stack.hpp"
 #include "ptxgraft/stub.hpp"
 #include "ptxgraft/syntax.hpp"
+#include "ptxgraft/tensor_map.hpp"

@@ -70,13 +70,6 @@ template <auto F, class T> std::uint32_t bytes(std::uint32_t a, std::uint32_t b)
 }
 std::uint32_t neg_bytes(std::uint32_t a) { return bytes<sub<std::int8_t>, std::int8_t>(0, a); }
 
-// Two 16-bit halves of a 32-bit register, each by F.
-template <auto F, class T> std::uint32_t halves(std::uint32_t a, std::uint32_t b) {
-    const auto low = static_cast<std::uint16_t>(F(static_cast<T>(a), static_cast<T>(b)));
-    const auto high = static_cast<std::uint16_t>(F(static_cast<T>(a >> 16), static_cast<T>(b >> 16)));
-    return std::uint32_t{high} << 16 | low;
-}
-
 std::int64_t low24(std::int32_t a) { return std::int32_t(std::uint32_t(a) << 8) >> 8; }
 std::uint64_t low24(std::uint32_t a) { return a & 0xFFFFFFu; }
 template <class T> T mul24_lo(T a, T b) { return static_cast<T>(low24(a) * low24(b)); }
@@ -160,19 +153,17 @@ template <class A16, class B8, int Shift> std::uint32_t dp2a(std::uint32_t a, st
     return c;
 }
 
-// 9.7.2. The condition code is the carry of an addition, the borrow of a subtraction.
+// 9.7.2. The condition code is the carry of an addition. A subtraction adds the complement: its condition code is the carry of that,
+// so 0 says that there is a borrow. The manual leaves it open; nvcc's division of 128 bits reads with addc what subc.cc has left.
 template <class T> Two<T, bool> add_carry(T a, T b, bool carry) {
     const auto sum = static_cast<unsigned __int128>(a) + b + (carry ? 1 : 0);
     return {static_cast<T>(sum), (sum >> width<T> & 1) != 0};
 }
-template <class T> Two<T, bool> sub_borrow(T a, T b, bool borrow) {
-    const auto difference = static_cast<unsigned __int128>(a) - b - (borrow ? 1 : 0);
-    return {static_cast<T>(difference), (difference >> width<T> & 1) != 0};
-}
+template <class T> Two<T, bool> sub_carry(T a, T b, bool carry) { return add_carry(a, static_cast<T>(~b), carry); }
 template <class T> Two<T, bool> add_cc(T a, T b) { return add_carry(a, b, false); }
-template <class T> Two<T, bool> sub_cc(T a, T b) { return sub_borrow(a, b, false); }
+template <class T> Two<T, bool> sub_cc(T a, T b) { return sub_carry(a, b, true); }
 template <class T> T addc(T a, T b, bool carry) { return add_carry(a, b, carry).first; }
-template <class T> T subc(T a, T b, bool borrow) { return sub_borrow(a, b, borrow).first; }
+template <class T> T subc(T a, T b, bool carry) { return sub_carry(a, b, carry).first; }
 template <class T, auto Mul> Two<Unsigned<T>, bool> mad_cc(T a, T b, Unsigned<T> c) {
     return add_carry(static_cast<Unsigned<T>>(Mul(a, b)), c, false);
 }
@@ -183,12 +174,10 @@ template <class T, auto Mul> Unsigned<T> madc(T a, T b, Unsigned<T> c, bool carr
 
 // The packed types of an operation, by its functions on u16, s16, u8 and s8.
 template <auto F16, auto G16, auto F8, auto G8> Resolved packed(Modifiers m) {
-    using s16 = std::int16_t;
-    using u16 = std::uint16_t;
     using s8 = std::int8_t;
     using u8 = std::uint8_t;
-    if (m.take(".u16x2")) return m.done() ? Resolved(over_elements(make<&halves<F16, u16>>(), make_fast<F16>())) : std::nullopt;
-    if (m.take(".s16x2")) return m.done() ? Resolved(over_elements(make<&halves<G16, s16>>(), make_fast<G16>())) : std::nullopt;
+    if (m.take(".u16x2")) return m.done() ? Resolved(over_elements(make_fast<F16>())) : std::nullopt;
+    if (m.take(".s16x2")) return m.done() ? Resolved(over_elements(make_fast<G16>())) : std::nullopt;
     if (m.take(".u8x4")) return m.done() ? Resolved(make<&bytes<F8, u8>>()) : std::nullopt;
     if (m.take(".s8x4")) return m.done() ? Resolved(make<&bytes<G8, s8>>()) : std::nullopt;
     return std::nullopt;
@@ -229,7 +218,7 @@ Resolved resolve_addc(Modifiers m, Shape) {
 }
 Resolved resolve_subc(Modifiers m, Shape) {
     if (m.take(".cc"))
-        return by_type<U32, S32, B32, U64, S64, B64>(m, []<class T>() -> Resolved { return with_carry(make<&sub_borrow<Unsigned<T>>>(), true, true); });
+        return by_type<U32, S32, B32, U64, S64, B64>(m, []<class T>() -> Resolved { return with_carry(make<&sub_carry<Unsigned<T>>>(), true, true); });
     return by_type<U32, S32, B32, U64, S64, B64>(m, []<class T>() -> Resolved { return with_carry(make<&subc<Unsigned<T>>>(), true, false); });
 }
 Resolved resolve_mul(Modifiers m, Shape) {
@@ -282,21 +271,21 @@ Resolved resolve_neg(Modifiers m, Shape) {
     return by_type<S16, S32, S64>(m, PTXGRAFT_FAST(neg));
 }
 
+// With .relu; .s16x2.relu is written too: by the manual's own example and by CUDA's headers.
+template <auto F16, auto F8, auto F32> Resolved clamped_at_zero(Modifiers m) {
+    const bool before = m.take(".relu");
+    const int type = m.take_of({".s16x2", ".s8x4", ".s32"});
+    if (type < 0 || (!before && !m.take(".relu")) || !m.done()) return std::nullopt;
+    if (type == 0) return over_elements(make_fast<F16>());
+    return type == 1 ? make<&bytes<F8, std::int8_t>>() : make_fast<F32>();
+}
 Resolved resolve_min(Modifiers m, Shape) {
-    if (m.take(".relu")) {
-        if (m.take(".s16x2")) return m.done() ? Resolved(over_elements(make<&halves<&min_relu<std::int16_t>, std::int16_t>>(), make_fast<&min_relu<std::int16_t>>())) : std::nullopt;
-        if (m.take(".s8x4")) return m.done() ? Resolved(make<&bytes<&min_relu<std::int8_t>, std::int8_t>>()) : std::nullopt;
-        return m.take(".s32") && m.done() ? Resolved(make_fast<&min_relu<std::int32_t>>()) : std::nullopt;
-    }
+    if (Resolved found = clamped_at_zero<&min_relu<std::int16_t>, &min_relu<std::int8_t>, &min_relu<std::int32_t>>(m)) return found;
     if (Resolved found = PTXGRAFT_PACKED(min_of)(m)) return found;
     return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(min_of));
 }
 Resolved resolve_max(Modifiers m, Shape) {
-    if (m.take(".relu")) {
-        if (m.take(".s16x2")) return m.done() ? Resolved(over_elements(make<&halves<&max_relu<std::int16_t>, std::int16_t>>(), make_fast<&max_relu<std::int16_t>>())) : std::nullopt;
-        if (m.take(".s8x4")) return m.done() ? Resolved(make<&bytes<&max_relu<std::int8_t>, std::int8_t>>()) : std::nullopt;
-        return m.take(".s32") && m.done() ? Resolved(make_fast<&max_relu<std::int32_t>>()) : std::nullopt;
-    }
+    if (Resolved found = clamped_at_zero<&max_relu<std::int16_t>, &max_relu<std::int8_t>, &max_relu<std::int32_t>>(m)) return found;
     if (Resolved found = PTXGRAFT_PACKED(max_of)(m)) return found;
     return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(max_of));
 }
