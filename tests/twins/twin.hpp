@@ -118,6 +118,8 @@ class Run {
     void expect(bool holds, const std::string& what) {
         if (!holds && !stopped()) fail(what);
     }
+    /// The test is skipped, with a reason.
+    static void skip(const char* reason);
     /// An entry of (const In* in, Out* out, u32 count), a thread for each element, beside the function that
     /// it applies.
     template <class Out, class In, class Function>
