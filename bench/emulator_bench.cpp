@@ -27,6 +27,32 @@ extern "C" __global__ void multiply(const float* a, const float* b, float* c, in
     c[row * n + column] = sum;
 }
 extern "C" __global__ void nothing() {}
+// As fast kernels are written: 128 x 128 of the product in a block, 8 x 8 in a thread's registers.
+extern "C" __global__ void __launch_bounds__(256) multiply_tiled(const float* a, const float* b, float* c, int n) {
+    __shared__ float4 as[8][32], bs[8][32];
+    const int t = threadIdx.x, x = t % 16, y = t / 16, row = blockIdx.y * 128, column = blockIdx.x * 128;
+    float sum[8][8] = {};
+    for (int k = 0; k < n; k += 8) {
+        const float4 part = *(const float4*)&a[(row + t / 2) * n + k + t % 2 * 4];
+        float* const column_of_a = (float*)as + t % 2 * 4 * 128 + t / 2;
+        column_of_a[0] = part.x; column_of_a[128] = part.y; column_of_a[256] = part.z; column_of_a[384] = part.w;
+        bs[t / 32][t % 32] = *(const float4*)&b[(k + t / 32) * n + column + t % 32 * 4];
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            const float4 a0 = as[i][y], a1 = as[i][y + 16], b0 = bs[i][x], b1 = bs[i][x + 16];
+            const float u[8] = {a0.x, a0.y, a0.z, a0.w, a1.x, a1.y, a1.z, a1.w}, v[8] = {b0.x, b0.y, b0.z, b0.w, b1.x, b1.y, b1.z, b1.w};
+#pragma unroll
+            for (int p = 0; p < 8; ++p)
+#pragma unroll
+                for (int q = 0; q < 8; ++q) sum[p][q] += u[p] * v[q];
+        }
+        __syncthreads();
+    }
+    for (int p = 0; p < 8; ++p)
+        for (int q = 0; q < 8; ++q)
+            c[(row + y * 4 + p / 4 * 64 + p % 4) * n + column + x * 4 + q / 4 * 64 + q % 4] = sum[p][q];
+}
 )";
 
 const std::string& text() {
@@ -78,7 +104,7 @@ void BM_EmulatorEmptyLaunch(benchmark::State& state) {
 }
 BENCHMARK(BM_EmulatorEmptyLaunch)->Unit(benchmark::kMicrosecond);
 
-void BM_EmulatorProduct(benchmark::State& state) {
+void product(benchmark::State& state, const char* entry, std::uint32_t tile, Dim3 block) {
     const auto n = static_cast<std::int32_t>(state.range(0));
     const std::size_t bytes = static_cast<std::size_t>(n) * static_cast<std::size_t>(n) * sizeof(float);
     Emulator emulator({.threads = static_cast<std::uint32_t>(state.range(1))});
@@ -88,11 +114,10 @@ void BM_EmulatorProduct(benchmark::State& state) {
     std::vector<std::span<const std::byte>> arguments;
     for (const std::uint64_t& buffer : buffers) arguments.push_back(std::as_bytes(std::span(&buffer, 1)));
     arguments.push_back(std::as_bytes(std::span(&n, 1)));
-    const auto blocks = static_cast<std::uint32_t>(n / 16);
+    const auto blocks = static_cast<std::uint32_t>(n) / tile;
     EmulatorStats stats;
     for (auto _ : state) {
-        const auto run = emulator.launch(**module, "multiply",
-                                         {.grid = {blocks, blocks, 1}, .block = {16, 16, 1}}, arguments);
+        const auto run = emulator.launch(**module, entry, {.grid = {blocks, blocks, 1}, .block = block}, arguments);
         if (!run) return state.SkipWithError("the launch failed");
         stats = *run;
     }
@@ -102,12 +127,15 @@ void BM_EmulatorProduct(benchmark::State& state) {
     state.counters["lane_instructions"] =
         benchmark::Counter(static_cast<double>(stats.thread_instructions), per_second);
 }
+void BM_EmulatorProduct(benchmark::State& state) { product(state, "multiply", 16, {16, 16, 1}); }
+void BM_EmulatorTiledProduct(benchmark::State& state) { product(state, "multiply_tiled", 128, {256, 1, 1}); }
 BENCHMARK(BM_EmulatorProduct)
     ->Args({64, 1})
     ->Args({256, 1})
     ->Args({256, 2})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
+BENCHMARK(BM_EmulatorTiledProduct)->Args({256, 1})->Args({256, 2})->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 }  // namespace ptxgraft

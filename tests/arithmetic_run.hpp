@@ -1,5 +1,5 @@
 #pragma once
-// Runs pure instructions by name, over lanes and over columns, which must agree.
+// Runs pure instructions by name, one by one and over columns, on every kind of processor: they must agree.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -40,15 +40,15 @@ inline std::optional<PureInstruction> find(const std::string& name, std::size_t 
 
 inline u64 low_bytes(u64 value, unsigned bytes) { return bytes == 8 ? value : value & ((u64{1} << (8 * bytes)) - 1); }
 
-// The same values as columns, by each of the functions there are: they must agree with the lanes.
+// The same values as columns, by each of the functions there are: they must agree with one by one. On the last round the
+// first output is the first input, where they are of one width.
 inline void check_columns(const std::string& name, const PureInstruction& found, const std::vector<std::vector<u64>>& inputs,
                    const std::vector<std::array<u64, 2>>& results) {
-    if (found.reads_carry || found.writes_carry) return;
     const std::size_t count = results.size();
-    PureInstruction narrow = found, none = found;
-    narrow.first_wide = narrow.second_wide = nullptr;
-    none.first_columns = none.second_columns = nullptr;
-    for (const PureInstruction& instruction : {found, narrow, none}) {
+    std::vector<PureInstruction> all;
+    for (unsigned level = 0; level <= static_cast<unsigned>(this_processor()); ++level) all.push_back(found.on(static_cast<Processor>(level)));
+    all.push_back(found);
+    for (std::size_t round = 0; round < all.size(); ++round) {
         std::vector<std::vector<std::byte>> in, out;
         std::vector<const void*> from;
         std::vector<void*> to;
@@ -57,11 +57,15 @@ inline void check_columns(const std::string& name, const PureInstruction& found,
             in.emplace_back(count * bytes);
             for (std::size_t k = 0; k < count; ++k) std::memcpy(&in[i][k * bytes], &inputs[i][k], bytes);
         }
-        for (std::size_t i = 0; i < found.outputs; ++i) out.emplace_back(count * found.output_bytes[i] + 1, std::byte{0xA5});
+        for (std::size_t i = 0; i < found.all_outputs(); ++i) out.emplace_back(count * found.output_bytes[i] + 1, std::byte{0xA5});
         for (auto& column : in) from.push_back(column.data());
         for (auto& column : out) to.push_back(column.data());
-        instruction.run_columns(to.data(), from.data(), count);
-        for (std::size_t i = 0; i < found.outputs; ++i) {
+        if (round + 1 == all.size() && found.input_bytes[0] == found.output_bytes[0]) {
+            std::copy(in[0].begin(), in[0].end(), out[0].begin());
+            from[0] = to[0];
+        }
+        all[round].run_columns(to.data(), from.data(), count);
+        for (std::size_t i = 0; i < found.all_outputs(); ++i) {
             const unsigned bytes = found.output_bytes[i];
             for (std::size_t k = 0; k < count; ++k) {
                 u64 value = 0;
@@ -73,29 +77,23 @@ inline void check_columns(const std::string& name, const PureInstruction& found,
     }
 }
 
-// Evaluates an instruction on the lanes of a full warp, lane i with the i-th inputs.
+// Evaluates an instruction on rows of values.
 inline std::vector<std::array<u64, 2>> evaluate(const std::string& name, const std::vector<std::vector<u64>>& inputs, bool pair = false,
-                                         std::size_t written_operands = 0, u32 mask = 0xFFFFFFFFu) {
+                                         std::size_t written_operands = 0) {
     const auto found = find(name, written_operands != 0 ? written_operands : inputs.size() + 1, pair);
+    std::vector<std::array<u64, 2>> results(inputs[0].size());
     if (!found) {
         ADD_FAILURE() << name << " is unknown";
-        return std::vector<std::array<u64, 2>>(inputs[0].size());
+        return results;
     }
-    std::vector<std::array<u64, 2>> results(inputs[0].size(), {0xDEADDEADu, 0xDEADDEADu});
-    for (std::size_t begin = 0; begin < inputs[0].size(); begin += 32) {
-        std::vector<Lanes> in(inputs.size());
-        std::vector<const Lanes*> in_pointers;
-        for (std::size_t i = 0; i < inputs.size(); ++i) {
-            for (std::size_t l = 0; l < 32 && begin + l < inputs[i].size(); ++l) in[i][l] = inputs[i][begin + l];
-            in_pointers.push_back(&in[i]);
-        }
-        Lanes out[2];
-        out[0].fill(0xDEADDEADu), out[1].fill(0xDEADDEADu);
-        Lanes* const outs[] = {&out[0], &out[1]};
-        found->run(outs, in_pointers.data(), mask);
-        for (std::size_t l = 0; l < 32 && begin + l < results.size(); ++l) results[begin + l] = {out[0][l], out[1][l]};
+    for (std::size_t row = 0; row < results.size(); ++row) {
+        std::vector<u64> from;
+        for (const std::vector<u64>& input : inputs) from.push_back(input[row]);
+        std::array<u64, most_outputs + 1> to{};
+        found->run(to.data(), from.data());
+        results[row] = {to[0], to[1]};
     }
-    if (mask == 0xFFFFFFFFu) check_columns(name, *found, inputs, results);
+    check_columns(name, *found, inputs, results);
     return results;
 }
 inline u64 one(const std::string& name, std::vector<u64> inputs, std::size_t written_operands = 0) {

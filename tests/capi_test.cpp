@@ -332,6 +332,68 @@ TEST_F(CApi, LaunchesAreChecked) {
     ptxgraft_kernel_destroy(kernel);
 }
 
+TEST_F(CApi, LaunchesMayHaveClusters) {
+    ptxgraft_graft_options options = PTXGRAFT_GRAFT_OPTIONS_INIT;
+    options.entry = "touch";
+    ptxgraft_kernel* kernel = nullptr;
+    ASSERT_OK(ptxgraft_kernel_create(&kernel, skeleton, device, &options));
+    const std::uint64_t nowhere = 0x10000000, offset = 0;
+    const ptxgraft_argument arguments[] = {PTXGRAFT_VALUE(nowhere), PTXGRAFT_VALUE(offset)};
+    ptxgraft_launch_options launch = PTXGRAFT_LAUNCH_OPTIONS_INIT;
+    launch.grid[0] = launch.cluster[0] = 2;
+    launch.cooperative = 1;
+    EXPECT_EQ(ptxgraft_kernel_launch(kernel, &launch, arguments, 2), PTXGRAFT_STATUS_launch_shape_invalid);
+    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("cluster of 2 x 1 x 1; clusters need sm_90"));
+    // The struct as it was before clusters: what follows is not looked at.
+    launch.struct_size = offsetof(ptxgraft_launch_options, cluster);
+    EXPECT_EQ(ptxgraft_kernel_launch(kernel, &launch, arguments, 2), PTXGRAFT_STATUS_address_out_of_bounds);
+    launch.struct_size -= 4;
+    EXPECT_EQ(ptxgraft_kernel_launch(kernel, &launch, arguments, 2), PTXGRAFT_STATUS_struct_size_invalid);
+    ptxgraft_kernel_destroy(kernel);
+}
+
+TEST_F(CApi, TensorMapsAreEncoded) {
+    ptxgraft_device* hopper = nullptr;
+    ptxgraft_buffer *buffer = nullptr, *old = nullptr;
+    ASSERT_OK(ptxgraft_device_open(&hopper, "emulator:sm_90a"));
+    ASSERT_OK(ptxgraft_buffer_create(&buffer, hopper, 4096));
+    ASSERT_OK(ptxgraft_buffer_create(&old, device, 4096));
+    const std::uint64_t dims[] = {64, 16}, strides[] = {128};
+    const std::uint32_t box[] = {64, 8}, no_box[] = {64, 0};
+    ptxgraft_tensor_map_options options = PTXGRAFT_TENSOR_MAP_OPTIONS_INIT;
+    options.type = PTXGRAFT_TENSOR_f16;
+    options.rank = 2;
+    options.dims = dims;
+    options.strides = strides;
+    options.box = box;
+    options.swizzle = PTXGRAFT_SWIZZLE_128B;
+    ptxgraft_tensor_map map{}, again{};
+    ASSERT_OK(ptxgraft_tensor_map_encode(&map, buffer, &options));
+    ASSERT_OK(ptxgraft_tensor_map_encode(&again, buffer, &options));
+    EXPECT_EQ(std::memcmp(&map, &again, sizeof map), 0);
+    EXPECT_EQ(ptxgraft_tensor_map_encode(&map, old, &options), PTXGRAFT_STATUS_tensor_map_invalid);
+    const auto with = [&](auto change) {
+        ptxgraft_tensor_map_options changed = options;
+        change(changed);
+        return ptxgraft_tensor_map_encode(&map, buffer, &changed);
+    };
+    EXPECT_EQ(with([](auto& o) { o.offset = 4096; }), PTXGRAFT_OK);
+    EXPECT_NE(std::memcmp(&map, &again, sizeof map), 0);
+    EXPECT_EQ(with([](auto& o) { o.offset = 8; }), PTXGRAFT_STATUS_tensor_map_invalid);
+    EXPECT_EQ(with([](auto& o) { o.offset = 4112; }), PTXGRAFT_STATUS_outside_of_buffer);
+    EXPECT_EQ(with([&](auto& o) { o.box = no_box; }), PTXGRAFT_STATUS_tensor_map_invalid);
+    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("box[1] is 0; it is 1 to 256"));
+    EXPECT_EQ(with([](auto& o) { o.rank = 6; }), PTXGRAFT_STATUS_tensor_map_invalid);
+    EXPECT_EQ(with([](auto& o) { o.dims = nullptr; }), PTXGRAFT_STATUS_invalid_argument);
+    EXPECT_EQ(with([](auto& o) { o.strides = nullptr; }), PTXGRAFT_STATUS_tensor_map_invalid);
+    EXPECT_EQ(with([](auto& o) { o.struct_size = 8; }), PTXGRAFT_STATUS_struct_size_invalid);
+    EXPECT_EQ(with([](auto& o) { o.swizzle = static_cast<ptxgraft_tensor_swizzle>(7); }), PTXGRAFT_STATUS_tensor_map_invalid);
+    EXPECT_EQ(ptxgraft_tensor_map_encode(&map, buffer, nullptr), PTXGRAFT_STATUS_invalid_argument);
+    ptxgraft_buffer_destroy(buffer);
+    ptxgraft_buffer_destroy(old);
+    ptxgraft_device_destroy(hopper);
+}
+
 TEST_F(CApi, RenderSplicesAndChecksItsGrafts) {
     ptxgraft_stub* square = stub("acc acc mul.f32 -> acc");
     const ptxgraft_graft graft = {"epilogue", square}, no_stub = {"epilogue", nullptr};

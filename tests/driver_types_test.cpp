@@ -3,9 +3,11 @@
 
 #include <cuda.h>
 
+#include <cstddef>
 #include <type_traits>
 
 #include "device/driver.hpp"
+#include "ptxgraft/tensor_map.hpp"
 
 namespace ptxgraft::driver {
 namespace {
@@ -24,6 +26,7 @@ struct SameShape<CUresult (*)(A...), Result (*)(B...)> : std::bool_constant<(sam
 #define PTXGRAFT_SAME_SHAPE(name, parameters) \
     static_assert(SameShape<decltype(&::name), decltype(Driver::name)>::value, #name " differs from cuda.h");
 PTXGRAFT_DRIVER_FUNCTIONS(PTXGRAFT_SAME_SHAPE)
+PTXGRAFT_LATER_DRIVER_FUNCTIONS(PTXGRAFT_SAME_SHAPE)
 
 template <class Ours, class Theirs>
 constexpr bool equal(Ours ours, Theirs theirs) {
@@ -48,6 +51,29 @@ static_assert(equal(DeviceAttribute::max_shared_memory_per_block_optin, CU_DEVIC
 static_assert(equal(FunctionAttribute::max_threads_per_block, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
 static_assert(equal(FunctionAttribute::shared_size_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
 static_assert(equal(FunctionAttribute::max_dynamic_shared_size_bytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
+static_assert(equal(FunctionAttribute::non_portable_cluster_size_allowed, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED));
+static_assert(equal(LaunchAttributeId::cooperative, CU_LAUNCH_ATTRIBUTE_COOPERATIVE));
+static_assert(equal(LaunchAttributeId::cluster_dimension, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION));
+static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute) &&
+              offsetof(LaunchAttribute, cluster) == offsetof(CUlaunchAttribute, value));
+static_assert(sizeof(LaunchConfiguration) == sizeof(CUlaunchConfig) &&
+              offsetof(LaunchConfiguration, shared_bytes) == offsetof(CUlaunchConfig, sharedMemBytes) &&
+              offsetof(LaunchConfiguration, stream) == offsetof(CUlaunchConfig, hStream) &&
+              offsetof(LaunchConfiguration, attributes) == offsetof(CUlaunchConfig, attrs) &&
+              offsetof(LaunchConfiguration, attribute_count) == offsetof(CUlaunchConfig, numAttrs));
+static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && alignof(TensorMap) >= 64);
+static_assert(equal(TensorType::u8, CU_TENSOR_MAP_DATA_TYPE_UINT8) && equal(TensorType::s32, CU_TENSOR_MAP_DATA_TYPE_INT32) &&
+              equal(TensorType::f16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16) && equal(TensorType::f64, CU_TENSOR_MAP_DATA_TYPE_FLOAT64) &&
+              equal(TensorType::bf16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16) &&
+              equal(TensorType::f32_ftz, CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ) &&
+              equal(TensorType::tf32_ftz, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ) &&
+              equal(TensorType::b6x16_p32, CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B));
+static_assert(equal(TensorInterleave::bytes32, CU_TENSOR_MAP_INTERLEAVE_32B));
+static_assert(equal(TensorSwizzle::bytes128, CU_TENSOR_MAP_SWIZZLE_128B) &&
+              equal(TensorSwizzle::bytes128_atom32_flip8, CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B_FLIP_8B) &&
+              equal(TensorSwizzle::bytes128_atom64, CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B));
+static_assert(equal(TensorL2Promotion::bytes256, CU_TENSOR_MAP_L2_PROMOTION_L2_256B));
+static_assert(equal(TensorFill::nan, CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA));
 static_assert(equal(JitOption::error_log_buffer, CU_JIT_ERROR_LOG_BUFFER));
 static_assert(equal(JitOption::error_log_buffer_size_bytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES));
 static_assert(default_flags == CU_STREAM_DEFAULT && default_flags == CU_EVENT_DEFAULT);

@@ -365,8 +365,8 @@ const Mistake mistakes[] = {
     {"TooManyArrivals", "mbarrier.init.shared.b64 [gate], 5;\nmbarrier.arrive.shared.b64 %rd3, [gate], 6;",
      Errc::invalid_barrier, "mbarrier.arrive.shared.b64 %rd3, [gate], 6;", "waits for 5",
      ".shared .align 8 .b64 gate;"},
-    {"MissingModifier", "ld.global.b128 %rd3, [%rd1];", Errc::instruction_not_emulated,
-     "ld.global.b128 %rd3, [%rd1];", "b128"},
+    {"MissingModifier", "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", Errc::instruction_not_emulated,
+     "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", "tex"},
 };
 
 TEST(Emulator, SaysWhichInstructionAndThreadWentWrong) {
@@ -448,7 +448,7 @@ TEST(Emulator, ARangeTakesRegistersOnlyForTheNamesThatOccur) {
 
 TEST(Emulator, RefusesMoreRegistersThanAHostHolds) {
     std::string names = "x";
-    for (int i = 0; i < 300000; ++i) names += ",x" + std::to_string(i);
+    for (int i = 0; i < 600000; ++i) names += ",x" + std::to_string(i);
     Machine machine;
     ASSERT_TRUE(machine.load(kernel(".reg .b32 " + names + ";")));
     const u64 out = machine.upload(std::vector<u32>(1024));

@@ -17,14 +17,19 @@
 #include "ptxgraft/emulator.hpp"
 #include "ptxgraft/error.hpp"
 #include "ptxgraft/link.hpp"
+#include "ptxgraft/tensor_map.hpp"
 
 namespace ptxgraft {
 
-/// The shape of a launch. Units: grid in blocks, block in threads, shared memory in bytes per block.
+/// The shape of a launch. Units: grid and cluster in blocks, block in threads, shared memory in bytes per block.
 struct LaunchConfig {
-    Dim3 grid;
-    Dim3 block;
+    Dim3 grid = {};
+    Dim3 block = {};
     std::uint32_t shared_bytes = 0;
+    /// Of one block: no cluster, or the one that the entry's `.reqnctapercluster` says.
+    Dim3 cluster = {};
+    /// All blocks run at the same time, as grid-wide barriers need.
+    bool cooperative = false;
 };
 
 enum class DeviceKind : std::uint8_t { cuda, emulator };
@@ -32,6 +37,7 @@ enum class DeviceKind : std::uint8_t { cuda, emulator };
 /// How devices are found.
 struct DeviceOptions {
     std::string driver = "libcuda.so.1";  ///< the driver's library: a name for the dynamic loader, or a path
+    EmulatorOptions emulator = {};        ///< of the emulator; its name says which architecture it is
 };
 
 class Device;
@@ -91,6 +97,10 @@ class PTXGRAFT_API Device {
     template <class T>
     [[nodiscard]] Expected<Buffer> upload(const std::vector<T>& data) const;
 
+    /// A tensor map for kernels on this device, which take it by value. Errors: Errc::tensor_map_invalid, with the rule
+    /// that is broken and what would be right; Errc::driver_too_old, Errc::driver_error.
+    [[nodiscard]] Expected<TensorMap> encode_tensor_map(const TensorMapOptions& options) const;
+
     [[nodiscard]] Expected<Stream> create_stream() const;
     [[nodiscard]] Expected<Event> create_event() const;
     [[nodiscard]] Expected<void> synchronize() const;
@@ -135,6 +145,9 @@ class PTXGRAFT_API Buffer {
         if (auto done = read(std::as_writable_bytes(std::span<T>(result))); !done) return tl::unexpected(done.error());
         return result;
     }
+
+    /// Device::encode_tensor_map for a tensor in this buffer: `options.address` is an offset in it.
+    [[nodiscard]] Expected<TensorMap> encode_tensor_map(TensorMapOptions options) const;
 
   private:
     friend class Device;

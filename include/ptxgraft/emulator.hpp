@@ -45,6 +45,8 @@ struct EmulatorLaunch {
     Dim3 grid = {};
     Dim3 block = {};
     std::uint32_t shared_bytes = 0;  ///< dynamic
+    Dim3 cluster = {};               ///< in blocks; of one block: none
+    bool cooperative = false;        ///< all blocks run at the same time, as grid-wide barriers need
 };
 
 struct EmulatorStats {

@@ -170,6 +170,52 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_get_size(size_t* size, const ptxg
 /** The device address, for pointers within structs that are given to a kernel. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_get_address(uint64_t* address, const ptxgraft_buffer* buffer);
 
+/** Types of a tensor's elements: the values are those of CUtensorMapDataType. */
+typedef enum ptxgraft_tensor_type {
+    PTXGRAFT_TENSOR_u8 = 0, PTXGRAFT_TENSOR_u16 = 1, PTXGRAFT_TENSOR_u32 = 2, PTXGRAFT_TENSOR_s32 = 3, PTXGRAFT_TENSOR_u64 = 4,
+    PTXGRAFT_TENSOR_s64 = 5, PTXGRAFT_TENSOR_f16 = 6, PTXGRAFT_TENSOR_f32 = 7, PTXGRAFT_TENSOR_f64 = 8, PTXGRAFT_TENSOR_bf16 = 9,
+    PTXGRAFT_TENSOR_f32_ftz = 10, PTXGRAFT_TENSOR_tf32 = 11, PTXGRAFT_TENSOR_tf32_ftz = 12, PTXGRAFT_TENSOR_b4x16 = 13,
+    PTXGRAFT_TENSOR_b4x16_p64 = 14, PTXGRAFT_TENSOR_b6x16_p32 = 15
+} ptxgraft_tensor_type;
+typedef enum ptxgraft_tensor_interleave {
+    PTXGRAFT_INTERLEAVE_NONE = 0, PTXGRAFT_INTERLEAVE_16B = 1, PTXGRAFT_INTERLEAVE_32B = 2
+} ptxgraft_tensor_interleave;
+typedef enum ptxgraft_tensor_swizzle {
+    PTXGRAFT_SWIZZLE_NONE = 0, PTXGRAFT_SWIZZLE_32B = 1, PTXGRAFT_SWIZZLE_64B = 2, PTXGRAFT_SWIZZLE_128B = 3,
+    PTXGRAFT_SWIZZLE_128B_ATOM_32B = 4, PTXGRAFT_SWIZZLE_128B_ATOM_32B_FLIP_8B = 5, PTXGRAFT_SWIZZLE_128B_ATOM_64B = 6
+} ptxgraft_tensor_swizzle;
+typedef enum ptxgraft_tensor_l2_promotion {
+    PTXGRAFT_L2_PROMOTION_NONE = 0, PTXGRAFT_L2_PROMOTION_64B = 1, PTXGRAFT_L2_PROMOTION_128B = 2, PTXGRAFT_L2_PROMOTION_256B = 3
+} ptxgraft_tensor_l2_promotion;
+typedef enum ptxgraft_tensor_fill { PTXGRAFT_FILL_ZERO = 0, PTXGRAFT_FILL_NAN = 1 } ptxgraft_tensor_fill;
+
+/** A tensor in a buffer and the boxes that `cp.async.bulk.tensor` copies; what each value may be is said at
+    cuTensorMapEncodeTiled. Arrays begin with the innermost dimension. */
+typedef struct ptxgraft_tensor_map_options {
+    size_t struct_size;
+    size_t offset;  /**< of the tensor's first element in the buffer; a multiple of 16 */
+    ptxgraft_tensor_type type;
+    uint32_t rank;                    /**< 1 to 5 */
+    const uint64_t* dims;             /**< rank numbers, in elements */
+    const uint64_t* strides;          /**< rank - 1 numbers, in bytes, from the second dimension on; may be null for rank 1 */
+    const uint32_t* box;              /**< rank numbers, in elements */
+    const uint32_t* element_strides;  /**< rank numbers; null: all 1 */
+    ptxgraft_tensor_interleave interleave;
+    ptxgraft_tensor_swizzle swizzle;
+    ptxgraft_tensor_l2_promotion l2_promotion;
+    ptxgraft_tensor_fill fill;
+} ptxgraft_tensor_map_options;
+#define PTXGRAFT_TENSOR_MAP_OPTIONS_INIT {sizeof(ptxgraft_tensor_map_options), 0, PTXGRAFT_TENSOR_u8, 0, NULL, NULL, NULL, NULL, \
+    PTXGRAFT_INTERLEAVE_NONE, PTXGRAFT_SWIZZLE_NONE, PTXGRAFT_L2_PROMOTION_NONE, PTXGRAFT_FILL_ZERO}
+
+/** Opaque: an argument of a kernel, by value (PTXGRAFT_VALUE). */
+typedef struct ptxgraft_tensor_map {
+    uint64_t words[16];
+} ptxgraft_tensor_map;
+/** Makes the tensor map of a tensor in a buffer, for kernels on the buffer's device. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_tensor_map_encode(ptxgraft_tensor_map* map, const ptxgraft_buffer* buffer,
+                                                          const ptxgraft_tensor_map_options* options);
+
 /** An order of launches on a device. */
 typedef struct ptxgraft_stream ptxgraft_stream;
 PTXGRAFT_C_API ptxgraft_status ptxgraft_stream_create(ptxgraft_stream** stream, const ptxgraft_device* device);
@@ -374,8 +420,10 @@ typedef struct ptxgraft_launch_options {
     uint32_t block[3];
     uint32_t shared_size;           /**< dynamic shared memory of a block */
     const ptxgraft_stream* stream;  /**< null: the device's own */
+    uint32_t cluster[3];            /**< in blocks; {1, 1, 1}: none, or what the entry's .reqnctapercluster says */
+    uint32_t cooperative;           /**< 1: all blocks run at the same time, as grid-wide barriers need */
 } ptxgraft_launch_options;
-#define PTXGRAFT_LAUNCH_OPTIONS_INIT {sizeof(ptxgraft_launch_options), {1, 1, 1}, {1, 1, 1}, 0, NULL}
+#define PTXGRAFT_LAUNCH_OPTIONS_INIT {sizeof(ptxgraft_launch_options), {1, 1, 1}, {1, 1, 1}, 0, NULL, {1, 1, 1}, 0}
 
 /** An argument: a buffer, whose address the kernel gets, or else a value of `size` bytes, exactly the parameter's. */
 typedef struct ptxgraft_argument {

@@ -26,97 +26,152 @@ const Table& table() {
 
 }  // namespace
 
-void PureInstruction::run_both(Lanes* const* to, const Lanes* const* from, std::uint32_t mask) const {
-    std::array<Lanes, 2> between;
-    Lanes* const results[] = {&between[0], &between[1]};
-    first(results, from, mask);
-    std::array<const Lanes*, 8> rest{};
-    std::size_t count = 0;
-    for (; count < first_outputs; ++count) rest[count] = &between[count];
-    for (std::size_t i = first_inputs; i < inputs; ++i) rest[count++] = from[i];
-    second(to, rest.data(), mask);
+namespace {
+
+// A processor that lacks one of the extensions is taken for the one below.
+Processor find_processor() {
+#if defined(__x86_64__) && defined(__GNUC__)
+    const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+                          __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+    if (!has_avx2) return Processor::baseline;
+    const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                            __builtin_cpu_supports("avx512vl");
+    return has_avx512 ? Processor::avx512 : Processor::avx2;
+#else
+    return Processor::baseline;
+#endif
 }
+
+// Values on the stack between columns of other widths, or between two functions.
+constexpr std::size_t block = 256;
+struct alignas(64) Block { std::byte bytes[block * sizeof(std::uint64_t)]; };
+
+}  // namespace
 
 namespace {
 
-// Values on the stack between columns and lanes, or between two column functions.
-constexpr std::size_t block = 256;
+// GCC and clang have integers of 128 bits.
+__extension__ using u128 = unsigned __int128;
+__extension__ using s128 = __int128;
 
-template <class T> void widen(Lanes& lanes, const void* from, std::size_t count) {
+template <class From, class To> void extend(void* const* outputs, const void* const* inputs, std::size_t count) {
+    auto* const to = static_cast<std::byte*>(outputs[0]);
+    const auto* const from = static_cast<const std::byte*>(inputs[0]);
     for (std::size_t i = 0; i < count; ++i) {
-        T value;
-        std::memcpy(&value, static_cast<const std::byte*>(from) + i * sizeof(T), sizeof(T));
-        lanes[i] = value;
+        From value;
+        std::memcpy(&value, from + i * sizeof(From), sizeof(From));
+        const To wider = static_cast<To>(value);
+        std::memcpy(to + i * sizeof(To), &wider, sizeof(To));
     }
 }
-void read_lanes(Lanes& lanes, const void* column, std::uint8_t bytes, std::size_t at, std::size_t count) {
-    const void* const from = static_cast<const std::byte*>(column) + at * bytes;
+template <class From> ColumnFunction extension_of(std::uint8_t bytes) {
     switch (bytes) {
-        case 1: return widen<std::uint8_t>(lanes, from, count);
-        case 2: return widen<std::uint16_t>(lanes, from, count);
-        case 4: return widen<std::uint32_t>(lanes, from, count);
-        default: return widen<std::uint64_t>(lanes, from, count);
+        case 1: return extend<From, std::uint8_t>;
+        case 2: return extend<From, std::uint16_t>;
+        case 4: return extend<From, std::uint32_t>;
+        case 8: return extend<From, std::uint64_t>;
+        default: return extend<From, u128>;
     }
 }
-template <class T> void narrow(const Lanes& lanes, void* to, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-        const auto value = static_cast<T>(lanes[i]);
-        std::memcpy(static_cast<std::byte*>(to) + i * sizeof(T), &value, sizeof(T));
-    }
-}
-void write_lanes(const Lanes& lanes, void* column, std::uint8_t bytes, std::size_t at, std::size_t count) {
-    void* const to = static_cast<std::byte*>(column) + at * bytes;
-    switch (bytes) {
-        case 1: return narrow<std::uint8_t>(lanes, to, count);
-        case 2: return narrow<std::uint16_t>(lanes, to, count);
-        case 4: return narrow<std::uint32_t>(lanes, to, count);
-        default: return narrow<std::uint64_t>(lanes, to, count);
-    }
+void convert(void* to, std::uint8_t to_bytes, const void* from, std::uint8_t from_bytes, bool is_signed, std::size_t count) {
+    extension(from_bytes, to_bytes, is_signed)(&to, &from, count);
 }
 
 }  // namespace
 
-void PureInstruction::run_by_lanes(void* const* to, const void* const* from, std::size_t count) const {
-    std::array<Lanes, most_inputs> in{};
-    std::array<Lanes, most_outputs> out{};
-    std::array<const Lanes*, most_inputs> in_pointers{};
-    std::array<Lanes*, most_outputs> out_pointers{};
-    for (std::size_t i = 0; i < most_inputs; ++i) in_pointers[i] = &in[i];
-    for (std::size_t i = 0; i < most_outputs; ++i) out_pointers[i] = &out[i];
-    for (std::size_t at = 0; at < count; at += 32) {
-        const std::size_t n = std::min<std::size_t>(32, count - at);
-        for (std::size_t i = 0; i < inputs; ++i) read_lanes(in[i], from[i], input_bytes[i], at, n);
-        run(out_pointers.data(), in_pointers.data(), n == 32 ? ~0u : (1u << n) - 1);
-        for (std::size_t i = 0; i < outputs; ++i) write_lanes(out[i], to[i], output_bytes[i], at, n);
+ColumnFunction extension(std::uint8_t from, std::uint8_t to, bool is_signed) {
+    switch (from) {
+        case 1: return is_signed ? extension_of<std::int8_t>(to) : extension_of<std::uint8_t>(to);
+        case 2: return is_signed ? extension_of<std::int16_t>(to) : extension_of<std::uint16_t>(to);
+        case 4: return is_signed ? extension_of<std::int32_t>(to) : extension_of<std::uint32_t>(to);
+        case 8: return is_signed ? extension_of<std::int64_t>(to) : extension_of<std::uint64_t>(to);
+        default: return is_signed ? extension_of<s128>(to) : extension_of<u128>(to);
     }
 }
 
-void PureInstruction::run_both_columns(void* const* to, const void* const* from, std::size_t count) const {
-    alignas(64) std::byte between[2][block * sizeof(std::uint64_t)];
-    void* const results[] = {between[0], between[1]};
+Processor this_processor() {
+    static const Processor found = find_processor();
+    return found;
+}
+
+ColumnFunction PureInstruction::pick(const ColumnFunctions& of) const {
+    for (auto level = static_cast<std::size_t>(processor); level > 0; --level)
+        if (of[level] != nullptr) return of[level];
+    return of[0];
+}
+
+PureInstruction PureInstruction::on(Processor other) const {
+    PureInstruction made = *this;
+    made.processor = other;
+    return made;
+}
+
+void PureInstruction::run_both(void* const* to, const void* const* from, std::size_t count) const {
+    std::array<Block, 2> between;
+    void* const results[] = {between[0].bytes, between[1].bytes};
     for (std::size_t at = 0; at < count; at += block) {
-        std::array<const void*, most_inputs> in{}, rest{between[0], between[1]};
-        std::array<void*, most_outputs> out{};
-        for (std::size_t i = 0; i < inputs; ++i) in[i] = static_cast<const std::byte*>(from[i]) + at * input_bytes[i];
-        for (std::size_t i = 0; i < outputs; ++i) out[i] = static_cast<std::byte*>(to[i]) + at * output_bytes[i];
-        for (std::size_t i = first_inputs, next = first_outputs; i < inputs; ++i) rest[next++] = in[i];
+        std::array<const void*, most_inputs + 1> in{};
+        std::array<const void*, most_inputs + 2> rest{results[0], results[1]};
+        std::array<void*, most_outputs + 1> out{};
+        for (std::size_t i = 0; i < all_inputs(); ++i) in[i] = static_cast<const std::byte*>(from[i]) + at * input_bytes[i];
+        for (std::size_t i = 0; i < all_outputs(); ++i) out[i] = static_cast<std::byte*>(to[i]) + at * output_bytes[i];
+        for (std::size_t i = first_inputs, next = first_outputs; i < all_inputs(); ++i) rest[next++] = in[i];
         const std::size_t n = std::min(block, count - at);
-        (first_wide != nullptr ? first_wide : first_columns)(results, in.data(), n);
-        (second_wide != nullptr ? second_wide : second_columns)(out.data(), rest.data(), n);
+        first_function()(results, in.data(), n);
+        second_function()(out.data(), rest.data(), n);
+    }
+}
+
+void PureInstruction::run_converted(void* const* to, const void* const* from, std::size_t count) const {
+    std::array<Block, most_inputs> in_blocks;
+    std::array<Block, most_outputs> out_blocks;
+    PureInstruction native = *this;
+    native.in_column_bytes = {}, native.out_column_bytes = {};
+    for (std::size_t at = 0; at < count; at += block) {
+        std::array<const void*, most_inputs> in{};
+        std::array<void*, most_outputs> out{};
+        const std::size_t n = std::min(block, count - at);
+        for (std::size_t i = 0; i < inputs; ++i) {
+            convert(in_blocks[i].bytes, input_bytes[i], static_cast<const std::byte*>(from[i]) + at * in_column_bytes[i], in_column_bytes[i], false, n);
+            in[i] = in_blocks[i].bytes;
+        }
+        for (std::size_t i = 0; i < outputs; ++i) out[i] = out_blocks[i].bytes;
+        native.run_columns(out.data(), in.data(), n);
+        for (std::size_t i = 0; i < outputs; ++i)
+            convert(static_cast<std::byte*>(to[i]) + at * out_column_bytes[i], out_column_bytes[i], out_blocks[i].bytes, output_bytes[i], output_signed[i], n);
     }
 }
 
 void PureInstruction::run_columns(void* const* to, const void* const* from, std::size_t count) const {
-    if (first_columns == nullptr || (second != nullptr && second_columns == nullptr)) run_by_lanes(to, from, count);
-    else if (second != nullptr) run_both_columns(to, from, count);
-    else (first_wide != nullptr ? first_wide : first_columns)(to, from, count * column_elements);
+    if (in_column_bytes[0] != 0 || out_column_bytes[0] != 0) run_converted(to, from, count);
+    else if (has_second()) run_both(to, from, count);
+    else first_function()(to, from, count * column_elements);
+}
+
+void PureInstruction::run(std::uint64_t* to, const std::uint64_t* from) const {
+    std::array<std::uint64_t, most_inputs + 1> in_values{};
+    std::array<std::uint64_t, most_outputs + 1> out_values{};
+    std::array<const void*, most_inputs + 1> in{};
+    std::array<void*, most_outputs + 1> out{};
+    for (std::size_t i = 0; i < all_inputs(); ++i) {
+        const bool is_carry = i == inputs;
+        in_values[i] = is_carry ? from[i] & 1 : from[i];
+        in[i] = &in_values[i];
+    }
+    for (std::size_t i = 0; i < all_outputs(); ++i) out[i] = &out_values[i];
+    PureInstruction native = *this;
+    native.in_column_bytes = {}, native.out_column_bytes = {};
+    native.run_columns(out.data(), in.data(), 1);
+    for (std::size_t i = 0; i < all_outputs(); ++i)
+        convert(&to[i], 8, &out_values[i], output_bytes[i], output_signed[i], 1);
 }
 
 PureInstruction PureInstruction::with_widths(std::span<const std::uint8_t> to, std::span<const std::uint8_t> from) const {
     PureInstruction made = *this;
-    std::ranges::copy(to.first(std::min<std::size_t>(to.size(), outputs)), made.output_bytes.begin());
-    std::ranges::copy(from.first(std::min<std::size_t>(from.size(), inputs)), made.input_bytes.begin());
-    if (made.output_bytes != output_bytes || made.input_bytes != input_bytes) made.first_columns = nullptr;
+    made.out_column_bytes = output_bytes, made.in_column_bytes = input_bytes;
+    std::ranges::copy(to.first(std::min<std::size_t>(to.size(), outputs)), made.out_column_bytes.begin());
+    std::ranges::copy(from.first(std::min<std::size_t>(from.size(), inputs)), made.in_column_bytes.begin());
+    if (made.out_column_bytes == output_bytes && made.in_column_bytes == input_bytes) return *this;
     return made;
 }
 
@@ -138,12 +193,12 @@ bool is_nan(ImmediateType type, std::uint64_t bits) {
 
 }  // namespace
 
-bool PureInstruction::leaves_open(const Lanes* const* to, const Lanes* const* from) const {
+bool PureInstruction::leaves_open(const std::uint64_t* to, const std::uint64_t* from) const {
     switch (open) {
         case Open::never: return false;
-        case Open::nan: return is_nan(output_type, (*to[0])[0]);
+        case Open::nan: return is_nan(output_type, to[0]);
         case Open::zero_divisor: {
-            const std::uint64_t divisor = (*from[inputs - 1])[0];
+            const std::uint64_t divisor = from[inputs - 1];
             return input_bytes[inputs - 1u] == 8 ? divisor == 0 : (divisor & ((std::uint64_t{1} << (8 * input_bytes[inputs - 1u])) - 1)) == 0;
         }
         case Open::always: return true;
@@ -152,12 +207,6 @@ bool PureInstruction::leaves_open(const Lanes* const* to, const Lanes* const* fr
 }
 
 namespace {
-
-PureInstruction for_this_processor(PureInstruction made) {
-    static const bool wide = has_wide();
-    if (!wide) made.first_wide = made.second_wide = nullptr;
-    return made;
-}
 
 Resolved resolve(std::string_view opcode, std::span<const std::string_view> modifiers, Shape shape) {
     const auto [begin, end] = table().equal_range(opcode);
@@ -173,7 +222,8 @@ std::optional<PureInstruction> find_pure(std::string_view opcode, std::span<cons
     Resolved found = resolve(opcode, modifiers, Shape{operands, pair});
     if (!found) return found;
     if (std::ranges::find(modifiers, ".approx") != modifiers.end() || std::ranges::find(modifiers, ".full") != modifiers.end()) found->open = Open::always;
-    return for_this_processor(*found);
+    found->processor = this_processor();
+    return found;
 }
 
 }  // namespace ptxgraft::arithmetic

@@ -1,8 +1,8 @@
 #pragma once
 /// @file arithmetic.hpp
 /// The values of PTX: every instruction that computes register outputs from register inputs. It knows no memory, no
-/// control flow and no other lane. Each is one C++ function on the values of one lane, which runs over the 32 lanes of a
-/// warp (the emulator) or over columns of values (stub programs evaluated on the CPU).
+/// control flow and no other lane. Each is one C++ function on the values of one lane, which runs over columns of values:
+/// the 32 lanes of a warp's register (the emulator), or the rows of a table (stub programs evaluated on the CPU).
 
 #include <array>
 #include <cstddef>
@@ -13,18 +13,20 @@
 
 namespace ptxgraft::arithmetic {
 
-/// The 32 lanes of a register. A value narrower than 64 bits stands in the low bits; what stands above them is
-/// unspecified: readers mask, writers may leave anything. A predicate is bit 0.
-using Lanes = std::array<std::uint64_t, 32>;
-
-/// Computes outputs for the lanes of `mask`, leaving the other lanes of the outputs as they are. An output may be the
-/// same register as an input. Immediate inputs are Lanes as well, with the same bits in all lanes, extended to 64 bits
-/// by their sign (integers) or as bits (floats).
-using WarpFunction = void (*)(Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t mask);
-
 /// Computes `count` elements of each output. A column is an array of values at their width: 1 byte (8-bit integers, and
-/// predicates as 0 or 1), 2, 4 or 8. No output overlaps an input or another output.
+/// predicates as 0 or 1), 2, 4 or 8. An output may be the same column as an input; otherwise they do not overlap.
 using ColumnFunction = void (*)(void* const* outputs, const void* const* inputs, std::size_t count);
+
+/// The processors that functions are compiled for. All give the same bits.
+enum class Processor : std::uint8_t {
+    baseline,  ///< x86-64, or whatever the build is for
+    avx2,      ///< with FMA and BMI2
+    avx512,    ///< F, BW, DQ, VL
+};
+[[nodiscard]] Processor this_processor();
+
+/// One function, for each processor; null where the one before does.
+using ColumnFunctions = std::array<ColumnFunction, 3>;
 
 /// The register types of operands, so that decoding can turn immediates into bits: `f32` wants 0f3F800000 or 1.0 as
 /// single bits, `f64` as double bits, the others integers.
@@ -43,12 +45,9 @@ inline constexpr std::size_t most_outputs = 4, most_inputs = 6;
 /// One pure instruction, resolved: one function, or two in a row (a comparison and what its truth becomes; a widening
 /// and a rounding). Operand order is that of the instruction: outputs first.
 struct PureInstruction {
-    WarpFunction first = nullptr;
-    WarpFunction second = nullptr;  ///< its inputs: the results of `first`, then the inputs that `first` did not take
-    ColumnFunction first_columns = nullptr;   ///< the same functions over columns; null where only the lanes' are compiled
-    ColumnFunction second_columns = nullptr;
-    ColumnFunction first_wide = nullptr;      ///< the same in wider vectors, where this processor has them (AVX2, FMA)
-    ColumnFunction second_wide = nullptr;
+    ColumnFunctions first = {};
+    ColumnFunctions second = {};  ///< its inputs: the results of `first`, then the inputs that `first` did not take
+    Processor processor = Processor::baseline;
     std::uint8_t outputs = 1;
     std::uint8_t inputs = 0;
     std::uint8_t first_inputs = 0;    ///< with `second`: how many inputs `first` takes
@@ -57,33 +56,44 @@ struct PureInstruction {
     Open open = Open::never;
     ImmediateType output_type = ImmediateType::integer;  ///< of the first output
     std::array<ImmediateType, most_inputs> input_types = {};
-    std::array<std::uint8_t, most_inputs> input_bytes = {};    ///< the width of each column
+    std::array<std::uint8_t, most_inputs> input_bytes = {};    ///< the width of each value
     std::array<std::uint8_t, most_outputs> output_bytes = {};
+    std::array<bool, most_outputs> output_signed = {};         ///< a signed integer
     std::array<std::uint8_t, 2> between_bytes = {};            ///< of the results of `first`
-    bool reads_carry = false;   ///< addc, subc, madc: the condition code follows the last input as one more input (bit 0)
+    std::array<std::uint8_t, most_inputs> in_column_bytes = {};    ///< the width of each column; zero: that of the value
+    std::array<std::uint8_t, most_outputs> out_column_bytes = {};
+    bool reads_carry = false;   ///< addc, subc, madc: the condition code follows the last input as one more input (a predicate)
     bool writes_carry = false;  ///< .cc: the condition code follows the last output as one more output
 
-    /// Executes it. `outputs` and `inputs` hold as many pointers as the instruction has (plus the condition code).
-    void run(Lanes* const* to, const Lanes* const* from, std::uint32_t mask) const {
-        if (second == nullptr) first(to, from, mask);
-        else run_both(to, from, mask);
-    }
+    [[nodiscard]] bool has_second() const { return second[0] != nullptr; }
+    [[nodiscard]] ColumnFunction first_function() const { return pick(first); }
+    [[nodiscard]] ColumnFunction second_function() const { return pick(second); }
+    /// Operands with the condition code.
+    [[nodiscard]] std::size_t all_outputs() const { return outputs + (writes_carry ? 1u : 0u); }
+    [[nodiscard]] std::size_t all_inputs() const { return inputs + (reads_carry ? 1u : 0u); }
 
-    /// Executes it over columns, in the sense of ColumnFunction. Not for those with a condition code.
+    /// Executes it over columns, in the sense of ColumnFunction.
     void run_columns(void* const* to, const void* const* from, std::size_t count) const;
+    /// Executes it once. Values stand in the low bits; results are extended to 64 bits, signed integers by their sign.
+    void run(std::uint64_t* to, const std::uint64_t* from) const;
 
     /// The same instruction on columns of other widths, as those of the registers that hold its operands: narrower
     /// values are read from the low bytes, and written extended by their sign.
     [[nodiscard]] PureInstruction with_widths(std::span<const std::uint8_t> outputs, std::span<const std::uint8_t> inputs) const;
+    /// The same instruction as another processor has it, which must be one that this one can be.
+    [[nodiscard]] PureInstruction on(Processor other) const;
 
-    /// Whether PTX leaves open what the first lane's result is, after `run` has computed one.
-    [[nodiscard]] bool leaves_open(const Lanes* const* outputs, const Lanes* const* inputs) const;
+    /// Whether PTX leaves open what the result is, after `run` has computed one.
+    [[nodiscard]] bool leaves_open(const std::uint64_t* outputs, const std::uint64_t* inputs) const;
 
   private:
-    void run_both(Lanes* const* to, const Lanes* const* from, std::uint32_t mask) const;
-    void run_both_columns(void* const* to, const void* const* from, std::size_t count) const;
-    void run_by_lanes(void* const* to, const void* const* from, std::size_t count) const;
+    [[nodiscard]] ColumnFunction pick(const ColumnFunctions& of) const;
+    void run_both(void* const* to, const void* const* from, std::size_t count) const;
+    void run_converted(void* const* to, const void* const* from, std::size_t count) const;
 };
+
+/// The function from a column of one width to one of another, 1 to 16 bytes: the lower bytes, or extended by zeros or the sign.
+[[nodiscard]] ColumnFunction extension(std::uint8_t from_bytes, std::uint8_t to_bytes, bool is_signed);
 
 /// Resolves opcode and modifiers (`fma`, {`.rn`, `.f32`}); nullopt when it is not a pure instruction that is known here.
 /// `setp.x p|q` has two outputs when `pair` is true. `operands` is their number as written, which decides forms with

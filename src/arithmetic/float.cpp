@@ -43,20 +43,6 @@ template <Rounding R, bool Ftz, bool Sat> float fused(float a, float b, float c)
     const double product = static_cast<double>(a) * static_cast<double>(b);
     return finish<Ftz, Sat>(to_f32(add_odd(product, static_cast<double>(c), R), R));
 }
-// fma.rn.f32 without .sat: the inner loop of most kernels, so over lanes too by the processor's own fma where it has one.
-#if defined(__x86_64__)
-template <bool Ftz> PTXGRAFT_WIDE void fused_nearest_wide(Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t mask) {
-    const Lanes &a = *inputs[0], &b = *inputs[1], &c = *inputs[2];
-    Lanes& d = *outputs[0];
-    for (std::size_t lane = 0; lane < 32; ++lane) {
-        const float result = fused<Rounding::rn, Ftz, false>(from_bits<float>(a[lane]), from_bits<float>(b[lane]), from_bits<float>(c[lane]));
-        d[lane] = (mask >> lane & 1) != 0 ? to_bits(result) : d[lane];
-    }
-}
-#else
-template <bool Ftz> void fused_nearest_wide(Lanes* const*, const Lanes* const*, std::uint32_t) {}
-#endif
-
 // --- f64: nearest natively, the directed modes by the processor's control word, around one lane's operation
 class RoundingScope {
   public:
@@ -184,21 +170,6 @@ template <bool Max, bool Ftz, bool Nan, bool Abs> float min_max3(float a, float 
 }
 template <bool Max> double min_max64(double a, double b) { return select<Max, false>(a, b); }
 
-// --- pairs of f32 in a 64-bit register
-template <auto F> std::uint64_t pairs(std::uint64_t a, std::uint64_t b) {
-    const auto half = [&](int shift) {
-        return std::uint64_t{to_bits(F(from_bits<float>(a >> shift & 0xFFFFFFFFu), from_bits<float>(b >> shift & 0xFFFFFFFFu)))} << shift;
-    };
-    return half(0) | half(32);
-}
-template <auto F> std::uint64_t pairs3(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
-    const auto half = [&](int shift) {
-        return std::uint64_t{to_bits(F(from_bits<float>(a >> shift & 0xFFFFFFFFu), from_bits<float>(b >> shift & 0xFFFFFFFFu),
-                                       from_bits<float>(c >> shift & 0xFFFFFFFFu)))} << shift;
-    };
-    return half(0) | half(32);
-}
-
 // Runs a template over the rounding modes: the index is that of take_of({".rn", ".rz", ".rm", ".rp"}).
 template <class F> Resolved at_rounding(int index, F f) {
     switch (index) {
@@ -225,7 +196,7 @@ template <Operation O> Resolved resolve_arithmetic(Modifiers m, Shape) {
     return at_rounding(rounding, [&]<Rounding R>() {
         return at_flags(ftz, sat, [&]<bool Ftz, bool Sat>() -> Resolved {
             constexpr PureInstruction scalar = make_rounded<&arithmetic<O, R, Ftz, Sat>, R>();
-            return type == ".f32" ? scalar : over_elements(make<&pairs<&arithmetic<O, R, Ftz, false>>>(), scalar);
+            return type == ".f32" ? scalar : over_elements(scalar);
         });
     });
 }
@@ -235,14 +206,12 @@ Resolved resolve_fma(Modifiers m, Shape) {
     const bool ftz = m.take(".ftz"), sat = m.take(".sat");
     const std::string_view type = m.take();
     if (!m.done() || (type != ".f32" && type != ".f32x2") || (sat && type == ".f32x2")) return std::nullopt;
-    Resolved found = at_rounding(rounding, [&]<Rounding R>() {
+    return at_rounding(rounding, [&]<Rounding R>() {
         return at_flags(ftz, sat, [&]<bool Ftz, bool Sat>() -> Resolved {
             constexpr PureInstruction scalar = make_rounded<&fused<R, Ftz, Sat>, R>();
-            return type == ".f32" ? scalar : over_elements(make<&pairs3<&fused<R, Ftz, false>>>(), scalar);
+            return type == ".f32" ? scalar : over_elements(scalar);
         });
     });
-    if (found && rounding == 0 && !sat && type == ".f32" && has_wide()) found->first = ftz ? &fused_nearest_wide<true> : &fused_nearest_wide<false>;
-    return found;
 }
 // mad.f32 is fma.f32 on every target that there is (9.7.3.7); without a rounding it is .rn.
 Resolved resolve_mad(Modifiers m, Shape shape) {

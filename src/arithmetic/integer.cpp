@@ -70,13 +70,6 @@ template <auto F, class T> std::uint32_t bytes(std::uint32_t a, std::uint32_t b)
 }
 std::uint32_t neg_bytes(std::uint32_t a) { return bytes<sub<std::int8_t>, std::int8_t>(0, a); }
 
-// Two 16-bit halves of a 32-bit register, each by F.
-template <auto F, class T> std::uint32_t halves(std::uint32_t a, std::uint32_t b) {
-    const auto low = static_cast<std::uint16_t>(F(static_cast<T>(a), static_cast<T>(b)));
-    const auto high = static_cast<std::uint16_t>(F(static_cast<T>(a >> 16), static_cast<T>(b >> 16)));
-    return std::uint32_t{high} << 16 | low;
-}
-
 std::int64_t low24(std::int32_t a) { return std::int32_t(std::uint32_t(a) << 8) >> 8; }
 std::uint64_t low24(std::uint32_t a) { return a & 0xFFFFFFu; }
 template <class T> T mul24_lo(T a, T b) { return static_cast<T>(low24(a) * low24(b)); }
@@ -181,12 +174,10 @@ template <class T, auto Mul> Unsigned<T> madc(T a, T b, Unsigned<T> c, bool carr
 
 // The packed types of an operation, by its functions on u16, s16, u8 and s8.
 template <auto F16, auto G16, auto F8, auto G8> Resolved packed(Modifiers m) {
-    using s16 = std::int16_t;
-    using u16 = std::uint16_t;
     using s8 = std::int8_t;
     using u8 = std::uint8_t;
-    if (m.take(".u16x2")) return m.done() ? Resolved(over_elements(make<&halves<F16, u16>>(), make_fast<F16>())) : std::nullopt;
-    if (m.take(".s16x2")) return m.done() ? Resolved(over_elements(make<&halves<G16, s16>>(), make_fast<G16>())) : std::nullopt;
+    if (m.take(".u16x2")) return m.done() ? Resolved(over_elements(make_fast<F16>())) : std::nullopt;
+    if (m.take(".s16x2")) return m.done() ? Resolved(over_elements(make_fast<G16>())) : std::nullopt;
     if (m.take(".u8x4")) return m.done() ? Resolved(make<&bytes<F8, u8>>()) : std::nullopt;
     if (m.take(".s8x4")) return m.done() ? Resolved(make<&bytes<G8, s8>>()) : std::nullopt;
     return std::nullopt;
@@ -285,7 +276,7 @@ template <auto F16, auto F8, auto F32> Resolved clamped_at_zero(Modifiers m) {
     const bool before = m.take(".relu");
     const int type = m.take_of({".s16x2", ".s8x4", ".s32"});
     if (type < 0 || (!before && !m.take(".relu")) || !m.done()) return std::nullopt;
-    if (type == 0) return over_elements(make<&halves<F16, std::int16_t>>(), make_fast<F16>());
+    if (type == 0) return over_elements(make_fast<F16>());
     return type == 1 ? make<&bytes<F8, std::int8_t>>() : make_fast<F32>();
 }
 Resolved resolve_min(Modifiers m, Shape) {

@@ -1,6 +1,6 @@
 #pragma once
 /// @file pure.hpp
-/// The machinery of arithmetic.hpp: how a C++ function on one lane's values becomes a WarpFunction, and how
+/// The machinery of arithmetic.hpp: how a C++ function on one lane's values becomes a ColumnFunction, and how
 /// modifiers select it.
 
 #include <algorithm>
@@ -66,40 +66,22 @@ constexpr ImmediateType immediate_type() {
 template <class T> struct is_two : std::false_type {};
 template <class A, class B> struct is_two<Two<A, B>> : std::true_type {};
 
-// The functions that matter are compiled a second time for processors with AVX2 and FMA. An attribute does it, not a
-// compiler option: an inline function of the standard library compiled with the option could be linked into code for all.
-#if defined(__x86_64__) && defined(__GNUC__)
-#define PTXGRAFT_WIDE [[gnu::target("avx2,fma,bmi,bmi2,lzcnt,popcnt"), gnu::flatten]]
-// Not asked for: lzcnt, whose name clang 14 does not take; every processor with BMI2 has it.
-inline bool has_wide() {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-           __builtin_cpu_supports("popcnt");
-}
+// The functions that matter are compiled again for processors with AVX2 and FMA, and with AVX-512. An attribute does it, not
+// a compiler option: an inline function of the standard library compiled with the option could be linked into code for all.
+// lzcnt is not asked of the processor: clang 14 does not take its name, and every processor with BMI2 has it.
+#if defined(__x86_64__) && defined(__clang__)
+#define PTXGRAFT_AVX2 [[gnu::target("avx2,fma,bmi,bmi2,lzcnt,popcnt"), gnu::flatten]]
+#define PTXGRAFT_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,popcnt"), gnu::flatten]]
+#define PTXGRAFT_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__x86_64__) && defined(__GNUC__)
+#define PTXGRAFT_AVX2 [[gnu::target("avx2,fma,bmi,bmi2,lzcnt,popcnt"), gnu::flatten]]
+#define PTXGRAFT_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,popcnt,prefer-vector-width=512"), gnu::flatten]]
+#define PTXGRAFT_INDEPENDENT _Pragma("GCC ivdep")
 #else
-#define PTXGRAFT_WIDE
-inline bool has_wide() { return false; }
+#define PTXGRAFT_AVX2
+#define PTXGRAFT_AVX512
+#define PTXGRAFT_INDEPENDENT
 #endif
-
-/// Runs F on every lane of the mask. A full warp has a loop of its own, which the compiler can vectorise.
-template <auto F, class R, class... A, std::size_t... I>
-inline void run_lanes(Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t mask, std::index_sequence<I...>) {
-    const std::tuple<decltype((void(I), static_cast<const Lanes*>(nullptr)))...> in{inputs[I]...};
-    Lanes* const out = outputs[0];
-    const auto one = [&](std::size_t lane) {
-        const R result = F(from_bits<A>((*std::get<I>(in))[lane])...);
-        if constexpr (is_two<R>::value) {
-            (*out)[lane] = to_bits(result.first);
-            (*outputs[1])[lane] = to_bits(result.second);
-        } else {
-            (*out)[lane] = to_bits(result);
-        }
-    };
-    if (mask == 0xFFFFFFFFu) {
-        for (std::size_t lane = 0; lane < 32; ++lane) one(lane);
-        return;
-    }
-    for (; mask != 0; mask &= mask - 1) one(static_cast<std::size_t>(std::countr_zero(mask)));
-}
 
 // The elements of a column. A predicate is a byte, 0 or 1; others are their bytes.
 template <class T> T read(const std::byte* column, std::size_t i) {
@@ -114,45 +96,57 @@ template <class T> void write(std::byte* column, std::size_t i, T value) {
     else std::memcpy(column + i * sizeof(T), &value, sizeof(T));
 }
 
+// The elements are independent of each other, even where an output is an input. In pieces of 32, whose loop has no rest.
 template <auto F, class R, class... A, std::size_t... I>
 inline void run_columns(void* const* outputs, const void* const* inputs, std::size_t count, std::index_sequence<I...>) {
     const std::array<const std::byte*, sizeof...(A)> in{static_cast<const std::byte*>(inputs[I])...};
-    auto* __restrict out = static_cast<std::byte*>(outputs[0]);
-    if constexpr (is_two<R>::value) {
-        auto* __restrict second = static_cast<std::byte*>(outputs[1]);
-        for (std::size_t i = 0; i < count; ++i) {
-            const R result = F(read<A>(in[I], i)...);
+    auto* const out = static_cast<std::byte*>(outputs[0]);
+    std::byte* second = nullptr;
+    if constexpr (is_two<R>::value) second = static_cast<std::byte*>(outputs[1]);
+    const auto one = [&](std::size_t i) {
+        const R result = F(read<A>(in[I], i)...);
+        if constexpr (is_two<R>::value) {
             write(out, i, result.first);
             write(second, i, result.second);
+        } else {
+            write(out, i, result);
         }
-    } else {
-        for (std::size_t i = 0; i < count; ++i) write(out, i, F(read<A>(in[I], i)...));
+    };
+    constexpr std::size_t piece = 32;
+    std::size_t at = 0;
+    for (; at + piece <= count; at += piece) {
+        PTXGRAFT_INDEPENDENT
+        for (std::size_t i = 0; i < piece; ++i) one(at + i);
     }
+    for (; at < count; ++at) one(at);
 }
 
 template <auto F, class Signature> struct Compiled;
 template <auto F, class R, class... A> struct Compiled<F, R (*)(A...)> {
-    static void lanes(Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t mask) {
-        run_lanes<F, R, A...>(outputs, inputs, mask, std::index_sequence_for<A...>{});
-    }
     static void columns(void* const* outputs, const void* const* inputs, std::size_t count) {
         run_columns<F, R, A...>(outputs, inputs, count, std::index_sequence_for<A...>{});
     }
-    PTXGRAFT_WIDE static void wide_columns(void* const* outputs, const void* const* inputs, std::size_t count) {
+    PTXGRAFT_AVX2 static void columns_avx2(void* const* outputs, const void* const* inputs, std::size_t count) {
         run_columns<F, R, A...>(outputs, inputs, count, std::index_sequence_for<A...>{});
     }
+    PTXGRAFT_AVX512 static void columns_avx512(void* const* outputs, const void* const* inputs, std::size_t count) {
+        run_columns<F, R, A...>(outputs, inputs, count, std::index_sequence_for<A...>{});
+    }
+    template <class T> static constexpr bool is_signed = std::is_integral_v<T> && std::is_signed_v<T>;
     static constexpr PureInstruction instruction() {
         PureInstruction made;
-        made.first = lanes;
+        made.first[0] = columns;
         made.inputs = sizeof...(A);
         made.input_types = {immediate_type<A>()...};
         made.input_bytes = {sizeof(A)...};
         if constexpr (is_two<R>::value) {
             made.outputs = 2;
             made.output_bytes = {sizeof(R::first), sizeof(R::second)};
+            made.output_signed = {is_signed<decltype(R::first)>, is_signed<decltype(R::second)>};
         } else {
             made.output_bytes = {sizeof(R)};
             made.output_type = immediate_type<R>();
+            made.output_signed = {is_signed<R>};
         }
         return made;
     }
@@ -163,20 +157,23 @@ template <auto F>
 constexpr PureInstruction make() {
     return Compiled<F, decltype(F)>::instruction();
 }
-/// The same, with functions of its own for columns: for what is simple and common.
+/// The same, compiled for every processor: for what is simple and common.
 template <auto F>
 constexpr PureInstruction make_fast() {
     PureInstruction made = make<F>();
-    made.first_columns = Compiled<F, decltype(F)>::columns;
-    made.first_wide = Compiled<F, decltype(F)>::wide_columns;
+    made.first[1] = Compiled<F, decltype(F)>::columns_avx2;
+    made.first[2] = Compiled<F, decltype(F)>::columns_avx512;
     return made;
 }
-/// An instruction on pairs: over columns it is that of their elements, twice as many.
-constexpr PureInstruction over_elements(PureInstruction pairs, PureInstruction elements) {
-    pairs.first_columns = elements.first_columns;
-    pairs.first_wide = elements.first_wide;
-    pairs.column_elements = 2;
-    return pairs;
+/// An instruction on pairs, in registers of twice the width: that of their elements, twice as many.
+constexpr PureInstruction over_elements(PureInstruction made) {
+    made.column_elements = 2;
+    made.output_type = ImmediateType::integer;
+    for (std::uint8_t i = 0; i < made.inputs; ++i) made.input_types[i] = ImmediateType::integer;
+    for (std::uint8_t i = 0; i < made.inputs; ++i) made.input_bytes[i] *= 2;
+    for (std::uint8_t i = 0; i < made.outputs; ++i) made.output_bytes[i] *= 2;
+    made.output_signed = {};
+    return made;
 }
 constexpr PureInstruction leaving(Open open, PureInstruction made) {
     made.open = open;
@@ -187,10 +184,9 @@ constexpr PureInstruction leaving(Open open, PureInstruction made) {
 constexpr PureInstruction then(PureInstruction first, PureInstruction second) {
     PureInstruction made = first;
     made.second = second.first;
-    made.second_columns = second.first_columns;
-    made.second_wide = second.first_wide;
     made.outputs = second.outputs;
     made.output_bytes = second.output_bytes;
+    made.output_signed = second.output_signed;
     made.output_type = second.output_type;
     made.first_inputs = first.inputs;
     made.first_outputs = first.outputs;

@@ -4,6 +4,7 @@
 /// thrown.
 
 #include <cstddef>
+#include <cstring>
 #include <initializer_list>
 #include <new>
 #include <string>
@@ -61,12 +62,16 @@ template <class T>
 
 [[nodiscard]] tl::unexpected<Error> wrong_struct_size(std::size_t given, std::size_t known);
 
-/// An option struct of the caller, or the defaults. Every struct has one version so far.
+/// An option struct of the caller, or the defaults; also those of what an earlier version, of `earlier` bytes, lacks.
 template <class Struct>
-[[nodiscard]] Expected<Struct> options_of(const Struct* given, const Struct& defaults) {
+[[nodiscard]] Expected<Struct> options_of(const Struct* given, const Struct& defaults,
+                                          std::size_t earlier = sizeof(Struct)) {
     if (!given) return defaults;
-    if (given->struct_size != sizeof(Struct)) return wrong_struct_size(given->struct_size, sizeof(Struct));
-    return *given;
+    const std::size_t size = given->struct_size;
+    if (size != sizeof(Struct) && size != earlier) return wrong_struct_size(size, sizeof(Struct));
+    Struct result = defaults;
+    std::memcpy(&result, given, size);
+    return result;
 }
 
 /// Fills an info struct of the caller.

@@ -1,4 +1,7 @@
+#include <cstring>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
@@ -10,6 +13,27 @@ namespace {
 
 std::span<const std::byte> bytes_at(const void* data, std::size_t size) {
     return {static_cast<const std::byte*>(data), size};
+}
+
+template <class T>
+std::vector<T> list(const T* numbers, std::size_t count) {
+    return numbers ? std::vector<T>(numbers, numbers + count) : std::vector<T>();
+}
+
+Expected<TensorMapOptions> tensor_map_options(const ptxgraft_tensor_map_options& given) {
+    if (given.rank < 1 || given.rank > 5)
+        return fail(Errc::tensor_map_invalid, "rank is " + std::to_string(given.rank) + "; it is 1 to 5");
+    if (!given.dims || !given.box) return fail(Errc::invalid_argument, std::string("dims or box is null"));
+    return TensorMapOptions{.type = static_cast<TensorType>(given.type),
+                            .address = given.offset,
+                            .dims = list(given.dims, given.rank),
+                            .strides = list(given.strides, given.rank - 1),
+                            .box = list(given.box, given.rank),
+                            .element_strides = list(given.element_strides, given.rank),
+                            .interleave = static_cast<TensorInterleave>(given.interleave),
+                            .swizzle = static_cast<TensorSwizzle>(given.swizzle),
+                            .l2 = static_cast<TensorL2Promotion>(given.l2_promotion),
+                            .fill = static_cast<TensorFill>(given.fill)};
 }
 
 }  // namespace
@@ -88,6 +112,21 @@ ptxgraft_status ptxgraft_buffer_get_size(size_t* size, const ptxgraft_buffer* bu
 ptxgraft_status ptxgraft_buffer_get_address(uint64_t* address, const ptxgraft_buffer* buffer) {
     return call({{address, "address"}, {buffer, "buffer"}},
                 [&] { return capi::give_value(address, buffer->buffer.address()); });
+}
+
+ptxgraft_status ptxgraft_tensor_map_encode(ptxgraft_tensor_map* map, const ptxgraft_buffer* buffer,
+                                           const ptxgraft_tensor_map_options* options) {
+    return call({{map, "map"}, {buffer, "buffer"}, {options, "options"}}, [&]() -> Expected<void> {
+        const auto given = capi::options_of(options, ptxgraft_tensor_map_options PTXGRAFT_TENSOR_MAP_OPTIONS_INIT);
+        if (!given) return tl::unexpected(given.error());
+        auto wanted = tensor_map_options(*given);
+        if (!wanted) return tl::unexpected(wanted.error());
+        const auto encoded = buffer->buffer.encode_tensor_map(std::move(*wanted));
+        if (!encoded) return tl::unexpected(encoded.error());
+        static_assert(sizeof *map == sizeof *encoded);
+        std::memcpy(map, &*encoded, sizeof *map);
+        return {};
+    });
 }
 
 ptxgraft_status ptxgraft_stream_create(ptxgraft_stream** stream, const ptxgraft_device* device) {

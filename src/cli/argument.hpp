@@ -11,6 +11,7 @@
 #include "npy.hpp"
 #include "ptxgraft/emulator.hpp"
 #include "ptxgraft/error.hpp"
+#include "scalar.hpp"
 
 namespace ptxgraft::cli {
 
@@ -30,6 +31,8 @@ struct KernelArgument {
     Array array;  ///< of out: type and shape without data; of in and inout: empty until the file is read
     std::uint64_t bytes = 0;  ///< of out: size of the array
 };
+
+[[nodiscard]] Nature nature_of(const ElementType& type);
 
 /// Reads one argument; no file is touched. Errors: Errc::invalid_argument, with what would be right.
 [[nodiscard]] Expected<KernelArgument> parse_argument(std::string_view text);

@@ -5,8 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
+#include <span>
 
-#include "argument.hpp"
+#include "launch_file.hpp"
 #include "skeleton_input.hpp"
 #include "text_file.hpp"
 #include "verb.hpp"
@@ -15,8 +16,10 @@ namespace ptxgraft::cli {
 namespace {
 
 struct RunFlags {
-    std::string file, entry, grid = "1", block = "1", device = "auto";
+    std::string file, launch_file, entry, grid = "1", block = "1", cluster = "1", device = "auto";
     std::uint32_t shared_bytes = 0;
+    std::uint64_t budget = 0;
+    bool cooperative = false;
     std::vector<std::string> arguments;
     CudaFlags cuda;
     StubFlags stubs;
@@ -29,104 +32,123 @@ T take_usage(Expected<T> result, const char* option) {
     return std::move(*result);
 }
 
-struct Plan {
-    LaunchConfig config;
-    std::vector<KernelArgument> arguments;
-};
-
-// Everything that can be wrong without touching a file or a device.
-Plan plan(const RunFlags& flags) {
-    Plan plan;
+// What flags say is read before any file or device is touched; a launch file brings its arrays.
+LaunchPlan plan_of(const RunFlags& flags) {
+    if (!flags.launch_file.empty()) return take(read_launch_file(flags.launch_file));
+    LaunchPlan plan{.entry = flags.entry};
     plan.config.grid = take_usage(parse_dim3(flags.grid), "--grid");
     plan.config.block = take_usage(parse_dim3(flags.block), "--block");
+    plan.config.cluster = take_usage(parse_dim3(flags.cluster), "--cluster");
     plan.config.shared_bytes = flags.shared_bytes;
-    for (const std::string& text : flags.arguments)
-        plan.arguments.push_back(take_usage(parse_argument(text), "--arg"));
+    plan.config.cooperative = flags.cooperative;
     return plan;
 }
 
-void read_inputs(std::vector<KernelArgument>& arguments) {
-    for (KernelArgument& argument : arguments) {
-        if (argument.input_file.empty()) continue;
-        const std::string bytes = take(read_file(argument.input_file));
-        argument.array = take(read_npy(bytes), {}, display_name(argument.input_file));
-    }
+std::vector<KernelArgument> flag_arguments(const RunFlags& flags) {
+    std::vector<KernelArgument> arguments;
+    for (const std::string& text : flags.arguments)
+        arguments.push_back(take_usage(parse_argument(text), "--arg"));
+    return arguments;
+}
+
+Device open_device(const RunFlags& flags, const std::string& name) {
+    const DeviceOptions options{.emulator = {.instruction_budget = flags.budget}};
+    Device device = take(Device::open(name, options), {}, "--device " + name);
+    if (flags.budget != 0 && device.kind() != DeviceKind::emulator)
+        fail_usage(fmt::format("--budget is of the emulator; the device is {}", device.name()));
+    return device;
 }
 
 // The emulator is a device of the architecture that the PTX asks for, unless the names say another. PTX of an
 // architecture that is too old to be a device runs on the default one, as it does on a newer GPU.
 Device device_for(const RunFlags& flags, Device device, const Input& input) {
     if (device.kind() != DeviceKind::emulator || flags.device.find(':') != std::string::npos) return device;
-    if (!flags.cuda.target.empty()) return take(Device::open("emulator:" + flags.cuda.target));
-    auto exact = Device::open("emulator:" + input.skeleton.target());
-    return exact ? std::move(*exact) : std::move(device);
+    if (!flags.cuda.target.empty()) return open_device(flags, "emulator:" + flags.cuda.target);
+    if (!Device::open("emulator:" + input.skeleton.target())) return device;
+    return open_device(flags, "emulator:" + input.skeleton.target());
 }
 
-std::string numbered(std::size_t index, const KernelArgument& argument) {
+std::string numbered(std::size_t index, const PlannedArgument& argument) {
     return fmt::format("argument {} ({})", index + 1, argument.text);
 }
 
+// An error of an argument has its place in the launch file, if there is one.
+[[noreturn]] void fail_argument(Error error, const LaunchPlan& plan, std::size_t index) {
+    if (plan.source != nullptr) {
+        error.source = plan.source;
+        error.span = plan.arguments[index].span;
+    }
+    fail_work(error);
+}
+
 // What the launch would accept, because the sizes agree, and yet cannot be meant.
-void check_nature(std::size_t index, const KernelArgument& argument, const ParameterInfo& parameter) {
+bool is_meant(const PlannedArgument& argument, const ParameterInfo& parameter) {
     const bool takes_floating = parameter.type.starts_with('f') || parameter.type.starts_with("bf");
     const bool takes_integer = parameter.type.starts_with('u') || parameter.type.starts_with('s');
-    const bool is_array = argument.kind != ArgumentKind::scalar && argument.kind != ArgumentKind::bytes;
-    const bool wrong = is_array ? takes_floating
-                                : (argument.nature == Nature::integer && takes_floating) ||
-                                      (argument.nature == Nature::floating && takes_integer);
-    if (wrong)
-        fail_work(
-            {Errc::argument_differs,
-             {},
-             static_cast<std::uint32_t>(index),
-             std::make_shared<const std::string>(fmt::format(
-                 "{} for the parameter .{} {}", numbered(index, argument), parameter.type, parameter.name))});
+    if (argument.buffer) return !takes_floating;
+    return !(argument.nature == Nature::integer && takes_floating) &&
+           !(argument.nature == Nature::floating && takes_integer);
 }
 
-void check_arguments(const std::vector<KernelArgument>& arguments,
-                     const std::vector<ParameterInfo>& parameters) {
-    for (std::size_t i = 0; i < std::min(arguments.size(), parameters.size()); ++i)
-        check_nature(i, arguments[i], parameters[i]);
-}
-
-// The buffer of an array argument; nothing for a scalar. An out array starts as 0xFF bytes (a NaN in every
-// floating type), so that what the kernel does not write is seen.
-std::optional<Buffer> buffer_of(const KernelArgument& argument, const Device& device) {
-    switch (argument.kind) {
-        case ArgumentKind::in:
-        case ArgumentKind::inout:
-            return take(device.upload(argument.array.data), {}, argument.text);
-        case ArgumentKind::out: {
-            Buffer buffer = take(device.allocate(argument.bytes), {}, argument.text);
-            take(buffer.fill(std::byte{0xFF}), {}, argument.text);
-            return buffer;
-        }
-        default:
-            return {};
+void check_arguments(const LaunchPlan& plan, const std::vector<ParameterInfo>& parameters) {
+    for (std::size_t i = 0; i < std::min(plan.arguments.size(), parameters.size()); ++i) {
+        if (is_meant(plan.arguments[i], parameters[i])) continue;
+        auto detail = fmt::format("{} for the parameter .{} {}", numbered(i, plan.arguments[i]),
+                                  parameters[i].type, parameters[i].name);
+        fail_argument({Errc::argument_differs,
+                       {},
+                       static_cast<std::uint32_t>(i),
+                       std::make_shared<const std::string>(std::move(detail))},
+                      plan, i);
     }
 }
 
+Buffer make_buffer(const PlannedBuffer& planned, const Device& device) {
+    if (!planned.input_file.empty()) return take(device.upload(planned.array.data), {}, planned.text);
+    Buffer buffer = take(device.allocate(planned.bytes), {}, planned.text);
+    take(buffer.fill(std::byte{0xFF}), {}, planned.text);
+    return buffer;
+}
+
 struct Prepared {
-    std::vector<std::optional<Buffer>> buffers;  ///< one per argument
-    std::vector<Argument> arguments;
+    std::vector<Buffer> buffers;
+    std::vector<std::vector<std::byte>> values;  ///< of the arguments
 };
 
-Prepared prepare(const std::vector<KernelArgument>& arguments, const Device& device) {
+std::vector<std::byte> bytes_of(const auto& value) {
+    const auto bytes = std::as_bytes(std::span(&value, 1));
+    return {bytes.begin(), bytes.end()};
+}
+
+Prepared prepare(const LaunchPlan& plan, const Device& device) {
     Prepared prepared;
-    for (const KernelArgument& argument : arguments) prepared.buffers.push_back(buffer_of(argument, device));
-    for (std::size_t i = 0; i < arguments.size(); ++i)
-        prepared.arguments.push_back(prepared.buffers[i] ? Argument(*prepared.buffers[i])
-                                                         : Argument::raw(arguments[i].value));
+    for (const PlannedBuffer& planned : plan.buffers)
+        prepared.buffers.push_back(make_buffer(planned, device));
+    for (std::size_t i = 0; i < plan.arguments.size(); ++i) {
+        const PlannedArgument& argument = plan.arguments[i];
+        if (argument.buffer && argument.map) {
+            TensorMapOptions options = *argument.map;
+            options.address = argument.offset;
+            const auto map = prepared.buffers[*argument.buffer].encode_tensor_map(std::move(options));
+            if (!map) fail_argument(map.error(), plan, i);
+            prepared.values.push_back(bytes_of(*map));
+        } else if (argument.buffer) {
+            prepared.values.push_back(
+                bytes_of(prepared.buffers[*argument.buffer].address() + argument.offset));
+        } else {
+            prepared.values.push_back(argument.value);
+        }
+    }
     return prepared;
 }
 
-void write_outputs(std::vector<KernelArgument>& arguments, const Prepared& prepared) {
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        if (arguments[i].output_file.empty()) continue;
-        Array& array = arguments[i].array;
-        array.data.resize(prepared.buffers[i]->bytes());
-        take(prepared.buffers[i]->read(array.data), {}, arguments[i].text);
-        take(write_file(arguments[i].output_file, write_npy(array)));
+void write_outputs(LaunchPlan& plan, const Prepared& prepared) {
+    for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+        PlannedBuffer& planned = plan.buffers[i];
+        if (planned.output_file.empty()) continue;
+        planned.array.data.resize(prepared.buffers[i].bytes());
+        take(prepared.buffers[i].read(planned.array.data), {}, planned.text);
+        take(write_file(planned.output_file, write_npy(planned.array)));
     }
 }
 
@@ -143,25 +165,33 @@ void write_outputs(std::vector<KernelArgument>& arguments, const Prepared& prepa
 }
 
 void run(const RunFlags& flags) {
-    Plan job = plan(flags);
-    Device device = take(Device::open(flags.device), {}, "--device " + flags.device);
+    LaunchPlan plan = plan_of(flags);
+    std::vector<KernelArgument> arguments = flag_arguments(flags);
+    Device device = open_device(flags, flags.device);
     const Input input = load_input(flags.file, flags.cuda, device.target());
     const std::vector<NamedStub> stubs = compile_stubs(input, flags.stubs);
     device = device_for(flags, std::move(device), input);
 
     const std::string ptx =
         take(input.skeleton.render(as_grafts(stubs)), input.skeleton.ptx(), input.ptx_name(0));
-    const auto function = device.load(ptx, flags.entry);
+    const auto function = device.load(ptx, plan.entry);
     if (!function) fail_in_ptx(function.error(), ptx, input, stubs.size());
 
-    read_inputs(job.arguments);
-    check_arguments(job.arguments, function->parameters());
-    const Prepared prepared = prepare(job.arguments, device);
-    auto done = function->launch(job.config, prepared.arguments);
+    plan_arguments(plan, std::move(arguments));
+    check_arguments(plan, function->parameters());
+    const Prepared prepared = prepare(plan, device);
+    const std::vector<Argument> raw = [&] {
+        std::vector<Argument> result;
+        for (const auto& value : prepared.values) result.push_back(Argument::raw(value));
+        return result;
+    }();
+    auto done = function->launch(plan.config, raw);
     if (done) done = device.synchronize();
     fmt::print("{}", device.take_output());
+    if (!done && done.error().code == Errc::argument_size_differs)
+        fail_argument(done.error(), plan, done.error().index);
     if (!done) fail_in_ptx(done.error(), ptx, input, stubs.size());
-    write_outputs(job.arguments, prepared);
+    write_outputs(plan, prepared);
 }
 
 }  // namespace
@@ -170,18 +200,44 @@ void add_run(CLI::App& app) {
     CLI::App* verb = app.add_subcommand("run", "Run a kernel with arrays from NumPy files");
     const auto flags = std::make_shared<RunFlags>();
     verb->add_option("FILE", flags->file, "PTX or CUDA file")->required();
-    verb->add_option("--entry", flags->entry, "Kernel (may be left out when there is one)");
-    verb->add_option("--grid", flags->grid, "Blocks: X, X,Y or XxYxZ")->capture_default_str();
-    verb->add_option("--block", flags->block, "Threads of a block: X, X,Y or XxYxZ")->capture_default_str();
-    verb->add_option("--smem", flags->shared_bytes, "Bytes of dynamic shared memory per block")
-        ->capture_default_str();
+    const std::vector<CLI::Option*> shape = {
+        verb->add_option("--entry", flags->entry, "Kernel (may be left out when there is one)"),
+        verb->add_option("--grid", flags->grid, "Blocks: X, X,Y or XxYxZ")->capture_default_str(),
+        verb->add_option("--block", flags->block, "Threads of a block: X, X,Y or XxYxZ")
+            ->capture_default_str(),
+        verb->add_option("--cluster", flags->cluster,
+                         "Blocks of a cluster: X, X,Y or XxYxZ; 1: what the kernel's .reqnctapercluster says")
+            ->capture_default_str(),
+        verb->add_flag("--cooperative", flags->cooperative,
+                       "All blocks run at the same time, as grid-wide barriers need"),
+        verb->add_option("--smem", flags->shared_bytes, "Bytes of dynamic shared memory per block")
+            ->capture_default_str(),
+        verb->add_option(
+                "--arg", flags->arguments,
+                "Arguments in order (repeatable): TYPE=VALUE, in=FILE.npy, out=TYPE:SHAPE:FILE.npy, "
+                "inout=FILE.npy:FILE.npy, bytes=HEX. TYPE is u8 to u64, s8 to s64, f16, bf16, f32, f64, "
+                "b8 to b64, e4m3, e5m2, pred")
+            ->take_all()};
+    CLI::Option* launch = verb->add_option(
+        "--launch", flags->launch_file,
+        "Entry, shape, buffers and arguments from a JSON file; paths in it are relative to it:\n"
+        "{\"entry\": \"gemm\", \"grid\": [4,4,1], \"block\": [128], \"cluster\": [2], \"smem\": 65536, "
+        "\"cooperative\": false,\n"
+        " \"buffers\": {\"a\": {\"in\": \"a.npy\"}, \"c\": {\"out\": \"c.npy\", \"type\": \"f32\", "
+        "\"shape\": [64,64]}},\n"
+        " \"args\": [{\"buffer\": \"a\"}, {\"buffer\": \"c\", \"offset\": 256}, {\"u32\": 64}, {\"bytes\": "
+        "\"00ff\"},\n"
+        "   {\"tensormap\": {\"buffer\": \"a\", \"type\": \"bf16\", \"dims\": [64,128], \"strides\": [128], "
+        "\"box\": [64,64],\n"
+        "     \"element_strides\": [1,1], \"swizzle\": \"128B\", \"interleave\": \"none\", \"l2\": \"none\", "
+        "\"fill\": \"zero\"}}]}");
+    for (CLI::Option* option : shape) launch->excludes(option);
     verb->add_option("--device", flags->device, "auto, cuda, cuda:N, emulator, emulator:sm_80")
         ->capture_default_str();
-    verb->add_option("--arg", flags->arguments,
-                     "Arguments in order (repeatable): TYPE=VALUE, in=FILE.npy, out=TYPE:SHAPE:FILE.npy, "
-                     "inout=FILE.npy:FILE.npy, bytes=HEX. TYPE is u8 to u64, s8 to s64, f16, bf16, f32, f64, "
-                     "b8 to b64, pred")
-        ->take_all();
+    verb->add_option("--budget", flags->budget,
+                     "Warp instructions after which the emulator ends the launch with an error; 0: no limit")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
     add_stub_flags(*verb, flags->stubs);
     add_cuda_flags(*verb, flags->cuda);
     verb->callback([flags] { run(*flags); });

@@ -18,7 +18,13 @@ namespace ptxgraft::device {
 struct LaunchLimits {
     std::uint32_t threads_per_block = 1024;
     std::uint32_t dynamic_shared_bytes = 48 * 1024;
+    std::uint32_t blocks_per_cluster = 1;
 };
+
+/// Blocks of a cluster on an architecture: clusters came with sm_90; more than 8 blocks are not portable, 16 are what an
+/// sm_90 can have (CUDA C++ Programming Guide, thread block clusters).
+constexpr std::uint32_t blocks_per_cluster(std::uint32_t sm) { return sm >= 90 ? 16 : 1; }
+constexpr std::uint32_t portable_blocks_per_cluster = 8;
 
 /// An entry on a device. Destroyed before its backend.
 class LoadedEntry {
@@ -49,6 +55,9 @@ class Backend {
     [[nodiscard]] virtual Expected<void> copy(std::uint64_t target, std::uint64_t source, std::size_t bytes) = 0;
     [[nodiscard]] virtual Expected<void> fill(std::uint64_t target, std::byte value, std::size_t bytes) = 0;
 
+    /// `options` keep the manual's rules.
+    [[nodiscard]] virtual Expected<TensorMap> encode_tensor_map(const TensorMapOptions& options) = 0;
+
     [[nodiscard]] virtual Expected<void> synchronize() = 0;
     /// What kernels printed, where the device hands it over.
     [[nodiscard]] virtual std::string take_output() { return {}; }
@@ -73,6 +82,9 @@ class Backend {
 /// The emulator, as a device of `target` ("sm_90a").
 [[nodiscard]] std::unique_ptr<Backend> open_emulator(const EmulatorOptions& options, std::string target);
 
+/// The number of a target: 90 of "sm_90a".
+[[nodiscard]] std::uint32_t sm_of(std::string_view target);
+
 /// Whether PTX with one `.target` runs on a GPU of another: PTX of `sm_80` on every later one, of `sm_100f` on later
 /// ones of its family, of `sm_90a` on that alone (PTX ISA 11.1.2, .target).
 [[nodiscard]] bool runs_on(std::string_view ptx_target, std::string_view device_target);
@@ -82,6 +94,9 @@ struct EntryInfo {
     std::string name;
     std::vector<ParameterInfo> parameters;
     std::string target;  ///< the module's
+    Dim3 required_cluster = {};             ///< of `.reqnctapercluster`
+    std::uint32_t most_cluster_blocks = 0;  ///< of `.maxclusterrank`; 0: none
+    bool wants_cluster = false;             ///< `.explicitcluster`
 };
 /// The entry of that name, or the only one when the name is empty.
 [[nodiscard]] Expected<EntryInfo> find_entry(std::string_view ptx, std::string_view name);

@@ -64,15 +64,24 @@ Expected<int> attribute(const Driver& driver, driver::Device device, driver::Dev
     return value;
 }
 
+// A function of later drivers.
+template <class Call>
+Expected<void> present(Call* call, const char* name) {
+    if (call != nullptr) return {};
+    return fail(Errc::driver_too_old, fmt::format("it has no function {}; those from CUDA 12.0 on have it", name));
+}
+
 class CudaEntry final : public LoadedEntry {
   public:
     static Expected<std::unique_ptr<LoadedEntry>> load(std::shared_ptr<const PrimaryContext> context,
                                                        std::span<const std::byte> image,
-                                                       const std::string& entry, int shared_bytes_per_block) {
+                                                       const std::string& entry, int shared_bytes_per_block,
+                                                       std::uint32_t blocks_per_cluster) {
         auto loaded = std::unique_ptr<CudaEntry>(new CudaEntry(std::move(context)));
         if (auto done = loaded->load_module(image); !done) return tl::unexpected(done.error());
         if (auto done = loaded->find_function(entry, shared_bytes_per_block); !done)
             return tl::unexpected(done.error());
+        loaded->limits_.blocks_per_cluster = blocks_per_cluster;
         return loaded;
     }
     ~CudaEntry() override {
@@ -93,6 +102,7 @@ class CudaEntry final : public LoadedEntry {
         std::transform(arguments.begin(), arguments.end(), parameters,
                        [](const Argument& a) { return const_cast<std::byte*>(a.bytes().data()); });
         const Dim3 grid = config.grid, block = config.block;
+        if (config.cooperative || blocks(config.cluster) > 1) return launch_with(config, parameters, stream);
         return context_->checked(
             "cuLaunchKernel",
             [&](const Driver& driver) {
@@ -104,6 +114,35 @@ class CudaEntry final : public LoadedEntry {
 
   private:
     explicit CudaEntry(std::shared_ptr<const PrimaryContext> context) : context_(std::move(context)) {}
+
+    static std::uint32_t blocks(const Dim3& cluster) { return cluster.x * cluster.y * cluster.z; }
+
+    // A launch that says more than its shape.
+    Expected<void> launch_with(const LaunchConfig& config, void** parameters, std::uint64_t stream) const {
+        if (auto done = present(context_->driver().cuLaunchKernelEx, "cuLaunchKernelEx"); !done) return done;
+        const Dim3 grid = config.grid, block = config.block, cluster = config.cluster;
+        if (blocks(cluster) > portable_blocks_per_cluster)
+            if (auto done = set_attribute(driver::FunctionAttribute::non_portable_cluster_size_allowed, 1); !done) return done;
+        std::array<driver::LaunchAttribute, 2> attributes{};
+        unsigned count = 0;
+        if (config.cooperative) {
+            attributes[count].id = driver::LaunchAttributeId::cooperative;
+            attributes[count++].cooperative = 1;
+        }
+        if (blocks(cluster) > 1) {
+            attributes[count].id = driver::LaunchAttributeId::cluster_dimension;
+            std::copy_n(std::array{cluster.x, cluster.y, cluster.z}.begin(), 3, attributes[count++].cluster);
+        }
+        const driver::LaunchConfiguration whole{grid.x, grid.y, grid.z, block.x, block.y, block.z, config.shared_bytes,
+                                                stream_of(stream), attributes.data(), count};
+        const auto launch = [&](const Driver& driver) { return driver.cuLaunchKernelEx(&whole, function_, parameters, nullptr); };
+        return context_->checked("cuLaunchKernelEx", launch, Errc::launch_failed);
+    }
+
+    Expected<void> set_attribute(driver::FunctionAttribute which, int value) const {
+        return context_->checked("cuFuncSetAttribute",
+                                 [&](const Driver& driver) { return driver.cuFuncSetAttribute(function_, which, value); });
+    }
 
     Expected<void> load_module(std::span<const std::byte> image) {
         std::array<char, 8192> log{};
@@ -144,11 +183,8 @@ class CudaEntry final : public LoadedEntry {
     // Without it, a launch may ask for 48 KB of static and dynamic shared memory together.
     Expected<void> opt_in(std::uint32_t shared_bytes) const {
         if (shared_bytes <= granted_) return {};
-        auto done = context_->checked("cuFuncSetAttribute", [&](const Driver& driver) {
-            return driver.cuFuncSetAttribute(function_,
-                                             driver::FunctionAttribute::max_dynamic_shared_size_bytes,
-                                             static_cast<int>(limits_.dynamic_shared_bytes));
-        });
+        auto done = set_attribute(driver::FunctionAttribute::max_dynamic_shared_size_bytes,
+                                  static_cast<int>(limits_.dynamic_shared_bytes));
         if (done) granted_ = limits_.dynamic_shared_bytes;
         return done;
     }
@@ -207,6 +243,8 @@ class CudaBackend final : public Backend {
         });
     }
 
+    [[nodiscard]] Expected<TensorMap> encode_tensor_map(const TensorMapOptions& options) override;
+
     [[nodiscard]] Expected<void> synchronize() override {
         return context_->checked("cuCtxSynchronize", [](const Driver& d) { return d.cuCtxSynchronize(); });
     }
@@ -256,10 +294,10 @@ class CudaBackend final : public Backend {
 
     [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> load(std::string_view ptx, const std::string& entry,
                                                               const Cubin* cubin) override {
-        if (cubin != nullptr) return CudaEntry::load(context_, cubin->image, entry, shared_bytes_);
+        if (cubin != nullptr) return CudaEntry::load(context_, cubin->image, entry, shared_bytes_, blocks_per_cluster_);
         auto assembled = default_assembler().assemble(ptx, {.target = target_});
         if (!assembled) return tl::unexpected(assembled.error());
-        return CudaEntry::load(context_, assembled->image, entry, shared_bytes_);
+        return CudaEntry::load(context_, assembled->image, entry, shared_bytes_, blocks_per_cluster_);
     }
 
   private:
@@ -268,8 +306,33 @@ class CudaBackend final : public Backend {
 
     std::shared_ptr<const PrimaryContext> context_;
     std::string name_, target_;
+    std::uint32_t blocks_per_cluster_ = 1;
     int shared_bytes_ = 0;  // static and dynamic, of a block that opted in
 };
+
+Expected<TensorMap> CudaBackend::encode_tensor_map(const TensorMapOptions& o) {
+    const Driver& driver = context_->driver();
+    if (auto done = present(driver.cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled"); !done) return tl::unexpected(done.error());
+    const auto rank = static_cast<unsigned>(o.dims.size());
+    std::vector<std::uint32_t> steps = o.element_strides;
+    steps.resize(rank, 1);
+    auto* const address = reinterpret_cast<void*>(o.address);
+    const int type = static_cast<int>(o.type), interleave = static_cast<int>(o.interleave),
+              swizzle = static_cast<int>(o.swizzle), l2 = static_cast<int>(o.l2), fill = static_cast<int>(o.fill);
+    TensorMap map;
+    const auto encode = [&](const Driver& d) {
+        if (!o.im2col)
+            return d.cuTensorMapEncodeTiled(&map, type, rank, address, o.dims.data(), o.strides.data(), o.box.data(),
+                                            steps.data(), interleave, swizzle, l2, fill);
+        return d.cuTensorMapEncodeIm2col(&map, type, rank, address, o.dims.data(), o.strides.data(),
+                                         o.im2col->lower_corner.data(), o.im2col->upper_corner.data(),
+                                         o.im2col->channels_per_pixel, o.im2col->pixels_per_column, steps.data(), interleave,
+                                         swizzle, l2, fill);
+    };
+    if (auto done = context_->checked("cuTensorMapEncode", encode, Errc::tensor_map_invalid); !done)
+        return tl::unexpected(done.error());
+    return map;
+}
 
 Expected<std::unique_ptr<Backend>> CudaBackend::open(std::shared_ptr<const Driver> driver,
                                                      std::uint32_t ordinal) {
@@ -302,6 +365,7 @@ Expected<void> CudaBackend::describe() {
         if (!*value) return tl::unexpected(value->error());
     name_ = name.data();
     // From 9.0 on, `a` gives the instructions of that architecture alone, wgmma among them.
+    blocks_per_cluster_ = blocks_per_cluster(static_cast<std::uint32_t>(*major * 10 + *minor));
     target_ = fmt::format("sm_{}{}{}", *major, *minor, *major >= 9 ? "a" : "");
     shared_bytes_ = *shared;
     return {};

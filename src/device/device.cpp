@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "device/backend.hpp"
+#include "emulator/tensor_map.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -40,13 +41,16 @@ Expected<std::uint32_t> read_architecture(std::string_view target) {
 
 std::string default_target(std::uint32_t sm) { return fmt::format("sm_{}{}", sm, sm >= 90 ? "a" : ""); }
 
-Expected<std::unique_ptr<device::Backend>> open_backend(std::string_view name, const std::string& driver) {
+Expected<std::unique_ptr<device::Backend>> open_backend(std::string_view name, const DeviceOptions& options) {
+    const std::string& driver = options.driver;
+    EmulatorOptions emulator = options.emulator;
     if (name == "auto") {
         const auto count = device::count_cuda(driver);
-        return open_backend(count && *count > 0 ? "cuda:0" : "emulator", driver);
+        return open_backend(count && *count > 0 ? "cuda:0" : "emulator", options);
     }
     if (name == "cuda") return device::open_cuda(0, driver);
-    if (name == "emulator") return device::open_emulator({}, default_target(EmulatorOptions{}.sm));
+    emulator.sm = EmulatorOptions{}.sm;
+    if (name == "emulator") return device::open_emulator(emulator, default_target(emulator.sm));
     if (name.starts_with("cuda:")) {
         const auto ordinal = read_number(name.substr(5));
         return ordinal ? device::open_cuda(*ordinal, driver) : unknown_device(name);
@@ -55,7 +59,8 @@ Expected<std::unique_ptr<device::Backend>> open_backend(std::string_view name, c
     const std::string target(name.substr(9));
     const auto sm = read_architecture(target);
     if (!sm) return tl::unexpected(sm.error());
-    return device::open_emulator({.sm = *sm}, target);
+    emulator.sm = *sm;
+    return device::open_emulator(emulator, target);
 }
 
 tl::unexpected<Error> other_device(std::string what) { return fail(Errc::other_device, std::move(what)); }
@@ -65,7 +70,7 @@ tl::unexpected<Error> other_device(std::string what) { return fail(Errc::other_d
 // --- Device
 
 Expected<Device> Device::open(std::string_view name, const DeviceOptions& options) {
-    auto backend = open_backend(name, options.driver);
+    auto backend = open_backend(name, options);
     if (!backend) return tl::unexpected(backend.error());
     return Device(std::make_shared<Data>(Data{std::move(*backend)}));
 }
@@ -91,6 +96,20 @@ Expected<Buffer> Device::allocate(std::size_t bytes) const {
     if (!address) return tl::unexpected(address.error());
     return Buffer(data_, *address, bytes);
 }
+
+namespace {
+
+Expected<TensorMap> encode(device::Backend& backend, const TensorMapOptions& options) {
+    // Checked here for every device: a driver only says that some value is wrong.
+    if (auto possible = emulator::encode(options); !possible) return possible;
+    if (device::sm_of(backend.target()) < 90)
+        return fail(Errc::tensor_map_invalid, fmt::format("tensor maps need sm_90; this device is {}", backend.target()));
+    return backend.encode_tensor_map(options);
+}
+
+}  // namespace
+
+Expected<TensorMap> Device::encode_tensor_map(const TensorMapOptions& options) const { return encode(*data_->backend, options); }
 
 Expected<Stream> Device::create_stream() const {
     auto handle = data_->backend->create_stream();
@@ -143,6 +162,13 @@ Expected<void> Buffer::write(std::span<const std::byte> source, std::size_t offs
 Expected<void> Buffer::read(std::span<std::byte> target, std::size_t offset) const {
     if (auto inside = check_range(offset, target.size(), bytes_); !inside || target.empty()) return inside;
     return device_->backend->read(address_ + offset, target);
+}
+
+Expected<TensorMap> Buffer::encode_tensor_map(TensorMapOptions options) const {
+    if (options.address > bytes_)
+        return fail(Errc::outside_of_buffer, fmt::format("a tensor from byte {} of a buffer of {}", options.address, bytes_));
+    options.address += address_;
+    return encode(*device_->backend, options);
 }
 
 Expected<void> Buffer::fill(std::byte value) const {

@@ -18,6 +18,9 @@ constexpr Symbol symbols[] = {
 #define PTXGRAFT_DRIVER_SYMBOL(name, parameters) \
     {#name, [](Driver& driver, void* address) { driver.name = reinterpret_cast<Result(*) parameters>(address); }},
     PTXGRAFT_DRIVER_FUNCTIONS(PTXGRAFT_DRIVER_SYMBOL)
+};
+constexpr Symbol later_symbols[] = {
+    PTXGRAFT_LATER_DRIVER_FUNCTIONS(PTXGRAFT_DRIVER_SYMBOL)
 #undef PTXGRAFT_DRIVER_SYMBOL
 };
 
@@ -36,6 +39,7 @@ Expected<std::shared_ptr<const Driver>> load(const std::string& library) {
             return fail(Errc::no_cuda_driver, fmt::format("{} has no function {}", library, symbol.name));
         symbol.assign(*driver, address);
     }
+    for (const Symbol& symbol : later_symbols) symbol.assign(*driver, dlsym(handle, symbol.name));
     const Result started = driver->cuInit(0);
     driver->has_devices = started != Result::no_device;
     if (!driver->has_devices) return driver;

@@ -44,11 +44,34 @@ enum class DeviceAttribute : int {
     max_shared_memory_per_block_optin = 97,
 };
 
+/// CUlaunchAttributeID
+enum class LaunchAttributeId : unsigned { cooperative = 2, cluster_dimension = 4 };
+
+/// CUlaunchAttribute, with what is used of its union.
+struct alignas(8) LaunchAttribute {
+    LaunchAttributeId id;
+    unsigned padding = 0;
+    union {
+        int cooperative;
+        unsigned cluster[3];
+        char bytes[64];
+    };
+};
+
+/// CUlaunchConfig
+struct LaunchConfiguration {
+    unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes;
+    Stream stream;
+    LaunchAttribute* attributes;
+    unsigned attribute_count;
+};
+
 /// CUfunction_attribute
 enum class FunctionAttribute : int {
     max_threads_per_block = 0,
     shared_size_bytes = 1,
     max_dynamic_shared_size_bytes = 8,
+    non_portable_cluster_size_allowed = 14,
 };
 
 /// CUjit_option
@@ -96,10 +119,22 @@ constexpr unsigned default_flags = 0;
       (Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, \
        unsigned block_z, unsigned shared_bytes, Stream stream, void** parameters, void** extra))
 
+// The same for functions that came with CUDA 12: a driver that lacks them is one that cannot do what they do.
+#define PTXGRAFT_LATER_DRIVER_FUNCTIONS(X)                                                                    \
+    X(cuLaunchKernelEx, (const LaunchConfiguration* config, Function function, void** parameters, void** extra)) \
+    X(cuTensorMapEncodeTiled,                                                                                 \
+      (void* map, int type, unsigned rank, void* address, const std::uint64_t* dims, const std::uint64_t* strides, \
+       const unsigned* box, const unsigned* element_strides, int interleave, int swizzle, int l2_promotion, int fill)) \
+    X(cuTensorMapEncodeIm2col,                                                                                \
+      (void* map, int type, unsigned rank, void* address, const std::uint64_t* dims, const std::uint64_t* strides, \
+       const int* lower_corner, const int* upper_corner, unsigned channels_per_pixel, unsigned pixels_per_column, \
+       const unsigned* element_strides, int interleave, int swizzle, int l2_promotion, int fill))
+
 /// The functions of one driver library. Once opened it stays open: a driver does not survive being closed.
 struct Driver {
 #define PTXGRAFT_DRIVER_MEMBER(name, parameters) Result(*name) parameters = nullptr;
     PTXGRAFT_DRIVER_FUNCTIONS(PTXGRAFT_DRIVER_MEMBER)
+    PTXGRAFT_LATER_DRIVER_FUNCTIONS(PTXGRAFT_DRIVER_MEMBER)  ///< null where the driver has none
 #undef PTXGRAFT_DRIVER_MEMBER
     bool has_devices = true;  ///< false where there is a driver and no GPU: nothing but the error texts works then
 

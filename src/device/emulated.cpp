@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "device/backend.hpp"
+#include "emulator/tensor_map.hpp"
 
 namespace ptxgraft::device {
 namespace {
@@ -36,13 +37,14 @@ class EmulatedEntry final : public LoadedEntry {
         : shared_(std::move(shared)), module_(std::move(module)), entry_(std::move(entry)) {}
 
     [[nodiscard]] LaunchLimits limits() const override {
-        return {.dynamic_shared_bytes = shared_kilobytes(shared_->emulator.options().sm) * 1024};
+        const std::uint32_t sm = shared_->emulator.options().sm;
+        return {.dynamic_shared_bytes = shared_kilobytes(sm) * 1024, .blocks_per_cluster = blocks_per_cluster(sm)};
     }
     [[nodiscard]] Expected<void> launch(const LaunchConfig& config, std::span<const Argument> arguments,
                                         std::uint64_t) const override {
         std::vector<std::span<const std::byte>> bytes(arguments.size());
         std::transform(arguments.begin(), arguments.end(), bytes.begin(), [](const Argument& a) { return a.bytes(); });
-        const EmulatorLaunch shape{config.grid, config.block, config.shared_bytes};
+        const EmulatorLaunch shape{config.grid, config.block, config.shared_bytes, config.cluster, config.cooperative};
         const std::lock_guard lock(shared_->mutex);
         auto run = shared_->emulator.launch(*module_, entry_, shape, bytes);
         if (!run) return tl::unexpected(run.error());
@@ -85,6 +87,10 @@ class EmulatorBackend final : public Backend {
     }
     [[nodiscard]] Expected<void> fill(std::uint64_t target, std::byte value, std::size_t bytes) override {
         return locked().emulator.fill(target, value, bytes);
+    }
+
+    [[nodiscard]] Expected<TensorMap> encode_tensor_map(const TensorMapOptions& options) override {
+        return emulator::encode(options);
     }
 
     [[nodiscard]] Expected<void> synchronize() override { return {}; }

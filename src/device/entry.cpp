@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
+#include <optional>
 #include <utility>
 
 #include "device/backend.hpp"
@@ -54,7 +57,23 @@ Architecture architecture(std::string_view target) {
     return result;
 }
 
+// The numbers of a directive in an entry's head: `.reqnctapercluster 2, 1`. What is left out is 1.
+std::optional<Dim3> directive(const std::vector<syntax::Token>& head, std::string_view name) {
+    auto at = std::find_if(head.begin(), head.end(), [&](const auto& token) { return token.text == name; });
+    if (at == head.end()) return {};
+    Dim3 result;
+    std::uint32_t* const extents[] = {&result.x, &result.y, &result.z};
+    for (std::uint32_t* extent : extents) {
+        if (++at == head.end()) break;
+        const auto [end, error] = std::from_chars(at->text.data(), at->text.data() + at->text.size(), *extent);
+        if (error != std::errc() || ++at == head.end() || at->text != ",") break;
+    }
+    return result;
+}
+
 }  // namespace
+
+std::uint32_t sm_of(std::string_view target) { return architecture(target).number; }
 
 bool runs_on(std::string_view ptx_target, std::string_view device_target) {
     const Architecture ptx = architecture(ptx_target), gpu = architecture(device_target);
@@ -79,7 +98,12 @@ Expected<EntryInfo> find_entry(std::string_view ptx, std::string_view name) {
         return fail(Errc::unknown_entry, entries == 0 ? "the module has none" : fmt::format("{}; the module has {}", name, names));
     auto parameters = parameters_of(found);
     if (!parameters) return tl::unexpected(parameters.error());
-    return EntryInfo{std::string(found.name()), std::move(*parameters), std::string(module->target())};
+    EntryInfo info{std::string(found.name()), std::move(*parameters), std::string(module->target())};
+    const std::vector<syntax::Token> head = found.tokens();
+    info.required_cluster = directive(head, ".reqnctapercluster").value_or(Dim3{});
+    if (const auto most = directive(head, ".maxclusterrank")) info.most_cluster_blocks = most->x;
+    info.wants_cluster = directive(head, ".explicitcluster").has_value();
+    return info;
 }
 
 }  // namespace ptxgraft::device

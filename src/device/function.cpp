@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <tuple>
 #include <utility>
 
 #include "device/backend.hpp"
@@ -40,9 +41,9 @@ Expected<void> check_arguments(const device::EntryInfo& entry, std::span<const A
 }
 
 Expected<void> check_shape(const LaunchConfig& config, const device::LaunchLimits& limits) {
-    const auto& [grid, block, shared_bytes] = config;
+    const auto& [grid, block, shared_bytes, cluster, cooperative] = config;
     const auto refuse = [](std::string why) { return fail(Errc::launch_shape_invalid, std::move(why)); };
-    for (const auto& [name, dim] : {std::pair{"grid", &grid}, std::pair{"block", &block}})
+    for (const auto& [name, dim] : {std::pair{"grid", &grid}, std::pair{"block", &block}, std::pair{"cluster", &cluster}})
         if (dim->x == 0 || dim->y == 0 || dim->z == 0)
             return refuse(fmt::format("{} of {} x {} x {} is empty", name, dim->x, dim->y, dim->z));
     if (grid.x > 2147483647 || grid.y > 65535 || grid.z > 65535)
@@ -57,6 +58,30 @@ Expected<void> check_shape(const LaunchConfig& config, const device::LaunchLimit
                                   limits.dynamic_shared_bytes));
     return {};
 }
+
+std::string text(const Dim3& shape) { return fmt::format("{} x {} x {}", shape.x, shape.y, shape.z); }
+
+// PTX ISA 11.7: what an entry says of clusters. `config` has the entry's own cluster where it gave none.
+Expected<void> check_cluster(const LaunchConfig& config, const device::EntryInfo& entry, std::uint32_t most_blocks) {
+    const auto refuse = [](std::string why) { return fail(Errc::launch_shape_invalid, std::move(why)); };
+    const auto& [grid, cluster] = std::tie(config.grid, config.cluster);
+    const Dim3& required = entry.required_cluster;
+    const std::uint64_t blocks = std::uint64_t{cluster.x} * cluster.y * cluster.z;
+    const std::uint64_t wanted = std::uint64_t{required.x} * required.y * required.z;
+    if (wanted > 1 && text(required) != text(cluster))
+        return refuse(fmt::format("cluster of {}; {} requires {}", text(cluster), entry.name, text(required)));
+    if (blocks == 1 && entry.wants_cluster) return refuse(fmt::format("{} wants a cluster: it is .explicitcluster", entry.name));
+    if (blocks == 1) return {};
+    if (most_blocks == 1) return refuse(fmt::format("cluster of {}; clusters need sm_90", text(cluster)));
+    if (cluster.x > most_blocks || cluster.y > most_blocks || cluster.z > most_blocks || blocks > most_blocks)
+        return refuse(fmt::format("cluster of {}; at most {} blocks", text(cluster), most_blocks));
+    if (entry.most_cluster_blocks != 0 && blocks > entry.most_cluster_blocks)
+        return refuse(fmt::format("cluster of {} blocks; {} allows {}", blocks, entry.name, entry.most_cluster_blocks));
+    if (grid.x % cluster.x == 0 && grid.y % cluster.y == 0 && grid.z % cluster.z == 0) return {};
+    return refuse(fmt::format("grid of {}; it is a multiple of the cluster of {}", text(grid), text(cluster)));
+}
+
+bool is_one(const Dim3& shape) { return shape.x == 1 && shape.y == 1 && shape.z == 1; }
 
 // The caller may not hold the PTX any more: a place in it comes with its text.
 tl::unexpected<Error> with_source(Error error, const std::shared_ptr<const SourceText>& source) {
@@ -84,8 +109,12 @@ Expected<void> Function::launch(const LaunchConfig& config, std::span<const Argu
         if (argument.device_ != nullptr && argument.device_ != data_->device.get())
             return fail(Errc::other_device, fmt::format("argument {} of {}", &argument - arguments.data(), data_->entry.name));
     if (stream != nullptr && stream->device_ != data_->device) return fail(Errc::other_device, std::string("the launch's stream"));
-    if (auto possible = check_shape(config, data_->loaded->limits()); !possible) return possible;
-    auto done = data_->loaded->launch(config, arguments, stream == nullptr ? 0 : stream->handle());
+    const device::LaunchLimits limits = data_->loaded->limits();
+    if (auto possible = check_shape(config, limits); !possible) return possible;
+    LaunchConfig whole = config;
+    if (is_one(whole.cluster)) whole.cluster = data_->entry.required_cluster;
+    if (auto possible = check_cluster(whole, data_->entry, limits.blocks_per_cluster); !possible) return possible;
+    auto done = data_->loaded->launch(whole, arguments, stream == nullptr ? 0 : stream->handle());
     if (!done) return with_source(done.error(), data_->source);
     return done;
 }

@@ -9,7 +9,6 @@ namespace ptxgraft::emulator {
 namespace {
 
 constexpr std::uint64_t most_local_bytes = std::uint64_t{512} << 10;  // of a thread, as CUDA's limit
-constexpr std::uint32_t multiprocessors = 132;
 
 std::string_view name(Space space) {
     constexpr std::string_view names[] = {"generic", "global", "constant", "shared", "local", "parameter"};
@@ -22,14 +21,82 @@ bool inside(std::uint64_t address, std::uint64_t bytes, std::uint64_t size) {
 
 }  // namespace
 
-std::uint64_t Warp::address(const Access& access, unsigned lane) {
-    std::uint64_t base = access.frame_relative ? frame_->local_base : 0;
-    if (access.base != no_ref) base += lanes(access.base)[lane] & access.base_mask;
-    return (base + access.offset) & (access.base_mask | (access.base == no_ref ? ~std::uint64_t{0} : 0));
+std::uint64_t Warp::address(const Access& access, const Operation& operation, unsigned lane) {
+    std::uint64_t address = (access.frame_relative ? frame_->local_base : 0) + access.offset;
+    if (!access.has_base) return address;
+    const Ref base = operands(operation)[operation.outputs];
+    address += value(base, lane);
+    return width(base) == 4 ? address & 0xFFFFFFFFu : address;
 }
 
-std::byte* Warp::resolve(const Access& access, unsigned lane, std::uint32_t bytes, Use use) {
-    return resolve(access.space, address(access, lane), lane, bytes, use);
+std::byte* Warp::resolve(const Access& access, const Operation& operation, unsigned lane, std::uint32_t bytes, Use use) {
+    return resolve(access.space, address(access, operation, lane), lane, bytes, use);
+}
+
+namespace {
+
+constexpr std::uint64_t most_located_bytes = std::uint64_t{1} << 31;  // offsets have 32 bits
+
+}  // namespace
+
+// The piece of memory that a lane's access is in, if it is the kind that all lanes may share.
+Warp::Piece Warp::piece(const Access& access, const Operation& operation, std::uint32_t mask, Use use) {
+    Space space = access.space;
+    std::uint64_t window = 0;
+    if (space == Space::generic) {
+        const std::uint64_t first = address(access, operation, static_cast<unsigned>(std::countr_zero(mask)));
+        if (region_ == nullptr || !region_->holds(first, 1)) space = emulator::place(first).space;
+        if (space == Space::shared || space == Space::local) window = emulator::window(space);
+    }
+    switch (space) {
+        case Space::shared:
+            return {cta_->shared().data(), window, cta_->shared().size(), 0};
+        case Space::local:
+            return {local_.data(), window, frame_->local_top, local_stride_};
+        case Space::param:
+            if (use == Use::write || access.space == Space::generic) return {};
+            return {const_cast<std::byte*>(launch_->parameters.data()), 0, launch_->parameters.size(), 0};
+        default:
+            break;
+    }
+    if (region_ == nullptr || !region_->holds(address(access, operation, static_cast<unsigned>(std::countr_zero(mask))), 1)) {
+        const Region* found = launch_->memory->find(address(access, operation, static_cast<unsigned>(std::countr_zero(mask))));
+        if (found == nullptr) return {};
+        region_ = found;
+    }
+    if (use == Use::write && region_->read_only) return {};
+    return {region_->host, region_->begin, region_->bytes, 0};
+}
+
+std::byte* Warp::locate(const Access& access, const Operation& operation, std::uint32_t mask, Use use, Located& located) {
+    const Piece in = piece(access, operation, mask, use);
+    const std::uint32_t bytes = std::uint32_t{access.bytes} * access.count;
+    if (in.host == nullptr || in.bytes < bytes || in.bytes > most_located_bytes) return nullptr;
+    const auto last = static_cast<std::uint32_t>(in.bytes - bytes);
+    const std::uint64_t add = (access.frame_relative ? frame_->local_base : 0) + access.offset - in.begin;
+    if (!access.has_base) {
+        if (add > last || add % bytes != 0) return nullptr;
+        std::fill_n(located.offsets, lane_count, static_cast<std::uint32_t>(add));
+        located.all_equal = mask == ~0u;
+        located.consecutive = false;
+    } else {
+        const Ref base = operands(operation)[operation.outputs];
+        const LaneFunctions& functions = *launch_->lane_functions;
+        if (width(base) == 8) {
+            if (!functions.locate64(located, column_of<std::uint64_t>(base), add, last, bytes, bytes, mask)) return nullptr;
+        } else if (in.begin != 0 || width(base) != 4) {
+            return nullptr;
+        } else if (!functions.locate32(located, column_of<std::uint32_t>(base), static_cast<std::uint32_t>(add), last, bytes, bytes,
+                                       mask)) {
+            return nullptr;
+        }
+    }
+    if (in.lane_stride != 0) {
+        if (std::uint64_t{in.lane_stride} * lane_count > most_located_bytes) return nullptr;
+        for (std::uint32_t lane = 0; lane < lane_count; ++lane) located.offsets[lane] += lane * in.lane_stride;
+        located.all_equal = located.consecutive = false;
+    }
+    return in.host;
 }
 
 std::byte* Warp::resolve(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes, Use use) {
@@ -102,128 +169,6 @@ bool Warp::extend_local(std::uint32_t bytes, std::uint32_t alignment, std::uint3
     offset = static_cast<std::uint32_t>(begin);
     frame_->local_top = static_cast<std::uint32_t>(begin + bytes);
     return true;
-}
-
-// Constant for the launch or the CTA; the clocks are refreshed before each instruction that reads them.
-void Warp::fill_specials() {
-    const Dim3& block = launch_->shape.block;
-    const Dim3& grid = launch_->shape.grid;
-    const Dim3 at = cta_->position();
-    for (std::size_t i = 0; i < program_->specials.size(); ++i) {
-        for (std::uint32_t lane = 0; lane < 32; ++lane) {
-            const std::uint32_t thread = index_ * 32 + lane, bit = 1u << lane;
-            std::uint64_t value = 0;
-            switch (program_->specials[i]) {
-                case Special::tid_x:
-                    value = thread % block.x;
-                    break;
-                case Special::tid_y:
-                    value = thread / block.x % block.y;
-                    break;
-                case Special::tid_z:
-                    value = thread / block.x / block.y;
-                    break;
-                case Special::ntid_x:
-                    value = block.x;
-                    break;
-                case Special::ntid_y:
-                    value = block.y;
-                    break;
-                case Special::ntid_z:
-                    value = block.z;
-                    break;
-                case Special::ctaid_x:
-                    value = at.x;
-                    break;
-                case Special::ctaid_y:
-                    value = at.y;
-                    break;
-                case Special::ctaid_z:
-                    value = at.z;
-                    break;
-                case Special::nctaid_x:
-                    value = grid.x;
-                    break;
-                case Special::nctaid_y:
-                    value = grid.y;
-                    break;
-                case Special::nctaid_z:
-                    value = grid.z;
-                    break;
-                case Special::laneid:
-                    value = lane;
-                    break;
-                case Special::warpid:
-                    value = index_;
-                    break;
-                case Special::nwarpid:
-                    value = 64;
-                    break;
-                case Special::smid:
-                    value = cta_->index() % multiprocessors;
-                    break;
-                case Special::nsmid:
-                    value = multiprocessors;
-                    break;
-                case Special::lanemask_eq:
-                    value = bit;
-                    break;
-                case Special::lanemask_le:
-                    value = bit | (bit - 1);
-                    break;
-                case Special::lanemask_lt:
-                    value = bit - 1;
-                    break;
-                case Special::lanemask_ge:
-                    value = ~(bit - 1) & 0xFFFFFFFFu;
-                    break;
-                case Special::lanemask_gt:
-                    value = ~(bit | (bit - 1)) & 0xFFFFFFFFu;
-                    break;
-                case Special::total_smem_size:
-                    value = launch_->shared_bytes;
-                    break;
-                case Special::dynamic_smem_size:
-                    value = launch_->shape.shared_bytes;
-                    break;
-                case Special::dynamic_shared:
-                    value = launch_->dynamic_shared;
-                    break;
-                case Special::one:
-                    value = 1;
-                    break;
-                default:
-                    break;
-            }
-            specials_[i][lane] = value;
-        }
-    }
-    refresh_clock();
-}
-
-// A clock tick is an issued warp instruction, so that runs are repeatable.
-void Warp::refresh_clock() {
-    constexpr std::uint64_t epoch = std::uint64_t{1} << 60;
-    for (std::size_t i = 0; i < program_->specials.size(); ++i) {
-        switch (program_->specials[i]) {
-            case Special::clock:
-            case Special::clock64:
-                specials_[i].fill(issued_);
-                break;
-            case Special::clock_hi:
-                specials_[i].fill(issued_ >> 32);
-                break;
-            case Special::globaltimer:
-            case Special::globaltimer_lo:
-                specials_[i].fill(epoch + issued_);
-                break;
-            case Special::globaltimer_hi:
-                specials_[i].fill((epoch + issued_) >> 32);
-                break;
-            default:
-                break;
-        }
-    }
 }
 
 }  // namespace ptxgraft::emulator

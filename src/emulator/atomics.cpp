@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -94,10 +95,9 @@ struct PureAdd {
             const std::array<std::string_view, 2> modifiers = {".rn", *Modifiers};
             return find_pure("add", modifiers, 3, false);
         }();
-        Lanes x = {a}, y = {b}, sum = {};
-        Lanes* const outputs[] = {&sum};
-        const Lanes* const inputs[] = {&x, &y};
-        if (add) add->run(outputs, inputs, 1);
+        const std::uint64_t from[] = {a, b};
+        std::array<std::uint64_t, arithmetic::most_outputs> sum = {};
+        if (add) add->run(sum.data(), from);
         return static_cast<T>(sum[0]);
     }
 };
@@ -126,24 +126,34 @@ bool is_global(const Access& access, std::uint64_t address) {
     return access.space == Space::global || place(address).space == Space::global;
 }
 
-// operands: destination or no_ref, then one or two inputs.
+// Operands: the destination, if there is one; the address's register, if it has one; one or two inputs.
 template <class T, class F>
 Flow atomic(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Access& access = warp.program().accesses[operation.extra];
-    const Lanes& first = warp.lanes(operation.operands[1]);
-    const Lanes& second = operation.inputs == 2 ? warp.lanes(operation.operands[2]) : first;
-    Lanes* const destination = operation.outputs != 0 ? &warp.lanes(operation.operands[0]) : nullptr;
+    const Ref* const refs = warp.operands(operation);
+    const Ref* const sources = refs + operation.outputs + (access.has_base ? 1 : 0);
+    const auto* const first = warp.column_of<Bits<T>>(sources[0]);
+    const bool has_second = operation.inputs == (access.has_base ? 3 : 2);
+    const auto* const second = has_second ? warp.column_of<Bits<T>>(sources[1]) : first;
+    std::array<Bits<T>, lane_count> results;
     const bool done = each_lane(mask, [&](unsigned lane) {
-        const std::uint64_t address = warp.address(access, lane);
+        const std::uint64_t address = warp.address(access, operation, lane);
         std::byte* at = warp.resolve(access.space, address, lane, sizeof(T), Use::write);
         if (at == nullptr) return false;
-        const T b = std::bit_cast<T>(static_cast<Bits<T>>(first[lane]));
-        const T c = std::bit_cast<T>(static_cast<Bits<T>>(second[lane]));
+        const T b = std::bit_cast<T>(first[lane]), c = std::bit_cast<T>(second[lane]);
         const T before = update<T, F>(at, b, c, is_global(access, address));
-        if (destination != nullptr) (*destination)[lane] = std::bit_cast<Bits<T>>(before);
+        results[lane] = std::bit_cast<Bits<T>>(before);
         return true;
     });
-    return done ? warp.strong() : Flow::fail;
+    if (!done) return Flow::fail;
+    // After the last lane: the destination may be the address's register.
+    if (operation.outputs != 0) {
+        each_lane(mask, [&](unsigned lane) {
+            warp.column_of<Bits<T>>(refs[0])[lane] = results[lane];
+            return true;
+        });
+    }
+    return warp.strong();
 }
 
 struct Row {

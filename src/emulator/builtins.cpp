@@ -19,7 +19,7 @@ constexpr int widest = 4096;
 
 // The value of an argument of up to 8 bytes.
 std::uint64_t argument(Warp& warp, const Slot& slot, unsigned lane) {
-    if (slot.reg != no_ref) return warp.lanes(slot.reg)[lane];
+    if (slot.reg != no_ref) return warp.value(slot.reg, lane);
     std::uint64_t value = 0;
     std::memcpy(&value, warp.local(warp.frame(), lane, slot.offset), std::min<std::uint32_t>(slot.bytes, 8));
     return value;
@@ -29,7 +29,7 @@ void give_result(Warp& warp, const Call& call, unsigned lane, std::uint64_t valu
     if (call.returns.empty()) return;
     const Slot& slot = call.returns[0];
     if (slot.reg != no_ref) {
-        warp.lanes(slot.reg)[lane] = value;
+        warp.set(slot.reg, lane, value);
     } else {
         std::memcpy(warp.local(warp.frame(), lane, slot.offset), &value,
                     std::min<std::uint32_t>(slot.bytes, 8));

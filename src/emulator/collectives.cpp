@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstring>
+#include <string>
 
 #include "emulator/operations.hpp"
 #include "emulator/warp.hpp"
@@ -24,22 +27,30 @@ unsigned source_lane(unsigned lane, std::uint32_t b, std::uint32_t c, bool& in_r
     return static_cast<unsigned>(in_range ? from : self) & 31;
 }
 
-template <Shuffle Mode>
-void shuffle(Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t mask, std::uint32_t) {
-    const Lanes values = *inputs[0], b = *inputs[1], c = *inputs[2];  // the destination may be one of them
+// The values of a column; a destination may be one of the sources.
+template <class T>
+std::array<T, lane_count> copy_of(const void* column) {
+    std::array<T, lane_count> values;
+    std::memcpy(values.data(), column, sizeof values);
+    return values;
+}
+template <class T>
+void spread(void* column, T value, std::uint32_t mask) {
     each_lane(mask, [&](unsigned lane) {
-        bool in_range = false;
-        const unsigned from = source_lane<Mode>(lane, static_cast<std::uint32_t>(b[lane]),
-                                                static_cast<std::uint32_t>(c[lane]), in_range);
-        (*outputs[0])[lane] = values[from];
-        (*outputs[1])[lane] = in_range ? 1 : 0;
+        static_cast<T*>(column)[lane] = value;
         return true;
     });
 }
+void spread_truth(void* column, bool value, std::uint32_t mask) { spread<std::uint8_t>(column, value ? 1 : 0, mask); }
 
-void spread(Lanes& output, std::uint64_t value, std::uint32_t mask) {
+template <Shuffle Mode>
+void shuffle(void* const* outputs, const void* const* inputs, std::uint32_t mask, std::uint32_t) {
+    const auto values = copy_of<std::uint32_t>(inputs[0]), b = copy_of<std::uint32_t>(inputs[1]), c = copy_of<std::uint32_t>(inputs[2]);
     each_lane(mask, [&](unsigned lane) {
-        output[lane] = value;
+        bool in_range = false;
+        const unsigned from = source_lane<Mode>(lane, b[lane], c[lane], in_range);
+        static_cast<std::uint32_t*>(outputs[0])[lane] = values[from];
+        static_cast<std::uint8_t*>(outputs[1])[lane] = in_range ? 1 : 0;
         return true;
     });
 }
@@ -47,49 +58,44 @@ void spread(Lanes& output, std::uint64_t value, std::uint32_t mask) {
 enum class Vote : std::uint8_t { all, any, uni, ballot };
 
 template <Vote Mode>
-void vote(Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t mask, std::uint32_t negated) {
-    const std::uint32_t holds = (predicate_mask(*inputs[0]) ^ (negated != 0 ? ~0u : 0u)) & mask;
-    if constexpr (Mode == Vote::all) spread(*outputs[0], holds == mask ? 1 : 0, mask);
-    if constexpr (Mode == Vote::any) spread(*outputs[0], holds != 0 ? 1 : 0, mask);
-    if constexpr (Mode == Vote::uni) spread(*outputs[0], holds == mask || holds == 0 ? 1 : 0, mask);
-    if constexpr (Mode == Vote::ballot) spread(*outputs[0], holds, mask);
+void vote(void* const* outputs, const void* const* inputs, std::uint32_t mask, std::uint32_t negated) {
+    const std::uint32_t truths = predicate_mask(static_cast<const std::byte*>(inputs[0]));
+    const std::uint32_t holds = (truths ^ (negated != 0 ? ~0u : 0u)) & mask;
+    if constexpr (Mode == Vote::all) spread_truth(outputs[0], holds == mask, mask);
+    if constexpr (Mode == Vote::any) spread_truth(outputs[0], holds != 0, mask);
+    if constexpr (Mode == Vote::uni) spread_truth(outputs[0], holds == mask || holds == 0, mask);
+    if constexpr (Mode == Vote::ballot) spread(outputs[0], holds, mask);
 }
 
-std::uint64_t low_bits(std::uint64_t value, std::uint32_t bits) {
-    return bits == 64 ? value : value & ((std::uint64_t{1} << bits) - 1);
-}
-
-void match_any(Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t mask, std::uint32_t bits) {
-    const Lanes values = *inputs[0];
+template <class T>
+void match_any(void* const* outputs, const void* const* inputs, std::uint32_t mask, std::uint32_t) {
+    const auto values = copy_of<T>(inputs[0]);
     each_lane(mask, [&](unsigned lane) {
-        std::uint64_t same = 0;
-        each_lane(mask, [&](unsigned other) {
-            if (low_bits(values[other], bits) == low_bits(values[lane], bits))
-                same |= std::uint64_t{1} << other;
-            return true;
-        });
-        (*outputs[0])[lane] = same;
+        std::uint32_t same = 0;
+        for (unsigned other = 0; other < lane_count; ++other) same |= (values[other] == values[lane] ? 1u : 0u) << other;
+        static_cast<std::uint32_t*>(outputs[0])[lane] = same & mask;
         return true;
     });
 }
 
-void match_all(Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t mask, std::uint32_t bits) {
-    const Lanes& values = *inputs[0];
-    const std::uint64_t first = low_bits(values[static_cast<unsigned>(std::countr_zero(mask))], bits);
-    const bool all = each_lane(mask, [&](unsigned lane) { return low_bits(values[lane], bits) == first; });
-    spread(*outputs[0], all ? mask : 0, mask);
-    spread(*outputs[1], all ? 1 : 0, mask);
+template <class T>
+void match_all(void* const* outputs, const void* const* inputs, std::uint32_t mask, std::uint32_t) {
+    const auto values = copy_of<T>(inputs[0]);
+    const T first = values[static_cast<unsigned>(std::countr_zero(mask))];
+    const bool all = each_lane(mask, [&](unsigned lane) { return values[lane] == first; });
+    spread(outputs[0], all ? mask : 0, mask);
+    spread_truth(outputs[1], all, mask);
 }
 
 template <class T, T (*F)(T, T)>
-void reduce(Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t mask, std::uint32_t) {
-    const Lanes& values = *inputs[0];
-    T result = static_cast<T>(values[static_cast<unsigned>(std::countr_zero(mask))]);
+void reduce(void* const* outputs, const void* const* inputs, std::uint32_t mask, std::uint32_t) {
+    const auto* const values = static_cast<const T*>(inputs[0]);
+    T result = values[static_cast<unsigned>(std::countr_zero(mask))];
     each_lane(mask & (mask - 1), [&](unsigned lane) {
-        result = F(result, static_cast<T>(values[lane]));
+        result = F(result, values[lane]);
         return true;
     });
-    spread(*outputs[0], static_cast<std::uint32_t>(result), mask);
+    spread(outputs[0], result, mask);
 }
 
 template <class T>
@@ -117,14 +123,14 @@ T xor_(T a, T b) {
     return a ^ b;
 }
 
-void elect(Lanes* const* outputs, const Lanes* const*, std::uint32_t mask, std::uint32_t) {
+void elect(void* const* outputs, const void* const*, std::uint32_t mask, std::uint32_t) {
     const auto leader = static_cast<unsigned>(std::countr_zero(mask));
-    spread(*outputs[0], leader, mask);
-    spread(*outputs[1], 0, mask);
-    (*outputs[1])[leader] = 1;
+    spread<std::uint32_t>(outputs[0], leader, mask);
+    spread_truth(outputs[1], false, mask);
+    static_cast<std::uint8_t*>(outputs[1])[leader] = 1;
 }
 
-void sync(Lanes* const*, const Lanes* const*, std::uint32_t, std::uint32_t) {}
+void sync(void* const*, const void* const*, std::uint32_t, std::uint32_t) {}
 
 struct Row {
     std::string_view mode;
@@ -147,7 +153,10 @@ constexpr Row votes[] = {{".all", vote<Vote::all>},
                          {".any", vote<Vote::any>},
                          {".uni", vote<Vote::uni>},
                          {".ballot", vote<Vote::ballot>}};
-constexpr Row matches[] = {{".any", match_any}, {".all", match_all}};
+constexpr Row matches[] = {{".any.b32", match_any<std::uint32_t>},
+                           {".any.b64", match_any<std::uint64_t>},
+                           {".all.b32", match_all<std::uint32_t>},
+                           {".all.b64", match_all<std::uint64_t>}};
 constexpr Row reductions[] = {{".add.u32", reduce<u32, add<u32>>},  {".add.s32", reduce<u32, add<u32>>},
                               {".min.u32", reduce<u32, min<u32>>},  {".min.s32", reduce<s32, min<s32>>},
                               {".max.u32", reduce<u32, max<u32>>},  {".max.s32", reduce<s32, max<s32>>},
@@ -158,7 +167,9 @@ constexpr Row reductions[] = {{".add.u32", reduce<u32, add<u32>>},  {".add.s32",
 
 Collective shuffle_collective(std::string_view mode) { return find(shuffles, mode); }
 Collective vote_collective(std::string_view mode) { return find(votes, mode); }
-Collective match_collective(std::string_view mode) { return find(matches, mode); }
+Collective match_collective(std::string_view mode, std::string_view type) {
+    return find(matches, std::string(mode) + std::string(type));
+}
 Collective reduce_collective(std::string_view op, std::string_view type) {
     return find(reductions, std::string(op) + std::string(type));
 }

@@ -14,8 +14,7 @@ unsigned first_lane(std::uint32_t mask) { return static_cast<unsigned>(std::coun
 const Function* target(Warp& warp, const Call& call, std::uint32_t& mask) {
     const std::vector<Function>& functions = warp.program().functions;
     if (call.target == no_ref) return &functions[call.function];
-    const Lanes& addresses = warp.lanes(call.target);
-    const std::uint64_t address = addresses[first_lane(mask)];
+    const std::uint64_t address = warp.value(call.target, first_lane(mask));
     const std::uint64_t index = (address - function_window) / function_stride;
     if (address < function_window || address % function_stride != 0 || index >= functions.size()) {
         warp.fail(Errc::invalid_call_target, first_lane(mask), fmt::format("{:#x}", address));
@@ -23,7 +22,7 @@ const Function* target(Warp& warp, const Call& call, std::uint32_t& mask) {
     }
     std::uint32_t same = 0;
     each_lane(mask, [&](unsigned lane) {
-        if (addresses[lane] == address) same |= 1u << lane;
+        if (warp.value(call.target, lane) == address) same |= 1u << lane;
         return true;
     });
     mask = same;
@@ -38,7 +37,7 @@ Flow execute_branch(Warp& warp, const Operation& operation, std::uint32_t mask) 
 
 Flow execute_branch_index(Warp& warp, const Operation& operation, std::uint32_t mask) {
     return warp.branch_by_index(warp.program().branch_tables[operation.extra],
-                                warp.lanes(operation.operands[0]), mask);
+                                warp.operands(operation)[0], mask);
 }
 
 Flow execute_call(Warp& warp, const Operation& operation, std::uint32_t mask) {
@@ -77,9 +76,9 @@ Flow execute_yield(Warp&, const Operation&, std::uint32_t) { return Flow::yield;
 Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Barrier& barrier = warp.program().barriers[operation.extra];
     const unsigned lane = first_lane(mask);
-    const auto id = static_cast<std::uint32_t>(warp.lanes(barrier.id)[lane]);
+    const auto id = static_cast<std::uint32_t>(warp.value(barrier.id, lane));
     const auto count =
-        barrier.count == no_ref ? 0 : static_cast<std::uint32_t>(warp.lanes(barrier.count)[lane]);
+        barrier.count == no_ref ? 0 : static_cast<std::uint32_t>(warp.value(barrier.count, lane));
     const bool counted = barrier.count != no_ref;
     if (id >= Cta::barrier_count || (id >= named_barriers && !barrier.is_cluster) || count % 32 != 0 ||
         (counted && count == 0)) {
@@ -89,7 +88,7 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t mask)
     }
     std::uint32_t predicate = 0;
     if (barrier.predicate != no_ref) {
-        predicate = predicate_mask(warp.lanes(barrier.predicate)) ^ (barrier.negated ? ~0u : 0u);
+        predicate = predicate_mask(warp.column(barrier.predicate)) ^ (barrier.negated ? ~0u : 0u);
     }
     if (barrier.kind == Barrier::Kind::arrive) {
         warp.cta().arrive(warp, id, count, mask, predicate);

@@ -136,12 +136,9 @@ void Cta::release_if_complete(std::uint32_t id) {
     }
     const bool complete = barrier.expected != 0 ? here >= barrier.expected : (wanted & ~barrier.full) == 0;
     if (!complete) return;
-    Lanes popc, and_, or_;
-    popc.fill(barrier.popc);
-    and_.fill(barrier.popc == barrier.arrived ? 1 : 0);
-    or_.fill(barrier.popc != 0 ? 1 : 0);
+    const Warp::Reductions reductions{barrier.popc, barrier.popc == barrier.arrived, barrier.popc != 0};
     barrier = {};
-    for (Warp& warp : warps_) warp.release(id, popc, and_, or_);
+    for (Warp& warp : warps_) warp.release(id, reductions);
 }
 
 void Cta::left(const Warp& warp) {

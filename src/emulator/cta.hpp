@@ -17,6 +17,7 @@ struct Launch {
     const Program* program = nullptr;
     const Function* entry = nullptr;
     Memory* memory = nullptr;
+    const LaneFunctions* lane_functions = nullptr;
     EmulatorLaunch shape;
     std::vector<std::byte> parameters;
     std::uint32_t dynamic_shared = 0;  ///< address of the dynamic part

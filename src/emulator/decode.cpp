@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "emulator/initialiser.hpp"
+#include "emulator/lanes.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
@@ -92,6 +94,8 @@ Expected<Program> ModuleDecoder::decode() {
         if (auto done = decode_bodies(entries); !done) return tl::unexpected<Error>(done.error());
     }
     if (auto done = initialise(); !done) return tl::unexpected<Error>(done.error());
+    program.refs.resize(program.refs.size() + 8);  // execution looks at some behind the last operation's
+    if (program.constants.empty()) program.constants.resize(1);
     return std::move(program);
 }
 
@@ -148,19 +152,49 @@ std::optional<std::uint32_t> ModuleDecoder::find_function(std::string_view name)
     return found->second;
 }
 
-Ref ModuleDecoder::constant(std::uint64_t bits) {
-    const auto [at, is_new] =
-        constants_.emplace(bits, constant_bank | static_cast<Ref>(program.constants.size()));
-    if (is_new) program.constants.emplace_back().fill(bits);
-    return at->second;
+namespace {
+
+template <class T>
+void fill(std::byte* column, std::uint64_t bits) {
+    const T value = static_cast<T>(bits);
+    for (unsigned lane = 0; lane < lane_count; ++lane) std::memcpy(column + lane * sizeof(T), &value, sizeof(T));
 }
 
-Ref ModuleDecoder::special(Special special) {
+}  // namespace
+
+Ref ModuleDecoder::constant(std::uint64_t bits, std::uint32_t bytes) {
+    if (bytes < 8) bits &= (std::uint64_t{1} << (8 * bytes)) - 1;
+    const auto [at, is_new] = constants_[static_cast<std::size_t>(std::countr_zero(bytes))].emplace(bits, no_ref);
+    if (!is_new) return at->second;
+    const Ref ref = constant_bank | take_column(constant_bytes_, bytes);
+    program.constants.resize((constant_bytes_ + sizeof(ColumnBlock) - 1) / sizeof(ColumnBlock));
+    std::byte* const column = program.constants[0].bytes.data() + offset(ref);
+    switch (bytes) {
+        case 1: fill<std::uint8_t>(column, bits); break;
+        case 2: fill<std::uint16_t>(column, bits); break;
+        case 4: fill<std::uint32_t>(column, bits); break;
+        case 8: fill<std::uint64_t>(column, bits); break;
+        default:
+            for (unsigned lane = 0; lane < lane_count; ++lane) set_lane_value(column, bytes, lane, bits);
+    }
+    return at->second = ref;
+}
+
+Ref ModuleDecoder::special(Special special, std::uint32_t bytes) {
     auto& specials = program.specials;
-    const auto found = std::find(specials.begin(), specials.end(), special);
-    const auto index = static_cast<Ref>(found - specials.begin());
-    if (found == specials.end()) specials.push_back(special);
-    return special_bank | index;
+    const auto found = std::find_if(specials.begin(), specials.end(), [&](const SpecialColumn& s) { return s.special == special; });
+    if (found != specials.end()) return found->ref;
+    return specials.emplace_back(special, special_bank | take_column(program.special_bytes, bytes)).ref;
+}
+
+const std::optional<PureInstruction>& ModuleDecoder::pure(const syntax::Instruction& instruction, bool pair) {
+    std::string key(instruction.opcode);
+    for (const std::string_view modifier : instruction.modifiers) key += modifier;
+    key += static_cast<char>('0' + instruction.operands.size());
+    if (pair) key += '|';
+    const auto found = pure_.find(key);
+    if (found != pure_.end()) return found->second;
+    return pure_.emplace(std::move(key), find_pure(instruction.opcode, instruction.modifiers, instruction.operands.size(), pair)).first->second;
 }
 
 Expected<void> ModuleDecoder::declare(const syntax::Statement& statement, Symbols& scope,

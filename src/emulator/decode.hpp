@@ -3,8 +3,11 @@
 /// From the syntax tree to operations. What is declared wrongly is an error of the module; an instruction
 /// that the emulator lacks becomes an operation that fails when it is executed.
 
+#include <array>
 #include <initializer_list>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -40,6 +43,44 @@ class Words {
     std::vector<std::string_view> words_;
 };
 
+/// How a value is written to a wider register (PTX ISA 9.4.1).
+enum class Extension : std::uint8_t { zeros, sign };
+
+/// An operation that is being decoded, with its operands: outputs first.
+class Draft {
+  public:
+    explicit Draft(Execute execute, std::uint32_t extra = 0) : operation{.execute = execute, .extra = extra} {}
+    explicit Draft(ColumnFunction function) : operation{.function = function} {}
+    Draft& output(Ref ref) {
+        ++operation.outputs;
+        return add(ref);
+    }
+    Draft& input(Ref ref) {
+        ++operation.inputs;
+        return add(ref);
+    }
+    [[nodiscard]] std::span<const Ref> refs() const {
+        return more_.empty() ? std::span<const Ref>(few_.data(), count_) : std::span<const Ref>(more_);
+    }
+
+    Operation operation;
+
+  private:
+    Draft& add(Ref ref) {
+        if (count_ < few_.size()) {
+            few_[count_++] = ref;
+            return *this;
+        }
+        if (more_.empty()) more_.assign(few_.begin(), few_.end());
+        more_.push_back(ref);
+        return *this;
+    }
+
+    std::array<Ref, 16> few_ = {};  // beyond them, all are in `more_`
+    std::size_t count_ = 0;
+    std::vector<Ref> more_;
+};
+
 /// What a name stands for in a scope.
 struct Symbol {
     enum class Kind : std::uint8_t { register_, vector, variable, external, label, table };
@@ -66,8 +107,11 @@ class ModuleDecoder {
     Program program;
     [[nodiscard]] const Symbol* find(std::string_view name) const;
     [[nodiscard]] std::optional<std::uint32_t> find_function(std::string_view name) const;
-    Ref constant(std::uint64_t bits);
-    Ref special(Special special);
+    /// The column of a value of 1 to 16 bytes in all lanes.
+    Ref constant(std::uint64_t bits, std::uint32_t bytes);
+    Ref special(Special special, std::uint32_t bytes);
+    /// The functions of a pure instruction, which are looked for once.
+    [[nodiscard]] const std::optional<PureInstruction>& pure(const syntax::Instruction& instruction, bool pair);
     /// Declares a `.global`, `.const` or `.shared` variable. `shared_top` is where the next shared variable
     /// goes.
     Expected<void> declare(const syntax::Statement& statement, Symbols& scope, std::uint32_t& shared_top);
@@ -91,7 +135,9 @@ class ModuleDecoder {
     std::vector<std::uint64_t>& allocations_;
     Symbols symbols_;
     std::unordered_map<std::string_view, std::uint32_t> functions_;
-    std::unordered_map<std::uint64_t, Ref> constants_;
+    std::array<std::unordered_map<std::uint64_t, Ref>, 5> constants_;  // by the width's logarithm
+    std::uint32_t constant_bytes_ = 0;
+    std::unordered_map<std::string, std::optional<PureInstruction>> pure_;
     std::vector<Initialiser> initialisers_;
 };
 
@@ -114,28 +160,33 @@ class FunctionDecoder {
     [[nodiscard]] Program& program() { return module_.program; }
     [[nodiscard]] ModuleDecoder& module() { return module_; }
     [[nodiscard]] Function& function() { return module_.program.functions[index_]; }
-    /// The lanes that an operand reads: a register, an immediate, a special register, the address of
-    /// something.
-    Expected<Ref> input(const syntax::Operand& operand, ImmediateType type = ImmediateType::integer);
-    Expected<Ref> output(const syntax::Operand& operand);
+    /// The column of `bytes` wide values that an operand reads: a register, whose lower bytes count where it is wider, an
+    /// immediate, a special register, the address of something.
+    Expected<Ref> input(const syntax::Operand& operand, std::uint32_t bytes, ImmediateType type = ImmediateType::integer);
+    /// The column that is written for an operand. A wider register gets the value afterwards, extended.
+    Expected<Ref> output(const syntax::Operand& operand, std::uint32_t bytes, Extension extension = Extension::zeros);
     /// A predicate input, perhaps `!p`; `negated` says so.
     Expected<Ref> predicate(const syntax::Operand& operand, bool& negated);
     /// The elements of a vector operand, or the operand itself.
-    Expected<std::vector<Ref>> inputs(const syntax::Operand& operand, ImmediateType type);
-    Expected<std::vector<Ref>> outputs(const syntax::Operand& operand);
+    Expected<std::vector<Ref>> inputs(const syntax::Operand& operand, std::uint32_t bytes, ImmediateType type);
+    Expected<std::vector<Ref>> outputs(const syntax::Operand& operand, std::uint32_t bytes, Extension extension = Extension::zeros);
     [[nodiscard]] bool is_vector(const syntax::Operand& operand) const;
-    /// Fills the place of an access from an address operand and the space that the instruction names.
-    Expected<void> address(const syntax::Operand& operand, Access& access);
-    /// The address itself, offset added.
+    /// Fills the place of an access from an address operand and the space that the instruction names; the register of the
+    /// address, if access.has_base says that there is one.
+    Expected<Ref> address(const syntax::Operand& operand, Access& access);
+    /// The address itself, offset added, in 8 bytes.
     Expected<Ref> address_value(const syntax::Operand& operand);
+    [[nodiscard]] std::uint32_t add(const Access& access);
     [[nodiscard]] const Symbol* find(std::string_view name) const;
     /// Registers, special registers and components of vectors, by name.
-    std::optional<Ref> find_register(std::string_view name, std::uint32_t* bits = nullptr);
+    std::optional<Ref> find_register(std::string_view name);
     Expected<std::uint32_t> label(const syntax::Operand& operand, Symbol::Kind kind);
-    Ref temporary();
+    Ref temporary(std::uint32_t bytes);
     Ref carry();  ///< the condition code register
-    void emit(const Operation& operation);
-    Ref constant(std::uint64_t bits) { return module_.constant(bits); }
+    void emit(const Draft& draft);
+    /// d = a + c, in the width of all three.
+    void emit_sum(Ref d, Ref a, Ref c);
+    Ref constant(std::uint64_t bits, std::uint32_t bytes) { return module_.constant(bits, bytes); }
     [[nodiscard]] tl::unexpected<Error> missing(const syntax::Instruction& instruction) const;
 
   private:
@@ -151,7 +202,11 @@ class FunctionDecoder {
     Expected<void> instruction(const syntax::Statement& statement);
     void refresh_clock(const syntax::Instruction& instruction);
     std::optional<Ref> find_special(std::string_view name);
-    Expected<Ref> value_of(std::string_view name, std::int64_t offset, Span span);
+    Expected<Ref> value_of(std::string_view name, std::int64_t offset, std::uint32_t bytes, Span span);
+    Ref read_as(Ref ref, std::uint32_t bytes);
+    Ref copy_of(Ref predicate);
+    void emit_with_guard(Draft draft, const syntax::Instruction& instruction, Ref guard);
+    void mark_runs();
     Expected<std::uint32_t> place_in_frame(std::uint64_t bytes, std::uint32_t align, Span span);
     Expected<void> link_labels();
 
@@ -163,14 +218,14 @@ class FunctionDecoder {
     std::uint32_t shared_top_ = 0;
     std::vector<std::uint32_t> label_pcs_;
     std::size_t first_table_ = 0;
-    Ref temporary_ = no_ref;  // what nobody reads
+    std::vector<Draft> after_;  // what extends results, behind the operation at hand
     Ref carry_ = no_ref;
     std::string_view table_name_;  // the last label: a `.branchtargets` may follow
     Span span_;                    // of the statement at hand
 };
 
 /// Decodes one instruction without its guard. Errc::instruction_not_emulated is kept until it is executed.
-using InstructionDecoder = Expected<Operation> (*)(FunctionDecoder&, const syntax::Instruction&);
+using InstructionDecoder = Expected<Draft> (*)(FunctionDecoder&, const syntax::Instruction&);
 struct InstructionRow {
     std::string_view opcode;
     InstructionDecoder decode;
@@ -180,9 +235,9 @@ struct InstructionRow {
 [[nodiscard]] std::span<const InstructionRow> warp_rows();
 [[nodiscard]] std::span<const InstructionRow> mbarrier_rows();
 /// cp.async.mbarrier.arrive
-[[nodiscard]] Expected<Operation> decode_copy_arrival(FunctionDecoder& decoder,
+[[nodiscard]] Expected<Draft> decode_copy_arrival(FunctionDecoder& decoder,
                                                       const syntax::Instruction& instruction);
-[[nodiscard]] Expected<Operation> decode_pure(FunctionDecoder& decoder,
+[[nodiscard]] Expected<Draft> decode_pure(FunctionDecoder& decoder,
                                               const syntax::Instruction& instruction);
 
 }  // namespace ptxgraft::emulator

@@ -10,7 +10,7 @@ using syntax::Instruction;
 using syntax::Operand;
 using syntax::OperandKind;
 
-Expected<Operation> decode_branch(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_branch(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     words.take(".uni");
     if (!words.empty()) return decoder.missing(instruction);
@@ -18,19 +18,19 @@ Expected<Operation> decode_branch(FunctionDecoder& decoder, const Instruction& i
         return fail(Errc::invalid_operand, instruction.span, "bra has one operand");
     auto label = decoder.label(instruction.operands[0], Symbol::Kind::label);
     if (!label) return tl::unexpected<Error>(label.error());
-    return Operation{.execute = execute_branch, .extra = *label};
+    return Draft(execute_branch, *label);
 }
 
-Expected<Operation> decode_branch_index(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_branch_index(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     words.take(".uni");
     if (!words.take(".idx") || !words.empty() || instruction.operands.size() != 2)
         return decoder.missing(instruction);
-    auto index = decoder.input(instruction.operands[0]);
+    auto index = decoder.input(instruction.operands[0], 4);
     auto table = decoder.label(instruction.operands[1], Symbol::Kind::table);
     if (!index) return tl::unexpected<Error>(index.error());
     if (!table) return tl::unexpected<Error>(table.error());
-    return Operation{.execute = execute_branch_index, .inputs = 1, .operands = {*index}, .extra = *table};
+    return Draft(execute_branch_index, *table).input(*index);
 }
 
 Expected<std::vector<Slot>> decode_slots(FunctionDecoder& decoder, const Operand& list, bool are_results) {
@@ -38,22 +38,22 @@ Expected<std::vector<Slot>> decode_slots(FunctionDecoder& decoder, const Operand
     for (const Operand& operand : list.children()) {
         const Symbol* symbol =
             operand.kind() == OperandKind::identifier ? decoder.find(operand.text()) : nullptr;
-        std::uint32_t bits = 64;
         if (symbol != nullptr && symbol->kind == Symbol::Kind::variable && symbol->frame_relative) {
             slots.push_back({static_cast<std::uint32_t>(symbol->address),
                              static_cast<std::uint32_t>(symbol->bytes), no_ref});
         } else {
-            static_cast<void>(decoder.find_register(operand.text(), &bits));
-            auto ref = are_results ? decoder.output(operand) : decoder.input(operand);
+            const auto reg = decoder.find_register(operand.text());
+            const std::uint32_t bytes = reg ? width(*reg) : 8;
+            auto ref = are_results ? decoder.output(operand, bytes) : decoder.input(operand, bytes);
             if (!ref) return tl::unexpected<Error>(ref.error());
-            slots.push_back({0, bits == 1 ? 1 : bits / 8, *ref});
+            slots.push_back({0, bytes, *ref});
         }
     }
     return slots;
 }
 
 // call{.uni} (returns), target, (arguments) {, targets or prototype}
-Expected<Operation> decode_call(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_call(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     words.take(".uni");
     const auto& operands = instruction.operands;
@@ -75,37 +75,35 @@ Expected<Operation> decode_call(FunctionDecoder& decoder, const Instruction& ins
         return fail(Errc::unknown_identifier, operands[target].span(), fmt::format("function {}", name));
     }
     decoder.program().calls.push_back(std::move(call));
-    return Operation{.execute = execute_call,
-                     .extra = static_cast<std::uint32_t>(decoder.program().calls.size() - 1)};
+    return Draft(execute_call, static_cast<std::uint32_t>(decoder.program().calls.size() - 1));
 }
 
-Expected<Operation> decode_return(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_return(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     words.take(".uni");
-    return words.empty() ? Expected<Operation>(Operation{.execute = execute_return})
+    return words.empty() ? Expected<Draft>(Draft(execute_return))
                          : decoder.missing(instruction);
 }
 
-Expected<Operation> decode_exit(FunctionDecoder&, const Instruction&) {
-    return Operation{.execute = execute_exit};
+Expected<Draft> decode_exit(FunctionDecoder&, const Instruction&) {
+    return Draft(execute_exit);
 }
-Expected<Operation> decode_trap(FunctionDecoder&, const Instruction&) {
-    return Operation{.execute = execute_trap};
+Expected<Draft> decode_trap(FunctionDecoder&, const Instruction&) {
+    return Draft(execute_trap);
 }
-Expected<Operation> decode_yield(FunctionDecoder&, const Instruction&) {
-    return Operation{.execute = execute_yield};
+Expected<Draft> decode_yield(FunctionDecoder&, const Instruction&) {
+    return Draft(execute_yield);
 }
-Expected<Operation> decode_nothing(FunctionDecoder&, const Instruction&) {
-    return Operation{.execute = execute_nothing};
+Expected<Draft> decode_nothing(FunctionDecoder&, const Instruction&) {
+    return Draft(execute_nothing);
 }
 
-Expected<Operation> decode_warp_barrier(FunctionDecoder& decoder, const Instruction& instruction) {
-    auto mask = decoder.input(instruction.operands[0]);
+Expected<Draft> decode_warp_barrier(FunctionDecoder& decoder, const Instruction& instruction) {
+    auto mask = decoder.input(instruction.operands[0], 4);
     if (!mask) return tl::unexpected<Error>(mask.error());
     auto& collectives = decoder.program().collectives;
     collectives.push_back({sync_collective(), 0, *mask});
-    return Operation{.execute = execute_collective,
-                     .extra = static_cast<std::uint32_t>(collectives.size() - 1)};
+    return Draft(execute_collective, static_cast<std::uint32_t>(collectives.size() - 1));
 }
 
 // bar.red: d, a {, b}, {!}c
@@ -117,7 +115,7 @@ Expected<void> decode_reduction(FunctionDecoder& decoder, const Instruction& ins
     barrier.kind = op == ".popc"  ? Barrier::Kind::popc
                    : op == ".and" ? Barrier::Kind::and_
                                   : Barrier::Kind::or_;
-    auto destination = decoder.output(instruction.operands.front());
+    auto destination = decoder.output(instruction.operands.front(), barrier.kind == Barrier::Kind::popc ? 4 : 1);
     auto predicate = decoder.predicate(instruction.operands.back(), barrier.negated);
     if (!destination) return tl::unexpected<Error>(destination.error());
     if (!predicate) return tl::unexpected<Error>(predicate.error());
@@ -127,18 +125,18 @@ Expected<void> decode_reduction(FunctionDecoder& decoder, const Instruction& ins
 }
 
 // A CTA is its own cluster: what waits, waits at a barrier that no program can name.
-Expected<Operation> decode_cluster_barrier(FunctionDecoder& decoder, const Instruction& instruction,
+Expected<Draft> decode_cluster_barrier(FunctionDecoder& decoder, const Instruction& instruction,
                                            Words& words) {
     const bool arrives = words.take(".arrive");
     words.take_of({".release", ".relaxed", ".acquire"});
-    if (arrives && words.empty()) return Operation{.execute = execute_nothing};
+    if (arrives && words.empty()) return Draft(execute_nothing);
     if (!words.take(".wait") || !words.empty()) return decoder.missing(instruction);
     auto& barriers = decoder.program().barriers;
-    barriers.push_back({.id = decoder.constant(cluster_barrier), .is_cluster = true});
-    return Operation{.execute = execute_barrier, .extra = static_cast<std::uint32_t>(barriers.size() - 1)};
+    barriers.push_back({.id = decoder.constant(cluster_barrier, 4), .is_cluster = true});
+    return Draft(execute_barrier, static_cast<std::uint32_t>(barriers.size() - 1));
 }
 
-Expected<Operation> decode_barrier(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_barrier(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     words.take(".aligned");
     const auto& operands = instruction.operands;
@@ -160,11 +158,11 @@ Expected<Operation> decode_barrier(FunctionDecoder& decoder, const Instruction& 
             return tl::unexpected<Error>(done.error());
     }
     if (!words.empty()) return decoder.missing(instruction);
-    auto id = decoder.input(operands[first]);
+    auto id = decoder.input(operands[first], 4);
     if (!id) return tl::unexpected<Error>(id.error());
     barrier.id = *id;
     if (operands.size() > least) {
-        auto count = decoder.input(operands[first + 1]);
+        auto count = decoder.input(operands[first + 1], 4);
         if (!count) return tl::unexpected<Error>(count.error());
         barrier.count = *count;
     } else if (arrives) {
@@ -172,7 +170,7 @@ Expected<Operation> decode_barrier(FunctionDecoder& decoder, const Instruction& 
     }
     auto& barriers = decoder.program().barriers;
     barriers.push_back(barrier);
-    return Operation{.execute = execute_barrier, .extra = static_cast<std::uint32_t>(barriers.size() - 1)};
+    return Draft(execute_barrier, static_cast<std::uint32_t>(barriers.size() - 1));
 }
 
 constexpr InstructionRow rows[] = {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -20,6 +21,7 @@ constexpr std::size_t deepest_block = 256;  // names are looked for in all block
 struct SpecialRow {
     std::string_view name;
     Special special;
+    std::uint32_t bytes = 4;
 };
 
 // PTX ISA chapter 10. A launch has no clusters: every CTA is a cluster of its own.
@@ -45,7 +47,7 @@ constexpr SpecialRow special_rows[] = {
     {"%nwarpid", Special::nwarpid},
     {"%smid", Special::smid},
     {"%nsmid", Special::nsmid},
-    {"%gridid", Special::gridid},
+    {"%gridid", Special::gridid, 8},
     {"%lanemask_eq", Special::lanemask_eq},
     {"%lanemask_le", Special::lanemask_le},
     {"%lanemask_lt", Special::lanemask_lt},
@@ -53,14 +55,14 @@ constexpr SpecialRow special_rows[] = {
     {"%lanemask_gt", Special::lanemask_gt},
     {"%clock", Special::clock},
     {"%clock_hi", Special::clock_hi},
-    {"%clock64", Special::clock64},
-    {"%globaltimer", Special::globaltimer},
+    {"%clock64", Special::clock64, 8},
+    {"%globaltimer", Special::globaltimer, 8},
     {"%globaltimer_lo", Special::globaltimer_lo},
     {"%globaltimer_hi", Special::globaltimer_hi},
     {"%total_smem_size", Special::total_smem_size},
     {"%aggr_smem_size", Special::total_smem_size},
     {"%dynamic_smem_size", Special::dynamic_smem_size},
-    {"%is_explicit_cluster", Special::zero},
+    {"%is_explicit_cluster", Special::no, 1},
     {"%clusterid.x", Special::ctaid_x},
     {"%clusterid.y", Special::ctaid_y},
     {"%clusterid.z", Special::ctaid_z},
@@ -130,8 +132,10 @@ Expected<void> FunctionDecoder::decode(const Statement& statement) {
     function().begin = static_cast<std::uint32_t>(program().code.size());
     if (auto done = declare_parameters(statement); !done) return done;
     if (auto done = scope(statement.body()); !done) return done;
-    emit({.execute = execute_return});  // PTX ISA 9.7.12.6: the end of a body returns
+    emit(Draft(execute_return));  // PTX ISA 9.7.12.6: the end of a body returns
     if (auto done = link_labels(); !done) return done;
+    mark_runs();
+    if (function().register_bytes > most_bank_bytes) return fail(Errc::unsupported_module, span_, "more than a GiB of registers");
     function().shared_bytes = shared_top_;
     if (!function().is_entry) program().shared_bytes = shared_top_;
     return {};
@@ -169,9 +173,9 @@ Expected<void> FunctionDecoder::declare_slots(const std::vector<Statement::Param
         const std::uint32_t element = std::max(type_bits(parameter.type) / 8, 1u);
         Slot slot{0, element, no_ref};
         if (parameter.space == ".reg") {
-            slot.reg = function().registers++;
+            slot.reg = temporary(std::max(type_bits(parameter.type) / 8, 1u));
             scopes_[0][parameter.name] = {
-                .kind = Symbol::Kind::register_, .bits = type_bits(parameter.type), .ref = slot.reg};
+                .kind = Symbol::Kind::register_, .ref = slot.reg};
         } else {
             if (parameter.count > most_local_bytes)
                 return fail(Errc::invalid_declaration, span, std::string(parameter.name));
@@ -324,10 +328,9 @@ Expected<void> FunctionDecoder::declare_registers(const Statement::Variable& var
         }
         scopes_.back()[declarator.name] = {
             .kind = variable.vector > 1 ? Symbol::Kind::vector : Symbol::Kind::register_,
-            .bits = bits,
             .count = variable.vector,
-            .ref = function().registers};
-        function().registers += std::max(variable.vector, 1u);
+            .ref = temporary(std::max(bits / 8, 1u))};
+        for (std::uint32_t i = 1; i < variable.vector; ++i) static_cast<void>(temporary(std::max(bits / 8, 1u)));
     }
     return {};
 }
@@ -341,14 +344,14 @@ const Symbol* FunctionDecoder::find(std::string_view name) const {
 }
 
 std::optional<Ref> FunctionDecoder::find_special(std::string_view name) {
-    if (is_environment(name)) return module_.special(Special::zero);
+    if (is_environment(name)) return module_.special(Special::zero, 4);
     for (const SpecialRow& row : special_rows) {
-        if (row.name == name) return module_.special(row.special);
+        if (row.name == name) return module_.special(row.special, row.bytes);
     }
     return std::nullopt;
 }
 
-std::optional<Ref> FunctionDecoder::find_register(std::string_view name, std::uint32_t* bits) {
+std::optional<Ref> FunctionDecoder::find_register(std::string_view name) {
     const std::size_t last = name.find_last_not_of("0123456789");
     const std::size_t digits = last == std::string_view::npos ? 0 : last + 1;
     const auto number = digits < name.size() && (name[digits] != '0' || digits + 1 == name.size())
@@ -358,14 +361,11 @@ std::optional<Ref> FunctionDecoder::find_register(std::string_view name, std::ui
         Symbols& scope = scopes_[depth];
         if (const auto found = scope.find(name); found != scope.end()) {
             if (found->second.kind != Symbol::Kind::register_) return std::nullopt;
-            if (bits != nullptr) *bits = found->second.bits;
             return found->second.ref;
         }
         const auto range = number ? ranges_[depth].find(name.substr(0, digits)) : ranges_[depth].end();
         if (range == ranges_[depth].end() || *number >= range->second.count) continue;
-        const Symbol symbol{
-            .kind = Symbol::Kind::register_, .bits = range->second.bits, .ref = function().registers++};
-        if (bits != nullptr) *bits = symbol.bits;
+        const Symbol symbol{.kind = Symbol::Kind::register_, .ref = temporary(std::max(range->second.bits / 8, 1u))};
         scope.emplace(name, symbol);
         return symbol.ref;
     }
@@ -376,20 +376,30 @@ std::optional<Ref> FunctionDecoder::find_register(std::string_view name, std::ui
     if (vector == nullptr || vector->kind != Symbol::Kind::vector || component == std::string_view::npos)
         return std::nullopt;
     if (component % 4 >= vector->count) return std::nullopt;
-    if (bits != nullptr) *bits = vector->bits;
-    return vector->ref + static_cast<Ref>(component % 4);
+    return element(vector->ref, static_cast<std::uint32_t>(component % 4));
 }
 
-Ref FunctionDecoder::temporary() { return function().registers++; }
+Ref FunctionDecoder::temporary(std::uint32_t bytes) { return take_column(function().register_bytes, bytes); }
 
 Ref FunctionDecoder::carry() {
-    if (carry_ == no_ref) carry_ = temporary();
+    if (carry_ == no_ref) carry_ = temporary(1);
     return carry_;
 }
 
-void FunctionDecoder::emit(const Operation& operation) {
+void FunctionDecoder::emit(const Draft& draft) {
+    Operation operation = draft.operation;
+    operation.operands = static_cast<std::uint32_t>(program().refs.size());
+    operation.is_large = operation.outputs > 1 || operation.inputs > 3;
+    const auto refs = draft.refs();
+    program().refs.insert(program().refs.end(), refs.begin(), refs.end());
     program().code.push_back(operation);
     program().spans.push_back(span_);
+}
+
+void FunctionDecoder::emit_sum(Ref d, Ref a, Ref c) {
+    const std::array<std::string_view, 1> type = {width(d) == 8 ? ".u64" : width(d) == 4 ? ".u32" : ".u16"};
+    const auto sum = find_pure("add", type, 3, false);
+    emit(Draft(sum->first_function()).output(d).input(a).input(c));
 }
 
 tl::unexpected<Error> FunctionDecoder::missing(const syntax::Instruction& instruction) const {
@@ -400,8 +410,9 @@ tl::unexpected<Error> FunctionDecoder::missing(const syntax::Instruction& instru
 
 void FunctionDecoder::refresh_clock(const syntax::Instruction& instruction) {
     for (const syntax::Operand& operand : instruction.operands) {
-        if (operand.kind() == OperandKind::identifier && is_clock(operand.text()))
-            emit({.execute = execute_refresh_clock});
+        if (operand.kind() != OperandKind::identifier || !is_clock(operand.text())) continue;
+        emit(Draft(execute_refresh_clock));
+        program().code.back().is_part = true;
     }
 }
 
@@ -417,31 +428,73 @@ Expected<void> FunctionDecoder::instruction(const Statement& statement) {
         return all;
     }();
     refresh_clock(instruction);
+    after_.clear();
     const auto row = decoders.find(instruction.opcode);
-    auto operation =
-        row != decoders.end() ? row->second(*this, instruction) : decode_pure(*this, instruction);
-    if (!operation) {
-        const Errc code = operation.error().code;
+    auto draft = row != decoders.end() ? row->second(*this, instruction) : decode_pure(*this, instruction);
+    if (!draft) {
+        const Errc code = draft.error().code;
         if (code != Errc::instruction_not_emulated && code != Errc::unresolved_external) {
-            return tl::unexpected<Error>(operation.error());
+            return tl::unexpected<Error>(draft.error());
         }
-        program().failures.push_back(operation.error());
-        operation = Operation{.execute = execute_failure,
-                              .extra = static_cast<std::uint32_t>(program().failures.size() - 1)};
+        program().failures.push_back(draft.error());
+        draft = Draft(execute_failure, static_cast<std::uint32_t>(program().failures.size() - 1));
+        after_.clear();
     }
+    Ref guard = no_ref;
     if (instruction.guard) {
-        const auto guard = find_register(instruction.guard->predicate);
-        if (!guard)
+        const auto found = find_register(instruction.guard->predicate);
+        if (!found)
             return fail(Errc::unknown_identifier, instruction.span,
                         std::string(instruction.guard->predicate));
-        operation->guard = *guard;
-        operation->guard_negated = instruction.guard->negated;
+        guard = read_as(*found, 1);
     }
-    emit(*operation);
+    const auto written = draft->refs().first(draft->operation.outputs);
+    if (!after_.empty() && std::ranges::find(written, guard) != written.end()) guard = copy_of(guard);
+    emit_with_guard(*draft, instruction, guard);
+    for (Draft& extension : after_) {
+        extension.operation.is_part = true;
+        emit_with_guard(extension, instruction, guard);
+    }
     return {};
 }
 
-Expected<Operation> decode_pure(FunctionDecoder& decoder, const syntax::Instruction& instruction) {
+// What follows in parts asks the guard again, which the first part may have written.
+Ref FunctionDecoder::copy_of(Ref predicate) {
+    const Ref copy = temporary(1);
+    emit(Draft(arithmetic::extension(1, 1, false)).output(copy).input(predicate));
+    program().code.back().is_part = true;
+    return copy;
+}
+
+void FunctionDecoder::emit_with_guard(Draft draft, const syntax::Instruction& instruction, Ref guard) {
+    if (guard != no_ref) {
+        draft.operation.guard = guard;
+        draft.operation.guard_negated = instruction.guard->negated;
+    }
+    emit(draft);
+}
+
+// How many pure operations without guards stand in a row, up to where a branch may lead.
+void FunctionDecoder::mark_runs() {
+    auto& code = program().code;
+    std::vector<bool> is_target(code.size() - function().begin + 1);
+    for (const std::uint32_t pc : label_pcs_)
+        if (pc != no_pc) is_target[pc - function().begin] = true;
+    Operation behind;
+    for (std::size_t pc = code.size(); pc-- > function().begin;) {
+        Operation& operation = code[pc];
+        if (operation.function == nullptr || operation.guard != no_ref) {
+            behind = {};
+            continue;
+        }
+        const bool ends = is_target[pc + 1 - function().begin] || behind.run == UINT16_MAX;
+        operation.run = static_cast<std::uint16_t>(1 + (ends ? 0 : behind.run));
+        operation.run_counted = static_cast<std::uint16_t>((operation.is_part ? 0 : 1) + (ends ? 0 : behind.run_counted));
+        behind = operation;
+    }
+}
+
+Expected<Draft> decode_pure(FunctionDecoder& decoder, const syntax::Instruction& instruction) {
     std::vector<const syntax::Operand*> operands;
     bool pair = false;
     for (const syntax::Operand& operand : instruction.operands) {
@@ -452,35 +505,45 @@ Expected<Operation> decode_pure(FunctionDecoder& decoder, const syntax::Instruct
             operands.push_back(&operand);
         }
     }
-    const auto pure = find_pure(instruction.opcode, instruction.modifiers, instruction.operands.size(), pair);
+    const auto& pure = decoder.module().pure(instruction, pair);
     if (!pure) return decoder.missing(instruction);
-    const std::size_t refs =
-        pure->outputs + pure->inputs + (pure->reads_carry ? 1u : 0u) + (pure->writes_carry ? 1u : 0u);
-    if (operands.size() != std::size_t{pure->outputs} + pure->inputs ||
-        refs > std::tuple_size_v<decltype(Operation::operands)>) {
+    if (operands.size() != std::size_t{pure->outputs} + pure->inputs) {
         return fail(Errc::invalid_operand, instruction.span,
                     fmt::format("{} has {} operands", instruction.name, pure->outputs + pure->inputs));
     }
-    Operation operation{.function = pure->first, .outputs = pure->outputs, .inputs = pure->inputs};
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-        const bool is_output = i < pure->outputs;
-        if (i == pure->outputs && pure->writes_carry) operation.operands[at++] = decoder.carry();
-        auto ref = is_output ? decoder.output(*operands[i])
-                             : decoder.input(*operands[i], pure->input_types[i - pure->outputs]);
+    std::array<Ref, arithmetic::most_outputs + 1> outputs;
+    std::array<Ref, arithmetic::most_inputs + 1> inputs;
+    for (std::size_t i = 0; i < pure->outputs; ++i) {
+        const auto extension = pure->output_signed[i] ? Extension::sign : Extension::zeros;
+        auto ref = decoder.output(*operands[i], pure->output_bytes[i], extension);
         if (!ref) return tl::unexpected<Error>(ref.error());
-        operation.operands[at++] = *ref;
+        outputs[i] = *ref;
     }
-    if (pure->reads_carry) operation.operands[at++] = decoder.carry();
-    operation.outputs = static_cast<std::uint8_t>(pure->outputs + (pure->writes_carry ? 1 : 0));
-    operation.inputs = static_cast<std::uint8_t>(pure->inputs + (pure->reads_carry ? 1 : 0));
-    if (pure->second != nullptr) {
-        operation.function = nullptr;
-        operation.execute = execute_pair;
-        operation.extra = static_cast<std::uint32_t>(decoder.program().pairs.size());
-        decoder.program().pairs.push_back(*pure);
+    for (std::size_t i = 0; i < pure->inputs; ++i) {
+        auto ref = decoder.input(*operands[pure->outputs + i], pure->input_bytes[i], pure->input_types[i]);
+        if (!ref) return tl::unexpected<Error>(ref.error());
+        inputs[i] = *ref;
     }
-    return operation;
+    if (pure->writes_carry) outputs[pure->outputs] = decoder.carry();
+    if (pure->reads_carry) inputs[pure->inputs] = decoder.carry();
+    if (!pure->has_second()) {
+        Draft draft(pure->first_function());
+        for (std::size_t i = 0; i < pure->all_outputs(); ++i) draft.output(outputs[i]);
+        for (std::size_t i = 0; i < pure->all_inputs(); ++i) draft.input(inputs[i]);
+        draft.operation.elements = static_cast<std::uint8_t>(lane_count * pure->column_elements);
+        return draft;
+    }
+    Draft first(pure->first_function()), second(pure->second_function());
+    for (std::size_t i = 0; i < pure->all_outputs(); ++i) second.output(outputs[i]);
+    for (std::size_t i = 0; i < pure->first_outputs; ++i) {
+        const Ref between = decoder.temporary(pure->between_bytes[i]);
+        first.output(between);
+        second.input(between);
+    }
+    for (std::size_t i = 0; i < pure->all_inputs(); ++i) (i < pure->first_inputs ? first : second).input(inputs[i]);
+    first.operation.is_part = true;
+    decoder.emit(first);
+    return second;
 }
 
 }  // namespace ptxgraft::emulator

@@ -71,6 +71,7 @@ std::uint8_t take_vector(Words& words) {
 // What ld and st have in common: the access but for its elements. `at`: which operand is the address.
 struct Move {
     Access access;
+    Ref base = no_ref;
     std::string_view type;
 };
 
@@ -85,52 +86,48 @@ Expected<Move> decode_move(FunctionDecoder& decoder, const Instruction& instruct
     move.access.space = take_space(words);
     move.access.count = take_vector(words);
     const std::uint32_t bits = type_bits(move.type);
-    if (!words.empty() || bits < 8 || bits > 64) return decoder.missing(instruction);
+    if (!words.empty() || bits < 8) return decoder.missing(instruction);
     if (instruction.operands.size() < 2)
         return fail(Errc::invalid_operand, instruction.span, std::string(instruction.name));
     move.access.bytes = static_cast<std::uint8_t>(bits / 8);
-    if (auto done = decoder.address(instruction.operands[at], move.access); !done)
-        return tl::unexpected<Error>(done.error());
+    auto base = decoder.address(instruction.operands[at], move.access);
+    if (!base) return tl::unexpected<Error>(base.error());
+    move.base = *base;
     return move;
 }
 
-Expected<void> fill_elements(const Instruction& instruction, const Expected<std::vector<Ref>>& refs,
-                             Access& access) {
+Expected<void> check_elements(const Instruction& instruction, const Expected<std::vector<Ref>>& refs, const Access& access) {
     if (!refs) return tl::unexpected<Error>(refs.error());
-    if (refs->size() != access.count) {
-        return fail(Errc::invalid_operand, instruction.span,
-                    fmt::format("{} wants {} registers", instruction.name, access.count));
-    }
-    std::copy(refs->begin(), refs->end(), access.elements.begin());
-    return {};
+    if (refs->size() == access.count) return {};
+    return fail(Errc::invalid_operand, instruction.span,
+                fmt::format("{} wants {} registers", instruction.name, access.count));
 }
 
-std::uint32_t add_access(FunctionDecoder& decoder, const Access& access) {
-    decoder.program().accesses.push_back(access);
-    return static_cast<std::uint32_t>(decoder.program().accesses.size() - 1);
-}
-
-Expected<Operation> decode_load(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_load(FunctionDecoder& decoder, const Instruction& instruction) {
     auto move = decode_move(decoder, instruction, 1);
     if (!move) return tl::unexpected<Error>(move.error());
-    auto filled = fill_elements(instruction, decoder.outputs(instruction.operands[0]), move->access);
-    if (!filled) return tl::unexpected<Error>(filled.error());
-    return Operation{.execute = load_operation(move->access.bytes, move->type[1] == 's'),
-                     .extra = add_access(decoder, move->access)};
+    const Extension extension = move->type[1] == 's' ? Extension::sign : Extension::zeros;
+    const auto elements = decoder.outputs(instruction.operands[0], move->access.bytes, extension);
+    if (auto fits = check_elements(instruction, elements, move->access); !fits) return tl::unexpected<Error>(fits.error());
+    Draft draft(load_operation(move->access.bytes), decoder.add(move->access));
+    for (const Ref element : *elements) draft.output(element);
+    if (move->access.has_base) draft.input(move->base);
+    return draft;
 }
 
-Expected<Operation> decode_store(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_store(FunctionDecoder& decoder, const Instruction& instruction) {
     auto move = decode_move(decoder, instruction, 0);
     if (!move) return tl::unexpected<Error>(move.error());
-    auto filled = fill_elements(
-        instruction, decoder.inputs(instruction.operands[1], immediate_type(move->type)), move->access);
-    if (!filled) return tl::unexpected<Error>(filled.error());
-    return Operation{.execute = store_operation(move->access.bytes),
-                     .extra = add_access(decoder, move->access)};
+    const auto elements = decoder.inputs(instruction.operands[1], move->access.bytes, immediate_type(move->type));
+    if (auto fits = check_elements(instruction, elements, move->access); !fits) return tl::unexpected<Error>(fits.error());
+    Draft draft(store_operation(move->access.bytes), decoder.add(move->access));
+    if (move->access.has_base) draft.input(move->base);
+    for (const Ref element : *elements) draft.input(element);
+    return draft;
 }
 
 // atom d, [a], b {, c} {, cache-policy}; red is the same without d.
-Expected<Operation> decode_atomic(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_atomic(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     const std::string_view type = words.take_type();
     const bool has_policy = words.take(".L2::cache_hint");
@@ -148,27 +145,28 @@ Expected<Operation> decode_atomic(FunctionDecoder& decoder, const Instruction& i
         return fail(Errc::invalid_operand, instruction.span,
                     fmt::format("{} has another number", instruction.name));
     }
-    if (auto done = decoder.address(operands[first], access); !done)
-        return tl::unexpected<Error>(done.error());
-    Operation operation{.execute = execute,
-                        .outputs = static_cast<std::uint8_t>(first),
-                        .inputs = static_cast<std::uint8_t>(inputs)};
+    const std::uint32_t bytes = type_bits(type) / 8;
+    access.bytes = static_cast<std::uint8_t>(bytes);
+    auto base = decoder.address(operands[first], access);
+    if (!base) return tl::unexpected<Error>(base.error());
+    Draft draft(execute);
     if (first == 1) {
-        auto destination = decoder.output(operands[0]);
+        auto destination = decoder.output(operands[0], bytes, type[1] == 's' ? Extension::sign : Extension::zeros);
         if (!destination) return tl::unexpected<Error>(destination.error());
-        operation.operands[0] = *destination;
+        draft.output(*destination);
     }
+    if (access.has_base) draft.input(*base);
     for (std::size_t i = 0; i < inputs; ++i) {
-        auto value = decoder.input(operands[first + 1 + i], immediate_type(type));
+        auto value = decoder.input(operands[first + 1 + i], bytes, immediate_type(type));
         if (!value) return tl::unexpected<Error>(value.error());
-        operation.operands[1 + i] = *value;
+        draft.input(*value);
     }
-    operation.extra = add_access(decoder, access);
-    return operation;
+    draft.operation.extra = decoder.add(access);
+    return draft;
 }
 
 // mov between scalars is arithmetic; with a vector it packs or unpacks.
-Expected<Operation> decode_mov(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_mov(FunctionDecoder& decoder, const Instruction& instruction) {
     if (instruction.operands.size() != 2)
         return fail(Errc::invalid_operand, instruction.span, "mov has two operands");
     const bool unpacks = decoder.is_vector(instruction.operands[0]),
@@ -178,32 +176,35 @@ Expected<Operation> decode_mov(FunctionDecoder& decoder, const Instruction& inst
     const std::string_view type = words.take_type();
     const bool is_vector = !words.take_of({".v2", ".v4"}).empty();
     const std::uint32_t bits = type_bits(type);
-    if (!words.empty() || bits == 0 || bits > 64) return decoder.missing(instruction);
-    auto to = decoder.outputs(instruction.operands[0]);
-    auto from = decoder.inputs(instruction.operands[1], immediate_type(type));
-    if (!to) return tl::unexpected<Error>(to.error());
-    if (!from) return tl::unexpected<Error>(from.error());
-    const std::size_t parts = std::max(to->size(), from->size());
+    if (!words.empty() || bits == 0) return decoder.missing(instruction);
+    // mov.v4.u32 moves elements of its type; mov.b64 packs or unpacks a vector that is as wide as its type.
+    const auto count = [&](std::size_t at) {
+        const syntax::Operand& operand = instruction.operands[at];
+        if (!decoder.is_vector(operand)) return std::size_t{1};
+        return operand.kind() == OperandKind::vector ? operand.children().size() : std::size_t{decoder.find(operand.text())->count};
+    };
+    const std::size_t parts = std::max(count(0), count(1));
     // A vector from a scalar of its elements' width is not in the manual: ptxas gives each element its part, of at least
     // a byte.
     if (is_vector && !packs && bits < 8 * parts) return decoder.missing(instruction);
-    if (to->empty() || from->empty() || parts > 4 ||
-        (packs && unpacks ? to->size() != from->size() || !is_vector : bits % parts != 0)) {
+    const bool copies = packs && unpacks;
+    if (parts > 4 || parts < 1 || (copies ? count(0) != count(1) || !is_vector : bits % (8 * parts) != 0)) {
         return fail(Errc::invalid_operand, instruction.span,
                     fmt::format("{} of {} parts", instruction.name, parts));
     }
-    Operation operation{.execute = packs && unpacks ? execute_copy_elements
-                                   : packs          ? execute_pack
-                                                    : execute_unpack,
-                        .outputs = static_cast<std::uint8_t>(to->size()),
-                        .inputs = static_cast<std::uint8_t>(from->size()),
-                        .extra = bits / static_cast<std::uint32_t>(parts)};
-    std::copy(from->begin(), from->end(), std::copy(to->begin(), to->end(), operation.operands.begin()));
-    return operation;
+    const auto part = static_cast<std::uint32_t>(bits / 8 / (copies ? 1 : parts));
+    auto to = decoder.outputs(instruction.operands[0], unpacks ? part : bits / 8);
+    auto from = decoder.inputs(instruction.operands[1], packs ? part : bits / 8, immediate_type(type));
+    if (!to) return tl::unexpected<Error>(to.error());
+    if (!from) return tl::unexpected<Error>(from.error());
+    Draft draft(copies ? execute_copy_elements : packs ? execute_pack : execute_unpack);
+    for (const Ref ref : *to) draft.output(ref);
+    for (const Ref ref : *from) draft.input(ref);
+    return draft;
 }
 
 // cvta{.to}.space.u64 d, a: generic addresses are the space's, moved to its window.
-Expected<Operation> decode_cvta(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_cvta(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     const bool to = words.take(".to"), is_wide = words.take(".u64");
     Space space = take_space(words);
@@ -214,44 +215,39 @@ Expected<Operation> decode_cvta(FunctionDecoder& decoder, const Instruction& ins
     const std::string_view name = source.kind() == OperandKind::sum ? source.base() : source.text();
     if (const Symbol* symbol = decoder.find(name); symbol != nullptr && symbol->frame_relative)
         space = Space::local;
-    auto d = decoder.output(instruction.operands[0]);
-    auto a = decoder.input(source);
+    auto d = decoder.output(instruction.operands[0], 8);
+    auto a = decoder.input(source, 8);
     if (!d) return tl::unexpected<Error>(d.error());
     if (!a) return tl::unexpected<Error>(a.error());
     const std::uint64_t base = window(space);
-    return Operation{.execute = execute_add_constant,
-                     .outputs = 1,
-                     .inputs = 2,
-                     .operands = {*d, *a, decoder.constant(to ? 0 - base : base)}};
+    const std::array<std::string_view, 1> type = {".u64"};
+    const auto sum = find_pure("add", type, 3, false);
+    return Draft(sum->first_function()).output(*d).input(*a).input(decoder.constant(to ? 0 - base : base, 8));
 }
 
-Expected<Operation> decode_isspacep(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_isspacep(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     const Space space = take_space(words);
     if (!words.empty() || space == Space::generic || instruction.operands.size() != 2)
         return decoder.missing(instruction);
-    auto p = decoder.output(instruction.operands[0]);
-    auto a = decoder.input(instruction.operands[1]);
+    auto p = decoder.output(instruction.operands[0], 1);
+    auto a = decoder.input(instruction.operands[1], 8);
     if (!p) return tl::unexpected<Error>(p.error());
     if (!a) return tl::unexpected<Error>(a.error());
-    return Operation{.execute = execute_isspacep,
-                     .outputs = 1,
-                     .inputs = 1,
-                     .operands = {*p, *a},
-                     .extra = static_cast<std::uint32_t>(space)};
+    return Draft(execute_isspacep, static_cast<std::uint32_t>(space)).output(*p).input(*a);
 }
 
 // What tells the caches, and orders memory that is already in order: no state changes here.
-Expected<Operation> decode_nothing(FunctionDecoder&, const Instruction&) {
-    return Operation{.execute = execute_nothing};
+Expected<Draft> decode_nothing(FunctionDecoder&, const Instruction&) {
+    return Draft(execute_nothing);
 }
 
 // cp.async.{ca,cg}.shared.global [dst], [src], size {, src-size}; the groups are complete at once.
-Expected<Operation> decode_copy(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_copy(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     if (!words.take(".async")) return decoder.missing(instruction);
     if (!words.take_of({".commit_group", ".wait_group", ".wait_all"}).empty() && words.empty()) {
-        return Operation{.execute = execute_nothing};
+        return Draft(execute_nothing);
     }
     if (words.take(".mbarrier") && words.take(".arrive")) {
         words.take(".noinc");
@@ -271,54 +267,48 @@ Expected<Operation> decode_copy(FunctionDecoder& decoder, const Instruction& ins
     const std::size_t sizes = operands.size() - 3 - (has_policy ? 1 : 0);
     if (sizes > 1) return decoder.missing(instruction);
     Access access{.space = Space::shared, .bytes = static_cast<std::uint8_t>(bytes)};
-    if (auto done = decoder.address(operands[0], access); !done) return tl::unexpected<Error>(done.error());
+    auto base = decoder.address(operands[0], access);
     auto source = decoder.address_value(operands[1]);
+    if (!base) return tl::unexpected<Error>(base.error());
     if (!source) return tl::unexpected<Error>(source.error());
-    access.elements = {*source, no_ref};
+    auto size = Expected<Ref>(decoder.constant(static_cast<std::uint64_t>(bytes), 4));
     if (sizes == 1) {
-        std::uint32_t bits = 32;
-        auto size = decoder.input(operands[3]);
+        const auto reg = decoder.find_register(operands[3].text());
+        if (reg && width(*reg) != 4) return decoder.missing(instruction);  // ignore-src
+        size = decoder.input(operands[3], 4);
         if (!size) return tl::unexpected<Error>(size.error());
-        if (decoder.find_register(operands[3].text(), &bits) && bits != 32)
-            return decoder.missing(instruction);  // ignore-src
-        access.elements[1] = *size;
     }
-    return Operation{.execute = execute_copy, .extra = add_access(decoder, access)};
+    Draft draft(execute_copy, decoder.add(access));
+    if (access.has_base) draft.input(*base);
+    return draft.input(*source).input(*size);
 }
 
-Expected<Operation> decode_alloca(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_alloca(FunctionDecoder& decoder, const Instruction& instruction) {
     const auto& operands = instruction.operands;
     if (operands.size() < 2) return decoder.missing(instruction);
     const std::int64_t align = operands.size() > 2 ? operands[2].offset() : 8;
     if (align <= 0 || align > 4096 || (align & (align - 1)) != 0) return decoder.missing(instruction);
-    auto d = decoder.output(operands[0]);
-    auto size = decoder.input(operands[1]);
+    auto d = decoder.output(operands[0], 8);
+    auto size = decoder.input(operands[1], 8);
     if (!d) return tl::unexpected<Error>(d.error());
     if (!size) return tl::unexpected<Error>(size.error());
-    return Operation{.execute = execute_alloca,
-                     .outputs = 1,
-                     .inputs = 1,
-                     .operands = {*d, *size},
-                     .extra = static_cast<std::uint32_t>(align)};
+    return Draft(execute_alloca, static_cast<std::uint32_t>(align)).output(*d).input(*size);
 }
 
-Expected<Operation> decode_stack(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_stack(FunctionDecoder& decoder, const Instruction& instruction) {
     if (instruction.operands.size() != 1) return decoder.missing(instruction);
     const bool saves = instruction.opcode == "stacksave";
-    auto ref = saves ? decoder.output(instruction.operands[0]) : decoder.input(instruction.operands[0]);
+    auto ref = saves ? decoder.output(instruction.operands[0], 8) : decoder.input(instruction.operands[0], 8);
     if (!ref) return tl::unexpected<Error>(ref.error());
-    return Operation{.execute = saves ? execute_stacksave : execute_stackrestore, .operands = {*ref}};
+    return saves ? Draft(execute_stacksave).output(*ref) : Draft(execute_stackrestore).input(*ref);
 }
 
 // A cache policy is a value that only cache hints read.
-Expected<Operation> decode_createpolicy(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_createpolicy(FunctionDecoder& decoder, const Instruction& instruction) {
     if (instruction.operands.empty()) return decoder.missing(instruction);
-    auto d = decoder.output(instruction.operands[0]);
+    auto d = decoder.output(instruction.operands[0], 8);
     if (!d) return tl::unexpected<Error>(d.error());
-    return Operation{.execute = execute_add_constant,
-                     .outputs = 1,
-                     .inputs = 2,
-                     .operands = {*d, decoder.constant(0), decoder.constant(0)}};
+    return Draft(arithmetic::extension(8, 8, false)).output(*d).input(decoder.constant(0, 8));
 }
 
 constexpr InstructionRow rows[] = {

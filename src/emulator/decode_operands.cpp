@@ -16,26 +16,37 @@ bool is_unknown_special(std::string_view name) {
 
 }  // namespace
 
-Expected<Ref> FunctionDecoder::input(const syntax::Operand& operand, ImmediateType type) {
+Ref FunctionDecoder::read_as(Ref ref, std::uint32_t bytes) {
+    if (width(ref) == bytes) return ref;
+    const Ref low = temporary(bytes);
+    Draft draft(arithmetic::extension(static_cast<std::uint8_t>(width(ref)), static_cast<std::uint8_t>(bytes), false));
+    emit(draft.output(low).input(ref));
+    program().code.back().is_part = true;
+    return low;
+}
+
+Expected<Ref> FunctionDecoder::input(const syntax::Operand& operand, std::uint32_t bytes, ImmediateType type) {
     switch (operand.kind()) {
         case OperandKind::immediate: {
             const auto bits = immediate_bits(operand.text(), operand.offset(), type);
             if (!bits) return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
-            return constant(*bits);
+            return constant(*bits, bytes);
         }
         case OperandKind::identifier:
-            return value_of(operand.text(), 0, operand.span());
+            return value_of(operand.text(), 0, bytes, operand.span());
         case OperandKind::sum:
-            return value_of(operand.base(), operand.offset(), operand.span());
+            return value_of(operand.base(), operand.offset(), bytes, operand.span());
         case OperandKind::negation: {
             bool negated = false;
             auto inner = predicate(operand, negated);
             if (!inner) return inner;
-            const std::array<std::string_view, 1> modifiers = {".pred"};
-            const auto negation = find_pure("not", modifiers, 2, false);
-            if (!negation) return fail(Errc::instruction_not_emulated, operand.span(), "not.pred");
-            const Ref result = temporary();
-            emit({.function = negation->first, .outputs = 1, .inputs = 1, .operands = {result, *inner}});
+            const Ref result = temporary(1);
+            Draft draft(+[](void* const* to, const void* const* from, std::size_t count) {
+                for (std::size_t i = 0; i < count; ++i)
+                    static_cast<std::uint8_t*>(to[0])[i] = static_cast<const std::uint8_t*>(from[0])[i] ^ 1;
+            });
+            emit(draft.output(result).input(*inner));
+            program().code.back().is_part = true;
             return result;
         }
         default:
@@ -43,51 +54,56 @@ Expected<Ref> FunctionDecoder::input(const syntax::Operand& operand, ImmediateTy
     }
 }
 
-Expected<Ref> FunctionDecoder::value_of(std::string_view name, std::int64_t offset, Span span) {
+Expected<Ref> FunctionDecoder::value_of(std::string_view name, std::int64_t offset, std::uint32_t bytes, Span span) {
     Ref base = no_ref;
     if (const auto reg = find_register(name)) {
-        base = *reg;
+        base = read_as(*reg, bytes);
     } else if (const auto special = find_special(name)) {
-        base = *special;
+        base = read_as(*special, bytes);
     } else if (name == "WARP_SZ") {
-        base = constant(32);
+        base = constant(32, bytes);
     } else if (const Symbol* symbol = find(name); symbol != nullptr) {
         if (symbol->kind == Symbol::Kind::external)
             return fail(Errc::unresolved_external, span, std::string(name));
         if (symbol->kind != Symbol::Kind::variable)
             return fail(Errc::invalid_operand, span, std::string(name));
+        const std::uint64_t address = symbol->address + static_cast<std::uint64_t>(offset);
         if (symbol->frame_relative) {
-            base = temporary();
-            emit({.execute = execute_local_address,
-                  .outputs = 1,
-                  .operands = {base},
-                  .extra = static_cast<std::uint32_t>(symbol->address + static_cast<std::uint64_t>(offset))});
+            base = temporary(bytes);
+            emit(Draft(execute_local_address, static_cast<std::uint32_t>(address)).output(base));
+            program().code.back().is_part = true;
             return base;
         }
-        if (!symbol->dynamic) return constant(symbol->address + static_cast<std::uint64_t>(offset));
-        base = module_.special(Special::dynamic_shared);
+        if (!symbol->dynamic) return constant(address, bytes);
+        base = read_as(module_.special(Special::dynamic_shared, 4), bytes);
     } else if (const auto function = module_.find_function(name)) {
-        base = constant(function_window + *function * function_stride);
+        base = constant(function_window + *function * function_stride, bytes);
     } else {
         return fail(is_unknown_special(name) ? Errc::instruction_not_emulated : Errc::unknown_identifier,
                     span, std::string(name));
     }
     if (offset == 0) return base;
-    const Ref sum = temporary();
-    emit({.execute = execute_add_constant,
-          .outputs = 1,
-          .inputs = 2,
-          .operands = {sum, base, constant(static_cast<std::uint64_t>(offset))}});
+    const Ref sum = temporary(bytes);
+    emit_sum(sum, base, constant(static_cast<std::uint64_t>(offset), bytes));
+    program().code.back().is_part = true;
     return sum;
 }
 
-Expected<Ref> FunctionDecoder::output(const syntax::Operand& operand) {
-    if (operand.kind() == OperandKind::sink) {
-        if (temporary_ == no_ref) temporary_ = temporary();
-        return temporary_;
-    }
+Expected<Ref> FunctionDecoder::output(const syntax::Operand& operand, std::uint32_t bytes, Extension extension) {
+    if (operand.kind() == OperandKind::sink) return temporary(bytes);
     if (operand.kind() == OperandKind::identifier) {
-        if (const auto reg = find_register(operand.text())) return *reg;
+        if (const auto reg = find_register(operand.text()); reg && is_register(*reg)) {
+            if (width(*reg) == bytes) return *reg;
+            if (width(*reg) < bytes)
+                return fail(Errc::invalid_operand, operand.span(),
+                            fmt::format("{}, of {} bits, for a result of {}", operand.text(), width(*reg) * 8, bytes * 8));
+            const Ref result = temporary(bytes);
+            after_.push_back(Draft(arithmetic::extension(static_cast<std::uint8_t>(bytes), static_cast<std::uint8_t>(width(*reg)),
+                                                         extension == Extension::sign))
+                                 .output(*reg)
+                                 .input(result));
+            return result;
+        }
         if (find(operand.text()) == nullptr)
             return fail(Errc::unknown_identifier, operand.span(), std::string(operand.text()));
     }
@@ -96,7 +112,7 @@ Expected<Ref> FunctionDecoder::output(const syntax::Operand& operand) {
 
 Expected<Ref> FunctionDecoder::predicate(const syntax::Operand& operand, bool& negated) {
     negated = operand.kind() == OperandKind::negation;
-    return input(negated ? operand.children().front() : operand);
+    return input(negated ? operand.children().front() : operand, 1);
 }
 
 bool FunctionDecoder::is_vector(const syntax::Operand& operand) const {
@@ -105,48 +121,50 @@ bool FunctionDecoder::is_vector(const syntax::Operand& operand) const {
     return symbol != nullptr && symbol->kind == Symbol::Kind::vector;
 }
 
-Expected<std::vector<Ref>> FunctionDecoder::inputs(const syntax::Operand& operand, ImmediateType type) {
+Expected<std::vector<Ref>> FunctionDecoder::inputs(const syntax::Operand& operand, std::uint32_t bytes, ImmediateType type) {
     std::vector<Ref> refs;
     if (operand.kind() == OperandKind::identifier && is_vector(operand)) {
-        const Symbol* vector = find(operand.text());
-        for (std::uint32_t i = 0; i < vector->count; ++i) refs.push_back(vector->ref + i);
+        const Symbol vector = *find(operand.text());
+        for (std::uint32_t i = 0; i < vector.count; ++i) refs.push_back(read_as(element(vector.ref, i), bytes));
         return refs;
     }
     const bool many = operand.kind() == OperandKind::vector;
     for (std::size_t i = 0; i < (many ? operand.children().size() : 1); ++i) {
-        auto ref = input(many ? operand.children()[i] : operand, type);
+        auto ref = input(many ? operand.children()[i] : operand, bytes, type);
         if (!ref) return tl::unexpected<Error>(ref.error());
         refs.push_back(*ref);
     }
     return refs;
 }
 
-Expected<std::vector<Ref>> FunctionDecoder::outputs(const syntax::Operand& operand) {
-    if (operand.kind() == OperandKind::identifier && is_vector(operand))
-        return inputs(operand, ImmediateType::integer);
+Expected<std::vector<Ref>> FunctionDecoder::outputs(const syntax::Operand& operand, std::uint32_t bytes, Extension extension) {
     std::vector<Ref> refs;
+    if (operand.kind() == OperandKind::identifier && is_vector(operand)) {
+        const Symbol& vector = *find(operand.text());
+        if (width(vector.ref) != bytes) return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
+        for (std::uint32_t i = 0; i < vector.count; ++i) refs.push_back(element(vector.ref, i));
+        return refs;
+    }
     const bool many = operand.kind() == OperandKind::vector || operand.kind() == OperandKind::pair;
     for (std::size_t i = 0; i < (many ? operand.children().size() : 1); ++i) {
-        auto ref = output(many ? operand.children()[i] : operand);
+        auto ref = output(many ? operand.children()[i] : operand, bytes, extension);
         if (!ref) return tl::unexpected<Error>(ref.error());
         refs.push_back(*ref);
     }
     return refs;
 }
 
-Expected<void> FunctionDecoder::address(const syntax::Operand& operand, Access& access) {
+Expected<Ref> FunctionDecoder::address(const syntax::Operand& operand, Access& access) {
     if (operand.kind() != OperandKind::address || operand.children().size() != 1) {
         return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
     }
     access.offset = static_cast<std::uint64_t>(operand.offset());
     const std::string_view name = operand.base();
     if (access.space == Space::param && !function().is_entry) access.space = Space::local;
-    if (name.empty()) return {};
-    std::uint32_t bits = 64;
-    if (const auto reg = find_register(name, &bits)) {
-        access.base = *reg;
-        access.base_mask = bits == 32 ? 0xFFFFFFFFu : ~std::uint64_t{0};
-        return {};
+    if (name.empty()) return no_ref;
+    if (const auto reg = find_register(name)) {
+        access.has_base = true;
+        return width(*reg) >= 4 ? *reg : read_as(*reg, 4);
     }
     const Symbol* symbol = find(name);
     if (symbol == nullptr) return fail(Errc::unknown_identifier, operand.span(), std::string(name));
@@ -162,15 +180,21 @@ Expected<void> FunctionDecoder::address(const syntax::Operand& operand, Access& 
     access.space = symbol->space;
     access.frame_relative = symbol->frame_relative;
     access.offset += symbol->address;
-    if (symbol->dynamic) access.base = module_.special(Special::dynamic_shared);
-    return {};
+    if (!symbol->dynamic) return no_ref;
+    access.has_base = true;
+    return module_.special(Special::dynamic_shared, 4);
+}
+
+std::uint32_t FunctionDecoder::add(const Access& access) {
+    program().accesses.push_back(access);
+    return static_cast<std::uint32_t>(program().accesses.size() - 1);
 }
 
 Expected<Ref> FunctionDecoder::address_value(const syntax::Operand& operand) {
     if (operand.kind() != OperandKind::address || operand.children().size() != 1) {
         return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
     }
-    return input(operand.children().front());
+    return input(operand.children().front(), 8);
 }
 
 Expected<std::uint32_t> FunctionDecoder::label(const syntax::Operand& operand, Symbol::Kind kind) {

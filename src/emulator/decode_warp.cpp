@@ -7,88 +7,95 @@ namespace {
 using syntax::Instruction;
 using syntax::OperandKind;
 
-// Outputs, inputs and the member mask, which is the last operand of all .sync forms.
-Expected<Operation> collective(FunctionDecoder& decoder, const Instruction& instruction, Collective function,
-                               std::uint32_t extra, std::size_t outputs, std::size_t inputs,
-                               bool has_members) {
+// What a collective computes: the widths of its results and sources. The member mask is the last operand of all .sync
+// forms; results that are not written down go nowhere.
+struct Shape {
+    std::vector<std::uint32_t> outputs, inputs;
+    bool has_members = true;
+};
+
+Expected<Draft> collective(FunctionDecoder& decoder, const Instruction& instruction, Collective function, const Shape& shape,
+                           std::uint32_t extra = 0) {
     const auto& operands = instruction.operands;
-    const std::size_t written = 1 + inputs + (has_members ? 1 : 0);
     if (function == nullptr) return decoder.missing(instruction);
-    if (operands.size() != written)
+    if (operands.size() != 1 + shape.inputs.size() + (shape.has_members ? 1 : 0))
         return fail(Errc::invalid_operand, instruction.span, std::string(instruction.name));
-    auto results = decoder.outputs(operands[0]);
-    if (!results) return tl::unexpected<Error>(results.error());
-    if (results->size() > outputs)
+    const bool is_pair = operands[0].kind() == OperandKind::pair;
+    const std::size_t written = is_pair ? operands[0].children().size() : 1;
+    if (written > shape.outputs.size())
         return fail(Errc::invalid_operand, operands[0].span(), std::string(operands[0].text()));
-    while (results->size() < outputs) results->push_back(decoder.temporary());
-    Operation operation{.execute = execute_collective,
-                        .outputs = static_cast<std::uint8_t>(outputs),
-                        .inputs = static_cast<std::uint8_t>(inputs)};
-    std::copy(results->begin(), results->end(), operation.operands.begin());
-    for (std::size_t i = 0; i < inputs; ++i) {
+    Draft draft(execute_collective);
+    for (std::size_t i = 0; i < shape.outputs.size(); ++i) {
+        auto result = i >= written ? Expected<Ref>(decoder.temporary(shape.outputs[i]))
+                                   : decoder.output(is_pair ? operands[0].children()[i] : operands[0], shape.outputs[i]);
+        if (!result) return tl::unexpected<Error>(result.error());
+        draft.output(*result);
+    }
+    for (std::size_t i = 0; i < shape.inputs.size(); ++i) {
         bool negated = false;
-        auto value = decoder.predicate(operands[1 + i], negated);
+        auto value = shape.inputs[i] == 1 ? decoder.predicate(operands[1 + i], negated) : decoder.input(operands[1 + i], shape.inputs[i]);
         if (!value) return tl::unexpected<Error>(value.error());
         if (negated) extra = 1;
-        operation.operands[outputs + i] = *value;
+        draft.input(*value);
     }
     CollectiveCall call{function, extra, no_ref};
-    if (has_members) {
-        auto members = decoder.input(operands.back());
+    if (shape.has_members) {
+        auto members = decoder.input(operands.back(), 4);
         if (!members) return tl::unexpected<Error>(members.error());
         call.member_mask = *members;
     }
-    operation.extra = static_cast<std::uint32_t>(decoder.program().collectives.size());
+    draft.operation.extra = static_cast<std::uint32_t>(decoder.program().collectives.size());
     decoder.program().collectives.push_back(call);
-    return operation;
+    return draft;
 }
 
-Expected<Operation> decode_shuffle(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_shuffle(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     const bool sync = words.take(".sync"), typed = words.take(".b32");
     const Collective function = shuffle_collective(words.take_of({".up", ".down", ".bfly", ".idx"}));
     if (!words.empty() || !typed) return decoder.missing(instruction);
-    return collective(decoder, instruction, function, 0, 2, 3, sync);
+    return collective(decoder, instruction, function, {{4, 1}, {4, 4, 4}, sync});
 }
 
-Expected<Operation> decode_vote(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_vote(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     const bool sync = words.take(".sync");
     const std::string_view mode = words.take_of({".all", ".any", ".uni", ".ballot"});
-    const bool typed = words.take(mode == ".ballot" ? ".b32" : ".pred");
+    const bool is_ballot = mode == ".ballot", typed = words.take(is_ballot ? ".b32" : ".pred");
     if (!words.empty() || !typed) return decoder.missing(instruction);
-    return collective(decoder, instruction, vote_collective(mode), 0, 1, 1, sync);
+    return collective(decoder, instruction, vote_collective(mode), {{is_ballot ? 4u : 1u}, {1}, sync});
 }
 
-Expected<Operation> decode_match(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_match(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     const std::string_view mode = words.take_of({".any", ".all"}), type = words.take_of({".b32", ".b64"});
     if (!words.take(".sync") || !words.empty() || type.empty()) return decoder.missing(instruction);
-    return collective(decoder, instruction, match_collective(mode), type_bits(type), mode == ".all" ? 2 : 1,
-                      1, true);
+    Shape shape{{4}, {type_bits(type) / 8}};
+    if (mode == ".all") shape.outputs.push_back(1);
+    return collective(decoder, instruction, match_collective(mode, type), shape);
 }
 
-Expected<Operation> decode_redux(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_redux(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     const std::string_view op = words.take_of({".add", ".min", ".max", ".and", ".or", ".xor"});
     const std::string_view type = words.take_of({".u32", ".s32", ".b32"});
     if (!words.take(".sync") || !words.empty()) return decoder.missing(instruction);
-    return collective(decoder, instruction, reduce_collective(op, type), 0, 1, 1, true);
+    return collective(decoder, instruction, reduce_collective(op, type), {{4}, {4}});
 }
 
-Expected<Operation> decode_elect(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_elect(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     if (!words.take(".sync") || !words.empty()) return decoder.missing(instruction);
-    return collective(decoder, instruction, elect_collective(), 0, 2, 0, true);
+    return collective(decoder, instruction, elect_collective(), {{4, 1}, {}});
 }
 
-Expected<Operation> decode_activemask(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_activemask(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     if (!words.take(".b32") || !words.empty() || instruction.operands.size() != 1)
         return decoder.missing(instruction);
-    auto d = decoder.output(instruction.operands[0]);
+    auto d = decoder.output(instruction.operands[0], 4);
     if (!d) return tl::unexpected<Error>(d.error());
-    return Operation{.execute = execute_activemask, .outputs = 1, .operands = {*d}};
+    return Draft(execute_activemask).output(*d);
 }
 
 constexpr InstructionRow rows[] = {

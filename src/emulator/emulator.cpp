@@ -92,6 +92,11 @@ Expected<void> check_shape(const Function& entry, const EmulatorLaunch& launch) 
         return fail(Errc::invalid_launch_shape,
                     fmt::format("grid {}; 1 to 2147483647 blocks in x, 65535 in y and z", shape_text(grid)));
     }
+    const Dim3& cluster = launch.cluster;
+    if (cluster.x != 1 || cluster.y != 1 || cluster.z != 1) {
+        return fail(Errc::invalid_launch_shape,
+                    fmt::format("cluster {}; the emulator runs clusters of one block", shape_text(cluster)));
+    }
     const auto& required = entry.required_block;
     if (required[0] != 0 && (block.x != required[0] || block.y != required[1] || block.z != required[2])) {
         return fail(Errc::invalid_launch_shape,
@@ -148,9 +153,9 @@ Expected<void> set_shared(Launch& launch, std::uint32_t sm) {
 Expected<void> check_registers(const Function& entry, const Dim3& block) {
     constexpr std::uint64_t most_bytes = std::uint64_t{2} << 30;
     const std::uint64_t warps = (std::uint64_t{block.x} * block.y * block.z + 31) / 32;
-    if (warps * entry.registers * sizeof(emulator::Lanes) <= most_bytes) return {};
+    if (warps * entry.register_bytes <= most_bytes) return {};
     return fail(Errc::out_of_device_memory,
-                fmt::format("{} has {} registers, in {} warps", entry.name, entry.registers, warps));
+                fmt::format("{} has {} bytes of registers in a warp, and {} warps", entry.name, entry.register_bytes, warps));
 }
 
 Expected<const Function*> find_entry(const emulator::Program& program, std::string_view name) {
@@ -226,6 +231,7 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
     launch.program = &module.program();
     launch.entry = *function;
     launch.memory = data_->memory.get();
+    launch.lane_functions = &emulator::lane_functions(arithmetic::this_processor());
     launch.shape = shape;
     launch.budget = data_->options.instruction_budget;
     if (auto done = check_shape(**function, shape); !done) return tl::unexpected<Error>(done.error());

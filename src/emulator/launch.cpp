@@ -77,7 +77,7 @@ class Grid {
     [[nodiscard]] std::uint64_t bytes(const Resident& resident) const {
         const std::uint64_t warps =
             (std::uint64_t{launch_.shape.block.x} * launch_.shape.block.y * launch_.shape.block.z + 31) / 32;
-        return resident.size() * (launch_.shared_bytes + warps * launch_.entry->registers * sizeof(Lanes));
+        return resident.size() * (launch_.shared_bytes + warps * launch_.entry->register_bytes);
     }
 
     std::unique_ptr<Cta> begin_next(std::unique_ptr<Cta> cta) {

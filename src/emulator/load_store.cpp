@@ -1,61 +1,116 @@
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
 
+#include "emulator/cta.hpp"
 #include "emulator/operations.hpp"
 #include "emulator/warp.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
 
+struct Wide {
+    std::uint64_t low, high;
+};
+
 const Access& access_of(const Warp& warp, const Operation& operation) {
     return warp.program().accesses[operation.extra];
 }
 
-// Other CTAs run on other host threads: an element is read and written at once, and in the order of the
-// program where that costs nothing.
+// Calls `f(lane)` for the lanes of a mask; for all of them in a loop of its own, which the compiler unrolls.
+template <class F>
+void for_lanes(std::uint32_t mask, F&& f) {
+    if (mask == ~0u) {
+        for (unsigned lane = 0; lane < lane_count; ++lane) f(lane);
+    } else {
+        for (; mask != 0; mask &= mask - 1) f(static_cast<unsigned>(std::countr_zero(mask)));
+    }
+}
+
+// Other CTAs run on other host threads: an element is read and written at once, and in the order of the program, which
+// costs nothing on x86.
 template <class T>
 T load_element(const std::byte* from) {
-    return __atomic_load_n(reinterpret_cast<const T*>(from), __ATOMIC_ACQUIRE);
+    if constexpr (sizeof(T) <= 8) return __atomic_load_n(reinterpret_cast<const T*>(from), __ATOMIC_ACQUIRE);
+    T value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+}
+template <class T>
+void store_element(std::byte* to, const T& value) {
+    if constexpr (sizeof(T) <= 8) __atomic_store_n(reinterpret_cast<T*>(to), value, __ATOMIC_RELEASE);
+    else std::memcpy(to, &value, sizeof value);
 }
 
 template <class T>
-void store_element(std::byte* to, T value) {
-    __atomic_store_n(reinterpret_cast<T*>(to), value, __ATOMIC_RELEASE);
-}
-
-template <class T>
-std::uint64_t extended(T value) {
-    if constexpr (std::is_signed_v<T>) return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
-    return static_cast<std::uint64_t>(value);
+void load_located(Warp& warp, const Operation& operation, std::uint32_t mask, const std::byte* from, const Located& at) {
+    const Ref* const refs = warp.operands(operation);
+    const unsigned count = operation.outputs;
+    const auto gather = warp.launch().lane_functions->gather[std::countr_zero(sizeof(T))];
+    if (sizeof(T) == 4 && count == 4 && mask == ~0u && !at.all_equal) {
+        std::byte* const to[] = {warp.column(refs[0]), warp.column(refs[1]), warp.column(refs[2]), warp.column(refs[3])};
+        return warp.launch().lane_functions->gather4(to, from, at);
+    }
+    for (unsigned i = 0; i < count; ++i) {
+        T* const to = warp.column_of<T>(refs[i]);
+        const std::byte* const element = from + i * sizeof(T);
+        if (at.all_equal) {
+            std::fill_n(to, lane_count, load_element<T>(element + at.offsets[0]));
+        } else if (at.consecutive && count == 1) {
+            std::memcpy(to, element + at.offsets[0], lane_count * sizeof(T));
+        } else {
+            gather(reinterpret_cast<std::byte*>(to), element, at, mask);
+        }
+    }
 }
 
 template <class T>
 Flow load(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Access& access = access_of(warp, operation);
+    Located at;
+    if (const std::byte* from = warp.locate(access, operation, mask, Use::read, at)) {
+        load_located<T>(warp, operation, mask, from, at);
+        return access.strong ? warp.strong() : Flow::next;
+    }
     const auto bytes = static_cast<std::uint32_t>(sizeof(T) * access.count);
+    std::array<const std::byte*, lane_count> from;  // all before the first result, which may be the address's register
     const bool done = each_lane(mask, [&](unsigned lane) {
-        const std::byte* from = warp.resolve(access, lane, bytes, Use::read);
-        if (from == nullptr) return false;
-        for (unsigned i = 0; i < access.count; ++i) {
-            warp.lanes(access.elements[i])[lane] = extended(load_element<T>(from + i * sizeof(T)));
-        }
-        return true;
+        from[lane] = warp.resolve(access, operation, lane, bytes, Use::read);
+        return from[lane] != nullptr;
     });
     if (!done) return Flow::fail;
+    for (unsigned i = 0; i < access.count; ++i) {
+        T* const to = warp.column_of<T>(warp.operands(operation)[i]);
+        for_lanes(mask, [&](unsigned lane) { to[lane] = load_element<T>(from[lane] + i * sizeof(T)); });
+    }
     return access.strong ? warp.strong() : Flow::next;
 }
 
 template <class T>
 Flow store(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Access& access = access_of(warp, operation);
+    const Ref* const refs = warp.operands(operation) + (access.has_base ? 1 : 0);
+    Located at;
+    if (std::byte* const to = warp.locate(access, operation, mask, Use::write, at)) {
+        if (sizeof(T) == 4 && access.count == 4 && mask == ~0u) {
+            const std::byte* const from[] = {warp.column(refs[0]), warp.column(refs[1]), warp.column(refs[2]), warp.column(refs[3])};
+            warp.launch().lane_functions->scatter4(to, from, at);
+            return Flow::next;
+        }
+        for (unsigned i = 0; i < access.count; ++i) {
+            const T* const from = warp.column_of<T>(refs[i]);
+            if (at.consecutive && access.count == 1) {
+                std::memcpy(to + at.offsets[0], from, lane_count * sizeof(T));
+            } else {
+                for_lanes(mask, [&](unsigned lane) { store_element<T>(to + at.offsets[lane] + i * sizeof(T), from[lane]); });
+            }
+        }
+        return Flow::next;
+    }
     const auto bytes = static_cast<std::uint32_t>(sizeof(T) * access.count);
     const bool done = each_lane(mask, [&](unsigned lane) {
-        std::byte* to = warp.resolve(access, lane, bytes, Use::write);
+        std::byte* const to = warp.resolve(access, operation, lane, bytes, Use::write);
         if (to == nullptr) return false;
-        for (unsigned i = 0; i < access.count; ++i) {
-            store_element<T>(to + i * sizeof(T), static_cast<T>(warp.lanes(access.elements[i])[lane]));
-        }
+        for (unsigned i = 0; i < access.count; ++i) store_element<T>(to + i * sizeof(T), warp.column_of<T>(refs[i])[lane]);
         return true;
     });
     return done ? Flow::next : Flow::fail;
@@ -63,16 +118,18 @@ Flow store(Warp& warp, const Operation& operation, std::uint32_t mask) {
 
 }  // namespace
 
-Execute load_operation(std::uint32_t bytes, bool is_signed) {
+Execute load_operation(std::uint32_t bytes) {
     switch (bytes) {
         case 1:
-            return is_signed ? load<std::int8_t> : load<std::uint8_t>;
+            return load<std::uint8_t>;
         case 2:
-            return is_signed ? load<std::int16_t> : load<std::uint16_t>;
+            return load<std::uint16_t>;
         case 4:
-            return is_signed ? load<std::int32_t> : load<std::uint32_t>;
-        default:
+            return load<std::uint32_t>;
+        case 8:
             return load<std::uint64_t>;
+        default:
+            return load<Wide>;
     }
 }
 
@@ -84,24 +141,24 @@ Execute store_operation(std::uint32_t bytes) {
             return store<std::uint16_t>;
         case 4:
             return store<std::uint32_t>;
-        default:
+        case 8:
             return store<std::uint64_t>;
+        default:
+            return store<Wide>;
     }
 }
 
 Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Access& access = access_of(warp, operation);
+    const Ref* const refs = warp.operands(operation) + (access.has_base ? 1 : 0);
     const std::uint32_t bytes = access.bytes;
     const bool done = each_lane(mask, [&](unsigned lane) {
-        std::uint32_t wanted = bytes;
-        if (access.elements[1] != no_ref) {
-            wanted = std::min(bytes, static_cast<std::uint32_t>(warp.lanes(access.elements[1])[lane]));
-        }
-        std::byte* to = warp.resolve(access, lane, bytes, Use::write);
+        const auto wanted = std::min(bytes, static_cast<std::uint32_t>(warp.value(refs[1], lane)));
+        std::byte* to = warp.resolve(access, operation, lane, bytes, Use::write);
         if (to == nullptr) return false;
         std::array<std::byte, 16> data = {};
         if (wanted != 0) {
-            const std::uint64_t address = warp.lanes(access.elements[0])[lane];
+            const std::uint64_t address = warp.value(refs[0], lane);
             const std::byte* from = warp.find(Space::global, address, lane, wanted, Use::read);
             if (from == nullptr || address % bytes != 0) {
                 static_cast<void>(

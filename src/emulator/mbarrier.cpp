@@ -36,11 +36,16 @@ const Access& access_of(const Warp& warp, const Operation& operation) {
     return warp.program().accesses[operation.extra];
 }
 
+// Operands: the result, the address's register, if it has one, and a count or a state.
+Ref input_of(const Warp& warp, const Operation& operation) {
+    return warp.operands(operation)[operation.outputs + operation.inputs - 1];
+}
+
 Flow execute_init(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const bool done = each_lane(mask, [&](unsigned lane) {
-        std::byte* at = warp.resolve(access_of(warp, operation), lane, 8, Use::write);
+        std::byte* at = warp.resolve(access_of(warp, operation), operation, lane, 8, Use::write);
         if (at == nullptr) return false;
-        const std::uint64_t count = warp.lanes(operation.operands[1])[lane] & count_mask;
+        const std::uint64_t count = warp.value(input_of(warp, operation), lane) & count_mask;
         const std::uint64_t word = Object{count, count, 0}.word();
         std::memcpy(at, &word, sizeof word);
         return true;
@@ -52,10 +57,9 @@ Flow execute_init(Warp& warp, const Operation& operation, std::uint32_t mask) {
 template <bool Drop>
 Flow execute_arrive(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const bool done = each_lane(mask, [&](unsigned lane) {
-        std::byte* at = warp.resolve(access_of(warp, operation), lane, 8, Use::write);
+        std::byte* at = warp.resolve(access_of(warp, operation), operation, lane, 8, Use::write);
         if (at == nullptr) return false;
-        const std::uint64_t before = read_word(at),
-                            count = warp.lanes(operation.operands[1])[lane] & count_mask;
+        const std::uint64_t before = read_word(at), count = warp.value(input_of(warp, operation), lane) & count_mask;
         Object object = Object::of(before);
         if (count == 0 || count > object.pending) {
             warp.fail(Errc::invalid_barrier, lane,
@@ -67,7 +71,7 @@ Flow execute_arrive(Warp& warp, const Operation& operation, std::uint32_t mask) 
         if (object.pending == 0) object = {object.expected, object.expected, object.phase ^ 1};
         const std::uint64_t word = object.word();
         std::memcpy(at, &word, sizeof word);
-        warp.lanes(operation.operands[0])[lane] = before;
+        warp.set(warp.operands(operation)[0], lane, before);
         return true;
     });
     return done ? Flow::next : Flow::fail;
@@ -77,39 +81,38 @@ Flow execute_arrive(Warp& warp, const Operation& operation, std::uint32_t mask) 
 template <bool Parity>
 Flow execute_test(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const bool done = each_lane(mask, [&](unsigned lane) {
-        const std::byte* at = warp.resolve(access_of(warp, operation), lane, 8, Use::read);
+        const std::byte* at = warp.resolve(access_of(warp, operation), operation, lane, 8, Use::read);
         if (at == nullptr) return false;
-        const std::uint64_t asked = warp.lanes(operation.operands[1])[lane];
+        const std::uint64_t asked = warp.value(input_of(warp, operation), lane);
         const std::uint64_t phase = Parity ? asked & 1 : Object::of(asked).phase;
-        warp.lanes(operation.operands[0])[lane] = Object::of(read_word(at)).phase != phase ? 1 : 0;
+        warp.set(warp.operands(operation)[0], lane, Object::of(read_word(at)).phase != phase ? 1 : 0);
         return true;
     });
     return done ? warp.strong() : Flow::fail;
 }
 
 // What all forms have in common: destination or none, address, one input or the constant 1.
-Expected<Operation> decode(FunctionDecoder& decoder, const Instruction& instruction, Execute execute,
-                           bool has_result, bool wants_input) {
+Expected<Draft> decode(FunctionDecoder& decoder, const Instruction& instruction, Execute execute, std::uint32_t result_bytes,
+                       std::uint32_t input_bytes) {
     const auto& operands = instruction.operands;
-    const std::size_t at = has_result ? 1 : 0;
-    if (operands.size() < at + (wants_input ? 2 : 1)) return decoder.missing(instruction);
-    Access access{.space = Space::shared};
+    const std::size_t at = result_bytes != 0 ? 1 : 0;
+    if (operands.size() < at + 1) return decoder.missing(instruction);
+    Access access{.space = Space::shared, .bytes = 8};
     if (!instruction.has(".shared") && !instruction.has(".shared::cta")) access.space = Space::generic;
-    if (auto done = decoder.address(operands[at], access); !done) return tl::unexpected<Error>(done.error());
-    auto result = has_result ? decoder.output(operands[0]) : Expected<Ref>(decoder.temporary());
-    auto value =
-        operands.size() > at + 1 ? decoder.input(operands[at + 1]) : Expected<Ref>(decoder.constant(1));
+    auto base = decoder.address(operands[at], access);
+    if (!base) return tl::unexpected<Error>(base.error());
+    auto result = result_bytes != 0 ? decoder.output(operands[0], result_bytes) : Expected<Ref>(decoder.temporary(8));
+    auto value = operands.size() > at + 1 ? decoder.input(operands[at + 1], input_bytes) : Expected<Ref>(decoder.constant(1, input_bytes));
     if (!result) return tl::unexpected<Error>(result.error());
     if (!value) return tl::unexpected<Error>(value.error());
-    decoder.program().accesses.push_back(access);
-    return Operation{.execute = execute,
-                     .outputs = 1,
-                     .inputs = 1,
-                     .operands = {*result, *value},
-                     .extra = static_cast<std::uint32_t>(decoder.program().accesses.size() - 1)};
+    Draft draft(execute, decoder.add(access));
+    draft.output(*result);
+    if (access.has_base) draft.input(*base);
+    draft.input(*value);
+    return draft;
 }
 
-Expected<Operation> decode_mbarrier(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_mbarrier(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     const std::string_view what =
         words.take_of({".init", ".inval", ".arrive", ".arrive_drop", ".test_wait", ".try_wait"});
@@ -118,14 +121,14 @@ Expected<Operation> decode_mbarrier(FunctionDecoder& decoder, const Instruction&
     words.take_of({".release", ".acquire", ".relaxed"});
     words.take_scope();
     words.take_of({".shared", ".shared::cta"});
-    if (!words.take(".b64") || !words.empty() || what.empty() || parity > waits)
+    if (!words.take(".b64") || !words.empty() || what.empty() || parity > waits ||
+        instruction.operands.empty())
         return decoder.missing(instruction);
-    if (what == ".inval") return Operation{.execute = execute_nothing};
-    if (what == ".init") return decode(decoder, instruction, execute_init, false, true);
-    if (waits)
-        return decode(decoder, instruction, parity ? execute_test<true> : execute_test<false>, true, true);
-    return decode(decoder, instruction, what == ".arrive" ? execute_arrive<false> : execute_arrive<true>,
-                  true, false);
+    if (what == ".inval") return Draft(execute_nothing);
+    if (what == ".init") return decode(decoder, instruction, execute_init, 0, 4);
+    if (waits) return decode(decoder, instruction, parity ? execute_test<true> : execute_test<false>, 1, parity ? 4 : 8);
+    const bool has_result = instruction.operands[0].kind() != syntax::OperandKind::address;
+    return decode(decoder, instruction, what == ".arrive" ? execute_arrive<false> : execute_arrive<true>, has_result ? 8 : 0, 4);
 }
 
 constexpr InstructionRow rows[] = {{"mbarrier", decode_mbarrier}};
@@ -134,9 +137,9 @@ constexpr InstructionRow rows[] = {{"mbarrier", decode_mbarrier}};
 
 // Copies are complete at once, so their arrival is one of this thread: with .noinc it is among those
 // expected, without it was expected in addition just now, and changes nothing.
-Expected<Operation> decode_copy_arrival(FunctionDecoder& decoder, const Instruction& instruction) {
-    if (!instruction.has(".noinc")) return Operation{.execute = execute_nothing};
-    return decode(decoder, instruction, execute_arrive<false>, false, false);
+Expected<Draft> decode_copy_arrival(FunctionDecoder& decoder, const Instruction& instruction) {
+    if (!instruction.has(".noinc")) return Draft(execute_nothing);
+    return decode(decoder, instruction, execute_arrive<false>, 0, 4);
 }
 
 std::span<const InstructionRow> mbarrier_rows() { return rows; }

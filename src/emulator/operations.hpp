@@ -12,23 +12,21 @@ namespace ptxgraft::emulator {
 
 // --- memory: `extra` is an index into Program::accesses
 
-/// ld of elements of 1, 2, 4 or 8 bytes, extended by sign or by zeros.
-[[nodiscard]] Execute load_operation(std::uint32_t bytes, bool is_signed);
+/// ld of elements of 1, 2, 4, 8 or 16 bytes into registers of that width; and st.
+[[nodiscard]] Execute load_operation(std::uint32_t bytes);
 [[nodiscard]] Execute store_operation(std::uint32_t bytes);
-/// Copies as cp.async: elements[0] is the source address, elements[1] (or no_ref) the number of bytes to
-/// read; the access itself is the shared destination, `count` times `bytes` bytes wide.
+/// Copies as cp.async: the access is the shared destination; the last two inputs are the source's address and the number
+/// of bytes to read.
 Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask);
 /// Checks nothing and moves nothing: prefetch, fence …
 Flow execute_nothing(Warp& warp, const Operation& operation, std::uint32_t mask);
 
-/// atom and red of `.op.type`: operands are the destination (or no_ref) and one or two inputs. Null when
+/// atom and red of `.op.type`: the output, if any, is the destination; one or two inputs follow the address. Null when
 /// there is none.
 [[nodiscard]] Execute atomic_operation(std::string_view op, std::string_view type);
 
 // --- values that the frame or the warp knows
 
-Flow execute_add_constant(Warp& warp, const Operation& operation,
-                          std::uint32_t mask);  ///< d, a, c: d = a + c (64 bits)
 Flow execute_local_address(Warp& warp, const Operation& operation,
                            std::uint32_t mask);  ///< d = frame + extra
 Flow execute_isspacep(Warp& warp, const Operation& operation,
@@ -43,9 +41,6 @@ Flow execute_stackrestore(Warp& warp, const Operation& operation, std::uint32_t 
 Flow execute_pack(Warp& warp, const Operation& operation, std::uint32_t mask);           ///< d, elements…
 Flow execute_unpack(Warp& warp, const Operation& operation, std::uint32_t mask);         ///< elements…, a
 Flow execute_copy_elements(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< d…, a…
-
-/// A pure instruction made of two functions: `extra` is an index into Program::pairs.
-Flow execute_pair(Warp& warp, const Operation& operation, std::uint32_t mask);
 
 // --- control
 
@@ -72,7 +67,7 @@ Flow execute_collective(Warp& warp, const Operation& operation,
 [[nodiscard]] Collective shuffle_collective(std::string_view mode);  ///< `.up`; d, p <- a, b, c
 [[nodiscard]] Collective vote_collective(
     std::string_view mode);  ///< `.all`; extra 1: the predicate is negated
-[[nodiscard]] Collective match_collective(std::string_view mode);  ///< `.any`; extra: bits of the type
+[[nodiscard]] Collective match_collective(std::string_view mode, std::string_view type);  ///< `.any`, `.b32`
 [[nodiscard]] Collective reduce_collective(std::string_view op, std::string_view type);
 [[nodiscard]] Collective elect_collective();
 [[nodiscard]] Collective sync_collective();

@@ -3,6 +3,8 @@
 /// A module decoded: compact operations, one or few per instruction, ready for a warp.
 
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -16,23 +18,47 @@
 
 namespace ptxgraft::emulator {
 
+using arithmetic::ColumnFunction;
 using arithmetic::find_pure;
 using arithmetic::ImmediateType;
-using arithmetic::Lanes;
 using arithmetic::PureInstruction;
-using arithmetic::WarpFunction;
 
 class Warp;
 struct Operation;
 
-/// Where the lanes of an operand are: an index into one of the warp's banks. The frame's registers have bank
-/// 0.
+/// A register of a warp is a *column*: the values of its 32 lanes, one after the other, each at the register's width of
+/// 1, 2, 4, 8 or 16 bytes. A predicate is a byte, 0 or 1.
+///
+/// A Ref says where a column is and how wide its values are: an offset in bytes into one of the warp's banks, a multiple
+/// of 32, whose low bits hold the width's logarithm. Bank 0: the registers of the running frame.
 using Ref = std::uint32_t;
+inline constexpr unsigned lane_count = 32;
 inline constexpr unsigned bank_shift = 30;
 inline constexpr Ref constant_bank = Ref{1} << bank_shift;
 inline constexpr Ref special_bank = Ref{2} << bank_shift;
-inline constexpr Ref index_mask = constant_bank - 1;
+inline constexpr Ref width_mask = 7, offset_mask = (constant_bank - 1) & ~Ref{31};
 inline constexpr Ref no_ref = ~Ref{0};
+
+[[nodiscard]] constexpr std::uint32_t width(Ref ref) { return std::uint32_t{1} << (ref & width_mask); }
+[[nodiscard]] constexpr std::uint32_t offset(Ref ref) { return ref & offset_mask; }
+[[nodiscard]] constexpr bool is_register(Ref ref) { return ref >> bank_shift == 0; }
+
+/// The next free column of a bank, which grows; columns of vectors' width begin at a multiple of it.
+[[nodiscard]] constexpr Ref take_column(std::uint32_t& bank_bytes, std::uint32_t bytes) {
+    const std::uint32_t size = bytes * lane_count, unit = size < 64 ? size : 64;
+    const std::uint32_t begin = (bank_bytes + unit - 1) / unit * unit;
+    bank_bytes = begin + size;
+    return begin | static_cast<Ref>(std::countr_zero(bytes));
+}
+
+/// The column of an element of a vector, whose columns lie one behind the other.
+[[nodiscard]] constexpr Ref element(Ref first, std::uint32_t index) { return first + index * width(first) * lane_count; }
+
+/// What columns stand in.
+struct alignas(64) ColumnBlock {
+    std::array<std::byte, 64> bytes;
+};
+inline constexpr std::uint32_t most_bank_bytes = offset_mask - 8192;
 
 /// What the warp does after an operation.
 enum class Flow : std::uint8_t {
@@ -47,26 +73,30 @@ using Execute = Flow (*)(Warp& warp, const Operation& operation, std::uint32_t m
 /// One operation. `function` is set for pure instructions and `execute` for all others.
 struct Operation {
     Execute execute = nullptr;
-    WarpFunction function = nullptr;
+    ColumnFunction function = nullptr;
+    std::uint32_t operands = 0;  ///< the first one in Program::refs: outputs, then inputs
+    std::uint32_t extra = 0;     ///< a small constant, or an index into one of the program's tables
     Ref guard = no_ref;
-    bool guard_negated = false;
+    std::uint16_t run_counted = 0;  ///< of `run`, those that are not parts
+    std::uint16_t run = 0;          ///< how many operations from here on are pure, without guards, and no branch leads between them
     std::uint8_t outputs = 0;
     std::uint8_t inputs = 0;
-    std::array<Ref, 8> operands = {};  ///< outputs, then inputs
-    std::uint32_t extra = 0;           ///< a small constant, or an index into one of the program's tables
+    std::uint8_t elements = lane_count;  ///< of `function` in a column: 64 for pairs
+    bool guard_negated = false;
+    bool is_large = false;  ///< a pure one of more than one output or three inputs
+    bool is_part = false;   ///< of the instruction whose operation follows or came before
 };
 
-/// An address operand and what is moved there.
+/// An address operand and what is moved there. The register of the address, if there is one, is the operation's first
+/// input.
 struct Access {
     Space space = Space::generic;
     bool frame_relative = false;  ///< of a `.local` or function `.param` variable: relative to the frame
     bool strong = false;          ///< volatile, relaxed, acquire, release: other threads may be waited for
-    std::uint8_t bytes = 4;       ///< of one element
-    std::uint8_t count = 1;       ///< elements
-    Ref base = no_ref;
-    std::uint64_t base_mask = ~std::uint64_t{0};  ///< of the base register's width
+    bool has_base = false;
+    std::uint8_t bytes = 4;  ///< of one element
+    std::uint8_t count = 1;  ///< elements
     std::uint64_t offset = 0;
-    std::array<Ref, 8> elements = {};  ///< destinations or sources
 };
 
 /// A parameter or return value of a function, or an argument of a call.
@@ -91,7 +121,7 @@ struct Function {
     bool is_defined = false;
     Builtin builtin = nullptr;
     std::uint32_t begin = 0;  ///< in Program::code
-    std::uint32_t registers = 0;
+    std::uint32_t register_bytes = 0;
     std::uint32_t local_bytes = 0;
     std::uint32_t param_bytes = 0;   ///< of an entry
     std::uint32_t shared_bytes = 0;  ///< static, with the module's own
@@ -135,12 +165,18 @@ enum class Special : std::uint8_t {
     dynamic_smem_size,
     zero,
     one,             ///< those that never change here: %envreg, the clusters' of a launch without clusters
+    no,              ///< a predicate
     dynamic_shared,  ///< the address of `.extern .shared` variables
 };
 
-/// One collective of a warp (shfl, vote …): like a WarpFunction, but lanes see each other.
-using Collective = void (*)(Lanes* const* outputs, const Lanes* const* inputs, std::uint32_t mask,
-                            std::uint32_t extra);
+/// Where a special register stands in the bank of its warp.
+struct SpecialColumn {
+    Special special;
+    Ref ref;
+};
+
+/// One collective of a warp (shfl, vote …): it computes columns for the lanes of `mask`, which see each other.
+using Collective = void (*)(void* const* outputs, const void* const* inputs, std::uint32_t mask, std::uint32_t extra);
 struct CollectiveCall {
     Collective function = nullptr;
     std::uint32_t extra = 0;
@@ -170,14 +206,15 @@ struct Variable {
 struct Program {
     std::vector<Operation> code;
     std::vector<Span> spans;  ///< of the instruction of each operation
-    std::vector<Lanes> constants;
-    std::vector<Special> specials;
+    std::vector<Ref> refs;    ///< the operands of all operations
+    std::vector<ColumnBlock> constants;
+    std::vector<SpecialColumn> specials;
+    std::uint32_t special_bytes = 0;
     std::vector<Access> accesses;
     std::vector<CollectiveCall> collectives;
     std::vector<Barrier> barriers;
     std::vector<Call> calls;
     std::vector<std::vector<std::uint32_t>> branch_tables;
-    std::vector<PureInstruction> pairs;  ///< pure instructions made of two functions
     std::vector<Error> failures;         ///< of instructions that are errors when they are executed
     std::vector<Function> functions;
     std::unordered_map<std::string, Variable> variables;

@@ -1,6 +1,8 @@
 // Operations on what a warp knows of itself, and on the parts of registers.
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -10,60 +12,40 @@
 namespace ptxgraft::emulator {
 namespace {
 
-void spread(Lanes& output, std::uint64_t value, std::uint32_t mask) {
+void spread(Warp& warp, Ref output, std::uint64_t value, std::uint32_t mask) {
+    std::byte* const column = warp.column(output);
     each_lane(mask, [&](unsigned lane) {
-        output[lane] = value;
+        set_lane_value(column, width(output), lane, value);
         return true;
     });
 }
 
 }  // namespace
 
-Flow execute_pair(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    std::array<Lanes*, 8> outputs;
-    std::array<const Lanes*, 8> inputs;
-    for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = &warp.lanes(operation.operands[i]);
-    for (unsigned i = 0; i < operation.inputs; ++i)
-        inputs[i] = &warp.lanes(operation.operands[operation.outputs + i]);
-    warp.program().pairs[operation.extra].run(outputs.data(), inputs.data(), mask);
-    return Flow::next;
-}
-
-Flow execute_add_constant(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    Lanes& output = warp.lanes(operation.operands[0]);
-    const Lanes& a = warp.lanes(operation.operands[1]);
-    const Lanes& c = warp.lanes(operation.operands[2]);
-    each_lane(mask, [&](unsigned lane) {
-        output[lane] = a[lane] + c[lane];
-        return true;
-    });
-    return Flow::next;
-}
-
 Flow execute_local_address(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    spread(warp.lanes(operation.operands[0]), warp.local_address(operation.extra), mask);
+    spread(warp, warp.operands(operation)[0], warp.local_address(operation.extra), mask);
     return Flow::next;
 }
 
 // PTX ISA 9.7.9.18; what is in no window is global, except that constant memory is apart.
 Flow execute_isspacep(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const auto wanted = static_cast<Space>(operation.extra);
-    const Lanes& addresses = warp.lanes(operation.operands[1]);
-    Lanes& output = warp.lanes(operation.operands[0]);
+    const Ref output = warp.operands(operation)[0], addresses = warp.operands(operation)[1];
     each_lane(mask, [&](unsigned lane) {
-        Space space = place(addresses[lane]).space;
+        const std::uint64_t address = warp.value(addresses, lane);
+        Space space = place(address).space;
         if (space == Space::global) {
-            const Region* region = warp.launch().memory->find(addresses[lane]);
+            const Region* region = warp.launch().memory->find(address);
             if (region != nullptr && region->read_only) space = Space::constant;
         }
-        output[lane] = space == wanted ? 1 : 0;
+        warp.set(output, lane, space == wanted ? 1 : 0);
         return true;
     });
     return Flow::next;
 }
 
 Flow execute_activemask(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    spread(warp.lanes(operation.operands[0]), mask, mask);
+    spread(warp, warp.operands(operation)[0], mask, mask);
     return Flow::next;
 }
 
@@ -73,10 +55,10 @@ Flow execute_refresh_clock(Warp& warp, const Operation&, std::uint32_t) {
 }
 
 Flow execute_alloca(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    const Lanes& sizes = warp.lanes(operation.operands[1]);
+    const Ref sizes = warp.operands(operation)[1];
     std::uint64_t bytes = 0;
     each_lane(mask, [&](unsigned lane) {
-        bytes = std::max(bytes, sizes[lane]);
+        bytes = std::max(bytes, warp.value(sizes, lane));
         return true;
     });
     std::uint32_t offset = 0;
@@ -85,12 +67,12 @@ Flow execute_alloca(Warp& warp, const Operation& operation, std::uint32_t mask) 
         return warp.fail(Errc::stack_overflow, static_cast<unsigned>(std::countr_zero(mask)),
                          fmt::format("alloca of {} bytes", bytes));
     }
-    spread(warp.lanes(operation.operands[0]), offset, mask);
+    spread(warp, warp.operands(operation)[0], offset, mask);
     return Flow::next;
 }
 
 Flow execute_stacksave(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    spread(warp.lanes(operation.operands[0]), warp.frame().local_top, mask);
+    spread(warp, warp.operands(operation)[0], warp.frame().local_top, mask);
     return Flow::next;
 }
 
@@ -98,53 +80,57 @@ Flow execute_stacksave(Warp& warp, const Operation& operation, std::uint32_t mas
 Flow execute_stackrestore(Warp& warp, const Operation& operation, std::uint32_t mask) {
     Frame& frame = warp.frame();
     const std::uint64_t top =
-        warp.lanes(operation.operands[0])[static_cast<unsigned>(std::countr_zero(mask))];
+        warp.value(warp.operands(operation)[0], static_cast<unsigned>(std::countr_zero(mask)));
     const std::uint32_t least = frame.local_base + frame.function->local_bytes;
     if (mask == frame.lanes && top >= least && top <= frame.local_top)
         frame.local_top = static_cast<std::uint32_t>(top);
     return Flow::next;
 }
 
+namespace {
+
+// Elements of 1 to 8 bytes to and from registers of 2 to 16; the sources may be among the destinations.
+struct alignas(64) Buffer {
+    std::array<std::byte, std::size_t{lane_count} * 16> bytes;
+};
+
+}  // namespace
+
 Flow execute_pack(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    const unsigned bits = operation.extra;
-    const std::uint64_t part = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
-    Lanes packed = {};
+    const Ref* const refs = warp.operands(operation);
+    const std::size_t whole = width(refs[0]), part = whole / operation.inputs;
+    Buffer packed;
     for (unsigned i = 0; i < operation.inputs; ++i) {
-        const Lanes& element = warp.lanes(operation.operands[i + 1]);
-        for (unsigned lane = 0; lane < 32; ++lane) packed[lane] |= (element[lane] & part) << (i * bits);
+        const std::byte* const element = warp.column(refs[i + 1]);
+        for (std::size_t lane = 0; lane < lane_count; ++lane)
+            std::memcpy(&packed.bytes[lane * whole + i * part], element + lane * part, part);
     }
-    Lanes& output = warp.lanes(operation.operands[0]);
-    each_lane(mask, [&](unsigned lane) {
-        output[lane] = packed[lane];
-        return true;
-    });
+    warp.blend(refs[0], packed.bytes.data(), mask);
     return Flow::next;
 }
 
 Flow execute_unpack(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    const Lanes packed = warp.lanes(operation.operands[operation.outputs]);  // it may be one of the elements
-    const std::uint64_t part = (std::uint64_t{1} << operation.extra) - 1;
+    const Ref* const refs = warp.operands(operation);
+    const Ref source = refs[operation.outputs];
+    const std::size_t whole = width(source), part = whole / operation.outputs;
+    Buffer packed, element;
+    std::memcpy(packed.bytes.data(), warp.column(source), whole * lane_count);
     for (unsigned i = 0; i < operation.outputs; ++i) {
-        Lanes& element = warp.lanes(operation.operands[i]);
-        each_lane(mask, [&](unsigned lane) {
-            element[lane] = packed[lane] >> (i * operation.extra) & part;
-            return true;
-        });
+        for (std::size_t lane = 0; lane < lane_count; ++lane)
+            std::memcpy(&element.bytes[lane * part], &packed.bytes[lane * whole + i * part], part);
+        warp.blend(refs[i], element.bytes.data(), mask);
     }
     return Flow::next;
 }
 
 Flow execute_copy_elements(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    std::array<Lanes, 4> values;
-    for (unsigned i = 0; i < operation.inputs; ++i)
-        values[i] = warp.lanes(operation.operands[operation.outputs + i]);
-    for (unsigned i = 0; i < operation.outputs; ++i) {
-        Lanes& output = warp.lanes(operation.operands[i]);
-        each_lane(mask, [&](unsigned lane) {
-            output[lane] = values[i][lane];
-            return true;
-        });
+    const Ref* const refs = warp.operands(operation);
+    std::array<Buffer, 4> values;
+    for (unsigned i = 0; i < operation.inputs; ++i) {
+        const Ref source = refs[operation.outputs + i];
+        std::memcpy(values[i].bytes.data(), warp.column(source), std::size_t{width(source)} * lane_count);
     }
+    for (unsigned i = 0; i < operation.outputs; ++i) warp.blend(refs[i], values[i].bytes.data(), mask);
     return Flow::next;
 }
 

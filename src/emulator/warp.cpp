@@ -10,6 +10,11 @@ namespace ptxgraft::emulator {
 namespace {
 
 constexpr std::uint32_t no_pc = ~std::uint32_t{0};
+constexpr std::size_t most_operands = 8;  // of a collective
+constexpr std::size_t most_results = arithmetic::most_outputs + 1, most_sources = arithmetic::most_inputs + 1;
+
+// Without a call where the processor is not asked for popcnt.
+std::uint64_t lanes_of(std::uint32_t mask) { return mask == ~0u ? 32u : static_cast<std::uint64_t>(std::popcount(mask)); }
 
 }  // namespace
 
@@ -18,7 +23,9 @@ Warp::Warp(Cta& cta, const Launch& launch, std::uint32_t index)
       launch_(&launch),
       program_(launch.program),
       index_(index),
-      specials_(launch.program->specials.size()) {}
+      refs_(launch.program->refs.data()),
+      specials_(launch.program->special_bytes / sizeof(ColumnBlock) + 1),
+      scratch_(most_results * lane_count * 16 / sizeof(ColumnBlock)) {}
 
 void Warp::begin() {
     const std::uint32_t first = index_ * 32, threads = cta_->threads();
@@ -30,8 +37,8 @@ void Warp::begin() {
     in_turn_ = false;
     free_frames_.clear();
     for (const auto& frame : frames_) free_frames_.push_back(frame.get());
+    banks_ = {nullptr, const_cast<std::byte*>(program_->constants[0].bytes.data()), specials_[0].bytes.data()};
     fill_specials();
-    banks_ = {nullptr, const_cast<Lanes*>(program_->constants.data()), specials_.data()};
     Frame* frame = new_frame(*launch_->entry);
     frame->lanes = live_;
     reserve_local(launch_->entry->local_bytes);
@@ -89,7 +96,7 @@ bool Warp::select() {
 
 void Warp::run_at(Frame* frame, std::uint32_t pc, std::uint32_t mask) {
     frame_ = frame;
-    banks_[0] = frame->registers.data();
+    banks_[0] = frame->columns();
     pc_ = pc;
     mask_ = mask;
     update_next();
@@ -129,39 +136,28 @@ Warp::State Warp::run(std::uint64_t quantum) {
     const std::uint64_t limit = issued_ + quantum;
     while (true) {
         const Operation& operation = code[pc_];
-        std::uint32_t mask = mask_;
-        if (operation.guard != no_ref) {
-            const std::uint32_t holds = predicate_mask(lanes(operation.guard));
-            mask &= operation.guard_negated ? ~holds : holds;
-        }
-        ++issued_;
-        thread_instructions_ += static_cast<std::uint64_t>(std::popcount(mask));
-        Flow flow = Flow::next;
-        if (mask != 0) {
-            if (operation.function != nullptr) {
-                run_pure(operation, mask);
-            } else {
-                flow = operation.execute(*this, operation, mask);
+        if (operation.run != 0) {
+            run_many(operation);
+        } else {
+            switch (run_one(operation)) {
+                case Flow::next:
+                    ++pc_;
+                    break;
+                case Flow::jump:
+                    break;
+                case Flow::select:
+                    in_turn_ = false;
+                    if (!select()) return live_ == 0 ? State::finished : State::blocked;
+                    break;
+                case Flow::yield:
+                    ++pc_;
+                    strong_ = 0;
+                    park({frame_, pc_, mask_, Wait::none, 0, issued_});
+                    in_turn_ = true;
+                    return State::yielded;
+                case Flow::fail:
+                    return State::failed;
             }
-        }
-        switch (flow) {
-            case Flow::next:
-                ++pc_;
-                break;
-            case Flow::jump:
-                break;
-            case Flow::select:
-                in_turn_ = false;
-                if (!select()) return live_ == 0 ? State::finished : State::blocked;
-                break;
-            case Flow::yield:
-                ++pc_;
-                strong_ = 0;
-                park({frame_, pc_, mask_, Wait::none, 0, issued_});
-                in_turn_ = true;
-                return State::yielded;
-            case Flow::fail:
-                return State::failed;
         }
         if (pc_ >= next_pc_) reconverge();
         if (issued_ >= limit) {
@@ -172,13 +168,72 @@ Warp::State Warp::run(std::uint64_t quantum) {
     }
 }
 
+Flow Warp::run_one(const Operation& operation) {
+    std::uint32_t mask = mask_;
+    if (operation.guard != no_ref) {
+        const std::uint32_t holds = predicate_mask(column(operation.guard));
+        mask &= operation.guard_negated ? ~holds : holds;
+    }
+    if (!operation.is_part) {
+        ++issued_;
+        thread_instructions_ += lanes_of(mask);
+    }
+    if (mask == 0) return Flow::next;
+    if (operation.function == nullptr) return operation.execute(*this, operation, mask);
+    if (mask == frame_->lanes) run_pure(operation);
+    else run_pure(operation, mask);
+    return Flow::next;
+}
+
+// Pure operations in a row. When all lanes of the frame run, the others' registers are nobody's: nothing is masked.
+void Warp::run_many(const Operation& first) {
+    const Operation* const end = &first + first.run;
+    if (mask_ == frame_->lanes) {
+        for (const Operation* operation = &first; operation != end; ++operation) run_pure(*operation);
+    } else {
+        for (const Operation* operation = &first; operation != end; ++operation) run_pure(*operation, mask_);
+    }
+    issued_ += first.run_counted;
+    thread_instructions_ += std::uint64_t{first.run_counted} * lanes_of(mask_);
+    pc_ += first.run;
+}
+
+// Most operations have one result and no more than three sources: for them no number is looked at, and what the arrays hold
+// beyond it nobody reads.
+inline void Warp::run_pure(const Operation& operation) {
+    if (operation.is_large) return run_large(operation);
+    const Ref* const ref = operands(operation);
+    void* outputs[1];
+    const void* inputs[3];
+    outputs[0] = column(ref[0]);
+    inputs[0] = column(ref[1]);
+    inputs[1] = column(ref[2]);
+    inputs[2] = column(ref[3]);
+    operation.function(outputs, inputs, operation.elements);
+}
+
+void Warp::run_large(const Operation& operation) {
+    const Ref* const ref = operands(operation);
+    void* outputs[most_results];
+    const void* inputs[most_sources];
+    for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = column(ref[i]);
+    for (unsigned i = 0; i < operation.inputs; ++i) inputs[i] = column(ref[operation.outputs + i]);
+    operation.function(outputs, inputs, operation.elements);
+}
+
 void Warp::run_pure(const Operation& operation, std::uint32_t mask) {
-    std::array<Lanes*, 8> outputs;
-    std::array<const Lanes*, 8> inputs;
-    const Ref* ref = operation.operands.data();
-    for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = &lanes(*ref++);
-    for (unsigned i = 0; i < operation.inputs; ++i) inputs[i] = &lanes(*ref++);
-    operation.function(outputs.data(), inputs.data(), mask);
+    const Ref* const ref = operands(operation);
+    void* outputs[most_results];
+    const void* inputs[most_sources];
+    std::byte* const scratch = scratch_[0].bytes.data();
+    for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = scratch + std::size_t{i} * lane_count * 16;
+    for (unsigned i = 0; i < operation.inputs; ++i) inputs[i] = column(ref[operation.outputs + i]);
+    operation.function(outputs, inputs, operation.elements);
+    for (unsigned i = 0; i < operation.outputs; ++i) blend(ref[i], static_cast<std::byte*>(outputs[i]), mask);
+}
+
+void Warp::blend(Ref ref, const std::byte* from, std::uint32_t mask) {
+    launch_->lane_functions->blend[ref & width_mask](column(ref), from, mask);
 }
 
 Flow Warp::branch(std::uint32_t target, std::uint32_t mask) {
@@ -195,11 +250,10 @@ Flow Warp::branch(std::uint32_t target, std::uint32_t mask) {
     return Flow::jump;
 }
 
-Flow Warp::branch_by_index(const std::vector<std::uint32_t>& targets, const Lanes& index,
-                           std::uint32_t mask) {
+Flow Warp::branch_by_index(const std::vector<std::uint32_t>& targets, Ref index, std::uint32_t mask) {
     const std::uint32_t stay = mask_ & ~mask;
     const bool ok = each_lane(mask, [&](unsigned lane) {
-        const auto at = static_cast<std::uint32_t>(index[lane]);
+        const auto at = static_cast<std::uint32_t>(value(index, lane));
         if (at < targets.size()) {
             park({frame_, targets[at], 1u << lane, Wait::none, 0, issued_});
             return true;
@@ -228,18 +282,18 @@ void Warp::wait(std::uint32_t mask, Wait wait, std::uint32_t what) {
     mask_ = 0;
 }
 
-void Warp::release(std::uint32_t barrier, const Lanes& popc, const Lanes& and_, const Lanes& or_) {
+void Warp::release(std::uint32_t barrier, const Reductions& reductions) {
     for (std::uint32_t i = 0; i < group_count_; ++i) {
         Group& group = groups_[i];
         if (group.wait != Wait::barrier || group.what != barrier) continue;
         const Barrier& instruction = program_->barriers[program_->code[group.pc].extra];
         if (instruction.destination != no_ref) {
-            const Lanes& result = instruction.kind == Barrier::Kind::popc   ? popc
-                                  : instruction.kind == Barrier::Kind::and_ ? and_
-                                                                            : or_;
-            Lanes& destination = group.frame->registers[instruction.destination];
+            const std::uint32_t result = instruction.kind == Barrier::Kind::popc   ? reductions.popc
+                                         : instruction.kind == Barrier::Kind::and_ ? reductions.and_
+                                                                                   : reductions.or_;
+            std::byte* const destination = column_in(*group.frame, instruction.destination);
             each_lane(group.mask, [&](unsigned lane) {
-                destination[lane] = result[lane];
+                set_lane_value(destination, width(instruction.destination), lane, result);
                 return true;
             });
         }
@@ -258,12 +312,12 @@ Frame* Warp::new_frame(const Function& function) {
         frame = *found;
         *found = free_frames_.back();
         free_frames_.pop_back();
-        std::fill(frame->registers.begin(), frame->registers.end(), Lanes{});
+        std::fill(frame->registers.begin(), frame->registers.end(), ColumnBlock{});
     } else {
         frame = frames_.emplace_back(std::make_unique<Frame>()).get();
         frame->function = &function;
-        frame->registers.resize(function.registers);
-        frame_bytes_ += function.registers * sizeof(Lanes) + sizeof(Frame);
+        frame->registers.resize((function.register_bytes + sizeof(ColumnBlock) - 1) / sizeof(ColumnBlock));
+        frame_bytes_ += function.register_bytes + sizeof(Frame);
     }
     frame->parent = nullptr;
     frame->call = nullptr;
@@ -303,30 +357,22 @@ Flow Warp::call(const Function& function, const Call& call, std::uint32_t mask) 
     return Flow::jump;
 }
 
-const Lanes& Warp::read(const Frame& frame, Ref ref) const {
-    return ref < constant_bank ? frame.registers[ref] : banks_[ref >> bank_shift][ref & index_mask];
+std::byte* Warp::column_in(Frame& frame, Ref ref) {
+    return is_register(ref) ? frame.columns() + offset(ref) : column(ref);
 }
 
 // Arguments and results are registers or bytes of the frames' local memory, on either side.
-void Warp::pass(const Slot& from, const Frame& source, const Slot& to, const Frame& target,
-                std::uint32_t mask) {
-    const std::uint32_t bytes = std::min(from.bytes, to.bytes);
+void Warp::pass(const Slot& from, Frame& source, const Slot& to, Frame& target, std::uint32_t mask) {
+    const auto place = [&](const Slot& slot, Frame& frame, unsigned lane) {
+        if (slot.reg == no_ref) return local(frame, lane, slot.offset);
+        return column_in(frame, slot.reg) + std::size_t{lane} * width(slot.reg);
+    };
+    const auto room = [](const Slot& slot) { return slot.reg == no_ref ? slot.bytes : width(slot.reg); };
+    const std::uint32_t bytes = std::min({from.bytes, to.bytes, room(from), room(to)});
     each_lane(mask, [&](unsigned lane) {
-        std::uint64_t value = 0;
-        const std::byte* data = reinterpret_cast<const std::byte*>(&value);
-        if (from.reg != no_ref) {
-            value = read(source, from.reg)[lane];
-        } else {
-            data = local(source, lane, from.offset);
-        }
-        if (to.reg != no_ref) {
-            std::uint64_t result = 0;
-            std::copy_n(data, std::min<std::uint32_t>(bytes, 8), reinterpret_cast<std::byte*>(&result));
-            const_cast<Frame&>(target).registers[to.reg][lane] = result;
-        } else {
-            std::copy_n(data, from.reg != no_ref ? std::min<std::uint32_t>(bytes, 8) : bytes,
-                        local(target, lane, to.offset));
-        }
+        std::byte* const target_bytes = place(to, target, lane);
+        if (to.reg != no_ref) std::fill_n(target_bytes, width(to.reg), std::byte{0});
+        std::copy_n(place(from, source, lane), bytes, target_bytes);
         return true;
     });
 }
@@ -373,11 +419,10 @@ Flow Warp::collective(const Operation& operation, const CollectiveCall& call, st
     while (left != 0) {  // lanes with different member masks are different parties (tiles of a warp)
         std::uint32_t party = left, members = left;
         if (call.member_mask != no_ref) {
-            const Lanes& masks = lanes(call.member_mask);
-            members = static_cast<std::uint32_t>(masks[static_cast<unsigned>(std::countr_zero(left))]);
+            members = static_cast<std::uint32_t>(value(call.member_mask, static_cast<unsigned>(std::countr_zero(left))));
             party = 0;
             each_lane(left, [&](unsigned lane) {
-                if (static_cast<std::uint32_t>(masks[lane]) == members) party |= 1u << lane;
+                if (static_cast<std::uint32_t>(value(call.member_mask, lane)) == members) party |= 1u << lane;
                 return true;
             });
             if ((party & ~members) != 0) {
@@ -400,11 +445,11 @@ Flow Warp::collective(const Operation& operation, const CollectiveCall& call, st
 }
 
 void Warp::run_collective(const Operation& operation, const CollectiveCall& call, std::uint32_t mask) {
-    std::array<Lanes*, 8> outputs;
-    std::array<const Lanes*, 8> inputs;
-    const Ref* ref = operation.operands.data();
-    for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = &lanes(*ref++);
-    for (unsigned i = 0; i < operation.inputs; ++i) inputs[i] = &lanes(*ref++);
+    std::array<void*, most_operands> outputs;
+    std::array<const void*, most_operands> inputs;
+    const Ref* ref = operands(operation);
+    for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = column(*ref++);
+    for (unsigned i = 0; i < operation.inputs; ++i) inputs[i] = column(*ref++);
     call.function(outputs.data(), inputs.data(), mask, call.extra);
 }
 
@@ -423,18 +468,16 @@ bool Warp::join_members(const Operation& operation, const CollectiveCall& call, 
     for (std::uint32_t i = 0; i < group_count_; ++i) together |= joins(groups_[i]) ? groups_[i].mask : 0;
     if ((members & live_ & ~together) != 0) return false;
 
-    std::array<Lanes, 8> values = {};
-    const auto move = [&](const Operation& o, Frame& frame, std::uint32_t lanes_, unsigned first,
-                          unsigned last, bool out) {
+    struct alignas(64) Column {
+        std::byte bytes[std::size_t{lane_count} * 8];
+    };
+    std::array<Column, most_operands> values = {};
+    const LaneFunctions& functions = *launch_->lane_functions;
+    const auto move = [&](const Operation& o, Frame& frame, std::uint32_t lanes, unsigned first, unsigned last, bool out) {
         for (unsigned i = first; i < last; ++i) {
-            each_lane(lanes_, [&](unsigned lane) {
-                if (out) {
-                    frame.registers[o.operands[i]][lane] = values[i][lane];
-                } else {
-                    values[i][lane] = read(frame, o.operands[i])[lane];
-                }
-                return true;
-            });
+            const Ref ref = operands(o)[i];
+            std::byte* const theirs = column_in(frame, ref);
+            functions.blend[ref & width_mask](out ? theirs : values[i].bytes, out ? values[i].bytes : theirs, lanes);
         }
     };
     const unsigned outputs = operation.outputs, all = outputs + operation.inputs;
@@ -446,10 +489,10 @@ bool Warp::join_members(const Operation& operation, const CollectiveCall& call, 
         }
     };
     everyone(outputs, all, false);
-    std::array<Lanes*, 8> destinations;
-    std::array<const Lanes*, 8> sources;
-    for (unsigned i = 0; i < outputs; ++i) destinations[i] = &values[i];
-    for (unsigned i = outputs; i < all; ++i) sources[i - outputs] = &values[i];
+    std::array<void*, most_operands> destinations;
+    std::array<const void*, most_operands> sources;
+    for (unsigned i = 0; i < outputs; ++i) destinations[i] = values[i].bytes;
+    for (unsigned i = outputs; i < all; ++i) sources[i - outputs] = values[i].bytes;
     call.function(destinations.data(), sources.data(), together, call.extra);
     everyone(0, outputs, true);
     for (std::uint32_t i = 0; i < group_count_; ++i) {

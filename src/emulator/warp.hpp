@@ -14,10 +14,7 @@
 #include <string>
 #include <vector>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
+#include "emulator/lanes.hpp"
 #include "emulator/program.hpp"
 
 namespace ptxgraft::emulator {
@@ -35,7 +32,9 @@ struct Frame {
     std::uint32_t local_top = 0;
     std::uint32_t lanes = 0;  ///< that have not returned
     std::uint32_t depth = 0;
-    std::vector<Lanes> registers;
+    std::vector<ColumnBlock> registers;
+
+    [[nodiscard]] std::byte* columns() { return registers.empty() ? nullptr : registers[0].bytes.data(); }
 };
 
 enum class Wait : std::uint8_t { none, barrier, members };
@@ -51,22 +50,6 @@ struct Group {
 };
 
 enum class Use : std::uint8_t { read, write };
-
-/// The lanes of `mask` whose predicate (bit 0) is set or, negated, clear.
-inline std::uint32_t predicate_mask(const Lanes& predicate) {
-    std::uint32_t mask = 0;
-#if defined(__SSE2__)
-    for (unsigned lane = 0; lane < 32; lane += 2) {
-        const __m128i pair = _mm_loadu_si128(reinterpret_cast<const __m128i*>(&predicate[lane]));
-        const int bits = _mm_movemask_pd(_mm_castsi128_pd(_mm_slli_epi64(pair, 63)));
-        mask |= static_cast<std::uint32_t>(bits) << lane;
-    }
-#else
-    for (unsigned lane = 0; lane < 32; ++lane)
-        mask |= static_cast<std::uint32_t>(predicate[lane] & 1) << lane;
-#endif
-    return mask;
-}
 
 /// Calls `f(lane)` for every lane of a mask, in order, until it returns false. True when it never did.
 template <class F>
@@ -90,7 +73,17 @@ class Warp {
 
     // --- for the operations
 
-    [[nodiscard]] Lanes& lanes(Ref ref) { return banks_[ref >> bank_shift][ref & index_mask]; }
+    [[nodiscard]] const Ref* operands(const Operation& operation) const { return refs_ + operation.operands; }
+    [[nodiscard]] std::byte* column(Ref ref) { return banks_[ref >> bank_shift] + offset(ref); }
+    template <class T>
+    [[nodiscard]] T* column_of(Ref ref) {
+        return reinterpret_cast<T*>(column(ref));
+    }
+    /// The value of one lane, extended by zeros; of 16 bytes the lower 8.
+    [[nodiscard]] std::uint64_t value(Ref ref, unsigned lane) { return lane_value(column(ref), width(ref), lane); }
+    /// Writes the lanes of `mask` from a column of the register's width.
+    void blend(Ref ref, const std::byte* from, std::uint32_t mask);
+    void set(Ref ref, unsigned lane, std::uint64_t value) { set_lane_value(column(ref), width(ref), lane, value); }
     [[nodiscard]] std::uint32_t live() const { return live_; }
     [[nodiscard]] std::uint32_t running() const { return mask_; }
     [[nodiscard]] std::uint32_t index() const { return index_; }
@@ -101,20 +94,25 @@ class Warp {
     [[nodiscard]] std::uint64_t issued() const { return issued_; }
 
     /// The host bytes of one lane's access, `bytes` a power of two; null after fail().
-    [[nodiscard]] std::byte* resolve(const Access& access, unsigned lane, std::uint32_t bytes, Use use);
+    [[nodiscard]] std::byte* resolve(const Access& access, const Operation& operation, unsigned lane, std::uint32_t bytes,
+                                     Use use);
     [[nodiscard]] std::byte* resolve(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes,
                                      Use use);
     /// As resolve, without alignment and without an error: null when the bytes are not all in one place.
     [[nodiscard]] std::byte* find(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
                                   Use use);
-    [[nodiscard]] std::uint64_t address(const Access& access, unsigned lane);
+    [[nodiscard]] std::uint64_t address(const Access& access, const Operation& operation, unsigned lane);
+    /// Where the lanes of `mask` access, when all do so in one piece of memory and nothing is wrong with any; else null,
+    /// and each is to be resolved.
+    [[nodiscard]] std::byte* locate(const Access& access, const Operation& operation, std::uint32_t mask, Use use,
+                                    Located& located);
     /// The bytes of the frame's local memory at `offset`.
     [[nodiscard]] std::byte* local(const Frame& frame, unsigned lane, std::uint32_t offset);
     /// Takes `bytes` more of the running frame's local memory; its offset.
     [[nodiscard]] bool extend_local(std::uint32_t bytes, std::uint32_t alignment, std::uint32_t& offset);
 
     Flow branch(std::uint32_t target, std::uint32_t mask);
-    Flow branch_by_index(const std::vector<std::uint32_t>& targets, const Lanes& index, std::uint32_t mask);
+    Flow branch_by_index(const std::vector<std::uint32_t>& targets, Ref index, std::uint32_t mask);
     Flow call(const Function& function, const Call& call, std::uint32_t mask);
     Flow return_(std::uint32_t mask);
     Flow exit(std::uint32_t mask);
@@ -143,7 +141,11 @@ class Warp {
     // --- for the CTA
 
     /// Lets the groups that wait at a barrier go on; writes the result of a bar.red.
-    void release(std::uint32_t barrier, const Lanes& popc, const Lanes& and_, const Lanes& or_);
+    struct Reductions {
+        std::uint32_t popc;
+        bool and_, or_;
+    };
+    void release(std::uint32_t barrier, const Reductions& reductions);
     /// A lane that waits and its operation, for the report of a deadlock.
     [[nodiscard]] const Group* waiting() const { return group_count_ == 0 ? nullptr : groups_.data(); }
     [[nodiscard]] std::uint64_t thread_instructions() const { return thread_instructions_; }
@@ -158,8 +160,22 @@ class Warp {
     void run_at(Frame* frame, std::uint32_t pc, std::uint32_t mask);
     void update_next();
     Group take(std::uint32_t at);
+    /// A piece of memory; `lane_stride`: bytes between the lanes' own.
+    struct Piece {
+        std::byte* host = nullptr;
+        std::uint64_t begin = 0;
+        std::uint64_t bytes = 0;
+        std::uint32_t lane_stride = 0;
+    };
+    [[nodiscard]] Piece piece(const Access& access, const Operation& operation, std::uint32_t mask, Use use);
+    [[nodiscard]] std::uint64_t special_of_cta(Special special) const;
+    void fill_special(const SpecialColumn& special);
     void fill_specials();
+    void run_pure(const Operation& operation);
+    void run_large(const Operation& operation);
     void run_pure(const Operation& operation, std::uint32_t mask);
+    void run_many(const Operation& first);
+    Flow run_one(const Operation& operation);
     void run_collective(const Operation& operation, const CollectiveCall& call, std::uint32_t mask);
     bool join_members(const Operation& operation, const CollectiveCall& call, std::uint32_t mask,
                       std::uint32_t members);
@@ -167,16 +183,17 @@ class Warp {
     void leave_frames(Frame* frame, std::uint32_t mask);
     Frame* new_frame(const Function& function);
     void free_frame(Frame* frame);
-    void pass(const Slot& from, const Frame& source, const Slot& to, const Frame& target, std::uint32_t mask);
-    [[nodiscard]] const Lanes& read(const Frame& frame, Ref ref) const;
+    void pass(const Slot& from, Frame& source, const Slot& to, Frame& target, std::uint32_t mask);
+    [[nodiscard]] std::byte* column_in(Frame& frame, Ref ref);
 
     Cta* cta_;
     const Launch* launch_;
     const Program* program_;
     std::uint32_t index_;
+    const Ref* refs_;
 
     // What runs now.
-    std::array<Lanes*, 3> banks_ = {};
+    std::array<std::byte*, 3> banks_ = {};
     Frame* frame_ = nullptr;
     std::uint32_t pc_ = 0;
     std::uint32_t mask_ = 0;
@@ -190,7 +207,9 @@ class Warp {
     std::uint64_t thread_instructions_ = 0;
     std::uint32_t strong_ = 0;
 
-    std::vector<Lanes> specials_;
+    std::vector<ColumnBlock> specials_;
+    bool has_specials_ = false;  // those that are the same for every CTA
+    std::vector<ColumnBlock> scratch_;
     std::vector<std::unique_ptr<Frame>> frames_;
     std::vector<Frame*> free_frames_;
     std::uint64_t frame_bytes_ = 0;

@@ -201,6 +201,10 @@ FAKE Result cuFuncGetAttribute(int* value, FunctionAttribute attribute, Function
     return begin_in_context("cuFuncGetAttribute");
 }
 FAKE Result cuFuncSetAttribute(Function, FunctionAttribute attribute, int value) {
+    if (attribute == FunctionAttribute::non_portable_cluster_size_allowed) {
+        state.large_clusters = value == 1;
+        return begin_in_context("cuFuncSetAttribute");
+    }
     if (attribute != FunctionAttribute::max_dynamic_shared_size_bytes) return invalid_value;
     state.dynamic_shared_bytes = value;
     return begin_in_context("cuFuncSetAttribute");
@@ -228,5 +232,57 @@ FAKE Result cuLaunchKernel(Function, unsigned grid_x, unsigned grid_y, unsigned 
     }
     state.launches.push_back(std::move(launch));
     return Result::success;
+}
+#endif
+
+#ifndef FAKE_CUDA_OF_CUDA_11
+FAKE Result cuLaunchKernelEx(const LaunchConfiguration* config, Function function, void** parameters, void** extra) {
+    const LaunchConfiguration& c = *config;
+    if (begin_in_context("cuLaunchKernelEx") != Result::success) return static_cast<Result>(state.failing_result);
+    const Result result = cuLaunchKernel(function, c.grid_x, c.grid_y, c.grid_z, c.block_x, c.block_y, c.block_z,
+                                         c.shared_bytes, c.stream, parameters, extra);
+    if (result != Result::success) return result;
+    FakeLaunch& launch = state.launches.back();
+    for (unsigned i = 0; i < c.attribute_count; ++i) {
+        const LaunchAttribute& attribute = c.attributes[i];
+        if (attribute.id == LaunchAttributeId::cooperative) launch.cooperative = attribute.cooperative == 1;
+        if (attribute.id == LaunchAttributeId::cluster_dimension)
+            launch.cluster = {attribute.cluster[0], attribute.cluster[1], attribute.cluster[2]};
+    }
+    return result;
+}
+
+namespace {
+
+Result keep_map(void* map, FakeTensorMap given, const char* call) {
+    const Result result = begin_in_context(call);
+    if (result != Result::success) return result;
+    state.maps.push_back(std::move(given));
+    std::memset(map, static_cast<int>(state.maps.size()), 128);
+    return result;
+}
+
+}  // namespace
+
+FAKE Result cuTensorMapEncodeTiled(void* map, int type, unsigned rank, void* address, const std::uint64_t* dims,
+                                   const std::uint64_t* strides, const unsigned* box, const unsigned* element_strides,
+                                   int interleave, int swizzle, int l2_promotion, int fill) {
+    return keep_map(map,
+                    {type, reinterpret_cast<std::uint64_t>(address), {dims, dims + rank}, {strides, strides + rank - 1},
+                     {box, box + rank}, {element_strides, element_strides + rank}, {interleave, swizzle, l2_promotion, fill}, {}},
+                    "cuTensorMapEncodeTiled");
+}
+
+FAKE Result cuTensorMapEncodeIm2col(void* map, int type, unsigned rank, void* address, const std::uint64_t* dims,
+                                    const std::uint64_t* strides, const int* lower_corner, const int* upper_corner,
+                                    unsigned channels_per_pixel, unsigned pixels_per_column, const unsigned* element_strides,
+                                    int interleave, int swizzle, int l2_promotion, int fill) {
+    std::vector<int> corners(lower_corner, lower_corner + rank - 2);
+    corners.insert(corners.end(), upper_corner, upper_corner + rank - 2);
+    corners.insert(corners.end(), {static_cast<int>(channels_per_pixel), static_cast<int>(pixels_per_column)});
+    return keep_map(map,
+                    {type, reinterpret_cast<std::uint64_t>(address), {dims, dims + rank}, {strides, strides + rank - 1}, {},
+                     {element_strides, element_strides + rank}, {interleave, swizzle, l2_promotion, fill}, corners},
+                    "cuTensorMapEncodeIm2col");
 }
 #endif

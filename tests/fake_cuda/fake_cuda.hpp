@@ -16,6 +16,18 @@ struct FakeLaunch {
     unsigned shared_bytes;
     std::uint64_t stream;
     std::vector<std::vector<std::byte>> arguments;
+    std::array<unsigned, 3> cluster{};  ///< zeros: the launch said nothing of clusters
+    bool cooperative = false;
+};
+
+/// What cuTensorMapEncodeTiled was given; the map itself gets the number of the encoding in each byte.
+struct FakeTensorMap {
+    int type;
+    std::uint64_t address;
+    std::vector<std::uint64_t> dims, strides;
+    std::vector<unsigned> box, element_strides;
+    std::array<int, 4> modes;  ///< interleave, swizzle, L2 promotion, fill
+    std::vector<int> corners;  ///< of the im2col mode: the lower ones, the upper ones, channels, pixels
 };
 
 struct FakeCuda {
@@ -39,6 +51,8 @@ struct FakeCuda {
     int dynamic_shared_bytes = 48 * 1024;  ///< granted by cuFuncSetAttribute
     std::string image;                     ///< of the last module
     std::vector<FakeLaunch> launches;
+    std::vector<FakeTensorMap> maps;
+    bool large_clusters = false;  ///< allowed by cuFuncSetAttribute
     bool called_without_context = false;
 };
 

@@ -1,0 +1,62 @@
+#include "emulator/clock.hpp"
+
+namespace ptxgraft::emulator {
+namespace {
+
+template <class F>
+void for_each(std::uint32_t lanes, F&& f) {
+    for (; lanes != 0; lanes &= lanes - 1) f(static_cast<unsigned>(std::countr_zero(lanes)));
+}
+
+}  // namespace
+
+void Order::begin() {
+    for (Warp& warp : warps_) {
+        warp.now = 1;
+        warp.common.clear();
+        forget_lanes(warp);
+    }
+}
+
+void Order::forget_lanes(Warp& warp) {
+    for_each(warp.with_clock, [&](unsigned lane) { warp.lanes[lane].reset(); });
+    warp.with_clock = 0;
+}
+
+Clock& Order::lane_clock(Warp& warp, unsigned lane) {
+    if (warp.lanes[lane] == nullptr) warp.lanes[lane] = std::make_unique<Clock>(warps_.size());
+    warp.with_clock |= 1u << lane;
+    return *warp.lanes[lane];
+}
+
+void Order::release(unsigned index, std::uint32_t lanes, bool all, Clock& into) {
+    Warp& warp = warps_[index];
+    into.join(warp.common);
+    for_each(lanes & warp.with_clock, [&](unsigned lane) { into.join(*warp.lanes[lane]); });
+    into[index].join(all ? Known{warp.now, 0, 0} : Known{0, warp.now, lanes});
+    ++warp.now;
+}
+
+void Order::acquire(unsigned index, std::uint32_t lanes, bool all, const Clock& from) {
+    Warp& warp = warps_[index];
+    if (all) return warp.common.join(from);
+    for_each(lanes, [&](unsigned lane) { lane_clock(warp, lane).join(from); });
+}
+
+void Order::synchronise(unsigned index, std::uint32_t lanes, bool all) {
+    Warp& warp = warps_[index];
+    if (all) {
+        for_each(warp.with_clock, [&](unsigned lane) { warp.common.join(*warp.lanes[lane]); });
+        forget_lanes(warp);
+        warp.common[index].join({warp.now, 0, 0});
+        ++warp.now;
+        return;
+    }
+    Clock together(warps_.size());
+    for_each(lanes & warp.with_clock, [&](unsigned lane) { together.join(*warp.lanes[lane]); });
+    together[index].join({0, warp.now, lanes});
+    for_each(lanes, [&](unsigned lane) { lane_clock(warp, lane).join(together); });
+    ++warp.now;
+}
+
+}  // namespace ptxgraft::emulator

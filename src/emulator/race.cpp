@@ -1,0 +1,146 @@
+#include "emulator/race.hpp"
+
+#include <algorithm>
+
+namespace ptxgraft::emulator {
+namespace {
+
+// Pages that are kept for the next CTA. Beyond them memory is given back.
+constexpr std::size_t most_kept_pages = 256;
+
+}  // namespace
+
+void RaceShadow::begin() {
+    readers_.assign(order_->size(), {});  // index 0 means none
+    if (pages_.size() > most_kept_pages || ++generation_ == 0) {
+        pages_.clear();
+        generation_ = 1;
+    }
+    last_ = nullptr;
+    last_number_ = ~std::uint64_t{0};
+}
+
+RaceShadow::Page& RaceShadow::page(std::uint64_t number) {
+    if (number == last_number_) return *last_;
+    Page& found = pages_[number];
+    if (found.cells.empty()) found.cells.resize(page_bytes / found.unit);
+    last_number_ = number;
+    last_ = &found;
+    return found;
+}
+
+void RaceShadow::split(Page& page) {
+    std::vector<Cell> cells(page_bytes);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        cells[i] = page.cells[i / page.unit];
+        if (cells[i].readers == 0 || i % page.unit == 0) continue;
+        const std::uint32_t from = cells[i].readers;  // each byte has readers of its own from now on
+        cells[i].readers = static_cast<std::uint32_t>(readers_.size());
+        readers_.resize(readers_.size() + order_->size());
+        std::copy_n(readers_.begin() + from, order_->size(), readers_.begin() + cells[i].readers);
+    }
+    page.cells = std::move(cells);
+    page.unit = 1;
+}
+
+std::optional<Race> RaceShadow::note(std::uint64_t address, std::uint32_t bytes, AccessKind kind, unsigned warp, unsigned lane,
+                                     std::uint32_t pc) {
+    Page& in = page(address / page_bytes);  // accesses are aligned: they lie in one page
+    if (in.unit > bytes || address % in.unit != 0) split(in);
+    const std::size_t first = address % page_bytes / in.unit, count = bytes / in.unit;
+    for (std::size_t i = first; i < first + count; ++i)
+        if (const auto race = note(in.cells[i], kind, warp, lane, pc)) return race;
+    return std::nullopt;
+}
+
+std::optional<Race> RaceShadow::note(Cell& cell, AccessKind kind, unsigned warp, unsigned lane, std::uint32_t pc) {
+    if (cell.generation != generation_) {
+        cell = {};
+        cell.generation = generation_;
+    }
+    const bool is_strong = kind >= AccessKind::strong_read, writes = kind == AccessKind::write || kind == AccessKind::strong_write;
+    if (cell.write_time != 0 && !(is_strong && cell.is_strong)) {
+        const Stamp stamp{cell.write_warp, cell.write_lane, cell.write_time};
+        if (!order_->knows(warp, lane, stamp)) return Race{stamp, cell.write_pc, true};
+    }
+    if (!writes) {
+        if (!is_strong) note_read(cell, warp, lane, pc);
+        return std::nullopt;
+    }
+    if (cell.read_time != 0) {
+        if (const auto race = unknown_reader(cell, warp, lane)) return race;
+    }
+    cell.write_time = order_->now(warp);
+    cell.write_warp = static_cast<std::uint16_t>(warp);
+    cell.write_lane = static_cast<std::uint8_t>(lane);
+    cell.write_pc = pc;
+    cell.is_strong = is_strong;
+    cell.read_time = 0;
+    cell.has_many = false;
+    return std::nullopt;
+}
+
+// Reads of one warp stand in the cell; those of several in the table. Of two reads of one warp at different times the
+// earlier time counts for both, unless the later one knows of the earlier.
+void RaceShadow::note_read(Cell& cell, unsigned warp, unsigned lane, std::uint32_t pc) {
+    const WarpTime now = order_->now(warp);
+    const std::uint32_t bit = 1u << lane;
+    const auto merge = [&](WarpTime& time, std::uint32_t& lanes, std::uint32_t& at) {
+        const Stamp before{static_cast<std::uint16_t>(warp), static_cast<std::uint8_t>(std::countr_zero(lanes | 1u << 31)), time};
+        const bool is_later = time != 0 && time < now && (lanes & ~bit) == 0;
+        if (time == 0 || is_later || (time < now && order_->knows(warp, lane, before))) {
+            time = now, lanes = bit, at = pc;
+        } else {
+            lanes |= bit;
+        }
+    };
+    if (cell.has_many) {
+        Reader& reader = readers_[cell.readers + warp];
+        return merge(reader.time, reader.lanes, reader.pc);
+    }
+    if (cell.read_time == 0 || cell.read_warp == warp) {
+        cell.read_warp = static_cast<std::uint16_t>(warp);
+        return merge(cell.read_time, cell.read_lanes, cell.read_pc);
+    }
+    const Reader first{cell.read_time, cell.read_lanes, cell.read_pc};
+    Race race;
+    if (knows_all(warp, lane, cell.read_warp, first, race)) {  // whoever knows this read knows the earlier ones
+        cell.read_warp = static_cast<std::uint16_t>(warp);
+        cell.read_time = now, cell.read_lanes = bit, cell.read_pc = pc;
+        return;
+    }
+    if (cell.readers == 0) {
+        cell.readers = static_cast<std::uint32_t>(readers_.size());
+        readers_.resize(readers_.size() + order_->size());
+    } else {
+        std::fill_n(readers_.begin() + cell.readers, order_->size(), Reader{});
+    }
+    readers_[cell.readers + cell.read_warp] = first;
+    readers_[cell.readers + warp] = {now, bit, pc};
+    cell.has_many = true;
+}
+
+bool RaceShadow::knows_all(unsigned warp, unsigned lane, std::uint16_t other, const Reader& reader, Race& race) const {
+    for (std::uint32_t lanes = reader.lanes; lanes != 0; lanes &= lanes - 1) {
+        const Stamp stamp{other, static_cast<std::uint8_t>(std::countr_zero(lanes)), reader.time};
+        if (order_->knows(warp, lane, stamp)) continue;
+        race = {stamp, reader.pc, false};
+        return false;
+    }
+    return true;
+}
+
+std::optional<Race> RaceShadow::unknown_reader(const Cell& cell, unsigned warp, unsigned lane) const {
+    Race race;
+    if (!cell.has_many) {
+        if (knows_all(warp, lane, cell.read_warp, {cell.read_time, cell.read_lanes, cell.read_pc}, race)) return std::nullopt;
+        return race;
+    }
+    for (std::size_t other = 0; other < order_->size(); ++other) {
+        const Reader& reader = readers_[cell.readers + other];
+        if (reader.time != 0 && !knows_all(warp, lane, static_cast<std::uint16_t>(other), reader, race)) return race;
+    }
+    return std::nullopt;
+}
+
+}  // namespace ptxgraft::emulator
