@@ -50,9 +50,9 @@ ENTRY radix_sort(u32* keys, float* values, s32* descending) {
 }
 
 ENTRY merge_sort(u64* keys) {
-    using Sort = cub::BlockMergeSort<u64, threads, items>;
+    using Sort = cub::BlockMergeSort<u64, 32, size / 32>;  // its threads are a power of two
     __shared__ typename Sort::TempStorage shared;
-    u64 key[items];
+    u64 key[size / 32];
     cub::LoadDirectBlocked(threadIdx.x, keys, key);
     Sort(shared).Sort(key, Less());
     cub::StoreDirectBlocked(threadIdx.x, keys, key);
@@ -188,7 +188,7 @@ static void sorts(twin::Run& run) {
     auto wide = run.random_values<u64>(size);
     const u64 a = run.upload(keys), b = run.upload(values), c = run.upload(signed_keys), d = run.upload(wide);
     run.launch("radix_sort", {.block = threads}, a, b, c);
-    run.launch("merge_sort", {.block = threads}, d);
+    run.launch("merge_sort", {.block = 32}, d);
     std::vector<u32> order(size);
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](u32 i, u32 k) { return keys[i] < keys[k]; });

@@ -25,7 +25,7 @@ DEVICE void scan_with(const T* in, T* out) {
     out[3 * threadIdx.x] = before, out[3 * threadIdx.x + 1] = sum, out[3 * threadIdx.x + 2] = total;
 }
 ENTRY scans(const u32* in, u32* out, const double* reals, double* real_out) {
-    scan_with<32>(in, out), scan_with<8>(in, out + 3 * threads), scan_with<5>(in, out + 6 * threads);
+    scan_with<32>(in, out), scan_with<8>(in, out + 3 * threads), scan_with<2>(in, out + 6 * threads);
     scan_with<16>(reals, real_out);
 }
 ENTRY reductions(const u32* in, u32* out) {
@@ -86,13 +86,11 @@ TWIN(CubWarp, "sm_80 -default-device", "sm_90a nvcc --extended-lambda", "sm_75 n
     std::vector<double> reals(threads), real_host;
     for (u32 i = 0; i < threads; ++i) reals[i] = in[i] % 4096;  // sums are exact in any order
     std::vector<u32> host;
-    for (const u32 width : {32u, 8u, 5u}) scan_on_host(in, width, host);
+    for (const u32 width : {32u, 8u, 2u}) scan_on_host(in, width, host);
     scan_on_host(reals, 16, real_host);
     const u64 at = run.upload(in), out = run.zeros<u32>(host.size()), real_out = run.zeros<double>(real_host.size());
     run.launch("scans", {.block = threads}, at, out, run.upload(reals), real_out);
-    auto device = run.download<u32>(out, host.size());
-    for (u32 i = 0; i < 12; ++i) device[6 * threads + 3 * (60 + i / 3) + i % 3] = host[6 * threads + 3 * (60 + i / 3) + i % 3];  // of a warp of 5 that is not whole
-    run.expect_same("scans", device, host);
+    run.expect_same("scans", run.download<u32>(out, host.size()), host);
     run.expect_same("reals", run.download<double>(real_out, real_host.size()), real_host);
 
     host.assign(4 * threads, 0);

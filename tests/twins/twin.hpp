@@ -101,10 +101,11 @@ class Run {
         if (device.size() != host.size()) return fail(std::string(what) + ": sizes differ");
         u32 shown = 0;
         for (std::size_t i = 0; i < host.size() && shown < 5; ++i)
-            if (!same(device[i], host[i])) ++shown, differs(what, i, shown_value(device[i], host[i]), shown_value(host[i], device[i]));
+            if (!same(device[i], host[i]))
+                ++shown, differs(what, i, shown_value(device[i], host[i]), shown_value(host[i], device[i]));
     }
-    /// The device's values are within so many units in the last place of the host's, which are given with more precision and
-    /// rounded here: CUDA states its functions' errors so.
+    /// The device's values are within so many units in the last place of the host's, which are given with
+    /// more precision and rounded here: CUDA states its functions' errors so.
     template <class T, class Reference>
     void expect_within(const char* what, double ulps, const std::vector<T>& device,
                        const std::vector<Reference>& host) {
@@ -155,7 +156,8 @@ class Run {
         if (std::isnan(host)) return std::isnan(device);
         const T rounded = static_cast<T>(host);
         if (std::isinf(rounded) || std::isinf(device)) return device == rounded;
-        const T ulp = std::nextafter(std::abs(rounded), std::numeric_limits<T>::infinity()) - std::abs(rounded);
+        const T ulp =
+            std::nextafter(std::abs(rounded), std::numeric_limits<T>::infinity()) - std::abs(rounded);
         return std::abs(device - rounded) <= static_cast<T>(ulps) * ulp;
     }
     template <class T>
