@@ -171,6 +171,8 @@ class Warp {
     [[nodiscard]] bool note_accesses(std::uint32_t mask, const Located& at, std::uint32_t bytes, AccessKind kind, const Ref* refs = nullptr);
     /// An access of one lane that must find written bytes (reads) or writes them.
     [[nodiscard]] bool note_access(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes, AccessKind kind);
+    /// As note_access, of many bytes, which lie in one piece of memory.
+    [[nodiscard]] bool note_range(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use);
     /// An atomic access of one lane: its bytes must have been written, and others' atomic accesses there come before it.
     [[nodiscard]] bool note_atomic(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes);
     /// Lanes let others know at an address (a flag, a lock, an mbarrier) what they did; or get to know it there.

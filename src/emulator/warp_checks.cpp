@@ -344,6 +344,25 @@ bool Warp::note_access(Space space, std::uint64_t address, unsigned lane, std::u
     return note_accesses(1u << lane, at, bytes, kind);
 }
 
+bool Warp::note_range(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use) {
+    if (!is_checked_ || bytes == 0) return true;
+    Located at;
+    describe(space, address, lane, at);
+    if (at.written != nullptr && use == Use::read) {
+        const auto* const unwritten = std::find(at.written, at.written + bytes, std::uint8_t{0});
+        if (unwritten != at.written + bytes) {
+            fail(Errc::memory_not_written, lane, fmt::format("{:#x}, of the {} bytes copied from {:#x}",
+                                                            address + static_cast<std::uint64_t>(unwritten - at.written), bytes, address));
+            return false;
+        }
+    }
+    if (at.written != nullptr && use == Use::write) std::memset(at.written, 1, bytes);
+    const std::uint32_t unit = address % 4 == 0 && bytes % 4 == 0 ? 4 : 1;
+    for (std::uint64_t done = 0; done < bytes; done += unit, at.begin += unit)
+        if (!note_accesses(1u << lane, at, unit, use == Use::read ? AccessKind::read : AccessKind::write)) return false;
+    return true;
+}
+
 bool Warp::note_atomic(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes) {
     if (!is_checked_) return true;
     const std::uint8_t* const written = written_bytes(space, address, lane);

@@ -1,0 +1,126 @@
+// The tensor cores of the emulator: floating-point operations per second of one core, by version.
+#include <benchmark/benchmark.h>
+
+#include <cstring>
+#include <vector>
+
+#include "emulator/matrix.hpp"
+
+namespace {
+
+using namespace ptxgraft::emulator;
+using enum MatrixType;
+
+struct alignas(64) Register {
+    std::uint32_t lane[64];  // enough for .f64
+};
+
+/// Fragments of numbers near 1/64, in any type: subnormal ones cost the processor a hundred times as much.
+struct Fragments {
+    std::vector<Register> registers;
+    std::vector<void*> pointers;
+    std::vector<const void*> constants;
+    explicit Fragments(unsigned count) : registers(count) {
+        std::uint32_t x = 1;
+        for (auto& one : registers) {
+            for (auto& word : one.lane) word = ((x = x * 1664525u + 1013904223u) & 0x003F003Fu) | 0x3C003C00u;
+            pointers.push_back(one.lane);
+            constants.push_back(one.lane);
+        }
+    }
+};
+
+void count(benchmark::State& state, double operations) {
+    state.counters["GFLOP/s"] =
+        benchmark::Counter(operations * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void run_mma(benchmark::State& state, const Mma& mma) {
+    const auto engine = static_cast<MatrixEngine>(state.range(0));
+    if (!has_engine(engine)) return state.SkipWithError("not this processor");
+    select_engine(engine);
+    const FragmentSizes sizes = fragment_sizes(mma);
+    Fragments a(sizes.a), b(sizes.b), d(sizes.d);
+    std::memset(d.registers.data(), 0, sizes.d * sizeof(Register));
+    for (auto _ : state) {
+        multiply(mma, {d.pointers.data(), a.constants.data(), b.constants.data(), d.constants.data()});
+        benchmark::ClobberMemory();
+    }
+    count(state, 2.0 * mma.m * mma.n * mma.k);
+}
+
+void run_wgmma(benchmark::State& state, Wgmma wgmma, bool a_in_registers) {
+    const auto engine = static_cast<MatrixEngine>(state.range(0));
+    if (!has_engine(engine)) return state.SkipWithError("not this processor");
+    select_engine(engine);
+    wgmma.n = static_cast<std::uint16_t>(state.range(1));
+    Fragments a(4), d(accumulator_size(wgmma));
+    std::memset(d.registers.data(), 0, d.registers.size() * sizeof(Register));
+    std::vector<std::byte> shared(64 * 1024, std::byte{0x3F});
+    const std::uint64_t stride = std::uint64_t{1024 >> 4} << 32, swizzle_128 = std::uint64_t{1} << 62;
+    const std::uint64_t leading = std::uint64_t{1024 * 8 >> 4} << 16;
+    for (auto _ : state) {
+        for (std::uint8_t warp = 0; warp < 4; ++warp) {
+            const WgmmaOperands operands{.d = d.pointers.data(),
+                                         .a = a_in_registers ? a.constants.data() : nullptr,
+                                         .a_descriptor = swizzle_128 | stride | leading,
+                                         .b_descriptor = swizzle_128 | stride | leading | (16384 >> 4),
+                                         .warp = warp};
+            if (multiply(wgmma, operands, {shared.data(), static_cast<std::uint32_t>(shared.size())}))
+                return state.SkipWithError("outside of shared memory");
+        }
+        benchmark::ClobberMemory();
+    }
+    count(state, 2.0 * 64 * wgmma.n * depth(wgmma));
+}
+
+void BM_Mma_m16n8k16_bf16(benchmark::State& state) {
+    run_mma(state, {.m = 16, .n = 8, .k = 16, .a = bf16, .b = bf16});
+}
+void BM_Mma_m16n8k16_f16(benchmark::State& state) { run_mma(state, {.m = 16, .n = 8, .k = 16}); }
+void BM_Mma_m16n8k16_f16_to_f16(benchmark::State& state) {
+    run_mma(state, {.m = 16, .n = 8, .k = 16, .c = f16, .d = f16});
+}
+void BM_Mma_m16n8k8_tf32(benchmark::State& state) {
+    run_mma(state, {.m = 16, .n = 8, .k = 8, .a = tf32, .b = tf32});
+}
+void BM_Mma_m16n8k32_e4m3(benchmark::State& state) {
+    run_mma(state, {.m = 16, .n = 8, .k = 32, .a = e4m3, .b = e4m3});
+}
+void BM_Mma_m16n8k32_s8(benchmark::State& state) {
+    run_mma(state, {.m = 16, .n = 8, .k = 32, .a = s8, .b = s8, .c = s32, .d = s32});
+}
+void BM_Mma_m16n8k16_f64(benchmark::State& state) {
+    run_mma(state, {.m = 16, .n = 8, .k = 16, .a = f64, .b = f64, .c = f64, .d = f64});
+}
+void BM_Wmma_m16n16k16_f16(benchmark::State& state) {
+    run_mma(state, {.m = 16, .n = 16, .k = 16, .wmma = true});
+}
+void BM_Wgmma_bf16(benchmark::State& state) { run_wgmma(state, {.a = bf16, .b = bf16}, false); }
+void BM_Wgmma_bf16_A_in_registers(benchmark::State& state) { run_wgmma(state, {.a = bf16, .b = bf16}, true); }
+void BM_Wgmma_bf16_B_n_major(benchmark::State& state) {
+    run_wgmma(state, {.a = bf16, .b = bf16, .transpose_b = true}, false);
+}
+void BM_Wgmma_f16(benchmark::State& state) { run_wgmma(state, {.a = f16, .b = f16}, false); }
+void BM_Wgmma_e4m3(benchmark::State& state) { run_wgmma(state, {.a = e4m3, .b = e4m3}, false); }
+void BM_Wgmma_s8(benchmark::State& state) { run_wgmma(state, {.a = s8, .b = s8, .d = s32}, false); }
+
+// The version (0 plain, 1 AVX2, 2 AVX-512); for wgmma also N.
+#define PTXGRAFT_MMA(name) BENCHMARK(name)->ArgName("version")->DenseRange(0, 2)
+#define PTXGRAFT_WGMMA(name) BENCHMARK(name)->ArgNames({"version", "n"})->ArgsProduct({{0, 1, 2}, {64, 256}})
+PTXGRAFT_MMA(BM_Mma_m16n8k16_bf16);
+PTXGRAFT_MMA(BM_Mma_m16n8k16_f16);
+PTXGRAFT_MMA(BM_Mma_m16n8k16_f16_to_f16);
+PTXGRAFT_MMA(BM_Mma_m16n8k8_tf32);
+PTXGRAFT_MMA(BM_Mma_m16n8k32_e4m3);
+PTXGRAFT_MMA(BM_Mma_m16n8k32_s8);
+PTXGRAFT_MMA(BM_Mma_m16n8k16_f64);
+PTXGRAFT_MMA(BM_Wmma_m16n16k16_f16);
+PTXGRAFT_WGMMA(BM_Wgmma_bf16);
+PTXGRAFT_WGMMA(BM_Wgmma_bf16_A_in_registers);
+PTXGRAFT_WGMMA(BM_Wgmma_bf16_B_n_major);
+PTXGRAFT_WGMMA(BM_Wgmma_f16);
+PTXGRAFT_WGMMA(BM_Wgmma_e4m3);
+PTXGRAFT_WGMMA(BM_Wgmma_s8);
+
+}  // namespace
