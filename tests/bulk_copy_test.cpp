@@ -353,6 +353,31 @@ TEST(BulkCopy, PhasesWaitForArrivalsAndTransactions) {
     EXPECT_EQ(*out->download<std::uint32_t>(), (std::vector<std::uint32_t>{2 * 256 + 32 + 64, 3}));
 }
 
+TEST(BulkCopy, StoresAndReductionsInSharedMemoryCompleteTransactions) {
+    const std::string ptx = module_of(
+        two_pointers,
+        pointers + fill_shared(32) +
+            "mov.u32 %r1, smem;\nmov.u32 %r2, bar;\nmov.u32 %r3, 100;\nmov.u32 %r4, 200;\nmov.u64 %rd5, 7;\n"
+            "cvt.u64.u32 %rd6, %r1;\ncvta.shared.u64 %rd6, %rd6;\ncvt.u64.u32 %rd7, %r2;\ncvta.shared.u64 "
+            "%rd7, %rd7;\n"
+            "mbarrier.init.shared::cta.b64 [bar], 1;\nmbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], "
+            "32;\n"
+            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r3, [%r2];\n"
+            "st.async.mbarrier::complete_tx::bytes.v2.b32 [%rd6+8], {%r3, %r4}, [%rd7];\n"
+            "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r1+4], %r3, "
+            "[%r2];\n"
+            "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.inc.u32 [%rd6+16], %r3, [%rd7];\n"
+            "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.min.s32 [%r1+20], %r3, "
+            "[%r2];\n"
+            "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u64 [%r1+24], %rd5, "
+            "[%r2];\n" +
+            wait_for_bar + copy_out(32));
+    auto out = device().allocate(32);
+    const auto done = run(ptx, *out, *out);
+    ASSERT_TRUE(done) << failure(done);
+    EXPECT_EQ(*out->download<std::uint32_t>(), (std::vector<std::uint32_t>{100, 102, 100, 200, 6, 6, 14, 8}));
+}
+
 TEST(BulkCopy, MistakesAreErrorsAtTheirInstruction) {
     const std::string init = "mbarrier.init.shared::cta.b64 [bar], 1;\n",
                       load = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes ";
