@@ -218,7 +218,12 @@ Flow assertion(Warp& warp, const Call& call, std::uint32_t mask) {
 Flow allocate(Warp& warp, const Call& call, std::uint32_t mask) {
     each_lane(mask, [&](unsigned lane) {
         const std::uint64_t bytes = call.arguments.empty() ? 0 : argument(warp, call.arguments[0], lane);
-        give_result(warp, call, lane, warp.launch().memory->heap_allocate(bytes));
+        const std::uint64_t address = warp.launch().memory->heap_allocate(bytes);
+        if (address != 0) {
+            warp.acquire_at(Space::global, address, 1u << lane);  // from whoever freed it
+            warp.launch().memory->mark(address, bytes, false);
+        }
+        give_result(warp, call, lane, address);
         return true;
     });
     return Flow::next;
@@ -227,6 +232,7 @@ Flow allocate(Warp& warp, const Call& call, std::uint32_t mask) {
 Flow release(Warp& warp, const Call& call, std::uint32_t mask) {
     const bool done = each_lane(mask, [&](unsigned lane) {
         const std::uint64_t address = call.arguments.empty() ? 0 : argument(warp, call.arguments[0], lane);
+        if (address != 0) warp.release_at(Space::global, address, 1u << lane);
         if (address == 0 || warp.launch().memory->heap_free(address)) return true;
         warp.fail(Errc::not_an_allocation, lane, fmt::format("free of {:#x}", address));
         return false;

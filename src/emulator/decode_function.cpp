@@ -500,9 +500,28 @@ void FunctionDecoder::mark_runs() {
 
 namespace {
 
-Undefined undefined_of(std::string_view opcode) {
-    if (opcode == "mov") return Undefined::moves;
-    return opcode == "selp" || opcode == "prmt" ? Undefined::selects : Undefined::spreads;
+// Instructions that move bits, and how many of their last sources say where to.
+struct BitMover {
+    std::string_view opcode;
+    std::uint8_t controls;
+};
+constexpr BitMover bit_movers[] = {{"mov", 0}, {"selp", 1}, {"prmt", 1}, {"shl", 1}, {"shr", 1}, {"shf", 1}, {"bfe", 2}, {"bfi", 2}};
+
+bool is_integer_conversion(const syntax::Instruction& instruction) {
+    return instruction.opcode == "cvt" && std::ranges::all_of(instruction.modifiers, [](std::string_view word) {
+        return word.size() > 2 && (word[1] == 'u' || word[1] == 's') && word[2] >= '0' && word[2] <= '9';
+    });
+}
+
+void set_undefined(Operation& operation, const syntax::Instruction& instruction) {
+    if (instruction.opcode == "and") operation.undefined = Undefined::ands;
+    if (instruction.opcode == "or") operation.undefined = Undefined::ors;
+    if (is_integer_conversion(instruction)) operation.undefined = Undefined::moves;
+    for (const BitMover& row : bit_movers) {
+        if (row.opcode != instruction.opcode) continue;
+        operation.undefined = Undefined::moves;
+        operation.controls = row.controls;
+    }
 }
 
 }  // namespace
@@ -544,7 +563,7 @@ Expected<Draft> decode_pure(FunctionDecoder& decoder, const syntax::Instruction&
         for (std::size_t i = 0; i < pure->all_outputs(); ++i) draft.output(outputs[i]);
         for (std::size_t i = 0; i < pure->all_inputs(); ++i) draft.input(inputs[i]);
         draft.operation.elements = static_cast<std::uint8_t>(lane_count * pure->column_elements);
-        draft.operation.undefined = undefined_of(instruction.opcode);
+        set_undefined(draft.operation, instruction);
         return draft;
     }
     Draft first(pure->first_function()), second(pure->second_function());
@@ -556,6 +575,7 @@ Expected<Draft> decode_pure(FunctionDecoder& decoder, const syntax::Instruction&
     }
     for (std::size_t i = 0; i < pure->all_inputs(); ++i) (i < pure->first_inputs ? first : second).input(inputs[i]);
     first.operation.is_part = true;
+    if (is_integer_conversion(instruction)) first.operation.undefined = second.operation.undefined = Undefined::moves;
     decoder.emit(first);
     return second;
 }

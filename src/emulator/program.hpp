@@ -74,8 +74,9 @@ using Execute = Flow (*)(Warp& warp, const Operation& operation, std::uint32_t m
 /// What a checked launch does when a source has bytes that nothing wrote.
 enum class Undefined : std::uint8_t {
     spreads,   ///< the results are undefined as a whole
-    moves,     ///< bytes keep their state: the function is applied to it
-    selects,   ///< so, and the last source chooses: its own bytes must be defined, or the result is undefined
+    moves,     ///< bits go where the function puts them: it is applied to their states; not those of the last `controls` sources
+    ands,      ///< a bit that is written and zero makes the result's known
+    ors,       ///< a bit that is written and one does
     refused,   ///< an error, of the first `strict` sources
 };
 
@@ -95,6 +96,7 @@ struct Operation {
     bool is_large = false;  ///< a pure one of more than one output or three inputs
     Undefined undefined = Undefined::spreads;
     std::uint8_t strict = UINT8_MAX;
+    std::uint8_t controls = 0;
     bool is_part = false;   ///< of the instruction whose operation follows or came before
 };
 

@@ -489,7 +489,7 @@ void Warp::run_collective(const Operation& operation, const CollectiveCall& call
     for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = column(*ref++);
     for (unsigned i = 0; i < operation.inputs; ++i) inputs[i] = column(*ref++);
     const bool all_known = !is_checked_ || !call.moves || is_written(operands(operation)[operation.outputs], mask);
-    if (!all_known) move_states(operation, call, inputs.data(), mask);
+    if (!all_known) shuffle_states(operation, call, inputs.data(), mask);
     call.function(outputs.data(), inputs.data(), mask, call.extra);
     order_members(call, mask);
 }

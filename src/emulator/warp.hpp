@@ -227,6 +227,7 @@ class Warp {
     void run_pure(const Operation& operation, std::uint32_t mask);
     Flow run_many(const Operation& first);
     bool track(const Operation& operation, std::uint32_t mask);
+    void combine_states(const Operation& operation, std::uint8_t* states);
     bool track_undefined(const Operation& operation, std::uint32_t mask);
     void taint(Ref ref, std::uint32_t mask, const Taint& origin, const std::uint8_t* states);
     void read_states(Ref ref, std::uint8_t* states);
@@ -240,7 +241,8 @@ class Warp {
     Flow run_one(const Operation& operation);
     void run_collective(const Operation& operation, const CollectiveCall& call, std::uint32_t mask);
     [[nodiscard]] bool is_written(Ref ref, std::uint32_t mask) const;
-    void move_states(const Operation& operation, const CollectiveCall& call, const void* const* inputs, std::uint32_t mask);
+    void move_states(const Operation& operation, std::uint32_t mask, const Taint& origin);
+    void shuffle_states(const Operation& operation, const CollectiveCall& call, const void* const* inputs, std::uint32_t mask);
     void order_members(const CollectiveCall& call, std::uint32_t mask);
     bool join_members(const Operation& operation, const CollectiveCall& call, std::uint32_t mask,
                       std::uint32_t members);

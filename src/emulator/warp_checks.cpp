@@ -13,6 +13,7 @@ namespace ptxgraft::emulator {
 namespace {
 
 constexpr std::uint8_t state_of_written = 0xFF;
+constexpr std::size_t most_moved = 4;  // sources and results of an instruction that moves bits
 using States = std::array<std::uint8_t, std::size_t{lane_count} * 16>;
 
 std::uint32_t index_of(Ref ref) { return offset(ref) / 32; }
@@ -114,6 +115,21 @@ void Warp::taint(Ref ref, std::uint32_t mask, const Taint& origin, const std::ui
     });
 }
 
+// and, or: byte by byte.
+void Warp::combine_states(const Operation& operation, std::uint8_t* states) {
+    const Ref* const refs = operands(operation);
+    const std::size_t bytes = width(refs[0]) * std::size_t{lane_count};
+    const bool is_and = operation.undefined == Undefined::ands;
+    const auto deciding = static_cast<std::byte>(is_and ? 0 : width(refs[0]) == 1 ? 1 : 0xFF);
+    States a, b;
+    read_states(refs[1], a.data());
+    read_states(refs[2], b.data());
+    for (std::size_t i = 0; i < bytes; ++i) {
+        const bool by_a = a[i] != 0 && column(refs[1])[i] == deciding, by_b = b[i] != 0 && column(refs[2])[i] == deciding;
+        states[i] = (a[i] & b[i]) != 0 || by_a || by_b ? state_of_written : std::uint8_t{0};
+    }
+}
+
 bool Warp::track_undefined(const Operation& operation, std::uint32_t mask) {
     const Ref* const results = operands(operation);
     const Ref* const sources = results + operation.outputs;
@@ -130,36 +146,51 @@ bool Warp::track_undefined(const Operation& operation, std::uint32_t mask) {
         return false;
     }
     const Taint origin = origin_of(first);
-    std::array<States, 4> to{};
-    std::array<States, 4> from{};
-    const bool moves = operation.undefined != Undefined::spreads && operation.outputs <= to.size() && operation.inputs <= from.size();
-    std::uint32_t chosen = ~0u;
-    if (moves) {
-        std::array<void*, 4> outputs{};
-        std::array<const void*, 4> inputs{};
-        for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = to[i].data();
-        for (unsigned i = 0; i < operation.inputs; ++i) {
-            read_states(sources[i], from[i].data());
-            inputs[i] = from[i].data();
-        }
-        if (operation.undefined == Undefined::selects) {
-            const Ref selector = sources[operation.inputs - 1u];
-            if (is_register(selector)) chosen = frame_->written[index_of(selector)];
-            inputs[operation.inputs - 1u] = column(selector);
-        }
-        operation.function(outputs.data(), inputs.data(), operation.elements);
+    States states;
+    if (operation.undefined == Undefined::ands || operation.undefined == Undefined::ors) {
+        combine_states(operation, states.data());
+        taint(results[0], mask, origin, states.data());
+        return true;
+    }
+    if (operation.undefined == Undefined::moves && operation.outputs <= most_moved && operation.inputs <= most_moved) {
+        move_states(operation, mask, origin);
+        return true;
     }
     for (unsigned i = 0; i < operation.outputs; ++i) {
-        const std::size_t bytes = width(results[i]), source = width(sources[0]);
-        for (unsigned lane = 0; lane < lane_count; ++lane) {
-            std::uint8_t* const states = &to[i % to.size()][lane * bytes];
-            const bool is_known = moves ? (chosen >> lane & 1) != 0 : (all >> lane & 1) != 0;
-            if (!moves || !is_known) std::fill_n(states, bytes, is_known ? state_of_written : std::uint8_t{0});
-            else if (operation.inputs == 1 && bytes > source) std::fill_n(states + source, bytes - source, state_of_written);  // extended
-        }
-        taint(results[i], mask, origin, to[i % to.size()].data());
+        const std::size_t bytes = width(results[i]);
+        for (unsigned lane = 0; lane < lane_count; ++lane)
+            std::fill_n(&states[lane * bytes], bytes, (all >> lane & 1) != 0 ? state_of_written : std::uint8_t{0});
+        taint(results[i], mask, origin, states.data());
     }
     return true;
+}
+
+// The function is applied to bits that are set where nothing was written: what it fills in is known.
+void Warp::move_states(const Operation& operation, std::uint32_t mask, const Taint& origin) {
+    const Ref* const results = operands(operation);
+    const Ref* const sources = results + operation.outputs;
+    std::array<States, most_moved> to{}, from;
+    std::array<void*, most_moved> outputs{};
+    std::array<const void*, most_moved> inputs{};
+    std::uint32_t chosen = ~0u;
+    for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = to[i].data();
+    for (unsigned i = 0; i < operation.inputs; ++i) {
+        if (i + operation.controls >= operation.inputs) {
+            inputs[i] = column(sources[i]);
+            if (is_register(sources[i])) chosen &= frame_->written[index_of(sources[i])];
+            continue;
+        }
+        read_states(sources[i], from[i].data());
+        for (std::uint8_t& state : from[i]) state = static_cast<std::uint8_t>(~state);
+        inputs[i] = from[i].data();
+    }
+    operation.function(outputs.data(), inputs.data(), operation.elements);
+    for (unsigned i = 0; i < operation.outputs; ++i) {
+        const std::size_t bytes = width(results[i]);
+        for (std::size_t b = 0; b < bytes * lane_count; ++b)
+            to[i][b] = to[i][b] == 0 && (chosen >> (b / bytes) & 1) != 0 ? state_of_written : std::uint8_t{0};
+        taint(results[i], mask, origin, to[i].data());
+    }
 }
 
 bool Warp::is_written(Ref ref, std::uint32_t mask) const {
@@ -167,7 +198,7 @@ bool Warp::is_written(Ref ref, std::uint32_t mask) const {
 }
 
 // The states of the first source go the way of its values.
-void Warp::move_states(const Operation& operation, const CollectiveCall& call, const void* const* inputs, std::uint32_t mask) {
+void Warp::shuffle_states(const Operation& operation, const CollectiveCall& call, const void* const* inputs, std::uint32_t mask) {
     const Ref result = operands(operation)[0], source = operands(operation)[operation.outputs];
     const Taint origin = origin_of(source);
     States from, to{}, other;
