@@ -88,7 +88,7 @@ class Warp {
     [[nodiscard]] std::uint32_t running() const { return mask_; }
     [[nodiscard]] std::uint32_t index() const { return index_; }
     [[nodiscard]] Frame& frame() { return *frame_; }
-    [[nodiscard]] Cta& cta() { return *cta_; }
+    [[nodiscard]] Cta& cta() const { return *cta_; }
     [[nodiscard]] const Launch& launch() const { return *launch_; }
     [[nodiscard]] const Program& program() const { return *program_; }
     [[nodiscard]] std::uint64_t issued() const { return issued_; }
@@ -168,6 +168,8 @@ class Warp {
         std::uint32_t lane_stride = 0;
     };
     [[nodiscard]] Piece piece(const Access& access, const Operation& operation, std::uint32_t mask, Use use);
+    [[nodiscard]] Cta* owner_of(std::uint64_t address);
+    void fail_at_owner(std::uint64_t address, unsigned lane);
     [[nodiscard]] std::uint64_t special_of_cta(Special special) const;
     void fill_special(const SpecialColumn& special);
     void fill_specials();
