@@ -113,11 +113,7 @@ std::byte* Warp::resolve(Space space, std::uint64_t address, unsigned lane, std:
         return nullptr;
     }
     if (std::byte* found = find(space, address, lane, bytes, use)) return found;
-    if (const Place in = space == Space::generic ? emulator::place(address) : Place{space, address};
-        in.space == Space::shared_cluster && owner_of(in.address) == nullptr) {
-        fail_at_owner(in.address, lane);
-        return nullptr;
-    }
+    if (fail_without_owner(space, address, lane)) return nullptr;
     const bool exists = use == Use::write && find(space, address, lane, bytes, Use::read) != nullptr;
     const Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
     fail(exists ? Errc::write_to_read_only_memory : Errc::address_out_of_bounds, lane,
@@ -169,12 +165,15 @@ Cta* Warp::owner_of(std::uint64_t address) {
     return &cluster.cta(static_cast<std::uint32_t>(tag - 1));
 }
 
-void Warp::fail_at_owner(std::uint64_t address, unsigned lane) {
-    const std::uint64_t tag = address >> cluster_rank_shift, size = cta_->cluster().size();
+bool Warp::fail_without_owner(Space space, std::uint64_t address, unsigned lane) {
+    const Place in = space == Space::generic ? emulator::place(address) : Place{space, address};
+    if (in.space != Space::shared_cluster || owner_of(in.address) != nullptr) return false;
+    const std::uint64_t tag = in.address >> cluster_rank_shift, size = cta_->cluster().size();
     if (tag > size)
-        fail(Errc::address_out_of_bounds, lane, fmt::format("shared memory at {:#x}, of the block of rank {} in a cluster of {}", address, tag - 1, size));
+        fail(Errc::address_out_of_bounds, lane, fmt::format("shared memory at {:#x}, of the block of rank {} in a cluster of {}", in.address, tag - 1, size));
     else
-        fail(Errc::shared_memory_gone, lane, fmt::format("at {:#x}, of the block of rank {} in the cluster", address, tag - 1));
+        fail(Errc::shared_memory_gone, lane, fmt::format("at {:#x}, of the block of rank {} in the cluster", in.address, tag - 1));
+    return true;
 }
 
 std::byte* Warp::local(const Frame& frame, unsigned lane, std::uint32_t offset) {

@@ -115,6 +115,7 @@ Expected<Draft> decode_load(FunctionDecoder& decoder, const Instruction& instruc
 }
 
 Expected<Draft> decode_store(FunctionDecoder& decoder, const Instruction& instruction) {
+    if (instruction.has(".async")) return decode_async_store(decoder, instruction);
     auto move = decode_move(decoder, instruction, 0);
     if (!move) return tl::unexpected<Error>(move.error());
     const auto elements = decoder.inputs(instruction.operands[1], move->access.bytes, immediate_type(move->type));
@@ -127,6 +128,7 @@ Expected<Draft> decode_store(FunctionDecoder& decoder, const Instruction& instru
 
 // atom d, [a], b {, c} {, cache-policy}; red is the same without d.
 Expected<Draft> decode_atomic(FunctionDecoder& decoder, const Instruction& instruction) {
+    if (instruction.has(".async")) return decode_async_store(decoder, instruction);
     Words words(instruction);
     const std::string_view type = words.take_type();
     const bool has_policy = words.take(".L2::cache_hint");
@@ -259,6 +261,7 @@ Expected<Ref> decode_source_size(FunctionDecoder& decoder, const syntax::Operand
 
 // cp.async.{ca,cg}.shared.global [dst], [src], size {, src-size}; the groups are complete at once.
 Expected<Draft> decode_copy(FunctionDecoder& decoder, const Instruction& instruction) {
+    if (instruction.has(".bulk")) return decode_bulk_copy(decoder, instruction);
     Words words(instruction);
     if (!words.take(".async")) return decoder.missing(instruction);
     if (!words.take_of({".commit_group", ".wait_group", ".wait_all"}).empty() && words.empty()) {
