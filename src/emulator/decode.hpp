@@ -234,6 +234,7 @@ struct InstructionRow {
 [[nodiscard]] std::span<const InstructionRow> control_rows();
 [[nodiscard]] std::span<const InstructionRow> warp_rows();
 [[nodiscard]] std::span<const InstructionRow> mbarrier_rows();
+[[nodiscard]] std::span<const InstructionRow> matrix_rows();
 /// cp.async.mbarrier.arrive
 [[nodiscard]] Expected<Draft> decode_copy_arrival(FunctionDecoder& decoder,
                                                       const syntax::Instruction& instruction);
