@@ -366,6 +366,8 @@ TEST(Arithmetic, Rows) {
         {"cvt.f64.f64", {0x7FF0000000000001}, 0x7FF0000000000001},
         {"cvt.f16.f16", {0x7E01}, 0x7FFF},
         {"min.relu.s32", {static_cast<u32>(-5), 3}, 0},
+        {"min.s32.relu", {static_cast<u32>(-5), 3}, 0},
+        {"ex2.approx.f32.ftz", {bits(3.0f)}, bits(8.0f)},
         {"max.s16x2", {0x0001FFFF, 0xFFFF0002}, 0x00010002},
         {"dp4a.s32.s32", {0xFF02FE03, 0x01010101, 10}, 10 + static_cast<u32>(-1 + 2 - 2 + 3)},
         {"dp4a.u32.s32", {0xFF000000, 0xFF000000, 0}, static_cast<u32>(-255)},

@@ -273,6 +273,9 @@ TEST_F(Cli, IsaPrintsRowsAndTheBacklog) {
     EXPECT_EQ(rows.status, 0);
     EXPECT_THAT(rows.out, HasSubstr("fma.rnd{.ftz}{.sat}.f32 d, a, b, c | 2.0 sm_20"));
     EXPECT_THAT(ptxgraft({"isa", "cp"}).out, HasSubstr("cp.async.bulk.commit_group"));
+    EXPECT_EQ(ptxgraft({"isa", "--emulated", "elect"}).out, "      1       1  elect\n      1       1  in all: emulated, spellings of sm_75 to sm_90a; 0 more are out of scope\n");
+    EXPECT_THAT(ptxgraft({"isa", "--emulated", "istypep"}).out, HasSubstr("istypep: out of scope (textures)\n                 lacks istypep.texref"));
+    EXPECT_THAT(ptxgraft({"isa", "--emulated", "frobnicate"}).err, HasSubstr("no such opcode"));
     const Result none = ptxgraft({"isa", "frobnicate"});
     EXPECT_EQ(none.status, 1);
     EXPECT_EQ(none.err, "error: the table has no opcode frobnicate\n");

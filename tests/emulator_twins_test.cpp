@@ -91,6 +91,8 @@ void Run::fail(const std::string& what) {
     ADD_FAILURE() << what;
 }
 
+void Run::skip(const char* reason) { GTEST_SKIP() << reason; }
+
 bool Run::stopped() const { return data_.failed; }
 
 u64 Run::upload_bytes(const void* data, std::size_t size) {

@@ -271,11 +271,11 @@ Resolved resolve_neg(Modifiers m, Shape) {
     return by_type<S16, S32, S64>(m, PTXGRAFT_FAST(neg));
 }
 
-// With .relu; .s16x2.relu is written too: by the manual's own example and by CUDA's headers.
+// With .relu.
 template <auto F16, auto F8, auto F32> Resolved clamped_at_zero(Modifiers m) {
-    const bool before = m.take(".relu");
+    if (!m.take(".relu")) return std::nullopt;
     const int type = m.take_of({".s16x2", ".s8x4", ".s32"});
-    if (type < 0 || (!before && !m.take(".relu")) || !m.done()) return std::nullopt;
+    if (type < 0 || !m.done()) return std::nullopt;
     if (type == 0) return over_elements(make_fast<F16>());
     return type == 1 ? make<&bytes<F8, std::int8_t>>() : make_fast<F32>();
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "ptxgraft/emulator_coverage.hpp"
 #include "ptxgraft/isa.hpp"
 #include "text_file.hpp"
 #include "verb.hpp"
@@ -16,7 +17,7 @@ namespace {
 
 struct Options {
     std::vector<std::string> words;
-    bool missing = false;
+    bool missing = false, emulated = false;
 };
 
 void print_rows(const std::vector<std::string>& opcodes) {
@@ -45,14 +46,43 @@ void print_missing(const std::vector<std::string>& files) {
     for (const auto& [count, name] : order) fmt::print("{:8}  {}\n", count, name);
 }
 
+// Of each opcode, how many spellings the emulator runs; of opcodes that are named, those that it lacks as well.
+void print_emulated(const std::vector<std::string>& words) {
+    const auto is_named = [&](std::string_view opcode) { return std::find(words.begin(), words.end(), opcode.substr(0, opcode.find('.'))) != words.end() || std::find(words.begin(), words.end(), opcode) != words.end(); };
+    std::size_t emulated = 0, spellings = 0, apart = 0;
+    bool found = false;
+    for (const EmulatedOpcode& one : emulated_opcodes()) {
+        if (!words.empty() && !is_named(one.opcode)) continue;
+        found = true;
+        if (!one.out_of_scope.empty()) {
+            apart += one.spellings;
+            fmt::print("{:7} {:7}  {}: out of scope ({})\n", one.emulated, one.spellings, one.opcode, one.out_of_scope);
+        } else {
+            emulated += one.emulated;
+            spellings += one.spellings;
+            fmt::print("{:7} {:7}  {}\n", one.emulated, one.spellings, one.opcode);
+        }
+        for (const std::string& name : one.missing) fmt::print("                 lacks {}\n", name);
+    }
+    if (!found) throw Failure{"error: the table has no such opcode for sm_75 to sm_90a\n", work_failed};
+    fmt::print("{:7} {:7}  in all: emulated, spellings of sm_75 to sm_90a; {} more are out of scope\n", emulated, spellings, apart);
+}
+
+void run(const Options& options) {
+    if (options.emulated) return print_emulated(options.words);
+    if (options.words.empty()) fail_usage("name opcodes, or with --missing PTX files");
+    options.missing ? print_missing(options.words) : print_rows(options.words);
+}
+
 }  // namespace
 
 void add_isa(CLI::App& app) {
-    CLI::App* verb = app.add_subcommand("isa", "Print the instruction table's rows of opcodes, or the forms in PTX files that it lacks");
+    CLI::App* verb = app.add_subcommand("isa", "Print the instruction table's rows of opcodes, the forms in PTX files that it lacks, or what the emulator runs of it");
     const auto options = std::make_shared<Options>();
-    verb->add_option("OPCODE", options->words, "Opcodes: add, mul.wide, cp; with --missing: PTX files")->required();
+    verb->add_option("OPCODE", options->words, "Opcodes: add, mul.wide, cp; with --missing: PTX files; with --emulated: none for all");
     verb->add_flag("--missing", options->missing, "List the instructions of PTX files that no row has, most frequent first");
-    verb->callback([options] { options->missing ? print_missing(options->words) : print_rows(options->words); });
+    verb->add_flag("--emulated", options->emulated, "List how many spellings of each opcode the emulator runs, of all that sm_75 to sm_90a have, and name those that it lacks");
+    verb->callback([options] { run(*options); });
 }
 
 }  // namespace ptxgraft::cli

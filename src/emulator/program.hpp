@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "arithmetic/arithmetic.hpp"
+#include "emulator/bulk_copy.hpp"
 #include "emulator/matrix.hpp"
 #include "emulator/memory.hpp"
 #include "ptxgraft/error.hpp"
@@ -230,6 +231,8 @@ struct Program {
     std::vector<Barrier> barriers;
     std::vector<MatrixInstruction> matrices;
     std::vector<Call> calls;
+    std::vector<BulkCopy> bulk_copies;
+    std::vector<TensorMapReplace> tensormap_replaces;
     std::vector<std::vector<std::uint32_t>> branch_tables;
     std::vector<Error> failures;         ///< of instructions that are errors when they are executed
     std::vector<Function> functions;

@@ -444,17 +444,21 @@ std::vector<std::string_view> pure_opcodes() {
     return names;
 }
 
-bool is_available(const Form& form, std::uint16_t ptx_version, Architecture target) {
-    const Row& row = *static_cast<const Row*>(form.row);
-    const auto modifiers = modifiers_of(std::string_view(form.spelling).substr(row.opcode.size()));
-    const Match match = modifiers ? match_in_order(row, *modifiers) : Match();
-    if (match.row == nullptr) return false;
+bool is_available(const Match& match, std::uint16_t ptx_version, Architecture target) {
+    const Row& row = *match.row;
     if (row.until_version != 0 && ptx_version > row.until_version && target.sm >= row.until_sm) return false;
     return has(row.since, ptx_version, target) &&
            std::all_of(row.constraints.begin(), row.constraints.end(), [&](const Constraint& c) {
                return c.kind != Constraint::Kind::since || !match.any_holds(c.left) ||
                       has(c.since, ptx_version, target);
            });
+}
+
+bool is_available(const Form& form, std::uint16_t ptx_version, Architecture target) {
+    const Row& row = *static_cast<const Row*>(form.row);
+    const auto modifiers = modifiers_of(std::string_view(form.spelling).substr(row.opcode.size()));
+    const Match match = modifiers ? match_in_order(row, *modifiers) : Match();
+    return match.row != nullptr && is_available(match, ptx_version, target);
 }
 
 std::optional<SpecialInfo> special_register(std::string_view name) {

@@ -8,6 +8,9 @@ namespace ptxgraft::isa {
 /// The constraints of the row between its modifiers hold (those on versions are another matter).
 [[nodiscard]] bool keeps_constraints(const Match& match);
 
+/// Whether a PTX version (0: any) and target (sm 0: any) have the spelling.
+[[nodiscard]] bool is_available(const Match& match, std::uint16_t ptx_version, Architecture target);
+
 /// Whether an operand must be written with these modifiers; whether it may be.
 [[nodiscard]] inline bool is_conditional(const OperandRule& rule) {
     return !rule.with.empty() || !rule.without.empty();

@@ -101,10 +101,11 @@ class Run {
         if (device.size() != host.size()) return fail(std::string(what) + ": sizes differ");
         u32 shown = 0;
         for (std::size_t i = 0; i < host.size() && shown < 5; ++i)
-            if (!same(device[i], host[i])) ++shown, differs(what, i, shown_value(device[i], host[i]), shown_value(host[i], device[i]));
+            if (!same(device[i], host[i]))
+                ++shown, differs(what, i, shown_value(device[i], host[i]), shown_value(host[i], device[i]));
     }
     /// The device's values are within so many units in the last place of the host's, which are given with
-    /// more precision.
+    /// more precision and rounded here: CUDA states its functions' errors so.
     template <class T, class Reference>
     void expect_within(const char* what, double ulps, const std::vector<T>& device,
                        const std::vector<Reference>& host) {
@@ -118,6 +119,8 @@ class Run {
     void expect(bool holds, const std::string& what) {
         if (!holds && !stopped()) fail(what);
     }
+    /// The test is skipped, with a reason.
+    static void skip(const char* reason);
     /// An entry of (const In* in, Out* out, u32 count), a thread for each element, beside the function that
     /// it applies.
     template <class Out, class In, class Function>
@@ -153,9 +156,9 @@ class Run {
         if (std::isnan(host)) return std::isnan(device);
         const T rounded = static_cast<T>(host);
         if (std::isinf(rounded) || std::isinf(device)) return device == rounded;
-        const T next = std::nextafter(std::abs(rounded), std::numeric_limits<T>::infinity());
-        const auto ulp = static_cast<Reference>(next) - static_cast<Reference>(std::abs(rounded));
-        return std::abs(static_cast<Reference>(device) - host) <= static_cast<Reference>(ulps) * ulp;
+        const T ulp =
+            std::nextafter(std::abs(rounded), std::numeric_limits<T>::infinity()) - std::abs(rounded);
+        return std::abs(device - rounded) <= static_cast<T>(ulps) * ulp;
     }
     template <class T>
     static std::string shown_value(const T& value) {

@@ -1,0 +1,27 @@
+#pragma once
+/// @file emulator_coverage.hpp
+/// What of the instruction table the emulator runs, asked of its decoder row by row.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ptxgraft/error.hpp"
+
+namespace ptxgraft {
+
+/// One opcode of the instruction table (`add`, `mul.wide`). A spelling is an opcode with one choice of modifiers.
+struct EmulatedOpcode {
+    std::string_view opcode;
+    std::size_t spellings = 0;         ///< that some target from sm_75 to sm_90a has
+    std::size_t emulated = 0;          ///< of them
+    std::vector<std::string> missing;  ///< the others: `mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16`
+    std::string_view out_of_scope;     ///< why the emulator need not have it: "textures"; else empty
+};
+
+/// All opcodes that a target from sm_75 to sm_90a has, by name. A spelling counts as emulated when the emulator decodes it with its
+/// optional operands and without them. Asks of some ten thousand instructions: a second's work.
+[[nodiscard]] PTXGRAFT_API std::vector<EmulatedOpcode> emulated_opcodes();
+
+}  // namespace ptxgraft
