@@ -160,7 +160,8 @@ Expected<Draft> decode_product(FunctionDecoder& decoder, const Instruction& inst
     mma.a_layout = common.layouts[0];
     mma.b_layout = common.layouts[1];
     const bool sparse = mma.sparsity != Sparsity::dense;
-    if (!is_supported(mma) || (mma.satfinite && mma.d != MatrixType::s32))
+    if (!is_supported(mma) ||
+        (mma.satfinite && mma.d != MatrixType::s32 && !(mma.wmma && mma.a == MatrixType::f16)))
         return decoder.missing(instruction);
     const auto& operands = instruction.operands;
     if (operands.size() != (sparse ? 6 : 4))
