@@ -23,11 +23,11 @@ const std::map<std::string_view, std::size_t> gaps = {
     {"mov", 3},
     {"rcp", 4},
     {"red.async", 24},
-    {"st.async", 536},
+    {"st.async", 276},
     {"subc", 3},
     {"testp", 2},
 };
-constexpr std::size_t least_emulated = 86127;
+constexpr std::size_t least_emulated = 86387;
 
 class EmulatorCoverage : public testing::Test {
   protected:
