@@ -13,7 +13,9 @@ namespace {
 
 template <class T>
 using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t,
-                                std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+                                std::conditional_t<sizeof(T) == 4, std::uint32_t, std::conditional_t<sizeof(T) == 8, std::uint64_t, T>>>;
+
+__extension__ using u128 = unsigned __int128;
 
 // PTX ISA 9.7.13.5 (atom): .add.f32 on global memory flushes subnormal inputs and results to zero of the same
 // sign.
@@ -87,36 +89,62 @@ struct Decrement {
     }
 };
 
-// Halves, alone or in pairs, by the arithmetic of the instruction add.
-template <class T, const char* const* Modifiers>
-struct PureAdd {
+// Halves, alone or in pairs, by the arithmetic of the instruction of that name.
+template <class T, const char* const* Opcode, const char* const* Modifiers>
+struct Pure {
     static T apply(T a, T b, T, bool) {
-        static const auto add = [] {
-            const std::array<std::string_view, 2> modifiers = {".rn", *Modifiers};
-            return find_pure("add", modifiers, 3, false);
+        static const auto instruction = [] {
+            const std::array<std::string_view, 1> modifiers = {*Modifiers};
+            return find_pure(*Opcode, modifiers, 3, false);
         }();
         const std::uint64_t from[] = {a, b};
-        std::array<std::uint64_t, arithmetic::most_outputs> sum = {};
-        if (add) add->run(sum.data(), from);
-        return static_cast<T>(sum[0]);
+        std::array<std::uint64_t, arithmetic::most_outputs> result = {};
+        if (instruction) instruction->run(result.data(), from);
+        return static_cast<T>(result[0]);
     }
 };
+constexpr const char* add = "add";
+constexpr const char* min = "min";
+constexpr const char* max = "max";
 constexpr const char* f16 = ".f16";
 constexpr const char* f16x2 = ".f16x2";
 constexpr const char* bf16 = ".bf16";
 constexpr const char* bf16x2 = ".bf16x2";
 
+template <class T>
+T load_word(T* word) {
+    if constexpr (sizeof(T) <= 8) return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+    T value;
+    std::memcpy(&value, word, sizeof value);
+    return value;
+}
+
+// Stores `after` where `before` still is; else `before` becomes what is there.
+template <class T>
+bool exchange(T* word, T& before, T after) {
+    return __atomic_compare_exchange_n(word, &before, after, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE);
+}
+// In one instruction, which all processors of today have and the baseline has not.
+#if defined(__x86_64__)
+__attribute__((target("cx16")))
+#endif
+bool exchange(u128* word, u128& before, u128 after) {
+    const u128 found = __sync_val_compare_and_swap(word, before, after);
+    const bool done = found == before;
+    before = found;
+    return done;
+}
+
 template <class T, class F>
 T update(std::byte* at, T b, T c, bool is_global) {
     auto* const word = reinterpret_cast<Bits<T>*>(at);
-    Bits<T> before = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-    if (!is_global) {  // one host thread runs the whole CTA
-        *word = std::bit_cast<Bits<T>>(F::apply(std::bit_cast<T>(before), b, c, false));
+    Bits<T> before = load_word(word);
+    if (!is_global) {  // one host thread runs the whole cluster
+        const auto after = std::bit_cast<Bits<T>>(F::apply(std::bit_cast<T>(before), b, c, false));
+        std::memcpy(word, &after, sizeof after);
         return std::bit_cast<T>(before);
     }
-    while (!__atomic_compare_exchange_n(
-        word, &before, std::bit_cast<Bits<T>>(F::apply(std::bit_cast<T>(before), b, c, true)), false,
-        __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE)) {
+    while (!exchange(word, before, std::bit_cast<Bits<T>>(F::apply(std::bit_cast<T>(before), b, c, true)))) {
     }
     return std::bit_cast<T>(before);
 }
@@ -126,33 +154,31 @@ bool is_global(const Access& access, std::uint64_t address) {
     return access.space == Space::global || place(address).space == Space::global;
 }
 
-// Operands: the destination, if there is one; the address's register, if it has one; one or two inputs.
+// Operands: the destination's elements, if there is one; the address's register, if it has one; the elements of one input or two inputs.
 template <class T, class F>
 Flow atomic(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    constexpr std::size_t most_elements = 8;
     const Access& access = warp.program().accesses[operation.extra];
+    const std::size_t count = access.count;
     const Ref* const refs = warp.operands(operation);
     const Ref* const sources = refs + operation.outputs + (access.has_base ? 1 : 0);
-    const auto* const first = warp.column_of<Bits<T>>(sources[0]);
-    const bool has_second = operation.inputs == (access.has_base ? 3 : 2);
-    const auto* const second = has_second ? warp.column_of<Bits<T>>(sources[1]) : first;
-    std::array<Bits<T>, lane_count> results;
+    const bool has_second = count == 1 && operation.inputs == (access.has_base ? 3 : 2);
+    std::array<std::array<Bits<T>, lane_count>, most_elements> results;
     const bool done = each_lane(mask, [&](unsigned lane) {
         const std::uint64_t address = warp.address(access, operation, lane);
-        std::byte* at = warp.resolve(access.space, address, lane, sizeof(T), Use::write);
+        std::byte* at = warp.resolve(access.space, address, lane, static_cast<std::uint32_t>(sizeof(T) * count), Use::write);
         if (at == nullptr) return false;
-        const T b = std::bit_cast<T>(first[lane]), c = std::bit_cast<T>(second[lane]);
-        const T before = update<T, F>(at, b, c, is_global(access, address));
-        results[lane] = std::bit_cast<Bits<T>>(before);
+        const bool in_global = is_global(access, address);
+        for (std::size_t i = 0; i < count; ++i) {
+            const T b = std::bit_cast<T>(warp.column_of<Bits<T>>(sources[i])[lane]);
+            const T c = has_second ? std::bit_cast<T>(warp.column_of<Bits<T>>(sources[1])[lane]) : b;
+            results[i][lane] = std::bit_cast<Bits<T>>(update<T, F>(at + i * sizeof(T), b, c, in_global));
+        }
         return true;
     });
     if (!done) return Flow::fail;
     // After the last lane: the destination may be the address's register.
-    if (operation.outputs != 0) {
-        each_lane(mask, [&](unsigned lane) {
-            warp.column_of<Bits<T>>(refs[0])[lane] = results[lane];
-            return true;
-        });
-    }
+    for (unsigned i = 0; i < operation.outputs; ++i) warp.blend(refs[i], reinterpret_cast<const std::byte*>(results[i].data()), mask);
     return warp.strong();
 }
 
@@ -175,10 +201,18 @@ constexpr Row rows[] = {
     {".add", ".s64", atomic<u64, Add>},
     {".add", ".f32", atomic<float, Add>},
     {".add", ".f64", atomic<double, Add>},
-    {".add", ".f16", atomic<u16, PureAdd<u16, &f16>>},
-    {".add", ".f16x2", atomic<u32, PureAdd<u32, &f16x2>>},
-    {".add", ".bf16", atomic<u16, PureAdd<u16, &bf16>>},
-    {".add", ".bf16x2", atomic<u32, PureAdd<u32, &bf16x2>>},
+    {".add", ".f16", atomic<u16, Pure<u16, &add, &f16>>},
+    {".add", ".f16x2", atomic<u32, Pure<u32, &add, &f16x2>>},
+    {".add", ".bf16", atomic<u16, Pure<u16, &add, &bf16>>},
+    {".add", ".bf16x2", atomic<u32, Pure<u32, &add, &bf16x2>>},
+    {".min", ".f16", atomic<u16, Pure<u16, &min, &f16>>},
+    {".min", ".f16x2", atomic<u32, Pure<u32, &min, &f16x2>>},
+    {".min", ".bf16", atomic<u16, Pure<u16, &min, &bf16>>},
+    {".min", ".bf16x2", atomic<u32, Pure<u32, &min, &bf16x2>>},
+    {".max", ".f16", atomic<u16, Pure<u16, &max, &f16>>},
+    {".max", ".f16x2", atomic<u32, Pure<u32, &max, &f16x2>>},
+    {".max", ".bf16", atomic<u16, Pure<u16, &max, &bf16>>},
+    {".max", ".bf16x2", atomic<u32, Pure<u32, &max, &bf16x2>>},
     {".min", ".u32", atomic<u32, Min>},
     {".min", ".s32", atomic<s32, Min>},
     {".min", ".u64", atomic<u64, Min>},
@@ -198,6 +232,8 @@ constexpr Row rows[] = {
     {".cas", ".b16", atomic<u16, CompareAndSwap>},
     {".cas", ".b32", atomic<u32, CompareAndSwap>},
     {".cas", ".b64", atomic<u64, CompareAndSwap>},
+    {".exch", ".b128", atomic<u128, Exchange>},
+    {".cas", ".b128", atomic<u128, CompareAndSwap>},
     {".inc", ".u32", atomic<u32, Increment>},
     {".dec", ".u32", atomic<u32, Decrement>},
 };

@@ -80,8 +80,8 @@ Expected<Move> decode_move(FunctionDecoder& decoder, const Instruction& instruct
     Move move;
     move.type = words.take_type();
     words.take_cache_hints();
-    move.access.strong = !words.take_of({".volatile", ".relaxed", ".acquire", ".release", ".mmio"}).empty();
-    if (words.take(".relaxed")) move.access.strong = true;  // .mmio.relaxed
+    words.take(".mmio");  // stands before .relaxed
+    move.access.strong = !words.take_of({".volatile", ".relaxed", ".acquire", ".release"}).empty();
     words.take_scope();
     move.access.space = take_space(words);
     move.access.count = take_vector(words);
@@ -135,10 +135,12 @@ Expected<Draft> decode_atomic(FunctionDecoder& decoder, const Instruction& instr
     words.take_scope();
     words.take(".noftz");  // of halves, which are never flushed
     Access access{.space = take_space(words)};
+    access.count = take_vector(words);
     const std::string_view op =
         words.take_of({".add", ".min", ".max", ".and", ".or", ".xor", ".exch", ".cas", ".inc", ".dec"});
     const Execute execute = atomic_operation(op, type);
-    if (!words.empty() || execute == nullptr) return decoder.missing(instruction);
+    const bool is_vector_type = type == ".f32" || type.ends_with("f16") || type.ends_with("f16x2");
+    if (!words.empty() || execute == nullptr || (access.count > 1 && !is_vector_type)) return decoder.missing(instruction);
     const std::size_t first = instruction.opcode == "atom" ? 1 : 0, inputs = op == ".cas" ? 2 : 1;
     const auto& operands = instruction.operands;
     if (operands.size() != first + 1 + inputs + (has_policy ? 1 : 0)) {
@@ -151,15 +153,15 @@ Expected<Draft> decode_atomic(FunctionDecoder& decoder, const Instruction& instr
     if (!base) return tl::unexpected<Error>(base.error());
     Draft draft(execute);
     if (first == 1) {
-        auto destination = decoder.output(operands[0], bytes, type[1] == 's' ? Extension::sign : Extension::zeros);
-        if (!destination) return tl::unexpected<Error>(destination.error());
-        draft.output(*destination);
+        const auto destination = decoder.outputs(operands[0], bytes, type[1] == 's' ? Extension::sign : Extension::zeros);
+        if (auto fits = check_elements(instruction, destination, access); !fits) return tl::unexpected<Error>(fits.error());
+        for (const Ref element : *destination) draft.output(element);
     }
     if (access.has_base) draft.input(*base);
     for (std::size_t i = 0; i < inputs; ++i) {
-        auto value = decoder.input(operands[first + 1 + i], bytes, immediate_type(type));
-        if (!value) return tl::unexpected<Error>(value.error());
-        draft.input(*value);
+        const auto value = decoder.inputs(operands[first + 1 + i], bytes, immediate_type(type));
+        if (auto fits = check_elements(instruction, value, access); !fits) return tl::unexpected<Error>(fits.error());
+        for (const Ref element : *value) draft.input(element);
     }
     draft.operation.extra = decoder.add(access);
     return draft;
@@ -171,9 +173,9 @@ Expected<Draft> decode_mov(FunctionDecoder& decoder, const Instruction& instruct
         return fail(Errc::invalid_operand, instruction.span, "mov has two operands");
     const bool unpacks = decoder.is_vector(instruction.operands[0]),
                packs = decoder.is_vector(instruction.operands[1]);
-    if (!packs && !unpacks) return decode_pure(decoder, instruction);
     Words words(instruction);
     const std::string_view type = words.take_type();
+    if (!packs && !unpacks && type != ".b128") return decode_pure(decoder, instruction);
     const bool is_vector = !words.take_of({".v2", ".v4"}).empty();
     const std::uint32_t bits = type_bits(type);
     if (!words.empty() || bits == 0) return decoder.missing(instruction);
@@ -187,8 +189,8 @@ Expected<Draft> decode_mov(FunctionDecoder& decoder, const Instruction& instruct
     // A vector from a scalar of its elements' width is not in the manual: ptxas gives each element its part, of at least
     // a byte.
     if (is_vector && !packs && bits < 8 * parts) return decoder.missing(instruction);
-    const bool copies = packs && unpacks;
-    if (parts > 4 || parts < 1 || (copies ? count(0) != count(1) || !is_vector : bits % (8 * parts) != 0)) {
+    const bool copies = packs == unpacks;
+    if (parts > 4 || parts < 1 || (copies ? count(0) != count(1) || packs != is_vector : bits % (8 * parts) != 0)) {
         return fail(Errc::invalid_operand, instruction.span,
                     fmt::format("{} of {} parts", instruction.name, parts));
     }
@@ -242,8 +244,23 @@ Expected<Draft> decode_nothing(FunctionDecoder&, const Instruction&) {
     return Draft(execute_nothing);
 }
 
+// The fourth operand of cp.async: the bytes to read, or a predicate that says that none are.
+Expected<Ref> decode_source_size(FunctionDecoder& decoder, const syntax::Operand& operand, Ref all) {
+    const bool is_negated = operand.kind() == OperandKind::negation;
+    const auto reg = decoder.find_register(is_negated ? operand.children().front().text() : operand.text());
+    if (!reg || width(*reg) != 1) return decoder.input(operand, 4);
+    auto ignored = decoder.input(operand, 1);
+    if (!ignored) return ignored;
+    const Ref size = decoder.temporary(4);
+    const std::array<std::string_view, 1> type = {".b32"};
+    decoder.emit(Draft(find_pure("selp", type, 4, false)->first_function()).output(size).input(decoder.constant(0, 4)).input(all).input(*ignored));
+    decoder.program().code.back().is_part = true;
+    return size;
+}
+
 // cp.async.{ca,cg}.shared.global [dst], [src], size {, src-size}; the groups are complete at once.
 Expected<Draft> decode_copy(FunctionDecoder& decoder, const Instruction& instruction) {
+    if (instruction.has(".bulk")) return decode_bulk_copy(decoder, instruction);
     Words words(instruction);
     if (!words.take(".async")) return decoder.missing(instruction);
     if (!words.take_of({".commit_group", ".wait_group", ".wait_all"}).empty() && words.empty()) {
@@ -273,9 +290,7 @@ Expected<Draft> decode_copy(FunctionDecoder& decoder, const Instruction& instruc
     if (!source) return tl::unexpected<Error>(source.error());
     auto size = Expected<Ref>(decoder.constant(static_cast<std::uint64_t>(bytes), 4));
     if (sizes == 1) {
-        const auto reg = decoder.find_register(operands[3].text());
-        if (reg && width(*reg) != 4) return decoder.missing(instruction);  // ignore-src
-        size = decoder.input(operands[3], 4);
+        size = decode_source_size(decoder, operands[3], *size);
         if (!size) return tl::unexpected<Error>(size.error());
     }
     Draft draft(execute_copy, decoder.add(access));
@@ -288,8 +303,9 @@ Expected<Draft> decode_alloca(FunctionDecoder& decoder, const Instruction& instr
     if (operands.size() < 2) return decoder.missing(instruction);
     const std::int64_t align = operands.size() > 2 ? operands[2].offset() : 8;
     if (align <= 0 || align > 4096 || (align & (align - 1)) != 0) return decoder.missing(instruction);
-    auto d = decoder.output(operands[0], 8);
-    auto size = decoder.input(operands[1], 8);
+    const std::uint32_t bytes = instruction.has(".u32") ? 4 : 8;
+    auto d = decoder.output(operands[0], bytes);
+    auto size = decoder.input(operands[1], bytes);
     if (!d) return tl::unexpected<Error>(d.error());
     if (!size) return tl::unexpected<Error>(size.error());
     return Draft(execute_alloca, static_cast<std::uint32_t>(align)).output(*d).input(*size);
@@ -298,7 +314,8 @@ Expected<Draft> decode_alloca(FunctionDecoder& decoder, const Instruction& instr
 Expected<Draft> decode_stack(FunctionDecoder& decoder, const Instruction& instruction) {
     if (instruction.operands.size() != 1) return decoder.missing(instruction);
     const bool saves = instruction.opcode == "stacksave";
-    auto ref = saves ? decoder.output(instruction.operands[0], 8) : decoder.input(instruction.operands[0], 8);
+    const std::uint32_t bytes = instruction.has(".u32") ? 4 : 8;
+    auto ref = saves ? decoder.output(instruction.operands[0], bytes) : decoder.input(instruction.operands[0], bytes);
     if (!ref) return tl::unexpected<Error>(ref.error());
     return saves ? Draft(execute_stacksave).output(*ref) : Draft(execute_stackrestore).input(*ref);
 }

@@ -1,36 +1,14 @@
-// mbarrier objects (PTX ISA 9.7.13.15) without transaction counts: nothing asynchronous is pending here. The
-// object's 64 bits are opaque to programs; these are ours.
+// The mbarrier instructions (PTX ISA 9.7.13.15).
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "emulator/decode.hpp"
+#include "emulator/mbarrier_object.hpp"
 #include "emulator/warp.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
 
 using syntax::Instruction;
-
-constexpr unsigned expected_shift = 20, phase_shift = 63;
-constexpr std::uint64_t count_mask = (std::uint64_t{1} << expected_shift) - 1;
-
-struct Object {
-    std::uint64_t pending, expected, phase;
-
-    static Object of(std::uint64_t word) {
-        return {word & count_mask, (word >> expected_shift) & count_mask, word >> phase_shift};
-    }
-    [[nodiscard]] std::uint64_t word() const {
-        return pending | expected << expected_shift | phase << phase_shift;
-    }
-};
-
-std::uint64_t read_word(const std::byte* at) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, at, sizeof word);
-    return word;
-}
 
 const Access& access_of(const Warp& warp, const Operation& operation) {
     return warp.program().accesses[operation.extra];
@@ -41,37 +19,60 @@ Ref input_of(const Warp& warp, const Operation& operation) {
     return warp.operands(operation)[operation.outputs + operation.inputs - 1];
 }
 
-Flow execute_init(Warp& warp, const Operation& operation, std::uint32_t mask) {
+Flow fail(Warp& warp, unsigned lane, const Error& error) {
+    return warp.fail(error.code, lane, *error.detail);
+}
+
+// What the operation does to the object of a lane, which is given the lane's count.
+using Change = Expected<void> (*)(Mbarrier& object, std::uint32_t count);
+
+template <Change C>
+Flow execute_change(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const bool done = each_lane(mask, [&](unsigned lane) {
-        std::byte* at = warp.resolve(access_of(warp, operation), operation, lane, 8, Use::write);
+        std::byte* const at = warp.resolve(access_of(warp, operation), operation, lane, 8, Use::write);
         if (at == nullptr) return false;
-        const std::uint64_t count = warp.value(input_of(warp, operation), lane) & count_mask;
-        const std::uint64_t word = Object{count, count, 0}.word();
-        std::memcpy(at, &word, sizeof word);
+        const auto count = static_cast<std::uint32_t>(warp.value(input_of(warp, operation), lane));
+        const auto before = change_mbarrier(at, [&](Mbarrier& object) { return C(object, count); });
+        if (!before) return fail(warp, lane, before.error()), false;
+        warp.set(warp.operands(operation)[0], lane, *before);
         return true;
     });
     return done ? Flow::next : Flow::fail;
 }
 
-// Arrives `count` times; `Drop` expects as many fewer from the next phase on.
 template <bool Drop>
-Flow execute_arrive(Warp& warp, const Operation& operation, std::uint32_t mask) {
+Expected<void> arrive(Mbarrier& object, std::uint32_t count) {
+    return object.arrive(count, Drop);
+}
+template <bool Drop>
+Expected<void> arrive_expecting(Mbarrier& object, std::uint32_t count) {
+    auto done = object.expect(count);
+    return done ? object.arrive(1, Drop) : done;
+}
+template <bool Drop>
+Expected<void> arrive_without_completing(Mbarrier& object, std::uint32_t count) {
+    const std::uint32_t phase = object.phase;
+    auto done = object.arrive(count, Drop);
+    if (!done || object.phase == phase) return done;
+    return ptxgraft::fail(Errc::invalid_barrier,
+                          "an arrival with .noComplete is the last one that the mbarrier waits for");
+}
+Expected<void> expect(Mbarrier& object, std::uint32_t count) { return object.expect(count); }
+Expected<void> complete(Mbarrier& object, std::uint32_t count) { return object.complete(count); }
+Expected<void> invalidate(Mbarrier& object, std::uint32_t) {
+    object.valid = false;
+    return {};
+}
+
+Flow execute_init(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const bool done = each_lane(mask, [&](unsigned lane) {
-        std::byte* at = warp.resolve(access_of(warp, operation), operation, lane, 8, Use::write);
+        std::byte* const at = warp.resolve(access_of(warp, operation), operation, lane, 8, Use::write);
         if (at == nullptr) return false;
-        const std::uint64_t before = read_word(at), count = warp.value(input_of(warp, operation), lane) & count_mask;
-        Object object = Object::of(before);
-        if (count == 0 || count > object.pending) {
-            warp.fail(Errc::invalid_barrier, lane,
-                      fmt::format("{} arrivals at an mbarrier that waits for {}", count, object.pending));
-            return false;
-        }
-        object.pending -= count;
-        if (Drop) object.expected -= count;
-        if (object.pending == 0) object = {object.expected, object.expected, object.phase ^ 1};
-        const std::uint64_t word = object.word();
-        std::memcpy(at, &word, sizeof word);
-        warp.set(warp.operands(operation)[0], lane, before);
+        Mbarrier object;
+        const auto made =
+            object.init(static_cast<std::uint32_t>(warp.value(input_of(warp, operation), lane)));
+        if (!made) return fail(warp, lane, made.error()), false;
+        __atomic_store_n(reinterpret_cast<std::uint64_t*>(at), object.word(), __ATOMIC_RELEASE);
         return true;
     });
     return done ? Flow::next : Flow::fail;
@@ -81,28 +82,50 @@ Flow execute_arrive(Warp& warp, const Operation& operation, std::uint32_t mask) 
 template <bool Parity>
 Flow execute_test(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const bool done = each_lane(mask, [&](unsigned lane) {
-        const std::byte* at = warp.resolve(access_of(warp, operation), operation, lane, 8, Use::read);
+        const std::byte* const at = warp.resolve(access_of(warp, operation), operation, lane, 8, Use::read);
         if (at == nullptr) return false;
+        const Mbarrier object =
+            Mbarrier::of(__atomic_load_n(reinterpret_cast<const std::uint64_t*>(at), __ATOMIC_ACQUIRE));
         const std::uint64_t asked = warp.value(input_of(warp, operation), lane);
-        const std::uint64_t phase = Parity ? asked & 1 : Object::of(asked).phase;
-        warp.set(warp.operands(operation)[0], lane, Object::of(read_word(at)).phase != phase ? 1 : 0);
+        const Mbarrier state = Mbarrier::of(asked);
+        if (!object.valid || (!Parity && !state.valid)) {
+            warp.fail(Errc::invalid_barrier, lane,
+                      object.valid ? fmt::format("{:#x} is no state of an arrival at an mbarrier", asked)
+                                   : "no mbarrier.init made an mbarrier object there");
+            return false;
+        }
+        const std::uint64_t phase = Parity ? asked & 1 : state.phase;
+        warp.set(warp.operands(operation)[0], lane, object.phase != phase ? 1 : 0);
         return true;
     });
     return done ? warp.strong() : Flow::fail;
 }
 
+Flow execute_pending_count(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    const Ref* const refs = warp.operands(operation);
+    each_lane(mask, [&](unsigned lane) {
+        warp.set(refs[0], lane, Mbarrier::of(warp.value(refs[1], lane)).pending);
+        return true;
+    });
+    return Flow::next;
+}
+
 // What all forms have in common: destination or none, address, one input or the constant 1.
-Expected<Draft> decode(FunctionDecoder& decoder, const Instruction& instruction, Execute execute, std::uint32_t result_bytes,
-                       std::uint32_t input_bytes) {
+Expected<Draft> decode(FunctionDecoder& decoder, const Instruction& instruction, Execute execute,
+                       std::uint32_t result_bytes, std::uint32_t input_bytes) {
     const auto& operands = instruction.operands;
     const std::size_t at = result_bytes != 0 ? 1 : 0;
     if (operands.size() < at + 1) return decoder.missing(instruction);
     Access access{.space = Space::shared, .bytes = 8};
-    if (!instruction.has(".shared") && !instruction.has(".shared::cta")) access.space = Space::generic;
+    if (!instruction.has(".shared") && !instruction.has(".shared::cta") &&
+        !instruction.has(".shared::cluster"))
+        access.space = Space::generic;
     auto base = decoder.address(operands[at], access);
     if (!base) return tl::unexpected<Error>(base.error());
-    auto result = result_bytes != 0 ? decoder.output(operands[0], result_bytes) : Expected<Ref>(decoder.temporary(8));
-    auto value = operands.size() > at + 1 ? decoder.input(operands[at + 1], input_bytes) : Expected<Ref>(decoder.constant(1, input_bytes));
+    auto result =
+        result_bytes != 0 ? decoder.output(operands[0], result_bytes) : Expected<Ref>(decoder.temporary(8));
+    auto value = operands.size() > at + 1 ? decoder.input(operands[at + 1], input_bytes)
+                                          : Expected<Ref>(decoder.constant(1, input_bytes));
     if (!result) return tl::unexpected<Error>(result.error());
     if (!value) return tl::unexpected<Error>(value.error());
     Draft draft(execute, decoder.add(access));
@@ -112,23 +135,50 @@ Expected<Draft> decode(FunctionDecoder& decoder, const Instruction& instruction,
     return draft;
 }
 
+Execute arrival(bool drops, bool expects, bool completes) {
+    if (expects)
+        return drops ? execute_change<arrive_expecting<true>> : execute_change<arrive_expecting<false>>;
+    if (completes) return drops ? execute_change<arrive<true>> : execute_change<arrive<false>>;
+    return drops ? execute_change<arrive_without_completing<true>>
+                 : execute_change<arrive_without_completing<false>>;
+}
+
+// mbarrier.pending_count.b64 count, state
+Expected<Draft> decode_pending_count(FunctionDecoder& decoder, const Instruction& instruction) {
+    if (instruction.operands.size() != 2) return decoder.missing(instruction);
+    auto count = decoder.output(instruction.operands[0], 4);
+    auto state = decoder.input(instruction.operands[1], 8);
+    if (!count) return tl::unexpected<Error>(count.error());
+    if (!state) return tl::unexpected<Error>(state.error());
+    return Draft(execute_pending_count).output(*count).input(*state);
+}
+
 Expected<Draft> decode_mbarrier(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
-    const std::string_view what =
-        words.take_of({".init", ".inval", ".arrive", ".arrive_drop", ".test_wait", ".try_wait"});
+    const std::string_view what = words.take_of({".init", ".inval", ".arrive", ".arrive_drop", ".test_wait",
+                                                 ".try_wait", ".complete_tx", ".pending_count"});
+    const bool expects = words.take(".expect_tx");
     const bool parity = words.take(".parity"), waits = what == ".test_wait" || what == ".try_wait";
-    words.take(".noComplete");
+    const bool completes = !words.take(".noComplete");
+    const bool arrives = what.starts_with(".arrive");
     words.take_of({".release", ".acquire", ".relaxed"});
     words.take_scope();
-    words.take_of({".shared", ".shared::cta"});
-    if (!words.take(".b64") || !words.empty() || what.empty() || parity > waits ||
-        instruction.operands.empty())
+    words.take_of({".shared", ".shared::cta", ".shared::cluster"});
+    const bool fits = (!expects || arrives || what.empty()) && (completes || (arrives && !expects)) &&
+                      (!parity || waits) && (expects || !what.empty());
+    if (!words.take(".b64") || !words.empty() || !fits || instruction.operands.empty())
         return decoder.missing(instruction);
-    if (what == ".inval") return Draft(execute_nothing);
+    if (what.empty()) return decode(decoder, instruction, execute_change<expect>, 0, 4);
+    if (what == ".complete_tx") return decode(decoder, instruction, execute_change<complete>, 0, 4);
+    if (what == ".pending_count") return decode_pending_count(decoder, instruction);
+    if (what == ".inval") return decode(decoder, instruction, execute_change<invalidate>, 0, 4);
     if (what == ".init") return decode(decoder, instruction, execute_init, 0, 4);
-    if (waits) return decode(decoder, instruction, parity ? execute_test<true> : execute_test<false>, 1, parity ? 4 : 8);
+    if (waits)
+        return decode(decoder, instruction, parity ? execute_test<true> : execute_test<false>, 1,
+                      parity ? 4 : 8);
     const bool has_result = instruction.operands[0].kind() != syntax::OperandKind::address;
-    return decode(decoder, instruction, what == ".arrive" ? execute_arrive<false> : execute_arrive<true>, has_result ? 8 : 0, 4);
+    return decode(decoder, instruction, arrival(what == ".arrive_drop", expects, completes),
+                  has_result ? 8 : 0, 4);
 }
 
 constexpr InstructionRow rows[] = {{"mbarrier", decode_mbarrier}};
@@ -139,7 +189,7 @@ constexpr InstructionRow rows[] = {{"mbarrier", decode_mbarrier}};
 // expected, without it was expected in addition just now, and changes nothing.
 Expected<Draft> decode_copy_arrival(FunctionDecoder& decoder, const Instruction& instruction) {
     if (!instruction.has(".noinc")) return Draft(execute_nothing);
-    return decode(decoder, instruction, execute_arrive<false>, 0, 4);
+    return decode(decoder, instruction, execute_change<arrive<false>>, 0, 4);
 }
 
 std::span<const InstructionRow> mbarrier_rows() { return rows; }

@@ -18,6 +18,10 @@ namespace ptxgraft::emulator {
 /// Copies as cp.async: the access is the shared destination; the last two inputs are the source's address and the number
 /// of bytes to read.
 Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask);
+Flow execute_bulk_copy(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< extra: of Program::bulk_copies
+Flow execute_tensormap_replace(Warp& warp, const Operation& operation,
+                               std::uint32_t mask);  ///< extra: of Program::tensormap_replaces
+Flow execute_tensormap_copy(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< destination, source
 /// Checks nothing and moves nothing: prefetch, fence …
 Flow execute_nothing(Warp& warp, const Operation& operation, std::uint32_t mask);
 

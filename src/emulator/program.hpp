@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "arithmetic/arithmetic.hpp"
+#include "emulator/bulk_copy.hpp"
 #include "emulator/memory.hpp"
 #include "ptxgraft/error.hpp"
 
@@ -214,6 +215,8 @@ struct Program {
     std::vector<CollectiveCall> collectives;
     std::vector<Barrier> barriers;
     std::vector<Call> calls;
+    std::vector<BulkCopy> bulk_copies;
+    std::vector<TensorMapReplace> tensormap_replaces;
     std::vector<std::vector<std::uint32_t>> branch_tables;
     std::vector<Error> failures;         ///< of instructions that are errors when they are executed
     std::vector<Function> functions;

@@ -333,16 +333,17 @@ std::string type_of(ReduceOperation operation, TensorType type) {
     return type == TensorType::f32_ftz ? ".f32" : fmt::format(".{}", unit.name);
 }
 
-void step_counters(std::byte* to, const std::byte* from, std::size_t bytes, bool is_increment) {
+void step_counters(std::byte* result, const std::byte* values, const std::byte* bounds, std::size_t bytes,
+                   bool is_increment) {
     for (std::size_t i = 0; i < bytes; i += sizeof(std::uint32_t)) {
         std::uint32_t value = 0, bound = 0;
-        std::memcpy(&value, to + i, sizeof value);
-        std::memcpy(&bound, from + i, sizeof bound);
+        std::memcpy(&value, values + i, sizeof value);
+        std::memcpy(&bound, bounds + i, sizeof bound);
         if (is_increment)
             value = value >= bound ? 0 : value + 1;
         else
             value = value == 0 || value > bound ? bound : value - 1;
-        std::memcpy(to + i, &value, sizeof value);
+        std::memcpy(result + i, &value, sizeof value);
     }
 }
 
@@ -382,18 +383,43 @@ Expected<Reduction> Reduction::of(ReduceOperation operation, TensorType type) {
                              types.substr(0, types.size() - 1)));
 }
 
+void Reduction::compute(std::byte* result, const std::byte* left, const std::byte* right,
+                        std::size_t bytes) const {
+    if (!instruction_) return step_counters(result, left, right, bytes, is_increment_);
+    void* const outputs[] = {result};
+    const void* const inputs[] = {left, right};
+    instruction_->run_columns(outputs, inputs, bytes / element_bytes_);
+}
+
+template <class Bits>
+void Reduction::run_as(std::byte* to, const std::byte* from, std::size_t bytes) const {
+    // Column functions want results apart from inputs, and columns aligned as their elements. Nearly always
+    // nobody else has written an element meanwhile; else it is done anew.
+    std::array<Bits, 64> left, right, result;
+    for (std::size_t done = 0; done < bytes; done += sizeof left) {
+        const std::size_t count = std::min(sizeof left, bytes - done);
+        auto* const words = reinterpret_cast<Bits*>(to + done);
+        for (std::size_t i = 0; i < count / sizeof(Bits); ++i)
+            left[i] = __atomic_load_n(words + i, __ATOMIC_ACQUIRE);
+        const auto bytes_of = [](auto& column) { return reinterpret_cast<std::byte*>(column.data()); };
+        std::memcpy(bytes_of(right), from + done, count);
+        compute(bytes_of(result), bytes_of(left), bytes_of(right), count);
+        for (std::size_t i = 0; i < count / sizeof(Bits); ++i)
+            while (!__atomic_compare_exchange_n(words + i, &left[i], result[i], false, __ATOMIC_SEQ_CST,
+                                                __ATOMIC_ACQUIRE))
+                compute(reinterpret_cast<std::byte*>(&result[i]), reinterpret_cast<std::byte*>(&left[i]),
+                        reinterpret_cast<std::byte*>(&right[i]), sizeof(Bits));
+    }
+}
+
 void Reduction::run(std::byte* to, const std::byte* from, std::size_t bytes) const {
-    if (!instruction_) return step_counters(to, from, bytes, is_increment_);
-    // Column functions want results apart from inputs, and columns aligned as their elements.
-    alignas(64) std::array<std::byte, 256> left, right, result;
-    for (std::size_t done = 0; done < bytes; done += left.size()) {
-        const std::size_t count = std::min(left.size(), bytes - done);
-        std::memcpy(left.data(), to + done, count);
-        std::memcpy(right.data(), from + done, count);
-        void* const outputs[] = {result.data()};
-        const void* const inputs[] = {left.data(), right.data()};
-        instruction_->run_columns(outputs, inputs, count / element_bytes_);
-        std::memcpy(to + done, result.data(), count);
+    switch (element_bytes_) {
+        case 2:
+            return run_as<std::uint16_t>(to, from, bytes);
+        case 4:
+            return run_as<std::uint32_t>(to, from, bytes);
+        default:
+            return run_as<std::uint64_t>(to, from, bytes);
     }
 }
 

@@ -90,11 +90,14 @@ class Reduction {
     /// By a map's type (PTX ISA 9.7.9.27.1.3). Errors: Errc::tensor_copy_invalid.
     [[nodiscard]] static Expected<Reduction> of(ReduceOperation operation, TensorType type);
 
-    /// to[i] = to[i] op from[i] for whole elements in `bytes`; not atomic.
+    /// to[i] = to[i] op from[i] for whole elements in `bytes`, each in one step that other threads do not
+    /// come between.
     void run(std::byte* to, const std::byte* from, std::size_t bytes) const;
-    [[nodiscard]] std::size_t element_bytes() const { return element_bytes_; }
 
   private:
+    void compute(std::byte* result, const std::byte* left, const std::byte* right, std::size_t bytes) const;
+    template <class Bits>
+    void run_as(std::byte* to, const std::byte* from, std::size_t bytes) const;
     std::optional<arithmetic::PureInstruction> instruction_;  // nothing for inc and dec
     bool is_increment_ = false;
     std::size_t element_bytes_ = 4;

@@ -64,6 +64,7 @@ class Operands {
         }
     }
     std::string value(const OperandRule& rule) {
+        if (rule.constant_only && rule.takes_sink) return "_";  // nothing else has a meaning there
         if (rule.constant_only) return rule.range == nullptr ? "1" : std::to_string(rule.range->values.empty() ? rule.range->low : rule.range->values.front());
         const TypeInfo& type = info(match_.type(rule.type));
         std::string name(type.name);

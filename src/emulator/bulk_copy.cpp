@@ -1,0 +1,211 @@
+#include "emulator/bulk_copy.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "emulator/mbarrier_object.hpp"
+#include "emulator/operations.hpp"
+#include "emulator/warp.hpp"
+
+namespace ptxgraft::emulator {
+namespace {
+
+/// One lane's part of a copy. Every step is null, or false, after the warp's error was set.
+struct Lane {
+    Warp& warp;
+    unsigned lane;
+
+    bool fail(Errc code, std::string detail) const {
+        warp.fail(code, lane, detail);
+        return false;
+    }
+    bool fail(const Error& error) const {
+        return fail(error.code, error.detail ? *error.detail : std::string());
+    }
+
+    [[nodiscard]] std::uint64_t value(Ref ref) const { return warp.value(ref, lane); }
+
+    // The host bytes of a range.
+    std::byte* range(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment,
+                     Use use) const {
+        if (address % alignment != 0) {
+            fail(Errc::misaligned_address,
+                 fmt::format("{:#x} in {} memory is no multiple of {}", address,
+                             space == Space::shared ? "shared" : "global", alignment));
+            return nullptr;
+        }
+        std::byte* const found = warp.find(space, address, lane, bytes, use);
+        if (found != nullptr) return found;
+        fail(Errc::address_out_of_bounds,
+             fmt::format("{} of {} bytes of {} memory at {:#x}", use == Use::read ? "read" : "write", bytes,
+                         space == Space::shared ? "shared" : "global", address));
+        return nullptr;
+    }
+
+    bool complete(std::uint64_t mbarrier, std::uint32_t bytes) const {
+        std::byte* const at = range(Space::shared, mbarrier, 8, 8, Use::write);
+        if (at == nullptr) return false;
+        const auto done = change_mbarrier(at, [&](Mbarrier& object) { return object.complete(bytes); });
+        return done ? true : fail(done.error());
+    }
+
+    // A CTA is a cluster of its own: it is the only one that a mask can name.
+    bool check_mask(std::uint64_t mask) const {
+        if (mask == 1) return true;
+        return fail(Errc::tensor_copy_invalid,
+                    fmt::format("the mask {:#x} names CTAs that the cluster does not have", mask));
+    }
+};
+
+const BulkCopy& copy_of(const Warp& warp, const Operation& operation) {
+    return warp.program().bulk_copies[operation.extra];
+}
+
+template <class Do>
+Flow for_each(Warp& warp, std::uint32_t mask, Do&& work) {
+    return each_lane(mask, [&](unsigned lane) { return work(Lane{warp, lane}); }) ? Flow::next : Flow::fail;
+}
+
+// ------------------------------------------------------------------------------------------------- bulk
+// copies
+
+void copy_masked(std::byte* to, const std::byte* from, std::size_t bytes, std::uint64_t mask) {
+    for (std::size_t i = 0; i < bytes; ++i)
+        if ((mask >> i % 16 & 1) != 0) to[i] = from[i];
+}
+
+bool copy(const BulkCopy& what, const Ref* refs, const Lane& lane) {
+    const auto size = static_cast<std::uint32_t>(lane.value(refs[2]));
+    if (size % 16 != 0)
+        return lane.fail(Errc::tensor_copy_invalid, fmt::format("the size {} is no multiple of 16", size));
+    const Space to_space = what.to_global ? Space::global : Space::shared,
+                from_space = what.from_global ? Space::global : Space::shared;
+    std::byte* to = nullptr;
+    const std::byte* from = nullptr;
+    if (size != 0) {
+        to = lane.range(to_space, lane.value(refs[0]), size, 16, Use::write);
+        if (to != nullptr) from = lane.range(from_space, lane.value(refs[1]), size, 16, Use::read);
+        if (from == nullptr) return false;
+    }
+    if (what.from_global && what.has_mask && !lane.check_mask(lane.value(refs[4]))) return false;
+    if (what.reduction) {
+        what.reduction->run(to, from, size);
+    } else if (what.to_global && what.has_mask) {
+        copy_masked(to, from, size, lane.value(refs[3]));
+    } else if (size != 0) {
+        std::memmove(to, from, size);
+    }
+    return what.to_global || lane.complete(lane.value(refs[3]), size);
+}
+
+// ------------------------------------------------------------------------------------------------- tensor
+// copies
+
+Expected<TensorTile> tile_of(const BulkCopy& what, const Ref* refs, const Lane& lane,
+                             const TensorFields& map) {
+    std::array<std::int32_t, most_tensor_dims> coordinates = {};
+    std::array<std::uint16_t, 3> offsets = {};
+    for (unsigned i = 0; i < what.coordinates; ++i)
+        coordinates[i] = static_cast<std::int32_t>(lane.value(refs[2 + i]));
+    const Ref* const first = refs + 2 + what.coordinates + (what.from_global ? 1 : 0);
+    for (unsigned i = 0; i < what.offsets; ++i) offsets[i] = static_cast<std::uint16_t>(lane.value(first[i]));
+    if ((map.is_im2col != 0) != what.is_im2col)
+        return ptxgraft::fail(Errc::tensor_copy_invalid, fmt::format("the tensor map is of the {} mode",
+                                                                     map.is_im2col != 0 ? "im2col" : "tile"));
+    return TensorTile::at(map, {coordinates.data(), what.coordinates}, {offsets.data(), what.offsets},
+                          what.from_global ? TensorDirection::load : TensorDirection::store);
+}
+
+// The shared address of a box: 128-byte aligned (CUDA C++ Programming Guide, multi-dimensional tensor
+// copies).
+constexpr std::uint32_t box_alignment = 128;
+
+bool copy_rows(TensorTile& tile, const BulkCopy& what, std::byte* shared, std::uint32_t address,
+               const Lane& lane) {
+    std::optional<Reduction> reduction;
+    if (what.reduce) {
+        const auto found = Reduction::of(*what.reduce, tile.map().type);
+        if (!found) return lane.fail(found.error());
+        reduction = *found;
+    }
+    for (TensorRow row; tile.next(row);) {
+        std::byte* global = nullptr;
+        if (row.global_bytes != 0) {
+            global = lane.range(Space::global, row.global, row.global_bytes, 1,
+                                what.from_global ? Use::read : Use::write);
+            if (global == nullptr) return false;
+        }
+        if (what.from_global)
+            load_row(tile, row, global, shared, address);
+        else if (reduction)
+            reduce_row(tile, row, *reduction, global, shared, address);
+        else
+            store_row(tile, row, global, shared, address);
+    }
+    return true;
+}
+
+bool copy_tensor(const BulkCopy& what, const Ref* refs, const Lane& lane) {
+    const std::byte* const map_bytes =
+        lane.warp.find(Space::generic, lane.value(refs[0]), lane.lane, sizeof(TensorMap), Use::read);
+    if (map_bytes == nullptr)
+        return lane.fail(Errc::address_out_of_bounds,
+                         fmt::format("read of a tensor map at {:#x}", lane.value(refs[0])));
+    if (lane.value(refs[0]) % 64 != 0)
+        return lane.fail(
+            Errc::misaligned_address,
+            fmt::format("a tensor map at {:#x}, which is no multiple of 64", lane.value(refs[0])));
+    const auto map = decode(map_bytes);
+    if (!map) return lane.fail(map.error());
+    auto tile = tile_of(what, refs, lane, *map);
+    if (!tile) return lane.fail(tile.error());
+    const std::uint64_t address = lane.value(refs[1]);
+    std::byte* const shared = lane.range(Space::shared, address, tile->shared_extent(), box_alignment,
+                                         what.from_global ? Use::write : Use::read);
+    if (shared == nullptr) return false;
+    if (what.has_mask && !lane.check_mask(lane.value(refs[3u + what.coordinates + what.offsets])))
+        return false;
+    if (!copy_rows(*tile, what, shared, static_cast<std::uint32_t>(address), lane)) return false;
+    return !what.from_global || lane.complete(lane.value(refs[2 + what.coordinates]), tile->bytes());
+}
+
+}  // namespace
+
+Flow execute_bulk_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    const BulkCopy& what = copy_of(warp, operation);
+    const Ref* const refs = warp.operands(operation);
+    return for_each(warp, mask, [&](const Lane& lane) {
+        return what.coordinates != 0 ? copy_tensor(what, refs, lane) : copy(what, refs, lane);
+    });
+}
+
+// ------------------------------------------------------------------------------------------------- tensormap
+
+Flow execute_tensormap_replace(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    const TensorMapReplace& what = warp.program().tensormap_replaces[operation.extra];
+    const Ref* const refs = warp.operands(operation);
+    const Space space = what.is_shared ? Space::shared : what.is_global ? Space::global : Space::generic;
+    return for_each(warp, mask, [&](const Lane& lane) {
+        std::byte* const map = lane.range(space, lane.value(refs[0]), sizeof(TensorMap), 64, Use::write);
+        if (map == nullptr) return false;
+        const auto done = replace(map, what.field, what.ordinal, lane.value(refs[1]));
+        return done ? true : lane.fail(done.error());
+    });
+}
+
+Flow execute_tensormap_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    const Ref* const refs = warp.operands(operation);
+    return for_each(warp, mask, [&](const Lane& lane) {
+        std::byte* const to =
+            lane.range(Space::global, lane.value(refs[0]), sizeof(TensorMap), 64, Use::write);
+        const std::byte* const from =
+            to == nullptr ? nullptr
+                          : lane.range(Space::shared, lane.value(refs[1]), sizeof(TensorMap), 64, Use::read);
+        if (from != nullptr) std::memcpy(to, from, sizeof(TensorMap));
+        return from != nullptr;
+    });
+}
+
+}  // namespace ptxgraft::emulator

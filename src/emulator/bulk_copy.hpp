@@ -1,0 +1,35 @@
+#pragma once
+/// @file bulk_copy.hpp
+/// Bulk copies and reductions, decoded: cp.async.bulk, cp.async.bulk.tensor and their reductions (PTX
+/// ISA 9.7.9.25.4, 9.7.9.27.1), tensormap.replace and tensormap.cp_fenceproxy. Copies are complete at once.
+
+#include <cstdint>
+#include <optional>
+
+#include "emulator/tensor_copy.hpp"
+
+namespace ptxgraft::emulator {
+
+/// One instruction. `Operation::extra` is its index in Program::bulk_copies; the operation's inputs are
+/// listed here.
+struct BulkCopy {
+    /// Source, or destination, in global memory. Inputs of bulk copies: destination, source, size, then the
+    /// mbarrier (none from shared to global memory), then the mask. Of tensor copies: the map, the shared
+    /// address, the coordinates, then the mbarrier of a load, then the im2col offsets, then the mask.
+    bool from_global = false, to_global = false;
+    bool has_mask = false;         ///< of CTAs for a load, of bytes for a store
+    std::uint8_t coordinates = 0;  ///< of a tensor copy; 0: a bulk copy
+    std::uint8_t offsets = 0;      ///< of the im2col mode
+    bool is_im2col = false;
+    std::optional<Reduction> reduction = {};     ///< of a bulk reduction
+    std::optional<ReduceOperation> reduce = {};  ///< of a tensor reduction: its type is the map's
+};
+
+/// tensormap.replace: inputs address and value.
+struct TensorMapReplace {
+    TensorField field = TensorField::rank;
+    std::uint32_t ordinal = 0;
+    bool is_shared = false, is_global = false;  ///< neither: a generic address
+};
+
+}  // namespace ptxgraft::emulator
