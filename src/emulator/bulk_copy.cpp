@@ -44,8 +44,8 @@ struct Lane {
         return nullptr;
     }
 
-    bool complete(std::uint64_t mbarrier, std::uint32_t bytes) const {
-        std::byte* const at = range(Space::shared, mbarrier, 8, 8, Use::write);
+    bool complete(Space space, std::uint64_t mbarrier, std::uint32_t bytes) const {
+        std::byte* const at = range(space, mbarrier, 8, 8, Use::write);
         if (at == nullptr) return false;
         const auto done = change_mbarrier(at, [&](Mbarrier& object) { return object.complete(bytes); });
         return done ? true : fail(done.error());
@@ -97,7 +97,7 @@ bool copy(const BulkCopy& what, const Ref* refs, const Lane& lane) {
     } else if (size != 0) {
         std::memmove(to, from, size);
     }
-    return what.to_global || lane.complete(lane.value(refs[3]), size);
+    return what.to_global || lane.complete(Space::shared, lane.value(refs[3]), size);
 }
 
 // ------------------------------------------------------------------------------------------------- tensor
@@ -168,7 +168,8 @@ bool copy_tensor(const BulkCopy& what, const Ref* refs, const Lane& lane) {
     if (what.has_mask && !lane.check_mask(lane.value(refs[3u + what.coordinates + what.offsets])))
         return false;
     if (!copy_rows(*tile, what, shared, static_cast<std::uint32_t>(address), lane)) return false;
-    return !what.from_global || lane.complete(lane.value(refs[2 + what.coordinates]), tile->bytes());
+    return !what.from_global ||
+           lane.complete(Space::shared, lane.value(refs[2 + what.coordinates]), tile->bytes());
 }
 
 }  // namespace
@@ -178,6 +179,25 @@ Flow execute_bulk_copy(Warp& warp, const Operation& operation, std::uint32_t mas
     const Ref* const refs = warp.operands(operation);
     return for_each(warp, mask, [&](const Lane& lane) {
         return what.coordinates != 0 ? copy_tensor(what, refs, lane) : copy(what, refs, lane);
+    });
+}
+
+Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    const AsyncStore& what = warp.program().async_stores[operation.extra];
+    const Ref* const refs = warp.operands(operation);
+    const Space space = what.is_generic ? Space::generic : Space::shared;
+    const auto bytes = static_cast<std::uint32_t>(what.bytes * what.count);
+    return for_each(warp, mask, [&](const Lane& lane) {
+        std::byte* const to = lane.range(space, lane.value(refs[0]), bytes, bytes, Use::write);
+        if (to == nullptr) return false;
+        for (unsigned i = 0; i < what.count; ++i) {
+            const std::uint64_t value = lane.value(refs[2 + i]);
+            if (what.reduction)
+                what.reduction->run(to, reinterpret_cast<const std::byte*>(&value), what.bytes);
+            else
+                std::memcpy(to + i * what.bytes, &value, what.bytes);
+        }
+        return lane.complete(space, lane.value(refs[1]), bytes);
     });
 }
 

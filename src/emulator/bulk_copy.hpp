@@ -25,6 +25,14 @@ struct BulkCopy {
     std::optional<ReduceOperation> reduce = {};  ///< of a tensor reduction: its type is the map's
 };
 
+/// st.async and red.async with an mbarrier (PTX ISA 9.7.9.12, 9.7.13.7): inputs address, mbarrier, elements.
+struct AsyncStore {
+    bool is_generic = false;  ///< the addresses; else those of .shared::cluster
+    std::uint8_t bytes = 4;   ///< of an element
+    std::uint8_t count = 1;
+    std::optional<Reduction> reduction = {};
+};
+
 /// tensormap.replace: inputs address and value.
 struct TensorMapReplace {
     TensorField field = TensorField::rank;

@@ -237,6 +237,8 @@ struct InstructionRow {
 [[nodiscard]] std::span<const InstructionRow> bulk_rows();
 /// cp.async.bulk, cp.reduce.async.bulk
 [[nodiscard]] Expected<Draft> decode_bulk_copy(FunctionDecoder& decoder, const syntax::Instruction& instruction);
+/// st.async, red.async
+[[nodiscard]] Expected<Draft> decode_async_store(FunctionDecoder& decoder, const syntax::Instruction& instruction);
 /// cp.async.mbarrier.arrive
 [[nodiscard]] Expected<Draft> decode_copy_arrival(FunctionDecoder& decoder,
                                                       const syntax::Instruction& instruction);

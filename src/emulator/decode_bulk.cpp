@@ -239,6 +239,46 @@ constexpr InstructionRow rows[] = {{"tensormap", decode_tensormap}};
 
 }  // namespace
 
+// st.async{.weak}{.shared::cluster}.mbarrier::complete_tx::bytes{.vec}.type [a], b, [mbar]
+// red.async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes.op.type [a], b, [mbar]
+Expected<Draft> decode_async_store(FunctionDecoder& decoder, const Instruction& instruction) {
+    Words words(instruction);
+    words.take(".async");
+    words.take_of({".weak", ".relaxed"});
+    words.take(".cluster");
+    AsyncStore store;
+    store.is_generic = words.take_of({".shared", ".shared::cta", ".shared::cluster"}).empty();
+    const std::string_view vector = words.take_of({".v2", ".v4"}), type = words.take_type();
+    if (!vector.empty()) store.count = static_cast<std::uint8_t>(vector[2] - '0');
+    store.bytes = static_cast<std::uint8_t>(type_bits(type) / 8);
+    const std::string_view operation =
+        instruction.opcode != "red"
+            ? ""
+            : words.take_of({".add", ".min", ".max", ".inc", ".dec", ".and", ".or", ".xor"});
+    const auto op = reduce_operation(operation);
+    if (op) store.reduction = Reduction::of(*op, type);
+    const bool is_reduction = instruction.opcode == "red",
+               has_mbarrier = words.take(".mbarrier::complete_tx::bytes");
+    if (!has_mbarrier || !words.empty() || store.bytes < 4 || is_reduction != store.reduction.has_value() ||
+        instruction.operands.size() != 3)
+        return decoder.missing(instruction);
+    auto& stores = decoder.program().async_stores;
+    stores.push_back(store);
+    Draft draft(execute_async_store, static_cast<std::uint32_t>(stores.size() - 1));
+    auto address = decoder.address_value(instruction.operands[0]),
+         mbarrier = decoder.address_value(instruction.operands[2]);
+    const auto elements = decoder.inputs(instruction.operands[1], store.bytes, immediate_type(type));
+    if (!address) return tl::unexpected<Error>(address.error());
+    if (!mbarrier) return tl::unexpected<Error>(mbarrier.error());
+    if (!elements) return tl::unexpected<Error>(elements.error());
+    if (elements->size() != store.count)
+        return fail(Errc::invalid_operand, instruction.operands[1].span(),
+                    fmt::format("{} has {} elements", instruction.name, store.count));
+    draft.input(*address).input(*mbarrier);
+    for (const Ref element : *elements) draft.input(element);
+    return draft;
+}
+
 Expected<Draft> decode_bulk_copy(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     const bool is_reduction = words.take(".reduce");

@@ -116,6 +116,7 @@ Expected<Draft> decode_load(FunctionDecoder& decoder, const Instruction& instruc
 }
 
 Expected<Draft> decode_store(FunctionDecoder& decoder, const Instruction& instruction) {
+    if (instruction.has(".async")) return decode_async_store(decoder, instruction);
     auto move = decode_move(decoder, instruction, 0);
     if (!move) return tl::unexpected<Error>(move.error());
     const auto elements = decoder.inputs(instruction.operands[1], move->access.bytes, immediate_type(move->type));
@@ -128,6 +129,7 @@ Expected<Draft> decode_store(FunctionDecoder& decoder, const Instruction& instru
 
 // atom d, [a], b {, c} {, cache-policy}; red is the same without d.
 Expected<Draft> decode_atomic(FunctionDecoder& decoder, const Instruction& instruction) {
+    if (instruction.has(".async")) return decode_async_store(decoder, instruction);
     Words words(instruction);
     const std::string_view type = words.take_type();
     const bool has_policy = words.take(".L2::cache_hint");

@@ -217,6 +217,7 @@ struct Program {
     std::vector<Call> calls;
     std::vector<BulkCopy> bulk_copies;
     std::vector<TensorMapReplace> tensormap_replaces;
+    std::vector<AsyncStore> async_stores;
     std::vector<std::vector<std::uint32_t>> branch_tables;
     std::vector<Error> failures;         ///< of instructions that are errors when they are executed
     std::vector<Function> functions;
