@@ -10,6 +10,7 @@
 #include <random>
 
 #include "emulator_machine.hpp"
+#include "ptxgraft/link.hpp"
 #include "twins/twin.hpp"
 
 namespace ptxgraft::forms {
@@ -100,6 +101,10 @@ inline std::vector<Out> run(const std::string& body, const std::vector<In>& in,
                             const std::string& target = "sm_90a") {
     Machine machine;
     const std::string text = kernel(body, target);
+    if (const Assembler* assembler = nvptxcompiler()) {
+        const auto cubin = assembler->assemble(text);
+        EXPECT_TRUE(cubin) << (cubin ? "" : describe(cubin.error(), text));
+    }
     const auto loaded = machine.load(text);
     EXPECT_TRUE(loaded) << (loaded ? "" : describe(loaded.error(), text));
     if (!loaded) return std::vector<Out>(in.size());

@@ -234,6 +234,9 @@ TEST(EmulatorForms, IntegersOfEveryWidthIntoEachOther) {
             for (const bool from_signed : {false, true})
                 for (const u32 from : {8u, 16u, 32u, 64u})
                     for (const bool saturates : {false, true}) {
+                        // Without a meaning where every value fits: ptxas refuses it.
+                        if (saturates && (to_signed == from_signed ? to >= from : to_signed && to > from))
+                            continue;
                         // A destination is a register of its width or of a wider one; a narrow source is the
                         // register's low bits.
                         const auto wide = [](u32 bits) { return bits <= 16 ? "h" : bits == 32 ? "r" : "l"; };
@@ -447,6 +450,7 @@ TEST(EmulatorForms, AtomicsGiveWhatWasThereAndLeaveWhatIsRight) {
     for (const Atomic& row : atomics())
         for (const Space& space : {spaces[0], spaces[1], spaces[2], spaces[3]})
             for (const char* order : {"", ".relaxed.gpu", ".acq_rel.cta"}) {
+                if (*order != '\0' && *space.name == '\0') continue;
                 const std::string form = row.form,
                                   r = row.bits == 16   ? "%h"
                                       : row.bits == 32 ? "%r"
