@@ -422,7 +422,7 @@ Expected<void> FunctionDecoder::instruction(const Statement& statement) {
     span_ = instruction.span;
     static const std::unordered_map<std::string_view, InstructionDecoder> decoders = [] {
         std::unordered_map<std::string_view, InstructionDecoder> all;
-        for (const auto rows : {memory_rows(), control_rows(), warp_rows(), mbarrier_rows(), bulk_rows()}) {
+        for (const auto rows : {memory_rows(), control_rows(), warp_rows(), mbarrier_rows(), bulk_rows(), matrix_rows()}) {
             for (const InstructionRow& row : rows) all.emplace(row.opcode, row.decode);
         }
         return all;

@@ -67,6 +67,19 @@ Flow execute_collective(Warp& warp, const Operation& operation,
 /// unknown.
 [[nodiscard]] Builtin find_builtin(std::string_view name);
 
+// --- tensor cores: `extra` is an index into Program::matrices. All but the first want the whole warp.
+
+/// Lets the lanes of a warp that is split come together; `extra` is of Program::collectives.
+Flow execute_gathering(Warp& warp, const Operation& operation, std::uint32_t mask);
+Flow execute_mma(Warp& warp, const Operation& operation, std::uint32_t mask);          ///< d… <- a… b… c…, metadata
+Flow execute_wmma_load(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< d… <- address, stride
+Flow execute_wmma_store(Warp& warp, const Operation& operation, std::uint32_t mask);   ///< address, stride, b…
+Flow execute_ldmatrix(Warp& warp, const Operation& operation, std::uint32_t mask);     ///< d… <- address
+Flow execute_stmatrix(Warp& warp, const Operation& operation, std::uint32_t mask);     ///< address, b…
+Flow execute_movmatrix(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< d <- a
+/// d… <- a, four registers or a descriptor; b's descriptor, metadata, scale-d. At once, where the program says so.
+Flow execute_wgmma(Warp& warp, const Operation& operation, std::uint32_t mask);
+
 // --- collectives
 
 [[nodiscard]] Collective shuffle_collective(std::string_view mode);  ///< `.up`; d, p <- a, b, c

@@ -14,6 +14,7 @@
 
 #include "arithmetic/arithmetic.hpp"
 #include "emulator/bulk_copy.hpp"
+#include "emulator/matrix.hpp"
 #include "emulator/memory.hpp"
 #include "ptxgraft/error.hpp"
 
@@ -197,6 +198,20 @@ struct Barrier {
     bool is_cluster = false;
 };
 
+/// An instruction of the tensor cores, or one that loads or stores their fragments.
+struct MatrixInstruction {
+    Mma mma = {};  ///< of mma, mma.sp, wmma
+    Wgmma wgmma = {};
+    bool a_in_registers = false;  ///< of wgmma
+    WmmaMatrix matrix = WmmaMatrix::a;
+    MatrixLayout layout = MatrixLayout::row;
+    std::vector<WmmaAccess> accesses = {};  ///< of wmma.load, wmma.store
+    std::uint32_t least_stride = 0;         ///< the one that counts where none is given
+    bool has_stride = false;
+    Transposition transposition = Transposition::none;  ///< of ldmatrix, stmatrix
+    Access access = {};                                 ///< of all that have an address
+};
+
 struct Variable {
     std::uint64_t address = 0;  ///< in its space
     std::uint64_t bytes = 0;
@@ -214,6 +229,7 @@ struct Program {
     std::vector<Access> accesses;
     std::vector<CollectiveCall> collectives;
     std::vector<Barrier> barriers;
+    std::vector<MatrixInstruction> matrices;
     std::vector<Call> calls;
     std::vector<BulkCopy> bulk_copies;
     std::vector<TensorMapReplace> tensormap_replaces;
