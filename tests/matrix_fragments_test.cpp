@@ -369,6 +369,35 @@ TEST(Matrix, WmmaLoadsMultipliesAndStores) {
     }
 }
 
+TEST(Matrix, SaturatedFloatsAreFinite) {
+    for (const MatrixType type : {f16, f32}) {
+        const Mma mma{.m = 16, .n = 16, .k = 16, .c = type, .d = type, .wmma = true, .satfinite = true};
+        RandomElements random(17, 3);
+        Fragments fragments(mma, random);
+        Mma plain = mma;
+        plain.satfinite = false;
+        auto unsaturated = fragments;
+        fragments.run(mma);
+        unsaturated.run(plain);
+        unsigned infinities = 0, nans = 0;
+        for (unsigned lane = 0; lane < 32; ++lane)
+            for (unsigned i = 0; i < 8; ++i) {
+                const std::uint32_t bits = element_in(unsaturated.d.data(), type, lane, i);
+                const double value = value_of(type, bits);
+                const std::uint32_t largest = type == f16 ? 0x7BFF : 0x7F7FFFFF,
+                                    sign = type == f16 ? 0x8000 : 0x80000000;
+                infinities += std::isinf(value) ? 1 : 0;
+                nans += std::isnan(value) ? 1 : 0;
+                const std::uint32_t want = std::isnan(value)   ? 0
+                                           : std::isinf(value) ? largest | (value < 0 ? sign : 0)
+                                                               : bits;
+                ASSERT_EQ(element_in(fragments.d.data(), type, lane, i), want);
+            }
+        EXPECT_GT(infinities, 5u);
+        EXPECT_GT(nans, 5u);
+    }
+}
+
 TEST(Matrix, WmmaOfDoublesHasTheLayoutOfMma) {
     const Mma mma{.m = 8, .n = 8, .k = 4, .a = f64, .b = f64, .c = f64, .d = f64, .wmma = true};
     ASSERT_TRUE(is_supported(mma));

@@ -132,6 +132,23 @@ class Destination {
     alignas(64) std::uint32_t values_[most_registers][32];
 };
 
+/// .satfinite of a floating-point wmma.mma (until PTX ISA 6.4): infinities are the largest numbers, NaN is
+/// zero.
+void make_finite(void* column, MatrixType type) {
+    auto* const words = static_cast<std::uint32_t*>(column);
+    for (unsigned lane = 0; lane < 32; ++lane)
+        for (unsigned shift = 0; shift < 32; shift += element_bits(type)) {
+            const std::uint32_t mask = type == MatrixType::f16 ? 0xFFFF : ~0u,
+                                infinity = type == MatrixType::f16 ? 0x7C00 : 0x7F800000;
+            const std::uint32_t magnitude = words[lane] >> shift & mask >> 1;
+            if (magnitude < infinity) continue;
+            if (magnitude > infinity)
+                words[lane] &= ~(mask << shift);
+            else
+                words[lane] -= 1u << shift;  // the number before infinity, of the same sign
+        }
+}
+
 /// A product by the engine: `unpack_a`, `unpack_b` and `multiply` are its functions for the element.
 template <class Element>
 struct Functions {
@@ -169,6 +186,8 @@ void multiply_tiles(const Mma& mma, const MmaOperands& operands, const Functions
                                 destination.registers() + first * tiling.d, mma.satfinite, mma.bits});
         }
     }
+    if (mma.satfinite && mma.d != MatrixType::s32)
+        for (unsigned i = 0; i < fragment_sizes(mma).d; ++i) make_finite(destination.registers()[i], mma.d);
     destination.finish();
 }
 

@@ -50,7 +50,7 @@ struct Mma {
     MatrixLayout a_layout = MatrixLayout::row,
                  b_layout = MatrixLayout::col;  ///< they count for m8n8k4 of .f16 alone
     bool wmma = false;       ///< its .f16 multiplicands have eight registers, whatever they hold
-    bool satfinite = false;  ///< of integers
+    bool satfinite = false;  ///< of integers, and of a wmma.mma of .f16
     BitOperation bits = BitOperation::xor_;
     MatrixRounding rounding = MatrixRounding::rn;  ///< of .f64
     Sparsity sparsity = Sparsity::dense;

@@ -60,12 +60,29 @@ Flow execute_failure(Warp& warp, const Operation& operation,
 Flow execute_yield(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< nanosleep
 Flow execute_barrier(Warp& warp, const Operation& operation,
                      std::uint32_t mask);  ///< extra: of Program::barriers
+Flow execute_cluster_arrive(Warp& warp, const Operation& operation, std::uint32_t mask);
+Flow execute_cluster_wait(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< extra: of Program::barriers
+Flow execute_mapa(Warp& warp, const Operation& operation, std::uint32_t mask);          ///< d, a, rank
+Flow execute_getctarank(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< d, a
 Flow execute_collective(Warp& warp, const Operation& operation,
                         std::uint32_t mask);  ///< extra: of Program::collectives
 
 /// Functions that every program may call without defining them: vprintf, __assertfail, malloc, free. Null:
 /// unknown.
 [[nodiscard]] Builtin find_builtin(std::string_view name);
+
+// --- tensor cores: `extra` is an index into Program::matrices. All but the first want the whole warp.
+
+/// Lets the lanes of a warp that is split come together; `extra` is of Program::collectives.
+Flow execute_gathering(Warp& warp, const Operation& operation, std::uint32_t mask);
+Flow execute_mma(Warp& warp, const Operation& operation, std::uint32_t mask);          ///< d… <- a… b… c…, metadata
+Flow execute_wmma_load(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< d… <- address, stride
+Flow execute_wmma_store(Warp& warp, const Operation& operation, std::uint32_t mask);   ///< address, stride, b…
+Flow execute_ldmatrix(Warp& warp, const Operation& operation, std::uint32_t mask);     ///< d… <- address
+Flow execute_stmatrix(Warp& warp, const Operation& operation, std::uint32_t mask);     ///< address, b…
+Flow execute_movmatrix(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< d <- a
+/// d… <- a, four registers or a descriptor; b's descriptor, metadata, scale-d. At once, where the program says so.
+Flow execute_wgmma(Warp& warp, const Operation& operation, std::uint32_t mask);
 
 // --- collectives
 

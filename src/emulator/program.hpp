@@ -14,6 +14,7 @@
 
 #include "arithmetic/arithmetic.hpp"
 #include "emulator/bulk_copy.hpp"
+#include "emulator/matrix.hpp"
 #include "emulator/memory.hpp"
 #include "ptxgraft/error.hpp"
 
@@ -147,6 +148,10 @@ struct Function {
     std::uint32_t shared_bytes = 0;  ///< static, with the module's own
     std::vector<Slot> parameters, returns;
     std::array<std::uint32_t, 3> required_block = {};  ///< of `.reqntid`; 0: none
+    std::array<std::uint32_t, 3> required_cluster = {};  ///< of `.reqnctapercluster`; 0: none
+    std::uint64_t most_cluster_blocks = 0;               ///< of `.maxclusterrank`; 0: no limit but the device's
+    bool wants_cluster = false;                          ///< `.explicitcluster`
+    bool blocks_are_clusters = false;
     std::uint64_t max_threads = 0;                     ///< of `.maxntid`; 0: none
 };
 
@@ -184,8 +189,24 @@ enum class Special : std::uint8_t {
     total_smem_size,
     dynamic_smem_size,
     zero,
-    one,             ///< those that never change here: %envreg, the clusters' of a launch without clusters
-    no,              ///< a predicate
+    one,  ///< those that never change here: %tid.w, most of %envreg
+    clusterid_x,
+    clusterid_y,
+    clusterid_z,
+    nclusterid_x,
+    nclusterid_y,
+    nclusterid_z,
+    cluster_ctaid_x,
+    cluster_ctaid_y,
+    cluster_ctaid_z,
+    cluster_nctaid_x,
+    cluster_nctaid_y,
+    cluster_nctaid_z,
+    cluster_ctarank,
+    cluster_nctarank,
+    is_explicit_cluster,  ///< a predicate
+    grid_workspace_hi,    ///< %envreg1 and 2: where the barrier of a cooperative grid is
+    grid_workspace_lo,
     dynamic_shared,  ///< the address of `.extern .shared` variables
 };
 
@@ -214,7 +235,20 @@ struct Barrier {
     Kind kind = Kind::sync;
     Ref id = no_ref, count = no_ref, predicate = no_ref, destination = no_ref;
     bool negated = false;
-    bool is_cluster = false;
+};
+
+/// An instruction of the tensor cores, or one that loads or stores their fragments.
+struct MatrixInstruction {
+    Mma mma = {};  ///< of mma, mma.sp, wmma
+    Wgmma wgmma = {};
+    bool a_in_registers = false;  ///< of wgmma
+    WmmaMatrix matrix = WmmaMatrix::a;
+    MatrixLayout layout = MatrixLayout::row;
+    std::vector<WmmaAccess> accesses = {};  ///< of wmma.load, wmma.store
+    std::uint32_t least_stride = 0;         ///< the one that counts where none is given
+    bool has_stride = false;
+    Transposition transposition = Transposition::none;  ///< of ldmatrix, stmatrix
+    Access access = {};                                 ///< of all that have an address
 };
 
 struct Variable {
@@ -234,6 +268,7 @@ struct Program {
     std::vector<Access> accesses;
     std::vector<CollectiveCall> collectives;
     std::vector<Barrier> barriers;
+    std::vector<MatrixInstruction> matrices;
     std::vector<Call> calls;
     std::vector<BulkCopy> bulk_copies;
     std::vector<TensorMapReplace> tensormap_replaces;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 namespace ptxgraft::emulator {
@@ -72,14 +73,26 @@ std::uint32_t piece_bytes(const TensorFields& map) {
 }
 
 // Calls move(byte of the row, bytes, offset in shared memory from the box's first byte) for every piece of a
-// row. Pieces change places within 128-byte lines, and a box begins with a line.
+// row. Pieces change places within 128-byte lines, and a box begins with a line; within one, the same bits of
+// the address are turned over everywhere.
+template <std::uint32_t Piece, class Move>
+void each_piece_of(const TensorFields& map, std::uint32_t row, std::uint32_t bytes,
+                   std::uint32_t shared_address, Move&& move) {
+    constexpr std::uint32_t line_bytes = 128;
+    for (std::uint32_t i = 0; i < bytes;) {
+        const std::uint32_t line = (row + i) / line_bytes * line_bytes, end = line + line_bytes - row;
+        const std::uint32_t turned = swizzled(map, shared_address + line) ^ (shared_address + line);
+        for (; i < bytes && i < end; i += Piece)
+            move(i, std::integral_constant<std::uint32_t, Piece>(), (row + i) ^ turned);
+    }
+}
+
 template <class Move>
 void each_piece(const TensorFields& map, std::uint32_t row, std::uint32_t bytes, std::uint32_t shared_address,
                 Move&& move) {
     if (map.swizzle == SwizzleMode::none) return move(0u, bytes, row);
-    const std::uint32_t piece = piece_bytes(map);
-    for (std::uint32_t i = 0; i < bytes; i += piece)
-        move(i, piece, swizzled(map, shared_address + row + i) - shared_address);
+    if (piece_bytes(map) == 8) return each_piece_of<8>(map, row, bytes, shared_address, move);
+    each_piece_of<16>(map, row, bytes, shared_address, move);
 }
 
 // The part of a row that is inside, in the order of global memory, taken out of shared memory.
@@ -88,7 +101,7 @@ void gather(const TensorTile& tile, const TensorRow& row, RowBytes& bytes, const
     const TensorUnit& unit = unit_of(tile.map().type);
     const std::uint32_t whole = (row.before + row.inside + row.after) * unit.shared_bytes;
     each_piece(tile.map(), row.shared, whole, shared_address,
-               [&](std::uint32_t at, std::uint32_t count, std::uint32_t from) {
+               [&](std::uint32_t at, auto count, std::uint32_t from) {
                    std::memcpy(&bytes[at], shared + from, count);
                });
     std::memmove(bytes.data(), &bytes[row.before * unit.shared_bytes], row.inside * unit.shared_bytes);
@@ -247,6 +260,13 @@ void load_row(const TensorTile& tile, const TensorRow& row, const std::byte* glo
               std::uint32_t shared_address) {
     const TensorFields& map = tile.map();
     const TensorUnit& unit = unit_of(map.type);
+    const bool converts = map.type >= TensorType::f32_ftz && map.type <= TensorType::tf32_ftz;
+    if (row.before + row.after == 0 && unit.global_bytes == unit.shared_bytes && !converts &&
+        row.global_bytes == row.inside * unit.shared_bytes)
+        return each_piece(map, row.shared, row.global_bytes, shared_address,
+                          [&](std::uint32_t at, auto piece, std::uint32_t to) {
+                              std::memcpy(shared + to, global + at, piece);
+                          });
     RowBytes bytes;
     std::byte* const inside = &bytes[row.before * unit.shared_bytes];
     const std::uint32_t distance = unit_distance(row, unit), count = row.inside * unit.shared_bytes;
@@ -262,10 +282,9 @@ void load_row(const TensorTile& tile, const TensorRow& row, const std::byte* glo
     }
     convert(map.type, inside, count);
     const std::uint32_t whole = (row.before + row.inside + row.after) * unit.shared_bytes;
-    each_piece(map, row.shared, whole, shared_address,
-               [&](std::uint32_t at, std::uint32_t piece, std::uint32_t to) {
-                   std::memcpy(shared + to, &bytes[at], piece);
-               });
+    each_piece(map, row.shared, whole, shared_address, [&](std::uint32_t at, auto piece, std::uint32_t to) {
+        std::memcpy(shared + to, &bytes[at], piece);
+    });
 }
 
 void store_row(const TensorTile& tile, const TensorRow& row, std::byte* global, const std::byte* shared,

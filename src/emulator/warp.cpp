@@ -496,7 +496,7 @@ void Warp::run_collective(const Operation& operation, const CollectiveCall& call
 
 // Only bar.warp.sync orders memory.
 void Warp::order_members(const CollectiveCall& call, std::uint32_t mask) {
-    if (is_checked_ && call.function == sync_collective()) cta_->checker()->order.synchronise(index_, mask, mask == live_);
+    if (is_checked_ && call.function == sync_collective()) cta_->checker()->order.synchronise(number(), mask, mask == live_);
 }
 
 // Other members may wait at another instruction of the same kind: values are gathered from, and results

@@ -102,8 +102,9 @@ class Warp {
     [[nodiscard]] std::uint32_t live() const { return live_; }
     [[nodiscard]] std::uint32_t running() const { return mask_; }
     [[nodiscard]] std::uint32_t index() const { return index_; }
+    [[nodiscard]] unsigned number() const;  ///< among the warps of the cluster
     [[nodiscard]] Frame& frame() { return *frame_; }
-    [[nodiscard]] Cta& cta() { return *cta_; }
+    [[nodiscard]] Cta& cta() const { return *cta_; }
     [[nodiscard]] const Launch& launch() const { return *launch_; }
     [[nodiscard]] const Program& program() const { return *program_; }
     [[nodiscard]] std::uint64_t issued() const { return issued_; }
@@ -117,6 +118,8 @@ class Warp {
     [[nodiscard]] std::byte* find(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
                                   Use use);
     [[nodiscard]] std::uint64_t address(const Access& access, const Operation& operation, unsigned lane);
+    /// True, after fail(): an address of shared memory in the cluster that belongs to no CTA that still runs.
+    bool fail_without_owner(Space space, std::uint64_t address, unsigned lane);
     /// Where the lanes of `mask` access, when all do so in one piece of memory and nothing is wrong with any; else null,
     /// and each is to be resolved.
     [[nodiscard]] std::byte* locate(const Access& access, const Operation& operation, std::uint32_t mask, Use use,
@@ -216,9 +219,15 @@ class Warp {
         std::uint32_t lane_stride = 0;
         std::uint8_t* written = nullptr;
         Space space = Space::global;
+        std::uint32_t owner = 0;  ///< of shared memory: the rank of its CTA
     };
+    [[nodiscard]] Piece shared_piece(Cta& owner, std::uint64_t begin) const;
+    /// The same for all CTAs of a cluster: shared memory of any of them with its rank, what is not generic.
+    [[nodiscard]] Place common_place(Space space, std::uint64_t address) const;
+
     [[nodiscard]] std::string surroundings(const Place& where, std::uint64_t bytes) const;
     [[nodiscard]] Piece piece(const Access& access, const Operation& operation, std::uint32_t mask, Use use);
+    [[nodiscard]] Cta* owner_of(std::uint64_t address);
     [[nodiscard]] std::uint64_t special_of_cta(Special special) const;
     void fill_special(const SpecialColumn& special);
     void fill_specials();

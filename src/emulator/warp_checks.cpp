@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 
+#include "emulator/cluster.hpp"
 #include "emulator/cta.hpp"
 #include "emulator/warp.hpp"
 
@@ -234,23 +235,33 @@ Flow Warp::fail_unwritten(Ref ref, unsigned lane) {
 
 // --- memory
 
+unsigned Warp::number() const { return cta_->rank() * cta_->warps() + index_; }
+
+Place Warp::common_place(Space space, std::uint64_t address) const {
+    Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
+    if (where.space != Space::shared && where.space != Space::shared_cluster) return where;
+    if (where.address >> cluster_rank_shift == 0) where.address += shared_place(cta_->rank());
+    where.space = Space::shared;
+    return where;
+}
+
 std::uint8_t* Warp::written_bytes(Space space, std::uint64_t address, unsigned lane) {
     if (!is_checked_) return nullptr;
-    if (space == Space::generic) {
-        const Place where = emulator::place(address);
-        space = where.space, address = where.address;
+    const Place where = common_place(space, address);
+    if (where.space == Space::shared) {
+        Cta* const owner = owner_of(where.address);
+        return owner == nullptr ? nullptr : owner->shared_written().data() + (where.address & ((std::uint64_t{1} << cluster_rank_shift) - 1));
     }
-    if (space == Space::shared) return cta_->checker()->shared_written.data() + address;
-    if (space == Space::local) return local_written_.data() + std::size_t{lane} * local_stride_ + address;
-    if (space == Space::param) return nullptr;
-    const Region* const region = launch_->memory->find(address);
-    return region == nullptr || region->written == nullptr ? nullptr : region->written + (address - region->begin);
+    if (where.space == Space::local) return local_written_.data() + std::size_t{lane} * local_stride_ + where.address;
+    if (where.space == Space::param) return nullptr;
+    const Region* const region = launch_->memory->find(where.address);
+    return region == nullptr || region->written == nullptr ? nullptr : region->written + (where.address - region->begin);
 }
 
 void Warp::describe(Space space, std::uint64_t address, unsigned lane, Located& at) {
+    const Place where = common_place(space, address);
     at.offsets[lane] = 0;
-    at.written = written_bytes(space, address, lane);
-    const Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
+    at.written = written_bytes(where.space, where.address, lane);
     at.begin = where.address;
     at.is_shared = where.space == Space::shared;
     at.is_global = where.space == Space::global || where.space == Space::constant;
@@ -315,7 +326,7 @@ void Warp::note_loaded(const Operation& operation, std::uint32_t mask, const Loc
         each_lane(partly, [&](unsigned lane) {
             const std::uint8_t* const from = at.written + at.offsets[lane] + i * bytes;
             for (std::size_t b = 0; b < bytes; ++b) states[lane * bytes + b] = from[b] != 0 ? state_of_written : std::uint8_t{0};
-            if (origin.address == 0 && !all_written(from, bytes)) origin.address = at.begin + at.offsets[lane] + i * bytes;
+            if (origin.address == 0 && !all_written(from, bytes)) origin.address = (at.is_shared ? 0 : at.begin) + at.offsets[lane] + i * bytes;
             return true;
         });
         taint(results[i], partly, origin, states.data());
@@ -412,7 +423,7 @@ bool Warp::note_accesses(std::uint32_t mask, const Located& at, std::uint32_t by
     Checker& checker = *cta_->checker();
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
     return each_lane(mask, [&](unsigned lane) {
-        const auto race = shadow.note(at.begin + at.offsets[lane], bytes, kind, index_, lane, pc_);
+        const auto race = shadow.note(at.begin + at.offsets[lane], bytes, kind, number(), lane, pc_);
         if (!race || (race->other_writes && kind == AccessKind::write && refs != nullptr && writes_the_same(*race, refs, lane, at, bytes))) return true;
         fail_race(*race, lane, at, bytes, kind);
         return false;
@@ -422,7 +433,7 @@ bool Warp::note_accesses(std::uint32_t mask, const Located& at, std::uint32_t by
 // Many threads that write one value, as to a flag, are a race that changes nothing: what is there already, or what the other
 // lane is about to write.
 bool Warp::writes_the_same(const Race& race, const Ref* refs, unsigned lane, const Located& at, std::uint32_t bytes) {
-    const bool is_together = race.other.warp == index_ && race.pc == pc_;
+    const bool is_together = race.other.warp == number() && race.pc == pc_;
     if (at.host == nullptr) return false;
     for (std::uint32_t done = 0; done < bytes; done += width(*refs++)) {
         const std::size_t part = width(*refs);
@@ -434,29 +445,29 @@ bool Warp::writes_the_same(const Race& race, const Ref* refs, unsigned lane, con
 }
 
 void Warp::fail_race(const Race& race, unsigned lane, const Located& at, std::uint32_t bytes, AccessKind kind) {
-    const Dim3& block = launch_->shape.block;
-    const std::uint32_t other = race.other.warp * lane_count + race.other.lane;
     const bool reads = kind == AccessKind::read || kind == AccessKind::strong_read;
+    const std::uint32_t warps = cta_->warps();
+    const std::string other = cta_->cluster().cta(race.other.warp / warps).warp(race.other.warp % warps).place(race.other.lane);
+    const std::uint64_t where = at.begin + at.offsets[lane];
     fail(Errc::data_race, lane,
-         fmt::format("this {} of {} bytes of {} memory at {:#x} and the {} on line {} by thread ({}, {}, {}) are not ordered",
-                     reads ? "read" : "write", bytes, at.is_shared ? "shared" : "global", at.begin + at.offsets[lane],
-                     race.other_writes ? "write" : "read", line_of(race.pc), other % block.x, other / block.x % block.y,
-                     other / block.x / block.y));
+         fmt::format("this {} of {} bytes of {} memory at {:#x} and the {} on line {} by {} are not ordered", reads ? "read" : "write", bytes,
+                     at.is_shared ? "shared" : "global", at.is_shared ? where & ((std::uint64_t{1} << cluster_rank_shift) - 1) : where,
+                     race.other_writes ? "write" : "read", line_of(race.pc), other));
 }
 
 void Warp::release_at(Space space, std::uint64_t address, std::uint32_t mask) {
     if (!is_checked_) return;
     Checker& checker = *cta_->checker();
-    const Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
-    checker.order.release(index_, mask, mask == live_, checker.object(where.space, where.address));
+    const Place where = common_place(space, address);
+    checker.order.release(number(), mask, mask == live_, checker.object(where.space, where.address));
 }
 
 void Warp::acquire_at(Space space, std::uint64_t address, std::uint32_t mask) {
     if (!is_checked_) return;
     Checker& checker = *cta_->checker();
-    const Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
+    const Place where = common_place(space, address);
     if (checker.has_object(where.space, where.address))
-        checker.order.acquire(index_, mask, mask == live_, checker.object(where.space, where.address));
+        checker.order.acquire(number(), mask, mask == live_, checker.object(where.space, where.address));
 }
 
 // Arguments and results keep which of their bytes were written.

@@ -1,0 +1,280 @@
+// The tensor cores on a warp: registers are its columns, memory its spaces.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "emulator/cta.hpp"
+#include "emulator/operations.hpp"
+#include "emulator/warp.hpp"
+
+namespace ptxgraft::emulator {
+namespace {
+
+constexpr std::size_t most_accumulators = 128;  // of a wgmma with N = 256
+
+const MatrixInstruction& instruction_of(const Warp& warp, const Operation& operation) {
+    return warp.program().matrices[operation.extra];
+}
+
+/// What is executed by some lanes only has no meaning: 9.7.14.5.14, "undefined if … any thread in the warp
+/// has exited".
+Flow not_whole(Warp& warp, std::uint32_t mask) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    return warp.fail(Errc::warp_not_whole, lane,
+                     fmt::format("executed by the lanes {:#010x}, and {}", mask,
+                                 (mask | ~warp.live()) == ~0u ? "the others have exited or were never there"
+                                                              : "the others are elsewhere"));
+}
+
+/// The columns of operands `first` to `first + count - 1`.
+template <class Pointer>
+void columns(Warp& warp, const Ref* refs, std::size_t count, Pointer* to) {
+    for (std::size_t i = 0; i < count; ++i) to[i] = warp.column(refs[i]);
+}
+
+/// The value that an operand has in all lanes; an error when they differ.
+bool uniform(Warp& warp, Ref ref, std::string_view name, std::uint64_t& value) {
+    value = warp.value(ref, 0);
+    for (unsigned lane = 1; lane < lane_count; ++lane) {
+        const std::uint64_t other = warp.value(ref, lane);
+        if (other == value) continue;
+        warp.fail(Errc::matrix_operand_invalid, lane,
+                  fmt::format("{} is {:#x} in lane {} and {:#x} in lane 0; all lanes have to agree", name,
+                              other, lane, value));
+        return false;
+    }
+    return true;
+}
+
+Flow meaningless(Warp& warp, const MetadataFault& fault) {
+    return warp.fail(
+        Errc::matrix_operand_invalid, fault.lane,
+        fmt::format("bits {} to {} of the sparsity metadata of lane {} are {:#06b}, which names no elements",
+                    fault.bit, fault.bit + 3, fault.lane, fault.indices));
+}
+
+}  // namespace
+
+Flow execute_gathering(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    if (mask == warp.live()) return Flow::next;
+    return execute_collective(warp, operation, mask);
+}
+
+Flow execute_mma(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    if (mask != ~0u) return not_whole(warp, mask);
+    const Mma& mma = instruction_of(warp, operation).mma;
+    const FragmentSizes sizes = fragment_sizes(mma);
+    const Ref* const refs = warp.operands(operation);
+    void* d[8];
+    const void* sources[25];
+    columns(warp, refs, sizes.d, d);
+    columns(warp, refs + sizes.d, operation.inputs, sources);
+    const void* const* const b = sources + sizes.a;
+    const void* const* const c = b + sizes.b;
+    const std::uint32_t* metadata = nullptr;
+    if (mma.sparsity != Sparsity::dense) {
+        metadata = static_cast<const std::uint32_t*>(c[sizes.c]);
+        if (const auto fault = find_metadata_fault(mma, metadata)) return meaningless(warp, *fault);
+    }
+    multiply(mma, {d, sources, b, c, metadata});
+    return Flow::next;
+}
+
+// --- wmma.load, wmma.store
+
+namespace {
+
+/// The whole matrix, whose elements lie `stride` apart.
+struct WmmaPlace {
+    std::uint64_t address = 0;
+    std::uint64_t stride = 0;
+    unsigned element_bits = 0;
+    bool by_rows = false;
+
+    [[nodiscard]] std::uint64_t offset(const WmmaAccess& access, unsigned lane) const {
+        const std::uint64_t major = by_rows ? access.row[lane] : access.column[lane],
+                            minor = by_rows ? access.column[lane] : access.row[lane];
+        return (major * stride + minor) * element_bits / 8;
+    }
+};
+
+MatrixType element_type(const MatrixInstruction& instruction) {
+    switch (instruction.matrix) {
+        case WmmaMatrix::a:
+            return instruction.mma.a;
+        case WmmaMatrix::b:
+            return instruction.mma.b;
+        case WmmaMatrix::c:
+            return instruction.mma.c;
+        default:
+            return instruction.mma.d;
+    }
+}
+
+bool find_place(Warp& warp, const Operation& operation, const MatrixInstruction& instruction,
+                WmmaPlace& place) {
+    const Ref* input = warp.operands(operation) + operation.outputs;
+    std::uint64_t base = 0;
+    if (instruction.access.has_base && !uniform(warp, *input++, "the address", base)) return false;
+    place.address = warp.address(instruction.access, operation, 0);
+    place.stride = instruction.least_stride;
+    if (instruction.has_stride && !uniform(warp, *input, "the stride", place.stride)) return false;
+    if (place.stride < instruction.least_stride) {
+        warp.fail(Errc::matrix_operand_invalid, 0,
+                  fmt::format("a stride of {} elements; one line of this matrix has {}", place.stride,
+                              instruction.least_stride));
+        return false;
+    }
+    place.element_bits = element_bits(element_type(instruction));
+    place.by_rows = instruction.layout == MatrixLayout::row;
+    return true;
+}
+
+/// Moves part of a register of one lane.
+void move_part(const WmmaAccess& access, std::byte* memory, std::byte* value, Use use) {
+    std::byte* const part = value + access.shift / 8;
+    if (use == Use::read)
+        std::memcpy(part, memory, access.bits / 8u);
+    else
+        std::memcpy(memory, part, access.bits / 8u);
+}
+
+Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use use) {
+    if (mask != ~0u) return not_whole(warp, mask);
+    const MatrixInstruction& instruction = instruction_of(warp, operation);
+    WmmaPlace place;
+    if (!find_place(warp, operation, instruction, place)) return Flow::fail;
+    const std::size_t skipped =
+        use == Use::read ? 0 : (instruction.access.has_base ? 1u : 0u) + (instruction.has_stride ? 1u : 0u);
+    const Ref* const refs = warp.operands(operation) + skipped;
+    for (const WmmaAccess& access : instruction.accesses) {
+        std::byte* const column = warp.column(refs[access.reg]);
+        const std::uint32_t bytes = width(refs[access.reg]);
+        for (unsigned lane = 0; lane < lane_count; ++lane) {
+            std::byte* const memory =
+                warp.resolve(instruction.access.space, place.address + place.offset(access, lane), lane,
+                             access.bits / 8u, use);
+            if (memory == nullptr ||
+                !warp.note_access(instruction.access.space, place.address + place.offset(access, lane), lane, access.bits / 8u,
+                                  use == Use::read ? AccessKind::read : AccessKind::write))
+                return Flow::fail;
+            move_part(access, memory, column + std::size_t{lane} * bytes, use);
+        }
+    }
+    return Flow::next;
+}
+
+}  // namespace
+
+Flow execute_wmma_load(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    return move_wmma(warp, operation, mask, Use::read);
+}
+Flow execute_wmma_store(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    return move_wmma(warp, operation, mask, Use::write);
+}
+
+// --- ldmatrix, stmatrix, movmatrix
+
+namespace {
+
+/// The rows of 16 bytes at the addresses of the first lanes, eight for each matrix; false after fail().
+bool find_rows(Warp& warp, const Operation& operation, const MatrixInstruction& instruction, unsigned count,
+               Use use, std::byte** rows) {
+    const Access& access = instruction.access;
+    const std::uint32_t mask = count == 4 ? ~0u : (1u << 8 * count) - 1;
+    Located located;
+    const AccessKind kind = use == Use::read ? AccessKind::read : AccessKind::write;
+    for (unsigned lane = 0; lane < 8 * count && warp.is_checked(); ++lane) {
+        const std::uint64_t address = warp.address(access, operation, lane);
+        if (warp.find(access.space, address, lane, 16, use) != nullptr && !warp.note_access(access.space, address, lane, 16, kind)) return false;
+    }
+    if (access.space == Space::shared)
+        if (std::byte* const memory = warp.locate(access, operation, mask, use, located)) {
+            for (unsigned lane = 0; lane < 8 * count; ++lane) rows[lane] = memory + located.offsets[lane];
+            return true;
+        }
+    for (unsigned lane = 0; lane < 8 * count; ++lane) {
+        const std::uint64_t address = warp.address(access, operation, lane);
+        if (access.space == Space::generic && place(address).space != Space::shared) {
+            warp.fail(Errc::address_out_of_bounds, lane,
+                      fmt::format("the row at {:#x} is not in shared memory", address));
+            return false;
+        }
+        rows[lane] = warp.resolve(access.space, address, lane, 16, use);
+        if (rows[lane] == nullptr) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+Flow execute_ldmatrix(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    if (mask != ~0u) return not_whole(warp, mask);
+    const MatrixInstruction& instruction = instruction_of(warp, operation);
+    const unsigned count = operation.outputs;
+    std::byte* from[32];
+    if (!find_rows(warp, operation, instruction, count, Use::read, from)) return Flow::fail;
+    MatrixRow rows[32];
+    for (unsigned i = 0; i < 8 * count; ++i) std::memcpy(rows[i].data(), from[i], sizeof rows[i]);
+    void* registers[4];
+    columns(warp, warp.operands(operation), count, registers);
+    load_matrices(rows, count, instruction.transposition, registers);
+    return Flow::next;
+}
+
+Flow execute_stmatrix(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    if (mask != ~0u) return not_whole(warp, mask);
+    const MatrixInstruction& instruction = instruction_of(warp, operation);
+    const unsigned skipped = instruction.access.has_base ? 1 : 0, count = operation.inputs - skipped;
+    std::byte* to[32];
+    if (!find_rows(warp, operation, instruction, count, Use::write, to)) return Flow::fail;
+    const void* registers[4];
+    columns(warp, warp.operands(operation) + skipped, count, registers);
+    MatrixRow rows[32];
+    store_matrices(registers, count, instruction.transposition, rows);
+    for (unsigned i = 0; i < 8 * count; ++i) std::memcpy(to[i], rows[i].data(), sizeof rows[i]);
+    return Flow::next;
+}
+
+Flow execute_movmatrix(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    if (mask != ~0u) return not_whole(warp, mask);
+    const Ref* const refs = warp.operands(operation);
+    transpose_matrix(warp.column(refs[0]), warp.column(refs[1]));
+    return Flow::next;
+}
+
+// --- wgmma
+
+Flow execute_wgmma(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    if (mask != ~0u) return not_whole(warp, mask);
+    const MatrixInstruction& instruction = instruction_of(warp, operation);
+    const Ref* input = warp.operands(operation);
+    void* d[most_accumulators];
+    const void* a[4];
+    columns(warp, input, operation.outputs, d);
+    input += operation.outputs;
+    WgmmaOperands operands{.d = d, .warp = static_cast<std::uint8_t>(warp.index() % 4)};
+    if (instruction.a_in_registers) {
+        columns(warp, input, 4, a);
+        operands.a = a;
+        input += 4;
+    } else if (!uniform(warp, *input++, "the descriptor of a", operands.a_descriptor)) {
+        return Flow::fail;
+    }
+    std::uint64_t scale = 0;
+    if (!uniform(warp, *input++, "the descriptor of b", operands.b_descriptor)) return Flow::fail;
+    if (instruction.wgmma.sparse) operands.metadata = warp.column_of<std::uint32_t>(*input++);
+    if (!uniform(warp, *input, "scale-d", scale)) return Flow::fail;
+    operands.scale_d = (scale & 1) != 0;
+    if (operands.metadata != nullptr)
+        if (const auto fault = find_metadata_fault(instruction.wgmma, operands.metadata))
+            return meaningless(warp, *fault);
+    const auto& shared = warp.cta().shared();
+    const auto fault =
+        multiply(instruction.wgmma, operands, {shared.data(), static_cast<std::uint32_t>(shared.size())});
+    if (fault) return warp.fail(Errc::matrix_operand_invalid, 0, describe(*fault));
+    return Flow::next;
+}
+
+}  // namespace ptxgraft::emulator
