@@ -45,7 +45,7 @@ struct EmulatorLaunch {
     Dim3 grid = {};
     Dim3 block = {};
     std::uint32_t shared_bytes = 0;  ///< dynamic
-    Dim3 cluster = {};               ///< in blocks; of one block: none
+    Dim3 cluster = {};               ///< in blocks; of one block: none, or the one that the entry requires
     bool cooperative = false;        ///< all blocks run at the same time, as grid-wide barriers need
 };
 

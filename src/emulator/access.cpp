@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "emulator/cta.hpp"
+#include "emulator/cluster.hpp"
 #include "emulator/warp.hpp"
 
 namespace ptxgraft::emulator {
@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t most_local_bytes = std::uint64_t{512} << 10;  // of a thread, as CUDA's limit
 
 std::string_view name(Space space) {
-    constexpr std::string_view names[] = {"generic", "global", "constant", "shared", "local", "parameter"};
+    constexpr std::string_view names[] = {"generic", "global", "constant", "shared", "local", "parameter", "shared::cluster"};
     return names[static_cast<std::size_t>(space)];
 }
 
@@ -46,11 +46,17 @@ Warp::Piece Warp::piece(const Access& access, const Operation& operation, std::u
     if (space == Space::generic) {
         const std::uint64_t first = address(access, operation, static_cast<unsigned>(std::countr_zero(mask)));
         if (region_ == nullptr || !region_->holds(first, 1)) space = emulator::place(first).space;
-        if (space == Space::shared || space == Space::local) window = emulator::window(space);
+        if (space == Space::shared || space == Space::local || space == Space::shared_cluster) window = emulator::window(space);
     }
     switch (space) {
         case Space::shared:
             return {cta_->shared().data(), window, cta_->shared().size(), 0};
+        case Space::shared_cluster: {
+            const std::uint64_t first = address(access, operation, static_cast<unsigned>(std::countr_zero(mask))) - window;
+            Cta* const owner = owner_of(first);
+            if (owner == nullptr) return {};
+            return {owner->shared().data(), window + (first >> cluster_rank_shift << cluster_rank_shift), owner->shared().size(), 0};
+        }
         case Space::local:
             return {local_.data(), window, frame_->local_top, local_stride_};
         case Space::param:
@@ -107,6 +113,7 @@ std::byte* Warp::resolve(Space space, std::uint64_t address, unsigned lane, std:
         return nullptr;
     }
     if (std::byte* found = find(space, address, lane, bytes, use)) return found;
+    if (fail_without_owner(space, address, lane)) return nullptr;
     const bool exists = use == Use::write && find(space, address, lane, bytes, Use::read) != nullptr;
     const Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
     fail(exists ? Errc::write_to_read_only_memory : Errc::address_out_of_bounds, lane,
@@ -134,6 +141,12 @@ std::byte* Warp::find(Space space, std::uint64_t address, unsigned lane, std::ui
         std::vector<std::byte>& shared = cta_->shared();
         return inside(address, bytes, shared.size()) ? shared.data() + address : nullptr;
     }
+    if (space == Space::shared_cluster) {
+        Cta* const owner = owner_of(address);
+        if (owner == nullptr) return nullptr;
+        const std::uint64_t offset = address & ((std::uint64_t{1} << cluster_rank_shift) - 1);
+        return inside(offset, bytes, owner->shared().size()) ? owner->shared().data() + offset : nullptr;
+    }
     if (space == Space::local) {
         if (!inside(address, bytes, frame_->local_top)) return nullptr;
         return local_.data() + std::uint64_t{lane} * local_stride_ + address;
@@ -141,6 +154,26 @@ std::byte* Warp::find(Space space, std::uint64_t address, unsigned lane, std::ui
     const std::vector<std::byte>& parameters = launch_->parameters;
     if (use == Use::write || !inside(address, bytes, parameters.size())) return nullptr;
     return const_cast<std::byte*>(parameters.data()) + address;
+}
+
+// The CTA in whose shared memory an address of the cluster lies; null when there is none, or it has ended.
+Cta* Warp::owner_of(std::uint64_t address) {
+    const std::uint64_t tag = address >> cluster_rank_shift;
+    if (tag == 0) return cta_;
+    Cluster& cluster = cta_->cluster();
+    if (tag > cluster.size() || cluster.cta(static_cast<std::uint32_t>(tag - 1)).is_finished()) return nullptr;
+    return &cluster.cta(static_cast<std::uint32_t>(tag - 1));
+}
+
+bool Warp::fail_without_owner(Space space, std::uint64_t address, unsigned lane) {
+    const Place in = space == Space::generic ? emulator::place(address) : Place{space, address};
+    if (in.space != Space::shared_cluster || owner_of(in.address) != nullptr) return false;
+    const std::uint64_t tag = in.address >> cluster_rank_shift, size = cta_->cluster().size();
+    if (tag > size)
+        fail(Errc::address_out_of_bounds, lane, fmt::format("shared memory at {:#x}, of the block of rank {} in a cluster of {}", in.address, tag - 1, size));
+    else
+        fail(Errc::shared_memory_gone, lane, fmt::format("at {:#x}, of the block of rank {} in the cluster", in.address, tag - 1));
+    return true;
 }
 
 std::byte* Warp::local(const Frame& frame, unsigned lane, std::uint32_t offset) {

@@ -150,7 +150,7 @@ T update(std::byte* at, T b, T c, bool is_global) {
 }
 
 bool is_global(const Access& access, std::uint64_t address) {
-    if (access.space == Space::shared || access.space == Space::local) return false;
+    if (access.space == Space::shared || access.space == Space::local || access.space == Space::shared_cluster) return false;
     return access.space == Space::global || place(address).space == Space::global;
 }
 

@@ -5,17 +5,18 @@
 #include <algorithm>
 #include <bit>
 
+#include "emulator/cluster.hpp"
+
 namespace ptxgraft::emulator {
 namespace {
 
 // Instructions that a warp may issue before the next one has its turn.
 constexpr std::uint64_t quantum = std::uint64_t{1} << 18;
-// Turns of waiting for other threads after which other CTAs go on: they may be what is waited for.
-constexpr unsigned turns = 256;
 
 }  // namespace
 
-Cta::Cta(const Launch& launch) : launch_(&launch), shared_(launch.shared_bytes) {
+Cta::Cta(const Launch& launch, Cluster& cluster, std::uint32_t rank)
+    : launch_(&launch), cluster_(&cluster), rank_(rank), shared_(launch.shared_bytes) {
     const std::uint32_t warps = (threads() + 31) / 32;
     warps_.reserve(warps);
     for (std::uint32_t i = 0; i < warps; ++i) warps_.emplace_back(*this, launch, i);
@@ -35,6 +36,7 @@ Dim3 Cta::position() const {
 
 void Cta::begin(std::uint64_t index) {
     index_ = index;
+    is_finished_ = false;
     std::fill(shared_.begin(), shared_.end(), std::byte{0});
     std::fill(finished_.begin(), finished_.end(), std::uint8_t{0});
     barriers_ = {};
@@ -42,20 +44,13 @@ void Cta::begin(std::uint64_t index) {
     for (Warp& warp : warps_) warp.begin();
 }
 
-Cta::State Cta::run() {
-    for (unsigned turn = 0; turn < turns; ++turn) {
-        bool ran = false, yielded = false;
-        for (Warp& warp : warps_) {
-            if (finished_[warp.index()] != 0) continue;
-            if (step(warp, ran, yielded) == State::failed) return State::failed;
-        }
-        if (std::all_of(finished_.begin(), finished_.end(), [](std::uint8_t f) { return f != 0; })) {
-            return State::finished;
-        }
-        if (!ran) return deadlock();
-        if (!yielded) --turn;  // barriers only: nobody outside is waited for
+Cta::State Cta::round(bool& ran, bool& yielded) {
+    for (Warp& warp : warps_) {
+        if (finished_[warp.index()] != 0) continue;
+        if (step(warp, ran, yielded) == State::failed) return State::failed;
     }
-    return State::yielded;
+    is_finished_ = std::all_of(finished_.begin(), finished_.end(), [](std::uint8_t f) { return f != 0; });
+    return is_finished_ ? State::finished : State::yielded;
 }
 
 Cta::State Cta::step(Warp& warp, bool& ran, bool& yielded) {
@@ -96,7 +91,8 @@ Cta::State Cta::deadlock() {
         if (group == nullptr) continue;
         const auto lane = static_cast<unsigned>(std::countr_zero(group->mask));
         const std::string what =
-            group->wait == Wait::barrier
+            group->wait == Wait::barrier && group->what == cluster_barrier ? "the cluster's barrier waits for threads that never come"
+            : group->wait == Wait::barrier
                 ? fmt::format("barrier {} waits for threads that never come", group->what)
                 : fmt::format("lanes of the member mask {:#010x} never come", group->what);
         return fail({Errc::barrier_deadlock, launch_->program->spans[group->pc], 0,
@@ -147,6 +143,7 @@ void Cta::left(const Warp& warp) {
         complete_warp(barriers_[id], warp);
         release_if_complete(id);
     }
+    cluster_->complete();
 }
 
 }  // namespace ptxgraft::emulator

@@ -234,6 +234,7 @@ struct InstructionRow {
 [[nodiscard]] std::span<const InstructionRow> control_rows();
 [[nodiscard]] std::span<const InstructionRow> warp_rows();
 [[nodiscard]] std::span<const InstructionRow> mbarrier_rows();
+[[nodiscard]] std::span<const InstructionRow> cluster_rows();
 [[nodiscard]] std::span<const InstructionRow> matrix_rows();
 [[nodiscard]] std::span<const InstructionRow> bulk_rows();
 /// cp.async.bulk, cp.reduce.async.bulk

@@ -24,7 +24,7 @@ struct SpecialRow {
     std::uint32_t bytes = 4;
 };
 
-// PTX ISA chapter 10. A launch has no clusters: every CTA is a cluster of its own.
+// PTX ISA chapter 10.
 constexpr SpecialRow special_rows[] = {
     {"%tid.x", Special::tid_x},
     {"%tid.y", Special::tid_y},
@@ -62,28 +62,34 @@ constexpr SpecialRow special_rows[] = {
     {"%total_smem_size", Special::total_smem_size},
     {"%aggr_smem_size", Special::total_smem_size},
     {"%dynamic_smem_size", Special::dynamic_smem_size},
-    {"%is_explicit_cluster", Special::no, 1},
-    {"%clusterid.x", Special::ctaid_x},
-    {"%clusterid.y", Special::ctaid_y},
-    {"%clusterid.z", Special::ctaid_z},
-    {"%nclusterid.x", Special::nctaid_x},
-    {"%nclusterid.y", Special::nctaid_y},
-    {"%nclusterid.z", Special::nctaid_z},
-    {"%cluster_ctaid.x", Special::zero},
-    {"%cluster_ctaid.y", Special::zero},
-    {"%cluster_ctaid.z", Special::zero},
-    {"%cluster_nctaid.x", Special::one},
-    {"%cluster_nctaid.y", Special::one},
-    {"%cluster_nctaid.z", Special::one},
-    {"%cluster_ctarank", Special::zero},
-    {"%cluster_nctarank", Special::one},
+    {"%is_explicit_cluster", Special::is_explicit_cluster, 1},
+    {"%clusterid.x", Special::clusterid_x},
+    {"%clusterid.y", Special::clusterid_y},
+    {"%clusterid.z", Special::clusterid_z},
+    {"%nclusterid.x", Special::nclusterid_x},
+    {"%nclusterid.y", Special::nclusterid_y},
+    {"%nclusterid.z", Special::nclusterid_z},
+    {"%cluster_ctaid.x", Special::cluster_ctaid_x},
+    {"%cluster_ctaid.y", Special::cluster_ctaid_y},
+    {"%cluster_ctaid.z", Special::cluster_ctaid_z},
+    {"%cluster_nctaid.x", Special::cluster_nctaid_x},
+    {"%cluster_nctaid.y", Special::cluster_nctaid_y},
+    {"%cluster_nctaid.z", Special::cluster_nctaid_z},
+    {"%clusterid.w", Special::zero},
+    {"%nclusterid.w", Special::one},
+    {"%cluster_ctaid.w", Special::zero},
+    {"%cluster_nctaid.w", Special::one},
+    {"%cluster_ctarank", Special::cluster_ctarank},
+    {"%cluster_nctarank", Special::cluster_nctarank},
+    {"%envreg1", Special::grid_workspace_hi},
+    {"%envreg2", Special::grid_workspace_lo},
 };
 
 bool is_clock(std::string_view name) {
     return name.starts_with("%clock") || name.starts_with("%globaltimer");
 }
 
-// `%envreg0` to `%envreg31`: what the driver may set, and CUDA leaves at zero.
+// `%envreg0` to `%envreg31`: what the driver may set. CUDA sets those that have a row above.
 bool is_environment(std::string_view name) {
     if (!name.starts_with("%envreg")) return false;
     const auto number = syntax::parse_integer(name.substr(7));
@@ -344,10 +350,10 @@ const Symbol* FunctionDecoder::find(std::string_view name) const {
 }
 
 std::optional<Ref> FunctionDecoder::find_special(std::string_view name) {
-    if (is_environment(name)) return module_.special(Special::zero, 4);
     for (const SpecialRow& row : special_rows) {
         if (row.name == name) return module_.special(row.special, row.bytes);
     }
+    if (is_environment(name)) return module_.special(Special::zero, 4);
     return std::nullopt;
 }
 
@@ -422,7 +428,7 @@ Expected<void> FunctionDecoder::instruction(const Statement& statement) {
     span_ = instruction.span;
     static const std::unordered_map<std::string_view, InstructionDecoder> decoders = [] {
         std::unordered_map<std::string_view, InstructionDecoder> all;
-        for (const auto rows : {memory_rows(), control_rows(), warp_rows(), mbarrier_rows(), bulk_rows(), matrix_rows()}) {
+        for (const auto rows : {memory_rows(), control_rows(), warp_rows(), mbarrier_rows(), bulk_rows(), matrix_rows(), cluster_rows()}) {
             for (const InstructionRow& row : rows) all.emplace(row.opcode, row.decode);
         }
         return all;

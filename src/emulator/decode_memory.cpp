@@ -49,10 +49,9 @@ struct SpaceRow {
     Space space;
 };
 
-// A CTA is its own cluster here: .shared::cluster is the CTA's shared memory.
 constexpr SpaceRow space_rows[] = {
     {".global", Space::global},      {".const", Space::constant},         {".shared", Space::shared},
-    {".shared::cta", Space::shared}, {".shared::cluster", Space::shared}, {".local", Space::local},
+    {".shared::cta", Space::shared}, {".shared::cluster", Space::shared_cluster}, {".local", Space::local},
     {".param", Space::param},        {".param::entry", Space::param},     {".param::func", Space::param},
 };
 

@@ -172,7 +172,8 @@ Expected<Ref> FunctionDecoder::address(const syntax::Operand& operand, Access& a
         return fail(Errc::unresolved_external, operand.span(), std::string(name));
     // What an entry passes to its functions lies in the frame as well.
     const bool fits = access.space == Space::generic || access.space == symbol->space ||
-                      (access.space == Space::param && symbol->frame_relative);
+                      (access.space == Space::param && symbol->frame_relative) ||
+                      (access.space == Space::shared_cluster && symbol->space == Space::shared);
     if (symbol->kind != Symbol::Kind::variable || !fits) {
         return fail(Errc::invalid_operand, operand.span(),
                     fmt::format("{}, which is not in that state space", name));

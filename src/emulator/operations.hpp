@@ -60,6 +60,10 @@ Flow execute_failure(Warp& warp, const Operation& operation,
 Flow execute_yield(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< nanosleep
 Flow execute_barrier(Warp& warp, const Operation& operation,
                      std::uint32_t mask);  ///< extra: of Program::barriers
+Flow execute_cluster_arrive(Warp& warp, const Operation& operation, std::uint32_t mask);
+Flow execute_cluster_wait(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< extra: of Program::barriers
+Flow execute_mapa(Warp& warp, const Operation& operation, std::uint32_t mask);          ///< d, a, rank
+Flow execute_getctarank(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< d, a
 Flow execute_collective(Warp& warp, const Operation& operation,
                         std::uint32_t mask);  ///< extra: of Program::collectives
 

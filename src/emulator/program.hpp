@@ -129,6 +129,10 @@ struct Function {
     std::uint32_t shared_bytes = 0;  ///< static, with the module's own
     std::vector<Slot> parameters, returns;
     std::array<std::uint32_t, 3> required_block = {};  ///< of `.reqntid`; 0: none
+    std::array<std::uint32_t, 3> required_cluster = {};  ///< of `.reqnctapercluster`; 0: none
+    std::uint64_t most_cluster_blocks = 0;               ///< of `.maxclusterrank`; 0: no limit but the device's
+    bool wants_cluster = false;                          ///< `.explicitcluster`
+    bool blocks_are_clusters = false;
     std::uint64_t max_threads = 0;                     ///< of `.maxntid`; 0: none
 };
 
@@ -166,8 +170,24 @@ enum class Special : std::uint8_t {
     total_smem_size,
     dynamic_smem_size,
     zero,
-    one,             ///< those that never change here: %envreg, the clusters' of a launch without clusters
-    no,              ///< a predicate
+    one,  ///< those that never change here: %tid.w, most of %envreg
+    clusterid_x,
+    clusterid_y,
+    clusterid_z,
+    nclusterid_x,
+    nclusterid_y,
+    nclusterid_z,
+    cluster_ctaid_x,
+    cluster_ctaid_y,
+    cluster_ctaid_z,
+    cluster_nctaid_x,
+    cluster_nctaid_y,
+    cluster_nctaid_z,
+    cluster_ctarank,
+    cluster_nctarank,
+    is_explicit_cluster,  ///< a predicate
+    grid_workspace_hi,    ///< %envreg1 and 2: where the barrier of a cooperative grid is
+    grid_workspace_lo,
     dynamic_shared,  ///< the address of `.extern .shared` variables
 };
 
@@ -195,7 +215,6 @@ struct Barrier {
     Kind kind = Kind::sync;
     Ref id = no_ref, count = no_ref, predicate = no_ref, destination = no_ref;
     bool negated = false;
-    bool is_cluster = false;
 };
 
 /// An instruction of the tensor cores, or one that loads or stores their fragments.

@@ -88,7 +88,7 @@ class Warp {
     [[nodiscard]] std::uint32_t running() const { return mask_; }
     [[nodiscard]] std::uint32_t index() const { return index_; }
     [[nodiscard]] Frame& frame() { return *frame_; }
-    [[nodiscard]] Cta& cta() { return *cta_; }
+    [[nodiscard]] Cta& cta() const { return *cta_; }
     [[nodiscard]] const Launch& launch() const { return *launch_; }
     [[nodiscard]] const Program& program() const { return *program_; }
     [[nodiscard]] std::uint64_t issued() const { return issued_; }
@@ -102,6 +102,8 @@ class Warp {
     [[nodiscard]] std::byte* find(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
                                   Use use);
     [[nodiscard]] std::uint64_t address(const Access& access, const Operation& operation, unsigned lane);
+    /// True, after fail(): an address of shared memory in the cluster that belongs to no CTA that still runs.
+    bool fail_without_owner(Space space, std::uint64_t address, unsigned lane);
     /// Where the lanes of `mask` access, when all do so in one piece of memory and nothing is wrong with any; else null,
     /// and each is to be resolved.
     [[nodiscard]] std::byte* locate(const Access& access, const Operation& operation, std::uint32_t mask, Use use,
@@ -168,6 +170,7 @@ class Warp {
         std::uint32_t lane_stride = 0;
     };
     [[nodiscard]] Piece piece(const Access& access, const Operation& operation, std::uint32_t mask, Use use);
+    [[nodiscard]] Cta* owner_of(std::uint64_t address);
     [[nodiscard]] std::uint64_t special_of_cta(Special special) const;
     void fill_special(const SpecialColumn& special);
     void fill_specials();
