@@ -44,7 +44,7 @@ TEST_F(Cli, RunComputes) {
 }
 
 TEST_F(Cli, RunProfilesAndTraces) {
-    write("tiny.ptx",
+    spill("tiny.ptx",
           ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b32 %r<3>;\n.shared .b8 s[4096];\n"
           "mov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 7;\nst.shared.u32 [%r2], %r1;\nret;\n}\n");
     const std::vector<std::string> base = {"run", "tiny.ptx", "--device", "emulator", "--grid", "2", "--block", "32"};
