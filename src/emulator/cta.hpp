@@ -5,6 +5,8 @@
 #include <atomic>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "emulator/program.hpp"
@@ -12,6 +14,10 @@
 #include "ptxgraft/emulator.hpp"
 
 namespace ptxgraft::emulator {
+
+/// What the program calls the registers of each function.
+using RegisterNames = std::unordered_map<const Function*, std::unordered_map<Ref, std::string_view>>;
+[[nodiscard]] RegisterNames register_names(const Program& program);
 
 struct Launch {
     const Program* program = nullptr;
@@ -23,6 +29,9 @@ struct Launch {
     std::uint32_t dynamic_shared = 0;  ///< address of the dynamic part
     std::uint32_t shared_bytes = 0;    ///< static and dynamic
     std::uint64_t budget = 0;
+    std::string_view text;  ///< of the module
+    EmulatorObserver* observer = nullptr;
+    RegisterNames names;  ///< for the observer
     std::uint64_t grid_workspace = 0;  ///< address of what the barrier of a cooperative grid counts in; 0: none
     mutable std::atomic<std::uint64_t> warp_instructions = 0;
     mutable std::atomic<std::uint64_t> thread_instructions = 0;

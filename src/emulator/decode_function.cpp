@@ -336,6 +336,7 @@ Expected<void> FunctionDecoder::declare_registers(const Statement::Variable& var
             .kind = variable.vector > 1 ? Symbol::Kind::vector : Symbol::Kind::register_,
             .count = variable.vector,
             .ref = temporary(std::max(bits / 8, 1u))};
+        function().names.push_back({scopes_.back()[declarator.name].ref, std::string(declarator.name)});
         for (std::uint32_t i = 1; i < variable.vector; ++i) static_cast<void>(temporary(std::max(bits / 8, 1u)));
     }
     return {};
@@ -373,6 +374,7 @@ std::optional<Ref> FunctionDecoder::find_register(std::string_view name) {
         if (range == ranges_[depth].end() || *number >= range->second.count) continue;
         const Symbol symbol{.kind = Symbol::Kind::register_, .ref = temporary(std::max(range->second.bits / 8, 1u))};
         scope.emplace(name, symbol);
+        function().names.push_back({symbol.ref, std::string(name)});
         return symbol.ref;
     }
     const std::size_t dot = name.rfind('.');

@@ -297,6 +297,9 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
     launch.lane_functions = &emulator::lane_functions(arithmetic::this_processor());
     launch.shape = with_cluster(**function, shape);
     launch.budget = data_->options.instruction_budget;
+    launch.text = module.text();
+    launch.observer = data_->options.observer;
+    if (launch.observer != nullptr) launch.names = emulator::register_names(module.program());
     if (auto done = check_shape(**function, launch.shape); !done) return tl::unexpected<Error>(done.error());
     if (auto done = check_cluster(**function, launch.shape, data_->options.sm); !done) return tl::unexpected<Error>(done.error());
     if (auto done = check_registers(**function, shape.block); !done)
@@ -311,7 +314,8 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
         launch.grid_workspace = *address;
     }
     const std::uint32_t cores = std::max(std::thread::hardware_concurrency(), 1u);
-    const std::uint32_t threads = data_->options.threads == 0 ? cores : data_->options.threads;
+    const std::uint32_t wanted = data_->options.threads == 0 ? cores : data_->options.threads;
+    const std::uint32_t threads = launch.observer != nullptr ? 1 : wanted;
     if (auto done = emulator::run(launch, threads, data_->output); !done)
         return tl::unexpected<Error>(done.error());
     return EmulatorStats{launch.warp_instructions.load(), launch.thread_instructions.load()};

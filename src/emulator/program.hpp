@@ -117,8 +117,15 @@ struct Call {
 /// What a call of a function without a body does.
 using Builtin = Flow (*)(Warp& warp, const Call& call, std::uint32_t mask);
 
+/// A register as the program calls it.
+struct RegisterName {
+    Ref ref = no_ref;
+    std::string name;
+};
+
 struct Function {
     std::string name;
+    std::vector<RegisterName> names;
     bool is_entry = false;
     bool is_defined = false;
     Builtin builtin = nullptr;

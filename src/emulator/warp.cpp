@@ -132,14 +132,19 @@ bool Warp::reconverge() {
 Warp::State Warp::run(std::uint64_t quantum) {
     if (live_ == 0) return State::finished;
     if (!select()) return error_.code != Errc::ok ? State::failed : State::blocked;
+    return launch_->observer != nullptr ? run_selected<true>(quantum) : run_selected<false>(quantum);
+}
+
+template <bool Observed>
+Warp::State Warp::run_selected(std::uint64_t quantum) {
     const Operation* const code = program_->code.data();
     const std::uint64_t limit = issued_ + quantum;
     while (true) {
         const Operation& operation = code[pc_];
-        if (operation.run != 0) {
+        if (!Observed && operation.run != 0) {
             run_many(operation);
         } else {
-            switch (run_one(operation)) {
+            switch (Observed ? run_observed(operation) : run_one(operation)) {
                 case Flow::next:
                     ++pc_;
                     break;

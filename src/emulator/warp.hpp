@@ -179,6 +179,10 @@ class Warp {
     void run_pure(const Operation& operation, std::uint32_t mask);
     void run_many(const Operation& first);
     Flow run_one(const Operation& operation);
+    /// As run_one, and tells the launch's observer.
+    Flow run_observed(const Operation& operation);
+    template <bool Observed>
+    State run_selected(std::uint64_t quantum);
     void run_collective(const Operation& operation, const CollectiveCall& call, std::uint32_t mask);
     bool join_members(const Operation& operation, const CollectiveCall& call, std::uint32_t mask,
                       std::uint32_t members);
