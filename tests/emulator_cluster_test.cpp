@@ -213,7 +213,7 @@ const Row rows[] = {
      "mad.lo.u32 %r2, %r6, 1000, %r7;\nmad.lo.u32 %r2, %r8, 100, %r2;\nmad.lo.u32 %r2, %r9, 10, %r2;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;",
      "", {1111, 0, 1111, 0}},
     {"ADestinationOfItsOwnRankIsTheBlocksOwn",
-     "mov.u32 %r3, %cluster_ctarank;\nmapa.shared::cluster.u32 %r5, s, %r3;\nmov.u32 %r4, %ctaid.x;\nst.shared::cluster.u32 [%r5+4], %r4;\nld.shared.u32 %r2, [s+4];", "", {0, 1, 2, 3}},
+     "mov.u32 %r3, %cluster_ctarank;\nmapa.shared::cluster.u32 %r5, s, %r3;\nmov.u32 %r4, %ctaid.x;\nst.shared::cluster.u32 [%r5+4], %r4;\nbar.sync 0;\nld.shared.u32 %r2, [s+4];", "", {0, 1, 2, 3}},
     {"SpacesOfAddresses",
      "mov.u32 %r3, %cluster_ctarank;\nxor.b32 %r4, %r3, 1;\ncvta.shared.u64 %rd3, s;\nmapa.u64 %rd4, %rd3, %r4;\nmapa.u64 %rd5, %rd3, %r3;\n"
      "isspacep.shared %p1, %rd4;\nselp.u32 %r2, 1, 0, %p1;\nisspacep.shared::cluster %p1, %rd4;\nselp.u32 %r5, 2, 0, %p1;\nadd.u32 %r2, %r2, %r5;\n"

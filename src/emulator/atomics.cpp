@@ -248,6 +248,12 @@ std::string_view as_bits(std::string_view op, std::string_view type) {
 
 }  // namespace
 
+std::vector<Execute> atomic_operations() {
+    std::vector<Execute> all;
+    for (const Row& row : rows) all.push_back(row.execute);
+    return all;
+}
+
 Execute atomic_operation(std::string_view op, std::string_view type) {
     for (const Row& row : rows) {
         if (row.op == op && row.type == as_bits(op, type)) return row.execute;

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "emulator/checker.hpp"
@@ -15,6 +16,10 @@
 #include "ptxgraft/emulator.hpp"
 
 namespace ptxgraft::emulator {
+
+/// What the program calls the registers of each function.
+using RegisterNames = std::unordered_map<const Function*, std::unordered_map<Ref, std::string_view>>;
+[[nodiscard]] RegisterNames register_names(const Program& program);
 
 struct Launch {
     const Program* program = nullptr;
@@ -28,6 +33,8 @@ struct Launch {
     std::uint64_t budget = 0;
     std::string_view text;  ///< of the module
     bool is_checked = false;
+    EmulatorObserver* observer = nullptr;
+    RegisterNames names;  ///< for the observer
     std::uint64_t grid_workspace = 0;  ///< address of what the barrier of a cooperative grid counts in; 0: none
     mutable std::atomic<std::uint64_t> warp_instructions = 0;
     mutable std::atomic<std::uint64_t> thread_instructions = 0;

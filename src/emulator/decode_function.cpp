@@ -89,11 +89,21 @@ bool is_clock(std::string_view name) {
     return name.starts_with("%clock") || name.starts_with("%globaltimer");
 }
 
-// `%envreg0` to `%envreg31`: what the driver may set. CUDA sets those that have a row above.
-bool is_environment(std::string_view name) {
-    if (!name.starts_with("%envreg")) return false;
+// Registers that are 0 here: `%envreg0` to `%envreg31`, of which CUDA sets those that have a row above; counters that nobody started; the
+// part of shared memory that the driver keeps for itself, which there is not; the graph that a launch is part of. Their width, or 0.
+std::uint32_t zero_bytes(std::string_view name) {
+    constexpr std::string_view reserved = "%reserved_smem_offset_";
+    if (name == "%current_graph_exec") return 8;
+    if (name.starts_with(reserved)) {
+        for (const std::string_view end : {"begin", "end", "cap", "0", "1"})
+            if (name.substr(reserved.size()) == end) return 4;
+        return 0;
+    }
+    if (name.starts_with("%pm") && name.size() >= 4 && name[3] >= '0' && name[3] <= '7')
+        return name.size() == 4 ? 4 : name.substr(4) == "_64" ? 8 : 0;
+    if (!name.starts_with("%envreg")) return 0;
     const auto number = syntax::parse_integer(name.substr(7));
-    return number && *number < 32;
+    return number && *number < 32 ? 4 : 0;
 }
 
 }  // namespace
@@ -354,8 +364,9 @@ std::optional<Ref> FunctionDecoder::find_special(std::string_view name) {
     for (const SpecialRow& row : special_rows) {
         if (row.name == name) return module_.special(row.special, row.bytes);
     }
-    if (is_environment(name)) return module_.special(Special::zero, 4);
-    return std::nullopt;
+    const std::uint32_t bytes = zero_bytes(name);
+    if (bytes == 0) return std::nullopt;
+    return bytes == 8 ? constant(0, 8) : module_.special(Special::zero, 4);
 }
 
 std::optional<Ref> FunctionDecoder::find_register(std::string_view name) {

@@ -165,6 +165,7 @@ class GridWorkspace {
         address_ = *address;
         std::memset(memory_->host(address_, bytes), 0, bytes);
         std::memcpy(memory_->host(address_, bytes), &bytes, sizeof bytes);
+        memory_->mark(address_, bytes, true);
         return address_;
     }
 
@@ -308,6 +309,8 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
     launch.budget = data_->options.instruction_budget;
     launch.text = module.text();
     launch.is_checked = !data_->options.fast;
+    launch.observer = data_->options.observer;
+    if (launch.observer != nullptr) launch.names = emulator::register_names(module.program());
     if (auto done = check_shape(**function, launch.shape); !done) return tl::unexpected<Error>(done.error());
     if (auto done = check_cluster(**function, launch.shape, data_->options.sm); !done) return tl::unexpected<Error>(done.error());
     if (auto done = check_registers(**function, shape.block); !done)
@@ -322,7 +325,8 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
         launch.grid_workspace = *address;
     }
     const std::uint32_t cores = std::max(std::thread::hardware_concurrency(), 1u);
-    const std::uint32_t threads = data_->options.threads == 0 ? cores : data_->options.threads;
+    const std::uint32_t wanted = data_->options.threads == 0 ? cores : data_->options.threads;
+    const std::uint32_t threads = launch.observer != nullptr ? 1 : wanted;
     if (auto done = emulator::run(launch, threads, data_->output); !done)
         return tl::unexpected<Error>(done.error());
     return EmulatorStats{launch.warp_instructions.load(), launch.thread_instructions.load()};

@@ -29,6 +29,7 @@ Flow execute_nothing(Warp& warp, const Operation& operation, std::uint32_t mask)
 /// atom and red of `.op.type`: the output, if any, is the destination; one or two inputs follow the address. Null when
 /// there is none.
 [[nodiscard]] Execute atomic_operation(std::string_view op, std::string_view type);
+[[nodiscard]] std::vector<Execute> atomic_operations();  ///< all of them
 
 // --- values that the frame or the warp knows
 

@@ -246,6 +246,7 @@ struct MatrixInstruction {
     MatrixLayout layout = MatrixLayout::row;
     std::vector<WmmaAccess> accesses = {};  ///< of wmma.load, wmma.store
     std::uint32_t least_stride = 0;         ///< the one that counts where none is given
+    std::uint32_t lines = 0;                ///< rows of a row-major matrix, columns of another
     bool has_stride = false;
     Transposition transposition = Transposition::none;  ///< of ldmatrix, stmatrix
     Access access = {};                                 ///< of all that have an address

@@ -79,8 +79,8 @@ std::uint64_t Warp::special_of_cta(Special special) const {
             return cta_->index() % multiprocessors;
         case Special::nsmid:
             return multiprocessors;
-        case Special::total_smem_size:
-            return launch_->shared_bytes;
+        case Special::total_smem_size:  // in units in which it is allocated since sm_80
+            return (launch_->shared_bytes + std::uint64_t{127}) / 128 * 128;
         case Special::dynamic_smem_size:
             return launch_->shape.shared_bytes;
         case Special::dynamic_shared:

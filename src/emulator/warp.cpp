@@ -137,11 +137,17 @@ bool Warp::reconverge() {
 Warp::State Warp::run(std::uint64_t quantum) {
     if (live_ == 0) return State::finished;
     if (!select()) return error_.code != Errc::ok ? State::failed : State::blocked;
+    return launch_->observer != nullptr ? run_selected<true>(quantum) : run_selected<false>(quantum);
+}
+
+template <bool Observed>
+Warp::State Warp::run_selected(std::uint64_t quantum) {
     const Operation* const code = program_->code.data();
     const std::uint64_t limit = issued_ + quantum;
     while (true) {
         const Operation& operation = code[pc_];
-        switch (operation.run != 0 ? run_many(operation) : run_one(operation)) {
+        const bool many = !Observed && operation.run != 0;
+        switch (many ? run_many(operation) : Observed ? run_observed(operation) : run_one(operation)) {
             case Flow::next:
                 ++pc_;
                 break;

@@ -248,6 +248,10 @@ class Warp {
     [[nodiscard]] std::string name_of(Ref ref) const;
     [[nodiscard]] std::size_t line_of(std::uint32_t pc) const;
     Flow run_one(const Operation& operation);
+    /// As run_one, and tells the launch's observer.
+    Flow run_observed(const Operation& operation);
+    template <bool Observed>
+    State run_selected(std::uint64_t quantum);
     void run_collective(const Operation& operation, const CollectiveCall& call, std::uint32_t mask);
     [[nodiscard]] bool is_written(Ref ref, std::uint32_t mask) const;
     void move_states(const Operation& operation, std::uint32_t mask, const Taint& origin);

@@ -377,11 +377,12 @@ bool Warp::note_access(Space space, std::uint64_t address, unsigned lane, std::u
     describe(space, address, lane, at);
     std::uint8_t* const written = at.written;
     if (written != nullptr) {
-        if (kind != AccessKind::write && kind != AccessKind::strong_write && !all_written(written, bytes)) {
+        const bool reads = kind == AccessKind::read || kind == AccessKind::strong_read;
+        if (reads && !all_written(written, bytes)) {
             fail(Errc::memory_not_written, lane, fmt::format("{} bytes at {:#x}", bytes, address));
             return false;
         }
-        if (kind == AccessKind::write || kind == AccessKind::strong_write) std::memset(written, 1, bytes);
+        if (!reads) std::memset(written, 1, bytes);
     }
     return note_accesses(1u << lane, at, bytes, kind);
 }
@@ -412,7 +413,7 @@ bool Warp::note_atomic(Space space, std::uint64_t address, unsigned lane, std::u
         fail(Errc::memory_not_written, lane, fmt::format("{} bytes at {:#x}", bytes, address));
         return false;
     }
-    if (!note_access(space, address, lane, bytes, AccessKind::strong_write)) return false;
+    if (!note_access(space, address, lane, bytes, AccessKind::atomic)) return false;
     acquire_at(space, address, 1u << lane);
     release_at(space, address, 1u << lane);
     return true;
