@@ -248,6 +248,14 @@ const Row rows[] = {
      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [s+16], [%rd1+64], 16, [s+8], %h1;\n"
      "L: mbarrier.try_wait.parity.shared.b64 %p2, [s+8], 0;\n@!%p2 bra L;\nld.shared.u32 %r2, [s+24];\nbarrier.cluster.arrive;\nbarrier.cluster.wait;",
      "", {18, 18, 18, 18}},
+    {"ABulkCopyIntoAnotherBlock",
+     "mov.u32 %r3, %cluster_ctarank;\nsub.u32 %r4, 1, %r3;\nadd.u32 %r6, %r3, 30;\nst.shared.v4.u32 [s+32], {%r6, %r6, %r6, %r6};\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra W;\n"
+     "mbarrier.init.shared.b64 [s+8], 1;\nmbarrier.arrive.expect_tx.shared.b64 _, [s+8], 16;\nfence.proxy.async.shared::cta;\nW: barrier.cluster.arrive;\nbarrier.cluster.wait;\n@%p1 bra L;\n"
+     "mapa.shared::cluster.u32 %r5, s, %r4;\nadd.u32 %r7, %r5, 64;\nadd.u32 %r8, %r5, 8;\ncp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r7], [s+32], 16, [%r8];\n"
+     "L: mbarrier.try_wait.parity.shared.b64 %p2, [s+8], 0;\n@!%p2 bra L;\nld.shared.u32 %r2, [s+76];\nbarrier.cluster.arrive;\nbarrier.cluster.wait;",
+     "", {31, 30, 31, 30}},
+    {"AGenericAddressThatIsNotShared", "mapa.u64 %rd3, %rd1, 0;", "is no generic address of shared memory", {}},
+    {"TheRankOfAGlobalAddress", "getctarank.u64 %r2, %rd1;", "is no generic address of shared memory", {}},
     {"SharedMemoryOfABlockThatHasEnded",
      "mov.u32 %r3, %cluster_ctarank;\nsetp.eq.u32 %p1, %r3, 1;\n@%p1 exit;\nmov.u32 %r6, 0;\nL: nanosleep.u32 10;\nadd.u32 %r6, %r6, 1;\nsetp.lt.u32 %p1, %r6, 9;\n@%p1 bra L;\nmapa.shared::cluster.u32 %r5, s, 1;\n"
      "ld.shared::cluster.u32 %r2, [%r5];",

@@ -63,8 +63,8 @@ Flow execute_barrier(Warp& warp, const Operation& operation,
                      std::uint32_t mask);  ///< extra: of Program::barriers
 Flow execute_cluster_arrive(Warp& warp, const Operation& operation, std::uint32_t mask);
 Flow execute_cluster_wait(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< extra: of Program::barriers
-Flow execute_mapa(Warp& warp, const Operation& operation, std::uint32_t mask);          ///< d, a, rank
-Flow execute_getctarank(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< d, a
+Flow execute_mapa(Warp& warp, const Operation& operation, std::uint32_t mask);          ///< d, a, rank; extra 1: generic addresses
+Flow execute_getctarank(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< d, a; extra 1: a generic address
 Flow execute_collective(Warp& warp, const Operation& operation,
                         std::uint32_t mask);  ///< extra: of Program::collectives
 
