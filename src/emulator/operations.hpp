@@ -23,6 +23,9 @@ Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t m
 Flow execute_tensormap_replace(Warp& warp, const Operation& operation,
                                std::uint32_t mask);  ///< extra: of Program::tensormap_replaces
 Flow execute_tensormap_copy(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< destination, source
+/// Gives up what stands at an address.
+Flow execute_discard(Warp& warp, const Operation& operation, std::uint32_t mask);
+inline constexpr std::uint32_t discarded_bytes = 128;
 /// Checks nothing and moves nothing: prefetch, fence …
 Flow execute_nothing(Warp& warp, const Operation& operation, std::uint32_t mask);
 
