@@ -1,0 +1,13 @@
+#include "emulator/operations.hpp"
+#include "emulator/warp.hpp"
+
+namespace ptxgraft::emulator {
+
+// PTX ISA 9.7.9.17 (discard): the bytes have no value from here on. Those that stand there are left, and nobody may rely on them.
+Flow execute_discard(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    const Access& access = warp.program().accesses[operation.extra];
+    const bool done = each_lane(mask, [&](unsigned lane) { return warp.resolve(access, operation, lane, discarded_bytes, Use::write) != nullptr; });
+    return done ? Flow::next : Flow::fail;
+}
+
+}  // namespace ptxgraft::emulator
