@@ -69,8 +69,8 @@ struct EmulatorStats {
 ///
 /// Unless it is `fast`, a launch also fails with
 /// - Errc::register_not_written, Errc::memory_not_written: a value that nothing wrote, byte by byte, decides where
-///   execution or an access goes, or is written to global memory. The error's span is that of the instruction that first
-///   read it: moving undefined bytes about, as copies of structures with holes do, is no mistake.
+///   execution or an access goes, or is written to global memory. The error's span is that of the instruction that read
+///   it from where nothing was written: moving undefined bytes about, as copies of structures with holes do, is no mistake.
 /// - Errc::data_race: two threads of a block access a byte of shared or global memory, one of them writes, one of the
 ///   accesses is neither atomic nor volatile nor relaxed, acquire or release, and nothing orders them: no barrier of the
 ///   block or of the warp, no mbarrier, no flag or lock.

@@ -59,10 +59,10 @@ std::optional<Race> RaceShadow::note(Cell& cell, AccessKind kind, unsigned warp,
         cell.generation = generation_;
     }
     const bool is_strong = kind >= AccessKind::strong_read, writes = kind != AccessKind::read && kind != AccessKind::strong_read;
-    const bool is_fine = cell.is_atomic && kind == AccessKind::read;
-    if (cell.write_time != 0 && !(is_strong && cell.is_strong) && !is_fine) {
-        const Stamp stamp{cell.write_warp, cell.write_lane, cell.write_time};
-        if (!order_->knows(warp, lane, stamp)) return Race{stamp, cell.write_pc, true};
+    if (const auto race = unknown_write(cell.weak, warp, lane)) return race;
+    const bool is_fine = is_strong || (cell.is_atomic && kind == AccessKind::read);
+    if (!is_fine) {
+        if (const auto race = unknown_write(cell.strong, warp, lane)) return race;
     }
     if (!writes) {
         if (!is_strong) note_read(cell, warp, lane, pc);
@@ -71,16 +71,23 @@ std::optional<Race> RaceShadow::note(Cell& cell, AccessKind kind, unsigned warp,
     if (cell.read_time != 0 && kind != AccessKind::atomic) {
         if (const auto race = unknown_reader(cell, warp, lane)) return race;
     }
-    cell.write_time = order_->now(warp);
-    cell.write_warp = static_cast<std::uint16_t>(warp);
-    cell.write_lane = static_cast<std::uint8_t>(lane);
-    cell.write_pc = pc;
-    cell.is_strong = is_strong;
+    const Write write{order_->now(warp), pc, static_cast<std::uint16_t>(warp), static_cast<std::uint8_t>(lane)};
     cell.is_atomic = kind == AccessKind::atomic;
-    if (cell.is_atomic) return std::nullopt;  // who read before it is still to be known
+    if (is_strong) {  // weak accesses before it are still to be known
+        cell.strong = write;
+        return std::nullopt;
+    }
+    cell.weak = write;
+    cell.strong = {};
     cell.read_time = 0;
     cell.has_many = false;
     return std::nullopt;
+}
+
+std::optional<Race> RaceShadow::unknown_write(const Write& write, unsigned warp, unsigned lane) const {
+    const Stamp stamp{write.warp, write.lane, write.time};
+    if (write.time == 0 || order_->knows(warp, lane, stamp)) return std::nullopt;
+    return Race{stamp, write.pc, true};
 }
 
 // Reads of one warp stand in the cell; those of several in the table. Of two reads of one warp at different times the

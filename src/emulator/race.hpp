@@ -39,16 +39,21 @@ class RaceShadow {
   private:
     static constexpr std::uint64_t page_bytes = 4096;
 
+    struct Write {
+        WarpTime time = 0;  // 0: none
+        std::uint32_t pc = 0;
+        std::uint16_t warp = 0;
+        std::uint8_t lane = 0;
+    };
     struct Cell {
         std::uint32_t generation = 0;
-        WarpTime write_time = 0, read_time = 0;  // 0: none
-        std::uint32_t write_pc = 0, read_pc = 0;
-        std::uint32_t read_lanes = 0;
-        std::uint32_t readers = 0;               // an index into readers_; 0: no place there yet
-        std::uint16_t write_warp = 0, read_warp = 0;
-        std::uint8_t write_lane = 0;
-        bool is_strong = false, is_atomic = false;  // the write
+        bool is_atomic = false;  // the strong write
         bool has_many = false;   // readers in several warps
+        Write weak, strong;      // the last ones
+        WarpTime read_time = 0;  // of the last weak reads; 0: none
+        std::uint32_t read_lanes = 0, read_pc = 0;
+        std::uint32_t readers = 0;  // an index into readers_; 0: no place there yet
+        std::uint16_t read_warp = 0;
     };
     struct Page {
         std::uint32_t unit = 4;  // bytes of a cell
@@ -62,6 +67,7 @@ class RaceShadow {
     Page& page(std::uint64_t number);
     void split(Page& page);
     std::optional<Race> note(Cell& cell, AccessKind kind, unsigned warp, unsigned lane, std::uint32_t pc);
+    [[nodiscard]] std::optional<Race> unknown_write(const Write& write, unsigned warp, unsigned lane) const;
     void note_read(Cell& cell, unsigned warp, unsigned lane, std::uint32_t pc);
     [[nodiscard]] std::optional<Race> unknown_reader(const Cell& cell, unsigned warp, unsigned lane) const;
     [[nodiscard]] bool knows_all(unsigned warp, unsigned lane, std::uint16_t other, const Reader& reader, Race& race) const;

@@ -451,6 +451,13 @@ Flow Warp::exit(std::uint32_t mask) {
     return Flow::select;
 }
 
+// Those that wait for lanes of their own warp say more than those at a barrier, which wait for everybody.
+const Group* Warp::waiting() const {
+    const Group* const end = groups_.data() + group_count_;
+    const Group* const found = std::find_if(groups_.data(), end, [](const Group& group) { return group.wait == Wait::members; });
+    return found != end ? found : group_count_ == 0 ? nullptr : groups_.data();
+}
+
 // --- what lanes of a warp do together
 
 Flow Warp::collective(const Operation& operation, const CollectiveCall& call, std::uint32_t mask) {

@@ -198,7 +198,7 @@ class Warp {
     };
     void release(std::uint32_t barrier, const Reductions& reductions);
     /// A lane that waits and its operation, for the report of a deadlock.
-    [[nodiscard]] const Group* waiting() const { return group_count_ == 0 ? nullptr : groups_.data(); }
+    [[nodiscard]] const Group* waiting() const;
     [[nodiscard]] std::uint64_t thread_instructions() const { return thread_instructions_; }
     [[nodiscard]] std::string place(unsigned lane) const;
 

@@ -1,0 +1,235 @@
+// Kernels with one mistake each, which a checked launch must name at its line; and the same kernels put right, which must be
+// clean.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "emulator_machine.hpp"
+#include "ptxgraft/link.hpp"
+
+namespace ptxgraft {
+namespace {
+
+using testing::HasSubstr;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+constexpr u32 threads = 64;
+
+struct Planted {
+    std::string name;
+    Errc code;
+    std::string body;     // with the mistake between < and >, which stands on the line to be named
+    std::string right;    // instead of what is between them, or the whole body when it begins with a newline
+    std::string declarations = "";
+};
+
+void PrintTo(const Planted& row, std::ostream* out) { *out << row.name; }
+
+// Leaves its result in %r2; %r1 is %tid.x, %rd1 the address of 64 words that hold 5.
+std::string kernel(const std::string& body, const std::string& declarations) {
+    return ".version 8.5\n.target sm_90\n.address_size 64\n" + declarations +
+           "\n.visible .entry k(.param .u64 out)\n{\n"
+           ".reg .pred %p<8>;\n.reg .b16 %rs<8>;\n.reg .b32 %r<32>;\n.reg .b64 %rd<16>;\n.reg .f32 %f<8>;\n"
+           "ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\n" +
+           body + "\nDONE:\nbar.sync 0;\nmul.wide.u32 %rd14, %r1, 4;\nadd.s64 %rd14, %rd1, %rd14;\nst.global.u32 [%rd14], %r2;\nret;\n}\n";
+}
+
+const char* const one_word = ".shared .align 4 .u32 box;";
+const char* const words = ".shared .align 16 .b32 box[128];";
+const char* const gate = ".shared .align 8 .b64 gate;\n.shared .align 4 .u32 box;";
+const std::string own = "shl.b32 %r20, %r1, 2;\nmov.u32 %r21, box;\nadd.u32 %r20, %r20, %r21;\n";  // the thread's word
+const std::string next = "add.u32 %r22, %r1, 1;\nand.b32 %r22, %r22, 63;\nshl.b32 %r22, %r22, 2;\nadd.u32 %r22, %r22, %r21;\n";
+
+const Planted planted[] = {
+    // --- registers that nothing wrote
+    {"AnAddend", Errc::register_not_written, "<add.u32 %r2, %r1, %r9;>", "add.u32 %r2, %r1, 9;"},
+    {"AnAccumulator", Errc::register_not_written, "mov.f32 %f1, 0f3F800000;\n<fma.rn.f32 %f2, %f1, %f1, %f3;>\ncvt.rzi.u32.f32 %r2, %f2;",
+     "fma.rn.f32 %f2, %f1, %f1, %f1;"},
+    {"AMove", Errc::register_not_written, "<mov.u32 %r2, %r9;>", "mov.u32 %r2, %r1;"},
+    {"APredicate", Errc::register_not_written, "<@%p3 add.u32 %r2, %r2, 1;>", "add.u32 %r2, %r2, 1;"},
+    {"ABranch", Errc::register_not_written, "<@!%p3 bra DONE;>\nmov.u32 %r2, 1;", "bra DONE;"},
+    {"AnAddress", Errc::register_not_written, "<ld.global.u32 %r2, [%rd9];>", "ld.global.u32 %r2, [%rd1];"},
+    {"WrittenOnOnePathOnly", Errc::register_not_written, "setp.lt.u32 %p1, %r1, 10;\n@%p1 mov.u32 %r9, 1;\n<add.u32 %r2, %r9, 1;>",
+     "@%p1 add.u32 %r2, %r9, 1;"},
+    {"WrittenInSomeLanesOnly", Errc::register_not_written, "setp.ne.u32 %p1, %r1, 40;\n@%p1 mov.u32 %r9, 1;\n<mad.lo.u32 %r2, %r9, 2, 3;>",
+     "selp.u32 %r2, %r9, 7, %p1;"},
+    {"ALoopThatIsNotEntered", Errc::register_not_written,
+     "setp.eq.u32 %p1, %r1, %r1;\n@%p1 bra OVER;\nmov.u32 %r9, 4;\nOVER:\n<xor.b32 %r2, %r9, 1;>", "xor.b32 %r2, %r1, 1;"},
+    {"AnAtomicsAddend", Errc::register_not_written, "<atom.global.add.u32 %r2, [%rd1], %r9;>", "atom.global.add.u32 %r2, [%rd1], 1;"},
+    {"AVotesPredicate", Errc::register_not_written, "<vote.sync.ballot.b32 %r2, %p4, 0xffffffff;>", "vote.sync.ballot.b32 %r2, 1, 0xffffffff;"},
+    {"AMemberMask", Errc::register_not_written, "<bar.warp.sync %r9;>", "bar.warp.sync 0xffffffff;"},
+    {"AShuffleFromALaneWithoutAValue", Errc::register_not_written,
+     "setp.eq.u32 %p1, %r1, 0;\n@%p1 mov.u32 %r9, 1;\n<shfl.sync.idx.b32 %r2, %r9, 5, 31, 0xffffffff;>", "mov.u32 %r2, 1;"},
+    {"TheHighHalf", Errc::register_not_written, "cvt.u16.u32 %rs1, %r1;\n<mov.b32 %r9, {%rs1, %rs2};>\nadd.u32 %r2, %r9, 1;",
+     "mov.b32 %r9, {%rs1, %rs1};"},
+    {"AnArgument", Errc::memory_not_written,
+     "{ .param .b32 a; .param .b32 r;\nst.param.b32 [a], %r9;\ncall (r), twice, (a);\nld.param.b32 %r2, [r]; }", "mov.u32 %x, 1;",
+     ".func (.param .b32 r) twice(.param .b32 a)\n{ .reg .b32 %x; .reg .pred %p;\n<ld.param.b32 %x, [a];>\nadd.u32 %x, %x, %x;\nsetp.eq.u32 %p, %x, 0;\n@%p trap;\nst.param.b32 [r], %x; ret; }"},
+    {"AReturnValue", Errc::memory_not_written, "{ .param .b32 r;\ncall (r), silent;\n<ld.param.b32 %r2, [r];> }", "mov.u32 %r2, 1;",
+     ".func (.param .b32 r) silent()\n{ ret; }"},
+
+    // --- memory that nothing wrote
+    {"SharedMemory", Errc::memory_not_written, "<ld.shared.u32 %r2, [box];>", "mov.u32 %r2, 1;", one_word},
+    {"OneByteOfAWord", Errc::memory_not_written, own + "st.shared.u16 [%r20], %r1;\nst.shared.u8 [%r20+2], %r1;\n<ld.shared.u32 %r9, [%r20];>\nadd.u32 %r2, %r9, 1;",
+     "ld.shared.u16 %r9, [%r20];", words},
+    {"AnElementBehindTheFilledOnes", Errc::memory_not_written, own + "st.shared.u32 [%r20], %r1;\nbar.sync 0;\n<ld.shared.u32 %r2, [box+256];>",
+     "ld.shared.u32 %r2, [box+252];", words},
+    {"ACounterThatStartsAnyhow", Errc::memory_not_written, "<atom.shared.add.u32 %r2, [box], 1;>", "mov.u32 %r2, 1;", one_word},
+    {"LocalMemory", Errc::memory_not_written, "{ .local .align 4 .b32 a[4];\nst.local.u32 [a], %r1;\n<ld.local.u32 %r2, [a+4];> }",
+     "ld.local.u32 %r2, [a];"},
+    {"ThroughAGenericAddress", Errc::memory_not_written,
+     "{ .local .align 4 .b32 a[4];\nmov.u64 %rd2, a;\ncvta.local.u64 %rd3, %rd2;\nst.u32 [%rd3], %r1;\n<ld.u32 %r2, [%rd3+8];> }", "ld.u32 %r2, [%rd3];"},
+    {"CopiedAboutAndThenUsed", Errc::memory_not_written,
+     own + "ld.shared.u32 %r9, [%r20];\nst.shared.u32 [%r20+256], %r9;\n<ld.shared.u32 %r10, [%r20+256];>\nmov.u32 %r11, %r10;\nadd.u32 %r2, %r11, 1;",
+     "mov.u32 %r10, 1;", words},
+    {"AVectorsLastElement", Errc::memory_not_written,
+     "mov.u32 %r3, 1;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 st.shared.v2.u32 [box], {%r3, %r3};\n@%p1 st.shared.u32 [box+8], %r3;\nbar.sync 0;\n"
+     "<ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [box];>\nadd.u32 %r2, %r4, %r7;",
+     "ld.shared.v2.u32 {%r4, %r7}, [box];", words},
+
+    // --- accesses that nothing orders
+    {"NoBarrierBetweenWriteAndRead", Errc::data_race, own + next + "st.shared.u32 [%r20], %r1;\n<ld.shared.u32 %r2, [%r22];>",
+     "bar.sync 0;\nld.shared.u32 %r2, [%r22];", words},
+    {"NoBarrierBetweenReadAndWrite", Errc::data_race,
+     own + next + "st.shared.u32 [%r20], %r1;\nbar.sync 0;\nld.shared.u32 %r2, [%r22];\n<st.shared.u32 [%r20], 7;>",
+     "bar.sync 0;\nst.shared.u32 [%r20], 7;", words},
+    {"ABarrierOfTheWarpOnly", Errc::data_race,
+     own + "xor.b32 %r23, %r1, 32;\nshl.b32 %r23, %r23, 2;\nadd.u32 %r23, %r23, %r21;\nst.shared.u32 [%r20], %r1;\nbar.warp.sync 0xffffffff;\n<ld.shared.u32 %r2, [%r23];>",
+     "bar.sync 0;\nld.shared.u32 %r2, [%r23];", words},
+    {"NoBarrierOfTheWarp", Errc::data_race,
+     own + "xor.b32 %r23, %r1, 1;\nshl.b32 %r23, %r23, 2;\nadd.u32 %r23, %r23, %r21;\nst.shared.u32 [%r20], %r1;\n<ld.shared.u32 %r2, [%r23];>",
+     "bar.warp.sync 0xffffffff;\nld.shared.u32 %r2, [%r23];", words},
+    {"TwoWritersOfOnePlace", Errc::data_race, "<st.shared.u32 [box], %r1;>", "st.shared.u32 [box], 1;", one_word},
+    {"TwoWritersInGlobalMemory", Errc::data_race, "<st.global.u32 [%rd1+4], %r1;>\nbra END;\nEND: ret;", "st.global.u32 [%rd1+4], 1;"},
+    {"AReadOfGlobalMemoryThatAnotherWrites", Errc::data_race,
+     "mul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd2, %rd1, %rd2;\nst.global.u32 [%rd2], %r1;\nxor.b32 %r3, %r1, 1;\nmul.wide.u32 %rd3, %r3, 4;\nadd.s64 %rd3, %rd1, %rd3;\n"
+     "<ld.global.u32 %r2, [%rd3];>\nbar.sync 0;",
+     "bar.sync 0;\nld.global.u32 %r2, [%rd3];"},
+    {"APlainReadOfAFlag", Errc::data_race,
+     "setp.eq.u32 %p1, %r1, 0;\n@%p1 st.shared.u32 [box], 0;\nbar.sync 0;\nsetp.ne.u32 %p2, %r1, 40;\n@%p2 bra OVER;\nst.volatile.shared.u32 [box], 1;\nOVER:\n"
+     "bar.warp.sync 0xffffffff;\nsetp.eq.u32 %p3, %r1, 1;\n<@%p3 ld.shared.u32 %r2, [box];>\nbar.sync 0;",
+     "@%p3 ld.shared.u32 %r3, [box+4];", ".shared .align 4 .b32 box[2] ;"},
+    {"AnAtomicBesideAPlainWrite", Errc::data_race,
+     "setp.eq.u32 %p1, %r1, 0;\n@%p1 st.shared.u32 [box], 0;\nbar.sync 0;\nsetp.lt.u32 %p2, %r1, 32;\n@%p2 atom.shared.add.u32 %r3, [box], 1;\n<@!%p2 st.shared.u32 [box], 9;>",
+     "bar.sync 0;\n@!%p2 st.shared.u32 [box], 9;", one_word},
+    {"TheWrongNamedBarrier", Errc::data_race,
+     own + "xor.b32 %r23, %r1, 32;\nshl.b32 %r23, %r23, 2;\nadd.u32 %r23, %r23, %r21;\nst.shared.u32 [%r20], %r1;\nshr.u32 %r24, %r1, 5;\nadd.u32 %r24, %r24, 1;\nbar.sync %r24, 32;\n"
+     "<ld.shared.u32 %r2, [%r23];>",
+     "bar.sync 4, 64;\nld.shared.u32 %r2, [%r23];", words},
+    {"NoWaitAtTheMbarrier", Errc::data_race,
+     "setp.eq.u32 %p1, %r1, 0;\n@%p1 mbarrier.init.shared.b64 [gate], 1;\nbar.sync 0;\n@%p1 st.shared.u32 [box], 3;\n@%p1 mbarrier.arrive.shared.b64 _, [gate];\n"
+     "<ld.shared.u32 %r2, [box];>",
+     "L: mbarrier.try_wait.parity.shared.b64 %p2, [gate], 0;\n@!%p2 bra L;\nld.shared.u32 %r2, [box];", gate},
+    {"AnMbarrierThatOthersUseBeforeItIsMade", Errc::data_race,
+     "setp.eq.u32 %p1, %r1, 0;\n@%p1 mbarrier.init.shared.b64 [gate], 64;\n<mbarrier.arrive.shared.b64 _, [gate];>", "bar.sync 0;\nmbarrier.arrive.shared.b64 _, [gate];",
+     gate},
+    {"TheNextLapOfALoop", Errc::data_race,
+     own + next +
+         "mov.u32 %r3, 0;\nL: st.shared.u32 [%r20], %r3;\nbar.sync 0;\nld.shared.u32 %r4, [%r22];\nadd.u32 %r2, %r2, %r4;\nadd.u32 %r3, %r3, 1;\nsetp.lt.u32 %p1, %r3, 4;\n"
+         "<@%p1 bra L;>",
+     "bar.sync 0;\n@%p1 bra L;", words},
+    {"BytesOfOneWord", Errc::data_race,
+     "mov.u32 %r21, box;\nadd.u32 %r20, %r21, %r1;\nst.shared.u8 [%r20], %r1;\nand.b32 %r22, %r1, 0xfffffffc;\nadd.u32 %r22, %r22, %r21;\n<ld.shared.u32 %r2, [%r22];>",
+     "bar.sync 0;\nld.shared.u32 %r2, [%r22];", words},
+
+    // --- where memory ends
+    {"OneBehindTheEnd", Errc::address_out_of_bounds, "setp.eq.u32 %p1, %r1, 3;\n<@%p1 st.global.u32 [%rd1+256], 1;>", "@%p1 st.global.u32 [%rd1+252], 1;\nbar.sync 0;"},
+    {"OneBeforeTheBegin", Errc::address_out_of_bounds, "<ld.global.u32 %r2, [%rd1+-4];>", "ld.global.u32 %r2, [%rd1];"},
+    {"SharedMemoryBehindTheEnd", Errc::address_out_of_bounds, "<ld.shared.u32 %r2, [box+512];>", "mov.u32 %r2, 1;", words},
+    {"ASharedAddressAsAGlobalOne", Errc::address_out_of_bounds, "mov.u64 %rd2, box;\n<ld.global.u32 %r2, [%rd2];>", "mov.u32 %r2, 1;", one_word},
+    {"AGenericSharedAddressAsAGlobalOne", Errc::address_out_of_bounds, "mov.u64 %rd2, box;\ncvta.shared.u64 %rd3, %rd2;\n<st.global.u32 [%rd3], 1;>",
+     "st.u32 [%rd3], 1;", one_word},
+    {"Misaligned", Errc::misaligned_address, "<ld.global.u64 %rd2, [%rd1+4];>\ncvt.u32.u64 %r2, %rd2;", "ld.global.u64 %rd2, [%rd1+8];"},
+    {"AMisalignedVector", Errc::misaligned_address, "<ld.global.v4.u32 {%r3, %r4, %r5, %r2}, [%rd1+8];>", "ld.global.v4.u32 {%r3, %r4, %r5, %r2}, [%rd1+16];"},
+    {"AWriteToAConstant", Errc::write_to_read_only_memory, "mov.u64 %rd2, c;\ncvta.const.u64 %rd3, %rd2;\n<st.u32 [%rd3], 1;>", "ld.u32 %r2, [%rd3];", ".const .u32 c = 4;"},
+    {"NoPointer", Errc::address_out_of_bounds, "mov.u64 %rd2, 0;\n<ld.global.u32 %r2, [%rd2];>", "ld.global.u32 %r2, [%rd1];"},
+
+    // --- barriers and masks
+    {"ABarrierThatAWarpNeverReaches", Errc::barrier_deadlock,
+     "setp.lt.u32 %p1, %r1, 32;\n@!%p1 bra SPIN;\n<bar.sync 1, 64;>\nbra DONE;\nSPIN:\nbar.sync 2, 64;", "bar.sync 2, 64;"},
+    {"AMaskThatNamesALaneThatHasExited", Errc::warp_mask_mismatch,
+     "and.b32 %r3, %r1, 31;\nsetp.eq.u32 %p1, %r3, 7;\n@%p1 exit;\n<shfl.sync.bfly.b32 %r2, %r1, 1, 31, 0xffffffff;>",
+     "shfl.sync.bfly.b32 %r2, %r1, 1, 31, 0xffffff7f;"},
+    {"AMaskWithoutTheLaneItself", Errc::warp_mask_mismatch, "<vote.sync.any.pred %p1, 1, 0x0000ffff;>", "vote.sync.any.pred %p1, 1, 0xffffffff;"},
+    {"LanesThatNeverCome", Errc::barrier_deadlock,
+     "and.b32 %r3, %r1, 31;\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra A;\nbar.sync 0;\nbra DONE;\nA:\n<bar.warp.sync 0xffffffff;>\nbar.sync 0;", "bar.warp.sync 1;"},
+    {"ABarrierWithAnOddNumberOfThreads", Errc::invalid_barrier, "mov.u32 %r3, 33;\n<bar.sync 0, %r3;>", "bar.sync 0, 64;"},
+    {"MoreArrivalsThanExpected", Errc::invalid_barrier,
+     "setp.eq.u32 %p1, %r1, 0;\n@%p1 mbarrier.init.shared.b64 [gate], 2;\nbar.sync 0;\n<@%p1 mbarrier.arrive.shared.b64 _, [gate], 3;>",
+     "@%p1 mbarrier.arrive.shared.b64 _, [gate], 2;", gate},
+    {"AnMbarrierThatWasNeverMade", Errc::invalid_barrier, "<mbarrier.arrive.shared.b64 _, [gate];>", "mov.u32 %r2, 1;", gate},
+    {"ABranchBeyondItsTable", Errc::branch_index_out_of_range,
+     "T: .branchtargets A, B;\n<brx.idx %r1, T;>\nA: mov.u32 %r2, 1;\nbra DONE;\nB: mov.u32 %r2, 2;", "and.b32 %r3, %r1, 1;\nbrx.idx %r3, T;"},
+    {"Trap", Errc::trap_executed, "setp.gt.u32 %p1, %r1, 62;\n<@%p1 trap;>", "@%p1 mov.u32 %r2, 1;"},
+    {"ACallOfNoFunction", Errc::invalid_call_target,
+     "mov.u64 %rd2, 64;\nP: .callprototype _ ();\n<call %rd2, P;>", "mov.u64 %rd3, f;\ncall %rd3, P;", ".func f()\n{ ret; }"},
+    {"NoEnd", Errc::instruction_budget_spent, "L:\n<add.u32 %r2, %r2, 1;>\nbra L;", "bra DONE;"},
+    {"RecursionWithoutEnd", Errc::stack_overflow, "call f;", "", ".func f()\n{\n<call f;>\nret;\n}"},
+};
+
+std::string with(std::string text, const std::string& between) {
+    const std::size_t begin = text.find('<');
+    if (begin == std::string::npos) return text;
+    const std::size_t end = text.find('>', begin);
+    const std::string inside = between.empty() ? text.substr(begin + 1, end - begin - 1) : between;
+    return text.replace(begin, end - begin + 1, inside);
+}
+
+std::string culprit(const Planted& row) {
+    for (const std::string& text : {row.body, row.declarations}) {
+        const std::size_t begin = text.find('<');
+        if (begin != std::string::npos) return text.substr(begin + 1, text.find('>', begin) - begin - 1);
+    }
+    return {};
+}
+
+Expected<EmulatorStats> run(Machine& machine, const std::string& text) {
+    const auto loaded = machine.load(text);
+    EXPECT_TRUE(loaded) << describe(loaded.error(), text);
+    if (!loaded) return tl::unexpected(loaded.error());
+    const u64 out = machine.upload(std::vector<u32>(threads, 5));
+    return machine.launch("k", {.block = {threads, 1, 1}}, out);
+}
+
+class PlantedMistake : public testing::TestWithParam<Planted> {};
+
+TEST_P(PlantedMistake, IsNamedAtItsLine) {
+    const Planted& row = GetParam();
+    const std::string text = kernel(with(row.body, ""), with(row.declarations, ""));
+    Machine machine({.instruction_budget = 1u << 16});
+    const auto done = run(machine, text);
+    ASSERT_FALSE(done) << text;
+    EXPECT_EQ(done.error().code, row.code) << machine.text_of(done.error());
+    const Span span = done.error().span;
+    ASSERT_TRUE(span.known()) << machine.text_of(done.error());
+    const auto line_of = [&](std::size_t at) { return std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'); };
+    if (row.name == "TheNextLapOfALoop" || row.name == "NoEnd") return;  // it shows somewhere in the loop
+    const auto line = line_of(text.find(culprit(row)));
+    // Of two accesses that race, the one that comes second here is the error's, and the other is named by its line.
+    if (row.code == Errc::data_race && line_of(span.begin) != line) {
+        EXPECT_THAT(machine.text_of(done.error()), HasSubstr("on line " + std::to_string(line + 1) + " ")) << text;
+    } else {
+        EXPECT_EQ(line_of(span.begin), line) << machine.text_of(done.error()) << text;
+    }
+}
+
+TEST_P(PlantedMistake, PutRightIsClean) {
+    const Planted& row = GetParam();
+    if (row.right.empty()) GTEST_SKIP() << "there is no right way";
+    const std::string text = kernel(with(row.body, row.right), with(row.declarations, row.right));
+    if (const Assembler* assembler = nvptxcompiler()) {
+        const auto cubin = assembler->assemble(text);
+        EXPECT_TRUE(cubin) << (cubin ? "" : describe(cubin.error(), text));
+    }
+    Machine machine({.instruction_budget = 1u << 16});
+    EXPECT_RUNS(machine, run(machine, text));
+}
+
+INSTANTIATE_TEST_SUITE_P(Emulator, PlantedMistake, testing::ValuesIn(planted),
+                         [](const testing::TestParamInfo<Planted>& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace ptxgraft
