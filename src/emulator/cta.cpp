@@ -20,6 +20,7 @@ Cta::Cta(const Launch& launch) : launch_(&launch), shared_(launch.shared_bytes) 
     warps_.reserve(warps);
     for (std::uint32_t i = 0; i < warps; ++i) warps_.emplace_back(*this, launch, i);
     finished_.resize(warps);
+    if (launch.is_checked) checker_ = std::make_unique<Checker>(warps, shared_.size());
 }
 
 std::uint32_t Cta::threads() const {
@@ -39,6 +40,7 @@ void Cta::begin(std::uint64_t index) {
     std::fill(finished_.begin(), finished_.end(), std::uint8_t{0});
     barriers_ = {};
     output_.clear();
+    if (checker_ != nullptr) checker_->begin();
     for (Warp& warp : warps_) warp.begin();
 }
 
@@ -108,6 +110,7 @@ Cta::State Cta::deadlock() {
 void Cta::arrive(const Warp& warp, std::uint32_t id, std::uint32_t count, std::uint32_t mask,
                  std::uint32_t predicate) {
     BarrierState& barrier = barriers_[id];
+    if (checker_ != nullptr) checker_->order.release(warp.index(), mask, mask == warp.live(), checker_->barrier(id));
     if (count != 0) barrier.expected = count;
     barrier.popc += static_cast<std::uint32_t>(std::popcount(mask & predicate));
     barrier.arrived += static_cast<std::uint32_t>(std::popcount(mask));
@@ -139,6 +142,11 @@ void Cta::release_if_complete(std::uint32_t id) {
     const Warp::Reductions reductions{barrier.popc, barrier.popc == barrier.arrived, barrier.popc != 0};
     barrier = {};
     for (Warp& warp : warps_) warp.release(id, reductions);
+    if (checker_ != nullptr) checker_->barrier(id).clear();
+}
+
+void Cta::pass_barrier(const Warp& warp, std::uint32_t id, std::uint32_t mask) {
+    if (checker_ != nullptr) checker_->order.acquire(warp.index(), mask, mask == warp.live(), checker_->barrier(id));
 }
 
 void Cta::left(const Warp& warp) {

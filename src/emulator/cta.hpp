@@ -3,10 +3,13 @@
 /// A block of threads: its warps, its shared memory, its barriers; and what all blocks of a launch share.
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "emulator/checker.hpp"
 #include "emulator/program.hpp"
 #include "emulator/warp.hpp"
 #include "ptxgraft/emulator.hpp"
@@ -23,6 +26,8 @@ struct Launch {
     std::uint32_t dynamic_shared = 0;  ///< address of the dynamic part
     std::uint32_t shared_bytes = 0;    ///< static and dynamic
     std::uint64_t budget = 0;
+    std::string_view text;  ///< of the module
+    bool is_checked = false;
     mutable std::atomic<std::uint64_t> warp_instructions = 0;
     mutable std::atomic<std::uint64_t> thread_instructions = 0;
 };
@@ -46,6 +51,10 @@ class Cta {
     [[nodiscard]] std::vector<std::byte>& shared() { return shared_; }
     [[nodiscard]] std::uint32_t threads() const;
     [[nodiscard]] std::string& output() { return output_; }
+    /// Null when the launch is not checked.
+    [[nodiscard]] Checker* checker() { return checker_.get(); }
+    /// Threads whose barrier has completed get to know what the others did before it.
+    void pass_barrier(const Warp& warp, std::uint32_t id, std::uint32_t mask);
 
     /// Lanes of a warp arrive at a barrier, to wait or not; the values are those of a bar.red.
     void arrive(const Warp& warp, std::uint32_t id, std::uint32_t count, std::uint32_t mask,
@@ -75,6 +84,7 @@ class Cta {
     std::vector<std::byte> shared_;
     std::array<BarrierState, barrier_count> barriers_ = {};
     std::string output_;
+    std::unique_ptr<Checker> checker_;
     Error error_;
 };
 

@@ -330,6 +330,7 @@ Expected<void> FunctionDecoder::declare_registers(const Statement::Variable& var
             .kind = variable.vector > 1 ? Symbol::Kind::vector : Symbol::Kind::register_,
             .count = variable.vector,
             .ref = temporary(std::max(bits / 8, 1u))};
+        function().names.push_back({scopes_.back()[declarator.name].ref, std::string(declarator.name)});
         for (std::uint32_t i = 1; i < variable.vector; ++i) static_cast<void>(temporary(std::max(bits / 8, 1u)));
     }
     return {};
@@ -367,6 +368,7 @@ std::optional<Ref> FunctionDecoder::find_register(std::string_view name) {
         if (range == ranges_[depth].end() || *number >= range->second.count) continue;
         const Symbol symbol{.kind = Symbol::Kind::register_, .ref = temporary(std::max(range->second.bits / 8, 1u))};
         scope.emplace(name, symbol);
+        function().names.push_back({symbol.ref, std::string(name)});
         return symbol.ref;
     }
     const std::size_t dot = name.rfind('.');
@@ -389,6 +391,7 @@ Ref FunctionDecoder::carry() {
 void FunctionDecoder::emit(const Draft& draft) {
     Operation operation = draft.operation;
     operation.operands = static_cast<std::uint32_t>(program().refs.size());
+    operation.strict = std::min(operation.strict, operation.inputs);
     operation.is_large = operation.outputs > 1 || operation.inputs > 3;
     const auto refs = draft.refs();
     program().refs.insert(program().refs.end(), refs.begin(), refs.end());
@@ -453,6 +456,7 @@ Expected<void> FunctionDecoder::instruction(const Statement& statement) {
     emit_with_guard(*draft, instruction, guard);
     for (Draft& extension : after_) {
         extension.operation.is_part = true;
+        extension.operation.undefined = Undefined::moves;
         emit_with_guard(extension, instruction, guard);
     }
     return {};
@@ -494,6 +498,15 @@ void FunctionDecoder::mark_runs() {
     }
 }
 
+namespace {
+
+Undefined undefined_of(std::string_view opcode) {
+    if (opcode == "mov") return Undefined::moves;
+    return opcode == "selp" || opcode == "prmt" ? Undefined::selects : Undefined::spreads;
+}
+
+}  // namespace
+
 Expected<Draft> decode_pure(FunctionDecoder& decoder, const syntax::Instruction& instruction) {
     std::vector<const syntax::Operand*> operands;
     bool pair = false;
@@ -531,6 +544,7 @@ Expected<Draft> decode_pure(FunctionDecoder& decoder, const syntax::Instruction&
         for (std::size_t i = 0; i < pure->all_outputs(); ++i) draft.output(outputs[i]);
         for (std::size_t i = 0; i < pure->all_inputs(); ++i) draft.input(inputs[i]);
         draft.operation.elements = static_cast<std::uint8_t>(lane_count * pure->column_elements);
+        draft.operation.undefined = undefined_of(instruction.opcode);
         return draft;
     }
     Draft first(pure->first_function()), second(pure->second_function());

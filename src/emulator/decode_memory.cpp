@@ -123,6 +123,7 @@ Expected<Draft> decode_store(FunctionDecoder& decoder, const Instruction& instru
     if (auto fits = check_elements(instruction, elements, move->access); !fits) return tl::unexpected<Error>(fits.error());
     Draft draft(store_operation(move->access.bytes), decoder.add(move->access));
     if (move->access.has_base) draft.input(move->base);
+    draft.operation.strict = draft.operation.inputs;  // what is stored may be undefined
     for (const Ref element : *elements) draft.input(element);
     return draft;
 }
@@ -201,7 +202,12 @@ Expected<Draft> decode_mov(FunctionDecoder& decoder, const Instruction& instruct
     auto from = decoder.inputs(instruction.operands[1], packs ? part : bits / 8, immediate_type(type));
     if (!to) return tl::unexpected<Error>(to.error());
     if (!from) return tl::unexpected<Error>(from.error());
-    Draft draft(copies ? execute_copy_elements : packs ? execute_pack : execute_unpack);
+    const auto count_of_parts = static_cast<std::uint32_t>(parts);
+    Draft draft(copies ? copy_function(part, count_of_parts)
+                : packs ? pack_function(part, count_of_parts)
+                        : unpack_function(part, count_of_parts));
+    if (draft.operation.function == nullptr) return decoder.missing(instruction);
+    draft.operation.undefined = Undefined::moves;
     for (const Ref ref : *to) draft.output(ref);
     for (const Ref ref : *from) draft.input(ref);
     return draft;

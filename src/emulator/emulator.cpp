@@ -176,7 +176,7 @@ Expected<std::byte*> host_range(const Memory& memory, std::uint64_t address, std
 
 Emulator::Emulator(const EmulatorOptions& options) : data_(std::make_unique<Data>()) {
     data_->options = options;
-    data_->memory = std::make_shared<Memory>(options.memory_bytes);
+    data_->memory = std::make_shared<Memory>(options.memory_bytes, !options.fast);
 }
 Emulator::~Emulator() = default;
 Emulator::Emulator(Emulator&&) noexcept = default;
@@ -196,6 +196,7 @@ Expected<void> Emulator::write(std::uint64_t address, std::span<const std::byte>
     auto host = host_range(*data_->memory, address, bytes.size());
     if (!host) return tl::unexpected<Error>(host.error());
     if (!bytes.empty()) std::memcpy(*host, bytes.data(), bytes.size());
+    data_->memory->mark(address, bytes.size(), true);
     return {};
 }
 
@@ -210,6 +211,14 @@ Expected<void> Emulator::fill(std::uint64_t address, std::byte value, std::size_
     auto host = host_range(*data_->memory, address, bytes);
     if (!host) return tl::unexpected<Error>(host.error());
     std::fill_n(*host, bytes, value);
+    data_->memory->mark(address, bytes, true);
+    return {};
+}
+
+Expected<void> Emulator::forget(std::uint64_t address, std::size_t bytes) {
+    auto host = host_range(*data_->memory, address, bytes);
+    if (!host) return tl::unexpected<Error>(host.error());
+    data_->memory->mark(address, bytes, false);
     return {};
 }
 
@@ -234,6 +243,8 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
     launch.lane_functions = &emulator::lane_functions(arithmetic::this_processor());
     launch.shape = shape;
     launch.budget = data_->options.instruction_budget;
+    launch.text = module.text();
+    launch.is_checked = !data_->options.fast;
     if (auto done = check_shape(**function, shape); !done) return tl::unexpected<Error>(done.error());
     if (auto done = check_registers(**function, shape.block); !done)
         return tl::unexpected<Error>(done.error());

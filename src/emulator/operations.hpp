@@ -42,10 +42,10 @@ Flow execute_alloca(Warp& warp, const Operation& operation,
                     std::uint32_t mask);  ///< d, bytes; extra is the alignment
 Flow execute_stacksave(Warp& warp, const Operation& operation, std::uint32_t mask);
 Flow execute_stackrestore(Warp& warp, const Operation& operation, std::uint32_t mask);
-/// mov with a vector: `extra` is the bits of one element.
-Flow execute_pack(Warp& warp, const Operation& operation, std::uint32_t mask);           ///< d, elements…
-Flow execute_unpack(Warp& warp, const Operation& operation, std::uint32_t mask);         ///< elements…, a
-Flow execute_copy_elements(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< d…, a…
+/// mov with a vector of 2 or 4 parts: into one register, from one, or from part to part. Null when there is none.
+[[nodiscard]] ColumnFunction pack_function(std::uint32_t part_bytes, std::uint32_t parts);
+[[nodiscard]] ColumnFunction unpack_function(std::uint32_t part_bytes, std::uint32_t parts);
+[[nodiscard]] ColumnFunction copy_function(std::uint32_t part_bytes, std::uint32_t parts);
 
 // --- control
 

@@ -72,6 +72,14 @@ enum class Flow : std::uint8_t {
 };
 using Execute = Flow (*)(Warp& warp, const Operation& operation, std::uint32_t mask);
 
+/// What a checked launch does when a source has bytes that nothing wrote.
+enum class Undefined : std::uint8_t {
+    spreads,   ///< the results are undefined as a whole
+    moves,     ///< bytes keep their state: the function is applied to it
+    selects,   ///< so, and the last source chooses: its own bytes must be defined, or the result is undefined
+    refused,   ///< an error, of the first `strict` sources
+};
+
 /// One operation. `function` is set for pure instructions and `execute` for all others.
 struct Operation {
     Execute execute = nullptr;
@@ -86,6 +94,8 @@ struct Operation {
     std::uint8_t elements = lane_count;  ///< of `function` in a column: 64 for pairs
     bool guard_negated = false;
     bool is_large = false;  ///< a pure one of more than one output or three inputs
+    Undefined undefined = Undefined::spreads;
+    std::uint8_t strict = UINT8_MAX;
     bool is_part = false;   ///< of the instruction whose operation follows or came before
 };
 
@@ -117,8 +127,15 @@ struct Call {
 /// What a call of a function without a body does.
 using Builtin = Flow (*)(Warp& warp, const Call& call, std::uint32_t mask);
 
+/// A register as the program calls it.
+struct RegisterName {
+    Ref ref = no_ref;
+    std::string name;
+};
+
 struct Function {
     std::string name;
+    std::vector<RegisterName> names;
     bool is_entry = false;
     bool is_defined = false;
     Builtin builtin = nullptr;
@@ -183,6 +200,7 @@ struct CollectiveCall {
     Collective function = nullptr;
     std::uint32_t extra = 0;
     Ref member_mask = no_ref;  ///< none: the lanes that are there
+    bool moves = false;        ///< the first source's values, unchanged, to the first output
 };
 
 /// The barriers of a CTA: those of bar and barrier.cta, and that of barrier.cluster.
