@@ -11,6 +11,12 @@ void Checker::begin() {
     std::fill(shared_written.begin(), shared_written.end(), std::uint8_t{0});
     for (Clock& clock : barriers_) clock.clear();
     objects_.clear();
+    bulk_groups_.clear();
+    fenced.clear();
+}
+
+Clock& Checker::bulk_group(unsigned warp, unsigned lane) {
+    return bulk_groups_.try_emplace(warp * lane_count + lane, order.size()).first->second;
 }
 
 Clock& Checker::object(Space space, std::uint64_t address) {

@@ -16,8 +16,8 @@ namespace ptxgraft::emulator {
 
 class Checker {
   public:
-    Checker(std::size_t warps, std::size_t shared_bytes) : order(warps), shared_races(order), global_races(order), shared_written(shared_bytes) {
-        for (Clock& clock : barriers_) clock = Clock(warps);
+    Checker(std::size_t warps, std::size_t shared_bytes) : order(warps + 1), fenced(warps + 1), shared_races(order), global_races(order), shared_written(shared_bytes) {
+        for (Clock& clock : barriers_) clock = Clock(warps + 1);
     }
     void begin();
 
@@ -29,7 +29,13 @@ class Checker {
     /// Whether somebody released something there.
     [[nodiscard]] bool has_object(Space space, std::uint64_t address) const { return objects_.contains(key(space, address)); }
 
+    /// The async proxy, which copies for the threads, is one warp more of the order, with one lane.
+    [[nodiscard]] unsigned async_proxy() const { return static_cast<unsigned>(order.size() - 1); }
+    /// The clock of a thread's bulk groups.
+    [[nodiscard]] Clock& bulk_group(unsigned warp, unsigned lane);
+
     Order order;
+    Clock fenced;  ///< what threads did before a fence.proxy.async
     RaceShadow shared_races, global_races;
     std::vector<std::uint8_t> shared_written;  ///< for each byte 0 or 1
 
@@ -41,6 +47,7 @@ class Checker {
 
     std::array<Clock, named_barriers + 1> barriers_;
     std::unordered_map<std::uint64_t, Clock> objects_;
+    std::unordered_map<unsigned, Clock> bulk_groups_;  // by thread
 };
 
 }  // namespace ptxgraft::emulator

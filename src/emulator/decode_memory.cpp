@@ -349,7 +349,6 @@ constexpr InstructionRow rows[] = {
     {"prefetchu", decode_nothing},
     {"applypriority", decode_nothing},
     {"discard", decode_nothing},
-    {"fence", decode_nothing},
     {"membar", decode_nothing},
     {"cp", decode_copy},
     {"alloca", decode_alloca},

@@ -344,19 +344,22 @@ bool Warp::note_access(Space space, std::uint64_t address, unsigned lane, std::u
     return note_accesses(1u << lane, at, bytes, kind);
 }
 
+// The bytes of a copy: all written, when it reads them; written from now on, when it writes them.
+bool Warp::note_written(const Located& at, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use) {
+    if (at.written != nullptr && use == Use::write) std::memset(at.written, 1, bytes);
+    if (at.written == nullptr || use == Use::write) return true;
+    const auto* const unwritten = std::find(at.written, at.written + bytes, std::uint8_t{0});
+    if (unwritten == at.written + bytes) return true;
+    fail(Errc::memory_not_written, lane, fmt::format("{:#x}, of the {} bytes copied from {:#x}",
+                                                    address + static_cast<std::uint64_t>(unwritten - at.written), bytes, address));
+    return false;
+}
+
 bool Warp::note_range(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use) {
     if (!is_checked_ || bytes == 0) return true;
     Located at;
     describe(space, address, lane, at);
-    if (at.written != nullptr && use == Use::read) {
-        const auto* const unwritten = std::find(at.written, at.written + bytes, std::uint8_t{0});
-        if (unwritten != at.written + bytes) {
-            fail(Errc::memory_not_written, lane, fmt::format("{:#x}, of the {} bytes copied from {:#x}",
-                                                            address + static_cast<std::uint64_t>(unwritten - at.written), bytes, address));
-            return false;
-        }
-    }
-    if (at.written != nullptr && use == Use::write) std::memset(at.written, 1, bytes);
+    if (!note_written(at, address, lane, bytes, use)) return false;
     const std::uint32_t unit = address % 4 == 0 && bytes % 4 == 0 ? 4 : 1;
     for (std::uint64_t done = 0; done < bytes; done += unit, at.begin += unit)
         if (!note_accesses(1u << lane, at, unit, use == Use::read ? AccessKind::read : AccessKind::write)) return false;
@@ -406,11 +409,13 @@ void Warp::fail_race(const Race& race, unsigned lane, const Located& at, std::ui
     const Dim3& block = launch_->shape.block;
     const std::uint32_t other = race.other.warp * lane_count + race.other.lane;
     const bool reads = kind == AccessKind::read || kind == AccessKind::strong_read;
+    const std::string by = race.other.warp == cta_->checker()->async_proxy()
+                               ? std::string("the asynchronous copy, for which this thread has not waited,")
+                               : fmt::format("thread ({}, {}, {})", other % block.x, other / block.x % block.y, other / block.x / block.y);
     fail(Errc::data_race, lane,
-         fmt::format("this {} of {} bytes of {} memory at {:#x} and the {} on line {} by thread ({}, {}, {}) are not ordered",
+         fmt::format("this {} of {} bytes of {} memory at {:#x} and the {} on line {} by {} are not ordered",
                      reads ? "read" : "write", bytes, at.is_shared ? "shared" : "global", at.begin + at.offsets[lane],
-                     race.other_writes ? "write" : "read", line_of(race.pc), other % block.x, other / block.x % block.y,
-                     other / block.x / block.y));
+                     race.other_writes ? "write" : "read", line_of(race.pc), by));
 }
 
 void Warp::release_at(Space space, std::uint64_t address, std::uint32_t mask) {
