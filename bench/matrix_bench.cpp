@@ -2,9 +2,12 @@
 #include <benchmark/benchmark.h>
 
 #include <cstring>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "emulator/matrix.hpp"
+#include "ptxgraft/emulator.hpp"
 
 namespace {
 
@@ -104,6 +107,79 @@ void BM_Wgmma_bf16_B_n_major(benchmark::State& state) {
 void BM_Wgmma_f16(benchmark::State& state) { run_wgmma(state, {.a = f16, .b = f16}, false); }
 void BM_Wgmma_e4m3(benchmark::State& state) { run_wgmma(state, {.a = e4m3, .b = e4m3}, false); }
 void BM_Wgmma_s8(benchmark::State& state) { run_wgmma(state, {.a = s8, .b = s8, .d = s32}, false); }
+
+// --- through PTX: a loop of one warp (of a warpgroup), everything but the decoding
+
+std::string numbered(const char* prefix, unsigned count) {
+    std::string names;
+    for (unsigned i = 0; i < count; ++i) names += (i == 0 ? "" : ",") + (prefix + std::to_string(i));
+    return "{" + names + "}";
+}
+
+void run_loop(benchmark::State& state, const std::string& body, std::uint32_t threads, double operations) {
+    constexpr unsigned rounds = 500;
+    const std::string text = R"(.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry loop(.param .u64 memory) {
+    .reg .b32 i, at, a<4>, b<8>;
+    .reg .f32 d<128>;
+    .reg .b64 global, desc;
+    .reg .pred p;
+    .shared .align 1024 .b8 tile[49152];
+    ld.param.u64 global, [memory];
+    mov.b32 at, tile;
+    mov.b64 desc, 0x4000004000010000;
+    mov.b32 i, 0;
+LOOP:
+)" + body + "    add.u32 i, i, 1;\n    setp.lt.u32 p, i, " +
+                             std::to_string(rounds) + ";\n    @p bra LOOP;\n    ret;\n}\n";
+    ptxgraft::Emulator emulator;
+    const auto module = emulator.load(text);
+    if (!module) return state.SkipWithError(ptxgraft::describe(module.error(), text).c_str());
+    const auto memory = emulator.allocate(1 << 16);
+    const std::span<const std::byte> arguments[] = {std::as_bytes(std::span(&*memory, 1))};
+    for (auto _ : state) {
+        const auto done = emulator.launch(**module, "loop", {.block = {threads, 1, 1}}, arguments);
+        if (!done) return state.SkipWithError(ptxgraft::describe(done.error(), text).c_str());
+    }
+    count(state, rounds * operations);
+}
+
+void BM_Ptx_mma_m16n8k16_bf16(benchmark::State& state) {
+    run_loop(state,
+             "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 " + numbered("d", 4) + "," +
+                 numbered("a", 4) + "," + numbered("b", 2) + "," + numbered("d", 4) + ";\n",
+             32, 2.0 * 16 * 8 * 16);
+}
+void BM_Ptx_ldmatrix_and_mma(benchmark::State& state) {
+    run_loop(state,
+             "ldmatrix.sync.aligned.m8n8.x4.shared.b16 " + numbered("a", 4) +
+                 ", [at];\nldmatrix.sync.aligned.m8n8.x2.shared.b16 " + numbered("b", 2) + ", [at];\n" +
+                 "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 " + numbered("d", 4) + "," +
+                 numbered("a", 4) + "," + numbered("b", 2) + "," + numbered("d", 4) + ";\n",
+             32, 2.0 * 16 * 8 * 16);
+}
+void BM_Ptx_wmma_loads_and_mma(benchmark::State& state) {
+    run_loop(state,
+             "wmma.load.a.sync.aligned.row.m16n16k16.global.bf16 " + numbered("a", 4) +
+                 ", [global], 16;\nwmma.load.b.sync.aligned.col.m16n16k16.global.bf16 " + numbered("b", 4) +
+                 ", [global], 16;\nwmma.mma.sync.aligned.row.col.m16n16k16.f32.bf16.bf16.f32 " +
+                 numbered("d", 8) + "," + numbered("a", 4) + "," + numbered("b", 4) + "," + numbered("d", 8) +
+                 ";\n",
+             32, 2.0 * 16 * 16 * 16);
+}
+void BM_Ptx_wgmma_m64n256k16_bf16(benchmark::State& state) {
+    run_loop(state,
+             "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 " + numbered("d", 128) +
+                 ", desc, desc, 1, 1, 1, 0, 0;\n",
+             128, 2.0 * 64 * 256 * 16);
+}
+
+BENCHMARK(BM_Ptx_mma_m16n8k16_bf16);
+BENCHMARK(BM_Ptx_ldmatrix_and_mma);
+BENCHMARK(BM_Ptx_wmma_loads_and_mma);
+BENCHMARK(BM_Ptx_wgmma_m64n256k16_bf16);
 
 // The version (0 plain, 1 AVX2, 2 AVX-512); for wgmma also N.
 #define PTXGRAFT_MMA(name) BENCHMARK(name)->ArgName("version")->DenseRange(0, 2)

@@ -43,6 +43,38 @@ TEST_F(Cli, RunComputes) {
     }());
 }
 
+TEST_F(Cli, RunProfilesAndTraces) {
+    spill("tiny.ptx",
+          ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b32 %r<3>;\n.shared .b8 s[4096];\n"
+          "mov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 7;\nst.shared.u32 [%r2], %r1;\nret;\n}\n");
+    const std::vector<std::string> base = {"run", "tiny.ptx", "--device", "emulator", "--grid", "2", "--block", "32"};
+    const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), base.begin(), base.end());
+        return ptxgraft(more);
+    };
+    const Result profile = with({"--profile"});
+    ASSERT_EQ(profile.status, 0) << profile.err;
+    EXPECT_EQ(profile.out,
+              "  line      warps  lanes conflicts  wavefronts/ideal     sectors/ideal  instruction\n"
+              "     7          2  32.00         -                 -                 -  mov.u32 %r1, %tid.x;\n"
+              "     8          2  32.00         -                 -                 -  shl.b32 %r2, %r1, 7;\n"
+              "     9          2  32.00        62              64/2                 -  st.shared.u32 [%r2], %r1;\n"
+              "    10          2  32.00         -                 -                 -  ret;\n"
+              "\n     warps      threads  class\n"
+              "         2           64  control\n"
+              "         2           64  logic and shift\n"
+              "         2           64  move and convert\n"
+              "         2           64  shared store\n"
+              "         8          256  in all\n");
+    ASSERT_EQ(with({"--trace", "t.txt", "--trace-cta", "1", "--trace-warp", "0"}).status, 0);
+    const std::string trace = slurp("t.txt");
+    EXPECT_EQ(std::count(trace.begin(), trace.end(), '\n'), 4);
+    EXPECT_THAT(trace, StartsWith("block (1, 0, 0) warp 0 lanes 0xffffffff 7:1: mov.u32 %r1, %tid.x; | %r1 = [0x0 0x1 0x2 "));
+    EXPECT_EQ(with({"--trace", "t.txt", "--trace-cta", "one"}).status, 2);
+    EXPECT_EQ(with({"--trace-warp", "0"}).status, 2);
+    EXPECT_THAT(with({"--trace", "no/such/folder.txt"}).err, HasSubstr("cannot write no/such/folder.txt"));
+}
+
 TEST_F(Cli, RunGraftsStubs) {
     const Result result = ptxgraft(run_affine({"--program", "epilogue=acc bias mul.f32 0.0 max.f32 -> acc"}));
     ASSERT_EQ(result.status, 0) << result.err;

@@ -464,6 +464,7 @@ TEST_F(EmulatorMma, WrongOperandsAreNamed) {
                 HasSubstr("misaligned address: 16 bytes of shared memory at 0x8"));
     EXPECT_THAT(error_of("stride", d_at, 8, d_at),
                 HasSubstr("a stride of 8 elements; one line of this matrix has 16"));
+    EXPECT_THAT(error_of("stride", d_at + 2, 16, d_at), HasSubstr("misaligned address: 4 bytes of global memory"));
     EXPECT_EQ(error_of("stride", d_at, 16, d_at), "none");
     EXPECT_THAT(error_of("stride", d_at, 1 << 20, d_at), HasSubstr("address out of bounds"));
 }

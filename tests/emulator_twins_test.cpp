@@ -122,7 +122,7 @@ void Run::launch_bytes(const char* entry, const Shape& shape, const std::vector<
     for (const auto& [data, size] : arguments)
         values.push_back(Argument::raw(std::span(static_cast<const std::byte*>(data), size)));
     const LaunchConfig config{
-        .grid = {shape.grid, 1, 1}, .block = {shape.block, shape.block_y, 1}, .shared_bytes = shape.shared};
+        .grid = {shape.grid, shape.grid_y, 1}, .block = {shape.block, shape.block_y, 1}, .shared_bytes = shape.shared};
     if (auto done = function->second.launch(config, values); !done)
         fail(describe(done.error(), function->second.ptx()));
 }

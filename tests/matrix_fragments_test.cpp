@@ -1,5 +1,6 @@
 // mma.sp, wmma, ldmatrix and its kin against the figures of the PTX manual.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 
@@ -424,11 +425,17 @@ TEST(Matrix, LdmatrixStmatrixAndMovmatrix) {
     RandomElements random(31, 0);
     for (const unsigned count : {1u, 2u, 4u})
         for (const auto transposition : {Transposition::none, Transposition::trans}) {
-            std::vector<MatrixRow> rows(8 * count), stored(8 * count);
+            std::vector<std::array<std::byte, 16>> rows(8 * count), stored(8 * count);
+            std::vector<const std::byte*> from;
+            std::vector<std::byte*> to;
+            for (unsigned i = 0; i < 8 * count; ++i) {
+                from.push_back(rows[i].data());
+                to.push_back(stored[i].data());
+            }
             for (auto& row : rows)
                 for (auto& byte : row) byte = static_cast<std::byte>(random.below(256));
             std::vector<TestRegister> registers(count);
-            load_matrices(rows.data(), count, transposition, pointers(registers).data());
+            load_matrices(from.data(), count, transposition, pointers(registers).data());
             for (unsigned i = 0; i < count; ++i)
                 for (unsigned lane = 0; lane < 32; ++lane)
                     for (unsigned j = 0; j < 2; ++j) {
@@ -439,7 +446,7 @@ TEST(Matrix, LdmatrixStmatrixAndMovmatrix) {
                         std::memcpy(&want, rows[8 * i + row].data() + 2 * col, 2);
                         ASSERT_EQ(element_in(&registers[i], f16, lane, j), want);
                     }
-            store_matrices(constant(pointers(registers)).data(), count, transposition, stored.data());
+            store_matrices(constant(pointers(registers)).data(), count, transposition, to.data());
             EXPECT_EQ(stored, rows);
         }
     TestRegister a{}, d{};

@@ -33,6 +33,8 @@ struct Dim3 {
 /// loaded it.
 class EmulatedModule;
 
+class EmulatorObserver;  // emulator_observer.hpp
+
 struct EmulatorOptions {
     std::uint64_t instruction_budget =
         0;  ///< warp instructions of one launch; 0: no limit. Beyond it: Errc::instruction_budget_spent
@@ -40,13 +42,14 @@ struct EmulatorOptions {
     std::uint64_t memory_bytes = std::uint64_t{16} << 30;  ///< of all allocations
     std::uint32_t sm = 90;  ///< architecture to be: limits and special registers
     bool fast = false;  ///< checks only what keeps the host safe: bounds, alignment, barriers; not what nothing wrote, nor races
+    EmulatorObserver* observer = nullptr;  ///< is told of every instruction; lives longer than the emulator
 };
 
 struct EmulatorLaunch {
     Dim3 grid = {};
     Dim3 block = {};
     std::uint32_t shared_bytes = 0;  ///< dynamic
-    Dim3 cluster = {};               ///< in blocks; of one block: none
+    Dim3 cluster = {};               ///< in blocks; of one block: none, or the one that the entry requires
     bool cooperative = false;        ///< all blocks run at the same time, as grid-wide barriers need
 };
 

@@ -4,6 +4,7 @@
 /// `bytes=00ff`.
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,5 +40,7 @@ struct KernelArgument {
 
 /// `8`, `8,4`, `8x4x1`: extents of a grid or block, each at least 1.
 [[nodiscard]] Expected<Dim3> parse_dim3(std::string_view text);
+/// The same for the place of a block: each at least 0, and 0 where it is left out. Nothing for what is no place.
+[[nodiscard]] std::optional<Dim3> parse_place(std::string_view text);
 
 }  // namespace ptxgraft::cli

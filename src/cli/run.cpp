@@ -8,6 +8,7 @@
 #include <span>
 
 #include "launch_file.hpp"
+#include "observe.hpp"
 #include "skeleton_input.hpp"
 #include "text_file.hpp"
 #include "verb.hpp"
@@ -23,6 +24,7 @@ struct RunFlags {
     std::vector<std::string> arguments;
     CudaFlags cuda;
     StubFlags stubs;
+    ObserveFlags observe;
 };
 
 // A mistake on the command line that the library found.
@@ -51,21 +53,23 @@ std::vector<KernelArgument> flag_arguments(const RunFlags& flags) {
     return arguments;
 }
 
-Device open_device(const RunFlags& flags, const std::string& name) {
-    const DeviceOptions options{.emulator = {.instruction_budget = flags.budget}};
+Device open_device(const RunFlags& flags, const std::string& name, EmulatorObserver* observer) {
+    const DeviceOptions options{.emulator = {.instruction_budget = flags.budget, .observer = observer}};
     Device device = take(Device::open(name, options), {}, "--device " + name);
     if (flags.budget != 0 && device.kind() != DeviceKind::emulator)
         fail_usage(fmt::format("--budget is of the emulator; the device is {}", device.name()));
+    if (flags.observe.any() && device.kind() != DeviceKind::emulator)
+        fail_usage(fmt::format("--trace and --profile are of the emulator; the device is {}", device.name()));
     return device;
 }
 
 // The emulator is a device of the architecture that the PTX asks for, unless the names say another. PTX of an
 // architecture that is too old to be a device runs on the default one, as it does on a newer GPU.
-Device device_for(const RunFlags& flags, Device device, const Input& input) {
+Device device_for(const RunFlags& flags, Device device, const Input& input, EmulatorObserver* observer) {
     if (device.kind() != DeviceKind::emulator || flags.device.find(':') != std::string::npos) return device;
-    if (!flags.cuda.target.empty()) return open_device(flags, "emulator:" + flags.cuda.target);
+    if (!flags.cuda.target.empty()) return open_device(flags, "emulator:" + flags.cuda.target, observer);
     if (!Device::open("emulator:" + input.skeleton.target())) return device;
-    return open_device(flags, "emulator:" + input.skeleton.target());
+    return open_device(flags, "emulator:" + input.skeleton.target(), observer);
 }
 
 std::string numbered(std::size_t index, const PlannedArgument& argument) {
@@ -167,10 +171,11 @@ void write_outputs(LaunchPlan& plan, const Prepared& prepared) {
 void run(const RunFlags& flags) {
     LaunchPlan plan = plan_of(flags);
     std::vector<KernelArgument> arguments = flag_arguments(flags);
-    Device device = open_device(flags, flags.device);
+    Observation observation(flags.observe);
+    Device device = open_device(flags, flags.device, observation.observer());
     const Input input = load_input(flags.file, flags.cuda, device.target());
     const std::vector<NamedStub> stubs = compile_stubs(input, flags.stubs);
-    device = device_for(flags, std::move(device), input);
+    device = device_for(flags, std::move(device), input, observation.observer());
 
     const std::string ptx =
         take(input.skeleton.render(as_grafts(stubs)), input.skeleton.ptx(), input.ptx_name(0));
@@ -188,6 +193,7 @@ void run(const RunFlags& flags) {
     auto done = function->launch(plan.config, raw);
     if (done) done = device.synchronize();
     fmt::print("{}", device.take_output());
+    observation.finish();
     if (!done && done.error().code == Errc::argument_size_differs)
         fail_argument(done.error(), plan, done.error().index);
     if (!done) fail_in_ptx(done.error(), ptx, input, stubs.size());
@@ -238,6 +244,7 @@ void add_run(CLI::App& app) {
                      "Warp instructions after which the emulator ends the launch with an error; 0: no limit")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
+    add_observe_flags(*verb, flags->observe);
     add_stub_flags(*verb, flags->stubs);
     add_cuda_flags(*verb, flags->cuda);
     verb->callback([flags] { run(*flags); });

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "emulator/cta.hpp"
+#include "emulator/cluster.hpp"
 #include "emulator/warp.hpp"
 
 namespace ptxgraft::emulator {
@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t most_local_bytes = std::uint64_t{512} << 10;  // of a thread, as CUDA's limit
 
 std::string_view name(Space space) {
-    constexpr std::string_view names[] = {"generic", "global", "constant", "shared", "local", "parameter"};
+    constexpr std::string_view names[] = {"generic", "global", "constant", "shared", "local", "parameter", "shared::cluster"};
     return names[static_cast<std::size_t>(space)];
 }
 
@@ -39,6 +39,11 @@ constexpr std::uint64_t most_located_bytes = std::uint64_t{1} << 31;  // offsets
 
 }  // namespace
 
+Warp::Piece Warp::shared_piece(Cta& owner, std::uint64_t begin) const {
+    return {.host = owner.shared().data(), .begin = begin, .bytes = owner.shared().size(),
+            .written = is_checked_ ? owner.shared_written().data() : nullptr, .space = Space::shared, .owner = owner.rank()};
+}
+
 // The piece of memory that a lane's access is in, if it is the kind that all lanes may share.
 Warp::Piece Warp::piece(const Access& access, const Operation& operation, std::uint32_t mask, Use use) {
     Space space = access.space;
@@ -50,8 +55,13 @@ Warp::Piece Warp::piece(const Access& access, const Operation& operation, std::u
     }
     switch (space) {
         case Space::shared:
-            return {.host = cta_->shared().data(), .begin = window, .bytes = cta_->shared().size(),
-                    .written = is_checked_ ? cta_->checker()->shared_written.data() : nullptr, .space = Space::shared};
+            return shared_piece(*cta_, window);
+        case Space::shared_cluster: {
+            const std::uint64_t first = address(access, operation, static_cast<unsigned>(std::countr_zero(mask))) - window;
+            Cta* const owner = owner_of(first);
+            if (owner == nullptr) return {};
+            return shared_piece(*owner, window + (first >> cluster_rank_shift << cluster_rank_shift));
+        }
         case Space::local:
             return {.host = local_.data(), .begin = window, .bytes = frame_->local_top, .lane_stride = local_stride_,
                     .written = is_checked_ ? local_written_.data() : nullptr, .space = Space::local};
@@ -98,7 +108,7 @@ std::byte* Warp::locate(const Access& access, const Operation& operation, std::u
     if (is_checked_) {
         located.host = in.host;
         located.written = in.written;
-        located.begin = in.space == Space::global ? in.begin : 0;
+        located.begin = in.space == Space::global ? in.begin : in.space == Space::shared ? shared_place(in.owner) : 0;
         located.is_shared = in.space == Space::shared;
         located.is_global = in.space == Space::global;
     }
@@ -118,6 +128,7 @@ std::byte* Warp::resolve(Space space, std::uint64_t address, unsigned lane, std:
         return nullptr;
     }
     if (std::byte* found = find(space, address, lane, bytes, use)) return found;
+    if (fail_without_owner(space, address, lane)) return nullptr;
     const bool exists = use == Use::write && find(space, address, lane, bytes, Use::read) != nullptr;
     const Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
     fail(exists ? Errc::write_to_read_only_memory : Errc::address_out_of_bounds, lane,
@@ -168,6 +179,12 @@ std::byte* Warp::find(Space space, std::uint64_t address, unsigned lane, std::ui
         std::vector<std::byte>& shared = cta_->shared();
         return inside(address, bytes, shared.size()) ? shared.data() + address : nullptr;
     }
+    if (space == Space::shared_cluster) {
+        Cta* const owner = owner_of(address);
+        if (owner == nullptr) return nullptr;
+        const std::uint64_t offset = address & ((std::uint64_t{1} << cluster_rank_shift) - 1);
+        return inside(offset, bytes, owner->shared().size()) ? owner->shared().data() + offset : nullptr;
+    }
     if (space == Space::local) {
         if (!inside(address, bytes, frame_->local_top)) return nullptr;
         return local_.data() + std::uint64_t{lane} * local_stride_ + address;
@@ -175,6 +192,26 @@ std::byte* Warp::find(Space space, std::uint64_t address, unsigned lane, std::ui
     const std::vector<std::byte>& parameters = launch_->parameters;
     if (use == Use::write || !inside(address, bytes, parameters.size())) return nullptr;
     return const_cast<std::byte*>(parameters.data()) + address;
+}
+
+// The CTA in whose shared memory an address of the cluster lies; null when there is none, or it has ended.
+Cta* Warp::owner_of(std::uint64_t address) {
+    const std::uint64_t tag = address >> cluster_rank_shift;
+    if (tag == 0) return cta_;
+    Cluster& cluster = cta_->cluster();
+    if (tag > cluster.size() || cluster.cta(static_cast<std::uint32_t>(tag - 1)).is_finished()) return nullptr;
+    return &cluster.cta(static_cast<std::uint32_t>(tag - 1));
+}
+
+bool Warp::fail_without_owner(Space space, std::uint64_t address, unsigned lane) {
+    const Place in = space == Space::generic ? emulator::place(address) : Place{space, address};
+    if (in.space != Space::shared_cluster || owner_of(in.address) != nullptr) return false;
+    const std::uint64_t tag = in.address >> cluster_rank_shift, size = cta_->cluster().size();
+    if (tag > size)
+        fail(Errc::address_out_of_bounds, lane, fmt::format("shared memory at {:#x}, of the block of rank {} in a cluster of {}", in.address, tag - 1, size));
+    else
+        fail(Errc::shared_memory_gone, lane, fmt::format("at {:#x}, of the block of rank {} in the cluster", in.address, tag - 1));
+    return true;
 }
 
 std::byte* Warp::local(const Frame& frame, unsigned lane, std::uint32_t offset) {

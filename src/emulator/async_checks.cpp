@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "emulator/cta.hpp"
+#include "emulator/cluster.hpp"
 #include "emulator/warp.hpp"
 
 namespace ptxgraft::emulator {
@@ -14,7 +14,7 @@ void Warp::begin_async(unsigned lane) {
     if (!is_checked_) return;
     Checker& checker = *cta_->checker();
     Clock known(checker.order.size());
-    checker.order.release(index_, 1u << lane, false, known);
+    checker.order.release(number(), 1u << lane, false, known);
     checker.order.acquire(checker.async_proxy(), 1, true, known);
 }
 
@@ -27,7 +27,7 @@ bool Warp::note_async(Space space, std::uint64_t address, unsigned lane, std::ui
     if (at.is_shared && use == Use::read) {
         if (const auto unfenced =
                 checker.shared_races.unknown_write(at.begin, bytes, checker.fenced, checker.async_proxy())) {
-            fail(Errc::proxy_fence_missing, lane,
+            fail(Errc::data_race, lane,
                  fmt::format("shared memory was written on line {}, and no fence.proxy.async comes between "
                              "that and this copy",
                              line_of(unfenced->pc)));
@@ -50,27 +50,27 @@ bool Warp::note_async(Space space, std::uint64_t address, unsigned lane, std::ui
 void Warp::finish_async_at(Space space, std::uint64_t address) {
     if (!is_checked_) return;
     Checker& checker = *cta_->checker();
-    const Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
+    const Place where = common_place(space, address);
     checker.order.release(checker.async_proxy(), 1, true, checker.object(where.space, where.address));
 }
 
 void Warp::finish_async_group(unsigned lane) {
     if (!is_checked_) return;
     Checker& checker = *cta_->checker();
-    checker.order.release(checker.async_proxy(), 1, true, checker.bulk_group(index_, lane));
+    checker.order.release(checker.async_proxy(), 1, true, checker.bulk_group(number(), lane));
 }
 
 void Warp::wait_async_groups(std::uint32_t mask) {
     if (!is_checked_) return;
     Checker& checker = *cta_->checker();
     each_lane(mask, [&](unsigned lane) {
-        checker.order.acquire(index_, 1u << lane, false, checker.bulk_group(index_, lane));
+        checker.order.acquire(number(), 1u << lane, false, checker.bulk_group(number(), lane));
         return true;
     });
 }
 
 void Warp::fence_async(std::uint32_t mask) {
-    if (is_checked_) cta_->checker()->order.release(index_, mask, mask == live_, cta_->checker()->fenced);
+    if (is_checked_) cta_->checker()->order.release(number(), mask, mask == live_, cta_->checker()->fenced);
 }
 
 }  // namespace ptxgraft::emulator

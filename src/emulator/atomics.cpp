@@ -150,7 +150,7 @@ T update(std::byte* at, T b, T c, bool is_global) {
 }
 
 bool is_global(const Access& access, std::uint64_t address) {
-    if (access.space == Space::shared || access.space == Space::local) return false;
+    if (access.space == Space::shared || access.space == Space::local || access.space == Space::shared_cluster) return false;
     return access.space == Space::global || place(address).space == Space::global;
 }
 
@@ -247,6 +247,12 @@ std::string_view as_bits(std::string_view op, std::string_view type) {
 }
 
 }  // namespace
+
+std::vector<Execute> atomic_operations() {
+    std::vector<Execute> all;
+    for (const Row& row : rows) all.push_back(row.execute);
+    return all;
+}
 
 Execute atomic_operation(std::string_view op, std::string_view type) {
     for (const Row& row : rows) {

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "emulator/cluster.hpp"
 #include "emulator/mbarrier_object.hpp"
 #include "emulator/operations.hpp"
 #include "emulator/warp.hpp"
@@ -32,6 +33,7 @@ struct Lane {
         std::byte* const found = place(space, address, bytes, alignment, use);
         return found != nullptr && warp.note_range(space, address, lane, bytes, use) ? found : nullptr;
     }
+
     std::byte* copied(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment, Use use) const {
         std::byte* const found = place(space, address, bytes, alignment, use);
         return found != nullptr && warp.note_async(space, address, lane, bytes, use) ? found : nullptr;
@@ -39,17 +41,18 @@ struct Lane {
 
     std::byte* place(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment,
                      Use use) const {
+        const bool is_shared = space == Space::shared || space == Space::shared_cluster;
         if (address % alignment != 0) {
             fail(Errc::misaligned_address,
                  fmt::format("{:#x} in {} memory is no multiple of {}", address,
-                             space == Space::shared ? "shared" : "global", alignment));
+                             is_shared ? "shared" : "global", alignment));
             return nullptr;
         }
         std::byte* const found = warp.find(space, address, lane, bytes, use);
-        if (found != nullptr) return found;
+        if (found != nullptr || warp.fail_without_owner(space, address, lane)) return found;
         fail(Errc::address_out_of_bounds,
              fmt::format("{} of {} bytes of {} memory at {:#x}", use == Use::read ? "read" : "write", bytes,
-                         space == Space::shared ? "shared" : "global", address));
+                         is_shared ? "shared" : "global", address));
         return nullptr;
     }
 
@@ -61,11 +64,24 @@ struct Lane {
         return done ? true : fail(done.error());
     }
 
-    // A CTA is a cluster of its own: it is the only one that a mask can name.
     bool check_mask(std::uint64_t mask) const {
-        if (mask == 1) return true;
+        if (mask != 0 && mask >> warp.cta().cluster().size() == 0) return true;
         return fail(Errc::tensor_copy_invalid,
-                    fmt::format("the mask {:#x} names CTAs that the cluster does not have", mask));
+                    mask == 0 ? std::string("the mask names no CTA") : fmt::format("the mask {:#x} names CTAs that the cluster does not have", mask));
+    }
+
+    // Calls `f(offset in the address)` for the CTA that the address is in, or with a mask for all that it names: the bytes, and the
+    // mbarrier that is told, are at the same places in each.
+    template <class F>
+    bool in_each(bool has_mask, std::uint64_t mask, F&& f) const {
+        if (!has_mask) return f([](std::uint64_t address) { return address; });
+        if (!check_mask(mask)) return false;
+        return each_lane(static_cast<std::uint32_t>(mask), [&](unsigned rank) {
+            return f([rank](std::uint64_t address) {
+                const std::uint64_t offset = address & ((std::uint64_t{1} << cluster_rank_shift) - 1);
+                return offset | (rank + std::uint64_t{1}) << cluster_rank_shift;
+            });
+        });
     }
 };
 
@@ -90,24 +106,26 @@ bool copy(const BulkCopy& what, const Ref* refs, const Lane& lane) {
     const auto size = static_cast<std::uint32_t>(lane.value(refs[2]));
     if (size % 16 != 0)
         return lane.fail(Errc::tensor_copy_invalid, fmt::format("the size {} is no multiple of 16", size));
-    const Space to_space = what.to_global ? Space::global : Space::shared,
+    const Space to_space = what.to_global ? Space::global : Space::shared_cluster,
                 from_space = what.from_global ? Space::global : Space::shared;
-    std::byte* to = nullptr;
-    const std::byte* from = nullptr;
-    if (size != 0) {
-        to = lane.copied(to_space, lane.value(refs[0]), size, 16, Use::write);
-        if (to != nullptr) from = lane.copied(from_space, lane.value(refs[1]), size, 16, Use::read);
-        if (from == nullptr) return false;
-    }
-    if (what.from_global && what.has_mask && !lane.check_mask(lane.value(refs[4]))) return false;
-    if (what.reduction) {
-        what.reduction->run(to, from, size);
-    } else if (what.to_global && what.has_mask) {
-        copy_masked(to, from, size, lane.value(refs[3]));
-    } else if (size != 0) {
-        std::memmove(to, from, size);
-    }
-    return what.to_global || lane.complete(Space::shared, lane.value(refs[3]), size);
+    const bool is_multicast = what.from_global && what.has_mask;
+    return lane.in_each(is_multicast, is_multicast ? lane.value(refs[4]) : 0, [&](auto&& there) {
+        std::byte* to = nullptr;
+        const std::byte* from = nullptr;
+        if (size != 0) {
+            to = lane.copied(to_space, there(lane.value(refs[0])), size, 16, Use::write);
+            if (to != nullptr) from = lane.copied(from_space, lane.value(refs[1]), size, 16, Use::read);
+            if (from == nullptr) return false;
+        }
+        if (what.reduction) {
+            what.reduction->run(to, from, size);
+        } else if (what.to_global && what.has_mask) {
+            copy_masked(to, from, size, lane.value(refs[3]));
+        } else if (size != 0) {
+            std::memmove(to, from, size);
+        }
+        return what.to_global || lane.complete(Space::shared_cluster, there(lane.value(refs[3])), size);
+    });
 }
 
 // ------------------------------------------------------------------------------------------------- tensor
@@ -171,15 +189,18 @@ bool copy_tensor(const BulkCopy& what, const Ref* refs, const Lane& lane) {
     if (!map) return lane.fail(map.error());
     auto tile = tile_of(what, refs, lane, *map);
     if (!tile) return lane.fail(tile.error());
-    const std::uint64_t address = lane.value(refs[1]);
-    std::byte* const shared = lane.copied(Space::shared, address, tile->shared_extent(), box_alignment,
-                                         what.from_global ? Use::write : Use::read);
-    if (shared == nullptr) return false;
-    if (what.has_mask && !lane.check_mask(lane.value(refs[3u + what.coordinates + what.offsets])))
-        return false;
-    if (!copy_rows(*tile, what, shared, static_cast<std::uint32_t>(address), lane)) return false;
-    return !what.from_global ||
-           lane.complete(Space::shared, lane.value(refs[2 + what.coordinates]), tile->bytes());
+    const std::uint64_t mask = what.has_mask ? lane.value(refs[3u + what.coordinates + what.offsets]) : 0;
+    return lane.in_each(what.has_mask, mask, [&](auto&& there) {
+        const std::uint64_t address = there(lane.value(refs[1]));
+        std::byte* const shared = lane.copied(what.from_global ? Space::shared_cluster : Space::shared, address, tile->shared_extent(),
+                                             box_alignment, what.from_global ? Use::write : Use::read);
+        if (shared == nullptr) return false;
+        TensorTile rows = *tile;
+        const std::uint64_t place = address & ((std::uint64_t{1} << cluster_rank_shift) - 1);
+        if (!copy_rows(rows, what, shared, static_cast<std::uint32_t>(place), lane)) return false;
+        return !what.from_global ||
+               lane.complete(Space::shared_cluster, there(lane.value(refs[2 + what.coordinates])), tile->bytes());
+    });
 }
 
 }  // namespace
@@ -208,7 +229,7 @@ Flow execute_proxy_fence(Warp& warp, const Operation&, std::uint32_t mask) {
 Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const AsyncStore& what = warp.program().async_stores[operation.extra];
     const Ref* const refs = warp.operands(operation);
-    const Space space = what.is_generic ? Space::generic : Space::shared;
+    const Space space = what.is_generic ? Space::generic : Space::shared_cluster;
     const auto bytes = static_cast<std::uint32_t>(what.bytes * what.count);
     return for_each(warp, mask, [&](const Lane& lane) {
         warp.begin_async(lane.lane);

@@ -85,7 +85,7 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t mask)
     const auto count =
         barrier.count == no_ref ? 0 : static_cast<std::uint32_t>(warp.value(barrier.count, lane));
     const bool counted = barrier.count != no_ref;
-    if (id >= Cta::barrier_count || (id >= named_barriers && !barrier.is_cluster) || count % 32 != 0 ||
+    if (id >= named_barriers || count % 32 != 0 ||
         (counted && count == 0)) {
         return warp.fail(
             Errc::invalid_barrier, lane,

@@ -5,22 +5,25 @@
 #include <algorithm>
 #include <bit>
 
+#include "emulator/cluster.hpp"
+
 namespace ptxgraft::emulator {
 namespace {
 
 // Instructions that a warp may issue before the next one has its turn.
 constexpr std::uint64_t quantum = std::uint64_t{1} << 18;
-// Turns of waiting for other threads after which other CTAs go on: they may be what is waited for.
-constexpr unsigned turns = 256;
 
 }  // namespace
 
-Cta::Cta(const Launch& launch) : launch_(&launch), shared_(launch.shared_bytes) {
+Cta::Cta(const Launch& launch, Cluster& cluster, std::uint32_t rank, Checker* checker)
+    : launch_(&launch), cluster_(&cluster), rank_(rank), shared_(launch.shared_bytes), checker_(checker) {
     const std::uint32_t warps = (threads() + 31) / 32;
     warps_.reserve(warps);
     for (std::uint32_t i = 0; i < warps; ++i) warps_.emplace_back(*this, launch, i);
     finished_.resize(warps);
-    if (launch.is_checked) checker_ = std::make_unique<Checker>(warps, shared_.size());
+    if (checker == nullptr) return;
+    shared_written_.resize(shared_.size());
+    barrier_clocks_.assign(named_barriers, Clock(checker->order.size()));
 }
 
 std::uint32_t Cta::threads() const {
@@ -36,28 +39,23 @@ Dim3 Cta::position() const {
 
 void Cta::begin(std::uint64_t index) {
     index_ = index;
+    is_finished_ = false;
     std::fill(shared_.begin(), shared_.end(), std::byte{0});
     std::fill(finished_.begin(), finished_.end(), std::uint8_t{0});
     barriers_ = {};
     output_.clear();
-    if (checker_ != nullptr) checker_->begin();
+    std::fill(shared_written_.begin(), shared_written_.end(), std::uint8_t{0});
+    for (Clock& clock : barrier_clocks_) clock.clear();
     for (Warp& warp : warps_) warp.begin();
 }
 
-Cta::State Cta::run() {
-    for (unsigned turn = 0; turn < turns; ++turn) {
-        bool ran = false, yielded = false;
-        for (Warp& warp : warps_) {
-            if (finished_[warp.index()] != 0) continue;
-            if (step(warp, ran, yielded) == State::failed) return State::failed;
-        }
-        if (std::all_of(finished_.begin(), finished_.end(), [](std::uint8_t f) { return f != 0; })) {
-            return State::finished;
-        }
-        if (!ran) return deadlock();
-        if (!yielded) --turn;  // barriers only: nobody outside is waited for
+Cta::State Cta::round(bool& ran, bool& yielded) {
+    for (Warp& warp : warps_) {
+        if (finished_[warp.index()] != 0) continue;
+        if (step(warp, ran, yielded) == State::failed) return State::failed;
     }
-    return State::yielded;
+    is_finished_ = std::all_of(finished_.begin(), finished_.end(), [](std::uint8_t f) { return f != 0; });
+    return is_finished_ ? State::finished : State::yielded;
 }
 
 Cta::State Cta::step(Warp& warp, bool& ran, bool& yielded) {
@@ -98,7 +96,8 @@ Cta::State Cta::deadlock() {
         if (group == nullptr) continue;
         const auto lane = static_cast<unsigned>(std::countr_zero(group->mask));
         const std::string what =
-            group->wait == Wait::barrier
+            group->wait == Wait::barrier && group->what == cluster_barrier ? "the cluster's barrier waits for threads that never come"
+            : group->wait == Wait::barrier
                 ? fmt::format("barrier {} waits for threads that never come", group->what)
                 : fmt::format("lanes of the member mask {:#010x} never come", group->what);
         return fail({Errc::barrier_deadlock, launch_->program->spans[group->pc], 0,
@@ -110,7 +109,7 @@ Cta::State Cta::deadlock() {
 void Cta::arrive(const Warp& warp, std::uint32_t id, std::uint32_t count, std::uint32_t mask,
                  std::uint32_t predicate) {
     BarrierState& barrier = barriers_[id];
-    if (checker_ != nullptr) checker_->order.release(warp.index(), mask, mask == warp.live(), checker_->barrier(id));
+    if (checker_ != nullptr) checker_->order.release(warp.number(), mask, mask == warp.live(), barrier_clocks_[id]);
     if (count != 0) barrier.expected = count;
     barrier.popc += static_cast<std::uint32_t>(std::popcount(mask & predicate));
     barrier.arrived += static_cast<std::uint32_t>(std::popcount(mask));
@@ -142,11 +141,13 @@ void Cta::release_if_complete(std::uint32_t id) {
     const Warp::Reductions reductions{barrier.popc, barrier.popc == barrier.arrived, barrier.popc != 0};
     barrier = {};
     for (Warp& warp : warps_) warp.release(id, reductions);
-    if (checker_ != nullptr) checker_->barrier(id).clear();
+    if (checker_ != nullptr) barrier_clocks_[id].clear();
 }
 
 void Cta::pass_barrier(const Warp& warp, std::uint32_t id, std::uint32_t mask) {
-    if (checker_ != nullptr) checker_->order.acquire(warp.index(), mask, mask == warp.live(), checker_->barrier(id));
+    if (checker_ == nullptr) return;
+    const Clock& clock = id == cluster_barrier ? checker_->complete : barrier_clocks_[id];
+    checker_->order.acquire(warp.number(), mask, mask == warp.live(), clock);
 }
 
 void Cta::left(const Warp& warp) {
@@ -155,6 +156,7 @@ void Cta::left(const Warp& warp) {
         complete_warp(barriers_[id], warp);
         release_if_complete(id);
     }
+    cluster_->complete();
 }
 
 }  // namespace ptxgraft::emulator

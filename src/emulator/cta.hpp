@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "emulator/checker.hpp"
@@ -15,6 +16,10 @@
 #include "ptxgraft/emulator.hpp"
 
 namespace ptxgraft::emulator {
+
+/// What the program calls the registers of each function.
+using RegisterNames = std::unordered_map<const Function*, std::unordered_map<Ref, std::string_view>>;
+[[nodiscard]] RegisterNames register_names(const Program& program);
 
 struct Launch {
     const Program* program = nullptr;
@@ -28,31 +33,44 @@ struct Launch {
     std::uint64_t budget = 0;
     std::string_view text;  ///< of the module
     bool is_checked = false;
+    EmulatorObserver* observer = nullptr;
+    RegisterNames names;  ///< for the observer
+    std::uint64_t grid_workspace = 0;  ///< address of what the barrier of a cooperative grid counts in; 0: none
     mutable std::atomic<std::uint64_t> warp_instructions = 0;
     mutable std::atomic<std::uint64_t> thread_instructions = 0;
 };
+
+class Cluster;
 
 class Cta {
   public:
     enum class State : std::uint8_t { finished, yielded, failed };
     static constexpr std::uint32_t barrier_count = named_barriers + 1;
 
-    explicit Cta(const Launch& launch);
+    Cta(const Launch& launch, Cluster& cluster, std::uint32_t rank, Checker* checker);
     Cta(const Cta&) = delete;
     Cta& operator=(const Cta&) = delete;
 
     void begin(std::uint64_t index);
-    /// Runs until the end, an error, or a good while of waiting for other CTAs.
-    State run();
+    /// Gives each warp a turn. `ran`: one did something; `yielded`: one waits for what other threads write.
+    State round(bool& ran, bool& yielded);
+    /// When no warp of the cluster can go on: what the first one waits for.
+    State deadlock();
 
     [[nodiscard]] std::uint64_t index() const { return index_; }
     [[nodiscard]] Dim3 position() const;
+    [[nodiscard]] Cluster& cluster() { return *cluster_; }
+    [[nodiscard]] std::uint32_t rank() const { return rank_; }  ///< in the cluster
+    [[nodiscard]] bool is_finished() const { return is_finished_; }
+    [[nodiscard]] std::uint32_t warps() const { return static_cast<std::uint32_t>(warps_.size()); }
+    [[nodiscard]] Warp& warp(std::uint32_t index) { return warps_[index]; }
     [[nodiscard]] const Error& error() const { return error_; }
     [[nodiscard]] std::vector<std::byte>& shared() { return shared_; }
     [[nodiscard]] std::uint32_t threads() const;
     [[nodiscard]] std::string& output() { return output_; }
-    /// Null when the launch is not checked.
-    [[nodiscard]] Checker* checker() { return checker_.get(); }
+    /// The cluster's; null when the launch is not checked.
+    [[nodiscard]] Checker* checker() { return checker_; }
+    [[nodiscard]] std::vector<std::uint8_t>& shared_written() { return shared_written_; }  ///< for each byte 0 or 1
     /// Threads whose barrier has completed get to know what the others did before it.
     void pass_barrier(const Warp& warp, std::uint32_t id, std::uint32_t mask);
 
@@ -73,18 +91,22 @@ class Cta {
 
     void complete_warp(BarrierState& barrier, const Warp& warp);
     void release_if_complete(std::uint32_t id);
-    State deadlock();
     State fail(const Error& error);
     State step(Warp& warp, bool& ran, bool& yielded);
 
     const Launch* launch_;
+    Cluster* cluster_;
+    std::uint32_t rank_;
+    bool is_finished_ = false;
     std::uint64_t index_ = 0;
     std::vector<Warp> warps_;
     std::vector<std::uint8_t> finished_;
     std::vector<std::byte> shared_;
     std::array<BarrierState, barrier_count> barriers_ = {};
     std::string output_;
-    std::unique_ptr<Checker> checker_;
+    Checker* checker_;
+    std::vector<std::uint8_t> shared_written_;
+    std::vector<Clock> barrier_clocks_;
     Error error_;
 };
 

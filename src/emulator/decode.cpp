@@ -45,6 +45,16 @@ std::vector<std::uint64_t> numbers_after(const std::vector<syntax::Token>& token
     return numbers;
 }
 
+// PTX ISA 11.7 and 11.8: what an entry says of its clusters.
+void set_cluster(Function& function, const std::vector<syntax::Token>& tokens) {
+    const auto has = [&](std::string_view word) { return std::any_of(tokens.begin(), tokens.end(), [&](const syntax::Token& t) { return t.text == word; }); };
+    const auto required = numbers_after(tokens, ".reqnctapercluster"), most = numbers_after(tokens, ".maxclusterrank");
+    for (std::size_t i = 0; i < 3 && !required.empty(); ++i) function.required_cluster[i] = i < required.size() ? static_cast<std::uint32_t>(required[i]) : 1;
+    if (!most.empty()) function.most_cluster_blocks = most[0];
+    function.wants_cluster = has(".explicitcluster");
+    function.blocks_are_clusters = has(".blocksareclusters");
+}
+
 }  // namespace
 
 std::uint32_t type_bits(std::string_view type) {
@@ -133,6 +143,7 @@ Expected<void> ModuleDecoder::decode_bodies(bool entries) {
                 function.required_block[i] =
                     i < required.size() ? static_cast<std::uint32_t>(required[i]) : 1;
             }
+            set_cluster(function, tokens);
             if (!most.empty()) function.max_threads = 1;
             for (const std::uint64_t n : most) function.max_threads = times(function.max_threads, n);
         }

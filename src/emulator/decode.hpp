@@ -171,7 +171,8 @@ class FunctionDecoder {
     /// The elements of a vector operand, or the operand itself.
     Expected<std::vector<Ref>> inputs(const syntax::Operand& operand, std::uint32_t bytes, ImmediateType type);
     Expected<std::vector<Ref>> outputs(const syntax::Operand& operand, std::uint32_t bytes, Extension extension = Extension::zeros);
-    [[nodiscard]] bool is_vector(const syntax::Operand& operand) const;
+    [[nodiscard]] bool is_vector(const syntax::Operand& operand);
+    [[nodiscard]] std::size_t elements(const syntax::Operand& operand);  ///< of a vector; 1 of others
     /// Fills the place of an access from an address operand and the space that the instruction names; the register of the
     /// address, if access.has_base says that there is one.
     Expected<Ref> address(const syntax::Operand& operand, Access& access);
@@ -203,6 +204,7 @@ class FunctionDecoder {
     Expected<void> instruction(const syntax::Statement& statement);
     void refresh_clock(const syntax::Instruction& instruction);
     std::optional<Ref> find_special(std::string_view name);
+    [[nodiscard]] bool is_special_vector(const syntax::Operand& operand);
     Expected<Ref> value_of(std::string_view name, std::int64_t offset, std::uint32_t bytes, Span span);
     Ref read_as(Ref ref, std::uint32_t bytes);
     Ref copy_of(Ref predicate);
@@ -235,6 +237,7 @@ struct InstructionRow {
 [[nodiscard]] std::span<const InstructionRow> control_rows();
 [[nodiscard]] std::span<const InstructionRow> warp_rows();
 [[nodiscard]] std::span<const InstructionRow> mbarrier_rows();
+[[nodiscard]] std::span<const InstructionRow> cluster_rows();
 [[nodiscard]] std::span<const InstructionRow> matrix_rows();
 [[nodiscard]] std::span<const InstructionRow> bulk_rows();
 /// cp.async.bulk, cp.reduce.async.bulk

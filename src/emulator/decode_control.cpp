@@ -124,16 +124,16 @@ Expected<void> decode_reduction(FunctionDecoder& decoder, const Instruction& ins
     return {};
 }
 
-// A CTA is its own cluster: what waits, waits at a barrier that no program can name.
 Expected<Draft> decode_cluster_barrier(FunctionDecoder& decoder, const Instruction& instruction,
                                            Words& words) {
     const bool arrives = words.take(".arrive");
-    words.take_of({".release", ".relaxed", ".acquire"});
-    if (arrives && words.empty()) return Draft(execute_nothing);
+    if (arrives) words.take_of({".release", ".relaxed"});
+    else words.take(".acquire");
+    if (arrives && words.empty()) return Draft(execute_cluster_arrive);
     if (!words.take(".wait") || !words.empty()) return decoder.missing(instruction);
     auto& barriers = decoder.program().barriers;
-    barriers.push_back({.id = decoder.constant(cluster_barrier, 4), .is_cluster = true});
-    return Draft(execute_barrier, static_cast<std::uint32_t>(barriers.size() - 1));
+    barriers.push_back({});  // where a released warp looks for a result
+    return Draft(execute_cluster_wait, static_cast<std::uint32_t>(barriers.size() - 1));
 }
 
 Expected<Draft> decode_barrier(FunctionDecoder& decoder, const Instruction& instruction) {

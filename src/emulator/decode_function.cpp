@@ -24,7 +24,7 @@ struct SpecialRow {
     std::uint32_t bytes = 4;
 };
 
-// PTX ISA chapter 10. A launch has no clusters: every CTA is a cluster of its own.
+// PTX ISA chapter 10.
 constexpr SpecialRow special_rows[] = {
     {"%tid.x", Special::tid_x},
     {"%tid.y", Special::tid_y},
@@ -62,32 +62,48 @@ constexpr SpecialRow special_rows[] = {
     {"%total_smem_size", Special::total_smem_size},
     {"%aggr_smem_size", Special::total_smem_size},
     {"%dynamic_smem_size", Special::dynamic_smem_size},
-    {"%is_explicit_cluster", Special::no, 1},
-    {"%clusterid.x", Special::ctaid_x},
-    {"%clusterid.y", Special::ctaid_y},
-    {"%clusterid.z", Special::ctaid_z},
-    {"%nclusterid.x", Special::nctaid_x},
-    {"%nclusterid.y", Special::nctaid_y},
-    {"%nclusterid.z", Special::nctaid_z},
-    {"%cluster_ctaid.x", Special::zero},
-    {"%cluster_ctaid.y", Special::zero},
-    {"%cluster_ctaid.z", Special::zero},
-    {"%cluster_nctaid.x", Special::one},
-    {"%cluster_nctaid.y", Special::one},
-    {"%cluster_nctaid.z", Special::one},
-    {"%cluster_ctarank", Special::zero},
-    {"%cluster_nctarank", Special::one},
+    {"%is_explicit_cluster", Special::is_explicit_cluster, 1},
+    {"%clusterid.x", Special::clusterid_x},
+    {"%clusterid.y", Special::clusterid_y},
+    {"%clusterid.z", Special::clusterid_z},
+    {"%nclusterid.x", Special::nclusterid_x},
+    {"%nclusterid.y", Special::nclusterid_y},
+    {"%nclusterid.z", Special::nclusterid_z},
+    {"%cluster_ctaid.x", Special::cluster_ctaid_x},
+    {"%cluster_ctaid.y", Special::cluster_ctaid_y},
+    {"%cluster_ctaid.z", Special::cluster_ctaid_z},
+    {"%cluster_nctaid.x", Special::cluster_nctaid_x},
+    {"%cluster_nctaid.y", Special::cluster_nctaid_y},
+    {"%cluster_nctaid.z", Special::cluster_nctaid_z},
+    {"%clusterid.w", Special::zero},
+    {"%nclusterid.w", Special::one},
+    {"%cluster_ctaid.w", Special::zero},
+    {"%cluster_nctaid.w", Special::one},
+    {"%cluster_ctarank", Special::cluster_ctarank},
+    {"%cluster_nctarank", Special::cluster_nctarank},
+    {"%envreg1", Special::grid_workspace_hi},
+    {"%envreg2", Special::grid_workspace_lo},
 };
 
 bool is_clock(std::string_view name) {
     return name.starts_with("%clock") || name.starts_with("%globaltimer");
 }
 
-// `%envreg0` to `%envreg31`: what the driver may set, and CUDA leaves at zero.
-bool is_environment(std::string_view name) {
-    if (!name.starts_with("%envreg")) return false;
+// Registers that are 0 here: `%envreg0` to `%envreg31`, of which CUDA sets those that have a row above; counters that nobody started; the
+// part of shared memory that the driver keeps for itself, which there is not; the graph that a launch is part of. Their width, or 0.
+std::uint32_t zero_bytes(std::string_view name) {
+    constexpr std::string_view reserved = "%reserved_smem_offset_";
+    if (name == "%current_graph_exec") return 8;
+    if (name.starts_with(reserved)) {
+        for (const std::string_view end : {"begin", "end", "cap", "0", "1"})
+            if (name.substr(reserved.size()) == end) return 4;
+        return 0;
+    }
+    if (name.starts_with("%pm") && name.size() >= 4 && name[3] >= '0' && name[3] <= '7')
+        return name.size() == 4 ? 4 : name.substr(4) == "_64" ? 8 : 0;
+    if (!name.starts_with("%envreg")) return 0;
     const auto number = syntax::parse_integer(name.substr(7));
-    return number && *number < 32;
+    return number && *number < 32 ? 4 : 0;
 }
 
 }  // namespace
@@ -345,11 +361,12 @@ const Symbol* FunctionDecoder::find(std::string_view name) const {
 }
 
 std::optional<Ref> FunctionDecoder::find_special(std::string_view name) {
-    if (is_environment(name)) return module_.special(Special::zero, 4);
     for (const SpecialRow& row : special_rows) {
         if (row.name == name) return module_.special(row.special, row.bytes);
     }
-    return std::nullopt;
+    const std::uint32_t bytes = zero_bytes(name);
+    if (bytes == 0) return std::nullopt;
+    return bytes == 8 ? constant(0, 8) : module_.special(Special::zero, 4);
 }
 
 std::optional<Ref> FunctionDecoder::find_register(std::string_view name) {
@@ -425,7 +442,7 @@ Expected<void> FunctionDecoder::instruction(const Statement& statement) {
     span_ = instruction.span;
     static const std::unordered_map<std::string_view, InstructionDecoder> decoders = [] {
         std::unordered_map<std::string_view, InstructionDecoder> all;
-        for (const auto rows : {memory_rows(), control_rows(), warp_rows(), mbarrier_rows(), bulk_rows(), matrix_rows()}) {
+        for (const auto rows : {memory_rows(), control_rows(), warp_rows(), mbarrier_rows(), bulk_rows(), matrix_rows(), cluster_rows()}) {
             for (const InstructionRow& row : rows) all.emplace(row.opcode, row.decode);
         }
         return all;
@@ -500,9 +517,28 @@ void FunctionDecoder::mark_runs() {
 
 namespace {
 
-Undefined undefined_of(std::string_view opcode) {
-    if (opcode == "mov") return Undefined::moves;
-    return opcode == "selp" || opcode == "prmt" ? Undefined::selects : Undefined::spreads;
+// Instructions that move bits, and how many of their last sources say where to.
+struct BitMover {
+    std::string_view opcode;
+    std::uint8_t controls;
+};
+constexpr BitMover bit_movers[] = {{"mov", 0}, {"selp", 1}, {"prmt", 1}, {"shl", 1}, {"shr", 1}, {"shf", 1}, {"bfe", 2}, {"bfi", 2}};
+
+bool is_integer_conversion(const syntax::Instruction& instruction) {
+    return instruction.opcode == "cvt" && std::ranges::all_of(instruction.modifiers, [](std::string_view word) {
+        return word.size() > 2 && (word[1] == 'u' || word[1] == 's') && word[2] >= '0' && word[2] <= '9';
+    });
+}
+
+void set_undefined(Operation& operation, const syntax::Instruction& instruction) {
+    if (instruction.opcode == "and") operation.undefined = Undefined::ands;
+    if (instruction.opcode == "or") operation.undefined = Undefined::ors;
+    if (is_integer_conversion(instruction)) operation.undefined = Undefined::moves;
+    for (const BitMover& row : bit_movers) {
+        if (row.opcode != instruction.opcode) continue;
+        operation.undefined = Undefined::moves;
+        operation.controls = row.controls;
+    }
 }
 
 }  // namespace
@@ -544,7 +580,7 @@ Expected<Draft> decode_pure(FunctionDecoder& decoder, const syntax::Instruction&
         for (std::size_t i = 0; i < pure->all_outputs(); ++i) draft.output(outputs[i]);
         for (std::size_t i = 0; i < pure->all_inputs(); ++i) draft.input(inputs[i]);
         draft.operation.elements = static_cast<std::uint8_t>(lane_count * pure->column_elements);
-        draft.operation.undefined = undefined_of(instruction.opcode);
+        set_undefined(draft.operation, instruction);
         return draft;
     }
     Draft first(pure->first_function()), second(pure->second_function());
@@ -556,6 +592,7 @@ Expected<Draft> decode_pure(FunctionDecoder& decoder, const syntax::Instruction&
     }
     for (std::size_t i = 0; i < pure->all_inputs(); ++i) (i < pure->first_inputs ? first : second).input(inputs[i]);
     first.operation.is_part = true;
+    if (is_integer_conversion(instruction)) first.operation.undefined = second.operation.undefined = Undefined::moves;
     decoder.emit(first);
     return second;
 }

@@ -245,6 +245,8 @@ Expected<Draft> decode_wmma_memory(FunctionDecoder& decoder, const Instruction& 
         return decoder.missing(instruction);
     matrix.accesses = wmma_accesses(*mma, matrix.matrix, matrix.layout);
     matrix.least_stride = wmma_default_stride(*mma, matrix.matrix, matrix.layout);
+    const MatrixLayout across = matrix.layout == MatrixLayout::row ? MatrixLayout::col : MatrixLayout::row;
+    matrix.lines = wmma_default_stride(*mma, matrix.matrix, across);
     const auto& operands = instruction.operands;
     if (operands.size() != 2 && operands.size() != 3)
         return fail(Errc::invalid_operand, instruction.span, std::string(instruction.name));

@@ -49,10 +49,9 @@ struct SpaceRow {
     Space space;
 };
 
-// A CTA is its own cluster here: .shared::cluster is the CTA's shared memory.
 constexpr SpaceRow space_rows[] = {
     {".global", Space::global},      {".const", Space::constant},         {".shared", Space::shared},
-    {".shared::cta", Space::shared}, {".shared::cluster", Space::shared}, {".local", Space::local},
+    {".shared::cta", Space::shared}, {".shared::cluster", Space::shared_cluster}, {".local", Space::local},
     {".param", Space::param},        {".param::entry", Space::param},     {".param::func", Space::param},
 };
 
@@ -183,11 +182,7 @@ Expected<Draft> decode_mov(FunctionDecoder& decoder, const Instruction& instruct
     const std::uint32_t bits = type_bits(type);
     if (!words.empty() || bits == 0) return decoder.missing(instruction);
     // mov.v4.u32 moves elements of its type; mov.b64 packs or unpacks a vector that is as wide as its type.
-    const auto count = [&](std::size_t at) {
-        const syntax::Operand& operand = instruction.operands[at];
-        if (!decoder.is_vector(operand)) return std::size_t{1};
-        return operand.kind() == OperandKind::vector ? operand.children().size() : std::size_t{decoder.find(operand.text())->count};
-    };
+    const auto count = [&](std::size_t at) { return decoder.elements(instruction.operands[at]); };
     const std::size_t parts = std::max(count(0), count(1));
     // A vector from a scalar of its elements' width is not in the manual: ptxas gives each element its part, of at least
     // a byte.

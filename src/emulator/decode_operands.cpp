@@ -8,12 +8,6 @@ namespace {
 
 using syntax::OperandKind;
 
-// Special registers that have no value here: counters of the hardware, places that the driver reserves.
-bool is_unknown_special(std::string_view name) {
-    return name.starts_with("%pm") || name.starts_with("%reserved_smem") ||
-           name.starts_with("%current_graph_exec");
-}
-
 }  // namespace
 
 Ref FunctionDecoder::read_as(Ref ref, std::uint32_t bytes) {
@@ -80,8 +74,7 @@ Expected<Ref> FunctionDecoder::value_of(std::string_view name, std::int64_t offs
     } else if (const auto function = module_.find_function(name)) {
         base = constant(function_window + *function * function_stride, bytes);
     } else {
-        return fail(is_unknown_special(name) ? Errc::instruction_not_emulated : Errc::unknown_identifier,
-                    span, std::string(name));
+        return fail(Errc::unknown_identifier, span, std::string(name));
     }
     if (offset == 0) return base;
     const Ref sum = temporary(bytes);
@@ -116,14 +109,30 @@ Expected<Ref> FunctionDecoder::predicate(const syntax::Operand& operand, bool& n
     return input(negated ? operand.children().front() : operand, 1);
 }
 
-bool FunctionDecoder::is_vector(const syntax::Operand& operand) const {
-    if (operand.kind() == OperandKind::vector) return true;
+bool FunctionDecoder::is_vector(const syntax::Operand& operand) {
+    if (operand.kind() == OperandKind::vector || is_special_vector(operand)) return true;
     const Symbol* symbol = operand.kind() == OperandKind::identifier ? find(operand.text()) : nullptr;
     return symbol != nullptr && symbol->kind == Symbol::Kind::vector;
 }
 
+// `%tid` as a whole: its four components.
+bool FunctionDecoder::is_special_vector(const syntax::Operand& operand) {
+    return operand.kind() == OperandKind::identifier && operand.text().starts_with('%') && !find_register(operand.text()) &&
+           find_special(std::string(operand.text()) + ".w");
+}
+
+std::size_t FunctionDecoder::elements(const syntax::Operand& operand) {
+    if (operand.kind() == OperandKind::vector) return operand.children().size();
+    if (is_special_vector(operand)) return 4;
+    return is_vector(operand) ? find(operand.text())->count : 1;
+}
+
 Expected<std::vector<Ref>> FunctionDecoder::inputs(const syntax::Operand& operand, std::uint32_t bytes, ImmediateType type) {
     std::vector<Ref> refs;
+    if (is_special_vector(operand)) {
+        for (const char* component : {".x", ".y", ".z", ".w"}) refs.push_back(read_as(*find_special(std::string(operand.text()) + component), bytes));
+        return refs;
+    }
     if (operand.kind() == OperandKind::identifier && is_vector(operand)) {
         const Symbol vector = *find(operand.text());
         for (std::uint32_t i = 0; i < vector.count; ++i) refs.push_back(read_as(element(vector.ref, i), bytes));
@@ -173,7 +182,8 @@ Expected<Ref> FunctionDecoder::address(const syntax::Operand& operand, Access& a
         return fail(Errc::unresolved_external, operand.span(), std::string(name));
     // What an entry passes to its functions lies in the frame as well.
     const bool fits = access.space == Space::generic || access.space == symbol->space ||
-                      (access.space == Space::param && symbol->frame_relative);
+                      (access.space == Space::param && symbol->frame_relative) ||
+                      (access.space == Space::shared_cluster && symbol->space == Space::shared);
     if (symbol->kind != Symbol::Kind::variable || !fits) {
         return fail(Errc::invalid_operand, operand.span(),
                     fmt::format("{}, which is not in that state space", name));

@@ -92,11 +92,6 @@ Expected<void> check_shape(const Function& entry, const EmulatorLaunch& launch) 
         return fail(Errc::invalid_launch_shape,
                     fmt::format("grid {}; 1 to 2147483647 blocks in x, 65535 in y and z", shape_text(grid)));
     }
-    const Dim3& cluster = launch.cluster;
-    if (cluster.x != 1 || cluster.y != 1 || cluster.z != 1) {
-        return fail(Errc::invalid_launch_shape,
-                    fmt::format("cluster {}; the emulator runs clusters of one block", shape_text(cluster)));
-    }
     const auto& required = entry.required_block;
     if (required[0] != 0 && (block.x != required[0] || block.y != required[1] || block.z != required[2])) {
         return fail(Errc::invalid_launch_shape,
@@ -109,6 +104,75 @@ Expected<void> check_shape(const Function& entry, const EmulatorLaunch& launch) 
     }
     return {};
 }
+
+std::uint64_t blocks(const Dim3& shape) { return std::uint64_t{shape.x} * shape.y * shape.z; }
+
+// The launch with the cluster that the entry requires where none is given, and the grid in blocks.
+EmulatorLaunch with_cluster(const Function& entry, EmulatorLaunch launch) {
+    const auto& required = entry.required_cluster;
+    if (blocks(launch.cluster) == 1 && required[0] != 0) launch.cluster = {required[0], required[1], required[2]};
+    if (!entry.blocks_are_clusters) return launch;
+    const auto times = [](std::uint32_t a, std::uint32_t b) { return static_cast<std::uint32_t>(std::min<std::uint64_t>(std::uint64_t{a} * b, UINT32_MAX)); };
+    launch.grid = {times(launch.grid.x, launch.cluster.x), times(launch.grid.y, launch.cluster.y), times(launch.grid.z, launch.cluster.z)};
+    return launch;
+}
+
+// PTX ISA 11.7, and CUDA's limits: 8 blocks on every device with clusters, 16 on sm_90 and later data center ones.
+Expected<void> check_cluster(const Function& entry, const EmulatorLaunch& launch, std::uint32_t sm) {
+    constexpr std::uint32_t most_blocks = 16;
+    const Dim3 &cluster = launch.cluster, &grid = launch.grid;
+    const auto& required = entry.required_cluster;
+    const std::uint64_t count = blocks(cluster);
+    const auto refuse = [&](const std::string& what) { return fail(Errc::invalid_launch_shape, fmt::format("cluster {}; {}", shape_text(cluster), what)); };
+    if (count == 0) return refuse("a cluster has at least one block");
+    if (count == 1 && entry.wants_cluster) return refuse(fmt::format("{} wants one: it is .explicitcluster", entry.name));
+    if (count > 1 && sm < 90) return refuse("clusters need sm_90");
+    if (cluster.x > most_blocks || cluster.y > most_blocks || cluster.z > most_blocks || count > most_blocks)
+        return refuse(fmt::format("at most {} blocks", most_blocks));
+    if (required[0] != 0 && (cluster.x != required[0] || cluster.y != required[1] || cluster.z != required[2]))
+        return refuse(fmt::format("{} requires ({}, {}, {})", entry.name, required[0], required[1], required[2]));
+    if (entry.most_cluster_blocks != 0 && count > entry.most_cluster_blocks)
+        return refuse(fmt::format("{} allows {} blocks", entry.name, entry.most_cluster_blocks));
+    if (grid.x % cluster.x == 0 && grid.y % cluster.y == 0 && grid.z % cluster.z == 0) return {};
+    return refuse(fmt::format("the grid {} is no multiple of it", shape_text(grid)));
+}
+
+// All blocks of a cooperative grid are on the device at once: those that an H100 holds, of its 132 multiprocessors.
+Expected<void> check_cooperative(const Launch& launch) {
+    constexpr std::uint64_t multiprocessors = 132, most_warps = 64, most_blocks = 32, shared_bytes = 228 << 10, reserved_bytes = 1 << 10;
+    if (!launch.shape.cooperative) return {};
+    const std::uint64_t warps = (blocks(launch.shape.block) + 31) / 32;
+    const std::uint64_t each = std::min({most_blocks, most_warps / warps, shared_bytes / (launch.shared_bytes + reserved_bytes)});
+    if (blocks(launch.shape.grid) <= each * multiprocessors) return {};
+    return fail(Errc::invalid_launch_shape, fmt::format("a cooperative grid of {} blocks; {} fit on the device at once, {} on each of {} multiprocessors",
+                                                        blocks(launch.shape.grid), each * multiprocessors, each, multiprocessors));
+}
+
+// What a grid-wide barrier counts in, for as long as the launch lasts.
+class GridWorkspace {
+  public:
+    explicit GridWorkspace(Memory& memory) : memory_(&memory) {}
+    ~GridWorkspace() {
+        if (address_ != 0) static_cast<void>(memory_->free(address_));
+    }
+    GridWorkspace(const GridWorkspace&) = delete;
+    GridWorkspace& operator=(const GridWorkspace&) = delete;
+
+    Expected<std::uint64_t> make() {
+        constexpr std::uint32_t bytes = 64;  // its size comes first, and then the counter
+        auto address = memory_->allocate(bytes);
+        if (!address) return address;
+        address_ = *address;
+        std::memset(memory_->host(address_, bytes), 0, bytes);
+        std::memcpy(memory_->host(address_, bytes), &bytes, sizeof bytes);
+        memory_->mark(address_, bytes, true);
+        return address_;
+    }
+
+  private:
+    Memory* memory_;
+    std::uint64_t address_ = 0;
+};
 
 Expected<void> set_parameters(Launch& launch, std::span<const std::span<const std::byte>> arguments) {
     const Function& entry = *launch.entry;
@@ -241,17 +305,28 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
     launch.entry = *function;
     launch.memory = data_->memory.get();
     launch.lane_functions = &emulator::lane_functions(arithmetic::this_processor());
-    launch.shape = shape;
+    launch.shape = with_cluster(**function, shape);
     launch.budget = data_->options.instruction_budget;
     launch.text = module.text();
     launch.is_checked = !data_->options.fast;
-    if (auto done = check_shape(**function, shape); !done) return tl::unexpected<Error>(done.error());
+    launch.observer = data_->options.observer;
+    if (launch.observer != nullptr) launch.names = emulator::register_names(module.program());
+    if (auto done = check_shape(**function, launch.shape); !done) return tl::unexpected<Error>(done.error());
+    if (auto done = check_cluster(**function, launch.shape, data_->options.sm); !done) return tl::unexpected<Error>(done.error());
     if (auto done = check_registers(**function, shape.block); !done)
         return tl::unexpected<Error>(done.error());
     if (auto done = set_parameters(launch, arguments); !done) return tl::unexpected<Error>(done.error());
     if (auto done = set_shared(launch, data_->options.sm); !done) return tl::unexpected<Error>(done.error());
+    if (auto done = check_cooperative(launch); !done) return tl::unexpected<Error>(done.error());
+    GridWorkspace workspace(*data_->memory);
+    if (shape.cooperative) {
+        auto address = workspace.make();
+        if (!address) return tl::unexpected<Error>(address.error());
+        launch.grid_workspace = *address;
+    }
     const std::uint32_t cores = std::max(std::thread::hardware_concurrency(), 1u);
-    const std::uint32_t threads = data_->options.threads == 0 ? cores : data_->options.threads;
+    const std::uint32_t wanted = data_->options.threads == 0 ? cores : data_->options.threads;
+    const std::uint32_t threads = launch.observer != nullptr ? 1 : wanted;
     if (auto done = emulator::run(launch, threads, data_->output); !done)
         return tl::unexpected<Error>(done.error());
     return EmulatorStats{launch.warp_instructions.load(), launch.thread_instructions.load()};

@@ -1,15 +1,15 @@
 #pragma once
 /// @file launch.hpp
-/// Runs all CTAs of a grid over host threads.
+/// Runs all clusters of a grid over host threads.
 
 #include <string>
 
-#include "emulator/cta.hpp"
+#include "emulator/cluster.hpp"
 
 namespace ptxgraft::emulator {
 
 /// Runs a launch to its end; appends what it printed, in the order of the CTAs. The first error is that of
-/// the first CTA that fails.
+/// the first cluster that fails.
 [[nodiscard]] Expected<void> run(const Launch& launch, std::uint32_t threads, std::string& output);
 
 }  // namespace ptxgraft::emulator

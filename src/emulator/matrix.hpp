@@ -109,14 +109,11 @@ struct WmmaAccess {
 // --- ldmatrix, stmatrix, movmatrix (.m8n8, .b16)
 
 enum class Transposition : std::uint8_t { none, trans };
-using MatrixRow = std::array<std::byte, 16>;
-/// Distributes `count` (1, 2 or 4) matrices: `rows[8 * i + r]` is row r of matrix i, at the address of lane 8
-/// * i + r.
-void load_matrices(const MatrixRow* rows, unsigned count, Transposition transposition,
-                   void* const* registers);
-/// Collects the rows that stmatrix stores.
-void store_matrices(const void* const* registers, unsigned count, Transposition transposition,
-                    MatrixRow* rows);
+/// Distributes `count` (1, 2 or 4) matrices: `rows[8 * i + r]` are the 16 bytes of row r of matrix i, at the address of
+/// lane 8 * i + r.
+void load_matrices(const std::byte* const* rows, unsigned count, Transposition transposition, void* const* registers);
+/// Writes the rows, one after the other.
+void store_matrices(const void* const* registers, unsigned count, Transposition transposition, std::byte* const* rows);
 /// movmatrix. `d` may be `a`.
 void transpose_matrix(void* d, const void* a);
 

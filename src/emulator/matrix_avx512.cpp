@@ -4,9 +4,10 @@
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
-// GCC 12 warns of its own header's "undefined" vectors.
+#if !defined(__clang__)  // GCC 12 warns of its own header's "undefined" vectors.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
 
 #define PTXGRAFT_MATRIX_TARGET [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,bmi,bmi2,popcnt")]]
 #define PTXGRAFT_MATRIX_OPERATION PTXGRAFT_MATRIX_TARGET [[gnu::always_inline]] static inline

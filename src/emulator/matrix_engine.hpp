@@ -106,6 +106,9 @@ struct Tiling {
 [[nodiscard]] std::uint32_t f16_bits(float value);
 [[nodiscard]] std::uint32_t f32_bits(float value);
 
+/// Eight rows of eight 16-bit elements become eight columns; `words` aligned to 16 bytes.
+void transpose_halves(std::uint32_t* words);
+
 /// mma.m8n8k4 of .f16.
 void multiply_quad_pairs(const Mma& mma, const MmaOperands& operands);
 

@@ -7,6 +7,10 @@
 #include "emulator/matrix.hpp"
 #include "emulator/matrix_engine.hpp"
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace ptxgraft::emulator {
 namespace {
 
@@ -137,57 +141,69 @@ unsigned wmma_default_stride(const Mma& mma, WmmaMatrix matrix, MatrixLayout lay
     return layout == MatrixLayout::row ? columns : rows;
 }
 
-// --- ldmatrix, stmatrix, movmatrix
+// --- ldmatrix, stmatrix, movmatrix: a register holds a matrix row by row, four lanes each.
+
+void transpose_halves(std::uint32_t* words) {
+#if defined(__SSE2__)
+    auto* rows = reinterpret_cast<__m128i*>(words);
+    __m128i pairs[8], fours[8];
+    for (int i = 0; i < 4; ++i) {
+        const __m128i low = _mm_load_si128(rows + 2 * i), high = _mm_load_si128(rows + 2 * i + 1);
+        pairs[2 * i] = _mm_unpacklo_epi16(low, high);
+        pairs[2 * i + 1] = _mm_unpackhi_epi16(low, high);
+    }
+    for (int i = 0; i < 2; ++i)
+        for (int j = 0; j < 2; ++j) {
+            fours[4 * i + 2 * j] = _mm_unpacklo_epi32(pairs[4 * i + j], pairs[4 * i + 2 + j]);
+            fours[4 * i + 2 * j + 1] = _mm_unpackhi_epi32(pairs[4 * i + j], pairs[4 * i + 2 + j]);
+        }
+    for (int i = 0; i < 4; ++i) {
+        _mm_store_si128(rows + 2 * i, _mm_unpacklo_epi64(fours[i], fours[4 + i]));
+        _mm_store_si128(rows + 2 * i + 1, _mm_unpackhi_epi64(fours[i], fours[4 + i]));
+    }
+#else
+    std::uint16_t from[8][8], to[8][8];
+    std::memcpy(from, words, sizeof from);
+    for (unsigned i = 0; i < 64; ++i) to[i % 8][i / 8] = from[i / 8][i % 8];
+    std::memcpy(words, to, sizeof to);
+#endif
+}
 
 namespace {
 
-/// 8x8 elements of 16 bits.
-using Halves = std::uint16_t[8][8];
+constexpr std::size_t row_bytes = 16, matrix_bytes = 8 * row_bytes;
 
-/// A matrix as lanes have it: lane 4r + t elements 2t and 2t + 1 of row r.
-void to_lanes(const Halves& matrix, Transposition transposition, void* to) {
-    for (unsigned lane = 0; lane < 32; ++lane) {
-        const unsigned r = lane / 4, c = lane % 4 * 2;
-        const bool turned = transposition == Transposition::trans;
-        const std::uint32_t low = turned ? matrix[c][r] : matrix[r][c],
-                            high = turned ? matrix[c + 1][r] : matrix[r][c + 1];
-        static_cast<std::uint32_t*>(to)[lane] = low | high << 16;
-    }
-}
-void from_lanes(const void* from, Transposition transposition, Halves& matrix) {
-    for (unsigned lane = 0; lane < 32; ++lane)
-        for (unsigned j = 0; j < 2; ++j) {
-            const unsigned r = lane / 4, c = lane % 4 * 2 + j;
-            const auto value = static_cast<std::uint16_t>(column(from)[lane] >> 16 * j & 0xFFFF);
-            if (transposition == Transposition::trans)
-                matrix[c][r] = value;
-            else
-                matrix[r][c] = value;
-        }
-}
+struct alignas(64) RegisterWords {
+    std::uint32_t lanes[32];
+};
 
 }  // namespace
 
-void load_matrices(const MatrixRow* rows, unsigned count, Transposition transposition,
+void load_matrices(const std::byte* const* rows, unsigned count, Transposition transposition,
                    void* const* registers) {
-    Halves matrices[4];  // all are read before the first register is written
-    for (unsigned i = 0; i < count; ++i) std::memcpy(matrices[i], rows + 8 * i, sizeof matrices[i]);
-    for (unsigned i = 0; i < count; ++i) to_lanes(matrices[i], transposition, registers[i]);
+    for (unsigned i = 0; i < count; ++i) {
+        RegisterWords matrix;
+        for (unsigned r = 0; r < 8; ++r) std::memcpy(matrix.lanes + 4 * r, rows[8 * i + r], row_bytes);
+        if (transposition == Transposition::trans) transpose_halves(matrix.lanes);
+        std::memcpy(registers[i], matrix.lanes, matrix_bytes);
+    }
 }
 
 void store_matrices(const void* const* registers, unsigned count, Transposition transposition,
-                    MatrixRow* rows) {
+                    std::byte* const* rows) {
     for (unsigned i = 0; i < count; ++i) {
-        Halves matrix;
-        from_lanes(registers[i], transposition, matrix);
-        std::memcpy(rows + 8 * i, matrix, sizeof matrix);
+        RegisterWords matrix;
+        std::memcpy(matrix.lanes, registers[i], matrix_bytes);
+        if (transposition == Transposition::trans) transpose_halves(matrix.lanes);
+        for (unsigned r = 0; r < 8; ++r) std::memcpy(rows[8 * i + r], matrix.lanes + 4 * r, row_bytes);
     }
 }
 
 void transpose_matrix(void* d, const void* a) {
-    Halves matrix;
-    from_lanes(a, Transposition::none, matrix);
-    to_lanes(matrix, Transposition::trans, d);
+    RegisterWords matrix;
+    std::memcpy(matrix.lanes, a, matrix_bytes);
+    transpose_halves(matrix.lanes);
+    std::memcpy(d, matrix.lanes, matrix_bytes);
 }
 
 }  // namespace ptxgraft::emulator

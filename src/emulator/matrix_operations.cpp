@@ -33,9 +33,20 @@ void columns(Warp& warp, const Ref* refs, std::size_t count, Pointer* to) {
     for (std::size_t i = 0; i < count; ++i) to[i] = warp.column(refs[i]);
 }
 
+template <class T>
+bool is_uniform(const T* column) {
+    T differences = 0;
+    for (unsigned lane = 1; lane < lane_count; ++lane)
+        differences |= static_cast<T>(column[lane] ^ column[0]);
+    return differences == 0;
+}
+
 /// The value that an operand has in all lanes; an error when they differ.
 bool uniform(Warp& warp, Ref ref, std::string_view name, std::uint64_t& value) {
     value = warp.value(ref, 0);
+    if (width(ref) == 8 ? is_uniform(warp.column_of<std::uint64_t>(ref))
+                        : width(ref) == 4 && is_uniform(warp.column_of<std::uint32_t>(ref)))
+        return true;
     for (unsigned lane = 1; lane < lane_count; ++lane) {
         const std::uint64_t other = warp.value(ref, lane);
         if (other == value) continue;
@@ -89,6 +100,7 @@ namespace {
 struct WmmaPlace {
     std::uint64_t address = 0;
     std::uint64_t stride = 0;
+    std::uint64_t bytes = 0;  ///< from the first element to the last
     unsigned element_bits = 0;
     bool by_rows = false;
 
@@ -128,16 +140,46 @@ bool find_place(Warp& warp, const Operation& operation, const MatrixInstruction&
     }
     place.element_bits = element_bits(element_type(instruction));
     place.by_rows = instruction.layout == MatrixLayout::row;
+    place.bytes =
+        ((instruction.lines - 1) * place.stride + instruction.least_stride) * place.element_bits / 8;
     return true;
 }
 
-/// Moves part of a register of one lane.
-void move_part(const WmmaAccess& access, std::byte* memory, std::byte* value, Use use) {
-    std::byte* const part = value + access.shift / 8;
-    if (use == Use::read)
-        std::memcpy(part, memory, access.bits / 8u);
-    else
-        std::memcpy(memory, part, access.bits / 8u);
+/// Moves the part of a register that an access names, of all lanes; `memory[lane]` is where it is.
+template <class T>
+void move_part(const WmmaAccess& access, std::byte* const* memory, std::byte* column, std::size_t bytes,
+               Use use) {
+    std::byte* part = column + access.shift / 8;
+    for (unsigned lane = 0; lane < lane_count; ++lane, part += bytes) {
+        if (use == Use::read)
+            std::memcpy(part, memory[lane], sizeof(T));
+        else
+            std::memcpy(memory[lane], part, sizeof(T));
+    }
+}
+void move_part(const WmmaAccess& access, std::byte* const* memory, std::byte* column, std::size_t bytes,
+               Use use) {
+    switch (access.bits) {
+        case 8:
+            return move_part<std::uint8_t>(access, memory, column, bytes, use);
+        case 16:
+            return move_part<std::uint16_t>(access, memory, column, bytes, use);
+        case 32:
+            return move_part<std::uint32_t>(access, memory, column, bytes, use);
+        default:
+            return move_part<std::uint64_t>(access, memory, column, bytes, use);
+    }
+}
+
+/// The whole matrix in memory, when it lies in one piece and every access is aligned; else each is resolved.
+std::byte* find_all(Warp& warp, const MatrixInstruction& instruction, const WmmaPlace& place, Use use) {
+    const Space space = instruction.access.space == Space::generic ? emulator::place(place.address).space
+                                                                   : instruction.access.space;
+    const std::uint32_t bytes = instruction.accesses.front().bits / 8u;
+    if (space == Space::local || place.address % bytes != 0 ||
+        place.stride * place.element_bits / 8 % bytes != 0)
+        return nullptr;
+    return warp.find(instruction.access.space, place.address, 0, place.bytes, use);
 }
 
 Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use use) {
@@ -148,16 +190,20 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
     const std::size_t skipped =
         use == Use::read ? 0 : (instruction.access.has_base ? 1u : 0u) + (instruction.has_stride ? 1u : 0u);
     const Ref* const refs = warp.operands(operation) + skipped;
+    const AccessKind kind = use == Use::read ? AccessKind::read : AccessKind::write;
+    std::byte* const all = find_all(warp, instruction, place, use);
     for (const WmmaAccess& access : instruction.accesses) {
-        std::byte* const column = warp.column(refs[access.reg]);
-        const std::uint32_t bytes = width(refs[access.reg]);
+        std::byte* memory[lane_count];
         for (unsigned lane = 0; lane < lane_count; ++lane) {
-            std::byte* const memory =
-                warp.resolve(instruction.access.space, place.address + place.offset(access, lane), lane,
-                             access.bits / 8u, use);
-            if (memory == nullptr) return Flow::fail;
-            move_part(access, memory, column + std::size_t{lane} * bytes, use);
+            const std::uint64_t offset = place.offset(access, lane);
+            memory[lane] = all != nullptr ? all + offset
+                                          : warp.resolve(instruction.access.space, place.address + offset,
+                                                         lane, access.bits / 8u, use);
+            if (memory[lane] == nullptr || !warp.note_access(instruction.access.space, place.address + offset, lane,
+                                                             access.bits / 8u, kind))
+                return Flow::fail;
         }
+        move_part(access, memory, warp.column(refs[access.reg]), width(refs[access.reg]), use);
     }
     return Flow::next;
 }
@@ -181,6 +227,11 @@ bool find_rows(Warp& warp, const Operation& operation, const MatrixInstruction& 
     const Access& access = instruction.access;
     const std::uint32_t mask = count == 4 ? ~0u : (1u << 8 * count) - 1;
     Located located;
+    const AccessKind kind = use == Use::read ? AccessKind::read : AccessKind::write;
+    for (unsigned lane = 0; lane < 8 * count && warp.is_checked(); ++lane) {
+        const std::uint64_t address = warp.address(access, operation, lane);
+        if (warp.find(access.space, address, lane, 16, use) != nullptr && !warp.note_access(access.space, address, lane, 16, kind)) return false;
+    }
     if (access.space == Space::shared)
         if (std::byte* const memory = warp.locate(access, operation, mask, use, located)) {
             for (unsigned lane = 0; lane < 8 * count; ++lane) rows[lane] = memory + located.offsets[lane];
@@ -207,11 +258,9 @@ Flow execute_ldmatrix(Warp& warp, const Operation& operation, std::uint32_t mask
     const unsigned count = operation.outputs;
     std::byte* from[32];
     if (!find_rows(warp, operation, instruction, count, Use::read, from)) return Flow::fail;
-    MatrixRow rows[32];
-    for (unsigned i = 0; i < 8 * count; ++i) std::memcpy(rows[i].data(), from[i], sizeof rows[i]);
     void* registers[4];
     columns(warp, warp.operands(operation), count, registers);
-    load_matrices(rows, count, instruction.transposition, registers);
+    load_matrices(from, count, instruction.transposition, registers);
     return Flow::next;
 }
 
@@ -223,9 +272,7 @@ Flow execute_stmatrix(Warp& warp, const Operation& operation, std::uint32_t mask
     if (!find_rows(warp, operation, instruction, count, Use::write, to)) return Flow::fail;
     const void* registers[4];
     columns(warp, warp.operands(operation) + skipped, count, registers);
-    MatrixRow rows[32];
-    store_matrices(registers, count, instruction.transposition, rows);
-    for (unsigned i = 0; i < 8 * count; ++i) std::memcpy(to[i], rows[i].data(), sizeof rows[i]);
+    store_matrices(registers, count, instruction.transposition, to);
     return Flow::next;
 }
 

@@ -127,6 +127,7 @@ Expected<Draft> decode(FunctionDecoder& decoder, const Instruction& instruction,
     if (!instruction.has(".shared") && !instruction.has(".shared::cta") &&
         !instruction.has(".shared::cluster"))
         access.space = Space::generic;
+    if (instruction.has(".shared::cluster")) access.space = Space::shared_cluster;
     auto base = decoder.address(operands[at], access);
     if (!base) return tl::unexpected<Error>(base.error());
     auto result =

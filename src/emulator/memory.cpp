@@ -28,6 +28,7 @@ std::byte* host_memory(std::uint64_t bytes) {
 std::uint64_t window(Space space) {
     switch (space) {
         case Space::shared:
+        case Space::shared_cluster:
             return shared_window;
         case Space::local:
             return local_window;
@@ -39,7 +40,9 @@ std::uint64_t window(Space space) {
 }
 
 Place place(std::uint64_t generic) {
-    for (const Space space : {Space::shared, Space::local, Space::param}) {
+    if (const std::uint64_t shared = generic - shared_window; shared < window_bytes)
+        return {shared >> cluster_rank_shift == 0 ? Space::shared : Space::shared_cluster, shared};
+    for (const Space space : {Space::local, Space::param}) {
         if (generic - window(space) < window_bytes) return {space, generic - window(space)};
     }
     return {Space::global, generic};

@@ -16,7 +16,7 @@
 
 namespace ptxgraft::emulator {
 
-enum class Space : std::uint8_t { generic, global, constant, shared, local, param };
+enum class Space : std::uint8_t { generic, global, constant, shared, local, param, shared_cluster };
 
 /// The windows of the generic address space (PTX ISA 5.1, cvta): 4 GiB each, so that no 32-bit offset leaves
 /// one. Everything below them is global memory.
@@ -26,6 +26,10 @@ inline constexpr std::uint64_t shared_window = std::uint64_t{0x7F01} << 32;
 inline constexpr std::uint64_t local_window = std::uint64_t{0x7F02} << 32;
 inline constexpr std::uint64_t param_window = std::uint64_t{0x7F03} << 32;
 inline constexpr std::uint64_t function_window = std::uint64_t{0x7F04} << 32;
+/// An address of shared memory has the rank of its CTA in the cluster, plus 1, in its upper bits; 0 stands for the CTA that uses it.
+inline constexpr unsigned cluster_rank_shift = 24;
+/// Where the shared memory of the CTA of a rank begins.
+[[nodiscard]] constexpr std::uint64_t shared_place(std::uint32_t rank) { return (std::uint64_t{rank} + 1) << cluster_rank_shift; }
 inline constexpr std::uint64_t function_stride = 16;  // bytes between the addresses of two functions
 
 /// The window of a space; 0 where the space's addresses are generic addresses.

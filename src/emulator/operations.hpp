@@ -31,6 +31,7 @@ Flow execute_nothing(Warp& warp, const Operation& operation, std::uint32_t mask)
 /// atom and red of `.op.type`: the output, if any, is the destination; one or two inputs follow the address. Null when
 /// there is none.
 [[nodiscard]] Execute atomic_operation(std::string_view op, std::string_view type);
+[[nodiscard]] std::vector<Execute> atomic_operations();  ///< all of them
 
 // --- values that the frame or the warp knows
 
@@ -62,6 +63,10 @@ Flow execute_failure(Warp& warp, const Operation& operation,
 Flow execute_yield(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< nanosleep
 Flow execute_barrier(Warp& warp, const Operation& operation,
                      std::uint32_t mask);  ///< extra: of Program::barriers
+Flow execute_cluster_arrive(Warp& warp, const Operation& operation, std::uint32_t mask);
+Flow execute_cluster_wait(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< extra: of Program::barriers
+Flow execute_mapa(Warp& warp, const Operation& operation, std::uint32_t mask);          ///< d, a, rank
+Flow execute_getctarank(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< d, a
 Flow execute_collective(Warp& warp, const Operation& operation,
                         std::uint32_t mask);  ///< extra: of Program::collectives
 

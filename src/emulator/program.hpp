@@ -75,8 +75,9 @@ using Execute = Flow (*)(Warp& warp, const Operation& operation, std::uint32_t m
 /// What a checked launch does when a source has bytes that nothing wrote.
 enum class Undefined : std::uint8_t {
     spreads,   ///< the results are undefined as a whole
-    moves,     ///< bytes keep their state: the function is applied to it
-    selects,   ///< so, and the last source chooses: its own bytes must be defined, or the result is undefined
+    moves,     ///< bits go where the function puts them: it is applied to their states; not those of the last `controls` sources
+    ands,      ///< a bit that is written and zero makes the result's known
+    ors,       ///< a bit that is written and one does
     refused,   ///< an error, of the first `strict` sources
 };
 
@@ -96,6 +97,7 @@ struct Operation {
     bool is_large = false;  ///< a pure one of more than one output or three inputs
     Undefined undefined = Undefined::spreads;
     std::uint8_t strict = UINT8_MAX;
+    std::uint8_t controls = 0;
     bool is_part = false;   ///< of the instruction whose operation follows or came before
 };
 
@@ -146,6 +148,10 @@ struct Function {
     std::uint32_t shared_bytes = 0;  ///< static, with the module's own
     std::vector<Slot> parameters, returns;
     std::array<std::uint32_t, 3> required_block = {};  ///< of `.reqntid`; 0: none
+    std::array<std::uint32_t, 3> required_cluster = {};  ///< of `.reqnctapercluster`; 0: none
+    std::uint64_t most_cluster_blocks = 0;               ///< of `.maxclusterrank`; 0: no limit but the device's
+    bool wants_cluster = false;                          ///< `.explicitcluster`
+    bool blocks_are_clusters = false;
     std::uint64_t max_threads = 0;                     ///< of `.maxntid`; 0: none
 };
 
@@ -183,8 +189,24 @@ enum class Special : std::uint8_t {
     total_smem_size,
     dynamic_smem_size,
     zero,
-    one,             ///< those that never change here: %envreg, the clusters' of a launch without clusters
-    no,              ///< a predicate
+    one,  ///< those that never change here: %tid.w, most of %envreg
+    clusterid_x,
+    clusterid_y,
+    clusterid_z,
+    nclusterid_x,
+    nclusterid_y,
+    nclusterid_z,
+    cluster_ctaid_x,
+    cluster_ctaid_y,
+    cluster_ctaid_z,
+    cluster_nctaid_x,
+    cluster_nctaid_y,
+    cluster_nctaid_z,
+    cluster_ctarank,
+    cluster_nctarank,
+    is_explicit_cluster,  ///< a predicate
+    grid_workspace_hi,    ///< %envreg1 and 2: where the barrier of a cooperative grid is
+    grid_workspace_lo,
     dynamic_shared,  ///< the address of `.extern .shared` variables
 };
 
@@ -213,7 +235,6 @@ struct Barrier {
     Kind kind = Kind::sync;
     Ref id = no_ref, count = no_ref, predicate = no_ref, destination = no_ref;
     bool negated = false;
-    bool is_cluster = false;
 };
 
 /// An instruction of the tensor cores, or one that loads or stores their fragments.
@@ -225,6 +246,7 @@ struct MatrixInstruction {
     MatrixLayout layout = MatrixLayout::row;
     std::vector<WmmaAccess> accesses = {};  ///< of wmma.load, wmma.store
     std::uint32_t least_stride = 0;         ///< the one that counts where none is given
+    std::uint32_t lines = 0;                ///< rows of a row-major matrix, columns of another
     bool has_stride = false;
     Transposition transposition = Transposition::none;  ///< of ldmatrix, stmatrix
     Access access = {};                                 ///< of all that have an address

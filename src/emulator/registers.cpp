@@ -31,7 +31,10 @@ Flow execute_isspacep(Warp& warp, const Operation& operation, std::uint32_t mask
     const Ref output = warp.operands(operation)[0], addresses = warp.operands(operation)[1];
     each_lane(mask, [&](unsigned lane) {
         const std::uint64_t address = warp.value(addresses, lane);
-        Space space = place(address).space;
+        const Place in = place(address);
+        Space space = in.space;
+        if (space == Space::shared && wanted == Space::shared_cluster) space = Space::shared_cluster;
+        if (space == Space::shared_cluster && wanted == Space::shared && in.address >> cluster_rank_shift == warp.cta().rank() + 1) space = Space::shared;
         if (space == Space::global) {
             const Region* region = warp.launch().memory->find(address);
             if (region != nullptr && region->read_only) space = Space::constant;

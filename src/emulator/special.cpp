@@ -1,7 +1,7 @@
 // The special registers (PTX ISA chapter 10).
 #include <algorithm>
 
-#include "emulator/cta.hpp"
+#include "emulator/cluster.hpp"
 #include "emulator/warp.hpp"
 
 namespace ptxgraft::emulator {
@@ -13,7 +13,8 @@ constexpr std::uint32_t most_warps = 64;  // of a multiprocessor
 bool is_clock(Special special) { return special >= Special::clock && special <= Special::globaltimer_hi; }
 // Those that stay when the warp runs for the next CTA.
 bool is_of_warp(Special special) {
-    return !is_clock(special) && special != Special::smid && (special < Special::ctaid_x || special > Special::ctaid_z);
+    return !is_clock(special) && special != Special::smid && (special < Special::ctaid_x || special > Special::ctaid_z) &&
+           (special < Special::clusterid_x || special > Special::clusterid_z);
 }
 
 // Of thread `thread` of the CTA, in lane `thread % 32`.
@@ -50,7 +51,7 @@ bool is_of_thread(Special special) {
 
 std::uint64_t Warp::special_of_cta(Special special) const {
     constexpr std::uint64_t epoch = std::uint64_t{1} << 60;  // of the global timer
-    const Dim3 &block = launch_->shape.block, &grid = launch_->shape.grid;
+    const Dim3 &block = launch_->shape.block, &grid = launch_->shape.grid, &cluster = launch_->shape.cluster;
     switch (special) {
         case Special::ntid_x:
             return block.x;
@@ -78,14 +79,48 @@ std::uint64_t Warp::special_of_cta(Special special) const {
             return cta_->index() % multiprocessors;
         case Special::nsmid:
             return multiprocessors;
-        case Special::total_smem_size:
-            return launch_->shared_bytes;
+        case Special::total_smem_size:  // in units in which it is allocated since sm_80
+            return (launch_->shared_bytes + std::uint64_t{127}) / 128 * 128;
         case Special::dynamic_smem_size:
             return launch_->shape.shared_bytes;
         case Special::dynamic_shared:
             return launch_->dynamic_shared;
         case Special::one:
             return 1;
+        case Special::clusterid_x:
+            return cta_->cluster().position().x;
+        case Special::clusterid_y:
+            return cta_->cluster().position().y;
+        case Special::clusterid_z:
+            return cta_->cluster().position().z;
+        case Special::nclusterid_x:
+            return grid.x / cluster.x;
+        case Special::nclusterid_y:
+            return grid.y / cluster.y;
+        case Special::nclusterid_z:
+            return grid.z / cluster.z;
+        case Special::cluster_ctaid_x:
+            return cta_->rank() % cluster.x;
+        case Special::cluster_ctaid_y:
+            return cta_->rank() / cluster.x % cluster.y;
+        case Special::cluster_ctaid_z:
+            return cta_->rank() / cluster.x / cluster.y;
+        case Special::cluster_nctaid_x:
+            return cluster.x;
+        case Special::cluster_nctaid_y:
+            return cluster.y;
+        case Special::cluster_nctaid_z:
+            return cluster.z;
+        case Special::cluster_ctarank:
+            return cta_->rank();
+        case Special::cluster_nctarank:
+            return cta_->cluster().size();
+        case Special::is_explicit_cluster:
+            return cta_->cluster().size() > 1 ? 1 : 0;
+        case Special::grid_workspace_hi:
+            return launch_->grid_workspace >> 32;
+        case Special::grid_workspace_lo:
+            return launch_->grid_workspace;
         // A clock tick is an issued warp instruction, so that runs are repeatable.
         case Special::clock:
         case Special::clock64:

@@ -137,11 +137,17 @@ bool Warp::reconverge() {
 Warp::State Warp::run(std::uint64_t quantum) {
     if (live_ == 0) return State::finished;
     if (!select()) return error_.code != Errc::ok ? State::failed : State::blocked;
+    return launch_->observer != nullptr ? run_selected<true>(quantum) : run_selected<false>(quantum);
+}
+
+template <bool Observed>
+Warp::State Warp::run_selected(std::uint64_t quantum) {
     const Operation* const code = program_->code.data();
     const std::uint64_t limit = issued_ + quantum;
     while (true) {
         const Operation& operation = code[pc_];
-        switch (operation.run != 0 ? run_many(operation) : run_one(operation)) {
+        const bool many = !Observed && operation.run != 0;
+        switch (many ? run_many(operation) : Observed ? run_observed(operation) : run_one(operation)) {
             case Flow::next:
                 ++pc_;
                 break;
@@ -489,14 +495,14 @@ void Warp::run_collective(const Operation& operation, const CollectiveCall& call
     for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = column(*ref++);
     for (unsigned i = 0; i < operation.inputs; ++i) inputs[i] = column(*ref++);
     const bool all_known = !is_checked_ || !call.moves || is_written(operands(operation)[operation.outputs], mask);
-    if (!all_known) move_states(operation, call, inputs.data(), mask);
+    if (!all_known) shuffle_states(operation, call, inputs.data(), mask);
     call.function(outputs.data(), inputs.data(), mask, call.extra);
     order_members(call, mask);
 }
 
 // Only bar.warp.sync orders memory.
 void Warp::order_members(const CollectiveCall& call, std::uint32_t mask) {
-    if (is_checked_ && call.function == sync_collective()) cta_->checker()->order.synchronise(index_, mask, mask == live_);
+    if (is_checked_ && call.function == sync_collective()) cta_->checker()->order.synchronise(number(), mask, mask == live_);
 }
 
 // Other members may wait at another instruction of the same kind: values are gathered from, and results

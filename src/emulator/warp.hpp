@@ -102,8 +102,9 @@ class Warp {
     [[nodiscard]] std::uint32_t live() const { return live_; }
     [[nodiscard]] std::uint32_t running() const { return mask_; }
     [[nodiscard]] std::uint32_t index() const { return index_; }
+    [[nodiscard]] unsigned number() const;  ///< among the warps of the cluster
     [[nodiscard]] Frame& frame() { return *frame_; }
-    [[nodiscard]] Cta& cta() { return *cta_; }
+    [[nodiscard]] Cta& cta() const { return *cta_; }
     [[nodiscard]] const Launch& launch() const { return *launch_; }
     [[nodiscard]] const Program& program() const { return *program_; }
     [[nodiscard]] std::uint64_t issued() const { return issued_; }
@@ -117,6 +118,8 @@ class Warp {
     [[nodiscard]] std::byte* find(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
                                   Use use);
     [[nodiscard]] std::uint64_t address(const Access& access, const Operation& operation, unsigned lane);
+    /// True, after fail(): an address of shared memory in the cluster that belongs to no CTA that still runs.
+    bool fail_without_owner(Space space, std::uint64_t address, unsigned lane);
     /// Where the lanes of `mask` access, when all do so in one piece of memory and nothing is wrong with any; else null,
     /// and each is to be resolved.
     [[nodiscard]] std::byte* locate(const Access& access, const Operation& operation, std::uint32_t mask, Use use,
@@ -227,9 +230,15 @@ class Warp {
         std::uint32_t lane_stride = 0;
         std::uint8_t* written = nullptr;
         Space space = Space::global;
+        std::uint32_t owner = 0;  ///< of shared memory: the rank of its CTA
     };
+    [[nodiscard]] Piece shared_piece(Cta& owner, std::uint64_t begin) const;
+    /// The same for all CTAs of a cluster: shared memory of any of them with its rank, what is not generic.
+    [[nodiscard]] Place common_place(Space space, std::uint64_t address) const;
+
     [[nodiscard]] std::string surroundings(const Place& where, std::uint64_t bytes) const;
     [[nodiscard]] Piece piece(const Access& access, const Operation& operation, std::uint32_t mask, Use use);
+    [[nodiscard]] Cta* owner_of(std::uint64_t address);
     [[nodiscard]] std::uint64_t special_of_cta(Special special) const;
     void fill_special(const SpecialColumn& special);
     void fill_specials();
@@ -238,6 +247,7 @@ class Warp {
     void run_pure(const Operation& operation, std::uint32_t mask);
     Flow run_many(const Operation& first);
     bool track(const Operation& operation, std::uint32_t mask);
+    void combine_states(const Operation& operation, std::uint8_t* states);
     bool track_undefined(const Operation& operation, std::uint32_t mask);
     void taint(Ref ref, std::uint32_t mask, const Taint& origin, const std::uint8_t* states);
     void read_states(Ref ref, std::uint8_t* states);
@@ -250,9 +260,14 @@ class Warp {
     [[nodiscard]] std::string name_of(Ref ref) const;
     [[nodiscard]] std::size_t line_of(std::uint32_t pc) const;
     Flow run_one(const Operation& operation);
+    /// As run_one, and tells the launch's observer.
+    Flow run_observed(const Operation& operation);
+    template <bool Observed>
+    State run_selected(std::uint64_t quantum);
     void run_collective(const Operation& operation, const CollectiveCall& call, std::uint32_t mask);
     [[nodiscard]] bool is_written(Ref ref, std::uint32_t mask) const;
-    void move_states(const Operation& operation, const CollectiveCall& call, const void* const* inputs, std::uint32_t mask);
+    void move_states(const Operation& operation, std::uint32_t mask, const Taint& origin);
+    void shuffle_states(const Operation& operation, const CollectiveCall& call, const void* const* inputs, std::uint32_t mask);
     void order_members(const CollectiveCall& call, std::uint32_t mask);
     bool join_members(const Operation& operation, const CollectiveCall& call, std::uint32_t mask,
                       std::uint32_t members);

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 
+#include "emulator/cluster.hpp"
 #include "emulator/cta.hpp"
 #include "emulator/warp.hpp"
 
@@ -13,6 +14,7 @@ namespace ptxgraft::emulator {
 namespace {
 
 constexpr std::uint8_t state_of_written = 0xFF;
+constexpr std::size_t most_moved = 4;  // sources and results of an instruction that moves bits
 using States = std::array<std::uint8_t, std::size_t{lane_count} * 16>;
 
 std::uint32_t index_of(Ref ref) { return offset(ref) / 32; }
@@ -114,6 +116,21 @@ void Warp::taint(Ref ref, std::uint32_t mask, const Taint& origin, const std::ui
     });
 }
 
+// and, or: byte by byte.
+void Warp::combine_states(const Operation& operation, std::uint8_t* states) {
+    const Ref* const refs = operands(operation);
+    const std::size_t bytes = width(refs[0]) * std::size_t{lane_count};
+    const bool is_and = operation.undefined == Undefined::ands;
+    const auto deciding = static_cast<std::byte>(is_and ? 0 : width(refs[0]) == 1 ? 1 : 0xFF);
+    States a, b;
+    read_states(refs[1], a.data());
+    read_states(refs[2], b.data());
+    for (std::size_t i = 0; i < bytes; ++i) {
+        const bool by_a = a[i] != 0 && column(refs[1])[i] == deciding, by_b = b[i] != 0 && column(refs[2])[i] == deciding;
+        states[i] = (a[i] & b[i]) != 0 || by_a || by_b ? state_of_written : std::uint8_t{0};
+    }
+}
+
 bool Warp::track_undefined(const Operation& operation, std::uint32_t mask) {
     const Ref* const results = operands(operation);
     const Ref* const sources = results + operation.outputs;
@@ -130,36 +147,51 @@ bool Warp::track_undefined(const Operation& operation, std::uint32_t mask) {
         return false;
     }
     const Taint origin = origin_of(first);
-    std::array<States, 4> to{};
-    std::array<States, 4> from{};
-    const bool moves = operation.undefined != Undefined::spreads && operation.outputs <= to.size() && operation.inputs <= from.size();
-    std::uint32_t chosen = ~0u;
-    if (moves) {
-        std::array<void*, 4> outputs{};
-        std::array<const void*, 4> inputs{};
-        for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = to[i].data();
-        for (unsigned i = 0; i < operation.inputs; ++i) {
-            read_states(sources[i], from[i].data());
-            inputs[i] = from[i].data();
-        }
-        if (operation.undefined == Undefined::selects) {
-            const Ref selector = sources[operation.inputs - 1u];
-            if (is_register(selector)) chosen = frame_->written[index_of(selector)];
-            inputs[operation.inputs - 1u] = column(selector);
-        }
-        operation.function(outputs.data(), inputs.data(), operation.elements);
+    States states;
+    if (operation.undefined == Undefined::ands || operation.undefined == Undefined::ors) {
+        combine_states(operation, states.data());
+        taint(results[0], mask, origin, states.data());
+        return true;
+    }
+    if (operation.undefined == Undefined::moves && operation.outputs <= most_moved && operation.inputs <= most_moved) {
+        move_states(operation, mask, origin);
+        return true;
     }
     for (unsigned i = 0; i < operation.outputs; ++i) {
-        const std::size_t bytes = width(results[i]), source = width(sources[0]);
-        for (unsigned lane = 0; lane < lane_count; ++lane) {
-            std::uint8_t* const states = &to[i % to.size()][lane * bytes];
-            const bool is_known = moves ? (chosen >> lane & 1) != 0 : (all >> lane & 1) != 0;
-            if (!moves || !is_known) std::fill_n(states, bytes, is_known ? state_of_written : std::uint8_t{0});
-            else if (operation.inputs == 1 && bytes > source) std::fill_n(states + source, bytes - source, state_of_written);  // extended
-        }
-        taint(results[i], mask, origin, to[i % to.size()].data());
+        const std::size_t bytes = width(results[i]);
+        for (unsigned lane = 0; lane < lane_count; ++lane)
+            std::fill_n(&states[lane * bytes], bytes, (all >> lane & 1) != 0 ? state_of_written : std::uint8_t{0});
+        taint(results[i], mask, origin, states.data());
     }
     return true;
+}
+
+// The function is applied to bits that are set where nothing was written: what it fills in is known.
+void Warp::move_states(const Operation& operation, std::uint32_t mask, const Taint& origin) {
+    const Ref* const results = operands(operation);
+    const Ref* const sources = results + operation.outputs;
+    std::array<States, most_moved> to{}, from;
+    std::array<void*, most_moved> outputs{};
+    std::array<const void*, most_moved> inputs{};
+    std::uint32_t chosen = ~0u;
+    for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = to[i].data();
+    for (unsigned i = 0; i < operation.inputs; ++i) {
+        if (i + operation.controls >= operation.inputs) {
+            inputs[i] = column(sources[i]);
+            if (is_register(sources[i])) chosen &= frame_->written[index_of(sources[i])];
+            continue;
+        }
+        read_states(sources[i], from[i].data());
+        for (std::uint8_t& state : from[i]) state = static_cast<std::uint8_t>(~state);
+        inputs[i] = from[i].data();
+    }
+    operation.function(outputs.data(), inputs.data(), operation.elements);
+    for (unsigned i = 0; i < operation.outputs; ++i) {
+        const std::size_t bytes = width(results[i]);
+        for (std::size_t b = 0; b < bytes * lane_count; ++b)
+            to[i][b] = to[i][b] == 0 && (chosen >> (b / bytes) & 1) != 0 ? state_of_written : std::uint8_t{0};
+        taint(results[i], mask, origin, to[i].data());
+    }
 }
 
 bool Warp::is_written(Ref ref, std::uint32_t mask) const {
@@ -167,7 +199,7 @@ bool Warp::is_written(Ref ref, std::uint32_t mask) const {
 }
 
 // The states of the first source go the way of its values.
-void Warp::move_states(const Operation& operation, const CollectiveCall& call, const void* const* inputs, std::uint32_t mask) {
+void Warp::shuffle_states(const Operation& operation, const CollectiveCall& call, const void* const* inputs, std::uint32_t mask) {
     const Ref result = operands(operation)[0], source = operands(operation)[operation.outputs];
     const Taint origin = origin_of(source);
     States from, to{}, other;
@@ -203,23 +235,33 @@ Flow Warp::fail_unwritten(Ref ref, unsigned lane) {
 
 // --- memory
 
+unsigned Warp::number() const { return cta_->rank() * cta_->warps() + index_; }
+
+Place Warp::common_place(Space space, std::uint64_t address) const {
+    Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
+    if (where.space != Space::shared && where.space != Space::shared_cluster) return where;
+    if (where.address >> cluster_rank_shift == 0) where.address += shared_place(cta_->rank());
+    where.space = Space::shared;
+    return where;
+}
+
 std::uint8_t* Warp::written_bytes(Space space, std::uint64_t address, unsigned lane) {
     if (!is_checked_) return nullptr;
-    if (space == Space::generic) {
-        const Place where = emulator::place(address);
-        space = where.space, address = where.address;
+    const Place where = common_place(space, address);
+    if (where.space == Space::shared) {
+        Cta* const owner = owner_of(where.address);
+        return owner == nullptr ? nullptr : owner->shared_written().data() + (where.address & ((std::uint64_t{1} << cluster_rank_shift) - 1));
     }
-    if (space == Space::shared) return cta_->checker()->shared_written.data() + address;
-    if (space == Space::local) return local_written_.data() + std::size_t{lane} * local_stride_ + address;
-    if (space == Space::param) return nullptr;
-    const Region* const region = launch_->memory->find(address);
-    return region == nullptr || region->written == nullptr ? nullptr : region->written + (address - region->begin);
+    if (where.space == Space::local) return local_written_.data() + std::size_t{lane} * local_stride_ + where.address;
+    if (where.space == Space::param) return nullptr;
+    const Region* const region = launch_->memory->find(where.address);
+    return region == nullptr || region->written == nullptr ? nullptr : region->written + (where.address - region->begin);
 }
 
 void Warp::describe(Space space, std::uint64_t address, unsigned lane, Located& at) {
+    const Place where = common_place(space, address);
     at.offsets[lane] = 0;
-    at.written = written_bytes(space, address, lane);
-    const Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
+    at.written = written_bytes(where.space, where.address, lane);
     at.begin = where.address;
     at.is_shared = where.space == Space::shared;
     at.is_global = where.space == Space::global || where.space == Space::constant;
@@ -284,7 +326,7 @@ void Warp::note_loaded(const Operation& operation, std::uint32_t mask, const Loc
         each_lane(partly, [&](unsigned lane) {
             const std::uint8_t* const from = at.written + at.offsets[lane] + i * bytes;
             for (std::size_t b = 0; b < bytes; ++b) states[lane * bytes + b] = from[b] != 0 ? state_of_written : std::uint8_t{0};
-            if (origin.address == 0 && !all_written(from, bytes)) origin.address = at.begin + at.offsets[lane] + i * bytes;
+            if (origin.address == 0 && !all_written(from, bytes)) origin.address = (at.is_shared ? 0 : at.begin) + at.offsets[lane] + i * bytes;
             return true;
         });
         taint(results[i], partly, origin, states.data());
@@ -335,11 +377,12 @@ bool Warp::note_access(Space space, std::uint64_t address, unsigned lane, std::u
     describe(space, address, lane, at);
     std::uint8_t* const written = at.written;
     if (written != nullptr) {
-        if (kind != AccessKind::write && kind != AccessKind::strong_write && !all_written(written, bytes)) {
+        const bool reads = kind == AccessKind::read || kind == AccessKind::strong_read;
+        if (reads && !all_written(written, bytes)) {
             fail(Errc::memory_not_written, lane, fmt::format("{} bytes at {:#x}", bytes, address));
             return false;
         }
-        if (kind == AccessKind::write || kind == AccessKind::strong_write) std::memset(written, 1, bytes);
+        if (!reads) std::memset(written, 1, bytes);
     }
     return note_accesses(1u << lane, at, bytes, kind);
 }
@@ -373,7 +416,7 @@ bool Warp::note_atomic(Space space, std::uint64_t address, unsigned lane, std::u
         fail(Errc::memory_not_written, lane, fmt::format("{} bytes at {:#x}", bytes, address));
         return false;
     }
-    if (!note_access(space, address, lane, bytes, AccessKind::strong_write)) return false;
+    if (!note_access(space, address, lane, bytes, AccessKind::atomic)) return false;
     acquire_at(space, address, 1u << lane);
     release_at(space, address, 1u << lane);
     return true;
@@ -384,7 +427,7 @@ bool Warp::note_accesses(std::uint32_t mask, const Located& at, std::uint32_t by
     Checker& checker = *cta_->checker();
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
     return each_lane(mask, [&](unsigned lane) {
-        const auto race = shadow.note(at.begin + at.offsets[lane], bytes, kind, index_, lane, pc_);
+        const auto race = shadow.note(at.begin + at.offsets[lane], bytes, kind, number(), lane, pc_);
         if (!race || (race->other_writes && kind == AccessKind::write && refs != nullptr && writes_the_same(*race, refs, lane, at, bytes))) return true;
         fail_race(*race, lane, at, bytes, kind);
         return false;
@@ -394,7 +437,7 @@ bool Warp::note_accesses(std::uint32_t mask, const Located& at, std::uint32_t by
 // Many threads that write one value, as to a flag, are a race that changes nothing: what is there already, or what the other
 // lane is about to write.
 bool Warp::writes_the_same(const Race& race, const Ref* refs, unsigned lane, const Located& at, std::uint32_t bytes) {
-    const bool is_together = race.other.warp == index_ && race.pc == pc_;
+    const bool is_together = race.other.warp == number() && race.pc == pc_;
     if (at.host == nullptr) return false;
     for (std::uint32_t done = 0; done < bytes; done += width(*refs++)) {
         const std::size_t part = width(*refs);
@@ -406,31 +449,32 @@ bool Warp::writes_the_same(const Race& race, const Ref* refs, unsigned lane, con
 }
 
 void Warp::fail_race(const Race& race, unsigned lane, const Located& at, std::uint32_t bytes, AccessKind kind) {
-    const Dim3& block = launch_->shape.block;
-    const std::uint32_t other = race.other.warp * lane_count + race.other.lane;
     const bool reads = kind == AccessKind::read || kind == AccessKind::strong_read;
-    const std::string by = race.other.warp == cta_->checker()->async_proxy()
-                               ? std::string("the asynchronous copy, for which this thread has not waited,")
-                               : fmt::format("thread ({}, {}, {})", other % block.x, other / block.x % block.y, other / block.x / block.y);
+    const std::uint32_t warps = cta_->warps();
+    const std::string other =
+        race.other.warp == cta_->checker()->async_proxy()
+            ? "the asynchronous copy, for which this thread has not waited,"
+            : cta_->cluster().cta(race.other.warp / warps).warp(race.other.warp % warps).place(race.other.lane);
+    const std::uint64_t where = at.begin + at.offsets[lane];
     fail(Errc::data_race, lane,
-         fmt::format("this {} of {} bytes of {} memory at {:#x} and the {} on line {} by {} are not ordered",
-                     reads ? "read" : "write", bytes, at.is_shared ? "shared" : "global", at.begin + at.offsets[lane],
-                     race.other_writes ? "write" : "read", line_of(race.pc), by));
+         fmt::format("this {} of {} bytes of {} memory at {:#x} and the {} on line {} by {} are not ordered", reads ? "read" : "write", bytes,
+                     at.is_shared ? "shared" : "global", at.is_shared ? where & ((std::uint64_t{1} << cluster_rank_shift) - 1) : where,
+                     race.other_writes ? "write" : "read", line_of(race.pc), other));
 }
 
 void Warp::release_at(Space space, std::uint64_t address, std::uint32_t mask) {
     if (!is_checked_) return;
     Checker& checker = *cta_->checker();
-    const Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
-    checker.order.release(index_, mask, mask == live_, checker.object(where.space, where.address));
+    const Place where = common_place(space, address);
+    checker.order.release(number(), mask, mask == live_, checker.object(where.space, where.address));
 }
 
 void Warp::acquire_at(Space space, std::uint64_t address, std::uint32_t mask) {
     if (!is_checked_) return;
     Checker& checker = *cta_->checker();
-    const Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
+    const Place where = common_place(space, address);
     if (checker.has_object(where.space, where.address))
-        checker.order.acquire(index_, mask, mask == live_, checker.object(where.space, where.address));
+        checker.order.acquire(number(), mask, mask == live_, checker.object(where.space, where.address));
 }
 
 // Arguments and results keep which of their bytes were written.

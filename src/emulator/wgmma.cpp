@@ -8,10 +8,6 @@
 #include "emulator/matrix_engine.hpp"
 #include "emulator/matrix_sparse.hpp"
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 namespace ptxgraft::emulator {
 namespace {
 
@@ -70,33 +66,6 @@ class Descriptor {
     bool mn_major_;
 };
 
-/// Eight rows of eight 16-bit elements become eight columns.
-void transpose(std::uint32_t* words) {
-#if defined(__SSE2__)
-    auto* rows = reinterpret_cast<__m128i*>(words);
-    __m128i pairs[8], fours[8];
-    for (int i = 0; i < 4; ++i) {
-        const __m128i low = _mm_load_si128(rows + 2 * i), high = _mm_load_si128(rows + 2 * i + 1);
-        pairs[2 * i] = _mm_unpacklo_epi16(low, high);
-        pairs[2 * i + 1] = _mm_unpackhi_epi16(low, high);
-    }
-    for (int i = 0; i < 2; ++i)
-        for (int j = 0; j < 2; ++j) {
-            fours[4 * i + 2 * j] = _mm_unpacklo_epi32(pairs[4 * i + j], pairs[4 * i + 2 + j]);
-            fours[4 * i + 2 * j + 1] = _mm_unpackhi_epi32(pairs[4 * i + j], pairs[4 * i + 2 + j]);
-        }
-    for (int i = 0; i < 4; ++i) {
-        _mm_store_si128(rows + 2 * i, _mm_unpacklo_epi64(fours[i], fours[4 + i]));
-        _mm_store_si128(rows + 2 * i + 1, _mm_unpackhi_epi64(fours[i], fours[4 + i]));
-    }
-#else
-    std::uint16_t from[8][8], to[8][8];
-    std::memcpy(from, words, sizeof from);
-    for (unsigned i = 0; i < 64; ++i) to[i % 8][i / 8] = from[i / 8][i % 8];
-    std::memcpy(words, to, sizeof to);
-#endif
-}
-
 /// Reads blocks into registers of the layout that mma has: lane 4g + t the t-th word of row g's chunk.
 class Reader {
   public:
@@ -110,7 +79,7 @@ class Reader {
         if (first < 0 || end > shared_.size) return report(block);
         const std::byte* from = shared_.bytes + block.begin;
         for (unsigned r = 0; r < 8; ++r) std::memcpy(words + 4 * r, from + offsets_[r], chunk_bytes);
-        if (descriptor_.is_mn_major()) transpose(words);
+        if (descriptor_.is_mn_major()) transpose_halves(words);
         return true;
     }
     [[nodiscard]] const std::optional<WgmmaFault>& fault() const { return fault_; }

@@ -48,7 +48,7 @@ struct Shape {
     u32 grid = 1;
     u32 block = 1;
     u32 shared = 0;  ///< bytes of dynamic shared memory
-    u32 block_y = 1;
+    u32 block_y = 1, grid_y = 1;
 };
 
 /// One compilation of a program, on a device. What goes wrong is a failure of the running test; after the

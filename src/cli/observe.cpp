@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+
+#include "argument.hpp"
+#include "observe.hpp"
+#include "verb.hpp"
+
+namespace ptxgraft::cli {
+namespace {
+
+// The first line of an instruction, short enough for a table.
+std::string shown(std::string_view text) {
+    constexpr std::size_t most = 100;
+    std::string line;
+    for (const char c : text) {
+        const bool is_space = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+        if (!is_space) line += c;
+        else if (!line.empty() && line.back() != ' ') line += ' ';
+    }
+    return line.size() > most ? line.substr(0, most) + "…" : line;
+}
+
+std::string cost(std::uint64_t actual, std::uint64_t ideal) { return actual == 0 ? std::string("-") : fmt::format("{}/{}", actual, ideal); }
+
+void print(const EmulatorProfile& profile) {
+    fmt::print("{:>6} {:>10} {:>6} {:>9} {:>17} {:>17}  {}\n", "line", "warps", "lanes", "conflicts", "wavefronts/ideal", "sectors/ideal", "instruction");
+    std::uint64_t warps = 0, lanes = 0;
+    for (const ProfileLine& line : profile.lines()) {
+        const std::string conflicts = line.wavefronts == 0 ? "-" : fmt::format("{}", line.bank_conflicts());
+        fmt::print("{:>6} {:>10} {:>6.2f} {:>9} {:>17} {:>17}  {}\n", line.line, line.warps, line.average_lanes(), conflicts, cost(line.wavefronts, line.ideal_wavefronts),
+                   cost(line.sectors, line.ideal_sectors), shown(line.text));
+    }
+    fmt::print("\n{:>10} {:>12}  class\n", "warps", "threads");
+    for (const ProfileClass& one : profile.classes()) {
+        fmt::print("{:>10} {:>12}  {}\n", one.warps, one.lanes, one.name);
+        warps += one.warps;
+        lanes += one.lanes;
+    }
+    fmt::print("{:>10} {:>12}  in all\n", warps, lanes);
+}
+
+}  // namespace
+
+void add_observe_flags(CLI::App& verb, ObserveFlags& flags) {
+    CLI::Option* trace = verb.add_option("--trace", flags.trace_file, "Write every instruction that the emulator executes to this file, with the values of its lanes");
+    verb.add_option("--trace-cta", flags.trace_block, "Trace only this block: X, X,Y or XxYxZ")->needs(trace);
+    verb.add_option("--trace-warp", flags.trace_warp, "Trace only this warp of a block")->needs(trace);
+    verb.add_flag("--profile", flags.profile,
+                  "Print what each PTX line cost on the emulator: executed warps, active lanes, bank conflicts of shared memory, sectors of global memory");
+}
+
+Observation::Observation(const ObserveFlags& flags) : flags_(flags) {
+    if (flags.trace_file.empty()) return;
+    EmulatorTrace::Filter filter{.warp = flags.trace_warp};
+    if (!flags.trace_block.empty()) {
+        const auto block = parse_place(flags.trace_block);
+        if (!block) fail_usage(fmt::format("--trace-cta: {} is no place of a block; X, X,Y or XxYxZ", flags.trace_block));
+        filter.block = *block;
+    }
+    file_.reset(std::fopen(flags.trace_file.c_str(), "wb"));
+    if (file_ == nullptr) throw Failure{fmt::format("error: cannot write {}: {}\n", flags.trace_file, std::strerror(errno)), work_failed};
+    trace_.emplace(filter, [file = file_.get()](std::string_view line) { std::fwrite(line.data(), 1, line.size(), file); });
+}
+
+EmulatorObserver* Observation::observer() { return flags_.any() ? this : nullptr; }
+
+void Observation::step(const ObservedStep& step) {
+    if (trace_) trace_->step(step);
+    if (flags_.profile) profile_.step(step);
+}
+
+void Observation::finish() {
+    if (file_ != nullptr && (std::fflush(file_.get()) != 0 || std::ferror(file_.get()) != 0))
+        throw Failure{fmt::format("error: cannot write {}\n", flags_.trace_file), work_failed};
+    if (flags_.profile) print(profile_);
+}
+
+}  // namespace ptxgraft::cli

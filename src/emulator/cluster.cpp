@@ -1,0 +1,128 @@
+#include "emulator/cluster.hpp"
+
+#include <algorithm>
+
+namespace ptxgraft::emulator {
+namespace {
+
+// Turns of waiting for other threads after which other clusters go on: they may be what is waited for. Where all wait for each other
+// all the time, sooner.
+constexpr unsigned usual_turns = 256, cooperative_turns = 2;
+
+Dim3 times(const Dim3& a, const Dim3& b) { return {a.x * b.x, a.y * b.y, a.z * b.z}; }
+
+std::uint64_t product(const Dim3& shape) { return std::uint64_t{shape.x} * shape.y * shape.z; }
+
+}  // namespace
+
+Cluster::Cluster(const Launch& launch) : launch_(&launch) {
+    const Dim3& shape = launch.shape.cluster;
+    const auto size = static_cast<std::uint32_t>(product(shape));
+    const std::size_t warps = (product(launch.shape.block) + lane_count - 1) / lane_count;
+    if (launch.is_checked) checker_ = std::make_unique<Checker>(size * warps);
+    ctas_.reserve(size);
+    for (std::uint32_t rank = 0; rank < size; ++rank) ctas_.push_back(std::make_unique<Cta>(launch, *this, rank, checker_.get()));
+    lanes_.resize(std::size_t{size} * ctas_[0]->warps());
+}
+
+Dim3 Cluster::position() const {
+    const Dim3 &grid = launch_->shape.grid, &shape = launch_->shape.cluster;
+    const std::uint64_t width = grid.x / shape.x, height = grid.y / shape.y, row = index_ / width;
+    return {static_cast<std::uint32_t>(index_ % width), static_cast<std::uint32_t>(row % height), static_cast<std::uint32_t>(row / height)};
+}
+
+void Cluster::begin(std::uint64_t index) {
+    index_ = index;
+    std::fill(lanes_.begin(), lanes_.end(), Lanes{});
+    any_arrived_ = false;
+    if (checker_ != nullptr) checker_->begin();
+    const Dim3 &grid = launch_->shape.grid, &shape = launch_->shape.cluster, first = times(position(), shape);
+    for (std::uint32_t rank = 0; rank < size(); ++rank) {
+        const std::uint64_t x = first.x + rank % shape.x, y = first.y + rank / shape.x % shape.y, z = first.z + rank / shape.x / shape.y;
+        ctas_[rank]->begin((z * grid.y + y) * grid.x + x);
+    }
+}
+
+Cta::State Cluster::run() {
+    const unsigned turns = launch_->shape.cooperative ? cooperative_turns : usual_turns;
+    for (unsigned turn = 0; turn < turns; ++turn) {
+        bool ran = false, yielded = false, finished = true;
+        for (const auto& cta : ctas_) {
+            if (cta->is_finished()) continue;
+            const Cta::State state = cta->round(ran, yielded);
+            if (state == Cta::State::failed) {
+                error_ = cta->error();
+                return state;
+            }
+            finished &= state == Cta::State::finished;
+        }
+        if (finished) return Cta::State::finished;
+        if (!ran) return deadlock();
+        if (!yielded) --turn;  // barriers only: nobody outside is waited for
+    }
+    return Cta::State::yielded;
+}
+
+Cta::State Cluster::deadlock() {
+    for (const auto& cta : ctas_) {
+        if (cta->is_finished()) continue;
+        cta->deadlock();
+        error_ = cta->error();
+        break;
+    }
+    return Cta::State::failed;
+}
+
+Cluster::Lanes& Cluster::lanes(const Warp& warp) {
+    return lanes_[std::size_t{warp.cta().rank()} * ctas_[0]->warps() + warp.index()];
+}
+
+Cluster::Arrival Cluster::arrive(const Warp& warp, std::uint32_t mask) {
+    Lanes& here = lanes(warp);
+    if (((here.arrived | here.complete) & mask) != 0) return Arrival::twice;
+    here.arrived |= mask;
+    if (checker_ != nullptr) checker_->order.release(warp.number(), mask, mask == warp.live(), checker_->arrived);
+    any_arrived_ = true;
+    return Arrival::ok;
+}
+
+std::uint32_t Cluster::absent(const Warp& warp, std::uint32_t mask) {
+    const Lanes& here = lanes(warp);
+    return mask & ~(here.arrived | here.complete);
+}
+
+std::uint32_t Cluster::pass(const Warp& warp, std::uint32_t mask) {
+    Lanes& here = lanes(warp);
+    const std::uint32_t through = mask & here.complete;
+    here.complete &= ~through;
+    here.waiting |= mask & ~through;
+    if (checker_ != nullptr && through != 0)
+        checker_->order.acquire(warp.number(), through, through == warp.live(), checker_->complete);
+    return through;
+}
+
+bool Cluster::is_complete() {
+    for (const auto& cta : ctas_)
+        for (std::uint32_t i = 0; i < cta->warps(); ++i) {
+            const Warp& warp = cta->warp(i);
+            if ((warp.live() & ~lanes(warp).arrived) != 0) return false;
+        }
+    return true;
+}
+
+void Cluster::complete() {
+    if (!any_arrived_ || !is_complete()) return;
+    any_arrived_ = false;
+    if (checker_ != nullptr) {
+        checker_->complete.join(checker_->arrived);
+        checker_->arrived.clear();
+    }
+    for (Lanes& l : lanes_) {
+        l.complete = l.arrived & ~l.waiting;
+        l.arrived = l.waiting = 0;
+    }
+    for (const auto& cta : ctas_)
+        for (std::uint32_t i = 0; i < cta->warps(); ++i) cta->warp(i).release(cluster_barrier, {});
+}
+
+}  // namespace ptxgraft::emulator

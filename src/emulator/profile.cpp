@@ -1,0 +1,189 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "ptxgraft/emulator_observer.hpp"
+
+namespace ptxgraft {
+namespace {
+
+constexpr std::uint32_t banks = 32, word_bytes = 4, sector_bytes = 32;
+
+struct ClassRow {
+    std::string_view opcodes;  // between spaces
+    std::string_view name;
+};
+// Of instructions that their opcode puts into a class. All others go by their type.
+constexpr ClassRow class_rows[] = {
+    {" mma wmma wgmma ldmatrix stmatrix movmatrix ", "tensor core"},
+    {" cp tensormap prefetch prefetchu applypriority discard createpolicy ", "copy and cache"},
+    {" bar barrier mbarrier fence membar griddepcontrol ", "barrier and fence"},
+    {" shfl vote match redux activemask elect ", "warp"},
+    {" bra brx call ret exit trap brkpt nanosleep pmevent setmaxnreg ", "control"},
+    {" mov cvt cvta isspacep mapa getctarank prmt alloca stacksave stackrestore ", "move and convert"},
+    {" setp set selp slct testp ", "compare and select"},
+    {" and or xor not cnot lop3 shl shr shf bfe bfi bfind brev clz popc fns bmsk szext ", "logic and shift"},
+    {" sin cos ex2 lg2 tanh rcp rsqrt sqrt ", "special functions"},
+};
+
+struct Name {
+    std::string_view opcode, modifiers, type;  // "ld", ".global.f32", ".f32"
+};
+Name name_of(std::string_view text) {
+    const auto skip = [&] { text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size())); };
+    if (text.starts_with('@')) {
+        text.remove_prefix(std::min(text.find_first_of(" \t\r\n"), text.size()));
+        skip();
+    }
+    const std::string_view word = text.substr(0, text.find_first_of(" \t\r\n;{(["));
+    const std::size_t dot = std::min(word.find('.'), word.size()), last = word.rfind('.');
+    return {word.substr(0, dot), word.substr(dot), last == std::string_view::npos ? std::string_view() : word.substr(last)};
+}
+
+std::string_view class_by_type(std::string_view type) {
+    if (type == ".f64") return "double precision";
+    if (type == ".f32" || type == ".f32x2") return "single precision";
+    if (type.find("f16") != std::string_view::npos) return "half precision";
+    return "integer";
+}
+
+std::string_view memory_class(std::string_view opcode, const ObservedStep& step) {
+    using Space = ObservedAccess::Space;
+    constexpr std::string_view loads[] = {"global load", "constant load", "shared load", "local load", "parameter load"};
+    constexpr std::string_view stores[] = {"global store", "constant store", "shared store", "local store", "parameter store"};
+    const Space space = step.accesses.empty() ? Space::global : step.accesses[0].space;
+    if (opcode == "atom" || opcode == "red") return space == Space::shared ? "shared atomic" : "global atomic";
+    return (opcode == "st" ? stores : loads)[static_cast<std::size_t>(space)];
+}
+
+std::string_view class_of(const ObservedStep& step, std::string_view text) {
+    const Name name = name_of(text);
+    for (const std::string_view opcode : {"ld", "ldu", "st", "atom", "red"})
+        if (name.opcode == opcode) return memory_class(opcode, step);
+    for (const ClassRow& row : class_rows) {
+        const std::size_t at = row.opcodes.find(name.opcode);
+        if (at != std::string_view::npos && row.opcodes[at - 1] == ' ' && row.opcodes[at + name.opcode.size()] == ' ') return row.name;
+    }
+    return class_by_type(name.type);
+}
+
+// The words of a bank that a wavefront is asked for: the turns that it takes.
+class Banks {
+  public:
+    void ask(std::uint64_t word, bool takes_turns) {
+        auto& bank = words_[word % banks];
+        auto& count = counts_[word % banks];
+        if (!takes_turns && std::find(bank.begin(), bank.begin() + count, word) != bank.begin() + count) return;
+        bank[count++] = word;
+    }
+    [[nodiscard]] std::uint64_t turns() const { return *std::max_element(counts_.begin(), counts_.end()); }
+
+  private:
+    std::array<std::array<std::uint64_t, 32>, banks> words_;  // a lane asks each bank for one at most
+    std::array<std::uint32_t, banks> counts_ = {};
+};
+
+}  // namespace
+
+AccessCost shared_wavefronts(const ObservedAccess& access) {
+    const std::uint32_t together = access.bytes <= 4 ? 32 : access.bytes <= 8 ? 16 : 8;  // lanes of one wavefront
+    AccessCost cost;
+    for (std::uint32_t first = 0; first < 32; first += together) {
+        const std::uint32_t lanes = access.lanes >> first & (together == 32 ? ~0u : (1u << together) - 1);
+        if (lanes == 0) continue;
+        Banks asked;
+        for (std::uint32_t lane = 0; lane < together; ++lane) {
+            if ((lanes >> lane & 1) == 0) continue;
+            const std::uint64_t begin = access.addresses[first + lane], last = begin + access.bytes - 1;
+            for (std::uint64_t word = begin / word_bytes; word <= last / word_bytes; ++word) asked.ask(word, access.kind == ObservedAccess::Kind::atomic);
+        }
+        cost.actual += asked.turns();
+        ++cost.ideal;
+    }
+    return cost;
+}
+
+AccessCost global_sectors(const ObservedAccess& access) {
+    std::array<std::pair<std::uint64_t, std::uint64_t>, 32> ranges;  // of bytes, by address
+    std::size_t count = 0;
+    for (unsigned lane = 0; lane < 32; ++lane)
+        if ((access.lanes >> lane & 1) != 0) ranges[count++] = {access.addresses[lane], access.addresses[lane] + access.bytes};
+    std::sort(ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(count));
+    AccessCost cost;
+    std::uint64_t bytes = 0, end = 0, next_sector = 0;  // of those counted: bytes up to `end`, sectors before `next_sector`
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto [from, to] = ranges[i];
+        if (to > end) bytes += to - std::max(from, end);
+        end = std::max(end, to);
+        const std::uint64_t first = std::max(from / sector_bytes, next_sector), last = (to - 1) / sector_bytes;
+        if (last + 1 > first) cost.actual += last + 1 - first;
+        next_sector = std::max(next_sector, last + 1);
+    }
+    cost.ideal = (bytes + sector_bytes - 1) / sector_bytes;
+    return cost;
+}
+
+void EmulatorProfile::step(const ObservedStep& step) {
+    if (step.is_rest) return;
+    if (seen_ != step.ptx.data() || ptx_.size() != step.ptx.size()) {
+        seen_ = step.ptx.data();
+        if (ptx_ != step.ptx) {
+            entries_.clear();
+            ptx_ = step.ptx;
+        }
+    }
+    Entry& entry = entries_[step.span.begin];
+    if (entry.text.empty()) {
+        entry.text = std::string_view(ptx_).substr(step.span.begin, step.span.end - step.span.begin);
+        entry.class_ = class_of(step, entry.text);
+        entry.counts.line = position(ptx_, step.span.begin).line;
+    }
+    ProfileLine& counts = entry.counts;
+    ++counts.warps;
+    counts.lanes += static_cast<std::uint64_t>(std::popcount(step.lanes));
+    for (const ObservedAccess& access : step.accesses) {
+        if (access.space == ObservedAccess::Space::shared) {
+            const AccessCost cost = shared_wavefronts(access);
+            counts.wavefronts += cost.actual;
+            counts.ideal_wavefronts += cost.ideal;
+        } else if (access.space == ObservedAccess::Space::global) {
+            const AccessCost cost = global_sectors(access);
+            counts.sectors += cost.actual;
+            counts.ideal_sectors += cost.ideal;
+        }
+    }
+}
+
+std::vector<ProfileLine> EmulatorProfile::lines() const {
+    std::vector<ProfileLine> all;
+    for (const auto& [begin, entry] : entries_) {
+        if (all.empty() || all.back().line != entry.counts.line) {
+            all.push_back(entry.counts);
+            all.back().text = entry.text;
+            continue;
+        }
+        ProfileLine& line = all.back();
+        line.warps += entry.counts.warps;
+        line.lanes += entry.counts.lanes;
+        line.wavefronts += entry.counts.wavefronts;
+        line.ideal_wavefronts += entry.counts.ideal_wavefronts;
+        line.sectors += entry.counts.sectors;
+        line.ideal_sectors += entry.counts.ideal_sectors;
+    }
+    return all;
+}
+
+std::vector<ProfileClass> EmulatorProfile::classes() const {
+    std::map<std::string_view, ProfileClass> sums;
+    for (const auto& [begin, entry] : entries_) {
+        ProfileClass& sum = sums[entry.class_];
+        sum.name = entry.class_;
+        sum.warps += entry.counts.warps;
+        sum.lanes += entry.counts.lanes;
+    }
+    std::vector<ProfileClass> all;
+    for (const auto& [name, sum] : sums) all.push_back(sum);
+    return all;
+}
+
+}  // namespace ptxgraft

@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "ptxgraft/emulator_observer.hpp"
+
+namespace ptxgraft {
+namespace {
+
+bool same(const Dim3& a, const Dim3& b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
+
+// One value, or those of the active lanes in brackets; `-` stands for one that is not active.
+template <class Value>
+std::string values_of(std::uint32_t lanes, Value&& value) {
+    if (lanes == 0) return "-";
+    const std::string first = value(static_cast<unsigned>(std::countr_zero(lanes)));
+    std::string list;
+    bool all_same = true;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        const bool is_active = (lanes >> lane & 1) != 0;
+        const std::string text = is_active ? value(lane) : "-";
+        all_same &= !is_active || text == first;
+        list.append(lane == 0 ? "" : " ").append(text);
+    }
+    return all_same ? first : "[" + list + "]";
+}
+
+std::string hexadecimal(const ObservedRegister& reg, unsigned lane) {
+    std::uint64_t parts[2] = {0, 0};
+    std::memcpy(parts, reg.values + std::size_t{lane} * reg.bytes, reg.bytes);
+    return reg.bytes == 16 && parts[1] != 0 ? fmt::format("{:#x}{:016x}", parts[1], parts[0]) : fmt::format("{:#x}", parts[0]);
+}
+
+std::string_view name(ObservedAccess::Space space) {
+    constexpr std::string_view names[] = {"global", "constant", "shared", "local", "parameter"};
+    return names[static_cast<std::size_t>(space)];
+}
+std::string_view name(ObservedAccess::Kind kind) {
+    constexpr std::string_view names[] = {"load", "store", "atomic"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+// The instruction on one line.
+std::string text_of(std::string_view ptx, Span span) {
+    std::string text;
+    for (const char c : ptx.substr(span.begin, span.end - span.begin)) {
+        const bool is_space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
+        if (!is_space) text += c;
+        else if (!text.empty() && text.back() != ' ') text += ' ';
+    }
+    return text;
+}
+
+}  // namespace
+
+void EmulatorTrace::step(const ObservedStep& step) {
+    if ((filter_.block && !same(*filter_.block, step.block)) || (filter_.warp && *filter_.warp != step.warp)) return;
+    if (ptx_ != step.ptx.data()) places_.clear();
+    ptx_ = step.ptx.data();
+    std::string& instruction = places_[step.span.begin];
+    if (instruction.empty()) {
+        const Position at = position(step.ptx, step.span.begin);
+        instruction = fmt::format("{}:{}: {}", at.line, at.column, text_of(step.ptx, step.span));
+    }
+    std::string line = fmt::format("block ({}, {}, {}) warp {} lanes {:#010x} {}{}", step.block.x, step.block.y, step.block.z, step.warp, step.lanes, instruction,
+                                   step.is_rest ? " (further results)" : "");
+    for (const ObservedRegister& reg : step.written)
+        line += fmt::format(" | {} = {}", reg.name, values_of(step.lanes, [&](unsigned lane) { return hexadecimal(reg, lane); }));
+    for (const ObservedAccess& access : step.accesses)
+        line += fmt::format(" | {} {} of {} bytes at {}", name(access.space), name(access.kind), access.bytes,
+                            values_of(access.lanes, [&](unsigned lane) { return fmt::format("{:#x}", access.addresses[lane]); }));
+    line += '\n';
+    write_(line);
+}
+
+}  // namespace ptxgraft
