@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "emulator_machine.hpp"
+#include "ptxgraft/device.hpp"
 #include "ptxgraft/link.hpp"
 
 namespace ptxgraft {
@@ -247,6 +248,14 @@ const Row rows[] = {
      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [s+16], [%rd1+64], 16, [s+8], %h1;\n"
      "L: mbarrier.try_wait.parity.shared.b64 %p2, [s+8], 0;\n@!%p2 bra L;\nld.shared.u32 %r2, [s+24];\nbarrier.cluster.arrive;\nbarrier.cluster.wait;",
      "", {18, 18, 18, 18}},
+    {"ABulkCopyIntoAnotherBlock",
+     "mov.u32 %r3, %cluster_ctarank;\nsub.u32 %r4, 1, %r3;\nadd.u32 %r6, %r3, 30;\nst.shared.v4.u32 [s+32], {%r6, %r6, %r6, %r6};\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra W;\n"
+     "mbarrier.init.shared.b64 [s+8], 1;\nmbarrier.arrive.expect_tx.shared.b64 _, [s+8], 16;\nfence.proxy.async.shared::cta;\nW: barrier.cluster.arrive;\nbarrier.cluster.wait;\n@%p1 bra L;\n"
+     "mapa.shared::cluster.u32 %r5, s, %r4;\nadd.u32 %r7, %r5, 64;\nadd.u32 %r8, %r5, 8;\ncp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r7], [s+32], 16, [%r8];\n"
+     "L: mbarrier.try_wait.parity.shared.b64 %p2, [s+8], 0;\n@!%p2 bra L;\nld.shared.u32 %r2, [s+76];\nbarrier.cluster.arrive;\nbarrier.cluster.wait;",
+     "", {31, 30, 31, 30}},
+    {"AGenericAddressThatIsNotShared", "mapa.u64 %rd3, %rd1, 0;", "is no generic address of shared memory", {}},
+    {"TheRankOfAGlobalAddress", "getctarank.u64 %r2, %rd1;", "is no generic address of shared memory", {}},
     {"SharedMemoryOfABlockThatHasEnded",
      "mov.u32 %r3, %cluster_ctarank;\nsetp.eq.u32 %p1, %r3, 1;\n@%p1 exit;\nmov.u32 %r6, 0;\nL: nanosleep.u32 10;\nadd.u32 %r6, %r6, 1;\nsetp.lt.u32 %p1, %r6, 9;\n@%p1 bra L;\nmapa.shared::cluster.u32 %r5, s, 1;\n"
      "ld.shared::cluster.u32 %r2, [%r5];",
@@ -277,7 +286,7 @@ TEST(EmulatorClusterPtx, RunsOrSaysWhatIsWrong) {
             EXPECT_TRUE(cubin) << (cubin ? "" : describe(cubin.error(), text));
         }
         for (const u32 threads : {1u, 2u}) {
-            Machine machine({.threads = threads, .sm = 90});
+            Machine machine({.threads = threads, .sm = 90, .fast = !row.message.empty()});  // rows of mistakes make others too
             const auto loaded = machine.load(text);
             ASSERT_TRUE(loaded) << describe(loaded.error(), text);
             std::vector<u32> memory(64);
@@ -293,6 +302,79 @@ TEST(EmulatorClusterPtx, RunsOrSaysWhatIsWrong) {
             }
         }
     }
+}
+
+// Four blocks load a quarter of each tile for all of them; a tile is taken anew when all four have told each other's mbarriers that they are done.
+constexpr const char* multicast = R"(
+typedef unsigned int u32;
+struct alignas(64) Map { char bytes[128]; };
+__device__ u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
+__device__ bool is_complete(u32 bar, u32 parity) {
+    u32 done;
+    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(bar), "r"(parity) : "memory");
+    return done;
+}
+extern "C" __global__ void tiles(const __grid_constant__ Map map, float* out, int steps) {
+    __shared__ alignas(1024) float tile[2][64 * 64];
+    __shared__ alignas(8) unsigned long long full[2], empty[2];
+    u32 rank;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    if (threadIdx.x == 0)
+        for (int i = 0; i < 2; ++i) {
+            asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(shared_address(&full[i])) : "memory");
+            asm volatile("mbarrier.init.shared.b64 [%0], 4;" ::"r"(shared_address(&empty[i])) : "memory");
+        }
+    asm volatile("fence.mbarrier_init.release.cluster;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+    float sum = 0;
+    for (int k = 0; k < steps; ++k) {
+        const u32 stage = k & 1, phase = k >> 1 & 1, bar = shared_address(&full[stage]);
+        if (threadIdx.x == 0) {
+            while (!is_complete(shared_address(&empty[stage]), phase ^ 1)) {}
+            asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(bar), "r"(64 * 64 * 4) : "memory");
+            asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(
+                             shared_address(&tile[stage][rank * 16 * 64])),
+                         "l"(&map), "r"(k * 64), "r"(blockIdx.x / 4 * 64 + rank * 16), "r"(bar), "h"((short)15)
+                         : "memory");
+        }
+        while (!is_complete(bar, phase)) {}
+        for (int i = 0; i < 64 * 64; i += 128) sum += tile[stage][i + threadIdx.x] * (rank + 1);
+        __syncthreads();
+        if (threadIdx.x < 4)
+            asm volatile("{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there]; }" ::"r"(
+                             shared_address(&empty[stage])),
+                         "r"(threadIdx.x)
+                         : "memory");
+    }
+    out[blockIdx.x * 128 + threadIdx.x] = sum;
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
+)";
+
+TEST(EmulatorClusterCopies, TilesForAllBlocksOfACluster) {
+    const auto compiled = compile_cuda(multicast, {.target = "sm_90a"});
+    ASSERT_TRUE(compiled) << describe(compiled.error(), multicast);
+    const auto device = Device::open("emulator:sm_90a");
+    ASSERT_TRUE(device);
+    const u32 rows = 128, columns = 320;
+    std::vector<float> in(rows * columns);
+    for (u32 i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i * 7 % 31) - 15;
+    auto source = device->upload(in), out = device->upload(std::vector<float>(8 * 128));
+    ASSERT_TRUE(source && out);
+    const auto map = source->encode_tensor_map({.type = TensorType::f32, .dims = {columns, rows}, .strides = {columns * 4}, .box = {64, 16}});
+    ASSERT_TRUE(map);
+    auto function = device->load(compiled->text, "tiles");
+    ASSERT_TRUE(function) << describe(function.error());
+    const auto done = function->launch({.grid = {8}, .block = {128}, .cluster = {4}}, std::array<Argument, 3>{*map, *out, int{5}});
+    ASSERT_TRUE(done) << describe(done.error(), compiled->text);
+    const auto sums = *out->download<float>();
+    for (u32 block = 0; block < 8; ++block)
+        for (u32 thread = 0; thread < 128; ++thread) {
+            float expected = 0;
+            for (u32 row = block / 4 * 64; row < block / 4 * 64 + 64; ++row)
+                for (u32 column = 0; column < columns; ++column)
+                    if ((row * 64 + column % 64) % 128 == thread) expected += in[row * columns + column] * static_cast<float>(block % 4 + 1);
+            ASSERT_EQ(sums[block * 128 + thread], expected) << block << ' ' << thread;
+        }
 }
 
 }  // namespace

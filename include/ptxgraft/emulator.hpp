@@ -10,6 +10,13 @@
 /// …
 /// auto run = emulator.launch(*module, "kernel", {.grid = {8, 1, 1}, .block = {128, 1, 1}}, arguments);
 /// @endcode
+///
+/// Tensor cores (mma, wmma, wgmma): PTX leaves order and precision of the sums of floating-point products to the
+/// hardware. Here products are exact and every element is `acc = fma(a, b, acc)` in .f32, rounded to nearest
+/// even, for k ascending from the accumulator on; one of type .f16 is rounded once, at the end. Subnormal
+/// numbers count, NaN is 0x7FFFFFFF (0x7FFF), and what B has against the zeros of a sparse A does not count.
+/// .f64 is fma for k ascending too; integers are exact, at the end wrapped or clamped. The layout of a wmma
+/// fragment is that of mma, tile by tile. wgmma computes where it stands, from what shared memory then holds.
 
 #include <array>
 #include <cstddef>

@@ -261,6 +261,21 @@ Expected<Ref> decode_source_size(FunctionDecoder& decoder, const syntax::Operand
     return size;
 }
 
+// discard{.global}.L2 [a], 128
+Expected<Draft> decode_discard(FunctionDecoder& decoder, const Instruction& instruction) {
+    Words words(instruction);
+    words.take(".L2");
+    Access access{.space = take_space(words)};
+    const auto& operands = instruction.operands;
+    if (!words.empty() || operands.size() != 2) return decoder.missing(instruction);
+    if (operands[1].offset() != discarded_bytes) return fail(Errc::invalid_operand, operands[1].span(), "128 bytes are discarded");
+    auto base = decoder.address(operands[0], access);
+    if (!base) return tl::unexpected<Error>(base.error());
+    Draft draft(execute_discard, decoder.add(access));
+    if (access.has_base) draft.input(*base);
+    return draft;
+}
+
 // cp.async.{ca,cg}.shared.global [dst], [src], size {, src-size}; the groups are complete at once.
 Expected<Draft> decode_copy(FunctionDecoder& decoder, const Instruction& instruction) {
     if (instruction.has(".bulk")) return decode_bulk_copy(decoder, instruction);
@@ -343,7 +358,7 @@ constexpr InstructionRow rows[] = {
     {"prefetch", decode_nothing},
     {"prefetchu", decode_nothing},
     {"applypriority", decode_nothing},
-    {"discard", decode_nothing},
+    {"discard", decode_discard},
     {"membar", decode_nothing},
     {"cp", decode_copy},
     {"alloca", decode_alloca},

@@ -117,7 +117,7 @@ bool FunctionDecoder::is_vector(const syntax::Operand& operand) {
 
 // `%tid` as a whole: its four components.
 bool FunctionDecoder::is_special_vector(const syntax::Operand& operand) {
-    return operand.kind() == OperandKind::identifier && operand.text().starts_with('%') && !find_register(operand.text()) &&
+    return operand.kind() == OperandKind::identifier && operand.text().ends_with("id") && !find_register(operand.text()) &&
            find_special(std::string(operand.text()) + ".w");
 }
 

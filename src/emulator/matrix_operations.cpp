@@ -44,8 +44,10 @@ bool is_uniform(const T* column) {
 /// The value that an operand has in all lanes; an error when they differ.
 bool uniform(Warp& warp, Ref ref, std::string_view name, std::uint64_t& value) {
     value = warp.value(ref, 0);
-    if (width(ref) == 8 ? is_uniform(warp.column_of<std::uint64_t>(ref))
-                        : width(ref) == 4 && is_uniform(warp.column_of<std::uint32_t>(ref)))
+    const std::uint32_t bytes = width(ref);
+    if ((bytes == 8 && is_uniform(warp.column_of<std::uint64_t>(ref))) ||
+        (bytes == 4 && is_uniform(warp.column_of<std::uint32_t>(ref))) ||
+        (bytes == 1 && is_uniform(warp.column_of<std::uint8_t>(ref))))
         return true;
     for (unsigned lane = 1; lane < lane_count; ++lane) {
         const std::uint64_t other = warp.value(ref, lane);

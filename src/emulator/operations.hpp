@@ -25,6 +25,9 @@ Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t m
 Flow execute_tensormap_replace(Warp& warp, const Operation& operation,
                                std::uint32_t mask);  ///< extra: of Program::tensormap_replaces
 Flow execute_tensormap_copy(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< destination, source
+/// Gives up what stands at an address.
+Flow execute_discard(Warp& warp, const Operation& operation, std::uint32_t mask);
+inline constexpr std::uint32_t discarded_bytes = 128;
 /// Checks nothing and moves nothing: prefetch, fence …
 Flow execute_nothing(Warp& warp, const Operation& operation, std::uint32_t mask);
 
@@ -65,8 +68,8 @@ Flow execute_barrier(Warp& warp, const Operation& operation,
                      std::uint32_t mask);  ///< extra: of Program::barriers
 Flow execute_cluster_arrive(Warp& warp, const Operation& operation, std::uint32_t mask);
 Flow execute_cluster_wait(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< extra: of Program::barriers
-Flow execute_mapa(Warp& warp, const Operation& operation, std::uint32_t mask);          ///< d, a, rank
-Flow execute_getctarank(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< d, a
+Flow execute_mapa(Warp& warp, const Operation& operation, std::uint32_t mask);          ///< d, a, rank; extra 1: generic addresses
+Flow execute_getctarank(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< d, a; extra 1: a generic address
 Flow execute_collective(Warp& warp, const Operation& operation,
                         std::uint32_t mask);  ///< extra: of Program::collectives
 
