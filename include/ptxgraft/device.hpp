@@ -76,7 +76,8 @@ class PTXGRAFT_API Argument {
 class PTXGRAFT_API Device {
   public:
     /// "auto": the first GPU if there is one that works, else the emulator. "cuda", "cuda:1": that GPU.
-    /// "emulator", "emulator:sm_80": the emulator, as a device of that architecture (sm_90a when it is not said).
+    /// "emulator", "emulator:sm_80": the emulator, as a device of that architecture (sm_90a when it is not said);
+    /// "emulator:fast", "emulator:sm_80:fast": without the checks that EmulatorOptions::fast leaves out.
     /// A GPU's primary context is used, so that buffers can be shared with the CUDA runtime; no call changes which
     /// context is current in the calling thread. Errors: Errc::no_such_device, Errc::no_cuda_driver, Errc::driver_error.
     [[nodiscard]] static Expected<Device> open(std::string_view name = "auto", const DeviceOptions& options = {});
@@ -134,6 +135,8 @@ class PTXGRAFT_API Buffer {
     [[nodiscard]] Expected<void> write(std::span<const std::byte> source, std::size_t offset = 0) const;
     [[nodiscard]] Expected<void> read(std::span<std::byte> target, std::size_t offset = 0) const;
     [[nodiscard]] Expected<void> fill(std::byte value) const;
+    /// As fill, with what no program is to read: the emulator finds those that do.
+    [[nodiscard]] Expected<void> poison(std::byte value) const;
     /// Takes a copy of another buffer of the same device and size, without the host. On a GPU it may still be under way
     /// when the call returns; whatever is launched later comes after it.
     [[nodiscard]] Expected<void> copy_from(const Buffer& source) const;

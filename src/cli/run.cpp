@@ -20,7 +20,7 @@ struct RunFlags {
     std::string file, launch_file, entry, grid = "1", block = "1", cluster = "1", device = "auto";
     std::uint32_t shared_bytes = 0;
     std::uint64_t budget = 0;
-    bool cooperative = false;
+    bool cooperative = false, fast = false;
     std::vector<std::string> arguments;
     CudaFlags cuda;
     StubFlags stubs;
@@ -54,7 +54,7 @@ std::vector<KernelArgument> flag_arguments(const RunFlags& flags) {
 }
 
 Device open_device(const RunFlags& flags, const std::string& name, EmulatorObserver* observer) {
-    const DeviceOptions options{.emulator = {.instruction_budget = flags.budget, .observer = observer}};
+    const DeviceOptions options{.emulator = {.instruction_budget = flags.budget, .fast = flags.fast, .observer = observer}};
     Device device = take(Device::open(name, options), {}, "--device " + name);
     if (flags.budget != 0 && device.kind() != DeviceKind::emulator)
         fail_usage(fmt::format("--budget is of the emulator; the device is {}", device.name()));
@@ -110,7 +110,7 @@ void check_arguments(const LaunchPlan& plan, const std::vector<ParameterInfo>& p
 Buffer make_buffer(const PlannedBuffer& planned, const Device& device) {
     if (!planned.input_file.empty()) return take(device.upload(planned.array.data), {}, planned.text);
     Buffer buffer = take(device.allocate(planned.bytes), {}, planned.text);
-    take(buffer.fill(std::byte{0xFF}), {}, planned.text);
+    take(buffer.poison(std::byte{0xFF}), {}, planned.text);
     return buffer;
 }
 
@@ -240,6 +240,7 @@ void add_run(CLI::App& app) {
     for (CLI::Option* option : shape) launch->excludes(option);
     verb->add_option("--device", flags->device, "auto, cuda, cuda:N, emulator, emulator:sm_80")
         ->capture_default_str();
+    verb->add_flag("--fast", flags->fast, "The emulator checks bounds and barriers only: not what nothing wrote, nor races");
     verb->add_option("--budget", flags->budget,
                      "Warp instructions after which the emulator ends the launch with an error; 0: no limit")
         ->check(CLI::NonNegativeNumber)

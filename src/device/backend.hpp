@@ -54,6 +54,8 @@ class Backend {
     [[nodiscard]] virtual Expected<void> read(std::uint64_t source, std::span<std::byte> target) = 0;
     [[nodiscard]] virtual Expected<void> copy(std::uint64_t target, std::uint64_t source, std::size_t bytes) = 0;
     [[nodiscard]] virtual Expected<void> fill(std::uint64_t target, std::byte value, std::size_t bytes) = 0;
+    /// As fill, with what no program is to read.
+    [[nodiscard]] virtual Expected<void> poison(std::uint64_t target, std::byte value, std::size_t bytes) { return fill(target, value, bytes); }
 
     /// `options` keep the manual's rules.
     [[nodiscard]] virtual Expected<TensorMap> encode_tensor_map(const TensorMapOptions& options) = 0;

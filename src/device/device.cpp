@@ -24,7 +24,7 @@ std::optional<std::uint32_t> read_number(std::string_view text) {
 
 tl::unexpected<Error> unknown_device(std::string_view name) {
     return fail(Errc::no_such_device,
-                fmt::format("\"{}\"; there are auto, cuda, cuda:N, emulator, emulator:sm_80", name));
+                fmt::format("\"{}\"; there are auto, cuda, cuda:N, emulator, emulator:sm_80, emulator:fast, emulator:sm_80:fast", name));
 }
 
 // "sm_90a" as the emulator's options. Suffixes `a` and `f` exist from sm_90 and sm_100 on.
@@ -44,6 +44,10 @@ std::string default_target(std::uint32_t sm) { return fmt::format("sm_{}{}", sm,
 Expected<std::unique_ptr<device::Backend>> open_backend(std::string_view name, const DeviceOptions& options) {
     const std::string& driver = options.driver;
     EmulatorOptions emulator = options.emulator;
+    if (constexpr std::string_view fast = ":fast"; name.starts_with("emulator") && name.ends_with(fast)) {
+        emulator.fast = true;
+        name.remove_suffix(fast.size());
+    }
     if (name == "auto") {
         const auto count = device::count_cuda(driver);
         return open_backend(count && *count > 0 ? "cuda:0" : "emulator", options);
@@ -174,6 +178,11 @@ Expected<TensorMap> Buffer::encode_tensor_map(TensorMapOptions options) const {
 Expected<void> Buffer::fill(std::byte value) const {
     if (bytes_ == 0) return {};
     return device_->backend->fill(address_, value, bytes_);
+}
+
+Expected<void> Buffer::poison(std::byte value) const {
+    if (bytes_ == 0) return {};
+    return device_->backend->poison(address_, value, bytes_);
 }
 
 Expected<void> Buffer::copy_from(const Buffer& source) const {

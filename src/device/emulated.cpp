@@ -88,6 +88,11 @@ class EmulatorBackend final : public Backend {
     [[nodiscard]] Expected<void> fill(std::uint64_t target, std::byte value, std::size_t bytes) override {
         return locked().emulator.fill(target, value, bytes);
     }
+    [[nodiscard]] Expected<void> poison(std::uint64_t target, std::byte value, std::size_t bytes) override {
+        const Locked lock = locked();
+        if (auto filled = lock.emulator.fill(target, value, bytes); !filled) return filled;
+        return lock.emulator.forget(target, bytes);
+    }
 
     [[nodiscard]] Expected<TensorMap> encode_tensor_map(const TensorMapOptions& options) override {
         return emulator::encode(options);
