@@ -214,7 +214,7 @@ const Row rows[] = {
      "mad.lo.u32 %r2, %r6, 1000, %r7;\nmad.lo.u32 %r2, %r8, 100, %r2;\nmad.lo.u32 %r2, %r9, 10, %r2;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;",
      "", {1111, 0, 1111, 0}},
     {"ADestinationOfItsOwnRankIsTheBlocksOwn",
-     "mov.u32 %r3, %cluster_ctarank;\nmapa.shared::cluster.u32 %r5, s, %r3;\nmov.u32 %r4, %ctaid.x;\nst.shared::cluster.u32 [%r5+4], %r4;\nld.shared.u32 %r2, [s+4];", "", {0, 1, 2, 3}},
+     "mov.u32 %r3, %cluster_ctarank;\nmapa.shared::cluster.u32 %r5, s, %r3;\nmov.u32 %r4, %ctaid.x;\nst.shared::cluster.u32 [%r5+4], %r4;\nbar.sync 0;\nld.shared.u32 %r2, [s+4];", "", {0, 1, 2, 3}},
     {"SpacesOfAddresses",
      "mov.u32 %r3, %cluster_ctarank;\nxor.b32 %r4, %r3, 1;\ncvta.shared.u64 %rd3, s;\nmapa.u64 %rd4, %rd3, %r4;\nmapa.u64 %rd5, %rd3, %r3;\n"
      "isspacep.shared %p1, %rd4;\nselp.u32 %r2, 1, 0, %p1;\nisspacep.shared::cluster %p1, %rd4;\nselp.u32 %r5, 2, 0, %p1;\nadd.u32 %r2, %r2, %r5;\n"
@@ -248,6 +248,14 @@ const Row rows[] = {
      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [s+16], [%rd1+64], 16, [s+8], %h1;\n"
      "L: mbarrier.try_wait.parity.shared.b64 %p2, [s+8], 0;\n@!%p2 bra L;\nld.shared.u32 %r2, [s+24];\nbarrier.cluster.arrive;\nbarrier.cluster.wait;",
      "", {18, 18, 18, 18}},
+    {"ABulkCopyIntoAnotherBlock",
+     "mov.u32 %r3, %cluster_ctarank;\nsub.u32 %r4, 1, %r3;\nadd.u32 %r6, %r3, 30;\nst.shared.v4.u32 [s+32], {%r6, %r6, %r6, %r6};\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra W;\n"
+     "mbarrier.init.shared.b64 [s+8], 1;\nmbarrier.arrive.expect_tx.shared.b64 _, [s+8], 16;\nfence.proxy.async.shared::cta;\nW: barrier.cluster.arrive;\nbarrier.cluster.wait;\n@%p1 bra L;\n"
+     "mapa.shared::cluster.u32 %r5, s, %r4;\nadd.u32 %r7, %r5, 64;\nadd.u32 %r8, %r5, 8;\ncp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r7], [s+32], 16, [%r8];\n"
+     "L: mbarrier.try_wait.parity.shared.b64 %p2, [s+8], 0;\n@!%p2 bra L;\nld.shared.u32 %r2, [s+76];\nbarrier.cluster.arrive;\nbarrier.cluster.wait;",
+     "", {31, 30, 31, 30}},
+    {"AGenericAddressThatIsNotShared", "mapa.u64 %rd3, %rd1, 0;", "is no generic address of shared memory", {}},
+    {"TheRankOfAGlobalAddress", "getctarank.u64 %r2, %rd1;", "is no generic address of shared memory", {}},
     {"SharedMemoryOfABlockThatHasEnded",
      "mov.u32 %r3, %cluster_ctarank;\nsetp.eq.u32 %p1, %r3, 1;\n@%p1 exit;\nmov.u32 %r6, 0;\nL: nanosleep.u32 10;\nadd.u32 %r6, %r6, 1;\nsetp.lt.u32 %p1, %r6, 9;\n@%p1 bra L;\nmapa.shared::cluster.u32 %r5, s, 1;\n"
      "ld.shared::cluster.u32 %r2, [%r5];",
@@ -278,7 +286,7 @@ TEST(EmulatorClusterPtx, RunsOrSaysWhatIsWrong) {
             EXPECT_TRUE(cubin) << (cubin ? "" : describe(cubin.error(), text));
         }
         for (const u32 threads : {1u, 2u}) {
-            Machine machine({.threads = threads, .sm = 90});
+            Machine machine({.threads = threads, .sm = 90, .fast = !row.message.empty()});  // rows of mistakes make others too
             const auto loaded = machine.load(text);
             ASSERT_TRUE(loaded) << describe(loaded.error(), text);
             std::vector<u32> memory(64);

@@ -60,6 +60,7 @@ const Row rows[] = {
      "mov.u64 %rd3, g;\nprefetch.global.L2 [%rd3];\nprefetchu.L1 [%rd3];\napplypriority.global.L2::evict_normal [%rd3], 128;\ncreatepolicy.fractional.L2::evict_last.b64 %rd5, 1.0;\n"
      "ld.global.L2::cache_hint.u32 %r2, [%rd3], %rd5;\nnanosleep.u32 100;\npmevent 3;\ngriddepcontrol.wait;\ngriddepcontrol.launch_dependents;",
      [](u32) { return 7u; }},
+    {"DiscardedMemoryIsWrittenAnew", "mov.u64 %rd3, big;\ndiscard.global.L2 [%rd3], 128;\nbar.sync 0;\nst.volatile.global.u32 [%rd3+4], 6;\nld.volatile.global.u32 %r2, [%rd3+4];", [](u32) { return 6u; }},
     {"StackOfAThread",
      "stacksave.u64 %rd6;\nmul.wide.u32 %rd3, 1, 64;\nalloca.u64 %rd4, %rd3, 16;\nst.local.u32 [%rd4+60], %r1;\nalloca.u32 %r5, 16;\nst.local.u32 [%r5], 5;\nld.local.u32 %r2, [%rd4+60];\n"
      "ld.local.u32 %r3, [%r5];\nadd.u32 %r2, %r2, %r3;\nstackrestore.u64 %rd6;\nalloca.u64 %rd7, %rd3, 16;\nsetp.eq.u64 %p1, %rd7, %rd4;\nselp.u32 %r4, 100, 0, %p1;\nadd.u32 %r2, %r2, %r4;",
@@ -71,7 +72,7 @@ const Row rows[] = {
 
 std::string kernel(const Row& row) {
     return ".version " + row.version + "\n.target " + row.target +
-           "\n.address_size 64\n.const .align 4 .u32 c[4] = {10, 20, 30, 40};\n.global .align 16 .u32 g[4] = {7, 8, 9, 10};\n"
+           "\n.address_size 64\n.const .align 4 .u32 c[4] = {10, 20, 30, 40};\n.global .align 16 .u32 g[4] = {7, 8, 9, 10};\n.global .align 128 .b8 big[128];\n"
            ".func (.reg .b32 r0) f1 (.reg .b32 a0) { add.u32 r0, a0, 1; ret; }\n.func (.reg .b32 r0) f2 (.reg .b32 a0) { mul.lo.u32 r0, a0, 3; ret; }\n" +
            std::string(row.version >= "6.4" ? ".func never () .noreturn { exit; }\n" : "") + ".visible .entry k(.param .u64 out)\n{\n"
            ".reg .pred %p<4>;\n.reg .b16 %h<4>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<16>;\n" +

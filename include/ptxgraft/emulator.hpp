@@ -10,6 +10,13 @@
 /// …
 /// auto run = emulator.launch(*module, "kernel", {.grid = {8, 1, 1}, .block = {128, 1, 1}}, arguments);
 /// @endcode
+///
+/// Tensor cores (mma, wmma, wgmma): PTX leaves order and precision of the sums of floating-point products to the
+/// hardware. Here products are exact and every element is `acc = fma(a, b, acc)` in .f32, rounded to nearest
+/// even, for k ascending from the accumulator on; one of type .f16 is rounded once, at the end. Subnormal
+/// numbers count, NaN is 0x7FFFFFFF (0x7FFF), and what B has against the zeros of a sparse A does not count.
+/// .f64 is fma for k ascending too; integers are exact, at the end wrapped or clamped. The layout of a wmma
+/// fragment is that of mma, tile by tile. wgmma computes where it stands, from what shared memory then holds.
 
 #include <array>
 #include <cstddef>
@@ -41,6 +48,7 @@ struct EmulatorOptions {
     std::uint32_t threads = 0;  ///< host threads; 0: one per core. Results do not depend on it
     std::uint64_t memory_bytes = std::uint64_t{16} << 30;  ///< of all allocations
     std::uint32_t sm = 90;  ///< architecture to be: limits and special registers
+    bool fast = false;  ///< checks only what keeps the host safe: bounds, alignment, barriers; not what nothing wrote, nor races
     EmulatorObserver* observer = nullptr;  ///< is told of every instruction; lives longer than the emulator
 };
 
@@ -58,6 +66,16 @@ struct EmulatorStats {
 };
 
 /// A CUDA device made of the CPU: memory, modules, launches. Launches are synchronous. One thread at a time.
+///
+/// Unless it is `fast`, a launch also fails with
+/// - Errc::register_not_written, Errc::memory_not_written: a value that nothing wrote, byte by byte, decides where
+///   execution or an access goes, or is written to global memory. The error's span is that of the instruction that first
+///   read it: moving undefined bytes about, as copies of structures with holes do, is no mistake.
+/// - Errc::data_race: two threads of a block access a byte of shared or global memory, one of them writes, one of the
+///   accesses is neither atomic nor volatile nor relaxed, acquire or release, and nothing orders them: no barrier of the
+///   block or of the warp, no mbarrier, no flag or lock.
+/// - Errc::divergent_barrier: the lanes of a warp wait at different aligned barriers.
+/// - Errc::warp_mask_mismatch: a member mask names lanes that have exited.
 class PTXGRAFT_API Emulator {
   public:
     explicit Emulator(const EmulatorOptions& options = {});
@@ -77,6 +95,8 @@ class PTXGRAFT_API Emulator {
     [[nodiscard]] Expected<void> write(std::uint64_t address, std::span<const std::byte> bytes);
     [[nodiscard]] Expected<void> read(std::uint64_t address, std::span<std::byte> bytes) const;
     [[nodiscard]] Expected<void> fill(std::uint64_t address, std::byte value, std::size_t bytes);
+    /// As it was when it was allocated: a program that reads it before it writes it makes a mistake.
+    [[nodiscard]] Expected<void> forget(std::uint64_t address, std::size_t bytes);
     /// Address and size of a module's `.global` or `.const` variable.
     struct Symbol {
         std::uint64_t address, bytes;

@@ -39,6 +39,11 @@ constexpr std::uint64_t most_located_bytes = std::uint64_t{1} << 31;  // offsets
 
 }  // namespace
 
+Warp::Piece Warp::shared_piece(Cta& owner, std::uint64_t begin) const {
+    return {.host = owner.shared().data(), .begin = begin, .bytes = owner.shared().size(),
+            .written = is_checked_ ? owner.shared_written().data() : nullptr, .space = Space::shared, .owner = owner.rank()};
+}
+
 // The piece of memory that a lane's access is in, if it is the kind that all lanes may share.
 Warp::Piece Warp::piece(const Access& access, const Operation& operation, std::uint32_t mask, Use use) {
     Space space = access.space;
@@ -46,32 +51,35 @@ Warp::Piece Warp::piece(const Access& access, const Operation& operation, std::u
     if (space == Space::generic) {
         const std::uint64_t first = address(access, operation, static_cast<unsigned>(std::countr_zero(mask)));
         if (region_ == nullptr || !region_->holds(first, 1)) space = emulator::place(first).space;
-        if (space == Space::shared || space == Space::local || space == Space::shared_cluster) window = emulator::window(space);
+        if (space != Space::global) window = emulator::window(space);
     }
     switch (space) {
         case Space::shared:
-            return {cta_->shared().data(), window, cta_->shared().size(), 0};
+            return shared_piece(*cta_, window);
         case Space::shared_cluster: {
             const std::uint64_t first = address(access, operation, static_cast<unsigned>(std::countr_zero(mask))) - window;
             Cta* const owner = owner_of(first);
             if (owner == nullptr) return {};
-            return {owner->shared().data(), window + (first >> cluster_rank_shift << cluster_rank_shift), owner->shared().size(), 0};
+            return shared_piece(*owner, window + (first >> cluster_rank_shift << cluster_rank_shift));
         }
         case Space::local:
-            return {local_.data(), window, frame_->local_top, local_stride_};
+            return {.host = local_.data(), .begin = window, .bytes = frame_->local_top, .lane_stride = local_stride_,
+                    .written = is_checked_ ? local_written_.data() : nullptr, .space = Space::local};
         case Space::param:
-            if (use == Use::write || access.space == Space::generic) return {};
-            return {const_cast<std::byte*>(launch_->parameters.data()), 0, launch_->parameters.size(), 0};
+            if (use == Use::write) return {};
+            return {.host = const_cast<std::byte*>(launch_->parameters.data()), .begin = window, .bytes = launch_->parameters.size(),
+                    .space = Space::param};
         default:
             break;
     }
-    if (region_ == nullptr || !region_->holds(address(access, operation, static_cast<unsigned>(std::countr_zero(mask))), 1)) {
-        const Region* found = launch_->memory->find(address(access, operation, static_cast<unsigned>(std::countr_zero(mask))));
+    const std::uint64_t first = address(access, operation, static_cast<unsigned>(std::countr_zero(mask)));
+    if (region_ == nullptr || !region_->holds(first, 1)) {
+        const Region* found = launch_->memory->find(first);
         if (found == nullptr) return {};
         region_ = found;
     }
     if (use == Use::write && region_->read_only) return {};
-    return {region_->host, region_->begin, region_->bytes, 0};
+    return {.host = region_->host, .begin = region_->begin, .bytes = region_->bytes, .written = region_->written};
 }
 
 std::byte* Warp::locate(const Access& access, const Operation& operation, std::uint32_t mask, Use use, Located& located) {
@@ -97,6 +105,13 @@ std::byte* Warp::locate(const Access& access, const Operation& operation, std::u
             return nullptr;
         }
     }
+    if (is_checked_) {
+        located.host = in.host;
+        located.written = in.written;
+        located.begin = in.space == Space::global ? in.begin : in.space == Space::shared ? shared_place(in.owner) : 0;
+        located.is_shared = in.space == Space::shared;
+        located.is_global = in.space == Space::global;
+    }
     if (in.lane_stride != 0) {
         if (std::uint64_t{in.lane_stride} * lane_count > most_located_bytes) return nullptr;
         for (std::uint32_t lane = 0; lane < lane_count; ++lane) located.offsets[lane] += lane * in.lane_stride;
@@ -117,9 +132,32 @@ std::byte* Warp::resolve(Space space, std::uint64_t address, unsigned lane, std:
     const bool exists = use == Use::write && find(space, address, lane, bytes, Use::read) != nullptr;
     const Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
     fail(exists ? Errc::write_to_read_only_memory : Errc::address_out_of_bounds, lane,
-         fmt::format("{} of {} bytes of {} memory at {:#x}", use == Use::read ? "read" : "write", bytes,
-                     name(where.space), where.address));
+         fmt::format("{} of {} bytes of {} memory at {:#x}{}", use == Use::read ? "read" : "write", bytes,
+                     name(where.space), where.address, exists ? "" : surroundings(where, bytes)));
     return nullptr;
+}
+
+// Where an address lies that is nowhere in its space.
+std::string Warp::surroundings(const Place& where, std::uint64_t bytes) const {
+    switch (where.space) {
+        case Space::shared:
+            return fmt::format("; the block has {} bytes", cta_->shared().size());
+        case Space::local:
+            return fmt::format("; the thread has {} bytes", frame_->local_top);
+        case Space::param:
+            return fmt::format("; there are {} bytes", launch_->parameters.size());
+        default:
+            break;
+    }
+    const Place other = emulator::place(where.address);
+    if (other.space != Space::global) return fmt::format(", which is {} memory", name(other.space));
+    if (where.address < window_bytes) return ", which is no address of global memory: those of other state spaces are small";
+    std::string text = launch_->memory->surroundings(where.address);
+    const Region* region = launch_->memory->find(where.address);
+    const std::uint64_t at = region != nullptr ? region->begin : where.address;
+    for (const auto& [variable, extent] : program_->variables)
+        if (at - extent.address < extent.bytes + bytes + 256) text += fmt::format(" ({})", variable);
+    return ", " + text;
 }
 
 std::byte* Warp::find(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use) {
@@ -192,6 +230,12 @@ bool Warp::reserve_local(std::uint64_t bytes) {
         std::copy_n(local_.data() + lane * local_stride_, local_stride_, grown.data() + lane * stride);
     }
     local_ = std::move(grown);
+    if (is_checked_) {
+        std::vector<std::uint8_t> written(std::size_t{stride} * 32);
+        for (std::size_t lane = 0; lane < 32 && local_stride_ != 0; ++lane)
+            std::copy_n(local_written_.data() + lane * local_stride_, local_stride_, written.data() + lane * stride);
+        local_written_ = std::move(written);
+    }
     local_stride_ = stride;
     return true;
 }

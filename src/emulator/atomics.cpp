@@ -167,7 +167,7 @@ Flow atomic(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const bool done = each_lane(mask, [&](unsigned lane) {
         const std::uint64_t address = warp.address(access, operation, lane);
         std::byte* at = warp.resolve(access.space, address, lane, static_cast<std::uint32_t>(sizeof(T) * count), Use::write);
-        if (at == nullptr) return false;
+        if (at == nullptr || !warp.note_atomic(access.space, address, lane, static_cast<std::uint32_t>(sizeof(T) * count))) return false;
         const bool in_global = is_global(access, address);
         for (std::size_t i = 0; i < count; ++i) {
             const T b = std::bit_cast<T>(warp.column_of<Bits<T>>(sources[i])[lane]);

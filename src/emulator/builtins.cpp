@@ -16,6 +16,7 @@ constexpr std::size_t longest_string = std::size_t{1} << 16;
 constexpr std::size_t most_output = std::size_t{16}
                                     << 20;  // of one CTA; what is printed beyond is lost, as on a GPU
 constexpr int widest = 4096;
+constexpr std::uint64_t heap_lock = 0;  // an address that stands for the order of allocations and releases
 
 // The value of an argument of up to 8 bytes.
 std::uint64_t argument(Warp& warp, const Slot& slot, unsigned lane) {
@@ -218,7 +219,12 @@ Flow assertion(Warp& warp, const Call& call, std::uint32_t mask) {
 Flow allocate(Warp& warp, const Call& call, std::uint32_t mask) {
     each_lane(mask, [&](unsigned lane) {
         const std::uint64_t bytes = call.arguments.empty() ? 0 : argument(warp, call.arguments[0], lane);
-        give_result(warp, call, lane, warp.launch().memory->heap_allocate(bytes));
+        const std::uint64_t address = warp.launch().memory->heap_allocate(bytes);
+        if (address != 0) {
+            warp.acquire_at(Space::global, heap_lock, 1u << lane);  // from whoever freed it
+            warp.launch().memory->mark(address, bytes, false);
+        }
+        give_result(warp, call, lane, address);
         return true;
     });
     return Flow::next;
@@ -227,6 +233,7 @@ Flow allocate(Warp& warp, const Call& call, std::uint32_t mask) {
 Flow release(Warp& warp, const Call& call, std::uint32_t mask) {
     const bool done = each_lane(mask, [&](unsigned lane) {
         const std::uint64_t address = call.arguments.empty() ? 0 : argument(warp, call.arguments[0], lane);
+        if (address != 0) warp.release_at(Space::global, heap_lock, 1u << lane);
         if (address == 0 || warp.launch().memory->heap_free(address)) return true;
         warp.fail(Errc::not_an_allocation, lane, fmt::format("free of {:#x}", address));
         return false;

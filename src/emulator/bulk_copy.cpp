@@ -28,8 +28,13 @@ struct Lane {
 
     [[nodiscard]] std::uint64_t value(Ref ref) const { return warp.value(ref, lane); }
 
-    // The host bytes of a range.
-    std::byte* range(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment,
+    // The host bytes of a range that is copied.
+    std::byte* range(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment, Use use) const {
+        std::byte* const found = place(space, address, bytes, alignment, use);
+        return found != nullptr && warp.note_range(space, address, lane, bytes, use) ? found : nullptr;
+    }
+
+    std::byte* place(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment,
                      Use use) const {
         const bool is_shared = space == Space::shared || space == Space::shared_cluster;
         if (address % alignment != 0) {
@@ -47,8 +52,9 @@ struct Lane {
     }
 
     bool complete(Space space, std::uint64_t mbarrier, std::uint32_t bytes) const {
-        std::byte* const at = range(space, mbarrier, 8, 8, Use::write);
-        if (at == nullptr) return false;
+        std::byte* const at = place(space, mbarrier, 8, 8, Use::write);
+        if (at == nullptr || !warp.note_access(space, mbarrier, lane, 8, AccessKind::strong_write)) return false;
+        warp.release_at(space, mbarrier, 1u << lane);
         const auto done = change_mbarrier(at, [&](Mbarrier& object) { return object.complete(bytes); });
         return done ? true : fail(done.error());
     }

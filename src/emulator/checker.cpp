@@ -1,15 +1,13 @@
 #include "emulator/checker.hpp"
 
-#include <algorithm>
-
 namespace ptxgraft::emulator {
 
 void Checker::begin() {
     order.begin();
     shared_races.begin();
     global_races.begin();
-    std::fill(shared_written.begin(), shared_written.end(), std::uint8_t{0});
-    for (Clock& clock : barriers_) clock.clear();
+    arrived.clear();
+    complete.clear();
     objects_.clear();
 }
 

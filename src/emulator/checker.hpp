@@ -1,7 +1,6 @@
 #pragma once
 /// @file checker.hpp
-/// What a checked launch keeps of a CTA besides what runs: which of its memory was written, and in which order its
-/// threads accessed memory.
+/// What a checked launch keeps of a cluster besides what runs: in which order its threads accessed memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,13 +15,10 @@ namespace ptxgraft::emulator {
 
 class Checker {
   public:
-    Checker(std::size_t warps, std::size_t shared_bytes) : order(warps), shared_races(order), global_races(order), shared_written(shared_bytes) {
-        for (Clock& clock : barriers_) clock = Clock(warps);
-    }
+    /// Of all warps of the cluster.
+    explicit Checker(std::size_t warps) : order(warps), shared_races(order), global_races(order), arrived(warps), complete(warps) {}
     void begin();
 
-    /// The clock of a barrier of the CTA.
-    [[nodiscard]] Clock& barrier(std::uint32_t id) { return barriers_[id]; }
     /// The clock of what threads order themselves by at an address: an mbarrier, a flag, a lock. Rarely two addresses
     /// share one.
     [[nodiscard]] Clock& object(Space space, std::uint64_t address);
@@ -31,7 +27,7 @@ class Checker {
 
     Order order;
     RaceShadow shared_races, global_races;
-    std::vector<std::uint8_t> shared_written;  ///< for each byte 0 or 1
+    Clock arrived, complete;  ///< of the cluster's barrier: those that wait for others, and those that all have come to
 
   private:
     // A thousand of each space.
@@ -39,7 +35,6 @@ class Checker {
         return (address / 4 * 0x9E3779B97F4A7C15u >> 54) * 2 + (space == Space::shared ? 1 : 0);
     }
 
-    std::array<Clock, named_barriers + 1> barriers_;
     std::unordered_map<std::uint64_t, Clock> objects_;
 };
 

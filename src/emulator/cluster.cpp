@@ -18,8 +18,10 @@ std::uint64_t product(const Dim3& shape) { return std::uint64_t{shape.x} * shape
 Cluster::Cluster(const Launch& launch) : launch_(&launch) {
     const Dim3& shape = launch.shape.cluster;
     const auto size = static_cast<std::uint32_t>(product(shape));
+    const std::size_t warps = (product(launch.shape.block) + lane_count - 1) / lane_count;
+    if (launch.is_checked) checker_ = std::make_unique<Checker>(size * warps);
     ctas_.reserve(size);
-    for (std::uint32_t rank = 0; rank < size; ++rank) ctas_.push_back(std::make_unique<Cta>(launch, *this, rank));
+    for (std::uint32_t rank = 0; rank < size; ++rank) ctas_.push_back(std::make_unique<Cta>(launch, *this, rank, checker_.get()));
     lanes_.resize(std::size_t{size} * ctas_[0]->warps());
 }
 
@@ -33,6 +35,7 @@ void Cluster::begin(std::uint64_t index) {
     index_ = index;
     std::fill(lanes_.begin(), lanes_.end(), Lanes{});
     any_arrived_ = false;
+    if (checker_ != nullptr) checker_->begin();
     const Dim3 &grid = launch_->shape.grid, &shape = launch_->shape.cluster, first = times(position(), shape);
     for (std::uint32_t rank = 0; rank < size(); ++rank) {
         const std::uint64_t x = first.x + rank % shape.x, y = first.y + rank / shape.x % shape.y, z = first.z + rank / shape.x / shape.y;
@@ -78,6 +81,7 @@ Cluster::Arrival Cluster::arrive(const Warp& warp, std::uint32_t mask) {
     Lanes& here = lanes(warp);
     if (((here.arrived | here.complete) & mask) != 0) return Arrival::twice;
     here.arrived |= mask;
+    if (checker_ != nullptr) checker_->order.release(warp.number(), mask, mask == warp.live(), checker_->arrived);
     any_arrived_ = true;
     return Arrival::ok;
 }
@@ -92,6 +96,8 @@ std::uint32_t Cluster::pass(const Warp& warp, std::uint32_t mask) {
     const std::uint32_t through = mask & here.complete;
     here.complete &= ~through;
     here.waiting |= mask & ~through;
+    if (checker_ != nullptr && through != 0)
+        checker_->order.acquire(warp.number(), through, through == warp.live(), checker_->complete);
     return through;
 }
 
@@ -107,6 +113,10 @@ bool Cluster::is_complete() {
 void Cluster::complete() {
     if (!any_arrived_ || !is_complete()) return;
     any_arrived_ = false;
+    if (checker_ != nullptr) {
+        checker_->complete.join(checker_->arrived);
+        checker_->arrived.clear();
+    }
     for (Lanes& l : lanes_) {
         l.complete = l.arrived & ~l.waiting;
         l.arrived = l.waiting = 0;

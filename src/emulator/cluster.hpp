@@ -49,6 +49,7 @@ class Cluster {
 
     const Launch* launch_;
     std::uint64_t index_ = 0;
+    std::unique_ptr<Checker> checker_;
     std::vector<std::unique_ptr<Cta>> ctas_;
     std::vector<Lanes> lanes_;  // of each warp, by rank
     bool any_arrived_ = false;

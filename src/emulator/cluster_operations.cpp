@@ -17,6 +17,15 @@ std::uint32_t rank_of(Warp& warp, std::uint64_t address) {
     return tag == 0 ? warp.cta().rank() : static_cast<std::uint32_t>(tag) - 1;
 }
 
+// Operations with `extra` have generic addresses: those of shared memory.
+bool check_shared(Warp& warp, const Operation& operation, std::uint64_t address, unsigned lane) {
+    if (operation.extra == 0) return true;
+    const Space space = place(address).space;
+    if (space == Space::shared || space == Space::shared_cluster) return true;
+    warp.fail(Errc::address_out_of_bounds, lane, fmt::format("{:#x} is no generic address of shared memory", address));
+    return false;
+}
+
 }  // namespace
 
 Flow execute_cluster_arrive(Warp& warp, const Operation&, std::uint32_t mask) {
@@ -47,6 +56,7 @@ Flow execute_mapa(Warp& warp, const Operation& operation, std::uint32_t mask) {
             warp.fail(Errc::address_out_of_bounds, lane, fmt::format("the block of rank {} in a cluster of {}", rank, size));
             return false;
         }
+        if (!check_shared(warp, operation, address, lane)) return false;
         constexpr std::uint64_t tag_mask = std::uint64_t{0xFFFFFFFF} >> cluster_rank_shift << cluster_rank_shift;
         warp.set(refs[0], lane, (address & ~tag_mask) | (rank + 1) << cluster_rank_shift);
         return true;
@@ -56,11 +66,13 @@ Flow execute_mapa(Warp& warp, const Operation& operation, std::uint32_t mask) {
 
 Flow execute_getctarank(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Ref* const refs = warp.operands(operation);
-    each_lane(mask, [&](unsigned lane) {
-        warp.set(refs[0], lane, rank_of(warp, warp.value(refs[1], lane)));
+    const bool done = each_lane(mask, [&](unsigned lane) {
+        const std::uint64_t address = warp.value(refs[1], lane);
+        if (!check_shared(warp, operation, address, lane)) return false;
+        warp.set(refs[0], lane, rank_of(warp, address));
         return true;
     });
-    return Flow::next;
+    return done ? Flow::next : Flow::fail;
 }
 
 }  // namespace ptxgraft::emulator

@@ -14,6 +14,7 @@ unsigned first_lane(std::uint32_t mask) { return static_cast<unsigned>(std::coun
 const Function* target(Warp& warp, const Call& call, std::uint32_t& mask) {
     const std::vector<Function>& functions = warp.program().functions;
     if (call.target == no_ref) return &functions[call.function];
+    if (!warp.require(call.target, mask)) return nullptr;
     const std::uint64_t address = warp.value(call.target, first_lane(mask));
     const std::uint64_t index = (address - function_window) / function_stride;
     if (address < function_window || address % function_stride != 0 || index >= functions.size()) {
@@ -53,6 +54,7 @@ Flow execute_call(Warp& warp, const Operation& operation, std::uint32_t mask) {
     if (function->is_defined) return warp.call(*function, call, lanes);
     if (function->builtin != nullptr) {
         const Flow flow = function->builtin(warp, call, lanes);
+        for (const Slot& slot : call.returns) warp.mark_slot(slot, lanes);
         return flow == Flow::next && lanes != mask ? warp.moved_on() : flow;
     }
     return warp.fail(Errc::unresolved_external, first_lane(lanes),
@@ -76,6 +78,9 @@ Flow execute_yield(Warp&, const Operation&, std::uint32_t) { return Flow::yield;
 Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Barrier& barrier = warp.program().barriers[operation.extra];
     const unsigned lane = first_lane(mask);
+    for (const Ref ref : {barrier.id, barrier.count, barrier.predicate})
+        if (ref != no_ref && !warp.require(ref, mask)) return Flow::fail;
+    if (barrier.destination != no_ref) warp.mark_written(barrier.destination, mask);
     const auto id = static_cast<std::uint32_t>(warp.value(barrier.id, lane));
     const auto count =
         barrier.count == no_ref ? 0 : static_cast<std::uint32_t>(warp.value(barrier.count, lane));

@@ -72,7 +72,7 @@ struct Answer {
 Answer ask(const Text& text) {
     const auto tree = syntax::parse(text.text);
     if (!tree) return {{text.line_at(tree.error().span.begin)}, false};
-    emulator::Memory memory(std::uint64_t{1} << 20);
+    emulator::Memory memory(std::uint64_t{1} << 20, false);
     std::vector<std::uint64_t> allocations;
     const auto program = emulator::ModuleDecoder(*tree, memory, allocations).decode();
     if (!program) return {{text.line_at(program.error().span.begin)}, false};

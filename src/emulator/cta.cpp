@@ -15,12 +15,15 @@ constexpr std::uint64_t quantum = std::uint64_t{1} << 18;
 
 }  // namespace
 
-Cta::Cta(const Launch& launch, Cluster& cluster, std::uint32_t rank)
-    : launch_(&launch), cluster_(&cluster), rank_(rank), shared_(launch.shared_bytes) {
+Cta::Cta(const Launch& launch, Cluster& cluster, std::uint32_t rank, Checker* checker)
+    : launch_(&launch), cluster_(&cluster), rank_(rank), shared_(launch.shared_bytes), checker_(checker) {
     const std::uint32_t warps = (threads() + 31) / 32;
     warps_.reserve(warps);
     for (std::uint32_t i = 0; i < warps; ++i) warps_.emplace_back(*this, launch, i);
     finished_.resize(warps);
+    if (checker == nullptr) return;
+    shared_written_.resize(shared_.size());
+    barrier_clocks_.assign(named_barriers, Clock(checker->order.size()));
 }
 
 std::uint32_t Cta::threads() const {
@@ -41,6 +44,8 @@ void Cta::begin(std::uint64_t index) {
     std::fill(finished_.begin(), finished_.end(), std::uint8_t{0});
     barriers_ = {};
     output_.clear();
+    std::fill(shared_written_.begin(), shared_written_.end(), std::uint8_t{0});
+    for (Clock& clock : barrier_clocks_) clock.clear();
     for (Warp& warp : warps_) warp.begin();
 }
 
@@ -104,6 +109,7 @@ Cta::State Cta::deadlock() {
 void Cta::arrive(const Warp& warp, std::uint32_t id, std::uint32_t count, std::uint32_t mask,
                  std::uint32_t predicate) {
     BarrierState& barrier = barriers_[id];
+    if (checker_ != nullptr) checker_->order.release(warp.number(), mask, mask == warp.live(), barrier_clocks_[id]);
     if (count != 0) barrier.expected = count;
     barrier.popc += static_cast<std::uint32_t>(std::popcount(mask & predicate));
     barrier.arrived += static_cast<std::uint32_t>(std::popcount(mask));
@@ -135,6 +141,13 @@ void Cta::release_if_complete(std::uint32_t id) {
     const Warp::Reductions reductions{barrier.popc, barrier.popc == barrier.arrived, barrier.popc != 0};
     barrier = {};
     for (Warp& warp : warps_) warp.release(id, reductions);
+    if (checker_ != nullptr) barrier_clocks_[id].clear();
+}
+
+void Cta::pass_barrier(const Warp& warp, std::uint32_t id, std::uint32_t mask) {
+    if (checker_ == nullptr) return;
+    const Clock& clock = id == cluster_barrier ? checker_->complete : barrier_clocks_[id];
+    checker_->order.acquire(warp.number(), mask, mask == warp.live(), clock);
 }
 
 void Cta::left(const Warp& warp) {

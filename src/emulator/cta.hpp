@@ -3,12 +3,14 @@
 /// A block of threads: its warps, its shared memory, its barriers; and what all blocks of a launch share.
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "emulator/checker.hpp"
 #include "emulator/program.hpp"
 #include "emulator/warp.hpp"
 #include "ptxgraft/emulator.hpp"
@@ -30,6 +32,7 @@ struct Launch {
     std::uint32_t shared_bytes = 0;    ///< static and dynamic
     std::uint64_t budget = 0;
     std::string_view text;  ///< of the module
+    bool is_checked = false;
     EmulatorObserver* observer = nullptr;
     RegisterNames names;  ///< for the observer
     std::uint64_t grid_workspace = 0;  ///< address of what the barrier of a cooperative grid counts in; 0: none
@@ -44,7 +47,7 @@ class Cta {
     enum class State : std::uint8_t { finished, yielded, failed };
     static constexpr std::uint32_t barrier_count = named_barriers + 1;
 
-    Cta(const Launch& launch, Cluster& cluster, std::uint32_t rank);
+    Cta(const Launch& launch, Cluster& cluster, std::uint32_t rank, Checker* checker);
     Cta(const Cta&) = delete;
     Cta& operator=(const Cta&) = delete;
 
@@ -65,6 +68,11 @@ class Cta {
     [[nodiscard]] std::vector<std::byte>& shared() { return shared_; }
     [[nodiscard]] std::uint32_t threads() const;
     [[nodiscard]] std::string& output() { return output_; }
+    /// The cluster's; null when the launch is not checked.
+    [[nodiscard]] Checker* checker() { return checker_; }
+    [[nodiscard]] std::vector<std::uint8_t>& shared_written() { return shared_written_; }  ///< for each byte 0 or 1
+    /// Threads whose barrier has completed get to know what the others did before it.
+    void pass_barrier(const Warp& warp, std::uint32_t id, std::uint32_t mask);
 
     /// Lanes of a warp arrive at a barrier, to wait or not; the values are those of a bar.red.
     void arrive(const Warp& warp, std::uint32_t id, std::uint32_t count, std::uint32_t mask,
@@ -96,6 +104,9 @@ class Cta {
     std::vector<std::byte> shared_;
     std::array<BarrierState, barrier_count> barriers_ = {};
     std::string output_;
+    Checker* checker_;
+    std::vector<std::uint8_t> shared_written_;
+    std::vector<Clock> barrier_clocks_;
     Error error_;
 };
 

@@ -269,6 +269,7 @@ Expected<void> ModuleDecoder::initialise() {
             !done) {
             return done;
         }
+        memory_.mark(initialiser.address, initialiser.bytes, true);  // what no initialiser names is zero
         if (initialiser.variable.space == ".const") memory_.protect(initialiser.address);
     }
     return {};

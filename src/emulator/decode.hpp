@@ -49,7 +49,8 @@ enum class Extension : std::uint8_t { zeros, sign };
 /// An operation that is being decoded, with its operands: outputs first.
 class Draft {
   public:
-    explicit Draft(Execute execute, std::uint32_t extra = 0) : operation{.execute = execute, .extra = extra} {}
+    explicit Draft(Execute execute, std::uint32_t extra = 0)
+        : operation{.execute = execute, .extra = extra, .undefined = Undefined::refused} {}
     explicit Draft(ColumnFunction function) : operation{.function = function} {}
     Draft& output(Ref ref) {
         ++operation.outputs;

@@ -408,6 +408,7 @@ Ref FunctionDecoder::carry() {
 void FunctionDecoder::emit(const Draft& draft) {
     Operation operation = draft.operation;
     operation.operands = static_cast<std::uint32_t>(program().refs.size());
+    operation.strict = std::min(operation.strict, operation.inputs);
     operation.is_large = operation.outputs > 1 || operation.inputs > 3;
     const auto refs = draft.refs();
     program().refs.insert(program().refs.end(), refs.begin(), refs.end());
@@ -472,6 +473,7 @@ Expected<void> FunctionDecoder::instruction(const Statement& statement) {
     emit_with_guard(*draft, instruction, guard);
     for (Draft& extension : after_) {
         extension.operation.is_part = true;
+        extension.operation.undefined = Undefined::moves;
         emit_with_guard(extension, instruction, guard);
     }
     return {};
@@ -513,6 +515,34 @@ void FunctionDecoder::mark_runs() {
     }
 }
 
+namespace {
+
+// Instructions that move bits, and how many of their last sources say where to.
+struct BitMover {
+    std::string_view opcode;
+    std::uint8_t controls;
+};
+constexpr BitMover bit_movers[] = {{"mov", 0}, {"selp", 1}, {"prmt", 1}, {"shl", 1}, {"shr", 1}, {"shf", 1}, {"bfe", 2}, {"bfi", 2}};
+
+bool is_integer_conversion(const syntax::Instruction& instruction) {
+    return instruction.opcode == "cvt" && std::ranges::all_of(instruction.modifiers, [](std::string_view word) {
+        return word.size() > 2 && (word[1] == 'u' || word[1] == 's') && word[2] >= '0' && word[2] <= '9';
+    });
+}
+
+void set_undefined(Operation& operation, const syntax::Instruction& instruction) {
+    if (instruction.opcode == "and") operation.undefined = Undefined::ands;
+    if (instruction.opcode == "or") operation.undefined = Undefined::ors;
+    if (is_integer_conversion(instruction)) operation.undefined = Undefined::moves;
+    for (const BitMover& row : bit_movers) {
+        if (row.opcode != instruction.opcode) continue;
+        operation.undefined = Undefined::moves;
+        operation.controls = row.controls;
+    }
+}
+
+}  // namespace
+
 Expected<Draft> decode_pure(FunctionDecoder& decoder, const syntax::Instruction& instruction) {
     std::vector<const syntax::Operand*> operands;
     bool pair = false;
@@ -550,6 +580,7 @@ Expected<Draft> decode_pure(FunctionDecoder& decoder, const syntax::Instruction&
         for (std::size_t i = 0; i < pure->all_outputs(); ++i) draft.output(outputs[i]);
         for (std::size_t i = 0; i < pure->all_inputs(); ++i) draft.input(inputs[i]);
         draft.operation.elements = static_cast<std::uint8_t>(lane_count * pure->column_elements);
+        set_undefined(draft.operation, instruction);
         return draft;
     }
     Draft first(pure->first_function()), second(pure->second_function());
@@ -561,6 +592,7 @@ Expected<Draft> decode_pure(FunctionDecoder& decoder, const syntax::Instruction&
     }
     for (std::size_t i = 0; i < pure->all_inputs(); ++i) (i < pure->first_inputs ? first : second).input(inputs[i]);
     first.operation.is_part = true;
+    if (is_integer_conversion(instruction)) first.operation.undefined = second.operation.undefined = Undefined::moves;
     decoder.emit(first);
     return second;
 }

@@ -122,6 +122,7 @@ Expected<Draft> decode_store(FunctionDecoder& decoder, const Instruction& instru
     if (auto fits = check_elements(instruction, elements, move->access); !fits) return tl::unexpected<Error>(fits.error());
     Draft draft(store_operation(move->access.bytes), decoder.add(move->access));
     if (move->access.has_base) draft.input(move->base);
+    draft.operation.strict = draft.operation.inputs;  // what is stored may be undefined
     for (const Ref element : *elements) draft.input(element);
     return draft;
 }
@@ -196,7 +197,12 @@ Expected<Draft> decode_mov(FunctionDecoder& decoder, const Instruction& instruct
     auto from = decoder.inputs(instruction.operands[1], packs ? part : bits / 8, immediate_type(type));
     if (!to) return tl::unexpected<Error>(to.error());
     if (!from) return tl::unexpected<Error>(from.error());
-    Draft draft(copies ? execute_copy_elements : packs ? execute_pack : execute_unpack);
+    const auto count_of_parts = static_cast<std::uint32_t>(parts);
+    Draft draft(copies ? copy_function(part, count_of_parts)
+                : packs ? pack_function(part, count_of_parts)
+                        : unpack_function(part, count_of_parts));
+    if (draft.operation.function == nullptr) return decoder.missing(instruction);
+    draft.operation.undefined = Undefined::moves;
     for (const Ref ref : *to) draft.output(ref);
     for (const Ref ref : *from) draft.input(ref);
     return draft;
@@ -253,6 +259,21 @@ Expected<Ref> decode_source_size(FunctionDecoder& decoder, const syntax::Operand
     decoder.emit(Draft(find_pure("selp", type, 4, false)->first_function()).output(size).input(decoder.constant(0, 4)).input(all).input(*ignored));
     decoder.program().code.back().is_part = true;
     return size;
+}
+
+// discard{.global}.L2 [a], 128
+Expected<Draft> decode_discard(FunctionDecoder& decoder, const Instruction& instruction) {
+    Words words(instruction);
+    words.take(".L2");
+    Access access{.space = take_space(words)};
+    const auto& operands = instruction.operands;
+    if (!words.empty() || operands.size() != 2) return decoder.missing(instruction);
+    if (operands[1].offset() != discarded_bytes) return fail(Errc::invalid_operand, operands[1].span(), "128 bytes are discarded");
+    auto base = decoder.address(operands[0], access);
+    if (!base) return tl::unexpected<Error>(base.error());
+    Draft draft(execute_discard, decoder.add(access));
+    if (access.has_base) draft.input(*base);
+    return draft;
 }
 
 // cp.async.{ca,cg}.shared.global [dst], [src], size {, src-size}; the groups are complete at once.
@@ -337,7 +358,7 @@ constexpr InstructionRow rows[] = {
     {"prefetch", decode_nothing},
     {"prefetchu", decode_nothing},
     {"applypriority", decode_nothing},
-    {"discard", decode_nothing},
+    {"discard", decode_discard},
     {"fence", decode_nothing},
     {"membar", decode_nothing},
     {"cp", decode_copy},

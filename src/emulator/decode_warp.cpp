@@ -12,6 +12,7 @@ using syntax::OperandKind;
 struct Shape {
     std::vector<std::uint32_t> outputs, inputs;
     bool has_members = true;
+    bool moves = false;
 };
 
 Expected<Draft> collective(FunctionDecoder& decoder, const Instruction& instruction, Collective function, const Shape& shape,
@@ -38,7 +39,8 @@ Expected<Draft> collective(FunctionDecoder& decoder, const Instruction& instruct
         if (negated) extra = 1;
         draft.input(*value);
     }
-    CollectiveCall call{function, extra, no_ref};
+    CollectiveCall call{function, extra, no_ref, shape.moves};
+    if (shape.moves) draft.operation.strict = 0;  // what nobody uses may be undefined
     if (shape.has_members) {
         auto members = decoder.input(operands.back(), 4);
         if (!members) return tl::unexpected<Error>(members.error());
@@ -54,7 +56,7 @@ Expected<Draft> decode_shuffle(FunctionDecoder& decoder, const Instruction& inst
     const bool sync = words.take(".sync"), typed = words.take(".b32");
     const Collective function = shuffle_collective(words.take_of({".up", ".down", ".bfly", ".idx"}));
     if (!words.empty() || !typed) return decoder.missing(instruction);
-    return collective(decoder, instruction, function, {{4, 1}, {4, 4, 4}, sync});
+    return collective(decoder, instruction, function, {{4, 1}, {4, 4, 4}, sync, true});
 }
 
 Expected<Draft> decode_vote(FunctionDecoder& decoder, const Instruction& instruction) {

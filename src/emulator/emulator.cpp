@@ -165,6 +165,7 @@ class GridWorkspace {
         address_ = *address;
         std::memset(memory_->host(address_, bytes), 0, bytes);
         std::memcpy(memory_->host(address_, bytes), &bytes, sizeof bytes);
+        memory_->mark(address_, bytes, true);
         return address_;
     }
 
@@ -239,7 +240,7 @@ Expected<std::byte*> host_range(const Memory& memory, std::uint64_t address, std
 
 Emulator::Emulator(const EmulatorOptions& options) : data_(std::make_unique<Data>()) {
     data_->options = options;
-    data_->memory = std::make_shared<Memory>(options.memory_bytes);
+    data_->memory = std::make_shared<Memory>(options.memory_bytes, !options.fast);
 }
 Emulator::~Emulator() = default;
 Emulator::Emulator(Emulator&&) noexcept = default;
@@ -259,6 +260,7 @@ Expected<void> Emulator::write(std::uint64_t address, std::span<const std::byte>
     auto host = host_range(*data_->memory, address, bytes.size());
     if (!host) return tl::unexpected<Error>(host.error());
     if (!bytes.empty()) std::memcpy(*host, bytes.data(), bytes.size());
+    data_->memory->mark(address, bytes.size(), true);
     return {};
 }
 
@@ -273,6 +275,14 @@ Expected<void> Emulator::fill(std::uint64_t address, std::byte value, std::size_
     auto host = host_range(*data_->memory, address, bytes);
     if (!host) return tl::unexpected<Error>(host.error());
     std::fill_n(*host, bytes, value);
+    data_->memory->mark(address, bytes, true);
+    return {};
+}
+
+Expected<void> Emulator::forget(std::uint64_t address, std::size_t bytes) {
+    auto host = host_range(*data_->memory, address, bytes);
+    if (!host) return tl::unexpected<Error>(host.error());
+    data_->memory->mark(address, bytes, false);
     return {};
 }
 
@@ -298,6 +308,7 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
     launch.shape = with_cluster(**function, shape);
     launch.budget = data_->options.instruction_budget;
     launch.text = module.text();
+    launch.is_checked = !data_->options.fast;
     launch.observer = data_->options.observer;
     if (launch.observer != nullptr) launch.names = emulator::register_names(module.program());
     if (auto done = check_shape(**function, launch.shape); !done) return tl::unexpected<Error>(done.error());

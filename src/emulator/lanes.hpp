@@ -44,6 +44,12 @@ struct Located {
     alignas(64) std::uint32_t offsets[32];
     bool all_equal = false;    ///< all 32 lanes at one place
     bool consecutive = false;  ///< all 32 lanes, each behind the one before
+
+    // Of a checked launch.
+    const std::byte* host = nullptr;  ///< the memory of offset 0
+    std::uint8_t* written = nullptr;  ///< which bytes were written, where `offsets` are; null: all were
+    std::uint64_t begin = 0;          ///< the address of offset 0
+    bool is_shared = false, is_global = false;
 };
 
 struct LaneFunctions {

@@ -63,54 +63,64 @@ void load_located(Warp& warp, const Operation& operation, std::uint32_t mask, co
     }
 }
 
+// Calls `f(lanes, host bytes, where they are)` for all lanes at once, or for one after the other when they access
+// different pieces of memory; false after an error.
+template <class F>
+bool for_pieces(Warp& warp, const Access& access, const Operation& operation, std::uint32_t mask, Use use, F&& f) {
+    Located at;
+    if (std::byte* const host = warp.locate(access, operation, mask, use, at)) return f(mask, host, at);
+    std::array<std::uint64_t, lane_count> addresses;  // an output may be the address's register
+    each_lane(mask, [&](unsigned lane) {
+        addresses[lane] = warp.address(access, operation, lane);
+        return true;
+    });
+    const std::uint32_t bytes = std::uint32_t{access.bytes} * access.count;
+    return each_lane(mask, [&](unsigned lane) {
+        std::byte* const host = warp.resolve(access.space, addresses[lane], lane, bytes, use);
+        if (host == nullptr) return false;
+        Located one;
+        warp.describe(access.space, addresses[lane], lane, one);
+        one.host = host;
+        return f(1u << lane, host, one);
+    });
+}
+
 template <class T>
 Flow load(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Access& access = access_of(warp, operation);
-    Located at;
-    if (const std::byte* from = warp.locate(access, operation, mask, Use::read, at)) {
-        load_located<T>(warp, operation, mask, from, at);
-        return access.strong ? warp.strong() : Flow::next;
-    }
-    const auto bytes = static_cast<std::uint32_t>(sizeof(T) * access.count);
-    std::array<const std::byte*, lane_count> from;  // all before the first result, which may be the address's register
-    const bool done = each_lane(mask, [&](unsigned lane) {
-        from[lane] = warp.resolve(access, operation, lane, bytes, Use::read);
-        return from[lane] != nullptr;
+    const bool done = for_pieces(warp, access, operation, mask, Use::read, [&](std::uint32_t lanes, const std::byte* from, const Located& at) {
+        if (warp.is_checked() && !warp.check_load(access, lanes, at)) return false;
+        load_located<T>(warp, operation, lanes, from, at);
+        if (warp.is_checked()) warp.note_loaded(operation, lanes, at);
+        return true;
     });
     if (!done) return Flow::fail;
-    for (unsigned i = 0; i < access.count; ++i) {
-        T* const to = warp.column_of<T>(warp.operands(operation)[i]);
-        for_lanes(mask, [&](unsigned lane) { to[lane] = load_element<T>(from[lane] + i * sizeof(T)); });
-    }
     return access.strong ? warp.strong() : Flow::next;
+}
+
+template <class T>
+void store_located(Warp& warp, const Access& access, const Ref* refs, std::uint32_t mask, std::byte* to, const Located& at) {
+    if (sizeof(T) == 4 && access.count == 4 && mask == ~0u) {
+        const std::byte* const from[] = {warp.column(refs[0]), warp.column(refs[1]), warp.column(refs[2]), warp.column(refs[3])};
+        return warp.launch().lane_functions->scatter4(to, from, at);
+    }
+    for (unsigned i = 0; i < access.count; ++i) {
+        const T* const from = warp.column_of<T>(refs[i]);
+        if (at.consecutive && access.count == 1) {
+            std::memcpy(to + at.offsets[0], from, lane_count * sizeof(T));
+        } else {
+            for_lanes(mask, [&](unsigned lane) { store_element<T>(to + at.offsets[lane] + i * sizeof(T), from[lane]); });
+        }
+    }
 }
 
 template <class T>
 Flow store(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Access& access = access_of(warp, operation);
     const Ref* const refs = warp.operands(operation) + (access.has_base ? 1 : 0);
-    Located at;
-    if (std::byte* const to = warp.locate(access, operation, mask, Use::write, at)) {
-        if (sizeof(T) == 4 && access.count == 4 && mask == ~0u) {
-            const std::byte* const from[] = {warp.column(refs[0]), warp.column(refs[1]), warp.column(refs[2]), warp.column(refs[3])};
-            warp.launch().lane_functions->scatter4(to, from, at);
-            return Flow::next;
-        }
-        for (unsigned i = 0; i < access.count; ++i) {
-            const T* const from = warp.column_of<T>(refs[i]);
-            if (at.consecutive && access.count == 1) {
-                std::memcpy(to + at.offsets[0], from, lane_count * sizeof(T));
-            } else {
-                for_lanes(mask, [&](unsigned lane) { store_element<T>(to + at.offsets[lane] + i * sizeof(T), from[lane]); });
-            }
-        }
-        return Flow::next;
-    }
-    const auto bytes = static_cast<std::uint32_t>(sizeof(T) * access.count);
-    const bool done = each_lane(mask, [&](unsigned lane) {
-        std::byte* const to = warp.resolve(access, operation, lane, bytes, Use::write);
-        if (to == nullptr) return false;
-        for (unsigned i = 0; i < access.count; ++i) store_element<T>(to + i * sizeof(T), warp.column_of<T>(refs[i])[lane]);
+    const bool done = for_pieces(warp, access, operation, mask, Use::write, [&](std::uint32_t lanes, std::byte* to, const Located& at) {
+        if (warp.is_checked() && !warp.check_store(access, refs, lanes, at)) return false;
+        store_located<T>(warp, access, refs, lanes, to, at);
         return true;
     });
     return done ? Flow::next : Flow::fail;
@@ -167,6 +177,7 @@ Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {
             }
             std::copy_n(from, wanted, data.begin());
         }
+        if (!warp.note_copy(access, operation, lane, warp.value(refs[0], lane), wanted)) return false;
         std::copy_n(data.begin(), bytes, to);
         return true;
     });

@@ -44,8 +44,10 @@ bool is_uniform(const T* column) {
 /// The value that an operand has in all lanes; an error when they differ.
 bool uniform(Warp& warp, Ref ref, std::string_view name, std::uint64_t& value) {
     value = warp.value(ref, 0);
-    if (width(ref) == 8 ? is_uniform(warp.column_of<std::uint64_t>(ref))
-                        : width(ref) == 4 && is_uniform(warp.column_of<std::uint32_t>(ref)))
+    const std::uint32_t bytes = width(ref);
+    if ((bytes == 8 && is_uniform(warp.column_of<std::uint64_t>(ref))) ||
+        (bytes == 4 && is_uniform(warp.column_of<std::uint32_t>(ref))) ||
+        (bytes == 1 && is_uniform(warp.column_of<std::uint8_t>(ref))))
         return true;
     for (unsigned lane = 1; lane < lane_count; ++lane) {
         const std::uint64_t other = warp.value(ref, lane);
@@ -190,6 +192,7 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
     const std::size_t skipped =
         use == Use::read ? 0 : (instruction.access.has_base ? 1u : 0u) + (instruction.has_stride ? 1u : 0u);
     const Ref* const refs = warp.operands(operation) + skipped;
+    const AccessKind kind = use == Use::read ? AccessKind::read : AccessKind::write;
     std::byte* const all = find_all(warp, instruction, place, use);
     for (const WmmaAccess& access : instruction.accesses) {
         std::byte* memory[lane_count];
@@ -198,7 +201,9 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
             memory[lane] = all != nullptr ? all + offset
                                           : warp.resolve(instruction.access.space, place.address + offset,
                                                          lane, access.bits / 8u, use);
-            if (memory[lane] == nullptr) return Flow::fail;
+            if (memory[lane] == nullptr || !warp.note_access(instruction.access.space, place.address + offset, lane,
+                                                             access.bits / 8u, kind))
+                return Flow::fail;
         }
         move_part(access, memory, warp.column(refs[access.reg]), width(refs[access.reg]), use);
     }
@@ -224,6 +229,11 @@ bool find_rows(Warp& warp, const Operation& operation, const MatrixInstruction& 
     const Access& access = instruction.access;
     const std::uint32_t mask = count == 4 ? ~0u : (1u << 8 * count) - 1;
     Located located;
+    const AccessKind kind = use == Use::read ? AccessKind::read : AccessKind::write;
+    for (unsigned lane = 0; lane < 8 * count && warp.is_checked(); ++lane) {
+        const std::uint64_t address = warp.address(access, operation, lane);
+        if (warp.find(access.space, address, lane, 16, use) != nullptr && !warp.note_access(access.space, address, lane, 16, kind)) return false;
+    }
     if (access.space == Space::shared)
         if (std::byte* const memory = warp.locate(access, operation, mask, use, located)) {
             for (unsigned lane = 0; lane < 8 * count; ++lane) rows[lane] = memory + located.offsets[lane];

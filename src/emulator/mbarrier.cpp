@@ -34,8 +34,11 @@ Flow execute_change(Warp& warp, const Operation& operation, std::uint32_t mask) 
         const auto count = static_cast<std::uint32_t>(warp.value(input_of(warp, operation), lane));
         const auto before = change_mbarrier(at, [&](Mbarrier& object) { return C(object, count); });
         if (!before) return fail(warp, lane, before.error()), false;
+        const Space space = access_of(warp, operation).space;
+        const std::uint64_t address = warp.address(access_of(warp, operation), operation, lane);
         warp.set(warp.operands(operation)[0], lane, *before);
-        return true;
+        warp.release_at(space, address, 1u << lane);
+        return warp.note_access(space, address, lane, 8, AccessKind::strong_write);
     });
     return done ? Flow::next : Flow::fail;
 }
@@ -73,7 +76,8 @@ Flow execute_init(Warp& warp, const Operation& operation, std::uint32_t mask) {
             object.init(static_cast<std::uint32_t>(warp.value(input_of(warp, operation), lane)));
         if (!made) return fail(warp, lane, made.error()), false;
         __atomic_store_n(reinterpret_cast<std::uint64_t*>(at), object.word(), __ATOMIC_RELEASE);
-        return true;
+        const Access& access = access_of(warp, operation);
+        return warp.note_access(access.space, warp.address(access, operation, lane), lane, 8, AccessKind::write);
     });
     return done ? Flow::next : Flow::fail;
 }
@@ -95,8 +99,11 @@ Flow execute_test(Warp& warp, const Operation& operation, std::uint32_t mask) {
             return false;
         }
         const std::uint64_t phase = Parity ? asked & 1 : state.phase;
+        const Space space = access_of(warp, operation).space;
+        const std::uint64_t address = warp.address(access_of(warp, operation), operation, lane);
         warp.set(warp.operands(operation)[0], lane, object.phase != phase ? 1 : 0);
-        return true;
+        if (object.phase != phase) warp.acquire_at(space, address, 1u << lane);
+        return warp.note_access(space, address, lane, 8, AccessKind::strong_read);
     });
     return done ? warp.strong() : Flow::fail;
 }

@@ -13,6 +13,7 @@ constexpr std::uint64_t guard_bytes = std::uint64_t{1}
                                       << 20;  // an index that is somewhat too large hits no neighbour
 constexpr std::uint64_t heap_bytes = std::uint64_t{8} << 20;  // CUDA's default cudaLimitMallocHeapSize
 constexpr std::uint64_t heap_alignment = 16;
+constexpr std::size_t most_freed = 4096;  // allocations that are remembered
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -48,7 +49,12 @@ Place place(std::uint64_t generic) {
 }
 
 Memory::~Memory() {
-    for (const Region& region : regions_) std::free(region.host);
+    for (const Region& region : regions_) release(region);
+}
+
+void Memory::release(const Region& region) {
+    std::free(region.host);
+    std::free(region.written);
 }
 
 Expected<std::uint64_t> Memory::allocate(std::uint64_t bytes) {
@@ -61,7 +67,15 @@ Expected<std::uint64_t> Memory::allocate(std::uint64_t bytes) {
     std::byte* host = host_memory(bytes);
     if (host == nullptr)
         return fail(Errc::out_of_device_memory, fmt::format("the host has no {} bytes", bytes));
-    regions_.push_back({next_, bytes, host});
+    std::uint8_t* written = nullptr;
+    if (is_checked_) {
+        written = reinterpret_cast<std::uint8_t*>(host_memory(bytes));
+        if (written == nullptr) {
+            std::free(host);
+            return fail(Errc::out_of_device_memory, fmt::format("the host has no {} bytes", bytes));
+        }
+    }
+    regions_.push_back({next_, bytes, host, written});
     used_ += bytes;
     return std::exchange(next_, next);
 }
@@ -72,8 +86,10 @@ Expected<void> Memory::free(std::uint64_t address) {
                          [](const Region& region, std::uint64_t a) { return region.begin < a; });
     if (found == regions_.end() || found->begin != address)
         return fail(Errc::not_an_allocation, fmt::format("{:#x}", address));
-    std::free(found->host);
+    release(*found);
     used_ -= found->bytes;
+    if (freed_.size() >= most_freed) freed_.erase(freed_.begin(), freed_.begin() + most_freed / 2);
+    freed_.push_back({found->begin, found->bytes});
     regions_.erase(found);
     return {};
 }
@@ -91,6 +107,29 @@ const Region* Memory::find(std::uint64_t address) const {
     if (after == regions_.begin()) return nullptr;
     --after;
     return after->holds(address, 1) ? &*after : nullptr;
+}
+
+void Memory::mark(std::uint64_t address, std::uint64_t bytes, bool is_written) {
+    const Region* const region = find(address);
+    if (region == nullptr || region->written == nullptr || bytes == 0) return;
+    std::fill_n(region->written + (address - region->begin), bytes, is_written ? std::uint8_t{1} : std::uint8_t{0});
+}
+
+std::string Memory::surroundings(std::uint64_t address) const {
+    for (const Region& region : freed_)
+        if (region.holds(address, 1)) return fmt::format("in the {} bytes at {:#x} that were freed", region.bytes, region.begin);
+    const auto after = std::upper_bound(regions_.begin(), regions_.end(), address,
+                                        [](std::uint64_t a, const Region& region) { return a < region.begin; });
+    constexpr std::uint64_t near = guard_bytes;
+    if (after != regions_.begin()) {
+        const Region& before = *(after - 1);
+        if (before.holds(address, 1)) return fmt::format("{} bytes before the end of the {} bytes at {:#x}", before.begin + before.bytes - address, before.bytes, before.begin);
+        const std::uint64_t beyond = address - before.begin - before.bytes;
+        if (beyond < near) return fmt::format("{} bytes behind the end of the {} bytes at {:#x}", beyond, before.bytes, before.begin);
+    }
+    if (after != regions_.end() && after->begin - address <= near)
+        return fmt::format("{} bytes before the {} bytes at {:#x}", after->begin - address, after->bytes, after->begin);
+    return "near no allocation";
 }
 
 std::byte* Memory::host(std::uint64_t address, std::uint64_t bytes) const {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "ptxgraft/error.hpp"
@@ -27,6 +28,8 @@ inline constexpr std::uint64_t param_window = std::uint64_t{0x7F03} << 32;
 inline constexpr std::uint64_t function_window = std::uint64_t{0x7F04} << 32;
 /// An address of shared memory has the rank of its CTA in the cluster, plus 1, in its upper bits; 0 stands for the CTA that uses it.
 inline constexpr unsigned cluster_rank_shift = 24;
+/// Where the shared memory of the CTA of a rank begins.
+[[nodiscard]] constexpr std::uint64_t shared_place(std::uint32_t rank) { return (std::uint64_t{rank} + 1) << cluster_rank_shift; }
 inline constexpr std::uint64_t function_stride = 16;  // bytes between the addresses of two functions
 
 /// The window of a space; 0 where the space's addresses are generic addresses.
@@ -43,6 +46,7 @@ struct Region {
     std::uint64_t begin = 0;
     std::uint64_t bytes = 0;
     std::byte* host = nullptr;
+    std::uint8_t* written = nullptr;  ///< for each byte 0 or 1; null when nothing is checked
     bool read_only = false;
 
     [[nodiscard]] bool holds(std::uint64_t address, std::uint64_t size) const {
@@ -56,7 +60,8 @@ struct Region {
 /// its own.
 class Memory {
   public:
-    explicit Memory(std::uint64_t limit) : limit_(limit) {}
+    /// `is_checked`: it keeps which bytes were written.
+    Memory(std::uint64_t limit, bool is_checked) : limit_(limit), is_checked_(is_checked) {}
     ~Memory();
     Memory(const Memory&) = delete;
     Memory& operator=(const Memory&) = delete;
@@ -65,6 +70,11 @@ class Memory {
     Expected<void> free(std::uint64_t address);
     void protect(std::uint64_t address);  ///< makes an allocation read-only for kernels
     [[nodiscard]] const Region* find(std::uint64_t address) const;
+    /// Makes bytes known as written, or as not written, where that is kept.
+    void mark(std::uint64_t address, std::uint64_t bytes, bool is_written);
+    [[nodiscard]] bool is_checked() const { return is_checked_; }
+    /// What there is at or near an address that is in no allocation: for an error's text.
+    [[nodiscard]] std::string surroundings(std::uint64_t address) const;
     /// The host bytes of a range inside one allocation; null when it is not.
     [[nodiscard]] std::byte* host(std::uint64_t address, std::uint64_t bytes) const;
 
@@ -76,8 +86,12 @@ class Memory {
     Expected<void> reserve_heap();
 
   private:
+    static void release(const Region& region);
+
     std::vector<Region> regions_;  // by address
+    std::vector<Region> freed_;    // the last ones, without their bytes
     std::uint64_t limit_;
+    bool is_checked_;
     std::uint64_t used_ = 0;
     std::uint64_t next_ = first_global_address;
     std::mutex heap_mutex_;

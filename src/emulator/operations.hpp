@@ -23,6 +23,9 @@ Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t m
 Flow execute_tensormap_replace(Warp& warp, const Operation& operation,
                                std::uint32_t mask);  ///< extra: of Program::tensormap_replaces
 Flow execute_tensormap_copy(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< destination, source
+/// Gives up what stands at an address.
+Flow execute_discard(Warp& warp, const Operation& operation, std::uint32_t mask);
+inline constexpr std::uint32_t discarded_bytes = 128;
 /// Checks nothing and moves nothing: prefetch, fence …
 Flow execute_nothing(Warp& warp, const Operation& operation, std::uint32_t mask);
 
@@ -43,10 +46,10 @@ Flow execute_alloca(Warp& warp, const Operation& operation,
                     std::uint32_t mask);  ///< d, bytes; extra is the alignment
 Flow execute_stacksave(Warp& warp, const Operation& operation, std::uint32_t mask);
 Flow execute_stackrestore(Warp& warp, const Operation& operation, std::uint32_t mask);
-/// mov with a vector: `extra` is the bits of one element.
-Flow execute_pack(Warp& warp, const Operation& operation, std::uint32_t mask);           ///< d, elements…
-Flow execute_unpack(Warp& warp, const Operation& operation, std::uint32_t mask);         ///< elements…, a
-Flow execute_copy_elements(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< d…, a…
+/// mov with a vector of 2 or 4 parts: into one register, from one, or from part to part. Null when there is none.
+[[nodiscard]] ColumnFunction pack_function(std::uint32_t part_bytes, std::uint32_t parts);
+[[nodiscard]] ColumnFunction unpack_function(std::uint32_t part_bytes, std::uint32_t parts);
+[[nodiscard]] ColumnFunction copy_function(std::uint32_t part_bytes, std::uint32_t parts);
 
 // --- control
 
@@ -63,8 +66,8 @@ Flow execute_barrier(Warp& warp, const Operation& operation,
                      std::uint32_t mask);  ///< extra: of Program::barriers
 Flow execute_cluster_arrive(Warp& warp, const Operation& operation, std::uint32_t mask);
 Flow execute_cluster_wait(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< extra: of Program::barriers
-Flow execute_mapa(Warp& warp, const Operation& operation, std::uint32_t mask);          ///< d, a, rank
-Flow execute_getctarank(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< d, a
+Flow execute_mapa(Warp& warp, const Operation& operation, std::uint32_t mask);          ///< d, a, rank; extra 1: generic addresses
+Flow execute_getctarank(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< d, a; extra 1: a generic address
 Flow execute_collective(Warp& warp, const Operation& operation,
                         std::uint32_t mask);  ///< extra: of Program::collectives
 

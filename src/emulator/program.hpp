@@ -72,6 +72,15 @@ enum class Flow : std::uint8_t {
 };
 using Execute = Flow (*)(Warp& warp, const Operation& operation, std::uint32_t mask);
 
+/// What a checked launch does when a source has bytes that nothing wrote.
+enum class Undefined : std::uint8_t {
+    spreads,   ///< the results are undefined as a whole
+    moves,     ///< bits go where the function puts them: it is applied to their states; not those of the last `controls` sources
+    ands,      ///< a bit that is written and zero makes the result's known
+    ors,       ///< a bit that is written and one does
+    refused,   ///< an error, of the first `strict` sources
+};
+
 /// One operation. `function` is set for pure instructions and `execute` for all others.
 struct Operation {
     Execute execute = nullptr;
@@ -86,6 +95,9 @@ struct Operation {
     std::uint8_t elements = lane_count;  ///< of `function` in a column: 64 for pairs
     bool guard_negated = false;
     bool is_large = false;  ///< a pure one of more than one output or three inputs
+    Undefined undefined = Undefined::spreads;
+    std::uint8_t strict = UINT8_MAX;
+    std::uint8_t controls = 0;
     bool is_part = false;   ///< of the instruction whose operation follows or came before
 };
 
@@ -210,6 +222,7 @@ struct CollectiveCall {
     Collective function = nullptr;
     std::uint32_t extra = 0;
     Ref member_mask = no_ref;  ///< none: the lanes that are there
+    bool moves = false;        ///< the first source's values, unchanged, to the first output
 };
 
 /// The barriers of a CTA: those of bar and barrier.cta, and that of barrier.cluster.

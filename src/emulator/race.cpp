@@ -58,8 +58,9 @@ std::optional<Race> RaceShadow::note(Cell& cell, AccessKind kind, unsigned warp,
         cell = {};
         cell.generation = generation_;
     }
-    const bool is_strong = kind >= AccessKind::strong_read, writes = kind == AccessKind::write || kind == AccessKind::strong_write;
-    if (cell.write_time != 0 && !(is_strong && cell.is_strong)) {
+    const bool is_strong = kind >= AccessKind::strong_read, writes = kind != AccessKind::read && kind != AccessKind::strong_read;
+    const bool is_fine = cell.is_atomic && kind == AccessKind::read;
+    if (cell.write_time != 0 && !(is_strong && cell.is_strong) && !is_fine) {
         const Stamp stamp{cell.write_warp, cell.write_lane, cell.write_time};
         if (!order_->knows(warp, lane, stamp)) return Race{stamp, cell.write_pc, true};
     }
@@ -67,7 +68,7 @@ std::optional<Race> RaceShadow::note(Cell& cell, AccessKind kind, unsigned warp,
         if (!is_strong) note_read(cell, warp, lane, pc);
         return std::nullopt;
     }
-    if (cell.read_time != 0) {
+    if (cell.read_time != 0 && kind != AccessKind::atomic) {
         if (const auto race = unknown_reader(cell, warp, lane)) return race;
     }
     cell.write_time = order_->now(warp);
@@ -75,6 +76,8 @@ std::optional<Race> RaceShadow::note(Cell& cell, AccessKind kind, unsigned warp,
     cell.write_lane = static_cast<std::uint8_t>(lane);
     cell.write_pc = pc;
     cell.is_strong = is_strong;
+    cell.is_atomic = kind == AccessKind::atomic;
+    if (cell.is_atomic) return std::nullopt;  // who read before it is still to be known
     cell.read_time = 0;
     cell.has_many = false;
     return std::nullopt;

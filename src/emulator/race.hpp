@@ -15,7 +15,9 @@
 
 namespace ptxgraft::emulator {
 
-enum class AccessKind : std::uint8_t { read, write, strong_read, strong_write };
+/// `atomic`: reads and writes in one step. A weak read beside one is no race here: loops around atom.cas begin with it, and find
+/// out when they read something old.
+enum class AccessKind : std::uint8_t { read, write, strong_read, strong_write, atomic };
 
 /// An earlier access that nothing orders before the one at hand.
 struct Race {
@@ -45,7 +47,7 @@ class RaceShadow {
         std::uint32_t readers = 0;               // an index into readers_; 0: no place there yet
         std::uint16_t write_warp = 0, read_warp = 0;
         std::uint8_t write_lane = 0;
-        bool is_strong = false;  // the write
+        bool is_strong = false, is_atomic = false;  // the write
         bool has_many = false;   // readers in several warps
     };
     struct Page {

@@ -1,8 +1,6 @@
 // Operations on what a warp knows of itself, and on the parts of registers.
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cstring>
 
 #include <fmt/format.h>
 
@@ -87,53 +85,6 @@ Flow execute_stackrestore(Warp& warp, const Operation& operation, std::uint32_t 
     const std::uint32_t least = frame.local_base + frame.function->local_bytes;
     if (mask == frame.lanes && top >= least && top <= frame.local_top)
         frame.local_top = static_cast<std::uint32_t>(top);
-    return Flow::next;
-}
-
-namespace {
-
-// Elements of 1 to 8 bytes to and from registers of 2 to 16; the sources may be among the destinations.
-struct alignas(64) Buffer {
-    std::array<std::byte, std::size_t{lane_count} * 16> bytes;
-};
-
-}  // namespace
-
-Flow execute_pack(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    const Ref* const refs = warp.operands(operation);
-    const std::size_t whole = width(refs[0]), part = whole / operation.inputs;
-    Buffer packed;
-    for (unsigned i = 0; i < operation.inputs; ++i) {
-        const std::byte* const element = warp.column(refs[i + 1]);
-        for (std::size_t lane = 0; lane < lane_count; ++lane)
-            std::memcpy(&packed.bytes[lane * whole + i * part], element + lane * part, part);
-    }
-    warp.blend(refs[0], packed.bytes.data(), mask);
-    return Flow::next;
-}
-
-Flow execute_unpack(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    const Ref* const refs = warp.operands(operation);
-    const Ref source = refs[operation.outputs];
-    const std::size_t whole = width(source), part = whole / operation.outputs;
-    Buffer packed, element;
-    std::memcpy(packed.bytes.data(), warp.column(source), whole * lane_count);
-    for (unsigned i = 0; i < operation.outputs; ++i) {
-        for (std::size_t lane = 0; lane < lane_count; ++lane)
-            std::memcpy(&element.bytes[lane * part], &packed.bytes[lane * whole + i * part], part);
-        warp.blend(refs[i], element.bytes.data(), mask);
-    }
-    return Flow::next;
-}
-
-Flow execute_copy_elements(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    const Ref* const refs = warp.operands(operation);
-    std::array<Buffer, 4> values;
-    for (unsigned i = 0; i < operation.inputs; ++i) {
-        const Ref source = refs[operation.outputs + i];
-        std::memcpy(values[i].bytes.data(), warp.column(source), std::size_t{width(source)} * lane_count);
-    }
-    for (unsigned i = 0; i < operation.outputs; ++i) warp.blend(refs[i], values[i].bytes.data(), mask);
     return Flow::next;
 }
 

@@ -5,11 +5,13 @@
 #include <algorithm>
 
 #include "emulator/cta.hpp"
+#include "emulator/operations.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
 
 constexpr std::uint32_t no_pc = ~std::uint32_t{0};
+constexpr std::uint32_t frame_alignment = 128;  // of the local memory of a call
 constexpr std::size_t most_operands = 8;  // of a collective
 constexpr std::size_t most_results = arithmetic::most_outputs + 1, most_sources = arithmetic::most_inputs + 1;
 
@@ -30,11 +32,13 @@ Warp::Warp(Cta& cta, const Launch& launch, std::uint32_t index)
 void Warp::begin() {
     const std::uint32_t first = index_ * 32, threads = cta_->threads();
     live_ = threads - first >= 32 ? ~std::uint32_t{0} : (1u << (threads - first)) - 1;
+    started_ = live_;
     issued_ = thread_instructions_ = 0;
     strong_ = 0;
     strong_limit_ = 64;
     group_count_ = 0;
     mask_ = 0;
+    is_checked_ = launch_->is_checked;
     in_turn_ = false;
     free_frames_.clear();
     for (const auto& frame : frames_) free_frames_.push_back(frame.get());
@@ -45,6 +49,7 @@ void Warp::begin() {
     reserve_local(launch_->entry->local_bytes);
     frame->local_top = launch_->entry->local_bytes;
     std::fill(local_.begin(), local_.end(), std::byte{0});
+    if (is_checked_) std::fill(local_written_.begin(), local_written_.end(), std::uint8_t{0});
     park({frame, launch_->entry->begin, live_});
 }
 
@@ -142,26 +147,23 @@ Warp::State Warp::run_selected(std::uint64_t quantum) {
     const std::uint64_t limit = issued_ + quantum;
     while (true) {
         const Operation& operation = code[pc_];
-        if (!Observed && operation.run != 0) {
-            run_many(operation);
-        } else {
-            switch (Observed ? run_observed(operation) : run_one(operation)) {
-                case Flow::next:
-                    ++pc_;
-                    break;
-                case Flow::jump:
-                    break;
-                case Flow::select:
-                    in_turn_ = false;
-                    if (!select()) return live_ == 0 ? State::finished : State::blocked;
-                    break;
-                case Flow::yield:
-                    ++pc_;
-                    yield();
-                    return State::yielded;
-                case Flow::fail:
-                    return State::failed;
-            }
+        const bool many = !Observed && operation.run != 0;
+        switch (many ? run_many(operation) : Observed ? run_observed(operation) : run_one(operation)) {
+            case Flow::next:
+                ++pc_;
+                break;
+            case Flow::jump:
+                break;
+            case Flow::select:
+                in_turn_ = false;
+                if (!select()) return live_ == 0 ? State::finished : State::blocked;
+                break;
+            case Flow::yield:
+                ++pc_;
+                yield();
+                return State::yielded;
+            case Flow::fail:
+                return State::failed;
         }
         if (pc_ >= next_pc_) reconverge();
         if (issued_ >= limit) {
@@ -184,6 +186,7 @@ Flow Warp::run_one(const Operation& operation) {
     std::uint32_t mask = mask_;
     if (operation.guard != no_ref) {
         const std::uint32_t holds = predicate_mask(column(operation.guard));
+        if (is_checked_ && !require(operation.guard, mask_)) return Flow::fail;
         mask &= operation.guard_negated ? ~holds : holds;
     }
     if (!operation.is_part) {
@@ -191,6 +194,7 @@ Flow Warp::run_one(const Operation& operation) {
         thread_instructions_ += lanes_of(mask);
     }
     if (mask == 0) return Flow::next;
+    if (is_checked_ && !track(operation, mask)) return Flow::fail;
     if (operation.function == nullptr) return operation.execute(*this, operation, mask);
     if (mask == frame_->lanes) run_pure(operation);
     else run_pure(operation, mask);
@@ -198,16 +202,38 @@ Flow Warp::run_one(const Operation& operation) {
 }
 
 // Pure operations in a row. When all lanes of the frame run, the others' registers are nobody's: nothing is masked.
-void Warp::run_many(const Operation& first) {
+Flow Warp::run_many(const Operation& first) {
     const Operation* const end = &first + first.run;
-    if (mask_ == frame_->lanes) {
-        for (const Operation* operation = &first; operation != end; ++operation) run_pure(*operation);
+    const bool is_whole = mask_ == frame_->lanes;
+    if (is_checked_) {
+        for (const Operation* operation = &first; operation != end; ++operation, ++pc_) {
+            if (!track(*operation, mask_)) return Flow::fail;
+            if (is_whole) run_pure(*operation);
+            else run_pure(*operation, mask_);
+        }
     } else {
-        for (const Operation* operation = &first; operation != end; ++operation) run_pure(*operation, mask_);
+        if (is_whole) {
+            for (const Operation* operation = &first; operation != end; ++operation) run_pure(*operation);
+        } else {
+            for (const Operation* operation = &first; operation != end; ++operation) run_pure(*operation, mask_);
+        }
+        pc_ += first.run;
     }
     issued_ += first.run_counted;
     thread_instructions_ += std::uint64_t{first.run_counted} * lanes_of(mask_);
-    pc_ += first.run;
+    return Flow::jump;
+}
+
+// Whether all sources were written, by the lanes that read them; the results are, from here on.
+inline bool Warp::track(const Operation& operation, std::uint32_t mask) {
+    const Ref* const results = operands(operation);
+    const Ref* const sources = results + operation.outputs;
+    std::uint32_t* const written = frame_->written.data();
+    std::uint32_t all = ~0u;
+    for (unsigned i = 0; i < operation.strict; ++i) all &= is_register(sources[i]) ? written[offset(sources[i]) / 32] : ~0u;
+    if ((mask & ~all) != 0) return track_undefined(operation, mask);
+    for (unsigned i = 0; i < operation.outputs; ++i) written[offset(results[i]) / 32] |= mask;
+    return true;
 }
 
 // Most operations have one result and no more than three sources: for them no number is looked at, and what the arrays hold
@@ -309,6 +335,7 @@ void Warp::release(std::uint32_t barrier, const Reductions& reductions) {
                 return true;
             });
         }
+        cta_->pass_barrier(*this, barrier, group.mask);
         group.wait = Wait::none;
         ++group.pc;
     }
@@ -331,6 +358,10 @@ Frame* Warp::new_frame(const Function& function) {
         frame->registers.resize((function.register_bytes + sizeof(ColumnBlock) - 1) / sizeof(ColumnBlock));
         frame_bytes_ += function.register_bytes + sizeof(Frame);
     }
+    if (is_checked_) {
+        frame->written.assign(function.register_bytes / 32, 0);
+        frame->taints.clear();
+    }
     frame->parent = nullptr;
     frame->call = nullptr;
     frame->local_base = frame->depth = 0;
@@ -343,7 +374,7 @@ Flow Warp::call(const Function& function, const Call& call, std::uint32_t mask) 
     constexpr std::uint32_t deepest = 4096;
     constexpr std::uint64_t most_frame_bytes = std::uint64_t{64} << 20;
     const auto lane = static_cast<unsigned>(std::countr_zero(mask));
-    const std::uint32_t base = (frame_->local_top + 15) / 16 * 16;
+    const std::uint32_t base = (frame_->local_top + frame_alignment - 1) / frame_alignment * frame_alignment;
     const std::uint64_t top = std::uint64_t{base} + function.local_bytes;
     if (frame_->depth + 1 >= deepest || frame_bytes_ > most_frame_bytes || !reserve_local(top)) {
         return fail(Errc::stack_overflow, lane,
@@ -358,7 +389,9 @@ Flow Warp::call(const Function& function, const Call& call, std::uint32_t mask) 
     frame->lanes = mask;
     frame->depth = frame_->depth + 1;
     each_lane(mask, [&](unsigned l) {
-        if (function.local_bytes != 0) std::fill_n(local(*frame, l, 0), function.local_bytes, std::byte{0});
+        if (function.local_bytes == 0) return false;
+        std::fill_n(local(*frame, l, 0), function.local_bytes, std::byte{0});
+        if (is_checked_) std::fill_n(&local_written_[std::size_t{l} * local_stride_ + frame->local_base], function.local_bytes, std::uint8_t{0});
         return true;
     });
     for (std::size_t i = 0; i < function.parameters.size() && i < call.arguments.size(); ++i) {
@@ -385,6 +418,7 @@ void Warp::pass(const Slot& from, Frame& source, const Slot& to, Frame& target, 
         std::byte* const target_bytes = place(to, target, lane);
         if (to.reg != no_ref) std::fill_n(target_bytes, width(to.reg), std::byte{0});
         std::copy_n(place(from, source, lane), bytes, target_bytes);
+        if (is_checked_) pass_states(from, source, to, target, lane, bytes);
         return true;
     });
 }
@@ -431,6 +465,7 @@ Flow Warp::collective(const Operation& operation, const CollectiveCall& call, st
     while (left != 0) {  // lanes with different member masks are different parties (tiles of a warp)
         std::uint32_t party = left, members = left;
         if (call.member_mask != no_ref) {
+            if (!require(call.member_mask, left)) return Flow::fail;
             members = static_cast<std::uint32_t>(value(call.member_mask, static_cast<unsigned>(std::countr_zero(left))));
             party = 0;
             each_lane(left, [&](unsigned lane) {
@@ -444,6 +479,10 @@ Flow Warp::collective(const Operation& operation, const CollectiveCall& call, st
             }
         }
         left &= ~party;
+        if (is_checked_ && (members & started_ & ~live_) != 0) {
+            return fail(Errc::warp_mask_mismatch, static_cast<unsigned>(std::countr_zero(party)),
+                        fmt::format("{:#010x} names lane {}, which has exited", members, std::countr_zero(members & started_ & ~live_)));
+        }
         if ((members & live_ & ~party) == 0) {
             run_collective(operation, call, party);
         } else if (!join_members(operation, call, party, members)) {
@@ -462,7 +501,15 @@ void Warp::run_collective(const Operation& operation, const CollectiveCall& call
     const Ref* ref = operands(operation);
     for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = column(*ref++);
     for (unsigned i = 0; i < operation.inputs; ++i) inputs[i] = column(*ref++);
+    const bool all_known = !is_checked_ || !call.moves || is_written(operands(operation)[operation.outputs], mask);
+    if (!all_known) shuffle_states(operation, call, inputs.data(), mask);
     call.function(outputs.data(), inputs.data(), mask, call.extra);
+    order_members(call, mask);
+}
+
+// Only bar.warp.sync orders memory.
+void Warp::order_members(const CollectiveCall& call, std::uint32_t mask) {
+    if (is_checked_ && call.function == sync_collective()) cta_->checker()->order.synchronise(number(), mask, mask == live_);
 }
 
 // Other members may wait at another instruction of the same kind: values are gathered from, and results
@@ -506,6 +553,7 @@ bool Warp::join_members(const Operation& operation, const CollectiveCall& call, 
     for (unsigned i = 0; i < outputs; ++i) destinations[i] = values[i].bytes;
     for (unsigned i = outputs; i < all; ++i) sources[i - outputs] = values[i].bytes;
     call.function(destinations.data(), sources.data(), together, call.extra);
+    order_members(call, together);
     everyone(0, outputs, true);
     for (std::uint32_t i = 0; i < group_count_; ++i) {
         if (!joins(groups_[i])) continue;

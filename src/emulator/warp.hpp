@@ -12,15 +12,26 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "emulator/lanes.hpp"
 #include "emulator/program.hpp"
+#include "emulator/race.hpp"
 
 namespace ptxgraft::emulator {
 
 class Cta;
 struct Launch;
+
+/// Which bytes of a register something wrote, where that is not all of them; and where the others come from.
+struct Taint {
+    std::uint32_t pc = 0;     ///< of the instruction that read what nothing had written
+    bool is_of_memory = false;
+    bool is_shared = false;
+    std::uint64_t address = 0;
+    std::array<std::uint8_t, std::size_t{lane_count} * 16> bytes = {};  ///< 0xFF or 0, lane by lane at the register's width
+};
 
 /// One call of a function by some lanes.
 struct Frame {
@@ -33,6 +44,10 @@ struct Frame {
     std::uint32_t lanes = 0;  ///< that have not returned
     std::uint32_t depth = 0;
     std::vector<ColumnBlock> registers;
+    // Of a checked launch, by offset / 32: the lanes of a register of which every byte was written, and what is known of
+    // the others.
+    std::vector<std::uint32_t> written;
+    std::unordered_map<std::uint32_t, Taint> taints;
 
     [[nodiscard]] std::byte* columns() { return registers.empty() ? nullptr : registers[0].bytes.data(); }
 };
@@ -87,6 +102,7 @@ class Warp {
     [[nodiscard]] std::uint32_t live() const { return live_; }
     [[nodiscard]] std::uint32_t running() const { return mask_; }
     [[nodiscard]] std::uint32_t index() const { return index_; }
+    [[nodiscard]] unsigned number() const;  ///< among the warps of the cluster
     [[nodiscard]] Frame& frame() { return *frame_; }
     [[nodiscard]] Cta& cta() const { return *cta_; }
     [[nodiscard]] const Launch& launch() const { return *launch_; }
@@ -135,6 +151,39 @@ class Warp {
         return frame_->local_base + offset;
     }
 
+    // --- what a checked launch keeps track of; nothing of it happens in others
+
+    [[nodiscard]] bool is_checked() const { return is_checked_; }
+    /// Fails unless something wrote a register's lanes.
+    [[nodiscard]] bool require(Ref ref, std::uint32_t mask);
+    /// A register's lanes are written by an operation that does not name it among its outputs.
+    void mark_written(Ref ref, std::uint32_t mask);
+    void mark_slot(const Slot& slot, std::uint32_t mask);
+    /// Races and what is known at flags, before a load; and before a store, which writes the bytes.
+    [[nodiscard]] bool check_load(const Access& access, std::uint32_t mask, const Located& at);
+    [[nodiscard]] bool check_store(const Access& access, const Ref* refs, std::uint32_t mask, const Located& at);
+    /// A copy from global memory to the access's place; bytes beyond `wanted` become zero.
+    [[nodiscard]] bool note_copy(const Access& access, const Operation& operation, unsigned lane, std::uint64_t source, std::uint32_t wanted);
+    /// What is kept of one lane's accessible bytes, at offset 0.
+    void describe(Space space, std::uint64_t address, unsigned lane, Located& at);
+    /// What was loaded may have been written by nobody.
+    void note_loaded(const Operation& operation, std::uint32_t mask, const Located& at);
+    /// What is stored is written now; fails when nothing wrote what goes to global memory. `refs`: the elements.
+    [[nodiscard]] bool note_stored(const Access& access, const Ref* refs, std::uint32_t mask, const Located& at);
+    /// Notes accesses of `bytes` bytes for each lane; false for a race. `refs`: what is written, if it is known.
+    [[nodiscard]] bool note_accesses(std::uint32_t mask, const Located& at, std::uint32_t bytes, AccessKind kind, const Ref* refs = nullptr);
+    /// An access of one lane that must find written bytes (reads) or writes them.
+    [[nodiscard]] bool note_access(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes, AccessKind kind);
+    /// As note_access, of many bytes, which lie in one piece of memory.
+    [[nodiscard]] bool note_range(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use);
+    /// An atomic access of one lane: its bytes must have been written, and others' atomic accesses there come before it.
+    [[nodiscard]] bool note_atomic(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes);
+    /// Lanes let others know at an address (a flag, a lock, an mbarrier) what they did; or get to know it there.
+    void release_at(Space space, std::uint64_t address, std::uint32_t mask);
+    void acquire_at(Space space, std::uint64_t address, std::uint32_t mask);
+    /// The bytes that say what was written, of an address that is accessible; null where all is.
+    [[nodiscard]] std::uint8_t* written_bytes(Space space, std::uint64_t address, unsigned lane);
+
     /// Sets the error, with the span of the running instruction and the thread's place.
     Flow fail(Errc code, unsigned lane, const std::string& detail);
     Flow fail(Error error);
@@ -167,7 +216,15 @@ class Warp {
         std::uint64_t begin = 0;
         std::uint64_t bytes = 0;
         std::uint32_t lane_stride = 0;
+        std::uint8_t* written = nullptr;
+        Space space = Space::global;
+        std::uint32_t owner = 0;  ///< of shared memory: the rank of its CTA
     };
+    [[nodiscard]] Piece shared_piece(Cta& owner, std::uint64_t begin) const;
+    /// The same for all CTAs of a cluster: shared memory of any of them with its rank, what is not generic.
+    [[nodiscard]] Place common_place(Space space, std::uint64_t address) const;
+
+    [[nodiscard]] std::string surroundings(const Place& where, std::uint64_t bytes) const;
     [[nodiscard]] Piece piece(const Access& access, const Operation& operation, std::uint32_t mask, Use use);
     [[nodiscard]] Cta* owner_of(std::uint64_t address);
     [[nodiscard]] std::uint64_t special_of_cta(Special special) const;
@@ -176,13 +233,29 @@ class Warp {
     void run_pure(const Operation& operation);
     void run_large(const Operation& operation);
     void run_pure(const Operation& operation, std::uint32_t mask);
-    void run_many(const Operation& first);
+    Flow run_many(const Operation& first);
+    bool track(const Operation& operation, std::uint32_t mask);
+    void combine_states(const Operation& operation, std::uint8_t* states);
+    bool track_undefined(const Operation& operation, std::uint32_t mask);
+    void taint(Ref ref, std::uint32_t mask, const Taint& origin, const std::uint8_t* states);
+    void read_states(Ref ref, std::uint8_t* states);
+    [[nodiscard]] Taint origin_of(Ref ref) const;
+    [[nodiscard]] bool writes_the_same(const Race& race, const Ref* refs, unsigned lane, const Located& at, std::uint32_t bytes);
+    void fail_race(const Race& race, unsigned lane, const Located& at, std::uint32_t bytes, AccessKind kind);
+    Flow fail_unwritten(Ref ref, unsigned lane);
+    void pass_states(const Slot& from, Frame& source, const Slot& to, Frame& target, unsigned lane, std::uint32_t bytes);
+    [[nodiscard]] std::string name_of(Ref ref) const;
+    [[nodiscard]] std::size_t line_of(std::uint32_t pc) const;
     Flow run_one(const Operation& operation);
     /// As run_one, and tells the launch's observer.
     Flow run_observed(const Operation& operation);
     template <bool Observed>
     State run_selected(std::uint64_t quantum);
     void run_collective(const Operation& operation, const CollectiveCall& call, std::uint32_t mask);
+    [[nodiscard]] bool is_written(Ref ref, std::uint32_t mask) const;
+    void move_states(const Operation& operation, std::uint32_t mask, const Taint& origin);
+    void shuffle_states(const Operation& operation, const CollectiveCall& call, const void* const* inputs, std::uint32_t mask);
+    void order_members(const CollectiveCall& call, std::uint32_t mask);
     bool join_members(const Operation& operation, const CollectiveCall& call, std::uint32_t mask,
                       std::uint32_t members);
     bool reserve_local(std::uint64_t bytes);
@@ -209,6 +282,7 @@ class Warp {
     std::array<Group, 32> groups_ = {};
     std::uint32_t group_count_ = 0;
     std::uint32_t live_ = 0;
+    std::uint32_t started_ = 0;  // the lanes that there are threads for
     std::uint64_t issued_ = 0;
     std::uint64_t thread_instructions_ = 0;
     std::uint32_t strong_ = 0;
@@ -221,6 +295,8 @@ class Warp {
     std::vector<Frame*> free_frames_;
     std::uint64_t frame_bytes_ = 0;
     std::vector<std::byte> local_;
+    std::vector<std::uint8_t> local_written_;
+    bool is_checked_ = false;
     std::uint32_t local_stride_ = 0;  // bytes of each thread
 
     const Region* region_ = nullptr;  // the last one found

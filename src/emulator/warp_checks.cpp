@@ -1,0 +1,500 @@
+// What a checked launch keeps track of: which bytes of registers and memory were written, and which accesses are ordered.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "emulator/cluster.hpp"
+#include "emulator/cta.hpp"
+#include "emulator/warp.hpp"
+
+namespace ptxgraft::emulator {
+namespace {
+
+constexpr std::uint8_t state_of_written = 0xFF;
+constexpr std::size_t most_moved = 4;  // sources and results of an instruction that moves bits
+using States = std::array<std::uint8_t, std::size_t{lane_count} * 16>;
+
+std::uint32_t index_of(Ref ref) { return offset(ref) / 32; }
+unsigned first_lane(std::uint32_t mask) { return static_cast<unsigned>(std::countr_zero(mask)); }
+
+bool all_written(const std::uint8_t* bytes, std::size_t count) {
+    std::uint8_t all = 1;
+    for (std::size_t i = 0; i < count; ++i) all &= bytes[i];
+    return all != 0;
+}
+// Of one access, whose width is a power of two.
+bool all_written_at(const std::uint8_t* bytes, std::uint32_t count) {
+    std::uint64_t word = 0;
+    switch (count) {
+        case 1:
+            return *bytes != 0;
+        case 2:
+            std::memcpy(&word, bytes, 2);
+            return word == 0x0101;
+        case 4:
+            std::memcpy(&word, bytes, 4);
+            return word == 0x01010101;
+        case 8:
+            std::memcpy(&word, bytes, 8);
+            return word == 0x0101010101010101;
+        default:
+            return all_written(bytes, count);
+    }
+}
+
+}  // namespace
+
+// --- registers
+
+void Warp::mark_written(Ref ref, std::uint32_t mask) {
+    if (is_checked_ && is_register(ref)) frame_->written[index_of(ref)] |= mask;
+}
+
+void Warp::mark_slot(const Slot& slot, std::uint32_t mask) {
+    if (!is_checked_) return;
+    if (slot.reg != no_ref) return mark_written(slot.reg, mask);
+    each_lane(mask, [&](unsigned lane) {
+        std::fill_n(&local_written_[std::size_t{lane} * local_stride_ + frame_->local_base + slot.offset], slot.bytes, std::uint8_t{1});
+        return true;
+    });
+}
+
+bool Warp::require(Ref ref, std::uint32_t mask) {
+    if (!is_checked_ || !is_register(ref)) return true;
+    const std::uint32_t unwritten = mask & ~frame_->written[index_of(ref)];
+    if (unwritten == 0) return true;
+    fail_unwritten(ref, first_lane(unwritten));
+    return false;
+}
+
+Taint Warp::origin_of(Ref ref) const {
+    if (const auto found = frame_->taints.find(index_of(ref)); found != frame_->taints.end()) return found->second;
+    return {.pc = pc_};
+}
+
+// For each byte of a register's lanes, whether something wrote it.
+void Warp::read_states(Ref ref, std::uint8_t* states) {
+    const std::size_t bytes = width(ref);
+    if (!is_register(ref)) {
+        std::fill_n(states, bytes * lane_count, state_of_written);
+        return;
+    }
+    const std::uint32_t written = frame_->written[index_of(ref)];
+    const auto found = frame_->taints.find(index_of(ref));
+    for (std::size_t lane = 0; lane < lane_count; ++lane) {
+        std::uint8_t* const to = states + lane * bytes;
+        if ((written >> lane & 1) != 0) std::fill_n(to, bytes, state_of_written);
+        else if (found != frame_->taints.end()) std::copy_n(&found->second.bytes[lane * bytes], bytes, to);
+        else std::fill_n(to, bytes, std::uint8_t{0});
+    }
+}
+
+// The lanes of `mask` get these states.
+void Warp::taint(Ref ref, std::uint32_t mask, const Taint& origin, const std::uint8_t* states) {
+    const std::size_t bytes = width(ref);
+    std::uint32_t& written = frame_->written[index_of(ref)];
+    Taint* kept = nullptr;
+    each_lane(mask, [&](unsigned lane) {
+        const std::uint8_t* const from = states + lane * bytes;
+        if (std::all_of(from, from + bytes, [](std::uint8_t state) { return state != 0; })) {
+            written |= 1u << lane;
+            return true;
+        }
+        written &= ~(1u << lane);
+        if (kept == nullptr) {
+            kept = &frame_->taints[index_of(ref)];
+            kept->pc = origin.pc;
+            kept->is_of_memory = origin.is_of_memory;
+            kept->is_shared = origin.is_shared;
+            kept->address = origin.address;
+        }
+        std::copy_n(from, bytes, &kept->bytes[lane * bytes]);
+        return true;
+    });
+}
+
+// and, or: byte by byte.
+void Warp::combine_states(const Operation& operation, std::uint8_t* states) {
+    const Ref* const refs = operands(operation);
+    const std::size_t bytes = width(refs[0]) * std::size_t{lane_count};
+    const bool is_and = operation.undefined == Undefined::ands;
+    const auto deciding = static_cast<std::byte>(is_and ? 0 : width(refs[0]) == 1 ? 1 : 0xFF);
+    States a, b;
+    read_states(refs[1], a.data());
+    read_states(refs[2], b.data());
+    for (std::size_t i = 0; i < bytes; ++i) {
+        const bool by_a = a[i] != 0 && column(refs[1])[i] == deciding, by_b = b[i] != 0 && column(refs[2])[i] == deciding;
+        states[i] = (a[i] & b[i]) != 0 || by_a || by_b ? state_of_written : std::uint8_t{0};
+    }
+}
+
+bool Warp::track_undefined(const Operation& operation, std::uint32_t mask) {
+    const Ref* const results = operands(operation);
+    const Ref* const sources = results + operation.outputs;
+    std::uint32_t all = ~0u;
+    Ref first = no_ref;
+    for (unsigned i = 0; i < operation.strict; ++i) {
+        if (!is_register(sources[i])) continue;
+        const std::uint32_t written = frame_->written[index_of(sources[i])];
+        if (first == no_ref && (mask & ~written) != 0) first = sources[i];
+        all &= written;
+    }
+    if (operation.undefined == Undefined::refused) {
+        fail_unwritten(first, first_lane(mask & ~frame_->written[index_of(first)]));
+        return false;
+    }
+    const Taint origin = origin_of(first);
+    States states;
+    if (operation.undefined == Undefined::ands || operation.undefined == Undefined::ors) {
+        combine_states(operation, states.data());
+        taint(results[0], mask, origin, states.data());
+        return true;
+    }
+    if (operation.undefined == Undefined::moves && operation.outputs <= most_moved && operation.inputs <= most_moved) {
+        move_states(operation, mask, origin);
+        return true;
+    }
+    for (unsigned i = 0; i < operation.outputs; ++i) {
+        const std::size_t bytes = width(results[i]);
+        for (unsigned lane = 0; lane < lane_count; ++lane)
+            std::fill_n(&states[lane * bytes], bytes, (all >> lane & 1) != 0 ? state_of_written : std::uint8_t{0});
+        taint(results[i], mask, origin, states.data());
+    }
+    return true;
+}
+
+// The function is applied to bits that are set where nothing was written: what it fills in is known.
+void Warp::move_states(const Operation& operation, std::uint32_t mask, const Taint& origin) {
+    const Ref* const results = operands(operation);
+    const Ref* const sources = results + operation.outputs;
+    std::array<States, most_moved> to{}, from;
+    std::array<void*, most_moved> outputs{};
+    std::array<const void*, most_moved> inputs{};
+    std::uint32_t chosen = ~0u;
+    for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = to[i].data();
+    for (unsigned i = 0; i < operation.inputs; ++i) {
+        if (i + operation.controls >= operation.inputs) {
+            inputs[i] = column(sources[i]);
+            if (is_register(sources[i])) chosen &= frame_->written[index_of(sources[i])];
+            continue;
+        }
+        read_states(sources[i], from[i].data());
+        for (std::uint8_t& state : from[i]) state = static_cast<std::uint8_t>(~state);
+        inputs[i] = from[i].data();
+    }
+    operation.function(outputs.data(), inputs.data(), operation.elements);
+    for (unsigned i = 0; i < operation.outputs; ++i) {
+        const std::size_t bytes = width(results[i]);
+        for (std::size_t b = 0; b < bytes * lane_count; ++b)
+            to[i][b] = to[i][b] == 0 && (chosen >> (b / bytes) & 1) != 0 ? state_of_written : std::uint8_t{0};
+        taint(results[i], mask, origin, to[i].data());
+    }
+}
+
+bool Warp::is_written(Ref ref, std::uint32_t mask) const {
+    return !is_register(ref) || (mask & ~frame_->written[index_of(ref)]) == 0;
+}
+
+// The states of the first source go the way of its values.
+void Warp::shuffle_states(const Operation& operation, const CollectiveCall& call, const void* const* inputs, std::uint32_t mask) {
+    const Ref result = operands(operation)[0], source = operands(operation)[operation.outputs];
+    const Taint origin = origin_of(source);
+    States from, to{}, other;
+    read_states(source, from.data());
+    std::array<const void*, 8> sources;
+    for (unsigned i = 0; i < operation.inputs; ++i) sources[i] = i == 0 ? from.data() : inputs[i];
+    std::array<void*, 8> results;
+    for (unsigned i = 0; i < operation.outputs; ++i) results[i] = i == 0 ? to.data() : other.data();
+    call.function(results.data(), sources.data(), mask, call.extra);
+    taint(result, mask, origin, to.data());
+}
+
+std::string Warp::name_of(Ref ref) const {
+    for (const RegisterName& register_ : frame_->function->names)
+        if (offset(register_.ref) == offset(ref)) return register_.name;
+    return "a part of a register";
+}
+
+std::size_t Warp::line_of(std::uint32_t pc) const {
+    const std::string_view before = launch_->text.substr(0, program_->spans[pc].begin);
+    return 1 + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
+}
+
+// The error is where the value was first read, whatever it has gone through since.
+Flow Warp::fail_unwritten(Ref ref, unsigned lane) {
+    const Taint origin = origin_of(ref);
+    const std::string use = origin.pc == pc_ ? "" : fmt::format(", used on line {}", line_of(pc_));
+    const std::string what = origin.is_of_memory ? fmt::format("{} memory at {:#x}", origin.is_shared ? "shared" : "global or local", origin.address)
+                                                 : origin.pc == pc_ ? name_of(ref) : "read here";
+    return fail({origin.is_of_memory ? Errc::memory_not_written : Errc::register_not_written, program_->spans[origin.pc], 0,
+                 std::make_shared<const std::string>(fmt::format("{}{}, {}", what, use, place(lane)))});
+}
+
+// --- memory
+
+unsigned Warp::number() const { return cta_->rank() * cta_->warps() + index_; }
+
+Place Warp::common_place(Space space, std::uint64_t address) const {
+    Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
+    if (where.space != Space::shared && where.space != Space::shared_cluster) return where;
+    if (where.address >> cluster_rank_shift == 0) where.address += shared_place(cta_->rank());
+    where.space = Space::shared;
+    return where;
+}
+
+std::uint8_t* Warp::written_bytes(Space space, std::uint64_t address, unsigned lane) {
+    if (!is_checked_) return nullptr;
+    const Place where = common_place(space, address);
+    if (where.space == Space::shared) {
+        Cta* const owner = owner_of(where.address);
+        return owner == nullptr ? nullptr : owner->shared_written().data() + (where.address & ((std::uint64_t{1} << cluster_rank_shift) - 1));
+    }
+    if (where.space == Space::local) return local_written_.data() + std::size_t{lane} * local_stride_ + where.address;
+    if (where.space == Space::param) return nullptr;
+    const Region* const region = launch_->memory->find(where.address);
+    return region == nullptr || region->written == nullptr ? nullptr : region->written + (where.address - region->begin);
+}
+
+void Warp::describe(Space space, std::uint64_t address, unsigned lane, Located& at) {
+    const Place where = common_place(space, address);
+    at.offsets[lane] = 0;
+    at.written = written_bytes(where.space, where.address, lane);
+    at.begin = where.address;
+    at.is_shared = where.space == Space::shared;
+    at.is_global = where.space == Space::global || where.space == Space::constant;
+}
+
+bool Warp::check_load(const Access& access, std::uint32_t mask, const Located& at) {
+    if (!note_accesses(mask, at, std::uint32_t{access.bytes} * access.count, access.strong ? AccessKind::strong_read : AccessKind::read)) return false;
+    if (!access.strong || (!at.is_shared && !at.is_global)) return true;
+    const Space space = at.is_shared ? Space::shared : Space::global;
+    if (at.all_equal) acquire_at(space, at.begin + at.offsets[0], mask);
+    else
+        each_lane(mask, [&](unsigned lane) {
+            acquire_at(space, at.begin + at.offsets[lane], 1u << lane);
+            return true;
+        });
+    return true;
+}
+
+bool Warp::check_store(const Access& access, const Ref* refs, std::uint32_t mask, const Located& at) {
+    if (!note_accesses(mask, at, std::uint32_t{access.bytes} * access.count, access.strong ? AccessKind::strong_write : AccessKind::write, refs) ||
+        !note_stored(access, refs, mask, at))
+        return false;
+    if (!access.strong || (!at.is_shared && !at.is_global)) return true;
+    return each_lane(mask, [&](unsigned lane) {
+        release_at(at.is_shared ? Space::shared : Space::global, at.begin + at.offsets[lane], 1u << lane);
+        return true;
+    });
+}
+
+bool Warp::note_copy(const Access& access, const Operation& operation, unsigned lane, std::uint64_t source, std::uint32_t wanted) {
+    if (!is_checked_) return true;
+    const std::uint64_t target = address(access, operation, lane);
+    Located from, to;
+    describe(access.space, target, lane, to);
+    if (!note_accesses(1u << lane, to, access.bytes, AccessKind::write)) return false;
+    std::memset(to.written, 1, access.bytes);
+    if (wanted == 0) return true;
+    describe(Space::global, source, lane, from);
+    if (from.written != nullptr) std::memcpy(to.written, from.written, wanted);
+    // Copied in pieces of up to 16 bytes, of any length: noted byte by byte where it is none of the usual ones.
+    if (wanted == 4 || wanted == 8 || wanted == 16) return note_accesses(1u << lane, from, wanted, AccessKind::read);
+    for (std::uint32_t i = 0; i < wanted; ++i, ++from.begin)
+        if (!note_accesses(1u << lane, from, 1, AccessKind::read)) return false;
+    return true;
+}
+
+void Warp::note_loaded(const Operation& operation, std::uint32_t mask, const Located& at) {
+    if (at.written == nullptr || operation.outputs == 0) return;
+    const Ref* const results = operands(operation);
+    const std::uint32_t bytes = width(results[0]), whole = bytes * operation.outputs;
+    if (at.consecutive && all_written(at.written + at.offsets[0], std::size_t{whole} * lane_count)) return;
+    std::uint32_t partly = 0;
+    each_lane(at.all_equal ? 1 : mask, [&](unsigned lane) {
+        if (!all_written_at(at.written + at.offsets[lane], whole)) partly |= 1u << lane;
+        return true;
+    });
+    if (at.all_equal && partly != 0) partly = mask;
+    if (partly == 0) return;
+    States states;
+    for (unsigned i = 0; i < operation.outputs; ++i) {
+        Taint origin{.pc = pc_, .is_of_memory = true, .is_shared = at.is_shared};
+        each_lane(partly, [&](unsigned lane) {
+            const std::uint8_t* const from = at.written + at.offsets[lane] + i * bytes;
+            for (std::size_t b = 0; b < bytes; ++b) states[lane * bytes + b] = from[b] != 0 ? state_of_written : std::uint8_t{0};
+            if (origin.address == 0 && !all_written(from, bytes)) origin.address = (at.is_shared ? 0 : at.begin) + at.offsets[lane] + i * bytes;
+            return true;
+        });
+        taint(results[i], partly, origin, states.data());
+    }
+}
+
+bool Warp::note_stored(const Access& access, const Ref* refs, std::uint32_t mask, const Located& at) {
+    if (at.written == nullptr) return true;
+    const std::size_t bytes = access.bytes, whole = bytes * access.count;
+    std::uint32_t all = ~0u;
+    for (unsigned i = 0; i < access.count; ++i) all &= is_register(refs[i]) ? frame_->written[index_of(refs[i])] : ~0u;
+    if ((mask & ~all) == 0) {
+        if (at.consecutive) {
+            std::memset(at.written + at.offsets[0], 1, whole * lane_count);
+            return true;
+        }
+        return each_lane(mask, [&](unsigned lane) {
+            std::memset(at.written + at.offsets[lane], 1, whole);
+            return true;
+        });
+    }
+    States states;
+    for (unsigned i = 0; i < access.count; ++i) {
+        read_states(refs[i], states.data());
+        const bool done = each_lane(mask, [&](unsigned lane) {
+            bool any = false;
+            for (std::size_t b = 0; b < bytes; ++b) {
+                const bool is_written = states[lane * bytes + b] != 0;
+                at.written[at.offsets[lane] + i * bytes + b] = is_written ? 1 : 0;
+                any |= is_written;
+            }
+            if (any || !at.is_global) return true;
+            fail_unwritten(refs[i], lane);
+            return false;
+        });
+        if (!done) return false;
+    }
+    return true;
+}
+
+bool Warp::note_access(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes, AccessKind kind) {
+    if (!is_checked_) return true;
+    if (space == Space::generic) {
+        const Place where = emulator::place(address);
+        space = where.space, address = where.address;
+    }
+    Located at;
+    describe(space, address, lane, at);
+    std::uint8_t* const written = at.written;
+    if (written != nullptr) {
+        const bool reads = kind == AccessKind::read || kind == AccessKind::strong_read;
+        if (reads && !all_written(written, bytes)) {
+            fail(Errc::memory_not_written, lane, fmt::format("{} bytes at {:#x}", bytes, address));
+            return false;
+        }
+        if (!reads) std::memset(written, 1, bytes);
+    }
+    return note_accesses(1u << lane, at, bytes, kind);
+}
+
+bool Warp::note_range(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use) {
+    if (!is_checked_ || bytes == 0) return true;
+    Located at;
+    describe(space, address, lane, at);
+    if (at.written != nullptr && use == Use::read) {
+        const auto* const unwritten = std::find(at.written, at.written + bytes, std::uint8_t{0});
+        if (unwritten != at.written + bytes) {
+            fail(Errc::memory_not_written, lane, fmt::format("{:#x}, of the {} bytes copied from {:#x}",
+                                                            address + static_cast<std::uint64_t>(unwritten - at.written), bytes, address));
+            return false;
+        }
+    }
+    if (at.written != nullptr && use == Use::write) std::memset(at.written, 1, bytes);
+    const std::uint32_t unit = address % 4 == 0 && bytes % 4 == 0 ? 4 : 1;
+    for (std::uint64_t done = 0; done < bytes; done += unit, at.begin += unit)
+        if (!note_accesses(1u << lane, at, unit, use == Use::read ? AccessKind::read : AccessKind::write)) return false;
+    return true;
+}
+
+bool Warp::note_atomic(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes) {
+    if (!is_checked_) return true;
+    const std::uint8_t* const written = written_bytes(space, address, lane);
+    if (written != nullptr && !all_written(written, bytes)) {
+        fail(Errc::memory_not_written, lane, fmt::format("{} bytes at {:#x}", bytes, address));
+        return false;
+    }
+    if (!note_access(space, address, lane, bytes, AccessKind::atomic)) return false;
+    acquire_at(space, address, 1u << lane);
+    release_at(space, address, 1u << lane);
+    return true;
+}
+
+bool Warp::note_accesses(std::uint32_t mask, const Located& at, std::uint32_t bytes, AccessKind kind, const Ref* refs) {
+    if (!at.is_shared && !at.is_global) return true;
+    Checker& checker = *cta_->checker();
+    RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
+    return each_lane(mask, [&](unsigned lane) {
+        const auto race = shadow.note(at.begin + at.offsets[lane], bytes, kind, number(), lane, pc_);
+        if (!race || (race->other_writes && kind == AccessKind::write && refs != nullptr && writes_the_same(*race, refs, lane, at, bytes))) return true;
+        fail_race(*race, lane, at, bytes, kind);
+        return false;
+    });
+}
+
+// Many threads that write one value, as to a flag, are a race that changes nothing: what is there already, or what the other
+// lane is about to write.
+bool Warp::writes_the_same(const Race& race, const Ref* refs, unsigned lane, const Located& at, std::uint32_t bytes) {
+    const bool is_together = race.other.warp == number() && race.pc == pc_;
+    if (at.host == nullptr) return false;
+    for (std::uint32_t done = 0; done < bytes; done += width(*refs++)) {
+        const std::size_t part = width(*refs);
+        const std::byte* const values = column(*refs);
+        const std::byte* const other = is_together ? values + race.other.lane * part : at.host + at.offsets[lane] + done;
+        if (std::memcmp(other, values + lane * part, part) != 0) return false;
+    }
+    return true;
+}
+
+void Warp::fail_race(const Race& race, unsigned lane, const Located& at, std::uint32_t bytes, AccessKind kind) {
+    const bool reads = kind == AccessKind::read || kind == AccessKind::strong_read;
+    const std::uint32_t warps = cta_->warps();
+    const std::string other = cta_->cluster().cta(race.other.warp / warps).warp(race.other.warp % warps).place(race.other.lane);
+    const std::uint64_t where = at.begin + at.offsets[lane];
+    fail(Errc::data_race, lane,
+         fmt::format("this {} of {} bytes of {} memory at {:#x} and the {} on line {} by {} are not ordered", reads ? "read" : "write", bytes,
+                     at.is_shared ? "shared" : "global", at.is_shared ? where & ((std::uint64_t{1} << cluster_rank_shift) - 1) : where,
+                     race.other_writes ? "write" : "read", line_of(race.pc), other));
+}
+
+void Warp::release_at(Space space, std::uint64_t address, std::uint32_t mask) {
+    if (!is_checked_) return;
+    Checker& checker = *cta_->checker();
+    const Place where = common_place(space, address);
+    checker.order.release(number(), mask, mask == live_, checker.object(where.space, where.address));
+}
+
+void Warp::acquire_at(Space space, std::uint64_t address, std::uint32_t mask) {
+    if (!is_checked_) return;
+    Checker& checker = *cta_->checker();
+    const Place where = common_place(space, address);
+    if (checker.has_object(where.space, where.address))
+        checker.order.acquire(number(), mask, mask == live_, checker.object(where.space, where.address));
+}
+
+// Arguments and results keep which of their bytes were written.
+void Warp::pass_states(const Slot& from, Frame& source, const Slot& to, Frame& target, unsigned lane, std::uint32_t bytes) {
+    Frame* const running = frame_;
+    States states{};
+    Taint origin{.pc = pc_};
+    const std::uint8_t* given = &local_written_[std::size_t{lane} * local_stride_ + source.local_base + from.offset];
+    std::array<std::uint8_t, 16> of_register{};
+    if (from.reg != no_ref) {
+        frame_ = &source;
+        read_states(from.reg, states.data());
+        origin = origin_of(from.reg);
+        frame_ = running;
+        for (std::size_t b = 0; b < bytes; ++b) of_register[b] = states[lane * width(from.reg) + b] != 0 ? 1 : 0;
+        given = of_register.data();
+    }
+    if (to.reg == no_ref) {
+        std::copy_n(given, bytes, &local_written_[std::size_t{lane} * local_stride_ + target.local_base + to.offset]);
+        return;
+    }
+    const std::size_t wide = width(to.reg);
+    for (std::size_t b = 0; b < wide; ++b) states[lane * wide + b] = b >= bytes || given[b] != 0 ? state_of_written : std::uint8_t{0};
+    frame_ = &target;
+    taint(to.reg, 1u << lane, origin, states.data());
+    frame_ = running;
+}
+
+}  // namespace ptxgraft::emulator
