@@ -104,7 +104,7 @@ TEST_F(EmulatorAtomics, SharedMemoryHasSixteenBytesToo) {
 }
 
 TEST_F(EmulatorAtomics, AVectorIsAlignedAsAWhole) {
-    ASSERT_TRUE(machine.load(kernel("red.global.add.v2.f32 [%rd1+4], {%f1, %f1};")));
+    ASSERT_TRUE(machine.load(kernel("mov.f32 %f1, 0f3F800000;\nred.global.add.v2.f32 [%rd1+4], {%f1, %f1};")));
     const u64 data = machine.upload(std::vector<float>(4));
     const auto done = machine.launch("k", {.grid = {1}, .block = {32}}, data, data);
     ASSERT_FALSE(done);

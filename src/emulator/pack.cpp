@@ -57,6 +57,8 @@ ColumnFunction choose(std::uint32_t part_bytes, std::uint32_t parts) {
             return F<std::uint64_t, 2>::function;
         case 64 + 4:
             return F<std::uint64_t, 4>::function;
+        case 128 + 1:
+            return F<Wide, 1>::function;
         case 128 + 2:
             return F<Wide, 2>::function;
         case 128 + 4:
