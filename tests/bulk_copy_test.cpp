@@ -18,7 +18,7 @@ const Device& device() {
 }
 
 // Assembles as well: what the emulator runs is PTX for ptxas too.
-Expected<Function> load(const std::string& ptx) {
+Expected<Function> load_kernel(const std::string& ptx) {
     auto assembled = default_assembler().assemble(ptx, {.target = "sm_90a"});
     EXPECT_TRUE(assembled) << describe(assembled.error(), ptx);
     return device().load(ptx, "");
@@ -62,7 +62,7 @@ std::string failure(const Expected<void>& done) { return done ? "" : describe(do
 
 // A kernel of an output, and an input or a tensor map.
 Expected<void> run(const std::string& ptx, const Buffer& output, const Argument& input) {
-    auto function = load(ptx);
+    auto function = load_kernel(ptx);
     if (!function) return tl::unexpected(function.error());
     return function->launch({}, std::array<Argument, 2>{output, input});
 }
@@ -138,7 +138,7 @@ TEST(BulkCopy, ReductionsOfManyBlocksLoseNothing) {
     const std::string word = "st.shared.u32 [%r22], %r23;";
     floats.replace(floats.find(word), word.size(), "cvt.rn.f32.u32 %f1, %r23; st.shared.f32 [%r22], %f1;");
     auto out = device().upload(std::vector<float>(64));
-    auto function = load(floats);
+    auto function = load_kernel(floats);
     ASSERT_TRUE(function);
     ASSERT_TRUE(function->launch({.grid = {500, 1, 1}}, std::array<Argument, 2>{*out, *out}));
     const auto sums = *out->download<float>();
@@ -310,7 +310,7 @@ TEST(BulkCopy, MapsAreChangedInSharedMemoryAndUsedFromGlobalMemory) {
         "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [smem], [%rd4, {2, "
         "2}], [bar];\n" +
         wait_for_bar + copy_out(64);
-    auto function = load(module_of(pointer_and_map + ", .param .u64 place, .param .u64 second", body));
+    auto function = load_kernel(module_of(pointer_and_map + ", .param .u64 place, .param .u64 second", body));
     ASSERT_TRUE(function) << describe(function.error());
     const auto done = function->launch({}, std::array<Argument, 4>{*out, *map, *place, *second});
     ASSERT_TRUE(done) << failure(done);
@@ -398,7 +398,7 @@ TEST(BulkCopy, MistakesAreErrorsAtTheirInstruction) {
          "read of 256 bytes of global memory"},
         {load + "[%r2], [%rd2], 64, [bar];", Errc::address_out_of_bounds,
          "write of 64 bytes of shared memory"},
-        {load + "[smem], [%rd2], 64, [smem];", Errc::invalid_barrier,
+        {load + "[smem], [%rd2], 64, [smem+1024];", Errc::invalid_barrier,
          "no mbarrier.init made an mbarrier object there"},
         {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [smem], "
          "[%rd2], 64, [bar], %h1;",
@@ -435,6 +435,65 @@ TEST(BulkCopy, MistakesAreErrorsAtTheirInstruction) {
         EXPECT_EQ(done.error().code, row.code) << row.wrong << failure(done);
         EXPECT_THAT(describe(done.error()),
                     testing::AllOf(HasSubstr(row.message), HasSubstr("\n" + row.wrong)));
+    }
+}
+
+TEST(BulkCopy, WhatIsNotWaitedForIsNotKnown) {
+    const std::string init =
+        "mov.u32 %r9, %tid.x;\nsetp.eq.u32 %p3, %r9, 0;\n@%p3 mbarrier.init.shared::cta.b64 [bar], "
+        "1;\nbar.sync 0;\n";
+    const std::string load =
+        "@%p3 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 64;\n"
+        "@%p3 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [smem], [%rd2], 64, "
+        "[bar];\nbar.sync 0;\n";
+    const std::string store =
+        "@%p3 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [smem], 64;\n@%p3 "
+        "cp.async.bulk.commit_group;\n";
+    const std::string fence = "fence.proxy.async.shared::cta;\n",
+                      wait_group = "@%p3 cp.async.bulk.wait_group 0;\n",
+                      wait_read = "@%p3 cp.async.bulk.wait_group.read 0;\n";
+    const std::string fill =
+        "shl.b32 %r10, %r9, 2;\nmov.u32 %r11, smem;\nadd.u32 %r10, %r10, %r11;\nst.shared.u32 [%r10], %r9;\n";
+    const std::string read = "ld.shared.u32 %r12, [smem+4];\nst.global.u32 [%rd2+128], %r12;\n",
+                      overwrite = "@%p3 st.shared.u32 [smem+8], %r9;\n";
+    const std::string read_back = "@%p3 ld.global.u32 %r12, [%rd1+4];\n@%p3 st.global.u32 [%rd1+64], %r12;\n";
+    struct Row {
+        std::string body;
+        Errc code;
+        const char* message;
+    };
+    const Row rows[] = {
+        {init + load + wait_for_bar + "ld.shared.u32 %r12, [smem+4];\n", Errc::ok, ""},
+        {init + load + "@%p3 ld.shared.u32 %r12, [smem+4];\n", Errc::data_race,
+         "by the asynchronous copy, for which this thread has not waited"},
+        {init + load + "@!%p3 ld.shared.u32 %r12, [smem+4];\n", Errc::data_race,
+         "this read of 4 bytes of shared memory"},
+        {init + fill + fence + "bar.sync 0;\n" + store + wait_group, Errc::ok, ""},
+        {init + fill + "bar.sync 0;\n@%p3 " + fence + store + wait_group, Errc::ok, ""},
+        {init + fill + "bar.sync 0;\n" + store + wait_group, Errc::data_race,
+         "no fence.proxy.async comes between"},
+        {init + fill + fence + store + wait_group, Errc::data_race, "are not ordered"},
+        {init + fill + fence + "bar.sync 0;\n" + store + wait_read + overwrite, Errc::ok, ""},
+        {init + fill + fence + "bar.sync 0;\n" + store + overwrite, Errc::data_race,
+         "this write of 4 bytes of shared memory"},
+        {init + fill + fence + "bar.sync 0;\n" + store + "bar.sync 0;\n" + fill, Errc::data_race,
+         "has not waited"},
+        {init + fill + fence + "bar.sync 0;\n" + store + wait_read + "bar.sync 0;\n" + fill, Errc::ok, ""},
+        {init + fill + fence + "bar.sync 0;\n" + store + wait_group + read_back, Errc::ok, ""},
+        {init + fill + fence + "bar.sync 0;\n" + store + read_back, Errc::data_race,
+         "this read of 4 bytes of global memory"},
+        {init + load + wait_for_bar + "bar.sync 0;\n" + fill + fence + "bar.sync 0;\n" + store + wait_group,
+         Errc::ok, ""},
+        // what a load brought is stored again: no fence is needed
+        {init + load + wait_for_bar + store + wait_group, Errc::ok, ""}};
+    for (const Row& row : rows) {
+        auto function = load_kernel(module_of(two_pointers, pointers + row.body));
+        ASSERT_TRUE(function) << describe(function.error());
+        auto in = device().upload(counting<std::uint32_t>(64)),
+             out = device().upload(counting<std::uint32_t>(64));
+        const auto done = function->launch({.block = {16, 1, 1}}, std::array<Argument, 2>{*out, *in});
+        EXPECT_EQ(done ? Errc::ok : done.error().code, row.code) << row.body << failure(done);
+        EXPECT_THAT(failure(done), HasSubstr(row.message)) << row.body;
     }
 }
 

@@ -28,10 +28,15 @@ struct Lane {
 
     [[nodiscard]] std::uint64_t value(Ref ref) const { return warp.value(ref, lane); }
 
-    // The host bytes of a range that is copied.
+    // The host bytes of a range that the thread itself reads or writes, or that the async proxy copies for it.
     std::byte* range(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment, Use use) const {
         std::byte* const found = place(space, address, bytes, alignment, use);
         return found != nullptr && warp.note_range(space, address, lane, bytes, use) ? found : nullptr;
+    }
+
+    std::byte* copied(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment, Use use) const {
+        std::byte* const found = place(space, address, bytes, alignment, use);
+        return found != nullptr && warp.note_async(space, address, lane, bytes, use) ? found : nullptr;
     }
 
     std::byte* place(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment,
@@ -54,7 +59,7 @@ struct Lane {
     bool complete(Space space, std::uint64_t mbarrier, std::uint32_t bytes) const {
         std::byte* const at = place(space, mbarrier, 8, 8, Use::write);
         if (at == nullptr || !warp.note_access(space, mbarrier, lane, 8, AccessKind::strong_write)) return false;
-        warp.release_at(space, mbarrier, 1u << lane);
+        warp.finish_async_at(space, mbarrier);
         const auto done = change_mbarrier(at, [&](Mbarrier& object) { return object.complete(bytes); });
         return done ? true : fail(done.error());
     }
@@ -108,8 +113,8 @@ bool copy(const BulkCopy& what, const Ref* refs, const Lane& lane) {
         std::byte* to = nullptr;
         const std::byte* from = nullptr;
         if (size != 0) {
-            to = lane.range(to_space, there(lane.value(refs[0])), size, 16, Use::write);
-            if (to != nullptr) from = lane.range(from_space, lane.value(refs[1]), size, 16, Use::read);
+            to = lane.copied(to_space, there(lane.value(refs[0])), size, 16, Use::write);
+            if (to != nullptr) from = lane.copied(from_space, lane.value(refs[1]), size, 16, Use::read);
             if (from == nullptr) return false;
         }
         if (what.reduction) {
@@ -156,7 +161,7 @@ bool copy_rows(TensorTile& tile, const BulkCopy& what, std::byte* shared, std::u
     for (TensorRow row; tile.next(row);) {
         std::byte* global = nullptr;
         if (row.global_bytes != 0) {
-            global = lane.range(Space::global, row.global, row.global_bytes, 1,
+            global = lane.copied(Space::global, row.global, row.global_bytes, 1,
                                 what.from_global ? Use::read : Use::write);
             if (global == nullptr) return false;
         }
@@ -187,7 +192,7 @@ bool copy_tensor(const BulkCopy& what, const Ref* refs, const Lane& lane) {
     const std::uint64_t mask = what.has_mask ? lane.value(refs[3u + what.coordinates + what.offsets]) : 0;
     return lane.in_each(what.has_mask, mask, [&](auto&& there) {
         const std::uint64_t address = there(lane.value(refs[1]));
-        std::byte* const shared = lane.range(what.from_global ? Space::shared_cluster : Space::shared, address, tile->shared_extent(),
+        std::byte* const shared = lane.copied(what.from_global ? Space::shared_cluster : Space::shared, address, tile->shared_extent(),
                                              box_alignment, what.from_global ? Use::write : Use::read);
         if (shared == nullptr) return false;
         TensorTile rows = *tile;
@@ -204,8 +209,21 @@ Flow execute_bulk_copy(Warp& warp, const Operation& operation, std::uint32_t mas
     const BulkCopy& what = copy_of(warp, operation);
     const Ref* const refs = warp.operands(operation);
     return for_each(warp, mask, [&](const Lane& lane) {
-        return what.coordinates != 0 ? copy_tensor(what, refs, lane) : copy(what, refs, lane);
+        warp.begin_async(lane.lane);
+        const bool done = what.coordinates != 0 ? copy_tensor(what, refs, lane) : copy(what, refs, lane);
+        if (done && what.to_global) warp.finish_async_group(lane.lane);
+        return done;
     });
+}
+
+Flow execute_bulk_wait(Warp& warp, const Operation&, std::uint32_t mask) {
+    warp.wait_async_groups(mask);
+    return Flow::next;
+}
+
+Flow execute_proxy_fence(Warp& warp, const Operation&, std::uint32_t mask) {
+    warp.fence_async(mask);
+    return Flow::next;
 }
 
 Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t mask) {
@@ -214,7 +232,8 @@ Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t m
     const Space space = what.is_generic ? Space::generic : Space::shared_cluster;
     const auto bytes = static_cast<std::uint32_t>(what.bytes * what.count);
     return for_each(warp, mask, [&](const Lane& lane) {
-        std::byte* const to = lane.range(space, lane.value(refs[0]), bytes, bytes, Use::write);
+        warp.begin_async(lane.lane);
+        std::byte* const to = lane.copied(space, lane.value(refs[0]), bytes, bytes, Use::write);
         if (to == nullptr) return false;
         for (unsigned i = 0; i < what.count; ++i) {
             const std::uint64_t value = lane.value(refs[2 + i]);

@@ -9,6 +9,12 @@ void Checker::begin() {
     arrived.clear();
     complete.clear();
     objects_.clear();
+    bulk_groups_.clear();
+    fenced.clear();
+}
+
+Clock& Checker::bulk_group(unsigned warp, unsigned lane) {
+    return bulk_groups_.try_emplace(warp * lane_count + lane, order.size()).first->second;
 }
 
 Clock& Checker::object(Space space, std::uint64_t address) {

@@ -16,7 +16,8 @@ namespace ptxgraft::emulator {
 class Checker {
   public:
     /// Of all warps of the cluster.
-    explicit Checker(std::size_t warps) : order(warps), shared_races(order), global_races(order), arrived(warps), complete(warps) {}
+    explicit Checker(std::size_t warps)
+        : order(warps + 1), fenced(warps + 1), shared_races(order), global_races(order), arrived(warps + 1), complete(warps + 1) {}
     void begin();
 
     /// The clock of what threads order themselves by at an address: an mbarrier, a flag, a lock. Rarely two addresses
@@ -25,7 +26,13 @@ class Checker {
     /// Whether somebody released something there.
     [[nodiscard]] bool has_object(Space space, std::uint64_t address) const { return objects_.contains(key(space, address)); }
 
+    /// The async proxy, which copies for the threads, is one warp more of the order, with one lane.
+    [[nodiscard]] unsigned async_proxy() const { return static_cast<unsigned>(order.size() - 1); }
+    /// The clock of a thread's bulk groups.
+    [[nodiscard]] Clock& bulk_group(unsigned warp, unsigned lane);
+
     Order order;
+    Clock fenced;  ///< what threads did before a fence.proxy.async
     RaceShadow shared_races, global_races;
     Clock arrived, complete;  ///< of the cluster's barrier: those that wait for others, and those that all have come to
 
@@ -36,6 +43,7 @@ class Checker {
     }
 
     std::unordered_map<std::uint64_t, Clock> objects_;
+    std::unordered_map<unsigned, Clock> bulk_groups_;  // by thread
 };
 
 }  // namespace ptxgraft::emulator

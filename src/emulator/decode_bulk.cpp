@@ -235,7 +235,14 @@ Expected<Draft> decode_tensormap(FunctionDecoder& decoder, const Instruction& in
     return operands.finish(std::move(draft));
 }
 
-constexpr InstructionRow rows[] = {{"tensormap", decode_tensormap}};
+// Memory is in order here; only what the async proxy may see is kept.
+Expected<Draft> decode_fence(FunctionDecoder&, const Instruction& instruction) {
+    const auto& words = instruction.modifiers;
+    const bool is_async = std::any_of(words.begin(), words.end(), [](std::string_view word) { return word.starts_with(".async"); });
+    return Draft(is_async ? execute_proxy_fence : execute_nothing);
+}
+
+constexpr InstructionRow rows[] = {{"tensormap", decode_tensormap}, {"fence", decode_fence}};
 
 }  // namespace
 
@@ -287,7 +294,7 @@ Expected<Draft> decode_bulk_copy(FunctionDecoder& decoder, const Instruction& in
     if (words.take(".commit_group") || words.take(".prefetch")) return Draft(execute_nothing);
     if (words.take(".wait_group")) {
         words.take(".read");
-        return words.empty() ? Expected<Draft>(Draft(execute_nothing)) : decoder.missing(instruction);
+        return words.empty() ? Expected<Draft>(Draft(execute_bulk_wait)) : decoder.missing(instruction);
     }
     return words.take(".tensor") ? decode_tensor(decoder, instruction, std::move(words), is_reduction)
                                  : decode_bulk(decoder, instruction, std::move(words), is_reduction);

@@ -359,7 +359,6 @@ constexpr InstructionRow rows[] = {
     {"prefetchu", decode_nothing},
     {"applypriority", decode_nothing},
     {"discard", decode_discard},
-    {"fence", decode_nothing},
     {"membar", decode_nothing},
     {"cp", decode_copy},
     {"alloca", decode_alloca},

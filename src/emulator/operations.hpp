@@ -19,6 +19,8 @@ namespace ptxgraft::emulator {
 /// of bytes to read.
 Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask);
 Flow execute_bulk_copy(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< extra: of Program::bulk_copies
+Flow execute_bulk_wait(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< cp.async.bulk.wait_group
+Flow execute_proxy_fence(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< fence.proxy.async
 Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< extra: of Program::async_stores
 Flow execute_tensormap_replace(Warp& warp, const Operation& operation,
                                std::uint32_t mask);  ///< extra: of Program::tensormap_replaces

@@ -53,6 +53,18 @@ std::optional<Race> RaceShadow::note(std::uint64_t address, std::uint32_t bytes,
     return std::nullopt;
 }
 
+std::optional<Race> RaceShadow::unknown_write(std::uint64_t address, std::uint64_t bytes, const Clock& known, unsigned except) {
+    for (std::uint64_t at = address; at < address + bytes;) {
+        Page& in = page(at / page_bytes);
+        const Cell& cell = in.cells[at % page_bytes / in.unit];
+        const bool is_written = cell.generation == generation_ && cell.write_time != 0 && cell.write_warp != except;
+        if (is_written && !known[cell.write_warp].has(cell.write_lane, cell.write_time))
+            return Race{{cell.write_warp, cell.write_lane, cell.write_time}, cell.write_pc, true};
+        at = (at / in.unit + 1) * in.unit;
+    }
+    return std::nullopt;
+}
+
 std::optional<Race> RaceShadow::note(Cell& cell, AccessKind kind, unsigned warp, unsigned lane, std::uint32_t pc) {
     if (cell.generation != generation_) {
         cell = {};

@@ -36,6 +36,9 @@ class RaceShadow {
     [[nodiscard]] std::optional<Race> note(std::uint64_t address, std::uint32_t bytes, AccessKind kind, unsigned warp, unsigned lane,
                                            std::uint32_t pc);
 
+    /// A write to the bytes that a clock does not know of, if there is one; those of `except` do not count.
+    [[nodiscard]] std::optional<Race> unknown_write(std::uint64_t address, std::uint64_t bytes, const Clock& known, unsigned except);
+
   private:
     static constexpr std::uint64_t page_bytes = 4096;
 

@@ -175,6 +175,17 @@ class Warp {
     /// An access of one lane that must find written bytes (reads) or writes them.
     [[nodiscard]] bool note_access(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes, AccessKind kind);
     /// As note_access, of many bytes, which lie in one piece of memory.
+    // Of the async proxy, which copies for a lane (async_checks.cpp).
+    /// It gets to know what the lane knows and did.
+    void begin_async(unsigned lane);
+    /// As note_range, of the proxy.
+    [[nodiscard]] bool note_async(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use);
+    /// What it did is known to who waits for an mbarrier, or for the lane's bulk groups.
+    void finish_async_at(Space space, std::uint64_t address);
+    void finish_async_group(unsigned lane);
+    void wait_async_groups(std::uint32_t mask);
+    /// fence.proxy.async: it may see what the lanes know and did.
+    void fence_async(std::uint32_t mask);
     [[nodiscard]] bool note_range(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use);
     /// An atomic access of one lane: its bytes must have been written, and others' atomic accesses there come before it.
     [[nodiscard]] bool note_atomic(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes);
@@ -241,6 +252,7 @@ class Warp {
     void read_states(Ref ref, std::uint8_t* states);
     [[nodiscard]] Taint origin_of(Ref ref) const;
     [[nodiscard]] bool writes_the_same(const Race& race, const Ref* refs, unsigned lane, const Located& at, std::uint32_t bytes);
+    [[nodiscard]] bool note_written(const Located& at, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use);
     void fail_race(const Race& race, unsigned lane, const Located& at, std::uint32_t bytes, AccessKind kind);
     Flow fail_unwritten(Ref ref, unsigned lane);
     void pass_states(const Slot& from, Frame& source, const Slot& to, Frame& target, unsigned lane, std::uint32_t bytes);

@@ -387,19 +387,22 @@ bool Warp::note_access(Space space, std::uint64_t address, unsigned lane, std::u
     return note_accesses(1u << lane, at, bytes, kind);
 }
 
+// The bytes of a copy: all written, when it reads them; written from now on, when it writes them.
+bool Warp::note_written(const Located& at, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use) {
+    if (at.written != nullptr && use == Use::write) std::memset(at.written, 1, bytes);
+    if (at.written == nullptr || use == Use::write) return true;
+    const auto* const unwritten = std::find(at.written, at.written + bytes, std::uint8_t{0});
+    if (unwritten == at.written + bytes) return true;
+    fail(Errc::memory_not_written, lane, fmt::format("{:#x}, of the {} bytes copied from {:#x}",
+                                                    address + static_cast<std::uint64_t>(unwritten - at.written), bytes, address));
+    return false;
+}
+
 bool Warp::note_range(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use) {
     if (!is_checked_ || bytes == 0) return true;
     Located at;
     describe(space, address, lane, at);
-    if (at.written != nullptr && use == Use::read) {
-        const auto* const unwritten = std::find(at.written, at.written + bytes, std::uint8_t{0});
-        if (unwritten != at.written + bytes) {
-            fail(Errc::memory_not_written, lane, fmt::format("{:#x}, of the {} bytes copied from {:#x}",
-                                                            address + static_cast<std::uint64_t>(unwritten - at.written), bytes, address));
-            return false;
-        }
-    }
-    if (at.written != nullptr && use == Use::write) std::memset(at.written, 1, bytes);
+    if (!note_written(at, address, lane, bytes, use)) return false;
     const std::uint32_t unit = address % 4 == 0 && bytes % 4 == 0 ? 4 : 1;
     for (std::uint64_t done = 0; done < bytes; done += unit, at.begin += unit)
         if (!note_accesses(1u << lane, at, unit, use == Use::read ? AccessKind::read : AccessKind::write)) return false;
@@ -448,7 +451,10 @@ bool Warp::writes_the_same(const Race& race, const Ref* refs, unsigned lane, con
 void Warp::fail_race(const Race& race, unsigned lane, const Located& at, std::uint32_t bytes, AccessKind kind) {
     const bool reads = kind == AccessKind::read || kind == AccessKind::strong_read;
     const std::uint32_t warps = cta_->warps();
-    const std::string other = cta_->cluster().cta(race.other.warp / warps).warp(race.other.warp % warps).place(race.other.lane);
+    const std::string other =
+        race.other.warp == cta_->checker()->async_proxy()
+            ? "the asynchronous copy, for which this thread has not waited,"
+            : cta_->cluster().cta(race.other.warp / warps).warp(race.other.warp % warps).place(race.other.lane);
     const std::uint64_t where = at.begin + at.offsets[lane];
     fail(Errc::data_race, lane,
          fmt::format("this {} of {} bytes of {} memory at {:#x} and the {} on line {} by {} are not ordered", reads ? "read" : "write", bytes,
