@@ -35,6 +35,7 @@ void Warp::begin() {
     started_ = live_;
     issued_ = thread_instructions_ = 0;
     strong_ = 0;
+    strong_limit_ = 64;
     group_count_ = 0;
     mask_ = 0;
     is_checked_ = launch_->is_checked;
@@ -159,20 +160,26 @@ Warp::State Warp::run_selected(std::uint64_t quantum) {
                 break;
             case Flow::yield:
                 ++pc_;
-                strong_ = 0;
-                park({frame_, pc_, mask_, Wait::none, 0, issued_});
-                in_turn_ = true;
+                yield();
                 return State::yielded;
             case Flow::fail:
                 return State::failed;
         }
         if (pc_ >= next_pc_) reconverge();
         if (issued_ >= limit) {
-            park({frame_, pc_, mask_, Wait::none, 0, issued_});
-            in_turn_ = true;
+            yield();
             return State::yielded;
         }
     }
+}
+
+// The next turn is of another length: were all alike, a loop that takes a lock and gives it back could end each turn with the lock
+// in its hands, and no other thread would ever get it.
+void Warp::yield() {
+    strong_ = 0;
+    strong_limit_ = 32 + (strong_limit_ * 5 + 3) % 64;
+    park({frame_, pc_, mask_, Wait::none, 0, issued_});
+    in_turn_ = true;
 }
 
 Flow Warp::run_one(const Operation& operation) {

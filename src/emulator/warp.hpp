@@ -144,7 +144,7 @@ class Warp {
     Flow moved_on();
     Flow collective(const Operation& operation, const CollectiveCall& call, std::uint32_t mask);
     /// Counts an operation that may be part of a loop which waits for other threads.
-    Flow strong() { return ++strong_ >= strong_limit ? Flow::yield : Flow::next; }
+    Flow strong() { return ++strong_ >= strong_limit_ ? Flow::yield : Flow::next; }
     void refresh_clock();
     /// The current value of a `.local` variable's address.
     [[nodiscard]] std::uint32_t local_address(std::uint32_t offset) const {
@@ -214,9 +214,8 @@ class Warp {
     [[nodiscard]] std::string place(unsigned lane) const;
 
   private:
-    static constexpr std::uint32_t strong_limit = 64;
-
     void park(const Group& group);
+    void yield();
     bool select();
     bool reconverge();
     void run_at(Frame* frame, std::uint32_t pc, std::uint32_t mask);
@@ -299,6 +298,7 @@ class Warp {
     std::uint64_t issued_ = 0;
     std::uint64_t thread_instructions_ = 0;
     std::uint32_t strong_ = 0;
+    std::uint32_t strong_limit_ = 64;
 
     std::vector<ColumnBlock> specials_;
     bool has_specials_ = false;  // those that are the same for every CTA
