@@ -57,9 +57,10 @@ std::optional<Race> RaceShadow::unknown_write(std::uint64_t address, std::uint64
     for (std::uint64_t at = address; at < address + bytes;) {
         Page& in = page(at / page_bytes);
         const Cell& cell = in.cells[at % page_bytes / in.unit];
-        const bool is_written = cell.generation == generation_ && cell.write_time != 0 && cell.write_warp != except;
-        if (is_written && !known[cell.write_warp].has(cell.write_lane, cell.write_time))
-            return Race{{cell.write_warp, cell.write_lane, cell.write_time}, cell.write_pc, true};
+        for (const Write& write : {cell.weak, cell.strong}) {
+            if (cell.generation != generation_ || write.time == 0 || write.warp == except) continue;
+            if (!known[write.warp].has(write.lane, write.time)) return Race{{write.warp, write.lane, write.time}, write.pc, true};
+        }
         at = (at / in.unit + 1) * in.unit;
     }
     return std::nullopt;
