@@ -62,7 +62,7 @@ static u32 over(const u32* x, u32 count, u32 start, Function f) {
     return std::accumulate(x, x + count, start, f);
 }
 
-TWIN(Groups, "sm_80", "sm_90a nvcc", "sm_75 nvcc -G") {
+TWIN(Groups, "sm_80", "sm_90a nvcc", "sm_75 nvcc -G", "sm_90a nvcc -G") {
     auto in = run.random_values<u32>(256);
     for (u32 i = 0; i < 128; i += 2) in[i] = in[i] % 40 * 4;
     std::vector<u32> host;

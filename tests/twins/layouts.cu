@@ -76,7 +76,7 @@ BOTH inline u64 aligned(u32 x) {
     Aligned copy[2][2];
     memcpy(copy, a, sizeof a);
     const double sum = copy[1][0].b + copy[0][1].a;
-    return (u64)sum + (u64)(s64)copy[x & 1][x >> 1 & 1].c[x % 3] + (u64)((const u8*)&a[1][1] - (const u8*)&a[0][0]);
+    return (u64)sum + (u64)(s64)copy[x & 1][x >> 1 & 1].c[x % 3] + (u64)((const u8*)&a[1][1] - (const u8*)&a[0][0]) + (u64)&a[1][1] % 32;
 }
 BOTH inline u64 narrow(u32 x) {
     u8 a = (u8)x;
