@@ -98,16 +98,16 @@ void BM_EmulatorLoad(benchmark::State& state) {
 BENCHMARK(BM_EmulatorLoad)->Arg(1)->Arg(1000)->Unit(benchmark::kMicrosecond);
 
 void BM_EmulatorEmptyLaunch(benchmark::State& state) {
-    Emulator emulator;
+    Emulator emulator({.fast = state.range(0) != 0});
     const auto module = emulator.load(text());
     for (auto _ : state) benchmark::DoNotOptimize(emulator.launch(**module, "nothing", {}, {}));
 }
-BENCHMARK(BM_EmulatorEmptyLaunch)->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_EmulatorEmptyLaunch)->ArgName("fast")->Arg(1)->Arg(0)->Unit(benchmark::kMicrosecond);
 
 void product(benchmark::State& state, const char* entry, std::uint32_t tile, Dim3 block) {
     const auto n = static_cast<std::int32_t>(state.range(0));
     const std::size_t bytes = static_cast<std::size_t>(n) * static_cast<std::size_t>(n) * sizeof(float);
-    Emulator emulator({.threads = static_cast<std::uint32_t>(state.range(1))});
+    Emulator emulator({.threads = static_cast<std::uint32_t>(state.range(1)), .fast = state.range(2) != 0});
     const auto module = emulator.load(text());
     const std::uint64_t buffers[] = {*emulator.allocate(bytes), *emulator.allocate(bytes),
                                      *emulator.allocate(bytes)};
@@ -129,13 +129,14 @@ void product(benchmark::State& state, const char* entry, std::uint32_t tile, Dim
 }
 void BM_EmulatorProduct(benchmark::State& state) { product(state, "multiply", 16, {16, 16, 1}); }
 void BM_EmulatorTiledProduct(benchmark::State& state) { product(state, "multiply_tiled", 128, {256, 1, 1}); }
-BENCHMARK(BM_EmulatorProduct)
-    ->Args({64, 1})
-    ->Args({256, 1})
-    ->Args({256, 2})
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
-BENCHMARK(BM_EmulatorTiledProduct)->Args({256, 1})->Args({256, 2})->Unit(benchmark::kMillisecond)->UseRealTime();
+// Size, host threads, fast or checked.
+void usual(benchmark::internal::Benchmark* bench) {
+    bench->ArgNames({"n", "threads", "fast"})->Unit(benchmark::kMillisecond)->UseRealTime();
+    for (const std::int64_t fast : {1, 0})
+        for (const std::int64_t threads : {1, 2}) bench->Args({256, threads, fast});
+}
+BENCHMARK(BM_EmulatorProduct)->Args({64, 1, 1})->Apply(usual);
+BENCHMARK(BM_EmulatorTiledProduct)->Apply(usual);
 
 }  // namespace
 }  // namespace ptxgraft

@@ -98,7 +98,7 @@ TEST_F(EmulatorAtomics, SixteenBytesAreSwappedWhereBothHalvesAreEqual) {
 }
 
 TEST_F(EmulatorAtomics, SharedMemoryHasSixteenBytesToo) {
-    const std::string body = "mov.b64 %rd3, 3;\nmov.b64 %rd4, 4;\nmov.b128 %q1, {%rd3, %rd4};\nst.shared.b128 [s+16], %q1;\natom.shared.exch.b128 %q2, [s+16], %q1;\n"
+    const std::string body = "mov.b64 %rd3, 3;\nmov.b64 %rd4, 4;\nmov.b128 %q1, {%rd3, %rd4};\nst.shared.b128 [s+16], %q1;\nbar.warp.sync 0xffffffff;\natom.shared.exch.b128 %q2, [s+16], %q1;\n"
                              "mov.b128 %q3, %q2;\nst.global.b128 [%rd1], %q3;";
     EXPECT_EQ(run<u64>(body, {0, 0}), (std::vector<u64>{3, 4}));
 }

@@ -150,12 +150,14 @@ const Planted planted[] = {
     // --- barriers and masks
     {"ABarrierThatAWarpNeverReaches", Errc::barrier_deadlock,
      "setp.lt.u32 %p1, %r1, 32;\n@!%p1 bra SPIN;\n<bar.sync 1, 64;>\nbra DONE;\nSPIN:\nbar.sync 2, 64;", "bar.sync 2, 64;"},
+    {"DifferentBarriersInOneWarp", Errc::divergent_barrier,
+     "and.b32 %r3, %r1, 1;\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra A;\nbar.sync 0;\nbra DONE;\nA:\n<bar.sync 0;>", "barrier.sync 0;"},
     {"AMaskThatNamesALaneThatHasExited", Errc::warp_mask_mismatch,
      "and.b32 %r3, %r1, 31;\nsetp.eq.u32 %p1, %r3, 7;\n@%p1 exit;\n<shfl.sync.bfly.b32 %r2, %r1, 1, 31, 0xffffffff;>",
      "shfl.sync.bfly.b32 %r2, %r1, 1, 31, 0xffffff7f;"},
     {"AMaskWithoutTheLaneItself", Errc::warp_mask_mismatch, "<vote.sync.any.pred %p1, 1, 0x0000ffff;>", "vote.sync.any.pred %p1, 1, 0xffffffff;"},
     {"LanesThatNeverCome", Errc::barrier_deadlock,
-     "and.b32 %r3, %r1, 31;\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra A;\nbar.sync 0;\nbra DONE;\nA:\n<bar.warp.sync 0xffffffff;>\nbar.sync 0;", "bar.warp.sync 1;"},
+     "and.b32 %r3, %r1, 31;\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra A;\nbarrier.sync 0;\nbra DONE;\nA:\n<bar.warp.sync 0xffffffff;>\nbarrier.sync 0;", "bar.warp.sync 1;"},
     {"ABarrierWithAnOddNumberOfThreads", Errc::invalid_barrier, "mov.u32 %r3, 33;\n<bar.sync 0, %r3;>", "bar.sync 0, 64;"},
     {"MoreArrivalsThanExpected", Errc::invalid_barrier,
      "setp.eq.u32 %p1, %r1, 0;\n@%p1 mbarrier.init.shared.b64 [gate], 2;\nbar.sync 0;\n<@%p1 mbarrier.arrive.shared.b64 _, [gate], 3;>",
@@ -208,9 +210,10 @@ TEST_P(PlantedMistake, IsNamedAtItsLine) {
     const auto line_of = [&](std::size_t at) { return std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'); };
     if (row.name == "TheNextLapOfALoop" || row.name == "NoEnd") return;  // it shows somewhere in the loop
     const auto line = line_of(text.find(culprit(row)));
-    // Of two accesses that race, the one that comes second here is the error's, and the other is named by its line.
-    if (row.code == Errc::data_race && line_of(span.begin) != line) {
-        EXPECT_THAT(machine.text_of(done.error()), HasSubstr("on line " + std::to_string(line + 1) + " ")) << text;
+    // Of two accesses that race, or two barriers, the one that comes second here is the error's, and the other is named by its line.
+    const bool is_of_two = row.code == Errc::data_race || row.code == Errc::divergent_barrier;
+    if (is_of_two && line_of(span.begin) != line) {
+        EXPECT_THAT(machine.text_of(done.error()), testing::ContainsRegex("on line " + std::to_string(line + 1) + "[ ,]")) << text;
     } else {
         EXPECT_EQ(line_of(span.begin), line) << machine.text_of(done.error()) << text;
     }

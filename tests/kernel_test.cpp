@@ -201,6 +201,7 @@ TEST(Kernel, OutlivesItsSkeletonAndDevice) {
     EXPECT_EQ(run(*kernel, *device)[0], 4.0f);
     auto buffer = device->allocate(256);
     device.reset();
+    ASSERT_TRUE(buffer->fill(std::byte{0}));
     EXPECT_OK(kernel->launch({{1, 1, 1}, {64, 1, 1}}, *buffer, *buffer, 0.0f, 64u));
 }
 

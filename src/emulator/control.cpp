@@ -99,6 +99,11 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t mask)
         warp.cta().arrive(warp, id, count, mask, predicate);
         return Flow::next;
     }
+    if (barrier.is_aligned && warp.is_checked()) {
+        if (const auto other = warp.waits_elsewhere(id))
+            return warp.fail(Errc::divergent_barrier, lane,
+                             fmt::format("other lanes of the warp wait at barrier {} on line {}", id, warp.line_of(*other)));
+    }
     warp.wait(mask, Wait::barrier, id);
     warp.cta().arrive(warp, id, count, mask, predicate);
     return Flow::select;

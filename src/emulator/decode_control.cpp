@@ -138,7 +138,7 @@ Expected<Draft> decode_cluster_barrier(FunctionDecoder& decoder, const Instructi
 
 Expected<Draft> decode_barrier(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
-    words.take(".aligned");
+    const bool is_aligned = words.take(".aligned") || instruction.opcode == "bar";
     const auto& operands = instruction.operands;
     if (words.take(".warp")) {
         if (!words.take(".sync") || !words.empty() || operands.size() != 1)
@@ -147,7 +147,7 @@ Expected<Draft> decode_barrier(FunctionDecoder& decoder, const Instruction& inst
     }
     if (words.take(".cluster")) return decode_cluster_barrier(decoder, instruction, words);
     words.take(".cta");
-    Barrier barrier;
+    Barrier barrier{.is_aligned = is_aligned};
     const bool reduces = words.take(".red"), arrives = words.take(".arrive");
     if (!reduces && !arrives && !words.take(".sync")) return decoder.missing(instruction);
     const std::size_t first = reduces ? 1 : 0, least = reduces ? 3 : 1;

@@ -235,6 +235,7 @@ struct Barrier {
     Kind kind = Kind::sync;
     Ref id = no_ref, count = no_ref, predicate = no_ref, destination = no_ref;
     bool negated = false;
+    bool is_aligned = false;  ///< all threads of a warp execute the same instruction
 };
 
 /// An instruction of the tensor cores, or one that loads or stores their fragments.

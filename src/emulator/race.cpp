@@ -5,14 +5,14 @@
 namespace ptxgraft::emulator {
 namespace {
 
-// Pages that are kept for the next CTA. Beyond them memory is given back.
-constexpr std::size_t most_kept_pages = 256;
+// Pages that one CTA has at a time, up to 64 MB of cells: what came before the last of them is forgotten, and no race with it found.
+constexpr std::size_t most_pages = 256;
 
 }  // namespace
 
 void RaceShadow::begin() {
     readers_.assign(order_->size(), {});  // index 0 means none
-    if (pages_.size() > most_kept_pages || ++generation_ == 0) {
+    if (++generation_ == 0) {
         pages_.clear();
         generation_ = 1;
     }
@@ -22,6 +22,10 @@ void RaceShadow::begin() {
 
 RaceShadow::Page& RaceShadow::page(std::uint64_t number) {
     if (number == last_number_) return *last_;
+    if (pages_.size() >= most_pages && !pages_.contains(number)) {
+        pages_.clear();
+        readers_.assign(order_->size(), {});
+    }
     Page& found = pages_[number];
     if (found.cells.empty()) found.cells.resize(page_bytes / found.unit);
     last_number_ = number;

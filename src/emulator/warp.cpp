@@ -320,6 +320,14 @@ void Warp::wait(std::uint32_t mask, Wait wait, std::uint32_t what) {
     mask_ = 0;
 }
 
+std::optional<std::uint32_t> Warp::waits_elsewhere(std::uint32_t barrier) const {
+    for (std::uint32_t i = 0; i < group_count_; ++i) {
+        const Group& group = groups_[i];
+        if (group.wait == Wait::barrier && group.what == barrier && group.pc != pc_) return group.pc;
+    }
+    return std::nullopt;
+}
+
 void Warp::release(std::uint32_t barrier, const Reductions& reductions) {
     for (std::uint32_t i = 0; i < group_count_; ++i) {
         Group& group = groups_[i];

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -138,6 +139,8 @@ class Warp {
     void wait(std::uint32_t mask, Wait wait, std::uint32_t what);
     /// Parks running lanes at another place, where they can run.
     void leave(std::uint32_t mask, std::uint32_t pc);
+    /// The place of another instruction at which lanes of the warp wait for the same barrier.
+    [[nodiscard]] std::optional<std::uint32_t> waits_elsewhere(std::uint32_t barrier) const;
     /// Lets running lanes come back to this operation after the others.
     void stay(std::uint32_t mask) { leave(mask, pc_); }
     /// The running lanes have done the operation, and others stay.
@@ -154,6 +157,8 @@ class Warp {
     // --- what a checked launch keeps track of; nothing of it happens in others
 
     [[nodiscard]] bool is_checked() const { return is_checked_; }
+    /// The line of an operation in the module's text, from 1.
+    [[nodiscard]] std::size_t line_of(std::uint32_t pc) const;
     /// Fails unless something wrote a register's lanes.
     [[nodiscard]] bool require(Ref ref, std::uint32_t mask);
     /// A register's lanes are written by an operation that does not name it among its outputs.
@@ -257,7 +262,6 @@ class Warp {
     Flow fail_unwritten(Ref ref, unsigned lane);
     void pass_states(const Slot& from, Frame& source, const Slot& to, Frame& target, unsigned lane, std::uint32_t bytes);
     [[nodiscard]] std::string name_of(Ref ref) const;
-    [[nodiscard]] std::size_t line_of(std::uint32_t pc) const;
     Flow run_one(const Operation& operation);
     /// As run_one, and tells the launch's observer.
     Flow run_observed(const Operation& operation);
