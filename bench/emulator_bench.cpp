@@ -111,6 +111,7 @@ void product(benchmark::State& state, const char* entry, std::uint32_t tile, Dim
     const auto module = emulator.load(text());
     const std::uint64_t buffers[] = {*emulator.allocate(bytes), *emulator.allocate(bytes),
                                      *emulator.allocate(bytes)};
+    for (const std::uint64_t buffer : buffers) benchmark::DoNotOptimize(emulator.fill(buffer, std::byte{0}, bytes));
     std::vector<std::span<const std::byte>> arguments;
     for (const std::uint64_t& buffer : buffers) arguments.push_back(std::as_bytes(std::span(&buffer, 1)));
     arguments.push_back(std::as_bytes(std::span(&n, 1)));

@@ -134,7 +134,7 @@ void run_loop(benchmark::State& state, const std::string& body, std::uint32_t th
 LOOP:
 )" + body + "    add.u32 i, i, 1;\n    setp.lt.u32 p, i, " +
                              std::to_string(rounds) + ";\n    @p bra LOOP;\n    ret;\n}\n";
-    ptxgraft::Emulator emulator;
+    ptxgraft::Emulator emulator({.fast = true});
     const auto module = emulator.load(text);
     if (!module) return state.SkipWithError(ptxgraft::describe(module.error(), text).c_str());
     const auto memory = emulator.allocate(1 << 16);
