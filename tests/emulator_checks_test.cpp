@@ -63,6 +63,8 @@ const Planted planted[] = {
     {"AMemberMask", Errc::register_not_written, "<bar.warp.sync %r9;>", "bar.warp.sync 0xffffffff;"},
     {"AShuffleFromALaneWithoutAValue", Errc::register_not_written,
      "setp.eq.u32 %p1, %r1, 0;\n@%p1 mov.u32 %r9, 1;\n<shfl.sync.idx.b32 %r2, %r9, 5, 31, 0xffffffff;>", "mov.u32 %r2, 1;"},
+    {"AShuffleInPlace", Errc::register_not_written,
+     "<shfl.sync.bfly.b32 %r9, %r9, 1, 31, 0xffffffff;>\nadd.u32 %r2, %r9, 1;", "shfl.sync.bfly.b32 %r9, %r1, 1, 31, 0xffffffff;"},
     {"TheHighHalf", Errc::register_not_written, "cvt.u16.u32 %rs1, %r1;\n<mov.b32 %r9, {%rs1, %rs2};>\nadd.u32 %r2, %r9, 1;",
      "mov.b32 %r9, {%rs1, %rs1};"},
     {"AnArgument", Errc::memory_not_written,
@@ -232,6 +234,18 @@ TEST_P(PlantedMistake, PutRightIsClean) {
 
 INSTANTIATE_TEST_SUITE_P(Emulator, PlantedMistake, testing::ValuesIn(planted),
                          [](const testing::TestParamInfo<Planted>& info) { return info.param.name; });
+
+// What is kept of words that several warps read in one block is gone in the next, which accesses their bytes.
+TEST(EmulatorChecks, BytesWhereAnEarlierBlockReadWords) {
+    const std::string body = own + "st.shared.u32 [%r20], %r1;\nst.shared.u32 [%r20+256], %r1;\nbar.sync 0;\nmov.u32 %r9, %ctaid.x;\nsetp.ne.u32 %p1, %r9, 0;\n"
+                             "@!%p1 ld.shared.u32 %r2, [box+16];\nadd.u32 %r21, %r21, %r1;\n@%p1 st.shared.u8 [%r21+64], %r1;";
+    for (const u32 blocks : {1u, 2u, 5u}) {
+        Machine machine({.threads = 1});
+        ASSERT_TRUE(machine.load(kernel(body, words)));
+        const u64 out = machine.upload(std::vector<u32>(threads, 5));
+        EXPECT_RUNS(machine, machine.launch("k", {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}}, out));
+    }
+}
 
 }  // namespace
 }  // namespace ptxgraft

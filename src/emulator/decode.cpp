@@ -104,6 +104,7 @@ Expected<Program> ModuleDecoder::decode() {
         if (auto done = decode_bodies(entries); !done) return tl::unexpected<Error>(done.error());
     }
     if (auto done = initialise(); !done) return tl::unexpected<Error>(done.error());
+    if (constant_bytes_ > most_bank_bytes) return fail(Errc::unsupported_module, "more than a GiB of constants");
     program.refs.resize(program.refs.size() + 8);  // execution looks at some behind the last operation's
     if (program.constants.empty()) program.constants.resize(1);
     return std::move(program);

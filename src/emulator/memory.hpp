@@ -72,7 +72,6 @@ class Memory {
     [[nodiscard]] const Region* find(std::uint64_t address) const;
     /// Makes bytes known as written, or as not written, where that is kept.
     void mark(std::uint64_t address, std::uint64_t bytes, bool is_written);
-    [[nodiscard]] bool is_checked() const { return is_checked_; }
     /// What there is at or near an address that is in no allocation: for an error's text.
     [[nodiscard]] std::string surroundings(std::uint64_t address) const;
     /// The host bytes of a range inside one allocation; null when it is not.

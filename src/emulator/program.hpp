@@ -40,6 +40,7 @@ inline constexpr Ref constant_bank = Ref{1} << bank_shift;
 inline constexpr Ref special_bank = Ref{2} << bank_shift;
 inline constexpr Ref width_mask = 7, offset_mask = (constant_bank - 1) & ~Ref{31};
 inline constexpr Ref no_ref = ~Ref{0};
+inline constexpr std::uint32_t most_bank_bytes = offset_mask - 8192;
 
 [[nodiscard]] constexpr std::uint32_t width(Ref ref) { return std::uint32_t{1} << (ref & width_mask); }
 [[nodiscard]] constexpr std::uint32_t offset(Ref ref) { return ref & offset_mask; }
@@ -47,6 +48,7 @@ inline constexpr Ref no_ref = ~Ref{0};
 
 /// The next free column of a bank, which grows; columns of vectors' width begin at a multiple of it.
 [[nodiscard]] constexpr Ref take_column(std::uint32_t& bank_bytes, std::uint32_t bytes) {
+    if (bank_bytes > most_bank_bytes) return static_cast<Ref>(std::countr_zero(bytes));  // the program is refused in the end
     const std::uint32_t size = bytes * lane_count, unit = size < 64 ? size : 64;
     const std::uint32_t begin = (bank_bytes + unit - 1) / unit * unit;
     bank_bytes = begin + size;
@@ -60,7 +62,6 @@ inline constexpr Ref no_ref = ~Ref{0};
 struct alignas(64) ColumnBlock {
     std::array<std::byte, 64> bytes;
 };
-inline constexpr std::uint32_t most_bank_bytes = offset_mask - 8192;
 
 /// What the warp does after an operation.
 enum class Flow : std::uint8_t {

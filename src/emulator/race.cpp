@@ -36,7 +36,9 @@ RaceShadow::Page& RaceShadow::page(std::uint64_t number) {
 void RaceShadow::split(Page& page) {
     std::vector<Cell> cells(page_bytes);
     for (std::size_t i = 0; i < cells.size(); ++i) {
-        cells[i] = page.cells[i / page.unit];
+        const Cell& whole = page.cells[i / page.unit];
+        if (whole.generation != generation_) continue;  // of an earlier CTA: its readers are gone
+        cells[i] = whole;
         if (cells[i].readers == 0 || i % page.unit == 0) continue;
         const std::uint32_t from = cells[i].readers;  // each byte has readers of its own from now on
         cells[i].readers = static_cast<std::uint32_t>(readers_.size());

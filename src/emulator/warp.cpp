@@ -232,7 +232,8 @@ inline bool Warp::track(const Operation& operation, std::uint32_t mask) {
     std::uint32_t all = ~0u;
     for (unsigned i = 0; i < operation.strict; ++i) all &= is_register(sources[i]) ? written[offset(sources[i]) / 32] : ~0u;
     if ((mask & ~all) != 0) return track_undefined(operation, mask);
-    for (unsigned i = 0; i < operation.outputs; ++i) written[offset(results[i]) / 32] |= mask;
+    // Where sources may be undefined, the operation says itself what its first result is.
+    for (unsigned i = operation.strict < operation.inputs ? 1 : 0; i < operation.outputs; ++i) written[offset(results[i]) / 32] |= mask;
     return true;
 }
 
@@ -516,8 +517,7 @@ void Warp::run_collective(const Operation& operation, const CollectiveCall& call
     const Ref* ref = operands(operation);
     for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = column(*ref++);
     for (unsigned i = 0; i < operation.inputs; ++i) inputs[i] = column(*ref++);
-    const bool all_known = !is_checked_ || !call.moves || is_written(operands(operation)[operation.outputs], mask);
-    if (!all_known) shuffle_states(operation, call, inputs.data(), mask);
+    if (is_checked_ && call.moves) shuffle_states(operation, call, inputs.data(), mask);
     call.function(outputs.data(), inputs.data(), mask, call.extra);
     order_members(call, mask);
 }
@@ -552,6 +552,7 @@ bool Warp::join_members(const Operation& operation, const CollectiveCall& call, 
             const Ref ref = operands(o)[i];
             std::byte* const theirs = column_in(frame, ref);
             functions.blend[ref & width_mask](out ? theirs : values[i].bytes, out ? values[i].bytes : theirs, lanes);
+            if (out && is_checked_ && is_register(ref)) frame.written[offset(ref) / 32] |= lanes;
         }
     };
     const unsigned outputs = operation.outputs, all = outputs + operation.inputs;

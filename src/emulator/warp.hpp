@@ -268,7 +268,6 @@ class Warp {
     template <bool Observed>
     State run_selected(std::uint64_t quantum);
     void run_collective(const Operation& operation, const CollectiveCall& call, std::uint32_t mask);
-    [[nodiscard]] bool is_written(Ref ref, std::uint32_t mask) const;
     void move_states(const Operation& operation, std::uint32_t mask, const Taint& origin);
     void shuffle_states(const Operation& operation, const CollectiveCall& call, const void* const* inputs, std::uint32_t mask);
     void order_members(const CollectiveCall& call, std::uint32_t mask);

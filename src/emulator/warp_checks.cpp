@@ -194,13 +194,10 @@ void Warp::move_states(const Operation& operation, std::uint32_t mask, const Tai
     }
 }
 
-bool Warp::is_written(Ref ref, std::uint32_t mask) const {
-    return !is_register(ref) || (mask & ~frame_->written[index_of(ref)]) == 0;
-}
-
 // The states of the first source go the way of its values.
 void Warp::shuffle_states(const Operation& operation, const CollectiveCall& call, const void* const* inputs, std::uint32_t mask) {
     const Ref result = operands(operation)[0], source = operands(operation)[operation.outputs];
+    if (!is_register(source) || (mask & ~frame_->written[index_of(source)]) == 0) return mark_written(result, mask);
     const Taint origin = origin_of(source);
     States from, to{}, other;
     read_states(source, from.data());
