@@ -406,6 +406,15 @@ TEST(Emulator, AnUnknownInstructionIsAnErrorOnlyWhenExecuted) {
     EXPECT_EQ(machine.download<u32>(out, threads)[5], 3u);
 }
 
+TEST(Emulator, APartOfARegisterIsNoReasonToRefuseTheModule) {
+    Machine machine;
+    ASSERT_TRUE(machine.load(kernel("setp.gt.u32 %p1, %r1, 100;\n@%p1 vmad.u32.u32.u32.shr7 %r3, %r1.b0, %r1.b1, %r2;\nmov.u32 %r2, 3;")));
+    const u64 out = machine.upload(std::vector<u32>(threads));
+    EXPECT_RUNS(machine, machine.launch("k", {.block = {threads, 1, 1}}, out));
+    EXPECT_FALSE(machine.load(kernel("mov.u32 %r2, %r99.b0;")));
+    EXPECT_FALSE(machine.load(kernel("mov.u32 %r2, %r1.q0;")));
+}
+
 struct BadModule {
     std::string text;
     Errc code;

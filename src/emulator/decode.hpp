@@ -206,6 +206,7 @@ class FunctionDecoder {
     std::optional<Ref> find_special(std::string_view name);
     [[nodiscard]] bool is_special_vector(const syntax::Operand& operand);
     Expected<Ref> value_of(std::string_view name, std::int64_t offset, std::uint32_t bytes, Span span);
+    [[nodiscard]] tl::unexpected<Error> unknown(std::string_view name, Span span);
     Ref read_as(Ref ref, std::uint32_t bytes);
     Ref copy_of(Ref predicate);
     void emit_with_guard(Draft draft, const syntax::Instruction& instruction, Ref guard);

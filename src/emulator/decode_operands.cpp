@@ -8,7 +8,22 @@ namespace {
 
 using syntax::OperandKind;
 
+// `%r1` of `%r1.b0` and `%r1.h10`, which video instructions take; else nothing.
+std::string_view without_part(std::string_view name) {
+    const std::size_t dot = name.rfind('.');
+    if (dot == std::string_view::npos) return {};
+    const std::string_view part = name.substr(dot + 1);
+    const bool is_part = part.size() > 1 && (part[0] == 'b' || part[0] == 'h') && part.find_first_not_of("0123", 1) == std::string_view::npos;
+    return is_part ? name.substr(0, dot) : std::string_view();
+}
+
 }  // namespace
+
+// A name that stands for nothing; a part of a register is something that the emulator lacks.
+tl::unexpected<Error> FunctionDecoder::unknown(std::string_view name, Span span) {
+    const bool is_known = find_register(without_part(name)).has_value();
+    return fail(is_known ? Errc::instruction_not_emulated : Errc::unknown_identifier, span, std::string(name));
+}
 
 Ref FunctionDecoder::read_as(Ref ref, std::uint32_t bytes) {
     if (width(ref) == bytes) return ref;
@@ -74,7 +89,7 @@ Expected<Ref> FunctionDecoder::value_of(std::string_view name, std::int64_t offs
     } else if (const auto function = module_.find_function(name)) {
         base = constant(function_window + *function * function_stride, bytes);
     } else {
-        return fail(Errc::unknown_identifier, span, std::string(name));
+        return unknown(name, span);
     }
     if (offset == 0) return base;
     const Ref sum = temporary(bytes);
@@ -99,7 +114,7 @@ Expected<Ref> FunctionDecoder::output(const syntax::Operand& operand, std::uint3
             return result;
         }
         if (find(operand.text()) == nullptr)
-            return fail(Errc::unknown_identifier, operand.span(), std::string(operand.text()));
+            return unknown(operand.text(), operand.span());
     }
     return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
 }
