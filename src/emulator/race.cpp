@@ -27,7 +27,7 @@ RaceShadow::Page& RaceShadow::page(std::uint64_t number) {
         readers_.assign(order_->size(), {});
     }
     Page& found = pages_[number];
-    if (found.cells.empty()) found.cells.resize(page_bytes / found.unit);
+    if (found.cells.empty()) found.cells.resize(page_bytes >> found.shift);
     last_number_ = number;
     last_ = &found;
     return found;
@@ -36,38 +36,38 @@ RaceShadow::Page& RaceShadow::page(std::uint64_t number) {
 void RaceShadow::split(Page& page) {
     std::vector<Cell> cells(page_bytes);
     for (std::size_t i = 0; i < cells.size(); ++i) {
-        const Cell& whole = page.cells[i / page.unit];
+        const Cell& whole = page.cells[i >> page.shift];
         if (whole.generation != generation_) continue;  // of an earlier CTA: its readers are gone
         cells[i] = whole;
-        if (cells[i].readers == 0 || i % page.unit == 0) continue;
+        if (cells[i].readers == 0 || i % 4 == 0) continue;
         const std::uint32_t from = cells[i].readers;  // each byte has readers of its own from now on
         cells[i].readers = static_cast<std::uint32_t>(readers_.size());
         readers_.resize(readers_.size() + order_->size());
         std::copy_n(readers_.begin() + from, order_->size(), readers_.begin() + cells[i].readers);
     }
     page.cells = std::move(cells);
-    page.unit = 1;
+    page.shift = 0;
 }
 
 std::optional<Race> RaceShadow::note(std::uint64_t address, std::uint32_t bytes, AccessKind kind, unsigned warp, unsigned lane,
                                      std::uint32_t pc) {
     Page& in = page(address / page_bytes);  // accesses are aligned: they lie in one page
-    if (in.unit > bytes || address % in.unit != 0) split(in);
-    const std::size_t first = address % page_bytes / in.unit, count = bytes / in.unit;
-    for (std::size_t i = first; i < first + count; ++i)
-        if (const auto race = note(in.cells[i], kind, warp, lane, pc)) return race;
+    if (in.shift != 0 && ((address | bytes) & 3) != 0) split(in);
+    Cell* const first = &in.at(address);
+    for (Cell* cell = first; cell != first + (bytes >> in.shift); ++cell)
+        if (const auto race = note(*cell, kind, warp, lane, pc)) return race;
     return std::nullopt;
 }
 
 std::optional<Race> RaceShadow::unknown_write(std::uint64_t address, std::uint64_t bytes, const Clock& known, unsigned except) {
     for (std::uint64_t at = address; at < address + bytes;) {
         Page& in = page(at / page_bytes);
-        const Cell& cell = in.cells[at % page_bytes / in.unit];
+        const Cell& cell = in.at(at);
         for (const Write& write : {cell.weak, cell.strong}) {
             if (cell.generation != generation_ || write.time == 0 || write.warp == except) continue;
             if (!known[write.warp].has(write.lane, write.time)) return Race{{write.warp, write.lane, write.time}, write.pc, true};
         }
-        at = (at / in.unit + 1) * in.unit;
+        at = ((at >> in.shift) + 1) << in.shift;
     }
     return std::nullopt;
 }
@@ -150,6 +150,7 @@ void RaceShadow::note_read(Cell& cell, unsigned warp, unsigned lane, std::uint32
 }
 
 bool RaceShadow::knows_all(unsigned warp, unsigned lane, std::uint16_t other, const Reader& reader, Race& race) const {
+    if (order_->knows_warp(warp, other, reader.time)) return true;
     for (std::uint32_t lanes = reader.lanes; lanes != 0; lanes &= lanes - 1) {
         const Stamp stamp{other, static_cast<std::uint8_t>(std::countr_zero(lanes)), reader.time};
         if (order_->knows(warp, lane, stamp)) continue;

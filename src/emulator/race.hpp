@@ -59,8 +59,10 @@ class RaceShadow {
         std::uint16_t read_warp = 0;
     };
     struct Page {
-        std::uint32_t unit = 4;  // bytes of a cell
+        unsigned shift = 2;  // a cell has 1 << shift bytes: 4, or 1
         std::vector<Cell> cells;
+
+        [[nodiscard]] Cell& at(std::uint64_t address) { return cells[address % page_bytes >> shift]; }
     };
     struct Reader {
         WarpTime time = 0;
