@@ -1,5 +1,5 @@
-// What a checked launch keeps of the async proxy (PTX ISA 9.7.9.25.2): bulk copies are complete at once here,
-// and yet a thread knows of one only after it has waited for its mbarrier or its bulk group.
+// What a checked launch keeps of asynchronous copies: they are complete at once here, and yet a thread knows of one only after
+// it has waited for its mbarrier or its group.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,36 +10,43 @@
 
 namespace ptxgraft::emulator {
 
-void Warp::begin_async(unsigned lane) {
+// --- bulk copies, of the async proxy (PTX ISA 9.7.9.25.2)
+
+void Warp::begin_async(unsigned lane, const AsyncParty& party) {
     if (!is_checked_) return;
     Checker& checker = *cta_->checker();
+    async_.party = party.is_store ? checker.parties.bulk_stores() : checker.parties.async_proxy();
+    async_.is_store = party.is_store;
+    async_.lane = Parties::proxy_lane(party.mbarrier);
     Clock known(checker.order.size());
     checker.order.release(number(), 1u << lane, false, known);
-    checker.order.acquire(checker.async_proxy(), 1, true, known);
+    checker.order.acquire(async_.party, ~0u, true, known);
 }
 
-bool Warp::note_async(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use) {
+bool Warp::fail_unfenced(const Race& write, unsigned lane, std::string_view what) {
+    fail(Errc::data_race, lane,
+         fmt::format("shared memory was written on line {}, and no fence.proxy.async comes between that and this {}", line_of(write.pc), what));
+    return false;
+}
+
+bool Warp::note_async(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, AccessKind kind) {
     if (!is_checked_ || bytes == 0) return true;
+    const bool reads = kind == AccessKind::read;
     Located at;
     describe(space, address, lane, at);
-    if (!note_written(at, address, lane, bytes, use)) return false;
+    if (!note_written(at, address, lane, bytes, reads ? Use::read : Use::write)) return false;
     Checker& checker = *cta_->checker();
-    if (at.is_shared && use == Use::read) {
-        if (const auto unfenced =
-                checker.shared_races.unknown_write(at.begin, bytes, checker.fenced, checker.async_proxy())) {
-            fail(Errc::data_race, lane,
-                 fmt::format("shared memory was written on line {}, and no fence.proxy.async comes between "
-                             "that and this copy",
-                             line_of(unfenced->pc)));
-            return false;
-        }
+    if (at.is_shared && reads) {
+        const auto unfenced = checker.shared_races.unknown_write(at.begin, bytes, checker.fenced, checker.parties.async_proxy());
+        if (unfenced) return fail_unfenced(*unfenced, lane, "copy");
     }
     if (!at.is_shared && !at.is_global) return true;
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
-    const AccessKind kind = use == Use::read ? AccessKind::read : AccessKind::write;
+    const unsigned as = !async_.is_store ? async_.lane : reads ? Parties::reads_lane : Parties::writes_lane;
+    const Accessor by{stamp(async_.party, as, checker.order.now(async_.party)), number(), lane};
     const std::uint32_t unit = at.begin % 4 == 0 && bytes % 4 == 0 ? 4 : 1;
     for (std::uint64_t done = 0; done < bytes; done += unit, at.begin += unit) {
-        const auto race = shadow.note(at.begin, unit, kind, checker.async_proxy(), 0, pc_);
+        const auto race = shadow.note(at.begin, unit, kind, by, pc_);
         if (!race) continue;
         fail_race(*race, lane, at, unit, kind);
         return false;
@@ -51,26 +58,106 @@ void Warp::finish_async_at(Space space, std::uint64_t address) {
     if (!is_checked_) return;
     Checker& checker = *cta_->checker();
     const Place where = common_place(space, address);
-    checker.order.release(checker.async_proxy(), 1, true, checker.object(where.space, where.address));
+    checker.order.release(async_.party, 1u << async_.lane, false, checker.object(where.space, where.address));
 }
 
-void Warp::finish_async_group(unsigned lane) {
+void Warp::commit_async_groups(std::uint32_t mask) {
     if (!is_checked_) return;
     Checker& checker = *cta_->checker();
-    checker.order.release(checker.async_proxy(), 1, true, checker.bulk_group(number(), lane));
+    const WarpTime time = checker.order.advance(checker.parties.bulk_stores());
+    each_lane(mask, [&](unsigned lane) {
+        checker.bulk_groups(number(), lane).commit(time);
+        return true;
+    });
 }
 
-void Warp::wait_async_groups(std::uint32_t mask) {
+void Warp::wait_async_groups(std::uint32_t mask, const BulkWait& wait) {
     if (!is_checked_) return;
     Checker& checker = *cta_->checker();
     each_lane(mask, [&](unsigned lane) {
-        checker.order.acquire(number(), 1u << lane, false, checker.bulk_group(number(), lane));
+        const WarpTime time = checker.bulk_groups(number(), lane).complete(wait.pending);
+        const Known known = wait.reads_only ? Known{0, time, 1u << Parties::reads_lane} : Known{time, 0, 0};
+        if (time != 0) checker.order.learn(number(), 1u << lane, false, checker.parties.bulk_stores(), known);
         return true;
     });
 }
 
 void Warp::fence_async(std::uint32_t mask) {
     if (is_checked_) cta_->checker()->order.release(number(), mask, mask == live_, cta_->checker()->fenced);
+}
+
+// --- cp.async (PTX ISA 9.7.9.25.3): the copier of the warp is the one that reads and writes
+
+bool Warp::note_copy(const Access& access, const Operation& operation, unsigned lane, std::uint64_t source, std::uint32_t wanted) {
+    if (!is_checked_) return true;
+    Located from, to;
+    describe(access.space, address(access, operation, lane), lane, to);
+    if (!note_copied(to, lane, access.bytes, AccessKind::write)) return false;
+    std::memset(to.written, 1, access.bytes);
+    if (wanted == 0) return true;
+    describe(Space::global, source, lane, from);
+    if (from.written != nullptr) std::memcpy(to.written, from.written, wanted);
+    return note_copied(from, lane, wanted, AccessKind::read);
+}
+
+bool Warp::note_copied(Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind) {
+    Checker& checker = *cta_->checker();
+    RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
+    const Accessor by{stamp(checker.parties.copier(number()), lane, checker.copies(number(), lane).now), number(), lane};
+    // Copied in pieces of up to 16 bytes, of any length: noted byte by byte where it is none of the usual ones.
+    const std::uint32_t unit = bytes == 4 || bytes == 8 || bytes == 16 ? bytes : 1;
+    for (std::uint32_t done = 0; done < bytes; done += unit, at.begin += unit) {
+        const auto race = shadow.note(at.begin, unit, kind, by, pc_);
+        if (!race) continue;
+        fail_race(*race, lane, at, unit, kind);
+        return false;
+    }
+    return true;
+}
+
+void Warp::commit_copies(std::uint32_t mask) {
+    if (!is_checked_) return;
+    each_lane(mask, [&](unsigned lane) {
+        ThreadCopies& copies = cta_->checker()->copies(number(), lane);
+        copies.groups.commit(copies.now++);
+        return true;
+    });
+}
+
+void Warp::wait_copies(std::uint32_t mask, std::uint32_t pending) {
+    if (!is_checked_) return;
+    Checker& checker = *cta_->checker();
+    each_lane(mask, [&](unsigned lane) {
+        const WarpTime time = checker.copies(number(), lane).groups.complete(pending);
+        if (time != 0) checker.order.learn_copies(number(), lane, time);
+        return true;
+    });
+}
+
+void Warp::finish_copies_at(Space space, std::uint64_t address, unsigned lane) {
+    if (!is_checked_) return;
+    Checker& checker = *cta_->checker();
+    const Place where = common_place(space, address);
+    Clock& object = checker.object(where.space, where.address);
+    checker.order.release(number(), 1u << lane, false, object);
+    object[checker.parties.copier(number())].join({0, checker.copies(number(), lane).now++, 1u << lane});
+}
+
+// --- who did it
+
+// Of what the thread on `lane` does not know.
+std::string Warp::name_of(const Stamp& who, unsigned lane) const {
+    const Parties& parties = cta_->checker()->parties;
+    const auto thread = [&](unsigned warp) {
+        const std::uint32_t warps = cta_->warps();
+        return cta_->cluster().cta(warp / warps).warp(warp % warps).place(who.lane);
+    };
+    if (who.warp < parties.warps()) return thread(who.warp);
+    if (parties.is_warpgroup(who.warp)) return "a wgmma.mma_async, which is not known to be complete here,";
+    if (!parties.is_copier(who.warp)) return "the asynchronous copy, for which this thread has not waited,";
+    const unsigned warp = who.warp - parties.copiers();
+    if (warp == number() && who.lane == lane) return "a cp.async of this thread, which has not waited for it,";
+    return fmt::format("a cp.async of {}, which is not known to be complete here,", thread(warp));
 }
 
 }  // namespace ptxgraft::emulator

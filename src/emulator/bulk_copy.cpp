@@ -34,9 +34,10 @@ struct Lane {
         return found != nullptr && warp.note_range(space, address, lane, bytes, use) ? found : nullptr;
     }
 
-    std::byte* copied(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment, Use use) const {
-        std::byte* const found = place(space, address, bytes, alignment, use);
-        return found != nullptr && warp.note_async(space, address, lane, bytes, use) ? found : nullptr;
+    // A reduction is one for others that reduce there too: a strong write.
+    std::byte* copied(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment, AccessKind kind) const {
+        std::byte* const found = place(space, address, bytes, alignment, kind == AccessKind::read ? Use::read : Use::write);
+        return found != nullptr && warp.note_async(space, address, lane, bytes, kind) ? found : nullptr;
     }
 
     std::byte* place(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment,
@@ -113,8 +114,8 @@ bool copy(const BulkCopy& what, const Ref* refs, const Lane& lane) {
         std::byte* to = nullptr;
         const std::byte* from = nullptr;
         if (size != 0) {
-            to = lane.copied(to_space, there(lane.value(refs[0])), size, 16, Use::write);
-            if (to != nullptr) from = lane.copied(from_space, lane.value(refs[1]), size, 16, Use::read);
+            to = lane.copied(to_space, there(lane.value(refs[0])), size, 16, what.reduction ? AccessKind::strong_write : AccessKind::write);
+            if (to != nullptr) from = lane.copied(from_space, lane.value(refs[1]), size, 16, AccessKind::read);
             if (from == nullptr) return false;
         }
         if (what.reduction) {
@@ -161,8 +162,8 @@ bool copy_rows(TensorTile& tile, const BulkCopy& what, std::byte* shared, std::u
     for (TensorRow row; tile.next(row);) {
         std::byte* global = nullptr;
         if (row.global_bytes != 0) {
-            global = lane.copied(Space::global, row.global, row.global_bytes, 1,
-                                what.from_global ? Use::read : Use::write);
+            const AccessKind kind = what.from_global ? AccessKind::read : reduction ? AccessKind::strong_write : AccessKind::write;
+            global = lane.copied(Space::global, row.global, row.global_bytes, 1, kind);
             if (global == nullptr) return false;
         }
         if (what.from_global)
@@ -193,7 +194,7 @@ bool copy_tensor(const BulkCopy& what, const Ref* refs, const Lane& lane) {
     return lane.in_each(what.has_mask, mask, [&](auto&& there) {
         const std::uint64_t address = there(lane.value(refs[1]));
         std::byte* const shared = lane.copied(what.from_global ? Space::shared_cluster : Space::shared, address, tile->shared_extent(),
-                                             box_alignment, what.from_global ? Use::write : Use::read);
+                                             box_alignment, what.from_global ? AccessKind::write : AccessKind::read);
         if (shared == nullptr) return false;
         TensorTile rows = *tile;
         const std::uint64_t place = address & ((std::uint64_t{1} << cluster_rank_shift) - 1);
@@ -209,15 +210,19 @@ Flow execute_bulk_copy(Warp& warp, const Operation& operation, std::uint32_t mas
     const BulkCopy& what = copy_of(warp, operation);
     const Ref* const refs = warp.operands(operation);
     return for_each(warp, mask, [&](const Lane& lane) {
-        warp.begin_async(lane.lane);
-        const bool done = what.coordinates != 0 ? copy_tensor(what, refs, lane) : copy(what, refs, lane);
-        if (done && what.to_global) warp.finish_async_group(lane.lane);
-        return done;
+        const std::uint64_t mbarrier = what.to_global ? 0 : lane.value(refs[what.coordinates != 0 ? 2 + what.coordinates : 3]);
+        warp.begin_async(lane.lane, {.is_store = what.to_global, .mbarrier = mbarrier});
+        return what.coordinates != 0 ? copy_tensor(what, refs, lane) : copy(what, refs, lane);
     });
 }
 
-Flow execute_bulk_wait(Warp& warp, const Operation&, std::uint32_t mask) {
-    warp.wait_async_groups(mask);
+Flow execute_bulk_commit(Warp& warp, const Operation&, std::uint32_t mask) {
+    warp.commit_async_groups(mask);
+    return Flow::next;
+}
+
+Flow execute_bulk_wait(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    warp.wait_async_groups(mask, {.pending = operation.extra / 2, .reads_only = operation.extra % 2 != 0});
     return Flow::next;
 }
 
@@ -232,8 +237,8 @@ Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t m
     const Space space = what.is_generic ? Space::generic : Space::shared_cluster;
     const auto bytes = static_cast<std::uint32_t>(what.bytes * what.count);
     return for_each(warp, mask, [&](const Lane& lane) {
-        warp.begin_async(lane.lane);
-        std::byte* const to = lane.copied(space, lane.value(refs[0]), bytes, bytes, Use::write);
+        warp.begin_async(lane.lane, {.mbarrier = lane.value(refs[1])});
+        std::byte* const to = lane.copied(space, lane.value(refs[0]), bytes, bytes, what.reduction ? AccessKind::strong_write : AccessKind::write);
         if (to == nullptr) return false;
         for (unsigned i = 0; i < what.count; ++i) {
             const std::uint64_t value = lane.value(refs[2 + i]);

@@ -1,6 +1,18 @@
 #include "emulator/checker.hpp"
 
+#include <algorithm>
+
 namespace ptxgraft::emulator {
+
+Checker::Checker(const Parties& all)
+    : parties(all),
+      order(all.size(), all.copiers()),
+      fenced(all.size()),
+      shared_races(order),
+      global_races(order),
+      arrived(all.size()),
+      complete(all.size()),
+      copies_(all.copiers() != 0 ? std::size_t{all.warps()} * lane_count : 0) {}
 
 void Checker::begin() {
     order.begin();
@@ -11,10 +23,7 @@ void Checker::begin() {
     objects_.clear();
     bulk_groups_.clear();
     fenced.clear();
-}
-
-Clock& Checker::bulk_group(unsigned warp, unsigned lane) {
-    return bulk_groups_.try_emplace(warp * lane_count + lane, order.size()).first->second;
+    std::ranges::fill(copies_, ThreadCopies{});
 }
 
 Clock& Checker::object(Space space, std::uint64_t address) {

@@ -2,6 +2,7 @@
 /// @file checker.hpp
 /// What a checked launch keeps of a cluster besides what runs: in which order its threads accessed memory.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
@@ -13,11 +14,70 @@
 
 namespace ptxgraft::emulator {
 
+/// When a thread put its last copies into groups: what it waits for.
+class CopyGroups {
+  public:
+    void commit(WarpTime time) { times_[count_++ % times_.size()] = time; }
+    /// The time up to which the copies are complete when only the last `pending` groups may not be; 0: none.
+    [[nodiscard]] WarpTime complete(std::uint32_t pending) const {
+        if (count_ <= pending) return 0;
+        const std::uint32_t kept = pending < times_.size() ? pending : static_cast<std::uint32_t>(times_.size()) - 1;
+        return times_[(count_ - 1 - kept) % times_.size()];
+    }
+
+  private:
+    std::array<WarpTime, 16> times_ = {};
+    std::uint32_t count_ = 0;
+};
+
+/// The cp.async of a thread: its time moves on with every group, and with every mbarrier that is told of it.
+struct ThreadCopies {
+    WarpTime now = 1;
+    CopyGroups groups;
+};
+
+/// Who is in the order of a cluster: its warps, and what works for them asynchronously, each like a warp more.
+class Parties {
+  public:
+    struct Asynchronous {
+        bool copies = false;  ///< cp.async: one for each warp, with its lanes
+        bool wgmma = false;   ///< one for each warpgroup, with a lane for each of its warps; its times are groups
+    };
+    Parties(std::uint32_t ctas, std::uint32_t warps_of_cta, Asynchronous what)
+        : warps_(ctas * warps_of_cta), warpgroups_of_cta_((warps_of_cta + 3) / 4), size_(warps_ + 2) {
+        if (what.copies) {
+            copiers_ = size_;
+            size_ += warps_;
+        }
+        if (what.wgmma) {
+            warpgroups_ = size_;
+            size_ += ctas * warpgroups_of_cta_;
+        }
+    }
+    [[nodiscard]] unsigned size() const { return size_; }
+    [[nodiscard]] unsigned warps() const { return warps_; }
+
+    /// The async proxy where mbarriers say that it is done: a lane for each of 32 mbarriers that lie side by side.
+    [[nodiscard]] unsigned async_proxy() const { return warps_; }
+    [[nodiscard]] static unsigned proxy_lane(std::uint64_t mbarrier) { return static_cast<unsigned>(mbarrier / 8 % lane_count); }
+    /// And where bulk groups do: a lane for what it reads, and one for what it writes.
+    [[nodiscard]] unsigned bulk_stores() const { return warps_ + 1; }
+    static constexpr unsigned reads_lane = 0, writes_lane = 1;
+
+    [[nodiscard]] unsigned copiers() const { return copiers_; }  ///< 0: there are none
+    [[nodiscard]] unsigned copier(unsigned warp) const { return copiers_ + warp; }
+    [[nodiscard]] bool is_copier(unsigned party) const { return copiers_ != 0 && party >= copiers_ && party < copiers_ + warps_; }
+    [[nodiscard]] unsigned warpgroup(unsigned cta, unsigned warp) const { return warpgroups_ + cta * warpgroups_of_cta_ + warp / 4; }
+    [[nodiscard]] bool is_warpgroup(unsigned party) const { return warpgroups_ != 0 && party >= warpgroups_; }
+
+  private:
+    unsigned warps_, warpgroups_of_cta_, size_;
+    unsigned copiers_ = 0, warpgroups_ = 0;  // the first ones
+};
+
 class Checker {
   public:
-    /// Of all warps of the cluster.
-    explicit Checker(std::size_t warps)
-        : order(warps + 1), fenced(warps + 1), shared_races(order), global_races(order), arrived(warps + 1), complete(warps + 1) {}
+    explicit Checker(const Parties& all);
     void begin();
 
     /// The clock of what threads order themselves by at an address: an mbarrier, a flag, a lock. Rarely two addresses
@@ -25,16 +85,16 @@ class Checker {
     [[nodiscard]] Clock& object(Space space, std::uint64_t address);
     /// Whether somebody released something there.
     [[nodiscard]] bool has_object(Space space, std::uint64_t address) const { return objects_.contains(key(space, address)); }
+    /// Of one thread.
+    [[nodiscard]] CopyGroups& bulk_groups(unsigned warp, unsigned lane) { return bulk_groups_[warp * lane_count + lane]; }
+    [[nodiscard]] ThreadCopies& copies(unsigned warp, unsigned lane) { return copies_[warp * lane_count + lane]; }
 
-    /// The async proxy, which copies for the threads, is one warp more of the order, with one lane.
-    [[nodiscard]] unsigned async_proxy() const { return static_cast<unsigned>(order.size() - 1); }
-    /// The clock of a thread's bulk groups.
-    [[nodiscard]] Clock& bulk_group(unsigned warp, unsigned lane);
-
+    const Parties parties;
     Order order;
     Clock fenced;  ///< what threads did before a fence.proxy.async
     RaceShadow shared_races, global_races;
     Clock arrived, complete;  ///< of the cluster's barrier: those that wait for others, and those that all have come to
+    std::vector<SharedRange> ranges;  ///< that a wgmma reads
 
   private:
     // A thousand of each space.
@@ -43,7 +103,8 @@ class Checker {
     }
 
     std::unordered_map<std::uint64_t, Clock> objects_;
-    std::unordered_map<unsigned, Clock> bulk_groups_;  // by thread
+    std::unordered_map<unsigned, CopyGroups> bulk_groups_;
+    std::vector<ThreadCopies> copies_;
 };
 
 }  // namespace ptxgraft::emulator

@@ -1,5 +1,7 @@
 #include "emulator/clock.hpp"
 
+#include <algorithm>
+
 namespace ptxgraft::emulator {
 namespace {
 
@@ -15,6 +17,8 @@ void Order::begin() {
         warp.now = 1;
         warp.common.clear();
         forget_lanes(warp);
+        warp.copied.fill(0);
+        warp.has_copied = false;
     }
 }
 
@@ -34,7 +38,32 @@ void Order::release(unsigned index, std::uint32_t lanes, bool all, Clock& into) 
     into.join(warp.common);
     for_each(lanes & warp.with_clock, [&](unsigned lane) { into.join(*warp.lanes[lane]); });
     into[index].join(all ? Known{warp.now, 0, 0} : Known{0, warp.now, lanes});
+    if (warp.has_copied) release_copies(index, all ? ~0u : lanes, into);
     ++warp.now;
+}
+
+// Usually the lanes have waited for as much as each other. Else those that have waited for more count as the furthest.
+void Order::release_copies(unsigned index, std::uint32_t lanes, Clock& into) const {
+    const std::array<WarpTime, 32>& copied = warps_[index].copied;
+    Known known{lanes == ~0u ? *std::ranges::min_element(copied) : 0, 0, 0};
+    for_each(lanes, [&](unsigned lane) {
+        if (copied[lane] <= known.all) return;
+        known.some = std::max(known.some, copied[lane]);
+        known.lanes |= 1u << lane;
+    });
+    into[copiers_ + index].join(known);
+}
+
+void Order::learn(unsigned index, std::uint32_t lanes, bool all, unsigned other, const Known& known) {
+    Warp& warp = warps_[index];
+    if (all) return warp.common[other].join(known);
+    for_each(lanes, [&](unsigned lane) { lane_clock(warp, lane)[other].join(known); });
+}
+
+void Order::learn_copies(unsigned index, unsigned lane, WarpTime time) {
+    Warp& warp = warps_[index];
+    warp.copied[lane] = std::max(warp.copied[lane], time);
+    warp.has_copied = true;
 }
 
 void Order::acquire(unsigned index, std::uint32_t lanes, bool all, const Clock& from) {
@@ -49,12 +78,14 @@ void Order::synchronise(unsigned index, std::uint32_t lanes, bool all) {
         for_each(warp.with_clock, [&](unsigned lane) { warp.common.join(*warp.lanes[lane]); });
         forget_lanes(warp);
         warp.common[index].join({warp.now, 0, 0});
+        if (warp.has_copied) release_copies(index, ~0u, warp.common);
         ++warp.now;
         return;
     }
     Clock together(warps_.size());
     for_each(lanes & warp.with_clock, [&](unsigned lane) { together.join(*warp.lanes[lane]); });
     together[index].join({0, warp.now, lanes});
+    if (warp.has_copied) release_copies(index, lanes, together);
     for_each(lanes, [&](unsigned lane) { lane_clock(warp, lane).join(together); });
     ++warp.now;
 }

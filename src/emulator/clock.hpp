@@ -6,6 +6,9 @@
 /// its warp, its lane and the warp's time. A Clock says up to which times the accesses of every warp are known; what
 /// waits at a barrier, or reads what another thread released, joins the clock that was released there. Where exactness
 /// would cost too much, a clock knows too much and never too little: no race is reported that is none.
+///
+/// What copies or multiplies for a thread asynchronously has stamps of its own, which the thread knows once it has waited:
+/// the async proxy, bulk stores, the cp.async of each warp, the wgmma of each warpgroup (checker.hpp).
 
 #include <array>
 #include <bit>
@@ -54,11 +57,15 @@ struct Stamp {
     std::uint8_t lane = 0;
     WarpTime time = 0;
 };
+[[nodiscard]] constexpr Stamp stamp(unsigned warp, unsigned lane, WarpTime time) {
+    return {static_cast<std::uint16_t>(warp), static_cast<std::uint8_t>(lane), time};
+}
 
-/// The order of the accesses of some warps.
+/// The order of the accesses of some warps, and of what works for them asynchronously: each is like a warp more.
 class Order {
   public:
-    explicit Order(std::size_t warps) : warps_(warps) {
+    /// `copiers`: the first of those that execute cp.async for the lanes of warp 0, warp 1 …; 0: there are none.
+    explicit Order(std::size_t warps, unsigned copiers = 0) : warps_(warps), copiers_(copiers) {
         for (Warp& warp : warps_) warp.common = Clock(warps);
     }
     void begin();
@@ -71,7 +78,8 @@ class Order {
         const Warp& observer = warps_[warp];
         if (observer.common[stamp.warp].has(stamp.lane, stamp.time)) return true;
         const Clock* const own = observer.lanes[lane].get();
-        return own != nullptr && (*own)[stamp.warp].has(stamp.lane, stamp.time);
+        if (own != nullptr && (*own)[stamp.warp].has(stamp.lane, stamp.time)) return true;
+        return copiers_ != 0 && stamp.warp == copiers_ + warp && stamp.lane == lane && stamp.time <= observer.copied[lane];
     }
     /// Whether all lanes of a warp know of whatever the lanes of another one did up to a time: soon answered, where barriers are.
     [[nodiscard]] bool knows_warp(unsigned warp, unsigned other, WarpTime time) const { return time <= warps_[warp].common[other].all; }
@@ -79,6 +87,12 @@ class Order {
     void release(unsigned warp, std::uint32_t lanes, bool all, Clock& into);
     /// Lanes of a warp get to know it.
     void acquire(unsigned warp, std::uint32_t lanes, bool all, const Clock& from);
+    /// Lanes of a warp get to know what one other did.
+    void learn(unsigned warp, std::uint32_t lanes, bool all, unsigned other, const Known& known);
+    /// A lane has waited for its own copies up to a time.
+    void learn_copies(unsigned warp, unsigned lane, WarpTime time);
+    /// The time of one that works asynchronously moves on; what it was.
+    WarpTime advance(unsigned warp) { return warps_[warp].now++; }
     /// Lanes of one warp wait for each other.
     void synchronise(unsigned warp, std::uint32_t lanes, bool all);
 
@@ -88,11 +102,15 @@ class Order {
         Clock common;                                   // what all lanes know
         std::array<std::unique_ptr<Clock>, 32> lanes;   // what single lanes know besides
         std::uint32_t with_clock = 0;
+        std::array<WarpTime, 32> copied = {};  // up to when each lane has waited for its own copies
+        bool has_copied = false;
     };
     void forget_lanes(Warp& warp);
+    void release_copies(unsigned index, std::uint32_t lanes, Clock& into) const;
     Clock& lane_clock(Warp& warp, unsigned lane);
 
     std::vector<Warp> warps_;
+    unsigned copiers_;
 };
 
 }  // namespace ptxgraft::emulator

@@ -18,8 +18,11 @@ std::uint64_t product(const Dim3& shape) { return std::uint64_t{shape.x} * shape
 Cluster::Cluster(const Launch& launch) : launch_(&launch) {
     const Dim3& shape = launch.shape.cluster;
     const auto size = static_cast<std::uint32_t>(product(shape));
-    const std::size_t warps = (product(launch.shape.block) + lane_count - 1) / lane_count;
-    if (launch.is_checked) checker_ = std::make_unique<Checker>(size * warps);
+    const auto warps = static_cast<std::uint32_t>((product(launch.shape.block) + lane_count - 1) / lane_count);
+    if (launch.is_checked) {
+        const Parties::Asynchronous what{.copies = launch.program->uses_copies, .wgmma = launch.program->uses_wgmma};
+        checker_ = std::make_unique<Checker>(Parties(size, warps, what));
+    }
     ctas_.reserve(size);
     for (std::uint32_t rank = 0; rank < size; ++rank) ctas_.push_back(std::make_unique<Cta>(launch, *this, rank, checker_.get()));
     lanes_.resize(std::size_t{size} * ctas_[0]->warps());

@@ -99,6 +99,8 @@ Cta::State Cta::deadlock() {
             group->wait == Wait::barrier && group->what == cluster_barrier ? "the cluster's barrier waits for threads that never come"
             : group->wait == Wait::barrier
                 ? fmt::format("barrier {} waits for threads that never come", group->what)
+            : group->wait == Wait::warpgroup
+                ? fmt::format("other warps of the warpgroup never commit wgmma-group {}", group->what)
                 : fmt::format("lanes of the member mask {:#010x} never come", group->what);
         return fail({Errc::barrier_deadlock, launch_->program->spans[group->pc], 0,
                      std::make_shared<const std::string>(fmt::format("{}, {}", what, warp.place(lane)))});
@@ -156,7 +158,25 @@ void Cta::left(const Warp& warp) {
         complete_warp(barriers_[id], warp);
         release_if_complete(id);
     }
+    if (launch_->program->uses_wgmma) release_wgmma(warp);
     cluster_->complete();
+}
+
+std::span<Warp> Cta::warpgroup(const Warp& warp) {
+    const std::size_t first = warp.index() / 4 * 4;
+    return std::span(warps_).subspan(first, std::min<std::size_t>(4, warps_.size() - first));
+}
+
+std::uint32_t Cta::wgmma_groups(const Warp& warp) {
+    std::uint32_t least = ~std::uint32_t{0};
+    for (const Warp& one : warpgroup(warp))
+        if (one.live() != 0) least = std::min(least, one.wgmma_groups());
+    return least;
+}
+
+void Cta::release_wgmma(const Warp& warp) {
+    const std::uint32_t groups = wgmma_groups(warp);
+    for (Warp& one : warpgroup(warp)) one.release_wgmma(groups);
 }
 
 }  // namespace ptxgraft::emulator

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -77,6 +78,10 @@ class Cta {
     /// Lanes of a warp arrive at a barrier, to wait or not; the values are those of a bar.red.
     void arrive(const Warp& warp, std::uint32_t id, std::uint32_t count, std::uint32_t mask,
                 std::uint32_t predicate);
+    /// How many wgmma-groups all warps of a warp's warpgroup have committed that have not exited; and lets those go on
+    /// that wait for them.
+    [[nodiscard]] std::uint32_t wgmma_groups(const Warp& warp);
+    void release_wgmma(const Warp& warp);
     /// Lanes of a warp have exited: nobody waits for them any longer.
     void left(const Warp& warp);
 
@@ -89,6 +94,7 @@ class Cta {
         std::uint32_t popc = 0, arrived = 0;
     };
 
+    [[nodiscard]] std::span<Warp> warpgroup(const Warp& warp);
     void complete_warp(BarrierState& barrier, const Warp& warp);
     void release_if_complete(std::uint32_t id);
     State fail(const Error& error);

@@ -94,6 +94,7 @@ Expected<Extent> extent(const syntax::Statement::Variable& variable,
 
 Expected<Program> ModuleDecoder::decode() {
     for (const syntax::Statement& statement : module_.statements()) {
+        if (statement.kind() == syntax::StatementKind::target) is_debug_ = statement.text().find("debug") != std::string::npos;
         if (statement.kind() != syntax::StatementKind::variable) continue;
         if (auto done = declare(statement, symbols_, program.shared_bytes); !done)
             return tl::unexpected<Error>(done.error());

@@ -117,6 +117,8 @@ class ModuleDecoder {
     /// goes.
     Expected<void> declare(const syntax::Statement& statement, Symbols& scope, std::uint32_t& shared_top);
     Expected<void> initialise();
+    /// `.target …, debug`: values live in memory, and registers hold them for one instruction at a time.
+    [[nodiscard]] bool is_debug() const { return is_debug_; }
 
   private:
     struct Initialiser {
@@ -138,6 +140,7 @@ class ModuleDecoder {
     std::unordered_map<std::string_view, std::uint32_t> functions_;
     std::array<std::unordered_map<std::uint64_t, Ref>, 5> constants_;  // by the width's logarithm
     std::uint32_t constant_bytes_ = 0;
+    bool is_debug_ = false;
     std::unordered_map<std::string, std::optional<PureInstruction>> pure_;
     std::vector<Initialiser> initialisers_;
 };
@@ -245,6 +248,8 @@ struct InstructionRow {
 [[nodiscard]] Expected<Draft> decode_bulk_copy(FunctionDecoder& decoder, const syntax::Instruction& instruction);
 /// st.async, red.async
 [[nodiscard]] Expected<Draft> decode_async_store(FunctionDecoder& decoder, const syntax::Instruction& instruction);
+/// The operand of a wait_group: how many of the last groups may still be pending.
+[[nodiscard]] Expected<std::uint32_t> pending_groups(const syntax::Instruction& instruction);
 /// cp.async.mbarrier.arrive
 [[nodiscard]] Expected<Draft> decode_copy_arrival(FunctionDecoder& decoder,
                                                       const syntax::Instruction& instruction);

@@ -286,15 +286,26 @@ Expected<Draft> decode_async_store(FunctionDecoder& decoder, const Instruction& 
     return draft;
 }
 
+Expected<std::uint32_t> pending_groups(const Instruction& instruction) {
+    constexpr std::int64_t most = 1 << 30;
+    const auto& operands = instruction.operands;
+    const bool is_number = operands.size() == 1 && operands[0].kind() == OperandKind::immediate && operands[0].offset() >= 0;
+    if (is_number) return static_cast<std::uint32_t>(std::min(operands[0].offset(), most));
+    return fail(Errc::invalid_operand, instruction.span, fmt::format("{} has one operand, a constant from 0 on", instruction.name));
+}
+
 Expected<Draft> decode_bulk_copy(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     const bool is_reduction = words.take(".reduce");
     if (!words.take(".async") || !words.take(".bulk")) return decoder.missing(instruction);
-    // Copies are complete at once, and a prefetch changes nothing.
-    if (words.take(".commit_group") || words.take(".prefetch")) return Draft(execute_nothing);
+    if (words.take(".prefetch")) return Draft(execute_nothing);
+    if (words.take(".commit_group")) return Draft(execute_bulk_commit);
     if (words.take(".wait_group")) {
-        words.take(".read");
-        return words.empty() ? Expected<Draft>(Draft(execute_bulk_wait)) : decoder.missing(instruction);
+        const std::uint32_t reads_only = words.take(".read") ? 1 : 0;
+        if (!words.empty()) return decoder.missing(instruction);
+        const auto pending = pending_groups(instruction);
+        if (!pending) return tl::unexpected<Error>(pending.error());
+        return Draft(execute_bulk_wait, *pending * 2 + reads_only);
     }
     return words.take(".tensor") ? decode_tensor(decoder, instruction, std::move(words), is_reduction)
                                  : decode_bulk(decoder, instruction, std::move(words), is_reduction);

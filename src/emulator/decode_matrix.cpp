@@ -343,6 +343,13 @@ Expected<void> take_immediates(const Instruction& instruction, std::size_t first
     return {};
 }
 
+/// Its outputs, and as many of its first inputs.
+void name_fragments(Function& function, const Draft& draft, unsigned inputs) {
+    const auto refs = draft.refs();
+    for (unsigned i = 0; i < draft.operation.outputs + inputs; ++i)
+        if (is_register(refs[i])) function.fragments.push_back({offset(refs[i]) / 32, i < draft.operation.outputs});
+}
+
 Expected<Draft> decode_wgmma_product(FunctionDecoder& decoder, const Instruction& instruction, Words& words) {
     const MatrixWords common(words);
     Wgmma wgmma{.n = common.shape.sizes[1]};
@@ -377,18 +384,23 @@ Expected<Draft> decode_wgmma_product(FunctionDecoder& decoder, const Instruction
     if (done && wgmma.sparse) done = add_inputs(decoder, draft, operands[3], 1, MatrixType::s32);
     if (done) done = add_input(decoder, draft, operands[scale], 1);
     if (!done) return tl::unexpected<Error>(done.error());
+    decoder.program().uses_wgmma = true;
+    if (!decoder.module().is_debug()) name_fragments(decoder.function(), draft, in_registers ? 4 : 0);
     return draft;
 }
 
-// Products are computed where they stand, so that nothing is left to fence or to wait for.
+// Products are computed where they stand; what is left to wait for is the other warps.
 Expected<Draft> decode_wgmma(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     if (words.take(".mma_async")) return decode_wgmma_product(decoder, instruction, words);
-    const bool known =
-        !words.take_of({".fence", ".commit_group", ".wait_group"}).empty() && words.take(".sync");
+    const std::string_view what = words.take_of({".fence", ".commit_group", ".wait_group"});
+    const bool known = !what.empty() && words.take(".sync");
     words.take(".aligned");
     if (!known || !words.empty()) return decoder.missing(instruction);
-    return Draft(execute_nothing);
+    const auto pending = what == ".wait_group" ? pending_groups(instruction) : Expected<std::uint32_t>(0);
+    if (!pending) return tl::unexpected<Error>(pending.error());
+    gather_lanes(decoder);
+    return Draft(what == ".fence" ? execute_wgmma_fence : what == ".commit_group" ? execute_wgmma_commit : execute_wgmma_wait, *pending);
 }
 
 constexpr InstructionRow rows[] = {

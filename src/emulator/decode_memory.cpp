@@ -276,13 +276,18 @@ Expected<Draft> decode_discard(FunctionDecoder& decoder, const Instruction& inst
     return draft;
 }
 
-// cp.async.{ca,cg}.shared.global [dst], [src], size {, src-size}; the groups are complete at once.
+// cp.async.{ca,cg}.shared.global [dst], [src], size {, src-size}; a group is complete at once.
 Expected<Draft> decode_copy(FunctionDecoder& decoder, const Instruction& instruction) {
     if (instruction.has(".bulk")) return decode_bulk_copy(decoder, instruction);
     Words words(instruction);
     if (!words.take(".async")) return decoder.missing(instruction);
-    if (!words.take_of({".commit_group", ".wait_group", ".wait_all"}).empty() && words.empty()) {
-        return Draft(execute_nothing);
+    decoder.program().uses_copies = true;
+    if (const std::string_view group = words.take_of({".commit_group", ".wait_group", ".wait_all"}); !group.empty() && words.empty()) {
+        if (group == ".commit_group") return Draft(execute_copy_commit);
+        if (group == ".wait_all") return Draft(execute_copy_wait_all);
+        const auto pending = pending_groups(instruction);
+        if (!pending) return tl::unexpected<Error>(pending.error());
+        return Draft(execute_copy_wait, *pending);
     }
     if (words.take(".mbarrier") && words.take(".arrive")) {
         words.take(".noinc");

@@ -184,6 +184,22 @@ Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {
     return done ? Flow::next : Flow::fail;
 }
 
+Flow execute_copy_commit(Warp& warp, const Operation&, std::uint32_t mask) {
+    warp.commit_copies(mask);
+    return Flow::next;
+}
+
+Flow execute_copy_wait(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    warp.wait_copies(mask, operation.extra);
+    return Flow::next;
+}
+
+Flow execute_copy_wait_all(Warp& warp, const Operation&, std::uint32_t mask) {
+    warp.commit_copies(mask);
+    warp.wait_copies(mask, 0);
+    return Flow::next;
+}
+
 Flow execute_nothing(Warp&, const Operation&, std::uint32_t) { return Flow::next; }
 
 }  // namespace ptxgraft::emulator

@@ -315,7 +315,19 @@ Flow execute_wgmma(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const auto fault =
         multiply(instruction.wgmma, operands, {shared.data(), static_cast<std::uint32_t>(shared.size())});
     if (fault) return warp.fail(Errc::matrix_operand_invalid, 0, describe(*fault));
+    return !warp.is_checked() || warp.note_wgmma(instruction.wgmma, operands) ? Flow::next : Flow::fail;
+}
+
+Flow execute_wgmma_fence(Warp& warp, const Operation&, std::uint32_t) {
+    if (warp.is_checked()) warp.fence_wgmma();
     return Flow::next;
 }
+
+Flow execute_wgmma_commit(Warp& warp, const Operation&, std::uint32_t) {
+    warp.commit_wgmma();
+    return Flow::next;
+}
+
+Flow execute_wgmma_wait(Warp& warp, const Operation& operation, std::uint32_t mask) { return warp.wait_wgmma(mask, operation.extra); }
 
 }  // namespace ptxgraft::emulator

@@ -26,7 +26,10 @@ Flow fail(Warp& warp, unsigned lane, const Error& error) {
 // What the operation does to the object of a lane, which is given the lane's count.
 using Change = Expected<void> (*)(Mbarrier& object, std::uint32_t count);
 
-template <Change C>
+/// Who lets others know: the thread, or the cp.async that it issued.
+enum class Arriving : std::uint8_t { thread, copies };
+
+template <Change C, Arriving Of = Arriving::thread>
 Flow execute_change(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const bool done = each_lane(mask, [&](unsigned lane) {
         std::byte* const at = warp.resolve(access_of(warp, operation), operation, lane, 8, Use::write);
@@ -37,7 +40,8 @@ Flow execute_change(Warp& warp, const Operation& operation, std::uint32_t mask) 
         const Space space = access_of(warp, operation).space;
         const std::uint64_t address = warp.address(access_of(warp, operation), operation, lane);
         warp.set(warp.operands(operation)[0], lane, *before);
-        warp.release_at(space, address, 1u << lane);
+        if constexpr (Of == Arriving::copies) warp.finish_copies_at(space, address, lane);
+        else warp.release_at(space, address, 1u << lane);
         return warp.note_access(space, address, lane, 8, AccessKind::strong_write);
     });
     return done ? Flow::next : Flow::fail;
@@ -62,6 +66,7 @@ Expected<void> arrive_without_completing(Mbarrier& object, std::uint32_t count) 
 }
 Expected<void> expect(Mbarrier& object, std::uint32_t count) { return object.expect(count); }
 Expected<void> complete(Mbarrier& object, std::uint32_t count) { return object.complete(count); }
+Expected<void> keep(Mbarrier&, std::uint32_t) { return {}; }
 Expected<void> invalidate(Mbarrier& object, std::uint32_t) {
     object.valid = false;
     return {};
@@ -196,8 +201,8 @@ constexpr InstructionRow rows[] = {{"mbarrier", decode_mbarrier}};
 // Copies are complete at once, so their arrival is one of this thread: with .noinc it is among those
 // expected, without it was expected in addition just now, and changes nothing.
 Expected<Draft> decode_copy_arrival(FunctionDecoder& decoder, const Instruction& instruction) {
-    if (!instruction.has(".noinc")) return Draft(execute_nothing);
-    return decode(decoder, instruction, execute_change<arrive<false>>, 0, 4);
+    const Execute execute = instruction.has(".noinc") ? execute_change<arrive<false>, Arriving::copies> : execute_change<keep, Arriving::copies>;
+    return decode(decoder, instruction, execute, 0, 4);
 }
 
 std::span<const InstructionRow> mbarrier_rows() { return rows; }

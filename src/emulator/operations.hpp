@@ -19,7 +19,12 @@ namespace ptxgraft::emulator {
 /// of bytes to read.
 Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask);
 Flow execute_bulk_copy(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< extra: of Program::bulk_copies
-Flow execute_bulk_wait(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< cp.async.bulk.wait_group
+Flow execute_bulk_commit(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< cp.async.bulk.commit_group
+/// cp.async.bulk.wait_group; extra: twice the number of groups that may be pending, and 1 with .read
+Flow execute_bulk_wait(Warp& warp, const Operation& operation, std::uint32_t mask);
+Flow execute_copy_commit(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< cp.async.commit_group
+Flow execute_copy_wait(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< cp.async.wait_group; extra: the groups that may be pending
+Flow execute_copy_wait_all(Warp& warp, const Operation& operation, std::uint32_t mask);
 Flow execute_proxy_fence(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< fence.proxy.async
 Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< extra: of Program::async_stores
 Flow execute_tensormap_replace(Warp& warp, const Operation& operation,
@@ -87,6 +92,9 @@ Flow execute_wmma_store(Warp& warp, const Operation& operation, std::uint32_t ma
 Flow execute_ldmatrix(Warp& warp, const Operation& operation, std::uint32_t mask);     ///< d… <- address
 Flow execute_stmatrix(Warp& warp, const Operation& operation, std::uint32_t mask);     ///< address, b…
 Flow execute_movmatrix(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< d <- a
+Flow execute_wgmma_fence(Warp& warp, const Operation& operation, std::uint32_t mask);
+Flow execute_wgmma_commit(Warp& warp, const Operation& operation, std::uint32_t mask);
+Flow execute_wgmma_wait(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< extra: the groups that may be pending
 /// d… <- a, four registers or a descriptor; b's descriptor, metadata, scale-d. At once, where the program says so.
 Flow execute_wgmma(Warp& warp, const Operation& operation, std::uint32_t mask);
 

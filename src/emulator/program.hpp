@@ -136,6 +136,12 @@ struct RegisterName {
     std::string name;
 };
 
+/// A register that is part of a wgmma's accumulator, or of its fragment of A.
+struct FragmentColumn {
+    std::uint32_t index = 0;  ///< offset / 32
+    bool is_accumulator = false;
+};
+
 struct Function {
     std::string name;
     std::vector<RegisterName> names;
@@ -154,6 +160,7 @@ struct Function {
     bool wants_cluster = false;                          ///< `.explicitcluster`
     bool blocks_are_clusters = false;
     std::uint64_t max_threads = 0;                     ///< of `.maxntid`; 0: none
+    std::vector<FragmentColumn> fragments;             ///< that some wgmma names
 };
 
 /// The special registers that have a value here (PTX ISA chapter 10).
@@ -283,6 +290,8 @@ struct Program {
     std::uint32_t shared_bytes = 0;  ///< of module-level `.shared` variables
     std::uint32_t dynamic_alignment = 16;
     bool uses_heap = false;
+    bool uses_copies = false;  ///< cp.async
+    bool uses_wgmma = false;
 };
 
 }  // namespace ptxgraft::emulator

@@ -49,13 +49,12 @@ void RaceShadow::split(Page& page) {
     page.shift = 0;
 }
 
-std::optional<Race> RaceShadow::note(std::uint64_t address, std::uint32_t bytes, AccessKind kind, unsigned warp, unsigned lane,
-                                     std::uint32_t pc) {
+std::optional<Race> RaceShadow::note(std::uint64_t address, std::uint32_t bytes, AccessKind kind, const Accessor& by, std::uint32_t pc) {
     Page& in = page(address / page_bytes);  // accesses are aligned: they lie in one page
     if (in.shift != 0 && ((address | bytes) & 3) != 0) split(in);
     Cell* const first = &in.at(address);
     for (Cell* cell = first; cell != first + (bytes >> in.shift); ++cell)
-        if (const auto race = note(*cell, kind, warp, lane, pc)) return race;
+        if (const auto race = note(*cell, kind, by, pc)) return race;
     return std::nullopt;
 }
 
@@ -72,25 +71,25 @@ std::optional<Race> RaceShadow::unknown_write(std::uint64_t address, std::uint64
     return std::nullopt;
 }
 
-std::optional<Race> RaceShadow::note(Cell& cell, AccessKind kind, unsigned warp, unsigned lane, std::uint32_t pc) {
+std::optional<Race> RaceShadow::note(Cell& cell, AccessKind kind, const Accessor& by, std::uint32_t pc) {
     if (cell.generation != generation_) {
         cell = {};
         cell.generation = generation_;
     }
     const bool is_strong = kind >= AccessKind::strong_read, writes = kind != AccessKind::read && kind != AccessKind::strong_read;
-    if (const auto race = unknown_write(cell.weak, warp, lane)) return race;
+    if (const auto race = unknown_write(cell.weak, by.warp, by.lane)) return race;
     const bool is_fine = is_strong || (cell.is_atomic && kind == AccessKind::read);
     if (!is_fine) {
-        if (const auto race = unknown_write(cell.strong, warp, lane)) return race;
+        if (const auto race = unknown_write(cell.strong, by.warp, by.lane)) return race;
     }
     if (!writes) {
-        if (!is_strong) note_read(cell, warp, lane, pc);
+        if (!is_strong) note_read(cell, by, pc);
         return std::nullopt;
     }
     if (cell.read_time != 0 && kind != AccessKind::atomic) {
-        if (const auto race = unknown_reader(cell, warp, lane)) return race;
+        if (const auto race = unknown_reader(cell, by.warp, by.lane)) return race;
     }
-    const Write write{order_->now(warp), pc, static_cast<std::uint16_t>(warp), static_cast<std::uint8_t>(lane)};
+    const Write write{by.stamp.time, pc, by.stamp.warp, by.stamp.lane};
     cell.is_atomic = kind == AccessKind::atomic;
     if (is_strong) {  // weak accesses before it are still to be known
         cell.strong = write;
@@ -111,15 +110,17 @@ std::optional<Race> RaceShadow::unknown_write(const Write& write, unsigned warp,
 
 // Reads of one warp stand in the cell; those of several in the table. Of two reads of one warp at different times the
 // earlier time counts for both, unless the later one knows of the earlier.
-void RaceShadow::note_read(Cell& cell, unsigned warp, unsigned lane, std::uint32_t pc) {
-    const WarpTime now = order_->now(warp);
-    const std::uint32_t bit = 1u << lane;
+void RaceShadow::note_read(Cell& cell, const Accessor& by, std::uint32_t pc) {
+    const std::uint16_t warp = by.stamp.warp;
+    const WarpTime now = by.stamp.time;
+    const std::uint32_t bit = 1u << by.stamp.lane;
     const auto merge = [&](WarpTime& time, std::uint32_t& lanes, std::uint32_t& at) {
-        const Stamp before{static_cast<std::uint16_t>(warp), static_cast<std::uint8_t>(std::countr_zero(lanes | 1u << 31)), time};
+        const Stamp before{warp, static_cast<std::uint8_t>(std::countr_zero(lanes | 1u << 31)), time};
         const bool is_later = time != 0 && time < now && (lanes & ~bit) == 0;
-        if (time == 0 || is_later || (time < now && order_->knows(warp, lane, before))) {
+        if (time == 0 || is_later || (time < now && order_->knows(by.warp, by.lane, before))) {
             time = now, lanes = bit, at = pc;
         } else {
+            time = std::min(time, now);  // lanes that work asynchronously have times of their own
             lanes |= bit;
         }
     };
@@ -128,13 +129,13 @@ void RaceShadow::note_read(Cell& cell, unsigned warp, unsigned lane, std::uint32
         return merge(reader.time, reader.lanes, reader.pc);
     }
     if (cell.read_time == 0 || cell.read_warp == warp) {
-        cell.read_warp = static_cast<std::uint16_t>(warp);
+        cell.read_warp = warp;
         return merge(cell.read_time, cell.read_lanes, cell.read_pc);
     }
     const Reader first{cell.read_time, cell.read_lanes, cell.read_pc};
     Race race;
-    if (knows_all(warp, lane, cell.read_warp, first, race)) {  // whoever knows this read knows the earlier ones
-        cell.read_warp = static_cast<std::uint16_t>(warp);
+    if (knows_all(by.warp, by.lane, cell.read_warp, first, race)) {  // whoever knows this read knows the earlier ones
+        cell.read_warp = warp;
         cell.read_time = now, cell.read_lanes = bit, cell.read_pc = pc;
         return;
     }

@@ -2,7 +2,8 @@
 /// @file race.hpp
 /// Races among the threads of a CTA, on shared and on global memory: two accesses of one byte by different threads, one
 /// of them a write, one of them weak (neither atomic nor volatile nor of the relaxed, acquire or release kind), and
-/// neither happens before the other (PTX ISA 8, memory consistency model).
+/// neither happens before the other (PTX ISA 8, memory consistency model). What copies or multiplies for a thread
+/// asynchronously is as another thread, which the thread has to wait for.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,12 @@ namespace ptxgraft::emulator {
 /// out when they read something old.
 enum class AccessKind : std::uint8_t { read, write, strong_read, strong_write, atomic };
 
+/// Who accesses: a lane; or what works for it asynchronously, and is to know what `warp` and `lane` know.
+struct Accessor {
+    Stamp stamp;
+    unsigned warp = 0, lane = 0;
+};
+
 /// An earlier access that nothing orders before the one at hand.
 struct Race {
     Stamp other;
@@ -34,7 +41,10 @@ class RaceShadow {
     void begin();
     /// Notes an access of `bytes` bytes; the race that it is part of, if it is.
     [[nodiscard]] std::optional<Race> note(std::uint64_t address, std::uint32_t bytes, AccessKind kind, unsigned warp, unsigned lane,
-                                           std::uint32_t pc);
+                                           std::uint32_t pc) {
+        return note(address, bytes, kind, Accessor{stamp(warp, lane, order_->now(warp)), warp, lane}, pc);
+    }
+    [[nodiscard]] std::optional<Race> note(std::uint64_t address, std::uint32_t bytes, AccessKind kind, const Accessor& by, std::uint32_t pc);
 
     /// A write to the bytes that a clock does not know of, if there is one; those of `except` do not count.
     [[nodiscard]] std::optional<Race> unknown_write(std::uint64_t address, std::uint64_t bytes, const Clock& known, unsigned except);
@@ -71,9 +81,9 @@ class RaceShadow {
 
     Page& page(std::uint64_t number);
     void split(Page& page);
-    std::optional<Race> note(Cell& cell, AccessKind kind, unsigned warp, unsigned lane, std::uint32_t pc);
+    std::optional<Race> note(Cell& cell, AccessKind kind, const Accessor& by, std::uint32_t pc);
     [[nodiscard]] std::optional<Race> unknown_write(const Write& write, unsigned warp, unsigned lane) const;
-    void note_read(Cell& cell, unsigned warp, unsigned lane, std::uint32_t pc);
+    void note_read(Cell& cell, const Accessor& by, std::uint32_t pc);
     [[nodiscard]] std::optional<Race> unknown_reader(const Cell& cell, unsigned warp, unsigned lane) const;
     [[nodiscard]] bool knows_all(unsigned warp, unsigned lane, std::uint16_t other, const Reader& reader, Race& race) const;
 

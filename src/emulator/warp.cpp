@@ -39,6 +39,9 @@ void Warp::begin() {
     group_count_ = 0;
     mask_ = 0;
     is_checked_ = launch_->is_checked;
+    wgmma_groups_ = wgmma_fences_ = 0;
+    wgmma_stage_ = false;
+    pending_wgmma_.clear();
     in_turn_ = false;
     free_frames_.clear();
     for (const auto& frame : frames_) free_frames_.push_back(frame.get());
@@ -103,6 +106,7 @@ bool Warp::select() {
 void Warp::run_at(Frame* frame, std::uint32_t pc, std::uint32_t mask) {
     frame_ = frame;
     banks_[0] = frame->columns();
+    fragments_ = frame->fragments.empty() ? nullptr : frame->fragments.data();
     pc_ = pc;
     mask_ = mask;
     update_next();
@@ -226,6 +230,7 @@ Flow Warp::run_many(const Operation& first) {
 
 // Whether all sources were written, by the lanes that read them; the results are, from here on.
 inline bool Warp::track(const Operation& operation, std::uint32_t mask) {
+    if (fragments_ != nullptr && names_fragments(operation) && !check_fragments(operation, mask)) return false;
     const Ref* const results = operands(operation);
     const Ref* const sources = results + operation.outputs;
     std::uint32_t* const written = frame_->written.data();
@@ -370,6 +375,7 @@ Frame* Warp::new_frame(const Function& function) {
     if (is_checked_) {
         frame->written.assign(function.register_bytes / 32, 0);
         frame->taints.clear();
+        begin_fragments(*frame);
     }
     frame->parent = nullptr;
     frame->call = nullptr;
@@ -377,7 +383,10 @@ Frame* Warp::new_frame(const Function& function) {
     return frame;
 }
 
-void Warp::free_frame(Frame* frame) { free_frames_.push_back(frame); }
+void Warp::free_frame(Frame* frame) {
+    if (!pending_wgmma_.empty()) forget_wgmma(frame);
+    free_frames_.push_back(frame);
+}
 
 Flow Warp::call(const Function& function, const Call& call, std::uint32_t mask) {
     constexpr std::uint32_t deepest = 4096;

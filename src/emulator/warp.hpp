@@ -23,6 +23,7 @@
 namespace ptxgraft::emulator {
 
 class Cta;
+struct Frame;
 struct Launch;
 
 /// Which bytes of a register something wrote, where that is not all of them; and where the others come from.
@@ -32,6 +33,22 @@ struct Taint {
     bool is_shared = false;
     std::uint64_t address = 0;
     std::array<std::uint8_t, std::size_t{lane_count} * 16> bytes = {};  ///< 0xFF or 0, lane by lane at the register's width
+};
+
+/// What is kept of a register that a wgmma names: of its accumulator or its fragment of A.
+struct Fragment {
+    bool is_fragment = false, is_accumulator = false;  ///< of some wgmma of the function
+    bool accumulates = false, is_read = false;  ///< by a wgmma that is not known to be complete
+    bool is_written = false;    ///< what touched it last: a write, or a read
+    std::uint32_t fences = 0;   ///< that the warp had passed then, and one more; 0: nothing touched it
+    std::uint32_t pc = 0;
+};
+
+/// A wgmma.mma_async that is not known to be complete.
+struct PendingWgmma {
+    std::uint32_t pc = 0;
+    Frame* frame = nullptr;
+    std::uint32_t group = 0;  ///< that it is in, or will be; from 1
 };
 
 /// One call of a function by some lanes.
@@ -49,11 +66,12 @@ struct Frame {
     // the others.
     std::vector<std::uint32_t> written;
     std::unordered_map<std::uint32_t, Taint> taints;
+    std::vector<Fragment> fragments;  // of those that a wgmma names; empty where there is none
 
     [[nodiscard]] std::byte* columns() { return registers.empty() ? nullptr : registers[0].bytes.data(); }
 };
 
-enum class Wait : std::uint8_t { none, barrier, members };
+enum class Wait : std::uint8_t { none, barrier, members, warpgroup };
 
 /// Lanes at one place that are not running now.
 struct Group {
@@ -61,7 +79,7 @@ struct Group {
     std::uint32_t pc = 0;
     std::uint32_t mask = 0;
     Wait wait = Wait::none;
-    std::uint32_t what = 0;  ///< the barrier, or the member mask
+    std::uint32_t what = 0;  ///< the barrier, the member mask, or the wgmma-group
     std::uint64_t last_run = 0;
 };
 
@@ -154,6 +172,14 @@ class Warp {
         return frame_->local_base + offset;
     }
 
+    // --- wgmma: the products of a warpgroup are complete when all of its warps have computed theirs
+
+    [[nodiscard]] std::uint32_t wgmma_groups() const { return wgmma_groups_; }  ///< that the warp has committed
+    void commit_wgmma();
+    Flow wait_wgmma(std::uint32_t mask, std::uint32_t pending);
+    /// All warps of the warpgroup have committed that many groups: lanes that wait for them go on.
+    void release_wgmma(std::uint32_t groups);
+
     // --- what a checked launch keeps track of; nothing of it happens in others
 
     [[nodiscard]] bool is_checked() const { return is_checked_; }
@@ -179,18 +205,38 @@ class Warp {
     [[nodiscard]] bool note_accesses(std::uint32_t mask, const Located& at, std::uint32_t bytes, AccessKind kind, const Ref* refs = nullptr);
     /// An access of one lane that must find written bytes (reads) or writes them.
     [[nodiscard]] bool note_access(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes, AccessKind kind);
-    /// As note_access, of many bytes, which lie in one piece of memory.
     // Of the async proxy, which copies for a lane (async_checks.cpp).
+    struct AsyncParty {
+        bool is_store = false;       ///< bulk groups say when it is done; else an mbarrier does:
+        std::uint64_t mbarrier = 0;  ///< its address
+    };
     /// It gets to know what the lane knows and did.
-    void begin_async(unsigned lane);
+    void begin_async(unsigned lane, const AsyncParty& party);
     /// As note_range, of the proxy.
-    [[nodiscard]] bool note_async(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use);
-    /// What it did is known to who waits for an mbarrier, or for the lane's bulk groups.
+    [[nodiscard]] bool note_async(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, AccessKind kind);
+    /// What it did is known to who waits for an mbarrier.
     void finish_async_at(Space space, std::uint64_t address);
-    void finish_async_group(unsigned lane);
-    void wait_async_groups(std::uint32_t mask);
+    /// Bulk groups of each lane: the last `pending` ones are not waited for, nor, with `reads_only`, what the others write.
+    struct BulkWait {
+        std::uint32_t pending = 0;
+        bool reads_only = false;
+    };
+    void commit_async_groups(std::uint32_t mask);
+    void wait_async_groups(std::uint32_t mask, const BulkWait& wait);
     /// fence.proxy.async: it may see what the lanes know and did.
     void fence_async(std::uint32_t mask);
+    // Of cp.async.
+    void commit_copies(std::uint32_t mask);
+    void wait_copies(std::uint32_t mask, std::uint32_t pending);
+    /// cp.async.mbarrier.arrive: what the lane has copied so far is known to who waits for the mbarrier.
+    void finish_copies_at(Space space, std::uint64_t address, unsigned lane);
+    // Of wgmma (wgmma_checks.cpp).
+    void fence_wgmma();
+    /// What a product reads of shared memory, by the async proxy.
+    [[nodiscard]] bool note_wgmma(const Wgmma& wgmma, const WgmmaOperands& operands);
+    /// An argument or a result of a call.
+    [[nodiscard]] bool check_fragment(Ref ref, Use use);
+    /// As note_access, of many bytes, which lie in one piece of memory.
     [[nodiscard]] bool note_range(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use);
     /// An atomic access of one lane: its bytes must have been written, and others' atomic accesses there come before it.
     [[nodiscard]] bool note_atomic(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes);
@@ -260,6 +306,21 @@ class Warp {
     [[nodiscard]] bool note_written(const Located& at, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use);
     void fail_race(const Race& race, unsigned lane, const Located& at, std::uint32_t bytes, AccessKind kind);
     Flow fail_unwritten(Ref ref, unsigned lane);
+    bool fail_unfenced(const Race& write, unsigned lane, std::string_view what);
+    bool note_copied(Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind);
+    [[nodiscard]] std::string name_of(const Stamp& who, unsigned lane) const;
+    void begin_fragments(Frame& frame) const;
+    [[nodiscard]] bool names_fragments(const Operation& operation) const;
+    [[nodiscard]] bool check_fragments(const Operation& operation, std::uint32_t mask);
+    [[nodiscard]] bool begin_wgmma(const Operation& operation, std::uint32_t mask);
+    [[nodiscard]] bool check_accumulator(Ref ref, const Wgmma& wgmma);
+    [[nodiscard]] bool check_fenced(Ref ref, bool accumulates);
+    void mark_fragments(const PendingWgmma& pending);
+    void finish_wgmma(std::uint32_t groups);
+    void forget_wgmma(const Frame* frame);
+    [[nodiscard]] const PendingWgmma* user_of(Ref ref) const;
+    bool fail_in_flight(Ref ref, std::string_view use);
+    bool note_wgmma(const SharedRange& range, unsigned warpgroup);
     void pass_states(const Slot& from, Frame& source, const Slot& to, Frame& target, unsigned lane, std::uint32_t bytes);
     [[nodiscard]] std::string name_of(Ref ref) const;
     Flow run_one(const Operation& operation);
@@ -312,6 +373,15 @@ class Warp {
     std::vector<std::byte> local_;
     std::vector<std::uint8_t> local_written_;
     bool is_checked_ = false;
+    struct {
+        unsigned party = 0, lane = 0;
+        bool is_store = false;
+    } async_;  // who copies
+    std::uint32_t wgmma_groups_ = 0;
+    std::uint32_t wgmma_fences_ = 0;
+    bool wgmma_stage_ = false;  // a wgmma.fence came, and no wait since
+    std::vector<PendingWgmma> pending_wgmma_;
+    Fragment* fragments_ = nullptr;  // of the running frame
     std::uint32_t local_stride_ = 0;  // bytes of each thread
 
     const Region* region_ = nullptr;  // the last one found

@@ -288,23 +288,6 @@ bool Warp::check_store(const Access& access, const Ref* refs, std::uint32_t mask
     });
 }
 
-bool Warp::note_copy(const Access& access, const Operation& operation, unsigned lane, std::uint64_t source, std::uint32_t wanted) {
-    if (!is_checked_) return true;
-    const std::uint64_t target = address(access, operation, lane);
-    Located from, to;
-    describe(access.space, target, lane, to);
-    if (!note_accesses(1u << lane, to, access.bytes, AccessKind::write)) return false;
-    std::memset(to.written, 1, access.bytes);
-    if (wanted == 0) return true;
-    describe(Space::global, source, lane, from);
-    if (from.written != nullptr) std::memcpy(to.written, from.written, wanted);
-    // Copied in pieces of up to 16 bytes, of any length: noted byte by byte where it is none of the usual ones.
-    if (wanted == 4 || wanted == 8 || wanted == 16) return note_accesses(1u << lane, from, wanted, AccessKind::read);
-    for (std::uint32_t i = 0; i < wanted; ++i, ++from.begin)
-        if (!note_accesses(1u << lane, from, 1, AccessKind::read)) return false;
-    return true;
-}
-
 void Warp::note_loaded(const Operation& operation, std::uint32_t mask, const Located& at) {
     if (at.written == nullptr || operation.outputs == 0) return;
     const Ref* const results = operands(operation);
@@ -447,16 +430,11 @@ bool Warp::writes_the_same(const Race& race, const Ref* refs, unsigned lane, con
 
 void Warp::fail_race(const Race& race, unsigned lane, const Located& at, std::uint32_t bytes, AccessKind kind) {
     const bool reads = kind == AccessKind::read || kind == AccessKind::strong_read;
-    const std::uint32_t warps = cta_->warps();
-    const std::string other =
-        race.other.warp == cta_->checker()->async_proxy()
-            ? "the asynchronous copy, for which this thread has not waited,"
-            : cta_->cluster().cta(race.other.warp / warps).warp(race.other.warp % warps).place(race.other.lane);
     const std::uint64_t where = at.begin + at.offsets[lane];
     fail(Errc::data_race, lane,
          fmt::format("this {} of {} bytes of {} memory at {:#x} and the {} on line {} by {} are not ordered", reads ? "read" : "write", bytes,
                      at.is_shared ? "shared" : "global", at.is_shared ? where & ((std::uint64_t{1} << cluster_rank_shift) - 1) : where,
-                     race.other_writes ? "write" : "read", line_of(race.pc), other));
+                     race.other_writes ? "write" : "read", line_of(race.pc), name_of(race.other, lane)));
 }
 
 void Warp::release_at(Space space, std::uint64_t address, std::uint32_t mask) {

@@ -1,0 +1,236 @@
+// wgmma (PTX ISA 9.7.15): products are computed at once here. A warp that waits for a group lets the other warps of its
+// warpgroup commit it first. What a checked launch keeps besides: which registers and which shared memory a product that
+// nobody has waited for still uses, and which registers no wgmma.fence has ordered.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "emulator/cta.hpp"
+#include "emulator/operations.hpp"
+#include "emulator/warp.hpp"
+
+namespace ptxgraft::emulator {
+namespace {
+
+constexpr unsigned fragment_of_a = 4;  // registers
+
+std::uint32_t index_of(Ref ref) { return offset(ref) / 32; }
+
+// Constants and copies.
+bool is_move(const Operation& operation) { return operation.undefined == Undefined::moves && operation.controls == 0; }
+
+}  // namespace
+
+// --- groups
+
+void Warp::commit_wgmma() {
+    ++wgmma_groups_;
+    cta_->release_wgmma(*this);
+}
+
+Flow Warp::wait_wgmma(std::uint32_t mask, std::uint32_t pending) {
+    const std::uint32_t groups = wgmma_groups_ > pending ? wgmma_groups_ - pending : 0;
+    if (cta_->wgmma_groups(*this) < groups) {
+        wait(mask, Wait::warpgroup, groups);
+        return Flow::select;
+    }
+    finish_wgmma(groups);
+    return Flow::next;
+}
+
+void Warp::release_wgmma(std::uint32_t groups) {
+    for (std::uint32_t i = 0; i < group_count_; ++i) {
+        Group& group = groups_[i];
+        if (group.wait != Wait::warpgroup || group.what > groups) continue;
+        finish_wgmma(group.what);
+        group.wait = Wait::none;
+        ++group.pc;
+    }
+}
+
+void Warp::finish_wgmma(std::uint32_t groups) {
+    if (!is_checked_) return;
+    wgmma_stage_ = false;
+    Checker& checker = *cta_->checker();
+    checker.order.learn(number(), live_, true, checker.parties.warpgroup(cta_->rank(), index_), {groups, 0, 0});
+    if (pending_wgmma_.empty()) return;
+    const auto is_complete = [&](const PendingWgmma& one) { return one.group <= groups; };
+    for (const PendingWgmma& one : pending_wgmma_) {
+        if (!is_complete(one)) continue;
+        for (Fragment& fragment : one.frame->fragments) fragment.accumulates = fragment.is_read = false;
+    }
+    std::erase_if(pending_wgmma_, is_complete);
+    for (const PendingWgmma& one : pending_wgmma_) mark_fragments(one);
+}
+
+// --- the registers of products that are not known to be complete
+
+void Warp::begin_fragments(Frame& frame) const {
+    frame.fragments.clear();
+    if (frame.function->fragments.empty()) return;
+    frame.fragments.resize(frame.function->register_bytes / 32);
+    for (const FragmentColumn& column : frame.function->fragments) {
+        frame.fragments[column.index].is_fragment = true;
+        frame.fragments[column.index].is_accumulator |= column.is_accumulator;
+    }
+}
+
+void Warp::forget_wgmma(const Frame* frame) {
+    std::erase_if(pending_wgmma_, [&](const PendingWgmma& one) { return one.frame == frame; });
+}
+
+void Warp::mark_fragments(const PendingWgmma& pending) {
+    const Operation& operation = program_->code[pending.pc];
+    const Ref* const refs = operands(operation);
+    std::vector<Fragment>& fragments = pending.frame->fragments;
+    for (unsigned i = 0; i < operation.outputs; ++i) fragments[index_of(refs[i])].accumulates = true;
+    if (!program_->matrices[operation.extra].a_in_registers) return;
+    for (unsigned i = 0; i < fragment_of_a; ++i)
+        if (const Ref ref = refs[operation.outputs + i]; is_register(ref)) fragments[index_of(ref)].is_read = true;
+}
+
+const PendingWgmma* Warp::user_of(Ref ref) const {
+    const auto uses = [&](const PendingWgmma& one) {
+        const Operation& operation = program_->code[one.pc];
+        const Ref* const refs = operands(operation);
+        const unsigned count = operation.outputs + (program_->matrices[operation.extra].a_in_registers ? fragment_of_a : 0);
+        return one.frame == frame_ && std::any_of(refs, refs + count, [&](Ref used) { return used == ref; });
+    };
+    const auto found = std::find_if(pending_wgmma_.rbegin(), pending_wgmma_.rend(), uses);
+    return found == pending_wgmma_.rend() ? nullptr : &*found;
+}
+
+bool Warp::fail_in_flight(Ref ref, std::string_view use) {
+    const PendingWgmma* const user = user_of(ref);
+    const std::size_t line = line_of(user != nullptr ? user->pc : pc_);
+    const bool is_committed = user == nullptr || user->group <= wgmma_groups_;
+    fail(Errc::register_in_flight, 0,
+         fmt::format("{} of {}, {} of the wgmma.mma_async on line {}, {}", use, name_of(ref),
+                     fragments_[index_of(ref)].accumulates ? "an accumulator" : "a fragment of A", line,
+                     is_committed ? "for whose group no wgmma.wait_group has waited" : "which no wgmma.commit_group has put into a group"));
+    return false;
+}
+
+bool Warp::check_fragment(Ref ref, Use use) {
+    if (fragments_ == nullptr || ref == no_ref || !is_register(ref)) return true;
+    const Fragment& fragment = fragments_[index_of(ref)];
+    if (use == Use::read ? !fragment.accumulates : !fragment.accumulates && !fragment.is_read) return true;
+    return fail_in_flight(ref, use == Use::read ? "read" : "write");
+}
+
+bool Warp::names_fragments(const Operation& operation) const {
+    const Ref* const refs = operands(operation);
+    const unsigned count = unsigned{operation.outputs} + operation.inputs;
+    for (unsigned i = 0; i < count; ++i)
+        if (is_register(refs[i]) && fragments_[index_of(refs[i])].is_fragment) return true;
+    return false;
+}
+
+// What an operation other than a wgmma touches is from then on to be fenced. Behind a wgmma.fence, until the next wait, compilers
+// put moves to accumulators, and programs loads of the next fragment of A, for which ptxas waits: these are let pass.
+bool Warp::check_fragments(const Operation& operation, std::uint32_t mask) {
+    if (operation.execute == execute_wgmma) return begin_wgmma(operation, mask);
+    const Ref* const refs = operands(operation);
+    const unsigned count = unsigned{operation.outputs} + operation.inputs;
+    const auto use_of = [&](unsigned i) { return i < operation.outputs ? Use::write : Use::read; };
+    for (unsigned i = 0; i < count; ++i) {
+        if (!check_fragment(refs[i], use_of(i))) return false;
+        if (!is_register(refs[i])) continue;
+        Fragment& fragment = fragments_[index_of(refs[i])];
+        if (wgmma_stage_ && (use_of(i) == Use::read || is_move(operation) || !fragment.is_accumulator)) continue;
+        const bool is_known_write = fragment.is_written && fragment.fences == wgmma_fences_ + 1;
+        if (!fragment.is_fragment || (use_of(i) == Use::read && is_known_write)) continue;
+        fragment.is_written = use_of(i) == Use::write;
+        fragment.fences = wgmma_fences_ + 1;
+        fragment.pc = pc_;
+    }
+    return true;
+}
+
+// --- wgmma.fence and wgmma.mma_async
+
+void Warp::fence_wgmma() {
+    ++wgmma_fences_;
+    wgmma_stage_ = true;
+}
+
+// PTX ISA 9.7.15.7.1. What only reads a fragment of A changes nothing for a product that reads it too.
+bool Warp::check_fenced(Ref ref, bool accumulates) {
+    const Fragment& fragment = fragments_[index_of(ref)];
+    if (fragment.fences != wgmma_fences_ + 1 || (!accumulates && !fragment.is_written)) return true;
+    fail(Errc::register_not_fenced, 0,
+         fmt::format("{} was {} on line {}, and no wgmma.fence comes between that and this wgmma.mma_async", name_of(ref),
+                     fragment.is_written ? "written" : "read", line_of(fragment.pc)));
+    return false;
+}
+
+// Only products of one shape may follow each other on the same accumulators.
+bool Warp::check_accumulator(Ref ref, const Wgmma& wgmma) {
+    const Fragment& fragment = fragments_[index_of(ref)];
+    if (fragment.is_read) return fail_in_flight(ref, "write");
+    if (fragment.accumulates) {
+        const PendingWgmma* const user = user_of(ref);
+        const Wgmma& other = program_->matrices[program_->code[user->pc].extra].wgmma;
+        if (other.n != wgmma.n || other.d != wgmma.d) return fail_in_flight(ref, "use in another shape");
+    }
+    return check_fenced(ref, true);
+}
+
+bool Warp::begin_wgmma(const Operation& operation, std::uint32_t mask) {
+    const MatrixInstruction& instruction = program_->matrices[operation.extra];
+    const Ref* const refs = operands(operation);
+    if (wgmma_fences_ == 0) {
+        fail(Errc::register_not_fenced, 0, "no wgmma.fence comes before the first wgmma.mma_async");
+        return false;
+    }
+    const bool adds = value(refs[operation.outputs + operation.inputs - 1u], 0) != 0;
+    for (unsigned i = 0; i < operation.outputs; ++i)
+        if ((adds && !require(refs[i], mask)) || !check_accumulator(refs[i], instruction.wgmma)) return false;
+    for (unsigned i = 0; instruction.a_in_registers && i < fragment_of_a; ++i) {
+        const Ref ref = refs[operation.outputs + i];
+        if (!check_fragment(ref, Use::read) || (is_register(ref) && !check_fenced(ref, false))) return false;
+    }
+    const auto again = [&](const PendingWgmma& one) { return one.pc == pc_ && one.frame == frame_; };
+    std::erase_if(pending_wgmma_, again);  // the later one is complete no sooner
+    pending_wgmma_.push_back({pc_, frame_, wgmma_groups_ + 1});
+    mark_fragments(pending_wgmma_.back());
+    return true;
+}
+
+// --- shared memory
+
+bool Warp::note_wgmma(const Wgmma& wgmma, const WgmmaOperands& operands) {
+    Checker& checker = *cta_->checker();
+    const unsigned warpgroup = checker.parties.warpgroup(cta_->rank(), index_);
+    Clock known(checker.order.size());
+    checker.order.release(number(), live_, true, known);
+    checker.order.acquire(warpgroup, live_, true, known);
+    checker.ranges.clear();
+    wgmma_ranges(wgmma, operands, checker.ranges);
+    return std::ranges::all_of(checker.ranges, [&](const SharedRange& range) { return note_wgmma(range, warpgroup); });
+}
+
+bool Warp::note_wgmma(const SharedRange& range, unsigned warpgroup) {
+    Checker& checker = *cta_->checker();
+    const std::uint32_t bytes = range.end - range.begin;
+    Located at;
+    describe(Space::shared, range.begin, 0, at);
+    const auto* const unwritten = std::find(at.written, at.written + bytes, std::uint8_t{0});
+    if (unwritten != at.written + bytes) {
+        fail(Errc::memory_not_written, 0, fmt::format("shared memory at {:#x}, which a descriptor of this wgmma.mma_async names",
+                                                      range.begin + static_cast<std::uint64_t>(unwritten - at.written)));
+        return false;
+    }
+    constexpr std::uint32_t unit = 4;
+    const Accessor by{stamp(warpgroup, index_ % 4, wgmma_groups_ + 1), warpgroup, index_ % 4};
+    for (std::uint64_t from = at.begin; at.begin < from + bytes; at.begin += unit) {
+        const auto race = checker.shared_races.note(at.begin, unit, AccessKind::read, by, pc_);
+        if (!race) continue;
+        fail_race(*race, 0, at, unit, AccessKind::read);
+        return false;
+    }
+    const auto unfenced = checker.shared_races.unknown_write(at.begin - bytes, bytes, checker.fenced, checker.parties.async_proxy());
+    return !unfenced || fail_unfenced(*unfenced, 0, "wgmma.mma_async");
+}
+
+}  // namespace ptxgraft::emulator
