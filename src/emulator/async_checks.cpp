@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "emulator/cluster.hpp"
+#include "emulator/mbarrier_object.hpp"
 #include "emulator/warp.hpp"
 
 namespace ptxgraft::emulator {
@@ -58,7 +59,20 @@ void Warp::finish_async_at(Space space, std::uint64_t address) {
     if (!is_checked_) return;
     Checker& checker = *cta_->checker();
     const Place where = common_place(space, address);
-    checker.order.release(async_.party, 1u << async_.lane, false, checker.object(where.space, where.address));
+    checker.order.release(async_.party, 1u << async_.lane, false, checker.arrivals(where.space, where.address));
+}
+
+void Warp::arrive_at(Space space, std::uint64_t address, unsigned lane) {
+    if (!is_checked_) return;
+    Checker& checker = *cta_->checker();
+    const Place where = common_place(space, address);
+    checker.order.release(number(), 1u << lane, live_ == 1u << lane, checker.arrivals(where.space, where.address));
+}
+
+void Warp::finish_phase_at(Space space, std::uint64_t address, std::uint64_t before, std::uint64_t after) {
+    if (!is_checked_ || Mbarrier::of(before).phase == Mbarrier::of(after).phase) return;
+    const Place where = common_place(space, address);
+    cta_->checker()->finish_phase(where.space, where.address);
 }
 
 void Warp::commit_async_groups(std::uint32_t mask) {
@@ -138,9 +152,9 @@ void Warp::finish_copies_at(Space space, std::uint64_t address, unsigned lane) {
     if (!is_checked_) return;
     Checker& checker = *cta_->checker();
     const Place where = common_place(space, address);
-    Clock& object = checker.object(where.space, where.address);
-    checker.order.release(number(), 1u << lane, false, object);
-    object[checker.parties.copier(number())].join({0, checker.copies(number(), lane).now++, 1u << lane});
+    Clock& arrivals = checker.arrivals(where.space, where.address);
+    checker.order.release(number(), 1u << lane, false, arrivals);
+    arrivals[checker.parties.copier(number())].join({0, checker.copies(number(), lane).now++, 1u << lane});
 }
 
 // --- who did it

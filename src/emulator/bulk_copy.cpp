@@ -61,8 +61,10 @@ struct Lane {
         std::byte* const at = place(space, mbarrier, 8, 8, Use::write);
         if (at == nullptr || !warp.note_access(space, mbarrier, lane, 8, AccessKind::strong_write)) return false;
         warp.finish_async_at(space, mbarrier);
-        const auto done = change_mbarrier(at, [&](Mbarrier& object) { return object.complete(bytes); });
-        return done ? true : fail(done.error());
+        const auto before = change_mbarrier(at, [&](Mbarrier& object) { return object.complete(bytes); });
+        if (!before) return fail(before.error());
+        warp.finish_phase_at(space, mbarrier, *before, mbarrier_word(at));
+        return true;
     }
 
     bool check_mask(std::uint64_t mask) const {

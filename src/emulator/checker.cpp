@@ -21,6 +21,7 @@ void Checker::begin() {
     arrived.clear();
     complete.clear();
     objects_.clear();
+    arrivals_.clear();
     bulk_groups_.clear();
     fenced.clear();
     std::ranges::fill(copies_, ThreadCopies{});
@@ -28,6 +29,16 @@ void Checker::begin() {
 
 Clock& Checker::object(Space space, std::uint64_t address) {
     return objects_.try_emplace(key(space, address), order.size()).first->second;
+}
+
+Clock& Checker::arrivals(Space space, std::uint64_t address) {
+    return arrivals_.try_emplace(key(space, address), order.size()).first->second;
+}
+
+void Checker::finish_phase(Space space, std::uint64_t address) {
+    Clock& all = arrivals(space, address);
+    object(space, address).join(all);
+    all.clear();
 }
 
 }  // namespace ptxgraft::emulator

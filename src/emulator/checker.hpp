@@ -83,6 +83,10 @@ class Checker {
     /// The clock of what threads order themselves by at an address: an mbarrier, a flag, a lock. Rarely two addresses
     /// share one.
     [[nodiscard]] Clock& object(Space space, std::uint64_t address);
+    /// What those did that arrived at an mbarrier in the phase that is not complete; object() is of the others.
+    [[nodiscard]] Clock& arrivals(Space space, std::uint64_t address);
+    /// The phase is complete.
+    void finish_phase(Space space, std::uint64_t address);
     /// Whether somebody released something there.
     [[nodiscard]] bool has_object(Space space, std::uint64_t address) const { return objects_.contains(key(space, address)); }
     /// Of one thread.
@@ -102,7 +106,7 @@ class Checker {
         return (address / 4 * 0x9E3779B97F4A7C15u >> 54) * 2 + (space == Space::shared ? 1 : 0);
     }
 
-    std::unordered_map<std::uint64_t, Clock> objects_;
+    std::unordered_map<std::uint64_t, Clock> objects_, arrivals_;
     std::unordered_map<unsigned, CopyGroups> bulk_groups_;
     std::vector<ThreadCopies> copies_;
 };

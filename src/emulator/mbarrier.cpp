@@ -41,7 +41,8 @@ Flow execute_change(Warp& warp, const Operation& operation, std::uint32_t mask) 
         const std::uint64_t address = warp.address(access_of(warp, operation), operation, lane);
         warp.set(warp.operands(operation)[0], lane, *before);
         if constexpr (Of == Arriving::copies) warp.finish_copies_at(space, address, lane);
-        else warp.release_at(space, address, 1u << lane);
+        else warp.arrive_at(space, address, lane);
+        warp.finish_phase_at(space, address, *before, mbarrier_word(at));
         return warp.note_access(space, address, lane, 8, AccessKind::strong_write);
     });
     return done ? Flow::next : Flow::fail;

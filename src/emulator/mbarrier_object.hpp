@@ -30,6 +30,9 @@ struct Mbarrier {
     void finish_phase();
 };
 
+/// What the bytes of an object hold now.
+inline std::uint64_t mbarrier_word(const std::byte* at) { return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(at), __ATOMIC_ACQUIRE); }
+
 /// Changes the object at `at` in one step; its word before, or the error of `change`, which leaves it as it
 /// is. `change` is given a valid object.
 template <class Change>

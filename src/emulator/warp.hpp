@@ -214,7 +214,11 @@ class Warp {
     void begin_async(unsigned lane, const AsyncParty& party);
     /// As note_range, of the proxy.
     [[nodiscard]] bool note_async(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, AccessKind kind);
-    /// What it did is known to who waits for an mbarrier.
+    // Of an mbarrier: who waits for a phase knows what those did that arrived in it.
+    void arrive_at(Space space, std::uint64_t address, unsigned lane);
+    /// The object's words before and after an arrival, or what else may complete a phase.
+    void finish_phase_at(Space space, std::uint64_t address, std::uint64_t before, std::uint64_t after);
+    /// What the proxy did is known to who waits for an mbarrier.
     void finish_async_at(Space space, std::uint64_t address);
     /// Bulk groups of each lane: the last `pending` ones are not waited for, nor, with `reads_only`, what the others write.
     struct BulkWait {
@@ -230,7 +234,7 @@ class Warp {
     void wait_copies(std::uint32_t mask, std::uint32_t pending);
     /// cp.async.mbarrier.arrive: what the lane has copied so far is known to who waits for the mbarrier.
     void finish_copies_at(Space space, std::uint64_t address, unsigned lane);
-    // Of wgmma (wgmma_checks.cpp).
+    // Of wgmma (warpgroup_checks.cpp).
     void fence_wgmma();
     /// What a product reads of shared memory, by the async proxy.
     [[nodiscard]] bool note_wgmma(const Wgmma& wgmma, const WgmmaOperands& operands);
