@@ -1,12 +1,32 @@
 #include "emulator/race.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 namespace ptxgraft::emulator {
 namespace {
 
 // Pages that one CTA has at a time, up to 64 MB of cells: what came before the last of them is forgotten, and no race with it found.
+constexpr unsigned lane_count = 32;
 constexpr std::size_t most_pages = 256;
+
+// The lanes of `mask` from the first on that access what it does. Where all lanes access, warps are tiled: half of the offsets, or
+// three quarters, may be those of the lanes before.
+std::uint32_t lanes_together(const std::uint32_t* offsets, std::uint32_t mask, unsigned period) {
+    const auto first = static_cast<unsigned>(std::countr_zero(mask));
+    unsigned end = first + 1;
+    while (end < period && (mask >> end & 1) != 0 && offsets[end] == offsets[first]) ++end;
+    std::uint32_t lanes = static_cast<std::uint32_t>(((std::uint64_t{1} << end) - 1) & ~((std::uint64_t{1} << first) - 1));
+    if (period == 8) lanes |= lanes << 8;
+    if (period <= 16) lanes |= lanes << 16;
+    return lanes;
+}
+
+unsigned period_of(const std::uint32_t* offsets, std::uint32_t mask) {
+    if (mask != ~0u || std::memcmp(offsets, offsets + 16, 16 * sizeof *offsets) != 0) return 32;
+    return std::memcmp(offsets, offsets + 8, 8 * sizeof *offsets) == 0 ? 8 : 16;
+}
 
 }  // namespace
 
@@ -16,66 +36,189 @@ void RaceShadow::begin() {
         pages_.clear();
         generation_ = 1;
     }
-    last_ = nullptr;
-    last_number_ = ~std::uint64_t{0};
+    recent_.fill({});
 }
 
-RaceShadow::Page& RaceShadow::page(std::uint64_t number) {
-    if (number == last_number_) return *last_;
+inline RaceShadow::Page& RaceShadow::page(std::uint64_t number) {
+    Recent& recent = recent_[number % recent_.size()];
+    if (recent.number != number) recent = {number, &find_page(number)};
+    return *recent.page;
+}
+
+RaceShadow::Page& RaceShadow::find_page(std::uint64_t number) {
     if (pages_.size() >= most_pages && !pages_.contains(number)) {
         pages_.clear();
+        recent_.fill({});
         readers_.assign(order_->size(), {});
     }
     Page& found = pages_[number];
     if (found.cells.empty()) found.cells.resize(page_bytes >> found.shift);
-    last_number_ = number;
-    last_ = &found;
+    if (found.generation != generation_) found.shifts.fill(block_shift);
+    found.generation = generation_;
     return found;
 }
 
-void RaceShadow::split(Page& page) {
-    std::vector<Cell> cells(page_bytes);
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-        const Cell& whole = page.cells[i >> page.shift];
-        if (whole.generation != generation_) continue;  // of an earlier CTA: its readers are gone
-        cells[i] = whole;
-        if (cells[i].readers == 0 || i % 4 == 0) continue;
-        const std::uint32_t from = cells[i].readers;  // each byte has readers of its own from now on
-        cells[i].readers = static_cast<std::uint32_t>(readers_.size());
-        readers_.resize(readers_.size() + order_->size());
-        std::copy_n(readers_.begin() + from, order_->size(), readers_.begin() + cells[i].readers);
+// Each has readers of its own from then on.
+void RaceShadow::copy(Cell& to, const Cell& from) {
+    if (from.generation != generation_) {  // of an earlier CTA
+        to.generation = from.generation;
+        return;
     }
+    to = from;
+    if (to.readers == 0) return;
+    to.readers = static_cast<std::uint32_t>(readers_.size());
+    readers_.resize(readers_.size() + order_->size());
+    std::copy_n(readers_.begin() + from.readers, order_->size(), readers_.begin() + to.readers);
+}
+
+void RaceShadow::refine(Page& page, unsigned shift) {
+    std::vector<Cell> cells(page_bytes >> shift);
+    const unsigned apart = page.shift - shift;
+    for (std::size_t i = 0; i < page.cells.size(); ++i) cells[i << apart] = page.cells[i];
     page.cells = std::move(cells);
-    page.shift = 0;
+    page.shift = static_cast<std::uint8_t>(shift);
+}
+
+void RaceShadow::split(Page& page, std::uint64_t address, std::uint32_t bytes) {
+    const auto shift = static_cast<unsigned>(std::countr_zero(bytes));
+    if (shift < page.shift) refine(page, shift);
+    std::uint8_t& unit = page.unit(address);
+    const std::uint64_t block = address >> block_shift << block_shift;
+    for (std::uint64_t whole = block; whole < block + 16; whole += std::uint64_t{1} << unit)
+        for (std::uint64_t part = bytes; part < std::uint64_t{1} << unit; part += bytes) copy(page.at(whole + part), page.at(whole));
+    unit = static_cast<std::uint8_t>(shift);
+}
+
+// The reader that the cell has becomes the first of several; the table of them, by warp.
+inline RaceShadow::Reader* RaceShadow::begin_many(Cell& cell) {
+    const std::size_t warps = order_->size();
+    if (cell.readers == 0) {
+        cell.readers = static_cast<std::uint32_t>(readers_.size());
+        readers_.resize(readers_.size() + warps);
+    } else {
+        std::fill_n(readers_.begin() + cell.readers, warps, Reader{});
+    }
+    Reader* const readers = &readers_[cell.readers];
+    readers[cell.read_warp] = {cell.read_time, cell.read_lanes, cell.read_pc};
+    cell.has_many = true;
+    return readers;
+}
+
+inline bool RaceShadow::knows_readers(const Clock& known, const Cell& cell) const {
+    const Reader* const readers = &readers_[cell.readers];
+    for (std::size_t warp = 0; warp < order_->size(); ++warp)
+        if (readers[warp].time > known[warp].all) return false;
+    return true;
+}
+
+inline bool RaceShadow::reads_in_order(Cell& cell, const Observer& by, std::uint32_t lanes) {
+    const Clock& known = *by.known;
+    const auto begin = [&] {
+        cell.read_warp = static_cast<std::uint16_t>(by.warp);
+        cell.read_time = by.now, cell.read_lanes = lanes, cell.read_pc = by.pc;
+        return true;
+    };
+    if (cell.generation != generation_) {
+        cell = Cell(generation_);
+        return begin();
+    }
+    if (cell.strong.time != 0 || cell.weak.time > known[cell.weak.warp].all) return false;
+    if (cell.has_many) {
+        Reader& reader = readers_[cell.readers + by.warp];
+        if (reader.time == by.now) reader.lanes |= lanes;
+        else if (reader.time <= known[by.warp].all) reader = {by.now, lanes, by.pc};
+        else return false;
+        return true;
+    }
+    if (cell.read_time <= known[cell.read_warp].all) return begin();
+    if (cell.read_warp != by.warp) {
+        begin_many(cell)[by.warp] = {by.now, lanes, by.pc};
+        return true;
+    }
+    if (cell.read_time != by.now) return false;
+    cell.read_lanes |= lanes;
+    return true;
+}
+
+inline bool RaceShadow::writes_in_order(Cell& cell, const Observer& by, unsigned lane) {
+    const Clock& known = *by.known;
+    if (cell.generation != generation_) {
+        cell = Cell(generation_);
+    } else {
+        const bool is_own = cell.weak.warp == by.warp && cell.weak.lane == lane;
+        const bool is_own_read = cell.read_warp == by.warp && cell.read_lanes == 1u << lane;
+        if (cell.strong.time != 0 || (cell.weak.time > known[cell.weak.warp].all && !is_own)) return false;
+        if (cell.has_many ? !knows_readers(known, cell) : cell.read_time > known[cell.read_warp].all && !is_own_read) return false;
+    }
+    cell.weak = {by.now, by.pc, static_cast<std::uint16_t>(by.warp), static_cast<std::uint8_t>(lane)};
+    cell.is_atomic = cell.has_many = false;
+    cell.read_time = 0;
+    return true;
+}
+
+// Accesses are aligned: they lie in one page.
+inline std::optional<Race> RaceShadow::note(std::uint64_t address, std::uint32_t bytes, AccessKind kind, const Observer& by,
+                                            std::uint32_t lanes) {
+    Page& in = page(address / page_bytes);
+    const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+    std::uint64_t at = address;
+    for (const std::uint64_t end = address + bytes; at < end; at += std::uint64_t{1} << in.unit(at)) {
+        if (bytes < 1u << in.unit(at)) split(in, at, bytes);
+        Cell& cell = in.at(at);
+        if (kind == AccessKind::read ? reads_in_order(cell, by, lanes) : kind == AccessKind::write && writes_in_order(cell, by, lane)) continue;
+        if (const auto race = note_slowly(cell, kind, by, lanes)) return race;
+    }
+    if (bytes == 16 && kind == AccessKind::write) in.unit(address) = block_shift;  // nothing smaller was accessed since
+    return std::nullopt;
 }
 
 std::optional<Race> RaceShadow::note(std::uint64_t address, std::uint32_t bytes, AccessKind kind, unsigned warp, unsigned lane,
                                      std::uint32_t pc) {
-    Page& in = page(address / page_bytes);  // accesses are aligned: they lie in one page
-    if (in.shift != 0 && ((address | bytes) & 3) != 0) split(in);
-    Cell* const first = &in.at(address);
-    for (Cell* cell = first; cell != first + (bytes >> in.shift); ++cell)
-        if (const auto race = note(*cell, kind, warp, lane, pc)) return race;
+    return note(address, bytes, kind, observer(warp, pc), 1u << lane);
+}
+
+std::optional<Race> RaceShadow::note(const LaneAccesses& accesses, std::uint32_t& mask) {
+    const Observer by = observer(accesses.warp, accesses.pc);
+    const bool is_read = accesses.kind == AccessKind::read;
+    const unsigned period = is_read ? period_of(accesses.offsets, mask) : lane_count;
+    while (mask != 0) {
+        const std::uint32_t lanes = is_read ? lanes_together(accesses.offsets, mask, period) : mask & (0 - mask);
+        mask &= ~lanes;
+        const std::uint64_t address = accesses.begin + accesses.offsets[std::countr_zero(lanes)];
+        if (auto race = note(address, accesses.bytes, accesses.kind, by, lanes)) return race;
+    }
     return std::nullopt;
 }
 
 std::optional<Race> RaceShadow::unknown_write(std::uint64_t address, std::uint64_t bytes, const Clock& known, unsigned except) {
     for (std::uint64_t at = address; at < address + bytes;) {
         Page& in = page(at / page_bytes);
-        const Cell& cell = in.at(at);
+        const unsigned unit = in.unit(at);
+        const Cell& cell = in.at(at >> unit << unit);
         for (const Write& write : {cell.weak, cell.strong}) {
             if (cell.generation != generation_ || write.time == 0 || write.warp == except) continue;
             if (!known[write.warp].has(write.lane, write.time)) return Race{{write.warp, write.lane, write.time}, write.pc, true};
         }
-        at = ((at >> in.shift) + 1) << in.shift;
+        at = ((at >> unit) + 1) << unit;
     }
     return std::nullopt;
 }
 
-std::optional<Race> RaceShadow::note(Cell& cell, AccessKind kind, unsigned warp, unsigned lane, std::uint32_t pc) {
+std::optional<Race> RaceShadow::note_slowly(Cell& cell, AccessKind kind, const Observer& by, std::uint32_t lanes) {
+    for (; lanes != 0; lanes &= lanes - 1) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+        auto race = note_lane(cell, kind, by, lane);
+        if (!race) continue;
+        race->lane = lane;
+        return race;
+    }
+    return std::nullopt;
+}
+
+std::optional<Race> RaceShadow::note_lane(Cell& cell, AccessKind kind, const Observer& by, unsigned lane) {
+    const unsigned warp = by.warp;
     if (cell.generation != generation_) {
-        cell = {};
-        cell.generation = generation_;
+        cell = Cell(generation_);
     }
     const bool is_strong = kind >= AccessKind::strong_read, writes = kind != AccessKind::read && kind != AccessKind::strong_read;
     if (const auto race = unknown_write(cell.weak, warp, lane)) return race;
@@ -84,13 +227,13 @@ std::optional<Race> RaceShadow::note(Cell& cell, AccessKind kind, unsigned warp,
         if (const auto race = unknown_write(cell.strong, warp, lane)) return race;
     }
     if (!writes) {
-        if (!is_strong) note_read(cell, warp, lane, pc);
+        if (!is_strong) note_read(cell, by, lane);
         return std::nullopt;
     }
     if (cell.read_time != 0 && kind != AccessKind::atomic) {
         if (const auto race = unknown_reader(cell, warp, lane)) return race;
     }
-    const Write write{order_->now(warp), pc, static_cast<std::uint16_t>(warp), static_cast<std::uint8_t>(lane)};
+    const Write write{by.now, by.pc, static_cast<std::uint16_t>(warp), static_cast<std::uint8_t>(lane)};
     cell.is_atomic = kind == AccessKind::atomic;
     if (is_strong) {  // weak accesses before it are still to be known
         cell.strong = write;
@@ -111,8 +254,8 @@ std::optional<Race> RaceShadow::unknown_write(const Write& write, unsigned warp,
 
 // Reads of one warp stand in the cell; those of several in the table. Of two reads of one warp at different times the
 // earlier time counts for both, unless the later one knows of the earlier.
-void RaceShadow::note_read(Cell& cell, unsigned warp, unsigned lane, std::uint32_t pc) {
-    const WarpTime now = order_->now(warp);
+void RaceShadow::note_read(Cell& cell, const Observer& by, unsigned lane) {
+    const auto [known, now, warp, pc] = by;
     const std::uint32_t bit = 1u << lane;
     const auto merge = [&](WarpTime& time, std::uint32_t& lanes, std::uint32_t& at) {
         const Stamp before{static_cast<std::uint16_t>(warp), static_cast<std::uint8_t>(std::countr_zero(lanes | 1u << 31)), time};
@@ -138,19 +281,11 @@ void RaceShadow::note_read(Cell& cell, unsigned warp, unsigned lane, std::uint32
         cell.read_time = now, cell.read_lanes = bit, cell.read_pc = pc;
         return;
     }
-    if (cell.readers == 0) {
-        cell.readers = static_cast<std::uint32_t>(readers_.size());
-        readers_.resize(readers_.size() + order_->size());
-    } else {
-        std::fill_n(readers_.begin() + cell.readers, order_->size(), Reader{});
-    }
-    readers_[cell.readers + cell.read_warp] = first;
-    readers_[cell.readers + warp] = {now, bit, pc};
-    cell.has_many = true;
+    begin_many(cell)[warp] = {now, bit, pc};
 }
 
 bool RaceShadow::knows_all(unsigned warp, unsigned lane, std::uint16_t other, const Reader& reader, Race& race) const {
-    if (order_->knows_warp(warp, other, reader.time)) return true;
+    if (reader.time <= order_->common(warp)[other].all) return true;
     for (std::uint32_t lanes = reader.lanes; lanes != 0; lanes &= lanes - 1) {
         const Stamp stamp{other, static_cast<std::uint8_t>(std::countr_zero(lanes)), reader.time};
         if (order_->knows(warp, lane, stamp)) continue;

@@ -230,7 +230,10 @@ inline bool Warp::track(const Operation& operation, std::uint32_t mask) {
     const Ref* const sources = results + operation.outputs;
     std::uint32_t* const written = frame_->written.data();
     std::uint32_t all = ~0u;
-    for (unsigned i = 0; i < operation.strict; ++i) all &= is_register(sources[i]) ? written[offset(sources[i]) / 32] : ~0u;
+    for (unsigned i = 0; i < operation.strict; ++i) {
+        const bool is_one = is_register(sources[i]);
+        all &= written[is_one ? offset(sources[i]) / 32 : 0] | (is_one ? 0 : ~0u);
+    }
     if ((mask & ~all) != 0) return track_undefined(operation, mask);
     // Where sources may be undefined, the operation says itself what its first result is.
     for (unsigned i = operation.strict < operation.inputs ? 1 : 0; i < operation.outputs; ++i) written[offset(results[i]) / 32] |= mask;

@@ -40,6 +40,12 @@ bool all_written_at(const std::uint8_t* bytes, std::uint32_t count) {
         case 8:
             std::memcpy(&word, bytes, 8);
             return word == 0x0101010101010101;
+        case 16: {
+            std::uint64_t second = 0;
+            std::memcpy(&word, bytes, 8);
+            std::memcpy(&second, bytes + 8, 8);
+            return (word & second) == 0x0101010101010101;
+        }
         default:
             return all_written(bytes, count);
     }
@@ -310,9 +316,11 @@ void Warp::note_loaded(const Operation& operation, std::uint32_t mask, const Loc
     const Ref* const results = operands(operation);
     const std::uint32_t bytes = width(results[0]), whole = bytes * operation.outputs;
     if (at.consecutive && all_written(at.written + at.offsets[0], std::size_t{whole} * lane_count)) return;
-    std::uint32_t partly = 0;
+    std::uint32_t partly = 0, before = ~0u;  // one look for lanes in a row that load the same
     each_lane(at.all_equal ? 1 : mask, [&](unsigned lane) {
-        if (!all_written_at(at.written + at.offsets[lane], whole)) partly |= 1u << lane;
+        if (at.offsets[lane] == before) return true;
+        if (all_written_at(at.written + at.offsets[lane], whole)) before = at.offsets[lane];
+        else partly |= 1u << lane;
         return true;
     });
     if (at.all_equal && partly != 0) partly = mask;
@@ -423,12 +431,13 @@ bool Warp::note_accesses(std::uint32_t mask, const Located& at, std::uint32_t by
     if (!at.is_shared && !at.is_global) return true;
     Checker& checker = *cta_->checker();
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
-    return each_lane(mask, [&](unsigned lane) {
-        const auto race = shadow.note(at.begin + at.offsets[lane], bytes, kind, number(), lane, pc_);
-        if (!race || (race->other_writes && kind == AccessKind::write && refs != nullptr && writes_the_same(*race, refs, lane, at, bytes))) return true;
-        fail_race(*race, lane, at, bytes, kind);
+    const LaneAccesses accesses{.begin = at.begin, .offsets = at.offsets, .bytes = bytes, .kind = kind, .warp = number(), .pc = pc_};
+    while (const auto race = shadow.note(accesses, mask)) {
+        if (race->other_writes && kind == AccessKind::write && refs != nullptr && writes_the_same(*race, refs, race->lane, at, bytes)) continue;
+        fail_race(*race, race->lane, at, bytes, kind);
         return false;
-    });
+    }
+    return true;
 }
 
 // Many threads that write one value, as to a flag, are a race that changes nothing: what is there already, or what the other
