@@ -65,6 +65,10 @@ class Order {
 
     [[nodiscard]] std::size_t size() const { return warps_.size(); }
     [[nodiscard]] WarpTime now(unsigned warp) const { return warps_[warp].now; }
+    /// Up to which time all of the first `observers` warps, but those that have ended, know what a warp did.
+    [[nodiscard]] WarpTime known_to_all(unsigned warp, std::size_t observers) const;
+    /// A warp has ended.
+    void end(unsigned warp) { warps_[warp].has_ended = true; }
     /// What all lanes of a warp know.
     [[nodiscard]] const Clock& common(unsigned warp) const { return warps_[warp].common; }
     /// Whether a lane knows of an access.
@@ -88,6 +92,7 @@ class Order {
         Clock common;                                   // what all lanes know
         std::array<std::unique_ptr<Clock>, 32> lanes;   // what single lanes know besides
         std::uint32_t with_clock = 0;
+        bool has_ended = false;
     };
     void forget_lanes(Warp& warp);
     Clock& lane_clock(Warp& warp, unsigned lane);
