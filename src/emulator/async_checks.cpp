@@ -45,7 +45,8 @@ bool Warp::note_async(Space space, std::uint64_t address, unsigned lane, std::ui
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
     const unsigned as = !async_.is_store ? async_.lane : reads ? Parties::reads_lane : Parties::writes_lane;
     const Accessor by{stamp(async_.party, as, checker.order.now(async_.party)), number(), lane};
-    const std::uint32_t unit = at.begin % 4 == 0 && bytes % 4 == 0 ? 4 : 1;
+    const std::uint64_t aligned = at.begin | bytes;
+    const std::uint32_t unit = aligned % 16 == 0 ? 16 : aligned % 4 == 0 ? 4 : 1;
     for (std::uint64_t done = 0; done < bytes; done += unit, at.begin += unit) {
         const auto race = shadow.note(at.begin, unit, kind, by, pc_);
         if (!race) continue;

@@ -8,16 +8,16 @@ Checker::Checker(const Parties& all)
     : parties(all),
       order(all.size(), all.copiers()),
       fenced(all.size()),
-      shared_races(order),
-      global_races(order),
+      shared_races(order, all.warps(), 6),
+      global_races(order, all.warps(), 8),
       arrived(all.size()),
       complete(all.size()),
       copies_(all.copiers() != 0 ? std::size_t{all.warps()} * lane_count : 0) {}
 
-void Checker::begin() {
+void Checker::begin(bool has_async_proxy) {
     order.begin();
-    shared_races.begin();
-    global_races.begin();
+    shared_races.begin(has_async_proxy);
+    global_races.begin(has_async_proxy);
     arrived.clear();
     complete.clear();
     objects_.clear();

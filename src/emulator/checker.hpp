@@ -78,7 +78,8 @@ class Parties {
 class Checker {
   public:
     explicit Checker(const Parties& all);
-    void begin();
+    /// `has_async_proxy`: the program copies or multiplies by it.
+    void begin(bool has_async_proxy);
 
     /// The clock of what threads order themselves by at an address: an mbarrier, a flag, a lock. Rarely two addresses
     /// share one.

@@ -15,11 +15,19 @@ void for_each(std::uint32_t lanes, F&& f) {
 void Order::begin() {
     for (Warp& warp : warps_) {
         warp.now = 1;
+        warp.has_ended = false;
         warp.common.clear();
         forget_lanes(warp);
         warp.copied.fill(0);
         warp.has_copied = false;
     }
+}
+
+WarpTime Order::known_to_all(unsigned warp, std::size_t observers) const {
+    WarpTime known = ~WarpTime{0};
+    for (std::size_t i = 0; i < observers; ++i)
+        if (!warps_[i].has_ended) known = std::min(known, warps_[i].common[warp].all);
+    return known;
 }
 
 void Order::forget_lanes(Warp& warp) {

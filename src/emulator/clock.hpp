@@ -72,6 +72,12 @@ class Order {
 
     [[nodiscard]] std::size_t size() const { return warps_.size(); }
     [[nodiscard]] WarpTime now(unsigned warp) const { return warps_[warp].now; }
+    /// Up to which time all of the first `observers` warps, but those that have ended, know what a warp did.
+    [[nodiscard]] WarpTime known_to_all(unsigned warp, std::size_t observers) const;
+    /// A warp has ended.
+    void end(unsigned warp) { warps_[warp].has_ended = true; }
+    /// What all lanes of a warp know.
+    [[nodiscard]] const Clock& common(unsigned warp) const { return warps_[warp].common; }
     /// Whether a lane knows of an access.
     [[nodiscard]] bool knows(unsigned warp, unsigned lane, const Stamp& stamp) const {
         if (stamp.warp == warp && stamp.lane == lane) return true;
@@ -81,8 +87,6 @@ class Order {
         if (own != nullptr && (*own)[stamp.warp].has(stamp.lane, stamp.time)) return true;
         return copiers_ != 0 && stamp.warp == copiers_ + warp && stamp.lane == lane && stamp.time <= observer.copied[lane];
     }
-    /// Whether all lanes of a warp know of whatever the lanes of another one did up to a time: soon answered, where barriers are.
-    [[nodiscard]] bool knows_warp(unsigned warp, unsigned other, WarpTime time) const { return time <= warps_[warp].common[other].all; }
     /// Lanes of a warp (`all` when there are no others) tell what they know and did.
     void release(unsigned warp, std::uint32_t lanes, bool all, Clock& into);
     /// Lanes of a warp get to know it.
@@ -104,6 +108,7 @@ class Order {
         std::uint32_t with_clock = 0;
         std::array<WarpTime, 32> copied = {};  // up to when each lane has waited for its own copies
         bool has_copied = false;
+        bool has_ended = false;
     };
     void forget_lanes(Warp& warp);
     void release_copies(unsigned index, std::uint32_t lanes, Clock& into) const;

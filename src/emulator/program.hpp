@@ -292,6 +292,7 @@ struct Program {
     bool uses_heap = false;
     bool uses_copies = false;  ///< cp.async
     bool uses_wgmma = false;
+    bool uses_async_proxy = false;  ///< it copies in bulk, or multiplies matrices of shared memory
 };
 
 }  // namespace ptxgraft::emulator

@@ -221,7 +221,7 @@ bool Warp::note_wgmma(const SharedRange& range, unsigned warpgroup) {
                                                       range.begin + static_cast<std::uint64_t>(unwritten - at.written)));
         return false;
     }
-    constexpr std::uint32_t unit = 4;
+    constexpr std::uint32_t unit = 16;  // as matrices are read
     const Accessor by{stamp(warpgroup, index_ % 4, wgmma_groups_ + 1), warpgroup, index_ % 4};
     for (std::uint64_t from = at.begin; at.begin < from + bytes; at.begin += unit) {
         const auto race = checker.shared_races.note(at.begin, unit, AccessKind::read, by, pc_);
