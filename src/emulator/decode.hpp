@@ -214,6 +214,7 @@ class FunctionDecoder {
     Ref copy_of(Ref predicate);
     void emit_with_guard(Draft draft, const syntax::Instruction& instruction, Ref guard);
     void mark_runs();
+    void join_row(Operation& operation, Operation& behind);
     Expected<std::uint32_t> place_in_frame(std::uint64_t bytes, std::uint32_t align, Span span);
     Expected<void> link_labels();
 
@@ -224,6 +225,7 @@ class FunctionDecoder {
     std::uint32_t frame_top_ = 0;
     std::uint32_t shared_top_ = 0;
     std::vector<std::uint32_t> label_pcs_;
+    std::vector<bool> is_target_;  // of branches: operations of this function
     std::size_t first_table_ = 0;
     std::vector<Draft> after_;  // what extends results, behind the operation at hand
     Ref carry_ = no_ref;

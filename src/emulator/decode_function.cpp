@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "emulator/decode.hpp"
+#include "emulator/share_columns.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
@@ -142,6 +143,7 @@ std::optional<std::uint64_t> immediate_bits(std::string_view text, std::int64_t 
 Expected<void> FunctionDecoder::decode(const Statement& statement) {
     span_ = statement.span();
     first_table_ = program().branch_tables.size();
+    const FirstEntries first_entries(program());
     shared_top_ = program().shared_bytes;
     scopes_.assign(1, {});
     ranges_.assign(1, {});
@@ -152,6 +154,7 @@ Expected<void> FunctionDecoder::decode(const Statement& statement) {
     if (auto done = link_labels(); !done) return done;
     mark_runs();
     if (function().register_bytes > most_bank_bytes) return fail(Errc::unsupported_module, span_, "more than a GiB of registers");
+    if (function().register_bytes >= least_shared_bytes) share_columns(program(), function(), first_entries, is_target_);
     function().shared_bytes = shared_top_;
     if (!function().is_entry) program().shared_bytes = shared_top_;
     return {};
@@ -498,21 +501,44 @@ void FunctionDecoder::emit_with_guard(Draft draft, const syntax::Instruction& in
 // How many pure operations without guards stand in a row, up to where a branch may lead.
 void FunctionDecoder::mark_runs() {
     auto& code = program().code;
-    std::vector<bool> is_target(code.size() - function().begin + 1);
+    is_target_.assign(code.size() - function().begin + 1, false);
     for (const std::uint32_t pc : label_pcs_)
-        if (pc != no_pc) is_target[pc - function().begin] = true;
+        if (pc != no_pc) is_target_[pc - function().begin] = true;
     Operation behind;
+    std::uint16_t runs = 0;
     for (std::size_t pc = code.size(); pc-- > function().begin;) {
         Operation& operation = code[pc];
         if (operation.function == nullptr || operation.guard != no_ref) {
             behind = {};
             continue;
         }
-        const bool ends = is_target[pc + 1 - function().begin] || behind.run == UINT16_MAX;
+        const bool ends = is_target_[pc + 1 - function().begin] || behind.run == UINT16_MAX;
         operation.run = static_cast<std::uint16_t>(1 + (ends ? 0 : behind.run));
         operation.run_counted = static_cast<std::uint16_t>((operation.is_part ? 0 : 1) + (ends ? 0 : behind.run_counted));
+        if (!ends && behind.run != 0) join_row(operation, code[pc + 1]);
+        if (ends || behind.run == 0) ++runs;
+        operation.run_number = runs;
         behind = operation;
     }
+}
+
+// Operations of one function on registers of the frame, whose operands lie one behind the other, are a row.
+void FunctionDecoder::join_row(Operation& operation, Operation& behind) {
+    if (behind.function != operation.function || operation.elements != lane_count || behind.elements != lane_count) return;
+    const std::uint32_t count = operation.outputs + operation.inputs;
+    const auto refs = std::span(program().refs).subspan(operation.operands, std::size_t{count} * 2);
+    if (behind.operands != operation.operands + count || !std::ranges::all_of(refs, is_register)) return;
+    if (behind.row == 0) {
+        const arithmetic::RowFunction function = arithmetic::row_function(operation.function);
+        if (function == nullptr) return;
+        auto& rows = program().rows;
+        const auto found = std::ranges::find(rows, function);
+        behind.extra = static_cast<std::uint32_t>(found - rows.begin());
+        if (found == rows.end()) rows.push_back(function);
+        behind.row = 1;
+    }
+    operation.extra = behind.extra;
+    operation.row = static_cast<std::uint16_t>(behind.row + 1);
 }
 
 namespace {
