@@ -73,7 +73,12 @@ struct EmulatorStats {
 ///   it from where nothing was written: moving undefined bytes about, as copies of structures with holes do, is no mistake.
 /// - Errc::data_race: two threads of a block access a byte of shared or global memory, one of them writes, one of the
 ///   accesses is neither atomic nor volatile nor relaxed, acquire or release, and nothing orders them: no barrier of the
-///   block or of the warp, no mbarrier, no flag or lock.
+///   block or of the warp, no mbarrier, no flag or lock. What cp.async, bulk copies and wgmma access is ordered before what
+///   comes after a wait for it alone: a wait_group that covers its group, or the phase of its mbarrier; others are to be told of
+///   that by a barrier. Shared memory that threads wrote is read by bulk stores and wgmma behind a fence.proxy.async.
+/// - Errc::register_in_flight: an accumulator of a wgmma is accessed, or its fragment of A is written, before a
+///   wgmma.wait_group that covers its group, by anything but a wgmma on an accumulator of the same shape.
+/// - Errc::register_not_fenced: no wgmma.fence comes before the first wgmma, or between other accesses of its registers and it.
 /// - Errc::divergent_barrier: the lanes of a warp wait at different aligned barriers.
 /// - Errc::warp_mask_mismatch: a member mask names lanes that have exited.
 class PTXGRAFT_API Emulator {

@@ -385,7 +385,6 @@ Expected<Draft> decode_wgmma_product(FunctionDecoder& decoder, const Instruction
     if (done && wgmma.sparse) done = add_inputs(decoder, draft, operands[3], 1, MatrixType::s32);
     if (done) done = add_input(decoder, draft, operands[scale], 1);
     if (!done) return tl::unexpected<Error>(done.error());
-    decoder.program().uses_wgmma = true;
     if (!decoder.module().is_debug()) name_fragments(decoder.function(), draft, in_registers ? 4 : 0);
     return draft;
 }
@@ -393,6 +392,7 @@ Expected<Draft> decode_wgmma_product(FunctionDecoder& decoder, const Instruction
 // Products are computed where they stand; what is left to wait for is the other warps.
 Expected<Draft> decode_wgmma(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
+    decoder.program().uses_wgmma = true;
     if (words.take(".mma_async")) return decode_wgmma_product(decoder, instruction, words);
     const std::string_view what = words.take_of({".fence", ".commit_group", ".wait_group"});
     const bool known = !what.empty() && words.take(".sync");

@@ -170,7 +170,7 @@ bool Warp::check_accumulator(Ref ref, const Wgmma& wgmma) {
     if (fragment.is_read) return fail_in_flight(ref, "write");
     if (fragment.accumulates) {
         const PendingWgmma* const user = user_of(ref);
-        const Wgmma& other = program_->matrices[program_->code[user->pc].extra].wgmma;
+        const Wgmma& other = user == nullptr ? wgmma : program_->matrices[program_->code[user->pc].extra].wgmma;
         if (other.n != wgmma.n || other.d != wgmma.d) return fail_in_flight(ref, "use in another shape");
     }
     return check_fenced(ref, true);
