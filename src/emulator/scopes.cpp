@@ -1,0 +1,143 @@
+#include "emulator/scopes.hpp"
+
+#include <algorithm>
+
+namespace ptxgraft::emulator {
+namespace {
+
+constexpr std::size_t longest_known_stem = 8, most_digits = 9;
+
+// The number behind a stem: "%r12", and for ptxas "%r012" too, is 12 of "%r"; no stem without digits.
+struct Numbered {
+    std::string_view stem;
+    std::uint32_t number = 0;
+};
+Numbered numbered(std::string_view name) {
+    std::size_t begin = name.size();
+    while (begin > 0 && static_cast<unsigned char>(name[begin - 1] - '0') < 10) --begin;
+    if (begin == name.size() || begin == 0 || name.size() - begin > most_digits) return {};
+    std::uint32_t value = 0;
+    for (std::size_t i = begin; i < name.size(); ++i) value = 10 * value + static_cast<std::uint32_t>(name[i] - '0');
+    return {name.substr(0, begin), value};
+}
+
+}  // namespace
+
+void RegisterRange::reset(std::uint32_t count, std::uint32_t bytes) {
+    count_ = count;
+    bytes_ = bytes;
+    near_.clear();
+    far_.clear();
+}
+
+// A module may declare four billion registers and name one.
+Ref& RegisterRange::place(std::uint32_t number) {
+    constexpr std::size_t first_size = 256;
+    if (const auto found = far_.find(number); found != far_.end()) return found->second;
+    const std::size_t most = 4 * near_.size() + first_size;
+    if (number >= most) return far_.emplace(number, no_ref).first->second;
+    if (number >= near_.size()) near_.resize(std::min<std::size_t>(most, count_), no_ref);
+    return near_[number];
+}
+
+void Scopes::close() {
+    for (; entries_.size() > marks_.back(); entries_.pop_back()) {
+        const Entry& e = entries_.back();
+        (e.range == nullptr ? e.names->single : e.names->range) = e.hidden;
+        if (e.range == nullptr) continue;
+        --range_count_;
+        ++time_;
+    }
+    marks_.pop_back();
+    if (marks_.size() == 1) inner_.clear();
+}
+
+const Scopes::Names* Scopes::names_of(std::string_view name) const {
+    const std::uint32_t hash = syntax::hash_of(name);
+    const Names* names = inner_.find(name, hash);
+    return names != nullptr ? names : outer_.find(name, hash);
+}
+
+// A name of a function that the module has too begins with what the module says of it.
+Scopes::Names& Scopes::names_for(std::string_view name) {
+    const std::uint32_t hash = syntax::hash_of(name);
+    if (depth() <= 1) return *outer_.put(name, hash).first;
+    const auto [names, is_new] = inner_.put(name, hash);
+    if (is_new)
+        if (const Names* outer = outer_.find(name, hash)) *names = *outer;
+    return *names;
+}
+
+void Scopes::declare(std::string_view name, const Symbol& symbol) {
+    if (const Numbered n = numbered(name); !n.stem.empty() && !numbered_.may_have(n.stem)) {
+        numbered_.add(n.stem);
+        ++time_;
+    }
+    Names& names = names_for(name);
+    if (names.single != none && entries_[names.single].depth == depth()) {
+        entries_[names.single].symbol = symbol;
+        return;
+    }
+    entries_.push_back({&names, names.single, depth(), nullptr, symbol});
+    names.single = static_cast<std::uint32_t>(entries_.size() - 1);
+}
+
+RegisterRange& Scopes::new_range() {
+    if (range_count_ == pool_.size()) pool_.emplace_back();
+    return pool_[range_count_++];
+}
+
+// One of the same stem in the same scope hides the one before.
+void Scopes::declare_range(std::string_view stem, std::uint32_t count, std::uint32_t bytes) {
+    ++time_;
+    ranges_.add(stem);
+    RegisterRange& range = new_range();
+    range.reset(count, bytes);
+    Names& names = names_for(stem);
+    entries_.push_back({&names, names.range, depth(), &range, {}});
+    names.range = static_cast<std::uint32_t>(entries_.size() - 1);
+}
+
+const Symbol* Scopes::find(std::string_view name) const {
+    const Names* names = names_of(name);
+    return names == nullptr || names->single == none ? nullptr : &entries_[names->single].symbol;
+}
+
+bool Scopes::is_declared_here(std::string_view name) const {
+    const Names* names = names_of(name);
+    return names != nullptr && names->single != none && entries_[names->single].depth == depth();
+}
+
+// A range whose stem ends in a digit (`a1<5>`) has no elements: ptxas takes a10 for number 10 of `a`.
+const Scopes::Entry* Scopes::find_in_range(std::string_view stem, std::uint32_t number) const {
+    if (stem.empty() || !ranges_.may_have(stem)) return nullptr;
+    const Names* names = names_of(stem);
+    for (std::uint32_t at = names == nullptr ? none : names->range; at != none; at = entries_[at].hidden)
+        if (number < entries_[at].range->count()) return &entries_[at];
+    return nullptr;
+}
+
+Scopes::KnownStem& Scopes::known(std::uint64_t word) {
+    constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
+    return known_[word * odd >> 58];
+}
+
+Scopes::Meaning Scopes::find_register(std::string_view name) {
+    const Numbered n = numbered(name);
+    const bool may_be_known = !n.stem.empty() && n.stem.size() <= longest_known_stem;
+    const std::uint64_t word = may_be_known ? syntax::load_short(n.stem.data(), n.stem.size()) : 0;
+    KnownStem& stem = known(word);
+    if (may_be_known && stem.time == time_ && stem.word == word && stem.size == n.stem.size() && n.number < stem.range->count()) return {nullptr, stem.range, n.number};
+    const Entry* const element = find_in_range(n.stem, n.number);
+    if (element != nullptr && !numbered_.may_have(n.stem)) {
+        const bool is_innermost = entries_[names_of(n.stem)->range].range == element->range;
+        if (may_be_known && is_innermost) stem = {word, n.stem.size(), element->range, time_};
+        return {nullptr, element->range, n.number};
+    }
+    const Names* names = names_of(name);
+    const Entry* const single = names == nullptr || names->single == none ? nullptr : &entries_[names->single];
+    if (element != nullptr && (single == nullptr || single->depth < element->depth)) return {nullptr, element->range, n.number};
+    return {single == nullptr ? nullptr : &single->symbol, nullptr, 0};
+}
+
+}  // namespace ptxgraft::emulator
