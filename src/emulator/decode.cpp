@@ -165,6 +165,11 @@ Expected<void> ModuleDecoder::decode_bodies(bool entries) {
 
 const Symbol* ModuleDecoder::find(std::string_view name) const { return scopes.find(name); }
 
+Span ModuleDecoder::span_of(std::string_view name) const {
+    const auto begin = static_cast<std::uint32_t>(name.data() - module_.source().data());
+    return {begin, begin + static_cast<std::uint32_t>(name.size())};
+}
+
 std::optional<std::uint32_t> ModuleDecoder::find_function(std::string_view name) const {
     const std::uint32_t* const found = functions_.find(name);
     if (found == nullptr) return std::nullopt;

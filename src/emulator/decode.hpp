@@ -105,6 +105,8 @@ class ModuleDecoder {
     Shapes& shapes;
     const std::uint64_t number;  ///< that no other module has
     [[nodiscard]] const Symbol* find(std::string_view name) const;
+    /// Where a name stands in the text.
+    [[nodiscard]] Span span_of(std::string_view name) const;
     [[nodiscard]] std::optional<std::uint32_t> find_function(std::string_view name) const;
     /// The column of a value of 1 to 16 bytes in all lanes.
     Ref constant(std::uint64_t bits, std::uint32_t bytes);
@@ -197,7 +199,8 @@ class FunctionDecoder {
     Expected<void> declare_parameters(const syntax::Statement& statement);
     Expected<void> declare_slots(const std::vector<syntax::Statement::Parameter>& parameters,
                                  std::vector<Slot>& slots, Span span);
-    Expected<void> scope(const syntax::Statement& parent);
+    Expected<void> block(const syntax::Statement& parent);
+    Expected<void> body(const syntax::Statement& parent);
     Expected<void> statement(const syntax::Statement& statement, syntax::StatementKind kind);
     void place_label(const syntax::Statement& statement);
     Expected<void> variable(const syntax::Statement& statement);

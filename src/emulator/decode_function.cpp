@@ -153,8 +153,9 @@ Expected<void> FunctionDecoder::decode(const Statement& statement, std::uint32_t
     scopes().open();
     function().begin = static_cast<std::uint32_t>(program().code.size());
     if (auto done = declare_parameters(statement); !done) return done;
-    if (auto done = scope(statement); !done) return done;
-    scopes().close();
+    scopes().open();
+    if (auto done = body(statement); !done) return done;
+    scopes().close_function();
     emit(Draft(execute_return));  // PTX ISA 9.7.12.6: the end of a body returns
     if (auto done = link_labels(); !done) return done;
     mark_runs();
@@ -222,23 +223,27 @@ Expected<std::uint32_t> FunctionDecoder::place_in_frame(std::uint64_t bytes, std
     return static_cast<std::uint32_t>(begin);
 }
 
-// A `{ }` block has registers, variables and labels of its own.
-Expected<void> FunctionDecoder::scope(const Statement& parent) {
-    if (depth_ > deepest_block) {
+// It has registers, variables and labels of its own.
+Expected<void> FunctionDecoder::block(const Statement& parent) {
+    if (++depth_ >= deepest_block) {
         return fail(Errc::unsupported_module, span_,
                     fmt::format("blocks nested deeper than {}", deepest_block));
     }
     const std::uint32_t frame_top = frame_top_;
-    ++depth_;
     scopes().open();
+    auto result = body(parent);
+    scopes().close();
+    --depth_;
+    frame_top_ = frame_top;
+    return result;
+}
+
+Expected<void> FunctionDecoder::body(const Statement& parent) {
     declare_labels(parent);
     Expected<void> result;
     syntax::for_each_child(parent, [&](const Statement& s, StatementKind kind) {
         if (result) result = statement(s, kind);
     });
-    scopes().close();
-    --depth_;
-    frame_top_ = frame_top;
     return result;
 }
 
@@ -268,7 +273,7 @@ Expected<void> FunctionDecoder::statement(const Statement& statement, StatementK
             return variable(statement);
         case StatementKind::block:
             span_ = statement.span();
-            return scope(statement);
+            return block(statement);
         case StatementKind::label:
             place_label(statement);
             return {};
@@ -348,7 +353,7 @@ Expected<void> FunctionDecoder::declare_registers(const Statement::Variable& var
         }
         const Ref ref = temporary(std::max(bits / 8, 1u));
         scopes().declare(declarator.name, {.kind = variable.vector > 1 ? Symbol::Kind::vector : Symbol::Kind::register_, .count = variable.vector, .ref = ref});
-        function().names.push_back({ref, std::string(declarator.name)});
+        function().names.push_back({ref, module_.span_of(declarator.name)});
         for (std::uint32_t i = 1; i < variable.vector; ++i) static_cast<void>(temporary(std::max(bits / 8, 1u)));
     }
     return {};
@@ -370,7 +375,7 @@ Ref FunctionDecoder::register_of(const Scopes::Meaning& meaning, std::string_vie
     Ref& ref = (*meaning.range)[meaning.number];
     if (ref == no_ref) {
         ref = take_column(function().register_bytes, meaning.range->bytes());
-        function().names.push_back({ref, std::string(name)});
+        function().names.push_back({ref, module_.span_of(name)});
     }
     return ref;
 }

@@ -1,7 +1,7 @@
 #include "emulator/decode_shapes.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <cstring>
 
 #include "emulator/decode.hpp"
 
@@ -147,7 +147,7 @@ class KeyWriter {
     void text(std::string_view text) {
         piece(Piece::text);
         number(static_cast<std::uint16_t>(text.size()));
-        std::memcpy(reading_.key.data() + reading_.key_size, text.data(), text.size());
+        syntax::copy(text, reading_.key.data() + reading_.key_size);
         reading_.key_size += text.size();
     }
     void variable(Piece what, const Symbol& symbol) {
@@ -489,7 +489,8 @@ bool FunctionDecoder::make(InstructionShape& shape) {
         if (reading_.has_address && shape.tables[i] == Table::accesses) operation.extra = access;
         p.spans.push_back(span_);
     }
-    for (const Ref ref : shape.bound_refs) p.refs.push_back(value(ref));
+    p.refs.resize(first_ref + shape.bound_refs.size());
+    std::ranges::transform(shape.bound_refs, p.refs.begin() + first_ref, value);
     return true;
 }
 

@@ -311,7 +311,7 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
     launch.text = module.text();
     launch.is_checked = !data_->options.fast;
     launch.observer = data_->options.observer;
-    if (launch.observer != nullptr) launch.names = emulator::register_names(module.program());
+    if (launch.observer != nullptr) launch.names = emulator::register_names(module.program(), module.text());
     if (auto done = check_shape(**function, launch.shape); !done) return tl::unexpected<Error>(done.error());
     if (auto done = check_cluster(**function, launch.shape, data_->options.sm); !done) return tl::unexpected<Error>(done.error());
     if (auto done = check_registers(**function, shape.block); !done)

@@ -3,26 +3,6 @@
 #include <algorithm>
 
 namespace ptxgraft::emulator {
-namespace {
-
-constexpr std::size_t longest_known_stem = 8, most_digits = 9;
-
-// The number behind a stem: "%r12", and for ptxas "%r012" too, is 12 of "%r"; no stem without digits.
-struct Numbered {
-    std::string_view stem;
-    std::uint32_t number = 0;
-};
-Numbered numbered(std::string_view name) {
-    std::size_t begin = name.size();
-    while (begin > 0 && static_cast<unsigned char>(name[begin - 1] - '0') < 10) --begin;
-    if (begin == name.size() || begin == 0 || name.size() - begin > most_digits) return {};
-    std::uint32_t value = 0;
-    for (std::size_t i = begin; i < name.size(); ++i) value = 10 * value + static_cast<std::uint32_t>(name[i] - '0');
-    return {name.substr(0, begin), value};
-}
-
-}  // namespace
-
 void RegisterRange::reset(std::uint32_t count, std::uint32_t bytes) {
     count_ = count;
     bytes_ = bytes;
@@ -32,8 +12,8 @@ void RegisterRange::reset(std::uint32_t count, std::uint32_t bytes) {
 
 // A module may declare four billion registers and name one.
 Ref& RegisterRange::place(std::uint32_t number) {
-    constexpr std::size_t first_size = 256;
-    if (const auto found = far_.find(number); found != far_.end()) return found->second;
+    constexpr std::size_t first_size = 1 << 15;
+    if (const auto found = far_.empty() ? far_.end() : far_.find(number); found != far_.end()) return found->second;
     const std::size_t most = 4 * near_.size() + first_size;
     if (number >= most) return far_.emplace(number, no_ref).first->second;
     if (number >= near_.size()) near_.resize(std::min<std::size_t>(most, count_), no_ref);
@@ -49,7 +29,14 @@ void Scopes::close() {
         ++time_;
     }
     marks_.pop_back();
-    if (marks_.size() == 1) inner_.clear();
+}
+
+void Scopes::close_function() {
+    entries_.resize(marks_[1]);
+    marks_.resize(1);
+    inner_.clear();
+    range_count_ = 0;
+    ++time_;
 }
 
 const Scopes::Names* Scopes::names_of(std::string_view name) const {
@@ -117,21 +104,14 @@ const Scopes::Entry* Scopes::find_in_range(std::string_view stem, std::uint32_t 
     return nullptr;
 }
 
-Scopes::KnownStem& Scopes::known(std::uint64_t word) {
-    constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
-    return known_[word * odd >> 58];
-}
-
-Scopes::Meaning Scopes::find_register(std::string_view name) {
-    const Numbered n = numbered(name);
-    const bool may_be_known = !n.stem.empty() && n.stem.size() <= longest_known_stem;
-    const std::uint64_t word = may_be_known ? syntax::load_short(n.stem.data(), n.stem.size()) : 0;
-    KnownStem& stem = known(word);
-    if (may_be_known && stem.time == time_ && stem.word == word && stem.size == n.stem.size() && n.number < stem.range->count()) return {nullptr, stem.range, n.number};
+Scopes::Meaning Scopes::look_up(std::string_view name, const Numbered& n) {
     const Entry* const element = find_in_range(n.stem, n.number);
     if (element != nullptr && !numbered_.may_have(n.stem)) {
         const bool is_innermost = entries_[names_of(n.stem)->range].range == element->range;
-        if (may_be_known && is_innermost) stem = {word, n.stem.size(), element->range, time_};
+        if (is_innermost && n.stem.size() <= longest_known_stem) {
+            const std::uint64_t word = syntax::load_short(n.stem.data(), n.stem.size());
+            known_[place_of(word)] = {word, n.stem.size(), element->range, time_};
+        }
         return {nullptr, element->range, n.number};
     }
     const Names* names = names_of(name);

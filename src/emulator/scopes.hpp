@@ -53,6 +53,8 @@ class Scopes {
   public:
     void open() { marks_.push_back(entries_.size()); }
     void close();
+    /// Closes all scopes but the module's.
+    void close_function();
     /// In the innermost scope; it takes the place of one of that name there.
     void declare(std::string_view name, const Symbol& symbol);
     /// `%r<5>`: %r0 to %r4, also written %r04.
@@ -67,10 +69,43 @@ class Scopes {
         RegisterRange* range = nullptr;
         std::uint32_t number = 0;
     };
-    [[nodiscard]] Meaning find_register(std::string_view name);
+    [[nodiscard]] Meaning find_register(std::string_view name) {
+        const Numbered n = numbered(name);
+        if (n.stem.size() - 1 < longest_known_stem) [[likely]] {
+            const std::uint64_t word = syntax::load_short(n.stem.data(), n.stem.size());
+            const KnownStem& stem = known_[place_of(word)];
+            if (stem.word == word && stem.size == n.stem.size() && stem.time == time_ && n.number < stem.range->count()) [[likely]]
+                return {nullptr, stem.range, n.number};
+        }
+        return look_up(name, n);
+    }
 
   private:
+    // The number behind a stem: "%r12", and for ptxas "%r012" too, is 12 of "%r"; no stem without digits.
+    struct Numbered {
+        std::string_view stem;
+        std::uint32_t number = 0;
+    };
+    static Numbered numbered(std::string_view name) {
+        constexpr std::size_t most_digits = 9;
+        std::uint32_t number = 0, unit = 1;
+        std::size_t begin = name.size();
+        for (; begin > 0; --begin, unit *= 10) {
+            const auto digit = static_cast<std::uint32_t>(static_cast<unsigned char>(name[begin - 1])) - '0';
+            if (digit > 9) break;
+            number += digit * unit;
+        }
+        if (begin == name.size() || begin == 0 || name.size() - begin > most_digits) return {};
+        return {name.substr(0, begin), number};
+    }
+    static std::size_t place_of(std::uint64_t word) {
+        constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
+        return word * odd >> 58;
+    }
+    [[nodiscard]] Meaning look_up(std::string_view name, const Numbered& n);
+
     static constexpr std::uint32_t none = 0xFFFFFFFFu;
+    static constexpr std::size_t longest_known_stem = 8;
     // Places in entries_ of the innermost declaration; each knows the one that it hides.
     struct Names {
         std::uint32_t single = none, range = none;
@@ -93,7 +128,6 @@ class Scopes {
     [[nodiscard]] const Names* names_of(std::string_view name) const;
     [[nodiscard]] Names& names_for(std::string_view name);
     [[nodiscard]] const Entry* find_in_range(std::string_view stem, std::uint32_t number) const;
-    [[nodiscard]] KnownStem& known(std::uint64_t word);
     [[nodiscard]] RegisterRange& new_range();
 
     syntax::Stems ranges_;                  // `%r` of `%r<5>`

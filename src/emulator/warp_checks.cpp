@@ -211,7 +211,7 @@ void Warp::shuffle_states(const Operation& operation, const CollectiveCall& call
 
 std::string Warp::name_of(Ref ref) const {
     for (const RegisterName& register_ : frame_->function->names)
-        if (offset(register_.ref) == offset(ref)) return register_.name;
+        if (offset(register_.ref) == offset(ref)) return std::string(register_.name(launch_->text));
     return "a part of a register";
 }
 
