@@ -94,14 +94,16 @@ class Draft {
 /// Decodes a module: its variables into memory, its functions into a program.
 class ModuleDecoder {
   public:
-    /// With the shapes of instructions that are known already.
-    ModuleDecoder(const syntax::Module& module, Memory& memory, std::vector<std::uint64_t>& allocations, Shapes& shapes_of_all)
-        : shapes(shapes_of_all), number(shapes.new_module()), module_(module), memory_(memory), allocations_(allocations) {}
+    ModuleDecoder(const syntax::Module& module, Memory& memory, std::vector<std::uint64_t>& allocations, DecoderMemory& kept)
+        : scopes(kept.scopes), shapes(kept.shapes), number(shapes.new_module()), module_(module), memory_(memory), allocations_(allocations) {}
+    ~ModuleDecoder() { scopes.clear(); }
+    ModuleDecoder(const ModuleDecoder&) = delete;
+    ModuleDecoder& operator=(const ModuleDecoder&) = delete;
     Expected<Program> decode();
 
     // --- for FunctionDecoder
     Program program;
-    Scopes scopes;
+    Scopes& scopes;
     Shapes& shapes;
     const std::uint64_t number;  ///< that no other module has
     [[nodiscard]] const Symbol* find(std::string_view name) const;
@@ -211,7 +213,7 @@ class FunctionDecoder {
     Expected<void> instruction_by_itself(const syntax::Statement& statement);
     bool instruction_by_shape(const syntax::Statement& statement, const syntax::TokenView& tokens);
     bool branch(const syntax::TokenView& tokens, std::size_t at);
-    void learn(const syntax::Statement& statement, InstructionShape& shape);
+    std::unique_ptr<InstructionShape> learn(const syntax::Statement& statement);
     void bind(InstructionShape& shape);
     bool make(InstructionShape& shape);
     std::uint32_t access_of(InstructionShape& shape);

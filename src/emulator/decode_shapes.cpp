@@ -78,7 +78,8 @@ bool take_added(const std::vector<Entry>& table, std::size_t before, std::vector
 }
 
 // What Learning has seen and the program got since `before`, as a shape; false when it is more than that.
-bool keep(Program& program, const TableSizes& before, const Learning& learning, InstructionShape& shape) {
+bool keep(Program& program, const TableSizes& before, const Learning& learning) {
+    InstructionShape& shape = learning.shape;
     TableSizes added = sizes(program);
     for (std::size_t i = 0; i < table_count; ++i) added[i] -= before[i];
     for (const Learning::Entry& e : learning.entries)
@@ -180,12 +181,12 @@ const Shapes::Name& Shapes::name(std::string_view text) {
     return name;
 }
 
-std::pair<InstructionShape*, bool> Shapes::find(std::string_view key) {
+Shapes::Entry& Shapes::find(std::string_view key) {
     const std::uint32_t hash = syntax::hash_of(key);
-    if (const InstructionShape* known = shapes_.find(key, hash)) return {const_cast<InstructionShape*>(known), false};
+    if (const Entry* known = shapes_.find(key, hash)) return const_cast<Entry&>(*known);
     kept_.emplace_back(key);
     ++count_;
-    return shapes_.put(kept_.back(), hash);
+    return *shapes_.put(kept_.back(), hash).first;
 }
 
 void Shapes::trim() {
@@ -374,9 +375,9 @@ bool FunctionDecoder::instruction_by_shape(const syntax::Statement& statement, c
     std::size_t at = 0;
     if (!ShapeReader(*this, module_.shapes, reading_, tokens).read(at)) return false;
     if (reading_.shaping == Shaping::branch) return branch(tokens, at);
-    const auto [shape, is_new] = module_.shapes.find({reading_.key.data(), reading_.key_size});
-    if (is_new) learn(statement, *shape);
-    return shape->is_known && make(*shape);
+    Shapes::Entry& entry = module_.shapes.find({reading_.key.data(), reading_.key_size});
+    if (entry.seen < Shapes::often && ++entry.seen == Shapes::often) entry.shape = learn(statement);
+    return entry.shape != nullptr && make(*entry.shape);
 }
 
 // bra{.uni} label;
@@ -397,15 +398,16 @@ bool FunctionDecoder::branch(const TokenView& tokens, std::size_t at) {
 }
 
 // Decodes the instruction with places for its registers, keeps what came of it and takes it back.
-void FunctionDecoder::learn(const syntax::Statement& statement, InstructionShape& shape) {
+std::unique_ptr<InstructionShape> FunctionDecoder::learn(const syntax::Statement& statement) {
     const TableSizes before = sizes(program());
-    Learning learning(reading_);
+    auto shape = std::make_unique<InstructionShape>();
+    Learning learning{.reading = reading_, .shape = *shape};
     learning_ = &learning;
     const bool is_right = instruction_by_itself(statement).has_value();
     learning_ = nullptr;
-    shape = std::move(learning.shape);
-    shape.is_known = is_right && !learning.is_refused && keep(program(), before, learning, shape);
+    if (!is_right || learning.is_refused || !keep(program(), before, learning)) shape = nullptr;
     for_each_table(program(), [&](std::size_t i, auto& table) { table.resize(before[i]); });
+    return shape;
 }
 
 Ref FunctionDecoder::bound(const InstructionShape& shape, Ref ref) {

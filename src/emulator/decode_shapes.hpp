@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -86,7 +87,6 @@ struct ShapeConstant {
 
 /// What the instructions of one shape become.
 struct InstructionShape {
-    bool is_known = false;  ///< otherwise they are decoded by themselves
     std::vector<Operation> operations;  ///< `operands` from the first ref on, `extra` in the tables below
     std::vector<Table> tables;          ///< for each operation
     std::vector<Ref> refs;
@@ -117,8 +117,13 @@ class Shapes {
     };
     /// Of an opcode with its modifiers.
     [[nodiscard]] const Name& name(std::string_view text);
-    /// The shape of that key, and whether it is new: then it is not known.
-    [[nodiscard]] std::pair<InstructionShape*, bool> find(std::string_view key);
+    struct Entry {
+        std::uint32_t seen = 0;  ///< how often, up to `often`
+        std::unique_ptr<InstructionShape> shape;  ///< null: instructions are decoded by themselves
+    };
+    /// A shape that was seen so often is learned.
+    static constexpr std::uint32_t often = 2;
+    [[nodiscard]] Entry& find(std::string_view key);
     /// A number for a module, which no other has.
     [[nodiscard]] std::uint64_t new_module() { return ++modules_; }
     /// Forgets all when there are many. Not while a shape is in use.
@@ -127,22 +132,27 @@ class Shapes {
   private:
     std::deque<std::string> kept_;  // what the maps have views of
     syntax::NameMap<Name> names_;
-    syntax::NameMap<InstructionShape> shapes_;
+    syntax::NameMap<Entry> shapes_;
     std::size_t count_ = 0;
     std::uint64_t modules_ = 0;
 };
 
+/// What decoding keeps from one module of an emulator to the next.
+struct DecoderMemory {
+    Shapes shapes;
+    Scopes scopes;  ///< empty between modules
+};
+
 /// What an instruction asks for while its shape is learned.
 struct Learning {
-    explicit Learning(const Reading& instruction) : reading(instruction) {}
     const Reading& reading;
-    InstructionShape shape;
+    InstructionShape& shape;
     bool is_refused = false;  ///< it depends on more than its shape
     struct Entry {
         std::size_t operation;  ///< in the program's code
         TableEntry entry;
     };
-    std::vector<Entry> entries;
+    std::vector<Entry> entries = {};
 };
 
 }  // namespace ptxgraft::emulator

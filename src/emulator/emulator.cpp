@@ -28,11 +28,11 @@ class EmulatedModule {
     EmulatedModule(const EmulatedModule&) = delete;
     EmulatedModule& operator=(const EmulatedModule&) = delete;
 
-    Expected<void> decode(emulator::Shapes& shapes) {
+    Expected<void> decode(emulator::DecoderMemory& kept) {
         auto tree = syntax::parse(text_);
         if (!tree) return tl::unexpected<Error>(tree.error());
         if (tree->address_size() == 32) return fail(Errc::unsupported_module, "32-bit addresses");
-        auto program = emulator::ModuleDecoder(*tree, *memory_, allocations_, shapes).decode();
+        auto program = emulator::ModuleDecoder(*tree, *memory_, allocations_, kept).decode();
         if (!program) return tl::unexpected<Error>(program.error());
         program_ = std::move(*program);
         if (program_.uses_heap) return memory_->reserve_heap();
@@ -53,7 +53,7 @@ class EmulatedModule {
 struct Emulator::Data {
     EmulatorOptions options;
     std::shared_ptr<Memory> memory;
-    emulator::Shapes shapes;  ///< of the instructions of all modules
+    emulator::DecoderMemory decoder_memory;
     std::string output;
 };
 
@@ -249,7 +249,7 @@ Emulator& Emulator::operator=(Emulator&&) noexcept = default;
 
 Expected<std::shared_ptr<const EmulatedModule>> Emulator::load(std::string_view ptx) {
     auto module = std::make_shared<EmulatedModule>(std::string(ptx), data_->memory);
-    if (auto done = module->decode(data_->shapes); !done) return tl::unexpected<Error>(done.error());
+    if (auto done = module->decode(data_->decoder_memory); !done) return tl::unexpected<Error>(done.error());
     return std::shared_ptr<const EmulatedModule>(std::move(module));
 }
 

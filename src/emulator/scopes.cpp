@@ -32,14 +32,32 @@ void Scopes::close() {
 }
 
 void Scopes::close_function() {
-    entries_.resize(marks_[1]);
+    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(marks_[1]), entries_.end());
     marks_.resize(1);
     inner_.clear();
     range_count_ = 0;
     ++time_;
+    ++changes_;
+}
+
+void Scopes::clear() {
+    marks_.resize(1);
+    marks_.push_back(0);
+    close_function();
+    marks_.clear();
+    outer_.clear();
+    ranges_ = numbered_ = {};
 }
 
 const Scopes::Names* Scopes::names_of(std::string_view name) const {
+    constexpr std::size_t long_size = 32;
+    if (name.size() < long_size) return look_for(name);
+    LongName& known = long_names_[(name.size() + static_cast<unsigned char>(name.back())) % long_names_.size()];
+    if (known.changes != changes_ || known.name != name) known = {name, look_for(name), changes_};
+    return known.names;
+}
+
+const Scopes::Names* Scopes::look_for(std::string_view name) const {
     const std::uint32_t hash = syntax::hash_of(name);
     const Names* names = inner_.find(name, hash);
     return names != nullptr ? names : outer_.find(name, hash);
@@ -48,6 +66,7 @@ const Scopes::Names* Scopes::names_of(std::string_view name) const {
 // A name of a function that the module has too begins with what the module says of it.
 Scopes::Names& Scopes::names_for(std::string_view name) {
     const std::uint32_t hash = syntax::hash_of(name);
+    ++changes_;
     if (depth() <= 1) return *outer_.put(name, hash).first;
     const auto [names, is_new] = inner_.put(name, hash);
     if (is_new)

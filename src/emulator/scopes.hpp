@@ -55,6 +55,8 @@ class Scopes {
     void close();
     /// Closes all scopes but the module's.
     void close_function();
+    /// Closes all scopes, and keeps the memory for another module.
+    void clear();
     /// In the innermost scope; it takes the place of one of that name there.
     void declare(std::string_view name, const Symbol& symbol);
     /// `%r<5>`: %r0 to %r4, also written %r04.
@@ -125,7 +127,14 @@ class Scopes {
         std::uint64_t time = 0;
     };
     [[nodiscard]] std::uint32_t depth() const { return static_cast<std::uint32_t>(marks_.size()); }
+    // Long names are asked for again and again, and their hashes take long.
+    struct LongName {
+        std::string_view name;
+        const Names* names = nullptr;
+        std::uint64_t changes = 0;
+    };
     [[nodiscard]] const Names* names_of(std::string_view name) const;
+    [[nodiscard]] const Names* look_for(std::string_view name) const;
     [[nodiscard]] Names& names_for(std::string_view name);
     [[nodiscard]] const Entry* find_in_range(std::string_view stem, std::uint32_t number) const;
     [[nodiscard]] RegisterRange& new_range();
@@ -139,6 +148,8 @@ class Scopes {
     std::size_t range_count_ = 0;
     std::array<KnownStem, 64> known_ = {};
     std::uint64_t time_ = 1;                // when what is known of stems was last forgotten
+    mutable std::array<LongName, 8> long_names_ = {};
+    std::uint64_t changes_ = 1;             // when what is known of long names was
 };
 
 }  // namespace ptxgraft::emulator
