@@ -115,27 +115,27 @@ bool Scopes::is_declared_here(std::string_view name) const {
 }
 
 // A range whose stem ends in a digit (`a1<5>`) has no elements: ptxas takes a10 for number 10 of `a`.
-const Scopes::Entry* Scopes::find_in_range(std::string_view stem, std::uint32_t number) const {
-    if (stem.empty() || !ranges_.may_have(stem)) return nullptr;
-    const Names* names = names_of(stem);
+const Scopes::Entry* Scopes::find_in_range(const Numbered& n) const {
+    if (n.stem.empty() || !ranges_.may_have(n.stem)) return nullptr;
+    const Names* names = names_of(n.stem);
     for (std::uint32_t at = names == nullptr ? none : names->range; at != none; at = entries_[at].hidden)
-        if (number < entries_[at].range->count()) return &entries_[at];
+        if (n.number < entries_[at].range->count()) return &entries_[at];
     return nullptr;
 }
 
 Scopes::Meaning Scopes::look_up(std::string_view name, const Numbered& n) {
-    const Entry* const element = find_in_range(n.stem, n.number);
+    const Entry* const element = find_in_range(n);
     if (element != nullptr && !numbered_.may_have(n.stem)) {
         const bool is_innermost = entries_[names_of(n.stem)->range].range == element->range;
         if (is_innermost && n.stem.size() <= longest_known_stem) {
             const std::uint64_t word = syntax::load_short(n.stem.data(), n.stem.size());
             known_[place_of(word)] = {word, n.stem.size(), element->range, time_};
         }
-        return {nullptr, element->range, n.number};
+        return {nullptr, element->range, static_cast<std::uint32_t>(n.number)};
     }
     const Names* names = names_of(name);
     const Entry* const single = names == nullptr || names->single == none ? nullptr : &entries_[names->single];
-    if (element != nullptr && (single == nullptr || single->depth < element->depth)) return {nullptr, element->range, n.number};
+    if (element != nullptr && (single == nullptr || single->depth < element->depth)) return {nullptr, element->range, static_cast<std::uint32_t>(n.number)};
     return {single == nullptr ? nullptr : &single->symbol, nullptr, 0};
 }
 

@@ -77,7 +77,7 @@ class Scopes {
             const std::uint64_t word = syntax::load_short(n.stem.data(), n.stem.size());
             const KnownStem& stem = known_[place_of(word)];
             if (stem.word == word && stem.size == n.stem.size() && stem.time == time_ && n.number < stem.range->count()) [[likely]]
-                return {nullptr, stem.range, n.number};
+                return {nullptr, stem.range, static_cast<std::uint32_t>(n.number)};
         }
         return look_up(name, n);
     }
@@ -86,14 +86,14 @@ class Scopes {
     // The number behind a stem: "%r12", and for ptxas "%r012" too, is 12 of "%r"; no stem without digits.
     struct Numbered {
         std::string_view stem;
-        std::uint32_t number = 0;
+        std::uint64_t number = 0;
     };
     static Numbered numbered(std::string_view name) {
-        constexpr std::size_t most_digits = 9;
-        std::uint32_t number = 0, unit = 1;
+        constexpr std::size_t most_digits = 18;
+        std::uint64_t number = 0, unit = 1;
         std::size_t begin = name.size();
         for (; begin > 0; --begin, unit *= 10) {
-            const auto digit = static_cast<std::uint32_t>(static_cast<unsigned char>(name[begin - 1])) - '0';
+            const std::uint64_t digit = std::uint64_t{static_cast<unsigned char>(name[begin - 1])} - '0';
             if (digit > 9) break;
             number += digit * unit;
         }
@@ -136,7 +136,7 @@ class Scopes {
     [[nodiscard]] const Names* names_of(std::string_view name) const;
     [[nodiscard]] const Names* look_for(std::string_view name) const;
     [[nodiscard]] Names& names_for(std::string_view name);
-    [[nodiscard]] const Entry* find_in_range(std::string_view stem, std::uint32_t number) const;
+    [[nodiscard]] const Entry* find_in_range(const Numbered& n) const;
     [[nodiscard]] RegisterRange& new_range();
 
     syntax::Stems ranges_;                  // `%r` of `%r<5>`
