@@ -91,6 +91,7 @@ std::byte* Warp::locate(const Access& access, const Operation& operation, std::u
     if (!access.has_base) {
         if (add > last || add % bytes != 0) return nullptr;
         std::fill_n(located.offsets, lane_count, static_cast<std::uint32_t>(add));
+        located.least = located.most = located.offsets[0];
         located.all_equal = mask == ~0u;
         located.consecutive = false;
     } else {
@@ -115,6 +116,7 @@ std::byte* Warp::locate(const Access& access, const Operation& operation, std::u
     if (in.lane_stride != 0) {
         if (std::uint64_t{in.lane_stride} * lane_count > most_located_bytes) return nullptr;
         for (std::uint32_t lane = 0; lane < lane_count; ++lane) located.offsets[lane] += lane * in.lane_stride;
+        located.most += (lane_count - 1) * in.lane_stride;
         located.all_equal = located.consecutive = false;
     }
     return in.host;

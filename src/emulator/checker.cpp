@@ -2,10 +2,10 @@
 
 namespace ptxgraft::emulator {
 
-void Checker::begin() {
+void Checker::begin(bool has_async_proxy) {
     order.begin();
-    shared_races.begin();
-    global_races.begin();
+    shared_races.begin(has_async_proxy);
+    global_races.begin(has_async_proxy);
     arrived.clear();
     complete.clear();
     objects_.clear();

@@ -17,8 +17,9 @@ class Checker {
   public:
     /// Of all warps of the cluster.
     explicit Checker(std::size_t warps)
-        : order(warps + 1), fenced(warps + 1), shared_races(order), global_races(order), arrived(warps + 1), complete(warps + 1) {}
-    void begin();
+        : order(warps + 1), fenced(warps + 1), shared_races(order, warps, 6), global_races(order, warps, 8), arrived(warps + 1), complete(warps + 1) {}
+    /// `has_async_proxy`: the program copies or multiplies by it.
+    void begin(bool has_async_proxy);
 
     /// The clock of what threads order themselves by at an address: an mbarrier, a flag, a lock. Rarely two addresses
     /// share one.

@@ -1,5 +1,7 @@
 #include "emulator/clock.hpp"
 
+#include <algorithm>
+
 namespace ptxgraft::emulator {
 namespace {
 
@@ -13,9 +15,17 @@ void for_each(std::uint32_t lanes, F&& f) {
 void Order::begin() {
     for (Warp& warp : warps_) {
         warp.now = 1;
+        warp.has_ended = false;
         warp.common.clear();
         forget_lanes(warp);
     }
+}
+
+WarpTime Order::known_to_all(unsigned warp, std::size_t observers) const {
+    WarpTime known = ~WarpTime{0};
+    for (std::size_t i = 0; i < observers; ++i)
+        if (!warps_[i].has_ended) known = std::min(known, warps_[i].common[warp].all);
+    return known;
 }
 
 void Order::forget_lanes(Warp& warp) {

@@ -65,6 +65,12 @@ class Order {
 
     [[nodiscard]] std::size_t size() const { return warps_.size(); }
     [[nodiscard]] WarpTime now(unsigned warp) const { return warps_[warp].now; }
+    /// Up to which time all of the first `observers` warps, but those that have ended, know what a warp did.
+    [[nodiscard]] WarpTime known_to_all(unsigned warp, std::size_t observers) const;
+    /// A warp has ended.
+    void end(unsigned warp) { warps_[warp].has_ended = true; }
+    /// What all lanes of a warp know.
+    [[nodiscard]] const Clock& common(unsigned warp) const { return warps_[warp].common; }
     /// Whether a lane knows of an access.
     [[nodiscard]] bool knows(unsigned warp, unsigned lane, const Stamp& stamp) const {
         if (stamp.warp == warp && stamp.lane == lane) return true;
@@ -73,8 +79,6 @@ class Order {
         const Clock* const own = observer.lanes[lane].get();
         return own != nullptr && (*own)[stamp.warp].has(stamp.lane, stamp.time);
     }
-    /// Whether all lanes of a warp know of whatever the lanes of another one did up to a time: soon answered, where barriers are.
-    [[nodiscard]] bool knows_warp(unsigned warp, unsigned other, WarpTime time) const { return time <= warps_[warp].common[other].all; }
     /// Lanes of a warp (`all` when there are no others) tell what they know and did.
     void release(unsigned warp, std::uint32_t lanes, bool all, Clock& into);
     /// Lanes of a warp get to know it.
@@ -88,6 +92,7 @@ class Order {
         Clock common;                                   // what all lanes know
         std::array<std::unique_ptr<Clock>, 32> lanes;   // what single lanes know besides
         std::uint32_t with_clock = 0;
+        bool has_ended = false;
     };
     void forget_lanes(Warp& warp);
     Clock& lane_clock(Warp& warp, unsigned lane);

@@ -35,7 +35,7 @@ void Cluster::begin(std::uint64_t index) {
     index_ = index;
     std::fill(lanes_.begin(), lanes_.end(), Lanes{});
     any_arrived_ = false;
-    if (checker_ != nullptr) checker_->begin();
+    if (checker_ != nullptr) checker_->begin(launch_->program->uses_async_proxy);
     const Dim3 &grid = launch_->shape.grid, &shape = launch_->shape.cluster, first = times(position(), shape);
     for (std::uint32_t rank = 0; rank < size(); ++rank) {
         const std::uint64_t x = first.x + rank % shape.x, y = first.y + rank / shape.x % shape.y, z = first.z + rank / shape.x / shape.y;

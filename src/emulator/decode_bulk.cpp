@@ -117,6 +117,7 @@ Form take_form(Words& words, const Instruction& instruction) {
 }
 
 Draft draft_of(FunctionDecoder& decoder, const BulkCopy& copy) {
+    decoder.program().uses_async_proxy = true;
     auto& copies = decoder.program().bulk_copies;
     copies.push_back(copy);
     return Draft(execute_bulk_copy, static_cast<std::uint32_t>(copies.size() - 1));

@@ -365,6 +365,7 @@ Expected<Draft> decode_wgmma_product(FunctionDecoder& decoder, const Instruction
         if (!selector) return tl::unexpected<Error>(selector.error());
         wgmma.selector = static_cast<std::uint8_t>(*selector);
     }
+    decoder.program().uses_async_proxy = true;
     Draft draft = draft_of(decoder, execute_wgmma, {.wgmma = wgmma, .a_in_registers = in_registers});
     auto done = add_outputs(decoder, draft, operands[0], accumulator_size(wgmma), 4);
     if (done && in_registers) done = add_inputs(decoder, draft, operands[1], 4, MatrixType::s32);

@@ -15,7 +15,8 @@ struct OpcodeRow {
     std::string_view opcode;
     Shaping shaping;
 };
-// Those that are not pure. What is not here is decoded by itself: it has tables of its own, or is rare.
+// Those that are not pure. Their decoders add operations and entries of its tables to the program, and change
+// nothing else of it. What is not here is decoded by itself.
 constexpr OpcodeRow opcode_rows[] = {
     {"bra", Shaping::branch},       {"ld", Shaping::address},     {"ldu", Shaping::address},      {"st", Shaping::address},       {"atom", Shaping::address},
     {"red", Shaping::address},      {"mov", Shaping::immediates}, {"cvta", Shaping::plain},       {"isspacep", Shaping::plain},   {"prefetch", Shaping::plain},

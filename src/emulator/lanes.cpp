@@ -30,18 +30,21 @@ template <class T>
 inline bool locate_of(Located& located, const T* addresses, T add, std::uint32_t last, std::uint32_t unit, std::uint32_t step,
                       std::uint32_t mask) {
     T wrong = 0;
-    std::uint32_t unequal = 0, apart = 0;
+    std::uint32_t apart = 0, least = ~0u, most = 0;
     const auto first = static_cast<std::uint32_t>(addresses[0] + add);
     for (std::uint32_t lane = 0; lane < 32; ++lane) {
         const T at = addresses[lane] + add;
         const T is_active = T{0} - static_cast<T>(mask >> lane & 1);
         const auto low = static_cast<std::uint32_t>(at);
         wrong |= is_active & (static_cast<T>(at > last) | (at & (unit - 1)));
-        unequal |= low ^ first;
+        least = low < least ? low : least;
+        most = low > most ? low : most;
         apart |= low ^ (first + lane * step);
         located.offsets[lane] = low;
     }
-    located.all_equal = unequal == 0 && mask == ~0u;
+    located.least = least;
+    located.most = most;
+    located.all_equal = least == most && mask == ~0u;
     located.consecutive = apart == 0 && mask == ~0u;
     return wrong == 0;
 }
@@ -74,11 +77,13 @@ void scatter4_of(std::byte* to, const std::byte* const* from, const Located& loc
 PTXGRAFT_INTRINSICS inline void finish(Located& located, std::uint32_t step, std::uint32_t mask) {
     const __m512i low = _mm512_load_si512(located.offsets), high = _mm512_load_si512(located.offsets + 16);
     const __m512i first = _mm512_set1_epi32(static_cast<int>(located.offsets[0]));
+    located.least = _mm512_reduce_min_epu32(_mm512_min_epu32(low, high));
+    located.most = _mm512_reduce_max_epu32(_mm512_max_epu32(low, high));
     const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i steps = _mm512_add_epi32(first, _mm512_mullo_epi32(lanes, _mm512_set1_epi32(static_cast<int>(step))));
     const __m512i steps_high = _mm512_add_epi32(steps, _mm512_set1_epi32(static_cast<int>(16 * step)));
     const bool is_full = mask == ~0u;
-    located.all_equal = is_full && (_mm512_cmpneq_epi32_mask(low, first) | _mm512_cmpneq_epi32_mask(high, first)) == 0;
+    located.all_equal = is_full && located.least == located.most;
     located.consecutive = is_full && (_mm512_cmpneq_epi32_mask(low, steps) | _mm512_cmpneq_epi32_mask(high, steps_high)) == 0;
 }
 PTXGRAFT_INTRINSICS bool locate32_avx512(Located& located, const std::uint32_t* addresses, std::uint32_t add, std::uint32_t last,

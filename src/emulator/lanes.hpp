@@ -44,6 +44,7 @@ struct Located {
     alignas(64) std::uint32_t offsets[32];
     bool all_equal = false;    ///< all 32 lanes at one place
     bool consecutive = false;  ///< all 32 lanes, each behind the one before
+    std::uint32_t least = 0, most = 0;  ///< where all 32 lanes access: all offsets are in between
 
     // Of a checked launch.
     const std::byte* host = nullptr;  ///< the memory of offset 0

@@ -284,6 +284,7 @@ struct Program {
     std::uint32_t shared_bytes = 0;  ///< of module-level `.shared` variables
     std::uint32_t dynamic_alignment = 16;
     bool uses_heap = false;
+    bool uses_async_proxy = false;  ///< it copies in bulk, or multiplies matrices of shared memory
 };
 
 }  // namespace ptxgraft::emulator

@@ -1,176 +1,201 @@
 #include "emulator/race.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace ptxgraft::emulator {
 namespace {
 
-// Pages that one CTA has at a time, up to 64 MB of cells: what came before the last of them is forgotten, and no race with it found.
-constexpr std::size_t most_pages = 256;
+constexpr unsigned lane_count = 32;
+// Of one CTA: what came before the last of them is forgotten, and no race with it found.
+constexpr std::size_t most_pages = 1u << 12;
+// Lines that are taken to be read because they lie between others.
+constexpr std::uint64_t most_between = 16;
+
+bool is_write(AccessKind kind) { return kind != AccessKind::read && kind != AccessKind::strong_read; }
+
+// Whether no two lanes of a mask access one place; true only when it is soon seen.
+bool are_apart(const LaneAccesses& accesses, std::uint32_t mask) {
+    if (accesses.consecutive || std::has_single_bit(mask)) return true;
+    if (!accesses.is_whole) return false;
+    const std::uint32_t* const offsets = accesses.offsets;
+    bool is_rising = true;
+    for (unsigned i = 1; i < lane_count; ++i) is_rising &= offsets[i] > offsets[i - 1];
+    if (is_rising) return true;
+    const auto shift = static_cast<unsigned>(std::countr_zero(accesses.bytes));
+    std::array<std::uint64_t, 64> places = {};
+    if ((accesses.most - accesses.least) >> shift >= places.size() * 64) return false;
+    bool apart = true;
+    for (unsigned i = 0; i < lane_count; ++i) {
+        const std::uint32_t place = (offsets[i] - accesses.least) >> shift;
+        const std::uint64_t bit = std::uint64_t{1} << place % 64;
+        apart &= (places[place / 64] & bit) == 0;
+        places[place / 64] |= bit;
+    }
+    return apart;
+}
 
 }  // namespace
 
-void RaceShadow::begin() {
-    readers_.assign(order_->size(), {});  // index 0 means none
+void RaceShadow::begin(bool keeps_writes) {
+    cells_.begin();
+    keeps_writes_ = keeps_writes;
     if (++generation_ == 0) {
         pages_.clear();
         generation_ = 1;
     }
-    last_ = nullptr;
-    last_number_ = ~std::uint64_t{0};
+    recent_.fill({});
+    row_count_ = 0;
+    ++log_;
 }
 
-RaceShadow::Page& RaceShadow::page(std::uint64_t number) {
-    if (number == last_number_) return *last_;
+inline RaceShadow::Page& RaceShadow::page(std::uint64_t number) {
+    Recent& recent = recent_[number % recent_.size()];
+    if (recent.number != number) recent = {number, &find_page(number)};
+    return *recent.page;
+}
+
+RaceShadow::Page& RaceShadow::find_page(std::uint64_t number) {
     if (pages_.size() >= most_pages && !pages_.contains(number)) {
+        settle();
         pages_.clear();
-        readers_.assign(order_->size(), {});
+        recent_.fill({});
     }
     Page& found = pages_[number];
-    if (found.cells.empty()) found.cells.resize(page_bytes >> found.shift);
-    last_number_ = number;
-    last_ = &found;
+    if (found.lines.empty()) {
+        found.lines.resize(std::size_t{1} << (page_shift - line_shift_));
+        found.latest.resize(found.lines.size() * order_->size());
+    }
     return found;
 }
 
-void RaceShadow::split(Page& page) {
-    std::vector<Cell> cells(page_bytes);
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-        const Cell& whole = page.cells[i >> page.shift];
-        if (whole.generation != generation_) continue;  // of an earlier CTA: its readers are gone
-        cells[i] = whole;
-        if (cells[i].readers == 0 || i % 4 == 0) continue;
-        const std::uint32_t from = cells[i].readers;  // each byte has readers of its own from now on
-        cells[i].readers = static_cast<std::uint32_t>(readers_.size());
-        readers_.resize(readers_.size() + order_->size());
-        std::copy_n(readers_.begin() + from, order_->size(), readers_.begin() + cells[i].readers);
+inline RaceShadow::Touched RaceShadow::line(std::uint64_t number) {
+    const unsigned shift = page_shift - line_shift_;
+    Page& in = page(number >> shift);
+    const std::size_t index = number & ((std::uint64_t{1} << shift) - 1);
+    const Touched found{&in.lines[index], &in.latest[index * order_->size()]};
+    if (found.line->generation != generation_) {
+        *found.line = {.generation = generation_, .writes = 1, .logged = 0};
+        std::fill_n(found.latest, order_->size(), Latest{});
     }
-    page.cells = std::move(cells);
-    page.shift = 0;
+    return found;
+}
+
+inline RaceShadow::Lines RaceShadow::lines_of(const LaneAccesses& accesses, std::uint32_t mask) {
+    Lines found;
+    const std::uint64_t begin = accesses.begin;
+    const auto add = [&](std::uint64_t number) { found.lines[found.count++] = line(number); };
+    const std::uint64_t first = (begin + accesses.least) >> line_shift_, last = (begin + accesses.most + accesses.bytes - 1) >> line_shift_;
+    if (accesses.is_whole && last - first < most_between && (accesses.consecutive || accesses.kind == AccessKind::read)) {
+        for (std::uint64_t number = first; number <= last; ++number) add(number);
+        return found;
+    }
+    std::uint64_t before = ~std::uint64_t{0}, last_but_one = before;
+    for (; mask != 0; mask &= mask - 1) {
+        const std::uint64_t number = (begin + accesses.offsets[std::countr_zero(mask)]) >> line_shift_;
+        if (number == before || number == last_but_one) continue;
+        add(number);
+        last_but_one = before;
+        before = number;
+    }
+    return found;
+}
+
+inline bool RaceShadow::is_in_order(const Touched& touched, AccessKind kind, unsigned warp) const {
+    Latest* const latest = touched.latest;
+    const Clock& known = order_->common(warp);
+    const std::size_t count = order_->size();
+    bool is_known = true;
+    if (kind == AccessKind::read) {
+        if (latest[warp].seen == touched.line->writes) return true;
+        for (std::size_t other = 0; other < count; ++other) is_known &= latest[other].write <= known[other].all;
+        if (is_known) latest[warp].seen = touched.line->writes;
+        return is_known;
+    }
+    for (std::size_t other = 0; other < count; ++other) is_known &= std::max(latest[other].read, latest[other].write) <= known[other].all;
+    return is_known;
+}
+
+inline void RaceShadow::touch(const Touched& touched, AccessKind kind, unsigned warp) {
+    if (!is_write(kind)) {
+        touched.latest[warp].read = order_->now(warp);
+        return;
+    }
+    touched.latest[warp].write = order_->now(warp);
+    ++touched.line->writes;
+}
+
+inline void RaceShadow::log(const LaneAccesses& accesses, std::uint32_t mask) {
+    if (rows_.empty()) rows_.resize(rows_per_warp * order_->size());
+    if (row_count_ == rows_.size()) {
+        drop_known();
+        if (row_count_ > rows_.size() / 2) settle();
+    }
+    Row& row = rows_[row_count_++];
+    row.accesses = accesses;
+    row.mask = mask;
+    row.time = order_->now(accesses.warp);
+    std::copy_n(accesses.offsets, lane_count, row.offsets.begin());
+}
+
+void RaceShadow::keep(Row& row) {
+    row.accesses.offsets = row.offsets.data();
+    cells_.keep(row.accesses, row.mask, row.time);
+}
+
+// What everybody knows of leaves the log: a write that is asked for later goes to the cells, before what nobody has accessed out of
+// order with it.
+void RaceShadow::drop_known() {
+    std::vector<WarpTime> known(order_->size());
+    for (unsigned warp = 0; warp < known.size(); ++warp) known[warp] = order_->known_to_all(warp, observers_);
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < row_count_; ++i) {
+        Row& row = rows_[i];
+        if (row.time > known[row.accesses.warp]) {
+            if (left != i) rows_[left] = row;
+            ++left;
+        } else if (keeps_writes_ && row.accesses.kind == AccessKind::write) {
+            keep(row);
+        }
+    }
+    row_count_ = left;
+}
+
+// Everything on the log goes to the cells, in order.
+void RaceShadow::settle() {
+    if (row_count_ > order_->size()) drop_known();
+    for (std::size_t i = 0; i < row_count_; ++i) keep(rows_[i]);
+    row_count_ = 0;
+    ++log_;
+}
+
+std::optional<Race> RaceShadow::note(const LaneAccesses& accesses, std::uint32_t& mask) {
+    const Lines in = lines_of(accesses, mask);
+    const auto every = [&](auto&& holds) { return std::all_of(in.lines.begin(), in.lines.begin() + in.count, holds); };
+    const bool is_weak = accesses.kind == AccessKind::read || accesses.kind == AccessKind::write;
+    const bool is_logged = is_weak && every([&](const Touched& at) { return is_in_order(at, accesses.kind, accesses.warp); }) &&
+                           (accesses.kind == AccessKind::read || are_apart(accesses, mask));
+    if (is_logged) log(accesses, mask);
+    else if (!every([&](const Touched& at) { return at.line->logged != log_; })) settle();
+    for (unsigned i = 0; i < in.count; ++i) {
+        touch(in.lines[i], accesses.kind, accesses.warp);
+        if (is_logged) in.lines[i].line->logged = log_;
+    }
+    if (!is_logged) return cells_.note(accesses, mask);
+    mask = 0;
+    return std::nullopt;
 }
 
 std::optional<Race> RaceShadow::note(std::uint64_t address, std::uint32_t bytes, AccessKind kind, unsigned warp, unsigned lane,
                                      std::uint32_t pc) {
-    Page& in = page(address / page_bytes);  // accesses are aligned: they lie in one page
-    if (in.shift != 0 && ((address | bytes) & 3) != 0) split(in);
-    Cell* const first = &in.at(address);
-    for (Cell* cell = first; cell != first + (bytes >> in.shift); ++cell)
-        if (const auto race = note(*cell, kind, warp, lane, pc)) return race;
-    return std::nullopt;
+    std::array<std::uint32_t, lane_count> offsets = {};
+    std::uint32_t mask = 1u << lane;
+    return note({.begin = address, .offsets = offsets.data(), .bytes = bytes, .kind = kind, .warp = warp, .pc = pc}, mask);
 }
 
 std::optional<Race> RaceShadow::unknown_write(std::uint64_t address, std::uint64_t bytes, const Clock& known, unsigned except) {
-    for (std::uint64_t at = address; at < address + bytes;) {
-        Page& in = page(at / page_bytes);
-        const Cell& cell = in.at(at);
-        for (const Write& write : {cell.weak, cell.strong}) {
-            if (cell.generation != generation_ || write.time == 0 || write.warp == except) continue;
-            if (!known[write.warp].has(write.lane, write.time)) return Race{{write.warp, write.lane, write.time}, write.pc, true};
-        }
-        at = ((at >> in.shift) + 1) << in.shift;
-    }
-    return std::nullopt;
-}
-
-std::optional<Race> RaceShadow::note(Cell& cell, AccessKind kind, unsigned warp, unsigned lane, std::uint32_t pc) {
-    if (cell.generation != generation_) {
-        cell = {};
-        cell.generation = generation_;
-    }
-    const bool is_strong = kind >= AccessKind::strong_read, writes = kind != AccessKind::read && kind != AccessKind::strong_read;
-    if (const auto race = unknown_write(cell.weak, warp, lane)) return race;
-    const bool is_fine = is_strong || (cell.is_atomic && kind == AccessKind::read);
-    if (!is_fine) {
-        if (const auto race = unknown_write(cell.strong, warp, lane)) return race;
-    }
-    if (!writes) {
-        if (!is_strong) note_read(cell, warp, lane, pc);
-        return std::nullopt;
-    }
-    if (cell.read_time != 0 && kind != AccessKind::atomic) {
-        if (const auto race = unknown_reader(cell, warp, lane)) return race;
-    }
-    const Write write{order_->now(warp), pc, static_cast<std::uint16_t>(warp), static_cast<std::uint8_t>(lane)};
-    cell.is_atomic = kind == AccessKind::atomic;
-    if (is_strong) {  // weak accesses before it are still to be known
-        cell.strong = write;
-        return std::nullopt;
-    }
-    cell.weak = write;
-    cell.strong = {};
-    cell.read_time = 0;
-    cell.has_many = false;
-    return std::nullopt;
-}
-
-std::optional<Race> RaceShadow::unknown_write(const Write& write, unsigned warp, unsigned lane) const {
-    const Stamp stamp{write.warp, write.lane, write.time};
-    if (write.time == 0 || order_->knows(warp, lane, stamp)) return std::nullopt;
-    return Race{stamp, write.pc, true};
-}
-
-// Reads of one warp stand in the cell; those of several in the table. Of two reads of one warp at different times the
-// earlier time counts for both, unless the later one knows of the earlier.
-void RaceShadow::note_read(Cell& cell, unsigned warp, unsigned lane, std::uint32_t pc) {
-    const WarpTime now = order_->now(warp);
-    const std::uint32_t bit = 1u << lane;
-    const auto merge = [&](WarpTime& time, std::uint32_t& lanes, std::uint32_t& at) {
-        const Stamp before{static_cast<std::uint16_t>(warp), static_cast<std::uint8_t>(std::countr_zero(lanes | 1u << 31)), time};
-        const bool is_later = time != 0 && time < now && (lanes & ~bit) == 0;
-        if (time == 0 || is_later || (time < now && order_->knows(warp, lane, before))) {
-            time = now, lanes = bit, at = pc;
-        } else {
-            lanes |= bit;
-        }
-    };
-    if (cell.has_many) {
-        Reader& reader = readers_[cell.readers + warp];
-        return merge(reader.time, reader.lanes, reader.pc);
-    }
-    if (cell.read_time == 0 || cell.read_warp == warp) {
-        cell.read_warp = static_cast<std::uint16_t>(warp);
-        return merge(cell.read_time, cell.read_lanes, cell.read_pc);
-    }
-    const Reader first{cell.read_time, cell.read_lanes, cell.read_pc};
-    Race race;
-    if (knows_all(warp, lane, cell.read_warp, first, race)) {  // whoever knows this read knows the earlier ones
-        cell.read_warp = static_cast<std::uint16_t>(warp);
-        cell.read_time = now, cell.read_lanes = bit, cell.read_pc = pc;
-        return;
-    }
-    if (cell.readers == 0) {
-        cell.readers = static_cast<std::uint32_t>(readers_.size());
-        readers_.resize(readers_.size() + order_->size());
-    } else {
-        std::fill_n(readers_.begin() + cell.readers, order_->size(), Reader{});
-    }
-    readers_[cell.readers + cell.read_warp] = first;
-    readers_[cell.readers + warp] = {now, bit, pc};
-    cell.has_many = true;
-}
-
-bool RaceShadow::knows_all(unsigned warp, unsigned lane, std::uint16_t other, const Reader& reader, Race& race) const {
-    if (order_->knows_warp(warp, other, reader.time)) return true;
-    for (std::uint32_t lanes = reader.lanes; lanes != 0; lanes &= lanes - 1) {
-        const Stamp stamp{other, static_cast<std::uint8_t>(std::countr_zero(lanes)), reader.time};
-        if (order_->knows(warp, lane, stamp)) continue;
-        race = {stamp, reader.pc, false};
-        return false;
-    }
-    return true;
-}
-
-std::optional<Race> RaceShadow::unknown_reader(const Cell& cell, unsigned warp, unsigned lane) const {
-    Race race;
-    if (!cell.has_many) {
-        if (knows_all(warp, lane, cell.read_warp, {cell.read_time, cell.read_lanes, cell.read_pc}, race)) return std::nullopt;
-        return race;
-    }
-    for (std::size_t other = 0; other < order_->size(); ++other) {
-        const Reader& reader = readers_[cell.readers + other];
-        if (reader.time != 0 && !knows_all(warp, lane, static_cast<std::uint16_t>(other), reader, race)) return race;
-    }
-    return std::nullopt;
+    settle();
+    return cells_.unknown_write(address, bytes, known, except);
 }
 
 }  // namespace ptxgraft::emulator

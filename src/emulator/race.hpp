@@ -3,86 +3,100 @@
 /// Races among the threads of a CTA, on shared and on global memory: two accesses of one byte by different threads, one
 /// of them a write, one of them weak (neither atomic nor volatile nor of the relaxed, acquire or release kind), and
 /// neither happens before the other (PTX ISA 8, memory consistency model).
+///
+/// Where barriers divide a kernel into phases, whole lines of memory are soon seen to be accessed in order: for each line and warp the
+/// times of the last read and write are kept, to be compared with what the warp that accesses knows. Then an access is only put on a
+/// log. What is on the log is kept byte by byte when a line is accessed that may not be in order, or when the log is full: but what
+/// every warp knows by then can be part of no race any more, and is dropped.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
-#include "emulator/clock.hpp"
+#include "emulator/race_cells.hpp"
 
 namespace ptxgraft::emulator {
 
-/// `atomic`: reads and writes in one step. A weak read beside one is no race here: loops around atom.cas begin with it, and find
-/// out when they read something old.
-enum class AccessKind : std::uint8_t { read, write, strong_read, strong_write, atomic };
-
-/// An earlier access that nothing orders before the one at hand.
-struct Race {
-    Stamp other;
-    std::uint32_t pc = 0;
-    bool other_writes = false;
-};
-
-/// The last accesses to the words of a memory. Words, or bytes where smaller accesses occur.
 class RaceShadow {
   public:
-    explicit RaceShadow(const Order& order) : order_(&order) {}
-    /// Forgets everything.
-    void begin();
-    /// Notes an access of `bytes` bytes; the race that it is part of, if it is.
+    /// The first `observers` of the order's warps execute instructions; the others work for them. A line has
+    /// `1 << line_shift` bytes.
+    RaceShadow(const Order& order, std::size_t observers, unsigned line_shift)
+        : order_(&order), cells_(order), observers_(observers), line_shift_(line_shift) {}
+    /// Forgets everything. `keeps_writes`: unknown_write() will be asked about times that are not those of warps.
+    void begin(bool keeps_writes);
+    /// Notes an access of `bytes` bytes, a power of two, aligned; the race that it is part of, if it is.
     [[nodiscard]] std::optional<Race> note(std::uint64_t address, std::uint32_t bytes, AccessKind kind, unsigned warp, unsigned lane,
                                            std::uint32_t pc);
-
+    /// Notes those of the lanes of `mask`, in order. After a race those behind its lane are left in `mask`.
+    [[nodiscard]] std::optional<Race> note(const LaneAccesses& accesses, std::uint32_t& mask);
     /// A write to the bytes that a clock does not know of, if there is one; those of `except` do not count.
     [[nodiscard]] std::optional<Race> unknown_write(std::uint64_t address, std::uint64_t bytes, const Clock& known, unsigned except);
 
   private:
-    static constexpr std::uint64_t page_bytes = 4096;
+    static constexpr std::size_t rows_per_warp = 64;
 
-    struct Write {
-        WarpTime time = 0;  // 0: none
-        std::uint32_t pc = 0;
-        std::uint16_t warp = 0;
-        std::uint8_t lane = 0;
+    static constexpr unsigned page_shift = 12;
+
+    struct Latest {
+        WarpTime read = 0, write = 0;
+        std::uint32_t seen = 0;  // of the line's writes: the warp knows of all up to that one
     };
-    struct Cell {
+    struct Line {
         std::uint32_t generation = 0;
-        bool is_atomic = false;  // the strong write
-        bool has_many = false;   // readers in several warps
-        Write weak, strong;      // the last ones
-        WarpTime read_time = 0;  // of the last weak reads; 0: none
-        std::uint32_t read_lanes = 0, read_pc = 0;
-        std::uint32_t readers = 0;  // an index into readers_; 0: no place there yet
-        std::uint16_t read_warp = 0;
+        std::uint32_t writes = 0;
+        std::uint32_t logged = 0;  // the log that has accesses to it
     };
     struct Page {
-        unsigned shift = 2;  // a cell has 1 << shift bytes: 4, or 1
-        std::vector<Cell> cells;
-
-        [[nodiscard]] Cell& at(std::uint64_t address) { return cells[address % page_bytes >> shift]; }
+        std::vector<Line> lines;
+        std::vector<Latest> latest;  // of each warp, line by line
     };
-    struct Reader {
-        WarpTime time = 0;
-        std::uint32_t lanes = 0, pc = 0;
+    struct Recent {
+        std::uint64_t number = ~std::uint64_t{0};
+        Page* page = nullptr;
+    };
+    struct Touched {
+        Line* line;
+        Latest* latest;  // of warp 0
+    };
+    /// The lines of an access; where lanes do not access consecutive places also some between them.
+    struct Lines {
+        std::array<Touched, 32> lines;
+        unsigned count = 0;
+    };
+    struct Row {
+        LaneAccesses accesses;
+        std::uint32_t mask;
+        WarpTime time;
+        std::array<std::uint32_t, 32> offsets;
     };
 
     Page& page(std::uint64_t number);
-    void split(Page& page);
-    std::optional<Race> note(Cell& cell, AccessKind kind, unsigned warp, unsigned lane, std::uint32_t pc);
-    [[nodiscard]] std::optional<Race> unknown_write(const Write& write, unsigned warp, unsigned lane) const;
-    void note_read(Cell& cell, unsigned warp, unsigned lane, std::uint32_t pc);
-    [[nodiscard]] std::optional<Race> unknown_reader(const Cell& cell, unsigned warp, unsigned lane) const;
-    [[nodiscard]] bool knows_all(unsigned warp, unsigned lane, std::uint16_t other, const Reader& reader, Race& race) const;
+    Page& find_page(std::uint64_t number);
+    [[nodiscard]] Touched line(std::uint64_t number);
+    [[nodiscard]] Lines lines_of(const LaneAccesses& accesses, std::uint32_t mask);
+    /// Whether no access to the line that its kind minds is unknown to all lanes of the warp.
+    [[nodiscard]] bool is_in_order(const Touched& touched, AccessKind kind, unsigned warp) const;
+    void touch(const Touched& touched, AccessKind kind, unsigned warp);
+    void log(const LaneAccesses& accesses, std::uint32_t mask);
+    void drop_known();
+    void settle();
+    void keep(Row& row);
 
     const Order* order_;
+    RaceCells cells_;
+    std::size_t observers_;
+    unsigned line_shift_;
+    bool keeps_writes_ = false;
     std::uint32_t generation_ = 1;
+    std::uint32_t log_ = 1;  // its number
+    std::vector<Row> rows_;
+    std::size_t row_count_ = 0;
     std::unordered_map<std::uint64_t, Page> pages_;
-    std::uint64_t last_number_ = ~std::uint64_t{0};
-    Page* last_ = nullptr;
-    std::vector<Reader> readers_;  // one per warp of the order, for each cell with many
+    std::array<Recent, 16> recent_;
 };
 
 }  // namespace ptxgraft::emulator

@@ -201,16 +201,24 @@ Flow Warp::run_one(const Operation& operation) {
     return Flow::next;
 }
 
+// Whether the sources of a row of pure operations are known to be written: in a loop they were, the last time.
+inline bool Warp::is_found() const {
+    const Frame::Found& found = frame_->found_at(pc_);
+    return found.pc == pc_ && (mask_ & ~found.lanes) == 0 && found.undefined == frame_->undefined;
+}
+
 // Pure operations in a row. When all lanes of the frame run, the others' registers are nobody's: nothing is masked.
 Flow Warp::run_many(const Operation& first) {
     const Operation* const end = &first + first.run;
     const bool is_whole = mask_ == frame_->lanes;
-    if (is_checked_) {
+    if (is_checked_ && !is_found()) {
+        const std::uint32_t begin = pc_, undefined = frame_->undefined;
         for (const Operation* operation = &first; operation != end; ++operation, ++pc_) {
             if (!track(*operation, mask_)) return Flow::fail;
             if (is_whole) run_pure(*operation);
             else run_pure(*operation, mask_);
         }
+        if (undefined == frame_->undefined) frame_->found_at(begin) = {begin, mask_, undefined};
     } else {
         if (is_whole) {
             for (const Operation* operation = &first; operation != end; ++operation) run_pure(*operation);
@@ -230,7 +238,10 @@ inline bool Warp::track(const Operation& operation, std::uint32_t mask) {
     const Ref* const sources = results + operation.outputs;
     std::uint32_t* const written = frame_->written.data();
     std::uint32_t all = ~0u;
-    for (unsigned i = 0; i < operation.strict; ++i) all &= is_register(sources[i]) ? written[offset(sources[i]) / 32] : ~0u;
+    for (unsigned i = 0; i < operation.strict; ++i) {
+        const bool is_one = is_register(sources[i]);
+        all &= written[is_one ? offset(sources[i]) / 32 : 0] | (is_one ? 0 : ~0u);
+    }
     if ((mask & ~all) != 0) return track_undefined(operation, mask);
     // Where sources may be undefined, the operation says itself what its first result is.
     for (unsigned i = operation.strict < operation.inputs ? 1 : 0; i < operation.outputs; ++i) written[offset(results[i]) / 32] |= mask;
@@ -370,6 +381,7 @@ Frame* Warp::new_frame(const Function& function) {
     if (is_checked_) {
         frame->written.assign(function.register_bytes / 32, 0);
         frame->taints.clear();
+        frame->found.fill({});
     }
     frame->parent = nullptr;
     frame->call = nullptr;
@@ -459,6 +471,7 @@ Flow Warp::exit(std::uint32_t mask) {
     leave(mask_ & ~mask, pc_ + 1);
     leave_frames(frame_, mask);
     live_ &= ~mask;
+    if (live_ == 0 && is_checked_) cta_->checker()->order.end(number());
     cta_->left(*this);
     for (std::uint32_t i = 0; i < group_count_;
          ++i) {  // member masks may be complete now: let them look again

@@ -49,7 +49,14 @@ struct Frame {
     // the others.
     std::vector<std::uint32_t> written;
     std::unordered_map<std::uint32_t, Taint> taints;
+    /// A row of pure operations whose sources were found to be written by lanes, when `undefined` had a value.
+    struct Found {
+        std::uint32_t pc = 0, lanes = 0, undefined = 0;
+    };
+    std::uint32_t undefined = 0;  ///< how often an operation had or made something undefined
+    std::array<Found, 32> found;  ///< by pc
 
+    [[nodiscard]] Found& found_at(std::uint32_t pc) { return found[pc * 0x9E3779B1u >> 27]; }
     [[nodiscard]] std::byte* columns() { return registers.empty() ? nullptr : registers[0].bytes.data(); }
 };
 
@@ -251,6 +258,7 @@ class Warp {
     void run_pure(const Operation& operation, std::uint32_t mask);
     Flow run_many(const Operation& first);
     bool track(const Operation& operation, std::uint32_t mask);
+    [[nodiscard]] bool is_found() const;
     void combine_states(const Operation& operation, std::uint8_t* states);
     bool track_undefined(const Operation& operation, std::uint32_t mask);
     void taint(Ref ref, std::uint32_t mask, const Taint& origin, const std::uint8_t* states);

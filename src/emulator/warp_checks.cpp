@@ -14,6 +14,7 @@ namespace ptxgraft::emulator {
 namespace {
 
 constexpr std::uint8_t state_of_written = 0xFF;
+constexpr std::uint32_t widest_look = 1024;  // bytes that are looked at where lanes access only some of them
 constexpr std::size_t most_moved = 4;  // sources and results of an instruction that moves bits
 using States = std::array<std::uint8_t, std::size_t{lane_count} * 16>;
 
@@ -40,6 +41,12 @@ bool all_written_at(const std::uint8_t* bytes, std::uint32_t count) {
         case 8:
             std::memcpy(&word, bytes, 8);
             return word == 0x0101010101010101;
+        case 16: {
+            std::uint64_t second = 0;
+            std::memcpy(&word, bytes, 8);
+            std::memcpy(&second, bytes + 8, 8);
+            return (word & second) == 0x0101010101010101;
+        }
         default:
             return all_written(bytes, count);
     }
@@ -104,6 +111,7 @@ void Warp::taint(Ref ref, std::uint32_t mask, const Taint& origin, const std::ui
             return true;
         }
         written &= ~(1u << lane);
+        ++frame_->undefined;
         if (kept == nullptr) {
             kept = &frame_->taints[index_of(ref)];
             kept->pc = origin.pc;
@@ -132,6 +140,7 @@ void Warp::combine_states(const Operation& operation, std::uint8_t* states) {
 }
 
 bool Warp::track_undefined(const Operation& operation, std::uint32_t mask) {
+    ++frame_->undefined;
     const Ref* const results = operands(operation);
     const Ref* const sources = results + operation.outputs;
     std::uint32_t all = ~0u;
@@ -309,10 +318,12 @@ void Warp::note_loaded(const Operation& operation, std::uint32_t mask, const Loc
     if (at.written == nullptr || operation.outputs == 0) return;
     const Ref* const results = operands(operation);
     const std::uint32_t bytes = width(results[0]), whole = bytes * operation.outputs;
-    if (at.consecutive && all_written(at.written + at.offsets[0], std::size_t{whole} * lane_count)) return;
-    std::uint32_t partly = 0;
+    if (mask == ~0u && at.most - at.least < widest_look && all_written(at.written + at.least, at.most - at.least + whole)) return;
+    std::uint32_t partly = 0, before = ~0u;  // one look for lanes in a row that load the same
     each_lane(at.all_equal ? 1 : mask, [&](unsigned lane) {
-        if (!all_written_at(at.written + at.offsets[lane], whole)) partly |= 1u << lane;
+        if (at.offsets[lane] == before) return true;
+        if (all_written_at(at.written + at.offsets[lane], whole)) before = at.offsets[lane];
+        else partly |= 1u << lane;
         return true;
     });
     if (at.all_equal && partly != 0) partly = mask;
@@ -423,12 +434,23 @@ bool Warp::note_accesses(std::uint32_t mask, const Located& at, std::uint32_t by
     if (!at.is_shared && !at.is_global) return true;
     Checker& checker = *cta_->checker();
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
-    return each_lane(mask, [&](unsigned lane) {
-        const auto race = shadow.note(at.begin + at.offsets[lane], bytes, kind, number(), lane, pc_);
-        if (!race || (race->other_writes && kind == AccessKind::write && refs != nullptr && writes_the_same(*race, refs, lane, at, bytes))) return true;
-        fail_race(*race, lane, at, bytes, kind);
+    const bool is_whole = mask == ~0u;
+    const LaneAccesses accesses{.begin = at.begin,
+                                .offsets = at.offsets,
+                                .bytes = bytes,
+                                .kind = kind,
+                                .warp = number(),
+                                .pc = pc_,
+                                .is_whole = is_whole,
+                                .consecutive = is_whole && at.consecutive,
+                                .least = at.least,
+                                .most = at.most};
+    while (const auto race = shadow.note(accesses, mask)) {
+        if (race->other_writes && kind == AccessKind::write && refs != nullptr && writes_the_same(*race, refs, race->lane, at, bytes)) continue;
+        fail_race(*race, race->lane, at, bytes, kind);
         return false;
-    });
+    }
+    return true;
 }
 
 // Many threads that write one value, as to a flag, are a race that changes nothing: what is there already, or what the other
