@@ -98,7 +98,6 @@ Expected<Program> ModuleDecoder::decode() {
     program.code.reserve(size / least_operation_text);
     program.spans.reserve(size / least_operation_text);
     program.refs.reserve(size / least_ref_text);
-    shapes.trim();
     scopes.open();
     for (const syntax::Statement& statement : module_.statements()) {
         if (statement.kind() != syntax::StatementKind::variable) continue;

@@ -177,7 +177,8 @@ const Shapes::Name& Shapes::name(std::string_view text) {
     kept_.emplace_back(text);
     const std::string_view kept = kept_.back();
     Name& name = *names_.put(kept).first;
-    name.number = static_cast<std::uint32_t>(++count_);
+    ++count_;
+    name.number = ++numbers_;
     name.shaping = shaping_of(kept.substr(0, kept.find_first_of(". \t\r\n/")));
     return name;
 }
@@ -190,9 +191,7 @@ Shapes::Entry& Shapes::find(std::string_view key) {
     return *shapes_.put(kept_.back(), hash).first;
 }
 
-void Shapes::trim() {
-    constexpr std::size_t most = 1 << 15;
-    if (count_ < most) return;
+void Shapes::forget() {
     shapes_ = {};
     names_ = {};
     kept_.clear();
@@ -374,10 +373,12 @@ class ShapeReader {
 // An instruction that looks like others; false when it must be decoded by itself.
 bool FunctionDecoder::instruction_by_shape(const syntax::Statement& statement, const TokenView& tokens) {
     std::size_t at = 0;
+    module_.shapes.trim();
     if (!ShapeReader(*this, module_.shapes, reading_, tokens).read(at)) return false;
     if (reading_.shaping == Shaping::branch) return branch(tokens, at);
     Shapes::Entry& entry = module_.shapes.find({reading_.key.data(), reading_.key_size});
-    if (entry.seen < Shapes::often && ++entry.seen == Shapes::often) entry.shape = learn(statement);
+    const std::uint32_t often = module_.shapes.often;
+    if (entry.seen < often && ++entry.seen == often) entry.shape = learn(statement);
     return entry.shape != nullptr && make(*entry.shape);
 }
 

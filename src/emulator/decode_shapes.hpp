@@ -118,22 +118,26 @@ class Shapes {
     /// Of an opcode with its modifiers.
     [[nodiscard]] const Name& name(std::string_view text);
     struct Entry {
-        std::uint32_t seen = 0;  ///< how often, up to `often`
+        std::uint32_t seen = 0;  ///< how many times, up to `often`
         std::unique_ptr<InstructionShape> shape;  ///< null: instructions are decoded by themselves
     };
-    /// A shape that was seen so often is learned.
-    static constexpr std::uint32_t often = 2;
+    std::uint32_t often = 2;  ///< a shape that was seen so often is learned
     [[nodiscard]] Entry& find(std::string_view key);
     /// A number for a module, which no other has.
     [[nodiscard]] std::uint64_t new_module() { return ++modules_; }
-    /// Forgets all when there are many. Not while a shape is in use.
-    void trim();
+    /// Forgets all when there are many. Not while an instruction is looked at.
+    void trim() {
+        if (count_ >= most) forget();
+    }
 
   private:
+    static constexpr std::size_t most = 1 << 15;
+    void forget();
     std::deque<std::string> kept_;  // what the maps have views of
     syntax::NameMap<Name> names_;
     syntax::NameMap<Entry> shapes_;
-    std::size_t count_ = 0;
+    std::size_t count_ = 0;   // of both
+    std::uint32_t numbers_ = 0;  // given to names, each once
     std::uint64_t modules_ = 0;
 };
 
