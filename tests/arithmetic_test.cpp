@@ -499,6 +499,39 @@ TEST(Arithmetic, ColumnsOfOtherWidthsAreReadFromTheirLowBytesAndWrittenExtended)
     EXPECT_EQ(d[1], 0xFFFFFFFEu);
 }
 
+// Operations one after the other, each on registers of 32 values, some of which the one before wrote.
+TEST(Arithmetic, RowsDoWhatColumnFunctionsDoOneByOne) {
+    constexpr std::size_t registers = 12, lanes = 32, count = 9;
+    std::mt19937_64 random(3);
+    for (const char* name : {"fma.rn.f32", "fma.rn.ftz.f32", "mul.rn.f32", "mul.ftz.f32", "add.f32", "add.rn.ftz.f32", "fma.rn.f64"}) {
+        const bool is_fused = std::string_view(name).starts_with("fma");
+        const auto pure = find(name, is_fused ? 4 : 3);
+        ASSERT_TRUE(pure) << name;
+        for (const Processor level : {Processor::baseline, Processor::avx2, Processor::avx512}) {
+            if (level > this_processor()) continue;
+            const ColumnFunction one = pure->on(level).first_function();
+            const RowFunction row = row_function(one);
+            ASSERT_NE(row, nullptr) << name;
+            const std::size_t bytes = pure->input_bytes[0], column = bytes * lanes, operands = 1 + pure->all_inputs();
+            std::vector<std::uint32_t> values(registers * column / 4);
+            for (std::uint32_t& value : values) value = random() % 4 == 0 ? static_cast<std::uint32_t>(random()) : 0x3F000000u + static_cast<std::uint32_t>(random() % 0x1000000);
+            std::vector<std::uint32_t> expected = values, places;
+            for (std::size_t i = 0; i < count; ++i) {
+                void* to[1];
+                const void* from[3];
+                for (std::size_t k = 0; k < operands; ++k) {
+                    const std::size_t chosen = random() % registers;
+                    places.push_back(static_cast<std::uint32_t>(chosen * column) | 2);
+                    (k == 0 ? to[0] : const_cast<void*&>(from[k - 1])) = expected.data() + chosen * column / 4;
+                }
+                one(to, from, lanes);
+            }
+            row(reinterpret_cast<std::byte*>(values.data()), places.data(), ~31u, count);
+            EXPECT_EQ(values, expected) << name;
+        }
+    }
+}
+
 TEST(Arithmetic, WhatIsUnknownIsNotGuessed) {
     for (const char* name : {"add.f16.sat", "add.u8", "add.rn.u32", "fma.f32", "mul.u32", "cvt.f32.s32", "cvt.u32.f32", "cvt.rn.f16.f16", "setp.lo.f32", "setp.hi.s32", "setp.lt.b32",
                              "min.ftz.f64", "tanh.approx.ftz.f32", "ex2.f32", "add.sat.u64", "shl.u32", "add.rn.ftz.bf16", "cvt.rs.f16x2.f32", "ld.global.u32",

@@ -44,20 +44,27 @@ class Comparison {
         if (a_.special_bytes == 0 && b_.special_bytes != 0) return "special registers";
         for (std::size_t pc = 0; pc < a_.code.size(); ++pc) {
             for (const Function& function : a_.functions)
-                if (function.is_defined && function.begin == pc) forward_.clear(), backward_.clear();
+                if (function.is_defined && function.begin == pc) begin(function);
             if (!same(a_.code[pc], b_.code[pc])) return std::string(text_.substr(a_.spans[pc].begin, a_.spans[pc].end - a_.spans[pc].begin));
         }
         return {};
     }
 
   private:
+    void begin(const Function& function) {
+        forward_.clear();
+        backward_.clear();
+        function_a_ = &function;
+        function_b_ = &b_.functions[static_cast<std::size_t>(&function - a_.functions.data())];
+    }
+
     bool same(const Operation& x, const Operation& y) {
-        const bool fields = x.execute == y.execute && x.function == y.function && x.run_counted == y.run_counted && x.run == y.run && x.outputs == y.outputs &&
+        const bool fields = x.execute == y.execute && x.function == y.function && x.run_counted == y.run_counted && x.run == y.run && x.run_number == y.run_number && x.row == y.row && x.outputs == y.outputs &&
                             x.inputs == y.inputs && x.elements == y.elements && x.guard_negated == y.guard_negated && x.is_large == y.is_large &&
                             x.undefined == y.undefined && x.strict == y.strict && x.controls == y.controls && x.is_part == y.is_part;
         if (!fields || !same(x.guard, y.guard)) return false;
         for (std::uint32_t i = 0; i < std::uint32_t{x.outputs} + x.inputs; ++i)
-            if (!same(a_.refs[x.operands + i], b_.refs[y.operands + i])) return false;
+            if (!same(a_.declared_operand(*function_a_, x.operands + i), b_.declared_operand(*function_b_, y.operands + i))) return false;
         return x.extra == y.extra || same_entries(x.extra, y.extra);
     }
 
@@ -103,6 +110,7 @@ class Comparison {
 
     const Program &a_, &b_;
     std::string_view text_;
+    const Function *function_a_ = nullptr, *function_b_ = nullptr;
     std::map<Ref, Ref> forward_, backward_;
 };
 

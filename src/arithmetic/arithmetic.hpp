@@ -17,6 +17,12 @@ namespace ptxgraft::arithmetic {
 /// predicates as 0 or 1), 2, 4 or 8. An output may be the same column as an input; otherwise they do not overlap.
 using ColumnFunction = void (*)(void* const* outputs, const void* const* inputs, std::size_t count);
 
+/// Executes `count` operations of one function, one after the other, on columns of 32 values that lie behind `columns`. For each,
+/// `places` has the result's and then the sources' place: the bits of `place_mask` are its offset in bytes.
+using RowFunction = void (*)(std::byte* columns, const std::uint32_t* places, std::uint32_t place_mask, std::size_t count);
+/// For the inner loops of products: the row function of a column function, null where there is none.
+[[nodiscard]] RowFunction row_function(ColumnFunction function);
+
 /// The processors that functions are compiled for. All give the same bits.
 enum class Processor : std::uint8_t {
     baseline,  ///< x86-64, or whatever the build is for

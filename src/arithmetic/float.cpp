@@ -321,4 +321,16 @@ constexpr ResolverRow rows[] = {
 
 std::span<const ResolverRow> float_rows() { return rows; }
 
+RowFunction row_function(ColumnFunction function) {
+    static constexpr std::array<Rows, 3> all[] = {
+        rows_of<&fused<Rounding::rn, false, false>>(), rows_of<&fused<Rounding::rn, true, false>>(),
+        rows_of<&arithmetic<mul, Rounding::rn, false, false>>(), rows_of<&arithmetic<mul, Rounding::rn, true, false>>(),
+        rows_of<&arithmetic<add, Rounding::rn, false, false>>(), rows_of<&arithmetic<add, Rounding::rn, true, false>>(),
+        rows_of<&fused64<Rounding::rn>>()};
+    for (const auto& levels : all)
+        for (const Rows& one : levels)
+            if (one.column == function) return one.row;
+    return nullptr;
+}
+
 }  // namespace ptxgraft::arithmetic

@@ -121,6 +121,16 @@ inline void run_columns(void* const* outputs, const void* const* inputs, std::si
     for (; at < count; ++at) one(at);
 }
 
+template <auto F, class R, class... A, std::size_t... I>
+inline void run_rows(std::byte* columns, const std::uint32_t* places, std::uint32_t mask, std::size_t count, std::index_sequence<I...>) {
+    for (; count != 0; --count, places += 1 + sizeof...(A)) {
+        const std::array<const std::byte*, sizeof...(A)> in{columns + (places[1 + I] & mask)...};
+        std::byte* const out = columns + (places[0] & mask);
+        PTXGRAFT_INDEPENDENT
+        for (std::size_t i = 0; i < 32; ++i) write(out, i, F(read<A>(in[I], i)...));
+    }
+}
+
 template <auto F, class Signature> struct Compiled;
 template <auto F, class R, class... A> struct Compiled<F, R (*)(A...)> {
     static void columns(void* const* outputs, const void* const* inputs, std::size_t count) {
@@ -131,6 +141,15 @@ template <auto F, class R, class... A> struct Compiled<F, R (*)(A...)> {
     }
     PTXGRAFT_AVX512 static void columns_avx512(void* const* outputs, const void* const* inputs, std::size_t count) {
         run_columns<F, R, A...>(outputs, inputs, count, std::index_sequence_for<A...>{});
+    }
+    static void rows(std::byte* columns, const std::uint32_t* places, std::uint32_t mask, std::size_t count) {
+        run_rows<F, R, A...>(columns, places, mask, count, std::index_sequence_for<A...>{});
+    }
+    PTXGRAFT_AVX2 static void rows_avx2(std::byte* columns, const std::uint32_t* places, std::uint32_t mask, std::size_t count) {
+        run_rows<F, R, A...>(columns, places, mask, count, std::index_sequence_for<A...>{});
+    }
+    PTXGRAFT_AVX512 static void rows_avx512(std::byte* columns, const std::uint32_t* places, std::uint32_t mask, std::size_t count) {
+        run_rows<F, R, A...>(columns, places, mask, count, std::index_sequence_for<A...>{});
     }
     template <class T> static constexpr bool is_signed = std::is_integral_v<T> && std::is_signed_v<T>;
     static constexpr PureInstruction instruction() {
@@ -164,6 +183,16 @@ constexpr PureInstruction make_fast() {
     made.first[1] = Compiled<F, decltype(F)>::columns_avx2;
     made.first[2] = Compiled<F, decltype(F)>::columns_avx512;
     return made;
+}
+/// The row functions of F, beside its column functions.
+struct Rows {
+    ColumnFunction column;
+    RowFunction row;
+};
+template <auto F>
+constexpr std::array<Rows, 3> rows_of() {
+    using C = Compiled<F, decltype(F)>;
+    return {{{C::columns, C::rows}, {C::columns_avx2, C::rows_avx2}, {C::columns_avx512, C::rows_avx512}}};
 }
 /// An instruction on pairs, in registers of twice the width: that of their elements, twice as many.
 constexpr PureInstruction over_elements(PureInstruction made) {

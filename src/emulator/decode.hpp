@@ -229,6 +229,7 @@ class FunctionDecoder {
     Ref copy_of(Ref predicate);
     void emit_with_guard(Draft draft, const syntax::Instruction& instruction, Ref guard);
     void mark_runs();
+    void join_row(Operation& operation, Operation& behind);
     Expected<std::uint32_t> place_in_frame(std::uint64_t bytes, std::uint32_t align, Span span);
     Expected<void> link_labels();
 

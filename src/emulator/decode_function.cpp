@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "emulator/decode.hpp"
+#include "emulator/share_columns.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
@@ -149,6 +150,7 @@ Expected<void> FunctionDecoder::decode(const Statement& statement, std::uint32_t
     table_name_ = {};
     span_ = statement.span();
     first_table_ = program().branch_tables.size();
+    const FirstEntries first_entries(program());
     shared_top_ = program().shared_bytes;
     scopes().open();
     function().begin = static_cast<std::uint32_t>(program().code.size());
@@ -160,6 +162,7 @@ Expected<void> FunctionDecoder::decode(const Statement& statement, std::uint32_t
     if (auto done = link_labels(); !done) return done;
     mark_runs();
     if (function().register_bytes > most_bank_bytes) return fail(Errc::unsupported_module, span_, "more than a GiB of registers");
+    if (function().register_bytes >= least_shared_bytes) share_columns(program(), function(), first_entries, is_target_);
     function().shared_bytes = shared_top_;
     if (!function().is_entry) program().shared_bytes = shared_top_;
     return {};
@@ -505,6 +508,7 @@ void FunctionDecoder::mark_runs() {
     for (const std::uint32_t pc : label_pcs_)
         if (pc != no_pc) is_target_[pc - function().begin] = true;
     Operation behind;
+    std::uint16_t runs = 0;
     for (std::size_t pc = code.size(); pc-- > function().begin;) {
         Operation& operation = code[pc];
         if (operation.function == nullptr || operation.guard != no_ref) {
@@ -514,8 +518,30 @@ void FunctionDecoder::mark_runs() {
         const bool ends = is_target_[pc + 1 - function().begin] || behind.run == UINT16_MAX;
         operation.run = static_cast<std::uint16_t>(1 + (ends ? 0 : behind.run));
         operation.run_counted = static_cast<std::uint16_t>((operation.is_part ? 0 : 1) + (ends ? 0 : behind.run_counted));
+        if (!ends && behind.run != 0) join_row(operation, code[pc + 1]);
+        if (ends || behind.run == 0) ++runs;
+        operation.run_number = runs;
         behind = operation;
     }
+}
+
+// Operations of one function on registers of the frame, whose operands lie one behind the other, are a row.
+void FunctionDecoder::join_row(Operation& operation, Operation& behind) {
+    if (behind.function != operation.function || operation.elements != lane_count || behind.elements != lane_count) return;
+    const std::uint32_t count = operation.outputs + operation.inputs;
+    const auto refs = std::span(program().refs).subspan(operation.operands, std::size_t{count} * 2);
+    if (behind.operands != operation.operands + count || !std::ranges::all_of(refs, is_register)) return;
+    if (behind.row == 0) {
+        const arithmetic::RowFunction function = arithmetic::row_function(operation.function);
+        if (function == nullptr) return;
+        auto& rows = program().rows;
+        const auto found = std::ranges::find(rows, function);
+        behind.extra = static_cast<std::uint32_t>(found - rows.begin());
+        if (found == rows.end()) rows.push_back(function);
+        behind.row = 1;
+    }
+    operation.extra = behind.extra;
+    operation.row = static_cast<std::uint16_t>(behind.row + 1);
 }
 
 namespace {

@@ -125,8 +125,8 @@ Flow Warp::run_observed(const Operation& operation) {
     std::size_t count = 0;
     if (flow == Flow::next && mask != 0 && frame_ == frame && names != launch_->names.end()) {
         for (unsigned i = 0; i < operation.outputs && count < most_written; ++i) {
-            const Ref ref = operands(operation)[i];
-            if (const auto name = names->second.find(ref); name != names->second.end()) written[count++] = {name->second, width(ref), column(ref)};
+            const Ref ref = operands(operation)[i], declared = program_->declared_operand(*frame->function, operation.operands + i);
+            if (const auto name = names->second.find(declared); name != names->second.end()) written[count++] = {name->second, width(ref), column(ref)};
         }
     }
     step.written = {written.data(), count};

@@ -99,6 +99,8 @@ struct Operation {
     Undefined undefined = Undefined::spreads;
     std::uint8_t strict = UINT8_MAX;
     std::uint8_t controls = 0;
+    std::uint16_t run_number = 0;  ///< of a run that begins here: those of a loop have different ones
+    std::uint16_t row = 0;  ///< how many operations from here on a row function may execute
     bool is_part = false;   ///< of the instruction whose operation follows or came before
 };
 
@@ -142,6 +144,7 @@ struct Function {
     std::vector<RegisterName> names;
     bool is_entry = false;
     bool is_defined = false;
+    bool shares_columns = false;  ///< its registers do (share_columns.hpp)
     Builtin builtin = nullptr;
     std::uint32_t begin = 0;  ///< in Program::code
     std::uint32_t register_bytes = 0;
@@ -263,9 +266,16 @@ struct Variable {
 };
 
 struct Program {
+    /// An operand as its function's `names` have it.
+    [[nodiscard]] Ref declared_operand(const Function& function, std::uint32_t index) const {
+        return function.shares_columns ? declared[index] : refs[index];
+    }
+
     std::vector<Operation> code;
     std::vector<Span> spans;  ///< of the instruction of each operation
     std::vector<Ref> refs;    ///< the operands of all operations
+    std::vector<Ref> declared;  ///< what they were before registers shared columns, of the functions where some do
+    std::vector<arithmetic::RowFunction> rows;  ///< of operations whose `row` is not 0: `extra` is an index
     std::vector<ColumnBlock> constants;
     std::vector<SpecialColumn> specials;
     std::uint32_t special_bytes = 0;

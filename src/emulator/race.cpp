@@ -73,9 +73,9 @@ inline RaceShadow::Touched RaceShadow::line(std::uint64_t number) {
     const unsigned shift = page_shift - line_shift_;
     Page& in = page(number >> shift);
     const std::size_t index = number & ((std::uint64_t{1} << shift) - 1);
-    const Touched found{&in.lines[index], &in.latest[index * order_->size()]};
+    const Touched found{&in.lines[index], &in.latest[index * order_->size()], ~std::uint64_t{0}};
     if (found.line->generation != generation_) {
-        *found.line = {.generation = generation_, .writes = 1, .logged = 0};
+        *found.line = {.generation = generation_, .writes = 1, .logged = 0, .writer = 0, .words = 0};
         std::fill_n(found.latest, order_->size(), Latest{});
     }
     return found;
@@ -84,19 +84,28 @@ inline RaceShadow::Touched RaceShadow::line(std::uint64_t number) {
 inline RaceShadow::Lines RaceShadow::lines_of(const LaneAccesses& accesses, std::uint32_t mask) {
     Lines found;
     const std::uint64_t begin = accesses.begin;
-    const auto add = [&](std::uint64_t number) { found.lines[found.count++] = line(number); };
     const std::uint64_t first = (begin + accesses.least) >> line_shift_, last = (begin + accesses.most + accesses.bytes - 1) >> line_shift_;
     if (accesses.is_whole && last - first < most_between && (accesses.consecutive || accesses.kind == AccessKind::read)) {
-        for (std::uint64_t number = first; number <= last; ++number) add(number);
+        for (std::uint64_t number = first; number <= last; ++number) found.lines[found.count++] = line(number);
         return found;
     }
-    std::uint64_t before = ~std::uint64_t{0}, last_but_one = before;
+    // Often two lines take turns.
+    const std::uint64_t words = accesses.bytes >= 4 ? (std::uint64_t{1} << accesses.bytes / 4) - 1 : 1;
+    std::uint64_t number = ~std::uint64_t{0}, other_number = number;
+    unsigned at = 0, other_at = 0;
     for (; mask != 0; mask &= mask - 1) {
-        const std::uint64_t number = (begin + accesses.offsets[std::countr_zero(mask)]) >> line_shift_;
-        if (number == before || number == last_but_one) continue;
-        add(number);
-        last_but_one = before;
-        before = number;
+        const std::uint64_t address = begin + accesses.offsets[std::countr_zero(mask)];
+        if (address >> line_shift_ != number) {
+            std::swap(number, other_number);
+            std::swap(at, other_at);
+        }
+        if (address >> line_shift_ != number) {
+            number = address >> line_shift_;
+            at = found.count++;
+            found.lines[at] = line(number);
+            found.lines[at].words = 0;
+        }
+        found.lines[at].words |= words << ((address & ((std::uint64_t{1} << line_shift_) - 1)) >> 2);
     }
     return found;
 }
@@ -116,13 +125,25 @@ inline bool RaceShadow::is_in_order(const Touched& touched, AccessKind kind, uns
     return is_known;
 }
 
+bool RaceShadow::is_beside(const Touched& touched, unsigned warp) const {
+    const Clock& known = order_->common(warp);
+    if (touched.line->writer != warp || (touched.line->words & touched.words) != 0 || touched.latest[warp].read > known[warp].all) return false;
+    for (std::size_t other = 0; other < order_->size(); ++other)
+        if (other != warp && std::max(touched.latest[other].read, touched.latest[other].write) > known[other].all) return false;
+    return true;
+}
+
 inline void RaceShadow::touch(const Touched& touched, AccessKind kind, unsigned warp) {
     if (!is_write(kind)) {
         touched.latest[warp].read = order_->now(warp);
         return;
     }
+    Line& line = *touched.line;
+    const bool is_more = touched.latest[warp].write > order_->common(warp)[warp].all;  // than before, which not all lanes know
+    line.words = !is_more ? touched.words : line.writer == warp ? line.words | touched.words : ~std::uint64_t{0};
+    line.writer = warp;
     touched.latest[warp].write = order_->now(warp);
-    ++touched.line->writes;
+    ++line.writes;
 }
 
 inline void RaceShadow::log(const LaneAccesses& accesses, std::uint32_t mask) {
@@ -172,9 +193,11 @@ void RaceShadow::settle() {
 std::optional<Race> RaceShadow::note(const LaneAccesses& accesses, std::uint32_t& mask) {
     const Lines in = lines_of(accesses, mask);
     const auto every = [&](auto&& holds) { return std::all_of(in.lines.begin(), in.lines.begin() + in.count, holds); };
+    const auto is_ordered = [&](const Touched& at) {
+        return is_in_order(at, accesses.kind, accesses.warp) || (accesses.kind == AccessKind::write && is_beside(at, accesses.warp));
+    };
     const bool is_weak = accesses.kind == AccessKind::read || accesses.kind == AccessKind::write;
-    const bool is_logged = is_weak && every([&](const Touched& at) { return is_in_order(at, accesses.kind, accesses.warp); }) &&
-                           (accesses.kind == AccessKind::read || are_apart(accesses, mask));
+    const bool is_logged = is_weak && every(is_ordered) && (accesses.kind == AccessKind::read || are_apart(accesses, mask));
     if (is_logged) log(accesses, mask);
     else if (!every([&](const Touched& at) { return at.line->logged != log_; })) settle();
     for (unsigned i = 0; i < in.count; ++i) {

@@ -49,6 +49,8 @@ class RaceShadow {
         std::uint32_t generation = 0;
         std::uint32_t writes = 0;
         std::uint32_t logged = 0;  // the log that has accesses to it
+        std::uint32_t writer = 0;  // the warp that wrote `words` and nothing else since every write was known
+        std::uint64_t words = 0;
     };
     struct Page {
         std::vector<Line> lines;
@@ -60,7 +62,8 @@ class RaceShadow {
     };
     struct Touched {
         Line* line;
-        Latest* latest;  // of warp 0
+        Latest* latest;       // of warp 0
+        std::uint64_t words;  // that a write writes, of 4 bytes
     };
     /// The lines of an access; where lanes do not access consecutive places also some between them.
     struct Lines {
@@ -80,6 +83,8 @@ class RaceShadow {
     [[nodiscard]] Lines lines_of(const LaneAccesses& accesses, std::uint32_t mask);
     /// Whether no access to the line that its kind minds is unknown to all lanes of the warp.
     [[nodiscard]] bool is_in_order(const Touched& touched, AccessKind kind, unsigned warp) const;
+    /// Whether all that is unknown are other words that the same warp wrote.
+    [[nodiscard]] bool is_beside(const Touched& touched, unsigned warp) const;
     void touch(const Touched& touched, AccessKind kind, unsigned warp);
     void log(const LaneAccesses& accesses, std::uint32_t mask);
     void drop_known();

@@ -202,26 +202,36 @@ Flow Warp::run_one(const Operation& operation) {
 }
 
 // Whether the sources of a row of pure operations are known to be written: in a loop they were, the last time.
-inline bool Warp::is_found() const {
-    const Frame::Found& found = frame_->found_at(pc_);
+inline bool Warp::is_found(const Operation& first) const {
+    const Frame::Found& found = frame_->found_of(first);
     return found.pc == pc_ && (mask_ & ~found.lanes) == 0 && found.undefined == frame_->undefined;
+}
+
+// Executes an operation of a run by all lanes, or some in a row; how many.
+inline std::size_t Warp::run_row(const Operation& operation) {
+    if (operation.row == 0) {
+        run_pure(operation);
+        return 1;
+    }
+    program_->rows[operation.extra](banks_[0], operands(operation), offset_mask, operation.row);
+    return operation.row;
 }
 
 // Pure operations in a row. When all lanes of the frame run, the others' registers are nobody's: nothing is masked.
 Flow Warp::run_many(const Operation& first) {
     const Operation* const end = &first + first.run;
     const bool is_whole = mask_ == frame_->lanes;
-    if (is_checked_ && !is_found()) {
+    if (is_checked_ && !is_found(first)) {
         const std::uint32_t begin = pc_, undefined = frame_->undefined;
         for (const Operation* operation = &first; operation != end; ++operation, ++pc_) {
             if (!track(*operation, mask_)) return Flow::fail;
             if (is_whole) run_pure(*operation);
             else run_pure(*operation, mask_);
         }
-        if (undefined == frame_->undefined) frame_->found_at(begin) = {begin, mask_, undefined};
+        if (undefined == frame_->undefined) frame_->found_of(first) = {begin, mask_, undefined};
     } else {
         if (is_whole) {
-            for (const Operation* operation = &first; operation != end; ++operation) run_pure(*operation);
+            for (const Operation* operation = &first; operation != end;) operation += run_row(*operation);
         } else {
             for (const Operation* operation = &first; operation != end; ++operation) run_pure(*operation, mask_);
         }

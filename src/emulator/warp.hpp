@@ -54,9 +54,9 @@ struct Frame {
         std::uint32_t pc = 0, lanes = 0, undefined = 0;
     };
     std::uint32_t undefined = 0;  ///< how often an operation had or made something undefined
-    std::array<Found, 32> found;  ///< by pc
+    std::array<Found, 128> found;  ///< by the number of the run
 
-    [[nodiscard]] Found& found_at(std::uint32_t pc) { return found[pc * 0x9E3779B1u >> 27]; }
+    [[nodiscard]] Found& found_of(const Operation& first) { return found[first.run_number % found.size()]; }
     [[nodiscard]] std::byte* columns() { return registers.empty() ? nullptr : registers[0].bytes.data(); }
 };
 
@@ -257,8 +257,9 @@ class Warp {
     void run_large(const Operation& operation);
     void run_pure(const Operation& operation, std::uint32_t mask);
     Flow run_many(const Operation& first);
+    std::size_t run_row(const Operation& operation);
     bool track(const Operation& operation, std::uint32_t mask);
-    [[nodiscard]] bool is_found() const;
+    [[nodiscard]] bool is_found(const Operation& first) const;
     void combine_states(const Operation& operation, std::uint8_t* states);
     bool track_undefined(const Operation& operation, std::uint32_t mask);
     void taint(Ref ref, std::uint32_t mask, const Taint& origin, const std::uint8_t* states);

@@ -218,7 +218,14 @@ void Warp::shuffle_states(const Operation& operation, const CollectiveCall& call
     taint(result, mask, origin, to.data());
 }
 
+// An operand of the running operation.
 std::string Warp::name_of(Ref ref) const {
+    const Operation& operation = program_->code[pc_];
+    for (std::uint32_t i = operation.operands; i < operation.operands + operation.outputs + operation.inputs; ++i) {
+        if (program_->refs[i] != ref) continue;
+        ref = program_->declared_operand(*frame_->function, i);
+        break;
+    }
     for (const RegisterName& register_ : frame_->function->names)
         if (offset(register_.ref) == offset(ref)) return std::string(register_.name(launch_->text));
     return "a part of a register";

@@ -1,0 +1,193 @@
+#include "emulator/share_columns.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "emulator/operations.hpp"
+
+namespace ptxgraft::emulator {
+namespace {
+
+// How far a register's life is known.
+enum class Life : std::uint8_t {
+    none,
+    brief,  ///< written first, and accessed in one row of operations alone
+    long_,  ///< anything else
+    fixed,  ///< named elsewhere than in operands of simple operations, or by parts: it stays where it is
+};
+
+struct Column {
+    Life life = Life::none;
+    std::uint8_t width = 0;  // its logarithm
+    std::uint32_t row = 0;   // of operations
+    std::uint32_t last = 0;  // operation that accesses it
+    Ref now = no_ref;
+};
+
+constexpr std::uint32_t unit = 32;  // bytes: columns begin at its multiples
+
+class ColumnSharing {
+  public:
+    ColumnSharing(Program& program, Function& function) : program_(program), function_(function), columns_(function.register_bytes / unit + 1) {}
+
+    void run(const FirstEntries& first, const std::vector<bool>& is_target) {
+        find_lives(is_target);
+        fix_entries(first);
+        fix_parts();
+        collect_places();
+        settle_long_lives();
+        rename();
+        function_.register_bytes = top_;
+        function_.shares_columns = true;
+    }
+
+  private:
+    [[nodiscard]] Column& column(Ref ref) { return columns_[offset(ref) / unit]; }
+    [[nodiscard]] std::span<Ref> sources(const Operation& operation) {
+        return std::span(program_.refs).subspan(operation.operands + operation.outputs, operation.inputs);
+    }
+    [[nodiscard]] std::span<Ref> results(const Operation& operation) { return std::span(program_.refs).subspan(operation.operands, operation.outputs); }
+    void fix(Ref ref) {
+        if (ref == no_ref || !is_register(ref)) return;
+        Column& at = column(ref);
+        at.life = Life::fixed;
+        at.width = std::max(at.width, static_cast<std::uint8_t>(ref & width_mask));
+    }
+
+    // Arithmetic, loads and stores name registers as operands alone, and write whole columns of the lanes that execute them.
+    static bool is_simple(const Operation& operation) {
+        if (operation.function != nullptr) return true;
+        for (const std::uint32_t bytes : {4u, 2u, 8u, 1u, 16u})
+            if (operation.execute == load_operation(bytes) || operation.execute == store_operation(bytes)) return true;
+        return false;
+    }
+
+    void find_lives(const std::vector<bool>& is_target) {
+        std::uint32_t row = 0;
+        for (std::uint32_t pc = function_.begin; pc < program_.code.size(); ++pc) {
+            const Operation& operation = program_.code[pc];
+            if (is_target[pc - function_.begin]) ++row;
+            fix(operation.guard);
+            if (!is_simple(operation)) {
+                for (const Ref ref : sources(operation)) fix(ref);
+                for (const Ref ref : results(operation)) fix(ref);
+                continue;
+            }
+            for (const Ref ref : sources(operation)) access(ref, row, pc, false);
+            for (const Ref ref : results(operation)) access(ref, row, pc, operation.guard == no_ref);
+        }
+    }
+    void access(Ref ref, std::uint32_t row, std::uint32_t pc, bool writes_all) {
+        if (!is_register(ref)) return;
+        Column& at = column(ref);
+        const auto width = static_cast<std::uint8_t>(ref & width_mask);
+        at.last = pc;
+        if (at.life == Life::none) {
+            at = {.life = writes_all ? Life::brief : Life::long_, .width = width, .row = row, .last = pc};
+        } else if (at.life != Life::fixed && at.width != width) {
+            at.life = Life::fixed;
+        } else if (at.life == Life::brief && at.row != row) {
+            at.life = Life::long_;
+        }
+    }
+
+    void fix_entries(const FirstEntries& first) {
+        for (std::size_t i = first.barriers; i < program_.barriers.size(); ++i) {
+            const Barrier& barrier = program_.barriers[i];
+            for (const Ref ref : {barrier.id, barrier.count, barrier.predicate, barrier.destination}) fix(ref);
+        }
+        for (std::size_t i = first.collectives; i < program_.collectives.size(); ++i) fix(program_.collectives[i].member_mask);
+        for (std::size_t i = first.calls; i < program_.calls.size(); ++i) {
+            fix(program_.calls[i].target);
+            fix_slots(program_.calls[i].arguments);
+            fix_slots(program_.calls[i].returns);
+        }
+        fix_slots(function_.parameters);
+        fix_slots(function_.returns);
+    }
+    void fix_slots(const std::vector<Slot>& slots) {
+        for (const Slot& slot : slots) fix(slot.reg);
+    }
+
+    // Columns that lie in one another, and the small ones of predicates, which guards name.
+    void fix_parts() {
+        std::size_t end = 0;  // of the widest one so far
+        Column* widest = nullptr;
+        for (std::size_t i = 0; i < columns_.size(); ++i) {
+            Column& at = columns_[i];
+            if (at.life == Life::none) continue;
+            if (at.width == 0 || i < end) at.life = Life::fixed;
+            if (i < end) widest->life = Life::fixed;
+            if (i + (std::size_t{1} << at.width) <= end) continue;
+            end = i + (std::size_t{1} << at.width);
+            widest = &at;
+        }
+    }
+
+    // The places of all that moves, those that come first last: they are taken from the back.
+    void collect_places() {
+        for (std::size_t i = columns_.size(); i-- > 0;) {
+            const Column& at = columns_[i];
+            if (at.life == Life::fixed) use(static_cast<std::uint32_t>(i * unit), widest_unit);
+            else if (at.life != Life::none) places_[at.width].push_back(static_cast<Ref>(i * unit) | at.width);
+        }
+    }
+    Ref take(std::uint8_t width) {
+        std::vector<Ref>& places = places_[width];
+        const Ref taken = places.back();
+        places.pop_back();
+        use(offset(taken), std::uint32_t{unit} << width);
+        return taken;
+    }
+    void use(std::uint32_t begin, std::uint32_t bytes) { top_ = std::max(top_, std::min(begin + bytes, function_.register_bytes)); }
+
+    void settle_long_lives() {
+        for (Column& at : columns_)
+            if (at.life == Life::long_) at.now = take(at.width);
+    }
+
+    // The results of an operation never stand where its sources do, unless they are the same register.
+    void rename() {
+        program_.declared.resize(program_.refs.size());
+        std::copy(program_.refs.begin() + program_.code[function_.begin].operands, program_.refs.end(),
+                  program_.declared.begin() + program_.code[function_.begin].operands);
+        for (std::uint32_t pc = function_.begin; pc < program_.code.size(); ++pc) {
+            const Operation& operation = program_.code[pc];
+            const std::span<Ref> declared = std::span(program_.declared).subspan(operation.operands, operation.outputs + operation.inputs);
+            for (Ref& ref : sources(operation)) ref = renamed(ref);
+            for (Ref& ref : results(operation)) ref = renamed(ref);
+            for (const Ref ref : declared) release(ref, pc);
+        }
+    }
+    Ref renamed(Ref ref) {
+        if (!is_register(ref)) return ref;
+        Column& at = column(ref);
+        if (at.life == Life::fixed) return ref;
+        if (at.now == no_ref) at.now = take(at.width);
+        return at.now;
+    }
+    void release(Ref ref, std::uint32_t pc) {
+        if (!is_register(ref)) return;
+        Column& at = column(ref);
+        if (at.life != Life::brief || at.last != pc) return;
+        places_[at.width].push_back(at.now);
+        at.life = Life::none;  // its last access: once
+    }
+
+    static constexpr std::uint32_t widest_unit = unit * 16;
+
+    Program& program_;
+    Function& function_;
+    std::vector<Column> columns_;
+    std::array<std::vector<Ref>, 5> places_;  // by the width's logarithm
+    std::uint32_t top_ = 0;
+};
+
+}  // namespace
+
+void share_columns(Program& program, Function& function, const FirstEntries& first, const std::vector<bool>& is_target) {
+    ColumnSharing(program, function).run(first, is_target);
+}
+
+}  // namespace ptxgraft::emulator
