@@ -18,12 +18,16 @@ struct OpcodeRow {
 // Those that are not pure. Their decoders add operations and entries of its tables to the program, and change
 // nothing else of it. What is not here is decoded by itself.
 constexpr OpcodeRow opcode_rows[] = {
-    {"bra", Shaping::branch},       {"ld", Shaping::address},     {"ldu", Shaping::address},      {"st", Shaping::address},       {"atom", Shaping::address},
-    {"red", Shaping::address},      {"mov", Shaping::immediates}, {"cvta", Shaping::plain},       {"isspacep", Shaping::plain},   {"prefetch", Shaping::plain},
-    {"prefetchu", Shaping::plain},  {"shfl", Shaping::plain},     {"vote", Shaping::plain},       {"match", Shaping::plain},      {"redux", Shaping::plain},
-    {"elect", Shaping::plain},      {"activemask", Shaping::plain}, {"ret", Shaping::plain},      {"exit", Shaping::plain},       {"trap", Shaping::plain},
-    {"bar", Shaping::plain},        {"barrier", Shaping::plain},  {"mma", Shaping::plain},        {"ldmatrix", Shaping::plain},   {"stmatrix", Shaping::plain},
-    {"movmatrix", Shaping::plain},  {"mapa", Shaping::plain},     {"getctarank", Shaping::plain}, {"nanosleep", Shaping::plain},
+    {"bra", Shaping::branch},       {"ld", Shaping::address},       {"ldu", Shaping::address},
+    {"st", Shaping::address},       {"atom", Shaping::address},     {"red", Shaping::address},
+    {"mov", Shaping::immediates},   {"cvta", Shaping::plain},       {"isspacep", Shaping::plain},
+    {"prefetch", Shaping::plain},   {"prefetchu", Shaping::plain},  {"shfl", Shaping::plain},
+    {"vote", Shaping::plain},       {"match", Shaping::plain},      {"redux", Shaping::plain},
+    {"elect", Shaping::plain},      {"activemask", Shaping::plain}, {"ret", Shaping::plain},
+    {"exit", Shaping::plain},       {"trap", Shaping::plain},       {"bar", Shaping::plain},
+    {"barrier", Shaping::plain},    {"mma", Shaping::plain},        {"ldmatrix", Shaping::plain},
+    {"stmatrix", Shaping::plain},   {"movmatrix", Shaping::plain},  {"mapa", Shaping::plain},
+    {"getctarank", Shaping::plain}, {"nanosleep", Shaping::plain},
 };
 
 Shaping shaping_of(std::string_view opcode) {
@@ -49,7 +53,8 @@ void for_each_table(Program& p, Visit visit) {
     visit(i++, p.async_stores);
     visit(i++, p.failures);
 }
-constexpr std::size_t table_count = 12, code_table = 0, refs_table = 2, first_shared_table = 3, shared_tables = 4;
+constexpr std::size_t table_count = 12, code_table = 0, refs_table = 2, first_shared_table = 3,
+                      shared_tables = 4;
 using TableSizes = std::array<std::size_t, table_count>;
 
 TableSizes sizes(Program& program) {
@@ -85,20 +90,28 @@ bool keep(Program& program, const TableSizes& before, const Learning& learning) 
     for (std::size_t i = 0; i < table_count; ++i) added[i] -= before[i];
     for (const Learning::Entry& e : learning.entries)
         if (added[index_of(e.entry.table)]-- == 0) return false;
-    if (std::any_of(added.begin() + first_shared_table, added.end(), [](std::size_t n) { return n != 0; })) return false;
-    shape.operations.assign(program.code.begin() + static_cast<std::ptrdiff_t>(before[code_table]), program.code.end());
-    shape.refs.assign(program.refs.begin() + static_cast<std::ptrdiff_t>(before[refs_table]), program.refs.end());
-    for (Operation& operation : shape.operations) operation.operands -= static_cast<std::uint32_t>(before[refs_table]);
+    if (std::any_of(added.begin() + first_shared_table, added.end(), [](std::size_t n) { return n != 0; }))
+        return false;
+    shape.operations.assign(program.code.begin() + static_cast<std::ptrdiff_t>(before[code_table]),
+                            program.code.end());
+    shape.refs.assign(program.refs.begin() + static_cast<std::ptrdiff_t>(before[refs_table]),
+                      program.refs.end());
+    for (Operation& operation : shape.operations)
+        operation.operands -= static_cast<std::uint32_t>(before[refs_table]);
     shape.tables.assign(shape.operations.size(), Table::none);
     for (const auto& [operation, entry] : learning.entries) {
         shape.tables[operation - before[code_table]] = entry.table;
-        shape.operations[operation - before[code_table]].extra -= static_cast<std::uint32_t>(before[index_of(entry.table)]);
+        shape.operations[operation - before[code_table]].extra -=
+            static_cast<std::uint32_t>(before[index_of(entry.table)]);
     }
-    const bool are_shared = take_added(program.accesses, before[index_of(Table::accesses)], shape.accesses) &&
-                            take_added(program.collectives, before[index_of(Table::collectives)], shape.collectives) &&
-                            take_added(program.barriers, before[index_of(Table::barriers)], shape.barriers) &&
-                            take_added(program.matrices, before[index_of(Table::matrices)], shape.matrices);
-    const bool has_its_offset = !learning.reading.has_address || (shape.accesses.size() == 1 && shape.accesses[0].offset == learning.reading.offset);
+    const bool are_shared =
+        take_added(program.accesses, before[index_of(Table::accesses)], shape.accesses) &&
+        take_added(program.collectives, before[index_of(Table::collectives)], shape.collectives) &&
+        take_added(program.barriers, before[index_of(Table::barriers)], shape.barriers) &&
+        take_added(program.matrices, before[index_of(Table::matrices)], shape.matrices);
+    const bool has_its_offset =
+        !learning.reading.has_address ||
+        (shape.accesses.size() == 1 && shape.accesses[0].offset == learning.reading.offset);
     return are_shared && has_its_offset && std::ranges::all_of(shape.refs, fits) &&
            std::ranges::all_of(shape.operations, [](const Operation& o) { return fits(o.guard); });
 }
@@ -130,17 +143,30 @@ std::optional<std::uint64_t> bits_of(const Reading::Immediate& immediate, Immedi
 }
 
 // What a piece of a key begins with that is no punctuation; a text's length follows.
-enum class Piece : std::uint8_t { text = 0x80, variable, addressed, offset, integer, floating, address, register_ = 0xC0 };
+enum class Piece : std::uint8_t {
+    text = 0x80,
+    variable,
+    addressed,
+    offset,
+    integer,
+    floating,
+    address,
+    register_ = 0xC0
+};
 static_assert(syntax::lexeme_count < 0x80);
 
 class KeyWriter {
   public:
     explicit KeyWriter(Reading& reading) : reading_(reading) { reading.key_size = 0; }
-    [[nodiscard]] bool has_place(std::size_t bytes) const { return reading_.key_size + bytes <= Reading::most_key_bytes; }
+    [[nodiscard]] bool has_place(std::size_t bytes) const {
+        return reading_.key_size + bytes <= Reading::most_key_bytes;
+    }
     void byte(std::uint8_t value) { reading_.key[reading_.key_size++] = static_cast<char>(value); }
     void piece(Piece piece) { byte(static_cast<std::uint8_t>(piece)); }
     void lexeme(Lexeme lexeme) { byte(static_cast<std::uint8_t>(lexeme)); }
-    void register_of(Ref ref) { byte(static_cast<std::uint8_t>(static_cast<std::uint8_t>(Piece::register_) + (ref & width_mask))); }
+    void register_of(Ref ref) {
+        byte(static_cast<std::uint8_t>(static_cast<std::uint8_t>(Piece::register_) + (ref & width_mask)));
+    }
     template <class T>
     void number(T value) {
         std::memcpy(reading_.key.data() + reading_.key_size, &value, sizeof value);
@@ -165,11 +191,13 @@ class KeyWriter {
 }  // namespace
 
 std::optional<std::size_t> Reading::register_at(std::string_view name) const {
-    return find_view(std::span<const std::string_view>(names).first(registers), name, [](std::string_view view) { return view; });
+    return find_view(std::span<const std::string_view>(names).first(registers), name,
+                     [](std::string_view view) { return view; });
 }
 
 std::optional<std::size_t> Reading::immediate_at(std::string_view text) const {
-    return find_view(std::span<const Immediate>(immediates).first(immediate_count), text, [](const Immediate& i) { return i.text; });
+    return find_view(std::span<const Immediate>(immediates).first(immediate_count), text,
+                     [](const Immediate& i) { return i.text; });
 }
 
 const Shapes::Name& Shapes::name(std::string_view text) {
@@ -219,7 +247,8 @@ class ShapeReader {
         const Shapes::Name& name = shapes_.name(tokens_.text(opcode, at_ - 1));
         reading_.shaping = name.shaping;
         at = at_;
-        if (name.shaping == Shaping::none || name.shaping == Shaping::branch) return name.shaping != Shaping::none;
+        if (name.shaping == Shaping::none || name.shaping == Shaping::branch)
+            return name.shaping != Shaping::none;
         key_.number(name.number);
         const std::size_t last = tokens_.size() - 1;  // the semicolon
         while (at_ < last)
@@ -237,7 +266,8 @@ class ShapeReader {
     // A guard that is written as well must be asked before: not all instructions of a shape would be alike.
     [[nodiscard]] bool add_register(Ref ref, std::string_view name) {
         if (reading_.registers == Reading::most_registers) return false;
-        if (reading_.registers != 0 && tokens_.kind(0) == Lexeme::at && reading_.values[0] == ref) return false;
+        if (reading_.registers != 0 && tokens_.kind(0) == Lexeme::at && reading_.values[0] == ref)
+            return false;
         reading_.names[reading_.registers] = name;
         reading_.values[reading_.registers++] = ref;
         key_.register_of(ref);
@@ -248,9 +278,12 @@ class ShapeReader {
         constexpr std::size_t most_piece = 16;
         const Lexeme kind = tokens_.kind(at_);
         switch (kind) {
-            case Lexeme::identifier: return name();
+            case Lexeme::identifier:
+                return name();
             case Lexeme::open_bracket:
-                if (reading_.shaping == Shaping::address && !reading_.has_address && key_.has_place(2 * most_piece) && address()) return true;
+                if (reading_.shaping == Shaping::address && !reading_.has_address &&
+                    key_.has_place(2 * most_piece) && address())
+                    return true;
                 break;
             case Lexeme::integer:
             case Lexeme::floating:
@@ -258,11 +291,14 @@ class ShapeReader {
                 return text();
             case Lexeme::directive:  // `%tid.x` is one name
                 return tokens_.begin(at_) == tokens_.end(at_ - 1) && text();
-            case Lexeme::two_char_operator: return text();
+            case Lexeme::two_char_operator:
+                return text();
             case Lexeme::string:
             case Lexeme::invalid:
-            case Lexeme::end: return false;
-            default: break;
+            case Lexeme::end:
+                return false;
+            default:
+                break;
         }
         if (!key_.has_place(most_piece)) return false;
         key_.lexeme(kind);
@@ -312,7 +348,8 @@ class ShapeReader {
     }
 
     [[nodiscard]] bool add_immediate(const Reading::Immediate& immediate) {
-        if (reading_.shaping == Shaping::plain || reading_.immediate_count == reading_.immediates.size()) return false;
+        if (reading_.shaping == Shaping::plain || reading_.immediate_count == reading_.immediates.size())
+            return false;
         reading_.immediates[reading_.immediate_count++] = immediate;
         return true;
     }
@@ -389,7 +426,9 @@ bool FunctionDecoder::branch(const TokenView& tokens, std::size_t at) {
     const bool is_plain = at == opcode + 1 || (at == opcode + 2 && tokens.text(opcode + 1) == ".uni");
     if (!is_plain || at + 2 != tokens.size() || tokens.kind(at) != Lexeme::identifier) return false;
     const Symbol* const label = find(tokens.text(at));
-    if (label == nullptr || label->kind != Symbol::Kind::label || (has_guard && width(reading_.values[0]) != 1)) return false;
+    if (label == nullptr || label->kind != Symbol::Kind::label ||
+        (has_guard && width(reading_.values[0]) != 1))
+        return false;
     Draft draft(execute_branch, static_cast<std::uint32_t>(label->address));
     if (has_guard) {
         draft.operation.guard = reading_.values[0];
@@ -414,7 +453,8 @@ std::unique_ptr<InstructionShape> FunctionDecoder::learn(const syntax::Statement
 
 Ref FunctionDecoder::bound(const InstructionShape& shape, Ref ref) {
     if (ref == no_ref || is_register(ref)) return ref;
-    if (ref >> bank_shift == special_bank >> bank_shift) return module_.special(shape.specials[number_of(ref)].special, width(ref));
+    if (ref >> bank_shift == special_bank >> bank_shift)
+        return module_.special(shape.specials[number_of(ref)].special, width(ref));
     const ShapeConstant& constant = shape.constants[number_of(ref)];
     if (constant.immediate < 0) return module_.constant(constant.bits, constant.bytes);
     return place(Reading::first_immediate + static_cast<std::size_t>(constant.bits), constant.bytes);
@@ -438,7 +478,9 @@ void FunctionDecoder::bind(InstructionShape& shape) {
     const auto same = [](const auto& entry) { return entry; };
     Program& p = program();
     std::array<std::uint32_t, 1 + shared_tables> begins{};
-    const auto begin_of = [&](Table table) -> std::uint32_t& { return begins[static_cast<std::size_t>(table)]; };
+    const auto begin_of = [&](Table table) -> std::uint32_t& {
+        return begins[static_cast<std::size_t>(table)];
+    };
     if (!reading_.has_address) begin_of(Table::accesses) = append(p.accesses, shape.accesses, same);
     begin_of(Table::matrices) = append(p.matrices, shape.matrices, same);
     begin_of(Table::collectives) = append(p.collectives, shape.collectives, [&](CollectiveCall call) {
@@ -446,7 +488,8 @@ void FunctionDecoder::bind(InstructionShape& shape) {
         return call;
     });
     begin_of(Table::barriers) = append(p.barriers, shape.barriers, [&](Barrier barrier) {
-        for (Ref* const r : {&barrier.id, &barrier.count, &barrier.predicate, &barrier.destination}) *r = ref(*r);
+        for (Ref* const r : {&barrier.id, &barrier.count, &barrier.predicate, &barrier.destination})
+            *r = ref(*r);
         return barrier;
     });
     shape.bound_operations = shape.operations;
@@ -476,11 +519,13 @@ bool FunctionDecoder::make(InstructionShape& shape) {
     auto& values = reading_.values;
     for (std::size_t i = 0; i < shape.immediates.size(); ++i) {
         const ShapeConstant& constant = shape.immediates[i];
-        const auto bits = bits_of(reading_.immediates[static_cast<std::size_t>(constant.immediate)], constant.type);
+        const auto bits =
+            bits_of(reading_.immediates[static_cast<std::size_t>(constant.immediate)], constant.type);
         if (!bits) return false;
         values[Reading::first_immediate + i] = module_.constant(*bits, constant.bytes);
     }
-    for (std::size_t i = 0; i < shape.temporaries.size(); ++i) values[Reading::first_temporary + i] = temporary(shape.temporaries[i]);
+    for (std::size_t i = 0; i < shape.temporaries.size(); ++i)
+        values[Reading::first_temporary + i] = temporary(shape.temporaries[i]);
     if (shape.uses_carry) values[Reading::carry] = carry();
     const std::uint32_t access = reading_.has_address ? access_of(shape) : 0;
     Program& p = program();
@@ -508,11 +553,15 @@ Ref FunctionDecoder::constant(std::uint64_t bits, std::uint32_t bytes) {
 }
 
 // What an immediate, or a variable that is one, reads as; `bits` is its value here.
-Ref FunctionDecoder::immediate(std::string_view text, std::uint64_t bits, std::uint32_t bytes, ImmediateType type) {
+Ref FunctionDecoder::immediate(std::string_view text, std::uint64_t bits, std::uint32_t bytes,
+                               ImmediateType type) {
     const auto index = learning_ == nullptr ? std::nullopt : reading_.immediate_at(text);
     if (!index) return constant(bits, bytes);
     auto& immediates = learning_->shape.immediates;
-    const ShapeConstant constant{.bits = immediates.size(), .bytes = static_cast<std::uint8_t>(bytes), .type = type, .immediate = static_cast<std::int8_t>(*index)};
+    const ShapeConstant constant{.bits = immediates.size(),
+                                 .bytes = static_cast<std::uint8_t>(bytes),
+                                 .type = type,
+                                 .immediate = static_cast<std::int8_t>(*index)};
     learning_->is_refused |= Reading::first_immediate + immediates.size() >= Reading::most_values;
     immediates.push_back(constant);
     learning_->shape.constants.push_back(constant);

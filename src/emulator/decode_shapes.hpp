@@ -1,11 +1,11 @@
 #pragma once
 /// @file decode_shapes.hpp
-/// Most instructions of a module look like others before them but for the registers that they name. What the first of a
-/// *shape* became is kept, with places for registers and numbers, and the others are made from it.
+/// Most instructions of a module look like others before them but for the registers that they name. What the
+/// first of a *shape* became is kept, with places for registers and numbers, and the others are made from it.
 ///
-/// The shape is all that decoding looks at: opcode and modifiers, the width of each register, what variables are, the
-/// other tokens as written. Registers do not belong to it, nor do immediates of instructions without other effects, nor
-/// the offset of an address that is loaded or stored.
+/// The shape is all that decoding looks at: opcode and modifiers, the width of each register, what variables
+/// are, the other tokens as written. Registers do not belong to it, nor do immediates of instructions without
+/// other effects, nor the offset of an address that is loaded or stored.
 
 #include <array>
 #include <cstddef>
@@ -35,8 +35,9 @@ struct TableEntry {
     std::uint32_t index = 0;
 };
 
-/// A Ref that is no column yet: its offset is a number of something that differs from instruction to instruction. In the
-/// bank of registers: one of Reading::values; in those of constants and special registers: a place in the shape's lists.
+/// A Ref that is no column yet: its offset is a number of something that differs from instruction to
+/// instruction. In the bank of registers: one of Reading::values; in those of constants and special
+/// registers: a place in the shape's lists.
 inline constexpr Ref place_bit = 16;
 [[nodiscard]] constexpr Ref place(std::size_t number, std::uint32_t bytes) {
     return static_cast<Ref>(number) * lane_count | place_bit | static_cast<Ref>(std::countr_zero(bytes));
@@ -55,22 +56,23 @@ enum class Shaping : std::uint8_t {
 
 /// One instruction as its shape sees it.
 struct Reading {
-    static constexpr std::size_t most_registers = 48, carry = most_registers, first_temporary = carry + 1, first_immediate = 96, most_values = 112,
-                                 most_key_bytes = 512;
+    static constexpr std::size_t most_registers = 48, carry = most_registers, first_temporary = carry + 1,
+                                 first_immediate = 96, most_values = 112, most_key_bytes = 512;
     struct Immediate {
         std::string_view text;
         std::uint64_t value = 0;  ///< of an integer, or a variable's address
         bool is_floating = false;
     };
 
-    /// What stands in the places of registers: those named, in order; the condition code; temporaries; immediates.
+    /// What stands in the places of registers: those named, in order; the condition code; temporaries;
+    /// immediates.
     std::array<Ref, most_values> values;
     std::array<std::string_view, most_registers> names;  ///< of the registers, where they stand in the text
     std::array<Immediate, 4> immediates;
     std::array<char, most_key_bytes> key;
     std::size_t registers = 0, immediate_count = 0, key_size = 0;
     Shaping shaping = Shaping::none;
-    bool has_address = false;    ///< of which the offset is:
+    bool has_address = false;  ///< of which the offset is:
     std::uint64_t offset = 0;
 
     [[nodiscard]] std::optional<std::size_t> register_at(std::string_view name) const;
@@ -82,7 +84,8 @@ struct ShapeConstant {
     std::uint64_t bits = 0;
     std::uint8_t bytes = 4;
     ImmediateType type = ImmediateType::integer;
-    std::int8_t immediate = -1;  ///< which of the instruction's, and `bits` which of the shape's; -1: `bits` it is
+    std::int8_t immediate =
+        -1;  ///< which of the instruction's, and `bits` which of the shape's; -1: `bits` it is
 };
 
 /// What the instructions of one shape become.
@@ -118,7 +121,7 @@ class Shapes {
     /// Of an opcode with its modifiers.
     [[nodiscard]] const Name& name(std::string_view text);
     struct Entry {
-        std::uint32_t seen = 0;  ///< how many times, up to `often`
+        std::uint32_t seen = 0;                   ///< how many times, up to `often`
         std::unique_ptr<InstructionShape> shape;  ///< null: instructions are decoded by themselves
     };
     std::uint32_t often = 2;  ///< a shape that was seen so often is learned
@@ -136,7 +139,7 @@ class Shapes {
     std::deque<std::string> kept_;  // what the maps have views of
     syntax::NameMap<Name> names_;
     syntax::NameMap<Entry> shapes_;
-    std::size_t count_ = 0;   // of both
+    std::size_t count_ = 0;      // of both
     std::uint32_t numbers_ = 0;  // given to names, each once
     std::uint64_t modules_ = 0;
 };

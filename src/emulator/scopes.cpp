@@ -13,7 +13,8 @@ void RegisterRange::reset(std::uint32_t count, std::uint32_t bytes) {
 // A module may declare four billion registers and name one.
 Ref& RegisterRange::place(std::uint32_t number) {
     constexpr std::size_t first_size = 1 << 15;
-    if (const auto found = far_.empty() ? far_.end() : far_.find(number); found != far_.end()) return found->second;
+    if (const auto found = far_.empty() ? far_.end() : far_.find(number); found != far_.end())
+        return found->second;
     const std::size_t most = 4 * near_.size() + first_size;
     if (number >= most) return far_.emplace(number, no_ref).first->second;
     if (number >= near_.size()) near_.resize(std::min<std::size_t>(most, count_), no_ref);
@@ -52,7 +53,8 @@ void Scopes::clear() {
 const Scopes::Names* Scopes::names_of(std::string_view name) const {
     constexpr std::size_t long_size = 32;
     if (name.size() < long_size) return look_for(name);
-    LongName& known = long_names_[(name.size() + static_cast<unsigned char>(name.back())) % long_names_.size()];
+    LongName& known =
+        long_names_[(name.size() + static_cast<unsigned char>(name.back())) % long_names_.size()];
     if (known.changes != changes_ || known.name != name) known = {name, look_for(name), changes_};
     return known.names;
 }
@@ -134,8 +136,10 @@ Scopes::Meaning Scopes::look_up(std::string_view name, const Numbered& n) {
         return {nullptr, element->range, static_cast<std::uint32_t>(n.number)};
     }
     const Names* names = names_of(name);
-    const Entry* const single = names == nullptr || names->single == none ? nullptr : &entries_[names->single];
-    if (element != nullptr && (single == nullptr || single->depth < element->depth)) return {nullptr, element->range, static_cast<std::uint32_t>(n.number)};
+    const Entry* const single =
+        names == nullptr || names->single == none ? nullptr : &entries_[names->single];
+    if (element != nullptr && (single == nullptr || single->depth < element->depth))
+        return {nullptr, element->range, static_cast<std::uint32_t>(n.number)};
     return {single == nullptr ? nullptr : &single->symbol, nullptr, 0};
 }
 

@@ -43,12 +43,12 @@ class RegisterRange {
   private:
     Ref& place(std::uint32_t number);
     std::uint32_t count_ = 0, bytes_ = 0;
-    std::vector<Ref> near_;                         // by number, as far as numbers are in use closely
+    std::vector<Ref> near_;  // by number, as far as numbers are in use closely
     std::unordered_map<std::uint32_t, Ref> far_;
 };
 
-/// Names in nested scopes: the module's, a function's, its blocks'. Views must outlive it. Symbols and ranges stay where
-/// they are until the next declaration.
+/// Names in nested scopes: the module's, a function's, its blocks'. Views must outlive it. Symbols and ranges
+/// stay where they are until the next declaration.
 class Scopes {
   public:
     void open() { marks_.push_back(entries_.size()); }
@@ -76,7 +76,8 @@ class Scopes {
         if (n.stem.size() - 1 < longest_known_stem) [[likely]] {
             const std::uint64_t word = syntax::load_short(n.stem.data(), n.stem.size());
             const KnownStem& stem = known_[place_of(word)];
-            if (stem.word == word && stem.size == n.stem.size() && stem.time == time_ && n.number < stem.range->count()) [[likely]]
+            if (stem.word == word && stem.size == n.stem.size() && stem.time == time_ &&
+                n.number < stem.range->count()) [[likely]]
                 return {nullptr, stem.range, static_cast<std::uint32_t>(n.number)};
         }
         return look_up(name, n);
@@ -144,12 +145,12 @@ class Scopes {
     syntax::NameMap<Names> outer_, inner_;  // of the module; of the function that is open
     std::vector<Entry> entries_;            // of the open scopes, in order
     std::vector<std::size_t> marks_;
-    std::deque<RegisterRange> pool_;        // the first range_count_ are in use
+    std::deque<RegisterRange> pool_;  // the first range_count_ are in use
     std::size_t range_count_ = 0;
     std::array<KnownStem, 64> known_ = {};
-    std::uint64_t time_ = 1;                // when what is known of stems was last forgotten
+    std::uint64_t time_ = 1;  // when what is known of stems was last forgotten
     mutable std::array<LongName, 8> long_names_ = {};
-    std::uint64_t changes_ = 1;             // when what is known of long names was
+    std::uint64_t changes_ = 1;  // when what is known of long names was
 };
 
 }  // namespace ptxgraft::emulator
