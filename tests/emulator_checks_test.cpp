@@ -247,5 +247,20 @@ TEST(EmulatorChecks, BytesWhereAnEarlierBlockReadWords) {
     }
 }
 
+// An error in a stub says in which one, and in which of its lines; one in code that a compiler inlined, where that was.
+TEST(EmulatorChecks, NameTheStubAndTheSource) {
+    const std::string body =
+        "mov.f32 %f1, 0f3F800000;\n.loc 1 20 4\n.loc 1 3 7, function_name names, inlined_at 1 20 4\n{ // PTXGRAFT_SITE epilogue\n.reg .f32 _acc; // mod f32 acc\nmov.b32 _acc, %f1;\n"
+        "// PTXGRAFT_STUB\nadd.f32 _acc, _acc, _acc;\n\nadd.f32 _acc, _acc, %f2;\nmul.f32 _acc, _acc, _acc;\n// PTXGRAFT_END\nmov.b32 %f1, _acc;\n}\n"
+        "mov.b32 %r2, %f1;";
+    Machine machine;
+    std::string text = kernel(body, "");
+    text += ".file 1 \"gemm.cu\"\n.section .debug_str\n{\nnames:\n.b8 95,90,52,112,105,99,107,102,0\n}\n";
+    const auto done = run(machine, text);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Errc::register_not_written);
+    EXPECT_THAT(machine.text_of(done.error()), testing::HasSubstr("; in the stub of site epilogue, line 3; from gemm.cu:3:7 in pick(float), inlined at gemm.cu:20:4\n"));
+}
+
 }  // namespace
 }  // namespace ptxgraft

@@ -543,6 +543,16 @@ struct ModuleHeader {
 /// @endcode
 [[nodiscard]] PTXGRAFT_API Expected<Module> new_module(const ModuleHeader& header = {});
 
+/// A place in the source that a compiler made PTX of (PTX ISA 11.5.3, 11.5.4).
+struct SourceLine {
+    std::string file;
+    std::uint32_t line = 0, column = 0;
+    std::string function;  ///< that was inlined, demangled where it is a C++ name; empty for the function that it ended up in
+};
+/// Where the statement at an offset of the module's text comes from, by the last `.loc` before it in its function: innermost first, then
+/// where that was inlined, and so on outwards. Empty without a `.loc`.
+[[nodiscard]] PTXGRAFT_API std::vector<SourceLine> source_lines(const Module& module, std::uint32_t offset);
+
 /// Splits text into tokens without building a tree. First error only.
 [[nodiscard]] PTXGRAFT_API Expected<std::vector<Token>> tokenize(std::string_view text);
 

@@ -9,6 +9,7 @@
 #include "emulator/decode.hpp"
 #include "emulator/launch.hpp"
 #include "emulator/memory.hpp"
+#include "emulator/provenance.hpp"
 
 namespace ptxgraft {
 
@@ -329,7 +330,7 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
     const std::uint32_t wanted = data_->options.threads == 0 ? cores : data_->options.threads;
     const std::uint32_t threads = launch.observer != nullptr ? 1 : wanted;
     if (auto done = emulator::run(launch, threads, data_->output); !done)
-        return tl::unexpected<Error>(done.error());
+        return tl::unexpected<Error>(emulator::with_provenance(done.error(), launch.text));
     return EmulatorStats{launch.warp_instructions.load(), launch.thread_instructions.load()};
 }
 
