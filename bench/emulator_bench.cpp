@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -103,6 +105,41 @@ void BM_EmulatorEmptyLaunch(benchmark::State& state) {
     for (auto _ : state) benchmark::DoNotOptimize(emulator.launch(**module, "nothing", {}, {}));
 }
 BENCHMARK(BM_EmulatorEmptyLaunch)->ArgName("fast")->Arg(1)->Arg(0)->Unit(benchmark::kMicrosecond);
+
+// What a search pays for a variant at a small size: the PTX is loaded, launched once, and gone.
+struct Variant {
+    const char *file, *entry;
+    EmulatorLaunch shape;
+    std::vector<std::uint32_t> numbers;  // behind the buffers
+};
+void screen(benchmark::State& state, const Variant& variant, std::size_t buffers) {
+    std::ifstream file(std::string(PTXGRAFT_SOURCE_DIR "/templates/") + variant.file);
+    const auto ptx = compile_cuda(std::string(std::istreambuf_iterator<char>(file), {}), {.target = "sm_90"});
+    if (!ptx) return state.SkipWithError("the skeleton does not compile");
+    Emulator emulator({.threads = 1, .fast = state.range(0) != 0});
+    std::vector<std::uint64_t> addresses;
+    for (std::size_t i = 0; i < buffers; ++i) {
+        addresses.push_back(*emulator.allocate(1 << 16));
+        benchmark::DoNotOptimize(emulator.fill(addresses.back(), std::byte{0}, 1 << 16));
+    }
+    std::vector<std::span<const std::byte>> arguments;
+    for (const std::uint64_t& address : addresses) arguments.push_back(std::as_bytes(std::span(&address, 1)));
+    for (const std::uint32_t& number : variant.numbers) arguments.push_back(std::as_bytes(std::span(&number, 1)));
+    for (auto _ : state) {
+        const auto module = emulator.load(ptx->text);
+        if (!module || !emulator.launch(**module, variant.entry, variant.shape, arguments)) return state.SkipWithError("the launch failed");
+    }
+}
+// 4 rows of 256.
+void BM_EmulatorScreenNorm(benchmark::State& state) {
+    screen(state, {"norm/rms.cu", "rms_norm", {.grid = {4, 1, 1}, .block = {128, 1, 1}}, {4, 256, 0x3727C5AC}}, 3);
+}
+// 64 x 64 x 16: a block.
+void BM_EmulatorScreenGemm(benchmark::State& state) {
+    screen(state, {"gemm/simt.cu", "gemm", {.grid = {1, 1, 1}, .block = {16, 16, 1}}, {64, 64, 16}}, 4);
+}
+BENCHMARK(BM_EmulatorScreenNorm)->ArgName("fast")->Arg(1)->Arg(0)->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_EmulatorScreenGemm)->ArgName("fast")->Arg(1)->Arg(0)->Unit(benchmark::kMicrosecond);
 
 void product(benchmark::State& state, const char* entry, std::uint32_t tile, Dim3 block) {
     const auto n = static_cast<std::int32_t>(state.range(0));

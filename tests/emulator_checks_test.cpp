@@ -43,7 +43,16 @@ const char* const gate = ".shared .align 8 .b64 gate;\n.shared .align 4 .u32 box
 const std::string own = "shl.b32 %r20, %r1, 2;\nmov.u32 %r21, box;\nadd.u32 %r20, %r20, %r21;\n";  // the thread's word
 const std::string next = "add.u32 %r22, %r1, 1;\nand.b32 %r22, %r22, 63;\nshl.b32 %r22, %r22, 2;\nadd.u32 %r22, %r22, %r21;\n";
 
+const char* const heap = ".extern .func (.param .b64 r) malloc (.param .b64 n);\n.extern .func free (.param .b64 p);";
+const std::string allocated = "{\n.param .b64 n;\n.param .b64 r;\nst.param.b64 [n], 20;\ncall.uni (r), malloc, (n);\nld.param.b64 %rd5, [r];\n}\n";
+const std::string freed = "{\n.param .b64 a;\nst.param.b64 [a], %rd5;\ncall.uni free, (a);\n}\n";
+
 const Planted planted[] = {
+    // --- the device's heap
+    {"AHeapBlockThatWasFreed", Errc::address_out_of_bounds, allocated + freed + "<ld.u32 %r2, [%rd5];>", "mov.u32 %r2, 1;", heap},
+    {"BehindAHeapBlock", Errc::address_out_of_bounds, allocated + "<st.u32 [%rd5+20], %r1;>\nld.u32 %r2, [%rd5+12];\n" + freed, "st.u32 [%rd5+12], %r1;", heap},
+    {"AnAtomicInAFreedBlock", Errc::address_out_of_bounds, allocated + "st.u32 [%rd5+8], %r1;\n" + freed + "<atom.add.u32 %r2, [%rd5+8], 1;>", "mov.u32 %r2, 1;", heap},
+    {"FreedTwice", Errc::not_an_allocation, allocated + freed + "{\n.param .b64 b;\nst.param.b64 [b], %rd5;\n<call.uni free, (b);>\n}\nmov.u32 %r2, 1;", "mov.u32 %r2, 2;", heap},
     // --- registers that nothing wrote
     {"AnAddend", Errc::register_not_written, "<add.u32 %r2, %r1, %r9;>", "add.u32 %r2, %r1, 9;"},
     {"AnAccumulator", Errc::register_not_written, "mov.f32 %f1, 0f3F800000;\n<fma.rn.f32 %f2, %f1, %f1, %f3;>\ncvt.rzi.u32.f32 %r2, %f2;",

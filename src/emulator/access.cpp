@@ -78,7 +78,7 @@ Warp::Piece Warp::piece(const Access& access, const Operation& operation, std::u
         if (found == nullptr) return {};
         region_ = found;
     }
-    if (use == Use::write && region_->read_only) return {};
+    if ((use == Use::write && region_->read_only) || (is_checked_ && region_->is_heap)) return {};
     return {.host = region_->host, .begin = region_->begin, .bytes = region_->bytes, .written = region_->written};
 }
 
@@ -175,6 +175,7 @@ std::byte* Warp::find(Space space, std::uint64_t address, unsigned lane, std::ui
             if (!region->holds(address, bytes)) return nullptr;
         }
         if (use == Use::write && region_->read_only) return nullptr;
+        if (is_checked_ && region_->is_heap && !launch_->memory->heap_holds(address, bytes)) return nullptr;
         return region_->host + (address - region_->begin);
     }
     if (space == Space::shared) {

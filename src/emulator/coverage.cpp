@@ -74,7 +74,8 @@ Answer ask(const Text& text) {
     if (!tree) return {{text.line_at(tree.error().span.begin)}, false};
     emulator::Memory memory(std::uint64_t{1} << 20, false);
     std::vector<std::uint64_t> allocations;
-    const auto program = emulator::ModuleDecoder(*tree, memory, allocations).decode();
+    emulator::DecoderMemory kept;
+    const auto program = emulator::ModuleDecoder(*tree, memory, allocations, kept).decode();
     if (!program) return {{text.line_at(program.error().span.begin)}, false};
     Answer answer{{}, true};
     for (const Error& error : program->failures) answer.missing.push_back(text.line_at(error.span.begin));

@@ -20,7 +20,7 @@ namespace ptxgraft::emulator {
 
 /// What the program calls the registers of each function.
 using RegisterNames = std::unordered_map<const Function*, std::unordered_map<Ref, std::string_view>>;
-[[nodiscard]] RegisterNames register_names(const Program& program);
+[[nodiscard]] RegisterNames register_names(const Program& program, std::string_view text);
 
 struct Launch {
     const Program* program = nullptr;

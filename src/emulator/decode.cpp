@@ -63,9 +63,9 @@ std::uint32_t type_bits(std::string_view type) {
     if (type == ".bf16") return 16;
     if (type.size() < 3 || std::string_view("bsuf").find(type[1]) == std::string_view::npos) return 0;
     const std::string_view digits = type.substr(2);
-    for (const std::uint32_t bits : {8u, 16u, 32u, 64u, 128u}) {
-        if (digits == std::to_string(bits)) return bits;
-    }
+    constexpr std::pair<std::string_view, std::uint32_t> rows[] = {{"32", 32}, {"64", 64}, {"16", 16}, {"8", 8}, {"128", 128}};
+    for (const auto& [name, bits] : rows)
+        if (digits == name) return bits;
     return 0;
 }
 
@@ -93,10 +93,16 @@ Expected<Extent> extent(const syntax::Statement::Variable& variable,
 }
 
 Expected<Program> ModuleDecoder::decode() {
+    constexpr std::size_t least_operation_text = 24, least_ref_text = 12;  // and what is not used costs nothing
+    const std::size_t size = module_.source().size();
+    program.code.reserve(size / least_operation_text);
+    program.spans.reserve(size / least_operation_text);
+    program.refs.reserve(size / least_ref_text);
+    scopes.open();
     for (const syntax::Statement& statement : module_.statements()) {
         if (statement.kind() == syntax::StatementKind::target) is_debug_ = statement.text().find("debug") != std::string::npos;
         if (statement.kind() != syntax::StatementKind::variable) continue;
-        if (auto done = declare(statement, symbols_, program.shared_bytes); !done)
+        if (auto done = declare(statement, program.shared_bytes); !done)
             return tl::unexpected<Error>(done.error());
     }
     if (auto done = declare_functions(); !done) return tl::unexpected<Error>(done.error());
@@ -113,10 +119,12 @@ Expected<Program> ModuleDecoder::decode() {
 
 Expected<void> ModuleDecoder::declare_functions() {
     for (const syntax::Statement& statement : module_.functions()) {
-        const auto [at, is_new] =
-            functions_.emplace(statement.name(), static_cast<std::uint32_t>(program.functions.size()));
-        if (is_new) program.functions.emplace_back().is_entry = statement.is_entry();
-        Function& function = program.functions[at->second];
+        const auto [at, is_new] = functions_.put(statement.name());
+        if (is_new) {
+            *at = static_cast<std::uint32_t>(program.functions.size());
+            program.functions.emplace_back().is_entry = statement.is_entry();
+        }
+        Function& function = program.functions[*at];
         if (function.is_entry != statement.is_entry()) {
             return fail(Errc::invalid_declaration, statement.span(),
                         fmt::format("{} is both .entry and .func", statement.name()));
@@ -134,9 +142,10 @@ Expected<void> ModuleDecoder::declare_functions() {
 }
 
 Expected<void> ModuleDecoder::decode_bodies(bool entries) {
+    FunctionDecoder decoder(*this);
     for (const syntax::Statement& statement : module_.functions()) {
         if (!statement.is_definition() || statement.is_entry() != entries) continue;
-        const std::uint32_t index = functions_.at(statement.name());
+        const std::uint32_t index = *functions_.find(statement.name());
         if (entries) {
             const std::vector<syntax::Token> tokens = statement.tokens();
             Function& function = program.functions[index];
@@ -149,20 +158,22 @@ Expected<void> ModuleDecoder::decode_bodies(bool entries) {
             if (!most.empty()) function.max_threads = 1;
             for (const std::uint64_t n : most) function.max_threads = times(function.max_threads, n);
         }
-        if (auto done = FunctionDecoder(*this, index).decode(statement); !done) return done;
+        if (auto done = decoder.decode(statement, index); !done) return done;
     }
     return {};
 }
 
-const Symbol* ModuleDecoder::find(std::string_view name) const {
-    const auto found = symbols_.find(name);
-    return found == symbols_.end() ? nullptr : &found->second;
+const Symbol* ModuleDecoder::find(std::string_view name) const { return scopes.find(name); }
+
+Span ModuleDecoder::span_of(std::string_view name) const {
+    const auto begin = static_cast<std::uint32_t>(name.data() - module_.source().data());
+    return {begin, begin + static_cast<std::uint32_t>(name.size())};
 }
 
 std::optional<std::uint32_t> ModuleDecoder::find_function(std::string_view name) const {
-    const auto found = functions_.find(name);
-    if (found == functions_.end()) return std::nullopt;
-    return found->second;
+    const std::uint32_t* const found = functions_.find(name);
+    if (found == nullptr) return std::nullopt;
+    return *found;
 }
 
 namespace {
@@ -210,15 +221,14 @@ const std::optional<PureInstruction>& ModuleDecoder::pure(const syntax::Instruct
     return pure_.emplace(std::move(key), find_pure(instruction.opcode, instruction.modifiers, instruction.operands.size(), pair)).first->second;
 }
 
-Expected<void> ModuleDecoder::declare(const syntax::Statement& statement, Symbols& scope,
-                                      std::uint32_t& shared_top) {
+Expected<void> ModuleDecoder::declare(const syntax::Statement& statement, std::uint32_t& shared_top) {
     const auto variable = statement.variable();
     const Span span = statement.span();
     for (std::size_t i = 0; i < variable->declarators.size(); ++i) {
         const auto& declarator = variable->declarators[i];
         const Space space = space_of(variable->space);
         if (space != Space::shared) {
-            if (auto done = place_global(*variable, i, scope, span); !done) return done;
+            if (auto done = place_global(*variable, i, span); !done) return done;
             continue;
         }
         const auto size = extent(*variable, declarator, span);
@@ -236,17 +246,16 @@ Expected<void> ModuleDecoder::declare(const syntax::Statement& statement, Symbol
             symbol.address = begin;
             shared_top = static_cast<std::uint32_t>(begin + size->bytes);
         }
-        scope[declarator.name] = symbol;
+        scopes.declare(declarator.name, symbol);
     }
     return {};
 }
 
-Expected<void> ModuleDecoder::place_global(const syntax::Statement::Variable& variable, std::size_t index,
-                                           Symbols& scope, Span span) {
+Expected<void> ModuleDecoder::place_global(const syntax::Statement::Variable& variable, std::size_t index, Span span) {
     const auto& declarator = variable.declarators[index];
     const bool is_external = variable.linkage == ".extern";
     if (is_external || type_bits(variable.type) == 0) {  // textures, samplers, surfaces have no bytes
-        if (!scope.contains(declarator.name)) scope[declarator.name] = {.kind = Symbol::Kind::external};
+        if (!scopes.is_declared_here(declarator.name)) scopes.declare(declarator.name, {.kind = Symbol::Kind::external});
         return {};
     }
     const auto size = extent(variable, declarator, span);
@@ -255,8 +264,7 @@ Expected<void> ModuleDecoder::place_global(const syntax::Statement::Variable& va
     if (!address) return fail(address.error().code, span, *address.error().detail);
     allocations_.push_back(*address);
     const Space space = space_of(variable.space);
-    scope[declarator.name] = {
-        .kind = Symbol::Kind::variable, .space = space, .address = *address, .bytes = size->bytes};
+    scopes.declare(declarator.name, {.kind = Symbol::Kind::variable, .space = space, .address = *address, .bytes = size->bytes});
     program.variables[std::string(declarator.name)] = {*address, size->bytes, space, false};
     initialisers_.push_back({*address, size->bytes, variable, index, span});
     return {};

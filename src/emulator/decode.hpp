@@ -12,8 +12,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "emulator/decode_shapes.hpp"
 #include "emulator/operations.hpp"
 #include "emulator/program.hpp"
+#include "emulator/scopes.hpp"
 #include "ptxgraft/syntax.hpp"
 
 namespace ptxgraft::emulator {
@@ -51,7 +53,13 @@ class Draft {
   public:
     explicit Draft(Execute execute, std::uint32_t extra = 0)
         : operation{.execute = execute, .extra = extra, .undefined = Undefined::refused} {}
+    /// Its `extra` is an index of one of the program's tables.
+    Draft(Execute execute, TableEntry entry) : Draft(execute, entry.index) { table = entry.table; }
     explicit Draft(ColumnFunction function) : operation{.function = function} {}
+    void set(TableEntry entry) {
+        operation.extra = entry.index;
+        table = entry.table;
+    }
     Draft& output(Ref ref) {
         ++operation.outputs;
         return add(ref);
@@ -65,6 +73,7 @@ class Draft {
     }
 
     Operation operation;
+    Table table = Table::none;
 
   private:
     Draft& add(Ref ref) {
@@ -82,40 +91,33 @@ class Draft {
     std::vector<Ref> more_;
 };
 
-/// What a name stands for in a scope.
-struct Symbol {
-    enum class Kind : std::uint8_t { register_, vector, variable, external, label, table };
-    Kind kind = Kind::variable;
-    Space space = Space::global;
-    bool frame_relative = false;
-    bool dynamic = false;       ///< `.extern .shared`
-    std::uint32_t bits = 0;     ///< of a register, or of each register of a range or vector
-    std::uint32_t count = 0;    ///< registers of a range or a vector
-    Ref ref = no_ref;           ///< of a register, or the first of a vector
-    std::uint64_t address = 0;  ///< of a variable, in its space; a label's or table's number
-    std::uint64_t bytes = 0;
-};
-using Symbols = std::unordered_map<std::string_view, Symbol>;
-
 /// Decodes a module: its variables into memory, its functions into a program.
 class ModuleDecoder {
   public:
-    ModuleDecoder(const syntax::Module& module, Memory& memory, std::vector<std::uint64_t>& allocations)
-        : module_(module), memory_(memory), allocations_(allocations) {}
+    ModuleDecoder(const syntax::Module& module, Memory& memory, std::vector<std::uint64_t>& allocations, DecoderMemory& kept)
+        : scopes(kept.scopes), shapes(kept.shapes), number(shapes.new_module()), module_(module), memory_(memory), allocations_(allocations) {}
+    ~ModuleDecoder() { scopes.clear(); }
+    ModuleDecoder(const ModuleDecoder&) = delete;
+    ModuleDecoder& operator=(const ModuleDecoder&) = delete;
     Expected<Program> decode();
 
     // --- for FunctionDecoder
     Program program;
+    Scopes& scopes;
+    Shapes& shapes;
+    const std::uint64_t number;  ///< that no other module has
     [[nodiscard]] const Symbol* find(std::string_view name) const;
+    /// Where a name stands in the text.
+    [[nodiscard]] Span span_of(std::string_view name) const;
     [[nodiscard]] std::optional<std::uint32_t> find_function(std::string_view name) const;
     /// The column of a value of 1 to 16 bytes in all lanes.
     Ref constant(std::uint64_t bits, std::uint32_t bytes);
     Ref special(Special special, std::uint32_t bytes);
     /// The functions of a pure instruction, which are looked for once.
     [[nodiscard]] const std::optional<PureInstruction>& pure(const syntax::Instruction& instruction, bool pair);
-    /// Declares a `.global`, `.const` or `.shared` variable. `shared_top` is where the next shared variable
-    /// goes.
-    Expected<void> declare(const syntax::Statement& statement, Symbols& scope, std::uint32_t& shared_top);
+    /// Declares a `.global`, `.const` or `.shared` variable in the innermost scope. `shared_top` is where the next shared
+    /// variable goes.
+    Expected<void> declare(const syntax::Statement& statement, std::uint32_t& shared_top);
     Expected<void> initialise();
     /// `.target …, debug`: values live in memory, and registers hold them for one instruction at a time.
     [[nodiscard]] bool is_debug() const { return is_debug_; }
@@ -130,14 +132,12 @@ class ModuleDecoder {
     };
     Expected<void> declare_functions();
     Expected<void> decode_bodies(bool entries);
-    Expected<void> place_global(const syntax::Statement::Variable& variable, std::size_t index,
-                                Symbols& scope, Span span);
+    Expected<void> place_global(const syntax::Statement::Variable& variable, std::size_t index, Span span);
 
     const syntax::Module& module_;
     Memory& memory_;
     std::vector<std::uint64_t>& allocations_;
-    Symbols symbols_;
-    std::unordered_map<std::string_view, std::uint32_t> functions_;
+    syntax::NameMap<std::uint32_t> functions_;
     std::array<std::unordered_map<std::uint64_t, Ref>, 5> constants_;  // by the width's logarithm
     std::uint32_t constant_bytes_ = 0;
     bool is_debug_ = false;
@@ -153,11 +153,11 @@ struct Extent {
 [[nodiscard]] Expected<Extent> extent(const syntax::Statement::Variable& variable,
                                       const syntax::Statement::Declarator& declarator, Span span);
 
-/// Decodes one function's body.
+/// Decodes functions' bodies, one after the other.
 class FunctionDecoder {
   public:
-    FunctionDecoder(ModuleDecoder& module, std::uint32_t function) : module_(module), index_(function) {}
-    Expected<void> decode(const syntax::Statement& statement);
+    explicit FunctionDecoder(ModuleDecoder& module) : module_(module) {}
+    Expected<void> decode(const syntax::Statement& statement, std::uint32_t function);
 
     // --- for the decoders of instructions
 
@@ -181,30 +181,48 @@ class FunctionDecoder {
     Expected<Ref> address(const syntax::Operand& operand, Access& access);
     /// The address itself, offset added, in 8 bytes.
     Expected<Ref> address_value(const syntax::Operand& operand);
-    [[nodiscard]] std::uint32_t add(const Access& access);
+    [[nodiscard]] TableEntry add(const Access& access);
+    [[nodiscard]] TableEntry add(const CollectiveCall& call);
+    [[nodiscard]] TableEntry add(const Barrier& barrier);
+    [[nodiscard]] TableEntry add(MatrixInstruction instruction);
     [[nodiscard]] const Symbol* find(std::string_view name) const;
-    /// Registers, special registers and components of vectors, by name.
+    /// Registers and components of vectors, by name.
     std::optional<Ref> find_register(std::string_view name);
+    /// The register that a name means, which gets a column; no_ref when it means something else.
+    Ref register_of(const Scopes::Meaning& meaning, std::string_view name);
+    [[nodiscard]] Scopes& scopes() { return module_.scopes; }
     Expected<std::uint32_t> label(const syntax::Operand& operand, Symbol::Kind kind);
     Ref temporary(std::uint32_t bytes);
     Ref carry();  ///< the condition code register
     void emit(const Draft& draft);
     /// d = a + c, in the width of all three.
     void emit_sum(Ref d, Ref a, Ref c);
-    Ref constant(std::uint64_t bits, std::uint32_t bytes) { return module_.constant(bits, bytes); }
+    Ref constant(std::uint64_t bits, std::uint32_t bytes);
     [[nodiscard]] tl::unexpected<Error> missing(const syntax::Instruction& instruction) const;
 
   private:
     Expected<void> declare_parameters(const syntax::Statement& statement);
     Expected<void> declare_slots(const std::vector<syntax::Statement::Parameter>& parameters,
                                  std::vector<Slot>& slots, Span span);
-    Expected<void> scope(const std::vector<syntax::Statement>& statements);
-    Expected<void> statement(const syntax::Statement& statement);
+    Expected<void> block(const syntax::Statement& parent);
+    Expected<void> body(const syntax::Statement& parent);
+    Expected<void> statement(const syntax::Statement& statement, syntax::StatementKind kind);
+    void place_label(const syntax::Statement& statement);
     Expected<void> variable(const syntax::Statement& statement);
     Expected<void> declare_registers(const syntax::Statement::Variable& variable, Span span);
-    void declare_labels(const std::vector<syntax::Statement>& statements);
+    void declare_labels(const syntax::Statement& parent);
     Expected<void> branch_targets(const syntax::Statement& statement);
     Expected<void> instruction(const syntax::Statement& statement);
+    Expected<void> instruction_by_itself(const syntax::Statement& statement);
+    bool instruction_by_shape(const syntax::Statement& statement, const syntax::TokenView& tokens);
+    bool branch(const syntax::TokenView& tokens, std::size_t at);
+    std::unique_ptr<InstructionShape> learn(const syntax::Statement& statement);
+    void bind(InstructionShape& shape);
+    bool make(InstructionShape& shape);
+    std::uint32_t access_of(InstructionShape& shape);
+    Ref bound(const InstructionShape& shape, Ref ref);
+    Ref immediate(std::string_view text, std::uint64_t bits, std::uint32_t bytes, ImmediateType type);
+    Ref special_register(Special special, std::uint32_t bytes);
     void refresh_clock(const syntax::Instruction& instruction);
     std::optional<Ref> find_special(std::string_view name);
     [[nodiscard]] bool is_special_vector(const syntax::Operand& operand);
@@ -219,16 +237,17 @@ class FunctionDecoder {
     Expected<void> link_labels();
 
     ModuleDecoder& module_;
-    std::uint32_t index_;
-    std::vector<Symbols> scopes_;
-    std::vector<Symbols> ranges_;  // of each scope: `%r` of `%r<9>`, beside which a register `%r` may stand
+    std::uint32_t index_ = 0;
+    std::size_t depth_ = 0;  // of blocks
     std::uint32_t frame_top_ = 0;
     std::uint32_t shared_top_ = 0;
     std::vector<std::uint32_t> label_pcs_;
-    std::vector<bool> is_target_;  // of branches: operations of this function
     std::size_t first_table_ = 0;
     std::vector<Draft> after_;  // what extends results, behind the operation at hand
     Ref carry_ = no_ref;
+    std::vector<bool> is_target_;  // of branches: operations of this function
+    Reading reading_;
+    Learning* learning_ = nullptr;  // while the shape of an instruction is learned
     std::string_view table_name_;  // the last label: a `.branchtargets` may follow
     Span span_;                    // of the statement at hand
 };
@@ -239,6 +258,8 @@ struct InstructionRow {
     std::string_view opcode;
     InstructionDecoder decode;
 };
+/// Null for pure instructions.
+[[nodiscard]] InstructionDecoder find_decoder(std::string_view opcode);
 [[nodiscard]] std::span<const InstructionRow> memory_rows();
 [[nodiscard]] std::span<const InstructionRow> control_rows();
 [[nodiscard]] std::span<const InstructionRow> warp_rows();

@@ -101,9 +101,7 @@ Expected<Draft> decode_nothing(FunctionDecoder&, const Instruction&) {
 Expected<Draft> decode_warp_barrier(FunctionDecoder& decoder, const Instruction& instruction) {
     auto mask = decoder.input(instruction.operands[0], 4);
     if (!mask) return tl::unexpected<Error>(mask.error());
-    auto& collectives = decoder.program().collectives;
-    collectives.push_back({sync_collective(), 0, *mask});
-    return Draft(execute_collective, static_cast<std::uint32_t>(collectives.size() - 1));
+    return Draft(execute_collective, decoder.add(CollectiveCall{sync_collective(), 0, *mask}));
 }
 
 // bar.red: d, a {, b}, {!}c
@@ -131,9 +129,7 @@ Expected<Draft> decode_cluster_barrier(FunctionDecoder& decoder, const Instructi
     else words.take(".acquire");
     if (arrives && words.empty()) return Draft(execute_cluster_arrive);
     if (!words.take(".wait") || !words.empty()) return decoder.missing(instruction);
-    auto& barriers = decoder.program().barriers;
-    barriers.push_back({});  // where a released warp looks for a result
-    return Draft(execute_cluster_wait, static_cast<std::uint32_t>(barriers.size() - 1));
+    return Draft(execute_cluster_wait, decoder.add(Barrier{}));  // where a released warp looks for a result
 }
 
 Expected<Draft> decode_barrier(FunctionDecoder& decoder, const Instruction& instruction) {
@@ -168,9 +164,7 @@ Expected<Draft> decode_barrier(FunctionDecoder& decoder, const Instruction& inst
     } else if (arrives) {
         return fail(Errc::invalid_operand, instruction.span, "bar.arrive has a number of threads");
     }
-    auto& barriers = decoder.program().barriers;
-    barriers.push_back(barrier);
-    return Draft(execute_barrier, static_cast<std::uint32_t>(barriers.size() - 1));
+    return Draft(execute_barrier, decoder.add(barrier));
 }
 
 constexpr InstructionRow rows[] = {

@@ -14,6 +14,7 @@ namespace {
 using syntax::OperandKind;
 using syntax::Statement;
 using syntax::StatementKind;
+using syntax::TokenView;
 
 constexpr std::uint32_t no_pc = ~std::uint32_t{0};  // of a label that has not come yet
 constexpr std::uint64_t most_local_bytes = std::uint64_t{512} << 10;
@@ -140,16 +141,23 @@ std::optional<std::uint64_t> immediate_bits(std::string_view text, std::int64_t 
     return real->bits;
 }
 
-Expected<void> FunctionDecoder::decode(const Statement& statement) {
+Expected<void> FunctionDecoder::decode(const Statement& statement, std::uint32_t index) {
+    index_ = index;
+    depth_ = 0;
+    frame_top_ = 0;
+    label_pcs_.clear();
+    carry_ = no_ref;
+    table_name_ = {};
     span_ = statement.span();
     first_table_ = program().branch_tables.size();
     const FirstEntries first_entries(program());
     shared_top_ = program().shared_bytes;
-    scopes_.assign(1, {});
-    ranges_.assign(1, {});
+    scopes().open();
     function().begin = static_cast<std::uint32_t>(program().code.size());
     if (auto done = declare_parameters(statement); !done) return done;
-    if (auto done = scope(statement.body()); !done) return done;
+    scopes().open();
+    if (auto done = body(statement); !done) return done;
+    scopes().close_function();
     emit(Draft(execute_return));  // PTX ISA 9.7.12.6: the end of a body returns
     if (auto done = link_labels(); !done) return done;
     mark_runs();
@@ -178,7 +186,7 @@ Expected<void> FunctionDecoder::declare_parameters(const Statement& statement) {
         }
         function().parameters.push_back(
             {static_cast<std::uint32_t>(top), static_cast<std::uint32_t>(bytes), no_ref});
-        scopes_[0][parameter.name] = {.space = Space::param, .address = top, .bytes = bytes};
+        scopes().declare(parameter.name, {.space = Space::param, .address = top, .bytes = bytes});
         top += bytes;
     }
     function().param_bytes = static_cast<std::uint32_t>(top);
@@ -193,8 +201,7 @@ Expected<void> FunctionDecoder::declare_slots(const std::vector<Statement::Param
         Slot slot{0, element, no_ref};
         if (parameter.space == ".reg") {
             slot.reg = temporary(std::max(type_bits(parameter.type) / 8, 1u));
-            scopes_[0][parameter.name] = {
-                .kind = Symbol::Kind::register_, .ref = slot.reg};
+            scopes().declare(parameter.name, {.kind = Symbol::Kind::register_, .ref = slot.reg});
         } else {
             if (parameter.count > most_local_bytes)
                 return fail(Errc::invalid_declaration, span, std::string(parameter.name));
@@ -202,8 +209,7 @@ Expected<void> FunctionDecoder::declare_slots(const std::vector<Statement::Param
             auto offset = place_in_frame(bytes, parameter.align != 0 ? parameter.align : element, span);
             if (!offset) return tl::unexpected<Error>(offset.error());
             slot = {*offset, static_cast<std::uint32_t>(bytes), no_ref};
-            scopes_[0][parameter.name] = {
-                .space = Space::local, .frame_relative = true, .address = *offset, .bytes = bytes};
+            scopes().declare(parameter.name, {.space = Space::local, .frame_relative = true, .address = *offset, .bytes = bytes});
         }
         slots.push_back(slot);
     }
@@ -220,63 +226,60 @@ Expected<std::uint32_t> FunctionDecoder::place_in_frame(std::uint64_t bytes, std
     return static_cast<std::uint32_t>(begin);
 }
 
-// A `{ }` block has registers, variables and labels of its own.
-Expected<void> FunctionDecoder::scope(const std::vector<Statement>& statements) {
-    if (scopes_.size() > deepest_block) {
+// It has registers, variables and labels of its own.
+Expected<void> FunctionDecoder::block(const Statement& parent) {
+    if (++depth_ >= deepest_block) {
         return fail(Errc::unsupported_module, span_,
                     fmt::format("blocks nested deeper than {}", deepest_block));
     }
     const std::uint32_t frame_top = frame_top_;
-    scopes_.emplace_back();
-    ranges_.emplace_back();
-    declare_labels(statements);
-    for (const Statement& s : statements) {
-        if (auto done = statement(s); !done) return done;
-    }
-    scopes_.pop_back();
-    ranges_.pop_back();
+    scopes().open();
+    auto result = body(parent);
+    scopes().close();
+    --depth_;
     frame_top_ = frame_top;
-    return {};
+    return result;
 }
 
-void FunctionDecoder::declare_labels(const std::vector<Statement>& statements) {
+Expected<void> FunctionDecoder::body(const Statement& parent) {
+    declare_labels(parent);
+    Expected<void> result;
+    syntax::for_each_child(parent, [&](const Statement& s, StatementKind kind) {
+        if (result) result = statement(s, kind);
+    });
+    return result;
+}
+
+void FunctionDecoder::declare_labels(const Statement& parent) {
     std::string_view last;
-    for (const Statement& s : statements) {
-        if (s.kind() == StatementKind::label) {
-            last = s.name();
-            scopes_.back()[last] = {.kind = Symbol::Kind::label, .address = label_pcs_.size()};
+    syntax::for_each_child(parent, [&](const Statement& s, StatementKind kind) {
+        if (kind == StatementKind::label) {
+            last = TokenView(s).text(0);
+            scopes().declare(last, {.kind = Symbol::Kind::label, .address = label_pcs_.size()});
             label_pcs_.push_back(no_pc);
-            continue;
+            return;
         }
-        if (s.kind() == StatementKind::directive && !last.empty()) {
-            const auto tokens = s.tokens();
-            if (!tokens.empty() && tokens[0].text == ".branchtargets") {
-                scopes_.back()[last] = {.kind = Symbol::Kind::table,
-                                        .address = program().branch_tables.size()};
-                program().branch_tables.emplace_back();
-            }
+        if (!last.empty() && kind == StatementKind::directive && TokenView(s).text(0) == ".branchtargets") {
+            scopes().declare(last, {.kind = Symbol::Kind::table, .address = program().branch_tables.size()});
+            program().branch_tables.emplace_back();
         }
         last = {};
-    }
+    });
 }
 
-Expected<void> FunctionDecoder::statement(const Statement& statement) {
-    span_ = statement.span();
-    switch (statement.kind()) {
-        case StatementKind::variable:
-            return variable(statement);
-        case StatementKind::block:
-            return scope(statement.body());
+Expected<void> FunctionDecoder::statement(const Statement& statement, StatementKind kind) {
+    switch (kind) {
         case StatementKind::instruction:
             return instruction(statement);
-        case StatementKind::label: {
-            table_name_ = statement.name();
-            const Symbol* symbol = find(table_name_);
-            if (symbol != nullptr && symbol->kind == Symbol::Kind::label) {
-                label_pcs_[symbol->address] = static_cast<std::uint32_t>(program().code.size());
-            }
+        case StatementKind::variable:
+            span_ = statement.span();
+            return variable(statement);
+        case StatementKind::block:
+            span_ = statement.span();
+            return block(statement);
+        case StatementKind::label:
+            place_label(statement);
             return {};
-        }
         case StatementKind::directive:
             return branch_targets(statement);
         default:
@@ -284,9 +287,16 @@ Expected<void> FunctionDecoder::statement(const Statement& statement) {
     }
 }
 
+void FunctionDecoder::place_label(const Statement& statement) {
+    table_name_ = TokenView(statement).text(0);
+    const Symbol* symbol = find(table_name_);
+    if (symbol != nullptr && symbol->kind == Symbol::Kind::label) label_pcs_[symbol->address] = static_cast<std::uint32_t>(program().code.size());
+}
+
 Expected<void> FunctionDecoder::branch_targets(const Statement& statement) {
+    if (TokenView(statement).text(0) != ".branchtargets") return {};
+    span_ = statement.span();
     const auto tokens = statement.tokens();
-    if (tokens.empty() || tokens[0].text != ".branchtargets") return {};
     const Symbol* table = find(table_name_);
     if (table == nullptr || table->kind != Symbol::Kind::table) return {};
     for (const syntax::Token& token : tokens) {
@@ -322,15 +332,14 @@ Expected<void> FunctionDecoder::variable(const Statement& statement) {
     const Span span = statement.span();
     if (variable->space == ".reg") return declare_registers(*variable, span);
     if (variable->space != ".local" && variable->space != ".param") {
-        return module_.declare(statement, scopes_.back(), shared_top_);
+        return module_.declare(statement, shared_top_);
     }
     for (const auto& declarator : variable->declarators) {
         const auto size = extent(*variable, declarator, span);
         if (!size) return tl::unexpected<Error>(size.error());
         auto offset = place_in_frame(size->bytes, size->align, span);
         if (!offset) return tl::unexpected<Error>(offset.error());
-        scopes_.back()[declarator.name] = {
-            .space = Space::local, .frame_relative = true, .address = *offset, .bytes = size->bytes};
+        scopes().declare(declarator.name, {.space = Space::local, .frame_relative = true, .address = *offset, .bytes = size->bytes});
     }
     return {};
 }
@@ -342,55 +351,44 @@ Expected<void> FunctionDecoder::declare_registers(const Statement::Variable& var
         return fail(Errc::invalid_declaration, span, fmt::format("registers of type {}", variable.type));
     for (const auto& declarator : variable.declarators) {
         if (declarator.range != 0) {
-            ranges_.back()[declarator.name] = {.bits = bits, .count = declarator.range};
+            scopes().declare_range(declarator.name, declarator.range, std::max(bits / 8, 1u));
             continue;
         }
-        scopes_.back()[declarator.name] = {
-            .kind = variable.vector > 1 ? Symbol::Kind::vector : Symbol::Kind::register_,
-            .count = variable.vector,
-            .ref = temporary(std::max(bits / 8, 1u))};
-        function().names.push_back({scopes_.back()[declarator.name].ref, std::string(declarator.name)});
+        const Ref ref = temporary(std::max(bits / 8, 1u));
+        scopes().declare(declarator.name, {.kind = variable.vector > 1 ? Symbol::Kind::vector : Symbol::Kind::register_, .count = variable.vector, .ref = ref});
+        function().names.push_back({ref, module_.span_of(declarator.name)});
         for (std::uint32_t i = 1; i < variable.vector; ++i) static_cast<void>(temporary(std::max(bits / 8, 1u)));
     }
     return {};
 }
 
-const Symbol* FunctionDecoder::find(std::string_view name) const {
-    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-        const auto found = scope->find(name);
-        if (found != scope->end()) return &found->second;
-    }
-    return module_.find(name);
-}
+const Symbol* FunctionDecoder::find(std::string_view name) const { return module_.find(name); }
 
 std::optional<Ref> FunctionDecoder::find_special(std::string_view name) {
     for (const SpecialRow& row : special_rows) {
-        if (row.name == name) return module_.special(row.special, row.bytes);
+        if (row.name == name) return special_register(row.special, row.bytes);
     }
     const std::uint32_t bytes = zero_bytes(name);
     if (bytes == 0) return std::nullopt;
-    return bytes == 8 ? constant(0, 8) : module_.special(Special::zero, 4);
+    return bytes == 8 ? constant(0, 8) : special_register(Special::zero, 4);
+}
+
+Ref FunctionDecoder::register_of(const Scopes::Meaning& meaning, std::string_view name) {
+    if (meaning.range == nullptr) return meaning.symbol != nullptr && meaning.symbol->kind == Symbol::Kind::register_ ? meaning.symbol->ref : no_ref;
+    Ref& ref = (*meaning.range)[meaning.number];
+    if (ref == no_ref) {
+        ref = take_column(function().register_bytes, meaning.range->bytes());
+        function().names.push_back({ref, module_.span_of(name)});
+    }
+    return ref;
 }
 
 std::optional<Ref> FunctionDecoder::find_register(std::string_view name) {
-    const std::size_t last = name.find_last_not_of("0123456789");
-    const std::size_t digits = last == std::string_view::npos ? 0 : last + 1;
-    const auto number = digits < name.size() && (name[digits] != '0' || digits + 1 == name.size())
-                            ? syntax::parse_integer(name.substr(digits))
-                            : std::nullopt;
-    for (std::size_t depth = scopes_.size(); depth-- > 0;) {
-        Symbols& scope = scopes_[depth];
-        if (const auto found = scope.find(name); found != scope.end()) {
-            if (found->second.kind != Symbol::Kind::register_) return std::nullopt;
-            return found->second.ref;
-        }
-        const auto range = number ? ranges_[depth].find(name.substr(0, digits)) : ranges_[depth].end();
-        if (range == ranges_[depth].end() || *number >= range->second.count) continue;
-        const Symbol symbol{.kind = Symbol::Kind::register_, .ref = temporary(std::max(range->second.bits / 8, 1u))};
-        scope.emplace(name, symbol);
-        function().names.push_back({symbol.ref, std::string(name)});
-        return symbol.ref;
-    }
+    if (learning_ != nullptr)
+        if (const auto at = reading_.register_at(name)) return place(*at, width(reading_.values[*at]));
+    const Scopes::Meaning meaning = scopes().find_register(name);
+    if (const Ref ref = register_of(meaning, name); ref != no_ref) return ref;
+    if (meaning.symbol != nullptr) return std::nullopt;
     const std::size_t dot = name.rfind('.');
     if (dot == std::string_view::npos || dot + 2 != name.size()) return std::nullopt;
     const Symbol* vector = find(name.substr(0, dot));
@@ -401,13 +399,6 @@ std::optional<Ref> FunctionDecoder::find_register(std::string_view name) {
     return element(vector->ref, static_cast<std::uint32_t>(component % 4));
 }
 
-Ref FunctionDecoder::temporary(std::uint32_t bytes) { return take_column(function().register_bytes, bytes); }
-
-Ref FunctionDecoder::carry() {
-    if (carry_ == no_ref) carry_ = temporary(1);
-    return carry_;
-}
-
 void FunctionDecoder::emit(const Draft& draft) {
     Operation operation = draft.operation;
     operation.operands = static_cast<std::uint32_t>(program().refs.size());
@@ -415,6 +406,7 @@ void FunctionDecoder::emit(const Draft& draft) {
     operation.is_large = operation.outputs > 1 || operation.inputs > 3;
     const auto refs = draft.refs();
     program().refs.insert(program().refs.end(), refs.begin(), refs.end());
+    if (learning_ != nullptr && draft.table != Table::none) learning_->entries.push_back({program().code.size(), {draft.table, operation.extra}});
     program().code.push_back(operation);
     program().spans.push_back(span_);
 }
@@ -439,10 +431,7 @@ void FunctionDecoder::refresh_clock(const syntax::Instruction& instruction) {
     }
 }
 
-// What is missing fails when it is executed; what is wrong is an error of the module.
-Expected<void> FunctionDecoder::instruction(const Statement& statement) {
-    const auto instruction = *statement.instruction();
-    span_ = instruction.span;
+InstructionDecoder find_decoder(std::string_view opcode) {
     static const std::unordered_map<std::string_view, InstructionDecoder> decoders = [] {
         std::unordered_map<std::string_view, InstructionDecoder> all;
         for (const auto rows : {memory_rows(), control_rows(), warp_rows(), mbarrier_rows(), bulk_rows(), matrix_rows(), cluster_rows()}) {
@@ -450,10 +439,24 @@ Expected<void> FunctionDecoder::instruction(const Statement& statement) {
         }
         return all;
     }();
+    const auto row = decoders.find(opcode);
+    return row == decoders.end() ? nullptr : row->second;
+}
+
+Expected<void> FunctionDecoder::instruction(const Statement& statement) {
+    const TokenView tokens(statement);
+    span_ = {tokens.begin(0), tokens.end(tokens.size() - 1)};
+    if (instruction_by_shape(statement, tokens)) return {};
+    return instruction_by_itself(statement);
+}
+
+// What is missing fails when it is executed; what is wrong is an error of the module.
+Expected<void> FunctionDecoder::instruction_by_itself(const Statement& statement) {
+    const auto instruction = *statement.instruction();
     refresh_clock(instruction);
     after_.clear();
-    const auto row = decoders.find(instruction.opcode);
-    auto draft = row != decoders.end() ? row->second(*this, instruction) : decode_pure(*this, instruction);
+    const InstructionDecoder decode = find_decoder(instruction.opcode);
+    auto draft = decode != nullptr ? decode(*this, instruction) : decode_pure(*this, instruction);
     if (!draft) {
         const Errc code = draft.error().code;
         if (code != Errc::instruction_not_emulated && code != Errc::unresolved_external) {

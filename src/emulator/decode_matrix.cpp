@@ -77,18 +77,14 @@ tl::unexpected<Error> wrong_operand(const Operand& operand, std::string_view wan
 
 /// In front of an instruction of the whole warp.
 void gather_lanes(FunctionDecoder& decoder) {
-    auto& collectives = decoder.program().collectives;
-    const auto index = static_cast<std::uint32_t>(collectives.size());
-    collectives.push_back({sync_collective(), 0, decoder.constant(~std::uint64_t{0}, 4)});
-    decoder.emit(Draft(execute_gathering, index));
+    const CollectiveCall all{sync_collective(), 0, decoder.constant(~std::uint64_t{0}, 4)};
+    decoder.emit(Draft(execute_gathering, decoder.add(all)));
     decoder.program().code.back().is_part = true;
 }
 
 Draft draft_of(FunctionDecoder& decoder, Execute execute, MatrixInstruction instruction) {
     gather_lanes(decoder);
-    auto& matrices = decoder.program().matrices;
-    matrices.push_back(std::move(instruction));
-    return Draft(execute, static_cast<std::uint32_t>(matrices.size() - 1));
+    return Draft(execute, decoder.add(std::move(instruction)));
 }
 
 std::uint32_t register_bytes(MatrixType type) { return type == MatrixType::f64 ? 8 : 4; }

@@ -165,7 +165,7 @@ Expected<Draft> decode_atomic(FunctionDecoder& decoder, const Instruction& instr
         if (auto fits = check_elements(instruction, value, access); !fits) return tl::unexpected<Error>(fits.error());
         for (const Ref element : *value) draft.input(element);
     }
-    draft.operation.extra = decoder.add(access);
+    draft.set(decoder.add(access));
     return draft;
 }
 

@@ -40,7 +40,7 @@ Expected<Ref> FunctionDecoder::input(const syntax::Operand& operand, std::uint32
         case OperandKind::immediate: {
             const auto bits = immediate_bits(operand.text(), operand.offset(), type);
             if (!bits) return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
-            return constant(*bits, bytes);
+            return immediate(operand.text(), *bits, bytes, type);
         }
         case OperandKind::identifier:
             return value_of(operand.text(), 0, bytes, operand.span());
@@ -84,9 +84,10 @@ Expected<Ref> FunctionDecoder::value_of(std::string_view name, std::int64_t offs
             program().code.back().is_part = true;
             return base;
         }
-        if (!symbol->dynamic) return constant(address, bytes);
-        base = read_as(module_.special(Special::dynamic_shared, 4), bytes);
+        if (!symbol->dynamic) return offset == 0 ? immediate(name, address, bytes, ImmediateType::integer) : constant(address, bytes);
+        base = read_as(special_register(Special::dynamic_shared, 4), bytes);
     } else if (const auto function = module_.find_function(name)) {
+        if (learning_ != nullptr) learning_->is_refused = true;  // another module has other functions
         base = constant(function_window + *function * function_stride, bytes);
     } else {
         return unknown(name, span);
@@ -208,13 +209,23 @@ Expected<Ref> FunctionDecoder::address(const syntax::Operand& operand, Access& a
     access.offset += symbol->address;
     if (!symbol->dynamic) return no_ref;
     access.has_base = true;
-    return module_.special(Special::dynamic_shared, 4);
+    return special_register(Special::dynamic_shared, 4);
 }
 
-std::uint32_t FunctionDecoder::add(const Access& access) {
-    program().accesses.push_back(access);
-    return static_cast<std::uint32_t>(program().accesses.size() - 1);
+namespace {
+
+template <class Entry>
+TableEntry append(Table table, std::vector<Entry>& entries, Entry entry) {
+    entries.push_back(std::move(entry));
+    return {table, static_cast<std::uint32_t>(entries.size() - 1)};
 }
+
+}  // namespace
+
+TableEntry FunctionDecoder::add(const Access& access) { return append(Table::accesses, program().accesses, access); }
+TableEntry FunctionDecoder::add(const CollectiveCall& call) { return append(Table::collectives, program().collectives, call); }
+TableEntry FunctionDecoder::add(const Barrier& barrier) { return append(Table::barriers, program().barriers, barrier); }
+TableEntry FunctionDecoder::add(MatrixInstruction instruction) { return append(Table::matrices, program().matrices, std::move(instruction)); }
 
 Expected<Ref> FunctionDecoder::address_value(const syntax::Operand& operand) {
     if (operand.kind() != OperandKind::address || operand.children().size() != 1) {

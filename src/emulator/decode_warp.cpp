@@ -46,8 +46,7 @@ Expected<Draft> collective(FunctionDecoder& decoder, const Instruction& instruct
         if (!members) return tl::unexpected<Error>(members.error());
         call.member_mask = *members;
     }
-    draft.operation.extra = static_cast<std::uint32_t>(decoder.program().collectives.size());
-    decoder.program().collectives.push_back(call);
+    draft.set(decoder.add(call));
     return draft;
 }
 

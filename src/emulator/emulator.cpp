@@ -29,11 +29,11 @@ class EmulatedModule {
     EmulatedModule(const EmulatedModule&) = delete;
     EmulatedModule& operator=(const EmulatedModule&) = delete;
 
-    Expected<void> decode() {
+    Expected<void> decode(emulator::DecoderMemory& kept) {
         auto tree = syntax::parse(text_);
         if (!tree) return tl::unexpected<Error>(tree.error());
         if (tree->address_size() == 32) return fail(Errc::unsupported_module, "32-bit addresses");
-        auto program = emulator::ModuleDecoder(*tree, *memory_, allocations_).decode();
+        auto program = emulator::ModuleDecoder(*tree, *memory_, allocations_, kept).decode();
         if (!program) return tl::unexpected<Error>(program.error());
         program_ = std::move(*program);
         if (program_.uses_heap) return memory_->reserve_heap();
@@ -54,6 +54,7 @@ class EmulatedModule {
 struct Emulator::Data {
     EmulatorOptions options;
     std::shared_ptr<Memory> memory;
+    emulator::DecoderMemory decoder_memory;
     std::string output;
 };
 
@@ -249,7 +250,7 @@ Emulator& Emulator::operator=(Emulator&&) noexcept = default;
 
 Expected<std::shared_ptr<const EmulatedModule>> Emulator::load(std::string_view ptx) {
     auto module = std::make_shared<EmulatedModule>(std::string(ptx), data_->memory);
-    if (auto done = module->decode(); !done) return tl::unexpected<Error>(done.error());
+    if (auto done = module->decode(data_->decoder_memory); !done) return tl::unexpected<Error>(done.error());
     return std::shared_ptr<const EmulatedModule>(std::move(module));
 }
 
@@ -311,7 +312,7 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
     launch.text = module.text();
     launch.is_checked = !data_->options.fast;
     launch.observer = data_->options.observer;
-    if (launch.observer != nullptr) launch.names = emulator::register_names(module.program());
+    if (launch.observer != nullptr) launch.names = emulator::register_names(module.program(), module.text());
     if (auto done = check_shape(**function, launch.shape); !done) return tl::unexpected<Error>(done.error());
     if (auto done = check_cluster(**function, launch.shape, data_->options.sm); !done) return tl::unexpected<Error>(done.error());
     if (auto done = check_registers(**function, shape.block); !done)

@@ -123,6 +123,7 @@ std::string Memory::surroundings(std::uint64_t address) const {
     constexpr std::uint64_t near = guard_bytes;
     if (after != regions_.begin()) {
         const Region& before = *(after - 1);
+        if (before.is_heap && before.holds(address, 1)) return heap_surroundings(address);
         if (before.holds(address, 1)) return fmt::format("{} bytes before the end of the {} bytes at {:#x}", before.begin + before.bytes - address, before.bytes, before.begin);
         const std::uint64_t beyond = address - before.begin - before.bytes;
         if (beyond < near) return fmt::format("{} bytes behind the end of the {} bytes at {:#x}", beyond, before.bytes, before.begin);
@@ -145,27 +146,67 @@ Expected<void> Memory::reserve_heap() {
     if (heap_ != 0) return {};
     auto address = allocate(heap_bytes);
     if (!address) return tl::unexpected<Error>(address.error());
-    heap_ = *address;
+    heap_ = heap_next_ = *address;
+    regions_.back().is_heap = true;
     return {};
+}
+
+// The first gap from `from` on that is wide enough; 0 when there is none.
+std::uint64_t Memory::heap_gap(std::uint64_t from, std::uint64_t bytes) const {
+    std::uint64_t at = from;
+    for (auto block = heap_blocks_.lower_bound(from); block != heap_blocks_.end(); ++block) {
+        if (block->first - at >= bytes) break;
+        at = round_up(block->first + block->second, heap_alignment);
+    }
+    return at <= heap_ + heap_bytes && heap_ + heap_bytes - at >= bytes ? at : 0;
 }
 
 std::uint64_t Memory::heap_allocate(std::uint64_t bytes) {
     const std::scoped_lock lock(heap_mutex_);
     if (bytes == 0 || bytes > heap_bytes) return 0;
-    const std::uint64_t wanted = round_up(bytes, heap_alignment);
-    std::uint64_t at = heap_;
-    for (const auto& [begin, size] : heap_blocks_) {  // the first gap that is wide enough
-        if (begin - at >= wanted) break;
-        at = begin + size;
-    }
-    if (heap_ + heap_bytes - at < wanted) return 0;
-    heap_blocks_.emplace(at, wanted);
+    std::uint64_t at = heap_gap(heap_next_, bytes);
+    if (at == 0) at = heap_gap(heap_, bytes);
+    if (at == 0) return 0;
+    heap_blocks_.emplace(at, bytes);
+    heap_next_ = round_up(at + bytes, heap_alignment);
     return at;
 }
 
 bool Memory::heap_free(std::uint64_t address) {
     const std::scoped_lock lock(heap_mutex_);
-    return heap_blocks_.erase(address) == 1;
+    const auto found = heap_blocks_.find(address);
+    if (found == heap_blocks_.end()) return false;
+    if (heap_freed_.size() >= most_freed) heap_freed_.erase(heap_freed_.begin(), heap_freed_.begin() + most_freed / 2);
+    heap_freed_.push_back({found->first, found->second});
+    heap_blocks_.erase(found);
+    return true;
+}
+
+bool Memory::heap_holds(std::uint64_t address, std::uint64_t bytes) const {
+    const std::scoped_lock lock(heap_mutex_);
+    auto block = heap_blocks_.upper_bound(address);
+    if (block == heap_blocks_.begin()) return false;
+    --block;
+    const std::uint64_t offset = address - block->first;
+    return offset < block->second && block->second - offset >= bytes;
+}
+
+std::string Memory::heap_surroundings(std::uint64_t address) const {
+    const std::scoped_lock lock(heap_mutex_);
+    auto block = heap_blocks_.upper_bound(address);
+    const bool is_before = block != heap_blocks_.end() && block->first - address <= guard_bytes;
+    if (block != heap_blocks_.begin()) {
+        const auto& [begin, bytes] = *std::prev(block);
+        if (address < begin + bytes) return fmt::format("{} bytes before the end of the {} bytes of the heap at {:#x}", begin + bytes - address, bytes, begin);
+    }
+    for (auto freed = heap_freed_.rbegin(); freed != heap_freed_.rend(); ++freed)
+        if (address - freed->begin < freed->bytes) return fmt::format("in the {} bytes of the heap at {:#x} that were freed", freed->bytes, freed->begin);
+    if (block != heap_blocks_.begin()) {
+        const auto& [begin, bytes] = *std::prev(block);
+        if (address - begin - bytes < guard_bytes) return fmt::format("{} bytes behind the end of the {} bytes of the heap at {:#x}", address - begin - bytes, bytes, begin);
+    }
+    if (is_before) return fmt::format("{} bytes before the {} bytes of the heap at {:#x}", block->first - address, block->second, block->first);
+    return "in the heap, near no allocation";
 }
 
 }  // namespace ptxgraft::emulator

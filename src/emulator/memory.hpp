@@ -48,6 +48,7 @@ struct Region {
     std::byte* host = nullptr;
     std::uint8_t* written = nullptr;  ///< for each byte 0 or 1; null when nothing is checked
     bool read_only = false;
+    bool is_heap = false;  ///< only blocks of it are anybody's
 
     [[nodiscard]] bool holds(std::uint64_t address, std::uint64_t size) const {
         const std::uint64_t offset = address - begin;
@@ -81,6 +82,8 @@ class Memory {
     std::uint64_t heap_allocate(std::uint64_t bytes);
     /// The device's `free`: false when the address is no live heap block.
     bool heap_free(std::uint64_t address);
+    /// Whether an address of the heap is in a live block, with `bytes` bytes.
+    [[nodiscard]] bool heap_holds(std::uint64_t address, std::uint64_t bytes) const;
     /// Reserves the heap; before a launch of a module that calls `malloc`.
     Expected<void> reserve_heap();
 
@@ -93,9 +96,17 @@ class Memory {
     bool is_checked_;
     std::uint64_t used_ = 0;
     std::uint64_t next_ = first_global_address;
-    std::mutex heap_mutex_;
+    struct Block {
+        std::uint64_t begin, bytes;
+    };
+    [[nodiscard]] std::uint64_t heap_gap(std::uint64_t from, std::uint64_t bytes) const;
+    [[nodiscard]] std::string heap_surroundings(std::uint64_t address) const;
+
+    mutable std::mutex heap_mutex_;
     std::uint64_t heap_ = 0;
+    std::uint64_t heap_next_ = 0;                         // behind the last block: what is freed stays free for long
     std::map<std::uint64_t, std::uint64_t> heap_blocks_;  // address to bytes
+    std::vector<Block> heap_freed_;                       // the last ones
 };
 
 }  // namespace ptxgraft::emulator

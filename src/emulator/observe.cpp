@@ -101,10 +101,10 @@ class Accesses {
 
 }  // namespace
 
-RegisterNames register_names(const Program& program) {
+RegisterNames register_names(const Program& program, std::string_view text) {
     RegisterNames names;
     for (const Function& function : program.functions)
-        for (const RegisterName& one : function.names) names[&function].emplace(one.ref, one.name);
+        for (const RegisterName& one : function.names) names[&function].emplace(one.ref, one.name(text));
     return names;
 }
 

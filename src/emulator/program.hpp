@@ -135,7 +135,8 @@ using Builtin = Flow (*)(Warp& warp, const Call& call, std::uint32_t mask);
 /// A register as the program calls it.
 struct RegisterName {
     Ref ref = no_ref;
-    std::string name;
+    Span span;  ///< of its name, where it first stands in the text
+    [[nodiscard]] std::string_view name(std::string_view text) const { return text.substr(span.begin, span.end - span.begin); }
 };
 
 /// A register that is part of a wgmma's accumulator, or of its fragment of A.

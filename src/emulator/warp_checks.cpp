@@ -227,7 +227,7 @@ std::string Warp::name_of(Ref ref) const {
         break;
     }
     for (const RegisterName& register_ : frame_->function->names)
-        if (offset(register_.ref) == offset(ref)) return register_.name;
+        if (offset(register_.ref) == offset(ref)) return std::string(register_.name(launch_->text));
     return "a part of a register";
 }
 

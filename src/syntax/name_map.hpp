@@ -39,6 +39,10 @@ class NameMap {
 
     /// In time of what it holds, whatever it held before; keeps its memory.
     void clear() {
+        if (4 * size_ >= slots_.size()) {
+            slots_.assign(slots_.size(), Slot());
+            size_ = 0;
+        }
         // From the last on: those on whose way it found its place are still there.
         for (; size_ != 0; --size_)
             slots_[place(items_[size_ - 1].name, items_[size_ - 1].hash)].item = nullptr;

@@ -20,6 +20,8 @@ class TokenView {
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] Lexeme kind(std::size_t i) const { return first_[i].kind(); }
     [[nodiscard]] std::string_view text(std::size_t i) const { return data_.text_of(first_[i]); }
+    [[nodiscard]] std::uint32_t begin(std::size_t i) const { return first_[i].begin; }
+    [[nodiscard]] std::uint32_t end(std::size_t i) const { return first_[i].end(); }
     /// The text from the first of two tokens to the end of the second, with what stands between them.
     [[nodiscard]] std::string_view text(std::size_t first, std::size_t last) const {
         return data_.text.at(first_[first].begin, first_[last].end());
