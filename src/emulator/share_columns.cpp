@@ -29,11 +29,14 @@ constexpr std::uint32_t unit = 32;  // bytes: columns begin at its multiples
 
 class ColumnSharing {
   public:
-    ColumnSharing(Program& program, Function& function) : program_(program), function_(function), columns_(function.register_bytes / unit + 1) {}
+    ColumnSharing(Program& program, Function& function) : program_(program), function_(function), columns_(function.register_bytes / unit + 1) {
+        used_.reserve(columns_.size() / 4);
+    }
 
     void run(const FirstEntries& first, const std::vector<bool>& is_target) {
         find_lives(is_target);
         fix_entries(first);
+        if (!std::ranges::is_sorted(used_)) std::ranges::sort(used_);
         fix_parts();
         collect_places();
         settle_long_lives();
@@ -51,16 +54,16 @@ class ColumnSharing {
     void fix(Ref ref) {
         if (ref == no_ref || !is_register(ref)) return;
         Column& at = column(ref);
+        if (at.life == Life::none) used_.push_back(offset(ref) / unit);
         at.life = Life::fixed;
         at.width = std::max(at.width, static_cast<std::uint8_t>(ref & width_mask));
     }
 
     // Arithmetic, loads and stores name registers as operands alone, and write whole columns of the lanes that execute them.
     static bool is_simple(const Operation& operation) {
-        if (operation.function != nullptr) return true;
-        for (const std::uint32_t bytes : {4u, 2u, 8u, 1u, 16u})
-            if (operation.execute == load_operation(bytes) || operation.execute == store_operation(bytes)) return true;
-        return false;
+        static const std::array<Execute, 10> simple = {load_operation(4),  store_operation(4), load_operation(2), store_operation(2), load_operation(8),
+                                                       store_operation(8), load_operation(1),  store_operation(1), load_operation(16), store_operation(16)};
+        return operation.function != nullptr || std::ranges::find(simple, operation.execute) != simple.end();
     }
 
     void find_lives(const std::vector<bool>& is_target) {
@@ -84,6 +87,7 @@ class ColumnSharing {
         const auto width = static_cast<std::uint8_t>(ref & width_mask);
         at.last = pc;
         if (at.life == Life::none) {
+            used_.push_back(offset(ref) / unit);
             at = {.life = writes_all ? Life::brief : Life::long_, .width = width, .row = row, .last = pc};
         } else if (at.life != Life::fixed && at.width != width) {
             at.life = Life::fixed;
@@ -114,9 +118,8 @@ class ColumnSharing {
     void fix_parts() {
         std::size_t end = 0;  // of the widest one so far
         Column* widest = nullptr;
-        for (std::size_t i = 0; i < columns_.size(); ++i) {
+        for (const std::uint32_t i : used_) {
             Column& at = columns_[i];
-            if (at.life == Life::none) continue;
             if (at.width == 0 || i < end) at.life = Life::fixed;
             if (i < end) widest->life = Life::fixed;
             if (i + (std::size_t{1} << at.width) <= end) continue;
@@ -127,10 +130,10 @@ class ColumnSharing {
 
     // The places of all that moves, those that come first last: they are taken from the back.
     void collect_places() {
-        for (std::size_t i = columns_.size(); i-- > 0;) {
-            const Column& at = columns_[i];
-            if (at.life == Life::fixed) use(static_cast<std::uint32_t>(i * unit), widest_unit);
-            else if (at.life != Life::none) places_[at.width].push_back(static_cast<Ref>(i * unit) | at.width);
+        for (std::size_t i = used_.size(); i-- > 0;) {
+            const Column& at = columns_[used_[i]];
+            if (at.life == Life::fixed) use(used_[i] * unit, widest_unit);
+            else places_[at.width].push_back((used_[i] * unit) | at.width);
         }
     }
     Ref take(std::uint8_t width) {
@@ -143,8 +146,8 @@ class ColumnSharing {
     void use(std::uint32_t begin, std::uint32_t bytes) { top_ = std::max(top_, std::min(begin + bytes, function_.register_bytes)); }
 
     void settle_long_lives() {
-        for (Column& at : columns_)
-            if (at.life == Life::long_) at.now = take(at.width);
+        for (const std::uint32_t i : used_)
+            if (columns_[i].life == Life::long_) columns_[i].now = take(columns_[i].width);
     }
 
     // The results of an operation never stand where its sources do, unless they are the same register.
@@ -180,6 +183,7 @@ class ColumnSharing {
     Program& program_;
     Function& function_;
     std::vector<Column> columns_;
+    std::vector<std::uint32_t> used_;  // of them, by place
     std::array<std::vector<Ref>, 5> places_;  // by the width's logarithm
     std::uint32_t top_ = 0;
 };
