@@ -315,6 +315,7 @@ TEST(EmulatorDecode, ErrorsAreThoseOfTheFirstInstructionThatIsWrongWhateverWasSe
          "[gv]", "not in that state space"},
         {"{ .reg .b32 t; mov.b32 t, 1; mov.b32 t, 1; } mov.b32 t, 1;", Errc::unknown_identifier, "t, 1;\nret",
          "t"},
+        {"mov.v4.b32 v, %tid; mov.v4.b32 %tid, v;", Errc::invalid_operand, "%tid, v", "only read"},
         {"@%p1 mov.b32 %r1, 1; @%p1 mov.b32 %r1, 1; @%p9 mov.b32 %r1, 1;", Errc::unknown_identifier,
          "@%p9 mov.b32 %r1, 1;", "%p9"},
     };

@@ -165,6 +165,7 @@ Expected<std::vector<Ref>> FunctionDecoder::inputs(const syntax::Operand& operan
 
 Expected<std::vector<Ref>> FunctionDecoder::outputs(const syntax::Operand& operand, std::uint32_t bytes, Extension extension) {
     std::vector<Ref> refs;
+    if (is_special_vector(operand)) return fail(Errc::invalid_operand, operand.span(), fmt::format("{}, which is only read", operand.text()));
     if (operand.kind() == OperandKind::identifier && is_vector(operand)) {
         const Symbol& vector = *find(operand.text());
         if (width(vector.ref) != bytes) return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
