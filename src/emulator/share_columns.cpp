@@ -61,9 +61,16 @@ class ColumnSharing {
 
     // Arithmetic, loads and stores name registers as operands alone, and write whole columns of the lanes that execute them.
     static bool is_simple(const Operation& operation) {
-        static const std::array<Execute, 10> simple = {load_operation(4),  store_operation(4), load_operation(2), store_operation(2), load_operation(8),
-                                                       store_operation(8), load_operation(1),  store_operation(1), load_operation(16), store_operation(16)};
-        return operation.function != nullptr || std::ranges::find(simple, operation.execute) != simple.end();
+        static const auto memory = [] {
+            std::array<Execute, 10> all;
+            std::size_t i = 0;
+            for (const std::uint32_t bytes : {4u, 2u, 8u, 1u, 16u}) {
+                all[i++] = load_operation(bytes);
+                all[i++] = store_operation(bytes);
+            }
+            return all;
+        }();
+        return operation.function != nullptr || std::ranges::find(memory, operation.execute) != memory.end();
     }
 
     void find_lives(const std::vector<bool>& is_target) {
