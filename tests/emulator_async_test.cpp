@@ -1,5 +1,5 @@
-// Kernels that wait for too little, or too late, for what runs beside them: wgmma, cp.async, bulk copies. A checked launch names the
-// line; the same kernels put right are clean.
+// Kernels that wait for too little, or too late, for what runs beside them: wgmma, cp.async, bulk copies. A
+// checked launch names the line; the same kernels put right are clean.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -20,15 +20,16 @@ constexpr u32 threads = 128, words_of_input = 4096;
 struct Planted {
     std::string name;
     Errc code;
-    std::string body;  // with the mistake between < and >, which stands on the line to be named
+    std::string body;   // with the mistake between < and >, which stands on the line to be named
     std::string right;  // instead of what is between them
     u32 block = threads;
 };
 
 void PrintTo(const Planted& row, std::ostream* out) { *out << row.name; }
 
-// %r1: %tid.x; %p1: thread 0; %r20: the address of the thread's word in tile, %r21: of tile; %rd1: 4096 words, %rd6: the thread's 16
-// bytes of them. The accumulators %f1 to %f16 and %r4 to %r7 are zero. Leaves its result in %f20.
+// %r1: %tid.x; %p1: thread 0; %r20: the address of the thread's word in tile, %r21: of tile; %rd1: 4096
+// words, %rd6: the thread's 16 bytes of them. The accumulators %f1 to %f16 and %r4 to %r7 are zero. Leaves
+// its result in %f20.
 std::string kernel(const std::string& body) {
     std::string zeros;
     for (int i = 1; i <= 20; ++i) zeros += "mov.f32 %f" + std::to_string(i) + ", 0f00000000;\n";
@@ -36,169 +37,282 @@ std::string kernel(const std::string& body) {
     return ".version 8.5\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 data)\n{\n"
            ".reg .pred %p<8>;\n.reg .b32 %r<64>;\n.reg .b64 %rd<32>;\n.reg .f32 %f<32>;\n"
            ".shared .align 1024 .b8 tile[16384];\n.shared .align 8 .b64 gate[8];\n"
-           "ld.param.u64 %rd1, [data];\nmov.u32 %r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 0;\nshl.b32 %r20, %r1, 2;\nmov.u32 %r21, tile;\nadd.u32 %r20, %r20, %r21;\n"
+           "ld.param.u64 %rd1, [data];\nmov.u32 %r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 0;\nshl.b32 %r20, %r1, "
+           "2;\nmov.u32 %r21, tile;\nadd.u32 %r20, %r20, %r21;\n"
            "mul.wide.u32 %rd6, %r1, 16;\nadd.s64 %rd6, %rd1, %rd6;\n" +
-           zeros + body + "\nDONE:\nbar.sync 0;\nmul.wide.u32 %rd14, %r1, 4;\nadd.s64 %rd14, %rd1, %rd14;\nst.global.f32 [%rd14+8192], %f20;\nret;\n}\n";
+           zeros + body +
+           "\nDONE:\nbar.sync 0;\nmul.wide.u32 %rd14, %r1, 4;\nadd.s64 %rd14, %rd1, %rd14;\nst.global.f32 "
+           "[%rd14+8192], %f20;\nret;\n}\n";
 }
 
 // The descriptor of what stands `offset` bytes behind tile: 8x8 matrices of 128 bytes, without swizzling.
 std::string descriptor(const std::string& reg, int offset) {
-    return "add.u32 %r30, %r21, " + std::to_string(offset) + ";\nshr.u32 %r30, %r30, 4;\ncvt.u64.u32 " + reg + ", %r30;\nor.b64 " + reg + ", " + reg +
-           ", 0x1000080000;\n";
+    return "add.u32 %r30, %r21, " + std::to_string(offset) + ";\nshr.u32 %r30, %r30, 4;\ncvt.u64.u32 " + reg +
+           ", %r30;\nor.b64 " + reg + ", " + reg + ", 0x1000080000;\n";
 }
 
 // The threads write the first 8192 bytes of tile; A and B of two stages lie there.
 const std::string fill =
-    "mov.u32 %r31, 0;\nsetp.lt.u32 %p5, %r1, 128;\nFILL:\nshl.b32 %r32, %r31, 9;\nadd.u32 %r32, %r32, %r20;\n@%p5 st.shared.b32 [%r32], %r1;\nadd.u32 %r31, %r31, 1;\nsetp.lt.u32 %p7, %r31, 16;\n@%p7 bra FILL;\n";
-const std::string descriptors = descriptor("%rd2", 0) + descriptor("%rd3", 2048) + descriptor("%rd4", 4096) + descriptor("%rd5", 6144);
+    "mov.u32 %r31, 0;\nsetp.lt.u32 %p5, %r1, 128;\nFILL:\nshl.b32 %r32, %r31, 9;\nadd.u32 %r32, %r32, "
+    "%r20;\n@%p5 st.shared.b32 [%r32], %r1;\nadd.u32 %r31, %r31, 1;\nsetp.lt.u32 %p7, %r31, 16;\n@%p7 bra "
+    "FILL;\n";
+const std::string descriptors =
+    descriptor("%rd2", 0) + descriptor("%rd3", 2048) + descriptor("%rd4", 4096) + descriptor("%rd5", 6144);
 const std::string fence_proxy = "fence.proxy.async.shared::cta;\n", sync = "bar.sync 0;\n";
 const std::string ready = fill + fence_proxy + sync + descriptors;
 
-const std::string fence = "wgmma.fence.sync.aligned;\n", commit = "wgmma.commit_group.sync.aligned;\n", wait0 = "wgmma.wait_group.sync.aligned 0;\n",
-                  wait1 = "wgmma.wait_group.sync.aligned 1;\n";
-const std::string product = "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, %rd2, %rd3, 1, 1, 1, 0, 0;";
-const std::string second = "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f5, %f6, %f7, %f8}, %rd4, %rd5, 1, 1, 1, 0, 0;";
-const std::string wider = "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4, %f9, %f10, %f11, %f12}, %rd2, %rd3, 1, 1, 1, 0, 0;";
-const std::string of_registers = "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, {%r4, %r5, %r6, %r7}, %rd3, 1, 1, 1, 0;";
-const std::string integers = "wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8 {%r4, %r5, %r6, %r7}, %rd2, %rd3, 1;";
-const std::string integers_of_them = "wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8 {%r8, %r9, %r10, %r11}, {%r4, %r5, %r6, %r7}, %rd3, 1;";
+const std::string fence = "wgmma.fence.sync.aligned;\n", commit = "wgmma.commit_group.sync.aligned;\n",
+                  wait0 = "wgmma.wait_group.sync.aligned 0;\n", wait1 = "wgmma.wait_group.sync.aligned 1;\n";
+const std::string product =
+    "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, %rd2, %rd3, 1, 1, 1, 0, 0;";
+const std::string second =
+    "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f5, %f6, %f7, %f8}, %rd4, %rd5, 1, 1, 1, 0, 0;";
+const std::string wider =
+    "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4, %f9, %f10, %f11, %f12}, %rd2, "
+    "%rd3, 1, 1, 1, 0, 0;";
+const std::string of_registers =
+    "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, {%r4, %r5, %r6, %r7}, %rd3, "
+    "1, 1, 1, 0;";
+const std::string integers =
+    "wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8 {%r4, %r5, %r6, %r7}, %rd2, %rd3, 1;";
+const std::string integers_of_them =
+    "wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8 {%r8, %r9, %r10, %r11}, {%r4, %r5, %r6, %r7}, %rd3, 1;";
 
 // cp.async of the thread's 16 bytes to stage 0, 1 …
 std::string copy(int stage) {
-    return "mad.lo.u32 %r22, %r1, 16, %r21;\ncp.async.cg.shared.global [%r22+" + std::to_string(2048 * stage) + "], [%rd6+" + std::to_string(2048 * stage) + "], 16;\n";
+    return "mad.lo.u32 %r22, %r1, 16, %r21;\ncp.async.cg.shared.global [%r22+" +
+           std::to_string(2048 * stage) + "], [%rd6+" + std::to_string(2048 * stage) + "], 16;\n";
 }
 std::string read(int stage) { return "ld.shared.f32 %f20, [%r22+" + std::to_string(2048 * stage) + "];"; }
 // What the thread on the other side of the block copied.
 std::string read_other(int stage) {
-    return "xor.b32 %r23, %r1, 127;\nmad.lo.u32 %r23, %r23, 16, %r21;\n<ld.shared.f32 %f20, [%r23+" + std::to_string(2048 * stage) + "];>";
+    return "xor.b32 %r23, %r1, 127;\nmad.lo.u32 %r23, %r23, 16, %r21;\n<ld.shared.f32 %f20, [%r23+" +
+           std::to_string(2048 * stage) + "];>";
 }
 const std::string group = "cp.async.commit_group;\n";
 
-const std::string gates = "@%p1 mbarrier.init.shared.b64 [gate], 1;\n@%p1 mbarrier.init.shared.b64 [gate+8], 1;\n@%p1 mbarrier.init.shared.b64 [gate+16], 128;\n" + sync;
+const std::string gates =
+    "@%p1 mbarrier.init.shared.b64 [gate], 1;\n@%p1 mbarrier.init.shared.b64 [gate+8], 1;\n@%p1 "
+    "mbarrier.init.shared.b64 [gate+16], 128;\n" +
+    sync;
 std::string wait_for(int gate, int parity, const std::string& label) {
-    return label + ": mbarrier.try_wait.parity.shared.b64 %p6, [gate+" + std::to_string(8 * gate) + "], " + std::to_string(parity) + ";\n@!%p6 bra " + label + ";\n";
+    return label + ": mbarrier.try_wait.parity.shared.b64 %p6, [gate+" + std::to_string(8 * gate) + "], " +
+           std::to_string(parity) + ";\n@!%p6 bra " + label + ";\n";
 }
-std::string expect(int gate) { return "@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [gate+" + std::to_string(8 * gate) + "], 4096;\n"; }
+std::string expect(int gate) {
+    return "@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [gate+" + std::to_string(8 * gate) + "], 4096;\n";
+}
 std::string load(int stage, int gate) {
-    return "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile+" + std::to_string(4096 * stage) + "], [%rd1+" + std::to_string(4096 * stage) + "], 4096, [gate+" +
+    return "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile+" +
+           std::to_string(4096 * stage) + "], [%rd1+" + std::to_string(4096 * stage) + "], 4096, [gate+" +
            std::to_string(8 * gate) + "];";
 }
-std::string store(int stage) { return "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1+" + std::to_string(12288 + 2048 * stage) + "], [tile+" + std::to_string(2048 * stage) + "], 2048;\n"; }
+std::string store(int stage) {
+    return "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1+" + std::to_string(12288 + 2048 * stage) +
+           "], [tile+" + std::to_string(2048 * stage) + "], 2048;\n";
+}
 const std::string bulk_group = "@%p1 cp.async.bulk.commit_group;\n";
 
 // A warp that loads three tiles into one stage, one after the other, and a warpgroup that multiplies them.
 std::string specialised(const std::string& consume, const std::string& produce) {
-    return ready + gates + "setp.eq.u32 %p2, %r1, 128;\nsetp.ge.u32 %p3, %r1, 128;\nmov.u32 %r40, 0;\nmov.u32 %r41, 0;\n@%p3 bra PRODUCE;\nCONSUME:\n" + consume +
-           "\nxor.b32 %r41, %r41, 1;\nadd.u32 %r40, %r40, 1;\nsetp.lt.u32 %p4, %r40, 3;\n@%p4 bra CONSUME;\n" + wait0 +
-           "bra DONE;\nPRODUCE:\n@!%p2 bra DONE;\nMORE:\n" + produce +
+    return ready + gates +
+           "setp.eq.u32 %p2, %r1, 128;\nsetp.ge.u32 %p3, %r1, 128;\nmov.u32 %r40, 0;\nmov.u32 %r41, 0;\n@%p3 "
+           "bra PRODUCE;\nCONSUME:\n" +
+           consume +
+           "\nxor.b32 %r41, %r41, 1;\nadd.u32 %r40, %r40, 1;\nsetp.lt.u32 %p4, %r40, 3;\n@%p4 bra "
+           "CONSUME;\n" +
+           wait0 + "bra DONE;\nPRODUCE:\n@!%p2 bra DONE;\nMORE:\n" + produce +
            "\nxor.b32 %r41, %r41, 1;\nadd.u32 %r40, %r40, 1;\nsetp.lt.u32 %p4, %r40, 3;\n@%p4 bra MORE;\n";
 }
-const std::string full = "FULL: mbarrier.try_wait.parity.shared.b64 %p6, [gate], %r41;\n@!%p6 bra FULL;\n",
-                  empty = "xor.b32 %r42, %r41, 1;\nEMPTY: mbarrier.try_wait.parity.shared.b64 %p6, [gate+8], %r42;\n@!%p6 bra EMPTY;\n",
-                  bulk = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd1], 4096, [gate];",
-                  promise = "mbarrier.arrive.expect_tx.shared.b64 _, [gate], 4096;\n", refill = promise + bulk,
-                  free_stage = "@%p1 mbarrier.arrive.shared.b64 _, [gate+8];";
+const std::string
+    full = "FULL: mbarrier.try_wait.parity.shared.b64 %p6, [gate], %r41;\n@!%p6 bra FULL;\n",
+    empty =
+        "xor.b32 %r42, %r41, 1;\nEMPTY: mbarrier.try_wait.parity.shared.b64 %p6, [gate+8], %r42;\n@!%p6 bra "
+        "EMPTY;\n",
+    bulk = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd1], 4096, [gate];",
+    promise = "mbarrier.arrive.expect_tx.shared.b64 _, [gate], 4096;\n", refill = promise + bulk,
+    free_stage = "@%p1 mbarrier.arrive.shared.b64 _, [gate+8];";
 
 const Planted planted[] = {
     // --- registers of a wgmma
-    {"AnAccumulatorIsReadBeforeTheWait", Errc::register_in_flight, ready + fence + product + "\n" + commit + "<add.f32 %f20, %f1, %f2;>\n" + wait0,
+    {"AnAccumulatorIsReadBeforeTheWait", Errc::register_in_flight,
+     ready + fence + product + "\n" + commit + "<add.f32 %f20, %f1, %f2;>\n" + wait0,
      wait0 + "add.f32 %f20, %f1, %f2;"},
-    {"AnAccumulatorIsStoredBeforeTheWait", Errc::register_in_flight, ready + fence + product + "\n" + commit + "<st.global.f32 [%rd6], %f3;>\n" + wait0,
+    {"AnAccumulatorIsStoredBeforeTheWait", Errc::register_in_flight,
+     ready + fence + product + "\n" + commit + "<st.global.f32 [%rd6], %f3;>\n" + wait0,
      wait0 + "st.global.f32 [%rd6], %f3;"},
-    {"AnAccumulatorIsMovedBeforeTheWait", Errc::register_in_flight, ready + fence + product + "\n" + commit + "<mov.f32 %f20, %f4;>\n" + wait0,
+    {"AnAccumulatorIsMovedBeforeTheWait", Errc::register_in_flight,
+     ready + fence + product + "\n" + commit + "<mov.f32 %f20, %f4;>\n" + wait0,
      wait0 + "mov.f32 %f20, %f4;"},
-    {"AnAccumulatorIsClearedBeforeTheWait", Errc::register_in_flight, ready + fence + product + "\n" + commit + "<mov.f32 %f1, 0f00000000;>\n" + wait0,
+    {"AnAccumulatorIsClearedBeforeTheWait", Errc::register_in_flight,
+     ready + fence + product + "\n" + commit + "<mov.f32 %f1, 0f00000000;>\n" + wait0,
      wait0 + "mov.f32 %f1, 0f00000000;"},
     {"TheGroupBeforeIsWaitedFor", Errc::register_in_flight,
-     ready + fence + product + "\n" + commit + second + "\n" + commit + wait1 + "<add.f32 %f20, %f5, %f6;>\n" + wait0, "add.f32 %f20, %f1, %f2;"},
-    {"NothingIsCommitted", Errc::register_in_flight, ready + fence + product + "\n" + wait0 + "<add.f32 %f20, %f1, %f2;>", commit + wait0 + "add.f32 %f20, %f1, %f2;"},
-    {"CommittedBeforeTheLastProduct", Errc::register_in_flight, ready + fence + product + "\n" + commit + second + "\n" + wait0 + "<add.f32 %f20, %f5, %f1;>",
+     ready + fence + product + "\n" + commit + second + "\n" + commit + wait1 +
+         "<add.f32 %f20, %f5, %f6;>\n" + wait0,
+     "add.f32 %f20, %f1, %f2;"},
+    {"NothingIsCommitted", Errc::register_in_flight,
+     ready + fence + product + "\n" + wait0 + "<add.f32 %f20, %f1, %f2;>",
+     commit + wait0 + "add.f32 %f20, %f1, %f2;"},
+    {"CommittedBeforeTheLastProduct", Errc::register_in_flight,
+     ready + fence + product + "\n" + commit + second + "\n" + wait0 + "<add.f32 %f20, %f5, %f1;>",
      "add.f32 %f20, %f1, %f1;"},
-    {"AFragmentOfAIsOverwritten", Errc::register_in_flight, ready + fence + of_registers + "\n" + commit + "<mov.b32 %r5, 1;>\n" + wait0, wait0 + "mov.b32 %r5, 1;"},
-    {"AccumulatorsInAnotherShape", Errc::register_in_flight, ready + fence + product + "\n<" + wider + ">\n" + commit + wait0, commit + wait0 + fence + wider},
-    {"AccumulatorsAsAFragmentOfA", Errc::register_in_flight, ready + fence + integers + "\n<" + integers_of_them + ">\n" + commit + wait0,
+    {"AFragmentOfAIsOverwritten", Errc::register_in_flight,
+     ready + fence + of_registers + "\n" + commit + "<mov.b32 %r5, 1;>\n" + wait0, wait0 + "mov.b32 %r5, 1;"},
+    {"AccumulatorsInAnotherShape", Errc::register_in_flight,
+     ready + fence + product + "\n<" + wider + ">\n" + commit + wait0, commit + wait0 + fence + wider},
+    {"AccumulatorsAsAFragmentOfA", Errc::register_in_flight,
+     ready + fence + integers + "\n<" + integers_of_them + ">\n" + commit + wait0,
      commit + wait0 + fence + integers_of_them},
     {"AResultInEachLap", Errc::register_in_flight,
-     ready + "mov.u32 %r40, 0;\nLAP:\n" + fence + product + "\n" + commit + wait1 + "<fma.rn.f32 %f20, %f1, %f1, %f20;>\nadd.u32 %r40, %r40, 1;\nsetp.lt.u32 %p2, %r40, 4;\n@%p2 bra LAP;\n" + wait0,
+     ready + "mov.u32 %r40, 0;\nLAP:\n" + fence + product + "\n" + commit + wait1 +
+         "<fma.rn.f32 %f20, %f1, %f1, %f20;>\nadd.u32 %r40, %r40, 1;\nsetp.lt.u32 %p2, %r40, 4;\n@%p2 bra "
+         "LAP;\n" +
+         wait0,
      wait0 + "fma.rn.f32 %f20, %f1, %f1, %f20;"},
-    {"NoFenceAtAll", Errc::register_not_fenced, ready + "<" + product + ">\n" + commit + wait0, fence + product},
+    {"NoFenceAtAll", Errc::register_not_fenced, ready + "<" + product + ">\n" + commit + wait0,
+     fence + product},
     {"AccumulatorsAreScaledWithoutAFence", Errc::register_not_fenced,
-     ready + fence + product + "\n" + commit + wait0 + "mul.f32 %f2, %f2, 0f3F000000;\n<" + product + ">\n" + commit + wait0, fence + product},
+     ready + fence + product + "\n" + commit + wait0 + "mul.f32 %f2, %f2, 0f3F000000;\n<" + product + ">\n" +
+         commit + wait0,
+     fence + product},
     {"AccumulatorsAreClearedWithoutAFence", Errc::register_not_fenced,
-     ready + fence + product + "\n" + commit + wait0 + "add.f32 %f20, %f1, %f2;\nmov.f32 %f4, 0f00000000;\n<" + product + ">\n" + commit + wait0, fence + product},
+     ready + fence + product + "\n" + commit + wait0 +
+         "add.f32 %f20, %f1, %f2;\nmov.f32 %f4, 0f00000000;\n<" + product + ">\n" + commit + wait0,
+     fence + product},
     {"AFragmentOfAIsLoadedWithoutAFence", Errc::register_not_fenced,
-     ready + fence + of_registers + "\n" + commit + wait0 + "ld.global.b32 %r6, [%rd6];\n<" + of_registers + ">\n" + commit + wait0, fence + of_registers},
+     ready + fence + of_registers + "\n" + commit + wait0 + "ld.global.b32 %r6, [%rd6];\n<" + of_registers +
+         ">\n" + commit + wait0,
+     fence + of_registers},
     {"AnAccumulatorThatNothingWrote", Errc::register_not_written,
-     ready + fence + "<wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f21, %f22, %f23, %f24}, %rd2, %rd3, 1, 1, 1, 0, 0;>\n" + commit + wait0,
-     "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f21, %f22, %f23, %f24}, %rd2, %rd3, 0, 1, 1, 0, 0;"},
+     ready + fence +
+         "<wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f21, %f22, %f23, %f24}, %rd2, %rd3, 1, 1, "
+         "1, 0, 0;>\n" +
+         commit + wait0,
+     "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f21, %f22, %f23, %f24}, %rd2, %rd3, 0, 1, 1, 0, "
+     "0;"},
 
     // --- shared memory of a wgmma
-    {"ATileThatNothingWrote", Errc::memory_not_written, ready + descriptor("%rd3", 12288) + fence + "<" + product + ">\n" + commit + wait0, second},
-    {"ATileThatNoProxyFenceShows", Errc::data_race, fill + sync + descriptors + fence + "<" + product + ">\n" + commit + wait0, fence_proxy + product},
+    {"ATileThatNothingWrote", Errc::memory_not_written,
+     ready + descriptor("%rd3", 12288) + fence + "<" + product + ">\n" + commit + wait0, second},
+    {"ATileThatNoProxyFenceShows", Errc::data_race,
+     fill + sync + descriptors + fence + "<" + product + ">\n" + commit + wait0, fence_proxy + product},
     {"ATileThatOtherWarpsStillWrite", Errc::data_race,
-     ready + "st.shared.b32 [%r20], %r1;\n" + fence_proxy + fence + "<" + product + ">\n" + commit + wait0, sync + product},
-    {"ATileIsOverwrittenBeforeTheWait", Errc::data_race, ready + fence + product + "\n" + commit + "<st.shared.b32 [%r20], %r1;>\n" + wait0,
+     ready + "st.shared.b32 [%r20], %r1;\n" + fence_proxy + fence + "<" + product + ">\n" + commit + wait0,
+     sync + product},
+    {"ATileIsOverwrittenBeforeTheWait", Errc::data_race,
+     ready + fence + product + "\n" + commit + "<st.shared.b32 [%r20], %r1;>\n" + wait0,
      wait0 + sync + "st.shared.b32 [%r20], %r1;"},
     {"AStageIsOverwrittenThatTheLastGroupReads", Errc::data_race,
-     ready + fence + product + "\n" + commit + second + "\n" + commit + wait1 + sync + "<st.shared.b32 [%r20+4096], %r1;>\n" + wait0, "st.shared.b32 [%r20], %r1;"},
+     ready + fence + product + "\n" + commit + second + "\n" + commit + wait1 + sync +
+         "<st.shared.b32 [%r20+4096], %r1;>\n" + wait0,
+     "st.shared.b32 [%r20], %r1;"},
     {"ATileIsRefilledBeforeTheWait", Errc::data_race,
-     ready + gates + fence + product + "\n" + commit + sync + expect(0) + "<" + load(0, 0) + ">\n" + wait0, wait0 + sync + load(0, 0)},
+     ready + gates + fence + product + "\n" + commit + sync + expect(0) + "<" + load(0, 0) + ">\n" + wait0,
+     wait0 + sync + load(0, 0)},
     {"CopiedTilesNeedAProxyFence", Errc::data_race,
-     copy(0) + copy(1) + group + "cp.async.wait_group 0;\n" + sync + descriptors + fence + "<" + product + ">\n" + commit + wait0, fence_proxy + sync + product},
+     copy(0) + copy(1) + group + "cp.async.wait_group 0;\n" + sync + descriptors + fence + "<" + product +
+         ">\n" + commit + wait0,
+     fence_proxy + sync + product},
 
     // --- cp.async
-    {"ACopyIsReadBeforeTheWait", Errc::data_race, copy(0) + group + "<" + read(0) + ">\ncp.async.wait_group 0;", "cp.async.wait_group 0;\n" + read(0)},
-    {"ABarrierIsNoWait", Errc::data_race, copy(0) + group + sync + "xor.b32 %r23, %r1, 127;\nmad.lo.u32 %r23, %r23, 16, %r21;\n<ld.shared.f32 %f20, [%r23];>\ncp.async.wait_all;",
+    {"ACopyIsReadBeforeTheWait", Errc::data_race,
+     copy(0) + group + "<" + read(0) + ">\ncp.async.wait_group 0;", "cp.async.wait_group 0;\n" + read(0)},
+    {"ABarrierIsNoWait", Errc::data_race,
+     copy(0) + group + sync +
+         "xor.b32 %r23, %r1, 127;\nmad.lo.u32 %r23, %r23, 16, %r21;\n<ld.shared.f32 %f20, "
+         "[%r23];>\ncp.async.wait_all;",
      "cp.async.wait_all;\nbar.sync 0;\nld.shared.f32 %f20, [%r23];"},
-    {"AWaitIsNoBarrier", Errc::data_race, copy(0) + group + "cp.async.wait_group 0;\n" + read_other(0), "bar.sync 0;\nld.shared.f32 %f20, [%r23];"},
-    {"AWaitAndABarrierInTheWrongOrder", Errc::data_race, copy(0) + group + sync + "cp.async.wait_group 0;\n" + read_other(0), "bar.sync 0;\nld.shared.f32 %f20, [%r23];"},
-    {"TheLastOfTwoGroups", Errc::data_race, copy(0) + group + copy(1) + group + "cp.async.wait_group 1;\n<" + read(1) + ">", read(0)},
-    {"ACopyInNoGroup", Errc::data_race, copy(0) + "cp.async.wait_group 0;\n<" + read(0) + ">", "cp.async.wait_all;\n" + read(0)},
+    {"AWaitIsNoBarrier", Errc::data_race, copy(0) + group + "cp.async.wait_group 0;\n" + read_other(0),
+     "bar.sync 0;\nld.shared.f32 %f20, [%r23];"},
+    {"AWaitAndABarrierInTheWrongOrder", Errc::data_race,
+     copy(0) + group + sync + "cp.async.wait_group 0;\n" + read_other(0),
+     "bar.sync 0;\nld.shared.f32 %f20, [%r23];"},
+    {"TheLastOfTwoGroups", Errc::data_race,
+     copy(0) + group + copy(1) + group + "cp.async.wait_group 1;\n<" + read(1) + ">", read(0)},
+    {"ACopyInNoGroup", Errc::data_race, copy(0) + "cp.async.wait_group 0;\n<" + read(0) + ">",
+     "cp.async.wait_all;\n" + read(0)},
     {"APipelineThatWaitsForOneTooFew", Errc::data_race,
-     copy(0) + group + copy(1) + group + copy(2) + group + "cp.async.wait_group 2;\n" + sync + "mov.f32 %f19, %f20;\n" + read_other(1) + "\ncp.async.wait_all;",
+     copy(0) + group + copy(1) + group + copy(2) + group + "cp.async.wait_group 2;\n" + sync +
+         "mov.f32 %f19, %f20;\n" + read_other(1) + "\ncp.async.wait_all;",
      "cp.async.wait_group 1;\nbar.sync 0;\nld.shared.f32 %f20, [%r23+2048];"},
-    {"ACopyIsOverwritten", Errc::data_race, copy(0) + group + "<st.shared.b32 [%r22], 0;>\ncp.async.wait_all;", "cp.async.wait_all;\nst.shared.b32 [%r22], 0;"},
-    {"TwoCopiesToOnePlace", Errc::data_race, copy(0) + "<cp.async.cg.shared.global [%r22], [%rd6+16], 16;>\ncp.async.wait_all;",
+    {"ACopyIsOverwritten", Errc::data_race,
+     copy(0) + group + "<st.shared.b32 [%r22], 0;>\ncp.async.wait_all;",
+     "cp.async.wait_all;\nst.shared.b32 [%r22], 0;"},
+    {"TwoCopiesToOnePlace", Errc::data_race,
+     copy(0) + "<cp.async.cg.shared.global [%r22], [%rd6+16], 16;>\ncp.async.wait_all;",
      "cp.async.wait_all;\ncp.async.cg.shared.global [%r22], [%rd6+16], 16;"},
-    {"TheSourceOfACopyIsOverwritten", Errc::data_race, copy(0) + group + "<st.global.b32 [%rd6], 0;>\ncp.async.wait_all;", "cp.async.wait_all;\nst.global.b32 [%rd6], 0;"},
+    {"TheSourceOfACopyIsOverwritten", Errc::data_race,
+     copy(0) + group + "<st.global.b32 [%rd6], 0;>\ncp.async.wait_all;",
+     "cp.async.wait_all;\nst.global.b32 [%rd6], 0;"},
     {"ACopyIsReadBeforeItsMbarrier", Errc::data_race,
-     gates + copy(0) + "cp.async.mbarrier.arrive.noinc.shared.b64 [gate+16];\nxor.b32 %r23, %r1, 127;\nmad.lo.u32 %r23, %r23, 16, %r21;\n<ld.shared.f32 %f20, [%r23];>",
+     gates + copy(0) +
+         "cp.async.mbarrier.arrive.noinc.shared.b64 [gate+16];\nxor.b32 %r23, %r1, 127;\nmad.lo.u32 %r23, "
+         "%r23, 16, %r21;\n<ld.shared.f32 %f20, [%r23];>",
      wait_for(2, 0, "W") + "ld.shared.f32 %f20, [%r23];"},
     {"AnMbarrierThatWasToldOfEarlierCopies", Errc::data_race,
-     gates + copy(0) + "cp.async.mbarrier.arrive.noinc.shared.b64 [gate+16];\n" + copy(1) + wait_for(2, 0, "W") + "<" + read(1) + ">", read(0)},
-    {"OnlyTheThreadArrives", Errc::data_race, gates + copy(0) + "mbarrier.arrive.shared.b64 _, [gate+16];\n" + wait_for(2, 0, "W") + "<" + read(0) + ">",
+     gates + copy(0) + "cp.async.mbarrier.arrive.noinc.shared.b64 [gate+16];\n" + copy(1) +
+         wait_for(2, 0, "W") + "<" + read(1) + ">",
+     read(0)},
+    {"OnlyTheThreadArrives", Errc::data_race,
+     gates + copy(0) + "mbarrier.arrive.shared.b64 _, [gate+16];\n" + wait_for(2, 0, "W") + "<" + read(0) +
+         ">",
      "cp.async.wait_all;\n" + read(0)},
     {"TheNextLapFillsWhatOthersRead", Errc::data_race,
-     gates + "mov.u32 %r40, 0;\nxor.b32 %r23, %r1, 127;\nmad.lo.u32 %r23, %r23, 16, %r21;\nmad.lo.u32 %r22, %r1, 16, %r21;\nLAP:\n"
-     "<cp.async.cg.shared.global [%r22], [%rd6], 16;>\ncp.async.mbarrier.arrive.noinc.shared.b64 [gate+16];\n"
-     "W: mbarrier.try_wait.parity.shared.b64 %p6, [gate+16], %r40;\n@!%p6 bra W;\nld.shared.f32 %f20, [%r23];\nadd.u32 %r40, %r40, 1;\nsetp.lt.u32 %p2, %r40, 2;\n@%p2 bra LAP;",
+     gates + "mov.u32 %r40, 0;\nxor.b32 %r23, %r1, 127;\nmad.lo.u32 %r23, %r23, 16, %r21;\nmad.lo.u32 %r22, "
+             "%r1, 16, %r21;\nLAP:\n"
+             "<cp.async.cg.shared.global [%r22], [%rd6], 16;>\ncp.async.mbarrier.arrive.noinc.shared.b64 "
+             "[gate+16];\n"
+             "W: mbarrier.try_wait.parity.shared.b64 %p6, [gate+16], %r40;\n@!%p6 bra W;\nld.shared.f32 "
+             "%f20, [%r23];\nadd.u32 %r40, %r40, 1;\nsetp.lt.u32 %p2, %r40, 2;\n@%p2 bra LAP;",
      "bar.sync 0;\ncp.async.cg.shared.global [%r22], [%rd6], 16;"},
 
     // --- bulk copies
-    {"ALoadIsReadBeforeItsPhase", Errc::data_race, gates + expect(0) + load(0, 0) + "\n<ld.shared.f32 %f20, [%r20];>", wait_for(0, 0, "W") + "ld.shared.f32 %f20, [%r20];"},
-    {"TheOtherStagesMbarrier", Errc::data_race, gates + expect(0) + load(0, 0) + "\n" + expect(1) + load(1, 1) + "\n" + wait_for(1, 0, "W") + "<ld.shared.f32 %f20, [%r20];>",
+    {"ALoadIsReadBeforeItsPhase", Errc::data_race,
+     gates + expect(0) + load(0, 0) + "\n<ld.shared.f32 %f20, [%r20];>",
+     wait_for(0, 0, "W") + "ld.shared.f32 %f20, [%r20];"},
+    {"TheOtherStagesMbarrier", Errc::data_race,
+     gates + expect(0) + load(0, 0) + "\n" + expect(1) + load(1, 1) + "\n" + wait_for(1, 0, "W") +
+         "<ld.shared.f32 %f20, [%r20];>",
      "ld.shared.f32 %f20, [%r20+4096];"},
-    {"TwoLoadsIntoOneStage", Errc::data_race, gates + expect(0) + load(0, 0) + "\n" + expect(0) + "<" + load(0, 0) + ">", wait_for(0, 0, "W") + sync + load(0, 0)},
-    {"ASourceIsOverwrittenBeforeTheWait", Errc::data_race, ready + store(0) + bulk_group + "<@%p1 st.shared.b32 [tile+8], 0;>", "@%p1 cp.async.bulk.wait_group.read 0;\n@%p1 st.shared.b32 [tile+8], 0;"},
+    {"TwoLoadsIntoOneStage", Errc::data_race,
+     gates + expect(0) + load(0, 0) + "\n" + expect(0) + "<" + load(0, 0) + ">",
+     wait_for(0, 0, "W") + sync + load(0, 0)},
+    {"ASourceIsOverwrittenBeforeTheWait", Errc::data_race,
+     ready + store(0) + bulk_group + "<@%p1 st.shared.b32 [tile+8], 0;>",
+     "@%p1 cp.async.bulk.wait_group.read 0;\n@%p1 st.shared.b32 [tile+8], 0;"},
     {"TheLastOfTwoStoresIsNotWaitedFor", Errc::data_race,
-     ready + store(0) + bulk_group + store(1) + bulk_group + "@%p1 cp.async.bulk.wait_group.read 1;\n<@%p1 st.shared.b32 [tile+2056], 0;>", "@%p1 st.shared.b32 [tile+8], 0;"},
-    {"AStoreInNoGroup", Errc::data_race, ready + store(0) + "@%p1 cp.async.bulk.wait_group 0;\n<@%p1 st.shared.b32 [tile+8], 0;>",
+     ready + store(0) + bulk_group + store(1) + bulk_group +
+         "@%p1 cp.async.bulk.wait_group.read 1;\n<@%p1 st.shared.b32 [tile+2056], 0;>",
+     "@%p1 st.shared.b32 [tile+8], 0;"},
+    {"AStoreInNoGroup", Errc::data_race,
+     ready + store(0) + "@%p1 cp.async.bulk.wait_group 0;\n<@%p1 st.shared.b32 [tile+8], 0;>",
      "@%p1 cp.async.bulk.commit_group;\n@%p1 cp.async.bulk.wait_group 0;\n@%p1 st.shared.b32 [tile+8], 0;"},
-    {"ReadIsNotWritten", Errc::data_race, ready + store(0) + bulk_group + "@%p1 cp.async.bulk.wait_group.read 0;\n<@%p1 ld.global.f32 %f20, [%rd1+12296];>",
+    {"ReadIsNotWritten", Errc::data_race,
+     ready + store(0) + bulk_group +
+         "@%p1 cp.async.bulk.wait_group.read 0;\n<@%p1 ld.global.f32 %f20, [%rd1+12296];>",
      "@%p1 cp.async.bulk.wait_group 0;\n@%p1 ld.global.f32 %f20, [%rd1+12296];"},
     {"ALoadsWaitIsNoStoresWait", Errc::data_race,
-     ready + gates + store(0) + bulk_group + expect(0) + load(2, 0) + "\n" + wait_for(0, 0, "W") + "<@%p1 st.shared.b32 [tile+8], 0;>",
+     ready + gates + store(0) + bulk_group + expect(0) + load(2, 0) + "\n" + wait_for(0, 0, "W") +
+         "<@%p1 st.shared.b32 [tile+8], 0;>",
      "@%p1 cp.async.bulk.wait_group.read 0;\n@%p1 st.shared.b32 [tile+8], 0;"},
-    {"ALoadIntoWhatAStoreStillReads", Errc::data_race, ready + gates + store(0) + bulk_group + expect(0) + "<" + load(0, 0) + ">",
+    {"ALoadIntoWhatAStoreStillReads", Errc::data_race,
+     ready + gates + store(0) + bulk_group + expect(0) + "<" + load(0, 0) + ">",
      "@%p1 cp.async.bulk.wait_group.read 0;\n" + load(0, 0)},
 
     // --- warps with parts of their own
-    {"AStageIsFreedBeforeTheWait", Errc::data_race, specialised(full + fence + "<" + product + "\n" + commit + free_stage + "\n" + wait0 + ">", empty + refill),
+    {"AStageIsFreedBeforeTheWait", Errc::data_race,
+     specialised(full + fence + "<" + product + "\n" + commit + free_stage + "\n" + wait0 + ">",
+                 empty + refill),
      product + "\n" + commit + wait0 + free_stage, 160},
-    {"AStageIsFreedOneGroupTooEarly", Errc::data_race, specialised(full + fence + "<" + product + "\n" + commit + wait1 + free_stage + ">", empty + refill),
+    {"AStageIsFreedOneGroupTooEarly", Errc::data_race,
+     specialised(full + fence + "<" + product + "\n" + commit + wait1 + free_stage + ">", empty + refill),
      product + "\n" + commit + wait0 + free_stage, 160},
-    {"TheProducerDoesNotWait", Errc::data_race, specialised(full + fence + product + "\n" + commit + wait0 + free_stage, "<" + bulk + ">\n" + promise), empty + bulk, 160},
-    {"TheConsumerDoesNotWait", Errc::data_race, specialised(fence + "<" + product + "\n" + commit + wait0 + free_stage + ">", empty + refill),
+    {"TheProducerDoesNotWait", Errc::data_race,
+     specialised(full + fence + product + "\n" + commit + wait0 + free_stage, "<" + bulk + ">\n" + promise),
+     empty + bulk, 160},
+    {"TheConsumerDoesNotWait", Errc::data_race,
+     specialised(fence + "<" + product + "\n" + commit + wait0 + free_stage + ">", empty + refill),
      full + fence + product + "\n" + commit + wait0 + free_stage, 160},
 };
 
@@ -209,21 +323,26 @@ std::string with(std::string text, const std::string& between) {
 }
 
 std::size_t line_at(const std::string& text, std::size_t at) {
-    return static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n')) + 1;
+    return static_cast<std::size_t>(
+               std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n')) +
+           1;
 }
 
 Expected<EmulatorStats> run(Machine& machine, const std::string& text, u32 block) {
     const auto loaded = machine.load(text);
     EXPECT_TRUE(loaded) << describe(loaded.error(), text);
     if (!loaded) return tl::unexpected(loaded.error());
-    return machine.launch("k", {.block = {block, 1, 1}}, machine.upload(std::vector<u32>(words_of_input, 0x3F800000)));
+    return machine.launch("k", {.block = {block, 1, 1}},
+                          machine.upload(std::vector<u32>(words_of_input, 0x3F800000)));
 }
 
 // The error's line is the wanted one, or names it as the other of two accesses.
 void expect_named(Machine& machine, const Error& error, const std::string& text, std::size_t line) {
     ASSERT_TRUE(error.span.known()) << machine.text_of(error);
     if (error.code == Errc::data_race && line_at(text, error.span.begin) != line) {
-        EXPECT_THAT(machine.text_of(error), testing::ContainsRegex("on line " + std::to_string(line) + "[ ,]")) << text;
+        EXPECT_THAT(machine.text_of(error),
+                    testing::ContainsRegex("on line " + std::to_string(line) + "[ ,]"))
+            << text;
     } else {
         EXPECT_EQ(line_at(text, error.span.begin), line) << machine.text_of(error) << text;
     }
@@ -254,7 +373,42 @@ TEST_P(AsyncMistake, PutRightIsClean) {
     EXPECT_RUNS(machine, run(machine, text, GetParam().block));
 }
 
-INSTANTIATE_TEST_SUITE_P(Emulator, AsyncMistake, testing::ValuesIn(planted), [](const testing::TestParamInfo<Planted>& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Emulator, AsyncMistake, testing::ValuesIn(planted),
+                         [](const testing::TestParamInfo<Planted>& info) { return info.param.name; });
+
+TEST(EmulatorAsync, AWarpgroupWaitsForAllOfItsWarps) {
+    const std::string body =
+        ready + "setp.ge.u32 %p2, %r1, 96;\n@%p2 bra DONE;\n" + fence + product + "\n" + commit + wait0;
+    for (const bool fast : {false, true}) {
+        Machine machine({.fast = fast});
+        const std::string text = kernel(body);
+        const auto done = run(machine, text, threads);
+        ASSERT_FALSE(done);
+        EXPECT_EQ(done.error().code, Errc::barrier_deadlock);
+        EXPECT_EQ(line_at(text, done.error().span.begin), line_at(text, text.find(wait0)));
+        EXPECT_THAT(machine.text_of(done.error()), testing::HasSubstr("never commit wgmma-group 1"));
+    }
+}
+
+// One thread says that a stage is free when its own warp has waited: the others have read it by then.
+TEST(EmulatorAsync, AStageThatOneThreadFreesHasBeenReadByAllWarps) {
+    std::string refill_next = refill;
+    refill_next.replace(refill_next.find("[%rd1]"), 6, "[%rd7]");
+    const std::string body =
+        "mov.u64 %rd7, %rd1;\n" +
+        specialised(full + fence + product + "\n" + commit + wait0 + free_stage + "\nmov.f32 %f20, %f1;",
+                    empty + refill_next + "\nadd.s64 %rd7, %rd7, 4096;");
+    std::vector<u32> tiles(words_of_input);
+    for (std::size_t i = 0; i < 3 * 1024; ++i)
+        tiles[i] = i < 1024 ? 0x3F803F80 : i < 2048 ? 0x40004000 : 0x40404040;  // 1, 2, 3
+    for (const bool fast : {false, true}) {
+        Machine machine({.instruction_budget = 1u << 20, .fast = fast});
+        ASSERT_TRUE(machine.load(kernel(body)));
+        const u64 data = machine.upload(tiles);
+        EXPECT_RUNS(machine, machine.launch("k", {.block = {160, 1, 1}}, data));
+        EXPECT_THAT(machine.download<float>(data + 8192, threads), testing::Each(16 * (1.0f + 4.0f + 9.0f)));
+    }
+}
 
 }  // namespace
 }  // namespace ptxgraft

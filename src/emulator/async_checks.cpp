@@ -1,5 +1,5 @@
-// What a checked launch keeps of asynchronous copies: they are complete at once here, and yet a thread knows of one only after
-// it has waited for its mbarrier or its group.
+// What a checked launch keeps of asynchronous copies: they are complete at once here, and yet a thread knows
+// of one only after it has waited for its mbarrier or its group.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,11 +26,14 @@ void Warp::begin_async(unsigned lane, const AsyncParty& party) {
 
 bool Warp::fail_unfenced(const Race& write, unsigned lane, std::string_view what) {
     fail(Errc::data_race, lane,
-         fmt::format("shared memory was written on line {}, and no fence.proxy.async comes between that and this {}", line_of(write.pc), what));
+         fmt::format(
+             "shared memory was written on line {}, and no fence.proxy.async comes between that and this {}",
+             line_of(write.pc), what));
     return false;
 }
 
-bool Warp::note_async(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, AccessKind kind) {
+bool Warp::note_async(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
+                      AccessKind kind) {
     if (!is_checked_ || bytes == 0) return true;
     const bool reads = kind == AccessKind::read;
     Located at;
@@ -38,7 +41,8 @@ bool Warp::note_async(Space space, std::uint64_t address, unsigned lane, std::ui
     if (!note_written(at, address, lane, bytes, reads ? Use::read : Use::write)) return false;
     Checker& checker = *cta_->checker();
     if (at.is_shared && reads) {
-        const auto unfenced = checker.shared_races.unknown_write(at.begin, bytes, checker.fenced, checker.parties.async_proxy());
+        const auto unfenced = checker.shared_races.unknown_write(at.begin, bytes, checker.fenced,
+                                                                 checker.parties.async_proxy());
         if (unfenced) return fail_unfenced(*unfenced, lane, "copy");
     }
     if (!at.is_shared && !at.is_global) return true;
@@ -60,14 +64,16 @@ void Warp::finish_async_at(Space space, std::uint64_t address) {
     if (!is_checked_) return;
     Checker& checker = *cta_->checker();
     const Place where = common_place(space, address);
-    checker.order.release(async_.party, 1u << async_.lane, false, checker.arrivals(where.space, where.address));
+    checker.order.release(async_.party, 1u << async_.lane, false,
+                          checker.arrivals(where.space, where.address));
 }
 
 void Warp::arrive_at(Space space, std::uint64_t address, unsigned lane) {
     if (!is_checked_) return;
     Checker& checker = *cta_->checker();
     const Place where = common_place(space, address);
-    checker.order.release(number(), 1u << lane, live_ == 1u << lane, checker.arrivals(where.space, where.address));
+    checker.order.release(number(), 1u << lane, live_ == 1u << lane,
+                          checker.arrivals(where.space, where.address));
 }
 
 void Warp::finish_phase_at(Space space, std::uint64_t address, std::uint64_t before, std::uint64_t after) {
@@ -103,7 +109,8 @@ void Warp::fence_async(std::uint32_t mask) {
 
 // --- cp.async (PTX ISA 9.7.9.25.3): the copier of the warp is the one that reads and writes
 
-bool Warp::note_copy(const Access& access, const Operation& operation, unsigned lane, std::uint64_t source, std::uint32_t wanted) {
+bool Warp::note_copy(const Access& access, const Operation& operation, unsigned lane, std::uint64_t source,
+                     std::uint32_t wanted) {
     if (!is_checked_) return true;
     Located from, to;
     describe(access.space, address(access, operation, lane), lane, to);
@@ -118,8 +125,10 @@ bool Warp::note_copy(const Access& access, const Operation& operation, unsigned 
 bool Warp::note_copied(Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind) {
     Checker& checker = *cta_->checker();
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
-    const Accessor by{stamp(checker.parties.copier(number()), lane, checker.copies(number(), lane).now), number(), lane};
-    // Copied in pieces of up to 16 bytes, of any length: noted byte by byte where it is none of the usual ones.
+    const Accessor by{stamp(checker.parties.copier(number()), lane, checker.copies(number(), lane).now),
+                      number(), lane};
+    // Copied in pieces of up to 16 bytes, of any length: noted byte by byte where it is none of the usual
+    // ones.
     const std::uint32_t unit = bytes == 4 || bytes == 8 || bytes == 16 ? bytes : 1;
     for (std::uint32_t done = 0; done < bytes; done += unit, at.begin += unit) {
         const auto race = shadow.note(at.begin, unit, kind, by, pc_);
@@ -171,7 +180,8 @@ std::string Warp::name_of(const Stamp& who, unsigned lane) const {
     if (parties.is_warpgroup(who.warp)) return "a wgmma.mma_async, which is not known to be complete here,";
     if (!parties.is_copier(who.warp)) return "the asynchronous copy, for which this thread has not waited,";
     const unsigned warp = who.warp - parties.copiers();
-    if (warp == number() && who.lane == lane) return "a cp.async of this thread, which has not waited for it,";
+    if (warp == number() && who.lane == lane)
+        return "a cp.async of this thread, which has not waited for it,";
     return fmt::format("a cp.async of {}, which is not known to be complete here,", thread(warp));
 }
 

@@ -21,7 +21,8 @@ class CopyGroups {
     /// The time up to which the copies are complete when only the last `pending` groups may not be; 0: none.
     [[nodiscard]] WarpTime complete(std::uint32_t pending) const {
         if (count_ <= pending) return 0;
-        const std::uint32_t kept = pending < times_.size() ? pending : static_cast<std::uint32_t>(times_.size()) - 1;
+        const std::uint32_t kept =
+            pending < times_.size() ? pending : static_cast<std::uint32_t>(times_.size()) - 1;
         return times_[(count_ - 1 - kept) % times_.size()];
     }
 
@@ -36,12 +37,14 @@ struct ThreadCopies {
     CopyGroups groups;
 };
 
-/// Who is in the order of a cluster: its warps, and what works for them asynchronously, each like a warp more.
+/// Who is in the order of a cluster: its warps, and what works for them asynchronously, each like a warp
+/// more.
 class Parties {
   public:
     struct Asynchronous {
         bool copies = false;  ///< cp.async: one for each warp, with its lanes
-        bool wgmma = false;   ///< one for each warpgroup, with a lane for each of its warps; its times are groups
+        bool wgmma =
+            false;  ///< one for each warpgroup, with a lane for each of its warps; its times are groups
     };
     Parties(std::uint32_t ctas, std::uint32_t warps_of_cta, Asynchronous what)
         : warps_(ctas * warps_of_cta), warpgroups_of_cta_((warps_of_cta + 3) / 4), size_(warps_ + 2) {
@@ -57,17 +60,24 @@ class Parties {
     [[nodiscard]] unsigned size() const { return size_; }
     [[nodiscard]] unsigned warps() const { return warps_; }
 
-    /// The async proxy where mbarriers say that it is done: a lane for each of 32 mbarriers that lie side by side.
+    /// The async proxy where mbarriers say that it is done: a lane for each of 32 mbarriers that lie side by
+    /// side.
     [[nodiscard]] unsigned async_proxy() const { return warps_; }
-    [[nodiscard]] static unsigned proxy_lane(std::uint64_t mbarrier) { return static_cast<unsigned>(mbarrier / 8 % lane_count); }
+    [[nodiscard]] static unsigned proxy_lane(std::uint64_t mbarrier) {
+        return static_cast<unsigned>(mbarrier / 8 % lane_count);
+    }
     /// And where bulk groups do: a lane for what it reads, and one for what it writes.
     [[nodiscard]] unsigned bulk_stores() const { return warps_ + 1; }
     static constexpr unsigned reads_lane = 0, writes_lane = 1;
 
     [[nodiscard]] unsigned copiers() const { return copiers_; }  ///< 0: there are none
     [[nodiscard]] unsigned copier(unsigned warp) const { return copiers_ + warp; }
-    [[nodiscard]] bool is_copier(unsigned party) const { return copiers_ != 0 && party >= copiers_ && party < copiers_ + warps_; }
-    [[nodiscard]] unsigned warpgroup(unsigned cta, unsigned warp) const { return warpgroups_ + cta * warpgroups_of_cta_ + warp / 4; }
+    [[nodiscard]] bool is_copier(unsigned party) const {
+        return copiers_ != 0 && party >= copiers_ && party < copiers_ + warps_;
+    }
+    [[nodiscard]] unsigned warpgroup(unsigned cta, unsigned warp) const {
+        return warpgroups_ + cta * warpgroups_of_cta_ + warp / 4;
+    }
     [[nodiscard]] bool is_warpgroup(unsigned party) const { return warpgroups_ != 0 && party >= warpgroups_; }
 
   private:
@@ -81,24 +91,32 @@ class Checker {
     /// `has_async_proxy`: the program copies or multiplies by it.
     void begin(bool has_async_proxy);
 
-    /// The clock of what threads order themselves by at an address: an mbarrier, a flag, a lock. Rarely two addresses
-    /// share one.
+    /// The clock of what threads order themselves by at an address: an mbarrier, a flag, a lock. Rarely two
+    /// addresses share one.
     [[nodiscard]] Clock& object(Space space, std::uint64_t address);
-    /// What those did that arrived at an mbarrier in the phase that is not complete; object() is of the others.
+    /// What those did that arrived at an mbarrier in the phase that is not complete; object() is of the
+    /// others.
     [[nodiscard]] Clock& arrivals(Space space, std::uint64_t address);
     /// The phase is complete.
     void finish_phase(Space space, std::uint64_t address);
     /// Whether somebody released something there.
-    [[nodiscard]] bool has_object(Space space, std::uint64_t address) const { return objects_.contains(key(space, address)); }
+    [[nodiscard]] bool has_object(Space space, std::uint64_t address) const {
+        return objects_.contains(key(space, address));
+    }
     /// Of one thread.
-    [[nodiscard]] CopyGroups& bulk_groups(unsigned warp, unsigned lane) { return bulk_groups_[warp * lane_count + lane]; }
-    [[nodiscard]] ThreadCopies& copies(unsigned warp, unsigned lane) { return copies_[warp * lane_count + lane]; }
+    [[nodiscard]] CopyGroups& bulk_groups(unsigned warp, unsigned lane) {
+        return bulk_groups_[warp * lane_count + lane];
+    }
+    [[nodiscard]] ThreadCopies& copies(unsigned warp, unsigned lane) {
+        return copies_[warp * lane_count + lane];
+    }
 
     const Parties parties;
     Order order;
     Clock fenced;  ///< what threads did before a fence.proxy.async
     RaceShadow shared_races, global_races;
-    Clock arrived, complete;  ///< of the cluster's barrier: those that wait for others, and those that all have come to
+    Clock arrived,
+        complete;  ///< of the cluster's barrier: those that wait for others, and those that all have come to
     std::vector<SharedRange> ranges;  ///< that a wgmma reads
 
   private:

@@ -1,6 +1,7 @@
-// wgmma (PTX ISA 9.7.15): products are computed at once here. A warp that waits for a group lets the other warps of its
-// warpgroup commit it first. What a checked launch keeps besides: which registers and which shared memory a product that
-// nobody has waited for still uses, and which registers no wgmma.fence has ordered.
+// wgmma (PTX ISA 9.7.15): products are computed at once here. A warp that waits for a group lets the other
+// warps of its warpgroup commit it first. What a checked launch keeps besides: which registers and which
+// shared memory a product that nobody has waited for still uses, and which registers no wgmma.fence has
+// ordered.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +18,9 @@ constexpr unsigned fragment_of_a = 4;  // registers
 std::uint32_t index_of(Ref ref) { return offset(ref) / 32; }
 
 // Constants and copies.
-bool is_move(const Operation& operation) { return operation.undefined == Undefined::moves && operation.controls == 0; }
+bool is_move(const Operation& operation) {
+    return operation.undefined == Undefined::moves && operation.controls == 0;
+}
 
 }  // namespace
 
@@ -52,7 +55,8 @@ void Warp::finish_wgmma(std::uint32_t groups) {
     if (!is_checked_) return;
     wgmma_stage_ = false;
     Checker& checker = *cta_->checker();
-    checker.order.learn(number(), live_, true, checker.parties.warpgroup(cta_->rank(), index_), {groups, 0, 0});
+    checker.order.learn(number(), live_, true, checker.parties.warpgroup(cta_->rank(), index_),
+                        {groups, 0, 0});
     if (pending_wgmma_.empty()) return;
     const auto is_complete = [&](const PendingWgmma& one) { return one.group <= groups; };
     for (const PendingWgmma& one : pending_wgmma_) {
@@ -86,14 +90,16 @@ void Warp::mark_fragments(const PendingWgmma& pending) {
     for (unsigned i = 0; i < operation.outputs; ++i) fragments[index_of(refs[i])].accumulates = true;
     if (!program_->matrices[operation.extra].a_in_registers) return;
     for (unsigned i = 0; i < fragment_of_a; ++i)
-        if (const Ref ref = refs[operation.outputs + i]; is_register(ref)) fragments[index_of(ref)].is_read = true;
+        if (const Ref ref = refs[operation.outputs + i]; is_register(ref))
+            fragments[index_of(ref)].is_read = true;
 }
 
 const PendingWgmma* Warp::user_of(Ref ref) const {
     const auto uses = [&](const PendingWgmma& one) {
         const Operation& operation = program_->code[one.pc];
         const Ref* const refs = operands(operation);
-        const unsigned count = operation.outputs + (program_->matrices[operation.extra].a_in_registers ? fragment_of_a : 0);
+        const unsigned count =
+            operation.outputs + (program_->matrices[operation.extra].a_in_registers ? fragment_of_a : 0);
         return one.frame == frame_ && std::any_of(refs, refs + count, [&](Ref used) { return used == ref; });
     };
     const auto found = std::find_if(pending_wgmma_.rbegin(), pending_wgmma_.rend(), uses);
@@ -107,7 +113,8 @@ bool Warp::fail_in_flight(Ref ref, std::string_view use) {
     fail(Errc::register_in_flight, 0,
          fmt::format("{} of {}, {} of the wgmma.mma_async on line {}, {}", use, name_of(ref),
                      fragments_[index_of(ref)].accumulates ? "an accumulator" : "a fragment of A", line,
-                     is_committed ? "for whose group no wgmma.wait_group has waited" : "which no wgmma.commit_group has put into a group"));
+                     is_committed ? "for whose group no wgmma.wait_group has waited"
+                                  : "which no wgmma.commit_group has put into a group"));
     return false;
 }
 
@@ -126,8 +133,9 @@ bool Warp::names_fragments(const Operation& operation) const {
     return false;
 }
 
-// What an operation other than a wgmma touches is from then on to be fenced. Behind a wgmma.fence, until the next wait, compilers
-// put moves to accumulators, and programs loads of the next fragment of A, for which ptxas waits: these are let pass.
+// What an operation other than a wgmma touches is from then on to be fenced. Behind a wgmma.fence, until the
+// next wait, compilers put moves to accumulators, and programs loads of the next fragment of A, for which
+// ptxas waits: these are let pass.
 bool Warp::check_fragments(const Operation& operation, std::uint32_t mask) {
     if (operation.execute == execute_wgmma) return begin_wgmma(operation, mask);
     const Ref* const refs = operands(operation);
@@ -137,7 +145,8 @@ bool Warp::check_fragments(const Operation& operation, std::uint32_t mask) {
         if (!check_fragment(refs[i], use_of(i))) return false;
         if (!is_register(refs[i])) continue;
         Fragment& fragment = fragments_[index_of(refs[i])];
-        if (wgmma_stage_ && (use_of(i) == Use::read || is_move(operation) || !fragment.is_accumulator)) continue;
+        if (wgmma_stage_ && (use_of(i) == Use::read || is_move(operation) || !fragment.is_accumulator))
+            continue;
         const bool is_known_write = fragment.is_written && fragment.fences == wgmma_fences_ + 1;
         if (!fragment.is_fragment || (use_of(i) == Use::read && is_known_write)) continue;
         fragment.is_written = use_of(i) == Use::write;
@@ -159,8 +168,8 @@ bool Warp::check_fenced(Ref ref, bool accumulates) {
     const Fragment& fragment = fragments_[index_of(ref)];
     if (fragment.fences != wgmma_fences_ + 1 || (!accumulates && !fragment.is_written)) return true;
     fail(Errc::register_not_fenced, 0,
-         fmt::format("{} was {} on line {}, and no wgmma.fence comes between that and this wgmma.mma_async", name_of(ref),
-                     fragment.is_written ? "written" : "read", line_of(fragment.pc)));
+         fmt::format("{} was {} on line {}, and no wgmma.fence comes between that and this wgmma.mma_async",
+                     name_of(ref), fragment.is_written ? "written" : "read", line_of(fragment.pc)));
     return false;
 }
 
@@ -170,7 +179,8 @@ bool Warp::check_accumulator(Ref ref, const Wgmma& wgmma) {
     if (fragment.is_read) return fail_in_flight(ref, "write");
     if (fragment.accumulates) {
         const PendingWgmma* const user = user_of(ref);
-        const Wgmma& other = user == nullptr ? wgmma : program_->matrices[program_->code[user->pc].extra].wgmma;
+        const Wgmma& other =
+            user == nullptr ? wgmma : program_->matrices[program_->code[user->pc].extra].wgmma;
         if (other.n != wgmma.n || other.d != wgmma.d) return fail_in_flight(ref, "use in another shape");
     }
     return check_fenced(ref, true);
@@ -207,7 +217,8 @@ bool Warp::note_wgmma(const Wgmma& wgmma, const WgmmaOperands& operands) {
     checker.order.acquire(warpgroup, live_, true, known);
     checker.ranges.clear();
     wgmma_ranges(wgmma, operands, checker.ranges);
-    return std::ranges::all_of(checker.ranges, [&](const SharedRange& range) { return note_wgmma(range, warpgroup); });
+    return std::ranges::all_of(checker.ranges,
+                               [&](const SharedRange& range) { return note_wgmma(range, warpgroup); });
 }
 
 bool Warp::note_wgmma(const SharedRange& range, unsigned warpgroup) {
@@ -217,8 +228,9 @@ bool Warp::note_wgmma(const SharedRange& range, unsigned warpgroup) {
     describe(Space::shared, range.begin, 0, at);
     const auto* const unwritten = std::find(at.written, at.written + bytes, std::uint8_t{0});
     if (unwritten != at.written + bytes) {
-        fail(Errc::memory_not_written, 0, fmt::format("shared memory at {:#x}, which a descriptor of this wgmma.mma_async names",
-                                                      range.begin + static_cast<std::uint64_t>(unwritten - at.written)));
+        fail(Errc::memory_not_written, 0,
+             fmt::format("shared memory at {:#x}, which a descriptor of this wgmma.mma_async names",
+                         range.begin + static_cast<std::uint64_t>(unwritten - at.written)));
         return false;
     }
     constexpr std::uint32_t unit = 16;  // as matrices are read
@@ -229,7 +241,8 @@ bool Warp::note_wgmma(const SharedRange& range, unsigned warpgroup) {
         fail_race(*race, 0, at, unit, AccessKind::read);
         return false;
     }
-    const auto unfenced = checker.shared_races.unknown_write(at.begin - bytes, bytes, checker.fenced, checker.parties.async_proxy());
+    const auto unfenced = checker.shared_races.unknown_write(at.begin - bytes, bytes, checker.fenced,
+                                                             checker.parties.async_proxy());
     return !unfenced || fail_unfenced(*unfenced, 0, "wgmma.mma_async");
 }
 
