@@ -124,15 +124,22 @@ template <class T>
 bool exchange(T* word, T& before, T after) {
     return __atomic_compare_exchange_n(word, &before, after, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE);
 }
-// In one instruction, which all processors of today have and the baseline has not.
-#if defined(__x86_64__)
-__attribute__((target("cx16")))
-#endif
 bool exchange(u128* word, u128& before, u128 after) {
+#if defined(__x86_64__)  // one instruction, which all processors of today have and the baseline has not
+    auto low = static_cast<std::uint64_t>(before), high = static_cast<std::uint64_t>(before >> 64);
+    bool done = false;
+    asm volatile("lock cmpxchg16b %1"
+                 : "=@ccz"(done), "+m"(*word), "+a"(low), "+d"(high)
+                 : "b"(static_cast<std::uint64_t>(after)), "c"(static_cast<std::uint64_t>(after >> 64))
+                 : "memory");
+    before = u128{high} << 64 | low;
+    return done;
+#else
     const u128 found = __sync_val_compare_and_swap(word, before, after);
     const bool done = found == before;
     before = found;
     return done;
+#endif
 }
 
 template <class T, class F>

@@ -208,7 +208,8 @@ Ref ModuleDecoder::special(Special special, std::uint32_t bytes) {
     auto& specials = program.specials;
     const auto found = std::find_if(specials.begin(), specials.end(), [&](const SpecialColumn& s) { return s.special == special; });
     if (found != specials.end()) return found->ref;
-    return specials.emplace_back(special, special_bank | take_column(program.special_bytes, bytes)).ref;
+    specials.push_back({special, special_bank | take_column(program.special_bytes, bytes)});
+    return specials.back().ref;
 }
 
 const std::optional<PureInstruction>& ModuleDecoder::pure(const syntax::Instruction& instruction, bool pair) {

@@ -272,8 +272,10 @@ std::optional<Race> RaceCells::unknown_write(const Write& write, unsigned warp, 
 // Reads of one warp stand in the cell; those of several in the table. Of two reads of one warp at different times the
 // earlier time counts for both, unless the later one knows of the earlier.
 void RaceCells::note_read(Cell& cell, const Observer& by, unsigned lane) {
-    const auto [warp, own_lane, now] = by.stamp_of(lane);
-    const std::uint32_t bit = 1u << own_lane, pc = by.pc;
+    const Stamp own = by.stamp_of(lane);
+    const std::uint16_t warp = own.warp;
+    const WarpTime now = own.time;
+    const std::uint32_t bit = 1u << own.lane, pc = by.pc;
     const auto merge = [&](WarpTime& time, std::uint32_t& lanes, std::uint32_t& at) {
         const Stamp before = stamp(warp, static_cast<unsigned>(std::countr_zero(lanes | 1u << 31)), time);
         const bool is_later = time != 0 && time < now && (lanes & ~bit) == 0;
