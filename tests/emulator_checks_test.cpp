@@ -22,7 +22,7 @@ struct Planted {
     std::string name;
     Errc code;
     std::string body;     // with the mistake between < and >, which stands on the line to be named
-    std::string right;    // instead of what is between them, or the whole body when it begins with a newline
+    std::string right;    // instead of what is between them
     std::string declarations = "";
 };
 
@@ -43,11 +43,17 @@ const char* const gate = ".shared .align 8 .b64 gate;\n.shared .align 4 .u32 box
 const std::string own = "shl.b32 %r20, %r1, 2;\nmov.u32 %r21, box;\nadd.u32 %r20, %r20, %r21;\n";  // the thread's word
 const std::string next = "add.u32 %r22, %r1, 1;\nand.b32 %r22, %r22, 63;\nshl.b32 %r22, %r22, 2;\nadd.u32 %r22, %r22, %r21;\n";
 
+const std::string bit = own + "ld.shared.u8 %rs1, [%r20];\nand.b16 %rs1, %rs1, 251;\nor.b16 %rs1, %rs1, 4;\nst.shared.u8 [%r20], %rs1;\n";
+const std::string low_bit = "and.b16 %rs3, %rs2, 1;\ncvt.u32.u16 %r2, %rs3;\nadd.u32 %r2, %r2, 1;";
 const char* const heap = ".extern .func (.param .b64 r) malloc (.param .b64 n);\n.extern .func free (.param .b64 p);";
 const std::string allocated = "{\n.param .b64 n;\n.param .b64 r;\nst.param.b64 [n], 20;\ncall.uni (r), malloc, (n);\nld.param.b64 %rd5, [r];\n}\n";
 const std::string freed = "{\n.param .b64 a;\nst.param.b64 [a], %rd5;\ncall.uni free, (a);\n}\n";
 
 const Planted planted[] = {
+    // --- bits, as compilers write members of a few of them
+    {"AnotherBitOfARegister", Errc::register_not_written, "<and.b32 %r9, %r10, 254;>\nor.b32 %r9, %r9, 1;\nshr.u32 %r11, %r9, 1;\nand.b32 %r11, %r11, 1;\nadd.u32 %r2, %r11, 1;",
+     "and.b32 %r9, %r1, 254;"},
+    {"AnotherBitOfAByte", Errc::memory_not_written, bit + "<ld.shared.u8 %rs2, [%r20];>\nshr.u16 %rs2, %rs2, 3;\n" + low_bit, "mov.u16 %rs2, 4;", words},
     // --- the device's heap
     {"AHeapBlockThatWasFreed", Errc::address_out_of_bounds, allocated + freed + "<ld.u32 %r2, [%rd5];>", "mov.u32 %r2, 1;", heap},
     {"BehindAHeapBlock", Errc::address_out_of_bounds, allocated + "<st.u32 [%rd5+20], %r1;>\nld.u32 %r2, [%rd5+12];\n" + freed, "st.u32 [%rd5+12], %r1;", heap},
@@ -254,6 +260,13 @@ TEST(EmulatorChecks, BytesWhereAnEarlierBlockReadWords) {
         const u64 out = machine.upload(std::vector<u32>(threads, 5));
         EXPECT_RUNS(machine, machine.launch("k", {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}}, out));
     }
+}
+
+// A member of a few bits is written without its neighbours ever having been, and read without them.
+TEST(EmulatorChecks, BitsThatWereWritten) {
+    Machine machine;
+    EXPECT_RUNS(machine, run(machine, kernel("and.b32 %r9, %r10, 254;\nor.b32 %r9, %r9, 1;\nand.b32 %r11, %r9, 1;\nadd.u32 %r2, %r11, 1;", "")));
+    EXPECT_RUNS(machine, run(machine, kernel(bit + "ld.shared.u8 %rs2, [%r20];\nshr.u16 %rs2, %rs2, 2;\n" + low_bit, words)));
 }
 
 // An error in a stub says in which one, and in which of its lines; one in code that a compiler inlined, where that was.

@@ -115,7 +115,7 @@ bool Warp::note_copy(const Access& access, const Operation& operation, unsigned 
     Located from, to;
     describe(access.space, address(access, operation, lane), lane, to);
     if (!note_copied(to, lane, access.bytes, AccessKind::write)) return false;
-    std::memset(to.written, 1, access.bytes);
+    std::memset(to.written, all_bits, access.bytes);
     if (wanted == 0) return true;
     describe(Space::global, source, lane, from);
     if (from.written != nullptr) std::memcpy(to.written, from.written, wanted);

@@ -112,7 +112,7 @@ const Region* Memory::find(std::uint64_t address) const {
 void Memory::mark(std::uint64_t address, std::uint64_t bytes, bool is_written) {
     const Region* const region = find(address);
     if (region == nullptr || region->written == nullptr || bytes == 0) return;
-    std::fill_n(region->written + (address - region->begin), bytes, is_written ? std::uint8_t{1} : std::uint8_t{0});
+    std::fill_n(region->written + (address - region->begin), bytes, is_written ? all_bits : std::uint8_t{0});
 }
 
 std::string Memory::surroundings(std::uint64_t address) const {

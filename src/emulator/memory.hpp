@@ -41,12 +41,15 @@ struct Place {
 };
 [[nodiscard]] Place place(std::uint64_t generic);
 
+/// A byte of which every bit was written.
+inline constexpr std::uint8_t all_bits = 0xFF;
+
 /// One allocation.
 struct Region {
     std::uint64_t begin = 0;
     std::uint64_t bytes = 0;
     std::byte* host = nullptr;
-    std::uint8_t* written = nullptr;  ///< for each byte 0 or 1; null when nothing is checked
+    std::uint8_t* written = nullptr;  ///< for each byte the bits that were written; null when nothing is checked
     bool read_only = false;
     bool is_heap = false;  ///< only blocks of it are anybody's
 

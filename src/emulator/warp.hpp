@@ -32,7 +32,7 @@ struct Taint {
     bool is_of_memory = false;
     bool is_shared = false;
     std::uint64_t address = 0;
-    std::array<std::uint8_t, std::size_t{lane_count} * 16> bytes = {};  ///< 0xFF or 0, lane by lane at the register's width
+    std::array<std::uint8_t, std::size_t{lane_count} * 16> bytes = {};  ///< the bits that were written, lane by lane at the register's width
 };
 
 /// What is kept of a register that a wgmma names: of its accumulator or its fragment of A.

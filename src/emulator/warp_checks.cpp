@@ -13,7 +13,6 @@
 namespace ptxgraft::emulator {
 namespace {
 
-constexpr std::uint8_t state_of_written = 0xFF;
 constexpr std::uint32_t widest_look = 1024;  // bytes that are looked at where lanes access only some of them
 constexpr std::size_t most_moved = 4;  // sources and results of an instruction that moves bits
 using States = std::array<std::uint8_t, std::size_t{lane_count} * 16>;
@@ -22,30 +21,30 @@ std::uint32_t index_of(Ref ref) { return offset(ref) / 32; }
 unsigned first_lane(std::uint32_t mask) { return static_cast<unsigned>(std::countr_zero(mask)); }
 
 bool all_written(const std::uint8_t* bytes, std::size_t count) {
-    std::uint8_t all = 1;
+    std::uint8_t all = all_bits;
     for (std::size_t i = 0; i < count; ++i) all &= bytes[i];
-    return all != 0;
+    return all == all_bits;
 }
 // Of one access, whose width is a power of two.
 bool all_written_at(const std::uint8_t* bytes, std::uint32_t count) {
     std::uint64_t word = 0;
     switch (count) {
         case 1:
-            return *bytes != 0;
+            return *bytes == all_bits;
         case 2:
             std::memcpy(&word, bytes, 2);
-            return word == 0x0101;
+            return word == 0xFFFF;
         case 4:
             std::memcpy(&word, bytes, 4);
-            return word == 0x01010101;
+            return word == 0xFFFFFFFF;
         case 8:
             std::memcpy(&word, bytes, 8);
-            return word == 0x0101010101010101;
+            return word == ~std::uint64_t{0};
         case 16: {
             std::uint64_t second = 0;
             std::memcpy(&word, bytes, 8);
             std::memcpy(&second, bytes + 8, 8);
-            return (word & second) == 0x0101010101010101;
+            return (word & second) == ~std::uint64_t{0};
         }
         default:
             return all_written(bytes, count);
@@ -64,7 +63,7 @@ void Warp::mark_slot(const Slot& slot, std::uint32_t mask) {
     if (!is_checked_) return;
     if (slot.reg != no_ref) return mark_written(slot.reg, mask);
     each_lane(mask, [&](unsigned lane) {
-        std::fill_n(&local_written_[std::size_t{lane} * local_stride_ + frame_->local_base + slot.offset], slot.bytes, std::uint8_t{1});
+        std::fill_n(&local_written_[std::size_t{lane} * local_stride_ + frame_->local_base + slot.offset], slot.bytes, all_bits);
         return true;
     });
 }
@@ -82,18 +81,18 @@ Taint Warp::origin_of(Ref ref) const {
     return {.pc = pc_};
 }
 
-// For each byte of a register's lanes, whether something wrote it.
+// For each byte of a register's lanes, the bits that something wrote.
 void Warp::read_states(Ref ref, std::uint8_t* states) {
     const std::size_t bytes = width(ref);
     if (!is_register(ref)) {
-        std::fill_n(states, bytes * lane_count, state_of_written);
+        std::fill_n(states, bytes * lane_count, all_bits);
         return;
     }
     const std::uint32_t written = frame_->written[index_of(ref)];
     const auto found = frame_->taints.find(index_of(ref));
     for (std::size_t lane = 0; lane < lane_count; ++lane) {
         std::uint8_t* const to = states + lane * bytes;
-        if ((written >> lane & 1) != 0) std::fill_n(to, bytes, state_of_written);
+        if ((written >> lane & 1) != 0) std::fill_n(to, bytes, all_bits);
         else if (found != frame_->taints.end()) std::copy_n(&found->second.bytes[lane * bytes], bytes, to);
         else std::fill_n(to, bytes, std::uint8_t{0});
     }
@@ -106,7 +105,7 @@ void Warp::taint(Ref ref, std::uint32_t mask, const Taint& origin, const std::ui
     Taint* kept = nullptr;
     each_lane(mask, [&](unsigned lane) {
         const std::uint8_t* const from = states + lane * bytes;
-        if (std::all_of(from, from + bytes, [](std::uint8_t state) { return state != 0; })) {
+        if (all_written(from, bytes)) {
             written |= 1u << lane;
             return true;
         }
@@ -124,18 +123,18 @@ void Warp::taint(Ref ref, std::uint32_t mask, const Taint& origin, const std::ui
     });
 }
 
-// and, or: byte by byte.
+// and, or: bit by bit.
 void Warp::combine_states(const Operation& operation, std::uint8_t* states) {
     const Ref* const refs = operands(operation);
     const std::size_t bytes = width(refs[0]) * std::size_t{lane_count};
-    const bool is_and = operation.undefined == Undefined::ands;
-    const auto deciding = static_cast<std::byte>(is_and ? 0 : width(refs[0]) == 1 ? 1 : 0xFF);
+    const std::uint8_t other = operation.undefined == Undefined::ands ? all_bits : 0;  // than the value that decides
     States a, b;
     read_states(refs[1], a.data());
     read_states(refs[2], b.data());
     for (std::size_t i = 0; i < bytes; ++i) {
-        const bool by_a = a[i] != 0 && column(refs[1])[i] == deciding, by_b = b[i] != 0 && column(refs[2])[i] == deciding;
-        states[i] = (a[i] & b[i]) != 0 || by_a || by_b ? state_of_written : std::uint8_t{0};
+        const auto value_a = std::to_integer<std::uint8_t>(column(refs[1])[i]), value_b = std::to_integer<std::uint8_t>(column(refs[2])[i]);
+        states[i] = static_cast<std::uint8_t>((a[i] & b[i]) | (a[i] & (value_a ^ other)) | (b[i] & (value_b ^ other)));
+        if (width(refs[0]) == 1) states[i] = (states[i] & 1) != 0 ? all_bits : std::uint8_t{0};  // a predicate is one bit
     }
 }
 
@@ -169,7 +168,7 @@ bool Warp::track_undefined(const Operation& operation, std::uint32_t mask) {
     for (unsigned i = 0; i < operation.outputs; ++i) {
         const std::size_t bytes = width(results[i]);
         for (unsigned lane = 0; lane < lane_count; ++lane)
-            std::fill_n(&states[lane * bytes], bytes, (all >> lane & 1) != 0 ? state_of_written : std::uint8_t{0});
+            std::fill_n(&states[lane * bytes], bytes, (all >> lane & 1) != 0 ? all_bits : std::uint8_t{0});
         taint(results[i], mask, origin, states.data());
     }
     return true;
@@ -198,7 +197,7 @@ void Warp::move_states(const Operation& operation, std::uint32_t mask, const Tai
     for (unsigned i = 0; i < operation.outputs; ++i) {
         const std::size_t bytes = width(results[i]);
         for (std::size_t b = 0; b < bytes * lane_count; ++b)
-            to[i][b] = to[i][b] == 0 && (chosen >> (b / bytes) & 1) != 0 ? state_of_written : std::uint8_t{0};
+            to[i][b] = (chosen >> (b / bytes) & 1) != 0 ? static_cast<std::uint8_t>(~to[i][b]) : std::uint8_t{0};
         taint(results[i], mask, origin, to[i].data());
     }
 }
@@ -323,7 +322,7 @@ void Warp::note_loaded(const Operation& operation, std::uint32_t mask, const Loc
         Taint origin{.pc = pc_, .is_of_memory = true, .is_shared = at.is_shared};
         each_lane(partly, [&](unsigned lane) {
             const std::uint8_t* const from = at.written + at.offsets[lane] + i * bytes;
-            for (std::size_t b = 0; b < bytes; ++b) states[lane * bytes + b] = from[b] != 0 ? state_of_written : std::uint8_t{0};
+            for (std::size_t b = 0; b < bytes; ++b) states[lane * bytes + b] = from[b];
             if (origin.address == 0 && !all_written(from, bytes)) origin.address = (at.is_shared ? 0 : at.begin) + at.offsets[lane] + i * bytes;
             return true;
         });
@@ -338,11 +337,11 @@ bool Warp::note_stored(const Access& access, const Ref* refs, std::uint32_t mask
     for (unsigned i = 0; i < access.count; ++i) all &= is_register(refs[i]) ? frame_->written[index_of(refs[i])] : ~0u;
     if ((mask & ~all) == 0) {
         if (at.consecutive) {
-            std::memset(at.written + at.offsets[0], 1, whole * lane_count);
+            std::memset(at.written + at.offsets[0], all_bits, whole * lane_count);
             return true;
         }
         return each_lane(mask, [&](unsigned lane) {
-            std::memset(at.written + at.offsets[lane], 1, whole);
+            std::memset(at.written + at.offsets[lane], all_bits, whole);
             return true;
         });
     }
@@ -352,9 +351,8 @@ bool Warp::note_stored(const Access& access, const Ref* refs, std::uint32_t mask
         const bool done = each_lane(mask, [&](unsigned lane) {
             bool any = false;
             for (std::size_t b = 0; b < bytes; ++b) {
-                const bool is_written = states[lane * bytes + b] != 0;
-                at.written[at.offsets[lane] + i * bytes + b] = is_written ? 1 : 0;
-                any |= is_written;
+                at.written[at.offsets[lane] + i * bytes + b] = states[lane * bytes + b];
+                any |= states[lane * bytes + b] != 0;
             }
             if (any || !at.is_global) return true;
             fail_unwritten(refs[i], lane);
@@ -380,16 +378,16 @@ bool Warp::note_access(Space space, std::uint64_t address, unsigned lane, std::u
             fail(Errc::memory_not_written, lane, fmt::format("{} bytes at {:#x}", bytes, address));
             return false;
         }
-        if (!reads) std::memset(written, 1, bytes);
+        if (!reads) std::memset(written, all_bits, bytes);
     }
     return note_accesses(1u << lane, at, bytes, kind);
 }
 
 // The bytes of a copy: all written, when it reads them; written from now on, when it writes them.
 bool Warp::note_written(const Located& at, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use) {
-    if (at.written != nullptr && use == Use::write) std::memset(at.written, 1, bytes);
+    if (at.written != nullptr && use == Use::write) std::memset(at.written, all_bits, bytes);
     if (at.written == nullptr || use == Use::write) return true;
-    const auto* const unwritten = std::find(at.written, at.written + bytes, std::uint8_t{0});
+    const auto* const unwritten = std::find_if(at.written, at.written + bytes, [](std::uint8_t bits) { return bits != all_bits; });
     if (unwritten == at.written + bytes) return true;
     fail(Errc::memory_not_written, lane, fmt::format("{:#x}, of the {} bytes copied from {:#x}",
                                                     address + static_cast<std::uint64_t>(unwritten - at.written), bytes, address));
@@ -493,7 +491,7 @@ void Warp::pass_states(const Slot& from, Frame& source, const Slot& to, Frame& t
         read_states(from.reg, states.data());
         origin = origin_of(from.reg);
         frame_ = running;
-        for (std::size_t b = 0; b < bytes; ++b) of_register[b] = states[lane * width(from.reg) + b] != 0 ? 1 : 0;
+        for (std::size_t b = 0; b < bytes; ++b) of_register[b] = states[lane * width(from.reg) + b];
         given = of_register.data();
     }
     if (to.reg == no_ref) {
@@ -501,7 +499,7 @@ void Warp::pass_states(const Slot& from, Frame& source, const Slot& to, Frame& t
         return;
     }
     const std::size_t wide = width(to.reg);
-    for (std::size_t b = 0; b < wide; ++b) states[lane * wide + b] = b >= bytes || given[b] != 0 ? state_of_written : std::uint8_t{0};
+    for (std::size_t b = 0; b < wide; ++b) states[lane * wide + b] = b >= bytes ? all_bits : given[b];
     frame_ = &target;
     taint(to.reg, 1u << lane, origin, states.data());
     frame_ = running;

@@ -226,7 +226,7 @@ bool Warp::note_wgmma(const SharedRange& range, unsigned warpgroup) {
     const std::uint32_t bytes = range.end - range.begin;
     Located at;
     describe(Space::shared, range.begin, 0, at);
-    const auto* const unwritten = std::find(at.written, at.written + bytes, std::uint8_t{0});
+    const auto* const unwritten = std::find_if(at.written, at.written + bytes, [](std::uint8_t bits) { return bits != all_bits; });
     if (unwritten != at.written + bytes) {
         fail(Errc::memory_not_written, 0,
              fmt::format("shared memory at {:#x}, which a descriptor of this wgmma.mma_async names",
