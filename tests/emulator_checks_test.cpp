@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "emulator_machine.hpp"
+#include "ptxgraft/device.hpp"
 #include "ptxgraft/link.hpp"
 
 namespace ptxgraft {
@@ -269,8 +270,8 @@ TEST(EmulatorChecks, BitsThatWereWritten) {
     EXPECT_RUNS(machine, run(machine, kernel(bit + "ld.shared.u8 %rs2, [%r20];\nshr.u16 %rs2, %rs2, 2;\n" + low_bit, words)));
 }
 
-// An error in a stub says in which one, and in which of its lines; one in code that a compiler inlined, where that was.
-TEST(EmulatorChecks, NameTheStubAndTheSource) {
+// An error in code that a compiler inlined says where that was; one in a stub, where a device launches it, in which of its lines.
+TEST(EmulatorChecks, NameTheSourceAndTheStub) {
     const std::string body =
         "mov.f32 %f1, 0f3F800000;\n.loc 1 20 4\n.loc 1 3 7, function_name names, inlined_at 1 20 4\n{ // PTXGRAFT_SITE epilogue\n.reg .f32 _acc; // mod f32 acc\nmov.b32 _acc, %f1;\n"
         "// PTXGRAFT_STUB\nadd.f32 _acc, _acc, _acc;\n\nadd.f32 _acc, _acc, %f2;\nmul.f32 _acc, _acc, _acc;\n// PTXGRAFT_END\nmov.b32 %f1, _acc;\n}\n"
@@ -281,7 +282,17 @@ TEST(EmulatorChecks, NameTheStubAndTheSource) {
     const auto done = run(machine, text);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Errc::register_not_written);
-    EXPECT_THAT(machine.text_of(done.error()), testing::HasSubstr("; in the stub of site epilogue, line 3; from gemm.cu:3:7 in pick(float), inlined at gemm.cu:20:4\n"));
+    const std::string source = "; from gemm.cu:3:7 in pick(float), inlined at gemm.cu:20:4";
+    EXPECT_THAT(machine.text_of(done.error()), testing::HasSubstr(source + "\n"));
+    auto device = Device::open("emulator");
+    ASSERT_TRUE(device);
+    auto function = device->load(text, "k");
+    ASSERT_TRUE(function);
+    auto out = device->upload(std::vector<u32>(threads, 5));
+    const Argument arguments[] = {*out};
+    const auto launched = function->launch({.block = {threads, 1, 1}}, arguments);
+    ASSERT_FALSE(launched);
+    EXPECT_THAT(describe(launched.error(), text), testing::HasSubstr(source + "; in the stub of site epilogue, line 3\n"));
 }
 
 }  // namespace

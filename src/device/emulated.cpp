@@ -5,8 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "device/backend.hpp"
 #include "emulator/tensor_map.hpp"
+#include "ptxgraft/site.hpp"
 
 namespace ptxgraft::device {
 namespace {
@@ -31,6 +34,24 @@ std::uint32_t shared_kilobytes(std::uint32_t sm) {
     return result;
 }
 
+// An error in a stub says so: its lines count from the one behind the marker.
+Error with_stub(Error error, std::string_view ptx) {
+    if (!error.span.known() || error.source != nullptr) return error;
+    if (ptx.find("PTXGRAFT_STUB") == std::string_view::npos && ptx.find("PTX_INJECT_START") == std::string_view::npos) return error;
+    const auto sites = scan(ptx);
+    if (!sites) return error;
+    const std::uint32_t at = error.span.begin;
+    for (const Site& site : sites->sites) {
+        for (const SiteCopy& copy : site.copies) {
+            if (at < copy.stub.begin || at >= copy.stub.end) continue;
+            const auto line = 1 + std::ranges::count(ptx.substr(copy.stub.begin, at - copy.stub.begin), '\n');
+            const std::string detail = error.detail ? *error.detail : std::string();
+            error.detail = std::make_shared<const std::string>(fmt::format("{}; in the stub of site {}, line {}", detail, site.name, line));
+        }
+    }
+    return error;
+}
+
 class EmulatedEntry final : public LoadedEntry {
   public:
     EmulatedEntry(std::shared_ptr<SharedEmulator> shared, std::shared_ptr<const EmulatedModule> module, std::string entry)
@@ -47,7 +68,7 @@ class EmulatedEntry final : public LoadedEntry {
         const EmulatorLaunch shape{config.grid, config.block, config.shared_bytes, config.cluster, config.cooperative};
         const std::lock_guard lock(shared_->mutex);
         auto run = shared_->emulator.launch(*module_, entry_, shape, bytes);
-        if (!run) return tl::unexpected(run.error());
+        if (!run) return tl::unexpected(with_stub(run.error(), ptx(*module_)));
         return {};
     }
 

@@ -1,6 +1,6 @@
 #pragma once
 /// @file provenance.hpp
-/// Where the instruction of an error comes from: the source that PTX was made of, and the stub that was put there.
+/// Where the instruction of an error comes from: the source that PTX was made of.
 
 #include <string_view>
 
@@ -8,7 +8,7 @@
 
 namespace ptxgraft::emulator {
 
-/// Adds both to the error's detail, where `.loc` and the markers of sites say so.
+/// Adds it to the error's detail, where `.loc` says so.
 [[nodiscard]] Error with_provenance(Error error, std::string_view text);
 
 }  // namespace ptxgraft::emulator
