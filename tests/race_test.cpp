@@ -197,5 +197,34 @@ TEST(Race, LinesAndTheLogFindWhatTheBytesFind) {
     EXPECT_LT(missed * 50, races) << "clocks may know too much, seldom";
 }
 
+// Rows whose lanes lie pages apart, over more than the 4096 pages that are kept: pages are forgotten between rows, not within one.
+TEST(Race, MorePagesThanAreKept) {
+    Order order(warps + 1);
+    RaceShadow shadow(order, warps, 8);
+    shadow.begin(false);
+    std::array<std::uint32_t, lanes> offsets;
+    for (unsigned lane = 0; lane < lanes; ++lane) offsets[lane] = lane * 8192 + lane * 4;
+    LaneAccesses accesses{.begin = base, .offsets = offsets.data(), .bytes = 4, .kind = AccessKind::write, .warp = 0, .pc = 1};
+    accesses.is_whole = true;
+    accesses.most = offsets[lanes - 1];
+    ASSERT_FALSE(shadow.note(base - 8192, 4, AccessKind::write, 0, 0, 1));  // a page more: the limit is within a row
+    for (unsigned row = 0; row < 300; ++row, accesses.begin += lanes * 8192) {
+        std::uint32_t mask = ~0u, first = 1;
+        ASSERT_FALSE(shadow.note(accesses, mask));
+        if (row % 4 == 0) {  // what everybody knows is dropped
+            Clock all(warps + 1);
+            for (unsigned warp = 0; warp < warps; ++warp) order.release(warp, ~0u, true, all);
+            for (unsigned warp = 0; warp < warps; ++warp) order.acquire(warp, ~0u, true, all);
+        }
+        if (row != 299) continue;
+        LaneAccesses others = accesses;
+        others.warp = 1;
+        others.is_whole = false;
+        const auto race = shadow.note(others, first);
+        ASSERT_TRUE(race);
+        EXPECT_EQ(race->other.warp, 0);
+    }
+}
+
 }  // namespace
 }  // namespace ptxgraft::emulator

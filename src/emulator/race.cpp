@@ -56,17 +56,20 @@ inline RaceShadow::Page& RaceShadow::page(std::uint64_t number) {
 }
 
 RaceShadow::Page& RaceShadow::find_page(std::uint64_t number) {
-    if (pages_.size() >= most_pages && !pages_.contains(number)) {
-        settle();
-        pages_.clear();
-        recent_.fill({});
-    }
     Page& found = pages_[number];
     if (found.lines.empty()) {
         found.lines.resize(std::size_t{1} << (page_shift - line_shift_));
         found.latest.resize(found.lines.size() * order_->size());
     }
     return found;
+}
+
+// Before an access, which keeps hold of what it touches.
+void RaceShadow::limit_pages() {
+    if (pages_.size() < most_pages) return;
+    settle();
+    pages_.clear();
+    recent_.fill({});
 }
 
 inline RaceShadow::Touched RaceShadow::line(std::uint64_t number) {
@@ -191,6 +194,7 @@ void RaceShadow::settle() {
 }
 
 std::optional<Race> RaceShadow::note(const LaneAccesses& accesses, std::uint32_t& mask) {
+    limit_pages();
     const Lines in = lines_of(accesses, mask);
     const auto every = [&](auto&& holds) { return std::all_of(in.lines.begin(), in.lines.begin() + in.count, holds); };
     const auto is_ordered = [&](const Touched& at) {
@@ -217,6 +221,7 @@ std::optional<Race> RaceShadow::note(std::uint64_t address, std::uint32_t bytes,
 }
 
 std::optional<Race> RaceShadow::note(std::uint64_t address, std::uint32_t bytes, AccessKind kind, const Accessor& by, std::uint32_t pc) {
+    limit_pages();
     const Touched touched = line(address >> line_shift_);
     if (touched.line->logged == log_) settle();
     Latest& latest = touched.latest[by.stamp.warp];

@@ -82,6 +82,7 @@ class RaceShadow {
 
     Page& page(std::uint64_t number);
     Page& find_page(std::uint64_t number);
+    void limit_pages();
     [[nodiscard]] Touched line(std::uint64_t number);
     [[nodiscard]] Lines lines_of(const LaneAccesses& accesses, std::uint32_t mask);
     /// Whether no access to the line that its kind minds is unknown to all lanes of the warp.
