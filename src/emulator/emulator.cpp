@@ -74,6 +74,7 @@ class EmulatedModule {
 
 struct Emulator::Data {
     EmulatorOptions options;
+    std::uint32_t threads = 1;
     std::shared_ptr<Memory> memory;
     emulator::DecoderMemory decoder_memory;
     std::string output;
@@ -263,6 +264,7 @@ Expected<std::byte*> host_range(const Memory& memory, std::uint64_t address, std
 
 Emulator::Emulator(const EmulatorOptions& options) : data_(std::make_unique<Data>()) {
     data_->options = options;
+    data_->threads = options.threads != 0 ? options.threads : std::max(std::thread::hardware_concurrency(), 1u);  // asking takes as long as a small launch
     data_->memory = std::make_shared<Memory>(options.memory_bytes, !options.fast);
 }
 Emulator::~Emulator() = default;
@@ -348,9 +350,7 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
         if (!address) return tl::unexpected<Error>(address.error());
         launch.grid_workspace = *address;
     }
-    const std::uint32_t cores = std::max(std::thread::hardware_concurrency(), 1u);
-    const std::uint32_t wanted = data_->options.threads == 0 ? cores : data_->options.threads;
-    const std::uint32_t threads = launch.observer != nullptr ? 1 : wanted;
+    const std::uint32_t threads = launch.observer != nullptr ? 1 : data_->threads;
     if (auto done = emulator::run(launch, threads, data_->output); !done)
         return tl::unexpected<Error>(emulator::with_provenance(done.error(), launch.text));
     return EmulatorStats{launch.warp_instructions.load(), launch.thread_instructions.load()};
