@@ -144,6 +144,8 @@ class Warp {
     [[nodiscard]] std::byte* find(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
                                   Use use);
     [[nodiscard]] std::uint64_t address(const Access& access, const Operation& operation, unsigned lane);
+    /// What is to be taken from the address of an access to have the one in its space.
+    [[nodiscard]] static std::uint64_t generic_window(const Access& access, std::uint64_t address);
     /// True, after fail(): an address of shared memory in the cluster that belongs to no CTA that still runs.
     bool fail_without_owner(Space space, std::uint64_t address, unsigned lane);
     /// Where the lanes of `mask` access, when all do so in one piece of memory and nothing is wrong with any; else null,
