@@ -71,6 +71,9 @@ struct EmulatorStats {
 /// - Errc::register_not_written, Errc::memory_not_written: a value that nothing wrote, byte by byte, decides where
 ///   execution or an access goes, or is written to global memory. The error's span is that of the instruction that read
 ///   it from where nothing was written: moving undefined bytes about, as copies of structures with holes do, is no mistake.
+///   Of a product of matrices an element is undefined where one of its row of A, its column of B or its own of C is: a tile that
+///   is written in part may be multiplied, and those results used that come of what was written. What went through memory is
+///   read there anew; the error then says on which line it was stored, and since which line it was undefined.
 /// - Errc::data_race: two threads of a block access a byte of shared or global memory, one of them writes, one of the
 ///   accesses is neither atomic nor volatile nor relaxed, acquire or release, and nothing orders them: no barrier of the
 ///   block or of the warp, no mbarrier, no flag or lock. What cp.async, bulk copies and wgmma access is ordered before what

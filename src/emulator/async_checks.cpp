@@ -35,10 +35,18 @@ bool Warp::fail_unfenced(const Race& write, unsigned lane, std::string_view what
 bool Warp::note_async(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
                       AccessKind kind) {
     if (!is_checked_ || bytes == 0) return true;
+    Located at;
+    describe(space, address, lane, at);
+    return note_written(at, address, lane, bytes, kind == AccessKind::read ? Use::read : Use::write) &&
+           note_async_order(space, address, lane, bytes, kind);
+}
+
+bool Warp::note_async_order(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
+                            AccessKind kind) {
+    if (!is_checked_ || bytes == 0) return true;
     const bool reads = kind == AccessKind::read;
     Located at;
     describe(space, address, lane, at);
-    if (!note_written(at, address, lane, bytes, reads ? Use::read : Use::write)) return false;
     Checker& checker = *cta_->checker();
     if (at.is_shared && reads) {
         const auto unfenced = checker.shared_races.unknown_write(at.begin, bytes, checker.fenced,
@@ -118,7 +126,13 @@ bool Warp::note_copy(const Access& access, const Operation& operation, unsigned 
     std::memset(to.written, all_bits, access.bytes);
     if (wanted == 0) return true;
     describe(Space::global, source, lane, from);
-    if (from.written != nullptr) std::memcpy(to.written, from.written, wanted);
+    if (from.written != nullptr) {
+        std::memcpy(to.written, from.written, wanted);
+        const bool is_whole = std::all_of(from.written, from.written + wanted,
+                                          [](std::uint8_t bits) { return bits == all_bits; });
+        if (!is_whole)
+            remember(Space::shared, to.begin, lane, wanted, origin_at(Space::global, from.begin, lane));
+    }
     return note_copied(from, lane, wanted, AccessKind::read);
 }
 

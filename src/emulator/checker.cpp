@@ -4,6 +4,23 @@
 
 namespace ptxgraft::emulator {
 
+void StoredOrigins::add(Space space, std::uint64_t address, unsigned thread, std::uint64_t bytes,
+                        const StoredOrigin& origin) {
+    if (origins_.size() >= most) return;
+    for (std::uint64_t at = address / unit * unit; at < address + bytes; at += unit)
+        origins_[key(space, at, thread)] = origin;
+}
+
+void StoredOrigins::remove(Space space, std::uint64_t address, unsigned thread, std::uint64_t bytes) {
+    for (std::uint64_t at = address / unit * unit; !origins_.empty() && at < address + bytes; at += unit)
+        origins_.erase(key(space, at, thread));
+}
+
+StoredOrigin StoredOrigins::find(Space space, std::uint64_t address, unsigned thread) const {
+    const auto found = origins_.find(key(space, address, thread));
+    return found != origins_.end() ? found->second : StoredOrigin{};
+}
+
 Checker::Checker(const Parties& all)
     : parties(all),
       order(all.size(), all.copiers()),
@@ -24,6 +41,7 @@ void Checker::begin(bool has_async_proxy) {
     arrivals_.clear();
     bulk_groups_.clear();
     fenced.clear();
+    stored.clear();
     std::ranges::fill(copies_, ThreadCopies{});
 }
 

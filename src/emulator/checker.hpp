@@ -37,6 +37,33 @@ struct ThreadCopies {
     CopyGroups groups;
 };
 
+/// What stored an undefined value, and where that came from.
+struct StoredOrigin {
+    std::uint32_t pc = 0, first_pc = 0;
+    bool is_stored = false;
+    [[nodiscard]] bool is_known() const { return is_stored; }
+};
+
+/// The places of undefined values that were stored; which of them are undefined still, others know.
+class StoredOrigins {
+  public:
+    void clear() { origins_.clear(); }
+    /// `thread`: of local memory.
+    void add(Space space, std::uint64_t address, unsigned thread, std::uint64_t bytes,
+             const StoredOrigin& origin);
+    void remove(Space space, std::uint64_t address, unsigned thread, std::uint64_t bytes);
+    [[nodiscard]] StoredOrigin find(Space space, std::uint64_t address, unsigned thread) const;
+
+  private:
+    static constexpr std::uint64_t unit = 4;       // bytes that share an origin
+    static constexpr std::size_t most = 1u << 16;  // a message is not worth more memory
+    static std::uint64_t key(Space space, std::uint64_t address, unsigned thread) {
+        return std::uint64_t{static_cast<std::uint8_t>(space)} << 59 ^ std::uint64_t{thread} << 40 ^
+               address / unit;
+    }
+    std::unordered_map<std::uint64_t, StoredOrigin> origins_;
+};
+
 /// Who is in the order of a cluster: its warps, and what works for them asynchronously, each like a warp
 /// more.
 class Parties {
@@ -118,6 +145,7 @@ class Checker {
     Clock arrived,
         complete;  ///< of the cluster's barrier: those that wait for others, and those that all have come to
     std::vector<SharedRange> ranges;  ///< that a wgmma reads
+    StoredOrigins stored;
 
   private:
     // A thousand of each space.

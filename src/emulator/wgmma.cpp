@@ -268,10 +268,41 @@ std::optional<WgmmaFault> multiply(const Wgmma& wgmma, const WgmmaOperands& oper
     return std::nullopt;
 }
 
-void wgmma_ranges(const Wgmma& wgmma, const WgmmaOperands& operands, std::vector<SharedRange>& ranges) {
+std::size_t wgmma_ranges(const Wgmma& wgmma, const WgmmaOperands& operands,
+                         std::vector<SharedRange>& ranges) {
     const Multiplicands multiplicands(wgmma, operands);
     if (operands.a == nullptr) append_blocks(multiplicands.a, 2u * operands.warp, 2, a_chunks, ranges);
+    const std::size_t of_a = ranges.size();
     append_blocks(multiplicands.b, 0, wgmma.n / 8u, b_chunks(wgmma), ranges);
+    return of_a;
+}
+
+// Lane 4g + t has words of row (or column) g of a block, in all layouts.
+UndefinedParts undefined_parts(const Wgmma& wgmma, const WgmmaOperands& states, SharedMemory written) {
+    const Multiplicands multiplicands(wgmma, states);
+    AWords a;
+    BWords b;
+    UndefinedParts parts;
+    const auto needed_of = [](MatrixType type) {
+        const auto bits = static_cast<std::uint32_t>(significant_bits(type));
+        return element_bits(type) == 32 ? bits : ~0u;
+    };
+    const void* const* a_registers = states.a;
+    if (a_registers == nullptr) {
+        if (read_a(multiplicands.a, states, written, a)) return parts;
+        a_registers = a.registers;
+    }
+    if (read_b(wgmma, multiplicands.b, written, b)) return parts;
+    const std::uint32_t needed_a = needed_of(wgmma.a), needed_b = needed_of(wgmma.b);
+    for (unsigned i = 0; i < 2 * a_chunks; ++i)
+        for (unsigned lane = 0; lane < 32; ++lane)
+            if ((static_cast<const std::uint32_t*>(a_registers[i])[lane] & needed_a) != needed_a)
+                parts.rows.set(i % 2 * 8 + lane / 4);
+    for (unsigned tile = 0; tile < wgmma.n / 8u; ++tile)
+        for (unsigned k = 0; k < b_chunks(wgmma); ++k)
+            for (unsigned lane = 0; lane < 32; ++lane)
+                if ((b.words[tile][k][lane] & needed_b) != needed_b) parts.columns.set(8 * tile + lane / 4);
+    return parts;
 }
 
 std::optional<MetadataFault> find_metadata_fault(const Wgmma& wgmma, const std::uint32_t* metadata) {
