@@ -292,7 +292,7 @@ const Planted planted[] = {
      "@%p1 cp.async.bulk.wait_group.read 0;\n@%p1 st.shared.b32 [tile+8], 0;"},
     {"TheLastOfTwoStoresIsNotWaitedFor", Errc::data_race,
      ready + store(0) + bulk_group + store(1) + bulk_group +
-         "@%p1 cp.async.bulk.wait_group.read 1;\n<@%p1 st.shared.b32 [tile+2056], 0;>",
+         "@%p1 cp.async.bulk.wait_group.read 1;\n<@%p1 st.shared.b32 [tile+2056], 0;>\n@%p1 cp.async.bulk.wait_group.read 0;",
      "@%p1 st.shared.b32 [tile+8], 0;"},
     {"AStoreInNoGroup", Errc::data_race,
      ready + store(0) + "@%p1 cp.async.bulk.wait_group 0;\n<@%p1 st.shared.b32 [tile+8], 0;>",
@@ -308,6 +308,17 @@ const Planted planted[] = {
     {"ALoadIntoWhatAStoreStillReads", Errc::data_race,
      ready + gates + store(0) + bulk_group + expect(0) + "<" + load(0, 0) + ">",
      "@%p1 cp.async.bulk.wait_group.read 0;\n" + load(0, 0)},
+
+    {"TheLastStoreIsNotWaitedFor", Errc::copy_not_waited_for, ready + "<" + store(0) + ">" + bulk_group,
+     store(0) + bulk_group + "@%p1 cp.async.bulk.wait_group.read 0;\n"},
+    {"AStoreIsInNoGroupThatIsWaitedFor", Errc::copy_not_waited_for, ready + "<" + store(0) + ">@%p1 cp.async.bulk.wait_group 0;\n",
+     store(0) + bulk_group},
+    {"TheLastOfTwoGroupsIsNotWaitedFor", Errc::copy_not_waited_for,
+     ready + store(0) + bulk_group + "<" + store(1) + ">" + bulk_group + "@%p1 cp.async.bulk.wait_group.read 1;\n",
+     store(1) + bulk_group + "@%p1 cp.async.bulk.wait_group 0;\n"},
+    {"AnotherThreadWaits", Errc::copy_not_waited_for,
+     ready + "setp.eq.u32 %p2, %r1, 1;\n<" + store(0) + ">" + bulk_group + "@%p2 cp.async.bulk.wait_group 0;\n",
+     store(0) + bulk_group + "@%p1 cp.async.bulk.wait_group.read 0;\n"},
 
     // --- warps with parts of their own
     {"AStageIsFreedBeforeTheWait", Errc::data_race,

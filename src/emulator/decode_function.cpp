@@ -403,7 +403,6 @@ void FunctionDecoder::emit(const Draft& draft) {
     Operation operation = draft.operation;
     operation.operands = static_cast<std::uint32_t>(program().refs.size());
     operation.strict = std::min(operation.strict, operation.inputs);
-    if (operation.own == 0 && operation.strict < operation.inputs) operation.own = 1;
     operation.is_large = operation.outputs > 1 || operation.inputs > 3;
     const auto refs = draft.refs();
     program().refs.insert(program().refs.end(), refs.begin(), refs.end());
