@@ -364,5 +364,47 @@ TEST(EmulatorDecode, RegistersOfHugeRangesAreKeptApart) {
     EXPECT_EQ(decoded.program->functions[0].register_bytes, 4 * 4 * lane_count);
 }
 
+// One that was far from the others keeps its place when those between them come into use.
+TEST(EmulatorDecode, RegistersKeepTheirPlacesWhenARangeFills) {
+    const Decoded decoded(
+        with_header(".entry k() { .reg .b32 %q<4000000000>; mov.b32 %q100000, 1; mov.b32 %q30000, 2; mov.b32 "
+                    "%q60000, 3; mov.b32 %q119000, 4; mov.b32 %q5, %q100000; mov.b32 %q7, %q060000; ret; }"));
+    ASSERT_TRUE(decoded.program);
+    std::vector<std::pair<Ref, Ref>> moves;
+    for (const Operation& operation : decoded.program->code)
+        if (operation.outputs == 1)
+            moves.emplace_back(decoded.program->refs[operation.operands],
+                               decoded.program->refs[operation.operands + 1]);
+    ASSERT_EQ(moves.size(), 6u);
+    EXPECT_EQ(moves[4].second, moves[0].first);
+    EXPECT_EQ(moves[5].second, moves[2].first);
+    EXPECT_EQ(decoded.program->functions[0].register_bytes, 6 * 4 * lane_count);
+}
+
+// A single register hides one of a range in its block alone, at whatever place names were asked for before.
+TEST(EmulatorDecode, SingleNamesHideThoseOfRangesInTheirBlock) {
+    const std::string body = ".entry NAME() { .reg .b32 %r<9>; mov.b32 %r1, 1; mov.b32 %r2, %r1; { .reg .b32 %r1; mov.b32 %r1, 2; "
+                             "mov.b32 %r3, %r1; { .reg .b32 %r<2>; mov.b32 %r1, 3; mov.b32 %r0, %r2; } mov.b32 %r4, %r1; } mov.b32 %r5, %r1; ret; }\n";
+    std::string text = with_header("");
+    for (const char* name : {"a", "b"}) text += std::string(body).replace(body.find("NAME"), 4, name);
+    const Decoded decoded(text);
+    ASSERT_TRUE(decoded.program);
+    for (const Function& function : decoded.program->functions) {
+        std::vector<std::pair<Ref, Ref>> moves;
+        for (std::uint32_t pc = function.begin; pc < function.end.code; ++pc) {
+            const Operation& operation = decoded.program->code[pc];
+            if (operation.outputs == 1) moves.emplace_back(decoded.program->refs[operation.operands], decoded.program->refs[operation.operands + 1]);
+        }
+        ASSERT_EQ(moves.size(), 8u);
+        const Ref outer = moves[0].first, single = moves[2].first, inner = moves[4].first;
+        EXPECT_EQ(moves[1].second, outer);
+        EXPECT_EQ(moves[3].second, single);
+        EXPECT_EQ(moves[5].second, moves[1].first);
+        EXPECT_EQ(moves[6].second, single);
+        EXPECT_EQ(moves[7].second, outer);
+        EXPECT_TRUE(outer != single && single != inner && inner != outer);
+    }
+}
+
 }  // namespace
 }  // namespace ptxgraft::emulator

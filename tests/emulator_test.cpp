@@ -426,7 +426,7 @@ TEST(Emulator, RefusesModulesThatDeclareNonsense) {
         {kernel("add.u32 %r2, %r1, %nope;"), Errc::unknown_identifier, "%nope"},
         {kernel("add.u32 %r2, %r1, %r99;"), Errc::unknown_identifier, "%r99"},
         {kernel("bra NOWHERE;"), Errc::unknown_identifier, "NOWHERE"},
-        {kernel("bra L;\n.reg .b32 L;\nL:"), Errc::unknown_identifier, "bra L;"},
+        {kernel("bra L;\n.reg .b32 L;\nL:"), Errc::invalid_declaration, ".reg .b32 L;"},
         {kernel("call (5), f;", ".func (.reg .b32 r) f() { ret; }"), Errc::invalid_operand, "5"},
         {kernel("add.u32 %r2, %r1;"), Errc::invalid_operand, "add.u32 %r2, %r1;"},
         {kernel("st.shared.u32 [table], %r1;", ".global .u32 table;"), Errc::invalid_operand, "[table]"},

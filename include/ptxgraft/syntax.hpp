@@ -357,6 +357,7 @@ class PTXGRAFT_API Module {
     ~Module();
 
     [[nodiscard]] std::string_view source() const;            ///< the text that was parsed
+    [[nodiscard]] std::string take_source() &&;               ///< the same, for whoever needs the tree no longer
     [[nodiscard]] std::vector<Statement> statements() const;  ///< of module level, `end` included
     [[nodiscard]] std::vector<Statement> functions() const;
     [[nodiscard]] Statement find_function(

@@ -188,6 +188,14 @@ void fill(std::byte* column, std::uint64_t bits) {
 
 Ref ModuleDecoder::constant(std::uint64_t bits, std::uint32_t bytes) {
     if (bytes < 8) bits &= (std::uint64_t{1} << (8 * bytes)) - 1;
+    constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
+    KnownConstant& known = known_constants_[((bits + bytes) * odd >> 32) % known_constants_.size()];
+    const bool is_known = known.bits == bits && known.ref != no_ref && width(known.ref) == bytes;
+    if (!is_known) known = {bits, find_constant(bits, bytes)};
+    return known.ref;
+}
+
+Ref ModuleDecoder::find_constant(std::uint64_t bits, std::uint32_t bytes) {
     const auto [at, is_new] = constants_[static_cast<std::size_t>(std::countr_zero(bytes))].emplace(bits, no_ref);
     if (!is_new) return at->second;
     const Ref ref = constant_bank | take_column(constant_bytes_, bytes);

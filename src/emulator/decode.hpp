@@ -139,6 +139,12 @@ class ModuleDecoder {
     std::vector<std::uint64_t>& allocations_;
     syntax::NameMap<std::uint32_t> functions_;
     std::array<std::unordered_map<std::uint64_t, Ref>, 5> constants_;  // by the width's logarithm
+    struct KnownConstant {
+        std::uint64_t bits = 0;
+        Ref ref = no_ref;
+    };
+    std::array<KnownConstant, 128> known_constants_ = {};  // that were asked for lately
+    Ref find_constant(std::uint64_t bits, std::uint32_t bytes);
     std::uint32_t constant_bytes_ = 0;
     bool is_debug_ = false;
     std::unordered_map<std::string, std::optional<PureInstruction>> pure_;
@@ -163,7 +169,7 @@ class FunctionDecoder {
 
     [[nodiscard]] Program& program() { return module_.program; }
     [[nodiscard]] ModuleDecoder& module() { return module_; }
-    [[nodiscard]] Function& function() { return module_.program.functions[index_]; }
+    [[nodiscard]] Function& function() { return *function_; }
     /// The column of `bytes` wide values that an operand reads: a register, whose lower bytes count where it is wider, an
     /// immediate, a special register, the address of something.
     Expected<Ref> input(const syntax::Operand& operand, std::uint32_t bytes, ImmediateType type = ImmediateType::integer);
@@ -190,6 +196,10 @@ class FunctionDecoder {
     std::optional<Ref> find_register(std::string_view name);
     /// The register that a name means, which gets a column; no_ref when it means something else.
     Ref register_of(const Scopes::Meaning& meaning, std::string_view name);
+    Ref register_of(RegisterRange& range, std::uint32_t number, std::string_view name) {
+        const Ref ref = range[number];
+        return ref != no_ref ? ref : new_register(range, number, name);
+    }
     [[nodiscard]] Scopes& scopes() { return module_.scopes; }
     Expected<std::uint32_t> label(const syntax::Operand& operand, Symbol::Kind kind);
     Ref temporary(std::uint32_t bytes);
@@ -209,6 +219,7 @@ class FunctionDecoder {
     Expected<void> statement(const syntax::Statement& statement, syntax::StatementKind kind);
     void place_label(const syntax::Statement& statement);
     Expected<void> variable(const syntax::Statement& statement);
+    bool declare_range(const syntax::TokenView& tokens);
     Expected<void> declare_registers(const syntax::Statement::Variable& variable, Span span);
     void declare_labels(const syntax::Statement& parent);
     Expected<void> branch_targets(const syntax::Statement& statement);
@@ -219,6 +230,8 @@ class FunctionDecoder {
     std::unique_ptr<InstructionShape> learn(const syntax::Statement& statement);
     void bind(InstructionShape& shape);
     bool make(InstructionShape& shape);
+    bool make_values(const InstructionShape& shape);
+    Ref new_register(RegisterRange& range, std::uint32_t number, std::string_view name);
     std::uint32_t access_of(InstructionShape& shape);
     Ref bound(const InstructionShape& shape, Ref ref);
     Ref immediate(std::string_view text, std::uint64_t bits, std::uint32_t bytes, ImmediateType type);
@@ -234,15 +247,16 @@ class FunctionDecoder {
     void mark_runs();
     void join_row(Operation& operation, Operation& behind);
     Expected<std::uint32_t> place_in_frame(std::uint64_t bytes, std::uint32_t align, Span span);
-    Expected<void> link_labels();
+    void link_labels();
 
     ModuleDecoder& module_;
-    std::uint32_t index_ = 0;
+    Function* function_ = nullptr;  // in the program
     std::size_t depth_ = 0;  // of blocks
     std::uint32_t frame_top_ = 0;
     std::uint32_t shared_top_ = 0;
+    std::vector<RegisterName> names_;
     std::vector<std::uint32_t> label_pcs_;
-    std::size_t first_table_ = 0;
+    std::size_t next_label_ = 0;  // the number of the one that comes next in this body: they are numbered as they stand
     std::vector<Draft> after_;  // what extends results, behind the operation at hand
     Ref carry_ = no_ref;
     std::vector<bool> is_target_;  // of branches: operations of this function

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "emulator/decode.hpp"
-#include "emulator/share_columns.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
@@ -142,27 +141,28 @@ std::optional<std::uint64_t> immediate_bits(std::string_view text, std::int64_t 
 }
 
 Expected<void> FunctionDecoder::decode(const Statement& statement, std::uint32_t index) {
-    index_ = index;
+    function_ = &program().functions[index];
     depth_ = 0;
     frame_top_ = 0;
     label_pcs_.clear();
+    names_.clear();
     carry_ = no_ref;
     table_name_ = {};
     span_ = statement.span();
-    first_table_ = program().branch_tables.size();
-    const FirstEntries first_entries(program());
     shared_top_ = program().shared_bytes;
     scopes().open();
-    function().begin = static_cast<std::uint32_t>(program().code.size());
+    function().first = program().marks();
+    function().begin = function().first.code;
     if (auto done = declare_parameters(statement); !done) return done;
     scopes().open();
     if (auto done = body(statement); !done) return done;
     scopes().close_function();
     emit(Draft(execute_return));  // PTX ISA 9.7.12.6: the end of a body returns
-    if (auto done = link_labels(); !done) return done;
+    link_labels();
     mark_runs();
     if (function().register_bytes > most_bank_bytes) return fail(Errc::unsupported_module, span_, "more than a GiB of registers");
-    if (function().register_bytes >= least_shared_bytes) share_columns(program(), function(), first_entries, is_target_);
+    function().end = program().marks();
+    function().names.assign(names_.begin(), names_.end());
     function().shared_bytes = shared_top_;
     if (!function().is_entry) program().shared_bytes = shared_top_;
     return {};
@@ -242,15 +242,18 @@ Expected<void> FunctionDecoder::block(const Statement& parent) {
 }
 
 Expected<void> FunctionDecoder::body(const Statement& parent) {
+    const std::size_t next_label = next_label_;
     declare_labels(parent);
     Expected<void> result;
     syntax::for_each_child(parent, [&](const Statement& s, StatementKind kind) {
         if (result) result = statement(s, kind);
     });
+    next_label_ = next_label;
     return result;
 }
 
 void FunctionDecoder::declare_labels(const Statement& parent) {
+    next_label_ = label_pcs_.size();
     std::string_view last;
     syntax::for_each_child(parent, [&](const Statement& s, StatementKind kind) {
         if (kind == StatementKind::label) {
@@ -289,8 +292,7 @@ Expected<void> FunctionDecoder::statement(const Statement& statement, StatementK
 
 void FunctionDecoder::place_label(const Statement& statement) {
     table_name_ = TokenView(statement).text(0);
-    const Symbol* symbol = find(table_name_);
-    if (symbol != nullptr && symbol->kind == Symbol::Kind::label) label_pcs_[symbol->address] = static_cast<std::uint32_t>(program().code.size());
+    label_pcs_[next_label_++] = static_cast<std::uint32_t>(program().code.size());
 }
 
 Expected<void> FunctionDecoder::branch_targets(const Statement& statement) {
@@ -310,26 +312,38 @@ Expected<void> FunctionDecoder::branch_targets(const Statement& statement) {
     return {};
 }
 
-// A name that was a label may have become something else further on: then nothing stands there.
-Expected<void> FunctionDecoder::link_labels() {
+void FunctionDecoder::link_labels() {
     for (std::size_t pc = function().begin; pc < program().code.size(); ++pc) {
         Operation& operation = program().code[pc];
-        if (operation.execute != execute_branch) continue;
-        operation.extra = label_pcs_[operation.extra];
-        if (operation.extra == no_pc) return fail(Errc::unknown_identifier, program().spans[pc], "the label");
+        if (operation.execute == execute_branch) operation.extra = label_pcs_[operation.extra];
     }
-    for (std::size_t i = first_table_; i < program().branch_tables.size(); ++i) {
-        for (std::uint32_t& target : program().branch_tables[i]) {
-            target = label_pcs_[target];
-            if (target == no_pc) return fail(Errc::unknown_identifier, span_, "a label of .branchtargets");
-        }
-    }
-    return {};
+    for (std::size_t i = function().first.branch_tables; i < program().branch_tables.size(); ++i)
+        for (std::uint32_t& target : program().branch_tables[i]) target = label_pcs_[target];
+}
+
+// `.reg .b32 %r<100>;`, as most are.
+bool FunctionDecoder::declare_range(const TokenView& tokens) {
+    using L = syntax::Lexeme;
+    constexpr std::array shape = {L::directive, L::directive, L::identifier, L::less, L::integer, L::greater, L::semicolon};
+    if (tokens.size() != shape.size() || tokens.text(0) != ".reg") return false;
+    for (std::size_t i = 0; i < shape.size(); ++i)
+        if (tokens.kind(i) != shape[i]) return false;
+    const std::uint32_t bits = type_bits(tokens.text(1));
+    const auto count = syntax::parse_integer(tokens.text(4));
+    if (bits == 0 || !count || *count == 0 || *count > UINT32_MAX) return false;
+    scopes().declare_range(tokens.text(2), static_cast<std::uint32_t>(*count), std::max(bits / 8, 1u));
+    return true;
 }
 
 Expected<void> FunctionDecoder::variable(const Statement& statement) {
+    if (declare_range(TokenView(statement))) return {};
     const auto variable = statement.variable();
     const Span span = statement.span();
+    for (const auto& declarator : variable->declarators) {
+        const Symbol* const before = scopes().is_declared_here(declarator.name) ? find(declarator.name) : nullptr;
+        if (before != nullptr && (before->kind == Symbol::Kind::label || before->kind == Symbol::Kind::table))
+            return fail(Errc::invalid_declaration, span, fmt::format("{} is a label", declarator.name));
+    }
     if (variable->space == ".reg") return declare_registers(*variable, span);
     if (variable->space != ".local" && variable->space != ".param") {
         return module_.declare(statement, shared_top_);
@@ -356,7 +370,7 @@ Expected<void> FunctionDecoder::declare_registers(const Statement::Variable& var
         }
         const Ref ref = temporary(std::max(bits / 8, 1u));
         scopes().declare(declarator.name, {.kind = variable.vector > 1 ? Symbol::Kind::vector : Symbol::Kind::register_, .count = variable.vector, .ref = ref});
-        function().names.push_back({ref, module_.span_of(declarator.name)});
+        names_.push_back({ref, module_.span_of(declarator.name)});
         for (std::uint32_t i = 1; i < variable.vector; ++i) static_cast<void>(temporary(std::max(bits / 8, 1u)));
     }
     return {};
@@ -375,17 +389,18 @@ std::optional<Ref> FunctionDecoder::find_special(std::string_view name) {
 
 Ref FunctionDecoder::register_of(const Scopes::Meaning& meaning, std::string_view name) {
     if (meaning.range == nullptr) return meaning.symbol != nullptr && meaning.symbol->kind == Symbol::Kind::register_ ? meaning.symbol->ref : no_ref;
-    Ref& ref = (*meaning.range)[meaning.number];
-    if (ref == no_ref) {
-        ref = take_column(function().register_bytes, meaning.range->bytes());
-        function().names.push_back({ref, module_.span_of(name)});
-    }
+    return register_of(*meaning.range, meaning.number, name);
+}
+
+Ref FunctionDecoder::new_register(RegisterRange& range, std::uint32_t number, std::string_view name) {
+    const Ref ref = range[number] = take_column(function().register_bytes, range.bytes());
+    names_.push_back({ref, module_.span_of(name)});
     return ref;
 }
 
 std::optional<Ref> FunctionDecoder::find_register(std::string_view name) {
     if (learning_ != nullptr)
-        if (const auto at = reading_.register_at(name)) return place(*at, width(reading_.values[*at]));
+        if (const auto at = reading_.register_at(name, learning_->tokens)) return place(*at, width(reading_.values[*at]));
     const Scopes::Meaning meaning = scopes().find_register(name);
     if (const Ref ref = register_of(meaning, name); ref != no_ref) return ref;
     if (meaning.symbol != nullptr) return std::nullopt;
@@ -505,8 +520,7 @@ void FunctionDecoder::emit_with_guard(Draft draft, const syntax::Instruction& in
 void FunctionDecoder::mark_runs() {
     auto& code = program().code;
     is_target_.assign(code.size() - function().begin + 1, false);
-    for (const std::uint32_t pc : label_pcs_)
-        if (pc != no_pc) is_target_[pc - function().begin] = true;
+    for (const std::uint32_t pc : label_pcs_) is_target_[pc - function().begin] = true;
     Operation behind;
     std::uint16_t runs = 0;
     for (std::size_t pc = code.size(); pc-- > function().begin;) {

@@ -155,44 +155,74 @@ enum class Piece : std::uint8_t {
 };
 static_assert(syntax::lexeme_count < 0x80);
 
+// Writes the pieces of a key, eight bytes to a word, zeros behind the last one. No piece is zero, and each says
+// by its first byte where it ends: no other pieces make the same words.
 class KeyWriter {
   public:
-    explicit KeyWriter(Reading& reading) : reading_(reading) { reading.key_size = 0; }
-    [[nodiscard]] bool has_place(std::size_t bytes) const {
-        return reading_.key_size + bytes <= Reading::most_key_bytes;
+    explicit KeyWriter(Reading& reading) : reading_(reading) {}
+    // Enough for tokens of `bytes` characters together.
+    [[nodiscard]] static bool has_place(std::size_t tokens, std::size_t bytes) {
+        constexpr std::size_t most_beside = 12;  // what a piece has but the characters of its token
+        return bytes + most_beside * (tokens + 1) <= sizeof(Reading::key);
     }
-    void byte(std::uint8_t value) { reading_.key[reading_.key_size++] = static_cast<char>(value); }
+    void byte(std::uint8_t value) {
+        word_ |= std::uint64_t{value} << filled_;
+        filled_ += 8;
+        if (filled_ == 64) next();
+    }
     void piece(Piece piece) { byte(static_cast<std::uint8_t>(piece)); }
     void lexeme(Lexeme lexeme) { byte(static_cast<std::uint8_t>(lexeme)); }
-    void register_of(Ref ref) {
-        byte(static_cast<std::uint8_t>(static_cast<std::uint8_t>(Piece::register_) + (ref & width_mask)));
+    // Most registers have a comma behind them.
+    void register_of(Ref ref, bool has_comma) {
+        constexpr std::uint8_t comma = 8;
+        static_assert(comma > width_mask);
+        byte(static_cast<std::uint8_t>((static_cast<std::uint8_t>(Piece::register_) + (ref & width_mask)) |
+                                       (has_comma ? comma : 0)));
     }
     template <class T>
     void number(T value) {
-        std::memcpy(reading_.key.data() + reading_.key_size, &value, sizeof value);
-        reading_.key_size += sizeof value;
+        for (std::size_t i = 0; i < sizeof value; ++i)
+            byte(static_cast<std::uint8_t>(static_cast<std::uint64_t>(value) >> 8 * i));
     }
     void text(std::string_view text) {
         piece(Piece::text);
         number(static_cast<std::uint16_t>(text.size()));
-        syntax::copy(text, reading_.key.data() + reading_.key_size);
-        reading_.key_size += text.size();
+        for (const char c : text) byte(static_cast<std::uint8_t>(c));
     }
     void variable(Piece what, const Symbol& symbol) {
         piece(what);
         byte(static_cast<std::uint8_t>(symbol.space));
         byte(static_cast<std::uint8_t>((symbol.frame_relative ? 1 : 0) | (symbol.dynamic ? 2 : 0)));
     }
+    // What a key begins with.
+    void opcode(std::uint32_t number, bool is_entry) {
+        word_ = number | std::uint64_t{is_entry} << 31;
+        filled_ = 32;
+    }
+    void finish() {
+        if (filled_ != 0) next();
+        reading_.key_size = words_;
+    }
 
   private:
+    void next() {
+        reading_.key[words_++] = word_;
+        word_ = 0;
+        filled_ = 0;
+    }
     Reading& reading_;
+    std::size_t words_ = 0, filled_ = 0;  // bits of word_
+    std::uint64_t word_ = 0;
 };
 
 }  // namespace
 
-std::optional<std::size_t> Reading::register_at(std::string_view name) const {
-    return find_view(std::span<const std::string_view>(names).first(registers), name,
-                     [](std::string_view view) { return view; });
+constexpr std::uint8_t not_a_place = 255;
+static_assert(Reading::most_values < not_a_place);
+
+std::optional<std::size_t> Reading::register_at(std::string_view name, const TokenView& instruction) const {
+    return find_view(std::span<const std::uint32_t>(tokens).first(registers), name,
+                     [&](std::uint32_t token) { return instruction.text(token); });
 }
 
 std::optional<std::size_t> Reading::immediate_at(std::string_view text) const {
@@ -200,7 +230,7 @@ std::optional<std::size_t> Reading::immediate_at(std::string_view text) const {
                      [](const Immediate& i) { return i.text; });
 }
 
-const Shapes::Name& Shapes::name(std::string_view text) {
+Shapes::Name Shapes::look_up(std::string_view text) {
     if (const Name* known = names_.find(text)) return *known;
     kept_.emplace_back(text);
     const std::string_view kept = kept_.back();
@@ -211,16 +241,32 @@ const Shapes::Name& Shapes::name(std::string_view text) {
     return name;
 }
 
-Shapes::Entry& Shapes::find(std::string_view key) {
-    const std::uint32_t hash = syntax::hash_of(key);
-    if (const Entry* known = shapes_.find(key, hash)) return const_cast<Entry&>(*known);
-    kept_.emplace_back(key);
+Shapes::Entry& Shapes::add(std::span<const std::uint64_t> key, std::uint64_t hash) {
+    if (2 * (entries_.size() + 1) > slots_.size()) grow();
+    Entry& entry = entries_.emplace_back();
+    entry.key.assign(key.begin(), key.end());
     ++count_;
-    return *shapes_.put(kept_.back(), hash).first;
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t at = hash & mask;
+    while (slots_[at].entry != nullptr) at = (at + 1) & mask;
+    slots_[at] = {key[0], &entry};
+    return entry;
+}
+
+void Shapes::grow() {
+    slots_.assign(2 * slots_.size(), Slot());
+    const std::size_t mask = slots_.size() - 1;
+    for (Entry& entry : entries_) {
+        std::size_t at = hash_of(entry.key) & mask;
+        while (slots_[at].entry != nullptr) at = (at + 1) & mask;
+        slots_[at] = {entry.key[0], &entry};
+    }
 }
 
 void Shapes::forget() {
-    shapes_ = {};
+    slots_.assign(slots_.size(), Slot());
+    entries_.clear();
+    known_ = {};
     names_ = {};
     kept_.clear();
     count_ = 0;
@@ -232,63 +278,92 @@ namespace {
 class ShapeReader {
   public:
     ShapeReader(FunctionDecoder& decoder, Shapes& shapes, Reading& reading, const TokenView& tokens)
-        : decoder_(decoder), shapes_(shapes), reading_(reading), tokens_(tokens), key_(reading) {
+        : decoder_(decoder), shapes_(shapes), reading_(reading), tokens_(tokens), source_(tokens.source()), key_(reading) {
         reading.registers = reading.immediate_count = 0;
         reading.has_address = false;
-        reading.shaping = Shaping::none;
     }
 
     // False for one that has no shape; then it is decoded by itself. Of a branch, `at` is the label.
     bool read(std::size_t& at) {
-        key_.byte(decoder_.function().is_entry);
-        if (!guard()) return false;
-        const std::size_t opcode = at_++;
+        const bool has_guard = tokens_.kind(0) == Lexeme::at;
+        const bool is_negated = has_guard && tokens_.kind(1) == Lexeme::exclaim;
+        const std::size_t opcode = has_guard ? (is_negated ? 3 : 2) : 0;
+        if (tokens_.kind(opcode) != Lexeme::identifier) return false;
+        at_ = opcode + 1;
         while (tokens_.kind(at_) == Lexeme::directive) ++at_;
-        const Shapes::Name& name = shapes_.name(tokens_.text(opcode, at_ - 1));
+        const Shapes::Name name = shapes_.name(tokens_.text(opcode, at_ - 1), tokens_.begin(opcode));
         reading_.shaping = name.shaping;
         at = at_;
-        if (name.shaping == Shaping::none || name.shaping == Shaping::branch)
-            return name.shaping != Shaping::none;
-        key_.number(name.number);
-        const std::size_t last = tokens_.size() - 1;  // the semicolon
-        while (at_ < last)
-            if (!operand_token()) return false;
-        return true;
+        if (name.shaping == Shaping::none) return false;
+        if (!KeyWriter::has_place(tokens_.size(), tokens_.end(tokens_.size() - 1) - tokens_.begin(0))) return false;
+        key_.opcode(name.number, decoder_.function().is_entry);
+        if (has_guard && !guard(is_negated)) return false;
+        if (name.shaping == Shaping::branch) return true;
+        at_ = at;
+        return operands();
     }
 
   private:
-    bool guard() {
-        if (tokens_.kind(0) != Lexeme::at) return true;
-        for (; tokens_.kind(at_) != Lexeme::identifier; ++at_) key_.lexeme(tokens_.kind(at_));
-        return name() && reading_.registers == 1;
-    }
-
-    // A guard that is written as well must be asked before: not all instructions of a shape would be alike.
-    [[nodiscard]] bool add_register(Ref ref, std::string_view name) {
-        if (reading_.registers == Reading::most_registers) return false;
-        if (reading_.registers != 0 && tokens_.kind(0) == Lexeme::at && reading_.values[0] == ref)
-            return false;
-        reading_.names[reading_.registers] = name;
-        reading_.values[reading_.registers++] = ref;
-        key_.register_of(ref);
+    bool guard(bool is_negated) {
+        key_.lexeme(is_negated ? Lexeme::exclaim : Lexeme::at);
+        at_ = is_negated ? 2 : 1;
+        if (tokens_.kind(at_) != Lexeme::identifier || !name() || reading_.registers != 1) return false;
+        guard_ = reading_.values[0];
         return true;
     }
 
-    bool operand_token() {
-        constexpr std::size_t most_piece = 16;
-        const Lexeme kind = tokens_.kind(at_);
+    bool operands() {
+        for (;;) {
+            const Lexeme kind = tokens_.kind(at_);
+            if (kind == Lexeme::identifier) [[likely]] {
+                if (const Ref ref = known_register(at_); ref != no_ref ? !named(ref) : !name()) return false;
+            } else if (kind == Lexeme::semicolon) {
+                key_.finish();
+                return at_ + 1 == tokens_.size();
+            } else if (!other(kind)) {
+                return false;
+            }
+        }
+    }
+
+    // A register that was named lately; no_ref says nothing.
+    [[nodiscard]] Ref known_register(std::size_t token) {
+        constexpr std::size_t longest = 8;
+        const syntax::RawToken place = tokens_[token];
+        const std::size_t size = place.size;
+        if (size > longest || place.begin < longest || source_ == nullptr) return no_ref;
+        const char* const begin = source_ + place.begin;
+        const auto [range, number] = decoder_.scopes().find_element(syntax::load_back(begin + size, size));
+        return range == nullptr ? no_ref : decoder_.register_of(*range, number, std::string_view(begin, size));
+    }
+
+    // The token is a register, and most have a comma behind them.
+    bool named(Ref ref) {
+        const std::size_t token = at_++;
+        const bool has_comma = tokens_.kind(at_) == Lexeme::comma;
+        at_ += has_comma ? 1 : 0;
+        return add_register(ref, token, has_comma);
+    }
+
+    // A guard that is written as well must be asked before: not all instructions of a shape would be alike.
+    [[nodiscard]] bool add_register(Ref ref, std::size_t token, bool has_comma = false) {
+        const std::size_t number = reading_.registers;
+        if (number == Reading::most_registers || ref == guard_) return false;
+        reading_.tokens[number] = static_cast<std::uint32_t>(token);
+        reading_.values[number] = ref;
+        reading_.registers = number + 1;
+        key_.register_of(ref, has_comma);
+        return true;
+    }
+
+    bool other(Lexeme kind) {
         switch (kind) {
-            case Lexeme::identifier:
-                return name();
             case Lexeme::open_bracket:
-                if (reading_.shaping == Shaping::address && !reading_.has_address &&
-                    key_.has_place(2 * most_piece) && address())
-                    return true;
+                if (reading_.shaping == Shaping::address && !reading_.has_address && address()) return true;
                 break;
             case Lexeme::integer:
             case Lexeme::floating:
-                if (key_.has_place(most_piece) && immediate(kind == Lexeme::floating)) return true;
-                return text();
+                return immediate(kind == Lexeme::floating) || text();
             case Lexeme::directive:  // `%tid.x` is one name
                 return tokens_.begin(at_) == tokens_.end(at_ - 1) && text();
             case Lexeme::two_char_operator:
@@ -300,29 +375,20 @@ class ShapeReader {
             default:
                 break;
         }
-        if (!key_.has_place(most_piece)) return false;
         key_.lexeme(kind);
         ++at_;
         return true;
     }
 
     bool text() {
-        constexpr std::size_t beside = 4;
-        const std::string_view text = tokens_.text(at_++);
-        if (!key_.has_place(text.size() + beside)) return false;
-        key_.text(text);
+        key_.text(tokens_.text(at_++));
         return true;
     }
 
     bool name() {
-        constexpr std::size_t most_piece = 16;
         const std::string_view name = tokens_.text(at_);
         const Scopes::Meaning meaning = decoder_.scopes().find_register(name);
-        if (!key_.has_place(most_piece)) return false;
-        if (const Ref ref = decoder_.register_of(meaning, name); ref != no_ref) {
-            ++at_;
-            return add_register(ref, name);
-        }
+        if (const Ref ref = decoder_.register_of(meaning, name); ref != no_ref) return named(ref);
         if (meaning.symbol != nullptr) return variable(*meaning.symbol);
         const bool may_be_special = name[0] == '%' || name == "_" || name == "WARP_SZ";
         return may_be_special && text();
@@ -368,7 +434,7 @@ class ShapeReader {
     bool address() {
         std::size_t at = at_ + 1;
         if (tokens_.kind(at) != Lexeme::identifier) return false;
-        const std::string_view name = tokens_.text(at++);
+        const std::size_t base = at++;
         std::uint64_t offset = 0;
         if (tokens_.kind(at) == Lexeme::plus) {
             const bool is_negative = tokens_.kind(++at) == Lexeme::minus;
@@ -379,15 +445,7 @@ class ShapeReader {
             ++at;
         }
         if (tokens_.kind(at) != Lexeme::close_bracket) return false;
-        const Scopes::Meaning meaning = decoder_.scopes().find_register(name);
-        if (const Ref ref = decoder_.register_of(meaning, name); ref != no_ref) {
-            if (!add_register(ref, name)) return false;
-        } else if (meaning.symbol != nullptr && meaning.symbol->kind == Symbol::Kind::variable) {
-            key_.variable(Piece::addressed, *meaning.symbol);
-            offset += meaning.symbol->address;
-        } else {
-            return false;
-        }
+        if (!address_base(base, offset)) return false;
         key_.piece(Piece::offset);
         reading_.has_address = true;
         reading_.offset = offset;
@@ -395,12 +453,25 @@ class ShapeReader {
         return true;
     }
 
+    bool address_base(std::size_t token, std::uint64_t& offset) {
+        if (const Ref ref = known_register(token); ref != no_ref) return add_register(ref, token);
+        const std::string_view name = tokens_.text(token);
+        const Scopes::Meaning meaning = decoder_.scopes().find_register(name);
+        if (const Ref ref = decoder_.register_of(meaning, name); ref != no_ref) return add_register(ref, token);
+        if (meaning.symbol == nullptr || meaning.symbol->kind != Symbol::Kind::variable) return false;
+        key_.variable(Piece::addressed, *meaning.symbol);
+        offset += meaning.symbol->address;
+        return true;
+    }
+
     FunctionDecoder& decoder_;
     Shapes& shapes_;
     Reading& reading_;
-    const TokenView& tokens_;
+    const TokenView tokens_;
+    const char* const source_;  // null: parts of it were edited
     KeyWriter key_;
     std::size_t at_ = 0;
+    Ref guard_ = no_ref - 1;  // no register
 };
 
 }  // namespace
@@ -413,7 +484,7 @@ bool FunctionDecoder::instruction_by_shape(const syntax::Statement& statement, c
     module_.shapes.trim();
     if (!ShapeReader(*this, module_.shapes, reading_, tokens).read(at)) return false;
     if (reading_.shaping == Shaping::branch) return branch(tokens, at);
-    Shapes::Entry& entry = module_.shapes.find({reading_.key.data(), reading_.key_size});
+    Shapes::Entry& entry = module_.shapes.find(std::span(reading_.key).first(reading_.key_size));
     const std::uint32_t often = module_.shapes.often;
     if (entry.seen < often && ++entry.seen == often) entry.shape = learn(statement);
     return entry.shape != nullptr && make(*entry.shape);
@@ -442,7 +513,8 @@ bool FunctionDecoder::branch(const TokenView& tokens, std::size_t at) {
 std::unique_ptr<InstructionShape> FunctionDecoder::learn(const syntax::Statement& statement) {
     const TableSizes before = sizes(program());
     auto shape = std::make_unique<InstructionShape>();
-    Learning learning{.reading = reading_, .shape = *shape};
+    const TokenView tokens(statement);
+    Learning learning{.reading = reading_, .tokens = tokens, .shape = *shape};
     learning_ = &learning;
     const bool is_right = instruction_by_itself(statement).has_value();
     learning_ = nullptr;
@@ -499,6 +571,9 @@ void FunctionDecoder::bind(InstructionShape& shape) {
     }
     shape.bound_refs.clear();
     std::ranges::transform(shape.refs, std::back_inserter(shape.bound_refs), ref);
+    shape.places.clear();
+    for (const Ref r : shape.bound_refs) shape.places.push_back(is_place(r) ? static_cast<std::uint8_t>(number_of(r)) : not_a_place);
+    shape.is_simple = shape.operations.size() == 1 && shape.immediates.empty() && shape.temporaries.empty() && !shape.uses_carry;
     shape.has_last_access = false;
     shape.module = module_.number;
 }
@@ -517,16 +592,7 @@ std::uint32_t FunctionDecoder::access_of(InstructionShape& shape) {
 bool FunctionDecoder::make(InstructionShape& shape) {
     if (shape.module != module_.number) bind(shape);
     auto& values = reading_.values;
-    for (std::size_t i = 0; i < shape.immediates.size(); ++i) {
-        const ShapeConstant& constant = shape.immediates[i];
-        const auto bits =
-            bits_of(reading_.immediates[static_cast<std::size_t>(constant.immediate)], constant.type);
-        if (!bits) return false;
-        values[Reading::first_immediate + i] = module_.constant(*bits, constant.bytes);
-    }
-    for (std::size_t i = 0; i < shape.temporaries.size(); ++i)
-        values[Reading::first_temporary + i] = temporary(shape.temporaries[i]);
-    if (shape.uses_carry) values[Reading::carry] = carry();
+    if (!shape.is_simple && !make_values(shape)) return false;
     const std::uint32_t access = reading_.has_address ? access_of(shape) : 0;
     Program& p = program();
     const auto value = [&](Ref ref) { return is_place(ref) ? values[number_of(ref)] : ref; };
@@ -538,8 +604,25 @@ bool FunctionDecoder::make(InstructionShape& shape) {
         if (reading_.has_address && shape.tables[i] == Table::accesses) operation.extra = access;
         p.spans.push_back(span_);
     }
-    p.refs.resize(first_ref + shape.bound_refs.size());
-    std::ranges::transform(shape.bound_refs, p.refs.begin() + first_ref, value);
+    const std::size_t count = shape.bound_refs.size();
+    p.refs.resize(first_ref + count);
+    Ref* const refs = p.refs.data() + first_ref;
+    for (std::size_t i = 0; i < count; ++i) refs[i] = shape.places[i] == not_a_place ? shape.bound_refs[i] : values[shape.places[i]];
+    return true;
+}
+
+bool FunctionDecoder::make_values(const InstructionShape& shape) {
+    auto& values = reading_.values;
+    for (std::size_t i = 0; i < shape.immediates.size(); ++i) {
+        const ShapeConstant& constant = shape.immediates[i];
+        const auto bits =
+            bits_of(reading_.immediates[static_cast<std::size_t>(constant.immediate)], constant.type);
+        if (!bits) return false;
+        values[Reading::first_immediate + i] = module_.constant(*bits, constant.bytes);
+    }
+    for (std::size_t i = 0; i < shape.temporaries.size(); ++i)
+        values[Reading::first_temporary + i] = temporary(shape.temporaries[i]);
+    if (shape.uses_carry) values[Reading::carry] = carry();
     return true;
 }
 

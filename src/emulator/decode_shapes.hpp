@@ -57,7 +57,7 @@ enum class Shaping : std::uint8_t {
 /// One instruction as its shape sees it.
 struct Reading {
     static constexpr std::size_t most_registers = 48, carry = most_registers, first_temporary = carry + 1,
-                                 first_immediate = 96, most_values = 112, most_key_bytes = 512;
+                                 first_immediate = 96, most_values = 128, most_key_words = 256;
     struct Immediate {
         std::string_view text;
         std::uint64_t value = 0;  ///< of an integer, or a variable's address
@@ -67,15 +67,16 @@ struct Reading {
     /// What stands in the places of registers: those named, in order; the condition code; temporaries;
     /// immediates.
     std::array<Ref, most_values> values;
-    std::array<std::string_view, most_registers> names;  ///< of the registers, where they stand in the text
+    std::array<std::uint32_t, most_registers> tokens;  ///< of the instruction's, those that name the registers
     std::array<Immediate, 4> immediates;
-    std::array<char, most_key_bytes> key;
+    std::array<std::uint64_t, most_key_words> key;
     std::size_t registers = 0, immediate_count = 0, key_size = 0;
     Shaping shaping = Shaping::none;
     bool has_address = false;  ///< of which the offset is:
     std::uint64_t offset = 0;
 
-    [[nodiscard]] std::optional<std::size_t> register_at(std::string_view name) const;
+    [[nodiscard]] std::optional<std::size_t> register_at(std::string_view name,
+                                                         const syntax::TokenView& instruction) const;
     [[nodiscard]] std::optional<std::size_t> immediate_at(std::string_view text) const;
 };
 
@@ -106,6 +107,8 @@ struct InstructionShape {
     std::uint64_t module = 0;  ///< its number; 0: none
     std::vector<Operation> bound_operations;
     std::vector<Ref> bound_refs;
+    std::vector<std::uint8_t> places;  ///< for each of bound_refs, which of Reading::values it is where it is a place
+    bool is_simple = false;  ///< one operation on registers and what is the same everywhere
     std::uint64_t last_offset = 0;  ///< of an access that the module has already
     std::uint32_t last_access = 0;
     bool has_last_access = false;
@@ -118,28 +121,74 @@ class Shapes {
         std::uint32_t number = 0;
         Shaping shaping = Shaping::none;
     };
-    /// Of an opcode with its modifiers.
-    [[nodiscard]] const Name& name(std::string_view text);
+    /// Of an opcode with its modifiers, which stands somewhere in a text.
+    [[nodiscard]] Name name(std::string_view text, std::size_t readable_before) {
+        if (text.size() > longest_known_name || readable_before + text.size() < longest_known_name) return look_up(text);
+        const char* const end = text.data() + text.size();
+        const std::size_t last = text.size() < 8 ? text.size() : 8;
+        const std::uint64_t high = syntax::load_back(end, last);
+        const std::uint64_t low = text.size() > 8 ? syntax::load_back(end - 8, text.size() - 8) : 0;
+        KnownName& known = known_[place_of(high ^ low * 3) % known_.size()];
+        if (known.high != high || known.low != low) known = {high, low, look_up(text)};
+        return known.name;
+    }
     struct Entry {
+        std::vector<std::uint64_t> key;
         std::uint32_t seen = 0;                   ///< how many times, up to `often`
         std::unique_ptr<InstructionShape> shape;  ///< null: instructions are decoded by themselves
     };
     std::uint32_t often = 2;  ///< a shape that was seen so often is learned
-    [[nodiscard]] Entry& find(std::string_view key);
+    [[nodiscard]] Entry& find(std::span<const std::uint64_t> key) {
+        const std::uint64_t hash = hash_of(key);
+        const std::size_t mask = slots_.size() - 1;
+        for (std::size_t at = hash & mask; slots_[at].entry != nullptr; at = (at + 1) & mask)
+            if (slots_[at].first == key[0] && is_equal(slots_[at].entry->key, key)) return *slots_[at].entry;
+        return add(key, hash);
+    }
     /// A number for a module, which no other has.
     [[nodiscard]] std::uint64_t new_module() { return ++modules_; }
     /// Forgets all when there are many. Not while an instruction is looked at.
     void trim() {
-        if (count_ >= most) forget();
+        if (count_ >= most) [[unlikely]]
+            forget();
     }
 
   private:
-    static constexpr std::size_t most = 1 << 15;
+    static constexpr std::size_t most = 1 << 15, longest_known_name = 16;
+    struct Slot {
+        std::uint64_t first = 0;  // of the key
+        Entry* entry = nullptr;
+    };
+    // Names that were asked for lately.
+    struct KnownName {
+        std::uint64_t high = 0, low = 0;
+        Name name;
+    };
+    static std::uint64_t place_of(std::uint64_t word) {
+        constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
+        return word * odd >> 32;
+    }
+    static std::uint64_t hash_of(std::span<const std::uint64_t> key) {
+        std::uint64_t hash = 0;
+        for (const std::uint64_t word : key) hash = place_of(hash ^ word) ^ (hash ^ word) << 32;
+        return place_of(hash);
+    }
+    static bool is_equal(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b) {
+        if (a.size() != b.size()) return false;
+        for (std::size_t i = 1; i < a.size(); ++i)
+            if (a[i] != b[i]) return false;
+        return true;
+    }
+    [[nodiscard]] Name look_up(std::string_view text);
+    Entry& add(std::span<const std::uint64_t> key, std::uint64_t hash);
+    void grow();
     void forget();
-    std::deque<std::string> kept_;  // what the maps have views of
+    std::deque<std::string> kept_;  // what names_ has views of
     syntax::NameMap<Name> names_;
-    syntax::NameMap<Entry> shapes_;
-    std::size_t count_ = 0;      // of both
+    std::array<KnownName, 256> known_ = {};
+    std::vector<Slot> slots_ = std::vector<Slot>(256);  // open addressing
+    std::deque<Entry> entries_;
+    std::size_t count_ = 0;      // of names and shapes
     std::uint32_t numbers_ = 0;  // given to names, each once
     std::uint64_t modules_ = 0;
 };
@@ -153,6 +202,7 @@ struct DecoderMemory {
 /// What an instruction asks for while its shape is learned.
 struct Learning {
     const Reading& reading;
+    const syntax::TokenView& tokens;
     InstructionShape& shape;
     bool is_refused = false;  ///< it depends on more than its shape
     struct Entry {

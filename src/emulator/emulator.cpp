@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <thread>
 
 #include "emulator/decode.hpp"
 #include "emulator/launch.hpp"
 #include "emulator/memory.hpp"
 #include "emulator/provenance.hpp"
+#include "emulator/share_columns.hpp"
 
 namespace ptxgraft {
 
@@ -19,8 +21,7 @@ using emulator::Memory;
 
 class EmulatedModule {
   public:
-    EmulatedModule(std::string text, std::shared_ptr<Memory> memory)
-        : text_(std::move(text)), memory_(std::move(memory)) {}
+    explicit EmulatedModule(std::shared_ptr<Memory> memory) : memory_(std::move(memory)) {}
     ~EmulatedModule() {  // the last one first: those behind it would be moved
         for (auto address = allocations_.rbegin(); address != allocations_.rend(); ++address) {
             static_cast<void>(memory_->free(*address));
@@ -29,15 +30,31 @@ class EmulatedModule {
     EmulatedModule(const EmulatedModule&) = delete;
     EmulatedModule& operator=(const EmulatedModule&) = delete;
 
-    Expected<void> decode(emulator::DecoderMemory& kept) {
-        auto tree = syntax::parse(text_);
+    Expected<void> decode(std::string text, emulator::DecoderMemory& kept) {
+        auto tree = syntax::parse(std::move(text));
         if (!tree) return tl::unexpected<Error>(tree.error());
         if (tree->address_size() == 32) return fail(Errc::unsupported_module, "32-bit addresses");
         auto program = emulator::ModuleDecoder(*tree, *memory_, allocations_, kept).decode();
         if (!program) return tl::unexpected<Error>(program.error());
         program_ = std::move(*program);
+        text_ = std::move(*tree).take_source();
         if (program_.uses_heap) return memory_->reserve_heap();
         return {};
+    }
+
+    /// Before an entry is launched: what is done for the functions that run alone.
+    void prepare(const Function& entry) const {
+        const std::scoped_lock lock(mutex_);
+        if (is_prepared_.empty()) is_prepared_.resize(program_.functions.size());
+        const auto prepare_one = [&](std::size_t i) {
+            if (!is_prepared_[i]) share_columns(program_, program_.functions[i]);
+            is_prepared_[i] = true;
+        };
+        prepare_one(static_cast<std::size_t>(&entry - program_.functions.data()));
+        if (entry.first.calls == entry.end.calls || callees_are_prepared_) return;
+        for (std::size_t i = 0; i < program_.functions.size(); ++i)
+            if (!program_.functions[i].is_entry && program_.functions[i].is_defined) prepare_one(i);
+        callees_are_prepared_ = true;
     }
 
     [[nodiscard]] const emulator::Program& program() const { return program_; }
@@ -48,11 +65,16 @@ class EmulatedModule {
     std::string text_;
     std::shared_ptr<Memory> memory_;
     std::vector<std::uint64_t> allocations_;
-    emulator::Program program_;
+    // A function does not change once it was launched or may be called.
+    mutable emulator::Program program_;
+    mutable std::mutex mutex_;
+    mutable std::vector<bool> is_prepared_;  // of its functions
+    mutable bool callees_are_prepared_ = false;
 };
 
 struct Emulator::Data {
     EmulatorOptions options;
+    std::uint32_t threads = 1;
     std::shared_ptr<Memory> memory;
     emulator::DecoderMemory decoder_memory;
     std::string output;
@@ -242,6 +264,7 @@ Expected<std::byte*> host_range(const Memory& memory, std::uint64_t address, std
 
 Emulator::Emulator(const EmulatorOptions& options) : data_(std::make_unique<Data>()) {
     data_->options = options;
+    data_->threads = options.threads != 0 ? options.threads : std::max(std::thread::hardware_concurrency(), 1u);  // asking takes as long as a small launch
     data_->memory = std::make_shared<Memory>(options.memory_bytes, !options.fast);
 }
 Emulator::~Emulator() = default;
@@ -249,8 +272,8 @@ Emulator::Emulator(Emulator&&) noexcept = default;
 Emulator& Emulator::operator=(Emulator&&) noexcept = default;
 
 Expected<std::shared_ptr<const EmulatedModule>> Emulator::load(std::string_view ptx) {
-    auto module = std::make_shared<EmulatedModule>(std::string(ptx), data_->memory);
-    if (auto done = module->decode(data_->decoder_memory); !done) return tl::unexpected<Error>(done.error());
+    auto module = std::make_shared<EmulatedModule>(data_->memory);
+    if (auto done = module->decode(std::string(ptx), data_->decoder_memory); !done) return tl::unexpected<Error>(done.error());
     return std::shared_ptr<const EmulatedModule>(std::move(module));
 }
 
@@ -302,6 +325,7 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
         return fail(Errc::invalid_argument, "the module was loaded by another emulator");
     auto function = find_entry(module.program(), entry);
     if (!function) return tl::unexpected<Error>(function.error());
+    module.prepare(**function);
     Launch launch;
     launch.program = &module.program();
     launch.entry = *function;
@@ -326,9 +350,7 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
         if (!address) return tl::unexpected<Error>(address.error());
         launch.grid_workspace = *address;
     }
-    const std::uint32_t cores = std::max(std::thread::hardware_concurrency(), 1u);
-    const std::uint32_t wanted = data_->options.threads == 0 ? cores : data_->options.threads;
-    const std::uint32_t threads = launch.observer != nullptr ? 1 : wanted;
+    const std::uint32_t threads = launch.observer != nullptr ? 1 : data_->threads;
     if (auto done = emulator::run(launch, threads, data_->output); !done)
         return tl::unexpected<Error>(emulator::with_provenance(done.error(), launch.text));
     return EmulatorStats{launch.warp_instructions.load(), launch.thread_instructions.load()};

@@ -17,6 +17,7 @@
 #include "emulator/matrix.hpp"
 #include "emulator/memory.hpp"
 #include "ptxgraft/error.hpp"
+#include "syntax/large_pages.hpp"
 
 namespace ptxgraft::emulator {
 
@@ -49,8 +50,8 @@ inline constexpr std::uint32_t most_bank_bytes = offset_mask - 8192;
 /// The next free column of a bank, which grows; columns of vectors' width begin at a multiple of it.
 [[nodiscard]] constexpr Ref take_column(std::uint32_t& bank_bytes, std::uint32_t bytes) {
     if (bank_bytes > most_bank_bytes) return static_cast<Ref>(std::countr_zero(bytes));  // the program is refused in the end
-    const std::uint32_t size = bytes * lane_count, unit = size < 64 ? size : 64;
-    const std::uint32_t begin = (bank_bytes + unit - 1) / unit * unit;
+    const std::uint32_t size = bytes * lane_count, unit = size < 64 ? size : 64;  // powers of two
+    const std::uint32_t begin = (bank_bytes + unit - 1) & ~(unit - 1);
     bank_bytes = begin + size;
     return begin | static_cast<Ref>(std::countr_zero(bytes));
 }
@@ -146,14 +147,20 @@ struct FragmentColumn {
     bool is_accumulator = false;
 };
 
+/// Where what a function added to the program's tables begins or ends.
+struct TableMarks {
+    std::uint32_t code = 0, barriers = 0, collectives = 0, calls = 0, branch_tables = 0;
+};
+
 struct Function {
     std::string name;
     std::vector<RegisterName> names;
     bool is_entry = false;
     bool is_defined = false;
-    bool shares_columns = false;  ///< its registers do (share_columns.hpp)
     Builtin builtin = nullptr;
-    std::uint32_t begin = 0;  ///< in Program::code
+    std::uint32_t begin = 0;     ///< in Program::code
+    TableMarks first, end;       ///< what is its own
+    std::vector<Ref> declared;   ///< the operands of its operations before registers shared columns; empty when none do
     std::uint32_t register_bytes = 0;
     std::uint32_t local_bytes = 0;
     std::uint32_t param_bytes = 0;   ///< of an entry
@@ -276,13 +283,19 @@ struct Variable {
 struct Program {
     /// An operand as its function's `names` have it.
     [[nodiscard]] Ref declared_operand(const Function& function, std::uint32_t index) const {
-        return function.shares_columns ? declared[index] : refs[index];
+        return function.declared.empty() ? refs[index] : function.declared[index - code[function.begin].operands];
     }
 
-    std::vector<Operation> code;
-    std::vector<Span> spans;  ///< of the instruction of each operation
-    std::vector<Ref> refs;    ///< the operands of all operations
-    std::vector<Ref> declared;  ///< what they were before registers shared columns, of the functions where some do
+    [[nodiscard]] TableMarks marks() const {
+        const auto size = [](const auto& table) { return static_cast<std::uint32_t>(table.size()); };
+        return {size(code), size(barriers), size(collectives), size(calls), size(branch_tables)};
+    }
+
+    template <class T>
+    using LargeVector = std::vector<T, syntax::LargePageAllocator<T>>;
+    LargeVector<Operation> code;
+    LargeVector<Span> spans;  ///< of the instruction of each operation
+    LargeVector<Ref> refs;    ///< the operands of all operations
     std::vector<arithmetic::RowFunction> rows;  ///< of operations whose `row` is not 0: `extra` is an index
     std::vector<ColumnBlock> constants;
     std::vector<SpecialColumn> specials;

@@ -6,18 +6,25 @@ namespace ptxgraft::emulator {
 void RegisterRange::reset(std::uint32_t count, std::uint32_t bytes) {
     count_ = count;
     bytes_ = bytes;
-    near_.clear();
+    near_count_ = 0;
     far_.clear();
 }
 
 // A module may declare four billion registers and name one.
 Ref& RegisterRange::place(std::uint32_t number) {
-    constexpr std::size_t first_size = 1 << 15;
+    constexpr std::uint64_t least = 64, most_gap = 1 << 15;
     if (const auto found = far_.empty() ? far_.end() : far_.find(number); found != far_.end())
         return found->second;
-    const std::size_t most = 4 * near_.size() + first_size;
-    if (number >= most) return far_.emplace(number, no_ref).first->second;
-    if (number >= near_.size()) near_.resize(std::min<std::size_t>(most, count_), no_ref);
+    if (number >= 4 * std::uint64_t{near_count_} + most_gap) return far_.emplace(number, no_ref).first->second;
+    const std::uint64_t wanted = std::max({least, 2 * std::uint64_t{near_count_}, std::uint64_t{number} + 1});
+    const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, count_));
+    if (near_.size() < count) near_.resize(count);
+    std::fill(near_.begin() + near_count_, near_.begin() + count, no_ref);
+    near_count_ = count;
+    std::erase_if(far_, [&](const auto& far) {
+        if (far.first < count) near_[far.first] = far.second;
+        return far.first < count;
+    });
     return near_[number];
 }
 
@@ -36,6 +43,8 @@ void Scopes::close_function() {
     entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(marks_[1]), entries_.end());
     marks_.resize(1);
     inner_.clear();
+    if (has_inner_numbered_) numbered_ = outer_numbered_;
+    has_inner_numbered_ = false;
     range_count_ = 0;
     ++time_;
     ++changes_;
@@ -47,7 +56,7 @@ void Scopes::clear() {
     close_function();
     marks_.clear();
     outer_.clear();
-    ranges_ = numbered_ = {};
+    ranges_ = numbered_ = outer_numbered_ = {};
 }
 
 const Scopes::Names* Scopes::names_of(std::string_view name) const {
@@ -79,6 +88,8 @@ Scopes::Names& Scopes::names_for(std::string_view name) {
 void Scopes::declare(std::string_view name, const Symbol& symbol) {
     if (const Numbered n = numbered(name); !n.stem.empty() && !numbered_.may_have(n.stem)) {
         numbered_.add(n.stem);
+        if (depth() <= 1) outer_numbered_.add(n.stem);
+        else has_inner_numbered_ = true;
         ++time_;
     }
     Names& names = names_for(name);
@@ -130,8 +141,9 @@ Scopes::Meaning Scopes::look_up(std::string_view name, const Numbered& n) {
     if (element != nullptr && !numbered_.may_have(n.stem)) {
         const bool is_innermost = entries_[names_of(n.stem)->range].range == element->range;
         if (is_innermost && n.stem.size() <= longest_known_stem) {
-            const std::uint64_t word = syntax::load_short(n.stem.data(), n.stem.size());
-            known_[place_of(word)] = {word, n.stem.size(), element->range, time_};
+            std::uint64_t word = 0;
+            for (const char c : n.stem) word = word >> 8 | std::uint64_t{static_cast<unsigned char>(c)} << 56;
+            known_[place_of(word)] = {word, element->range, time_};
         }
         return {nullptr, element->range, static_cast<std::uint32_t>(n.number)};
     }

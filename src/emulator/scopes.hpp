@@ -3,6 +3,7 @@
 /// What the names of a module stand for while it is decoded, scope by scope (PTX ISA, chapter 5).
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <deque>
 #include <string_view>
@@ -35,15 +36,15 @@ class RegisterRange {
     [[nodiscard]] std::uint32_t bytes() const { return bytes_; }
     /// Of a number below count(); no_ref when it is new.
     [[nodiscard]] Ref& operator[](std::uint32_t number) {
-        if (number < near_.size() && near_[number] != no_ref) [[likely]]
+        if (number < near_count_) [[likely]]
             return near_[number];
         return place(number);
     }
 
   private:
     Ref& place(std::uint32_t number);
-    std::uint32_t count_ = 0, bytes_ = 0;
-    std::vector<Ref> near_;  // by number, as far as numbers are in use closely
+    std::uint32_t count_ = 0, bytes_ = 0, near_count_ = 0;
+    std::vector<Ref> near_;  // by number, as far as numbers are in use closely: the first near_count_ of this range
     std::unordered_map<std::uint32_t, Ref> far_;
 };
 
@@ -71,16 +72,25 @@ class Scopes {
         RegisterRange* range = nullptr;
         std::uint32_t number = 0;
     };
-    [[nodiscard]] Meaning find_register(std::string_view name) {
-        const Numbered n = numbered(name);
-        if (n.stem.size() - 1 < longest_known_stem) [[likely]] {
-            const std::uint64_t word = syntax::load_short(n.stem.data(), n.stem.size());
-            const KnownStem& stem = known_[place_of(word)];
-            if (stem.word == word && stem.size == n.stem.size() && stem.time == time_ &&
-                n.number < stem.range->count()) [[likely]]
-                return {nullptr, stem.range, static_cast<std::uint32_t>(n.number)};
-        }
-        return look_up(name, n);
+    [[nodiscard]] Meaning find_register(std::string_view name) { return look_up(name, numbered(name)); }
+
+    /// A register of a range that was asked for lately, from a name of at most eight characters, as
+    /// syntax::load_back() has it. Null otherwise, which says nothing of the name.
+    struct Element {
+        RegisterRange* range = nullptr;
+        std::uint32_t number = 0;
+    };
+    [[nodiscard]] Element find_element(std::uint64_t name) {
+        constexpr std::uint64_t zeros = 0x3030303030303030u, tens = 0x7676767676767676u,
+                                low = 0x7F7F7F7F7F7F7F7Fu;
+        const std::uint64_t values = name ^ zeros;
+        const std::uint64_t others = (((values & low) + tens) | values) & ~low;  // high bits of what is no digit
+        const auto bits = static_cast<unsigned>(std::countl_zero(others | 1)) & 0x78u;  // of the digits at the end
+        const std::uint64_t stem = name << bits;
+        const KnownStem& known = known_[place_of(stem)];
+        const std::uint64_t number = decimal(values & ~(~std::uint64_t{0} >> bits));
+        if (known.word != stem || known.time != time_ || number >= known.range->count() || bits == 0) return {};
+        return {known.range, static_cast<std::uint32_t>(number)};
     }
 
   private:
@@ -101,6 +111,13 @@ class Scopes {
         if (begin == name.size() || begin == 0 || name.size() - begin > most_digits) return {};
         return {name.substr(0, begin), number};
     }
+    // The number of eight digits' values, the first of them in the lowest byte.
+    static std::uint64_t decimal(std::uint64_t digits) {
+        digits = digits * 10 + (digits >> 8);
+        constexpr std::uint64_t pairs = 0x000000FF000000FFu;
+        constexpr std::uint64_t first = 100 + (std::uint64_t{1000000} << 32), second = 1 + (std::uint64_t{10000} << 32);
+        return ((digits & pairs) * first + ((digits >> 16) & pairs) * second) >> 32;
+    }
     static std::size_t place_of(std::uint64_t word) {
         constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
         return word * odd >> 58;
@@ -108,7 +125,7 @@ class Scopes {
     [[nodiscard]] Meaning look_up(std::string_view name, const Numbered& n);
 
     static constexpr std::uint32_t none = 0xFFFFFFFFu;
-    static constexpr std::size_t longest_known_stem = 8;
+    static constexpr std::size_t longest_known_stem = 7;
     // Places in entries_ of the innermost declaration; each knows the one that it hides.
     struct Names {
         std::uint32_t single = none, range = none;
@@ -122,8 +139,7 @@ class Scopes {
     };
     // Ranges that were asked for lately, by their stem: most names are of few.
     struct KnownStem {
-        std::uint64_t word = 0;
-        std::size_t size = 0;
+        std::uint64_t word = 0;  // its characters are the high ones
         RegisterRange* range = nullptr;
         std::uint64_t time = 0;
     };
@@ -141,7 +157,9 @@ class Scopes {
     [[nodiscard]] RegisterRange& new_range();
 
     syntax::Stems ranges_;                  // `%r` of `%r<5>`
-    syntax::Stems numbered_;                // `a` of a single `a7`
+    syntax::Stems numbered_;                // `a` of a single `a7`, of open scopes and maybe others
+    syntax::Stems outer_numbered_;          // of the module's own
+    bool has_inner_numbered_ = false;       // numbered_ is more than that
     syntax::NameMap<Names> outer_, inner_;  // of the module; of the function that is open
     std::vector<Entry> entries_;            // of the open scopes, in order
     std::vector<std::size_t> marks_;

@@ -33,16 +33,16 @@ class ColumnSharing {
         used_.reserve(columns_.size() / 4);
     }
 
-    void run(const FirstEntries& first, const std::vector<bool>& is_target) {
-        find_lives(is_target);
-        fix_entries(first);
+    void run() {
+        find_targets();
+        find_lives();
+        fix_entries();
         if (!std::ranges::is_sorted(used_)) std::ranges::sort(used_);
         fix_parts();
         collect_places();
         settle_long_lives();
         rename();
         function_.register_bytes = top_;
-        function_.shares_columns = true;
     }
 
   private:
@@ -73,11 +73,21 @@ class ColumnSharing {
         return operation.function != nullptr || std::ranges::find(memory, operation.execute) != memory.end();
     }
 
-    void find_lives(const std::vector<bool>& is_target) {
+    // Where branches lead.
+    void find_targets() {
+        is_target_.assign(function_.end.code - function_.begin, false);
+        const auto add = [&](std::uint32_t pc) { is_target_[pc - function_.begin] = true; };
+        for (std::uint32_t pc = function_.begin; pc < function_.end.code; ++pc)
+            if (program_.code[pc].execute == execute_branch) add(program_.code[pc].extra);
+        for (std::uint32_t i = function_.first.branch_tables; i < function_.end.branch_tables; ++i)
+            std::ranges::for_each(program_.branch_tables[i], add);
+    }
+
+    void find_lives() {
         std::uint32_t row = 0;
-        for (std::uint32_t pc = function_.begin; pc < program_.code.size(); ++pc) {
+        for (std::uint32_t pc = function_.begin; pc < function_.end.code; ++pc) {
             const Operation& operation = program_.code[pc];
-            if (is_target[pc - function_.begin]) ++row;
+            if (is_target_[pc - function_.begin]) ++row;
             fix(operation.guard);
             if (!is_simple(operation)) {
                 for (const Ref ref : sources(operation)) fix(ref);
@@ -103,13 +113,14 @@ class ColumnSharing {
         }
     }
 
-    void fix_entries(const FirstEntries& first) {
-        for (std::size_t i = first.barriers; i < program_.barriers.size(); ++i) {
+    void fix_entries() {
+        const TableMarks &first = function_.first, &end = function_.end;
+        for (std::size_t i = first.barriers; i < end.barriers; ++i) {
             const Barrier& barrier = program_.barriers[i];
             for (const Ref ref : {barrier.id, barrier.count, barrier.predicate, barrier.destination}) fix(ref);
         }
-        for (std::size_t i = first.collectives; i < program_.collectives.size(); ++i) fix(program_.collectives[i].member_mask);
-        for (std::size_t i = first.calls; i < program_.calls.size(); ++i) {
+        for (std::size_t i = first.collectives; i < end.collectives; ++i) fix(program_.collectives[i].member_mask);
+        for (std::size_t i = first.calls; i < end.calls; ++i) {
             fix(program_.calls[i].target);
             fix_slots(program_.calls[i].arguments);
             fix_slots(program_.calls[i].returns);
@@ -159,12 +170,13 @@ class ColumnSharing {
 
     // The results of an operation never stand where its sources do, unless they are the same register.
     void rename() {
-        program_.declared.resize(program_.refs.size());
-        std::copy(program_.refs.begin() + program_.code[function_.begin].operands, program_.refs.end(),
-                  program_.declared.begin() + program_.code[function_.begin].operands);
-        for (std::uint32_t pc = function_.begin; pc < program_.code.size(); ++pc) {
+        const std::uint32_t begin = program_.code[function_.begin].operands;
+        const Operation& last = program_.code[function_.end.code - 1];
+        const std::uint32_t end = last.operands + last.outputs + last.inputs;
+        function_.declared.assign(program_.refs.begin() + begin, program_.refs.begin() + end);
+        for (std::uint32_t pc = function_.begin; pc < function_.end.code; ++pc) {
             const Operation& operation = program_.code[pc];
-            const std::span<Ref> declared = std::span(program_.declared).subspan(operation.operands, operation.outputs + operation.inputs);
+            const std::span<Ref> declared = std::span(function_.declared).subspan(operation.operands - begin, operation.outputs + operation.inputs);
             for (Ref& ref : sources(operation)) ref = renamed(ref);
             for (Ref& ref : results(operation)) ref = renamed(ref);
             for (const Ref ref : declared) release(ref, pc);
@@ -189,6 +201,7 @@ class ColumnSharing {
 
     Program& program_;
     Function& function_;
+    std::vector<bool> is_target_;  // of branches: the function's operations
     std::vector<Column> columns_;
     std::vector<std::uint32_t> used_;  // of them, by place
     std::array<std::vector<Ref>, 5> places_;  // by the width's logarithm
@@ -197,8 +210,8 @@ class ColumnSharing {
 
 }  // namespace
 
-void share_columns(Program& program, Function& function, const FirstEntries& first, const std::vector<bool>& is_target) {
-    ColumnSharing(program, function).run(first, is_target);
+void share_columns(Program& program, Function& function) {
+    if (function.register_bytes >= least_shared_bytes) ColumnSharing(program, function).run();
 }
 
 }  // namespace ptxgraft::emulator

@@ -4,7 +4,6 @@
 /// within a row of operations which is entered at its begin alone share columns with others whose time has not come or is over.
 
 #include <cstdint>
-#include <vector>
 
 #include "emulator/program.hpp"
 
@@ -13,16 +12,9 @@ namespace ptxgraft::emulator {
 /// Less than this many bytes of registers stay as they are.
 inline constexpr std::uint32_t least_shared_bytes = 16384;
 
-/// Where a function's own entries begin in the program's tables.
-struct FirstEntries {
-    explicit FirstEntries(const Program& program)
-        : barriers(program.barriers.size()), collectives(program.collectives.size()), calls(program.calls.size()) {}
-    std::size_t barriers, collectives, calls;
-};
-
-/// Renames the registers of a function, the last of the program, in its operations' operands, and makes its frame smaller.
-/// `is_target`: for each of its operations, whether a branch may lead there. Program::declared keeps what the operands were.
-/// A register that may be read before it is written shares nothing: what nobody wrote stays found.
-void share_columns(Program& program, Function& function, const FirstEntries& first, const std::vector<bool>& is_target);
+/// Renames the registers of a function in its operations' operands and makes its frame smaller, unless that is small.
+/// Function::declared keeps what the operands were. A register that may be read before it is written shares nothing: what
+/// nobody wrote stays found. Before the function is executed for the first time.
+void share_columns(Program& program, Function& function);
 
 }  // namespace ptxgraft::emulator

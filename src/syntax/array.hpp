@@ -2,10 +2,6 @@
 // A growing array of trivially copyable items, on realloc: growing a large one moves pages instead of bytes,
 // and new items are not written twice. Indices stay valid for ever, pointers until the next growth.
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -13,19 +9,9 @@
 #include <type_traits>
 #include <utility>
 
-namespace ptxgraft::syntax {
+#include "syntax/large_pages.hpp"
 
-/// The tree of a large module is written once from begin to end: with pages of 4 KiB, half of the time of a
-/// first parse goes into their faults.
-inline void ask_for_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t size) {
-#ifdef __linux__
-    constexpr std::uintptr_t page = std::uintptr_t{2} << 20;
-    const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(memory) + page - 1) / page * page;
-    const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(memory) + size) / page * page;
-    if (begin < end)
-        (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // a wish, no need
-#endif
-}
+namespace ptxgraft::syntax {
 
 template <class T>
 class Array {

@@ -172,6 +172,7 @@ std::size_t Module::memory() const {
 }
 
 std::string_view Module::source() const { return data_->text.source(); }
+std::string Module::take_source() && { return std::move(data_->text).take_source(); }
 
 std::vector<Statement> Module::statements() const {
     std::vector<Statement> all;

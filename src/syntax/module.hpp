@@ -39,6 +39,7 @@ class TextSpace {
   public:
     explicit TextSpace(std::string source) : source_(std::move(source)) { size_ = source_.size() + 1; }
     [[nodiscard]] std::string_view source() const { return source_; }
+    [[nodiscard]] std::string take_source() && { return std::move(source_); }
     /// The text [begin, end), which lies within one appended text.
     [[nodiscard]] std::string_view at(std::uint32_t begin, std::uint32_t end) const {
         if (begin <= source_.size()) [[likely]]

@@ -85,17 +85,20 @@ class NameMap {
     std::size_t size_ = 0;
 };
 
-/// Which names there may be, by size and first character: those of `%r<5>` and single ones that end in digits
-/// hardly ever are of one kind, so most names need to be looked up in one way only.
+/// Which names there may be, by size, first and last character: those of `%r<5>` and single ones that end in
+/// digits hardly ever are of one kind, so most names need to be looked up in one way only.
 class Stems {
   public:
-    void add(std::string_view stem) { sizes_[first(stem)] |= bit(stem); }
+    void add(std::string_view stem) { sizes_[ends(stem)] |= bit(stem); }
     [[nodiscard]] bool may_have(std::string_view stem) const {
-        return (sizes_[first(stem)] & bit(stem)) != 0;
+        return (sizes_[ends(stem)] & bit(stem)) != 0;
     }
 
   private:
-    static std::size_t first(std::string_view stem) { return static_cast<unsigned char>(stem.front()); }
+    static std::size_t ends(std::string_view stem) {
+        const auto first = static_cast<unsigned char>(stem.front()), last = static_cast<unsigned char>(stem.back());
+        return (first ^ 2u * last) % 256;
+    }
     static std::uint64_t bit(std::string_view stem) {
         return std::uint64_t{1} << (stem.size() < 63 ? stem.size() : 63);
     }

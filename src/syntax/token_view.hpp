@@ -18,6 +18,12 @@ class TokenView {
         if (size_ != 0 && first_[size_ - 1].kind() == Lexeme::end) --size_;
     }
     [[nodiscard]] std::size_t size() const { return size_; }
+    [[nodiscard]] const RawToken& operator[](std::size_t i) const { return first_[i]; }
+    /// The text where all these tokens begin and end; null when it is not the module's source.
+    [[nodiscard]] const char* source() const {
+        const std::string_view source = data_.text.source();
+        return size_ != 0 && first_[size_ - 1].end() <= source.size() ? source.data() : nullptr;
+    }
     [[nodiscard]] Lexeme kind(std::size_t i) const { return first_[i].kind(); }
     [[nodiscard]] std::string_view text(std::size_t i) const { return data_.text_of(first_[i]); }
     [[nodiscard]] std::uint32_t begin(std::size_t i) const { return first_[i].begin; }
