@@ -50,6 +50,20 @@ class Descriptor {
         return address ^ ((((address >> 7) - base_) & mask) << 4);
     }
 
+    /// Nothing of the blocks before `mn` and `k` lies behind it: swizzling leaves a chunk in its 128 bytes.
+    [[nodiscard]] std::uint64_t end(unsigned mn, unsigned k) const {
+        constexpr std::uint64_t line = 128;
+        const unsigned chunks = width_ / chunk_bytes, m = mn - 1, l = k - 1;
+        const std::uint64_t leading = leading_, stride = stride_;
+        std::uint64_t begin = start_;
+        if (!is_swizzled()) return begin + m * stride + l * leading + 7 * std::uint64_t{width_} + chunk_bytes;
+        if (mn_major_)
+            begin += m / chunks * leading + l * stride + std::uint64_t{std::min(m, chunks - 1)} * chunk_bytes;
+        else
+            begin += m * stride + std::uint64_t{l} * chunk_bytes;
+        return ((begin + 7 * std::uint64_t{width_}) | (line - 1)) + 1;
+    }
+
     [[nodiscard]] bool is_swizzled() const { return width_ != chunk_bytes; }
     [[nodiscard]] bool holds(unsigned chunks) const {
         return mn_major_ || !is_swizzled() || chunks * chunk_bytes <= width_;
@@ -72,49 +86,43 @@ class Reader {
     Reader(const Descriptor& descriptor, SharedMemory shared, char operand)
         : descriptor_(descriptor), shared_(shared), operand_(operand) {}
 
-    [[nodiscard]] bool read(const Block& block, std::uint32_t* words) {
-        if (!prepared_ || block.begin % pattern != prepared_begin_ % pattern) prepare(block);
-        const std::int64_t first = std::int64_t{block.begin} + least_,
-                           end = std::int64_t{block.begin} + greatest_ + chunk_bytes;
-        if (first < 0 || end > shared_.size) return report(block);
-        const std::byte* from = shared_.bytes + block.begin;
-        for (unsigned r = 0; r < 8; ++r) std::memcpy(words + 4 * r, from + offsets_[r], chunk_bytes);
-        if (descriptor_.is_mn_major()) transpose_halves(words);
-        return true;
+    /// Whether `count` blocks from `first` on, of `chunks` chunks, lie in shared memory; if not, where not.
+    [[nodiscard]] std::optional<WgmmaFault> find_fault(unsigned first, unsigned count, unsigned chunks) const {
+        if (descriptor_.end(first + count, chunks) <= shared_.size) return std::nullopt;
+        for (unsigned k = 0; k < chunks; ++k)
+            for (unsigned i = first; i < first + count; ++i) {
+                const Block block = descriptor_.block(i, k);
+                for (std::uint32_t r = 0; r < 8; ++r)
+                    if (const std::uint32_t address = descriptor_.swizzled(block.begin + r * block.step);
+                        address + chunk_bytes > shared_.size)
+                        return WgmmaFault{operand_, WgmmaFault::Reason::outside, address, shared_.size};
+            }
+        return std::nullopt;
     }
-    [[nodiscard]] const std::optional<WgmmaFault>& fault() const { return fault_; }
+    void read(unsigned mn, unsigned k, std::uint32_t* words) {
+        const Block block = descriptor_.block(mn, k);
+        const std::uint32_t place = block.begin % pattern / chunk_bytes;
+        if ((prepared_ >> place & 1) == 0) prepare(block, place);
+        const std::byte* from = shared_.bytes + block.begin;
+        for (unsigned r = 0; r < 8; ++r) std::memcpy(words + 4 * r, from + offsets_[place][r], chunk_bytes);
+        if (descriptor_.is_mn_major()) transpose_halves(words);
+    }
 
   private:
     static constexpr std::uint32_t pattern = 1024;  // the offsets of a block repeat with the widest swizzling
 
-    void prepare(const Block& block) {
-        prepared_ = true;
-        prepared_begin_ = block.begin;
+    void prepare(const Block& block, std::uint32_t place) {
+        prepared_ |= std::uint64_t{1} << place;
         for (unsigned r = 0; r < 8; ++r)
-            offsets_[r] = static_cast<std::int32_t>(descriptor_.swizzled(block.begin + r * block.step)) -
-                          static_cast<std::int32_t>(block.begin);
-        least_ = *std::min_element(offsets_, offsets_ + 8);
-        greatest_ = *std::max_element(offsets_, offsets_ + 8);
-    }
-    bool report(const Block& block) {
-        for (const std::int32_t offset : offsets_) {
-            const std::int64_t address = std::int64_t{block.begin} + offset;
-            if (address >= 0 && address + chunk_bytes <= shared_.size) continue;
-            fault_ = {operand_, WgmmaFault::Reason::outside, static_cast<std::uint32_t>(address),
-                      shared_.size};
-            return false;
-        }
-        return false;
+            offsets_[place][r] =
+                static_cast<std::int32_t>(descriptor_.swizzled(block.begin + r * block.step) - block.begin);
     }
 
     const Descriptor& descriptor_;
     SharedMemory shared_;
     char operand_;
-    bool prepared_ = false;
-    std::uint32_t prepared_begin_ = 0;
-    std::int32_t offsets_[8] = {};
-    std::int32_t least_ = 0, greatest_ = 0;
-    std::optional<WgmmaFault> fault_;
+    std::uint64_t prepared_ = 0;
+    std::int32_t offsets_[pattern / chunk_bytes][8];
 };
 
 unsigned b_chunks(const Wgmma& wgmma) { return wgmma.sparse ? 2 * a_chunks : a_chunks; }
@@ -130,30 +138,24 @@ struct AWords {
     alignas(64) std::uint32_t words[2 * a_chunks][32];
     const void* registers[2 * a_chunks];
 };
-struct BWords {
-    alignas(64) std::uint32_t words[most_n / 8][most_b_chunks][32];
-};
 
 std::optional<WgmmaFault> read_a(const Descriptor& a, const WgmmaOperands& operands, SharedMemory shared,
                                  AWords& to) {
     Reader reader(a, shared, 'a');
+    if (auto fault = reader.find_fault(2u * operands.warp, 2, a_chunks)) return fault;
     for (unsigned k = 0; k < a_chunks; ++k)
         for (unsigned half = 0; half < 2; ++half) {
             to.registers[2 * k + half] = to.words[2 * k + half];
-            if (!reader.read(a.block(2u * operands.warp + half, k), to.words[2 * k + half]))
-                return reader.fault();
+            reader.read(2u * operands.warp + half, k, to.words[2 * k + half]);
         }
     return std::nullopt;
 }
 
-std::optional<WgmmaFault> read_b(const Wgmma& wgmma, const Descriptor& b, SharedMemory shared, BWords& to) {
-    Reader reader(b, shared, 'b');
+std::optional<WgmmaFault> find_b_fault(const Wgmma& wgmma, const Descriptor& b, const Reader& reader,
+                                       std::uint32_t shared_size) {
     if (!b.holds(b_chunks(wgmma)))
-        return WgmmaFault{'b', WgmmaFault::Reason::too_wide, b.start(), shared.size};
-    for (unsigned k = 0; k < b_chunks(wgmma); ++k)
-        for (unsigned tile = 0; tile < wgmma.n / 8u; ++tile)
-            if (!reader.read(b.block(tile, k), to.words[tile][k])) return reader.fault();
-    return std::nullopt;
+        return WgmmaFault{'b', WgmmaFault::Reason::too_wide, b.start(), shared_size};
+    return reader.find_fault(0, wgmma.n / 8u, b_chunks(wgmma));
 }
 
 template <class Element>
@@ -165,7 +167,7 @@ struct Functions {
 
 template <class Element>
 void multiply_tiles(const Wgmma& wgmma, const WgmmaOperands& operands, const void* const* a_registers,
-                    const BWords& b_words, const Functions<Element>& functions) {
+                    Reader& b_reader, const Functions<Element>& functions) {
     alignas(64) Element a[panel_rows * a_width];
     alignas(64) Element b[most_tiles * panel_rows * b_width];
     DenseRows dense;
@@ -179,9 +181,11 @@ void multiply_tiles(const Wgmma& wgmma, const WgmmaOperands& operands, const voi
     functions.unpack_a({a_registers, 2 * chunks, wgmma.a, 2, wgmma.negate_a != wgmma.negate_b}, a);
     for (unsigned tile = 0; tile < wgmma.n / 8u; tile += most_tiles) {
         const unsigned count = std::min(most_tiles, wgmma.n / 8u - tile);
+        alignas(64) std::uint32_t words[most_tiles][most_b_chunks][32];
+        for (unsigned i = 0; i < count; ++i)
+            for (unsigned k = 0; k < chunks; ++k) b_reader.read(tile + i, k, words[i][k]);
         for (unsigned i = 0; i < count; ++i) {
-            const void* b_registers[most_b_chunks];
-            for (unsigned k = 0; k < chunks; ++k) b_registers[k] = b_words.words[tile + i][k];
+            const void* const b_registers[most_b_chunks] = {words[i][0], words[i][1], words[i][2], words[i][3]};
             functions.unpack_b({b_registers, chunks, wgmma.b}, b + i * panel_rows * b_width);
         }
         void* const* d = operands.d + tile * of_tile;
@@ -251,13 +255,13 @@ std::string describe(const WgmmaFault& fault) {
 std::optional<WgmmaFault> multiply(const Wgmma& wgmma, const WgmmaOperands& operands, SharedMemory shared) {
     const Multiplicands multiplicands(wgmma, operands);
     AWords a;
-    BWords b;
+    Reader b(multiplicands.b, shared, 'b');
     const void* const* a_registers = operands.a;
     if (a_registers == nullptr) {
         if (auto fault = read_a(multiplicands.a, operands, shared, a)) return fault;
         a_registers = a.registers;
     }
-    if (auto fault = read_b(wgmma, multiplicands.b, shared, b)) return fault;
+    if (auto fault = find_b_fault(wgmma, multiplicands.b, b, shared.size)) return fault;
     const EngineFunctions& e = engine();
     if (wgmma.d == MatrixType::s32) {
         const auto product = wgmma.a == MatrixType::b1 ? e.multiply_bits : e.multiply_integers;
