@@ -680,7 +680,7 @@ TEST(EmulatorDevice, BlocksAreClusters) {
     auto count = device.upload(std::vector<std::uint32_t>(2));
     auto function = device.load(".version 9.0\n.target sm_90\n.address_size 64\n.entry k(.param .u64 p) .blocksareclusters .reqntid 1 .reqnctapercluster 2 {\n"
                                 ".reg .b64 %a;\n.reg .b32 %n;\nld.param.u64 %a, [p];\nred.global.add.u32 [%a], 1;\nmov.u32 %n, %nctaid.x;\n"
-                                "red.global.max.u32 [%a+4], %n;\nret;\n}\n");
+                                "red.global.max.u32 [%a+4], %n;\nret;\n}\n", "k");
     ASSERT_OK(function);
     ASSERT_OK(function->launch({{3, 1, 1}, {1, 1, 1}}, std::array<Argument, 1>{*count}));
     EXPECT_EQ(*count->download<std::uint32_t>(), (std::vector<std::uint32_t>{6, 6}));

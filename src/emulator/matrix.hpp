@@ -183,6 +183,9 @@ struct SharedRange {
 /// of B. Sorted within each operand, adjacent ones joined; they may lie outside of shared memory. How many
 /// are of A.
 std::size_t wgmma_ranges(const Wgmma& wgmma, const WgmmaOperands& operands, std::vector<SharedRange>& ranges);
+/// Appends the addresses of the rows of 16 bytes that a warpgroup reads for one warp: those of its 8x8 matrices of A, row by row, and
+/// for the first warp, of all of B.
+void wgmma_rows(const Wgmma& wgmma, const WgmmaOperands& operands, std::vector<std::uint32_t>& rows);
 [[nodiscard]] std::optional<MetadataFault> find_metadata_fault(const Wgmma& wgmma,
                                                                const std::uint32_t* metadata);
 
