@@ -429,6 +429,22 @@ TEST(EmulatorAsync, AWarpgroupWaitsForAllOfItsWarps) {
     }
 }
 
+// As the epilogues of CUTLASS do: no thread is elected, and the copies of the lanes are one copy.
+TEST(EmulatorAsync, AWholeWarpIssuesOneStore) {
+    const std::string store_all =
+        "setp.lt.u32 %p2, %r1, 32;\n@%p2 cp.async.bulk.global.shared::cta.bulk_group [%rd1+12288], [%r40], "
+        "2048;\n@%p2 cp.async.bulk.commit_group;\n@%p2 cp.async.bulk.wait_group 0;\n";
+    const std::string same = ready + "mov.u32 %r40, %r21;\n" + store_all,
+                      different = ready + "shl.b32 %r40, %r1, 4;\nadd.u32 %r40, %r40, %r21;\n" + store_all;
+    Machine machine({.instruction_budget = 1u << 20});
+    EXPECT_RUNS(machine, run(machine, kernel(same), threads));
+    const std::string text = kernel(different);
+    const auto done = run(machine, text, threads);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Errc::data_race);
+    EXPECT_EQ(line_at(text, done.error().span.begin), line_at(text, text.find("@%p2 cp.async.bulk.global")));
+}
+
 // One thread says that a stage is free when its own warp has waited: the others have read it by then.
 TEST(EmulatorAsync, AStageThatOneThreadFreesHasBeenReadByAllWarps) {
     std::string refill_next = refill;

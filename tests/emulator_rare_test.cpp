@@ -22,10 +22,14 @@ u32 zero(u32) { return 0; }
 
 const Row rows[] = {
     {"CountersThatNobodyStarted", "mov.u32 %r2, %pm0;\nmov.u32 %r3, %pm7;\nmov.u64 %rd3, %pm3_64;\ncvt.u32.u64 %r4, %rd3;\nor.b32 %r2, %r2, %r3;\nor.b32 %r2, %r2, %r4;", zero},
-    {"NothingIsReservedInSharedMemory",
-     "mov.u32 %r2, %reserved_smem_offset_begin;\nmov.u32 %r3, %reserved_smem_offset_end;\nor.b32 %r2, %r2, %r3;\nmov.u32 %r3, %reserved_smem_offset_cap;\nor.b32 %r2, %r2, %r3;\n"
-     "mov.u32 %r3, %reserved_smem_offset_1;\nor.b32 %r2, %r2, %r3;",
-     zero},
+    {"SharedMemoryThatIsReservedLiesBehind",
+     "mov.u32 %r2, %reserved_smem_offset_begin;\nmov.u32 %r3, %reserved_smem_offset_end;\nmov.u32 %r4, %reserved_smem_offset_cap;\nsub.u32 %r3, %r3, %r2;\nsub.u32 %r3, %r3, %r4;\n"
+     "mov.u32 %r5, %total_smem_size;\nsetp.ge.u32 %p1, %r2, %r5;\nselp.u32 %r2, 1, 0, %p1;\nmad.lo.u32 %r2, %r3, 1000, %r2;",
+     [](u32) { return 1u; }},
+    {"SharedMemoryThatIsReservedHoldsWhatIsWritten",  // as the barriers of cooperative groups do, whose bits are cleared first
+     "mov.u32 %r2, %reserved_smem_offset_1;\ncvt.u64.u32 %rd3, %r2;\ncvta.shared.u64 %rd3, %rd3;\nred.and.release.cta.b32 [%rd3+4], -2;\nbar.sync 0;\natom.add.u32 %r3, [%rd3+4], 2;\nbar.sync 0;\n"
+     "ld.u32 %r2, [%rd3+4];",
+     [](u32) { return 128u; }},
     {"NoGraph", "mov.u64 %rd3, %current_graph_exec;\ncvt.u32.u64 %r2, %rd3;", zero},
     {"Environment", "mov.u32 %r2, %envreg3;\nmov.u32 %r3, %envreg1;\nor.b32 %r2, %r2, %r3;", zero},
     {"SharedMemorySizes", "mov.u32 %r2, %dynamic_smem_size;\nmov.u32 %r3, %total_smem_size;\nmad.lo.u32 %r2, %r3, 1000, %r2;", [](u32) { return 256u * 1000 + 0; }},

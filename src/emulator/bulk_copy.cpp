@@ -241,11 +241,28 @@ bool copy_tensor(const BulkCopy& what, const Ref* refs, const Lane& lane) {
     });
 }
 
+// A whole warp may issue one store, as CUTLASS's epilogues do: of the lanes that write the same to the same place, the first.
+std::uint32_t different_stores(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    const Ref* const refs = warp.operands(operation);
+    const auto is_same = [&](unsigned a, unsigned b) {
+        return std::all_of(refs, refs + operation.inputs, [&](Ref ref) { return warp.value(ref, a) == warp.value(ref, b); });
+    };
+    std::uint32_t different = 0;
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+        std::uint32_t others = different;
+        while (others != 0 && !is_same(lane, static_cast<unsigned>(std::countr_zero(others)))) others &= others - 1;
+        if (others == 0) different |= 1u << lane;
+    }
+    return different;
+}
+
 }  // namespace
 
 Flow execute_bulk_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const BulkCopy& what = copy_of(warp, operation);
     const Ref* const refs = warp.operands(operation);
+    if (what.to_global && !what.reduction && !what.reduce) mask = different_stores(warp, operation, mask);
     return for_each(warp, mask, [&](const Lane& lane) {
         const std::uint64_t mbarrier = what.to_global ? 0 : lane.value(refs[what.coordinates != 0 ? 2 + what.coordinates : 3]);
         warp.begin_async(lane.lane, {.is_store = what.to_global, .mbarrier = mbarrier});
@@ -303,9 +320,10 @@ Flow execute_tensormap_replace(Warp& warp, const Operation& operation, std::uint
     });
 }
 
+// .sync.aligned: the lanes of a warp copy one map together.
 Flow execute_tensormap_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Ref* const refs = warp.operands(operation);
-    return for_each(warp, mask, [&](const Lane& lane) {
+    return for_each(warp, mask & (0 - mask), [&](const Lane& lane) {
         std::byte* const to =
             lane.range(Space::global, lane.value(refs[0]), sizeof(TensorMap), 64, Use::write);
         const std::byte* const from =

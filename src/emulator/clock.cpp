@@ -20,6 +20,8 @@ void Order::begin() {
         forget_lanes(warp);
         warp.copied.fill(0);
         warp.has_copied = false;
+        warp.met_all = 0;
+        warp.met.fill({});
     }
 }
 
@@ -32,12 +34,13 @@ WarpTime Order::known_to_all(unsigned warp, std::size_t observers) const {
 
 void Order::forget_lanes(Warp& warp) {
     for_each(warp.with_clock, [&](unsigned lane) { warp.lanes[lane].reset(); });
-    warp.with_clock = 0;
+    warp.with_clock = warp.untold = 0;
 }
 
 Clock& Order::lane_clock(Warp& warp, unsigned lane) {
     if (warp.lanes[lane] == nullptr) warp.lanes[lane] = std::make_unique<Clock>(warps_.size());
     warp.with_clock |= 1u << lane;
+    warp.untold |= 1u << lane;
     return *warp.lanes[lane];
 }
 
@@ -96,6 +99,19 @@ void Order::synchronise(unsigned index, std::uint32_t lanes, bool all) {
     if (warp.has_copied) release_copies(index, lanes, together);
     for_each(lanes, [&](unsigned lane) { lane_clock(warp, lane).join(together); });
     ++warp.now;
+}
+
+void Order::meet(unsigned index, std::uint32_t lanes, bool all) {
+    Warp& warp = warps_[index];
+    const Known now{0, warp.now++, lanes};
+    if (all) warp.met_all = now.some;
+    else for_each(lanes, [&](unsigned lane) { warp.met[lane].join(now); });
+    if ((lanes & warp.untold) == 0) return;
+    Clock together(warps_.size());
+    for_each(lanes & warp.with_clock, [&](unsigned lane) { together.join(*warp.lanes[lane]); });
+    together[index] = {};
+    acquire(index, lanes, all, together);
+    if (all) warp.untold = 0;
 }
 
 }  // namespace ptxgraft::emulator

@@ -99,6 +99,14 @@ class Order {
     WarpTime advance(unsigned warp) { return warps_[warp].now++; }
     /// Lanes of one warp wait for each other.
     void synchronise(unsigned warp, std::uint32_t lanes, bool all);
+    /// Lanes of one warp meet at a shuffle or a vote, which makes nothing visible that they wrote themselves. But what one has waited for
+    /// counts for all, as where one asks a flag; and what they read before is read.
+    void meet(unsigned warp, std::uint32_t lanes, bool all);
+    /// Whether a lane has met one of its warp after that had read something.
+    [[nodiscard]] bool has_met(unsigned warp, unsigned lane, const Stamp& read) const {
+        const Warp& own = warps_[warp];
+        return read.warp == warp && (read.time <= own.met_all || own.met[lane].has(read.lane, read.time));
+    }
 
   private:
     struct Warp {
@@ -106,6 +114,9 @@ class Order {
         Clock common;                                   // what all lanes know
         std::array<std::unique_ptr<Clock>, 32> lanes;   // what single lanes know besides
         std::uint32_t with_clock = 0;
+        std::uint32_t untold = 0;  // lanes that have got to know something since all lanes met
+        WarpTime met_all = 0;      // when they did
+        std::array<Known, 32> met = {};
         std::array<WarpTime, 32> copied = {};  // up to when each lane has waited for its own copies
         bool has_copied = false;
         bool has_ended = false;

@@ -45,6 +45,7 @@ void Cta::begin(std::uint64_t index) {
     barriers_ = {};
     output_.clear();
     std::fill(shared_written_.begin(), shared_written_.end(), std::uint8_t{0});
+    if (shared_written_.size() > launch_->reserved_shared) std::fill(shared_written_.begin() + launch_->reserved_shared, shared_written_.end(), all_bits);
     for (Clock& clock : barrier_clocks_) clock.clear();
     for (Warp& warp : warps_) warp.begin();
 }

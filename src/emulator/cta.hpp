@@ -22,6 +22,9 @@ namespace ptxgraft::emulator {
 using RegisterNames = std::unordered_map<const Function*, std::unordered_map<Ref, std::string_view>>;
 [[nodiscard]] RegisterNames register_names(const Program& program, std::string_view text);
 
+/// Of shared memory, for CUDA itself: behind what the program has.
+inline constexpr std::uint32_t cuda_shared_bytes = 1 << 10;
+
 struct Launch {
     const Program* program = nullptr;
     const Function* entry = nullptr;
@@ -30,7 +33,8 @@ struct Launch {
     EmulatorLaunch shape;
     std::vector<std::byte> parameters;
     std::uint32_t dynamic_shared = 0;  ///< address of the dynamic part
-    std::uint32_t shared_bytes = 0;    ///< static and dynamic
+    std::uint32_t shared_bytes = 0;    ///< static and dynamic, and what is reserved where the program asks for it
+    std::uint32_t reserved_shared = 0;  ///< address of what is reserved
     std::uint64_t budget = 0;
     std::string_view text;  ///< of the module
     bool is_checked = false;

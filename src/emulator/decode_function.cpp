@@ -61,7 +61,12 @@ constexpr SpecialRow special_rows[] = {
     {"%globaltimer_lo", Special::globaltimer_lo},
     {"%globaltimer_hi", Special::globaltimer_hi},
     {"%total_smem_size", Special::total_smem_size},
-    {"%aggr_smem_size", Special::total_smem_size},
+    {"%aggr_smem_size", Special::aggr_smem_size},
+    {"%reserved_smem_offset_begin", Special::reserved_smem_begin},
+    {"%reserved_smem_offset_end", Special::reserved_smem_end},
+    {"%reserved_smem_offset_cap", Special::reserved_smem_cap},
+    {"%reserved_smem_offset_0", Special::reserved_smem_begin},
+    {"%reserved_smem_offset_1", Special::reserved_smem_1},
     {"%dynamic_smem_size", Special::dynamic_smem_size},
     {"%is_explicit_cluster", Special::is_explicit_cluster, 1},
     {"%clusterid.x", Special::clusterid_x},
@@ -91,15 +96,9 @@ bool is_clock(std::string_view name) {
 }
 
 // Registers that are 0 here: `%envreg0` to `%envreg31`, of which CUDA sets those that have a row above; counters that nobody started; the
-// part of shared memory that the driver keeps for itself, which there is not; the graph that a launch is part of. Their width, or 0.
+// graph that a launch is part of. Their width, or 0.
 std::uint32_t zero_bytes(std::string_view name) {
-    constexpr std::string_view reserved = "%reserved_smem_offset_";
     if (name == "%current_graph_exec") return 8;
-    if (name.starts_with(reserved)) {
-        for (const std::string_view end : {"begin", "end", "cap", "0", "1"})
-            if (name.substr(reserved.size()) == end) return 4;
-        return 0;
-    }
     if (name.starts_with("%pm") && name.size() >= 4 && name[3] >= '0' && name[3] <= '7')
         return name.size() == 4 ? 4 : name.substr(4) == "_64" ? 8 : 0;
     if (!name.starts_with("%envreg")) return 0;

@@ -163,10 +163,10 @@ Expected<void> check_cluster(const Function& entry, const EmulatorLaunch& launch
 
 // All blocks of a cooperative grid are on the device at once: those that an H100 holds, of its 132 multiprocessors.
 Expected<void> check_cooperative(const Launch& launch) {
-    constexpr std::uint64_t multiprocessors = 132, most_warps = 64, most_blocks = 32, shared_bytes = 228 << 10, reserved_bytes = 1 << 10;
+    constexpr std::uint64_t multiprocessors = 132, most_warps = 64, most_blocks = 32, shared_bytes = 228 << 10;
     if (!launch.shape.cooperative) return {};
     const std::uint64_t warps = (blocks(launch.shape.block) + 31) / 32;
-    const std::uint64_t each = std::min({most_blocks, most_warps / warps, shared_bytes / (launch.shared_bytes + reserved_bytes)});
+    const std::uint64_t each = std::min({most_blocks, most_warps / warps, shared_bytes / (launch.reserved_shared + emulator::cuda_shared_bytes)});
     if (blocks(launch.shape.grid) <= each * multiprocessors) return {};
     return fail(Errc::invalid_launch_shape, fmt::format("a cooperative grid of {} blocks; {} fit on the device at once, {} on each of {} multiprocessors",
                                                         blocks(launch.shape.grid), each * multiprocessors, each, multiprocessors));
@@ -221,6 +221,12 @@ Expected<void> set_parameters(Launch& launch, std::span<const std::span<const st
     return {};
 }
 
+bool uses_reserved_shared(const emulator::Program& program) {
+    return std::ranges::any_of(program.specials, [](const emulator::SpecialColumn& column) {
+        return column.special >= emulator::Special::reserved_smem_begin && column.special <= emulator::Special::reserved_smem_1;
+    });
+}
+
 Expected<void> set_shared(Launch& launch, std::uint32_t sm) {
     const std::uint64_t align = launch.program->dynamic_alignment;
     const std::uint64_t dynamic = (launch.entry->shared_bytes + align - 1) / align * align;
@@ -233,7 +239,8 @@ Expected<void> set_shared(Launch& launch, std::uint32_t sm) {
                                 launch.shape.shared_bytes, sm, most_shared_bytes(sm)));
     }
     launch.dynamic_shared = static_cast<std::uint32_t>(dynamic);
-    launch.shared_bytes = static_cast<std::uint32_t>(bytes);
+    launch.reserved_shared = static_cast<std::uint32_t>((bytes + 127) / 128 * 128);  // in units in which it is allocated since sm_80
+    launch.shared_bytes = uses_reserved_shared(*launch.program) ? launch.reserved_shared + emulator::cuda_shared_bytes : static_cast<std::uint32_t>(bytes);
     return {};
 }
 

@@ -228,6 +228,11 @@ enum class Special : std::uint8_t {
     grid_workspace_hi,    ///< %envreg1 and 2: where the barrier of a cooperative grid is
     grid_workspace_lo,
     dynamic_shared,  ///< the address of `.extern .shared` variables
+    aggr_smem_size,
+    reserved_smem_begin,  ///< what CUDA's own headers use of shared memory, as those of groups of warps do
+    reserved_smem_end,
+    reserved_smem_cap,
+    reserved_smem_1,
 };
 
 /// Where a special register stands in the bank of its warp.

@@ -126,7 +126,7 @@ inline bool RaceCells::reads_in_order(Cell& cell, const Observer& by, std::uint3
     if (cell.has_many) {
         Reader& reader = readers_[cell.readers + by.warp];
         if (reader.time == by.now) reader.lanes |= lanes;
-        else if (reader.time <= known[by.warp].all) reader = {by.now, lanes, by.pc};
+        else if (reader.time <= known[by.warp].all || reader.lanes == lanes) reader = {by.now, lanes, by.pc};
         else return false;
         return true;
     }
@@ -135,6 +135,7 @@ inline bool RaceCells::reads_in_order(Cell& cell, const Observer& by, std::uint3
         begin_many(cell)[by.warp] = {by.now, lanes, by.pc};
         return true;
     }
+    if (cell.read_lanes == lanes) return begin();
     if (cell.read_time != by.now) return false;
     cell.read_lanes |= lanes;
     return true;
@@ -308,7 +309,7 @@ bool RaceCells::knows_all(unsigned warp, unsigned lane, std::uint16_t other, con
     if (reader.time <= order_->common(warp)[other].all) return true;
     for (std::uint32_t lanes = reader.lanes; lanes != 0; lanes &= lanes - 1) {
         const Stamp stamp{other, static_cast<std::uint8_t>(std::countr_zero(lanes)), reader.time};
-        if (order_->knows(warp, lane, stamp)) continue;
+        if (order_->knows(warp, lane, stamp) || order_->has_met(warp, lane, stamp)) continue;
         race = {stamp, reader.pc, false};
         return false;
     }

@@ -79,8 +79,16 @@ std::uint64_t Warp::special_of_cta(Special special) const {
             return cta_->index() % multiprocessors;
         case Special::nsmid:
             return multiprocessors;
-        case Special::total_smem_size:  // in units in which it is allocated since sm_80
-            return (launch_->shared_bytes + std::uint64_t{127}) / 128 * 128;
+        case Special::total_smem_size:
+        case Special::reserved_smem_begin:
+            return launch_->reserved_shared;
+        case Special::aggr_smem_size:
+        case Special::reserved_smem_end:
+            return launch_->reserved_shared + std::uint64_t{cuda_shared_bytes};
+        case Special::reserved_smem_cap:
+            return cuda_shared_bytes;
+        case Special::reserved_smem_1:  // groups of several warps have their barriers there
+            return launch_->reserved_shared + std::uint64_t{cuda_shared_bytes} / 2;
         case Special::dynamic_smem_size:
             return launch_->shape.shared_bytes;
         case Special::dynamic_shared:

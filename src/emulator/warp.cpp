@@ -558,9 +558,12 @@ void Warp::run_collective(const Operation& operation, const CollectiveCall& call
     order_members(call, mask);
 }
 
-// Only bar.warp.sync orders memory.
+// Only bar.warp.sync orders what the lanes wrote.
 void Warp::order_members(const CollectiveCall& call, std::uint32_t mask) {
-    if (is_checked_ && call.function == sync_collective()) cta_->checker()->order.synchronise(number(), mask, mask == live_);
+    if (!is_checked_) return;
+    Order& order = cta_->checker()->order;
+    if (call.function == sync_collective()) order.synchronise(number(), mask, mask == live_);
+    else order.meet(number(), mask, mask == live_);
 }
 
 // Other members may wait at another instruction of the same kind: values are gathered from, and results
