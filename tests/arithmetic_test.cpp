@@ -484,6 +484,55 @@ TEST(Arithmetic, CarriesAndBorrows) {
     EXPECT_EQ(evaluate("madc.hi.u32", {{0xFFFFFFFF}, {0xFFFFFFFF}, {0}, {1}}, false, 4)[0][0], 0xFFFFFFFFu);
 }
 
+TEST(Arithmetic, CarriesOfTheFormsThatTheManualLacks) {
+    const auto run = [](const char* name, u64 a, u64 b, u64 carry) { return evaluate(name, {{a}, {b}, {carry}}, false, 3)[0][0]; };
+    EXPECT_EQ(run("addc.u16", 0xFFFF, 1, 1) & 0xFFFF, 1u);
+    EXPECT_EQ(run("addc.s16", 0x7FFF, 0, 1) & 0xFFFF, 0x8000u);
+    EXPECT_EQ(run("subc.u16", 5, 3, 1) & 0xFFFF, 2u);
+    EXPECT_EQ(run("subc.s16", 5, 3, 0) & 0xFFFF, 1u);
+    EXPECT_EQ(static_cast<u32>(run("addc.sat.s32", 0x7FFFFFFF, 0, 0)), 0x7FFFFFFFu);
+    EXPECT_EQ(static_cast<u32>(run("addc.sat.s32", 0x7FFFFFFF, 0, 1)), 0x7FFFFFFFu);
+    EXPECT_EQ(static_cast<u32>(run("addc.sat.s32", 0x80000000, 0xFFFFFFFF, 0)), 0x80000000u);
+    EXPECT_EQ(static_cast<u32>(run("addc.sat.s32", 0x80000000, 0xFFFFFFFF, 1)), 0x80000000u);
+    EXPECT_EQ(static_cast<u32>(run("addc.sat.s32", 0x7FFFFFFF, 0xFFFFFFFF, 1)), 0x7FFFFFFFu);
+    EXPECT_EQ(static_cast<u32>(run("subc.sat.s32", 0x80000000, 0, 0)), 0x80000000u);
+    EXPECT_EQ(static_cast<u32>(run("subc.sat.s32", 0x80000000, 0, 1)), 0x80000000u);
+    EXPECT_EQ(static_cast<u32>(run("subc.sat.s32", 0x7FFFFFFF, 0xFFFFFFFF, 0)), 0x7FFFFFFFu);
+    EXPECT_EQ(static_cast<u32>(run("subc.sat.s32", 7, 3, 0)), 3u);
+    const auto fused = [](const char* name, u64 a, u64 b, u64 c, u64 carry) { return evaluate(name, {{a}, {b}, {c}, {carry}}, false, 4)[0][0]; };
+    EXPECT_EQ(fused("madc.lo.s16", 0xFFFF, 3, 10, 1) & 0xFFFF, 8u);
+    EXPECT_EQ(fused("madc.lo.u16", 300, 300, 1, 1) & 0xFFFF, (90000u + 2) & 0xFFFF);
+    EXPECT_EQ(static_cast<u32>(fused("madc.hi.sat.s32", 0x40000000, 4, 0x7FFFFFFE, 1)), 0x7FFFFFFFu);
+    EXPECT_EQ(static_cast<u32>(fused("madc.hi.sat.s32", 0x40000000, 4, 5, 1)), 7u);
+    EXPECT_FALSE(find("addc.cc.u16", 3));
+    EXPECT_FALSE(find("addc.sat.u32", 3));
+    EXPECT_FALSE(find("madc.lo.cc.u16", 4));
+}
+
+TEST(Arithmetic, WhatIsOutsideOfATensorMakesAFusedResultZero) {
+    struct Row {
+        const char* name;
+        u64 a, b, c, d;
+    };
+    constexpr Row rows[] = {
+        {"fma.rn.oob.f16", 0x3C00, 0x4000, 0x3C00, 0x4200},            {"fma.rn.oob.f16", 0x7EFF, 0x4000, 0x3C00, 0},
+        {"fma.rn.oob.f16", 0x3C00, 0x7EFF, 0x3C00, 0},                 {"fma.rn.oob.f16", 0x7E00, 0x3C00, 0x3C00, 0x7FFF},
+        {"fma.rn.oob.relu.f16", 0xBC00, 0x4000, 0x3C00, 0},            {"fma.rn.oob.sat.f16", 0x3C00, 0x4000, 0x3C00, 0x3C00},
+        {"fma.rn.oob.f16x2", 0x7EFF3C00, 0x40004000, 0x3C003C00, 0x4200}, {"fma.rn.oob.bf16", 0x7FDF, 0x4000, 0x3F80, 0},
+        {"fma.rn.oob.bf16", 0x3F80, 0x4000, 0x3F80, 0x4040},           {"fma.rz.oob.bf16x2", 0x3F807FDF, 0x40004000, 0x3F803F80, 0x40400000},
+        {"fma.rp.oob.relu.bf16", 0x3F80, 0x4000, 0x3F80, 0x4040},
+    };
+    for (const Row& row : rows) EXPECT_EQ(static_cast<u32>(one(row.name, {row.a, row.b, row.c}, 4)), row.d) << row.name << std::hex << ' ' << row.a;
+    for (const char* name : {"fma.rz.oob.f16", "fma.rn.oob.sat.bf16", "fma.rn.oob.f32", "fma.oob.f16", "fma.rn.ftz.oob.f16"}) EXPECT_FALSE(find(name, 4)) << name;
+}
+
+TEST(Arithmetic, WhatOnlyPtxasAccepts) {
+    EXPECT_EQ(one("rcp.rn.ftz.f64", {0x4010000000000000}, 2), 0x3FD0000000000000u);
+    EXPECT_EQ(one("rcp.rp.ftz.f64", {0x0008000000000000}, 2), one("rcp.rp.f64", {0x0008000000000000}, 2));
+    EXPECT_EQ(one("cvt.bf16.f16", {0x3C01}, 2) & 0xFFFF, one("cvt.rn.bf16.f16", {0x3C01}, 2) & 0xFFFF);
+    EXPECT_EQ(one("cvt.f16.bf16", {0x3F80}, 2) & 0xFFFF, 0x3C00u);
+}
+
 TEST(Arithmetic, ColumnsOfOtherWidthsAreReadFromTheirLowBytesAndWrittenExtended) {
     const auto found = find("add.s16", 3);
     ASSERT_TRUE(found);

@@ -284,6 +284,21 @@ TEST(BulkCopy, BoxesAreStoredAndReducedInsideTheTensor) {
     }
 }
 
+// What lies outside of the tensor is not stored, and need not have been written.
+TEST(BulkCopy, RowsOfAStoreThatAreOutsideMayBeUndefined) {
+    for (const char* how : {"cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd2, {%r1, 2}], [smem]",
+                            "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%rd2, {%r1, 2}], [smem]"})
+        for (const unsigned written : {32u, 16u}) {
+            auto out = device().upload(counting<std::uint32_t>(8 * 4));
+            const auto map = out->encode_tensor_map({.type = TensorType::u32, .dims = {8, 4}, .strides = {32}, .box = {4, 4}});
+            const std::string ptx = module_of(pointer_and_map, map_address + "mov.u32 %r1, 0;\nmov.u64 %rd9, 0;\n" + fill_shared(written) + how +
+                                                                   ";\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n");
+            const auto done = run(ptx, *out, *map);
+            EXPECT_EQ(static_cast<bool>(done), written == 32) << failure(done);
+            if (!done) { EXPECT_THAT(failure(done), HasSubstr("byte 0 of a row of the box at 0x")); }
+        }
+}
+
 TEST(BulkCopy, MapsAreChangedInSharedMemoryAndUsedFromGlobalMemory) {
     auto first = device().upload(counting<std::uint32_t>(64)),
          second = device().upload(counting<std::uint32_t>(64, 1000));

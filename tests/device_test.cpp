@@ -429,6 +429,7 @@ constexpr std::string_view clustered = ".version 8.0\n.target sm_90\n.address_si
                                        ".visible .entry flat() .reqnctapercluster 2, 2 .maxntid 64 { ret; }\n"
                                        ".visible .entry most() .maxclusterrank 4 { ret; }\n"
                                        ".visible .entry explicit() .explicitcluster { ret; }\n"
+                                       ".visible .entry whole() .blocksareclusters .reqntid 1 .reqnctapercluster 2 { ret; }\n"
                                        ".visible .entry both() .explicitcluster .reqnctapercluster 2, 1, 1 { ret; }\n";
 
 TEST_F(FakeGpu, ClustersAndCooperativeLaunchesReachTheDriver) {
@@ -447,6 +448,7 @@ TEST_F(FakeGpu, ClustersAndCooperativeLaunchesReachTheDriver) {
                         {"flat", {.grid = {8, 2, 1}}, {2, 2, 1}, false},
                         {"both", {.grid = {2, 1, 1}}, {2, 1, 1}, false},
                         {"explicit", {.grid = {2, 1, 1}, .cluster = {2, 1, 1}}, {2, 1, 1}, false},
+                        {"whole", {.grid = {3, 1, 1}}, {2, 1, 1}, false},
                         {"most", {.grid = {4, 1, 1}, .cluster = {4, 1, 1}}, {4, 1, 1}, false}};
     for (const Row& row : rows) {
         fake().launches.clear();
@@ -670,6 +672,18 @@ TEST(EmulatorDevice, ErrorsOfAKernelBringTheirPtx) {
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Errc::address_out_of_bounds);
     EXPECT_THAT(describe(done.error()), AllOf(HasSubstr("twice.ptx:14:"), HasSubstr("ld.global.f32 %f1, [%rd4];")));
+}
+
+// PTX ISA 11.8.1: the grid counts clusters.
+TEST(EmulatorDevice, BlocksAreClusters) {
+    const Device device = std::move(*Device::open("emulator"));
+    auto count = device.upload(std::vector<std::uint32_t>(2));
+    auto function = device.load(".version 9.0\n.target sm_90\n.address_size 64\n.entry k(.param .u64 p) .blocksareclusters .reqntid 1 .reqnctapercluster 2 {\n"
+                                ".reg .b64 %a;\n.reg .b32 %n;\nld.param.u64 %a, [p];\nred.global.add.u32 [%a], 1;\nmov.u32 %n, %nctaid.x;\n"
+                                "red.global.max.u32 [%a+4], %n;\nret;\n}\n", "k");
+    ASSERT_OK(function);
+    ASSERT_OK(function->launch({{3, 1, 1}, {1, 1, 1}}, std::array<Argument, 1>{*count}));
+    EXPECT_EQ(*count->download<std::uint32_t>(), (std::vector<std::uint32_t>{6, 6}));
 }
 
 TEST(EmulatorDevice, HasTheLimitsOfItsArchitecture) {

@@ -188,13 +188,22 @@ const Planted planted[] = {
      ready + fence +
          "<wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f21, %f22, %f23, %f24}, %rd2, %rd3, 1, 1, "
          "1, 0, 0;>\n" +
-         commit + wait0,
+         commit + wait0 + "mov.f32 %f20, %f21;",
      "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f21, %f22, %f23, %f24}, %rd2, %rd3, 0, 1, 1, 0, "
      "0;"},
 
     // --- shared memory of a wgmma
     {"ATileThatNothingWrote", Errc::memory_not_written,
-     ready + descriptor("%rd3", 12288) + fence + "<" + product + ">\n" + commit + wait0, second},
+     ready + descriptor("%rd3", 12288) + fence + "<" + product + ">\n" + commit + wait0 + "mov.f32 %f20, %f1;", second},
+    {"RowsThatNothingWrote", Errc::memory_not_written,
+     ready + descriptor("%rd2", 7936) + fence + "<" + product + ">\n" + commit + wait0 + "setp.lt.u32 %p2, %r1, 32;\n@%p2 mov.f32 %f20, %f3;", second},
+    {"ColumnsThatNothingWrote", Errc::memory_not_written,
+     ready + descriptor("%rd3", 7936) + fence + "<" + wider + ">\n" + commit + wait0 + "mov.f32 %f20, %f9;", second},
+    {"AFragmentOfAThatNothingWrote", Errc::register_not_written,
+     ready + "setp.lt.u32 %p2, %r1, 100;\n@%p2 mov.b32 %r40, 0;\n" + fence +
+         "<wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, {%r4, %r40, %r6, %r7}, %rd3, 1, 1, 1, 0;>\n" + commit + wait0 +
+         "mov.f32 %f20, %f4;",
+     of_registers},
     {"ATileThatNoProxyFenceShows", Errc::data_race,
      fill + sync + descriptors + fence + "<" + product + ">\n" + commit + wait0, fence_proxy + product},
     {"ATileThatOtherWarpsStillWrite", Errc::data_race,
@@ -283,7 +292,7 @@ const Planted planted[] = {
      "@%p1 cp.async.bulk.wait_group.read 0;\n@%p1 st.shared.b32 [tile+8], 0;"},
     {"TheLastOfTwoStoresIsNotWaitedFor", Errc::data_race,
      ready + store(0) + bulk_group + store(1) + bulk_group +
-         "@%p1 cp.async.bulk.wait_group.read 1;\n<@%p1 st.shared.b32 [tile+2056], 0;>",
+         "@%p1 cp.async.bulk.wait_group.read 1;\n<@%p1 st.shared.b32 [tile+2056], 0;>\n@%p1 cp.async.bulk.wait_group.read 0;",
      "@%p1 st.shared.b32 [tile+8], 0;"},
     {"AStoreInNoGroup", Errc::data_race,
      ready + store(0) + "@%p1 cp.async.bulk.wait_group 0;\n<@%p1 st.shared.b32 [tile+8], 0;>",
@@ -299,6 +308,17 @@ const Planted planted[] = {
     {"ALoadIntoWhatAStoreStillReads", Errc::data_race,
      ready + gates + store(0) + bulk_group + expect(0) + "<" + load(0, 0) + ">",
      "@%p1 cp.async.bulk.wait_group.read 0;\n" + load(0, 0)},
+
+    {"TheLastStoreIsNotWaitedFor", Errc::copy_not_waited_for, ready + "<" + store(0) + ">" + bulk_group,
+     store(0) + bulk_group + "@%p1 cp.async.bulk.wait_group.read 0;\n"},
+    {"AStoreIsInNoGroupThatIsWaitedFor", Errc::copy_not_waited_for, ready + "<" + store(0) + ">@%p1 cp.async.bulk.wait_group 0;\n",
+     store(0) + bulk_group},
+    {"TheLastOfTwoGroupsIsNotWaitedFor", Errc::copy_not_waited_for,
+     ready + store(0) + bulk_group + "<" + store(1) + ">" + bulk_group + "@%p1 cp.async.bulk.wait_group.read 1;\n",
+     store(1) + bulk_group + "@%p1 cp.async.bulk.wait_group 0;\n"},
+    {"AnotherThreadWaits", Errc::copy_not_waited_for,
+     ready + "setp.eq.u32 %p2, %r1, 1;\n<" + store(0) + ">" + bulk_group + "@%p2 cp.async.bulk.wait_group 0;\n",
+     store(0) + bulk_group + "@%p1 cp.async.bulk.wait_group.read 0;\n"},
 
     // --- warps with parts of their own
     {"AStageIsFreedBeforeTheWait", Errc::data_race,
@@ -375,6 +395,25 @@ TEST_P(AsyncMistake, PutRightIsClean) {
 
 INSTANTIATE_TEST_SUITE_P(Emulator, AsyncMistake, testing::ValuesIn(planted),
                          [](const testing::TestParamInfo<Planted>& info) { return info.param.name; });
+
+// A box that is smaller than the tile: the rows and columns that it leaves out are multiplied, and nobody stores them.
+TEST(EmulatorAsync, RowsAndColumnsThatNothingWroteMayGoUnused) {
+    const std::string rows = ready + descriptor("%rd2", 7936) + fence + product + "\n" + product + "\n" + commit + wait0 +
+                             "setp.lt.u32 %p2, %r1, 32;\n@%p2 mov.f32 %f20, %f1;\n@%p2 add.f32 %f20, %f20, %f2;\n";
+    const std::string columns = ready + descriptor("%rd3", 7936) + fence + wider + "\n" + commit + wait0 + "add.f32 %f20, %f1, %f4;\n";
+    for (const std::string& body : {rows, columns}) {
+        Machine machine;
+        EXPECT_RUNS(machine, run(machine, kernel(body), threads));
+    }
+}
+
+// A product that does not add to its accumulators gives them all their values.
+TEST(EmulatorAsync, AProductThatOverwritesIsDefined) {
+    const std::string overwrites =
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, %rd4, %rd5, 0, 1, 1, 0, 0;\n";
+    Machine machine;
+    EXPECT_RUNS(machine, run(machine, kernel(ready + descriptor("%rd2", 12288) + fence + product + "\n" + overwrites + commit + wait0 + "mov.f32 %f20, %f1;"), threads));
+}
 
 TEST(EmulatorAsync, AWarpgroupWaitsForAllOfItsWarps) {
     const std::string body =

@@ -21,7 +21,8 @@
 
 namespace ptxgraft {
 
-/// The shape of a launch. Units: grid and cluster in blocks, block in threads, shared memory in bytes per block.
+/// The shape of a launch. Units: grid and cluster in blocks, block in threads, shared memory in bytes per block. The grid of an
+/// entry that is `.blocksareclusters` is in clusters (PTX ISA 11.8.1).
 struct LaunchConfig {
     Dim3 grid = {};
     Dim3 block = {};

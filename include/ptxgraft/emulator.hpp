@@ -71,6 +71,9 @@ struct EmulatorStats {
 /// - Errc::register_not_written, Errc::memory_not_written: a value that nothing wrote, byte by byte, decides where
 ///   execution or an access goes, or is written to global memory. The error's span is that of the instruction that read
 ///   it from where nothing was written: moving undefined bytes about, as copies of structures with holes do, is no mistake.
+///   Of a product of matrices an element is undefined where one of its row of A, its column of B or its own of C is: a tile that
+///   is written in part may be multiplied, and those results used that come of what was written. What went through memory is
+///   read there anew; the error then says on which line it was stored, and since which line it was undefined.
 /// - Errc::data_race: two threads of a block access a byte of shared or global memory, one of them writes, one of the
 ///   accesses is neither atomic nor volatile nor relaxed, acquire or release, and nothing orders them: no barrier of the
 ///   block or of the warp, no mbarrier, no flag or lock. What cp.async, bulk copies and wgmma access is ordered before what
@@ -79,6 +82,8 @@ struct EmulatorStats {
 /// - Errc::register_in_flight: an accumulator of a wgmma is accessed, or its fragment of A is written, before a
 ///   wgmma.wait_group that covers its group, by anything but a wgmma on an accumulator of the same shape.
 /// - Errc::register_not_fenced: no wgmma.fence comes before the first wgmma, or between other accesses of its registers and it.
+/// - Errc::copy_not_waited_for: a thread exits that has not waited (cp.async.bulk.wait_group{.read}) until a bulk store or
+///   reduction of its own has read shared memory, which is gone with the block. The span is the copy's.
 /// - Errc::divergent_barrier: the lanes of a warp wait at different aligned barriers.
 /// - Errc::warp_mask_mismatch: a member mask names lanes that have exited.
 class PTXGRAFT_API Emulator {

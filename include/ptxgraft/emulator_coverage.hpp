@@ -21,7 +21,8 @@ struct EmulatedOpcode {
 };
 
 /// All opcodes that a target from sm_75 to sm_90a has, by name. A spelling counts as emulated when the emulator decodes it with its
-/// optional operands and without them. Asks of some ten thousand instructions: a second's work.
+/// optional operands and without them. Not counted are st.async and red.async without an mbarrier, of which ptxas makes no code for
+/// these targets. Asks of some ten thousand instructions: a second's work.
 [[nodiscard]] PTXGRAFT_API std::vector<EmulatedOpcode> emulated_opcodes();
 
 }  // namespace ptxgraft

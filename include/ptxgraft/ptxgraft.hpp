@@ -16,3 +16,4 @@
 #include "ptxgraft/stub.hpp"
 #include "ptxgraft/syntax.hpp"
 #include "ptxgraft/tensor_map.hpp"
+#include "ptxgraft/tolerance.hpp"

@@ -310,6 +310,8 @@ Resolved resolve_cvt(Modifiers m, Shape shape) {
     c.to = m.take(), c.from = m.take();
     if (!m.done() || c.from.empty()) return std::nullopt;
     const bool to_float = is_float(c.to), from_float = is_float(c.from);
+    const bool is_between_halves = (c.to == ".bf16" && c.from == ".f16") || (c.to == ".f16" && c.from == ".bf16");
+    if (is_between_halves && c.rounding < 0 && c.integral == keep && c.finish == plain) c.rounding = 0;  // as ptxas has it
     Resolved found = special(c);
     if (!found) found = as_bits(c);
     if (!found && to_float && from_float) found = float_to_float(c);

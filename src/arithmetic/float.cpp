@@ -255,8 +255,8 @@ Resolved resolve_rcp(Modifiers m, Shape) {
         return approximation<rcp_f>(m);
     }
     const int rounding = take_rounding(m);
+    const bool ftz = m.take(".ftz");  // ptxas lets it stand in front of .f64, where it changes nothing
     if (m.take(".f64")) return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved { return make_rounded64<&rcp64<R>, R>(); });
-    const bool ftz = m.take(".ftz");
     if (!m.take(".f32") || !m.done()) return std::nullopt;
     return at_rounding(rounding, [&]<Rounding R>() -> Resolved { return ftz ? make_rounded<&rcp<R, true>, R>() : make_rounded<&rcp<R, false>, R>(); });
 }

@@ -102,7 +102,30 @@ template <Rounding R> Resolved fused_bfloat(Modifiers m) {
         make<&fused<relu, false, Bfloat, R>>(), make<&ternary_halves<&fused<relu, false, Bfloat, R>, BfloatPair>>()};
     return forms[2 * (with_relu ? 1 : 0) + type];
 }
+
+// 9.7.4.4, .oob: what a tensor copy puts outside of a tensor (5.5.2.3: a special NaN; here those of tensor_copy.cpp) makes the result zero.
+bool is_outside(Half a) { return a.bits == 0x7EFF; }
+bool is_outside(Bfloat a) { return a.bits == 0x7FDF; }
+template <auto F, class T> T unless_outside(T a, T b, T c) { return is_outside(a) || is_outside(b) || is_outside(c) ? T{0} : F(a, b, c); }
+template <Finish F, Rounding R> Resolved fused_inside(Modifiers m) {
+    return by_half(m, []<class T, class P>(bool packed) -> Resolved {
+        if constexpr (R != Rounding::rn && std::is_same_v<T, Half>) return std::nullopt;
+        else return packed ? make<&ternary_halves<&unless_outside<&fused<F, false, T, R>, T>, P>>() : make<&unless_outside<&fused<F, false, T, R>, T>>();
+    });
+}
+Resolved resolve_fma_oob(Modifiers m, int rounding) {
+    const int how = m.take_of({".sat", ".relu"}) + 1;
+    if (how == sat) return rounding == 0 && !ends_in_bfloat(m) ? fused_inside<sat, Rounding::rn>(m) : std::nullopt;
+    switch (rounding) {
+        case 0: return how == relu ? fused_inside<relu, Rounding::rn>(m) : fused_inside<as_is, Rounding::rn>(m);
+        case 1: return how == relu ? fused_inside<relu, Rounding::rz>(m) : fused_inside<as_is, Rounding::rz>(m);
+        case 2: return how == relu ? fused_inside<relu, Rounding::rm>(m) : fused_inside<as_is, Rounding::rm>(m);
+        default: return how == relu ? fused_inside<relu, Rounding::rp>(m) : fused_inside<as_is, Rounding::rp>(m);
+    }
+}
 Resolved resolve_fma(Modifiers m) {
+    Modifiers outside = m;
+    if (const int rounding = outside.take_of({".rn", ".rz", ".rm", ".rp"}); rounding >= 0 && outside.take(".oob")) return resolve_fma_oob(outside, rounding);
     if (m.take(".rz")) return fused_bfloat<Rounding::rz>(m);
     if (m.take(".rm")) return fused_bfloat<Rounding::rm>(m);
     if (m.take(".rp")) return fused_bfloat<Rounding::rp>(m);

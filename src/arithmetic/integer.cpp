@@ -172,6 +172,11 @@ template <class T, auto Mul> Two<Unsigned<T>, bool> madc_cc(T a, T b, Unsigned<T
 }
 template <class T, auto Mul> Unsigned<T> madc(T a, T b, Unsigned<T> c, bool carry) { return madc_cc<T, Mul>(a, b, c, carry).first; }
 
+// Forms that ptxas knows and the manual does not: of 16 bits, and clamped.
+std::int32_t addc_sat(std::int32_t a, std::int32_t b, bool carry) { return clamp_s32(std::int64_t{a} + b + (carry ? 1 : 0)); }
+std::int32_t subc_sat(std::int32_t a, std::int32_t b, bool carry) { return clamp_s32(std::int64_t{a} - b - (carry ? 0 : 1)); }
+std::int32_t madc_hi_sat(std::int32_t a, std::int32_t b, std::int32_t c, bool carry) { return addc_sat(mul_hi<std::int32_t>(a, b), c, carry); }
+
 // The packed types of an operation, by its functions on u16, s16, u8 and s8.
 template <auto F16, auto G16, auto F8, auto G8> Resolved packed(Modifiers m) {
     using s8 = std::int8_t;
@@ -214,12 +219,14 @@ Resolved resolve_sub(Modifiers m, Shape) {
 Resolved resolve_addc(Modifiers m, Shape) {
     if (m.take(".cc"))
         return by_type<U32, S32, B32, U64, S64, B64>(m, []<class T>() -> Resolved { return with_carry(make<&add_carry<Unsigned<T>>>(), true, true); });
-    return by_type<U32, S32, B32, U64, S64, B64>(m, []<class T>() -> Resolved { return with_carry(make<&addc<Unsigned<T>>>(), true, false); });
+    if (m.take(".sat")) return m.take(".s32") && m.done() ? Resolved(with_carry(make<&addc_sat>(), true, false)) : std::nullopt;
+    return by_type<U16, S16, U32, S32, B32, U64, S64, B64>(m, []<class T>() -> Resolved { return with_carry(make<&addc<Unsigned<T>>>(), true, false); });
 }
 Resolved resolve_subc(Modifiers m, Shape) {
     if (m.take(".cc"))
         return by_type<U32, S32, B32, U64, S64, B64>(m, []<class T>() -> Resolved { return with_carry(make<&sub_carry<Unsigned<T>>>(), true, true); });
-    return by_type<U32, S32, B32, U64, S64, B64>(m, []<class T>() -> Resolved { return with_carry(make<&subc<Unsigned<T>>>(), true, false); });
+    if (m.take(".sat")) return m.take(".s32") && m.done() ? Resolved(with_carry(make<&subc_sat>(), true, false)) : std::nullopt;
+    return by_type<U16, S16, U32, S32, B32, U64, S64, B64>(m, []<class T>() -> Resolved { return with_carry(make<&subc<Unsigned<T>>>(), true, false); });
 }
 Resolved resolve_mul(Modifiers m, Shape) {
     if (m.take(".lo")) return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(mul_lo));
@@ -246,6 +253,12 @@ Resolved resolve_madc(Modifiers m, Shape) {
     const int half = m.take_of({".lo", ".hi"});
     if (half < 0) return std::nullopt;
     const bool writes = m.take(".cc");
+    if (half == 1 && !writes && m.take(".sat")) return m.take(".s32") && m.done() ? Resolved(with_carry(make<&madc_hi_sat>(), true, false)) : std::nullopt;
+    if (half == 0 && !writes) {
+        Modifiers narrow = m;
+        const auto made = []<class T>() -> Resolved { return with_carry(make<&madc<T, mul_lo<T>>>(), true, false); };
+        if (Resolved found = by_type<U16, S16>(narrow, made)) return found;
+    }
     return by_type<U32, S32, U64, S64>(m, [&]<class T>() -> Resolved {
         if (writes) return with_carry(half == 0 ? make<&madc_cc<T, mul_lo<T>>>() : make<&madc_cc<T, mul_hi<T>>>(), true, true);
         return with_carry(half == 0 ? make<&madc<T, mul_lo<T>>>() : make<&madc<T, mul_hi<T>>>(), true, false);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <tuple>
@@ -145,6 +147,10 @@ class LaunchFile {
     Expected<void> declare(const JsonValue& value, const ElementType* type, PlannedBuffer& buffer);
     Expected<void> load(const JsonValue& file, const JsonValue& value, const ElementType* type,
                         PlannedBuffer& buffer);
+    Expected<void> expect(const JsonValue& value, const ElementType* type, PlannedBuffer& buffer);
+    Expected<Tolerance> tolerance(const JsonValue& value, const Array& wanted);
+    Expected<ProductSum> product_sum(const JsonValue& value);
+    Expected<Array> array_of(const JsonValue& file, const std::vector<std::uint64_t>& shape);
     Expected<PlannedArgument> argument(const JsonValue& value);
     Expected<PlannedArgument> address(const JsonValue& value);
     Expected<PlannedArgument> tensor_map(const JsonValue& value);
@@ -206,7 +212,7 @@ Expected<void> LaunchFile::read_buffers(const JsonValue& root) {
 }
 
 Expected<PlannedBuffer> LaunchFile::buffer(const JsonValue& value) {
-    if (auto done = check_keys(value, value.key, {"in", "out", "type", "shape"}); !done) return passed(done);
+    if (auto done = check_keys(value, value.key, {"in", "out", "type", "shape", "expect", "tolerance"}); !done) return passed(done);
     PlannedBuffer result{.text = fmt::format("buffer \"{}\"", value.key)};
     const JsonValue *in = value.find("in"), *out = value.find("out"), *type = value.find("type");
     for (const auto& [file, target] : {std::pair{in, &result.input_file}, {out, &result.output_file}}) {
@@ -221,6 +227,7 @@ Expected<PlannedBuffer> LaunchFile::buffer(const JsonValue& value) {
             return wrong(type->span, fmt::format("\"type\" is one of {}, not {}", type_names(), type->text));
     }
     auto done = in != nullptr ? load(*in, value, element, result) : declare(value, element, result);
+    if (done) done = expect(value, element, result);
     if (!done) return passed(done);
     types_.push_back(element != nullptr && element->name == "bf16" ? std::optional(TensorType::bf16)
                                                                    : std::nullopt);
@@ -262,6 +269,94 @@ Expected<void> LaunchFile::load(const JsonValue& file, const JsonValue& value, c
     buffer.array = std::move(*array);
     buffer.bytes = buffer.array.data.size();
     return {};
+}
+
+// ------------------------------------------------------------------------------------------------- expectations
+
+// Arrays of plain numbers stand for the type of the same name.
+const ElementType* type_of_array(std::string_view dtype) {
+    constexpr std::pair<std::string_view, std::string_view> rows[] = {{"f2", "f16"}, {"f4", "f32"}, {"f8", "f64"}, {"i1", "s8"},  {"i2", "s16"}, {"i4", "s32"},
+                                                                      {"i8", "s64"}, {"u1", "u8"},  {"u2", "u16"}, {"u4", "u32"}, {"u8", "u64"}, {"b1", "pred"}};
+    for (const auto& [suffix, name] : rows)
+        if (dtype.substr(1) == suffix) return find_type(name);
+    return nullptr;
+}
+
+Expected<Array> LaunchFile::array_of(const JsonValue& file, const std::vector<std::uint64_t>& shape) {
+    if (auto done = check_kind(file, JsonKind::string, file.key); !done) return passed(done);
+    const auto bytes = read_file(resolved(file.text));
+    if (!bytes) return wrong(file.span, message(bytes.error()));
+    auto array = read_npy(*bytes);
+    if (!array) return wrong(file.span, fmt::format("{}: {}", file.text, message(array.error())));
+    if (array->shape == shape) return array;
+    return wrong(file.span, fmt::format("{} has the shape [{}]; the buffer has [{}]", file.text, fmt::join(array->shape, ", "), fmt::join(shape, ", ")));
+}
+
+Expected<void> LaunchFile::expect(const JsonValue& value, const ElementType* type, PlannedBuffer& buffer) {
+    const JsonValue *file = value.find("expect"), *given = value.find("tolerance");
+    if (file == nullptr) return given == nullptr ? Expected<void>() : wrong(given->key_span, "a \"tolerance\" needs \"expect\"");
+    if (type == nullptr) type = type_of_array(buffer.array.dtype);
+    auto wanted = array_of(*file, buffer.array.shape);
+    if (!wanted) return passed(wanted);
+    if (type == nullptr || !is_comparable(wanted->dtype, *type))
+        return wrong(file->span, fmt::format("{} has elements of {}, which cannot be compared with {}", file->text, wanted->dtype,
+                                             type == nullptr ? buffer.array.dtype : std::string(type->name)));
+    buffer.expected = Expectation{.file = file->text, .wanted = std::move(*wanted), .type = *type};
+    if (given == nullptr) return {};
+    auto how = tolerance(*given, buffer.expected->wanted);
+    if (!how) return passed(how);
+    buffer.expected->tolerance = std::move(*how);
+    return {};
+}
+
+Expected<double> least_zero(const JsonValue& value) {
+    double result = -1;
+    const char* const end = value.text.data() + value.text.size();
+    const bool is_number = value.kind == JsonKind::number && std::from_chars(value.text.data(), end, result).ptr == end;
+    if (is_number && result >= 0 && std::isfinite(result)) return result;
+    return wrong(value.span, fmt::format("\"{}\" is a number from 0 on", value.key));
+}
+
+Expected<Tolerance> LaunchFile::tolerance(const JsonValue& value, const Array& wanted) {
+    if (auto done = check_keys(value, "tolerance", {"abs", "rel", "sum"}); !done) return passed(done);
+    Tolerance result{.is_exact = false};
+    for (const auto& [name, target] : {std::pair{"abs", &result.absolute}, {"rel", &result.relative}}) {
+        const JsonValue* const given = value.find(name);
+        if (given == nullptr) continue;
+        const auto number = least_zero(*given);
+        if (!number) return passed(number);
+        *target = *number;
+    }
+    const JsonValue* const sum = value.find("sum");
+    if (sum == nullptr) return result;
+    if (value.items.size() > 1) return wrong(value.span, "\"sum\" says all of a tolerance: \"abs\" and \"rel\" stand without it");
+    const auto product = product_sum(*sum);
+    if (!product) return passed(product);
+    result.sum = *product;
+    auto magnitudes = array_of(*sum->find("magnitudes"), wanted.shape);
+    if (!magnitudes) return passed(magnitudes);
+    for (const std::string_view dtype : {std::string_view(magnitudes->dtype), std::string_view(wanted.dtype)})
+        if (dtype[1] != 'f') return wrong(sum->span, fmt::format("sums and their magnitudes are arrays of floating-point numbers, best <f8, not {}", dtype));
+    result.magnitudes = std::move(*magnitudes);
+    return result;
+}
+
+Expected<ProductSum> LaunchFile::product_sum(const JsonValue& value) {
+    constexpr std::string_view types[] = {"f16", "bf16", "tf32", "e4m3", "e5m2"}, accumulators[] = {"f32", "f16"};
+    if (auto done = check_keys(value, "sum", {"type", "k", "magnitudes", "accumulator"}); !done) return passed(done);
+    for (const char* key : {"type", "k", "magnitudes"})
+        if (value.find(key) == nullptr) return wrong(value.span, fmt::format("\"sum\" needs \"{}\"", key));
+    const auto type = choice<ProductType>(*value.find("type"), "type", types);
+    if (!type) return passed(type);
+    const auto products = number(*value.find("k"), "k", 1, std::numeric_limits<std::uint32_t>::max());
+    if (!products) return passed(products);
+    ProductSum sum{.type = *type, .products = *products};
+    if (const JsonValue* given = value.find("accumulator")) {
+        const auto accumulator = choice<AccumulatorType>(*given, "accumulator", accumulators);
+        if (!accumulator) return passed(accumulator);
+        sum.accumulator = *accumulator;
+    }
+    return sum;
 }
 
 // ------------------------------------------------------------------------------------------------- arguments

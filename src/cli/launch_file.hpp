@@ -4,7 +4,8 @@
 ///
 ///     { "entry": "gemm", "grid": [4,4,1], "block": [128,1,1], "cluster": [2,1,1], "smem": 65536,
 ///     "cooperative": false,
-///       "buffers": { "a": {"in": "a.npy"}, "c": {"out": "c.npy", "type": "f32", "shape": [64,64]} },
+///       "buffers": { "a": {"in": "a.npy"}, "c": {"out": "c.npy", "type": "f32", "shape": [64,64],
+///                    "expect": "want.npy", "tolerance": {"rel": 1e-3}} },
 ///       "args": [ {"buffer": "a"}, {"buffer": "c", "offset": 256}, {"u32": 64}, {"bytes": "00ff12"},
 ///                 {"tensormap": {"buffer": "a", "type": "bf16", "box": [64,64], "swizzle": "128B"}} ] }
 
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "argument.hpp"
+#include "expect.hpp"
 #include "ptxgraft/device.hpp"
 
 namespace ptxgraft::cli {
@@ -25,6 +27,7 @@ struct PlannedBuffer {
     std::string input_file = {}, output_file = {};
     Array array = {};         ///< data, type and shape; of one without an input file no data
     std::uint64_t bytes = 0;  ///< of the whole array
+    std::optional<Expectation> expected = {};
 };
 
 /// An argument: a value, the address of a buffer, or a tensor map.

@@ -149,11 +149,21 @@ Prepared prepare(const LaunchPlan& plan, const Device& device) {
 void write_outputs(LaunchPlan& plan, const Prepared& prepared) {
     for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
         PlannedBuffer& planned = plan.buffers[i];
-        if (planned.output_file.empty()) continue;
+        if (planned.output_file.empty() && !planned.expected) continue;
         planned.array.data.resize(prepared.buffers[i].bytes());
         take(prepared.buffers[i].read(planned.array.data), {}, planned.text);
-        take(write_file(planned.output_file, write_npy(planned.array)));
+        if (!planned.output_file.empty()) take(write_file(planned.output_file, write_npy(planned.array)));
     }
+}
+
+// All outputs are written by then, whatever they hold.
+void check_outputs(const LaunchPlan& plan) {
+    std::string text;
+    for (const PlannedBuffer& planned : plan.buffers) {
+        const std::string what = planned.expected ? difference(planned.array, *planned.expected) : "";
+        if (!what.empty()) text += fmt::format("error: {} {}\n", planned.text, what);
+    }
+    if (!text.empty()) throw Failure{std::move(text), work_failed};
 }
 
 // Errors of a kernel have their place in the rendered PTX, which may stand in no file.
@@ -198,6 +208,7 @@ void run(const RunFlags& flags) {
         fail_argument(done.error(), plan, done.error().index);
     if (!done) fail_in_ptx(done.error(), ptx, input, stubs.size());
     write_outputs(plan, prepared);
+    check_outputs(plan);
 }
 
 }  // namespace
@@ -230,13 +241,18 @@ void add_run(CLI::App& app) {
         "{\"entry\": \"gemm\", \"grid\": [4,4,1], \"block\": [128], \"cluster\": [2], \"smem\": 65536, "
         "\"cooperative\": false,\n"
         " \"buffers\": {\"a\": {\"in\": \"a.npy\"}, \"c\": {\"out\": \"c.npy\", \"type\": \"f32\", "
-        "\"shape\": [64,64]}},\n"
+        "\"shape\": [64,64],\n"
+        "   \"expect\": \"want.npy\", \"tolerance\": {\"abs\": 1e-6, \"rel\": 1e-3}}},\n"
         " \"args\": [{\"buffer\": \"a\"}, {\"buffer\": \"c\", \"offset\": 256}, {\"u32\": 64}, {\"bytes\": "
         "\"00ff\"},\n"
         "   {\"tensormap\": {\"buffer\": \"a\", \"type\": \"bf16\", \"dims\": [64,128], \"strides\": [128], "
         "\"box\": [64,64],\n"
         "     \"element_strides\": [1,1], \"swizzle\": \"128B\", \"interleave\": \"none\", \"l2\": \"none\", "
-        "\"fill\": \"zero\"}}]}");
+        "\"fill\": \"zero\"}}]}\n"
+        "A buffer that is not as \"expect\"ed ends the run with 1. \"tolerance\": none, for equal bits; \"abs\" and "
+        "\"rel\"; or, for sums of tensor cores in any legal order,\n"
+        "{\"sum\": {\"type\": \"bf16\", \"accumulator\": \"f32\", \"k\": 64, \"magnitudes\": \"abs.npy\"}}: "
+        "A @ B is in want.npy and |A| @ |B| in abs.npy, both <f8");
     for (CLI::Option* option : shape) launch->excludes(option);
     verb->add_option("--device", flags->device, "auto, cuda, cuda:N, emulator, emulator:sm_80")
         ->capture_default_str();

@@ -99,6 +99,7 @@ struct EntryInfo {
     Dim3 required_cluster = {};             ///< of `.reqnctapercluster`
     std::uint32_t most_cluster_blocks = 0;  ///< of `.maxclusterrank`; 0: none
     bool wants_cluster = false;             ///< `.explicitcluster`
+    bool blocks_are_clusters = false;       ///< `.blocksareclusters`: a launch's grid counts clusters
 };
 /// The entry of that name, or the only one when the name is empty.
 [[nodiscard]] Expected<EntryInfo> find_entry(std::string_view ptx, std::string_view name);

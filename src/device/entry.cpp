@@ -102,6 +102,7 @@ Expected<EntryInfo> find_entry(std::string_view ptx, std::string_view name) {
     const std::vector<syntax::Token> head = found.tokens();
     info.required_cluster = directive(head, ".reqnctapercluster").value_or(Dim3{});
     if (const auto most = directive(head, ".maxclusterrank")) info.most_cluster_blocks = most->x;
+    info.blocks_are_clusters = directive(head, ".blocksareclusters").has_value();
     info.wants_cluster = directive(head, ".explicitcluster").has_value();
     return info;
 }

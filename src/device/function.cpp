@@ -77,6 +77,7 @@ Expected<void> check_cluster(const LaunchConfig& config, const device::EntryInfo
         return refuse(fmt::format("cluster of {}; at most {} blocks", text(cluster), most_blocks));
     if (entry.most_cluster_blocks != 0 && blocks > entry.most_cluster_blocks)
         return refuse(fmt::format("cluster of {} blocks; {} allows {}", blocks, entry.name, entry.most_cluster_blocks));
+    if (entry.blocks_are_clusters) return {};  // the grid is in clusters
     if (grid.x % cluster.x == 0 && grid.y % cluster.y == 0 && grid.z % cluster.z == 0) return {};
     return refuse(fmt::format("grid of {}; it is a multiple of the cluster of {}", text(grid), text(cluster)));
 }

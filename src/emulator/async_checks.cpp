@@ -35,10 +35,18 @@ bool Warp::fail_unfenced(const Race& write, unsigned lane, std::string_view what
 bool Warp::note_async(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
                       AccessKind kind) {
     if (!is_checked_ || bytes == 0) return true;
+    Located at;
+    describe(space, address, lane, at);
+    return note_written(at, address, lane, bytes, kind == AccessKind::read ? Use::read : Use::write) &&
+           note_async_order(space, address, lane, bytes, kind);
+}
+
+bool Warp::note_async_order(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
+                            AccessKind kind) {
+    if (!is_checked_ || bytes == 0) return true;
     const bool reads = kind == AccessKind::read;
     Located at;
     describe(space, address, lane, at);
-    if (!note_written(at, address, lane, bytes, reads ? Use::read : Use::write)) return false;
     Checker& checker = *cta_->checker();
     if (at.is_shared && reads) {
         const auto unfenced = checker.shared_races.unknown_write(at.begin, bytes, checker.fenced,
@@ -82,12 +90,33 @@ void Warp::finish_phase_at(Space space, std::uint64_t address, std::uint64_t bef
     cta_->checker()->finish_phase(where.space, where.address);
 }
 
+void Warp::note_bulk_store(unsigned lane) {
+    if (is_checked_) cta_->checker()->bulk_stores(number(), lane).add(pc_);
+}
+
+// Shared memory is there until the block ends: it may go on without the thread, but nobody else can wait for its copies.
+bool Warp::check_bulk_stores(std::uint32_t mask) {
+    if (!is_checked_ || !program_->uses_async_proxy) return true;
+    return each_lane(mask, [&](unsigned lane) {
+        const ThreadStores::Pending* const pending = cta_->checker()->pending_store(number(), lane);
+        if (pending == nullptr) return true;
+        const bool is_committed = pending->group <= cta_->checker()->bulk_stores(number(), lane).groups.count();
+        fail({Errc::copy_not_waited_for, program_->spans[pending->pc], 0,
+              std::make_shared<const std::string>(
+                  fmt::format("it may still read shared memory when its thread exits{}; {} would wait for it, {}",
+                              is_committed ? "" : ", in no group", is_committed ? "cp.async.bulk.wait_group.read 0"
+                                                                                : "cp.async.bulk.commit_group and wait_group.read 0",
+                              place(lane)))});
+        return false;
+    });
+}
+
 void Warp::commit_async_groups(std::uint32_t mask) {
     if (!is_checked_) return;
     Checker& checker = *cta_->checker();
     const WarpTime time = checker.order.advance(checker.parties.bulk_stores());
     each_lane(mask, [&](unsigned lane) {
-        checker.bulk_groups(number(), lane).commit(time);
+        checker.bulk_stores(number(), lane).groups.commit(time);
         return true;
     });
 }
@@ -96,7 +125,9 @@ void Warp::wait_async_groups(std::uint32_t mask, const BulkWait& wait) {
     if (!is_checked_) return;
     Checker& checker = *cta_->checker();
     each_lane(mask, [&](unsigned lane) {
-        const WarpTime time = checker.bulk_groups(number(), lane).complete(wait.pending);
+        ThreadStores& stores = checker.bulk_stores(number(), lane);
+        stores.wait(wait.pending);
+        const WarpTime time = stores.groups.complete(wait.pending);
         const Known known = wait.reads_only ? Known{0, time, 1u << Parties::reads_lane} : Known{time, 0, 0};
         if (time != 0) checker.order.learn(number(), 1u << lane, false, checker.parties.bulk_stores(), known);
         return true;
@@ -118,7 +149,13 @@ bool Warp::note_copy(const Access& access, const Operation& operation, unsigned 
     std::memset(to.written, all_bits, access.bytes);
     if (wanted == 0) return true;
     describe(Space::global, source, lane, from);
-    if (from.written != nullptr) std::memcpy(to.written, from.written, wanted);
+    if (from.written != nullptr) {
+        std::memcpy(to.written, from.written, wanted);
+        const bool is_whole = std::all_of(from.written, from.written + wanted,
+                                          [](std::uint8_t bits) { return bits == all_bits; });
+        if (!is_whole)
+            remember(Space::shared, to.begin, lane, wanted, origin_at(Space::global, from.begin, lane));
+    }
     return note_copied(from, lane, wanted, AccessKind::read);
 }
 

@@ -41,6 +41,15 @@ struct Lane {
         return found != nullptr && warp.note_async(space, address, lane, bytes, kind) ? found : nullptr;
     }
 
+    // As copied(), of bytes that may be undefined where nobody needs them.
+    std::byte* copied_in_part(Space space, std::uint64_t address, std::uint64_t bytes,
+                              std::uint32_t alignment) const {
+        std::byte* const found = place(space, address, bytes, alignment, Use::read);
+        return found != nullptr && warp.note_async_order(space, address, lane, bytes, AccessKind::read)
+                   ? found
+                   : nullptr;
+    }
+
     std::byte* place(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment,
                      Use use) const {
         const bool is_shared = space == Space::shared || space == Space::shared_cluster;
@@ -154,6 +163,23 @@ Expected<TensorTile> tile_of(const BulkCopy& what, const Ref* refs, const Lane& 
 // copies).
 constexpr std::uint32_t box_alignment = 128;
 
+// What a row stores must have been written; `written` are the states of the box in shared memory.
+bool check_written(const TensorTile& tile, const TensorRow& row, const std::byte* written,
+                   std::uint32_t address, const Lane& lane) {
+    if (written == nullptr || row.inside == 0) return true;
+    RowBytes states;
+    gather(tile, row, states, written, address);
+    const auto end = states.begin() + row.inside * unit_of(tile.map().type).shared_bytes;
+    const auto found =
+        std::find_if(states.begin(), end, [](std::byte bits) { return bits != std::byte{all_bits}; });
+    if (found == end) return true;
+    return lane.fail(
+        Errc::memory_not_written,
+        fmt::format(
+            "byte {} of a row of the box at {:#x} in shared memory, which goes to global memory at {:#x}",
+            found - states.begin(), address, row.global));
+}
+
 bool copy_rows(TensorTile& tile, const BulkCopy& what, std::byte* shared, std::uint32_t address,
                const Lane& lane) {
     std::optional<Reduction> reduction;
@@ -162,7 +188,12 @@ bool copy_rows(TensorTile& tile, const BulkCopy& what, std::byte* shared, std::u
         if (!found) return lane.fail(found.error());
         reduction = *found;
     }
+    const auto* const written =
+        what.from_global
+            ? nullptr
+            : reinterpret_cast<const std::byte*>(lane.warp.written_bytes(Space::shared, address, lane.lane));
     for (TensorRow row; tile.next(row);) {
+        if (!check_written(tile, row, written, address, lane)) return false;
         std::byte* global = nullptr;
         if (row.global_bytes != 0) {
             const AccessKind kind = what.from_global ? AccessKind::read : reduction ? AccessKind::strong_write : AccessKind::write;
@@ -196,8 +227,11 @@ bool copy_tensor(const BulkCopy& what, const Ref* refs, const Lane& lane) {
     const std::uint64_t mask = what.has_mask ? lane.value(refs[3u + what.coordinates + what.offsets]) : 0;
     return lane.in_each(what.has_mask, mask, [&](auto&& there) {
         const std::uint64_t address = there(lane.value(refs[1]));
-        std::byte* const shared = lane.copied(what.from_global ? Space::shared_cluster : Space::shared, address, tile->shared_extent(),
-                                             box_alignment, what.from_global ? AccessKind::write : AccessKind::read);
+        std::byte* const shared =
+            what.from_global
+                ? lane.copied(Space::shared_cluster, address, tile->shared_extent(), box_alignment,
+                              AccessKind::write)
+                : lane.copied_in_part(Space::shared, address, tile->shared_extent(), box_alignment);
         if (shared == nullptr) return false;
         TensorTile rows = *tile;
         const std::uint64_t place = address & ((std::uint64_t{1} << cluster_rank_shift) - 1);
@@ -232,6 +266,7 @@ Flow execute_bulk_copy(Warp& warp, const Operation& operation, std::uint32_t mas
     return for_each(warp, mask, [&](const Lane& lane) {
         const std::uint64_t mbarrier = what.to_global ? 0 : lane.value(refs[what.coordinates != 0 ? 2 + what.coordinates : 3]);
         warp.begin_async(lane.lane, {.is_store = what.to_global, .mbarrier = mbarrier});
+        if (what.to_global) warp.note_bulk_store(lane.lane);
         return what.coordinates != 0 ? copy_tensor(what, refs, lane) : copy(what, refs, lane);
     });
 }

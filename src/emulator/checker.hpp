@@ -17,6 +17,7 @@ namespace ptxgraft::emulator {
 /// When a thread put its last copies into groups: what it waits for.
 class CopyGroups {
   public:
+    [[nodiscard]] std::uint32_t count() const { return count_; }
     void commit(WarpTime time) { times_[count_++ % times_.size()] = time; }
     /// The time up to which the copies are complete when only the last `pending` groups may not be; 0: none.
     [[nodiscard]] WarpTime complete(std::uint32_t pending) const {
@@ -35,6 +36,45 @@ class CopyGroups {
 struct ThreadCopies {
     WarpTime now = 1;
     CopyGroups groups;
+};
+
+/// The bulk stores of a thread: their groups, and those of whose reads it does not know that they are done.
+struct ThreadStores {
+    struct Pending {
+        std::uint32_t pc = 0;
+        std::uint32_t group = 0;  ///< that it is in, or will be; from 1
+    };
+    void add(std::uint32_t pc);
+    void wait(std::uint32_t pending);
+    CopyGroups groups;
+    std::vector<Pending> pending;
+};
+
+/// What stored an undefined value, and where that came from.
+struct StoredOrigin {
+    std::uint32_t pc = 0, first_pc = 0;
+    bool is_stored = false;
+    [[nodiscard]] bool is_known() const { return is_stored; }
+};
+
+/// The places of undefined values that were stored; which of them are undefined still, others know.
+class StoredOrigins {
+  public:
+    void clear() { origins_.clear(); }
+    /// `thread`: of local memory.
+    void add(Space space, std::uint64_t address, unsigned thread, std::uint64_t bytes,
+             const StoredOrigin& origin);
+    void remove(Space space, std::uint64_t address, unsigned thread, std::uint64_t bytes);
+    [[nodiscard]] StoredOrigin find(Space space, std::uint64_t address, unsigned thread) const;
+
+  private:
+    static constexpr std::uint64_t unit = 4;       // bytes that share an origin
+    static constexpr std::size_t most = 1u << 16;  // a message is not worth more memory
+    static std::uint64_t key(Space space, std::uint64_t address, unsigned thread) {
+        return std::uint64_t{static_cast<std::uint8_t>(space)} << 59 ^ std::uint64_t{thread} << 40 ^
+               address / unit;
+    }
+    std::unordered_map<std::uint64_t, StoredOrigin> origins_;
 };
 
 /// Who is in the order of a cluster: its warps, and what works for them asynchronously, each like a warp
@@ -104,9 +144,11 @@ class Checker {
         return objects_.contains(key(space, address));
     }
     /// Of one thread.
-    [[nodiscard]] CopyGroups& bulk_groups(unsigned warp, unsigned lane) {
-        return bulk_groups_[warp * lane_count + lane];
+    [[nodiscard]] ThreadStores& bulk_stores(unsigned warp, unsigned lane) {
+        return bulk_stores_[warp * lane_count + lane];
     }
+    /// A bulk store of the thread of which nobody has waited for; null: there is none.
+    [[nodiscard]] const ThreadStores::Pending* pending_store(unsigned warp, unsigned lane) const;
     [[nodiscard]] ThreadCopies& copies(unsigned warp, unsigned lane) {
         return copies_[warp * lane_count + lane];
     }
@@ -118,6 +160,7 @@ class Checker {
     Clock arrived,
         complete;  ///< of the cluster's barrier: those that wait for others, and those that all have come to
     std::vector<SharedRange> ranges;  ///< that a wgmma reads
+    StoredOrigins stored;
 
   private:
     // A thousand of each space.
@@ -126,7 +169,7 @@ class Checker {
     }
 
     std::unordered_map<std::uint64_t, Clock> objects_, arrivals_;
-    std::unordered_map<unsigned, CopyGroups> bulk_groups_;
+    std::unordered_map<unsigned, ThreadStores> bulk_stores_;
     std::vector<ThreadCopies> copies_;
 };
 

@@ -104,17 +104,30 @@ void mark_missing(std::vector<Line> lines, std::vector<bool>& is_missing) {
     }
 }
 
+// Of st.async and red.async, ptxas takes lines without an mbarrier up to sm_90 and makes no code of them, and single values of a
+// vector's type; the manual has neither.
+bool is_defined(std::string_view opcode, std::string_view name, const std::vector<std::string>& operands) {
+    if (opcode != "st.async" && opcode != "red.async") return true;
+    const bool is_vector = name.find(".v2.") != std::string_view::npos || name.find(".v4.") != std::string_view::npos;
+    return operands.size() == 3 && (!is_vector || operands[1].find('{') != std::string::npos);
+}
+
 EmulatedOpcode ask_opcode(const isa::Opcode& opcode) {
     std::vector<std::string> names;
     std::vector<Line> lines;
     for (const isa::Row& row : opcode.rows) {
         isa::for_each_spelling(row, [&](const isa::Match& match) {
             if (!is_in_range(match)) return;
-            names.push_back(match.canonical_name());
-            std::string full = isa::sample_line(names.back(), isa::sample_operands(match, true));
-            std::string least = isa::sample_line(names.back(), isa::sample_operands(match, false));
-            if (least != full) lines.push_back({std::move(least), names.size() - 1});
-            lines.push_back({std::move(full), names.size() - 1});
+            const std::string name = match.canonical_name();
+            std::vector<std::string> all;
+            for (const bool with_optional : {false, true}) {
+                const auto operands = isa::sample_operands(match, with_optional);
+                if (is_defined(opcode.name, name, operands)) all.push_back(isa::sample_line(name, operands));
+            }
+            if (all.empty()) return;
+            names.push_back(name);
+            if (all.size() == 2 && all[0] == all[1]) all.pop_back();
+            for (std::string& line : all) lines.push_back({std::move(line), names.size() - 1});
         });
     }
     EmulatedOpcode result{opcode.name, names.size(), 0, {}, reason_out_of_scope(opcode.name)};

@@ -120,6 +120,12 @@ Expected<void> add_input(FunctionDecoder& decoder, Draft& draft, const Operand& 
     return {};
 }
 
+/// What it reads behind the first `strict` inputs may be undefined: so are then the results that come of it.
+void defines_results(Draft& draft, unsigned strict) {
+    draft.operation.strict = static_cast<std::uint8_t>(strict);
+    draft.operation.own = draft.operation.outputs;
+}
+
 /// A constant operand of a few values.
 Expected<std::int64_t> constant_of(const Operand& operand, std::int64_t least, std::int64_t most) {
     if (operand.kind() == syntax::OperandKind::immediate && operand.offset() >= least &&
@@ -180,6 +186,7 @@ Expected<Draft> decode_product(FunctionDecoder& decoder, const Instruction& inst
     if (done) done = add_inputs(decoder, draft, operands[3], sizes.c, mma.c);
     if (done && sparse) done = add_inputs(decoder, draft, operands[4], 1, MatrixType::s32);
     if (!done) return tl::unexpected<Error>(done.error());
+    defines_results(draft, 0);
     return draft;
 }
 
@@ -260,6 +267,7 @@ Expected<Draft> decode_wmma_memory(FunctionDecoder& decoder, const Instruction& 
     if (loads) done = add_outputs(decoder, draft, operands[0], count, register_bytes(type));
     if (has_base) draft.input(*base);
     if (done && has_stride) done = add_input(decoder, draft, operands[2], 4);
+    if (!loads) defines_results(draft, draft.operation.inputs);
     if (done && !loads) done = add_inputs(decoder, draft, operands[1], count, type);
     if (!done) return tl::unexpected<Error>(done.error());
     return draft;
@@ -295,6 +303,7 @@ Expected<Draft> decode_matrix_rows(FunctionDecoder& decoder, const Instruction& 
     Expected<void> done;
     if (loads) done = add_outputs(decoder, draft, operands[0], count, 4);
     if (has_base) draft.input(*base);
+    if (!loads) defines_results(draft, draft.operation.inputs);
     if (!loads) done = add_inputs(decoder, draft, operands[1], count, MatrixType::s32);
     if (!done) return tl::unexpected<Error>(done.error());
     return draft;
@@ -311,6 +320,7 @@ Expected<Draft> decode_movmatrix(FunctionDecoder& decoder, const Instruction& in
     auto done = add_outputs(decoder, draft, instruction.operands[0], 1, 4);
     if (done) done = add_inputs(decoder, draft, instruction.operands[1], 1, MatrixType::s32);
     if (!done) return tl::unexpected<Error>(done.error());
+    defines_results(draft, 0);
     return draft;
 }
 
@@ -381,6 +391,7 @@ Expected<Draft> decode_wgmma_product(FunctionDecoder& decoder, const Instruction
     if (done && wgmma.sparse) done = add_inputs(decoder, draft, operands[3], 1, MatrixType::s32);
     if (done) done = add_input(decoder, draft, operands[scale], 1);
     if (!done) return tl::unexpected<Error>(done.error());
+    defines_results(draft, 0);
     if (!decoder.module().is_debug()) name_fragments(decoder.function(), draft, in_registers ? 4 : 0);
     return draft;
 }

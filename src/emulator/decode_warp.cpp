@@ -40,7 +40,7 @@ Expected<Draft> collective(FunctionDecoder& decoder, const Instruction& instruct
         draft.input(*value);
     }
     CollectiveCall call{function, extra, no_ref, shape.moves};
-    if (shape.moves) draft.operation.strict = 0;  // what nobody uses may be undefined
+    if (shape.moves) draft.operation.strict = 0, draft.operation.own = 1;  // what nobody uses may be undefined
     if (shape.has_members) {
         auto members = decoder.input(operands.back(), 4);
         if (!members) return tl::unexpected<Error>(members.error());

@@ -24,6 +24,7 @@
 /// processor has is taken when the program starts (select_engine() for tests and benches).
 
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -109,11 +110,13 @@ struct WmmaAccess {
 // --- ldmatrix, stmatrix, movmatrix (.m8n8, .b16)
 
 enum class Transposition : std::uint8_t { none, trans };
-/// Distributes `count` (1, 2 or 4) matrices: `rows[8 * i + r]` are the 16 bytes of row r of matrix i, at the address of
-/// lane 8 * i + r.
-void load_matrices(const std::byte* const* rows, unsigned count, Transposition transposition, void* const* registers);
+/// Distributes `count` (1, 2 or 4) matrices: `rows[8 * i + r]` are the 16 bytes of row r of matrix i, at the
+/// address of lane 8 * i + r.
+void load_matrices(const std::byte* const* rows, unsigned count, Transposition transposition,
+                   void* const* registers);
 /// Writes the rows, one after the other.
-void store_matrices(const void* const* registers, unsigned count, Transposition transposition, std::byte* const* rows);
+void store_matrices(const void* const* registers, unsigned count, Transposition transposition,
+                    std::byte* const* rows);
 /// movmatrix. `d` may be `a`.
 void transpose_matrix(void* d, const void* a);
 
@@ -177,10 +180,37 @@ struct SharedRange {
     std::uint32_t begin, end;
 };
 /// Appends the bytes of shared memory that one warp's product reads: its rows of A (unless in registers), all
-/// of B. Sorted within each operand, adjacent ones joined; they may lie outside of shared memory.
-void wgmma_ranges(const Wgmma& wgmma, const WgmmaOperands& operands, std::vector<SharedRange>& ranges);
+/// of B. Sorted within each operand, adjacent ones joined; they may lie outside of shared memory. How many
+/// are of A.
+std::size_t wgmma_ranges(const Wgmma& wgmma, const WgmmaOperands& operands, std::vector<SharedRange>& ranges);
+/// Appends the addresses of the rows of 16 bytes that a warpgroup reads for one warp: those of its 8x8 matrices of A, row by row, and
+/// for the first warp, of all of B.
+void wgmma_rows(const Wgmma& wgmma, const WgmmaOperands& operands, std::vector<std::uint32_t>& rows);
 [[nodiscard]] std::optional<MetadataFault> find_metadata_fault(const Wgmma& wgmma,
                                                                const std::uint32_t* metadata);
+
+// --- what nothing had written
+//
+// *States* say of every bit of a register or of memory whether something wrote it: they have the shape of the
+// values. An element of D is undefined where an element of its row of A, of its column of B, or its own of C
+// is.
+
+/// The bits of an element that count: of .tf32 the upper 19.
+[[nodiscard]] std::uint64_t significant_bits(MatrixType type);
+/// The states of D from those of A, B and C; all operands but the metadata are states.
+void multiply_states(const Mma& mma, const MmaOperands& states);
+
+/// Of one warp's product: its rows, and its columns.
+struct UndefinedParts {
+    std::bitset<16> rows;
+    std::bitset<256> columns;
+};
+/// Which rows of A and columns of B are not wholly written, where multiply() finds no fault. `states` are
+/// operands as for multiply(), A in registers as states; `written` are the states of shared memory.
+[[nodiscard]] UndefinedParts undefined_parts(const Wgmma& wgmma, const WgmmaOperands& states,
+                                             SharedMemory written);
+/// The states of a register of D: 32 words.
+void undefined_columns(const Wgmma& wgmma, const UndefinedParts& parts, unsigned reg, std::uint32_t* states);
 
 // --- other orders
 

@@ -12,6 +12,7 @@ namespace ptxgraft::emulator {
 namespace {
 
 constexpr std::size_t most_accumulators = 128;  // of a wgmma with N = 256
+constexpr std::size_t most_accesses = 32;       // of a wmma.load: eight registers of single bytes
 
 const MatrixInstruction& instruction_of(const Warp& warp, const Operation& operation) {
     return warp.program().matrices[operation.extra];
@@ -90,6 +91,7 @@ Flow execute_mma(Warp& warp, const Operation& operation, std::uint32_t mask) {
         metadata = static_cast<const std::uint32_t*>(c[sizes.c]);
         if (const auto fault = find_metadata_fault(mma, metadata)) return meaningless(warp, *fault);
     }
+    if (warp.is_checked() && !warp.track_mma(operation, mma)) return Flow::fail;
     multiply(mma, {d, sources, b, c, metadata});
     return Flow::next;
 }
@@ -194,19 +196,26 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
     const Ref* const refs = warp.operands(operation) + skipped;
     const AccessKind kind = use == Use::read ? AccessKind::read : AccessKind::write;
     std::byte* const all = find_all(warp, instruction, place, use);
-    for (const WmmaAccess& access : instruction.accesses) {
+    std::uint64_t addresses[most_accesses * lane_count];
+    for (std::size_t i = 0; i < instruction.accesses.size(); ++i) {
+        const WmmaAccess& access = instruction.accesses[i];
         std::byte* memory[lane_count];
         for (unsigned lane = 0; lane < lane_count; ++lane) {
             const std::uint64_t offset = place.offset(access, lane);
+            addresses[i * lane_count + lane] = place.address + offset;
             memory[lane] = all != nullptr ? all + offset
                                           : warp.resolve(instruction.access.space, place.address + offset,
                                                          lane, access.bits / 8u, use);
-            if (memory[lane] == nullptr || !warp.note_access(instruction.access.space, place.address + offset, lane,
-                                                             access.bits / 8u, kind))
+            if (memory[lane] == nullptr || !warp.note_order(instruction.access.space, place.address + offset,
+                                                            lane, access.bits / 8u, kind))
                 return Flow::fail;
         }
         move_part(access, memory, warp.column(refs[access.reg]), width(refs[access.reg]), use);
     }
+    if (!warp.is_checked()) return Flow::next;
+    if (use == Use::write)
+        return warp.note_wmma_stored(refs, instruction, addresses) ? Flow::next : Flow::fail;
+    warp.note_wmma_loaded(operation, instruction, addresses);
     return Flow::next;
 }
 
@@ -224,15 +233,18 @@ Flow execute_wmma_store(Warp& warp, const Operation& operation, std::uint32_t ma
 namespace {
 
 /// The rows of 16 bytes at the addresses of the first lanes, eight for each matrix; false after fail().
+/// `addresses` are for a checked launch.
 bool find_rows(Warp& warp, const Operation& operation, const MatrixInstruction& instruction, unsigned count,
-               Use use, std::byte** rows) {
+               Use use, std::byte** rows, std::uint64_t* addresses) {
     const Access& access = instruction.access;
     const std::uint32_t mask = count == 4 ? ~0u : (1u << 8 * count) - 1;
     Located located;
     const AccessKind kind = use == Use::read ? AccessKind::read : AccessKind::write;
     for (unsigned lane = 0; lane < 8 * count && warp.is_checked(); ++lane) {
-        const std::uint64_t address = warp.address(access, operation, lane);
-        if (warp.find(access.space, address, lane, 16, use) != nullptr && !warp.note_access(access.space, address, lane, 16, kind)) return false;
+        const std::uint64_t address = addresses[lane] = warp.address(access, operation, lane);
+        if (warp.find(access.space, address, lane, 16, use) != nullptr &&
+            !warp.note_order(access.space, address, lane, 16, kind))
+            return false;
     }
     if (access.space == Space::shared)
         if (std::byte* const memory = warp.locate(access, operation, mask, use, located)) {
@@ -259,10 +271,12 @@ Flow execute_ldmatrix(Warp& warp, const Operation& operation, std::uint32_t mask
     const MatrixInstruction& instruction = instruction_of(warp, operation);
     const unsigned count = operation.outputs;
     std::byte* from[32];
-    if (!find_rows(warp, operation, instruction, count, Use::read, from)) return Flow::fail;
+    std::uint64_t addresses[32];
+    if (!find_rows(warp, operation, instruction, count, Use::read, from, addresses)) return Flow::fail;
     void* registers[4];
     columns(warp, warp.operands(operation), count, registers);
     load_matrices(from, count, instruction.transposition, registers);
+    if (warp.is_checked()) warp.note_rows_loaded(operation, instruction, addresses);
     return Flow::next;
 }
 
@@ -271,16 +285,20 @@ Flow execute_stmatrix(Warp& warp, const Operation& operation, std::uint32_t mask
     const MatrixInstruction& instruction = instruction_of(warp, operation);
     const unsigned skipped = instruction.access.has_base ? 1 : 0, count = operation.inputs - skipped;
     std::byte* to[32];
-    if (!find_rows(warp, operation, instruction, count, Use::write, to)) return Flow::fail;
+    std::uint64_t addresses[32];
+    if (!find_rows(warp, operation, instruction, count, Use::write, to, addresses)) return Flow::fail;
     const void* registers[4];
     columns(warp, warp.operands(operation) + skipped, count, registers);
     store_matrices(registers, count, instruction.transposition, to);
+    if (warp.is_checked())
+        warp.note_rows_stored(warp.operands(operation) + skipped, count, instruction, addresses);
     return Flow::next;
 }
 
 Flow execute_movmatrix(Warp& warp, const Operation& operation, std::uint32_t mask) {
     if (mask != ~0u) return not_whole(warp, mask);
     const Ref* const refs = warp.operands(operation);
+    if (warp.is_checked()) warp.track_movmatrix(operation);
     transpose_matrix(warp.column(refs[0]), warp.column(refs[1]));
     return Flow::next;
 }
@@ -304,6 +322,9 @@ Flow execute_wgmma(Warp& warp, const Operation& operation, std::uint32_t mask) {
         return Flow::fail;
     }
     std::uint64_t scale = 0;
+    if (!warp.require_all({input - (instruction.a_in_registers ? 0 : 1),
+                           warp.operands(operation) + operation.outputs + operation.inputs}))
+        return Flow::fail;
     if (!uniform(warp, *input++, "the descriptor of b", operands.b_descriptor)) return Flow::fail;
     if (instruction.wgmma.sparse) operands.metadata = warp.column_of<std::uint32_t>(*input++);
     if (!uniform(warp, *input, "scale-d", scale)) return Flow::fail;
@@ -315,7 +336,7 @@ Flow execute_wgmma(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const auto fault =
         multiply(instruction.wgmma, operands, {shared.data(), static_cast<std::uint32_t>(shared.size())});
     if (fault) return warp.fail(Errc::matrix_operand_invalid, 0, describe(*fault));
-    return !warp.is_checked() || warp.note_wgmma(instruction.wgmma, operands) ? Flow::next : Flow::fail;
+    return !warp.is_checked() || warp.note_wgmma(operation, operands) ? Flow::next : Flow::fail;
 }
 
 Flow execute_wgmma_fence(Warp& warp, const Operation&, std::uint32_t) {
@@ -328,6 +349,8 @@ Flow execute_wgmma_commit(Warp& warp, const Operation&, std::uint32_t) {
     return Flow::next;
 }
 
-Flow execute_wgmma_wait(Warp& warp, const Operation& operation, std::uint32_t mask) { return warp.wait_wgmma(mask, operation.extra); }
+Flow execute_wgmma_wait(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    return warp.wait_wgmma(mask, operation.extra);
+}
 
 }  // namespace ptxgraft::emulator

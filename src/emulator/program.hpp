@@ -100,6 +100,7 @@ struct Operation {
     Undefined undefined = Undefined::spreads;
     std::uint8_t strict = UINT8_MAX;
     std::uint8_t controls = 0;
+    std::uint8_t own = 0;  ///< of its first results the operation says itself which lanes were written
     std::uint16_t run_number = 0;  ///< of a run that begins here: those of a loop have different ones
     std::uint16_t row = 0;  ///< how many operations from here on a row function may execute
     bool is_part = false;   ///< of the instruction whose operation follows or came before

@@ -11,9 +11,6 @@
 namespace ptxgraft::emulator {
 namespace {
 
-// A row has at most 256 elements of 8 bytes.
-using RowBytes = std::array<std::byte, 2048>;
-
 tl::unexpected<Error> wrong(std::string why) { return fail(Errc::tensor_copy_invalid, std::move(why)); }
 
 // ------------------------------------------------------------------------------------------------- elements
@@ -95,7 +92,8 @@ void each_piece(const TensorFields& map, std::uint32_t row, std::uint32_t bytes,
     each_piece_of<16>(map, row, bytes, shared_address, move);
 }
 
-// The part of a row that is inside, in the order of global memory, taken out of shared memory.
+}  // namespace
+
 void gather(const TensorTile& tile, const TensorRow& row, RowBytes& bytes, const std::byte* shared,
             std::uint32_t shared_address) {
     const TensorUnit& unit = unit_of(tile.map().type);
@@ -106,6 +104,8 @@ void gather(const TensorTile& tile, const TensorRow& row, RowBytes& bytes, const
                });
     std::memmove(bytes.data(), &bytes[row.before * unit.shared_bytes], row.inside * unit.shared_bytes);
 }
+
+namespace {
 
 // Bytes between the units of a row in global memory; more than a unit's where a traversal stride skips some.
 std::uint32_t unit_distance(const TensorRow& row, const TensorUnit& unit) {

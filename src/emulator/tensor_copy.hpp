@@ -70,6 +70,11 @@ class TensorTile {
     std::array<std::int64_t, most_tensor_dims> begin_{}, end_{}, at_{}, shift_{};
 };
 
+/// A row has at most 256 elements of 8 bytes.
+using RowBytes = std::array<std::byte, 2048>;
+/// The part of a row that is inside, in the order of global memory, taken out of shared memory.
+void gather(const TensorTile& tile, const TensorRow& row, RowBytes& bytes, const std::byte* shared,
+            std::uint32_t shared_address);
 /// Writes a row of a loaded box into shared memory. `global` are the row's `global_bytes` (null when there
 /// are none), `shared` are the `shared_extent()` bytes at `shared_address`, the box's place in shared memory.
 void load_row(const TensorTile& tile, const TensorRow& row, const std::byte* global, std::byte* shared,

@@ -248,7 +248,7 @@ Flow Warp::run_many(const Operation& first) {
 
 // Whether all sources were written, by the lanes that read them; the results are, from here on.
 inline bool Warp::track(const Operation& operation, std::uint32_t mask) {
-    if (fragments_ != nullptr && names_fragments(operation) && !check_fragments(operation, mask)) return false;
+    if (fragments_ != nullptr && names_fragments(operation) && !check_fragments(operation)) return false;
     const Ref* const results = operands(operation);
     const Ref* const sources = results + operation.outputs;
     std::uint32_t* const written = frame_->written.data();
@@ -258,8 +258,7 @@ inline bool Warp::track(const Operation& operation, std::uint32_t mask) {
         all &= written[is_one ? offset(sources[i]) / 32 : 0] | (is_one ? 0 : ~0u);
     }
     if ((mask & ~all) != 0) return track_undefined(operation, mask);
-    // Where sources may be undefined, the operation says itself what its first result is.
-    for (unsigned i = operation.strict < operation.inputs ? 1 : 0; i < operation.outputs; ++i) written[offset(results[i]) / 32] |= mask;
+    for (unsigned i = operation.own; i < operation.outputs; ++i) written[offset(results[i]) / 32] |= mask;
     return true;
 }
 
@@ -431,7 +430,11 @@ Flow Warp::call(const Function& function, const Call& call, std::uint32_t mask) 
     each_lane(mask, [&](unsigned l) {
         if (function.local_bytes == 0) return false;
         std::fill_n(local(*frame, l, 0), function.local_bytes, std::byte{0});
-        if (is_checked_) std::fill_n(&local_written_[std::size_t{l} * local_stride_ + frame->local_base], function.local_bytes, std::uint8_t{0});
+        if (!is_checked_) return true;
+        std::fill_n(&local_written_[std::size_t{l} * local_stride_ + frame->local_base], function.local_bytes,
+                    std::uint8_t{0});
+        cta_->checker()->stored.remove(Space::local, frame->local_base, number() * lane_count + l,
+                                       function.local_bytes);
         return true;
     });
     for (std::size_t i = 0; i < function.parameters.size() && i < call.arguments.size(); ++i) {
@@ -487,6 +490,7 @@ Flow Warp::return_(std::uint32_t mask) {
 }
 
 Flow Warp::exit(std::uint32_t mask) {
+    if (!check_bulk_stores(mask)) return Flow::fail;
     leave(mask_ & ~mask, pc_ + 1);
     leave_frames(frame_, mask);
     live_ &= ~mask;

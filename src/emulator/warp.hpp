@@ -12,10 +12,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "emulator/checker.hpp"
 #include "emulator/lanes.hpp"
 #include "emulator/program.hpp"
 #include "emulator/race.hpp"
@@ -26,14 +28,24 @@ class Cta;
 struct Frame;
 struct Launch;
 
-/// Which bytes of a register something wrote, where that is not all of them; and where the others come from.
-struct Taint {
-    std::uint32_t pc = 0;     ///< of the instruction that read what nothing had written
+/// Where a value comes from that nothing wrote.
+struct Origin {
+    std::uint32_t pc = 0;  ///< of the instruction that read it
     bool is_of_memory = false;
     bool is_shared = false;
     std::uint64_t address = 0;
-    std::array<std::uint8_t, std::size_t{lane_count} * 16> bytes = {};  ///< the bits that were written, lane by lane at the register's width
+    StoredOrigin stored = {};  ///< of memory: when it was stored there undefined
 };
+
+/// Which bytes of a register something wrote, where that is not all of them; and where the others come from.
+struct Taint {
+    Origin origin;
+    std::array<std::uint8_t, std::size_t{lane_count}* 16> bytes =
+        {};  ///< the bits that were written, lane by lane at the register's width
+};
+
+/// For each byte of a register's lanes, the bits that something wrote.
+using States = std::array<std::uint8_t, std::size_t{lane_count} * 16>;
 
 /// What is kept of a register that a wgmma names: of its accumulator or its fragment of A.
 struct Fragment {
@@ -88,6 +100,11 @@ struct Group {
     Wait wait = Wait::none;
     std::uint32_t what = 0;  ///< the barrier, the member mask, or the wgmma-group
     std::uint64_t last_run = 0;
+};
+
+/// Where a product read what nothing had written, of A and of B.
+struct UndefinedOperands {
+    std::optional<Origin> a, b;
 };
 
 enum class Use : std::uint8_t { read, write };
@@ -196,6 +213,7 @@ class Warp {
     [[nodiscard]] std::size_t line_of(std::uint32_t pc) const;
     /// Fails unless something wrote a register's lanes.
     [[nodiscard]] bool require(Ref ref, std::uint32_t mask);
+    [[nodiscard]] bool require_all(std::span<const Ref> refs);  ///< by all lanes
     /// A register's lanes are written by an operation that does not name it among its outputs.
     void mark_written(Ref ref, std::uint32_t mask);
     void mark_slot(const Slot& slot, std::uint32_t mask);
@@ -213,7 +231,24 @@ class Warp {
     /// Notes accesses of `bytes` bytes for each lane; false for a race. `refs`: what is written, if it is known.
     [[nodiscard]] bool note_accesses(std::uint32_t mask, const Located& at, std::uint32_t bytes, AccessKind kind, const Ref* refs = nullptr);
     /// An access of one lane that must find written bytes (reads) or writes them.
-    [[nodiscard]] bool note_access(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes, AccessKind kind);
+    [[nodiscard]] bool note_access(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes,
+                                   AccessKind kind);
+    // Of matrices (matrix_checks.cpp): what is undefined goes the way of the values.
+    /// As note_access, but for what is known of the bytes.
+    [[nodiscard]] bool note_order(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes,
+                                  AccessKind kind);
+    [[nodiscard]] bool track_mma(const Operation& operation, const Mma& mma);
+    void track_movmatrix(const Operation& operation);
+    /// Rows of 16 bytes that ldmatrix loaded, stmatrix stored: their addresses.
+    void note_rows_loaded(const Operation& operation, const MatrixInstruction& instruction,
+                          const std::uint64_t* addresses);
+    void note_rows_stored(const Ref* refs, unsigned count, const MatrixInstruction& instruction,
+                          const std::uint64_t* addresses);
+    /// wmma.load, wmma.store: `addresses` of all accesses, lane by lane.
+    void note_wmma_loaded(const Operation& operation, const MatrixInstruction& instruction,
+                          const std::uint64_t* addresses);
+    [[nodiscard]] bool note_wmma_stored(const Ref* refs, const MatrixInstruction& instruction,
+                                        const std::uint64_t* addresses);
     // Of the async proxy, which copies for a lane (async_checks.cpp).
     struct AsyncParty {
         bool is_store = false;       ///< bulk groups say when it is done; else an mbarrier does:
@@ -222,7 +257,11 @@ class Warp {
     /// It gets to know what the lane knows and did.
     void begin_async(unsigned lane, const AsyncParty& party);
     /// As note_range, of the proxy.
-    [[nodiscard]] bool note_async(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, AccessKind kind);
+    [[nodiscard]] bool note_async(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
+                                  AccessKind kind);
+    /// But for what is known of the bytes.
+    [[nodiscard]] bool note_async_order(Space space, std::uint64_t address, unsigned lane,
+                                        std::uint64_t bytes, AccessKind kind);
     // Of an mbarrier: who waits for a phase knows what those did that arrived in it.
     void arrive_at(Space space, std::uint64_t address, unsigned lane);
     /// The object's words before and after an arrival, or what else may complete a phase.
@@ -234,6 +273,8 @@ class Warp {
         std::uint32_t pending = 0;
         bool reads_only = false;
     };
+    void note_bulk_store(unsigned lane);  ///< that reads shared memory
+    [[nodiscard]] bool check_bulk_stores(std::uint32_t mask);
     void commit_async_groups(std::uint32_t mask);
     void wait_async_groups(std::uint32_t mask, const BulkWait& wait);
     /// fence.proxy.async: it may see what the lanes know and did.
@@ -245,8 +286,8 @@ class Warp {
     void finish_copies_at(Space space, std::uint64_t address, unsigned lane);
     // Of wgmma (warpgroup_checks.cpp).
     void fence_wgmma();
-    /// What a product reads of shared memory, by the async proxy.
-    [[nodiscard]] bool note_wgmma(const Wgmma& wgmma, const WgmmaOperands& operands);
+    /// What a product reads of shared memory, by the async proxy; and what of its results is undefined.
+    [[nodiscard]] bool note_wgmma(const Operation& operation, const WgmmaOperands& operands);
     /// An argument or a result of a call.
     [[nodiscard]] bool check_fragment(Ref ref, Use use);
     /// As note_access, of many bytes, which lie in one piece of memory.
@@ -314,11 +355,19 @@ class Warp {
     [[nodiscard]] bool is_found(const Operation& first) const;
     void combine_states(const Operation& operation, std::uint8_t* states);
     bool track_undefined(const Operation& operation, std::uint32_t mask);
-    void taint(Ref ref, std::uint32_t mask, const Taint& origin, const std::uint8_t* states);
+    void taint(Ref ref, std::uint32_t mask, const Origin& origin, const std::uint8_t* states);
     void read_states(Ref ref, std::uint8_t* states);
-    [[nodiscard]] Taint origin_of(Ref ref) const;
-    [[nodiscard]] bool writes_the_same(const Race& race, const Ref* refs, unsigned lane, const Located& at, std::uint32_t bytes);
-    [[nodiscard]] bool note_written(const Located& at, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use);
+    [[nodiscard]] Origin origin_of(Ref ref) const;
+    [[nodiscard]] bool is_written(Ref ref) const;
+    [[nodiscard]] Origin origin_at(Space space, std::uint64_t address, unsigned lane) const;
+    [[nodiscard]] Origin origin_of_row(Space space, std::uint64_t address, unsigned lane);
+    void begin_taint(Ref ref);
+    void remember(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
+                  const Origin& origin);
+    [[nodiscard]] bool writes_the_same(const Race& race, const Ref* refs, unsigned lane, const Located& at,
+                                       std::uint32_t bytes);
+    [[nodiscard]] bool note_written(const Located& at, std::uint64_t address, unsigned lane,
+                                    std::uint64_t bytes, Use use);
     void fail_race(const Race& race, unsigned lane, const Located& at, std::uint32_t bytes, AccessKind kind);
     Flow fail_unwritten(Ref ref, unsigned lane);
     bool fail_unfenced(const Race& write, unsigned lane, std::string_view what);
@@ -326,8 +375,8 @@ class Warp {
     [[nodiscard]] std::string name_of(const Stamp& who, unsigned lane) const;
     void begin_fragments(Frame& frame) const;
     [[nodiscard]] bool names_fragments(const Operation& operation) const;
-    [[nodiscard]] bool check_fragments(const Operation& operation, std::uint32_t mask);
-    [[nodiscard]] bool begin_wgmma(const Operation& operation, std::uint32_t mask);
+    [[nodiscard]] bool check_fragments(const Operation& operation);
+    [[nodiscard]] bool begin_wgmma(const Operation& operation);
     [[nodiscard]] bool check_accumulator(Ref ref, const Wgmma& wgmma);
     [[nodiscard]] bool check_fenced(Ref ref, bool accumulates);
     void mark_fragments(const PendingWgmma& pending);
@@ -335,17 +384,22 @@ class Warp {
     void forget_wgmma(const Frame* frame);
     [[nodiscard]] const PendingWgmma* user_of(Ref ref) const;
     bool fail_in_flight(Ref ref, std::string_view use);
-    bool note_wgmma(const SharedRange& range, unsigned warpgroup);
-    void pass_states(const Slot& from, Frame& source, const Slot& to, Frame& target, unsigned lane, std::uint32_t bytes);
+    bool note_wgmma(const SharedRange& range, unsigned warpgroup, std::optional<Origin>& undefined);
+    void track_wgmma(const Operation& operation, const WgmmaOperands& operands,
+                     const UndefinedOperands& undefined);
+    void pass_states(const Slot& from, Frame& source, const Slot& to, Frame& target, unsigned lane,
+                     std::uint32_t bytes);
     [[nodiscard]] std::string name_of(Ref ref) const;
+    [[nodiscard]] std::string name_of(const StoredOrigin& stored) const;
     Flow run_one(const Operation& operation);
     /// As run_one, and tells the launch's observer.
     Flow run_observed(const Operation& operation);
     template <bool Observed>
     State run_selected(std::uint64_t quantum);
     void run_collective(const Operation& operation, const CollectiveCall& call, std::uint32_t mask);
-    void move_states(const Operation& operation, std::uint32_t mask, const Taint& origin);
-    void shuffle_states(const Operation& operation, const CollectiveCall& call, const void* const* inputs, std::uint32_t mask);
+    void move_states(const Operation& operation, std::uint32_t mask, const Origin& origin);
+    void shuffle_states(const Operation& operation, const CollectiveCall& call, const void* const* inputs,
+                        std::uint32_t mask);
     void order_members(const CollectiveCall& call, std::uint32_t mask);
     bool join_members(const Operation& operation, const CollectiveCall& call, std::uint32_t mask,
                       std::uint32_t members);

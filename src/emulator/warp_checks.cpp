@@ -14,8 +14,7 @@ namespace ptxgraft::emulator {
 namespace {
 
 constexpr std::uint32_t widest_look = 1024;  // bytes that are looked at where lanes access only some of them
-constexpr std::size_t most_moved = 4;  // sources and results of an instruction that moves bits
-using States = std::array<std::uint8_t, std::size_t{lane_count} * 16>;
+constexpr std::size_t most_moved = 4;        // sources and results of an instruction that moves bits
 
 std::uint32_t index_of(Ref ref) { return offset(ref) / 32; }
 unsigned first_lane(std::uint32_t mask) { return static_cast<unsigned>(std::countr_zero(mask)); }
@@ -76,10 +75,17 @@ bool Warp::require(Ref ref, std::uint32_t mask) {
     return false;
 }
 
-Taint Warp::origin_of(Ref ref) const {
-    if (const auto found = frame_->taints.find(index_of(ref)); found != frame_->taints.end()) return found->second;
+bool Warp::require_all(std::span<const Ref> refs) {
+    return std::ranges::all_of(refs, [this](Ref ref) { return require(ref, ~0u); });
+}
+
+Origin Warp::origin_of(Ref ref) const {
+    if (const auto found = frame_->taints.find(index_of(ref)); found != frame_->taints.end())
+        return found->second.origin;
     return {.pc = pc_};
 }
+
+bool Warp::is_written(Ref ref) const { return !is_register(ref) || frame_->written[index_of(ref)] == ~0u; }
 
 // For each byte of a register's lanes, the bits that something wrote.
 void Warp::read_states(Ref ref, std::uint8_t* states) {
@@ -99,7 +105,7 @@ void Warp::read_states(Ref ref, std::uint8_t* states) {
 }
 
 // The lanes of `mask` get these states.
-void Warp::taint(Ref ref, std::uint32_t mask, const Taint& origin, const std::uint8_t* states) {
+void Warp::taint(Ref ref, std::uint32_t mask, const Origin& origin, const std::uint8_t* states) {
     const std::size_t bytes = width(ref);
     std::uint32_t& written = frame_->written[index_of(ref)];
     Taint* kept = nullptr;
@@ -113,10 +119,7 @@ void Warp::taint(Ref ref, std::uint32_t mask, const Taint& origin, const std::ui
         ++frame_->undefined;
         if (kept == nullptr) {
             kept = &frame_->taints[index_of(ref)];
-            kept->pc = origin.pc;
-            kept->is_of_memory = origin.is_of_memory;
-            kept->is_shared = origin.is_shared;
-            kept->address = origin.address;
+            kept->origin = origin;
         }
         std::copy_n(from, bytes, &kept->bytes[lane * bytes]);
         return true;
@@ -154,7 +157,7 @@ bool Warp::track_undefined(const Operation& operation, std::uint32_t mask) {
         fail_unwritten(first, first_lane(mask & ~frame_->written[index_of(first)]));
         return false;
     }
-    const Taint origin = origin_of(first);
+    const Origin origin = origin_of(first);
     States states;
     if (operation.undefined == Undefined::ands || operation.undefined == Undefined::ors) {
         combine_states(operation, states.data());
@@ -175,7 +178,7 @@ bool Warp::track_undefined(const Operation& operation, std::uint32_t mask) {
 }
 
 // The function is applied to bits that are set where nothing was written: what it fills in is known.
-void Warp::move_states(const Operation& operation, std::uint32_t mask, const Taint& origin) {
+void Warp::move_states(const Operation& operation, std::uint32_t mask, const Origin& origin) {
     const Ref* const results = operands(operation);
     const Ref* const sources = results + operation.outputs;
     std::array<States, most_moved> to{}, from;
@@ -205,8 +208,9 @@ void Warp::move_states(const Operation& operation, std::uint32_t mask, const Tai
 // The states of the first source go the way of its values.
 void Warp::shuffle_states(const Operation& operation, const CollectiveCall& call, const void* const* inputs, std::uint32_t mask) {
     const Ref result = operands(operation)[0], source = operands(operation)[operation.outputs];
-    if (!is_register(source) || (mask & ~frame_->written[index_of(source)]) == 0) return mark_written(result, mask);
-    const Taint origin = origin_of(source);
+    if (!is_register(source) || (mask & ~frame_->written[index_of(source)]) == 0)
+        return mark_written(result, mask);
+    const Origin origin = origin_of(source);
     States from, to{}, other;
     read_states(source, from.data());
     std::array<const void*, 8> sources;
@@ -235,13 +239,27 @@ std::size_t Warp::line_of(std::uint32_t pc) const {
     return 1 + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
 }
 
+// `, which line 12 stored undefined, as it was from line 9 on`
+std::string Warp::name_of(const StoredOrigin& stored) const {
+    if (!stored.is_known()) return {};
+    const std::string since = stored.first_pc == stored.pc
+                                  ? ""
+                                  : fmt::format(", as it was from line {} on", line_of(stored.first_pc));
+    return fmt::format(", which line {} stored undefined{}", line_of(stored.pc), since);
+}
+
 // The error is where the value was first read, whatever it has gone through since.
 Flow Warp::fail_unwritten(Ref ref, unsigned lane) {
-    const Taint origin = origin_of(ref);
+    const Origin origin = origin_of(ref);
     const std::string use = origin.pc == pc_ ? "" : fmt::format(", used on line {}", line_of(pc_));
-    const std::string what = origin.is_of_memory ? fmt::format("{} memory at {:#x}", origin.is_shared ? "shared" : "global or local", origin.address)
-                                                 : origin.pc == pc_ ? name_of(ref) : "read here";
-    return fail({origin.is_of_memory ? Errc::memory_not_written : Errc::register_not_written, program_->spans[origin.pc], 0,
+    const std::string what =
+        origin.is_of_memory
+            ? fmt::format("{} memory at {:#x}{}", origin.is_shared ? "shared" : "global or local",
+                          origin.address, name_of(origin.stored))
+        : origin.pc == pc_ ? name_of(ref)
+                           : "read here";
+    return fail({origin.is_of_memory ? Errc::memory_not_written : Errc::register_not_written,
+                 program_->spans[origin.pc], 0,
                  std::make_shared<const std::string>(fmt::format("{}{}, {}", what, use, place(lane)))});
 }
 
@@ -319,15 +337,38 @@ void Warp::note_loaded(const Operation& operation, std::uint32_t mask, const Loc
     if (partly == 0) return;
     States states;
     for (unsigned i = 0; i < operation.outputs; ++i) {
-        Taint origin{.pc = pc_, .is_of_memory = true, .is_shared = at.is_shared};
+        std::optional<Origin> origin;
         each_lane(partly, [&](unsigned lane) {
             const std::uint8_t* const from = at.written + at.offsets[lane] + i * bytes;
             for (std::size_t b = 0; b < bytes; ++b) states[lane * bytes + b] = from[b];
-            if (origin.address == 0 && !all_written(from, bytes)) origin.address = (at.is_shared ? 0 : at.begin) + at.offsets[lane] + i * bytes;
+            if (!origin && !all_written(from, bytes))
+                origin = origin_at(at.is_shared   ? Space::shared
+                                   : at.is_global ? Space::global
+                                                  : Space::local,
+                                   at.begin + at.offsets[lane] + i * bytes, lane);
             return true;
         });
-        taint(results[i], partly, origin, states.data());
+        taint(results[i], partly, origin.value_or(Origin{.pc = pc_}), states.data());
     }
+}
+
+// Of what is read at an address.
+Origin Warp::origin_at(Space space, std::uint64_t address, unsigned lane) const {
+    const bool is_shared = space == Space::shared;
+    const unsigned thread = space == Space::local ? number() * lane_count + lane : 0;
+    return {.pc = pc_,
+            .is_of_memory = true,
+            .is_shared = is_shared,
+            .address = is_shared ? address & ((std::uint64_t{1} << cluster_rank_shift) - 1) : address,
+            .stored = cta_->checker()->stored.find(space, address, thread)};
+}
+
+// What is stored undefined.
+void Warp::remember(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
+                    const Origin& origin) {
+    const StoredOrigin stored{pc_, origin.stored.is_known() ? origin.stored.first_pc : origin.pc, true};
+    cta_->checker()->stored.add(space, address, space == Space::local ? number() * lane_count + lane : 0,
+                                bytes, stored);
 }
 
 bool Warp::note_stored(const Access& access, const Ref* refs, std::uint32_t mask, const Located& at) {
@@ -346,6 +387,7 @@ bool Warp::note_stored(const Access& access, const Ref* refs, std::uint32_t mask
         });
     }
     States states;
+    const Space space = at.is_shared ? Space::shared : at.is_global ? Space::global : Space::local;
     for (unsigned i = 0; i < access.count; ++i) {
         read_states(refs[i], states.data());
         const bool done = each_lane(mask, [&](unsigned lane) {
@@ -354,9 +396,13 @@ bool Warp::note_stored(const Access& access, const Ref* refs, std::uint32_t mask
                 at.written[at.offsets[lane] + i * bytes + b] = states[lane * bytes + b];
                 any |= states[lane * bytes + b] != 0;
             }
-            if (any || !at.is_global) return true;
-            fail_unwritten(refs[i], lane);
-            return false;
+            if (!any && at.is_global) {
+                fail_unwritten(refs[i], lane);
+                return false;
+            }
+            if (!all_written(&states[lane * bytes], bytes))
+                remember(space, at.begin + at.offsets[lane] + i * bytes, lane, bytes, origin_of(refs[i]));
+            return true;
         });
         if (!done) return false;
     }
@@ -365,14 +411,7 @@ bool Warp::note_stored(const Access& access, const Ref* refs, std::uint32_t mask
 
 bool Warp::note_access(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes, AccessKind kind) {
     if (!is_checked_) return true;
-    if (space == Space::generic) {
-        const Place where = emulator::place(address);
-        space = where.space, address = where.address;
-    }
-    Located at;
-    describe(space, address, lane, at);
-    std::uint8_t* const written = at.written;
-    if (written != nullptr) {
+    if (std::uint8_t* const written = written_bytes(space, address, lane)) {
         const bool reads = kind == AccessKind::read || kind == AccessKind::strong_read;
         if (reads && !all_written(written, bytes)) {
             fail(Errc::memory_not_written, lane, fmt::format("{} bytes at {:#x}", bytes, address));
@@ -380,6 +419,14 @@ bool Warp::note_access(Space space, std::uint64_t address, unsigned lane, std::u
         }
         if (!reads) std::memset(written, all_bits, bytes);
     }
+    return note_order(space, address, lane, bytes, kind);
+}
+
+bool Warp::note_order(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes,
+                      AccessKind kind) {
+    if (!is_checked_) return true;
+    Located at;
+    describe(space, address, lane, at);
     return note_accesses(1u << lane, at, bytes, kind);
 }
 
@@ -483,8 +530,9 @@ void Warp::acquire_at(Space space, std::uint64_t address, std::uint32_t mask) {
 void Warp::pass_states(const Slot& from, Frame& source, const Slot& to, Frame& target, unsigned lane, std::uint32_t bytes) {
     Frame* const running = frame_;
     States states{};
-    Taint origin{.pc = pc_};
-    const std::uint8_t* given = &local_written_[std::size_t{lane} * local_stride_ + source.local_base + from.offset];
+    Origin origin{.pc = pc_};
+    const std::uint8_t* given =
+        &local_written_[std::size_t{lane} * local_stride_ + source.local_base + from.offset];
     std::array<std::uint8_t, 16> of_register{};
     if (from.reg != no_ref) {
         frame_ = &source;

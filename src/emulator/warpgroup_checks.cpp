@@ -136,8 +136,8 @@ bool Warp::names_fragments(const Operation& operation) const {
 // What an operation other than a wgmma touches is from then on to be fenced. Behind a wgmma.fence, until the
 // next wait, compilers put moves to accumulators, and programs loads of the next fragment of A, for which
 // ptxas waits: these are let pass.
-bool Warp::check_fragments(const Operation& operation, std::uint32_t mask) {
-    if (operation.execute == execute_wgmma) return begin_wgmma(operation, mask);
+bool Warp::check_fragments(const Operation& operation) {
+    if (operation.execute == execute_wgmma) return begin_wgmma(operation);
     const Ref* const refs = operands(operation);
     const unsigned count = unsigned{operation.outputs} + operation.inputs;
     const auto use_of = [&](unsigned i) { return i < operation.outputs ? Use::write : Use::read; };
@@ -186,16 +186,15 @@ bool Warp::check_accumulator(Ref ref, const Wgmma& wgmma) {
     return check_fenced(ref, true);
 }
 
-bool Warp::begin_wgmma(const Operation& operation, std::uint32_t mask) {
+bool Warp::begin_wgmma(const Operation& operation) {
     const MatrixInstruction& instruction = program_->matrices[operation.extra];
     const Ref* const refs = operands(operation);
     if (wgmma_fences_ == 0) {
         fail(Errc::register_not_fenced, 0, "no wgmma.fence comes before the first wgmma.mma_async");
         return false;
     }
-    const bool adds = value(refs[operation.outputs + operation.inputs - 1u], 0) != 0;
     for (unsigned i = 0; i < operation.outputs; ++i)
-        if ((adds && !require(refs[i], mask)) || !check_accumulator(refs[i], instruction.wgmma)) return false;
+        if (!check_accumulator(refs[i], instruction.wgmma)) return false;
     for (unsigned i = 0; instruction.a_in_registers && i < fragment_of_a; ++i) {
         const Ref ref = refs[operation.outputs + i];
         if (!check_fragment(ref, Use::read) || (is_register(ref) && !check_fenced(ref, false))) return false;
@@ -209,29 +208,37 @@ bool Warp::begin_wgmma(const Operation& operation, std::uint32_t mask) {
 
 // --- shared memory
 
-bool Warp::note_wgmma(const Wgmma& wgmma, const WgmmaOperands& operands) {
+bool Warp::note_wgmma(const Operation& operation, const WgmmaOperands& operands) {
     Checker& checker = *cta_->checker();
     const unsigned warpgroup = checker.parties.warpgroup(cta_->rank(), index_);
     Clock known(checker.order.size());
     checker.order.release(number(), live_, true, known);
     checker.order.acquire(warpgroup, live_, true, known);
     checker.ranges.clear();
-    wgmma_ranges(wgmma, operands, checker.ranges);
-    return std::ranges::all_of(checker.ranges,
-                               [&](const SharedRange& range) { return note_wgmma(range, warpgroup); });
+    const std::size_t of_a =
+        wgmma_ranges(program_->matrices[operation.extra].wgmma, operands, checker.ranges);
+    UndefinedOperands undefined;
+    for (std::size_t i = 0; i < checker.ranges.size(); ++i)
+        if (!note_wgmma(checker.ranges[i], warpgroup, i < of_a ? undefined.a : undefined.b)) return false;
+    const Ref* const sources = this->operands(operation) + operation.outputs;
+    for (unsigned i = 0; operands.a != nullptr && i < fragment_of_a; ++i)
+        if (!undefined.a && !is_written(sources[i])) undefined.a = origin_of(sources[i]);
+    track_wgmma(operation, operands, undefined);
+    return true;
 }
 
-bool Warp::note_wgmma(const SharedRange& range, unsigned warpgroup) {
+// `undefined`: its first byte that nothing wrote.
+bool Warp::note_wgmma(const SharedRange& range, unsigned warpgroup, std::optional<Origin>& undefined) {
     Checker& checker = *cta_->checker();
     const std::uint32_t bytes = range.end - range.begin;
     Located at;
     describe(Space::shared, range.begin, 0, at);
-    const auto* const unwritten = std::find_if(at.written, at.written + bytes, [](std::uint8_t bits) { return bits != all_bits; });
-    if (unwritten != at.written + bytes) {
-        fail(Errc::memory_not_written, 0,
-             fmt::format("shared memory at {:#x}, which a descriptor of this wgmma.mma_async names",
-                         range.begin + static_cast<std::uint64_t>(unwritten - at.written)));
-        return false;
+    if (!undefined) {
+        const auto* const unwritten =
+            std::find_if(at.written, at.written + bytes, [](std::uint8_t bits) { return bits != all_bits; });
+        if (unwritten != at.written + bytes)
+            undefined =
+                origin_at(Space::shared, at.begin + static_cast<std::uint64_t>(unwritten - at.written), 0);
     }
     constexpr std::uint32_t unit = 16;  // as matrices are read
     const Accessor by{stamp(warpgroup, index_ % 4, wgmma_groups_ + 1), warpgroup, index_ % 4};

@@ -272,10 +272,56 @@ std::optional<WgmmaFault> multiply(const Wgmma& wgmma, const WgmmaOperands& oper
     return std::nullopt;
 }
 
-void wgmma_ranges(const Wgmma& wgmma, const WgmmaOperands& operands, std::vector<SharedRange>& ranges) {
+std::size_t wgmma_ranges(const Wgmma& wgmma, const WgmmaOperands& operands,
+                         std::vector<SharedRange>& ranges) {
     const Multiplicands multiplicands(wgmma, operands);
     if (operands.a == nullptr) append_blocks(multiplicands.a, 2u * operands.warp, 2, a_chunks, ranges);
+    const std::size_t of_a = ranges.size();
     append_blocks(multiplicands.b, 0, wgmma.n / 8u, b_chunks(wgmma), ranges);
+    return of_a;
+}
+
+void wgmma_rows(const Wgmma& wgmma, const WgmmaOperands& operands, std::vector<std::uint32_t>& rows) {
+    const Multiplicands multiplicands(wgmma, operands);
+    const auto append = [&](const Descriptor& descriptor, unsigned first, unsigned count, unsigned chunks) {
+        for (unsigned i = 0; i < count * chunks; ++i) {
+            const Block block = descriptor.block(first + i / chunks, i % chunks);
+            for (unsigned r = 0; r < 8; ++r) rows.push_back(descriptor.swizzled(block.begin + r * block.step));
+        }
+    };
+    if (operands.a == nullptr) append(multiplicands.a, 2u * operands.warp, 2, a_chunks);
+    if (operands.warp == 0) append(multiplicands.b, 0, wgmma.n / 8u, b_chunks(wgmma));
+}
+
+// Lane 4g + t has words of row (or column) g of a block, in all layouts.
+UndefinedParts undefined_parts(const Wgmma& wgmma, const WgmmaOperands& states, SharedMemory written) {
+    const Multiplicands multiplicands(wgmma, states);
+    AWords a;
+    Reader b_reader(multiplicands.b, written, 'b');
+    UndefinedParts parts;
+    const auto needed_of = [](MatrixType type) {
+        const auto bits = static_cast<std::uint32_t>(significant_bits(type));
+        return element_bits(type) == 32 ? bits : ~0u;
+    };
+    const void* const* a_registers = states.a;
+    if (a_registers == nullptr) {
+        if (read_a(multiplicands.a, states, written, a)) return parts;
+        a_registers = a.registers;
+    }
+    if (find_b_fault(wgmma, multiplicands.b, b_reader, written.size)) return parts;
+    const std::uint32_t needed_a = needed_of(wgmma.a), needed_b = needed_of(wgmma.b);
+    for (unsigned i = 0; i < 2 * a_chunks; ++i)
+        for (unsigned lane = 0; lane < 32; ++lane)
+            if ((static_cast<const std::uint32_t*>(a_registers[i])[lane] & needed_a) != needed_a)
+                parts.rows.set(i % 2 * 8 + lane / 4);
+    for (unsigned tile = 0; tile < wgmma.n / 8u; ++tile)
+        for (unsigned k = 0; k < b_chunks(wgmma); ++k) {
+            alignas(64) std::uint32_t words[32];
+            b_reader.read(tile, k, words);
+            for (unsigned lane = 0; lane < 32; ++lane)
+                if ((words[lane] & needed_b) != needed_b) parts.columns.set(8 * tile + lane / 4);
+        }
+    return parts;
 }
 
 std::optional<MetadataFault> find_metadata_fault(const Wgmma& wgmma, const std::uint32_t* metadata) {
