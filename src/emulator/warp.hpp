@@ -202,6 +202,8 @@ class Warp {
 
     [[nodiscard]] std::uint32_t wgmma_groups() const { return wgmma_groups_; }  ///< that the warp has committed
     void commit_wgmma();
+    /// All lanes are at one instruction of the tensor cores, which is none before all have come.
+    void meet();
     Flow wait_wgmma(std::uint32_t mask, std::uint32_t pending);
     /// All warps of the warpgroup have committed that many groups: lanes that wait for them go on.
     void release_wgmma(std::uint32_t groups);
