@@ -12,6 +12,7 @@
 #include "emulator/memory.hpp"
 #include "emulator/provenance.hpp"
 #include "emulator/share_columns.hpp"
+#include "syntax/name_map.hpp"
 
 namespace ptxgraft {
 
@@ -38,6 +39,8 @@ class EmulatedModule {
         if (!program) return tl::unexpected<Error>(program.error());
         program_ = std::move(*program);
         text_ = std::move(*tree).take_source();
+        for (const Function& function : program_.functions)
+            if (function.is_entry && function.is_defined) *entries_.put(function.name).first = &function;
         if (program_.uses_heap) return memory_->reserve_heap();
         return {};
     }
@@ -57,6 +60,10 @@ class EmulatedModule {
         callees_are_prepared_ = true;
     }
 
+    [[nodiscard]] const Function* find_entry(std::string_view name) const {
+        const Function* const* const found = entries_.find(name);
+        return found == nullptr ? nullptr : *found;
+    }
     [[nodiscard]] const emulator::Program& program() const { return program_; }
     [[nodiscard]] const Memory* memory() const { return memory_.get(); }
     [[nodiscard]] std::string_view text() const { return text_; }
@@ -67,6 +74,7 @@ class EmulatedModule {
     std::vector<std::uint64_t> allocations_;
     // A function does not change once it was launched or may be called.
     mutable emulator::Program program_;
+    syntax::NameMap<const Function*> entries_;
     mutable std::mutex mutex_;
     mutable std::vector<bool> is_prepared_;  // of its functions
     mutable bool callees_are_prepared_ = false;
@@ -253,13 +261,6 @@ Expected<void> check_registers(const Function& entry, const Dim3& block) {
                 fmt::format("{} has {} bytes of registers in a warp, and {} warps", entry.name, entry.register_bytes, warps));
 }
 
-Expected<const Function*> find_entry(const emulator::Program& program, std::string_view name) {
-    for (const Function& function : program.functions) {
-        if (function.name == name && function.is_entry && function.is_defined) return &function;
-    }
-    return fail(Errc::entry_not_found, std::string(name));
-}
-
 Expected<std::byte*> host_range(const Memory& memory, std::uint64_t address, std::size_t bytes) {
     std::byte* host = memory.host(address, bytes);
     if (host == nullptr)
@@ -330,23 +331,23 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
                                          std::span<const std::span<const std::byte>> arguments) {
     if (module.memory() != data_->memory.get())
         return fail(Errc::invalid_argument, "the module was loaded by another emulator");
-    auto function = find_entry(module.program(), entry);
-    if (!function) return tl::unexpected<Error>(function.error());
-    module.prepare(**function);
+    const Function* const function = module.find_entry(entry);
+    if (function == nullptr) return fail(Errc::entry_not_found, std::string(entry));
+    module.prepare(*function);
     Launch launch;
     launch.program = &module.program();
-    launch.entry = *function;
+    launch.entry = function;
     launch.memory = data_->memory.get();
     launch.lane_functions = &emulator::lane_functions(arithmetic::this_processor());
-    launch.shape = with_cluster(**function, shape);
+    launch.shape = with_cluster(*function, shape);
     launch.budget = data_->options.instruction_budget;
     launch.text = module.text();
     launch.is_checked = !data_->options.fast;
     launch.observer = data_->options.observer;
     if (launch.observer != nullptr) launch.names = emulator::register_names(module.program(), module.text());
-    if (auto done = check_shape(**function, launch.shape); !done) return tl::unexpected<Error>(done.error());
-    if (auto done = check_cluster(**function, launch.shape, data_->options.sm); !done) return tl::unexpected<Error>(done.error());
-    if (auto done = check_registers(**function, shape.block); !done)
+    if (auto done = check_shape(*function, launch.shape); !done) return tl::unexpected<Error>(done.error());
+    if (auto done = check_cluster(*function, launch.shape, data_->options.sm); !done) return tl::unexpected<Error>(done.error());
+    if (auto done = check_registers(*function, shape.block); !done)
         return tl::unexpected<Error>(done.error());
     if (auto done = set_parameters(launch, arguments); !done) return tl::unexpected<Error>(done.error());
     if (auto done = set_shared(launch, data_->options.sm); !done) return tl::unexpected<Error>(done.error());
