@@ -203,7 +203,8 @@ TEST(EmulatorDecode, AnInstructionBecomesTheSameByItsShapeAsByItself) {
         "cvt.s16.s32 %r3, %r4; cvta.to.global.u64 %d1, %d2; cvta.shared.u64 %d3, %d4; cvta.local.u64 %d1, "
         "lv; cvta.global.u64 %d5, gv;",
         "shfl.sync.bfly.b32 %r1, %r2, 16, 31, -1; shfl.sync.bfly.b32 %r3|%p1, %r4, 8, 31, -1; "
-        "shfl.sync.idx.b32 %r3, %r4, %r5, 31, %r6; vote.sync.ballot.b32 %r1, %p1, -1; vote.sync.all.pred "
+        "shfl.sync.idx.b32 %r3, %r4, %r5, 31, %r6; shfl.sync.idx.b32 %r7, %r4, 3, 31, %r5; @%p2 shfl.sync.idx.b32 %r3, "
+        "%r4, %r5, 31, %r8; vote.sync.ballot.b32 %r1, %p1, %r2; vote.sync.ballot.b32 %r3, %p2, %r4; vote.sync.ballot.b32 %r1, %p1, -1; vote.sync.all.pred "
         "%p2, !%p3, -1; activemask.b32 %r1; activemask.b32 %r2;",
         "bar.sync 0; bar.sync 0; bar.sync 1, 64; bar.sync %r1; bar.red.popc.u32 %r1, 0, %p1; bar.warp.sync "
         "-1; bar.warp.sync %r1; barrier.sync 0; bra L; @%p1 bra L; @!%p2 bra.uni L; L: bra L;",

@@ -9,6 +9,7 @@
 
 #include "emulator/initialiser.hpp"
 #include "emulator/lanes.hpp"
+#include "syntax/token_view.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
@@ -29,31 +30,50 @@ std::uint64_t times(std::uint64_t a, std::uint64_t b) {
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
-// The numbers after `.maxntid` or `.reqntid` in a function's header.
-std::vector<std::uint64_t> numbers_after(const std::vector<syntax::Token>& tokens, std::string_view word) {
-    std::vector<std::uint64_t> numbers;
-    auto at =
-        std::find_if(tokens.begin(), tokens.end(), [&](const syntax::Token& t) { return t.text == word; });
-    if (at == tokens.end()) return numbers;
-    for (++at; at != tokens.end(); ++at) {
-        if (const auto value = syntax::parse_integer(at->text)) {
-            numbers.push_back(*value);
-        } else if (at->text != ",") {
-            break;
+// What the header of an entry says of its launches: PTX ISA 11.4, 11.7 and 11.8.
+class EntryHeader {
+  public:
+    EntryHeader(const syntax::TokenView& tokens, Function& function) : tokens_(tokens), function_(function) {}
+
+    void read() {
+        std::size_t depth = 0;  // of the parameters' parentheses
+        for (at_ = 0; at_ < tokens_.size(); ++at_) {
+            const syntax::Lexeme kind = tokens_.kind(at_);
+            if (kind == syntax::Lexeme::open_paren) ++depth;
+            if (kind == syntax::Lexeme::close_paren) --depth;
+            if (kind == syntax::Lexeme::directive && depth == 0) directive(tokens_.text(at_));
         }
     }
-    return numbers;
-}
 
-// PTX ISA 11.7 and 11.8: what an entry says of its clusters.
-void set_cluster(Function& function, const std::vector<syntax::Token>& tokens) {
-    const auto has = [&](std::string_view word) { return std::any_of(tokens.begin(), tokens.end(), [&](const syntax::Token& t) { return t.text == word; }); };
-    const auto required = numbers_after(tokens, ".reqnctapercluster"), most = numbers_after(tokens, ".maxclusterrank");
-    for (std::size_t i = 0; i < 3 && !required.empty(); ++i) function.required_cluster[i] = i < required.size() ? static_cast<std::uint32_t>(required[i]) : 1;
-    if (!most.empty()) function.most_cluster_blocks = most[0];
-    function.wants_cluster = has(".explicitcluster");
-    function.blocks_are_clusters = has(".blocksareclusters");
-}
+  private:
+    void directive(std::string_view word) {
+        if (word == ".reqntid") function_.required_block = shape();
+        if (word == ".reqnctapercluster") function_.required_cluster = shape();
+        if (word == ".maxclusterrank") function_.most_cluster_blocks = numbers()[0];
+        if (word == ".explicitcluster") function_.wants_cluster = true;
+        if (word == ".blocksareclusters") function_.blocks_are_clusters = true;
+        if (word != ".maxntid") return;
+        function_.max_threads = 1;
+        for (const std::uint64_t n : numbers()) function_.max_threads = times(function_.max_threads, n);
+    }
+    // One to three numbers; those that are not there are 1.
+    std::array<std::uint64_t, 3> numbers() {
+        std::array<std::uint64_t, 3> all = {1, 1, 1};
+        for (std::size_t i = 0; i < all.size() && at_ + 1 < tokens_.size() && tokens_.kind(at_ + 1) == syntax::Lexeme::integer; ++i) {
+            all[i] = syntax::parse_integer(tokens_.text(++at_)).value_or(1);
+            if (at_ + 1 < tokens_.size() && tokens_.kind(at_ + 1) == syntax::Lexeme::comma) ++at_;
+        }
+        return all;
+    }
+    std::array<std::uint32_t, 3> shape() {
+        const auto all = numbers();
+        return {static_cast<std::uint32_t>(all[0]), static_cast<std::uint32_t>(all[1]), static_cast<std::uint32_t>(all[2])};
+    }
+
+    const syntax::TokenView& tokens_;
+    Function& function_;
+    std::size_t at_ = 0;
+};
 
 }  // namespace
 
@@ -146,18 +166,7 @@ Expected<void> ModuleDecoder::decode_bodies(bool entries) {
     for (const syntax::Statement& statement : module_.functions()) {
         if (!statement.is_definition() || statement.is_entry() != entries) continue;
         const std::uint32_t index = *functions_.find(statement.name());
-        if (entries) {
-            const std::vector<syntax::Token> tokens = statement.tokens();
-            Function& function = program.functions[index];
-            const auto required = numbers_after(tokens, ".reqntid"), most = numbers_after(tokens, ".maxntid");
-            for (std::size_t i = 0; i < 3 && !required.empty(); ++i) {
-                function.required_block[i] =
-                    i < required.size() ? static_cast<std::uint32_t>(required[i]) : 1;
-            }
-            set_cluster(function, tokens);
-            if (!most.empty()) function.max_threads = 1;
-            for (const std::uint64_t n : most) function.max_threads = times(function.max_threads, n);
-        }
+        if (entries) EntryHeader(syntax::TokenView(statement), program.functions[index]).read();
         if (auto done = decoder.decode(statement, index); !done) return done;
     }
     return {};

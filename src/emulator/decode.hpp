@@ -219,7 +219,9 @@ class FunctionDecoder {
     Expected<void> statement(const syntax::Statement& statement, syntax::StatementKind kind);
     void place_label(const syntax::Statement& statement);
     Expected<void> variable(const syntax::Statement& statement);
-    bool declare_range(const syntax::TokenView& tokens);
+    bool declare_plain(const syntax::TokenView& tokens);
+    bool declare_register(std::string_view name, std::uint32_t bytes);
+    bool declare_local(std::string_view name, std::uint32_t bytes);
     Expected<void> declare_registers(const syntax::Statement::Variable& variable, Span span);
     void declare_labels(const syntax::Statement& parent);
     Expected<void> branch_targets(const syntax::Statement& statement);
