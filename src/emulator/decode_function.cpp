@@ -150,6 +150,7 @@ Expected<void> FunctionDecoder::decode(const Statement& statement, std::uint32_t
     span_ = statement.span();
     shared_top_ = program().shared_bytes;
     scopes().open();
+    function().has_code = true;
     function().first = program().marks();
     function().begin = function().first.code;
     if (auto done = declare_parameters(statement); !done) return done;
