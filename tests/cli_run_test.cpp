@@ -55,17 +55,17 @@ TEST_F(Cli, RunProfilesAndTraces) {
     const Result profile = with({"--profile"});
     ASSERT_EQ(profile.status, 0) << profile.err;
     EXPECT_EQ(profile.out,
-              "  line      warps  lanes conflicts  wavefronts/ideal     sectors/ideal  instruction\n"
-              "     7          2  32.00         -                 -                 -  mov.u32 %r1, %tid.x;\n"
-              "     8          2  32.00         -                 -                 -  shl.b32 %r2, %r1, 7;\n"
-              "     9          2  32.00        62              64/2                 -  st.shared.u32 [%r2], %r1;\n"
-              "    10          2  32.00         -                 -                 -  ret;\n"
-              "\n     warps      threads  class\n"
-              "         2           64  control\n"
-              "         2           64  logic and shift\n"
-              "         2           64  move and convert\n"
-              "         2           64  shared store\n"
-              "         8          256  in all\n");
+              "  line      warps  lanes conflicts  wavefronts/ideal     sectors/ideal       bytes  instruction\n"
+              "     7          2  32.00         -                 -                 -           -  mov.u32 %r1, %tid.x;\n"
+              "     8          2  32.00         -                 -                 -           -  shl.b32 %r2, %r1, 7;\n"
+              "     9          2  32.00        62              64/2                 -         256  st.shared.u32 [%r2], %r1;\n"
+              "    10          2  32.00         -                 -                 -           -  ret;\n"
+              "\n     warps      threads  shared bytes  global bytes  class\n"
+              "         2           64             -             -  control\n"
+              "         2           64             -             -  logic and shift\n"
+              "         2           64             -             -  move and convert\n"
+              "         2           64           256             -  shared store\n"
+              "         8          256           256             -  in all\n");
     ASSERT_EQ(with({"--trace", "t.txt", "--trace-cta", "1", "--trace-warp", "0"}).status, 0);
     const std::string trace = slurp("t.txt");
     EXPECT_EQ(std::count(trace.begin(), trace.end(), '\n'), 4);

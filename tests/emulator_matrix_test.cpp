@@ -5,12 +5,15 @@
 
 #include <bit>
 #include <cmath>
+#include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <random>
 
 #include "emulator_machine.hpp"
 #include "ptxgraft/link.hpp"
+#include "ptxgraft/tolerance.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -605,6 +608,34 @@ TEST(EmulatorMatrixText, WrongTextIsNamedByLine) {
         HasSubstr("has 8 operands here"));
     EXPECT_THAT(load_error("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {r0,r1}, [r2];"),
                 HasSubstr("the emulator does not run"));
+}
+
+// Sums in other orders and with other roundings lie between the bounds; what a wrong product would give does not.
+TEST(EmulatorSums, AnyOrderIsLegalAndAMissingTermIsNot) {
+    std::mt19937 random(5);
+    for (const unsigned products : {1u, 16u, 300u}) {
+        std::vector<double> terms(products);
+        double exact = 0, magnitudes = 0;
+        for (double& term : terms) {
+            term = (1.0 + static_cast<double>(random() % 128) / 128) * (random() % 2 == 0 ? 1 : -1);
+            exact += term;
+            magnitudes += std::abs(term);
+        }
+        const SumBounds bounds = legal_sum({.type = ProductType::bf16, .products = products}, exact, magnitudes);
+        EXPECT_LE(bounds.lowest, exact);
+        EXPECT_GE(bounds.highest, exact);
+        for (int order = 0; order < 20; ++order) {
+            std::shuffle(terms.begin(), terms.end(), random);
+            float sum = 0;
+            for (const double term : terms) sum += static_cast<float>(term);
+            EXPECT_TRUE(bounds.contain(static_cast<double>(sum)));
+        }
+        EXPECT_FALSE(bounds.contain(exact - terms[0]));
+    }
+    const double infinity = std::numeric_limits<double>::infinity();
+    EXPECT_EQ(legal_sum({.accumulator = AccumulatorType::f16, .products = 4}, 60000, 70000).highest, infinity);
+    EXPECT_EQ(legal_sum({.products = std::uint64_t{1} << 40}, 1, 1).lowest, -infinity);
+    EXPECT_GT(legal_sum({.type = ProductType::e4m3, .products = 32}, 1, 10).highest, legal_sum({.type = ProductType::f16, .products = 32}, 1, 10).highest);
 }
 
 }  // namespace

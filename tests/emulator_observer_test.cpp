@@ -256,5 +256,96 @@ TEST_F(EmulatorObserved, CopiesAndMatricesAreAccessesToo) {
     EXPECT_EQ(shared_wavefronts(counter.accesses[3]).actual, 2u);
 }
 
+// The results of instructions that wait come when the lanes go on, each warp's once.
+TEST_F(EmulatorObserved, ResultsOfWhatWaitsComeLater) {
+    std::vector<std::string> lines;
+    EmulatorTrace trace({}, [&](std::string_view line) { lines.emplace_back(line); });
+    run(trace, body("mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 40;\nbarrier.cta.red.popc.u32 %r2, 1, %p1;\nadd.u32 %r3, %r2, 1;"), {.grid = {1}, .block = {64}});
+    ASSERT_TRUE(done) << message(done.error());
+    std::vector<std::string> results;
+    for (const std::string& line : lines)
+        if (line.find("| %r2 = ") != std::string::npos) results.push_back(line);
+    ASSERT_THAT(results, SizeIs(2));
+    EXPECT_THAT(results, testing::Contains(HasSubstr("warp 0 lanes 0xffffffff 13:1: barrier.cta.red.popc.u32 %r2, 1, %p1; (further results) | %r2 = 0x28\n")));
+    EXPECT_THAT(results, testing::Contains(HasSubstr("warp 1 lanes 0xffffffff 13:1: barrier.cta.red.popc.u32 %r2, 1, %p1; (further results) | %r2 = 0x28\n")));
+    const auto place = [&](const std::string& text) {
+        return std::find_if(lines.begin(), lines.end(), [&](const std::string& line) { return line.find(text) != std::string::npos; }) - lines.begin();
+    };
+    EXPECT_LT(place("warp 1 lanes 0xffffffff 13:1: barrier.cta.red.popc.u32 %r2, 1, %p1;\n"), place("warp 1 lanes 0xffffffff 13:1: barrier.cta.red.popc.u32 %r2, 1, %p1; (further"));
+    EXPECT_LT(place("%r2 = 0x28"), place("add.u32 %r3"));
+}
+
+TEST_F(EmulatorObserved, ResultsOfLanesThatWaitForOthersComeWithThem) {
+    Counter counter;
+    run(counter, body("mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 16;\n@%p1 bra LOW;\nshfl.sync.idx.b32 %r2, %r1, 0, 31, -1;\nbra OVER;\nLOW:\n"
+                      "shfl.sync.idx.b32 %r3, %r1, 0, 31, -1;\nOVER:\nmov.u32 %r4, 1;"),
+        {.grid = {1}, .block = {32}});
+    ASSERT_TRUE(done) << message(done.error());
+    EXPECT_EQ(std::count(counter.written.begin(), counter.written.end(), "%r2"), 1);
+    EXPECT_EQ(std::count(counter.written.begin(), counter.written.end(), "%r3"), 1);
+}
+
+TEST_F(EmulatorObserved, AWaitShowsWhetherThePhaseIsOver) {
+    std::vector<std::string> lines;
+    EmulatorTrace trace({}, [&](std::string_view line) { lines.emplace_back(line); });
+    run(trace, body("mbarrier.init.shared.b64 [s], 1;\nmbarrier.try_wait.parity.shared.b64 %p1, [s], 0;\nmbarrier.arrive.shared.b64 _, [s];\n"
+                    "mbarrier.try_wait.parity.shared.b64 %p2, [s], 0;"),
+        {.grid = {1}, .block = {1}});
+    ASSERT_TRUE(done) << message(done.error());
+    EXPECT_THAT(lines, testing::Contains(HasSubstr("| %p1 = 0x0\n")));
+    EXPECT_THAT(lines, testing::Contains(HasSubstr("| %p2 = 0x1\n")));
+}
+
+// What the async proxy and the tensor cores access: bytes counted by hand.
+TEST_F(EmulatorObserved, BulkCopiesAndWarpgroupProductsAreCounted) {
+    const std::string fill = "mov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 4;\nmov.u32 %r3, s;\nadd.u32 %r3, %r3, %r2;\n"
+                             "st.shared.v4.b32 [%r3], {%r1, %r1, %r1, %r1};\nst.shared.v4.b32 [%r3+2048], {%r1, %r1, %r1, %r1};\n";
+    const std::string copy = "fence.proxy.async;\nbar.sync 0;\nsetp.eq.u32 %p1, %r1, 0;\nld.param.u64 %rd1, [data];\n"
+                             "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [s], 512;\n@%p1 cp.async.bulk.commit_group;\n@%p1 cp.async.bulk.wait_group 0;\n";
+    const std::string product = "mov.b64 %rd2, 0x1000080000;\n.reg .f32 %f<5>;\nwgmma.fence.sync.aligned;\n"
+                                "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, %rd2, %rd2, 0, 1, 1, 0, 0;\n"
+                                "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n";
+    std::string text = body(fill + copy + product);
+    text.replace(text.find("sm_90\n"), 6, "sm_90a\n");
+    EmulatorProfile profile;
+    run(profile, text, {.grid = {1}, .block = {128}});
+    ASSERT_TRUE(done) << message(done.error(), text);
+    std::map<std::string, ProfileClass> classes;
+    for (const ProfileClass& one : profile.classes()) classes[std::string(one.name)] = one;
+    EXPECT_EQ(classes["bulk copy"].warps, 4u);  // three of them without a lane
+    EXPECT_EQ(classes["bulk copy"].shared_bytes, 512u);
+    EXPECT_EQ(classes["bulk copy"].global_bytes, 512u);
+    EXPECT_EQ(classes["tensor core"].warps, 4u);
+    EXPECT_EQ(classes["tensor core"].shared_bytes, 64u * 32 + 8 * 32);  // A once, B once
+    EXPECT_EQ(classes["shared store"].shared_bytes, 2u * 128 * 16);
+    for (const ProfileLine& line : profile.lines()) {
+        if (line.text.find("cp.async.bulk.global") != std::string_view::npos) {
+            EXPECT_EQ(line.sectors, 16u);
+            EXPECT_EQ(line.wavefronts, 4u);
+        }
+        if (line.text.starts_with("wgmma.mma_async")) {
+            EXPECT_EQ(line.wavefronts, (64u * 32 + 8 * 32) / 128);
+            EXPECT_EQ(line.bank_conflicts(), 0u);
+        }
+    }
+}
+
+TEST_F(EmulatorObserved, FragmentsAreAccesses) {
+    const std::string text = body("mov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 5;\nmov.u32 %r3, s;\nadd.u32 %r3, %r3, %r2;\nst.shared.v4.b32 [%r3], {%r1, %r1, %r1, %r1};\n"
+                                  "st.shared.v4.b32 [%r3+16], {%r1, %r1, %r1, %r1};\nbar.warp.sync -1;\n.reg .f32 %f<9>;\n"
+                                  "wmma.load.c.sync.aligned.row.m16n16k16.shared.f32 {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, [s], 16;\n"
+                                  "ld.param.u64 %rd1, [data];\nwmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd1], {%f1, %f1, %f1, %f1, %f1, %f1, %f1, %f1}, 16;");
+    EmulatorProfile profile;
+    Machine machine({.observer = &profile});
+    ASSERT_TRUE(machine.load(text));
+    const u64 data = machine.upload(std::vector<u32>(256));
+    EXPECT_RUNS(machine, machine.launch("k", {.block = {32}}, data));
+    std::map<std::string, ProfileClass> classes;
+    for (const ProfileClass& one : profile.classes()) classes[std::string(one.name)] = one;
+    EXPECT_EQ(classes["matrix load and store"].warps, 2u);
+    EXPECT_EQ(classes["matrix load and store"].shared_bytes, 1024u);
+    EXPECT_EQ(classes["matrix load and store"].global_bytes, 1024u);
+}
+
 }  // namespace
 }  // namespace ptxgraft

@@ -37,7 +37,10 @@ struct ObservedAccess {
     Kind kind = Kind::load;
     Space space = Space::global;  ///< where the first of the lanes accesses, for generic addresses
     std::uint32_t bytes = 0;      ///< of each lane
-    std::uint32_t lanes = 0;      ///< a mask. ldmatrix: a lane is a row of 16 bytes
+    /// A mask. Where a few threads access much, lanes stand for the pieces: of ldmatrix, stmatrix and wgmma rows of 16 bytes, of tensor
+    /// copies rows of the box in global memory; an instruction of more than 32 pieces has several accesses. Of wgmma each warp has its rows of
+    /// A, the first one of a warpgroup those of B.
+    std::uint32_t lanes = 0;
     std::array<std::uint64_t, 32> addresses = {};  ///< as the program computed them
 };
 
@@ -55,7 +58,7 @@ struct ObservedStep {
     Dim3 block;               ///< the place of the warp's block in the grid
     std::uint32_t warp = 0;   ///< in the block
     std::uint32_t lanes = 0;  ///< a mask: that were active and whose guard held; 0: the guard held for none
-    bool is_rest = false;     ///< further registers of the instruction of the step before, which it was told of already
+    bool is_rest = false;     ///< further registers of an instruction that a step told of before: the one before, or one that has waited
     std::span<const ObservedRegister> written;
     std::span<const ObservedAccess> accesses;
 };
@@ -91,19 +94,22 @@ struct ProfileLine {
     std::uint64_t warps = 0;  ///< instructions that warps executed
     std::uint64_t lanes = 0;  ///< lanes that were active in them
     /// Of accesses to shared memory, which has 32 banks of 4 bytes: a wavefront gives each bank one word. An access of 8 bytes a lane goes
-    /// in two halves of the warp, one of 16 in four quarters; the lanes of an atomic at one word take turns. `ideal`: without conflicts.
+    /// in two halves of the warp, one of 16 in four quarters; the lanes of an atomic at one word take turns; what is copied in bulk goes line
+    /// by line of 128 bytes. `ideal`: without conflicts.
     std::uint64_t wavefronts = 0, ideal_wavefronts = 0;
     /// Of accesses to global memory: sectors of 32 bytes touched, and how few could hold as many different bytes.
     std::uint64_t sectors = 0, ideal_sectors = 0;
+    std::uint64_t shared_bytes = 0, global_bytes = 0;  ///< that these accesses read or wrote
 
     [[nodiscard]] double average_lanes() const { return warps == 0 ? 0 : static_cast<double>(lanes) / static_cast<double>(warps); }
     [[nodiscard]] std::uint64_t bank_conflicts() const { return wavefronts - ideal_wavefronts; }
 };
 
-/// Executed instructions of one class: "integer", "single precision", "global load", "barrier" …
+/// Executed instructions of one class: "integer", "single precision", "global load", "tensor core", "bulk copy" …
 struct ProfileClass {
     std::string_view name;
     std::uint64_t warps = 0, lanes = 0;
+    std::uint64_t shared_bytes = 0, global_bytes = 0;
 };
 
 /// Counts what a kernel author looks for before there is a GPU. Launches of one module add up; another module begins anew.

@@ -25,21 +25,25 @@ std::string shown(std::string_view text) {
 
 std::string cost(std::uint64_t actual, std::uint64_t ideal) { return actual == 0 ? std::string("-") : fmt::format("{}/{}", actual, ideal); }
 
+std::string amount(std::uint64_t bytes) { return bytes == 0 ? std::string("-") : fmt::format("{}", bytes); }
+
 void print(const EmulatorProfile& profile) {
-    fmt::print("{:>6} {:>10} {:>6} {:>9} {:>17} {:>17}  {}\n", "line", "warps", "lanes", "conflicts", "wavefronts/ideal", "sectors/ideal", "instruction");
-    std::uint64_t warps = 0, lanes = 0;
+    fmt::print("{:>6} {:>10} {:>6} {:>9} {:>17} {:>17} {:>11}  {}\n", "line", "warps", "lanes", "conflicts", "wavefronts/ideal", "sectors/ideal", "bytes", "instruction");
+    std::uint64_t warps = 0, lanes = 0, shared = 0, global = 0;
     for (const ProfileLine& line : profile.lines()) {
         const std::string conflicts = line.wavefronts == 0 ? "-" : fmt::format("{}", line.bank_conflicts());
-        fmt::print("{:>6} {:>10} {:>6.2f} {:>9} {:>17} {:>17}  {}\n", line.line, line.warps, line.average_lanes(), conflicts, cost(line.wavefronts, line.ideal_wavefronts),
-                   cost(line.sectors, line.ideal_sectors), shown(line.text));
+        fmt::print("{:>6} {:>10} {:>6.2f} {:>9} {:>17} {:>17} {:>11}  {}\n", line.line, line.warps, line.average_lanes(), conflicts, cost(line.wavefronts, line.ideal_wavefronts),
+                   cost(line.sectors, line.ideal_sectors), amount(line.shared_bytes + line.global_bytes), shown(line.text));
     }
-    fmt::print("\n{:>10} {:>12}  class\n", "warps", "threads");
+    fmt::print("\n{:>10} {:>12} {:>13} {:>13}  class\n", "warps", "threads", "shared bytes", "global bytes");
     for (const ProfileClass& one : profile.classes()) {
-        fmt::print("{:>10} {:>12}  {}\n", one.warps, one.lanes, one.name);
+        fmt::print("{:>10} {:>12} {:>13} {:>13}  {}\n", one.warps, one.lanes, amount(one.shared_bytes), amount(one.global_bytes), one.name);
         warps += one.warps;
         lanes += one.lanes;
+        shared += one.shared_bytes;
+        global += one.global_bytes;
     }
-    fmt::print("{:>10} {:>12}  in all\n", warps, lanes);
+    fmt::print("{:>10} {:>12} {:>13} {:>13}  in all\n", warps, lanes, amount(shared), amount(global));
 }
 
 }  // namespace
@@ -49,7 +53,7 @@ void add_observe_flags(CLI::App& verb, ObserveFlags& flags) {
     verb.add_option("--trace-cta", flags.trace_block, "Trace only this block: X, X,Y or XxYxZ")->needs(trace);
     verb.add_option("--trace-warp", flags.trace_warp, "Trace only this warp of a block")->needs(trace);
     verb.add_flag("--profile", flags.profile,
-                  "Print what each PTX line cost on the emulator: executed warps, active lanes, bank conflicts of shared memory, sectors of global memory");
+                  "Print what each PTX line cost on the emulator: executed warps, active lanes, bank conflicts of shared memory, sectors of global memory, bytes; and by class");
 }
 
 Observation::Observation(const ObserveFlags& flags) : flags_(flags) {

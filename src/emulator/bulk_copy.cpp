@@ -38,6 +38,7 @@ struct Lane {
     // A reduction is one for others that reduce there too: a strong write.
     std::byte* copied(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment, AccessKind kind) const {
         std::byte* const found = place(space, address, bytes, alignment, kind == AccessKind::read ? Use::read : Use::write);
+        if (found != nullptr && warp.is_observed()) warp.observe({space, address, static_cast<std::uint32_t>(bytes), kind});
         return found != nullptr && warp.note_async(space, address, lane, bytes, kind) ? found : nullptr;
     }
 
@@ -45,6 +46,7 @@ struct Lane {
     std::byte* copied_in_part(Space space, std::uint64_t address, std::uint64_t bytes,
                               std::uint32_t alignment) const {
         std::byte* const found = place(space, address, bytes, alignment, Use::read);
+        if (found != nullptr && warp.is_observed()) warp.observe({space, address, static_cast<std::uint32_t>(bytes), AccessKind::read});
         return found != nullptr && warp.note_async_order(space, address, lane, bytes, AccessKind::read)
                    ? found
                    : nullptr;

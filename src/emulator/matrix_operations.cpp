@@ -204,6 +204,7 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
         for (unsigned lane = 0; lane < lane_count; ++lane) {
             const std::uint64_t offset = place.offset(access, lane);
             addresses[i * lane_count + lane] = place.address + offset;
+            if (warp.is_observed()) warp.observe({instruction.access.space, place.address + offset, access.bits / 8u, kind});
             memory[lane] = all != nullptr ? all + offset
                                           : warp.resolve(instruction.access.space, place.address + offset,
                                                          lane, access.bits / 8u, use);
@@ -337,6 +338,11 @@ Flow execute_wgmma(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const auto fault =
         multiply(instruction.wgmma, operands, {shared.data(), static_cast<std::uint32_t>(shared.size())});
     if (fault) return warp.fail(Errc::matrix_operand_invalid, 0, describe(*fault));
+    if (warp.is_observed()) {
+        std::vector<std::uint32_t> rows;
+        wgmma_rows(instruction.wgmma, operands, rows);
+        for (const std::uint32_t row : rows) warp.observe({Space::shared, row, 16, AccessKind::read});
+    }
     return !warp.is_checked() || warp.note_wgmma(operation, operands) ? Flow::next : Flow::fail;
 }
 

@@ -62,7 +62,24 @@ class Accesses {
         add(warp, operation, access, kind->second, std::uint32_t{access.bytes} * access.count, mask);
         if (operation.execute == execute_copy) add_source(warp, operation, access, mask);
     }
-    [[nodiscard]] std::span<const ObservedAccess> all() const { return {accesses_.data(), count_}; }
+    // What the operation told of while it ran: pieces of one kind stand for lanes.
+    void add(const std::vector<AccessedPiece>& pieces) {
+        if (pieces.empty()) return;
+        many_.assign(accesses_.begin(), accesses_.begin() + static_cast<std::ptrdiff_t>(count_));
+        const AccessedPiece* last = nullptr;
+        for (const AccessedPiece& piece : pieces) {
+            const bool is_like_last = last != nullptr && last->space == piece.space && last->kind == piece.kind && last->bytes == piece.bytes && many_.back().lanes != ~0u;
+            if (!is_like_last) many_.push_back(access_of(piece));
+            ObservedAccess& access = many_.back();
+            const auto lane = static_cast<unsigned>(std::popcount(access.lanes));
+            access.addresses[lane] = piece.address;
+            access.lanes |= 1u << lane;
+            last = &piece;
+        }
+    }
+    [[nodiscard]] std::span<const ObservedAccess> all() const {
+        return many_.empty() ? std::span<const ObservedAccess>(accesses_.data(), count_) : std::span<const ObservedAccess>(many_);
+    }
 
   private:
     void add(Warp& warp, const Operation& operation, const Access& access, Kind kind, std::uint32_t bytes, std::uint32_t mask) {
@@ -95,7 +112,43 @@ class Accesses {
         add(warp, operation, access, loads ? Kind::load : Kind::store, 16, count >= 4 ? ~0u : (1u << 8 * count) - 1);
     }
 
+    static ObservedAccess access_of(const AccessedPiece& piece) {
+        const Kind kind = piece.kind == AccessKind::read ? Kind::load : piece.kind == AccessKind::write ? Kind::store : Kind::atomic;
+        const Space space = piece.space == Space::generic ? place(piece.address).space : piece.space;
+        return {.kind = kind, .space = observed(space), .bytes = piece.bytes};
+    }
+
     std::array<ObservedAccess, 2> accesses_;
+    std::size_t count_ = 0;
+    std::vector<ObservedAccess> many_;
+};
+
+constexpr std::size_t most_written = 128;  // registers of a wgmma
+
+// What an operation has written: the registers that have names.
+class Written {
+  public:
+    Written(const Launch& launch, const Frame& frame) : launch_(launch), function_(*frame.function) {}
+    // `columns`: of the frame.
+    void add(const Program& program, const Operation& operation, std::byte* columns) {
+        for (unsigned i = 0; i < operation.outputs; ++i)
+            add(program.declared_operand(function_, operation.operands + i), program.refs[operation.operands + i], columns);
+        if (operation.execute != execute_barrier) return;
+        const Ref destination = program.barriers[operation.extra].destination;
+        if (destination != no_ref && is_register(destination)) add(destination, destination, columns);
+    }
+    [[nodiscard]] std::span<const ObservedRegister> all() const { return {registers_.data(), count_}; }
+
+  private:
+    void add(Ref declared, Ref ref, std::byte* columns) {
+        const auto names = launch_.names.find(&function_);
+        if (names == launch_.names.end() || count_ == most_written || !is_register(ref)) return;
+        if (const auto name = names->second.find(declared); name != names->second.end())
+            registers_[count_++] = {name->second, width(ref), columns + offset(ref)};
+    }
+    const Launch& launch_;
+    const Function& function_;
+    std::array<ObservedRegister, most_written> registers_;
     std::size_t count_ = 0;
 };
 
@@ -108,29 +161,45 @@ RegisterNames register_names(const Program& program, std::string_view text) {
     return names;
 }
 
+bool Warp::is_observed() const { return launch_->observer != nullptr; }
+
+void Warp::note_late(Frame* frame, std::uint32_t pc, std::uint32_t mask) {
+    if (is_observed() && mask != 0) late_results_.push_back({frame, pc, mask});
+}
+
+// What other warps, or other lanes, have let go on: told of before the warp does anything else.
+void Warp::tell_late_results() {
+    for (const LateResult& late : late_results_) {
+        Written written(*launch_, *late.frame);
+        written.add(*program_, program_->code[late.pc], late.frame->columns());
+        if (written.all().empty()) continue;
+        launch_->observer->step({.ptx = launch_->text, .span = program_->spans[late.pc], .block = cta_->position(), .warp = index_, .lanes = late.mask,
+                                 .is_rest = true, .written = written.all(), .accesses = {}});
+    }
+    late_results_.clear();
+}
+
 Flow Warp::run_observed(const Operation& operation) {
-    constexpr std::size_t most_written = 128;  // registers of a wgmma
+    tell_late_results();
     std::uint32_t mask = mask_;
     if (operation.guard != no_ref) {
         const std::uint32_t holds = predicate_mask(column(operation.guard));
         mask &= operation.guard_negated ? ~holds : holds;
     }
-    const Accesses accesses(*this, operation, mask);
-    const auto names = launch_->names.find(frame_->function);
-    const Frame* const frame = frame_;
+    Accesses accesses(*this, operation, mask);
+    Frame* const frame = frame_;
     ObservedStep step{.ptx = launch_->text, .span = program_->spans[pc_], .block = cta_->position(), .warp = index_, .lanes = mask,
-                      .is_rest = operation.is_part, .written = {}, .accesses = accesses.all()};
+                      .is_rest = operation.is_part, .written = {}, .accesses = {}};
+    pieces_.clear();
     const Flow flow = run_one(operation);
-    std::array<ObservedRegister, most_written> written;
-    std::size_t count = 0;
-    if (flow == Flow::next && mask != 0 && frame_ == frame && names != launch_->names.end()) {
-        for (unsigned i = 0; i < operation.outputs && count < most_written; ++i) {
-            const Ref ref = operands(operation)[i], declared = program_->declared_operand(*frame->function, operation.operands + i);
-            if (const auto name = names->second.find(declared); name != names->second.end()) written[count++] = {name->second, width(ref), column(ref)};
-        }
-    }
-    step.written = {written.data(), count};
-    if (!operation.is_part || count != 0) launch_->observer->step(step);
+    accesses.add(pieces_);
+    step.accesses = accesses.all();
+    Written written(*launch_, *frame);
+    const bool is_done = flow == Flow::next || flow == Flow::yield;  // a wait that may have to be tried again yields
+    if (is_done && mask != 0 && frame_ == frame) written.add(*program_, operation, frame->columns());
+    step.written = written.all();
+    if (!operation.is_part || !step.written.empty()) launch_->observer->step(step);
+    if (flow != Flow::fail) tell_late_results();
     return flow;
 }
 

@@ -15,7 +15,8 @@ struct ClassRow {
 };
 // Of instructions that their opcode puts into a class. All others go by their type.
 constexpr ClassRow class_rows[] = {
-    {" mma wmma wgmma ldmatrix stmatrix movmatrix ", "tensor core"},
+    {" mma wmma wgmma ", "tensor core"},
+    {" ldmatrix stmatrix movmatrix ", "matrix load and store"},
     {" cp tensormap prefetch prefetchu applypriority discard createpolicy ", "copy and cache"},
     {" bar barrier mbarrier fence membar griddepcontrol ", "barrier and fence"},
     {" shfl vote match redux activemask elect ", "warp"},
@@ -56,8 +57,25 @@ std::string_view memory_class(std::string_view opcode, const ObservedStep& step)
     return (opcode == "st" ? stores : loads)[static_cast<std::size_t>(space)];
 }
 
+bool has(std::string_view modifiers, std::string_view one) {
+    const std::size_t at = modifiers.find(one);
+    const std::size_t end = at + one.size();
+    return at != std::string_view::npos && (end == modifiers.size() || modifiers[end] == '.');
+}
+
+// Of opcodes whose forms differ: nothing for all others.
+std::string_view class_by_modifiers(const Name& name) {
+    if (name.opcode == "wmma") return has(name.modifiers, ".load") || has(name.modifiers, ".store") ? "matrix load and store" : "tensor core";
+    if (name.opcode == "wgmma") return has(name.modifiers, ".mma_async") ? "tensor core" : "barrier and fence";
+    if (name.opcode != "cp") return {};
+    for (const std::string_view wait : {".commit_group", ".wait_group", ".wait_all", ".mbarrier.arrive"})
+        if (has(name.modifiers, wait)) return "barrier and fence";
+    return has(name.modifiers, ".bulk") ? "bulk copy" : std::string_view();
+}
+
 std::string_view class_of(const ObservedStep& step, std::string_view text) {
     const Name name = name_of(text);
+    if (const std::string_view found = class_by_modifiers(name); !found.empty()) return found;
     for (const std::string_view opcode : {"ld", "ldu", "st", "atom", "red"})
         if (name.opcode == opcode) return memory_class(opcode, step);
     for (const ClassRow& row : class_rows) {
@@ -85,7 +103,25 @@ class Banks {
 
 }  // namespace
 
+namespace {
+
+// What is copied in bulk: lines of all banks.
+AccessCost lines_of(const ObservedAccess& access) {
+    constexpr std::uint64_t line_bytes = banks * word_bytes;
+    AccessCost cost;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        if ((access.lanes >> lane & 1) == 0) continue;
+        const std::uint64_t begin = access.addresses[lane];
+        cost.actual += (begin + access.bytes - 1) / line_bytes - begin / line_bytes + 1;
+    }
+    cost.ideal = cost.actual;
+    return cost;
+}
+
+}  // namespace
+
 AccessCost shared_wavefronts(const ObservedAccess& access) {
+    if (access.bytes > 16) return lines_of(access);
     const std::uint32_t together = access.bytes <= 4 ? 32 : access.bytes <= 8 ? 16 : 8;  // lanes of one wavefront
     AccessCost cost;
     for (std::uint32_t first = 0; first < 32; first += together) {
@@ -142,14 +178,17 @@ void EmulatorProfile::step(const ObservedStep& step) {
     ++counts.warps;
     counts.lanes += static_cast<std::uint64_t>(std::popcount(step.lanes));
     for (const ObservedAccess& access : step.accesses) {
+        const std::uint64_t bytes = static_cast<std::uint64_t>(std::popcount(access.lanes)) * access.bytes;
         if (access.space == ObservedAccess::Space::shared) {
             const AccessCost cost = shared_wavefronts(access);
             counts.wavefronts += cost.actual;
             counts.ideal_wavefronts += cost.ideal;
+            counts.shared_bytes += bytes;
         } else if (access.space == ObservedAccess::Space::global) {
             const AccessCost cost = global_sectors(access);
             counts.sectors += cost.actual;
             counts.ideal_sectors += cost.ideal;
+            counts.global_bytes += bytes;
         }
     }
 }
@@ -169,6 +208,8 @@ std::vector<ProfileLine> EmulatorProfile::lines() const {
         line.ideal_wavefronts += entry.counts.ideal_wavefronts;
         line.sectors += entry.counts.sectors;
         line.ideal_sectors += entry.counts.ideal_sectors;
+        line.shared_bytes += entry.counts.shared_bytes;
+        line.global_bytes += entry.counts.global_bytes;
     }
     return all;
 }
@@ -180,6 +221,8 @@ std::vector<ProfileClass> EmulatorProfile::classes() const {
         sum.name = entry.class_;
         sum.warps += entry.counts.warps;
         sum.lanes += entry.counts.lanes;
+        sum.shared_bytes += entry.counts.shared_bytes;
+        sum.global_bytes += entry.counts.global_bytes;
     }
     std::vector<ProfileClass> all;
     for (const auto& [name, sum] : sums) all.push_back(sum);

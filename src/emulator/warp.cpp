@@ -42,6 +42,8 @@ void Warp::begin() {
     wgmma_groups_ = wgmma_fences_ = 0;
     wgmma_stage_ = false;
     pending_wgmma_.clear();
+    pieces_.clear();
+    late_results_.clear();
     in_turn_ = false;
     free_frames_.clear();
     for (const auto& frame : frames_) free_frames_.push_back(frame.get());
@@ -370,6 +372,7 @@ void Warp::release(std::uint32_t barrier, const Reductions& reductions) {
             });
         }
         cta_->pass_barrier(*this, barrier, group.mask);
+        note_late(group.frame, group.pc, group.mask);
         group.wait = Wait::none;
         ++group.pc;
     }
@@ -543,6 +546,7 @@ Flow Warp::collective(const Operation& operation, const CollectiveCall& call, st
         }
     }
     if (waiting == 0) return Flow::next;
+    note_late(frame_, pc_, mask & ~waiting);
     park({frame_, pc_ + 1, mask_ & ~waiting, Wait::none, 0, issued_});
     return Flow::select;
 }
@@ -616,6 +620,7 @@ bool Warp::join_members(const Operation& operation, const CollectiveCall& call, 
     everyone(0, outputs, true);
     for (std::uint32_t i = 0; i < group_count_; ++i) {
         if (!joins(groups_[i])) continue;
+        note_late(groups_[i].frame, groups_[i].pc, groups_[i].mask);
         groups_[i].wait = Wait::none;
         ++groups_[i].pc;
     }

@@ -109,6 +109,21 @@ struct UndefinedOperands {
 
 enum class Use : std::uint8_t { read, write };
 
+/// A contiguous access of an operation that some lane, or the whole warp, does.
+struct AccessedPiece {
+    Space space = Space::shared;
+    std::uint64_t address = 0;
+    std::uint32_t bytes = 0;
+    AccessKind kind = AccessKind::read;
+};
+
+/// Lanes whose results an operation wrote after they had waited.
+struct LateResult {
+    Frame* frame = nullptr;
+    std::uint32_t pc = 0;
+    std::uint32_t mask = 0;
+};
+
 /// Calls `f(lane)` for every lane of a mask, in order, until it returns false. True when it never did.
 template <class F>
 bool each_lane(std::uint32_t mask, F&& f) {
@@ -211,6 +226,9 @@ class Warp {
     // --- what a checked launch keeps track of; nothing of it happens in others
 
     [[nodiscard]] bool is_checked() const { return is_checked_; }
+    [[nodiscard]] bool is_observed() const;
+    /// A launch that is observed tells of what an operation accesses otherwise than lane by lane.
+    void observe(const AccessedPiece& piece) { pieces_.push_back(piece); }
     /// The line of an operation in the module's text, from 1.
     [[nodiscard]] std::size_t line_of(std::uint32_t pc) const;
     /// Fails unless something wrote a register's lanes.
@@ -396,6 +414,8 @@ class Warp {
     Flow run_one(const Operation& operation);
     /// As run_one, and tells the launch's observer.
     Flow run_observed(const Operation& operation);
+    void tell_late_results();
+    void note_late(Frame* frame, std::uint32_t pc, std::uint32_t mask);
     template <bool Observed>
     State run_selected(std::uint64_t quantum);
     void run_collective(const Operation& operation, const CollectiveCall& call, std::uint32_t mask);
@@ -454,6 +474,9 @@ class Warp {
     std::vector<PendingWgmma> pending_wgmma_;
     Fragment* fragments_ = nullptr;  // of the running frame
     std::uint32_t local_stride_ = 0;  // bytes of each thread
+
+    std::vector<AccessedPiece> pieces_;    // of a launch that is observed: those of the running operation
+    std::vector<LateResult> late_results_;
 
     const Region* region_ = nullptr;  // the last one found
     Error error_;
