@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler_module.hpp"
 #include "ptxgraft/emulator.hpp"
 #include "ptxgraft/link.hpp"
 
@@ -79,27 +80,34 @@ double copy_seconds(std::size_t bytes) {
     return best;
 }
 
-// A module with so many functions, from its text to a program whose every function can run, in a new emulator; and its end. 4000 functions
-// are 14 MB.
-void BM_EmulatorLoad(benchmark::State& state) {
-    const auto functions = static_cast<std::size_t>(state.range(0));
-    std::string many = text().substr(0, text().find(".visible .entry"));
-    const std::string body = text().substr(many.size(), text().find("\n}\n", many.size()) + 3 - many.size());
-    for (std::size_t i = 0; i < functions; ++i) {
-        std::string one = body;
-        one.replace(one.find("multiply"), 8, "k" + std::to_string(i));
-        many += one;
-    }
+// A module, from its text to a program whose every function can run, in a new emulator; and its end.
+void load(benchmark::State& state, const std::string& module) {
     for (auto _ : state) {
         Emulator emulator;
-        benchmark::DoNotOptimize(emulator.load(many));
+        const auto loaded = emulator.load(module);
+        if (!loaded) return state.SkipWithError("the module is wrong");
     }
-    state.SetBytesProcessed(static_cast<std::int64_t>(many.size()) * state.iterations());
+    state.SetBytesProcessed(static_cast<std::int64_t>(module.size()) * state.iterations());
     state.counters["times_memcpy"] =
-        benchmark::Counter(copy_seconds(many.size()),
+        benchmark::Counter(copy_seconds(module.size()),
                            benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
+
+// An entry of the kernels above, so many times.
+std::string repeated(const std::string& entry, std::int64_t times) {
+    const std::size_t begin = text().find(".visible .entry " + entry + "("), end = text().find("\n}\n", begin) + 3;
+    std::string module = text().substr(0, text().find(".visible .entry"));
+    for (std::int64_t i = 0; i < times; ++i)
+        module += ".visible .entry k" + std::to_string(i) + text().substr(begin + 16 + entry.size(), end - begin - 16 - entry.size());
+    return module;
+}
+// 4000 short kernels are 14 MB, and so are 460 unrolled ones.
+void BM_EmulatorLoad(benchmark::State& state) { load(state, repeated("multiply", state.range(0))); }
+void BM_EmulatorLoadUnrolled(benchmark::State& state) { load(state, repeated("multiply_tiled", state.range(0))); }
+void BM_EmulatorLoadCompilerModule(benchmark::State& state) { load(state, bench::module_of(14 << 20)); }
 BENCHMARK(BM_EmulatorLoad)->Arg(1)->Arg(1000)->Arg(4000)->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_EmulatorLoadUnrolled)->Arg(460)->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_EmulatorLoadCompilerModule)->Unit(benchmark::kMicrosecond);
 
 void BM_EmulatorEmptyLaunch(benchmark::State& state) {
     Emulator emulator({.fast = state.range(0) != 0});

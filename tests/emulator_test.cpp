@@ -456,6 +456,29 @@ TEST(Emulator, RefusesModulesThatDeclareNonsense) {
     }
 }
 
+// A module so long that threads share its decoding: entries of both halves have the same variables and functions.
+TEST(Emulator, EntriesOfLongModulesShareFunctionsAndVariables) {
+    const std::string padding = "//" + repeated(" ", 1300000) + "\n";
+    const std::string text = ".version 8.5\n.target sm_90\n.address_size 64\n.global .u64 function;\n.global .u32 state = 5;\n"
+                             ".func (.reg .b32 r) half(.reg .b32 a) { shr.u32 r, a, 1; ret; }\n"
+                             ".func (.reg .b32 r) triple(.reg .b32 a) { mul.lo.u32 r, a, 3; ret; }\n"
+                             ".entry first() {\n.reg .b64 %d<3>; mov.u64 %d1, triple; st.global.u64 [function], %d1; st.global.u32 [state], 14;\n" +
+                             padding + "ret; }\n" +
+                             ".entry second(.param .u64 out) {\n.reg .b64 %d<3>; .reg .b32 %r<5>;\n" + padding +
+                             "ld.param.u64 %d1, [out]; ld.global.u64 %d2, [function]; ld.global.u32 %r1, [state];\n"
+                             "proto: .callprototype (.reg .b32 _) _ (.reg .b32 _);\ncall (%r2), %d2, (%r1), proto; st.global.u32 [%d1], %r2; ret; }\n";
+    for (const std::uint32_t threads : {1u, 2u}) {
+        Machine machine({.threads = threads});
+        ASSERT_TRUE(machine.load(text));
+        const u64 out = machine.upload(std::vector<u32>(1));
+        EXPECT_RUNS(machine, machine.launch("first", {}));
+        EXPECT_RUNS(machine, machine.launch("second", {}, out));
+        EXPECT_EQ(machine.download<u32>(out, 1)[0], 42u);
+        EXPECT_EQ(machine.emulator.symbol(*machine.module, "state")->bytes, 4u);
+        EXPECT_EQ(machine.launch("third", {}).error().code, Errc::entry_not_found);
+    }
+}
+
 TEST(Emulator, ARangeTakesRegistersOnlyForTheNamesThatOccur) {
     Machine machine;
     ASSERT_TRUE(machine.load(

@@ -9,6 +9,7 @@
 
 #include "emulator/initialiser.hpp"
 #include "emulator/lanes.hpp"
+#include "syntax/token_view.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
@@ -29,31 +30,50 @@ std::uint64_t times(std::uint64_t a, std::uint64_t b) {
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
-// The numbers after `.maxntid` or `.reqntid` in a function's header.
-std::vector<std::uint64_t> numbers_after(const std::vector<syntax::Token>& tokens, std::string_view word) {
-    std::vector<std::uint64_t> numbers;
-    auto at =
-        std::find_if(tokens.begin(), tokens.end(), [&](const syntax::Token& t) { return t.text == word; });
-    if (at == tokens.end()) return numbers;
-    for (++at; at != tokens.end(); ++at) {
-        if (const auto value = syntax::parse_integer(at->text)) {
-            numbers.push_back(*value);
-        } else if (at->text != ",") {
-            break;
+// What the header of an entry says of its launches: PTX ISA 11.4, 11.7 and 11.8.
+class EntryHeader {
+  public:
+    EntryHeader(const syntax::TokenView& tokens, Function& function) : tokens_(tokens), function_(function) {}
+
+    void read() {
+        std::size_t depth = 0;  // of the parameters' parentheses
+        for (at_ = 0; at_ < tokens_.size(); ++at_) {
+            const syntax::Lexeme kind = tokens_.kind(at_);
+            if (kind == syntax::Lexeme::open_paren) ++depth;
+            if (kind == syntax::Lexeme::close_paren) --depth;
+            if (kind == syntax::Lexeme::directive && depth == 0) directive(tokens_.text(at_));
         }
     }
-    return numbers;
-}
 
-// PTX ISA 11.7 and 11.8: what an entry says of its clusters.
-void set_cluster(Function& function, const std::vector<syntax::Token>& tokens) {
-    const auto has = [&](std::string_view word) { return std::any_of(tokens.begin(), tokens.end(), [&](const syntax::Token& t) { return t.text == word; }); };
-    const auto required = numbers_after(tokens, ".reqnctapercluster"), most = numbers_after(tokens, ".maxclusterrank");
-    for (std::size_t i = 0; i < 3 && !required.empty(); ++i) function.required_cluster[i] = i < required.size() ? static_cast<std::uint32_t>(required[i]) : 1;
-    if (!most.empty()) function.most_cluster_blocks = most[0];
-    function.wants_cluster = has(".explicitcluster");
-    function.blocks_are_clusters = has(".blocksareclusters");
-}
+  private:
+    void directive(std::string_view word) {
+        if (word == ".reqntid") function_.required_block = shape();
+        if (word == ".reqnctapercluster") function_.required_cluster = shape();
+        if (word == ".maxclusterrank") function_.most_cluster_blocks = numbers()[0];
+        if (word == ".explicitcluster") function_.wants_cluster = true;
+        if (word == ".blocksareclusters") function_.blocks_are_clusters = true;
+        if (word != ".maxntid") return;
+        function_.max_threads = 1;
+        for (const std::uint64_t n : numbers()) function_.max_threads = times(function_.max_threads, n);
+    }
+    // One to three numbers; those that are not there are 1.
+    std::array<std::uint64_t, 3> numbers() {
+        std::array<std::uint64_t, 3> all = {1, 1, 1};
+        for (std::size_t i = 0; i < all.size() && at_ + 1 < tokens_.size() && tokens_.kind(at_ + 1) == syntax::Lexeme::integer; ++i) {
+            all[i] = syntax::parse_integer(tokens_.text(++at_)).value_or(1);
+            if (at_ + 1 < tokens_.size() && tokens_.kind(at_ + 1) == syntax::Lexeme::comma) ++at_;
+        }
+        return all;
+    }
+    std::array<std::uint32_t, 3> shape() {
+        const auto all = numbers();
+        return {static_cast<std::uint32_t>(all[0]), static_cast<std::uint32_t>(all[1]), static_cast<std::uint32_t>(all[2])};
+    }
+
+    const syntax::TokenView& tokens_;
+    Function& function_;
+    std::size_t at_ = 0;
+};
 
 }  // namespace
 
@@ -93,24 +113,48 @@ Expected<Extent> extent(const syntax::Statement::Variable& variable,
 }
 
 Expected<Program> ModuleDecoder::decode() {
-    constexpr std::size_t least_operation_text = 24, least_ref_text = 12;  // and what is not used costs nothing
-    const std::size_t size = module_.source().size();
-    program.code.reserve(size / least_operation_text);
-    program.spans.reserve(size / least_operation_text);
-    program.refs.reserve(size / least_ref_text);
+    if (auto done = declare(); !done) return tl::unexpected<Error>(done.error());
+    if (auto done = decode_bodies(ModulePart()); !done) return tl::unexpected<Error>(done.error());
+    if (auto done = initialise(); !done) return tl::unexpected<Error>(done.error());
+    return finish();
+}
+
+Expected<void> ModuleDecoder::declare() {
     scopes.open();
     for (const syntax::Statement& statement : module_.statements()) {
         if (statement.kind() == syntax::StatementKind::target) is_debug_ = statement.text().find("debug") != std::string::npos;
         if (statement.kind() != syntax::StatementKind::variable) continue;
-        if (auto done = declare(statement, program.shared_bytes); !done)
-            return tl::unexpected<Error>(done.error());
+        if (auto done = declare(statement, program.shared_bytes); !done) return done;
     }
-    if (auto done = declare_functions(); !done) return tl::unexpected<Error>(done.error());
+    return declare_functions();
+}
+
+void ModuleDecoder::declare_as(const ModuleDecoder& other) {
+    scopes.open();
+    for (const auto& [name, symbol] : other.declared_) scopes.declare(name, symbol);
+    program.functions = other.program.functions;
+    program.shared_bytes = other.program.shared_bytes;
+    program.dynamic_alignment = other.program.dynamic_alignment;
+    program.uses_heap = other.program.uses_heap;
+    functions_ = &other.all_functions_;
+    is_debug_ = other.is_debug_;
+}
+
+Expected<void> ModuleDecoder::decode_bodies(ModulePart part) {
+    constexpr std::size_t least_operation_text = 24, least_ref_text = 12;  // and what is not used costs nothing
+    const std::size_t size = module_.source().size() / part.count;
+    program.code.reserve(size / least_operation_text);
+    program.spans.reserve(size / least_operation_text);
+    program.refs.reserve(size / least_ref_text);
+    is_in_bodies_ = true;
+    is_one_of_several_ = part.count > 1;
     // Functions first: their shared variables belong to every entry, behind which an entry's own ones lie.
-    for (const bool entries : {false, true}) {
-        if (auto done = decode_bodies(entries); !done) return tl::unexpected<Error>(done.error());
-    }
-    if (auto done = initialise(); !done) return tl::unexpected<Error>(done.error());
+    for (const bool entries : {false, true})
+        if (auto done = decode_bodies(entries, part); !done) return done;
+    return {};
+}
+
+Expected<Program> ModuleDecoder::finish() {
     if (constant_bytes_ > most_bank_bytes) return fail(Errc::unsupported_module, "more than a GiB of constants");
     program.refs.resize(program.refs.size() + 8);  // execution looks at some behind the last operation's
     if (program.constants.empty()) program.constants.resize(1);
@@ -119,7 +163,7 @@ Expected<Program> ModuleDecoder::decode() {
 
 Expected<void> ModuleDecoder::declare_functions() {
     for (const syntax::Statement& statement : module_.functions()) {
-        const auto [at, is_new] = functions_.put(statement.name());
+        const auto [at, is_new] = all_functions_.put(statement.name());
         if (is_new) {
             *at = static_cast<std::uint32_t>(program.functions.size());
             program.functions.emplace_back().is_entry = statement.is_entry();
@@ -141,23 +185,14 @@ Expected<void> ModuleDecoder::declare_functions() {
     return {};
 }
 
-Expected<void> ModuleDecoder::decode_bodies(bool entries) {
+Expected<void> ModuleDecoder::decode_bodies(bool entries, ModulePart part) {
     FunctionDecoder decoder(*this);
+    const std::uint64_t size = module_.source().size() + 1;
     for (const syntax::Statement& statement : module_.functions()) {
         if (!statement.is_definition() || statement.is_entry() != entries) continue;
-        const std::uint32_t index = *functions_.find(statement.name());
-        if (entries) {
-            const std::vector<syntax::Token> tokens = statement.tokens();
-            Function& function = program.functions[index];
-            const auto required = numbers_after(tokens, ".reqntid"), most = numbers_after(tokens, ".maxntid");
-            for (std::size_t i = 0; i < 3 && !required.empty(); ++i) {
-                function.required_block[i] =
-                    i < required.size() ? static_cast<std::uint32_t>(required[i]) : 1;
-            }
-            set_cluster(function, tokens);
-            if (!most.empty()) function.max_threads = 1;
-            for (const std::uint64_t n : most) function.max_threads = times(function.max_threads, n);
-        }
+        if (entries && std::uint64_t{statement.span().begin} * part.count / size != part.index) continue;
+        const std::uint32_t index = *functions_->find(statement.name());
+        if (entries) EntryHeader(syntax::TokenView(statement), program.functions[index]).read();
         if (auto done = decoder.decode(statement, index); !done) return done;
     }
     return {};
@@ -171,7 +206,7 @@ Span ModuleDecoder::span_of(std::string_view name) const {
 }
 
 std::optional<std::uint32_t> ModuleDecoder::find_function(std::string_view name) const {
-    const std::uint32_t* const found = functions_.find(name);
+    const std::uint32_t* const found = functions_->find(name);
     if (found == nullptr) return std::nullopt;
     return *found;
 }
@@ -255,25 +290,31 @@ Expected<void> ModuleDecoder::declare(const syntax::Statement& statement, std::u
             symbol.address = begin;
             shared_top = static_cast<std::uint32_t>(begin + size->bytes);
         }
-        scopes.declare(declarator.name, symbol);
+        declare(declarator.name, symbol);
     }
     return {};
+}
+
+void ModuleDecoder::declare(std::string_view name, const Symbol& symbol) {
+    scopes.declare(name, symbol);
+    if (!is_in_bodies_) declared_.emplace_back(name, symbol);
 }
 
 Expected<void> ModuleDecoder::place_global(const syntax::Statement::Variable& variable, std::size_t index, Span span) {
     const auto& declarator = variable.declarators[index];
     const bool is_external = variable.linkage == ".extern";
     if (is_external || type_bits(variable.type) == 0) {  // textures, samplers, surfaces have no bytes
-        if (!scopes.is_declared_here(declarator.name)) scopes.declare(declarator.name, {.kind = Symbol::Kind::external});
+        if (!scopes.is_declared_here(declarator.name)) declare(declarator.name, {.kind = Symbol::Kind::external});
         return {};
     }
     const auto size = extent(variable, declarator, span);
     if (!size) return tl::unexpected<Error>(size.error());
+    if (needs_order_ = is_one_of_several_; needs_order_) return fail(Errc::unsupported_module, span, "several parts");
     auto address = memory_.allocate(size->bytes);
     if (!address) return fail(address.error().code, span, *address.error().detail);
     allocations_.push_back(*address);
     const Space space = space_of(variable.space);
-    scopes.declare(declarator.name, {.kind = Symbol::Kind::variable, .space = space, .address = *address, .bytes = size->bytes});
+    declare(declarator.name, {.kind = Symbol::Kind::variable, .space = space, .address = *address, .bytes = size->bytes});
     program.variables[std::string(declarator.name)] = {*address, size->bytes, space, false};
     initialisers_.push_back({*address, size->bytes, variable, index, span});
     return {};

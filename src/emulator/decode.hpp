@@ -91,6 +91,11 @@ class Draft {
     std::vector<Ref> more_;
 };
 
+/// Of a module's entries, those that begin in the `index`-th of `count` stretches of its text.
+struct ModulePart {
+    std::uint32_t index = 0, count = 1;
+};
+
 /// Decodes a module: its variables into memory, its functions into a program.
 class ModuleDecoder {
   public:
@@ -100,6 +105,17 @@ class ModuleDecoder {
     ModuleDecoder(const ModuleDecoder&) = delete;
     ModuleDecoder& operator=(const ModuleDecoder&) = delete;
     Expected<Program> decode();
+
+    // --- its steps, for decode_in_parts()
+    Expected<void> declare();
+    /// What another decoder has declared of the same module.
+    void declare_as(const ModuleDecoder& other);
+    /// All functions, and the entries of a part.
+    Expected<void> decode_bodies(ModulePart part);
+    /// A body of one of several parts declares a variable in memory: those stand in the order of the text.
+    [[nodiscard]] bool needs_order() const { return needs_order_; }
+    Expected<void> initialise();
+    Expected<Program> finish();
 
     // --- for FunctionDecoder
     Program program;
@@ -118,7 +134,6 @@ class ModuleDecoder {
     /// Declares a `.global`, `.const` or `.shared` variable in the innermost scope. `shared_top` is where the next shared
     /// variable goes.
     Expected<void> declare(const syntax::Statement& statement, std::uint32_t& shared_top);
-    Expected<void> initialise();
     /// `.target …, debug`: values live in memory, and registers hold them for one instruction at a time.
     [[nodiscard]] bool is_debug() const { return is_debug_; }
 
@@ -131,13 +146,15 @@ class ModuleDecoder {
         Span span;
     };
     Expected<void> declare_functions();
-    Expected<void> decode_bodies(bool entries);
+    Expected<void> decode_bodies(bool entries, ModulePart part);
+    void declare(std::string_view name, const Symbol& symbol);
     Expected<void> place_global(const syntax::Statement::Variable& variable, std::size_t index, Span span);
 
     const syntax::Module& module_;
     Memory& memory_;
     std::vector<std::uint64_t>& allocations_;
-    syntax::NameMap<std::uint32_t> functions_;
+    syntax::NameMap<std::uint32_t> all_functions_;
+    const syntax::NameMap<std::uint32_t>* functions_ = &all_functions_;  // those of the decoder that declared them
     std::array<std::unordered_map<std::uint64_t, Ref>, 5> constants_;  // by the width's logarithm
     struct KnownConstant {
         std::uint64_t bits = 0;
@@ -149,7 +166,14 @@ class ModuleDecoder {
     bool is_debug_ = false;
     std::unordered_map<std::string, std::optional<PureInstruction>> pure_;
     std::vector<Initialiser> initialisers_;
+    std::vector<std::pair<std::string_view, Symbol>> declared_;  // of the module's scope
+    bool is_in_bodies_ = false, is_one_of_several_ = false, needs_order_ = false;
 };
+
+/// Decodes a long module in up to `threads` threads, into a program for each part: all have all functions, and the
+/// entries are in one of them, as Function::has_code says. Addresses, function numbers and errors are those of one part.
+[[nodiscard]] Expected<std::vector<Program>> decode_in_parts(const syntax::Module& module, Memory& memory, std::vector<std::uint64_t>& allocations,
+                                                             DecoderMemory& kept, std::uint32_t threads);
 
 /// Bytes and alignment of a declared variable; an error when they are absurd.
 struct Extent {
@@ -219,7 +243,9 @@ class FunctionDecoder {
     Expected<void> statement(const syntax::Statement& statement, syntax::StatementKind kind);
     void place_label(const syntax::Statement& statement);
     Expected<void> variable(const syntax::Statement& statement);
-    bool declare_range(const syntax::TokenView& tokens);
+    bool declare_plain(const syntax::TokenView& tokens);
+    bool declare_register(std::string_view name, std::uint32_t bytes);
+    bool declare_local(std::string_view name, std::uint32_t bytes);
     Expected<void> declare_registers(const syntax::Statement::Variable& variable, Span span);
     void declare_labels(const syntax::Statement& parent);
     Expected<void> branch_targets(const syntax::Statement& statement);

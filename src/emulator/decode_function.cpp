@@ -150,6 +150,7 @@ Expected<void> FunctionDecoder::decode(const Statement& statement, std::uint32_t
     span_ = statement.span();
     shared_top_ = program().shared_bytes;
     scopes().open();
+    function().has_code = true;
     function().first = program().marks();
     function().begin = function().first.code;
     if (auto done = declare_parameters(statement); !done) return done;
@@ -320,22 +321,43 @@ void FunctionDecoder::link_labels() {
         for (std::uint32_t& target : program().branch_tables[i]) target = label_pcs_[target];
 }
 
-// `.reg .b32 %r<100>;`, as most are.
-bool FunctionDecoder::declare_range(const TokenView& tokens) {
+// `.reg .b32 %r<100>;`, `.reg .pred p;`, `.param .b64 retval0;`, as most are. Others are read whole.
+bool FunctionDecoder::declare_plain(const TokenView& tokens) {
     using L = syntax::Lexeme;
-    constexpr std::array shape = {L::directive, L::directive, L::identifier, L::less, L::integer, L::greater, L::semicolon};
-    if (tokens.size() != shape.size() || tokens.text(0) != ".reg") return false;
-    for (std::size_t i = 0; i < shape.size(); ++i)
-        if (tokens.kind(i) != shape[i]) return false;
-    const std::uint32_t bits = type_bits(tokens.text(1));
+    if (tokens.size() < 4 || tokens.kind(1) != L::directive || tokens.kind(2) != L::identifier) return false;
+    const bool is_register = tokens.text(0) == ".reg";
+    const std::uint32_t bits = type_bits(tokens.text(1)), bytes = std::max(bits / 8, 1u);
+    const std::string_view name = tokens.text(2);
+    if (bits == 0 || (!is_register && tokens.text(0) != ".param")) return false;
+    if (tokens.kind(3) == L::semicolon) {
+        if (const Symbol* const before = find(name); before != nullptr && before->kind != Symbol::Kind::register_ && before->kind != Symbol::Kind::variable) return false;
+        return is_register ? declare_register(name, bytes) : declare_local(name, bytes);
+    }
+    constexpr std::array range = {L::less, L::integer, L::greater, L::semicolon};
+    if (!is_register || tokens.size() != 3 + range.size()) return false;
+    for (std::size_t i = 0; i < range.size(); ++i)
+        if (tokens.kind(3 + i) != range[i]) return false;
     const auto count = syntax::parse_integer(tokens.text(4));
-    if (bits == 0 || !count || *count == 0 || *count > UINT32_MAX) return false;
-    scopes().declare_range(tokens.text(2), static_cast<std::uint32_t>(*count), std::max(bits / 8, 1u));
+    if (!count || *count == 0 || *count > UINT32_MAX) return false;
+    scopes().declare_range(name, static_cast<std::uint32_t>(*count), bytes);
     return true;
 }
 
+bool FunctionDecoder::declare_register(std::string_view name, std::uint32_t bytes) {
+    const Ref ref = temporary(bytes);
+    scopes().declare(name, {.kind = Symbol::Kind::register_, .ref = ref});
+    names_.push_back({ref, module_.span_of(name)});
+    return true;
+}
+
+bool FunctionDecoder::declare_local(std::string_view name, std::uint32_t bytes) {
+    const auto offset = place_in_frame(bytes, bytes, span_);
+    if (offset) scopes().declare(name, {.space = Space::local, .frame_relative = true, .address = *offset, .bytes = bytes});
+    return offset.has_value();
+}
+
 Expected<void> FunctionDecoder::variable(const Statement& statement) {
-    if (declare_range(TokenView(statement))) return {};
+    if (declare_plain(TokenView(statement))) return {};
     const auto variable = statement.variable();
     const Span span = statement.span();
     for (const auto& declarator : variable->declarators) {

@@ -70,7 +70,7 @@ bool fits(Ref ref) { return ref == no_ref || is_place(ref); }
 bool is_the_same_everywhere(Ref ref) { return ref == no_ref || (is_place(ref) && !is_register(ref)); }
 bool is_the_same_everywhere(const Access&) { return true; }
 bool is_the_same_everywhere(const MatrixInstruction&) { return true; }
-bool is_the_same_everywhere(const CollectiveCall& call) { return is_the_same_everywhere(call.member_mask); }
+bool is_the_same_everywhere(const CollectiveCall& call) { return fits(call.member_mask); }  // or each has its own
 bool is_the_same_everywhere(const Barrier& barrier) {
     const std::array refs = {barrier.id, barrier.count, barrier.predicate, barrier.destination};
     return std::ranges::all_of(refs, [](Ref ref) { return is_the_same_everywhere(ref); });
@@ -109,6 +109,8 @@ bool keep(Program& program, const TableSizes& before, const Learning& learning) 
         take_added(program.collectives, before[index_of(Table::collectives)], shape.collectives) &&
         take_added(program.barriers, before[index_of(Table::barriers)], shape.barriers) &&
         take_added(program.matrices, before[index_of(Table::matrices)], shape.matrices);
+    shape.has_own_collectives = !std::ranges::all_of(
+        shape.collectives, [](const CollectiveCall& call) { return is_the_same_everywhere(call.member_mask); });
     const bool has_its_offset =
         !learning.reading.has_address ||
         (shape.accesses.size() == 1 && shape.accesses[0].offset == learning.reading.offset);
@@ -555,10 +557,13 @@ void FunctionDecoder::bind(InstructionShape& shape) {
     };
     if (!reading_.has_address) begin_of(Table::accesses) = append(p.accesses, shape.accesses, same);
     begin_of(Table::matrices) = append(p.matrices, shape.matrices, same);
-    begin_of(Table::collectives) = append(p.collectives, shape.collectives, [&](CollectiveCall call) {
+    shape.bound_collectives.clear();
+    append(shape.bound_collectives, shape.collectives, [&](CollectiveCall call) {
         call.member_mask = ref(call.member_mask);
         return call;
     });
+    if (!shape.has_own_collectives)
+        begin_of(Table::collectives) = append(p.collectives, shape.bound_collectives, same);
     begin_of(Table::barriers) = append(p.barriers, shape.barriers, [&](Barrier barrier) {
         for (Ref* const r : {&barrier.id, &barrier.count, &barrier.predicate, &barrier.destination})
             *r = ref(*r);
@@ -597,11 +602,18 @@ bool FunctionDecoder::make(InstructionShape& shape) {
     Program& p = program();
     const auto value = [&](Ref ref) { return is_place(ref) ? values[number_of(ref)] : ref; };
     const auto first_ref = static_cast<std::uint32_t>(p.refs.size());
+    std::uint32_t first_collective = 0;
+    if (shape.has_own_collectives)
+        first_collective = append(p.collectives, shape.bound_collectives, [&](CollectiveCall call) {
+            call.member_mask = value(call.member_mask);
+            return call;
+        });
     for (std::size_t i = 0; i < shape.bound_operations.size(); ++i) {
         Operation& operation = p.code.emplace_back(shape.bound_operations[i]);
         operation.operands += first_ref;
         operation.guard = value(operation.guard);
         if (reading_.has_address && shape.tables[i] == Table::accesses) operation.extra = access;
+        if (shape.has_own_collectives && shape.tables[i] == Table::collectives) operation.extra += first_collective;
         p.spans.push_back(span_);
     }
     const std::size_t count = shape.bound_refs.size();

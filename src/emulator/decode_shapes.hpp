@@ -101,12 +101,14 @@ struct InstructionShape {
     bool uses_carry = false;
     std::vector<Access> accesses;
     std::vector<CollectiveCall> collectives;
+    bool has_own_collectives = false;  ///< whose member mask is a register
     std::vector<Barrier> barriers;
     std::vector<MatrixInstruction> matrices;
     // In the module at hand: constants, special registers and tables have their places.
     std::uint64_t module = 0;  ///< its number; 0: none
     std::vector<Operation> bound_operations;
     std::vector<Ref> bound_refs;
+    std::vector<CollectiveCall> bound_collectives;
     std::vector<std::uint8_t> places;  ///< for each of bound_refs, which of Reading::values it is where it is a place
     bool is_simple = false;  ///< one operation on registers and what is the same everywhere
     std::uint64_t last_offset = 0;  ///< of an access that the module has already

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <mutex>
 #include <thread>
 
@@ -19,6 +20,7 @@ namespace ptxgraft {
 using emulator::Function;
 using emulator::Launch;
 using emulator::Memory;
+using emulator::Program;
 
 class EmulatedModule {
   public:
@@ -31,53 +33,70 @@ class EmulatedModule {
     EmulatedModule(const EmulatedModule&) = delete;
     EmulatedModule& operator=(const EmulatedModule&) = delete;
 
-    Expected<void> decode(std::string text, emulator::DecoderMemory& kept) {
+    Expected<void> decode(std::string text, emulator::DecoderMemory& kept, std::uint32_t threads) {
         auto tree = syntax::parse(std::move(text));
         if (!tree) return tl::unexpected<Error>(tree.error());
         if (tree->address_size() == 32) return fail(Errc::unsupported_module, "32-bit addresses");
-        auto program = emulator::ModuleDecoder(*tree, *memory_, allocations_, kept).decode();
-        if (!program) return tl::unexpected<Error>(program.error());
-        program_ = std::move(*program);
+        auto programs = emulator::decode_in_parts(*tree, *memory_, allocations_, kept, threads);
+        if (!programs) return tl::unexpected<Error>(programs.error());
+        for (Program& program : *programs) add(parts_.emplace_back(std::move(program)));
         text_ = std::move(*tree).take_source();
-        for (const Function& function : program_.functions)
-            if (function.is_entry && function.is_defined) *entries_.put(function.name).first = &function;
-        if (program_.uses_heap) return memory_->reserve_heap();
-        return {};
+        return parts_[0].program.uses_heap ? memory_->reserve_heap() : Expected<void>{};
     }
 
-    /// Before an entry is launched: what is done for the functions that run alone.
-    void prepare(const Function& entry) const {
+    struct Entry {
+        const Program* program = nullptr;
+        const Function* function = nullptr;  ///< null: there is none of that name
+    };
+    /// An entry for a launch: what is done for the functions that run alone is done.
+    [[nodiscard]] Entry prepare(std::string_view name) const {
+        const PartEntry* const found = entries_.find(name);
+        if (found == nullptr) return {};
         const std::scoped_lock lock(mutex_);
-        if (is_prepared_.empty()) is_prepared_.resize(program_.functions.size());
-        const auto prepare_one = [&](std::size_t i) {
-            if (!is_prepared_[i]) share_columns(program_, program_.functions[i]);
-            is_prepared_[i] = true;
-        };
-        prepare_one(static_cast<std::size_t>(&entry - program_.functions.data()));
-        if (entry.first.calls == entry.end.calls || callees_are_prepared_) return;
-        for (std::size_t i = 0; i < program_.functions.size(); ++i)
-            if (!program_.functions[i].is_entry && program_.functions[i].is_defined) prepare_one(i);
-        callees_are_prepared_ = true;
+        Part& part = parts_[found->part];
+        part.prepare(found->function);
+        return {&part.program, &part.program.functions[found->function]};
     }
 
-    [[nodiscard]] const Function* find_entry(std::string_view name) const {
-        const Function* const* const found = entries_.find(name);
-        return found == nullptr ? nullptr : *found;
-    }
-    [[nodiscard]] const emulator::Program& program() const { return program_; }
+    [[nodiscard]] const std::unordered_map<std::string, emulator::Variable>& variables() const { return parts_[0].program.variables; }
     [[nodiscard]] const Memory* memory() const { return memory_.get(); }
     [[nodiscard]] std::string_view text() const { return text_; }
 
   private:
+    // A function does not change once it was launched or may be called.
+    struct Part {
+        explicit Part(Program program_) : program(std::move(program_)), is_prepared(program.functions.size()) {}
+        void prepare(std::size_t entry) {
+            prepare_one(entry);
+            const Function& function = program.functions[entry];
+            if (function.first.calls == function.end.calls || callees_are_prepared) return;
+            for (std::size_t i = 0; i < program.functions.size(); ++i)
+                if (!program.functions[i].is_entry && program.functions[i].has_code) prepare_one(i);
+            callees_are_prepared = true;
+        }
+        void prepare_one(std::size_t i) {
+            if (!is_prepared[i]) share_columns(program, program.functions[i]);
+            is_prepared[i] = true;
+        }
+        Program program;
+        std::vector<bool> is_prepared;  // of its functions
+        bool callees_are_prepared = false;
+    };
+    struct PartEntry {
+        std::uint32_t part = 0, function = 0;
+    };
+    void add(const Part& part) {
+        const auto number = static_cast<std::uint32_t>(parts_.size() - 1);
+        for (std::uint32_t i = 0; i < part.program.functions.size(); ++i)
+            if (const Function& function = part.program.functions[i]; function.is_entry && function.has_code) *entries_.put(function.name).first = {number, i};
+    }
+
     std::string text_;
     std::shared_ptr<Memory> memory_;
     std::vector<std::uint64_t> allocations_;
-    // A function does not change once it was launched or may be called.
-    mutable emulator::Program program_;
-    syntax::NameMap<const Function*> entries_;
+    mutable std::deque<Part> parts_;  // of the module
+    syntax::NameMap<PartEntry> entries_;
     mutable std::mutex mutex_;
-    mutable std::vector<bool> is_prepared_;  // of its functions
-    mutable bool callees_are_prepared_ = false;
 };
 
 struct Emulator::Data {
@@ -281,7 +300,7 @@ Emulator& Emulator::operator=(Emulator&&) noexcept = default;
 
 Expected<std::shared_ptr<const EmulatedModule>> Emulator::load(std::string_view ptx) {
     auto module = std::make_shared<EmulatedModule>(data_->memory);
-    if (auto done = module->decode(std::string(ptx), data_->decoder_memory); !done) return tl::unexpected<Error>(done.error());
+    if (auto done = module->decode(std::string(ptx), data_->decoder_memory, data_->threads); !done) return tl::unexpected<Error>(done.error());
     return std::shared_ptr<const EmulatedModule>(std::move(module));
 }
 
@@ -320,7 +339,7 @@ Expected<void> Emulator::forget(std::uint64_t address, std::size_t bytes) {
 }
 
 Expected<Emulator::Symbol> Emulator::symbol(const EmulatedModule& module, std::string_view name) const {
-    const auto& variables = module.program().variables;
+    const auto& variables = module.variables();
     const auto found = variables.find(std::string(name));
     if (found == variables.end()) return fail(Errc::symbol_not_found, std::string(name));
     return Symbol{found->second.address, found->second.bytes};
@@ -331,11 +350,10 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
                                          std::span<const std::span<const std::byte>> arguments) {
     if (module.memory() != data_->memory.get())
         return fail(Errc::invalid_argument, "the module was loaded by another emulator");
-    const Function* const function = module.find_entry(entry);
+    const auto [program, function] = module.prepare(entry);
     if (function == nullptr) return fail(Errc::entry_not_found, std::string(entry));
-    module.prepare(*function);
     Launch launch;
-    launch.program = &module.program();
+    launch.program = program;
     launch.entry = function;
     launch.memory = data_->memory.get();
     launch.lane_functions = &emulator::lane_functions(arithmetic::this_processor());
@@ -344,7 +362,7 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
     launch.text = module.text();
     launch.is_checked = !data_->options.fast;
     launch.observer = data_->options.observer;
-    if (launch.observer != nullptr) launch.names = emulator::register_names(module.program(), module.text());
+    if (launch.observer != nullptr) launch.names = emulator::register_names(*program, module.text());
     if (auto done = check_shape(*function, launch.shape); !done) return tl::unexpected<Error>(done.error());
     if (auto done = check_cluster(*function, launch.shape, data_->options.sm); !done) return tl::unexpected<Error>(done.error());
     if (auto done = check_registers(*function, shape.block); !done)

@@ -157,6 +157,7 @@ struct Function {
     std::vector<RegisterName> names;
     bool is_entry = false;
     bool is_defined = false;
+    bool has_code = false;  ///< in this program
     Builtin builtin = nullptr;
     std::uint32_t begin = 0;     ///< in Program::code
     TableMarks first, end;       ///< what is its own

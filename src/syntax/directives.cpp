@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "syntax/bytes.hpp"
+
 namespace ptxgraft::syntax {
 namespace {
 
@@ -127,7 +129,7 @@ constexpr Directive no_directive{};
 const Directive& directive(std::string_view word) {
     if (word.size() < 3) return no_directive;
     for (const std::uint8_t i : buckets[hash(word)])
-        if (i != 0 && rows[i - 1].word == word) return rows[i - 1];
+        if (i != 0 && is_equal(rows[i - 1].word, word)) return rows[i - 1];
     return no_directive;
 }
 
