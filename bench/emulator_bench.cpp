@@ -83,7 +83,7 @@ double copy_seconds(std::size_t bytes) {
 // A module, from its text to a program whose every function can run, in a new emulator; and its end.
 void load(benchmark::State& state, const std::string& module) {
     for (auto _ : state) {
-        Emulator emulator;
+        Emulator emulator({.threads = static_cast<std::uint32_t>(state.range(1))});
         const auto loaded = emulator.load(module);
         if (!loaded) return state.SkipWithError("the module is wrong");
     }
@@ -101,13 +101,18 @@ std::string repeated(const std::string& entry, std::int64_t times) {
         module += ".visible .entry k" + std::to_string(i) + text().substr(begin + 16 + entry.size(), end - begin - 16 - entry.size());
     return module;
 }
-// 4000 short kernels are 14 MB, and so are 460 unrolled ones.
+// How many, and threads. 4000 short kernels are 14 MB, and so are 460 unrolled ones.
 void BM_EmulatorLoad(benchmark::State& state) { load(state, repeated("multiply", state.range(0))); }
 void BM_EmulatorLoadUnrolled(benchmark::State& state) { load(state, repeated("multiply_tiled", state.range(0))); }
-void BM_EmulatorLoadCompilerModule(benchmark::State& state) { load(state, bench::module_of(14 << 20)); }
-BENCHMARK(BM_EmulatorLoad)->Arg(1)->Arg(1000)->Arg(4000)->Unit(benchmark::kMicrosecond);
-BENCHMARK(BM_EmulatorLoadUnrolled)->Arg(460)->Unit(benchmark::kMicrosecond);
-BENCHMARK(BM_EmulatorLoadCompilerModule)->Unit(benchmark::kMicrosecond);
+// Bytes, and threads.
+void BM_EmulatorLoadCompilerModule(benchmark::State& state) { load(state, bench::module_of(static_cast<std::size_t>(state.range(0)))); }
+void in_threads(benchmark::internal::Benchmark* bench, std::int64_t size) {
+    for (const std::int64_t threads : {1, 2}) bench->Args({size, threads})->Unit(benchmark::kMicrosecond)->UseRealTime();
+}
+BENCHMARK(BM_EmulatorLoad)->Args({1, 1})->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_EmulatorLoad)->Apply([](auto* bench) { in_threads(bench, 4000); });
+BENCHMARK(BM_EmulatorLoadUnrolled)->Apply([](auto* bench) { in_threads(bench, 460); });
+BENCHMARK(BM_EmulatorLoadCompilerModule)->Apply([](auto* bench) { in_threads(bench, 14 << 20); });
 
 void BM_EmulatorEmptyLaunch(benchmark::State& state) {
     Emulator emulator({.fast = state.range(0) != 0});

@@ -136,7 +136,8 @@ void ModuleDecoder::declare_as(const ModuleDecoder& other) {
     program.shared_bytes = other.program.shared_bytes;
     program.dynamic_alignment = other.program.dynamic_alignment;
     program.uses_heap = other.program.uses_heap;
-    functions_ = &other.all_functions_;
+    functions_ = other.functions_;
+    bodies_ = other.bodies_;
     is_debug_ = other.is_debug_;
 }
 
@@ -163,24 +164,23 @@ Expected<Program> ModuleDecoder::finish() {
 
 Expected<void> ModuleDecoder::declare_functions() {
     for (const syntax::Statement& statement : module_.functions()) {
-        const auto [at, is_new] = all_functions_.put(statement.name());
+        const std::string_view name = statement.name();
+        const bool is_entry = statement.is_entry(), is_definition = statement.is_definition();
+        const auto [at, is_new] = all_functions_.put(name);
         if (is_new) {
             *at = static_cast<std::uint32_t>(program.functions.size());
-            program.functions.emplace_back().is_entry = statement.is_entry();
+            program.functions.emplace_back().is_entry = is_entry;
         }
         Function& function = program.functions[*at];
-        if (function.is_entry != statement.is_entry()) {
-            return fail(Errc::invalid_declaration, statement.span(),
-                        fmt::format("{} is both .entry and .func", statement.name()));
-        }
-        if (function.is_defined && statement.is_definition()) {
-            return fail(Errc::invalid_declaration, statement.span(),
-                        fmt::format("{} is defined twice", statement.name()));
-        }
-        function.name = statement.name();
-        function.is_defined |= statement.is_definition();
+        if (function.is_entry != is_entry)
+            return fail(Errc::invalid_declaration, statement.span(), fmt::format("{} is both .entry and .func", name));
+        if (function.is_defined && is_definition)
+            return fail(Errc::invalid_declaration, statement.span(), fmt::format("{} is defined twice", name));
+        function.name = name;
+        function.is_defined |= is_definition;
         if (!function.is_defined) function.builtin = find_builtin(function.name);
         if (function.name == "malloc" && function.builtin != nullptr) program.uses_heap = true;
+        if (is_definition) all_bodies_.push_back({statement, *at, statement.span().begin, is_entry});
     }
     return {};
 }
@@ -188,12 +188,10 @@ Expected<void> ModuleDecoder::declare_functions() {
 Expected<void> ModuleDecoder::decode_bodies(bool entries, ModulePart part) {
     FunctionDecoder decoder(*this);
     const std::uint64_t size = module_.source().size() + 1;
-    for (const syntax::Statement& statement : module_.functions()) {
-        if (!statement.is_definition() || statement.is_entry() != entries) continue;
-        if (entries && std::uint64_t{statement.span().begin} * part.count / size != part.index) continue;
-        const std::uint32_t index = *functions_->find(statement.name());
-        if (entries) EntryHeader(syntax::TokenView(statement), program.functions[index]).read();
-        if (auto done = decoder.decode(statement, index); !done) return done;
+    for (const Body& body : *bodies_) {
+        if (body.is_entry != entries || (entries && std::uint64_t{body.begin} * part.count / size != part.index)) continue;
+        if (entries) EntryHeader(syntax::TokenView(body.statement), program.functions[body.function]).read();
+        if (auto done = decoder.decode(body.statement, body.function); !done) return done;
     }
     return {};
 }

@@ -154,7 +154,15 @@ class ModuleDecoder {
     Memory& memory_;
     std::vector<std::uint64_t>& allocations_;
     syntax::NameMap<std::uint32_t> all_functions_;
-    const syntax::NameMap<std::uint32_t>* functions_ = &all_functions_;  // those of the decoder that declared them
+    struct Body {
+        syntax::Statement statement;
+        std::uint32_t function, begin;  // its index; in the text
+        bool is_entry;
+    };
+    std::vector<Body> all_bodies_;
+    // Those of the decoder that declared them.
+    const syntax::NameMap<std::uint32_t>* functions_ = &all_functions_;
+    const std::vector<Body>* bodies_ = &all_bodies_;
     std::array<std::unordered_map<std::uint64_t, Ref>, 5> constants_;  // by the width's logarithm
     struct KnownConstant {
         std::uint64_t bits = 0;
