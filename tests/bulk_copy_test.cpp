@@ -129,6 +129,16 @@ TEST(BulkCopy, StoresAndReductionsGoInBulkGroups) {
     }
 }
 
+TEST(BulkCopy, AReductionAddsToWhatSomethingWrote) {
+    const std::string ptx = module_of(two_pointers, pointers + fill_shared(64) +
+                                                        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [smem], 64;\n"
+                                                        "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n");
+    auto other = device().allocate(64), fresh = device().allocate(64), zero = device().upload(std::vector<std::uint32_t>(16));
+    EXPECT_THAT(failure(run(ptx, *fresh, *other)), HasSubstr("of the 64 bytes that are copied from or added to"));
+    const auto done = run(ptx, *zero, *other);
+    EXPECT_TRUE(done) << failure(done);
+}
+
 TEST(BulkCopy, ReductionsOfManyBlocksLoseNothing) {
     const std::string ptx = module_of(
         two_pointers, pointers + fill_shared(256) +

@@ -1,17 +1,19 @@
 #pragma once
 /// @file tolerance.hpp
-/// What the tensor cores' sums may be: PTX leaves the order and the precision of the intermediate sums of floating-point products to the
-/// hardware (PTX ISA 9.7.14.5.14, 9.7.15.5: "accumulation order, rounding and handling of subnormal inputs are unspecified").
+/// What the tensor cores' sums may be: PTX leaves the order and the precision of the intermediate sums of
+/// floating-point products to the hardware (PTX ISA 9.7.14.5.14, 9.7.15.5: "accumulation order, rounding and
+/// handling of subnormal inputs are unspecified").
 ///
-/// The emulator's own order, the same in every run: products are exact, `acc = fma(a, b, acc)` in .f32 for k ascending, rounded to
-/// nearest even, from `acc = c`; an .f16 accumulator is rounded once at the end of each instruction. A GPU adds in another order, a few
-/// products at a time, aligns them to the largest and truncates: its results differ in the last bits. legal_sum() says how far from the
-/// exact sum any of them can be.
+/// The emulator's own order, the same in every run: products are exact, `acc = fma(a, b, acc)` in .f32 for k
+/// ascending, rounded to nearest even, from `acc = c`; an .f16 accumulator is rounded once at the end of each
+/// instruction. A GPU adds in another order, a few products at a time, aligns them to the largest and
+/// truncates: its results differ in the last bits. legal_sum() says how far from the exact sum any of them
+/// can be.
 ///
 /// @code
-/// // One element of D = A * B + C, 64 products of bf16: `exact` by doubles, and what its terms add up to without signs.
-/// const SumBounds bounds = legal_sum({.type = ProductType::bf16, .products = 64}, exact, magnitudes);
-/// const bool right = bounds.contain(d);
+/// // One element of D = A * B + C, 64 products of bf16: `exact` by doubles, and what its terms add up to
+/// without signs. const SumBounds bounds = legal_sum({.type = ProductType::bf16, .products = 64}, exact,
+/// magnitudes); const bool right = bounds.contain(d);
 /// @endcode
 
 #include <cstdint>
@@ -36,11 +38,12 @@ struct SumBounds {
     [[nodiscard]] bool contain(double value) const { return value >= lowest && value <= highest; }
 };
 
-/// Between which values each legal computation of one element lies: any order of the products and of c among them, intermediate sums
-/// rounded or truncated to the accumulator's precision, or to the 13 fraction bits that sm_89 and sm_90 keep for .e4m3 and .e5m2.
-/// `exact` is c plus the sum of the products, `magnitudes` the sum of their absolute values, both as good as double can. From minus to
-/// plus infinity where an intermediate sum may overflow, where `exact` is no number, or where there are so many products that the bound
-/// would say nothing.
+/// Between which values each legal computation of one element lies: any order of the products and of c among
+/// them, intermediate sums rounded or truncated to the accumulator's precision, or to the 13 fraction bits
+/// that sm_89 and sm_90 keep for .e4m3 and .e5m2. `exact` is c plus the sum of the products, `magnitudes` the
+/// sum of their absolute values, both as good as double can. From minus to plus infinity where an
+/// intermediate sum may overflow, where `exact` is no number, or where there are so many products that the
+/// bound would say nothing.
 [[nodiscard]] PTXGRAFT_API SumBounds legal_sum(const ProductSum& sum, double exact, double magnitudes);
 
 }  // namespace ptxgraft

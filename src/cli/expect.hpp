@@ -11,26 +11,29 @@
 
 namespace ptxgraft::cli {
 
-/// How far an element may be from the expected one. Without any of it: equal bits, or equal values where the arrays' types differ.
+/// How far an element may be from the expected one. Without any of it: equal bits, or equal values where the
+/// arrays' types differ.
 struct Tolerance {
     double absolute = 0, relative = 0;  ///< |value - expected| <= absolute + relative * |expected|
-    std::optional<ProductSum> sum = {};  ///< the expected values are exact sums, and a legal one, rounded to the buffer's type, is right
-    Array magnitudes = {};               ///< of `sum`: those of the sums' terms, added up
+    std::optional<ProductSum> sum =
+        {};  ///< the expected values are exact sums, and a legal one, rounded to the buffer's type, is right
+    Array magnitudes = {};  ///< of `sum`: those of the sums' terms, added up
     bool is_exact = true;
 };
 
 struct Expectation {
-    std::string file;        ///< that was read
+    std::string file;  ///< that was read
     Array wanted = {};
-    ElementType type = {};   ///< of the buffer's elements
+    ElementType type = {};  ///< of the buffer's elements
     Tolerance tolerance = {};
 };
 
-/// Whether an array of that NumPy type can be compared with elements of `type`: the type's own, or numbers where those have a value.
+/// Whether an array of that NumPy type can be compared with elements of `type`: the type's own, or numbers
+/// where those have a value.
 [[nodiscard]] bool is_comparable(std::string_view dtype, const ElementType& type);
 
-/// What differs, in one line; empty when nothing does: `differs from want.npy in 3 of 4096 elements; the first one is [1, 7]: 0.5, not
-/// 0.25 (0.24 to 0.26)`. NaN equals NaN.
+/// What differs, in one line; empty when nothing does: `differs from want.npy in 3 of 4096 elements; the
+/// first one is [1, 7]: 0.5, not 0.25 (0.24 to 0.26)`. NaN equals NaN.
 [[nodiscard]] std::string difference(const Array& array, const Expectation& expected);
 
 }  // namespace ptxgraft::cli

@@ -37,7 +37,8 @@ bool Warp::note_async(Space space, std::uint64_t address, unsigned lane, std::ui
     if (!is_checked_ || bytes == 0) return true;
     Located at;
     describe(space, address, lane, at);
-    return note_written(at, address, lane, bytes, kind == AccessKind::read ? Use::read : Use::write) &&
+    const bool reads = kind == AccessKind::read || kind == AccessKind::strong_write;  // a reduction adds to what is there
+    return note_written(at, address, lane, bytes, reads ? Use::read : Use::write) &&
            note_async_order(space, address, lane, bytes, kind);
 }
 

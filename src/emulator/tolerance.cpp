@@ -19,9 +19,12 @@ emulator::MatrixType matrix_type(ProductType type) {
 
 SumBounds legal_sum(const ProductSum& sum, double exact, double magnitudes) {
     using emulator::MatrixType;
-    const MatrixType accumulator = sum.accumulator == AccumulatorType::f16 ? MatrixType::f16 : MatrixType::f32;
-    const auto products = static_cast<unsigned>(std::min<std::uint64_t>(sum.products, std::numeric_limits<unsigned>::max()));
-    const auto bound = emulator::accumulation_bound(matrix_type(sum.type), accumulator, products, exact, std::max(std::abs(magnitudes), std::abs(exact)));
+    const MatrixType accumulator =
+        sum.accumulator == AccumulatorType::f16 ? MatrixType::f16 : MatrixType::f32;
+    const auto products =
+        static_cast<unsigned>(std::min<std::uint64_t>(sum.products, std::numeric_limits<unsigned>::max()));
+    const auto bound = emulator::accumulation_bound(matrix_type(sum.type), accumulator, products, exact,
+                                                    std::max(std::abs(magnitudes), std::abs(exact)));
     return {bound.lowest, bound.highest};
 }
 

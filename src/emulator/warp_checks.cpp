@@ -436,7 +436,7 @@ bool Warp::note_written(const Located& at, std::uint64_t address, unsigned lane,
     if (at.written == nullptr || use == Use::write) return true;
     const auto* const unwritten = std::find_if(at.written, at.written + bytes, [](std::uint8_t bits) { return bits != all_bits; });
     if (unwritten == at.written + bytes) return true;
-    fail(Errc::memory_not_written, lane, fmt::format("{:#x}, of the {} bytes copied from {:#x}",
+    fail(Errc::memory_not_written, lane, fmt::format("{:#x}, of the {} bytes that are copied from or added to at {:#x}",
                                                     address + static_cast<std::uint64_t>(unwritten - at.written), bytes, address));
     return false;
 }
