@@ -429,6 +429,50 @@ TEST(EmulatorAsync, AWarpgroupWaitsForAllOfItsWarps) {
     }
 }
 
+void expect_race_at(const std::string& body, const std::string& access, u32 block) {
+    Machine machine({.instruction_budget = 1u << 20});
+    const std::string text = kernel(body);
+    const auto done = run(machine, text, block);
+    ASSERT_FALSE(done) << text;
+    EXPECT_EQ(done.error().code, Errc::data_race);
+    expect_named(machine, done.error(), text, line_at(text, text.find(access)));
+}
+
+// All lanes of a warp have come to a product when one of them goes on: it says for all that what they read before is read.
+TEST(EmulatorAsync, LanesThatMultiplyHaveReadWhatTheyReadBefore) {
+    const std::string access = "ld.shared.f32 %f20, [%r20];\n", multiply = fence + product + "\n" + commit + wait0,
+                      freed = "and.b32 %r43, %r1, 31;\nsetp.eq.u32 %p7, %r43, 0;\n@%p7 mbarrier.arrive.shared.b64 _, [gate+24];",
+                      free_again = "xor.b32 %r42, %r41, 1;\nEMPTY: mbarrier.try_wait.parity.shared.b64 %p6, [gate+24], %r42;\n@!%p6 bra EMPTY;\n";
+    const auto body = [&](const std::string& consume) {
+        return "@%p1 mbarrier.init.shared.b64 [gate+24], 4;\n" + specialised(full + consume + freed, free_again + refill);
+    };
+    Machine machine({.instruction_budget = 1u << 20});
+    EXPECT_RUNS(machine, run(machine, kernel(body(access + multiply)), 160));
+    expect_race_at(body(multiply + access), access, 160);
+}
+
+TEST(EmulatorAsync, LanesThatShuffleHaveReadWhatTheyReadBefore) {
+    const std::string shuffle = "shfl.sync.idx.b32 %r30, %r1, 0, 31, 0xffffffff;\n", store = "st.shared.b32 [%r20], %r1;\n",
+                      other = "xor.b32 %r22, %r20, 4;\nld.shared.f32 %f20, [%r22];\n", written = store + "bar.sync 0;\n";
+    Machine machine({.instruction_budget = 1u << 20});
+    EXPECT_RUNS(machine, run(machine, kernel(written + other + shuffle + store), threads));
+    expect_race_at(store + shuffle + other, "ld.shared.f32 %f20, [%r22]", threads);
+}
+
+// One lane waits for other warps and tells its own by a shuffle, as groups of several warps do.
+TEST(EmulatorAsync, AShuffleTellsWhatOneLaneHasWaitedFor) {
+    const std::string body =
+        "st.shared.b32 [%r20+1024], 0;\nbar.sync 0;\nand.b32 %r22, %r1, 31;\nsetp.eq.u32 %p2, %r22, 0;\nsetp.lt.u32 %p3, %r1, 32;\n"
+        "@%p3 bra WRITE;\nMORE:\nmov.b32 %r23, 0;\n@%p2 ld.acquire.cta.shared.b32 %r23, [tile+1024];\n"
+        "shfl.sync.idx.b32 %r23, %r23, 0, 31, 0xffffffff;\nsetp.eq.u32 %p4, %r23, 0;\n@%p4 bra MORE;\n"
+        "and.b32 %r24, %r20, 127;\nadd.u32 %r24, %r24, %r21;\nld.shared.f32 %f20, [%r24];\nbra DONE;\nWRITE:\n"
+        "st.shared.b32 [%r20], %r1;\nbar.warp.sync -1;\n@%p2 st.release.cta.shared.b32 [tile+1024], 1;\n";
+    for (const bool fast : {false, true}) {
+        Machine machine({.instruction_budget = 1u << 20, .fast = fast});
+        EXPECT_RUNS(machine, run(machine, kernel(body), threads));
+    }
+}
+
 // As the epilogues of CUTLASS do: no thread is elected, and the copies of the lanes are one copy.
 TEST(EmulatorAsync, AWholeWarpIssuesOneStore) {
     const std::string store_all =

@@ -30,6 +30,10 @@ const Row rows[] = {
      "mov.u32 %r2, %reserved_smem_offset_1;\ncvt.u64.u32 %rd3, %r2;\ncvta.shared.u64 %rd3, %rd3;\nred.and.release.cta.b32 [%rd3+4], -2;\nbar.sync 0;\natom.add.u32 %r3, [%rd3+4], 2;\nbar.sync 0;\n"
      "ld.u32 %r2, [%rd3+4];",
      [](u32) { return 128u; }},
+    {"SharedMemoryByAGenericAddress",  // as kernels do that hand st.shared a pointer in 64 bits
+     "mov.u64 %rd3, s;\ncvta.shared.u64 %rd3, %rd3;\nmul.wide.u32 %rd4, %r1, 4;\nadd.u64 %rd4, %rd3, %rd4;\nst.shared.u32 [%rd4], %r1;\nbar.sync 0;\nand.b32 %r3, %r1, 1;\nsetp.eq.u32 %p1, %r3, 0;\n"
+     "@%p1 ld.shared.u32 %r2, [%rd3+8];\n@!%p1 ld.shared::cluster.u32 %r2, [%rd4];",
+     [](u32 t) { return t % 2 == 0 ? 2u : t; }},
     {"NoGraph", "mov.u64 %rd3, %current_graph_exec;\ncvt.u32.u64 %r2, %rd3;", zero},
     {"Environment", "mov.u32 %r2, %envreg3;\nmov.u32 %r3, %envreg1;\nor.b32 %r2, %r2, %r3;", zero},
     {"SharedMemorySizes", "mov.u32 %r2, %dynamic_smem_size;\nmov.u32 %r3, %total_smem_size;\nmad.lo.u32 %r2, %r3, 1000, %r2;", [](u32) { return 256u * 1000 + 0; }},

@@ -26,7 +26,13 @@ std::uint64_t Warp::address(const Access& access, const Operation& operation, un
     if (!access.has_base) return address;
     const Ref base = operands(operation)[operation.outputs];
     address += value(base, lane);
-    return width(base) == 4 ? address & 0xFFFFFFFFu : address;
+    return width(base) == 4 ? address & 0xFFFFFFFFu : address - generic_window(access, address);
+}
+
+// Of a shared access by a generic address in 64 bits: hardware takes the lower half of it, and programs rely on that.
+std::uint64_t Warp::generic_window(const Access& access, std::uint64_t address) {
+    const bool is_shared = access.space == Space::shared || access.space == Space::shared_cluster;
+    return is_shared && address - shared_window < window_bytes ? shared_window : 0;
 }
 
 std::byte* Warp::resolve(const Access& access, const Operation& operation, unsigned lane, std::uint32_t bytes, Use use) {
@@ -52,12 +58,16 @@ Warp::Piece Warp::piece(const Access& access, const Operation& operation, std::u
         const std::uint64_t first = address(access, operation, static_cast<unsigned>(std::countr_zero(mask)));
         if (region_ == nullptr || !region_->holds(first, 1)) space = emulator::place(first).space;
         if (space != Space::global) window = emulator::window(space);
+    } else if (access.has_base && width(operands(operation)[operation.outputs]) == 8) {
+        const Ref base = operands(operation)[operation.outputs];
+        window = generic_window(access, access.offset + value(base, static_cast<unsigned>(std::countr_zero(mask))));
     }
     switch (space) {
         case Space::shared:
             return shared_piece(*cta_, window);
         case Space::shared_cluster: {
-            const std::uint64_t first = address(access, operation, static_cast<unsigned>(std::countr_zero(mask))) - window;
+            const std::uint64_t at = address(access, operation, static_cast<unsigned>(std::countr_zero(mask)));
+            const std::uint64_t first = access.space == Space::generic ? at - window : at;
             Cta* const owner = owner_of(first);
             if (owner == nullptr) return {};
             return shared_piece(*owner, window + (first >> cluster_rank_shift << cluster_rank_shift));

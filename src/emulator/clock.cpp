@@ -20,7 +20,6 @@ void Order::begin() {
         forget_lanes(warp);
         warp.copied.fill(0);
         warp.has_copied = false;
-        warp.met_all = 0;
         warp.met.fill({});
     }
 }
@@ -48,7 +47,8 @@ void Order::release(unsigned index, std::uint32_t lanes, bool all, Clock& into) 
     Warp& warp = warps_[index];
     into.join(warp.common);
     for_each(lanes & warp.with_clock, [&](unsigned lane) { into.join(*warp.lanes[lane]); });
-    into[index].join(all ? Known{warp.now, 0, 0} : Known{0, warp.now, lanes});
+    into[index].join(all ? Known{warp.now, 0, 0, 0} : Known{0, warp.now, lanes, 0});
+    for_each(lanes, [&](unsigned lane) { into[index].reads = std::max(into[index].reads, warp.met[lane].some); });
     if (warp.has_copied) release_copies(index, all ? ~0u : lanes, into);
     ++warp.now;
 }
@@ -56,7 +56,7 @@ void Order::release(unsigned index, std::uint32_t lanes, bool all, Clock& into) 
 // Usually the lanes have waited for as much as each other. Else those that have waited for more count as the furthest.
 void Order::release_copies(unsigned index, std::uint32_t lanes, Clock& into) const {
     const std::array<WarpTime, 32>& copied = warps_[index].copied;
-    Known known{lanes == ~0u ? *std::ranges::min_element(copied) : 0, 0, 0};
+    Known known{lanes == ~0u ? *std::ranges::min_element(copied) : 0, 0, 0, 0};
     for_each(lanes, [&](unsigned lane) {
         if (copied[lane] <= known.all) return;
         known.some = std::max(known.some, copied[lane]);
@@ -88,14 +88,14 @@ void Order::synchronise(unsigned index, std::uint32_t lanes, bool all) {
     if (all) {
         for_each(warp.with_clock, [&](unsigned lane) { warp.common.join(*warp.lanes[lane]); });
         forget_lanes(warp);
-        warp.common[index].join({warp.now, 0, 0});
+        warp.common[index].join({warp.now, 0, 0, 0});
         if (warp.has_copied) release_copies(index, ~0u, warp.common);
         ++warp.now;
         return;
     }
     Clock together(warps_.size());
     for_each(lanes & warp.with_clock, [&](unsigned lane) { together.join(*warp.lanes[lane]); });
-    together[index].join({0, warp.now, lanes});
+    together[index].join({0, warp.now, lanes, 0});
     if (warp.has_copied) release_copies(index, lanes, together);
     for_each(lanes, [&](unsigned lane) { lane_clock(warp, lane).join(together); });
     ++warp.now;
@@ -103,9 +103,9 @@ void Order::synchronise(unsigned index, std::uint32_t lanes, bool all) {
 
 void Order::meet(unsigned index, std::uint32_t lanes, bool all) {
     Warp& warp = warps_[index];
-    const Known now{0, warp.now++, lanes};
-    if (all) warp.met_all = now.some;
-    else for_each(lanes, [&](unsigned lane) { warp.met[lane].join(now); });
+    const WarpTime now = warp.now++;
+    if (all) warp.common[index].reads = now;
+    else for_each(lanes, [&](unsigned lane) { warp.met[lane].join({0, now, lanes, 0}); });
     if ((lanes & warp.untold) == 0) return;
     Clock together(warps_.size());
     for_each(lanes & warp.with_clock, [&](unsigned lane) { together.join(*warp.lanes[lane]); });

@@ -21,13 +21,15 @@ namespace ptxgraft::emulator {
 
 using WarpTime = std::uint32_t;
 
-/// Of one warp: the accesses of all lanes up to time `all`, and those of some lanes up to time `some`.
+/// Of one warp: the accesses of all lanes up to time `all`, those of some lanes up to time `some`, and what all lanes read up to `reads`.
 struct Known {
     WarpTime all = 0, some = 0;
     std::uint32_t lanes = 0;
+    WarpTime reads = 0;
 
     void join(const Known& other) {
         all = all < other.all ? other.all : all;
+        reads = reads < other.reads ? other.reads : reads;
         if (other.some <= all) return;
         lanes = (some > all ? lanes : 0) | other.lanes;
         some = some < other.some ? other.some : some;
@@ -99,13 +101,16 @@ class Order {
     WarpTime advance(unsigned warp) { return warps_[warp].now++; }
     /// Lanes of one warp wait for each other.
     void synchronise(unsigned warp, std::uint32_t lanes, bool all);
-    /// Lanes of one warp meet at a shuffle or a vote, which makes nothing visible that they wrote themselves. But what one has waited for
-    /// counts for all, as where one asks a flag; and what they read before is read.
+    /// Lanes of one warp meet at a shuffle, a vote or a product, which makes nothing visible that they wrote themselves. But what one has
+    /// waited for counts for all, as where one asks a flag; and what they read before is read, so that one may say so for all.
     void meet(unsigned warp, std::uint32_t lanes, bool all);
-    /// Whether a lane has met one of its warp after that had read something.
-    [[nodiscard]] bool has_met(unsigned warp, unsigned lane, const Stamp& read) const {
-        const Warp& own = warps_[warp];
-        return read.warp == warp && (read.time <= own.met_all || own.met[lane].has(read.lane, read.time));
+    /// Whether a lane knows that something has been read.
+    [[nodiscard]] bool knows_read(unsigned warp, unsigned lane, const Stamp& read) const {
+        if (knows(warp, lane, read)) return true;
+        const Warp& observer = warps_[warp];
+        const Clock* const own = observer.lanes[lane].get();
+        return read.time <= observer.common[read.warp].reads || (own != nullptr && read.time <= (*own)[read.warp].reads) ||
+               (read.warp == warp && observer.met[lane].has(read.lane, read.time));
     }
 
   private:
@@ -115,8 +120,7 @@ class Order {
         std::array<std::unique_ptr<Clock>, 32> lanes;   // what single lanes know besides
         std::uint32_t with_clock = 0;
         std::uint32_t untold = 0;  // lanes that have got to know something since all lanes met
-        WarpTime met_all = 0;      // when they did
-        std::array<Known, 32> met = {};
+        std::array<Known, 32> met = {};  // when each met some others
         std::array<WarpTime, 32> copied = {};  // up to when each lane has waited for its own copies
         bool has_copied = false;
         bool has_ended = false;

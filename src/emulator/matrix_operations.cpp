@@ -93,6 +93,7 @@ Flow execute_mma(Warp& warp, const Operation& operation, std::uint32_t mask) {
     }
     if (warp.is_checked() && !warp.track_mma(operation, mma)) return Flow::fail;
     multiply(mma, {d, sources, b, c, metadata});
+    warp.meet();
     return Flow::next;
 }
 
@@ -348,6 +349,7 @@ Flow execute_wgmma(Warp& warp, const Operation& operation, std::uint32_t mask) {
 
 Flow execute_wgmma_fence(Warp& warp, const Operation&, std::uint32_t) {
     if (warp.is_checked()) warp.fence_wgmma();
+    warp.meet();
     return Flow::next;
 }
 

@@ -309,7 +309,7 @@ bool RaceCells::knows_all(unsigned warp, unsigned lane, std::uint16_t other, con
     if (reader.time <= order_->common(warp)[other].all) return true;
     for (std::uint32_t lanes = reader.lanes; lanes != 0; lanes &= lanes - 1) {
         const Stamp stamp{other, static_cast<std::uint8_t>(std::countr_zero(lanes)), reader.time};
-        if (order_->knows(warp, lane, stamp) || order_->has_met(warp, lane, stamp)) continue;
+        if (order_->knows_read(warp, lane, stamp)) continue;
         race = {stamp, reader.pc, false};
         return false;
     }

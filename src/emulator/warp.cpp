@@ -570,6 +570,10 @@ void Warp::order_members(const CollectiveCall& call, std::uint32_t mask) {
     else order.meet(number(), mask, mask == live_);
 }
 
+void Warp::meet() {
+    if (is_checked_) cta_->checker()->order.meet(number(), ~0u, true);
+}
+
 // Other members may wait at another instruction of the same kind: values are gathered from, and results
 // scattered to, the registers that each group's own instruction names.
 bool Warp::join_members(const Operation& operation, const CollectiveCall& call, std::uint32_t mask,

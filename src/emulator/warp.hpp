@@ -176,6 +176,8 @@ class Warp {
     [[nodiscard]] std::byte* find(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
                                   Use use);
     [[nodiscard]] std::uint64_t address(const Access& access, const Operation& operation, unsigned lane);
+    /// What is to be taken from the address of an access to have the one in its space.
+    [[nodiscard]] static std::uint64_t generic_window(const Access& access, std::uint64_t address);
     /// True, after fail(): an address of shared memory in the cluster that belongs to no CTA that still runs.
     bool fail_without_owner(Space space, std::uint64_t address, unsigned lane);
     /// Where the lanes of `mask` access, when all do so in one piece of memory and nothing is wrong with any; else null,
@@ -215,6 +217,8 @@ class Warp {
 
     [[nodiscard]] std::uint32_t wgmma_groups() const { return wgmma_groups_; }  ///< that the warp has committed
     void commit_wgmma();
+    /// All lanes are at one instruction of the tensor cores, which is none before all have come.
+    void meet();
     Flow wait_wgmma(std::uint32_t mask, std::uint32_t pending);
     /// All warps of the warpgroup have committed that many groups: lanes that wait for them go on.
     void release_wgmma(std::uint32_t groups);
