@@ -198,13 +198,14 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
     const AccessKind kind = use == Use::read ? AccessKind::read : AccessKind::write;
     std::byte* const all = find_all(warp, instruction, place, use);
     std::uint64_t addresses[most_accesses * lane_count];
+    const bool is_observed = warp.is_observed();
     for (std::size_t i = 0; i < instruction.accesses.size(); ++i) {
         const WmmaAccess& access = instruction.accesses[i];
         std::byte* memory[lane_count];
         for (unsigned lane = 0; lane < lane_count; ++lane) {
             const std::uint64_t offset = place.offset(access, lane);
             addresses[i * lane_count + lane] = place.address + offset;
-            if (warp.is_observed()) warp.observe({instruction.access.space, place.address + offset, access.bits / 8u, kind});
+            if (is_observed) warp.observe({instruction.access.space, place.address + offset, access.bits / 8u, kind});
             memory[lane] = all != nullptr ? all + offset
                                           : warp.resolve(instruction.access.space, place.address + offset,
                                                          lane, access.bits / 8u, use);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "emulator/cta.hpp"
 #include "emulator/operations.hpp"
@@ -16,6 +17,14 @@ namespace {
 constexpr unsigned fragment_of_a = 4;  // registers
 
 std::uint32_t index_of(Ref ref) { return offset(ref) / 32; }
+
+constexpr std::uint32_t row_bytes = 16;  // as matrices are read: all ranges are whole ones
+
+bool is_written_row(const std::uint8_t* states) {
+    std::uint64_t words[2];
+    std::memcpy(words, states, sizeof words);
+    return (words[0] & words[1]) == ~std::uint64_t{0};
+}
 
 // Constants and copies.
 bool is_move(const Operation& operation) {
@@ -234,13 +243,14 @@ bool Warp::note_wgmma(const SharedRange& range, unsigned warpgroup, std::optiona
     Located at;
     describe(Space::shared, range.begin, 0, at);
     if (!undefined) {
-        const auto* const unwritten =
-            std::find_if(at.written, at.written + bytes, [](std::uint8_t bits) { return bits != all_bits; });
-        if (unwritten != at.written + bytes)
-            undefined =
-                origin_at(Space::shared, at.begin + static_cast<std::uint64_t>(unwritten - at.written), 0);
+        const std::uint8_t* const end = at.written + bytes;
+        const std::uint8_t* row = at.written;
+        while (row != end && is_written_row(row)) row += row_bytes;
+        row = std::find_if(row, end, [](std::uint8_t bits) { return bits != all_bits; });
+        if (row != end)
+            undefined = origin_at(Space::shared, at.begin + static_cast<std::uint64_t>(row - at.written), 0);
     }
-    constexpr std::uint32_t unit = 16;  // as matrices are read
+    constexpr std::uint32_t unit = row_bytes;
     const Accessor by{stamp(warpgroup, index_ % 4, wgmma_groups_ + 1), warpgroup, index_ % 4};
     for (std::uint64_t from = at.begin; at.begin < from + bytes; at.begin += unit) {
         const auto race = checker.shared_races.note(at.begin, unit, AccessKind::read, by, pc_);
