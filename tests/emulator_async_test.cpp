@@ -473,6 +473,19 @@ TEST(EmulatorAsync, AShuffleTellsWhatOneLaneHasWaitedFor) {
     }
 }
 
+TEST(EmulatorAsync, APhaseThatNobodyCompletesIsADeadlock) {
+    const std::string wait = wait_for(2, 0, "W"), arrive = "@!%p1 mbarrier.arrive.shared.b64 _, [gate+16];\n";
+    for (const bool fast : {false, true}) {
+        Machine machine({.fast = fast});
+        const std::string text = kernel(gates + arrive + wait);
+        const auto done = run(machine, text, threads);
+        ASSERT_FALSE(done);
+        EXPECT_EQ(done.error().code, Errc::barrier_deadlock);
+        EXPECT_EQ(line_at(text, done.error().span.begin), line_at(text, text.find("W: mbarrier.try_wait")));
+        EXPECT_RUNS(machine, run(machine, kernel(gates + arrive + "@%p1 mbarrier.arrive.shared.b64 _, [gate+16];\n" + wait), threads));
+    }
+}
+
 TEST(EmulatorAsync, AThreadClearsAStageTwice) {
     const std::string place = "mad.lo.u32 %r22, %r1, 16, %r21;\n", clear = "cp.async.cg.shared.global [%r22], [%rd6], 16, 0;\n",
                       fill_it = "cp.async.cg.shared.global [%r22], [%rd6], 16, 16;\n", end = "cp.async.wait_all;\n" + read(0);

@@ -60,7 +60,8 @@ Cta::State Cluster::run() {
             finished &= state == Cta::State::finished;
         }
         if (finished) return Cta::State::finished;
-        if (!ran) return deadlock();
+        // mbarriers are of the cluster: nobody outside can complete a phase.
+        if (!ran || std::ranges::all_of(ctas_, [](const auto& cta) { return cta->is_finished() || cta->only_waits(); })) return deadlock();
         if (!yielded) --turn;  // barriers only: nobody outside is waited for
     }
     return Cta::State::yielded;

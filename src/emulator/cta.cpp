@@ -51,6 +51,7 @@ void Cta::begin(std::uint64_t index) {
 }
 
 Cta::State Cta::round(bool& ran, bool& yielded) {
+    only_waits_ = true;
     for (Warp& warp : warps_) {
         if (finished_[warp.index()] != 0) continue;
         if (step(warp, ran, yielded) == State::failed) return State::failed;
@@ -74,6 +75,7 @@ Cta::State Cta::step(Warp& warp, bool& ran, bool& yielded) {
                                            std::memory_order_relaxed);
     ran |= issued != 0;
     yielded |= state == Warp::State::yielded;
+    only_waits_ &= issued == 0 || (state == Warp::State::yielded && warp.only_waits());
     if (state == Warp::State::finished) finished_[warp.index()] = 1;
     if (state == Warp::State::failed) return fail(warp.error());
     if (launch_->budget != 0 && total > launch_->budget) {
@@ -92,6 +94,12 @@ Cta::State Cta::fail(const Error& error) {
 }
 
 Cta::State Cta::deadlock() {
+    for (Warp& warp : warps_) {
+        if (finished_[warp.index()] != 0 || !warp.only_waits()) continue;
+        const std::string place = warp.place(static_cast<unsigned>(std::countr_zero(warp.wait_mask())));
+        return fail({Errc::barrier_deadlock, launch_->program->spans[warp.wait_pc()], 0,
+                     std::make_shared<const std::string>(fmt::format("the mbarrier waits for arrivals or bytes that never come, {}", place))});
+    }
     for (Warp& warp : warps_) {
         const Group* group = warp.waiting();
         if (group == nullptr) continue;

@@ -67,6 +67,8 @@ class Cta {
     [[nodiscard]] Cluster& cluster() { return *cluster_; }
     [[nodiscard]] std::uint32_t rank() const { return rank_; }  ///< in the cluster
     [[nodiscard]] bool is_finished() const { return is_finished_; }
+    /// In the last round no warp did anything but ask an mbarrier, as for long before.
+    [[nodiscard]] bool only_waits() const { return only_waits_; }
     [[nodiscard]] std::uint32_t warps() const { return static_cast<std::uint32_t>(warps_.size()); }
     [[nodiscard]] Warp& warp(std::uint32_t index) { return warps_[index]; }
     [[nodiscard]] const Error& error() const { return error_; }
@@ -108,6 +110,7 @@ class Cta {
     Cluster* cluster_;
     std::uint32_t rank_;
     bool is_finished_ = false;
+    bool only_waits_ = false;
     std::uint64_t index_ = 0;
     std::vector<Warp> warps_;
     std::vector<std::uint8_t> finished_;

@@ -91,6 +91,7 @@ Flow execute_init(Warp& warp, const Operation& operation, std::uint32_t mask) {
 // True when the phase of a state, or the one of a parity, is complete.
 template <bool Parity>
 Flow execute_test(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    bool any_complete = false;
     const bool done = each_lane(mask, [&](unsigned lane) {
         const std::byte* const at = warp.resolve(access_of(warp, operation), operation, lane, 8, Use::read);
         if (at == nullptr) return false;
@@ -108,9 +109,11 @@ Flow execute_test(Warp& warp, const Operation& operation, std::uint32_t mask) {
         const Space space = access_of(warp, operation).space;
         const std::uint64_t address = warp.address(access_of(warp, operation), operation, lane);
         warp.set(warp.operands(operation)[0], lane, object.phase != phase ? 1 : 0);
+        any_complete |= object.phase != phase;
         if (object.phase != phase) warp.acquire_at(space, address, 1u << lane);
         return warp.note_access(space, address, lane, 8, AccessKind::strong_read);
     });
+    warp.note_wait(mask, any_complete);
     return done ? warp.strong() : Flow::fail;
 }
 

@@ -33,7 +33,7 @@ void Warp::begin() {
     const std::uint32_t first = index_ * 32, threads = cta_->threads();
     live_ = threads - first >= 32 ? ~std::uint32_t{0} : (1u << (threads - first)) - 1;
     started_ = live_;
-    issued_ = thread_instructions_ = 0;
+    issued_ = thread_instructions_ = waits_ = 0;
     strong_ = 0;
     strong_limit_ = 64;
     group_count_ = 0;

@@ -166,6 +166,15 @@ class Warp {
     [[nodiscard]] const Launch& launch() const { return *launch_; }
     [[nodiscard]] const Program& program() const { return *program_; }
     [[nodiscard]] std::uint64_t issued() const { return issued_; }
+    /// Lanes have asked an mbarrier whether a phase is complete. Of a warp that does nothing else for long only others can help.
+    void note_wait(std::uint32_t mask, bool any_complete) {
+        const bool is_again = pc_ == wait_pc_ && mask == wait_mask_ && issued_ - wait_issued_ <= most_between_waits;
+        waits_ = any_complete ? 0 : is_again ? waits_ + 1 : 1;
+        wait_pc_ = pc_, wait_mask_ = mask, wait_issued_ = issued_;
+    }
+    [[nodiscard]] bool only_waits() const { return waits_ >= many_waits; }
+    [[nodiscard]] std::uint32_t wait_pc() const { return wait_pc_; }
+    [[nodiscard]] std::uint32_t wait_mask() const { return wait_mask_; }
 
     /// The host bytes of one lane's access, `bytes` a power of two; null after fail().
     [[nodiscard]] std::byte* resolve(const Access& access, const Operation& operation, unsigned lane, std::uint32_t bytes,
@@ -454,6 +463,9 @@ class Warp {
     std::uint64_t thread_instructions_ = 0;
     std::uint32_t strong_ = 0;
     std::uint32_t strong_limit_ = 64;
+    static constexpr std::uint64_t most_between_waits = 64, many_waits = 20000;  // instructions; of one loop
+    std::uint64_t waits_ = 0, wait_issued_ = 0;
+    std::uint32_t wait_pc_ = 0, wait_mask_ = 0;
 
     std::vector<ColumnBlock> specials_;
     bool has_specials_ = false;  // those that are the same for every CTA
