@@ -473,6 +473,15 @@ TEST(EmulatorAsync, AShuffleTellsWhatOneLaneHasWaitedFor) {
     }
 }
 
+TEST(EmulatorAsync, AThreadClearsAStageTwice) {
+    const std::string place = "mad.lo.u32 %r22, %r1, 16, %r21;\n", clear = "cp.async.cg.shared.global [%r22], [%rd6], 16, 0;\n",
+                      fill_it = "cp.async.cg.shared.global [%r22], [%rd6], 16, 16;\n", end = "cp.async.wait_all;\n" + read(0);
+    Machine machine({.instruction_budget = 1u << 20});
+    EXPECT_RUNS(machine, run(machine, kernel(place + clear + clear + end), threads));
+    expect_race_at(place + clear + fill_it + end, fill_it, threads);
+    expect_race_at(place + fill_it + clear + end, clear, threads);
+}
+
 // As the epilogues of CUTLASS do: no thread is elected, and the copies of the lanes are one copy.
 TEST(EmulatorAsync, AWholeWarpIssuesOneStore) {
     const std::string store_all =

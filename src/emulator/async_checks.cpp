@@ -151,7 +151,9 @@ bool Warp::note_copy(const Access& access, const Operation& operation, unsigned 
     if (!is_checked_) return true;
     Located from, to;
     describe(access.space, address(access, operation, lane), lane, to);
-    if (!note_copied(to, lane, access.bytes, AccessKind::write)) return false;
+    const std::byte* const host = find(access.space, address(access, operation, lane), lane, access.bytes, Use::read);
+    const bool clears_again = wanted == 0 && host != nullptr && std::all_of(host, host + access.bytes, [](std::byte b) { return b == std::byte{0}; });
+    if (!note_copied(to, lane, access.bytes, AccessKind::write, clears_again)) return false;
     std::memset(to.written, all_bits, access.bytes);
     if (wanted == 0) return true;
     describe(Space::global, source, lane, from);
@@ -165,7 +167,9 @@ bool Warp::note_copy(const Access& access, const Operation& operation, unsigned 
     return note_copied(from, lane, wanted, AccessKind::read);
 }
 
-bool Warp::note_copied(Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind) {
+// `clears_again`: zeros over zeros, which is no race with an earlier copy of the thread. Pipelines clear what lies behind a matrix in every
+// stage that they fill, and begin anew before those stages had their turn.
+bool Warp::note_copied(Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind, bool clears_again) {
     Checker& checker = *cta_->checker();
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
     const Accessor by{stamp(checker.parties.copier(number()), lane, checker.copies(number(), lane).now),
@@ -175,7 +179,7 @@ bool Warp::note_copied(Located& at, unsigned lane, std::uint32_t bytes, AccessKi
     const std::uint32_t unit = bytes == 4 || bytes == 8 || bytes == 16 ? bytes : 1;
     for (std::uint32_t done = 0; done < bytes; done += unit, at.begin += unit) {
         const auto race = shadow.note(at.begin, unit, kind, by, pc_);
-        if (!race) continue;
+        if (!race || (clears_again && race->other.warp == by.stamp.warp && race->other.lane == lane)) continue;
         fail_race(*race, lane, at, unit, kind);
         return false;
     }

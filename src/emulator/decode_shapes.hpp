@@ -195,6 +195,10 @@ class Shapes {
     std::uint64_t modules_ = 0;
 };
 
+/// Makes a Reading of an instruction. False for one that has no shape; then it is decoded by itself. Of a branch,
+/// `at` is the token of the label.
+[[nodiscard]] bool read_shape(FunctionDecoder& decoder, const syntax::TokenView& tokens, Reading& reading, std::size_t& at);
+
 /// What decoding keeps from one module of an emulator to the next.
 struct DecoderMemory {
     Shapes shapes;

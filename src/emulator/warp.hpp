@@ -393,7 +393,7 @@ class Warp {
     void fail_race(const Race& race, unsigned lane, const Located& at, std::uint32_t bytes, AccessKind kind);
     Flow fail_unwritten(Ref ref, unsigned lane);
     bool fail_unfenced(const Race& write, unsigned lane, std::string_view what);
-    bool note_copied(Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind);
+    bool note_copied(Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind, bool clears_again = false);
     [[nodiscard]] std::string name_of(const Stamp& who, unsigned lane) const;
     void begin_fragments(Frame& frame) const;
     [[nodiscard]] bool names_fragments(const Operation& operation) const;
