@@ -294,6 +294,20 @@ TEST(BulkCopy, BoxesAreStoredAndReducedInsideTheTensor) {
     }
 }
 
+// What nothing wrote may be loaded: the mistake is to use it.
+TEST(BulkCopy, LoadsOfWhatNothingWroteAreErrorsWhereItIsUsed) {
+    auto fresh = device().allocate(4 * 8 * 6), out = device().allocate(64);
+    const std::vector<std::uint32_t> row(8, 7);
+    ASSERT_TRUE(fresh->write(std::as_bytes(std::span(row))));  // the first of six
+    const auto map = fresh->encode_tensor_map({.type = TensorType::u32, .dims = {8, 6}, .strides = {32}, .box = {4, 4}});
+    ASSERT_TRUE(map);
+    const std::string all = load_box(2, "0, -3", 64);  // three rows are outside
+    const auto inside = run(all, *out, *map);
+    EXPECT_TRUE(inside) << failure(inside);
+    EXPECT_EQ(out->download<std::uint32_t>()->at(12), 7u);
+    EXPECT_THAT(failure(run(load_box(2, "0, 0", 64), *out, *map)), testing::AllOf(HasSubstr("memory that nothing wrote: shared memory at 0x"), HasSubstr("stored undefined")));
+}
+
 // What lies outside of the tensor is not stored, and need not have been written.
 TEST(BulkCopy, RowsOfAStoreThatAreOutsideMayBeUndefined) {
     for (const char* how : {"cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd2, {%r1, 2}], [smem]",

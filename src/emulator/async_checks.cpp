@@ -42,6 +42,11 @@ bool Warp::note_async(Space space, std::uint64_t address, unsigned lane, std::ui
            note_async_order(space, address, lane, bytes, kind);
 }
 
+void Warp::note_undefined_copy(std::uint64_t shared, std::uint64_t global, unsigned lane, std::uint64_t bytes) {
+    const Place where = common_place(Space::shared_cluster, shared);
+    remember(where.space, where.address, lane, bytes, origin_at(Space::global, global, lane));
+}
+
 bool Warp::note_async_order(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
                             AccessKind kind) {
     if (!is_checked_ || bytes == 0) return true;

@@ -117,6 +117,18 @@ void copy_masked(std::byte* to, const std::byte* from, std::size_t bytes, std::u
         if ((mask >> i % 16 & 1) != 0) to[i] = from[i];
 }
 
+bool is_whole(const std::uint8_t* states, std::size_t bytes) {
+    return states == nullptr || std::all_of(states, states + bytes, [](std::uint8_t bits) { return bits == all_bits; });
+}
+
+// What nothing wrote of global memory is in shared memory what it was.
+void copy_states(const Lane& lane, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
+    const std::uint8_t* const states = lane.warp.is_checked() ? lane.warp.written_bytes(Space::global, from, lane.lane) : nullptr;
+    if (is_whole(states, bytes)) return;
+    std::memcpy(lane.warp.written_bytes(Space::shared_cluster, to, lane.lane), states, bytes);
+    lane.warp.note_undefined_copy(to, from, lane.lane, bytes);
+}
+
 bool copy(const BulkCopy& what, const Ref* refs, const Lane& lane) {
     const auto size = static_cast<std::uint32_t>(lane.value(refs[2]));
     if (size % 16 != 0)
@@ -129,8 +141,11 @@ bool copy(const BulkCopy& what, const Ref* refs, const Lane& lane) {
         const std::byte* from = nullptr;
         if (size != 0) {
             to = lane.copied(to_space, there(lane.value(refs[0])), size, 16, what.reduction ? AccessKind::strong_write : AccessKind::write);
-            if (to != nullptr) from = lane.copied(from_space, lane.value(refs[1]), size, 16, AccessKind::read);
+            if (to != nullptr)
+                from = what.from_global ? lane.copied_in_part(from_space, lane.value(refs[1]), size, 16)
+                                        : lane.copied(from_space, lane.value(refs[1]), size, 16, AccessKind::read);
             if (from == nullptr) return false;
+            if (what.from_global) copy_states(lane, there(lane.value(refs[0])), lane.value(refs[1]), size);
         }
         if (what.reduction) {
             what.reduction->run(to, from, size);
@@ -182,7 +197,17 @@ bool check_written(const TensorTile& tile, const TensorRow& row, const std::byte
             found - states.begin(), address, row.global));
 }
 
-bool copy_rows(TensorTile& tile, const BulkCopy& what, std::byte* shared, std::uint32_t address,
+void load_row_states(const TensorTile& tile, const TensorRow& row, std::uint64_t box, std::uint32_t address, const Lane& lane) {
+    if (!lane.warp.is_checked()) return;
+    const std::uint8_t* const states = lane.warp.written_bytes(Space::global, row.global, lane.lane);
+    if (is_whole(states, row.global_bytes)) return;
+    auto* const shared = reinterpret_cast<std::byte*>(lane.warp.written_bytes(Space::shared_cluster, box, lane.lane));
+    load_states(tile, row, reinterpret_cast<const std::byte*>(states), shared, address);
+    lane.warp.note_undefined_copy(box, row.global, lane.lane, tile.shared_extent());
+}
+
+// `box`: its place among the cluster's shared memory; `address`: in its CTA's.
+bool copy_rows(TensorTile& tile, const BulkCopy& what, std::byte* shared, std::uint64_t box, std::uint32_t address,
                const Lane& lane) {
     std::optional<Reduction> reduction;
     if (what.reduce) {
@@ -199,9 +224,11 @@ bool copy_rows(TensorTile& tile, const BulkCopy& what, std::byte* shared, std::u
         std::byte* global = nullptr;
         if (row.global_bytes != 0) {
             const AccessKind kind = what.from_global ? AccessKind::read : reduction ? AccessKind::strong_write : AccessKind::write;
-            global = lane.copied(Space::global, row.global, row.global_bytes, 1, kind);
+            global = what.from_global ? lane.copied_in_part(Space::global, row.global, row.global_bytes, 1)
+                                      : lane.copied(Space::global, row.global, row.global_bytes, 1, kind);
             if (global == nullptr) return false;
         }
+        if (what.from_global && global != nullptr) load_row_states(tile, row, box, address, lane);
         if (what.from_global)
             load_row(tile, row, global, shared, address);
         else if (reduction)
@@ -237,7 +264,7 @@ bool copy_tensor(const BulkCopy& what, const Ref* refs, const Lane& lane) {
         if (shared == nullptr) return false;
         TensorTile rows = *tile;
         const std::uint64_t place = address & ((std::uint64_t{1} << cluster_rank_shift) - 1);
-        if (!copy_rows(rows, what, shared, static_cast<std::uint32_t>(place), lane)) return false;
+        if (!copy_rows(rows, what, shared, address, static_cast<std::uint32_t>(place), lane)) return false;
         return !what.from_global ||
                lane.complete(Space::shared_cluster, there(lane.value(refs[2 + what.coordinates])), tile->bytes());
     });

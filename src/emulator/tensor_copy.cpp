@@ -287,6 +287,20 @@ void load_row(const TensorTile& tile, const TensorRow& row, const std::byte* glo
     });
 }
 
+void load_states(const TensorTile& tile, const TensorRow& row, const std::byte* global, std::byte* shared,
+                 std::uint32_t shared_address) {
+    const TensorUnit& unit = unit_of(tile.map().type);
+    const std::uint32_t distance = unit_distance(row, unit), whole = (row.before + row.inside + row.after) * unit.shared_bytes;
+    RowBytes states;
+    std::fill_n(states.begin(), whole, std::byte{0xFF});
+    for (std::uint32_t i = 0; i < row.inside; ++i) {
+        const std::byte* const from = global + std::size_t{i} * distance;
+        std::copy_n(from, std::min(unit.global_bytes, unit.shared_bytes), &states[(row.before + i) * unit.shared_bytes]);
+    }
+    each_piece(tile.map(), row.shared, whole, shared_address,
+               [&](std::uint32_t at, auto piece, std::uint32_t to) { std::memcpy(shared + to, &states[at], piece); });
+}
+
 void store_row(const TensorTile& tile, const TensorRow& row, std::byte* global, const std::byte* shared,
                std::uint32_t shared_address) {
     if (row.inside == 0) return;

@@ -79,6 +79,9 @@ void gather(const TensorTile& tile, const TensorRow& row, RowBytes& bytes, const
 /// are none), `shared` are the `shared_extent()` bytes at `shared_address`, the box's place in shared memory.
 void load_row(const TensorTile& tile, const TensorRow& row, const std::byte* global, std::byte* shared,
               std::uint32_t shared_address);
+/// Of a loaded row: the states of its bytes in shared memory, by those in global memory. What is outside is written.
+void load_states(const TensorTile& tile, const TensorRow& row, const std::byte* global, std::byte* shared,
+                 std::uint32_t shared_address);
 /// Writes the part of a row that is inside the tensor to global memory.
 void store_row(const TensorTile& tile, const TensorRow& row, std::byte* global, const std::byte* shared,
                std::uint32_t shared_address);

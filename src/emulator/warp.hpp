@@ -288,6 +288,8 @@ class Warp {
     /// As note_range, of the proxy.
     [[nodiscard]] bool note_async(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
                                   AccessKind kind);
+    /// Bytes from global memory, of which nothing wrote some, are in shared memory now.
+    void note_undefined_copy(std::uint64_t shared, std::uint64_t global, unsigned lane, std::uint64_t bytes);
     /// But for what is known of the bytes.
     [[nodiscard]] bool note_async_order(Space space, std::uint64_t address, unsigned lane,
                                         std::uint64_t bytes, AccessKind kind);
