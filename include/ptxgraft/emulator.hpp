@@ -82,8 +82,6 @@ struct EmulatorStats {
 /// - Errc::register_in_flight: an accumulator of a wgmma is accessed, or its fragment of A is written, before a
 ///   wgmma.wait_group that covers its group, by anything but a wgmma on an accumulator of the same shape.
 /// - Errc::register_not_fenced: no wgmma.fence comes before the first wgmma, or between other accesses of its registers and it.
-/// - Errc::copy_not_waited_for: a thread exits that has not waited (cp.async.bulk.wait_group{.read}) until a bulk store or
-///   reduction of its own has read shared memory, which is gone with the block. The span is the copy's.
 /// - Errc::divergent_barrier: the lanes of a warp wait at different aligned barriers.
 /// - Errc::warp_mask_mismatch: a member mask names lanes that have exited.
 class PTXGRAFT_API Emulator {

@@ -96,33 +96,12 @@ void Warp::finish_phase_at(Space space, std::uint64_t address, std::uint64_t bef
     cta_->checker()->finish_phase(where.space, where.address);
 }
 
-void Warp::note_bulk_store(unsigned lane) {
-    if (is_checked_) cta_->checker()->bulk_stores(number(), lane).add(pc_);
-}
-
-// Shared memory is there until the block ends: it may go on without the thread, but nobody else can wait for its copies.
-bool Warp::check_bulk_stores(std::uint32_t mask) {
-    if (!is_checked_ || !program_->uses_async_proxy) return true;
-    return each_lane(mask, [&](unsigned lane) {
-        const ThreadStores::Pending* const pending = cta_->checker()->pending_store(number(), lane);
-        if (pending == nullptr) return true;
-        const bool is_committed = pending->group <= cta_->checker()->bulk_stores(number(), lane).groups.count();
-        fail({Errc::copy_not_waited_for, program_->spans[pending->pc], 0,
-              std::make_shared<const std::string>(
-                  fmt::format("it may still read shared memory when its thread exits{}; {} would wait for it, {}",
-                              is_committed ? "" : ", in no group", is_committed ? "cp.async.bulk.wait_group.read 0"
-                                                                                : "cp.async.bulk.commit_group and wait_group.read 0",
-                              place(lane)))});
-        return false;
-    });
-}
-
 void Warp::commit_async_groups(std::uint32_t mask) {
     if (!is_checked_) return;
     Checker& checker = *cta_->checker();
     const WarpTime time = checker.order.advance(checker.parties.bulk_stores());
     each_lane(mask, [&](unsigned lane) {
-        checker.bulk_stores(number(), lane).groups.commit(time);
+        checker.bulk_groups(number(), lane).commit(time);
         return true;
     });
 }
@@ -131,9 +110,7 @@ void Warp::wait_async_groups(std::uint32_t mask, const BulkWait& wait) {
     if (!is_checked_) return;
     Checker& checker = *cta_->checker();
     each_lane(mask, [&](unsigned lane) {
-        ThreadStores& stores = checker.bulk_stores(number(), lane);
-        stores.wait(wait.pending);
-        const WarpTime time = stores.groups.complete(wait.pending);
+        const WarpTime time = checker.bulk_groups(number(), lane).complete(wait.pending);
         const Known known = wait.reads_only ? Known{0, time, 1u << Parties::reads_lane} : Known{time, 0, 0};
         if (time != 0) checker.order.learn(number(), 1u << lane, false, checker.parties.bulk_stores(), known);
         return true;

@@ -295,7 +295,6 @@ Flow execute_bulk_copy(Warp& warp, const Operation& operation, std::uint32_t mas
     return for_each(warp, mask, [&](const Lane& lane) {
         const std::uint64_t mbarrier = what.to_global ? 0 : lane.value(refs[what.coordinates != 0 ? 2 + what.coordinates : 3]);
         warp.begin_async(lane.lane, {.is_store = what.to_global, .mbarrier = mbarrier});
-        if (what.to_global) warp.note_bulk_store(lane.lane);
         return what.coordinates != 0 ? copy_tensor(what, refs, lane) : copy(what, refs, lane);
     });
 }

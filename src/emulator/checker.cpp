@@ -39,26 +39,10 @@ void Checker::begin(bool has_async_proxy) {
     complete.clear();
     objects_.clear();
     arrivals_.clear();
-    bulk_stores_.clear();
+    bulk_groups_.clear();
     fenced.clear();
     stored.clear();
     std::ranges::fill(copies_, ThreadCopies{});
-}
-
-// Of one instruction the last copy is complete no sooner than the others.
-void ThreadStores::add(std::uint32_t pc) {
-    const auto found = std::ranges::find(pending, pc, &Pending::pc);
-    if (found == pending.end()) pending.push_back({pc, groups.count() + 1});
-    else found->group = groups.count() + 1;
-}
-
-void ThreadStores::wait(std::uint32_t still) {
-    std::erase_if(pending, [&](const Pending& one) { return one.group + still <= groups.count(); });
-}
-
-const ThreadStores::Pending* Checker::pending_store(unsigned warp, unsigned lane) const {
-    const auto found = bulk_stores_.find(warp * lane_count + lane);
-    return found == bulk_stores_.end() || found->second.pending.empty() ? nullptr : &found->second.pending.front();
 }
 
 Clock& Checker::object(Space space, std::uint64_t address) {

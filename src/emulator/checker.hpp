@@ -17,7 +17,6 @@ namespace ptxgraft::emulator {
 /// When a thread put its last copies into groups: what it waits for.
 class CopyGroups {
   public:
-    [[nodiscard]] std::uint32_t count() const { return count_; }
     void commit(WarpTime time) { times_[count_++ % times_.size()] = time; }
     /// The time up to which the copies are complete when only the last `pending` groups may not be; 0: none.
     [[nodiscard]] WarpTime complete(std::uint32_t pending) const {
@@ -36,18 +35,6 @@ class CopyGroups {
 struct ThreadCopies {
     WarpTime now = 1;
     CopyGroups groups;
-};
-
-/// The bulk stores of a thread: their groups, and those of whose reads it does not know that they are done.
-struct ThreadStores {
-    struct Pending {
-        std::uint32_t pc = 0;
-        std::uint32_t group = 0;  ///< that it is in, or will be; from 1
-    };
-    void add(std::uint32_t pc);
-    void wait(std::uint32_t pending);
-    CopyGroups groups;
-    std::vector<Pending> pending;
 };
 
 /// What stored an undefined value, and where that came from.
@@ -144,11 +131,9 @@ class Checker {
         return objects_.contains(key(space, address));
     }
     /// Of one thread.
-    [[nodiscard]] ThreadStores& bulk_stores(unsigned warp, unsigned lane) {
-        return bulk_stores_[warp * lane_count + lane];
+    [[nodiscard]] CopyGroups& bulk_groups(unsigned warp, unsigned lane) {
+        return bulk_groups_[warp * lane_count + lane];
     }
-    /// A bulk store of the thread of which nobody has waited for; null: there is none.
-    [[nodiscard]] const ThreadStores::Pending* pending_store(unsigned warp, unsigned lane) const;
     [[nodiscard]] ThreadCopies& copies(unsigned warp, unsigned lane) {
         return copies_[warp * lane_count + lane];
     }
@@ -169,7 +154,7 @@ class Checker {
     }
 
     std::unordered_map<std::uint64_t, Clock> objects_, arrivals_;
-    std::unordered_map<unsigned, ThreadStores> bulk_stores_;
+    std::unordered_map<unsigned, CopyGroups> bulk_groups_;
     std::vector<ThreadCopies> copies_;
 };
 

@@ -493,7 +493,6 @@ Flow Warp::return_(std::uint32_t mask) {
 }
 
 Flow Warp::exit(std::uint32_t mask) {
-    if (!check_bulk_stores(mask)) return Flow::fail;
     leave(mask_ & ~mask, pc_ + 1);
     leave_frames(frame_, mask);
     live_ &= ~mask;

@@ -304,8 +304,6 @@ class Warp {
         std::uint32_t pending = 0;
         bool reads_only = false;
     };
-    void note_bulk_store(unsigned lane);  ///< that reads shared memory
-    [[nodiscard]] bool check_bulk_stores(std::uint32_t mask);
     void commit_async_groups(std::uint32_t mask);
     void wait_async_groups(std::uint32_t mask, const BulkWait& wait);
     /// fence.proxy.async: it may see what the lanes know and did.
