@@ -16,10 +16,13 @@
 namespace ptxgraft::cli {
 namespace {
 
+// Half a minute or two of the emulator: a loop without an end is an error, not a terminal that waits.
+constexpr std::uint64_t usual_budget = std::uint64_t{1} << 30;
+
 struct RunFlags {
     std::string file, launch_file, entry, grid = "1", block = "1", cluster = "1", device = "auto";
     std::uint32_t shared_bytes = 0;
-    std::uint64_t budget = 0;
+    std::optional<std::uint64_t> budget;
     bool cooperative = false, fast = false;
     std::vector<std::string> arguments;
     CudaFlags cuda;
@@ -54,9 +57,9 @@ std::vector<KernelArgument> flag_arguments(const RunFlags& flags) {
 }
 
 Device open_device(const RunFlags& flags, const std::string& name, EmulatorObserver* observer) {
-    const DeviceOptions options{.emulator = {.instruction_budget = flags.budget, .fast = flags.fast, .observer = observer}};
+    const DeviceOptions options{.emulator = {.instruction_budget = flags.budget.value_or(usual_budget), .fast = flags.fast, .observer = observer}};
     Device device = take(Device::open(name, options), {}, "--device " + name);
-    if (flags.budget != 0 && device.kind() != DeviceKind::emulator)
+    if (flags.budget && device.kind() != DeviceKind::emulator)
         fail_usage(fmt::format("--budget is of the emulator; the device is {}", device.name()));
     if (flags.observe.any() && device.kind() != DeviceKind::emulator)
         fail_usage(fmt::format("--trace and --profile are of the emulator; the device is {}", device.name()));
@@ -260,7 +263,7 @@ void add_run(CLI::App& app) {
     verb->add_option("--budget", flags->budget,
                      "Warp instructions after which the emulator ends the launch with an error; 0: no limit")
         ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+        ->default_str(std::to_string(usual_budget));
     add_observe_flags(*verb, flags->observe);
     add_stub_flags(*verb, flags->stubs);
     add_cuda_flags(*verb, flags->cuda);
