@@ -429,6 +429,7 @@ TEST(Emulator, RefusesModulesThatDeclareNonsense) {
         {kernel("bra L;\n.reg .b32 L;\nL:"), Errc::invalid_declaration, ".reg .b32 L;"},
         {kernel("call (5), f;", ".func (.reg .b32 r) f() { ret; }"), Errc::invalid_operand, "5"},
         {kernel("add.u32 %r2, %r1;"), Errc::invalid_operand, "add.u32 %r2, %r1;"},
+        {kernel("mul.lo.s32 %r2, %r1, !%r1;"), Errc::invalid_operand, "!%r1"},
         {kernel("st.shared.u32 [table], %r1;", ".global .u32 table;"), Errc::invalid_operand, "[table]"},
         {kernel("", ".global .u32 g[2] = {1, 2, 3};"), Errc::invalid_declaration,
          ".global .u32 g[2] = {1, 2, 3};"},

@@ -47,6 +47,7 @@ Expected<Ref> FunctionDecoder::input(const syntax::Operand& operand, std::uint32
         case OperandKind::sum:
             return value_of(operand.base(), operand.offset(), bytes, operand.span());
         case OperandKind::negation: {
+            if (bytes != 1) return fail(Errc::invalid_operand, operand.span(), fmt::format("{}: only predicates are negated", operand.text()));
             bool negated = false;
             auto inner = predicate(operand, negated);
             if (!inner) return inner;
