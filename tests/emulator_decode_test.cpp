@@ -346,17 +346,22 @@ TEST(EmulatorDecode, ManyShapesAreForgottenAndLearnedAgain) {
     }
 }
 
+// Results and first sources of a function's operations that have one result.
+std::vector<std::pair<Ref, Ref>> moves_of(const Program& program, const Function& function) {
+    std::vector<std::pair<Ref, Ref>> moves;
+    for (std::uint32_t pc = function.begin; pc < function.end.code; ++pc)
+        if (const Operation& operation = program.code[pc]; operation.outputs == 1)
+            moves.emplace_back(program.refs[operation.operands], program.refs[operation.operands + 1]);
+    return moves;
+}
+
 // Registers of a declared range take room as they are named, and numbers far apart are kept apart.
 TEST(EmulatorDecode, RegistersOfHugeRangesAreKeptApart) {
     const Decoded decoded(
         with_header(".entry k() { .reg .b32 %q<4000000000>; mov.b32 %q0, 1; mov.b32 %q3999999999, 2; mov.b32 "
                     "%q2000000, 3; mov.b32 %q40000, %q3999999999; mov.b32 %q000, %q2000000; ret; }"));
     ASSERT_TRUE(decoded.program);
-    std::vector<std::pair<Ref, Ref>> moves;
-    for (const Operation& operation : decoded.program->code)
-        if (operation.outputs == 1)
-            moves.emplace_back(decoded.program->refs[operation.operands],
-                               decoded.program->refs[operation.operands + 1]);
+    const auto moves = moves_of(*decoded.program, decoded.program->functions[0]);
     ASSERT_EQ(moves.size(), 5u);
     EXPECT_EQ(moves[3].second, moves[1].first);
     EXPECT_EQ(moves[4].second, moves[2].first);
@@ -371,11 +376,7 @@ TEST(EmulatorDecode, RegistersKeepTheirPlacesWhenARangeFills) {
         with_header(".entry k() { .reg .b32 %q<4000000000>; mov.b32 %q100000, 1; mov.b32 %q30000, 2; mov.b32 "
                     "%q60000, 3; mov.b32 %q119000, 4; mov.b32 %q5, %q100000; mov.b32 %q7, %q060000; ret; }"));
     ASSERT_TRUE(decoded.program);
-    std::vector<std::pair<Ref, Ref>> moves;
-    for (const Operation& operation : decoded.program->code)
-        if (operation.outputs == 1)
-            moves.emplace_back(decoded.program->refs[operation.operands],
-                               decoded.program->refs[operation.operands + 1]);
+    const auto moves = moves_of(*decoded.program, decoded.program->functions[0]);
     ASSERT_EQ(moves.size(), 6u);
     EXPECT_EQ(moves[4].second, moves[0].first);
     EXPECT_EQ(moves[5].second, moves[2].first);
@@ -391,11 +392,7 @@ TEST(EmulatorDecode, SingleNamesHideThoseOfRangesInTheirBlock) {
     const Decoded decoded(text);
     ASSERT_TRUE(decoded.program);
     for (const Function& function : decoded.program->functions) {
-        std::vector<std::pair<Ref, Ref>> moves;
-        for (std::uint32_t pc = function.begin; pc < function.end.code; ++pc) {
-            const Operation& operation = decoded.program->code[pc];
-            if (operation.outputs == 1) moves.emplace_back(decoded.program->refs[operation.operands], decoded.program->refs[operation.operands + 1]);
-        }
+        const auto moves = moves_of(*decoded.program, function);
         ASSERT_EQ(moves.size(), 8u);
         const Ref outer = moves[0].first, single = moves[2].first, inner = moves[4].first;
         EXPECT_EQ(moves[1].second, outer);
@@ -498,9 +495,21 @@ TEST(EmulatorDecode, ModulesWhoseBodiesHaveGlobalVariablesAreDecodedWhole) {
                                     long_module("", ".const .align 4 .b32 three = 3; ld.const.u32 %r5, [three];")}) {
         const DecodedInParts whole(text, 1), parts(text, 2);
         ASSERT_TRUE(whole.programs && parts.programs);
-        EXPECT_EQ(parts.programs->size(), 1u);
+        ASSERT_EQ(parts.programs->size(), 1u);
         EXPECT_EQ(parts.allocations, whole.allocations);
         EXPECT_EQ(parts.allocations.size(), 2u);
+        const Program &one = whole.programs->front(), &other = parts.programs->front();
+        EXPECT_EQ(one.variables.size(), other.variables.size());
+        for (std::size_t f = 0; f < one.functions.size(); ++f) {
+            const Function &a = one.functions[f], &b = other.functions[f];
+            EXPECT_TRUE(b.has_code);
+            EXPECT_EQ(a.parameters.size(), b.parameters.size()) << a.name;
+            EXPECT_EQ(a.returns.size(), b.returns.size()) << a.name;
+            EXPECT_EQ(a.shared_bytes, b.shared_bytes) << a.name;
+            EXPECT_EQ(a.register_bytes, b.register_bytes) << a.name;
+            EXPECT_EQ(a.names.size(), b.names.size()) << a.name;
+            EXPECT_EQ(operations_of(one, a, text), operations_of(other, b, text)) << a.name;
+        }
     }
 }
 

@@ -11,9 +11,9 @@
 /// can be.
 ///
 /// @code
-/// // One element of D = A * B + C, 64 products of bf16: `exact` by doubles, and what its terms add up to
-/// without signs. const SumBounds bounds = legal_sum({.type = ProductType::bf16, .products = 64}, exact,
-/// magnitudes); const bool right = bounds.contain(d);
+/// // One element d of D = A * B + C, 64 products of bf16; `exact` and `magnitudes` are computed in double.
+/// const SumBounds bounds = legal_sum({.type = ProductType::bf16, .products = 64}, exact, magnitudes);
+/// const bool is_right = bounds.contain(d);
 /// @endcode
 
 #include <cstdint>

@@ -126,14 +126,22 @@ Expected<void> ModuleDecoder::declare() {
         if (statement.kind() != syntax::StatementKind::variable) continue;
         if (auto done = declare(statement, program.shared_bytes); !done) return done;
     }
+    declared_shared_bytes_ = program.shared_bytes;
     return declare_functions();
 }
 
+// The other one may have decoded bodies since: of its functions, what their declarations say.
 void ModuleDecoder::declare_as(const ModuleDecoder& other) {
     scopes.open();
     for (const auto& [name, symbol] : other.declared_) scopes.declare(name, symbol);
-    program.functions = other.program.functions;
-    program.shared_bytes = other.program.shared_bytes;
+    for (const Function& declared : other.program.functions) {
+        Function& function = program.functions.emplace_back();
+        function.name = declared.name;
+        function.is_entry = declared.is_entry;
+        function.is_defined = declared.is_defined;
+        function.builtin = declared.builtin;
+    }
+    program.shared_bytes = declared_shared_bytes_ = other.declared_shared_bytes_;
     program.dynamic_alignment = other.program.dynamic_alignment;
     program.uses_heap = other.program.uses_heap;
     functions_ = other.functions_;

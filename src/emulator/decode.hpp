@@ -175,6 +175,7 @@ class ModuleDecoder {
     std::unordered_map<std::string, std::optional<PureInstruction>> pure_;
     std::vector<Initialiser> initialisers_;
     std::vector<std::pair<std::string_view, Symbol>> declared_;  // of the module's scope
+    std::uint32_t declared_shared_bytes_ = 0;                    // there too
     bool is_in_bodies_ = false, is_one_of_several_ = false, needs_order_ = false;
 };
 

@@ -1,7 +1,9 @@
 // Long modules in several threads.
 #include <algorithm>
 #include <future>
+#include <memory>
 #include <system_error>
+#include <utility>
 
 #include "emulator/decode.hpp"
 
