@@ -131,6 +131,11 @@ const Row rows[] = {
     {"VectorRegisters",
      ".reg .v4 .u32 v;\nld.global.v4.u32 v, [table];\nadd.u32 %r2, v.x, v.w;\nadd.u32 %r2, %r2, v.g;",
      [](u32) { return 1u + 4u + 2u; }, ".global .align 16 .u32 table[4] = {1, 2, 3, 4};"},
+    {"RangesOfVectorRegisters",
+     ".local .align 16 .b8 l[16];\n.reg .v4 .u32 v<3>, w<2>;\n.reg .v2 .u32 q;\nld.global.v4.u32 v2, [table];\nmov.u32 q.x, 10;\nmov.u32 q.y, 20;\n"
+     "{\n.reg .v2 .u32 w<1>;\nmov.v2.u32 w0, q;\nadd.u32 q.x, w0.y, 5;\n}\nmov.v4.u32 w0, v02;\nst.local.v4.u32 [l], w0;\n"
+     "ld.local.u32 %r3, [l+12];\nadd.u32 %r2, v2.y, w0.b;\nmad.lo.u32 %r2, q.x, 100, %r2;\nadd.u32 %r2, %r2, %r3;",
+     [](u32) { return 25u * 100 + 2 + 3 + 4; }, ".global .align 16 .u32 table[4] = {1, 2, 3, 4};"},
     {"LocalMemoryIsEachThreadsOwn",
      ".local .align 8 .b8 depot[32];\nmov.u64 %rd3, depot;\ncvta.local.u64 %rd4, %rd3;\nst.local.u32 "
      "[%rd3+4], %r1;\nst.u32 [%rd4+8], 5;\n"

@@ -224,7 +224,8 @@ class FunctionDecoder {
     [[nodiscard]] TableEntry add(const CollectiveCall& call);
     [[nodiscard]] TableEntry add(const Barrier& barrier);
     [[nodiscard]] TableEntry add(MatrixInstruction instruction);
-    [[nodiscard]] const Symbol* find(std::string_view name) const;
+    /// A name that is no scalar register. Of an element of `.reg .v4 .b32 %v<3>` it holds until the next call.
+    [[nodiscard]] const Symbol* find(std::string_view name);
     /// Registers and components of vectors, by name.
     std::optional<Ref> find_register(std::string_view name);
     /// The register that a name means, which gets a column; no_ref when it means something else.
@@ -266,6 +267,7 @@ class FunctionDecoder {
     void bind(InstructionShape& shape);
     bool make(InstructionShape& shape);
     bool make_values(const InstructionShape& shape);
+    [[nodiscard]] const Symbol* find_vector(std::string_view name);
     Ref new_register(RegisterRange& range, std::uint32_t number, std::string_view name);
     std::uint32_t access_of(InstructionShape& shape);
     Ref bound(const InstructionShape& shape, Ref ref);
@@ -296,6 +298,7 @@ class FunctionDecoder {
     Ref carry_ = no_ref;
     std::vector<bool> is_target_;  // of branches: operations of this function
     Reading reading_;
+    Symbol vector_;  // the last element of a range of vectors that was asked for
     Learning* learning_ = nullptr;  // while the shape of an instruction is learned
     std::string_view table_name_;  // the last label: a `.branchtargets` may follow
     Span span_;                    // of the statement at hand

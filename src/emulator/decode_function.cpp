@@ -303,7 +303,7 @@ Expected<void> FunctionDecoder::declare_registers(const Statement::Variable& var
         return fail(Errc::invalid_declaration, span, fmt::format("registers of type {}", variable.type));
     for (const auto& declarator : variable.declarators) {
         if (declarator.range != 0) {
-            scopes().declare_range(declarator.name, declarator.range, std::max(bits / 8, 1u));
+            scopes().declare_range(declarator.name, declarator.range, std::max(bits / 8, 1u), variable.vector);
             continue;
         }
         const Ref ref = temporary(std::max(bits / 8, 1u));
@@ -314,15 +314,26 @@ Expected<void> FunctionDecoder::declare_registers(const Statement::Variable& var
     return {};
 }
 
-const Symbol* FunctionDecoder::find(std::string_view name) const { return module_.find(name); }
+const Symbol* FunctionDecoder::find(std::string_view name) {
+    const Symbol* const symbol = module_.find(name);
+    return symbol != nullptr ? symbol : find_vector(name);
+}
+
+const Symbol* FunctionDecoder::find_vector(std::string_view name) {
+    const auto [symbol, range, number] = scopes().find_register(name);
+    if (range == nullptr || range->components() == 1) return nullptr;
+    vector_ = {.kind = Symbol::Kind::vector, .count = range->components(), .ref = register_of(*range, number, name)};
+    return &vector_;
+}
 
 Ref FunctionDecoder::register_of(const Scopes::Meaning& meaning, std::string_view name) {
     if (meaning.range == nullptr) return meaning.symbol != nullptr && meaning.symbol->kind == Symbol::Kind::register_ ? meaning.symbol->ref : no_ref;
-    return register_of(*meaning.range, meaning.number, name);
+    return meaning.range->components() == 1 ? register_of(*meaning.range, meaning.number, name) : no_ref;
 }
 
 Ref FunctionDecoder::new_register(RegisterRange& range, std::uint32_t number, std::string_view name) {
     const Ref ref = range[number] = take_column(function().register_bytes, range.bytes());
+    for (std::uint32_t i = 1; i < range.components(); ++i) static_cast<void>(take_column(function().register_bytes, range.bytes()));
     names_.push_back({ref, module_.span_of(name)});
     return ref;
 }

@@ -3,9 +3,10 @@
 #include <algorithm>
 
 namespace ptxgraft::emulator {
-void RegisterRange::reset(std::uint32_t count, std::uint32_t bytes) {
+void RegisterRange::reset(std::uint32_t count, std::uint32_t bytes, std::uint32_t components) {
     count_ = count;
     bytes_ = bytes;
+    components_ = components;
     near_count_ = 0;
     far_.clear();
 }
@@ -107,11 +108,11 @@ RegisterRange& Scopes::new_range() {
 }
 
 // One of the same stem in the same scope hides the one before.
-void Scopes::declare_range(std::string_view stem, std::uint32_t count, std::uint32_t bytes) {
+void Scopes::declare_range(std::string_view stem, std::uint32_t count, std::uint32_t bytes, std::uint32_t components) {
     ++time_;
     ranges_.add(stem);
     RegisterRange& range = new_range();
-    range.reset(count, bytes);
+    range.reset(count, bytes, components);
     Names& names = names_for(stem);
     entries_.push_back({&names, names.range, depth(), &range, {}});
     names.range = static_cast<std::uint32_t>(entries_.size() - 1);
@@ -140,7 +141,7 @@ Scopes::Meaning Scopes::look_up(std::string_view name, const Numbered& n) {
     const Entry* const element = find_in_range(n);
     if (element != nullptr && !numbered_.may_have(n.stem)) {
         const bool is_innermost = entries_[names_of(n.stem)->range].range == element->range;
-        if (is_innermost && n.stem.size() <= longest_known_stem) {
+        if (is_innermost && element->range->components() == 1 && n.stem.size() <= longest_known_stem) {
             std::uint64_t word = 0;
             for (const char c : n.stem) word = word >> 8 | std::uint64_t{static_cast<unsigned char>(c)} << 56;
             known_[place_of(word)] = {word, element->range, time_};

@@ -31,9 +31,11 @@ struct Symbol {
 /// The registers of `%r<100>`: those that occur have a place.
 class RegisterRange {
   public:
-    void reset(std::uint32_t count, std::uint32_t bytes);
+    void reset(std::uint32_t count, std::uint32_t bytes, std::uint32_t components);
     [[nodiscard]] std::uint32_t count() const { return count_; }
-    [[nodiscard]] std::uint32_t bytes() const { return bytes_; }
+    [[nodiscard]] std::uint32_t bytes() const { return bytes_; }  ///< of a component
+    /// Of `.reg .v4 .f32 %v<3>`: 4; each number's place is that of its first component. Else 1.
+    [[nodiscard]] std::uint32_t components() const { return components_; }
     /// Of a number below count(); no_ref when it is new.
     [[nodiscard]] Ref& operator[](std::uint32_t number) {
         if (number < near_count_) [[likely]]
@@ -43,7 +45,7 @@ class RegisterRange {
 
   private:
     Ref& place(std::uint32_t number);
-    std::uint32_t count_ = 0, bytes_ = 0, near_count_ = 0;
+    std::uint32_t count_ = 0, bytes_ = 0, components_ = 1, near_count_ = 0;
     std::vector<Ref> near_;  // by number, as far as numbers are in use closely: the first near_count_ of this range
     std::unordered_map<std::uint32_t, Ref> far_;
 };
@@ -61,7 +63,7 @@ class Scopes {
     /// In the innermost scope; it takes the place of one of that name there.
     void declare(std::string_view name, const Symbol& symbol);
     /// `%r<5>`: %r0 to %r4, also written %r04.
-    void declare_range(std::string_view stem, std::uint32_t count, std::uint32_t bytes);
+    void declare_range(std::string_view stem, std::uint32_t count, std::uint32_t bytes, std::uint32_t components = 1);
     /// A name that was declared by itself.
     [[nodiscard]] const Symbol* find(std::string_view name) const;
     [[nodiscard]] bool is_declared_here(std::string_view name) const;
