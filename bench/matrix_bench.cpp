@@ -45,8 +45,9 @@ void run_mma(benchmark::State& state, const Mma& mma) {
     const FragmentSizes sizes = fragment_sizes(mma);
     Fragments a(sizes.a), b(sizes.b), d(sizes.d);
     std::memset(d.registers.data(), 0, sizes.d * sizeof(Register));
+    const std::vector<std::uint32_t> metadata(32, 0x4E9C4E9C);
     for (auto _ : state) {
-        multiply(mma, {d.pointers.data(), a.constants.data(), b.constants.data(), d.constants.data()});
+        multiply(mma, {d.pointers.data(), a.constants.data(), b.constants.data(), d.constants.data(), metadata.data()});
         benchmark::ClobberMemory();
     }
     count(state, 2.0 * mma.m * mma.n * mma.k);
@@ -60,6 +61,7 @@ void run_wgmma(benchmark::State& state, Wgmma wgmma, bool a_in_registers) {
     Fragments a(4), d(accumulator_size(wgmma));
     std::memset(d.registers.data(), 0, d.registers.size() * sizeof(Register));
     std::vector<std::byte> shared(64 * 1024, std::byte{0x3F});
+    const std::vector<std::uint32_t> metadata(32, 0x4E9C4E9C);
     const std::uint64_t stride = std::uint64_t{1024 >> 4} << 32, swizzle_128 = std::uint64_t{1} << 62;
     const std::uint64_t leading = std::uint64_t{1024 * 8 >> 4} << 16;
     for (auto _ : state) {
@@ -68,6 +70,7 @@ void run_wgmma(benchmark::State& state, Wgmma wgmma, bool a_in_registers) {
                                          .a = a_in_registers ? a.constants.data() : nullptr,
                                          .a_descriptor = swizzle_128 | stride | leading,
                                          .b_descriptor = swizzle_128 | stride | leading | (16384 >> 4),
+                                         .metadata = metadata.data(),
                                          .warp = warp};
             if (multiply(wgmma, operands, {shared.data(), static_cast<std::uint32_t>(shared.size())}))
                 return state.SkipWithError("outside of shared memory");
@@ -96,6 +99,18 @@ void BM_Mma_m16n8k32_s8(benchmark::State& state) {
 void BM_Mma_m16n8k16_f64(benchmark::State& state) {
     run_mma(state, {.m = 16, .n = 8, .k = 16, .a = f64, .b = f64, .c = f64, .d = f64});
 }
+void BM_Mma_m16n8k64_s4(benchmark::State& state) {
+    run_mma(state, {.m = 16, .n = 8, .k = 64, .a = s4, .b = s4, .c = s32, .d = s32});
+}
+void BM_Mma_m16n8k256_b1(benchmark::State& state) {
+    run_mma(state, {.m = 16, .n = 8, .k = 256, .a = b1, .b = b1, .c = s32, .d = s32});
+}
+void BM_Mma_sp_m16n8k32_f16(benchmark::State& state) {
+    run_mma(state, {.m = 16, .n = 8, .k = 32, .sparsity = Sparsity::sp});
+}
+void BM_Mma_sp_m16n8k64_s8(benchmark::State& state) {
+    run_mma(state, {.m = 16, .n = 8, .k = 64, .a = s8, .b = s8, .c = s32, .d = s32, .sparsity = Sparsity::sp});
+}
 void BM_Wmma_m16n16k16_f16(benchmark::State& state) {
     run_mma(state, {.m = 16, .n = 16, .k = 16, .wmma = true});
 }
@@ -106,6 +121,8 @@ void BM_Wgmma_bf16_B_n_major(benchmark::State& state) {
 }
 void BM_Wgmma_f16(benchmark::State& state) { run_wgmma(state, {.a = f16, .b = f16}, false); }
 void BM_Wgmma_e4m3(benchmark::State& state) { run_wgmma(state, {.a = e4m3, .b = e4m3}, false); }
+void BM_Wgmma_tf32(benchmark::State& state) { run_wgmma(state, {.a = tf32, .b = tf32}, false); }
+void BM_Wgmma_sp_bf16(benchmark::State& state) { run_wgmma(state, {.a = bf16, .b = bf16, .sparse = true}, false); }
 void BM_Wgmma_s8(benchmark::State& state) { run_wgmma(state, {.a = s8, .b = s8, .d = s32}, false); }
 
 // --- through PTX: a loop of one warp (of a warpgroup), everything but the decoding
@@ -191,6 +208,10 @@ PTXGRAFT_MMA(BM_Mma_m16n8k8_tf32);
 PTXGRAFT_MMA(BM_Mma_m16n8k32_e4m3);
 PTXGRAFT_MMA(BM_Mma_m16n8k32_s8);
 PTXGRAFT_MMA(BM_Mma_m16n8k16_f64);
+PTXGRAFT_MMA(BM_Mma_m16n8k64_s4);
+PTXGRAFT_MMA(BM_Mma_m16n8k256_b1);
+PTXGRAFT_MMA(BM_Mma_sp_m16n8k32_f16);
+PTXGRAFT_MMA(BM_Mma_sp_m16n8k64_s8);
 PTXGRAFT_MMA(BM_Wmma_m16n16k16_f16);
 PTXGRAFT_WGMMA(BM_Wgmma_bf16);
 PTXGRAFT_WGMMA(BM_Wgmma_bf16_A_in_registers);
@@ -198,5 +219,7 @@ PTXGRAFT_WGMMA(BM_Wgmma_bf16_B_n_major);
 PTXGRAFT_WGMMA(BM_Wgmma_f16);
 PTXGRAFT_WGMMA(BM_Wgmma_e4m3);
 PTXGRAFT_WGMMA(BM_Wgmma_s8);
+PTXGRAFT_WGMMA(BM_Wgmma_tf32);
+PTXGRAFT_WGMMA(BM_Wgmma_sp_bf16);
 
 }  // namespace

@@ -205,7 +205,20 @@ const arithmetic::PureInstruction& fma_of(MatrixRounding rounding) {
     return functions[static_cast<std::size_t>(rounding)];
 }
 
+// PTX leaves open which NaN is the result: it is the one that fma.f64 gives here.
+bool multiply_numbers(const Mma& mma, const MmaOperands& operands) {
+    const Tiling tiling = tiling_of(mma);
+    double d[16][b_width];
+    if (mma.rounding != MatrixRounding::rn || !engine().multiply_doubles({operands.a, operands.b, operands.c, mma.k, tiling.halves, d}))
+        return false;
+    for (unsigned i = 0; i < tiling.c; ++i)
+        for (unsigned g = 0; g < 8; ++g)
+            std::memcpy(static_cast<double*>(operands.d[i]) + 4 * g, d[i / 2 * 8 + g] + i % 2 * 4, 4 * sizeof d[0][0]);
+    return true;
+}
+
 void multiply_doubles(const Mma& mma, const MmaOperands& operands) {
+    if (multiply_numbers(mma, operands)) return;
     const Tiling tiling = tiling_of(mma);
     alignas(64) double a[32], b[32], sums[4][2][32];
     const auto from = [](const void* column, unsigned lane) {

@@ -115,6 +115,25 @@ struct V {
     PTXGRAFT_MATRIX_OPERATION void store_rows(std::uint32_t* to, unsigned, Word x) {
         _mm256_store_si256(reinterpret_cast<__m256i*>(to), x);
     }
+    /// A row of a panel of B, of doubles.
+    struct Doubles {
+        __m256d even, odd;
+    };
+    PTXGRAFT_MATRIX_OPERATION Doubles load_doubles(const double* even, const double* odd) {
+        return {_mm256_loadu_pd(even), _mm256_loadu_pd(odd)};
+    }
+    PTXGRAFT_MATRIX_OPERATION Doubles fma(double a, Doubles b, Doubles c) {
+        const __m256d all = _mm256_set1_pd(a);
+        return {_mm256_fmadd_pd(all, b.even, c.even), _mm256_fmadd_pd(all, b.odd, c.odd)};
+    }
+    PTXGRAFT_MATRIX_OPERATION bool has_nan(Doubles x) {
+        return _mm256_movemask_pd(_mm256_or_pd(_mm256_cmp_pd(x.even, x.even, _CMP_UNORD_Q),
+                                               _mm256_cmp_pd(x.odd, x.odd, _CMP_UNORD_Q))) != 0;
+    }
+    PTXGRAFT_MATRIX_OPERATION void store(double* p, Doubles x) {
+        _mm256_storeu_pd(p, x.even);
+        _mm256_storeu_pd(p + 4, x.odd);
+    }
     /// The words of a register of B in the order of panels: for each t those for columns 0 2 4 6 1 3 5 7.
     struct Columns {
         Word words[4];
@@ -148,8 +167,8 @@ PTXGRAFT_MATRIX_TARGET void multiply_floats(const FloatTiles& tiles) {
 
 }  // namespace
 
-const EngineFunctions avx2_engine = {float_a,   float_b,           multiply_floats, integer_a,
-                                     integer_b, multiply_integers, multiply_bits};
+const EngineFunctions avx2_engine = {float_a,           float_b,       multiply_floats, integer_a, integer_b,
+                                     multiply_integers, multiply_bits, multiply_doubles};
 
 }  // namespace ptxgraft::emulator
 #endif

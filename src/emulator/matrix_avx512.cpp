@@ -113,6 +113,16 @@ struct V {
         _mm256_store_si256(reinterpret_cast<__m256i*>(to), _mm512_castsi512_si256(x));
         _mm256_store_si256(reinterpret_cast<__m256i*>(to + stride), _mm512_extracti32x8_epi32(x, 1));
     }
+    /// A row of a panel of B, of doubles.
+    using Doubles = __m512d;
+    PTXGRAFT_MATRIX_OPERATION Doubles load_doubles(const double* even, const double* odd) {
+        return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(even)), _mm256_loadu_pd(odd), 1);
+    }
+    PTXGRAFT_MATRIX_OPERATION Doubles fma(double a, Doubles b, Doubles c) {
+        return _mm512_fmadd_pd(_mm512_set1_pd(a), b, c);
+    }
+    PTXGRAFT_MATRIX_OPERATION bool has_nan(Doubles x) { return _mm512_cmp_pd_mask(x, x, _CMP_UNORD_Q) != 0; }
+    PTXGRAFT_MATRIX_OPERATION void store(double* p, Doubles x) { _mm512_storeu_pd(p, x); }
     /// The words of a register of B in the order of panels: those of t = 0, 1 (t = 2, 3) for columns 0 2 4 6
     /// 1 3 5 7.
     struct Columns {
@@ -149,8 +159,8 @@ PTXGRAFT_MATRIX_TARGET void multiply_floats(const FloatTiles& tiles) {
 
 }  // namespace
 
-const EngineFunctions avx512_engine = {float_a,   float_b,           multiply_floats, integer_a,
-                                       integer_b, multiply_integers, multiply_bits};
+const EngineFunctions avx512_engine = {float_a,           float_b,       multiply_floats, integer_a, integer_b,
+                                       multiply_integers, multiply_bits, multiply_doubles};
 
 }  // namespace ptxgraft::emulator
 #endif

@@ -50,6 +50,16 @@ struct Tiles {
 using FloatTiles = Tiles<float>;
 using IntegerTiles = Tiles<std::uint32_t>;
 
+/// One block of an mma of .f64, rounded to nearest even, in the registers of the operands. Its D goes to `d`: a row of
+/// eight columns in the order of panels of B for every row of A.
+struct DoubleTile {
+    const void* const* a;
+    const void* const* b;
+    const void* const* c;
+    unsigned depth, halves;
+    double (*d)[b_width];
+};
+
 /// Integers are unpacked into pairs of 16-bit integers, which one instruction multiplies and adds; .b1 stays
 /// as it is.
 struct EngineFunctions {
@@ -60,6 +70,7 @@ struct EngineFunctions {
     void (*integer_b)(const Words& words, std::uint32_t* panel);
     void (*multiply_integers)(const IntegerTiles& tiles);
     void (*multiply_bits)(const IntegerTiles& tiles);
+    bool (*multiply_doubles)(const DoubleTile& tile);  ///< false: D has a NaN, and which one is for others to say
 };
 
 extern const EngineFunctions plain_engine;

@@ -179,9 +179,12 @@ void multiply_bits(const IntegerTiles& tiles) {
     });
 }
 
+// Whoever wants speed has another engine.
+bool multiply_doubles(const DoubleTile&) { return false; }
+
 }  // namespace
 
-const EngineFunctions plain_engine = {float_a,   float_b,           multiply_floats, integer_a,
-                                      integer_b, multiply_integers, multiply_bits};
+const EngineFunctions plain_engine = {float_a,           float_b,       multiply_floats, integer_a, integer_b,
+                                      multiply_integers, multiply_bits, multiply_doubles};
 
 }  // namespace ptxgraft::emulator

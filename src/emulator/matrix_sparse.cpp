@@ -32,52 +32,87 @@ bool is_meaningful(const SparseRows& rows, unsigned indices) {
     return rows.ordered ? first < second : first != second;
 }
 
-/// The column of stored element `s` of a row, given the indices of its chunk.
-unsigned column_of(MatrixType type, unsigned s, unsigned indices) {
-    switch (element_bits(type)) {
-        case 32:
-            return 2 * s + (indices >> 1 & 1);
-        case 4:
-            return s / 4 * 8 + (indices >> s / 2 % 2 * 2 & 3) * 2 + s % 2;
-        default:
-            return s / 2 * 4 + (indices >> s % 2 * 2 & 3);
+/// Of row g or g + 8: four bits for every chunk, the first chunk's the lowest.
+std::uint64_t indices_of(const SparseRows& rows, unsigned g, unsigned half) {
+    const unsigned chunks = rows.depth / columns_of_indices(rows.type), together = element_bits(rows.type) >= 16 ? 4 : 8;
+    std::uint64_t all = 0;
+    for (unsigned q = 0; q < chunks; q += together) {
+        const Place place = place_of(rows, g, half, q);
+        const std::uint64_t some = rows.metadata[place.lane] >> place.bit & (together == 4 ? 0xFFFF : ~0u);
+        all |= some << 4 * q;
+    }
+    return all;
+}
+
+/// A row of the register layout of both, the stored and the dense: 32-bit words, four lanes in every other register.
+struct Row {
+    unsigned first_lane, half;
+    [[nodiscard]] unsigned reg(unsigned word) const { return word / 4 * 2 + half; }
+    [[nodiscard]] unsigned lane(unsigned word) const { return first_lane + word % 4; }
+};
+
+/// `Bits` are those of a part that moves as one: an element, of 4-bit types a pair.
+template <unsigned Bits>
+void expand_row(const Row& row, unsigned chunks, std::uint64_t indices, const void* const* registers, DenseRows& dense) {
+    constexpr unsigned stored_bits = Bits == 32 ? 32 : 2 * Bits, per_word = 32 / stored_bits;
+    const std::uint64_t lanes = std::uint64_t{0xF} << (row.half * 32 + row.first_lane);
+    for (unsigned q = 0; q < chunks; ++q, indices >>= 4) {
+        const unsigned from = q / per_word;
+        const std::uint32_t word = static_cast<const std::uint32_t*>(registers[row.reg(from)])[row.lane(from)];
+        const unsigned first = indices & 3, second = indices >> 2 & 3;
+        if constexpr (Bits == 32) {
+            const bool upper = (first & 2) != 0;
+            dense.words[row.reg(2 * q)][row.lane(2 * q)] = upper ? 0 : word;
+            dense.words[row.reg(2 * q)][row.lane(2 * q + 1)] = upper ? word : 0;
+            dense.present[2 * q + (upper ? 1 : 0)] |= lanes;
+            continue;
+        }
+        constexpr std::uint64_t mask = (std::uint64_t{1} << Bits) - 1;
+        const std::uint64_t both = word >> q % per_word * stored_bits;
+        const std::uint64_t expanded = (both & mask) << first * Bits | (both >> Bits & mask) << second * Bits;
+        if constexpr (Bits == 16) {
+            dense.words[row.reg(2 * q)][row.lane(2 * q)] = static_cast<std::uint32_t>(expanded);
+            dense.words[row.reg(2 * q)][row.lane(2 * q + 1)] = static_cast<std::uint32_t>(expanded >> 32);
+        } else {
+            dense.words[row.reg(q)][row.lane(q)] = static_cast<std::uint32_t>(expanded);
+        }
+        dense.present[4 * q + first] |= lanes;
+        dense.present[4 * q + second] |= lanes;
     }
 }
 
 }  // namespace
 
 void expand(const SparseRows& rows, const void* const* registers, DenseRows& dense) {
-    const unsigned bits = element_bits(rows.type), per_word = 32 / bits;
-    const std::uint32_t mask = bits == 32 ? ~0u : (1u << bits) - 1;
-    const unsigned stored = rows.depth / 2, of_chunk = columns_of_indices(rows.type) / 2;
-    std::memset(dense.words, 0, rows.depth / per_word / 4 * 2 * sizeof dense.words[0]);
+    const unsigned chunks = rows.depth / columns_of_indices(rows.type);
+    const auto by_row = [&]<unsigned Bits>() {
+        for (unsigned half = 0; half < 2; ++half)
+            for (unsigned g = 0; g < 8; ++g) expand_row<Bits>({4 * g, half}, chunks, indices_of(rows, g, half), registers, dense);
+    };
     std::memset(dense.present, 0, rows.depth * sizeof dense.present[0]);
-    for (unsigned row = 0; row < 16; ++row) {
-        const unsigned g = row % 8, half = row / 8;
-        for (unsigned s = 0; s < stored; ++s) {
-            const unsigned word = s / per_word;
-            const auto* from = static_cast<const std::uint32_t*>(registers[word / 4 * 2 + half]);
-            const std::uint32_t value = from[4 * g + word % 4] >> s % per_word * bits & mask;
-            const Place place = place_of(rows, g, half, s / of_chunk);
-            const unsigned column = column_of(rows.type, s, rows.metadata[place.lane] >> place.bit & 0xF);
-            const unsigned to = column / per_word;
-            dense.words[to / 4 * 2 + half][4 * g + to % 4] |= value << column % per_word * bits;
-            dense.present[column] |= std::uint64_t{0xF} << (half * 32 + 4 * g);
-        }
+    switch (element_bits(rows.type)) {
+        case 32:
+            return by_row.operator()<32>();
+        case 16:
+            return by_row.operator()<16>();
+        default:
+            return by_row.operator()<8>();
     }
 }
 
 std::optional<MetadataFault> find_metadata_fault(const SparseRows& rows) {
     const unsigned chunks = rows.depth / columns_of_indices(rows.type);
-    for (unsigned row = 0; row < 16; ++row)
-        for (unsigned q = 0; q < chunks; ++q) {
+    std::uint32_t meaningful = 0;  // by indices
+    for (unsigned indices = 0; indices < 16; ++indices) meaningful |= static_cast<std::uint32_t>(is_meaningful(rows, indices)) << indices;
+    for (unsigned row = 0; row < 16; ++row) {
+        std::uint64_t all = indices_of(rows, row % 8, row / 8);
+        for (unsigned q = 0; q < chunks; ++q, all >>= 4) {
+            const auto indices = static_cast<std::uint8_t>(all & 0xF);
+            if ((meaningful >> indices & 1) != 0) continue;
             const Place place = place_of(rows, row % 8, row / 8, q);
-            const unsigned indices = rows.metadata[place.lane] >> place.bit & 0xF;
-            if (!is_meaningful(rows, indices))
-                return MetadataFault{static_cast<std::uint8_t>(place.lane),
-                                     static_cast<std::uint8_t>(place.bit),
-                                     static_cast<std::uint8_t>(indices)};
+            return MetadataFault{static_cast<std::uint8_t>(place.lane), static_cast<std::uint8_t>(place.bit), indices};
         }
+    }
     return std::nullopt;
 }
 

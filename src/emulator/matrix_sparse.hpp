@@ -17,8 +17,8 @@ struct SparseRows {
     bool ordered;
 };
 
-/// A as registers of the dense m16 layout, zero where nothing is stored, and for every k the lanes (of rows g
-/// in the low half, of g + 8 in the high half) whose row has an element there.
+/// A as registers of the dense m16 layout, zero where nothing is stored, and (of floats) for every k the lanes
+/// (of rows g in the low half, of g + 8 in the high half) whose row has an element there.
 struct DenseRows {
     alignas(64) std::uint32_t words[8][32];
     std::uint64_t present[128];

@@ -315,5 +315,34 @@ PTXGRAFT_MATRIX_TARGET void multiply_bits(const IntegerTiles& tiles) {
     }
 }
 
+PTXGRAFT_MATRIX_INLINE const double* doubles(const void* column) { return static_cast<const double*>(column); }
+
+PTXGRAFT_MATRIX_TARGET bool multiply_doubles(const DoubleTile& tile) {
+    constexpr unsigned most_depth_of_doubles = 16, together = V::lanes / 2;  // rows of D in registers
+    alignas(64) double b[most_depth_of_doubles][b_width];
+    for (unsigned k = 0; k < tile.depth; ++k)
+        for (unsigned n = 0; n < 8; ++n) b[k][n % 2 * 4 + n / 2] = doubles(tile.b[k / 4])[4 * n + k % 4];
+    bool is_number = true;
+    for (unsigned row = 0; row < 8 * tile.halves; row += together) {
+        const unsigned half = row / 8, lane = row % 8 * 4;
+        V::Doubles sums[together];
+#pragma GCC unroll 8
+        for (unsigned r = 0; r < together; ++r)
+            sums[r] = V::load_doubles(doubles(tile.c[2 * half]) + lane + 4 * r, doubles(tile.c[2 * half + 1]) + lane + 4 * r);
+        for (unsigned k = 0; k < tile.depth; ++k) {
+            const double* a = doubles(tile.a[k / 4 * tile.halves + half]) + lane + k % 4;
+            const V::Doubles of_k = V::load_doubles(b[k], b[k] + 4);
+#pragma GCC unroll 8
+            for (unsigned r = 0; r < together; ++r) sums[r] = V::fma(a[4 * r], of_k, sums[r]);
+        }
+#pragma GCC unroll 8
+        for (unsigned r = 0; r < together; ++r) {
+            is_number &= !V::has_nan(sums[r]);
+            V::store(tile.d[row + r], sums[r]);
+        }
+    }
+    return is_number;
+}
+
 }  // namespace
 }  // namespace ptxgraft::emulator
