@@ -1,5 +1,6 @@
 // The tensor cores of the emulator: floating-point operations per second of one core, by version.
 #include <benchmark/benchmark.h>
+#include <fmt/core.h>
 
 #include <cstring>
 #include <span>
@@ -125,16 +126,23 @@ void BM_Wgmma_tf32(benchmark::State& state) { run_wgmma(state, {.a = tf32, .b = 
 void BM_Wgmma_sp_bf16(benchmark::State& state) { run_wgmma(state, {.a = bf16, .b = bf16, .sparse = true}, false); }
 void BM_Wgmma_s8(benchmark::State& state) { run_wgmma(state, {.a = s8, .b = s8, .d = s32}, false); }
 
-// --- through PTX: a loop of one warp (of a warpgroup), everything but the decoding
+// --- through PTX: a loop of one warp (of a warpgroup), everything but the decoding; fast, or with all checks
+
+std::string cleared(const char* prefix, unsigned count, const char* type) {
+    std::string text;
+    for (unsigned i = 0; i < count; ++i) text += fmt::format("    mov.{} {}{}, 0;\n", type, prefix, i);
+    return text;
+}
 
 std::string numbered(const char* prefix, unsigned count) {
     std::string names;
-    for (unsigned i = 0; i < count; ++i) names += (i == 0 ? "" : ",") + (prefix + std::to_string(i));
+    for (unsigned i = 0; i < count; ++i) names += fmt::format("{}{}{}", i == 0 ? "" : ",", prefix, i);
     return "{" + names + "}";
 }
 
 void run_loop(benchmark::State& state, const std::string& body, std::uint32_t threads, double operations) {
     constexpr unsigned rounds = 500;
+    constexpr std::size_t memory_bytes = 1 << 16;
     const std::string text = R"(.version 8.7
 .target sm_90a
 .address_size 64
@@ -142,19 +150,31 @@ void run_loop(benchmark::State& state, const std::string& body, std::uint32_t th
     .reg .b32 i, at, a<4>, b<8>;
     .reg .f32 d<128>;
     .reg .b64 global, desc;
+    .reg .b32 to;
     .reg .pred p;
     .shared .align 1024 .b8 tile[49152];
     ld.param.u64 global, [memory];
+    mov.b32 i, %tid.x;
     mov.b32 at, tile;
+    mad.lo.u32 to, i, 16, at;
+FILL:
+    st.shared.v4.b32 [to], {0, 0, 0, 0};
+    add.u32 to, to, )" + std::to_string(threads * 16) + R"(;
+    add.u32 i, i, )" + std::to_string(threads) + R"(;
+    setp.lt.u32 p, i, 3072;
+    @p bra FILL;
+    fence.proxy.async;
+    bar.sync 0;
     mov.b64 desc, 0x4000004000010000;
     mov.b32 i, 0;
-LOOP:
-)" + body + "    add.u32 i, i, 1;\n    setp.lt.u32 p, i, " +
+)" + cleared("a", 4, "b32") + cleared("b", 8, "b32") + cleared("d", 128, "f32") + "LOOP:\n" + body + "    add.u32 i, i, 1;\n    setp.lt.u32 p, i, " +
                              std::to_string(rounds) + ";\n    @p bra LOOP;\n    ret;\n}\n";
-    ptxgraft::Emulator emulator({.fast = true});
+    ptxgraft::Emulator emulator({.fast = state.range(0) != 0});
     const auto module = emulator.load(text);
     if (!module) return state.SkipWithError(ptxgraft::describe(module.error(), text).c_str());
-    const auto memory = emulator.allocate(1 << 16);
+    const auto memory = emulator.allocate(memory_bytes);
+    const std::vector<std::byte> zeros(memory_bytes);
+    if (!memory || !emulator.write(*memory, zeros)) return state.SkipWithError("no memory");
     const std::span<const std::byte> arguments[] = {std::as_bytes(std::span(&*memory, 1))};
     for (auto _ : state) {
         const auto done = emulator.launch(**module, "loop", {.block = {threads, 1, 1}}, arguments);
@@ -188,15 +208,16 @@ void BM_Ptx_wmma_loads_and_mma(benchmark::State& state) {
 }
 void BM_Ptx_wgmma_m64n256k16_bf16(benchmark::State& state) {
     run_loop(state,
-             "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 " + numbered("d", 128) +
-                 ", desc, desc, 1, 1, 1, 0, 0;\n",
+             "wgmma.fence.sync.aligned;\nwgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 " + numbered("d", 128) +
+                 ", desc, desc, 1, 1, 1, 0, 0;\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n",
              128, 2.0 * 64 * 256 * 16);
 }
 
-BENCHMARK(BM_Ptx_mma_m16n8k16_bf16);
-BENCHMARK(BM_Ptx_ldmatrix_and_mma);
-BENCHMARK(BM_Ptx_wmma_loads_and_mma);
-BENCHMARK(BM_Ptx_wgmma_m64n256k16_bf16);
+#define PTXGRAFT_LOOP(name) BENCHMARK(name)->ArgName("fast")->Arg(1)->Arg(0)
+PTXGRAFT_LOOP(BM_Ptx_mma_m16n8k16_bf16);
+PTXGRAFT_LOOP(BM_Ptx_ldmatrix_and_mma);
+PTXGRAFT_LOOP(BM_Ptx_wmma_loads_and_mma);
+PTXGRAFT_LOOP(BM_Ptx_wgmma_m64n256k16_bf16);
 
 // The version (0 plain, 1 AVX2, 2 AVX-512); for wgmma also N.
 #define PTXGRAFT_MMA(name) BENCHMARK(name)->ArgName("version")->DenseRange(0, 2)
