@@ -76,57 +76,49 @@ void Warp::track_movmatrix(const Operation& operation) {
     taint(refs[0], ~0u, origin_of(refs[1]), to.states.data());
 }
 
-void Warp::note_rows_loaded(const Operation& operation, const MatrixInstruction& instruction,
-                            const std::uint64_t* addresses) {
-    const unsigned count = operation.outputs;
-    std::array<const std::byte*, lane_count> rows = {};
-    bool all = true;
-    for (unsigned lane = 0; lane < rows_of_matrix * count; ++lane) {
-        const std::uint8_t* const written = written_bytes(instruction.access.space, addresses[lane], lane);
-        all = all && is_whole(written, row_bytes);
-        rows[lane] = reinterpret_cast<const std::byte*>(written);
-    }
-    if (all) return;
+void Warp::note_rows_loaded(const Ref* refs, Transposition transposition, const MatrixRows& rows) {
+    const auto is_written_row = [&](unsigned row) { return is_whole(rows.written[row], row_bytes); };
+    unsigned row = 0;
+    while (row < rows.count && is_written_row(row)) ++row;
+    if (row == rows.count) return;
+    std::array<const std::byte*, lane_count> states_of_rows = {};
+    for (row = 0; row < rows.count; ++row) states_of_rows[row] = reinterpret_cast<const std::byte*>(rows.written[row]);
     std::array<Column, 4> states;
     std::array<void*, 4> columns = {};
+    const unsigned count = rows.count / rows_of_matrix;
     for (unsigned i = 0; i < count; ++i) columns[i] = &states[i];
-    load_matrices(rows.data(), count, instruction.transposition, columns.data());
+    load_matrices(states_of_rows.data(), count, transposition, columns.data());
     for (unsigned i = 0; i < count; ++i) {
-        unsigned row = rows_of_matrix * i;
+        row = rows_of_matrix * i;
         const unsigned end = row + rows_of_matrix;
-        while (row + 1 < end && is_whole(reinterpret_cast<const std::uint8_t*>(rows[row]), row_bytes)) ++row;
-        taint(operands(operation)[i], ~0u, origin_of_row(instruction.access.space, addresses[row], row),
-              states[i].states.data());
+        while (row + 1 < end && is_written_row(row)) ++row;
+        taint(refs[i], ~0u, origin_of_row(rows, row), states[i].states.data());
     }
 }
 
 // The first byte of 16 that nothing wrote.
-Origin Warp::origin_of_row(Space space, std::uint64_t address, unsigned lane) {
-    const std::uint8_t* const written = written_bytes(space, address, lane);
+Origin Warp::origin_of_row(const MatrixRows& rows, unsigned row) {
+    const std::uint8_t* const written = rows.written[row];
     const auto at =
         std::find_if(written, written + row_bytes - 1, [](std::uint8_t bits) { return bits != all_bits; }) -
         written;
-    const Place where = common_place(space, address + static_cast<std::uint64_t>(at));
-    return origin_at(where.space, where.address, lane);
+    return origin_at(Space::shared, rows.places[row] + static_cast<std::uint64_t>(at), row);
 }
 
-void Warp::note_rows_stored(const Ref* refs, unsigned count, const MatrixInstruction& instruction,
-                            const std::uint64_t* addresses) {
-    std::array<std::byte*, lane_count> rows = {};
-    for (unsigned lane = 0; lane < rows_of_matrix * count; ++lane)
-        rows[lane] =
-            reinterpret_cast<std::byte*>(written_bytes(instruction.access.space, addresses[lane], lane));
+void Warp::note_rows_stored(const Ref* refs, Transposition transposition, const MatrixRows& rows) {
+    std::array<std::byte*, lane_count> states_of_rows = {};
+    for (unsigned row = 0; row < rows.count; ++row) states_of_rows[row] = reinterpret_cast<std::byte*>(rows.written[row]);
     std::array<Column, 4> states;
     std::array<const void*, 4> columns = {};
+    const unsigned count = rows.count / rows_of_matrix;
     for (unsigned i = 0; i < count; ++i) {
         read_states(refs[i], states[i].states.data());
         columns[i] = &states[i];
     }
-    store_matrices(columns.data(), count, instruction.transposition, rows.data());
-    for (unsigned lane = 0; lane < rows_of_matrix * count; ++lane) {
-        if (is_whole(reinterpret_cast<const std::uint8_t*>(rows[lane]), row_bytes)) continue;
-        const Place where = common_place(instruction.access.space, addresses[lane]);
-        remember(where.space, where.address, lane, row_bytes, origin_of(refs[lane / rows_of_matrix]));
+    store_matrices(columns.data(), count, transposition, states_of_rows.data());
+    for (unsigned row = 0; row < rows.count; ++row) {
+        if (is_whole(rows.written[row], row_bytes)) continue;
+        remember(Space::shared, rows.places[row], row, row_bytes, origin_of(refs[row / rows_of_matrix]));
     }
 }
 

@@ -235,34 +235,41 @@ Flow execute_wmma_store(Warp& warp, const Operation& operation, std::uint32_t ma
 
 namespace {
 
+constexpr std::uint32_t row_bytes = 16;
+
 /// The rows of 16 bytes at the addresses of the first lanes, eight for each matrix; false after fail().
-/// `addresses` are for a checked launch.
 bool find_rows(Warp& warp, const Operation& operation, const MatrixInstruction& instruction, unsigned count,
-               Use use, std::byte** rows, std::uint64_t* addresses) {
+               Use use, MatrixRows& rows) {
     const Access& access = instruction.access;
     const std::uint32_t mask = count == 4 ? ~0u : (1u << 8 * count) - 1;
-    Located located;
     const AccessKind kind = use == Use::read ? AccessKind::read : AccessKind::write;
-    for (unsigned lane = 0; lane < 8 * count && warp.is_checked(); ++lane) {
-        const std::uint64_t address = addresses[lane] = warp.address(access, operation, lane);
-        if (warp.find(access.space, address, lane, 16, use) != nullptr &&
-            !warp.note_order(access.space, address, lane, 16, kind))
-            return false;
-    }
-    if (access.space == Space::shared)
-        if (std::byte* const memory = warp.locate(access, operation, mask, use, located)) {
-            for (unsigned lane = 0; lane < 8 * count; ++lane) rows[lane] = memory + located.offsets[lane];
-            return true;
+    rows.count = 8 * count;
+    Located located;
+    std::byte* const memory = warp.locate(access, operation, mask, use, located);
+    if (memory != nullptr && (access.space == Space::shared || located.is_shared)) {
+        if (warp.is_checked() && !warp.note_accesses(mask, located, row_bytes, kind)) return false;
+        for (unsigned lane = 0; lane < rows.count; ++lane) {
+            rows.bytes[lane] = memory + located.offsets[lane];
+            if (!warp.is_checked()) continue;
+            rows.written[lane] = located.written + located.offsets[lane];
+            rows.places[lane] = located.begin + located.offsets[lane];
         }
-    for (unsigned lane = 0; lane < 8 * count; ++lane) {
+        return true;
+    }
+    for (unsigned lane = 0; lane < rows.count; ++lane) {
         const std::uint64_t address = warp.address(access, operation, lane);
         if (access.space == Space::generic && place(address).space != Space::shared) {
             warp.fail(Errc::address_out_of_bounds, lane,
                       fmt::format("the row at {:#x} is not in shared memory", address));
             return false;
         }
-        rows[lane] = warp.resolve(access.space, address, lane, 16, use);
-        if (rows[lane] == nullptr) return false;
+        rows.bytes[lane] = warp.resolve(access.space, address, lane, row_bytes, use);
+        if (rows.bytes[lane] == nullptr) return false;
+        if (!warp.is_checked()) continue;
+        warp.describe(access.space, address, lane, located);
+        rows.written[lane] = located.written;
+        rows.places[lane] = located.begin;
+        if (!warp.note_accesses(1u << lane, located, row_bytes, kind)) return false;
     }
     return true;
 }
@@ -273,13 +280,12 @@ Flow execute_ldmatrix(Warp& warp, const Operation& operation, std::uint32_t mask
     if (mask != ~0u) return not_whole(warp, mask);
     const MatrixInstruction& instruction = instruction_of(warp, operation);
     const unsigned count = operation.outputs;
-    std::byte* from[32];
-    std::uint64_t addresses[32];
-    if (!find_rows(warp, operation, instruction, count, Use::read, from, addresses)) return Flow::fail;
+    MatrixRows rows;
+    if (!find_rows(warp, operation, instruction, count, Use::read, rows)) return Flow::fail;
     void* registers[4];
     columns(warp, warp.operands(operation), count, registers);
-    load_matrices(from, count, instruction.transposition, registers);
-    if (warp.is_checked()) warp.note_rows_loaded(operation, instruction, addresses);
+    load_matrices(rows.bytes.data(), count, instruction.transposition, registers);
+    if (warp.is_checked()) warp.note_rows_loaded(warp.operands(operation), instruction.transposition, rows);
     return Flow::next;
 }
 
@@ -287,14 +293,12 @@ Flow execute_stmatrix(Warp& warp, const Operation& operation, std::uint32_t mask
     if (mask != ~0u) return not_whole(warp, mask);
     const MatrixInstruction& instruction = instruction_of(warp, operation);
     const unsigned skipped = instruction.access.has_base ? 1 : 0, count = operation.inputs - skipped;
-    std::byte* to[32];
-    std::uint64_t addresses[32];
-    if (!find_rows(warp, operation, instruction, count, Use::write, to, addresses)) return Flow::fail;
+    MatrixRows rows;
+    if (!find_rows(warp, operation, instruction, count, Use::write, rows)) return Flow::fail;
     const void* registers[4];
     columns(warp, warp.operands(operation) + skipped, count, registers);
-    store_matrices(registers, count, instruction.transposition, to);
-    if (warp.is_checked())
-        warp.note_rows_stored(warp.operands(operation) + skipped, count, instruction, addresses);
+    store_matrices(registers, count, instruction.transposition, rows.bytes.data());
+    if (warp.is_checked()) warp.note_rows_stored(warp.operands(operation) + skipped, instruction.transposition, rows);
     return Flow::next;
 }
 

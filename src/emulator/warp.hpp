@@ -133,6 +133,15 @@ bool each_lane(std::uint32_t mask, F&& f) {
     return true;
 }
 
+/// Rows of 16 bytes of shared memory, eight for each 8x8 matrix: row i is lane i's.
+struct MatrixRows {
+    unsigned count = 0;
+    std::array<std::byte*, 32> bytes;
+    // Of a checked launch.
+    std::array<std::uint8_t*, 32> written;
+    std::array<std::uint64_t, 32> places;  ///< in the cluster's shared memory
+};
+
 class Warp {
   public:
     enum class State : std::uint8_t { finished, blocked, yielded, failed };
@@ -268,11 +277,9 @@ class Warp {
                                   AccessKind kind);
     [[nodiscard]] bool track_mma(const Operation& operation, const Mma& mma);
     void track_movmatrix(const Operation& operation);
-    /// Rows of 16 bytes that ldmatrix loaded, stmatrix stored: their addresses.
-    void note_rows_loaded(const Operation& operation, const MatrixInstruction& instruction,
-                          const std::uint64_t* addresses);
-    void note_rows_stored(const Ref* refs, unsigned count, const MatrixInstruction& instruction,
-                          const std::uint64_t* addresses);
+    /// What ldmatrix loaded into registers, what stmatrix stored from them.
+    void note_rows_loaded(const Ref* refs, Transposition transposition, const MatrixRows& rows);
+    void note_rows_stored(const Ref* refs, Transposition transposition, const MatrixRows& rows);
     /// wmma.load, wmma.store: `addresses` of all accesses, lane by lane.
     void note_wmma_loaded(const Operation& operation, const MatrixInstruction& instruction,
                           const std::uint64_t* addresses);
@@ -389,7 +396,7 @@ class Warp {
     [[nodiscard]] Origin origin_of(Ref ref) const;
     [[nodiscard]] bool is_written(Ref ref) const;
     [[nodiscard]] Origin origin_at(Space space, std::uint64_t address, unsigned lane) const;
-    [[nodiscard]] Origin origin_of_row(Space space, std::uint64_t address, unsigned lane);
+    [[nodiscard]] Origin origin_of_row(const MatrixRows& rows, unsigned row);
     void begin_taint(Ref ref);
     void remember(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
                   const Origin& origin);
