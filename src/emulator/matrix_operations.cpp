@@ -187,6 +187,23 @@ std::byte* find_all(Warp& warp, const MatrixInstruction& instruction, const Wmma
     return warp.find(instruction.access.space, place.address, 0, place.bytes, use);
 }
 
+constexpr std::uint64_t most_piece_bytes = std::uint64_t{1} << 31;  // offsets have 32 bits
+
+/// Whether something wrote the whole matrix.
+bool is_written(const MatrixInstruction& instruction, const WmmaPlace& place, const std::uint8_t* states) {
+    const std::uint64_t stride = place.stride * place.element_bits / 8, bytes = instruction.least_stride * place.element_bits / 8;
+    for (unsigned line = 0; states != nullptr && line < instruction.lines; ++line, states += stride)
+        if (std::any_of(states, states + bytes, [](std::uint8_t bits) { return bits != all_bits; })) return false;
+    return true;
+}
+
+/// The places of an access in a piece of memory, for a checked launch.
+void locate(const WmmaPlace& place, const WmmaAccess& access, Located& located) {
+    for (unsigned lane = 0; lane < lane_count; ++lane) located.offsets[lane] = static_cast<std::uint32_t>(place.offset(access, lane));
+    const auto [least, most] = std::ranges::minmax(located.offsets);
+    located.least = least, located.most = most;
+}
+
 Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use use) {
     if (mask != ~0u) return not_whole(warp, mask);
     const MatrixInstruction& instruction = instruction_of(warp, operation);
@@ -199,8 +216,15 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
     std::byte* const all = find_all(warp, instruction, place, use);
     std::uint64_t addresses[most_accesses * lane_count];
     const bool is_observed = warp.is_observed();
+    Located piece;
+    const bool is_piece = all != nullptr && warp.is_checked() && place.bytes <= most_piece_bytes;
+    if (is_piece) warp.describe(instruction.access.space, place.address, 0, piece);
     for (std::size_t i = 0; i < instruction.accesses.size(); ++i) {
         const WmmaAccess& access = instruction.accesses[i];
+        if (is_piece) {
+            locate(place, access, piece);
+            if (!warp.note_accesses(mask, piece, access.bits / 8u, kind)) return Flow::fail;
+        }
         std::byte* memory[lane_count];
         for (unsigned lane = 0; lane < lane_count; ++lane) {
             const std::uint64_t offset = place.offset(access, lane);
@@ -209,8 +233,8 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
             memory[lane] = all != nullptr ? all + offset
                                           : warp.resolve(instruction.access.space, place.address + offset,
                                                          lane, access.bits / 8u, use);
-            if (memory[lane] == nullptr || !warp.note_order(instruction.access.space, place.address + offset,
-                                                            lane, access.bits / 8u, kind))
+            if (memory[lane] == nullptr) return Flow::fail;
+            if (!is_piece && !warp.note_order(instruction.access.space, place.address + offset, lane, access.bits / 8u, kind))
                 return Flow::fail;
         }
         move_part(access, memory, warp.column(refs[access.reg]), width(refs[access.reg]), use);
@@ -218,7 +242,7 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
     if (!warp.is_checked()) return Flow::next;
     if (use == Use::write)
         return warp.note_wmma_stored(refs, instruction, addresses) ? Flow::next : Flow::fail;
-    warp.note_wmma_loaded(operation, instruction, addresses);
+    if (!is_piece || !is_written(instruction, place, piece.written)) warp.note_wmma_loaded(operation, instruction, addresses);
     return Flow::next;
 }
 
