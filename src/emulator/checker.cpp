@@ -59,4 +59,16 @@ void Checker::finish_phase(Space space, std::uint64_t address) {
     all.clear();
 }
 
+const Checker::WgmmaReads& Checker::wgmma_reads(const Wgmma& wgmma, const WgmmaOperands& operands) {
+    const bool a_in_registers = operands.a != nullptr;
+    WgmmaReads& reads = wgmma_reads_[(operands.a_descriptor * 3 + operands.b_descriptor) / 2 * 4 % wgmma_reads_.size() + operands.warp % 4];
+    if (reads.wgmma == wgmma && reads.a_descriptor == operands.a_descriptor && reads.b_descriptor == operands.b_descriptor &&
+        reads.warp == operands.warp && reads.a_in_registers == a_in_registers)
+        return reads;
+    reads = {wgmma, operands.a_descriptor, operands.b_descriptor, operands.warp, a_in_registers, 0, std::move(reads.ranges)};
+    reads.ranges.clear();
+    reads.of_a = wgmma_ranges(wgmma, operands, reads.ranges);
+    return reads;
+}
+
 }  // namespace ptxgraft::emulator

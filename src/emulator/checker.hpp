@@ -144,7 +144,16 @@ class Checker {
     RaceShadow shared_races, global_races;
     Clock arrived,
         complete;  ///< of the cluster's barrier: those that wait for others, and those that all have come to
-    std::vector<SharedRange> ranges;  ///< that a wgmma reads
+    /// What one warp's wgmma.mma_async reads, until some other product takes the place.
+    struct WgmmaReads {
+        Wgmma wgmma;
+        std::uint64_t a_descriptor = 0, b_descriptor = 0;
+        std::uint8_t warp = 0;
+        bool a_in_registers = false;
+        std::size_t of_a = 0;  ///< of the ranges; the others are of B
+        std::vector<SharedRange> ranges;
+    };
+    [[nodiscard]] const WgmmaReads& wgmma_reads(const Wgmma& wgmma, const WgmmaOperands& operands);
     StoredOrigins stored;
 
   private:
@@ -156,6 +165,7 @@ class Checker {
     std::unordered_map<std::uint64_t, Clock> objects_, arrivals_;
     std::unordered_map<unsigned, CopyGroups> bulk_groups_;
     std::vector<ThreadCopies> copies_;
+    std::array<WgmmaReads, 64> wgmma_reads_;
 };
 
 }  // namespace ptxgraft::emulator

@@ -231,6 +231,19 @@ std::optional<Race> RaceShadow::note(std::uint64_t address, std::uint32_t bytes,
     return cells_.note(address, bytes, kind, by, pc);
 }
 
+std::optional<RaceShadow::RaceAt> RaceShadow::note_reads(std::uint64_t begin, std::uint64_t end, const Accessor& by, std::uint32_t pc) {
+    constexpr std::uint32_t row = 16;
+    const std::uint64_t line_bytes = std::uint64_t{1} << line_shift_;
+    while (begin < end) {
+        const std::uint64_t next = std::min(end, (begin / line_bytes + 1) * line_bytes);
+        if (note(begin, static_cast<std::uint32_t>(next - begin), AccessKind::read, by, pc))
+            for (; begin < next; begin += row)  // once more: which one
+                if (const auto race = note(begin, row, AccessKind::read, by, pc)) return RaceAt{*race, begin};
+        begin = next;
+    }
+    return std::nullopt;
+}
+
 std::optional<Race> RaceShadow::unknown_write(std::uint64_t address, std::uint64_t bytes, const Clock& known, unsigned except) {
     settle();
     return cells_.unknown_write(address, bytes, known, except);

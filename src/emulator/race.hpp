@@ -36,6 +36,12 @@ class RaceShadow {
     [[nodiscard]] std::optional<Race> note(const LaneAccesses& accesses, std::uint32_t& mask);
     /// Of something that works asynchronously; the bytes lie in one line.
     [[nodiscard]] std::optional<Race> note(std::uint64_t address, std::uint32_t bytes, AccessKind kind, const Accessor& by, std::uint32_t pc);
+    /// Reads of whole rows of 16 bytes; the first one that is part of a race.
+    struct RaceAt {
+        Race race;
+        std::uint64_t address;
+    };
+    [[nodiscard]] std::optional<RaceAt> note_reads(std::uint64_t begin, std::uint64_t end, const Accessor& by, std::uint32_t pc);
     /// A write to the bytes that a clock does not know of, if there is one; those of `except` do not count.
     [[nodiscard]] std::optional<Race> unknown_write(std::uint64_t address, std::uint64_t bytes, const Clock& known, unsigned except);
 

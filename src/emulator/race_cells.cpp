@@ -215,7 +215,9 @@ std::optional<Race> RaceCells::note(std::uint64_t address, std::uint32_t bytes, 
     const std::uint64_t end = address + bytes;
     for (std::uint64_t at = address; at < end; at += std::uint64_t{1} << in.unit(at)) {
         if (bytes < 1u << in.unit(at)) split(in, at, bytes);
-        if (auto race = note_lane(in.at(at), kind, observer, by.lane)) return race;
+        Cell& cell = in.at(at);
+        if (kind == AccessKind::read && by.stamp.warp == by.warp && reads_in_order(cell, observer, 1u << by.stamp.lane)) continue;
+        if (auto race = note_lane(cell, kind, observer, by.lane)) return race;
     }
     if (bytes == 16 && kind == AccessKind::write) in.unit(address) = block_shift;
     return std::nullopt;

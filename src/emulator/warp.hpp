@@ -420,7 +420,7 @@ class Warp {
     void forget_wgmma(const Frame* frame);
     [[nodiscard]] const PendingWgmma* user_of(Ref ref) const;
     bool fail_in_flight(Ref ref, std::string_view use);
-    bool note_wgmma(const SharedRange& range, unsigned warpgroup, std::optional<Origin>& undefined);
+    bool note_wgmma(const SharedRange& range, const Located& shared, unsigned warpgroup, std::optional<Origin>& undefined);
     void track_wgmma(const Operation& operation, const WgmmaOperands& operands,
                      const UndefinedOperands& undefined);
     void pass_states(const Slot& from, Frame& source, const Slot& to, Frame& target, unsigned lane,

@@ -223,12 +223,12 @@ bool Warp::note_wgmma(const Operation& operation, const WgmmaOperands& operands)
     Clock known(checker.order.size());
     checker.order.release(number(), live_, true, known);
     checker.order.acquire(warpgroup, live_, true, known);
-    checker.ranges.clear();
-    const std::size_t of_a =
-        wgmma_ranges(program_->matrices[operation.extra].wgmma, operands, checker.ranges);
+    const Checker::WgmmaReads& reads = checker.wgmma_reads(program_->matrices[operation.extra].wgmma, operands);
     UndefinedOperands undefined;
-    for (std::size_t i = 0; i < checker.ranges.size(); ++i)
-        if (!note_wgmma(checker.ranges[i], warpgroup, i < of_a ? undefined.a : undefined.b)) return false;
+    Located shared;
+    describe(Space::shared, 0, 0, shared);
+    for (std::size_t i = 0; i < reads.ranges.size(); ++i)
+        if (!note_wgmma(reads.ranges[i], shared, warpgroup, i < reads.of_a ? undefined.a : undefined.b)) return false;
     const Ref* const sources = this->operands(operation) + operation.outputs;
     for (unsigned i = 0; operands.a != nullptr && i < fragment_of_a; ++i)
         if (!undefined.a && !is_written(sources[i])) undefined.a = origin_of(sources[i]);
@@ -237,29 +237,25 @@ bool Warp::note_wgmma(const Operation& operation, const WgmmaOperands& operands)
 }
 
 // `undefined`: its first byte that nothing wrote.
-bool Warp::note_wgmma(const SharedRange& range, unsigned warpgroup, std::optional<Origin>& undefined) {
-    Checker& checker = *cta_->checker();
-    const std::uint32_t bytes = range.end - range.begin;
-    Located at;
-    describe(Space::shared, range.begin, 0, at);
+bool Warp::note_wgmma(const SharedRange& range, const Located& shared, unsigned warpgroup, std::optional<Origin>& undefined) {
     if (!undefined) {
-        const std::uint8_t* const end = at.written + bytes;
-        const std::uint8_t* row = at.written;
+        const std::uint8_t* const end = shared.written + range.end;
+        const std::uint8_t* row = shared.written + range.begin;
         while (row != end && is_written_row(row)) row += row_bytes;
         row = std::find_if(row, end, [](std::uint8_t bits) { return bits != all_bits; });
         if (row != end)
-            undefined = origin_at(Space::shared, at.begin + static_cast<std::uint64_t>(row - at.written), 0);
+            undefined = origin_at(Space::shared, shared.begin + static_cast<std::uint64_t>(row - shared.written), 0);
     }
-    constexpr std::uint32_t unit = row_bytes;
+    Checker& checker = *cta_->checker();
     const Accessor by{stamp(warpgroup, index_ % 4, wgmma_groups_ + 1), warpgroup, index_ % 4};
-    for (std::uint64_t from = at.begin; at.begin < from + bytes; at.begin += unit) {
-        const auto race = checker.shared_races.note(at.begin, unit, AccessKind::read, by, pc_);
-        if (!race) continue;
-        fail_race(*race, 0, at, unit, AccessKind::read);
+    const std::uint64_t begin = shared.begin + range.begin, end = shared.begin + range.end;
+    if (const auto race = checker.shared_races.note_reads(begin, end, by, pc_)) {
+        Located at = shared;
+        at.begin = race->address;
+        fail_race(race->race, 0, at, row_bytes, AccessKind::read);
         return false;
     }
-    const auto unfenced = checker.shared_races.unknown_write(at.begin - bytes, bytes, checker.fenced,
-                                                             checker.parties.async_proxy());
+    const auto unfenced = checker.shared_races.unknown_write(begin, end - begin, checker.fenced, checker.parties.async_proxy());
     return !unfenced || fail_unfenced(*unfenced, 0, "wgmma.mma_async");
 }
 
