@@ -79,6 +79,36 @@ TEST_F(EmulatorAtomics, VectorsOfFloatsGiveWhatWasThere) {
     EXPECT_EQ(machine.download<float>(out, 4), (std::vector<float>{466, 467, 468, 469}));
 }
 
+// The emulator is a team of one device.
+TEST_F(EmulatorAtomics, MultimemReducesOneDevice) {
+    const auto after = run<u32>("setp.eq.u32 %p1, %r1, 0;\nmultimem.red.relaxed.sys.global.add.u32 [%rd1], %r1;\nmultimem.red.max.s32 [%rd1+4], %r1;\n"
+                                "and.b32 %r10, %r1, 7;\ncvt.rn.bf16.u32 %h1, %r10;\nmov.b32 %r2, {%h1, %h1};\nmov.b32 %r9, 0;\nmultimem.red.release.gpu.add.v2.bf16x2 [%rd1+8], {%r2, %r9};\nbar.sync 0;\n"
+                                "multimem.ld_reduce.acquire.gpu.global.add.u32 %r3, [%rd1];\nmultimem.ld_reduce.min.s32 %r4, [%rd1+4];\n"
+                                "multimem.ld_reduce.weak.global.add.acc::f32.v2.bf16x2 {%r5, %r6}, [%rd1+8];\nmultimem.ld_reduce.and.b64 %rd3, [%rd1];\n"
+                                "shl.b32 %r7, %r1, 2;\ncvt.u64.u32 %rd4, %r7;\nadd.s64 %rd5, %rd2, %rd4;\ncvt.u32.u64 %r8, %rd3;\nadd.u32 %r8, %r8, %r4;\nadd.u32 %r8, %r8, %r6;\n"
+                                "multimem.st.relaxed.cta.global.u32 [%rd5], %r8;\nbar.sync 0;\nmov.f32 %f1, 0f3F800000;\n@%p1 multimem.st.weak.v4.f32 [%rd2+128], {%f1, %f1, %f1, %f1};",
+                                {1, static_cast<u32>(-7), 0, pair(bfloat(3), 0)}, 36);
+    EXPECT_EQ(after, (std::vector<u32>{497, 31, pair(bfloat(112), bfloat(112)), pair(bfloat(3), 0)}));
+    EXPECT_EQ(machine.download<u32>(out, 32), std::vector<u32>(32, 497 + 31 + pair(bfloat(3), 0)));
+    EXPECT_EQ(machine.download<float>(out + 128, 4), std::vector<float>(4, 1.0f));
+}
+
+TEST_F(EmulatorAtomics, MultimemCopiesToOneDevice) {
+    const std::string text = ".version 9.1\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 to, .param .u64 sums)\n{\n.reg .b64 a, b, c;\n.reg .b32 t, s, p;\n.reg .pred q;\n"
+                             ".shared .align 16 .b32 from[32];\nld.param.u64 a, [to];\nld.param.u64 b, [sums];\nmov.u32 t, %tid.x;\nmov.u32 s, from;\nmad.lo.u32 p, t, 4, s;\n"
+                             "st.shared.u32 [p], t;\nfence.proxy.async;\nbar.sync 0;\nsetp.ne.u32 q, t, 0;\n@q ret;\n"
+                             "multimem.cp.async.bulk.global.shared::cta.bulk_group [a], [s], 128;\nmultimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [b], [s], 128;\n"
+                             "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nret;\n}\n";
+    const auto loaded = machine.load(text);
+    ASSERT_TRUE(loaded) << message(loaded.error(), text);
+    const u64 to = machine.upload(std::vector<u32>(32)), sums = machine.upload(std::vector<u32>(32, 1000));
+    EXPECT_RUNS(machine, machine.launch("k", {.grid = {1}, .block = {32}}, to, sums));
+    std::vector<u32> copied(32), added(32);
+    for (u32 i = 0; i < 32; ++i) copied[i] = i, added[i] = 1000 + i;
+    EXPECT_EQ(machine.download<u32>(to, 32), copied);
+    EXPECT_EQ(machine.download<u32>(sums, 32), added);
+}
+
 TEST_F(EmulatorAtomics, SixteenBytesAreExchangedAtOnce) {
     // Each thread leaves its number in both halves, and gets what the one before left.
     const std::string body = "cvt.u64.u32 %rd3, %r1;\nmov.b128 %q1, {%rd3, %rd3};\natom.global.exch.b128 %q2, [%rd1], %q1;\nmov.b128 {%rd4, %rd5}, %q2;\n"

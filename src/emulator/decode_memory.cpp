@@ -351,7 +351,36 @@ Expected<Draft> decode_createpolicy(FunctionDecoder& decoder, const Instruction&
     return Draft(arithmetic::extension(8, 8, false)).output(*d).input(decoder.constant(0, 8));
 }
 
+// PTX ISA 9.7.9.14, 9.7.9.26, 9.7.9.27. A multimem address stands for one place on each device of a team; the emulator
+// is a team of one, where every global address is one: a load reduces one value, the others are what they are without it.
+Expected<Draft> decode_multimem(FunctionDecoder& decoder, const Instruction& instruction) {
+    Instruction alone = instruction;
+    const std::string_view what = alone.modifiers.empty() ? std::string_view() : alone.modifiers.front();
+    if (!what.empty()) alone.modifiers.erase(alone.modifiers.begin());
+    if (what == ".cp") {
+        alone.opcode = "cp";
+        return decode_copy(decoder, alone);
+    }
+    const auto drop = [&](auto&& is_one) { std::erase_if(alone.modifiers, is_one); };
+    drop([](std::string_view word) { return word.starts_with(".acc::") || word == ".global"; });
+    alone.modifiers.insert(alone.modifiers.begin(), ".global");
+    if (what == ".st") {
+        alone.opcode = "st";
+        return decode_store(decoder, alone);
+    }
+    if (what == ".red") {
+        alone.opcode = "red";
+        return decode_atomic(decoder, alone);
+    }
+    if (what != ".ld_reduce") return decoder.missing(instruction);
+    constexpr std::array<std::string_view, 6> operations = {".min", ".max", ".add", ".and", ".or", ".xor"};
+    drop([&](std::string_view word) { return std::ranges::find(operations, word) != operations.end(); });
+    alone.opcode = "ld";
+    return decode_load(decoder, alone);
+}
+
 constexpr InstructionRow rows[] = {
+    {"multimem", decode_multimem},
     {"ld", decode_load},
     {"ldu", decode_load},
     {"st", decode_store},

@@ -66,6 +66,8 @@ bool has(std::string_view modifiers, std::string_view one) {
 // Of opcodes whose forms differ: nothing for all others.
 std::string_view class_by_modifiers(const Name& name) {
     if (name.opcode == "wmma") return has(name.modifiers, ".load") || has(name.modifiers, ".store") ? "matrix load and store" : "tensor core";
+    if (name.opcode == "multimem" && has(name.modifiers, ".cp")) return "bulk copy";
+    if (name.opcode == "multimem") return has(name.modifiers, ".st") ? "global store" : has(name.modifiers, ".red") ? "global atomic" : "global load";
     if (name.opcode == "wgmma") return has(name.modifiers, ".mma_async") ? "tensor core" : "barrier and fence";
     if (name.opcode != "cp") return {};
     for (const std::string_view wait : {".commit_group", ".wait_group", ".wait_all", ".mbarrier.arrive"})
