@@ -9,7 +9,7 @@
 namespace ptxgraft::emulator {
 namespace {
 
-constexpr std::uint64_t magic = 0x70614D726F736E54;
+constexpr std::uint64_t magic = 0x70614D726F536E54;  // "TnSorMap"; bit 21 is 0
 
 // In the order of TensorType, with PTX's names.
 constexpr TensorUnit units[] = {

@@ -20,9 +20,12 @@ enum class SwizzleAtomicity : std::uint8_t { bytes16, bytes32, bytes32_flip8, by
 
 /// What the 128 bytes hold. A program may write anything there, so nothing is relied on before `decode` has
 /// checked it.
+///
+/// CuTe clears bit 21 of the second word of the maps of small tensors, to mend what drivers up to 13.1 encode: here that bit is
+/// 0 in every map.
 struct alignas(64) TensorFields {
-    std::uint64_t magic;
     std::uint64_t address;
+    std::uint64_t magic;
     std::uint64_t dims[most_tensor_dims];         ///< in elements
     std::uint64_t strides[most_tensor_dims - 1];  ///< in bytes, from dimension 1 on
     std::uint16_t box[most_tensor_dims];          ///< in elements
