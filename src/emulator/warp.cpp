@@ -617,11 +617,16 @@ bool Warp::join_members(const Operation& operation, const CollectiveCall& call, 
     call.function(destinations.data(), sources.data(), together, call.extra);
     order_members(call, together);
     everyone(0, outputs, true);
-    for (std::uint32_t i = 0; i < group_count_; ++i) {
-        if (!joins(groups_[i])) continue;
-        note_late(groups_[i].frame, groups_[i].pc, groups_[i].mask);
-        groups_[i].wait = Wait::none;
-        ++groups_[i].pc;
+    for (std::uint32_t i = 0; i < group_count_;) {
+        Group& group = groups_[i];
+        if (!joins(group)) {
+            ++i;
+            continue;
+        }
+        note_late(group.frame, group.pc, group.mask);
+        group.wait = Wait::none;
+        if (group.frame == frame_ && group.pc == pc_) mask_ |= take(i).mask;  // also of lanes that run in turn: all go on together
+        else ++groups_[i++].pc;
     }
     update_next();
     return true;
