@@ -207,8 +207,8 @@ const Planted planted[] = {
     {"ATileThatNoProxyFenceShows", Errc::data_race,
      fill + sync + descriptors + fence + "<" + product + ">\n" + commit + wait0, fence_proxy + product},
     {"ATileThatOtherWarpsStillWrite", Errc::data_race,
-     ready + "st.shared.b32 [%r20], %r1;\n" + fence_proxy + fence + "<" + product + ">\n" + commit + wait0,
-     sync + product},
+     ready + fence + "st.shared.b32 [%r20], %r1;\n" + fence_proxy + "<" + product + ">\n" + commit + wait0,
+     fence + product},
     {"ATileIsOverwrittenBeforeTheWait", Errc::data_race,
      ready + fence + product + "\n" + commit + "<st.shared.b32 [%r20], %r1;>\n" + wait0,
      wait0 + sync + "st.shared.b32 [%r20], %r1;"},
@@ -404,17 +404,63 @@ TEST(EmulatorAsync, AProductThatOverwritesIsDefined) {
     EXPECT_RUNS(machine, run(machine, kernel(ready + descriptor("%rd2", 12288) + fence + product + "\n" + overwrites + commit + wait0 + "mov.f32 %f20, %f1;"), threads));
 }
 
+// Warp 3 leaves before, or behind, the fence.
 TEST(EmulatorAsync, AWarpgroupWaitsForAllOfItsWarps) {
-    const std::string body =
-        ready + "setp.ge.u32 %p2, %r1, 96;\n@%p2 bra DONE;\n" + fence + product + "\n" + commit + wait0;
+    struct Row {
+        std::string body, waits, says;
+    };
+    const std::string leave = "setp.ge.u32 %p2, %r1, 96;\n@%p2 bra DONE;\n", rest = product + "\n" + commit + wait0;
+    const Row rows[] = {{ready + leave + fence + rest, fence, "never come to this wgmma.fence"},
+                        {ready + fence + leave + rest, wait0, "never commit wgmma-group 1"}};
+    for (const Row& row : rows)
+        for (const bool fast : {false, true}) {
+            Machine machine({.fast = fast});
+            const std::string text = kernel(row.body);
+            const auto done = run(machine, text, threads);
+            ASSERT_FALSE(done);
+            EXPECT_EQ(done.error().code, Errc::barrier_deadlock);
+            EXPECT_EQ(line_at(text, done.error().span.begin), line_at(text, text.find(row.waits)));
+            EXPECT_THAT(machine.text_of(done.error()), testing::HasSubstr(row.says));
+        }
+}
+
+// Lane 0 waits for what thread 128 says, which waits for thread 160, and asks again and again; the other lanes of its warp go
+// ahead to the product.
+TEST(EmulatorAsync, AProductGathersLanesThatRanInTurn) {
+    const std::string lap = "xor.b32 %r41, %r41, 1;\nadd.u32 %r40, %r40, 1;\nsetp.lt.u32 %p4, %r40, 100;\n";
+    const auto wait_at = [](int gate, const std::string& label) {
+        return label + ": mbarrier.try_wait.parity.shared.b64 %p6, [gate+" + std::to_string(8 * gate) + "], %r41;\n@!%p6 bra " + label + ";\n";
+    };
+    const auto arrive_at = [](int gate) { return "mbarrier.arrive.shared.b64 _, [gate+" + std::to_string(8 * gate) + "];\n"; };
+    const std::string text = kernel(
+        ready + "@%p1 mbarrier.init.shared.b64 [gate+24], 1;\n" + gates +
+        "mov.u32 %r40, 0;\nmov.u32 %r41, 0;\nsetp.eq.u32 %p2, %r1, 128;\n@%p2 bra SAY;\nsetp.eq.u32 %p2, %r1, 160;\n@%p2 bra "
+        "ASK;\nsetp.ge.u32 %p2, %r1, 128;\n@%p2 bra DONE;\n" +
+        fence + "MULTIPLY:\n@!%p1 bra GO;\n" + wait_at(0, "FULL") + "GO:\n" + product + "\n" + commit + wait0 + "@%p1 " + arrive_at(1) + lap +
+        "@%p4 bra MULTIPLY;\nbra DONE;\nSAY:\n" + wait_at(3, "ASKED") + arrive_at(0) + wait_at(1, "EMPTY") + lap +
+        "@%p4 bra SAY;\nbra DONE;\nASK:\n" + arrive_at(3) + wait_at(1, "AGAIN") + lap + "@%p4 bra ASK;\n");
+    for (const bool fast : {false, true}) {
+        Machine machine({.instruction_budget = 1u << 22, .fast = fast});
+        EXPECT_RUNS(machine, run(machine, text, 192));
+    }
+}
+
+// The threads of each warp write a part of B late, one warp later than the other; every warp multiplies all of B, and no
+// barrier but the wgmma.fence comes between.
+TEST(EmulatorAsync, AWgmmaFenceShowsWhatAllWarpsWrote) {
+    const std::string late =
+        "shr.u32 %r40, %r1, 5;\nmul.lo.u32 %r40, %r40, 1000;\nLATE:\nsub.u32 %r40, %r40, 1;\nsetp.gt.s32 %p2, %r40, 0;\n@%p2 bra "
+        "LATE;\n";
+    const std::string ones = "mov.u32 %r41, 0x3F803F80;\nst.shared.b32 [%r20], %r41;\n", more = "st.shared.b32 [%r20+2048], %r41;\n";
+    const std::string text = kernel(descriptors + ones + "st.shared.b32 [%r20+512], %r41;\nst.shared.b32 [%r20+1024], "
+                                    "%r41;\nst.shared.b32 [%r20+1536], %r41;\n" +
+                                    late + more + fence_proxy + fence + product + "\n" + commit + wait0 + "mov.f32 %f20, %f1;");
     for (const bool fast : {false, true}) {
         Machine machine({.fast = fast});
-        const std::string text = kernel(body);
-        const auto done = run(machine, text, threads);
-        ASSERT_FALSE(done);
-        EXPECT_EQ(done.error().code, Errc::barrier_deadlock);
-        EXPECT_EQ(line_at(text, done.error().span.begin), line_at(text, text.find(wait0)));
-        EXPECT_THAT(machine.text_of(done.error()), testing::HasSubstr("never commit wgmma-group 1"));
+        ASSERT_TRUE(machine.load(text));
+        const u64 data = machine.upload(std::vector<u32>(words_of_input, 0));
+        EXPECT_RUNS(machine, machine.launch("k", {.block = {threads, 1, 1}}, data));
+        for (const float sum : machine.download<float>(data + 8192, threads)) EXPECT_EQ(sum, 16);
     }
 }
 

@@ -16,7 +16,8 @@
 /// even, for k ascending from the accumulator on; one of type .f16 is rounded once, at the end. Subnormal
 /// numbers count, NaN is 0x7FFFFFFF (0x7FFF), and what B has against the zeros of a sparse A does not count.
 /// .f64 is fma for k ascending too; integers are exact, at the end wrapped or clamped. The layout of a wmma
-/// fragment is that of mma, tile by tile. wgmma computes where it stands, from what shared memory then holds.
+/// fragment is that of mma, tile by tile. wgmma computes where it stands, from what shared memory then
+/// holds: what the warps of its warpgroup wrote before the wgmma.fence is in it.
 
 #include <array>
 #include <cstddef>
@@ -78,7 +79,8 @@ struct EmulatorStats {
 ///   accesses is neither atomic nor volatile nor relaxed, acquire or release, and nothing orders them: no barrier of the
 ///   block or of the warp, no mbarrier, no flag or lock. What cp.async, bulk copies and wgmma access is ordered before what
 ///   comes after a wait for it alone: a wait_group that covers its group, or the phase of its mbarrier; others are to be told of
-///   that by a barrier. Shared memory that threads wrote is read by bulk stores and wgmma behind a fence.proxy.async.
+///   that by a barrier. Shared memory that threads wrote is read by bulk stores and wgmma behind a fence.proxy.async; what other
+///   warps of the warpgroup wrote, by wgmma behind a wgmma.fence of them all.
 /// - Errc::register_in_flight: an accumulator of a wgmma is accessed, or its fragment of A is written, before a
 ///   wgmma.wait_group that covers its group, by anything but a wgmma on an accumulator of the same shape.
 /// - Errc::register_not_fenced: no wgmma.fence comes before the first wgmma, or between other accesses of its registers and it.

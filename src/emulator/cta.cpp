@@ -108,7 +108,8 @@ Cta::State Cta::deadlock() {
             group->wait == Wait::barrier && group->what == cluster_barrier ? "the cluster's barrier waits for threads that never come"
             : group->wait == Wait::barrier
                 ? fmt::format("barrier {} waits for threads that never come", group->what)
-            : group->wait == Wait::warpgroup
+            : group->wait == Wait::wgmma_fence ? "other warps of the warpgroup never come to this wgmma.fence"
+            : group->wait == Wait::wgmma_group
                 ? fmt::format("other warps of the warpgroup never commit wgmma-group {}", group->what)
                 : fmt::format("lanes of the member mask {:#010x} never come", group->what);
         return fail({Errc::barrier_deadlock, launch_->program->spans[group->pc], 0,
@@ -167,7 +168,8 @@ void Cta::left(const Warp& warp) {
         complete_warp(barriers_[id], warp);
         release_if_complete(id);
     }
-    if (launch_->program->uses_wgmma) release_wgmma(warp);
+    if (launch_->program->uses_wgmma)
+        for (const Wait what : {Wait::wgmma_fence, Wait::wgmma_group}) release_wgmma(warp, what);
     cluster_->complete();
 }
 
@@ -176,16 +178,16 @@ std::span<Warp> Cta::warpgroup(const Warp& warp) {
     return std::span(warps_).subspan(first, std::min<std::size_t>(4, warps_.size() - first));
 }
 
-std::uint32_t Cta::wgmma_groups(const Warp& warp) {
+std::uint32_t Cta::wgmma_count(const Warp& warp, Wait what) {
     std::uint32_t least = ~std::uint32_t{0};
     for (const Warp& one : warpgroup(warp))
-        if (one.live() != 0) least = std::min(least, one.wgmma_groups());
+        if (one.live() != 0) least = std::min(least, one.wgmma_count(what));
     return least;
 }
 
-void Cta::release_wgmma(const Warp& warp) {
-    const std::uint32_t groups = wgmma_groups(warp);
-    for (Warp& one : warpgroup(warp)) one.release_wgmma(groups);
+void Cta::release_wgmma(const Warp& warp, Wait what) {
+    const std::uint32_t count = wgmma_count(warp, what);
+    for (Warp& one : warpgroup(warp)) one.release_wgmma(what, count);
 }
 
 }  // namespace ptxgraft::emulator

@@ -84,10 +84,10 @@ class Cta {
     /// Lanes of a warp arrive at a barrier, to wait or not; the values are those of a bar.red.
     void arrive(const Warp& warp, std::uint32_t id, std::uint32_t count, std::uint32_t mask,
                 std::uint32_t predicate);
-    /// How many wgmma-groups all warps of a warp's warpgroup have committed that have not exited; and lets those go on
-    /// that wait for them.
-    [[nodiscard]] std::uint32_t wgmma_groups(const Warp& warp);
-    void release_wgmma(const Warp& warp);
+    /// To how many wgmma.fences all warps of a warp's warpgroup have come that have not exited, or how many wgmma-groups they
+    /// have committed; and lets those go on that wait for that.
+    [[nodiscard]] std::uint32_t wgmma_count(const Warp& warp, Wait what);
+    void release_wgmma(const Warp& warp, Wait what);
     /// Lanes of a warp have exited: nobody waits for them any longer.
     void left(const Warp& warp);
 

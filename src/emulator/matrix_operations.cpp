@@ -375,10 +375,9 @@ Flow execute_wgmma(Warp& warp, const Operation& operation, std::uint32_t mask) {
     return !warp.is_checked() || warp.note_wgmma(operation, operands) ? Flow::next : Flow::fail;
 }
 
-Flow execute_wgmma_fence(Warp& warp, const Operation&, std::uint32_t) {
-    if (warp.is_checked()) warp.fence_wgmma();
+Flow execute_wgmma_fence(Warp& warp, const Operation&, std::uint32_t mask) {
     warp.meet();
-    return Flow::next;
+    return warp.fence_wgmma(mask);
 }
 
 Flow execute_wgmma_commit(Warp& warp, const Operation&, std::uint32_t) {

@@ -90,7 +90,7 @@ struct Frame {
     [[nodiscard]] std::byte* columns() { return registers.empty() ? nullptr : registers[0].bytes.data(); }
 };
 
-enum class Wait : std::uint8_t { none, barrier, members, warpgroup };
+enum class Wait : std::uint8_t { none, barrier, members, wgmma_fence, wgmma_group };
 
 /// Lanes at one place that are not running now.
 struct Group {
@@ -98,7 +98,7 @@ struct Group {
     std::uint32_t pc = 0;
     std::uint32_t mask = 0;
     Wait wait = Wait::none;
-    std::uint32_t what = 0;  ///< the barrier, the member mask, or the wgmma-group
+    std::uint32_t what = 0;  ///< the barrier, the member mask, the wgmma.fence or the wgmma-group, counted from 1
     std::uint64_t last_run = 0;
 };
 
@@ -231,15 +231,18 @@ class Warp {
         return frame_->local_base + offset;
     }
 
-    // --- wgmma: the products of a warpgroup are complete when all of its warps have computed theirs
+    // --- wgmma: the products of a warpgroup begin when all of its warps have come to the wgmma.fence before them, and are
+    // complete when all have computed theirs
 
-    [[nodiscard]] std::uint32_t wgmma_groups() const { return wgmma_groups_; }  ///< that the warp has committed
+    /// How many fences the warp has come to, or groups it has committed.
+    [[nodiscard]] std::uint32_t wgmma_count(Wait what) const { return what == Wait::wgmma_fence ? wgmma_fences_ : wgmma_groups_; }
+    Flow fence_wgmma(std::uint32_t mask);
     void commit_wgmma();
     /// All lanes are at one instruction of the tensor cores, which is none before all have come.
     void meet();
     Flow wait_wgmma(std::uint32_t mask, std::uint32_t pending);
-    /// All warps of the warpgroup have committed that many groups: lanes that wait for them go on.
-    void release_wgmma(std::uint32_t groups);
+    /// All warps of the warpgroup have got so far: lanes that wait for it go on.
+    void release_wgmma(Wait what, std::uint32_t count);
 
     // --- what a checked launch keeps track of; nothing of it happens in others
 
@@ -321,7 +324,6 @@ class Warp {
     /// cp.async.mbarrier.arrive: what the lane has copied so far is known to who waits for the mbarrier.
     void finish_copies_at(Space space, std::uint64_t address, unsigned lane);
     // Of wgmma (warpgroup_checks.cpp).
-    void fence_wgmma();
     /// What a product reads of shared memory, by the async proxy; and what of its results is undefined.
     [[nodiscard]] bool note_wgmma(const Operation& operation, const WgmmaOperands& operands);
     /// An argument or a result of a call.
@@ -416,6 +418,7 @@ class Warp {
     [[nodiscard]] bool check_accumulator(Ref ref, const Wgmma& wgmma);
     [[nodiscard]] bool check_fenced(Ref ref, bool accumulates);
     void mark_fragments(const PendingWgmma& pending);
+    void finish_fence();
     void finish_wgmma(std::uint32_t groups);
     void forget_wgmma(const Frame* frame);
     [[nodiscard]] const PendingWgmma* user_of(Ref ref) const;

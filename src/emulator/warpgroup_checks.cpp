@@ -1,7 +1,7 @@
-// wgmma (PTX ISA 9.7.15): products are computed at once here. A warp that waits for a group lets the other
-// warps of its warpgroup commit it first. What a checked launch keeps besides: which registers and which
-// shared memory a product that nobody has waited for still uses, and which registers no wgmma.fence has
-// ordered.
+// wgmma (PTX ISA 9.7.15): products are computed at once here, each warp's own rows of them. A wgmma.fence tells that the
+// warpgroup has written what its products read, so a warp lets the other warps come to the fence before it computes; and one
+// that waits for a group lets them commit it first. What a checked launch keeps besides: which registers and which shared
+// memory a product that nobody has waited for still uses, and which registers no wgmma.fence has ordered.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,28 +33,52 @@ bool is_move(const Operation& operation) {
 
 }  // namespace
 
-// --- groups
+// --- fences and groups
+
+Flow Warp::fence_wgmma(std::uint32_t mask) {
+    ++wgmma_fences_;
+    wgmma_stage_ = true;
+    cta_->release_wgmma(*this, Wait::wgmma_fence);
+    if (cta_->wgmma_count(*this, Wait::wgmma_fence) < wgmma_fences_) {
+        wait(mask, Wait::wgmma_fence, wgmma_fences_);
+        return Flow::select;
+    }
+    finish_fence();
+    return Flow::next;
+}
+
+// What the warp did before the fence comes before what any warp of its warpgroup multiplies behind it.
+void Warp::finish_fence() {
+    if (!is_checked_) return;
+    Checker& checker = *cta_->checker();
+    Clock known(checker.order.size());
+    checker.order.release(number(), live_, true, known);
+    checker.order.acquire(checker.parties.warpgroup(cta_->rank(), index_), live_, true, known);
+}
 
 void Warp::commit_wgmma() {
     ++wgmma_groups_;
-    cta_->release_wgmma(*this);
+    cta_->release_wgmma(*this, Wait::wgmma_group);
 }
 
 Flow Warp::wait_wgmma(std::uint32_t mask, std::uint32_t pending) {
     const std::uint32_t groups = wgmma_groups_ > pending ? wgmma_groups_ - pending : 0;
-    if (cta_->wgmma_groups(*this) < groups) {
-        wait(mask, Wait::warpgroup, groups);
+    if (cta_->wgmma_count(*this, Wait::wgmma_group) < groups) {
+        wait(mask, Wait::wgmma_group, groups);
         return Flow::select;
     }
     finish_wgmma(groups);
     return Flow::next;
 }
 
-void Warp::release_wgmma(std::uint32_t groups) {
+void Warp::release_wgmma(Wait what, std::uint32_t count) {
     for (std::uint32_t i = 0; i < group_count_; ++i) {
         Group& group = groups_[i];
-        if (group.wait != Wait::warpgroup || group.what > groups) continue;
-        finish_wgmma(group.what);
+        if (group.wait != what || group.what > count) continue;
+        if (what == Wait::wgmma_fence)
+            finish_fence();
+        else
+            finish_wgmma(group.what);
         group.wait = Wait::none;
         ++group.pc;
     }
@@ -165,12 +189,7 @@ bool Warp::check_fragments(const Operation& operation) {
     return true;
 }
 
-// --- wgmma.fence and wgmma.mma_async
-
-void Warp::fence_wgmma() {
-    ++wgmma_fences_;
-    wgmma_stage_ = true;
-}
+// --- wgmma.mma_async
 
 // PTX ISA 9.7.15.7.1. What only reads a fragment of A changes nothing for a product that reads it too.
 bool Warp::check_fenced(Ref ref, bool accumulates) {
