@@ -9,6 +9,7 @@
 
 #include "ptxgraft/error.hpp"
 #include "ptxgraft/ptxgraft.h"
+#include "ptxgraft/tolerance.hpp"
 
 namespace {
 
@@ -350,6 +351,22 @@ TEST_F(CApi, LaunchesMayHaveClusters) {
     launch.struct_size -= 4;
     EXPECT_EQ(ptxgraft_kernel_launch(kernel, &launch, arguments, 2), PTXGRAFT_STATUS_struct_size_invalid);
     ptxgraft_kernel_destroy(kernel);
+}
+
+TEST_F(CApi, LegalSumsAreThoseOfTheLibrary) {
+    double lowest = 0, highest = 0;
+    ASSERT_OK(ptxgraft_legal_sum(&lowest, &highest, PTXGRAFT_PRODUCT_bf16, PTXGRAFT_ACCUMULATOR_f32, 64, 10.0, 100.0));
+    const auto want = ptxgraft::legal_sum({.type = ptxgraft::ProductType::bf16, .products = 64}, 10.0, 100.0);
+    EXPECT_EQ(lowest, want.lowest);
+    EXPECT_EQ(highest, want.highest);
+    EXPECT_TRUE(lowest < 10.0 && highest > 10.0 && highest < 10.01);
+    double half_lowest = 0, half_highest = 0;
+    ASSERT_OK(ptxgraft_legal_sum(&half_lowest, &half_highest, PTXGRAFT_PRODUCT_f16, PTXGRAFT_ACCUMULATOR_f16, 64, 10.0, 100.0));
+    EXPECT_LT(half_lowest, lowest);
+    EXPECT_EQ(ptxgraft_legal_sum(&lowest, nullptr, PTXGRAFT_PRODUCT_f16, PTXGRAFT_ACCUMULATOR_f32, 1, 0, 0), PTXGRAFT_STATUS_invalid_argument);
+    EXPECT_EQ(ptxgraft_legal_sum(&lowest, &highest, static_cast<ptxgraft_product_type>(5), PTXGRAFT_ACCUMULATOR_f32, 1, 0, 0),
+              PTXGRAFT_STATUS_invalid_argument);
+    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("type is 5; it is 0 to 4"));
 }
 
 TEST_F(CApi, TensorMapsAreEncoded) {

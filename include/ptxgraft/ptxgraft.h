@@ -216,6 +216,20 @@ typedef struct ptxgraft_tensor_map {
 PTXGRAFT_C_API ptxgraft_status ptxgraft_tensor_map_encode(ptxgraft_tensor_map* map, const ptxgraft_buffer* buffer,
                                                           const ptxgraft_tensor_map_options* options);
 
+/* ---- Tolerance of tensor-core sums (tolerance.hpp says where the bounds come from) ---- */
+
+/** Types of multiplicands; the accumulator is .f32, or .f16. */
+typedef enum ptxgraft_product_type {
+    PTXGRAFT_PRODUCT_f16 = 0, PTXGRAFT_PRODUCT_bf16 = 1, PTXGRAFT_PRODUCT_tf32 = 2, PTXGRAFT_PRODUCT_e4m3 = 3, PTXGRAFT_PRODUCT_e5m2 = 4
+} ptxgraft_product_type;
+typedef enum ptxgraft_accumulator_type { PTXGRAFT_ACCUMULATOR_f32 = 0, PTXGRAFT_ACCUMULATOR_f16 = 1 } ptxgraft_accumulator_type;
+/** Between which values one element of A * B + C lies, in whatever order and precision the hardware adds: `products` are those of the whole
+    matrix product, `exact` is c plus their sum and `magnitudes` the sum of their absolute values, both computed in double. The bounds are
+    infinite where an intermediate sum may overflow. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_legal_sum(double* lowest, double* highest, ptxgraft_product_type type,
+                                                  ptxgraft_accumulator_type accumulator, uint64_t products, double exact,
+                                                  double magnitudes);
+
 /** An order of launches on a device. */
 typedef struct ptxgraft_stream ptxgraft_stream;
 PTXGRAFT_C_API ptxgraft_status ptxgraft_stream_create(ptxgraft_stream** stream, const ptxgraft_device* device);

@@ -5,6 +5,7 @@
 
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
+#include "ptxgraft/tolerance.hpp"
 
 using namespace ptxgraft;
 using capi::call;
@@ -125,6 +126,25 @@ ptxgraft_status ptxgraft_tensor_map_encode(ptxgraft_tensor_map* map, const ptxgr
         if (!encoded) return tl::unexpected(encoded.error());
         static_assert(sizeof *map == sizeof *encoded);
         std::memcpy(map, &*encoded, sizeof *map);
+        return {};
+    });
+}
+
+ptxgraft_status ptxgraft_legal_sum(double* lowest, double* highest, ptxgraft_product_type type,
+                                   ptxgraft_accumulator_type accumulator, uint64_t products, double exact,
+                                   double magnitudes) {
+    return call({{lowest, "lowest"}, {highest, "highest"}}, [&]() -> Expected<void> {
+        if (static_cast<unsigned>(type) > PTXGRAFT_PRODUCT_e5m2)
+            return fail(Errc::invalid_argument, "type is " + std::to_string(type) + "; it is 0 to 4");
+        if (static_cast<unsigned>(accumulator) > PTXGRAFT_ACCUMULATOR_f16)
+            return fail(Errc::invalid_argument, "accumulator is " + std::to_string(accumulator) + "; it is 0 or 1");
+        static_assert(static_cast<int>(ProductType::e5m2) == PTXGRAFT_PRODUCT_e5m2 && static_cast<int>(AccumulatorType::f16) == PTXGRAFT_ACCUMULATOR_f16);
+        const SumBounds bounds = legal_sum({.type = static_cast<ProductType>(type),
+                                            .accumulator = static_cast<AccumulatorType>(accumulator),
+                                            .products = products},
+                                           exact, magnitudes);
+        *lowest = bounds.lowest;
+        *highest = bounds.highest;
         return {};
     });
 }
