@@ -330,9 +330,8 @@ Expected<TensorMap> encode(const TensorMapOptions& options) {
     std::copy(options.dims.begin(), options.dims.end(), map.dims);
     std::copy(options.strides.begin(), options.strides.end(), map.strides);
     std::transform(options.box.begin(), options.box.end(), map.box, narrow<std::uint16_t>);
-    std::fill_n(map.element_strides, map.rank, std::uint8_t{1});
-    std::transform(options.element_strides.begin(), options.element_strides.end(), map.element_strides,
-                   narrow<std::uint8_t>);
+    for (unsigned i = 0; i < std::min<unsigned>(map.rank, most_tensor_dims); ++i)
+        map.element_strides[i] = options.element_strides.empty() ? std::uint8_t{1} : narrow<std::uint8_t>(options.element_strides[i]);
     std::tie(map.swizzle, map.atomicity) = swizzles[static_cast<unsigned>(options.swizzle)];
     map.type = options.type;
     map.interleave = options.interleave;
