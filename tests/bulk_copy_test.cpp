@@ -468,7 +468,9 @@ TEST(BulkCopy, MistakesAreErrorsAtTheirInstruction) {
                                         "%rd3, 64;\nadd.s64 %rd8, %rd2, 16;\n"
                                         "ld.global.u32 %r3, [%rd2];\n" +
                                         init + row.wrong + "\n");
-        auto in = device().upload(std::vector<std::uint32_t>(64));
+        std::vector<std::uint32_t> words(64);
+        words[20] = 1;  // of 128 bytes of zeros, programs make tensor maps
+        auto in = device().upload(words);
         const auto done = run(ptx, *in, *in);
         ASSERT_FALSE(done) << row.wrong;
         EXPECT_EQ(done.error().code, row.code) << row.wrong << failure(done);

@@ -272,11 +272,30 @@ TEST(TensorMap, TheBitThatCuteClearsSaysNothing) {
     }
 }
 
+// As Triton makes them in a kernel.
+TEST(TensorMap, ZerosBecomeTheMapThatIsEncoded) {
+    const TensorMap encoded = encode({.type = TensorType::f16, .address = 0x1000, .dims = {192, 200}, .strides = {384}, .box = {64, 128},
+                                      .swizzle = TensorSwizzle::bytes128})
+                                  .value();
+    struct Row {
+        TensorField field;
+        std::uint32_t ordinal;
+        std::uint64_t value;
+    };
+    using enum TensorField;
+    TensorMap map{};
+    for (const Row& row : {Row{global_address, 0, 0x1000}, {rank, 0, 1}, {box_dim, 0, 64}, {box_dim, 1, 128}, {global_dim, 0, 192}, {global_dim, 1, 200},
+                           {global_stride, 0, 384}, {element_stride, 0, 1}, {element_stride, 1, 1}, {elemtype, 0, 6}, {swizzle_mode, 0, 3}})
+        ASSERT_TRUE(replace(map.bytes.data(), row.field, row.ordinal, row.value));
+    EXPECT_EQ(map.bytes, encoded.bytes);
+}
+
 TEST(TensorMap, GarbageIsNoMap) {
     std::mt19937 random(8);
     const TensorMap empty{};
     EXPECT_EQ(decode(empty.bytes.data()).error().code, Errc::not_a_tensor_map);
     TensorMap map = empty;
+    map.bytes[127] = std::byte{1};
     EXPECT_EQ(replace(map.bytes.data(), TensorField::rank, 0, 1).error().code, Errc::not_a_tensor_map);
     // Maps with changed bytes are found out, or copy within the bytes that they say.
     for (int i = 0; i < 20000; ++i) {

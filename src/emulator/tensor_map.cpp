@@ -292,6 +292,14 @@ constexpr TensorType element_types[] = {
     TensorType::f32_ftz,  TensorType::f64,   TensorType::bf16,      TensorType::tf32,
     TensorType::tf32_ftz, TensorType::b4x16, TensorType::b4x16_p64, TensorType::b6x16_p32};
 
+// Programs make maps from nothing, too: they fill 128 bytes with zeros, and replace every field that is to be another.
+Expected<TensorFields> fields_to_replace(const std::byte* map) {
+    if (std::any_of(map, map + sizeof(TensorFields), [](std::byte byte) { return byte != std::byte{0}; })) return fields_of(map);
+    TensorFields blank{};
+    blank.magic = magic;
+    return blank;
+}
+
 struct FieldRow {
     std::string_view name;
     std::uint64_t least, most;
@@ -352,7 +360,7 @@ Expected<TensorFields> decode(const std::byte* map) {
 }
 
 Expected<void> replace(std::byte* map, TensorField field, std::uint32_t ordinal, std::uint64_t value) {
-    auto content = fields_of(map);
+    auto content = fields_to_replace(map);
     if (!content) return tl::unexpected(content.error());
     const FieldRow& row = fields[static_cast<unsigned>(field)];
     if (ordinal >= row.ordinals)

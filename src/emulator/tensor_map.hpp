@@ -75,7 +75,7 @@ enum class TensorField : std::uint8_t {
     fill_mode
 };
 
-/// Replaces one field of the 128 bytes of a map. `ordinal` counts dimensions from 0 (for global_stride:
+/// Replaces one field of the 128 bytes of a map, or of zeros, which become one. `ordinal` counts dimensions from 0 (for global_stride:
 /// strides); `value` is what the instruction says (for rank: one less than the rank). Values that no map can
 /// have are Errc::tensor_map_invalid; whether the fields agree with each other is for `decode`.
 [[nodiscard]] Expected<void> replace(std::byte* map, TensorField field, std::uint32_t ordinal,
