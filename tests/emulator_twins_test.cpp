@@ -110,6 +110,20 @@ void Run::download_bytes(u64 address, void* data, std::size_t size) {
         fail(describe(done.error(), data_.ptx));
 }
 
+Map Run::map_of_bf16(u64 address, u32 columns, u32 rows, u32 box_columns, u32 box_rows, bool swizzled) {
+    Map map{};
+    const auto encoded = data_.device->encode_tensor_map({.type = TensorType::bf16,
+                                                          .address = address,
+                                                          .dims = {columns, rows},
+                                                          .strides = {columns * u64{2}},
+                                                          .box = {box_columns, box_rows},
+                                                          .swizzle = swizzled ? TensorSwizzle::bytes128 : TensorSwizzle::none});
+    if (!encoded) return fail(describe(encoded.error(), "")), map;
+    static_assert(sizeof map == sizeof *encoded);
+    std::memcpy(&map, &*encoded, sizeof map);
+    return map;
+}
+
 void Run::launch_bytes(const char* entry, const Shape& shape, const std::vector<Bytes>& arguments) {
     if (data_.failed) return;
     auto function = data_.functions.find(entry);

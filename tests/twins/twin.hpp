@@ -51,6 +51,11 @@ struct Shape {
     u32 block_y = 1, grid_y = 1;
 };
 
+/// A tensor map, an argument of an entry.
+struct Map {
+    alignas(64) u64 words[16];
+};
+
 /// One compilation of a program, on a device. What goes wrong is a failure of the running test; after the
 /// first, everything is a no-op.
 class Run {
@@ -87,6 +92,8 @@ class Run {
         download_bytes(address, values.data(), count * sizeof(T));
         return values;
     }
+    /// A matrix of bf16 by rows, in boxes; `swizzled`: by 128 bytes.
+    Map map_of_bf16(u64 address, u32 columns, u32 rows, u32 box_columns, u32 box_rows, bool swizzled);
     template <class... T>
     void launch(const char* entry, Shape shape, const T&... arguments) {
         launch_bytes(entry, shape, {{&arguments, sizeof arguments}...});
