@@ -521,6 +521,20 @@ TEST(EmulatorAsync, APhaseThatNobodyCompletesIsADeadlock) {
     }
 }
 
+TEST(EmulatorAsync, LanesThatWaitAtSeveralPlacesAreADeadlockToo) {
+    const std::string split = "and.b32 %r22, %r1, 31;\nsetp.eq.u32 %p2, %r22, 5;\n", apart = split + "@%p2 bra ALONE;\n" + wait_for(2, 0, "W") + "bra DONE;\nALONE:\n" + wait_for(2, 0, "V");
+    const std::string arrive = "@!%p1 mbarrier.arrive.shared.b64 _, [gate+16];\n";
+    for (const bool fast : {false, true}) {
+        Machine machine({.fast = fast});
+        const std::string text = kernel(gates + arrive + apart);
+        const auto done = run(machine, text, threads);
+        ASSERT_FALSE(done);
+        EXPECT_EQ(done.error().code, Errc::barrier_deadlock);
+        EXPECT_TRUE(text.substr(done.error().span.begin).starts_with("mbarrier.try_wait")) << describe(done.error(), text);
+        EXPECT_RUNS(machine, run(machine, kernel(gates + arrive + "@%p1 mbarrier.arrive.shared.b64 _, [gate+16];\n" + apart), threads));
+    }
+}
+
 TEST(EmulatorAsync, AThreadClearsAStageTwice) {
     const std::string place = "mad.lo.u32 %r22, %r1, 16, %r21;\n", clear = "cp.async.cg.shared.global [%r22], [%rd6], 16, 0;\n",
                       fill_it = "cp.async.cg.shared.global [%r22], [%rd6], 16, 16;\n", end = "cp.async.wait_all;\n" + read(0);

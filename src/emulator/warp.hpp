@@ -177,7 +177,7 @@ class Warp {
     [[nodiscard]] std::uint64_t issued() const { return issued_; }
     /// Lanes have asked an mbarrier whether a phase is complete. Of a warp that does nothing else for long only others can help.
     void note_wait(std::uint32_t mask, bool any_complete) {
-        const bool is_again = pc_ == wait_pc_ && mask == wait_mask_ && issued_ - wait_issued_ <= most_between_waits;
+        const bool is_again = issued_ - wait_issued_ <= most_between_waits;  // by these lanes or others, at this mbarrier or another
         waits_ = any_complete ? 0 : is_again ? waits_ + 1 : 1;
         wait_pc_ = pc_, wait_mask_ = mask, wait_issued_ = issued_;
     }
@@ -473,7 +473,7 @@ class Warp {
     std::uint64_t thread_instructions_ = 0;
     std::uint32_t strong_ = 0;
     std::uint32_t strong_limit_ = 64;
-    static constexpr std::uint64_t most_between_waits = 64, many_waits = 20000;  // instructions; of one loop
+    static constexpr std::uint64_t most_between_waits = 64, many_waits = 20000;  // instructions; waits in vain
     std::uint64_t waits_ = 0, wait_issued_ = 0;
     std::uint32_t wait_pc_ = 0, wait_mask_ = 0;
 
