@@ -414,7 +414,9 @@ TEST_F(Cli, AKernelWithoutEndEndsWithItsBudget) {
     EXPECT_EQ(launch(json, "up.ptx", {"--budget", "1000", "--fast"}).status, 0);  // its buffer begins as anything
     EXPECT_EQ(launch(json, "up.ptx", {"--budget", "3"}).status, 1);
     EXPECT_EQ(launch(json, "up.ptx", {"--budget", "many"}).status, 2);
-    EXPECT_EQ(launch(json, "up.ptx", {"--budget", "-1"}).status, 2);
+    for (const char* const budget : {"-1", "99999999999999999999"})
+        EXPECT_THAT(launch(json, "up.ptx", {"--budget", budget}).err,
+                    StartsWith(std::string("error: --budget: ") + budget + " is no number of instructions: digits, at most 19\n"));
 }
 
 TEST_F(Cli, ClustersThatCannotBeAreErrors) {

@@ -72,6 +72,11 @@ TEST_F(Cli, RunProfilesAndTraces) {
     EXPECT_THAT(trace, StartsWith("block (1, 0, 0) warp 0 lanes 0xffffffff 7:1: mov.u32 %r1, %tid.x; | %r1 = [0x0 0x1 0x2 "));
     EXPECT_EQ(with({"--trace", "t.txt", "--trace-cta", "one"}).status, 2);
     EXPECT_EQ(with({"--trace-warp", "0"}).status, 2);
+    for (const char* const flag : {"--trace-cta", "--trace-warp"}) {
+        const Result nothing = with({"--trace", "t.txt", flag, "7"});
+        EXPECT_EQ(nothing.status, 1);
+        EXPECT_EQ(nothing.err, "error: nothing was traced: the launch has no such block, or no such warp\n");
+    }
     EXPECT_THAT(with({"--trace", "no/such/folder.txt"}).err, HasSubstr("cannot write no/such/folder.txt"));
 }
 

@@ -66,7 +66,10 @@ Observation::Observation(const ObserveFlags& flags) : flags_(flags) {
     }
     file_.reset(std::fopen(flags.trace_file.c_str(), "wb"));
     if (file_ == nullptr) throw Failure{fmt::format("error: cannot write {}: {}\n", flags.trace_file, std::strerror(errno)), work_failed};
-    trace_.emplace(filter, [file = file_.get()](std::string_view line) { std::fwrite(line.data(), 1, line.size(), file); });
+    trace_.emplace(filter, [this](std::string_view line) {
+        has_traced_ = true;
+        std::fwrite(line.data(), 1, line.size(), file_.get());
+    });
 }
 
 EmulatorObserver* Observation::observer() { return flags_.any() ? this : nullptr; }
@@ -80,6 +83,10 @@ void Observation::finish() {
     if (file_ != nullptr && (std::fflush(file_.get()) != 0 || std::ferror(file_.get()) != 0))
         throw Failure{fmt::format("error: cannot write {}\n", flags_.trace_file), work_failed};
     if (flags_.profile) print(profile_);
+}
+
+void Observation::require_traced() const {
+    if (trace_ && !has_traced_) throw Failure{"error: nothing was traced: the launch has no such block, or no such warp\n", work_failed};
 }
 
 }  // namespace ptxgraft::cli

@@ -31,6 +31,8 @@ class Observation : EmulatorObserver {
     [[nodiscard]] EmulatorObserver* observer();
     /// Ends the trace and prints the profile, of a launch that failed as well: up to there.
     void finish();
+    /// Of a launch that went well: its trace is not empty.
+    void require_traced() const;
 
   private:
     struct Close {
@@ -41,6 +43,7 @@ class Observation : EmulatorObserver {
     const ObserveFlags& flags_;
     std::unique_ptr<std::FILE, Close> file_;
     std::optional<EmulatorTrace> trace_;
+    bool has_traced_ = false;
     EmulatorProfile profile_;
 };
 

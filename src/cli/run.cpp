@@ -19,6 +19,13 @@ namespace {
 // Half a minute or two of the emulator: a loop without an end is an error, not a terminal that waits.
 constexpr std::uint64_t usual_budget = std::uint64_t{1} << 30;
 
+// What is wrong with it; empty: nothing.
+std::string wrong_budget(const std::string& text) {
+    constexpr std::size_t most_digits = 19;  // of 64 bits
+    if (!text.empty() && text.size() <= most_digits && text.find_first_not_of("0123456789") == std::string::npos) return {};
+    return fmt::format("{} is no number of instructions: digits, at most {}", text, most_digits);
+}
+
 struct RunFlags {
     std::string file, launch_file, entry, grid = "1", block = "1", cluster = "1", device = "auto";
     std::uint32_t shared_bytes = 0;
@@ -211,6 +218,7 @@ void run(const RunFlags& flags) {
         fail_argument(done.error(), plan, done.error().index);
     if (!done) fail_in_ptx(done.error(), ptx, input, stubs.size());
     write_outputs(plan, prepared);
+    observation.require_traced();
     check_outputs(plan);
 }
 
@@ -262,7 +270,7 @@ void add_run(CLI::App& app) {
     verb->add_flag("--fast", flags->fast, "The emulator checks bounds and barriers only: not what nothing wrote, nor races");
     verb->add_option("--budget", flags->budget,
                      "Warp instructions after which the emulator ends the launch with an error; 0: no limit")
-        ->check(CLI::NonNegativeNumber)
+        ->check(CLI::Validator(wrong_budget, "NUMBER"))
         ->default_str(std::to_string(usual_budget));
     add_observe_flags(*verb, flags->observe);
     add_stub_flags(*verb, flags->stubs);
