@@ -10,11 +10,6 @@ namespace {
 
 constexpr std::uint64_t most_local_bytes = std::uint64_t{512} << 10;  // of a thread, as CUDA's limit
 
-std::string_view name(Space space) {
-    constexpr std::string_view names[] = {"generic", "global", "constant", "shared", "local", "parameter", "shared::cluster"};
-    return names[static_cast<std::size_t>(space)];
-}
-
 bool inside(std::uint64_t address, std::uint64_t bytes, std::uint64_t size) {
     return address <= size && size - address >= bytes;
 }

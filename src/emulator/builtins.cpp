@@ -37,10 +37,29 @@ void give_result(Warp& warp, const Call& call, unsigned lane, std::uint64_t valu
     }
 }
 
-// A zero-terminated string of the device; false when it leaves its allocation.
+// Bytes that a function reads: null after an error, of bounds or of what nothing wrote.
+const std::byte* read_bytes(Warp& warp, std::uint64_t address, unsigned lane, std::uint32_t bytes) {
+    const std::byte* at = warp.find(Space::generic, address, lane, bytes, Use::read);
+    if (at == nullptr) {
+        warp.fail(Errc::address_out_of_bounds, lane,
+                  fmt::format("{:#x}, of a string or an argument of printf", address));
+        return nullptr;
+    }
+    return warp.require_written(Space::generic, address, lane, bytes) ? at : nullptr;
+}
+
+// What the function computes with, as nothing else is done with its arguments.
+bool require_arguments(Warp& warp, const Call& call, unsigned lane) {
+    return std::ranges::all_of(call.arguments, [&](const Slot& slot) {
+        if (slot.reg != no_ref) return warp.require(slot.reg, 1u << lane);
+        return warp.require_written(Space::local, warp.frame().local_base + slot.offset, lane, slot.bytes);
+    });
+}
+
+// A zero-terminated string of the device; false after an error.
 bool read_string(Warp& warp, std::uint64_t address, unsigned lane, std::string& text) {
     for (text.clear(); text.size() < longest_string; ++address) {
-        const std::byte* at = warp.find(Space::generic, address, lane, 1, Use::read);
+        const std::byte* at = read_bytes(warp, address, lane, 1);
         if (at == nullptr) return false;
         if (*at == std::byte{0}) return true;
         text += static_cast<char>(*at);
@@ -65,13 +84,15 @@ class Printer {
         }
         return true;
     }
+    [[nodiscard]] std::uint64_t taken() const { return taken_; }  ///< arguments
 
   private:
     template <class T>
     bool take(T& value) {
         next_ = (next_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
-        const std::byte* at = warp_.find(Space::generic, next_, lane_, sizeof(T), Use::read);
+        const std::byte* at = read_bytes(warp_, next_, lane_, sizeof(T));
         next_ += sizeof(T);
+        ++taken_;
         if (at != nullptr) std::memcpy(&value, at, sizeof(T));
         return at != nullptr;
     }
@@ -177,6 +198,7 @@ class Printer {
     Warp& warp_;
     unsigned lane_;
     std::uint64_t next_;
+    std::uint64_t taken_ = 0;
     std::string& out_;
 };
 
@@ -185,15 +207,12 @@ Flow print(Warp& warp, const Call& call, std::uint32_t mask) {
     if (call.arguments.size() != 2) return warp.fail(Errc::invalid_operand, 0, "vprintf takes two arguments");
     const bool done = each_lane(mask, [&](unsigned lane) {
         std::string format, text;
-        if (!read_string(warp, argument(warp, call.arguments[0], lane), lane, format) ||
-            !Printer(warp, lane, argument(warp, call.arguments[1], lane), text).print(format)) {
-            warp.fail(Errc::address_out_of_bounds, lane, "a string or an argument of printf");
-            return false;
-        }
+        if (!require_arguments(warp, call, lane)) return false;
+        Printer printer(warp, lane, argument(warp, call.arguments[1], lane), text);
+        if (!read_string(warp, argument(warp, call.arguments[0], lane), lane, format) || !printer.print(format)) return false;
         std::string& output = warp.cta().output();
         if (output.size() + text.size() <= most_output) output += text;
-        give_result(warp, call, lane,
-                    static_cast<std::uint64_t>(std::count(format.begin(), format.end(), '%')));
+        give_result(warp, call, lane, printer.taken());
         return true;
     });
     return done ? Flow::next : Flow::fail;
@@ -217,7 +236,8 @@ Flow assertion(Warp& warp, const Call& call, std::uint32_t mask) {
 }
 
 Flow allocate(Warp& warp, const Call& call, std::uint32_t mask) {
-    each_lane(mask, [&](unsigned lane) {
+    const bool done = each_lane(mask, [&](unsigned lane) {
+        if (!require_arguments(warp, call, lane)) return false;
         const std::uint64_t bytes = call.arguments.empty() ? 0 : argument(warp, call.arguments[0], lane);
         const std::uint64_t address = warp.launch().memory->heap_allocate(bytes);
         if (address != 0) {
@@ -227,14 +247,18 @@ Flow allocate(Warp& warp, const Call& call, std::uint32_t mask) {
         give_result(warp, call, lane, address);
         return true;
     });
-    return Flow::next;
+    return done ? Flow::next : Flow::fail;
 }
 
 Flow release(Warp& warp, const Call& call, std::uint32_t mask) {
     const bool done = each_lane(mask, [&](unsigned lane) {
+        if (!require_arguments(warp, call, lane)) return false;
         const std::uint64_t address = call.arguments.empty() ? 0 : argument(warp, call.arguments[0], lane);
-        if (address != 0) warp.release_at(Space::global, heap_lock, 1u << lane);
-        if (address == 0 || warp.launch().memory->heap_free(address)) return true;
+        if (address == 0) return true;
+        // To others it is as if all its bytes were written.
+        if (!warp.note_range(Space::global, address, lane, warp.launch().memory->heap_size(address), Use::write)) return false;
+        warp.release_at(Space::global, heap_lock, 1u << lane);
+        if (warp.launch().memory->heap_free(address)) return true;
         warp.fail(Errc::not_an_allocation, lane, fmt::format("free of {:#x}", address));
         return false;
     });

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "emulator/clock.hpp"
@@ -54,8 +55,9 @@ class StoredOrigins {
     void remove(Space space, std::uint64_t address, unsigned thread, std::uint64_t bytes);
     [[nodiscard]] StoredOrigin find(Space space, std::uint64_t address, unsigned thread) const;
 
+    static constexpr std::uint64_t unit = 4;  ///< bytes that share an origin
+
   private:
-    static constexpr std::uint64_t unit = 4;       // bytes that share an origin
     static constexpr std::size_t most = 1u << 16;  // a message is not worth more memory
     static std::uint64_t key(Space space, std::uint64_t address, unsigned thread) {
         return std::uint64_t{static_cast<std::uint8_t>(space)} << 59 ^ std::uint64_t{thread} << 40 ^
@@ -155,6 +157,7 @@ class Checker {
     };
     [[nodiscard]] const WgmmaReads& wgmma_reads(const Wgmma& wgmma, const WgmmaOperands& operands);
     StoredOrigins stored;
+    std::unordered_set<const std::byte*> mbarriers;  ///< where some were made
 
   private:
     // A thousand of each space.

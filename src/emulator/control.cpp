@@ -85,11 +85,34 @@ Flow execute_failure(Warp& warp, const Operation& operation, std::uint32_t) {
 
 Flow execute_yield(Warp&, const Operation&, std::uint32_t) { return Flow::yield; }
 
-Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t mask) {
+namespace {
+
+// The lanes that name the same barrier and count as the first one.
+std::uint32_t same_barrier(Warp& warp, const Barrier& barrier, std::uint32_t mask) {
+    std::uint32_t same = mask;
+    for (const Ref ref : {barrier.id, barrier.count}) {
+        if (ref == no_ref || !is_register(ref)) continue;
+        const std::uint64_t first = warp.value(ref, first_lane(mask));
+        each_lane(mask, [&](unsigned lane) {
+            if (warp.value(ref, lane) != first) same &= ~(1u << lane);
+            return true;
+        });
+    }
+    return same;
+}
+
+}  // namespace
+
+Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) {
     const Barrier& barrier = warp.program().barriers[operation.extra];
-    const unsigned lane = first_lane(mask);
     for (const Ref ref : {barrier.id, barrier.count, barrier.predicate})
-        if (ref != no_ref && !warp.require(ref, mask)) return Flow::fail;
+        if (ref != no_ref && !warp.require(ref, all)) return Flow::fail;
+    const std::uint32_t mask = same_barrier(warp, barrier, all);
+    const unsigned lane = first_lane(mask);
+    if (mask != all) {
+        if (barrier.is_aligned) return warp.fail(Errc::divergent_barrier, first_lane(all & ~mask), "lanes of the warp name different barriers, or counts");
+        warp.stay(all & ~mask);
+    }
     if (barrier.destination != no_ref) warp.mark_written(barrier.destination, mask);
     const auto id = static_cast<std::uint32_t>(warp.value(barrier.id, lane));
     const auto count =
@@ -107,12 +130,12 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t mask)
     }
     if (barrier.kind == Barrier::Kind::arrive) {
         warp.cta().arrive(warp, id, count, mask, predicate);
-        return Flow::next;
+        return mask == all ? Flow::next : warp.moved_on();
     }
     if (barrier.is_aligned && warp.is_checked()) {
-        if (const auto other = warp.waits_elsewhere(id))
+        if (const Group* const other = warp.waits_elsewhere())
             return warp.fail(Errc::divergent_barrier, lane,
-                             fmt::format("other lanes of the warp wait at barrier {} on line {}", id, warp.line_of(*other)));
+                             fmt::format("other lanes of the warp wait at barrier {} on line {}", other->what, warp.line_of(other->pc)));
     }
     warp.wait(mask, Wait::barrier, id);
     warp.cta().arrive(warp, id, count, mask, predicate);

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "emulator/cluster.hpp"
+#include "emulator/provenance.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
@@ -77,19 +78,20 @@ Cta::State Cta::step(Warp& warp, bool& ran, bool& yielded) {
     yielded |= state == Warp::State::yielded;
     only_waits_ &= issued == 0 || (state == Warp::State::yielded && warp.only_waits());
     if (state == Warp::State::finished) finished_[warp.index()] = 1;
-    if (state == Warp::State::failed) return fail(warp.error());
+    if (state == Warp::State::failed) return fail(warp.error(), warp.calls());
     if (launch_->budget != 0 && total > launch_->budget) {
         const Group* group = warp.waiting();
         return fail({Errc::instruction_budget_spent,
                      group != nullptr ? launch_->program->spans[group->pc] : Span{}, 0,
                      std::make_shared<const std::string>(
-                         fmt::format("{} warp instructions, in {}", launch_->budget, warp.place(0)))});
+                         fmt::format("{} warp instructions, in {}", launch_->budget, warp.place(0)))},
+                    group != nullptr ? warp.calls(*group) : std::vector<Span>());
     }
     return State::yielded;
 }
 
-Cta::State Cta::fail(const Error& error) {
-    error_ = error;
+Cta::State Cta::fail(const Error& error, std::span<const Span> calls) {
+    error_ = with_provenance(error, launch_->text, calls);
     return State::failed;
 }
 
@@ -98,7 +100,8 @@ Cta::State Cta::deadlock() {
         if (finished_[warp.index()] != 0 || !warp.only_waits()) continue;
         const std::string place = warp.place(static_cast<unsigned>(std::countr_zero(warp.wait_mask())));
         return fail({Errc::barrier_deadlock, launch_->program->spans[warp.wait_pc()], 0,
-                     std::make_shared<const std::string>(fmt::format("the mbarrier waits for arrivals or bytes that never come, {}", place))});
+                     std::make_shared<const std::string>(fmt::format("the mbarrier waits for arrivals or bytes that never come, {}", place))},
+                    warp.wait_calls());
     }
     for (Warp& warp : warps_) {
         const Group* group = warp.waiting();
@@ -113,7 +116,8 @@ Cta::State Cta::deadlock() {
                 ? fmt::format("other warps of the warpgroup never commit wgmma-group {}", group->what)
                 : fmt::format("lanes of the member mask {:#010x} never come", group->what);
         return fail({Errc::barrier_deadlock, launch_->program->spans[group->pc], 0,
-                     std::make_shared<const std::string>(fmt::format("{}, {}", what, warp.place(lane)))});
+                     std::make_shared<const std::string>(fmt::format("{}, {}", what, warp.place(lane)))},
+                    warp.calls(*group));
     }
     return State::failed;
 }
@@ -143,12 +147,10 @@ void Cta::complete_warp(BarrierState& barrier, const Warp& warp) {
 void Cta::release_if_complete(std::uint32_t id) {
     BarrierState& barrier = barriers_[id];
     if (barrier.arrived == 0) return;
-    std::uint32_t wanted = 0, here = barrier.threads;
-    for (const Warp& warp : warps_) {
+    std::uint32_t wanted = 0;
+    for (const Warp& warp : warps_)
         if (warp.live() != 0) wanted |= 1u << warp.index();
-        here += static_cast<std::uint32_t>(std::popcount(barrier.partial[warp.index()]));
-    }
-    const bool complete = barrier.expected != 0 ? here >= barrier.expected : (wanted & ~barrier.full) == 0;
+    const bool complete = barrier.expected != 0 ? barrier.threads >= barrier.expected : (wanted & ~barrier.full) == 0;
     if (!complete) return;
     const Warp::Reductions reductions{barrier.popc, barrier.popc == barrier.arrived, barrier.popc != 0};
     barrier = {};

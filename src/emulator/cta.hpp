@@ -84,6 +84,8 @@ class Cta {
     /// Lanes of a warp arrive at a barrier, to wait or not; the values are those of a bar.red.
     void arrive(const Warp& warp, std::uint32_t id, std::uint32_t count, std::uint32_t mask,
                 std::uint32_t predicate);
+    /// The warps of a warp's warpgroup.
+    [[nodiscard]] std::span<Warp> warpgroup(const Warp& warp);
     /// To how many wgmma.fences all warps of a warp's warpgroup have come that have not exited, or how many wgmma-groups they
     /// have committed; and lets those go on that wait for that.
     [[nodiscard]] std::uint32_t wgmma_count(const Warp& warp, Wait what);
@@ -100,10 +102,9 @@ class Cta {
         std::uint32_t popc = 0, arrived = 0;
     };
 
-    [[nodiscard]] std::span<Warp> warpgroup(const Warp& warp);
     void complete_warp(BarrierState& barrier, const Warp& warp);
     void release_if_complete(std::uint32_t id);
-    State fail(const Error& error);
+    State fail(const Error& error, std::span<const Span> calls);
     State step(Warp& warp, bool& ran, bool& yielded);
 
     const Launch* launch_;

@@ -94,6 +94,9 @@ Expected<Draft> decode_trap(FunctionDecoder&, const Instruction&) {
 Expected<Draft> decode_yield(FunctionDecoder&, const Instruction&) {
     return Draft(execute_yield);
 }
+Expected<Draft> decode_set_registers(FunctionDecoder&, const Instruction&) {
+    return Draft(execute_set_registers);
+}
 Expected<Draft> decode_nothing(FunctionDecoder&, const Instruction&) {
     return Draft(execute_nothing);
 }
@@ -173,7 +176,7 @@ constexpr InstructionRow rows[] = {
     {"exit", decode_exit},          {"trap", decode_trap},
     {"brkpt", decode_trap},         {"nanosleep", decode_yield},
     {"pmevent", decode_nothing},    {"griddepcontrol", decode_nothing},
-    {"setmaxnreg", decode_nothing}, {"bar", decode_barrier},
+    {"setmaxnreg", decode_set_registers}, {"bar", decode_barrier},
     {"barrier", decode_barrier},
 };
 

@@ -507,15 +507,31 @@ struct BitMover {
 };
 constexpr BitMover bit_movers[] = {{"mov", 0}, {"selp", 1}, {"prmt", 1}, {"shl", 1}, {"shr", 1}, {"shf", 1}, {"bfe", 2}, {"bfi", 2}};
 
+constexpr std::string_view bit_by_bit[] = {"and", "or", "xor", "not", "lop3"};
+constexpr std::string_view carrying[] = {"add", "sub", "mul", "mad", "neg"};
+
+bool is_integer_type(std::string_view word) {
+    return word.size() > 2 && (word[1] == 'u' || word[1] == 's') && word[2] >= '0' && word[2] <= '9';
+}
+
+// The lower half of an integer's product, or all of it; a saturated sum has all bits from all bits.
+bool is_carrying(const syntax::Instruction& instruction) {
+    return std::ranges::find(carrying, instruction.opcode) != std::end(carrying) &&
+           std::ranges::all_of(instruction.modifiers, [](std::string_view word) {
+               return word == ".lo" || word == ".wide" || (is_integer_type(word) && word.find('x') == std::string_view::npos);
+           });
+}
+
 bool is_integer_conversion(const syntax::Instruction& instruction) {
-    return instruction.opcode == "cvt" && std::ranges::all_of(instruction.modifiers, [](std::string_view word) {
-        return word.size() > 2 && (word[1] == 'u' || word[1] == 's') && word[2] >= '0' && word[2] <= '9';
-    });
+    return instruction.opcode == "cvt" && std::ranges::all_of(instruction.modifiers, is_integer_type);
 }
 
 void set_undefined(Operation& operation, const syntax::Instruction& instruction) {
-    if (instruction.opcode == "and") operation.undefined = Undefined::ands;
-    if (instruction.opcode == "or") operation.undefined = Undefined::ors;
+    if (std::ranges::find(bit_by_bit, instruction.opcode) != std::end(bit_by_bit) && operation.outputs == 1)
+        operation.undefined = Undefined::bits;
+    if (instruction.opcode != "cvt" && operation.outputs == 1 && !instruction.modifiers.empty() && instruction.modifiers.back().ends_with("x2"))
+        operation.undefined = Undefined::halves;
+    if (is_carrying(instruction)) operation.undefined = Undefined::carries;
     if (is_integer_conversion(instruction)) operation.undefined = Undefined::moves;
     for (const BitMover& row : bit_movers) {
         if (row.opcode != instruction.opcode) continue;

@@ -11,7 +11,6 @@
 #include "emulator/decode.hpp"
 #include "emulator/launch.hpp"
 #include "emulator/memory.hpp"
-#include "emulator/provenance.hpp"
 #include "emulator/share_columns.hpp"
 #include "syntax/name_map.hpp"
 
@@ -377,8 +376,7 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
         launch.grid_workspace = *address;
     }
     const std::uint32_t threads = launch.observer != nullptr ? 1 : data_->threads;
-    if (auto done = emulator::run(launch, threads, data_->output); !done)
-        return tl::unexpected<Error>(emulator::with_provenance(done.error(), launch.text));
+    if (auto done = emulator::run(launch, threads, data_->output); !done) return tl::unexpected<Error>(done.error());
     return EmulatorStats{launch.warp_instructions.load(), launch.thread_instructions.load()};
 }
 

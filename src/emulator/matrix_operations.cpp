@@ -376,13 +376,19 @@ Flow execute_wgmma(Warp& warp, const Operation& operation, std::uint32_t mask) {
 }
 
 Flow execute_wgmma_fence(Warp& warp, const Operation&, std::uint32_t mask) {
+    if (mask != ~0u) return not_whole(warp, mask);
     warp.meet();
     return warp.fence_wgmma(mask);
 }
 
-Flow execute_wgmma_commit(Warp& warp, const Operation&, std::uint32_t) {
+Flow execute_wgmma_commit(Warp& warp, const Operation&, std::uint32_t mask) {
+    if (mask != ~0u) return not_whole(warp, mask);
     warp.commit_wgmma();
     return Flow::next;
+}
+
+Flow execute_set_registers(Warp& warp, const Operation&, std::uint32_t mask) {
+    return mask == ~0u ? Flow::next : not_whole(warp, mask);
 }
 
 Flow execute_wgmma_wait(Warp& warp, const Operation& operation, std::uint32_t mask) {

@@ -25,6 +25,11 @@ std::byte* host_memory(std::uint64_t bytes) {
 
 }  // namespace
 
+std::string_view name(Space space) {
+    constexpr std::string_view names[] = {"generic", "global", "constant", "shared", "local", "parameter", "shared::cluster"};
+    return names[static_cast<std::size_t>(space)];
+}
+
 std::uint64_t window(Space space) {
     switch (space) {
         case Space::shared:
@@ -180,6 +185,12 @@ bool Memory::heap_free(std::uint64_t address) {
     heap_freed_.push_back({found->first, found->second});
     heap_blocks_.erase(found);
     return true;
+}
+
+std::uint64_t Memory::heap_size(std::uint64_t address) const {
+    const std::scoped_lock lock(heap_mutex_);
+    const auto found = heap_blocks_.find(address);
+    return found == heap_blocks_.end() ? 0 : found->second;
 }
 
 bool Memory::heap_holds(std::uint64_t address, std::uint64_t bytes) const {

@@ -17,6 +17,7 @@
 namespace ptxgraft::emulator {
 
 enum class Space : std::uint8_t { generic, global, constant, shared, local, param, shared_cluster };
+[[nodiscard]] std::string_view name(Space space);
 
 /// The windows of the generic address space (PTX ISA 5.1, cvta): 4 GiB each, so that no 32-bit offset leaves
 /// one. Everything below them is global memory.
@@ -85,6 +86,8 @@ class Memory {
     std::uint64_t heap_allocate(std::uint64_t bytes);
     /// The device's `free`: false when the address is no live heap block.
     bool heap_free(std::uint64_t address);
+    /// Of a block that was not freed; else 0.
+    [[nodiscard]] std::uint64_t heap_size(std::uint64_t address) const;
     /// Whether an address of the heap is in a live block, with `bytes` bytes.
     [[nodiscard]] bool heap_holds(std::uint64_t address, std::uint64_t bytes) const;
     /// Reserves the heap; before a launch of a module that calls `malloc`.

@@ -92,6 +92,7 @@ Flow execute_wmma_store(Warp& warp, const Operation& operation, std::uint32_t ma
 Flow execute_ldmatrix(Warp& warp, const Operation& operation, std::uint32_t mask);     ///< d… <- address
 Flow execute_stmatrix(Warp& warp, const Operation& operation, std::uint32_t mask);     ///< address, b…
 Flow execute_movmatrix(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< d <- a
+Flow execute_set_registers(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< setmaxnreg
 Flow execute_wgmma_fence(Warp& warp, const Operation& operation, std::uint32_t mask);
 Flow execute_wgmma_commit(Warp& warp, const Operation& operation, std::uint32_t mask);
 Flow execute_wgmma_wait(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< extra: the groups that may be pending

@@ -78,8 +78,9 @@ using Execute = Flow (*)(Warp& warp, const Operation& operation, std::uint32_t m
 enum class Undefined : std::uint8_t {
     spreads,   ///< the results are undefined as a whole
     moves,     ///< bits go where the function puts them: it is applied to their states; not those of the last `controls` sources
-    ands,      ///< a bit that is written and zero makes the result's known
-    ors,       ///< a bit that is written and one does
+    bits,      ///< bit by bit: a result's is known when it is the same whatever was not written
+    halves,    ///< as spreads, of each half of a pair by itself
+    carries,   ///< a result's bits are known below the lowest one of a source that is not
     refused,   ///< an error, of the first `strict` sources
 };
 

@@ -1,14 +1,16 @@
 #pragma once
 /// @file provenance.hpp
-/// Where the instruction of an error comes from: the source that PTX was made of.
+/// Where the instruction of an error comes from: the source that PTX was made of, and the calls that led there.
 
+#include <span>
 #include <string_view>
 
 #include "ptxgraft/error.hpp"
 
 namespace ptxgraft::emulator {
 
-/// Adds it to the error's detail, where `.loc` says so.
-[[nodiscard]] Error with_provenance(Error error, std::string_view text);
+/// Adds it to the error's detail: source lines where `.loc` says so; `calls` are the call instructions of the functions
+/// that run, the innermost first.
+[[nodiscard]] Error with_provenance(Error error, std::string_view text, std::span<const Span> calls);
 
 }  // namespace ptxgraft::emulator

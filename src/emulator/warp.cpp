@@ -39,7 +39,8 @@ void Warp::begin() {
     group_count_ = 0;
     mask_ = 0;
     is_checked_ = launch_->is_checked;
-    wgmma_groups_ = wgmma_fences_ = 0;
+    wgmma_groups_ = wgmma_fences_ = products_ = 0;
+    products_of_group_ = {};
     wgmma_stage_ = false;
     pending_wgmma_.clear();
     pieces_.clear();
@@ -348,12 +349,12 @@ void Warp::wait(std::uint32_t mask, Wait wait, std::uint32_t what) {
     mask_ = 0;
 }
 
-std::optional<std::uint32_t> Warp::waits_elsewhere(std::uint32_t barrier) const {
-    for (std::uint32_t i = 0; i < group_count_; ++i) {
-        const Group& group = groups_[i];
-        if (group.wait == Wait::barrier && group.what == barrier && group.pc != pc_) return group.pc;
-    }
-    return std::nullopt;
+const Group* Warp::waits_elsewhere() const {
+    const Group* const end = groups_.data() + group_count_;
+    const Group* const found = std::find_if(groups_.data(), end, [this](const Group& group) {
+        return group.wait == Wait::barrier && group.what != cluster_barrier && group.pc != pc_;
+    });
+    return found == end ? nullptr : found;
 }
 
 void Warp::release(std::uint32_t barrier, const Reductions& reductions) {
@@ -640,6 +641,13 @@ std::string Warp::place(unsigned lane) const {
     const Dim3 position = cta_->position();
     return fmt::format("block ({}, {}, {}), thread ({}, {}, {})", position.x, position.y, position.z,
                        thread % block.x, thread / block.x % block.y, thread / block.x / block.y);
+}
+
+std::vector<Span> Warp::calls(const Frame* frame) const {
+    std::vector<Span> spans;
+    for (; frame != nullptr && frame->parent != nullptr; frame = frame->parent)
+        spans.push_back(program_->spans[frame->return_pc - 1]);
+    return spans;
 }
 
 Flow Warp::fail(Errc code, unsigned lane, const std::string& detail) {

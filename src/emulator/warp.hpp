@@ -32,7 +32,9 @@ struct Launch;
 struct Origin {
     std::uint32_t pc = 0;  ///< of the instruction that read it
     bool is_of_memory = false;
-    bool is_shared = false;
+    Space space = Space::global;
+    bool is_of_absent_lane = false;  ///< the register of a lane that takes no part in a shuffle
+    bool is_value = false;  ///< computed, or widened, and no copy of a structure with gaps, which nobody does with those
     std::uint64_t address = 0;
     StoredOrigin stored = {};  ///< of memory: when it was stored there undefined
 };
@@ -179,11 +181,12 @@ class Warp {
     void note_wait(std::uint32_t mask, bool any_complete) {
         const bool is_again = issued_ - wait_issued_ <= most_between_waits;  // by these lanes or others, at this mbarrier or another
         waits_ = any_complete ? 0 : is_again ? waits_ + 1 : 1;
-        wait_pc_ = pc_, wait_mask_ = mask, wait_issued_ = issued_;
+        wait_pc_ = pc_, wait_mask_ = mask, wait_issued_ = issued_, wait_frame_ = frame_;
     }
     [[nodiscard]] bool only_waits() const { return waits_ >= many_waits; }
     [[nodiscard]] std::uint32_t wait_pc() const { return wait_pc_; }
     [[nodiscard]] std::uint32_t wait_mask() const { return wait_mask_; }
+    [[nodiscard]] std::vector<Span> wait_calls() const { return calls(wait_frame_); }
 
     /// The host bytes of one lane's access, `bytes` a power of two; null after fail().
     [[nodiscard]] std::byte* resolve(const Access& access, const Operation& operation, unsigned lane, std::uint32_t bytes,
@@ -216,8 +219,8 @@ class Warp {
     void wait(std::uint32_t mask, Wait wait, std::uint32_t what);
     /// Parks running lanes at another place, where they can run.
     void leave(std::uint32_t mask, std::uint32_t pc);
-    /// The place of another instruction at which lanes of the warp wait for the same barrier.
-    [[nodiscard]] std::optional<std::uint32_t> waits_elsewhere(std::uint32_t barrier) const;
+    /// Lanes of the warp that wait for a barrier of the CTA at another instruction.
+    [[nodiscard]] const Group* waits_elsewhere() const;
     /// Lets running lanes come back to this operation after the others.
     void stay(std::uint32_t mask) { leave(mask, pc_); }
     /// The running lanes have done the operation, and others stay.
@@ -238,6 +241,7 @@ class Warp {
     [[nodiscard]] std::uint32_t wgmma_count(Wait what) const { return what == Wait::wgmma_fence ? wgmma_fences_ : wgmma_groups_; }
     Flow fence_wgmma(std::uint32_t mask);
     void commit_wgmma();
+    [[nodiscard]] bool check_warpgroup(std::uint32_t groups);
     /// All lanes are at one instruction of the tensor cores, which is none before all have come.
     void meet();
     Flow wait_wgmma(std::uint32_t mask, std::uint32_t pending);
@@ -330,6 +334,8 @@ class Warp {
     [[nodiscard]] bool check_fragment(Ref ref, Use use);
     /// As note_access, of many bytes, which lie in one piece of memory.
     [[nodiscard]] bool note_range(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use);
+    /// Of one lane: fails where a byte was not written.
+    [[nodiscard]] bool require_written(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes);
     /// An atomic access of one lane: its bytes must have been written, and others' atomic accesses there come before it.
     [[nodiscard]] bool note_atomic(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes);
     /// Lanes let others know at an address (a flag, a lock, an mbarrier) what they did; or get to know it there.
@@ -344,6 +350,10 @@ class Warp {
     [[nodiscard]] const Error& error() const { return error_; }
 
     // --- for the CTA
+
+    /// The calls that led to where the warp or a group of its lanes runs, the innermost first.
+    [[nodiscard]] std::vector<Span> calls() const { return calls(frame_); }
+    [[nodiscard]] std::vector<Span> calls(const Group& group) const { return calls(group.frame); }
 
     /// Lets the groups that wait at a barrier go on; writes the result of a bar.red.
     struct Reductions {
@@ -391,7 +401,12 @@ class Warp {
     std::size_t run_row(const Operation& operation);
     bool track(const Operation& operation, std::uint32_t mask);
     [[nodiscard]] bool is_found(const Operation& first) const;
-    void combine_states(const Operation& operation, std::uint8_t* states);
+    [[nodiscard]] std::vector<Span> calls(const Frame* frame) const;
+    void try_bits(const Operation& operation, std::uint8_t* states);
+    void carry_states(const Operation& operation, std::uint8_t* states);
+    void spread_states(const Operation& operation, Ref result, std::uint8_t* states);
+    void read_data(Ref ref, std::uint8_t* data);
+    [[nodiscard]] bool is_filled(const Operation& operation, unsigned lane);
     bool track_undefined(const Operation& operation, std::uint32_t mask);
     void taint(Ref ref, std::uint32_t mask, const Origin& origin, const std::uint8_t* states);
     void read_states(Ref ref, std::uint8_t* states);
@@ -408,6 +423,7 @@ class Warp {
                                     std::uint64_t bytes, Use use);
     void fail_race(const Race& race, unsigned lane, const Located& at, std::uint32_t bytes, AccessKind kind);
     Flow fail_unwritten(Ref ref, unsigned lane);
+    Flow fail_unwritten(const Origin& origin, unsigned lane, const std::string& register_);
     bool fail_unfenced(const Race& write, unsigned lane, std::string_view what);
     bool note_copied(Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind, bool clears_again = false);
     [[nodiscard]] std::string name_of(const Stamp& who, unsigned lane) const;
@@ -476,6 +492,7 @@ class Warp {
     static constexpr std::uint64_t most_between_waits = 64, many_waits = 20000;  // instructions; waits in vain
     std::uint64_t waits_ = 0, wait_issued_ = 0;
     std::uint32_t wait_pc_ = 0, wait_mask_ = 0;
+    const Frame* wait_frame_ = nullptr;  // may have returned since: only the loop's next one is made of it
 
     std::vector<ColumnBlock> specials_;
     bool has_specials_ = false;  // those that are the same for every CTA
@@ -491,6 +508,8 @@ class Warp {
         bool is_store = false;
     } async_;  // who copies
     std::uint32_t wgmma_groups_ = 0;
+    std::uint32_t products_ = 0;                         // of a checked launch: wgmma.mma_async so far
+    std::array<std::uint32_t, 8> products_of_group_ = {};  // up to each of the last groups
     std::uint32_t wgmma_fences_ = 0;
     bool wgmma_stage_ = false;  // a wgmma.fence came, and no wait since
     std::vector<PendingWgmma> pending_wgmma_;

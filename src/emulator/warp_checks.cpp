@@ -126,19 +126,108 @@ void Warp::taint(Ref ref, std::uint32_t mask, const Origin& origin, const std::u
     });
 }
 
-// and, or: bit by bit.
-void Warp::combine_states(const Operation& operation, std::uint8_t* states) {
+// The function is applied to each choice of what the bits may be that nothing wrote.
+void Warp::try_bits(const Operation& operation, std::uint8_t* states) {
     const Ref* const refs = operands(operation);
-    const std::size_t bytes = width(refs[0]) * std::size_t{lane_count};
-    const std::uint8_t other = operation.undefined == Undefined::ands ? all_bits : 0;  // than the value that decides
-    States a, b;
-    read_states(refs[1], a.data());
-    read_states(refs[2], b.data());
-    for (std::size_t i = 0; i < bytes; ++i) {
-        const auto value_a = std::to_integer<std::uint8_t>(column(refs[1])[i]), value_b = std::to_integer<std::uint8_t>(column(refs[2])[i]);
-        states[i] = static_cast<std::uint8_t>((a[i] & b[i]) | (a[i] & (value_a ^ other)) | (b[i] & (value_b ^ other)));
-        if (width(refs[0]) == 1) states[i] = (states[i] & 1) != 0 ? all_bits : std::uint8_t{0};  // a predicate is one bit
+    const std::size_t bytes = width(refs[0]), count = bytes * lane_count;
+    const std::uint8_t all = bytes == 1 ? 1 : all_bits;  // a predicate is one bit
+    std::array<States, most_moved> known;
+    std::array<States, most_moved> values;
+    std::array<const void*, most_moved> inputs{};
+    for (unsigned i = 0; i < operation.inputs; ++i) {
+        inputs[i] = is_register(refs[1 + i]) ? values[i].data() : static_cast<const void*>(column(refs[1 + i]));
+        read_states(refs[1 + i], known[i].data());
     }
+    States result, other;
+    std::fill_n(states, count, all_bits);
+    for (unsigned choice = 0; choice < 1u << operation.inputs; ++choice) {
+        for (unsigned i = 0; i < operation.inputs; ++i) {
+            if (!is_register(refs[1 + i])) continue;
+            const auto* const from = reinterpret_cast<const std::uint8_t*>(column(refs[1 + i]));
+            const std::uint8_t unwritten = (choice >> i & 1) != 0 ? all : 0;
+            for (std::size_t b = 0; b < width(refs[1 + i]) * std::size_t{lane_count}; ++b)
+                values[i][b] = static_cast<std::uint8_t>((from[b] & known[i][b]) | (unwritten & ~known[i][b]));
+        }
+        void* const output = choice == 0 ? result.data() : other.data();
+        operation.function(&output, inputs.data(), operation.elements);
+        if (choice == 0) continue;
+        for (std::size_t b = 0; b < count; ++b) states[b] &= static_cast<std::uint8_t>(~(result[b] ^ other[b]));
+    }
+    if (bytes != 1) return;
+    for (std::size_t b = 0; b < count; ++b) states[b] = (states[b] & 1) != 0 ? all_bits : std::uint8_t{0};
+}
+
+void Warp::carry_states(const Operation& operation, std::uint8_t* states) {
+    const Ref* const refs = operands(operation);
+    const std::size_t bytes = width(refs[0]);
+    std::array<std::uint64_t, lane_count> unknown{};
+    States known;
+    for (unsigned i = 0; i < operation.inputs; ++i) {
+        const std::size_t wide = width(refs[1 + i]);
+        read_states(refs[1 + i], known.data());
+        for (std::size_t b = 0; b < wide * lane_count; ++b) {
+            const auto bits = static_cast<std::uint8_t>(~known[b]);
+            unknown[b / wide] |= std::uint64_t{bits} << b % wide * 8;
+        }
+    }
+    for (unsigned lane = 0; lane < lane_count; ++lane) {
+        const std::uint64_t below = (unknown[lane] & (0 - unknown[lane])) - 1;  // all bits when all are known
+        std::memcpy(states + lane * bytes, &below, bytes);
+    }
+}
+
+void Warp::spread_states(const Operation& operation, Ref result, std::uint8_t* states) {
+    const Ref* const sources = operands(operation) + operation.outputs;
+    const std::size_t bytes = width(result), piece = operation.undefined == Undefined::halves ? bytes / 2 : bytes;
+    std::fill_n(states, bytes * lane_count, all_bits);
+    States known;
+    for (unsigned i = 0; i < operation.inputs; ++i) {
+        if (i >= operation.strict || is_written(sources[i])) continue;
+        const std::size_t wide = width(sources[i]), of_source = wide == bytes ? piece : wide;
+        read_states(sources[i], known.data());
+        for (std::size_t at = 0; at < bytes * lane_count; at += piece) {
+            const std::size_t from = wide == bytes ? at : at / bytes * wide;
+            if (!all_written(&known[from], of_source)) std::fill_n(states + at, piece, std::uint8_t{0});
+        }
+    }
+}
+
+// The bits of a source that something wrote; none of a constant, nor of what was known of a value before it was filled in.
+void Warp::read_data(Ref ref, std::uint8_t* data) {
+    const std::size_t bytes = width(ref);
+    if (!is_register(ref)) {
+        std::fill_n(data, bytes * lane_count, std::uint8_t{0});
+        return;
+    }
+    read_states(ref, data);
+    if (!origin_of(ref).is_value) return;
+    const std::uint32_t written = frame_->written[index_of(ref)];
+    for (std::size_t b = 0; b < bytes * lane_count; ++b)
+        if ((written >> (b / bytes) & 1) == 0) data[b] = 0;
+}
+
+// Whether a lane of the result has nothing that was written: what is known of it was filled in.
+bool Warp::is_filled(const Operation& operation, unsigned lane) {
+    const Ref* const sources = operands(operation) + operation.outputs;
+    const auto any = [lane](const States& states, std::size_t bytes) {
+        return std::any_of(&states[lane * bytes], &states[lane * bytes] + bytes, [](std::uint8_t bits) { return bits != 0; });
+    };
+    std::array<States, most_moved> data{}, to{};
+    std::array<void*, most_moved> outputs{};
+    std::array<const void*, most_moved> inputs{};
+    for (unsigned i = 0; i < operation.inputs; ++i) {
+        const bool is_control = i + operation.controls >= operation.inputs;
+        inputs[i] = is_control ? static_cast<const void*>(column(sources[i])) : data[i].data();
+        if (is_control) continue;
+        read_data(sources[i], data[i].data());
+        if (operation.undefined == Undefined::bits && any(data[i], width(sources[i]))) return false;
+    }
+    if (operation.undefined == Undefined::bits) return true;
+    for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = to[i].data();
+    operation.function(outputs.data(), inputs.data(), operation.elements);
+    for (unsigned i = 0; i < operation.outputs; ++i)
+        if (any(to[i], width(operands(operation)[i]))) return false;
+    return true;
 }
 
 bool Warp::track_undefined(const Operation& operation, std::uint32_t mask) {
@@ -157,21 +246,28 @@ bool Warp::track_undefined(const Operation& operation, std::uint32_t mask) {
         fail_unwritten(first, first_lane(mask & ~frame_->written[index_of(first)]));
         return false;
     }
-    const Origin origin = origin_of(first);
+    Origin origin = origin_of(first);
+    origin.is_value = true;
     States states;
-    if (operation.undefined == Undefined::ands || operation.undefined == Undefined::ors) {
-        combine_states(operation, states.data());
+    if (operation.undefined == Undefined::carries) {
+        carry_states(operation, states.data());
         taint(results[0], mask, origin, states.data());
         return true;
     }
-    if (operation.undefined == Undefined::moves && operation.outputs <= most_moved && operation.inputs <= most_moved) {
+    const bool is_small = operation.outputs <= most_moved && operation.inputs <= most_moved;
+    if (is_small && (operation.undefined == Undefined::bits || operation.undefined == Undefined::moves))
+        origin.is_value = is_filled(operation, first_lane(mask & ~all));
+    if (operation.undefined == Undefined::bits) {
+        try_bits(operation, states.data());
+        taint(results[0], mask, origin, states.data());
+        return true;
+    }
+    if (is_small && operation.undefined == Undefined::moves) {
         move_states(operation, mask, origin);
         return true;
     }
     for (unsigned i = 0; i < operation.outputs; ++i) {
-        const std::size_t bytes = width(results[i]);
-        for (unsigned lane = 0; lane < lane_count; ++lane)
-            std::fill_n(&states[lane * bytes], bytes, (all >> lane & 1) != 0 ? all_bits : std::uint8_t{0});
+        spread_states(operation, results[i], states.data());
         taint(results[i], mask, origin, states.data());
     }
     return true;
@@ -208,11 +304,17 @@ void Warp::move_states(const Operation& operation, std::uint32_t mask, const Ori
 // The states of the first source go the way of its values.
 void Warp::shuffle_states(const Operation& operation, const CollectiveCall& call, const void* const* inputs, std::uint32_t mask) {
     const Ref result = operands(operation)[0], source = operands(operation)[operation.outputs];
-    if (!is_register(source) || (mask & ~frame_->written[index_of(source)]) == 0)
-        return mark_written(result, mask);
-    const Origin origin = origin_of(source);
+    const bool is_written = !is_register(source) || (mask & ~frame_->written[index_of(source)]) == 0;
+    if (is_written && mask == ~0u) return mark_written(result, mask);
+    Origin origin = origin_of(source);
+    origin.is_of_absent_lane = is_written;
     States from, to{}, other;
     read_states(source, from.data());
+    // PTX ISA 9.7.9.6: what comes of a lane that is not in the mask is undefined.
+    each_lane(~mask, [&](unsigned lane) {
+        std::fill_n(&from[lane * width(source)], width(source), std::uint8_t{0});
+        return true;
+    });
     std::array<const void*, 8> sources;
     for (unsigned i = 0; i < operation.inputs; ++i) sources[i] = i == 0 ? from.data() : inputs[i];
     std::array<void*, 8> results;
@@ -251,13 +353,16 @@ std::string Warp::name_of(const StoredOrigin& stored) const {
 // The error is where the value was first read, whatever it has gone through since.
 Flow Warp::fail_unwritten(Ref ref, unsigned lane) {
     const Origin origin = origin_of(ref);
+    return fail_unwritten(origin, lane, origin.pc == pc_ ? name_of(ref) : "read here");
+}
+
+Flow Warp::fail_unwritten(const Origin& origin, unsigned lane, const std::string& register_) {
     const std::string use = origin.pc == pc_ ? "" : fmt::format(", used on line {}", line_of(pc_));
     const std::string what =
         origin.is_of_memory
-            ? fmt::format("{} memory at {:#x}{}", origin.is_shared ? "shared" : "global or local",
-                          origin.address, name_of(origin.stored))
-        : origin.pc == pc_ ? name_of(ref)
-                           : "read here";
+            ? fmt::format("{} memory at {:#x}{}", name(origin.space), origin.address, name_of(origin.stored))
+        : origin.is_of_absent_lane ? "of a lane that does not take part"
+                                   : register_;
     return fail({origin.is_of_memory ? Errc::memory_not_written : Errc::register_not_written,
                  program_->spans[origin.pc], 0,
                  std::make_shared<const std::string>(fmt::format("{}{}, {}", what, use, place(lane)))});
@@ -358,7 +463,7 @@ Origin Warp::origin_at(Space space, std::uint64_t address, unsigned lane) const 
     const unsigned thread = space == Space::local ? number() * lane_count + lane : 0;
     return {.pc = pc_,
             .is_of_memory = true,
-            .is_shared = is_shared,
+            .space = space,
             .address = is_shared ? address & ((std::uint64_t{1} << cluster_rank_shift) - 1) : address,
             .stored = cta_->checker()->stored.find(space, address, thread)};
 }
@@ -390,18 +495,20 @@ bool Warp::note_stored(const Access& access, const Ref* refs, std::uint32_t mask
     const Space space = at.is_shared ? Space::shared : at.is_global ? Space::global : Space::local;
     for (unsigned i = 0; i < access.count; ++i) {
         read_states(refs[i], states.data());
+        const Origin origin = origin_of(refs[i]);
+        const bool is_gap = bytes == 1 && access.count > 1 && origin.is_of_memory;  // as compilers copy structures
         const bool done = each_lane(mask, [&](unsigned lane) {
             bool any = false;
             for (std::size_t b = 0; b < bytes; ++b) {
                 at.written[at.offsets[lane] + i * bytes + b] = states[lane * bytes + b];
                 any |= states[lane * bytes + b] != 0;
             }
-            if (!any && at.is_global) {
+            if (all_written(&states[lane * bytes], bytes)) return true;
+            if (at.is_global && !is_gap && (!any || origin.is_value)) {
                 fail_unwritten(refs[i], lane);
                 return false;
             }
-            if (!all_written(&states[lane * bytes], bytes))
-                remember(space, at.begin + at.offsets[lane] + i * bytes, lane, bytes, origin_of(refs[i]));
+            remember(space, at.begin + at.offsets[lane] + i * bytes, lane, bytes, origin);
             return true;
         });
         if (!done) return false;
@@ -450,6 +557,14 @@ bool Warp::note_range(Space space, std::uint64_t address, unsigned lane, std::ui
     for (std::uint64_t done = 0; done < bytes; done += unit, at.begin += unit)
         if (!note_accesses(1u << lane, at, unit, use == Use::read ? AccessKind::read : AccessKind::write)) return false;
     return true;
+}
+
+bool Warp::require_written(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes) {
+    const std::uint8_t* const written = written_bytes(space, address, lane);
+    if (written == nullptr || all_written(written, bytes)) return true;
+    const Place where = common_place(space, address);
+    fail_unwritten(origin_at(where.space, where.address, lane), lane, {});
+    return false;
 }
 
 bool Warp::note_atomic(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes) {
@@ -543,7 +658,15 @@ void Warp::pass_states(const Slot& from, Frame& source, const Slot& to, Frame& t
         given = of_register.data();
     }
     if (to.reg == no_ref) {
-        std::copy_n(given, bytes, &local_written_[std::size_t{lane} * local_stride_ + target.local_base + to.offset]);
+        const std::uint32_t address = target.local_base + to.offset;
+        std::copy_n(given, bytes, &local_written_[std::size_t{lane} * local_stride_ + address]);
+        if (all_written(given, bytes)) return;
+        if (from.reg != no_ref) return remember(Space::local, address, lane, bytes, origin);
+        StoredOrigins& stored = cta_->checker()->stored;
+        const unsigned thread = number() * lane_count + lane;
+        for (std::uint32_t done = 0; done < bytes; done += StoredOrigins::unit)
+            if (const StoredOrigin of = stored.find(Space::local, source.local_base + from.offset + done, thread); of.is_known())
+                stored.add(Space::local, address + done, thread, StoredOrigins::unit, of);
         return;
     }
     const std::size_t wide = width(to.reg);

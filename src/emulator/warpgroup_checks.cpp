@@ -58,6 +58,7 @@ void Warp::finish_fence() {
 
 void Warp::commit_wgmma() {
     ++wgmma_groups_;
+    products_of_group_[wgmma_groups_ % products_of_group_.size()] = products_;
     cta_->release_wgmma(*this, Wait::wgmma_group);
 }
 
@@ -67,8 +68,23 @@ Flow Warp::wait_wgmma(std::uint32_t mask, std::uint32_t pending) {
         wait(mask, Wait::wgmma_group, groups);
         return Flow::select;
     }
+    if (is_checked_ && !check_warpgroup(groups)) return Flow::fail;
     finish_wgmma(groups);
     return Flow::next;
+}
+
+// PTX ISA 9.7.15.5.2, .aligned: all threads of the warpgroup execute the same wgmma.mma_async.
+bool Warp::check_warpgroup(std::uint32_t groups) {
+    for (const Warp& other : cta_->warpgroup(*this)) {
+        const std::size_t kept = products_of_group_.size(), at = groups % kept;
+        const bool is_kept = other.wgmma_groups_ - groups < kept && wgmma_groups_ - groups < kept;
+        if (other.live_ == 0 || !is_kept || other.products_of_group_[at] == products_of_group_[at]) continue;
+        fail(Errc::warp_not_whole, 0,
+             fmt::format("up to this group the warp has executed {} wgmma.mma_async, and warp {} of the warpgroup {}",
+                         products_of_group_[at], other.index_, other.products_of_group_[at]));
+        return false;
+    }
+    return true;
 }
 
 void Warp::release_wgmma(Wait what, std::uint32_t count) {
@@ -237,6 +253,7 @@ bool Warp::begin_wgmma(const Operation& operation) {
 // --- shared memory
 
 bool Warp::note_wgmma(const Operation& operation, const WgmmaOperands& operands) {
+    ++products_;
     Checker& checker = *cta_->checker();
     const unsigned warpgroup = checker.parties.warpgroup(cta_->rank(), index_);
     Clock known(checker.order.size());
