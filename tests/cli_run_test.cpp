@@ -80,6 +80,17 @@ TEST_F(Cli, RunProfilesAndTraces) {
     EXPECT_THAT(with({"--trace", "no/such/folder.txt"}).err, HasSubstr("cannot write no/such/folder.txt"));
 }
 
+TEST_F(Cli, RunSaysWhatIsWrongWithAnInstructionThatThereIsNot) {
+    const auto of = [this](const std::string& instruction) {
+        spill("wrong.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b32 %r<3>;\n.reg .f64 %d<3>;\n" + instruction + "\nret;\n}\n");
+        return ptxgraft({"run", "wrong.ptx", "--device", "emulator"}).err;
+    };
+    EXPECT_THAT(of("mov.f64 %d1, 0d0000000000000000; add.sat.f64 %d1, %d1, %d1;"),
+                StartsWith("wrong.ptx:7:37: error: .sat is not allowed in this form of add; forms: add{.sat}.type d, a, b"));
+    EXPECT_THAT(of("ad.u32 %r1, 1, 2;"), StartsWith("wrong.ptx:7:1: error: unknown opcode 'ad'"));
+    EXPECT_THAT(of("tcgen05.wait::ld.sync.aligned;"), StartsWith("wrong.ptx:7:1: error: tcgen05.wait::ld.sync.aligned needs "));
+}
+
 TEST_F(Cli, RunGraftsStubs) {
     const Result result = ptxgraft(run_affine({"--program", "epilogue=acc bias mul.f32 0.0 max.f32 -> acc"}));
     ASSERT_EQ(result.status, 0) << result.err;

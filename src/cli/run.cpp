@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
 
 #include "launch_file.hpp"
 #include "observe.hpp"
+#include "ptxgraft/isa.hpp"
+#include "ptxgraft/syntax.hpp"
 #include "skeleton_input.hpp"
 #include "text_file.hpp"
 #include "verb.hpp"
@@ -177,8 +180,19 @@ void check_outputs(const LaunchPlan& plan) {
 }
 
 // Errors of a kernel have their place in the rendered PTX, which may stand in no file.
+// An instruction that the emulator does not run is often one that there is not: what ptxas would say of it.
+Error explained(const Error& error, const std::string& ptx) {
+    if (error.code != Errc::instruction_not_emulated) return error;
+    const auto module = syntax::parse(ptx);
+    if (!module) return error;
+    const std::vector<Error> wrong = isa::verify(*module);
+    const auto found = std::find_if(wrong.begin(), wrong.end(), [&](const Error& one) { return one.span.begin >= error.span.begin && one.span.begin < error.span.end; });
+    return found == wrong.end() ? error : *found;
+}
+
 [[noreturn]] void fail_in_ptx(Error error, const std::string& ptx, const Input& input,
                               std::size_t stub_count) {
+    error = explained(error, ptx);
     error.source.reset();
     std::string text = describe(error, ptx, input.ptx_name(stub_count));
     if (error.span.known() && (input.from_cuda || stub_count))
