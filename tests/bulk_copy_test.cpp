@@ -455,7 +455,7 @@ TEST(BulkCopy, MistakesAreErrorsAtTheirInstruction) {
          "an arrival with .noComplete is the last one"},
         {"mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], 1048576;", Errc::invalid_barrier,
          "1048576 more transactions"},
-        {"mbarrier.init.shared::cta.b64 [bar], %r3;", Errc::invalid_barrier,
+        {"mbarrier.init.shared::cta.b64 [smem], %r3;", Errc::invalid_barrier,
          "a count of 0; it is 1 to 1048575"},
         {"mbarrier.test_wait.shared::cta.b64 %p1, [bar], %rd3;", Errc::invalid_barrier,
          "is no state of an arrival"},

@@ -464,6 +464,29 @@ TEST(EmulatorAsync, AWgmmaFenceShowsWhatAllWarpsWrote) {
     }
 }
 
+TEST(EmulatorAsync, AWarpgroupMultipliesWithAllOfItsWarps) {
+    const std::string body = ready + "setp.ge.u32 %p2, %r1, 64;\n" + fence + "@%p2 bra OVER;\n" + product + "\nOVER:\n" + commit + wait0;
+    Machine machine;
+    const std::string text = kernel(body);
+    const auto done = run(machine, text, threads);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Errc::warp_not_whole);
+    EXPECT_EQ(line_at(text, done.error().span.begin), line_at(text, text.find(wait0)));
+    EXPECT_THAT(machine.text_of(done.error()), testing::HasSubstr("up to this group the warp has executed"));
+}
+
+TEST(EmulatorAsync, HalfAWarpDoesNothingForItsWarpgroup) {
+    for (const std::string& instruction : {fence, commit, std::string("setmaxnreg.dec.sync.aligned.u32 40;\n")}) {
+        const std::string text = kernel(ready + fence + product + "\nand.b32 %r40, %r1, 16;\nsetp.eq.u32 %p2, %r40, 0;\n@%p2 bra OVER;\n" + instruction +
+                                        "OVER:\n" + commit + wait0);
+        Machine machine;
+        const auto done = run(machine, text, threads);
+        ASSERT_FALSE(done) << text;
+        EXPECT_EQ(done.error().code, Errc::warp_not_whole);
+        EXPECT_THAT(machine.text_of(done.error()), testing::HasSubstr("executed by the lanes 0xffff0000, and the others are elsewhere"));
+    }
+}
+
 void expect_race_at(const std::string& body, const std::string& access, u32 block) {
     Machine machine({.instruction_budget = 1u << 20});
     const std::string text = kernel(body);

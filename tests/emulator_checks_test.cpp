@@ -60,6 +60,19 @@ const Planted planted[] = {
     {"BehindAHeapBlock", Errc::address_out_of_bounds, allocated + "<st.u32 [%rd5+20], %r1;>\nld.u32 %r2, [%rd5+12];\n" + freed, "st.u32 [%rd5+12], %r1;", heap},
     {"AnAtomicInAFreedBlock", Errc::address_out_of_bounds, allocated + "st.u32 [%rd5+8], %r1;\n" + freed + "<atom.add.u32 %r2, [%rd5+8], 1;>", "mov.u32 %r2, 1;", heap},
     {"FreedTwice", Errc::not_an_allocation, allocated + freed + "{\n.param .b64 b;\nst.param.b64 [b], %rd5;\n<call.uni free, (b);>\n}\nmov.u32 %r2, 1;", "mov.u32 %r2, 2;", heap},
+    {"FreedWhileOthersRead", Errc::data_race,
+     "setp.eq.u32 %p1, %r1, 0;\n@!%p1 bra READ;\n" + allocated +
+         "st.u32 [%rd5], %r1;\nst.shared.u64 [kept], %rd5;\nREAD:\nbar.sync 0;\nld.shared.u64 %rd6, [kept];\nld.u32 %r2, [%rd6];\n@!%p1 bra DONE;\n"
+         "{\n.param .b64 a;\nst.param.b64 [a], %rd6;\n<call.uni free, (a);>\n}\n",
+     "mov.u64 %rd7, 0;", std::string(heap) + "\n.shared .align 8 .b64 kept;"},
+    {"ASizeThatNothingWrote", Errc::memory_not_written,
+     "{\n.param .b64 n;\n.param .b64 r;\nst.param.b64 [n], %rd9;\n<call.uni (r), malloc, (n);>\nld.param.b64 %rd5, [r];\n}\n", "mov.u64 %rd9, 16;\nst.param.b64 [n], %rd9;\ncall.uni (r), malloc, (n);", heap},
+    {"PrintedAndNotWritten", Errc::memory_not_written,
+     "{\n.local .align 8 .b8 values[8];\n.param .b64 p0;\n.param .b64 p1;\n.param .b32 r;\nst.local.u32 [values], %r9;\nmov.u64 %rd2, format;\n"
+     "cvta.global.u64 %rd2, %rd2;\nmov.u64 %rd3, values;\ncvta.local.u64 %rd3, %rd3;\nst.param.b64 [p0], %rd2;\nst.param.b64 [p1], %rd3;\n"
+     "<call.uni (r), vprintf, (p0, p1);>\n}\n",
+     "st.local.u32 [values], %r1;\ncall.uni (r), vprintf, (p0, p1);",
+     ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 v);\n.global .align 1 .b8 format[3] = {37, 100, 0};"},
     // --- registers that nothing wrote
     {"AnAddend", Errc::register_not_written, "<add.u32 %r2, %r1, %r9;>", "add.u32 %r2, %r1, 9;"},
     {"AnAccumulator", Errc::register_not_written, "mov.f32 %f1, 0f3F800000;\n<fma.rn.f32 %f2, %f1, %f1, %f3;>\ncvt.rzi.u32.f32 %r2, %f2;",
@@ -79,6 +92,8 @@ const Planted planted[] = {
     {"AMemberMask", Errc::register_not_written, "<bar.warp.sync %r9;>", "bar.warp.sync 0xffffffff;"},
     {"AShuffleFromALaneWithoutAValue", Errc::register_not_written,
      "setp.eq.u32 %p1, %r1, 0;\n@%p1 mov.u32 %r9, 1;\n<shfl.sync.idx.b32 %r2, %r9, 5, 31, 0xffffffff;>", "mov.u32 %r2, 1;"},
+    {"AShuffleFromALaneThatTakesNoPart", Errc::register_not_written,
+     "setp.lt.u32 %p1, %r1, 16;\n@!%p1 bra DONE;\n<shfl.sync.down.b32 %r2, %r1, 8, 31, 0x0000ffff;>", "shfl.sync.down.b32 %r2, %r1, 8, 15, 0x0000ffff;"},
     {"AShuffleInPlace", Errc::register_not_written,
      "<shfl.sync.bfly.b32 %r9, %r9, 1, 31, 0xffffffff;>\nadd.u32 %r2, %r9, 1;", "shfl.sync.bfly.b32 %r9, %r1, 1, 31, 0xffffffff;"},
     {"TheHighHalf", Errc::register_not_written, "cvt.u16.u32 %rs1, %r1;\n<mov.b32 %r9, {%rs1, %rs2};>\nadd.u32 %r2, %r9, 1;",
@@ -170,9 +185,12 @@ const Planted planted[] = {
      "setp.lt.u32 %p1, %r1, 32;\n@!%p1 bra SPIN;\n<bar.sync 1, 64;>\nbra DONE;\nSPIN:\nbar.sync 2, 64;", "bar.sync 2, 64;"},
     {"DifferentBarriersInOneWarp", Errc::divergent_barrier,
      "and.b32 %r3, %r1, 1;\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra A;\nbar.sync 0;\nbra DONE;\nA:\n<bar.sync 0;>", "barrier.sync 0;"},
+    {"HalvesOfTwoWarpsAtOneBarrier", Errc::divergent_barrier,
+     "and.b32 %r3, %r1, 1;\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra A;\nbarrier.sync 1, 64;\nbra DONE;\nA:\n<bar.sync 2, 32;>", "barrier.sync 1, 64;"},
+    {"LanesThatNameDifferentBarriers", Errc::divergent_barrier, "and.b32 %r3, %r1, 1;\n<bar.sync %r3;>", "barrier.sync 1;"},
     {"AMaskThatNamesALaneThatHasExited", Errc::warp_mask_mismatch,
      "and.b32 %r3, %r1, 31;\nsetp.eq.u32 %p1, %r3, 7;\n@%p1 exit;\n<shfl.sync.bfly.b32 %r2, %r1, 1, 31, 0xffffffff;>",
-     "shfl.sync.bfly.b32 %r2, %r1, 1, 31, 0xffffff7f;"},
+     "shfl.sync.idx.b32 %r2, %r1, 1, 31, 0xffffff7f;"},
     {"AMaskWithoutTheLaneItself", Errc::warp_mask_mismatch, "<vote.sync.any.pred %p1, 1, 0x0000ffff;>", "vote.sync.any.pred %p1, 1, 0xffffffff;"},
     {"LanesThatNeverCome", Errc::barrier_deadlock,
      "and.b32 %r3, %r1, 31;\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra A;\nbarrier.sync 0;\nbra DONE;\nA:\n<bar.warp.sync 0xffffffff;>\nbarrier.sync 0;", "bar.warp.sync 1;"},
@@ -180,6 +198,9 @@ const Planted planted[] = {
     {"MoreArrivalsThanExpected", Errc::invalid_barrier,
      "setp.eq.u32 %p1, %r1, 0;\n@%p1 mbarrier.init.shared.b64 [gate], 2;\nbar.sync 0;\n<@%p1 mbarrier.arrive.shared.b64 _, [gate], 3;>",
      "@%p1 mbarrier.arrive.shared.b64 _, [gate], 2;", gate},
+    {"AnMbarrierThatIsMadeAgain", Errc::invalid_barrier,
+     "setp.eq.u32 %p1, %r1, 0;\n@%p1 mbarrier.init.shared.b64 [gate], 2;\n<@%p1 mbarrier.init.shared.b64 [gate], 3;>",
+     "@%p1 mbarrier.inval.shared.b64 [gate];\n@%p1 mbarrier.init.shared.b64 [gate], 3;", gate},
     {"AnMbarrierThatWasNeverMade", Errc::invalid_barrier, "<mbarrier.arrive.shared.b64 _, [gate];>", "mov.u32 %r2, 1;", gate},
     {"ABranchBeyondItsTable", Errc::branch_index_out_of_range,
      "T: .branchtargets A, B;\n<brx.idx %r1, T;>\nA: mov.u32 %r2, 1;\nbra DONE;\nB: mov.u32 %r2, 2;", "and.b32 %r3, %r1, 1;\nbrx.idx %r3, T;"},
@@ -268,6 +289,87 @@ TEST(EmulatorChecks, BitsThatWereWritten) {
     Machine machine;
     EXPECT_RUNS(machine, run(machine, kernel("and.b32 %r9, %r10, 254;\nor.b32 %r9, %r9, 1;\nand.b32 %r11, %r9, 1;\nadd.u32 %r2, %r11, 1;", "")));
     EXPECT_RUNS(machine, run(machine, kernel(bit + "ld.shared.u8 %rs2, [%r20];\nshr.u16 %rs2, %rs2, 2;\n" + low_bit, words)));
+}
+
+// Data that looks like an mbarrier object is none.
+TEST(EmulatorChecks, AnMbarrierWhereDataWas) {
+    Machine machine;
+    EXPECT_RUNS(machine, run(machine, kernel("setp.eq.u32 %p1, %r1, 0;\nmov.u32 %r9, 0xbf800000;\n@%p1 st.shared.v2.u32 [gate], {%r9, %r9};\n"
+                                             "@%p1 mbarrier.init.shared.b64 [gate], 64;\nbar.sync 0;\nmbarrier.arrive.shared.b64 _, [gate];", gate)));
+}
+
+// Compilers compute with more than a member has, and drop the rest again: with what its neighbours in a structure are.
+TEST(EmulatorChecks, ArithmeticBesideWhatNothingWrote) {
+    const std::string beside = own + "st.shared.u8 [%r20], %r1;\nld.shared.u16 %rs1, [%r20];\nld.shared.u32 %r9, [%r20];\n";
+    for (const char* const use : {"add.s16 %rs2, %rs1, 1;\nand.b16 %rs2, %rs2, 255;\ncvt.u32.u16 %r2, %rs2;", "sub.u32 %r3, 7, %r9;\nand.b32 %r2, %r3, 31;",
+                                  "mul.lo.u32 %r3, %r9, %r1;\nbfe.u32 %r2, %r3, 0, 8;", "mad.lo.s32 %r3, %r9, 3, %r1;\nshl.b32 %r2, %r3, 24;",
+                                  "mul.wide.u16 %r3, %rs1, 5;\nst.shared.u8 [%r20+1], %r3;\nld.shared.u16 %rs2, [%r20];\ncvt.u32.u16 %r2, %rs2;",
+                                  "not.b32 %r3, %r9;\nneg.s32 %r3, %r3;\nand.b32 %r2, %r3, 15;", "xor.b32 %r3, %r9, -1;\nprmt.b32 %r2, %r3, 0, 0x4440;",
+                                  "lop3.b32 %r2, %r9, 255, %r1, 0xEA;"}) {
+        SCOPED_TRACE(use);
+        Machine machine;
+        EXPECT_RUNS(machine, run(machine, kernel(beside + use, words)));
+    }
+    for (const char* const use : {"add.s16 %rs2, %rs1, 1;\nand.b16 %rs2, %rs2, 256;\ncvt.u32.u16 %r2, %rs2;\nadd.u32 %r2, %r2, 1;", "add.u32 %r2, %r9, 1;",
+                                  "add.sat.s32 %r3, %r9, 1;\nshl.b32 %r2, %r3, 31;\nadd.u32 %r2, %r2, 1;", "mul.hi.u32 %r3, %r9, %r1;\nand.b32 %r3, %r3, 1;\nadd.u32 %r2, %r3, 1;",
+                                  "xor.b32 %r3, %r9, %r1;\nshr.u32 %r2, %r3, 31;\nadd.u32 %r2, %r2, 1;"}) {
+        Machine machine;
+        const auto done = run(machine, kernel(beside + use, words));
+        ASSERT_FALSE(done) << use;
+        EXPECT_EQ(done.error().code, Errc::memory_not_written) << use;
+    }
+}
+
+// The gaps of structures are copied along with their members, also to global memory; what was widened is no copy.
+TEST(EmulatorChecks, CopiesOfGaps) {
+    const std::string declared = own + "st.shared.u8 [%r20], %r1;\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd2, %rd1, %rd2;\n";
+    for (const char* const copy : {"ld.shared.v4.u8 {%rs1, %rs2, %rs3, %rs4}, [%r20];\nst.global.v4.u8 [%rd2], {%rs1, %rs2, %rs3, %rs4};",
+                                   "ld.shared.v2.u8 {%rs1, %rs2}, [%r20+2];\nst.global.v2.u8 [%rd2+2], {%rs1, %rs2};",
+                                   "ld.shared.u32 %r9, [%r20];\nst.global.u32 [%rd2], %r9;",
+                                   "ld.shared.v2.u8 {%rs1, %rs2}, [%r20];\ncvt.u32.u16 %r9, %rs2;\ncvt.u32.u16 %r10, %rs1;\nprmt.b32 %r11, %r9, %r10, 0x3304;\n"
+                                   "st.global.u16 [%rd2], %r11;",
+                                   "ld.shared.v2.u8 {%rs1, %rs2}, [%r20];\nshl.b16 %rs2, %rs2, 8;\nor.b16 %rs1, %rs1, %rs2;\nst.global.u16 [%rd2], %rs1;"}) {
+        SCOPED_TRACE(copy);
+        Machine machine;
+        EXPECT_RUNS(machine, run(machine, kernel(declared + copy, words)));
+    }
+    for (const char* const use : {"ld.shared.u8 %rs1, [%r20+1];\ncvt.u32.u16 %r2, %rs1;", "ld.shared.u8 %r2, [%r20+3];", "ld.shared.u32 %r9, [%r20];\nshr.u32 %r2, %r9, 8;",
+                                  "ld.shared.u8 %rs1, [%r20+1];\nst.global.u8 [%rd2], %rs1;", "ld.shared.u32 %r9, [%r20];\nbfe.u32 %r2, %r9, 12, 20;",
+                                  "ld.shared.u32 %r9, [%r20+256];\nand.b32 %r2, %r9, 7;"}) {
+        Machine machine;
+        const auto done = run(machine, kernel(declared + use, words));
+        ASSERT_FALSE(done) << use;
+        EXPECT_EQ(done.error().code, Errc::memory_not_written) << use;
+    }
+}
+
+// A pair of halves of which only one is of use.
+TEST(EmulatorChecks, HalvesByThemselves) {
+    const std::string declared = own + "cvt.rn.f16.u32 %rs1, %r1;\nst.shared.b16 [%r20], %rs1;\nld.shared.b32 %r9, [%r20];\n"
+                                       "fma.rn.f16x2 %r10, %r9, %r9, %r9;\nmov.b32 {%rs2, %rs3}, %r10;\n";
+    Machine machine;
+    EXPECT_RUNS(machine, run(machine, kernel(declared + "cvt.rzi.u32.f16 %r2, %rs2;", words)));
+    EXPECT_FALSE(run(machine, kernel(declared + "cvt.rzi.u32.f16 %r2, %rs3;", words)));
+}
+
+// An error in a function says who called it, in PTX and in the source.
+TEST(EmulatorChecks, NameTheCalls) {
+    const std::string functions =
+        ".func inner(.param .b64 a)\n{\n.reg .b64 %a;\nld.param.b64 %a, [a];\nld.u32 _, [%a];\nret;\n}\n"
+        ".func outer(.param .b64 a)\n{\n.reg .b64 %a;\nld.param.b64 %a, [a];\n{ .param .b64 b;\nst.param.b64 [b], %a;\ncall inner, (b); }\nret;\n}\n"
+        ".func again()\n{\ncall again;\nret;\n}\n";
+    std::string text = kernel("add.s64 %rd2, %rd1, 256;\n{ .param .b64 c;\nst.param.b64 [c], %rd2;\n.loc 1 12 3\ncall outer, (c); }", functions);
+    text += ".file 1 \"list.cu\"\n";
+    text = text.replace(text.find("ld.u32 _"), 8, "ld.u32 %r");
+    text = text.replace(text.find(".reg .b64 %a;"), 0, ".reg .b32 %r;\n");
+    Machine machine;
+    const auto done = run(machine, text);
+    ASSERT_FALSE(done);
+    EXPECT_THAT(machine.text_of(done.error()),
+                testing::AllOf(testing::StartsWith("9:1: error: address out of bounds"), HasSubstr("; called on line 18; called on line 41, from list.cu:12:3\n")));
+    const auto deep = run(machine, kernel("call again;", functions));
+    ASSERT_FALSE(deep);
+    EXPECT_THAT(machine.text_of(deep.error()), testing::ContainsRegex("; called on line 2[0-9]; called on line 2[0-9];.*; and [0-9]+ calls before"));
 }
 
 // An error in code that a compiler inlined says where that was; one in a stub, where a device launches it, in which of its lines.

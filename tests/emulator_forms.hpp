@@ -98,8 +98,8 @@ inline std::vector<In> values(unsigned seed, u32 count = 4 * block) {
 }
 
 inline std::vector<Out> run(const std::string& body, const std::vector<In>& in,
-                            const std::string& target = "sm_90a") {
-    Machine machine;
+                            const std::string& target = "sm_90a", const EmulatorOptions& options = {}) {
+    Machine machine(options);
     const std::string text = kernel(body, target);
     if (const Assembler* assembler = nvptxcompiler()) {
         const auto cubin = assembler->assemble(text);
