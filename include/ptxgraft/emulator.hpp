@@ -71,7 +71,8 @@ struct EmulatorStats {
 /// Unless it is `fast`, a launch also fails with
 /// - Errc::register_not_written, Errc::memory_not_written: a value that nothing wrote, byte by byte, decides where
 ///   execution or an access goes, or is written to global memory. The error's span is that of the instruction that read
-///   it from where nothing was written: moving undefined bytes about, as copies of structures with holes do, is no mistake.
+///   it from where nothing was written: moving undefined bytes about, as copies of structures with holes do, is no mistake, nor is
+///   a branch over operations on registers: what it may skip is undefined.
 ///   Of a product of matrices an element is undefined where one of its row of A, its column of B or its own of C is: a tile that
 ///   is written in part may be multiplied, and those results used that come of what was written. What went through memory is
 ///   read there anew; the error then says on which line it was stored, and since which line it was undefined.

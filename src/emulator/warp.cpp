@@ -192,9 +192,10 @@ void Warp::yield() {
 Flow Warp::run_one(const Operation& operation) {
     std::uint32_t mask = mask_;
     if (operation.guard != no_ref) {
-        const std::uint32_t holds = predicate_mask(column(operation.guard));
-        if (is_checked_ && !require(operation.guard, mask_)) return Flow::fail;
-        mask &= operation.guard_negated ? ~holds : holds;
+        const std::uint32_t is_set = predicate_mask(column(operation.guard));
+        std::uint32_t holds = operation.guard_negated ? ~is_set : is_set;
+        if (is_checked_ && !check_guard(operation, holds)) return Flow::fail;
+        mask &= holds;
     }
     if (!operation.is_part) {
         ++issued_;

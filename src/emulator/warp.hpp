@@ -256,6 +256,9 @@ class Warp {
     void observe(const AccessedPiece& piece) { pieces_.push_back(piece); }
     /// The line of an operation in the module's text, from 1.
     [[nodiscard]] std::size_t line_of(std::uint32_t pc) const;
+    /// Fails unless something wrote the guard's lanes, or it only skips what is computed in registers: lanes of which nobody knows
+    /// skip that then, as if the guard held.
+    [[nodiscard]] bool check_guard(const Operation& operation, std::uint32_t& holds);
     /// Fails unless something wrote a register's lanes.
     [[nodiscard]] bool require(Ref ref, std::uint32_t mask);
     [[nodiscard]] bool require_all(std::span<const Ref> refs);  ///< by all lanes

@@ -8,6 +8,7 @@
 
 #include "emulator/cluster.hpp"
 #include "emulator/cta.hpp"
+#include "emulator/operations.hpp"
 #include "emulator/warp.hpp"
 
 namespace ptxgraft::emulator {
@@ -73,6 +74,23 @@ bool Warp::require(Ref ref, std::uint32_t mask) {
     if (unwritten == 0) return true;
     fail_unwritten(ref, first_lane(unwritten));
     return false;
+}
+
+// A branch over operations on registers decides no more than a selp does: what it may skip is undefined.
+bool Warp::check_guard(const Operation& operation, std::uint32_t& holds) {
+    if (!is_register(operation.guard)) return true;
+    const std::uint32_t unknown = mask_ & ~frame_->written[index_of(operation.guard)];
+    if (unknown == 0) return true;
+    const Operation* const code = program_->code.data();
+    const bool is_forward = operation.execute == execute_branch && operation.extra > pc_;
+    const auto is_pure = [](const Operation& skipped) { return skipped.function != nullptr; };
+    if (!is_forward || !std::all_of(code + pc_ + 1, code + operation.extra, is_pure)) return require(operation.guard, mask_);
+    const Origin origin = origin_of(operation.guard);
+    const States nothing{};
+    for (const Operation* skipped = code + pc_ + 1; skipped != code + operation.extra; ++skipped)
+        for (unsigned i = 0; i < skipped->outputs; ++i) taint(operands(*skipped)[i], unknown, origin, nothing.data());
+    holds |= unknown;
+    return true;
 }
 
 bool Warp::require_all(std::span<const Ref> refs) {
