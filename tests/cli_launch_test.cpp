@@ -352,7 +352,10 @@ TEST_F(Cli, MistakesInTheTensorMapsOfALaunchFile) {
          "the fill nan is for floating-point types, not for u16"}};
     for (const auto& [json, text] : rules)
         expect_mistakes(std::array{Mistake{json.c_str(), "3:2", text}}, "map.ptx");
-    EXPECT_THAT(launch(row(R"("buffer": "a", "box": [64,8])"), "map.ptx", {"--target", "sm_80"}).err,
+    std::string older = slurp("map.ptx");
+    older.replace(older.find("sm_90"), 5, "sm_80");
+    spill("older.ptx", older);
+    EXPECT_THAT(launch(row(R"("buffer": "a", "box": [64,8])"), "older.ptx", {"--target", "sm_80"}).err,
                 HasSubstr("launch.json:3:2: error: the tensor map is not possible: tensor maps need sm_90"));
 }
 

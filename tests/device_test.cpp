@@ -498,8 +498,16 @@ TEST(EmulatorDevice, ClustersThatCannotBeAreRefused) {
         ASSERT_FALSE(done) << row.message;
         EXPECT_THAT(describe(done.error()), HasSubstr(row.message));
     }
-    const auto done = older.load(clustered, "any")->launch({.grid = {2, 1, 1}, .cluster = {2, 1, 1}}, {});
+    const Argument arguments[] = {Argument(std::uint64_t{0}), Argument(std::uint64_t{0}), Argument(0u)};
+    const auto done = older.load(twice, "twice")->launch({.grid = {2, 1, 1}, .cluster = {2, 1, 1}}, arguments);
     EXPECT_THAT(failure(done), HasSubstr("cluster of 2 x 1 x 1; clusters need sm_90"));
+}
+
+TEST(EmulatorDevice, PtxForANewerArchitectureIsRefused) {
+    const auto refused = Device::open("emulator:sm_80")->load(clustered, "any");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::target_differs);
+    EXPECT_THAT(failure(refused), HasSubstr("its PTX is for sm_90, the device is emulator (sm_80)"));
 }
 
 TensorMapOptions matrix(std::uint64_t address) {
@@ -691,10 +699,12 @@ TEST(EmulatorDevice, HasTheLimitsOfItsArchitecture) {
         std::string_view name;
         std::uint32_t kilobytes;
     };
+    std::string ptx(fill);
+    ptx.replace(ptx.find("sm_80"), 5, "sm_75");
     for (const Row& row : {Row{"emulator:sm_75", 64}, {"emulator:sm_80", 163}, {"emulator:sm_89", 99}, {"emulator", 227},
                            {"emulator:sm_120a", 99}}) {
         const Device device = std::move(*Device::open(row.name));
-        auto function = device.load(fill, "other");
+        auto function = device.load(ptx, "other");
         ASSERT_OK(function);
         EXPECT_OK(function->launch({{}, {}, row.kilobytes * 1024}, {})) << row.name;
         EXPECT_EQ(function->launch({{}, {}, row.kilobytes * 1024 + 1}, {}).error().code, Errc::launch_shape_invalid);

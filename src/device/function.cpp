@@ -95,7 +95,7 @@ tl::unexpected<Error> with_source(Error error, const std::shared_ptr<const Sourc
 Expected<Function> Device::load(std::string_view ptx, std::string_view entry, const Cubin* cubin) const {
     auto found = device::find_entry(ptx, entry);
     if (!found) return tl::unexpected(found.error());
-    if (kind() == DeviceKind::cuda && cubin == nullptr && !device::runs_on(found->target, target()))
+    if (cubin == nullptr && !device::runs_on(found->target, target()))
         return fail(Errc::target_differs, fmt::format("its PTX is for {}, the device is {} ({})", found->target, name(), target()));
     auto loaded = data_->backend->load(ptx, found->name, cubin);
     if (!loaded) return tl::unexpected(loaded.error());
