@@ -456,6 +456,10 @@ TEST_F(EmulatorMma, SparseMetadataCome) {
     EXPECT_THAT(
         error_of("sparse", a_at, b_at, u32{0x9E4D9E40}, d_at),
         HasSubstr("bits 0 to 3 of the sparsity metadata of lane 1 are 0b0000, which names no elements"));
+    // Zeros may stand anywhere.
+    const u64 zeros = machine.upload(std::vector<u16>(a.size()));
+    EXPECT_RUNS(machine, machine.launch("sparse", {.block = {32}}, zeros, b_at, u32{0}, d_at));
+    EXPECT_EQ(machine.download<float>(d_at, 128), std::vector<float>(128));
 }
 
 TEST_F(EmulatorMma, WrongOperandsAreNamed) {

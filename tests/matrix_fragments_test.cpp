@@ -192,7 +192,7 @@ TEST(Matrix, SparseAIsWhatItsMetadataSay) {
                             RandomElements random(trial + 50 * row.k, trial >= 4 ? 2 : 0);
                             Fragments fragments(mma, random);
                             const TestRegister metadata = random_metadata(a, mma.sparsity, random);
-                            EXPECT_FALSE(find_metadata_fault(mma, metadata.lane));
+                            EXPECT_FALSE(find_metadata_fault(mma, {.metadata = metadata.lane}));
                             fragments.run(mma, metadata.lane);
                             const Matrix dense = expanded(mma, row, fragments, metadata);
                             ASSERT_EQ(dense.size(), 16 * row.k / 2) << name_of(mma);
@@ -217,6 +217,8 @@ TEST(Matrix, MetadataThatMeanNothingAreFound) {
                 mma.selector = static_cast<std::uint8_t>(selector);
                 RandomElements random(row.k + selector, 0);
                 unsigned found = 0;
+                const TestRegister zero{};
+                const std::vector<const void*> zeros(fragment_sizes(mma).a, zero.lane);
                 for (unsigned lane = 0; lane < 32; ++lane)
                     for (unsigned bit = 0; bit < 32; bit += 4) {
                         TestRegister metadata = random_metadata(mma.a, sparsity, random);
@@ -224,7 +226,8 @@ TEST(Matrix, MetadataThatMeanNothingAreFound) {
                         const std::uint32_t wrong =
                             sparsity == Sparsity::ordered && mma.a != tf32 ? 0b0001 : 0b1010;
                         metadata.lane[lane] |= wrong << bit;
-                        const auto fault = find_metadata_fault(mma, metadata.lane);
+                        EXPECT_FALSE(find_metadata_fault(mma, {.a = zeros.data(), .metadata = metadata.lane}));
+                        const auto fault = find_metadata_fault(mma, {.metadata = metadata.lane});
                         if (!fault) continue;
                         ++found;
                         EXPECT_EQ(fault->lane, lane);

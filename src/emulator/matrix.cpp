@@ -289,9 +289,9 @@ void multiply(const Mma& mma, const MmaOperands& operands) {
     multiply_tiles<std::uint32_t>(mma, operands, {e.integer_a, e.integer_b, product});
 }
 
-std::optional<MetadataFault> find_metadata_fault(const Mma& mma, const std::uint32_t* metadata) {
+std::optional<MetadataFault> find_metadata_fault(const Mma& mma, const MmaOperands& operands) {
     return find_metadata_fault(
-        SparseRows{mma.a, mma.k, mma.selector, metadata, mma.sparsity == Sparsity::ordered});
+        SparseRows{mma.a, mma.k, mma.selector, operands.metadata, mma.sparsity == Sparsity::ordered}, operands.a);
 }
 
 AccumulationBound accumulation_bound(MatrixType type, MatrixType accumulator, unsigned k, double exact,

@@ -71,22 +71,22 @@ struct FragmentSizes {
 [[nodiscard]] FragmentSizes fragment_sizes(const Mma& mma);
 
 struct MmaOperands {
-    void* const* d;  ///< a register of D may be any register of the others
-    const void* const* a;
-    const void* const* b;
-    const void* const* c;
+    void* const* d = nullptr;  ///< a register of D may be any register of the others
+    const void* const* a = nullptr;
+    const void* const* b = nullptr;
+    const void* const* c = nullptr;
     const std::uint32_t* metadata = nullptr;  ///< of a sparse one: operand e
 };
 /// Executes a supported mma.sync, mma.sp or wmma.mma.
 void multiply(const Mma& mma, const MmaOperands& operands);
 
-/// Where metadata are not what PTX allows.
+/// Where metadata are not what PTX allows, and A is not zero.
 struct MetadataFault {
     std::uint8_t lane;     ///< whose register
     std::uint8_t bit;      ///< the lowest bit of the four
     std::uint8_t indices;  ///< the four bits
 };
-[[nodiscard]] std::optional<MetadataFault> find_metadata_fault(const Mma& mma, const std::uint32_t* metadata);
+[[nodiscard]] std::optional<MetadataFault> find_metadata_fault(const Mma& mma, const MmaOperands& operands);
 
 // --- wmma.load, wmma.store
 
@@ -186,8 +186,8 @@ std::size_t wgmma_ranges(const Wgmma& wgmma, const WgmmaOperands& operands, std:
 /// Appends the addresses of the rows of 16 bytes that a warpgroup reads for one warp: those of its 8x8 matrices of A, row by row, and
 /// for the first warp, of all of B.
 void wgmma_rows(const Wgmma& wgmma, const WgmmaOperands& operands, std::vector<std::uint32_t>& rows);
-[[nodiscard]] std::optional<MetadataFault> find_metadata_fault(const Wgmma& wgmma,
-                                                               const std::uint32_t* metadata);
+/// None where A is outside of shared memory, which multiply() tells.
+[[nodiscard]] std::optional<MetadataFault> find_metadata_fault(const Wgmma& wgmma, const WgmmaOperands& operands, SharedMemory shared);
 
 // --- what nothing had written
 //

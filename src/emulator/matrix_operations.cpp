@@ -86,13 +86,13 @@ Flow execute_mma(Warp& warp, const Operation& operation, std::uint32_t mask) {
     columns(warp, refs + sizes.d, operation.inputs, sources);
     const void* const* const b = sources + sizes.a;
     const void* const* const c = b + sizes.b;
-    const std::uint32_t* metadata = nullptr;
+    MmaOperands operands{d, sources, b, c};
     if (mma.sparsity != Sparsity::dense) {
-        metadata = static_cast<const std::uint32_t*>(c[sizes.c]);
-        if (const auto fault = find_metadata_fault(mma, metadata)) return meaningless(warp, *fault);
+        operands.metadata = static_cast<const std::uint32_t*>(c[sizes.c]);
+        if (const auto fault = find_metadata_fault(mma, operands)) return meaningless(warp, *fault);
     }
     if (warp.is_checked() && !warp.track_mma(operation, mma)) return Flow::fail;
-    multiply(mma, {d, sources, b, c, metadata});
+    multiply(mma, operands);
     warp.meet();
     return Flow::next;
 }
@@ -360,12 +360,10 @@ Flow execute_wgmma(Warp& warp, const Operation& operation, std::uint32_t mask) {
     if (instruction.wgmma.sparse) operands.metadata = warp.column_of<std::uint32_t>(*input++);
     if (!uniform(warp, *input, "scale-d", scale)) return Flow::fail;
     operands.scale_d = (scale & 1) != 0;
+    const SharedMemory shared{warp.cta().shared().data(), static_cast<std::uint32_t>(warp.cta().shared().size())};
     if (operands.metadata != nullptr)
-        if (const auto fault = find_metadata_fault(instruction.wgmma, operands.metadata))
-            return meaningless(warp, *fault);
-    const auto& shared = warp.cta().shared();
-    const auto fault =
-        multiply(instruction.wgmma, operands, {shared.data(), static_cast<std::uint32_t>(shared.size())});
+        if (const auto fault = find_metadata_fault(instruction.wgmma, operands, shared)) return meaningless(warp, *fault);
+    const auto fault = multiply(instruction.wgmma, operands, shared);
     if (fault) return warp.fail(Errc::matrix_operand_invalid, 0, describe(*fault));
     if (warp.is_observed()) {
         std::vector<std::uint32_t> rows;

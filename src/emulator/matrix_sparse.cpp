@@ -100,7 +100,25 @@ void expand(const SparseRows& rows, const void* const* registers, DenseRows& den
     }
 }
 
-std::optional<MetadataFault> find_metadata_fault(const SparseRows& rows) {
+namespace {
+
+bool is_float(MatrixType type) { return element_bits(type) >= 8 && type != MatrixType::s8 && type != MatrixType::u8; }
+
+// Whether what a chunk stores is zero.
+bool is_zero(const SparseRows& rows, const void* const* registers, const Row& row, unsigned chunk) {
+    const unsigned bits = element_bits(rows.type), stored_bits = bits >= 16 ? 32 : 16, per_word = 32 / stored_bits;
+    const unsigned from = chunk / per_word;
+    std::uint32_t word = static_cast<const std::uint32_t*>(registers[row.reg(from)])[row.lane(from)] >> chunk % per_word * stored_bits;
+    if (stored_bits == 16) word &= 0xFFFF;
+    if (rows.type == MatrixType::tf32) word &= static_cast<std::uint32_t>(significant_bits(rows.type));
+    if (!is_float(rows.type)) return word == 0;
+    const std::uint32_t signs = bits == 32 ? 0x80000000 : bits == 16 ? 0x80008000 : 0x80808080;
+    return (word & ~signs) == 0;
+}
+
+}  // namespace
+
+std::optional<MetadataFault> find_metadata_fault(const SparseRows& rows, const void* const* registers) {
     const unsigned chunks = rows.depth / columns_of_indices(rows.type);
     std::uint32_t meaningful = 0;  // by indices
     for (unsigned indices = 0; indices < 16; ++indices) meaningful |= static_cast<std::uint32_t>(is_meaningful(rows, indices)) << indices;
@@ -109,6 +127,7 @@ std::optional<MetadataFault> find_metadata_fault(const SparseRows& rows) {
         for (unsigned q = 0; q < chunks; ++q, all >>= 4) {
             const auto indices = static_cast<std::uint8_t>(all & 0xF);
             if ((meaningful >> indices & 1) != 0) continue;
+            if (registers != nullptr && is_zero(rows, registers, {row % 8 * 4, row / 8}, q)) continue;
             const Place place = place_of(rows, row % 8, row / 8, q);
             return MetadataFault{static_cast<std::uint8_t>(place.lane), static_cast<std::uint8_t>(place.bit), indices};
         }

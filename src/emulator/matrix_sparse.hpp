@@ -25,6 +25,8 @@ struct DenseRows {
 };
 void expand(const SparseRows& rows, const void* const* registers, DenseRows& dense);
 
-[[nodiscard]] std::optional<MetadataFault> find_metadata_fault(const SparseRows& rows);
+/// Not where all that a chunk stores is zero, as behind the end of a matrix that was filled with zeros, metadata and all;
+/// `registers` null: nothing is known of it.
+[[nodiscard]] std::optional<MetadataFault> find_metadata_fault(const SparseRows& rows, const void* const* registers);
 
 }  // namespace ptxgraft::emulator

@@ -324,8 +324,13 @@ UndefinedParts undefined_parts(const Wgmma& wgmma, const WgmmaOperands& states, 
     return parts;
 }
 
-std::optional<MetadataFault> find_metadata_fault(const Wgmma& wgmma, const std::uint32_t* metadata) {
-    return find_metadata_fault(SparseRows{wgmma.a, depth(wgmma), wgmma.selector, metadata, false});
+std::optional<MetadataFault> find_metadata_fault(const Wgmma& wgmma, const WgmmaOperands& operands, SharedMemory shared) {
+    const SparseRows rows{wgmma.a, depth(wgmma), wgmma.selector, operands.metadata, false};
+    const auto fault = find_metadata_fault(rows, operands.a);
+    if (!fault || operands.a != nullptr) return fault;
+    AWords a;
+    const Multiplicands multiplicands(wgmma, operands);
+    return read_a(multiplicands.a, operands, shared, a) ? std::nullopt : find_metadata_fault(rows, a.registers);
 }
 
 }  // namespace ptxgraft::emulator
