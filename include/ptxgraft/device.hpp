@@ -110,9 +110,9 @@ class PTXGRAFT_API Device {
     [[nodiscard]] std::string take_output() const;
 
     /// Loads a kernel. On a GPU, `cubin` is loaded when it is given, else `ptx` is assembled with the default assembler
-    /// for this GPU; the emulator runs `ptx`, whatever its `.target`. `entry` may be empty when the module has one entry.
-    /// Errors: Errc::unknown_entry and Errc::entry_not_named list the entries; Errc::target_differs when the PTX cannot
-    /// run on this GPU; those of syntax::parse, of the assembler and of Emulator::load.
+    /// for this GPU; the emulator runs `ptx`. `entry` may be empty when the module has one entry.
+    /// Errors: Errc::unknown_entry and Errc::entry_not_named list the entries; Errc::target_differs when PTX for its `.target`
+    /// cannot run on this device; those of syntax::parse, of the assembler and of Emulator::load.
     [[nodiscard]] Expected<Function> load(std::string_view ptx, std::string_view entry, const Cubin* cubin = nullptr) const;
 
     struct Data;
