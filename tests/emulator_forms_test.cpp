@@ -149,17 +149,17 @@ TEST(EmulatorForms, DotProducts) {
                 return is_signed ? extended(x >> at, bits) : static_cast<s64>(low(x >> at, bits));
             };
             check("dp4a" + types + " %rd, %ra, %rb, %rc;" + d32, [=](const In& x) {
-                s64 d = static_cast<s64>(x.c);
-                for (u32 i = 0; i < 32; i += 8) d += part(x.a, i, 8, a_signed) * part(x.b, i, 8, b_signed);
+                u64 d = x.c;
+                for (u32 i = 0; i < 32; i += 8) d += static_cast<u64>(part(x.a, i, 8, a_signed) * part(x.b, i, 8, b_signed));
                 return Out{static_cast<u32>(d)};
             });
             check("dp2a.lo" + types + " %rd, %ra, %rb, %rc;\ndp2a.hi" + types + " %re, %ra, %rb, %rc;" + d32,
                   [=](const In& x) {
-                      s64 d[2] = {static_cast<s64>(x.c), static_cast<s64>(x.c)};
+                      u64 d[2] = {x.c, x.c};
                       for (u32 half = 0; half < 2; ++half)
                           for (u32 i = 0; i < 2; ++i)
-                              d[half] +=
-                                  part(x.a, 16 * i, 16, a_signed) * part(x.b, 16 * half + 8 * i, 8, b_signed);
+                              d[half] += static_cast<u64>(part(x.a, 16 * i, 16, a_signed) *
+                                                          part(x.b, 16 * half + 8 * i, 8, b_signed));
                       return Out{static_cast<u32>(d[0]), static_cast<u32>(d[1])};
                   });
         }

@@ -664,10 +664,11 @@ void Warp::pass_states(const Slot& from, Frame& source, const Slot& to, Frame& t
     Frame* const running = frame_;
     States states{};
     Origin origin{.pc = pc_};
-    const std::uint8_t* given =
-        &local_written_[std::size_t{lane} * local_stride_ + source.local_base + from.offset];
+    const std::uint8_t* given = nullptr;
     std::array<std::uint8_t, 16> of_register{};
-    if (from.reg != no_ref) {
+    if (from.reg == no_ref) {
+        given = &local_written_[std::size_t{lane} * local_stride_ + source.local_base + from.offset];
+    } else {
         frame_ = &source;
         read_states(from.reg, states.data());
         origin = origin_of(from.reg);
