@@ -56,6 +56,7 @@ template <unsigned Bits>
 void expand_row(const Row& row, unsigned chunks, std::uint64_t indices, const void* const* registers, DenseRows& dense) {
     constexpr unsigned stored_bits = Bits == 32 ? 32 : 2 * Bits, per_word = 32 / stored_bits;
     const std::uint64_t lanes = std::uint64_t{0xF} << (row.half * 32 + row.first_lane);
+#pragma GCC unroll 4
     for (unsigned q = 0; q < chunks; ++q, indices >>= 4) {
         const unsigned from = q / per_word;
         const std::uint32_t word = static_cast<const std::uint32_t*>(registers[row.reg(from)])[row.lane(from)];
@@ -70,12 +71,10 @@ void expand_row(const Row& row, unsigned chunks, std::uint64_t indices, const vo
         constexpr std::uint64_t mask = (std::uint64_t{1} << Bits) - 1;
         const std::uint64_t both = word >> q % per_word * stored_bits;
         const std::uint64_t expanded = (both & mask) << first * Bits | (both >> Bits & mask) << second * Bits;
-        if constexpr (Bits == 16) {
-            dense.words[row.reg(2 * q)][row.lane(2 * q)] = static_cast<std::uint32_t>(expanded);
-            dense.words[row.reg(2 * q)][row.lane(2 * q + 1)] = static_cast<std::uint32_t>(expanded >> 32);
-        } else {
+        if constexpr (Bits == 16)
+            std::memcpy(&dense.words[row.reg(2 * q)][row.lane(2 * q)], &expanded, sizeof expanded);  // two lanes side by side
+        else
             dense.words[row.reg(q)][row.lane(q)] = static_cast<std::uint32_t>(expanded);
-        }
         dense.present[4 * q + first] |= lanes;
         dense.present[4 * q + second] |= lanes;
     }
