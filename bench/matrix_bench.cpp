@@ -130,7 +130,7 @@ void BM_Wgmma_s8(benchmark::State& state) { run_wgmma(state, {.a = s8, .b = s8, 
 
 std::string cleared(const char* prefix, unsigned count, const char* type) {
     std::string text;
-    for (unsigned i = 0; i < count; ++i) text += fmt::format("    mov.{} {}{}, 0;\n", type, prefix, i);
+    for (unsigned i = 0; i < count; ++i) text += fmt::format("    mov.{} {}{}, {};\n", type, prefix, i, *type == 'f' ? "0.0" : "0");
     return text;
 }
 

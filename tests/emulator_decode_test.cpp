@@ -304,7 +304,7 @@ TEST(EmulatorDecode, ErrorsAreThoseOfTheFirstInstructionThatIsWrongWhateverWasSe
         const char* detail;
     };
     const Row rows[] = {
-        {"add.f32 %f1, %f2, 0; add.f32 %f1, %f2, 0; add.f32 %f1, %f2, 1;", Errc::invalid_operand, "1;", "1"},
+        {"add.f32 %f1, %f2, 0.0; add.f32 %f1, %f2, 0.0; add.f32 %f1, %f2, 1;", Errc::invalid_operand, "1;", "1"},
         {"add.s32 %r1, %r2, 1; add.s32 %r1, %r2, 1; add.s32 %r1, %q2, 1;", Errc::unknown_identifier, "%q2",
          "%q2"},
         {"bra L; bra L; L: bra M;", Errc::unknown_identifier, "M;", "label M"},

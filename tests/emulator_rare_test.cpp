@@ -38,7 +38,7 @@ const Row rows[] = {
     {"Environment", "mov.u32 %r2, %envreg3;\nmov.u32 %r3, %envreg1;\nor.b32 %r2, %r2, %r3;", zero},
     {"SharedMemorySizes", "mov.u32 %r2, %dynamic_smem_size;\nmov.u32 %r3, %total_smem_size;\nmad.lo.u32 %r2, %r3, 1000, %r2;", [](u32) { return 256u * 1000 + 0; }},
     {"AVectorOfSpecialRegisters", ".reg .v4 .u32 v;\nmov.v4.u32 v, %tid;\nmov.u32 %r2, v.x;\nmov.v4.u32 {%r3, %r4, %r5, %r6}, %ntid;\nmad.lo.u32 %r2, %r3, 100, %r2;\nadd.u32 %r2, %r2, %r6;",
-     [](u32 t) { return 6400 + t + 1; }},
+     [](u32 t) { return 6400 + t; }},
     {"ANarrowSpecialRegister", "mov.u16 %h1, %tid.x;\ncvt.u32.u16 %r2, %h1;", [](u32 t) { return t; }},
     {"TheAddressOfAParameter", "mov.b64 %rd3, out;\nld.param.u64 %rd4, [%rd3];\nsetp.eq.u64 %p1, %rd4, %rd1;\nselp.u32 %r2, 1, 2, %p1;", [](u32) { return 1u; }},
     {"AParameterGenerically", "cvta.param.u64 %rd3, out;\nld.u64 %rd4, [%rd3];\nisspacep.param %p2, %rd3;\nsetp.eq.and.u64 %p1, %rd4, %rd1, %p2;\nselp.u32 %r2, 1, 2, %p1;", [](u32) { return 1u; }},

@@ -160,7 +160,7 @@ const Row rows[] = {
      "[real];\ncvt.rzi.u32.f32 %r4, %f1;\n"
      "ld.const.u64 %rd3, [pointer];\nld.u32 %r5, [%rd3];\nld.const.u8 %r6, [text+1];\nadd.u32 %r2, %r3, "
      "%r4;\nadd.u32 %r2, %r2, %r5;\nadd.u32 %r2, %r2, %r6;",
-     [](u32) { return 5u + 7u + 20u + 98u; },
+     [](u32) { return 6u + 7u + 20u + 98u; },
      ".const .u32 nested[2][3] = {{1, 2}, {4, 5, 6}};\n.const .f32 real = 0f40F00000;\n.global .u32 far[3] = "
      "{10, 20, 30};\n"
      ".const .u64 pointer = generic(far)+4;\n.const .b8 text[4] = {97, 98, 99, 0};"},
@@ -436,8 +436,14 @@ TEST(Emulator, RefusesModulesThatDeclareNonsense) {
         {kernel("add.u32 %r2, %r1;"), Errc::invalid_operand, "add.u32 %r2, %r1;"},
         {kernel("mul.lo.s32 %r2, %r1, !%r1;"), Errc::invalid_operand, "!%r1"},
         {kernel("st.shared.u32 [table], %r1;", ".global .u32 table;"), Errc::invalid_operand, "[table]"},
-        {kernel("", ".global .u32 g[2] = {1, 2, 3};"), Errc::invalid_declaration,
-         ".global .u32 g[2] = {1, 2, 3};"},
+        {kernel("", ".global .u32 g[2] = {1, 2, 3};"), Errc::invalid_declaration, "3"},
+        {kernel("", ".global .u32 g[2][2] = {1, 2, 3, 4};"), Errc::invalid_declaration, "1"},
+        {kernel("", ".global .u32 g[2] = {{1}, {2}};"), Errc::invalid_declaration, "{"},
+        {kernel("", ".global .u32 g[2] = {1, 5/0};"), Errc::constant_division_by_zero, "/"},
+        {kernel("", ".global .u32 g = 1.5;"), Errc::invalid_declaration, "1.5"},
+        {kernel("", ".global .f32 g = 1;"), Errc::invalid_declaration, "1"},
+        {kernel("", ".global .f64 g = 1e400;"), Errc::constant_out_of_range, "1e400"},
+        {kernel("", ".global .u32 t; .global .u64 g = t+1.0;"), Errc::invalid_declaration, "+"},
         {kernel("", ".shared .b8 s[2000000000];"), Errc::shared_memory_too_large,
          ".shared .b8 s[2000000000];"},
         {kernel("", ".global .b8 s[99999999999999999];"), Errc::invalid_declaration,

@@ -12,17 +12,28 @@
 
 namespace ptxgraft {
 
-/// `.text.*` of an ELF.
-inline std::map<std::string, std::string> machine_code(std::string_view image) {
-    std::map<std::string, std::string> code;
+/// The sections of an ELF that have bytes in it, by name.
+inline std::map<std::string, std::string> sections_of(std::string_view image) {
+    std::map<std::string, std::string> found;
     Elf64_Ehdr header;
+    if (image.size() < sizeof header) return found;
     std::memcpy(&header, image.data(), sizeof header);
     std::vector<Elf64_Shdr> sections(header.e_shnum);
     std::memcpy(sections.data(), image.data() + header.e_shoff, sections.size() * sizeof(Elf64_Shdr));
     for (const auto& s : sections) {
         const std::string name = image.data() + sections[header.e_shstrndx].sh_offset + s.sh_name;
-        if (name.starts_with(".text.")) code[name] = image.substr(s.sh_offset, s.sh_size);
+        if (s.sh_offset + s.sh_size <= image.size()) found[name] = image.substr(s.sh_offset, s.sh_size);
     }
+    return found;
+}
+inline std::string section(const Cubin& cubin, const std::string& name) {
+    return sections_of({reinterpret_cast<const char*>(cubin.image.data()), cubin.image.size()})[name];
+}
+
+/// `.text.*` of an ELF.
+inline std::map<std::string, std::string> machine_code(std::string_view image) {
+    auto code = sections_of(image);
+    std::erase_if(code, [](const auto& section) { return !section.first.starts_with(".text."); });
     return code;
 }
 inline std::map<std::string, std::string> machine_code(const Cubin& cubin) {

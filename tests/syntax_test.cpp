@@ -283,13 +283,25 @@ struct InstructionRow {
     std::string_view operands;  // see show()
 };
 
+// `-4`, `15u`; of a floating-point constant its bits: `f32 3f800000`.
+std::string show(const std::optional<Constant>& constant) {
+    if (!constant) return "?";
+    if (constant->type == Constant::Type::s64) return std::to_string(constant->as_signed());
+    if (constant->type == Constant::Type::u64) return std::to_string(constant->bits) + "u";
+    std::ostringstream out;
+    out << (constant->type == Constant::Type::f32 ? "f32 " : "f64 ") << std::hex << constant->bits;
+    return out.str();
+}
+
 std::string show(const Operand& o) {
     static constexpr std::string_view names[] = {"id",   "imm", "addr", "vec", "list",
-                                                 "pair", "not", "sum",  "sink"};
+                                                 "pair", "not", "sum",  "sink", "elem"};
     std::string out(names[static_cast<std::size_t>(o.kind())]);
-    if (o.kind() == OperandKind::address || o.kind() == OperandKind::sum ||
-        o.kind() == OperandKind::immediate)
-        out += "<" + std::string(o.base()) + "+" + std::to_string(o.offset()) + ">";
+    const auto number = [](std::optional<std::int64_t> n) { return n ? std::to_string(*n) : "?"; };
+    if (o.kind() == OperandKind::address || o.kind() == OperandKind::sum)
+        out += "<" + std::string(o.base()) + "+" + number(o.offset()) + ">";
+    if (o.kind() == OperandKind::element) out += "<" + std::string(o.base()) + ">";
+    if (o.kind() == OperandKind::immediate) out += "<" + show(o.constant()) + ">";
     if (o.children().empty() && o.base().empty()) out += ":" + std::string(o.text());
     for (const Operand& child : o.children()) out += "(" + show(child) + ")";
     return out;
@@ -300,13 +312,13 @@ TEST(Syntax, InstructionsShowGuardModifiersAndEveryKindOfOperand) {
         {"ret;", "", "ret", {}, ""},
         {"@%p1 bra.uni $L1;", "%p1", "bra.uni", {".uni"}, "id:$L1 "},
         {"@ ! p exit;", "!p", "exit", {}, ""},
-        {"add.s32 %r1, %tid.x, -4;", "", "add.s32", {".s32"}, "id:%r1 id:%tid.x imm<+-4>:-4 "},
-        {"mov.u32 a, (1+2)*3 << 1;", "", "mov.u32", {".u32"}, "id:a imm<+18>:(1+2)*3 << 1 "},
-        {"mov.u32 a, 1|2;", "", "mov.u32", {".u32"}, "id:a imm<+3>:1|2 "},
-        {"mov.u64 a, 0xFFFFFFFFFFFFFFFFU;", "", "mov.u64", {".u64"}, "id:a imm<+-1>:0xFFFFFFFFFFFFFFFFU "},
-        {"mov.f32 a, 0f3F800000;", "", "mov.f32", {".f32"}, "id:a imm<+0>:0f3F800000 "},
-        {"mov.f64 a, 0d3FF0000000000000;", "", "mov.f64", {".f64"}, "id:a imm<+0>:0d3FF0000000000000 "},
-        {"mov.f64 a, -1.5e-3;", "", "mov.f64", {".f64"}, "id:a imm<+0>:-1.5e-3 "},
+        {"add.s32 %r1, %tid.x, -4;", "", "add.s32", {".s32"}, "id:%r1 id:%tid.x imm<-4>:-4 "},
+        {"mov.u32 a, (1+2)*3 << 1;", "", "mov.u32", {".u32"}, "id:a imm<18>:(1+2)*3 << 1 "},
+        {"mov.u32 a, 1|2;", "", "mov.u32", {".u32"}, "id:a imm<3>:1|2 "},
+        {"mov.u64 a, 0xFFFFFFFFFFFFFFFFU;", "", "mov.u64", {".u64"}, "id:a imm<18446744073709551615u>:0xFFFFFFFFFFFFFFFFU "},
+        {"mov.f32 a, 0f3F800000;", "", "mov.f32", {".f32"}, "id:a imm<f32 3f800000>:0f3F800000 "},
+        {"mov.f64 a, 0d3FF0000000000000;", "", "mov.f64", {".f64"}, "id:a imm<f64 3ff0000000000000>:0d3FF0000000000000 "},
+        {"mov.f64 a, -1.5e-3;", "", "mov.f64", {".f64"}, "id:a imm<f64 bf589374bc6a7efa>:-1.5e-3 "},
         {"mov.b32 a, g+8;", "", "mov.b32", {".b32"}, "id:a sum<g+8> "},
         {"mov.b32 a, %rd1+-8;", "", "mov.b32", {".b32"}, "id:a sum<%rd1+-8> "},
         {"mov.b32 {a, _}, c;", "", "mov.b32", {".b32"}, "vec(id:a)(sink:_) id:c "},
@@ -316,14 +328,14 @@ TEST(Syntax, InstructionsShowGuardModifiersAndEveryKindOfOperand) {
          {".shared::cta", ".L2::128B", ".v2", ".f32"},
          "vec(id:a)(id:b) addr<%rd1+-4>(sum<%rd1+-4>) "},
         {"m.sp::2:4.k::1.f32 a;", "", "m.sp::2:4.k::1.f32", {".sp::2:4", ".k::1", ".f32"}, "id:a "},
-        {"ld.u32 a, [16+4*2];", "", "ld.u32", {".u32"}, "id:a addr<+24>(imm<+24>:16+4*2) "},
+        {"ld.u32 a, [16+4*2];", "", "ld.u32", {".u32"}, "id:a addr<+24>(imm<24>:16+4*2) "},
         {"ld.u32 a, [g+-(2*4)].unified;", "", "ld.u32", {".u32"}, "id:a addr<g+-8>(sum<g+-8>) "},
         {"st.b32 [a], b;", "", "st.b32", {".b32"}, "addr<a+0>(id:a) id:b "},
         {"tex.2d.v4.f32.s32 {a,b,c,d}|p, [t, {x, 1}];",
          "",
          "tex.2d.v4.f32.s32",
          {".2d", ".v4", ".f32", ".s32"},
-         "pair(vec(id:a)(id:b)(id:c)(id:d))(id:p) addr<t+0>(id:t)(vec(id:x)(imm<+1>:1)) "},
+         "pair(vec(id:a)(id:b)(id:c)(id:d))(id:p) addr<t+0>(id:t)(vec(id:x)(imm<1>:1)) "},
         {"setp.eq.and.s32 p|_, a, b, !q;",
          "",
          "setp.eq.and.s32",
@@ -333,20 +345,34 @@ TEST(Syntax, InstructionsShowGuardModifiersAndEveryKindOfOperand) {
          "",
          "call.uni",
          {".uni"},
-         "list(id:r1)(id:r2) id:f list(id:a)(imm<+3>:3)(sink:_) id:proto "},
+         "list(id:r1)(id:r2) id:f list(id:a)(imm<3>:3)(sink:_) id:proto "},
         {"call f, ();", "", "call", {}, "id:f list:() "},
         {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [a], [b], 16, [c];",
          "",
          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
          {".async", ".bulk", ".shared::cluster", ".global", ".mbarrier::complete_tx::bytes"},
-         "addr<a+0>(id:a) addr<b+0>(id:b) imm<+16>:16 addr<c+0>(id:c) "},
+         "addr<a+0>(id:a) addr<b+0>(id:b) imm<16>:16 addr<c+0>(id:c) "},
         {"tcgen05.ld.16x64b.x2 {a, b}, [t];",
          "",
          "tcgen05.ld.16x64b.x2",
          {".ld", ".16x64b", ".x2"},
          "vec(id:a)(id:b) addr<t+0>(id:t) "},
         {"mov.f32 a, %v.x;", "", "mov.f32", {".f32"}, "id:a id:%v.x "},
-        {"mov.u32 a, WARP_SZ;", "", "mov.u32", {".u32"}, "id:a id:WARP_SZ "},
+        {"mov.u32 a, WARP_SZ;", "", "mov.u32", {".u32"}, "id:a imm<32>:WARP_SZ "},
+        {"mov.u32 a, -WARP_SZ;", "", "mov.u32", {".u32"}, "id:a imm<-32>:-WARP_SZ "},
+        {"mov.u32 a, WARP_SZ*2;", "", "mov.u32", {".u32"}, "id:a imm<64>:WARP_SZ*2 "},
+        {"mov.u32 a, 1?2:3;", "", "mov.u32", {".u32"}, "id:a imm<2>:1?2:3 "},
+        {"mov.u32 a, 5/0;", "", "mov.u32", {".u32"}, "id:a imm<?>:5/0 "},
+        {"mov.u32 a, 1+1.0;", "", "mov.u32", {".u32"}, "id:a imm<?>:1+1.0 "},
+        {"ld.u32 a, [b+(1?4:8)];", "", "ld.u32", {".u32"}, "id:a addr<b+4>(sum<b+4>) "},
+        {"ld.u32 a, [b+WARP_SZ/8];", "", "ld.u32", {".u32"}, "id:a addr<b+4>(sum<b+4>) "},
+        {"ld.u32 a, [b+5/0];", "", "ld.u32", {".u32"}, "id:a addr<b+?>(sum<b+?>) "},
+        {"ld.u32 a, [b+1.0];", "", "ld.u32", {".u32"}, "id:a addr<b+?>(sum<b+?>) "},
+        {"mov.u64 a, g+(1?8:4);", "", "mov.u64", {".u64"}, "id:a sum<g+8> "},
+        {"mov.u64 a, g[1];", "", "mov.u64", {".u64"}, "id:a elem<g>(imm<1>:1) "},
+        {"ld.u32 a, g[%r1+2*2];", "", "ld.u32", {".u32"}, "id:a elem<g>(sum<%r1+4>) "},
+        {"ld.u32 a, g[%r1].unified;", "", "ld.u32", {".u32"}, "id:a elem<g>(id:%r1) "},
+        {"vmad.s32.s32.s32 a, -b, -%v.x, c;", "", "vmad.s32.s32.s32", {".s32", ".s32", ".s32"}, "id:a not(id:b) not(id:%v.x) id:c "},
         {"add .s32 a,/* b, */c // d\n,e;", "", "add .s32", {".s32"}, "id:a id:c id:e "},
     };
     for (const InstructionRow& row : rows) {

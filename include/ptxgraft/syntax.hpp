@@ -29,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "ptxgraft/constant.hpp"
 #include "ptxgraft/error.hpp"
 
 namespace ptxgraft::syntax {
@@ -76,14 +77,15 @@ enum class StatementKind : std::uint8_t {
 
 enum class OperandKind : std::uint8_t {
     identifier,  ///< a register, variable, label, function: `%r1`, `foo`; also `%tid.x`, `%v.x`
-    immediate,   ///< `42`, `-1`, `0f3F800000`, constant expressions
+    immediate,   ///< `42`, `-1`, `0f3F800000`, `WARP_SZ`, constant expressions
     address,     ///< `[%rd1+4]`, `[foo]`, `[a, {x, y}]`: children are what is inside, see Operand
     vector,      ///< `{%f1, %f2, _}`
     list,        ///< `(%r1, %r2)`: return values and arguments of `call`
     pair,        ///< `p|q`: both in children
-    negation,    ///< `!%p1`: the child is what is negated
+    negation,    ///< `!%p1`, of vmad also `-%r1`: the child is what is negated
     sum,         ///< `foo+8`, `%rd1+-4` outside brackets
     sink,        ///< `_`
+    element,     ///< `a[1]`, `a[%r1+2]`: an element of an array; the child is the index (PTX ISA 6.4.2)
 };
 
 /// An operand of an instruction. For `address`, `children()` are the parts between the brackets, in order;
@@ -91,20 +93,25 @@ enum class OperandKind : std::uint8_t {
 /// `[register+immediate]`.
 class PTXGRAFT_API Operand {
   public:
-    [[nodiscard]] OperandKind kind() const;
-    [[nodiscard]] std::string_view text() const;  ///< as written, without the trivia before it
-    [[nodiscard]] Span span() const;              ///< in the text that was parsed
-    [[nodiscard]] const std::vector<Operand>& children() const;
-    /// For `address` and `sum`: the identifier before the offset, or empty for an absolute address.
-    [[nodiscard]] std::string_view base() const;
-    /// For `address` and `sum`: the immediate offset; 0 when there is none. For `immediate`: the value of its
-    /// integer constant expression (`-4`, `(1+2)*3`), or 0 when it is none (floats: see parse_float).
-    [[nodiscard]] std::int64_t offset() const;
+    [[nodiscard]] OperandKind kind() const { return kind_; }
+    [[nodiscard]] std::string_view text() const { return text_; }  ///< as written, without the trivia before it
+    [[nodiscard]] Span span() const { return span_; }              ///< in the text that was parsed
+    [[nodiscard]] const std::vector<Operand>& children() const { return children_; }
+    /// For `address` and `sum`: the identifier before the offset, or empty for an absolute address. For `element`: the array.
+    [[nodiscard]] std::string_view base() const { return base_; }
+    /// For `address` and `sum`: the bytes behind the base, 0 when none are written. Nothing when they are no integer
+    /// constant expression that has a value (`[%rd1+5/0]`), which `isa::verify` reports, and for operands of other kinds.
+    [[nodiscard]] std::optional<std::int64_t> offset() const;
+    /// For `immediate`: the value of the expression (`-4`, `(1+2)*3`, `0f3F800000`). Nothing when it has none (`5/0`);
+    /// evaluate_constant(text()) says why.
+    [[nodiscard]] std::optional<Constant> constant() const;
 
+  private:
+    friend class InstructionReader;
     OperandKind kind_ = OperandKind::sink;
     std::string_view text_, base_;
     Span span_;
-    std::int64_t offset_ = 0;
+    std::optional<Constant> constant_;  // of an address or a sum: its offset
     std::vector<Operand> children_;
 };
 
@@ -256,7 +263,7 @@ class PTXGRAFT_API StatementRange {
 // --- names
 
 enum class NameKind : std::uint8_t {
-    none,       ///< nothing declares it: `%tid`, `WARP_SZ`, or an error
+    none,       ///< nothing declares it: `%tid`, or an error
     variable,   ///< of any state space; registers too
     parameter,  ///< of a function or `.callprototype`
     function,   ///< all prototypes and the definition of it are one name

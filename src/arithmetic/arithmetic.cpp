@@ -187,7 +187,8 @@ bool is_nan(ImmediateType type, std::uint64_t bits) {
         case ImmediateType::bf16x2: return above(0x7F80) || above(0x7F80, 16);
         case ImmediateType::f32: return std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
         case ImmediateType::f64: return std::isnan(std::bit_cast<double>(bits));
-        case ImmediateType::integer: return false;
+        case ImmediateType::integer:
+        case ImmediateType::predicate: return false;
     }
     return false;
 }

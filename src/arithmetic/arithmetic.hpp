@@ -36,7 +36,7 @@ using ColumnFunctions = std::array<ColumnFunction, 3>;
 
 /// The register types of operands, so that decoding can turn immediates into bits: `f32` wants 0f3F800000 or 1.0 as
 /// single bits, `f64` as double bits, the others integers.
-enum class ImmediateType : std::uint8_t { integer, f16, f16x2, bf16, bf16x2, f32, f64 };
+enum class ImmediateType : std::uint8_t { integer, predicate, f16, f16x2, bf16, bf16x2, f32, f64 };
 
 /// Which results PTX leaves open, so that nobody computes them before the GPU does.
 enum class Open : std::uint8_t {

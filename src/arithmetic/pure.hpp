@@ -60,6 +60,7 @@ constexpr ImmediateType immediate_type() {
     else if constexpr (std::is_same_v<T, HalfPair>) return ImmediateType::f16x2;
     else if constexpr (std::is_same_v<T, Bfloat>) return ImmediateType::bf16;
     else if constexpr (std::is_same_v<T, BfloatPair>) return ImmediateType::bf16x2;
+    else if constexpr (std::is_same_v<T, bool>) return ImmediateType::predicate;
     else return ImmediateType::integer;
 }
 

@@ -31,8 +31,9 @@ STATEMENT: {kind, [line, column], [name], …}; line and column count from 1, co
   label        name
   block        body: STATEMENTS
   version, target, address_size, directive: tokens: TOKENS
-OPERAND: {kind, text, [base, offset: of an address or sum], [children: [OPERAND…]]}; kind is identifier, immediate,
-  address, vector, list, pair, negation, sum or sink.
+OPERAND: {kind, text, [base, [offset]: of an address or sum], [base: of an element], [type, value or bits: of an immediate],
+  [children: [OPERAND…]]}; kind is identifier, immediate, address, vector, list, pair, negation, sum, sink or element; a
+  constant's type is s64, u64, f64 or f32. An expression without a value, 5/0, has no type, and an offset none.
 Bytes that are not UTF-8 become U+FFFD.)";
 
 std::string_view name_of(StatementKind kind) {
@@ -64,8 +65,19 @@ std::string_view name_of(StatementKind kind) {
 
 std::string_view name_of(OperandKind kind) {
     static constexpr std::string_view names[] = {"identifier", "immediate", "address", "vector", "list",
-                                                 "pair",       "negation",  "sum",     "sink"};
+                                                 "pair",       "negation",  "sum",     "sink",   "element"};
     return names[static_cast<std::size_t>(kind)];
+}
+
+// A constant's value: a number of its type; what JSON has no number for as its bits.
+void add_value(Json& json, const syntax::Constant& constant) {
+    using Type = syntax::Constant::Type;
+    static constexpr std::string_view names[] = {"s64", "u64", "f64", "f32"};
+    json["type"] = names[static_cast<std::size_t>(constant.type)];
+    if (constant.type == Type::s64) json["value"] = constant.as_signed();
+    if (constant.type == Type::u64) json["value"] = constant.bits;
+    if (constant.type == Type::f64) json["bits"] = fmt::format("{:#018x}", constant.bits);
+    if (constant.type == Type::f32) json["bits"] = fmt::format("{:#010x}", constant.bits);
 }
 
 // Operands nest at most as deep as the parser allows.
@@ -73,8 +85,10 @@ Json json_of(const syntax::Operand& operand) {
     Json json{{"kind", name_of(operand.kind())}, {"text", operand.text()}};
     if (operand.kind() == OperandKind::address || operand.kind() == OperandKind::sum) {
         json["base"] = operand.base();
-        json["offset"] = operand.offset();
+        if (operand.offset()) json["offset"] = *operand.offset();
     }
+    if (operand.kind() == OperandKind::element) json["base"] = operand.base();
+    if (operand.constant()) add_value(json, *operand.constant());
     if (!operand.children().empty()) {
         json["children"] = Json::array();
         for (const syntax::Operand& child : operand.children()) json["children"].push_back(json_of(child));

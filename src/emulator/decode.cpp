@@ -9,6 +9,8 @@
 
 #include "emulator/initialiser.hpp"
 #include "emulator/lanes.hpp"
+#include "syntax/constant.hpp"
+#include "syntax/initialiser.hpp"
 #include "syntax/token_view.hpp"
 
 namespace ptxgraft::emulator {
@@ -59,8 +61,11 @@ class EntryHeader {
     // One to three numbers; those that are not there are 1.
     std::array<std::uint64_t, 3> numbers() {
         std::array<std::uint64_t, 3> all = {1, 1, 1};
-        for (std::size_t i = 0; i < all.size() && at_ + 1 < tokens_.size() && tokens_.kind(at_ + 1) == syntax::Lexeme::integer; ++i) {
-            all[i] = syntax::parse_integer(tokens_.text(++at_)).value_or(1);
+        for (std::size_t i = 0; i < all.size() && at_ + 1 < tokens_.size(); ++i) {
+            const auto value = syntax::integer_value(tokens_.text(at_ + 1));
+            if (!value) break;
+            all[i] = *value;
+            ++at_;
             if (at_ + 1 < tokens_.size() && tokens_.kind(at_ + 1) == syntax::Lexeme::comma) ++at_;
         }
         return all;
@@ -89,6 +94,10 @@ std::uint32_t type_bits(std::string_view type) {
     return 0;
 }
 
+std::uint32_t element_bytes(const syntax::Statement::Variable& variable, const syntax::Statement::Declarator& declarator) {
+    return declarator.extents.empty() ? 0 : std::max(type_bits(variable.type) / 8, 1u);
+}
+
 Expected<Extent> extent(const syntax::Statement::Variable& variable,
                         const syntax::Statement::Declarator& declarator, Span span) {
     if (declarator.extents.size() > most_extents) {
@@ -100,11 +109,8 @@ Expected<Extent> extent(const syntax::Statement::Variable& variable,
                   variable.align != 0 ? variable.align : static_cast<std::uint32_t>(std::bit_ceil(element))};
     for (const std::uint64_t count : declarator.extents) result.bytes = times(result.bytes, count);
     if (!declarator.extents.empty() && declarator.extents[0] == 0 && !declarator.initialiser.empty()) {
-        result.bytes = times(element, count_elements(declarator.initialiser));
-        for (std::size_t i = 1; i < declarator.extents.size(); ++i) {
-            result.bytes =
-                round_up(result.bytes, std::max<std::uint64_t>(times(element, declarator.extents[i]), 1));
-        }
+        result.bytes = times(element, syntax::count_lists(declarator.initialiser));
+        for (std::size_t i = 1; i < declarator.extents.size(); ++i) result.bytes = times(result.bytes, declarator.extents[i]);
     }
     if (result.bytes > most_bytes || !std::has_single_bit(result.align)) {
         return fail(Errc::invalid_declaration, span, fmt::format("{}, size or alignment", declarator.name));
@@ -283,7 +289,7 @@ Expected<void> ModuleDecoder::declare(const syntax::Statement& statement, std::u
         }
         const auto size = extent(*variable, declarator, span);
         if (!size) return tl::unexpected<Error>(size.error());
-        Symbol symbol{.kind = Symbol::Kind::variable, .space = Space::shared, .bytes = size->bytes};
+        Symbol symbol{.kind = Symbol::Kind::variable, .space = Space::shared, .bytes = size->bytes, .element_bytes = element_bytes(*variable, declarator)};
         if (variable->linkage == ".extern" && size->bytes == 0) {
             symbol.dynamic = true;
             program.dynamic_alignment = std::max(program.dynamic_alignment, size->align);
@@ -320,21 +326,16 @@ Expected<void> ModuleDecoder::place_global(const syntax::Statement::Variable& va
     if (!address) return fail(address.error().code, span, *address.error().detail);
     allocations_.push_back(*address);
     const Space space = space_of(variable.space);
-    declare(declarator.name, {.kind = Symbol::Kind::variable, .space = space, .address = *address, .bytes = size->bytes});
+    declare(declarator.name, {.kind = Symbol::Kind::variable, .space = space, .address = *address, .bytes = size->bytes, .element_bytes = element_bytes(variable, declarator)});
     program.variables[std::string(declarator.name)] = {*address, size->bytes, space, false};
-    initialisers_.push_back({*address, size->bytes, variable, index, span});
+    initialisers_.push_back({*address, size->bytes, variable, index});
     return {};
 }
 
 Expected<void> ModuleDecoder::initialise() {
     for (const Initialiser& initialiser : initialisers_) {
-        if (auto done = initialise_variable(*this, memory_.host(initialiser.address, initialiser.bytes),
-                                            initialiser.bytes, initialiser.variable,
-                                            initialiser.variable.declarators[initialiser.declarator],
-                                            initialiser.span);
-            !done) {
-            return done;
-        }
+        const std::span bytes(memory_.host(initialiser.address, initialiser.bytes), initialiser.bytes);
+        if (auto done = initialise_variable(*this, bytes, initialiser.variable, initialiser.variable.declarators[initialiser.declarator]); !done) return done;
         memory_.mark(initialiser.address, initialiser.bytes, true);  // what no initialiser names is zero
         if (initialiser.variable.space == ".const") memory_.protect(initialiser.address);
     }

@@ -23,9 +23,11 @@ namespace ptxgraft::emulator {
 /// Bits of a fundamental type (`.u32`, `.f16x2`, `.pred` as 1); 0 for others.
 [[nodiscard]] std::uint32_t type_bits(std::string_view type);
 [[nodiscard]] ImmediateType immediate_type(std::string_view type);
-/// The bits of an immediate as a type wants it, extended to 64; nullopt when it is none.
-[[nodiscard]] std::optional<std::uint64_t> immediate_bits(std::string_view text, std::int64_t value,
+/// The bits of a constant as an operand of a type and width has it, extended to 64; nullopt when it is none of that type.
+[[nodiscard]] std::optional<std::uint64_t> immediate_bits(const syntax::Constant& constant, std::uint32_t bytes,
                                                           ImmediateType type);
+/// The value of an operand that is an integer constant.
+[[nodiscard]] std::optional<std::int64_t> integer_of(const syntax::Operand& operand);
 
 /// The modifiers of an instruction, taken one by one; what is left is not understood.
 class Words {
@@ -143,7 +145,6 @@ class ModuleDecoder {
         std::uint64_t bytes;
         syntax::Statement::Variable variable;
         std::size_t declarator;
-        Span span;
     };
     Expected<void> declare_functions();
     Expected<void> decode_bodies(bool entries, ModulePart part);
@@ -189,6 +190,8 @@ struct Extent {
     std::uint64_t bytes = 0;
     std::uint32_t align = 1;
 };
+/// Of a declarator that is an array; else 0.
+[[nodiscard]] std::uint32_t element_bytes(const syntax::Statement::Variable& variable, const syntax::Statement::Declarator& declarator);
 [[nodiscard]] Expected<Extent> extent(const syntax::Statement::Variable& variable,
                                       const syntax::Statement::Declarator& declarator, Span span);
 
@@ -278,6 +281,10 @@ class FunctionDecoder {
     [[nodiscard]] bool is_special_vector(const syntax::Operand& operand);
     Expected<Ref> value_of(std::string_view name, std::int64_t offset, std::uint32_t bytes, Span span);
     [[nodiscard]] tl::unexpected<Error> unknown(std::string_view name, Span span);
+    [[nodiscard]] static tl::unexpected<Error> wrong_constant(const syntax::Operand& operand);
+    Ref sum_of(Ref a, Ref b, std::uint32_t bytes);
+    Expected<Ref> element_address(const syntax::Operand& operand, std::uint32_t bytes);
+    Expected<Ref> element_offset(const syntax::Operand& operand, std::uint32_t bytes);
     Ref read_as(Ref ref, std::uint32_t bytes);
     Ref copy_of(Ref predicate);
     void emit_with_guard(Draft draft, const syntax::Instruction& instruction, Ref guard);

@@ -207,8 +207,11 @@ Expected<Draft> decode_replace(FunctionDecoder& decoder, const Instruction& inst
         return decoder.missing(instruction);
     const bool has_ordinal =
         replace.field >= TensorField::box_dim && replace.field <= TensorField::element_stride;
-    if (has_ordinal && instruction.operands.size() == 3)
-        replace.ordinal = static_cast<std::uint32_t>(instruction.operands[1].offset());
+    if (has_ordinal && instruction.operands.size() == 3) {
+        const auto ordinal = integer_of(instruction.operands[1]);
+        if (!ordinal) return fail(Errc::invalid_operand, instruction.operands[1].span(), "the number of a dimension is a constant");
+        replace.ordinal = static_cast<std::uint32_t>(*ordinal);
+    }
     auto& replaces = decoder.program().tensormap_replaces;
     replaces.push_back(replace);
     Draft draft(execute_tensormap_replace, static_cast<std::uint32_t>(replaces.size() - 1));
@@ -290,8 +293,8 @@ Expected<Draft> decode_async_store(FunctionDecoder& decoder, const Instruction& 
 Expected<std::uint32_t> pending_groups(const Instruction& instruction) {
     constexpr std::int64_t most = 1 << 30;
     const auto& operands = instruction.operands;
-    const bool is_number = operands.size() == 1 && operands[0].kind() == OperandKind::immediate && operands[0].offset() >= 0;
-    if (is_number) return static_cast<std::uint32_t>(std::min(operands[0].offset(), most));
+    const auto number = operands.size() == 1 ? integer_of(operands[0]) : std::nullopt;
+    if (number && *number >= 0) return static_cast<std::uint32_t>(std::min(*number, most));
     return fail(Errc::invalid_operand, instruction.span, fmt::format("{} has one operand, a constant from 0 on", instruction.name));
 }
 

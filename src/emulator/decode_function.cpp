@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "emulator/decode.hpp"
+#include "syntax/constant.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
@@ -18,6 +19,8 @@ using syntax::TokenView;
 constexpr std::uint32_t no_pc = ~std::uint32_t{0};  // of a label that has not come yet
 constexpr std::uint64_t most_local_bytes = std::uint64_t{512} << 10;
 constexpr std::size_t deepest_block = 256;  // names are looked for in all blocks around
+
+bool is_array(const Statement::Parameter& parameter) { return parameter.count != 0 || parameter.is_open; }
 
 bool is_clock(std::string_view name) {
     return name.starts_with("%clock") || name.starts_with("%globaltimer");
@@ -35,25 +38,19 @@ ImmediateType immediate_type(std::string_view type) {
     return ImmediateType::integer;
 }
 
-std::optional<std::uint64_t> immediate_bits(std::string_view text, std::int64_t value, ImmediateType type) {
-    const auto real = syntax::parse_float(text);
-    const bool is_integer = syntax::parse_integer(text).has_value();
-    if (text == "WARP_SZ") return 32;
-    if (!real || is_integer) {
-        const bool is_real_type = type == ImmediateType::f32 || type == ImmediateType::f64;
-        if (!is_integer && (text.empty() || text.find_first_of("0123456789") == std::string_view::npos))
-            return std::nullopt;
-        if (is_real_type && is_integer && value != 0)
-            return std::nullopt;  // PTX ISA 4.5: no integer is a float
-        return static_cast<std::uint64_t>(value);
-    }
-    const double number = real->is_double ? std::bit_cast<double>(real->bits)
-                                          : std::bit_cast<float>(static_cast<std::uint32_t>(real->bits));
-    if (type == ImmediateType::f32) {
-        return real->is_double ? std::bit_cast<std::uint32_t>(static_cast<float>(number)) : real->bits;
-    }
-    if (type == ImmediateType::f64) return std::bit_cast<std::uint64_t>(number);
-    return real->bits;
+std::optional<std::uint64_t> immediate_bits(const syntax::Constant& constant, std::uint32_t bytes, ImmediateType type) {
+    const bool is_half = type == ImmediateType::f16 || type == ImmediateType::f16x2 || type == ImmediateType::bf16 ||
+                         type == ImmediateType::bf16x2;
+    if (is_half && !constant.is_integer()) return std::nullopt;
+    const auto use = type == ImmediateType::predicate ? syntax::ConstantUse::predicate
+                     : type == ImmediateType::f32 || type == ImmediateType::f64 ? syntax::ConstantUse::floating
+                                                                                : syntax::ConstantUse::bits;
+    return syntax::convert(constant, use, 8 * bytes);
+}
+
+std::optional<std::int64_t> integer_of(const syntax::Operand& operand) {
+    const auto constant = operand.constant();
+    return constant && constant->is_integer() ? std::optional(constant->as_signed()) : std::nullopt;
 }
 
 Expected<void> FunctionDecoder::decode(const Statement& statement, std::uint32_t index) {
@@ -103,7 +100,7 @@ Expected<void> FunctionDecoder::declare_parameters(const Statement& statement) {
         }
         function().parameters.push_back(
             {static_cast<std::uint32_t>(top), static_cast<std::uint32_t>(bytes), no_ref});
-        scopes().declare(parameter.name, {.space = Space::param, .address = top, .bytes = bytes});
+        scopes().declare(parameter.name, {.space = Space::param, .address = top, .bytes = bytes, .element_bytes = is_array(parameter) ? static_cast<std::uint32_t>(element) : 0});
         top += bytes;
     }
     function().param_bytes = static_cast<std::uint32_t>(top);
@@ -126,7 +123,7 @@ Expected<void> FunctionDecoder::declare_slots(const std::vector<Statement::Param
             auto offset = place_in_frame(bytes, parameter.align != 0 ? parameter.align : element, span);
             if (!offset) return tl::unexpected<Error>(offset.error());
             slot = {*offset, static_cast<std::uint32_t>(bytes), no_ref};
-            scopes().declare(parameter.name, {.space = Space::local, .frame_relative = true, .address = *offset, .bytes = bytes});
+            scopes().declare(parameter.name, {.space = Space::local, .frame_relative = true, .address = *offset, .bytes = bytes, .element_bytes = is_array(parameter) ? element : 0});
         }
         slots.push_back(slot);
     }
@@ -254,7 +251,7 @@ bool FunctionDecoder::declare_plain(const TokenView& tokens) {
     if (!is_register || tokens.size() != 3 + range.size()) return false;
     for (std::size_t i = 0; i < range.size(); ++i)
         if (tokens.kind(3 + i) != range[i]) return false;
-    const auto count = syntax::parse_integer(tokens.text(4));
+    const auto count = syntax::integer_value(tokens.text(4));
     if (!count || *count == 0 || *count > UINT32_MAX) return false;
     scopes().declare_range(name, static_cast<std::uint32_t>(*count), bytes);
     return true;
@@ -291,7 +288,7 @@ Expected<void> FunctionDecoder::variable(const Statement& statement) {
         if (!size) return tl::unexpected<Error>(size.error());
         auto offset = place_in_frame(size->bytes, size->align, span);
         if (!offset) return tl::unexpected<Error>(offset.error());
-        scopes().declare(declarator.name, {.space = Space::local, .frame_relative = true, .address = *offset, .bytes = size->bytes});
+        scopes().declare(declarator.name, {.space = Space::local, .frame_relative = true, .address = *offset, .bytes = size->bytes, .element_bytes = element_bytes(*variable, declarator)});
     }
     return {};
 }

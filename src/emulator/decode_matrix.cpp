@@ -128,9 +128,7 @@ void defines_results(Draft& draft, unsigned strict) {
 
 /// A constant operand of a few values.
 Expected<std::int64_t> constant_of(const Operand& operand, std::int64_t least, std::int64_t most) {
-    if (operand.kind() == syntax::OperandKind::immediate && operand.offset() >= least &&
-        operand.offset() <= most)
-        return operand.offset();
+    if (const auto value = integer_of(operand); value && *value >= least && *value <= most) return *value;
     return wrong_operand(operand, fmt::format("a constant from {} to {} is wanted", least, most));
 }
 

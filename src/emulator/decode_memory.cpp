@@ -217,7 +217,7 @@ Expected<Draft> decode_cvta(FunctionDecoder& decoder, const Instruction& instruc
         return decoder.missing(instruction);
     }
     const auto& source = instruction.operands[1];
-    const std::string_view name = source.kind() == OperandKind::sum ? source.base() : source.text();
+    const std::string_view name = source.base().empty() ? source.text() : source.base();
     if (const Symbol* symbol = decoder.find(name); symbol != nullptr && symbol->frame_relative)
         space = Space::local;
     auto d = decoder.output(instruction.operands[0], 8);
@@ -252,7 +252,7 @@ Expected<Ref> decode_source_size(FunctionDecoder& decoder, const syntax::Operand
     const bool is_negated = operand.kind() == OperandKind::negation;
     const auto reg = decoder.find_register(is_negated ? operand.children().front().text() : operand.text());
     if (!reg || width(*reg) != 1) return decoder.input(operand, 4);
-    auto ignored = decoder.input(operand, 1);
+    auto ignored = decoder.input(operand, 1, ImmediateType::predicate);
     if (!ignored) return ignored;
     const Ref size = decoder.temporary(4);
     const std::array<std::string_view, 1> type = {".b32"};
@@ -268,7 +268,7 @@ Expected<Draft> decode_discard(FunctionDecoder& decoder, const Instruction& inst
     Access access{.space = take_space(words)};
     const auto& operands = instruction.operands;
     if (!words.empty() || operands.size() != 2) return decoder.missing(instruction);
-    if (operands[1].offset() != discarded_bytes) return fail(Errc::invalid_operand, operands[1].span(), "128 bytes are discarded");
+    if (integer_of(operands[1]) != discarded_bytes) return fail(Errc::invalid_operand, operands[1].span(), "128 bytes are discarded");
     auto base = decoder.address(operands[0], access);
     if (!base) return tl::unexpected<Error>(base.error());
     Draft draft(execute_discard, decoder.add(access));
@@ -301,7 +301,7 @@ Expected<Draft> decode_copy(FunctionDecoder& decoder, const Instruction& instruc
     const auto& operands = instruction.operands;
     if (!is_shared || !words.take(".global") || !words.empty() || operands.size() < 3)
         return decoder.missing(instruction);
-    const std::int64_t bytes = operands[2].offset();
+    const std::int64_t bytes = integer_of(operands[2]).value_or(0);
     if (bytes != 4 && bytes != 8 && bytes != 16)
         return fail(Errc::invalid_operand, operands[2].span(), "copies of 4, 8 or 16 bytes");
     const std::size_t sizes = operands.size() - 3 - (has_policy ? 1 : 0);
@@ -324,7 +324,7 @@ Expected<Draft> decode_copy(FunctionDecoder& decoder, const Instruction& instruc
 Expected<Draft> decode_alloca(FunctionDecoder& decoder, const Instruction& instruction) {
     const auto& operands = instruction.operands;
     if (operands.size() < 2) return decoder.missing(instruction);
-    const std::int64_t align = operands.size() > 2 ? operands[2].offset() : 8;
+    const std::int64_t align = operands.size() > 2 ? integer_of(operands[2]).value_or(0) : 8;
     if (align <= 0 || align > 4096 || (align & (align - 1)) != 0) return decoder.missing(instruction);
     const std::uint32_t bytes = instruction.has(".u32") ? 4 : 8;
     auto d = decoder.output(operands[0], bytes);

@@ -38,16 +38,20 @@ Ref FunctionDecoder::read_as(Ref ref, std::uint32_t bytes) {
 Expected<Ref> FunctionDecoder::input(const syntax::Operand& operand, std::uint32_t bytes, ImmediateType type) {
     switch (operand.kind()) {
         case OperandKind::immediate: {
-            const auto bits = immediate_bits(operand.text(), operand.offset(), type);
-            if (!bits) return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
+            const auto constant = operand.constant();
+            const auto bits = constant ? immediate_bits(*constant, bytes, type) : std::nullopt;
+            if (!bits) return wrong_constant(operand);
             return immediate(operand.text(), *bits, bytes, type);
         }
         case OperandKind::identifier:
             return value_of(operand.text(), 0, bytes, operand.span());
         case OperandKind::sum:
-            return value_of(operand.base(), operand.offset(), bytes, operand.span());
+            if (!operand.offset()) return wrong_constant(operand);
+            return value_of(operand.base(), *operand.offset(), bytes, operand.span());
+        case OperandKind::element:
+            return element_address(operand, bytes);
         case OperandKind::negation: {
-            if (bytes != 1) return fail(Errc::invalid_operand, operand.span(), fmt::format("{}: only predicates are negated", operand.text()));
+            if (bytes != 1 || operand.text().front() != '!') return fail(Errc::invalid_operand, operand.span(), fmt::format("{}: only predicates are negated", operand.text()));
             bool negated = false;
             auto inner = predicate(operand, negated);
             if (!inner) return inner;
@@ -71,8 +75,6 @@ Expected<Ref> FunctionDecoder::value_of(std::string_view name, std::int64_t offs
         base = read_as(*reg, bytes);
     } else if (const auto special = find_special(name)) {
         base = read_as(*special, bytes);
-    } else if (name == "WARP_SZ") {
-        base = constant(32, bytes);
     } else if (const Symbol* symbol = find(name); symbol != nullptr) {
         if (symbol->kind == Symbol::Kind::external)
             return fail(Errc::unresolved_external, span, std::string(name));
@@ -93,11 +95,62 @@ Expected<Ref> FunctionDecoder::value_of(std::string_view name, std::int64_t offs
     } else {
         return unknown(name, span);
     }
-    if (offset == 0) return base;
+    return offset == 0 ? base : sum_of(base, constant(static_cast<std::uint64_t>(offset), bytes), bytes);
+}
+
+// A constant of the wrong type, or an expression that has no value; behind a base it begins with a `+`.
+tl::unexpected<Error> FunctionDecoder::wrong_constant(const syntax::Operand& operand) {
+    const std::size_t from = operand.kind() == OperandKind::sum ? operand.text().find('+') : 0;
+    const auto value = syntax::evaluate_constant(operand.text().substr(from));
+    if (value) return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
+    Error error = value.error();
+    const auto begin = operand.span().begin + static_cast<std::uint32_t>(from);
+    if (operand.span().known() && error.span.known()) error.span = {begin + error.span.begin, begin + error.span.end};
+    return tl::unexpected(std::move(error));
+}
+
+Ref FunctionDecoder::sum_of(Ref a, Ref b, std::uint32_t bytes) {
     const Ref sum = temporary(bytes);
-    emit_sum(sum, base, constant(static_cast<std::uint64_t>(offset), bytes));
+    emit_sum(sum, a, b);
     program().code.back().is_part = true;
     return sum;
+}
+
+// `a[%r1+2]` as a value: the element's address (PTX ISA 6.4.2).
+Expected<Ref> FunctionDecoder::element_address(const syntax::Operand& operand, std::uint32_t bytes) {
+    auto base = value_of(operand.base(), 0, bytes, operand.span());
+    if (!base) return base;
+    auto distance = element_offset(operand, bytes);
+    if (!distance) return distance;
+    return sum_of(*base, *distance, bytes);
+}
+
+// The bytes from an array's begin to an element. As ptxas has it, they are the lower 32 bits of the product and never negative;
+// elements are of the array's type, also where it has several dimensions or vectors.
+Expected<Ref> FunctionDecoder::element_offset(const syntax::Operand& operand, std::uint32_t bytes) {
+    const Symbol* const symbol = find(operand.base());
+    if (symbol == nullptr) return unknown(operand.base(), operand.span());
+    if (symbol->kind != Symbol::Kind::variable || symbol->element_bytes == 0)
+        return fail(Errc::invalid_operand, operand.span(), fmt::format("{}: {} is no array", operand.text(), operand.base()));
+    const syntax::Operand& index = operand.children().front();
+    const std::uint32_t element_bytes = symbol->element_bytes;
+    if (index.kind() == OperandKind::immediate) {
+        const auto value = integer_of(index);
+        if (!value) return wrong_constant(index);
+        return constant(static_cast<std::uint32_t>(static_cast<std::uint64_t>(*value) * element_bytes), bytes);
+    }
+    const auto reg = find_register(index.base().empty() ? index.text() : index.base());
+    const auto from = index.kind() == OperandKind::sum ? index.offset() : 0;
+    if (!reg || width(*reg) < 2 || !from) return wrong_constant(index);
+    const Ref number = sum_of(read_as(*reg, 4), constant(static_cast<std::uint64_t>(*from), 4), 4);
+    const Ref product = temporary(4);
+    Draft draft(+[](void* const* to, const void* const* factors, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i)
+            static_cast<std::uint32_t*>(to[0])[i] = static_cast<const std::uint32_t*>(factors[0])[i] * static_cast<const std::uint32_t*>(factors[1])[i];
+    });
+    emit(draft.output(product).input(number).input(constant(element_bytes, 4)));
+    program().code.back().is_part = true;
+    return read_as(product, bytes);
 }
 
 Expected<Ref> FunctionDecoder::output(const syntax::Operand& operand, std::uint32_t bytes, Extension extension) {
@@ -123,7 +176,7 @@ Expected<Ref> FunctionDecoder::output(const syntax::Operand& operand, std::uint3
 
 Expected<Ref> FunctionDecoder::predicate(const syntax::Operand& operand, bool& negated) {
     negated = operand.kind() == OperandKind::negation;
-    return input(negated ? operand.children().front() : operand, 1);
+    return input(negated ? operand.children().front() : operand, 1, ImmediateType::predicate);
 }
 
 bool FunctionDecoder::is_vector(const syntax::Operand& operand) {
@@ -183,10 +236,12 @@ Expected<std::vector<Ref>> FunctionDecoder::outputs(const syntax::Operand& opera
 }
 
 Expected<Ref> FunctionDecoder::address(const syntax::Operand& operand, Access& access) {
-    if (operand.kind() != OperandKind::address || operand.children().size() != 1) {
+    const bool is_element = operand.kind() == OperandKind::element;
+    if (!is_element && (operand.kind() != OperandKind::address || operand.children().size() != 1)) {
         return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
     }
-    access.offset = static_cast<std::uint64_t>(operand.offset());
+    if (!is_element && !operand.offset()) return wrong_constant(operand.children().front());
+    access.offset = is_element ? 0 : static_cast<std::uint64_t>(*operand.offset());
     const std::string_view name = operand.base();
     if (access.space == Space::param && !function().is_entry) access.space = Space::local;
     if (name.empty()) return no_ref;
@@ -209,9 +264,12 @@ Expected<Ref> FunctionDecoder::address(const syntax::Operand& operand, Access& a
     access.space = symbol->space;
     access.frame_relative = symbol->frame_relative;
     access.offset += symbol->address;
-    if (!symbol->dynamic) return no_ref;
-    access.has_base = true;
-    return special_register(Special::dynamic_shared, 4);
+    const Ref dynamic = symbol->dynamic ? special_register(Special::dynamic_shared, 4) : no_ref;
+    access.has_base = is_element || symbol->dynamic;
+    if (!is_element) return dynamic;
+    auto distance = element_offset(operand, symbol->dynamic ? 4 : 8);
+    if (!distance || !symbol->dynamic) return distance;
+    return sum_of(dynamic, *distance, 4);
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "emulator/decode.hpp"
+#include "syntax/constant.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
@@ -93,10 +94,10 @@ bool keep(Program& program, const TableSizes& before, const Learning& learning) 
            std::ranges::all_of(shape.operations, [](const Operation& o) { return fits(o.guard); });
 }
 
-std::optional<std::uint64_t> bits_of(const Reading::Immediate& immediate, ImmediateType type) {
-    const bool is_real = type == ImmediateType::f32 || type == ImmediateType::f64;
-    if (!immediate.is_floating && (!is_real || immediate.value == 0)) return immediate.value;
-    return immediate_bits(immediate.text, static_cast<std::int64_t>(immediate.value), type);
+std::optional<std::uint64_t> bits_of(const Reading::Immediate& immediate, std::uint32_t bytes, ImmediateType type) {
+    if (!immediate.is_floating) return immediate_bits({syntax::Constant::Type::u64, immediate.value}, bytes, type);
+    const auto constant = syntax::literal_constant(syntax::TokenKind::floating, immediate.text);
+    return constant ? immediate_bits(*constant, bytes, type) : std::nullopt;
 }
 
 constexpr std::uint8_t not_a_place = 255;
@@ -252,7 +253,7 @@ bool FunctionDecoder::make_values(const InstructionShape& shape) {
     for (std::size_t i = 0; i < shape.immediates.size(); ++i) {
         const ShapeConstant& constant = shape.immediates[i];
         const auto bits =
-            bits_of(reading_.immediates[static_cast<std::size_t>(constant.immediate)], constant.type);
+            bits_of(reading_.immediates[static_cast<std::size_t>(constant.immediate)], constant.bytes, constant.type);
         if (!bits) return false;
         values[Reading::first_immediate + i] = module_.constant(*bits, constant.bytes);
     }

@@ -1,6 +1,6 @@
 #pragma once
 /// @file initialiser.hpp
-/// Initial values of variables (PTX ISA 5.4.4): numbers, nested lists, strings, addresses, bytes of
+/// Initial values of variables (PTX ISA 5.4.4): constant expressions, nested lists, addresses, bytes of
 /// addresses.
 
 #include <cstddef>
@@ -10,13 +10,10 @@
 
 namespace ptxgraft::emulator {
 
-/// The number of elements that an initialiser spells, for `a[] = {…}`.
-[[nodiscard]] std::uint64_t count_elements(std::span<const syntax::Token> initialiser);
-
-/// Writes a variable's initial bytes; those that no value names stay as they are.
-[[nodiscard]] Expected<void> initialise_variable(const ModuleDecoder& module, std::byte* bytes,
-                                                 std::uint64_t size,
+/// Writes a variable's initial bytes; those that no value names stay as they are. As ptxas has it, values
+/// follow each other in memory, whatever the inner lists leave out: `x[2][2] = {{1}, {3}}` is 1, 3, 0, 0.
+[[nodiscard]] Expected<void> initialise_variable(const ModuleDecoder& module, std::span<std::byte> bytes,
                                                  const syntax::Statement::Variable& variable,
-                                                 const syntax::Statement::Declarator& declarator, Span span);
+                                                 const syntax::Statement::Declarator& declarator);
 
 }  // namespace ptxgraft::emulator

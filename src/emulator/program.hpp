@@ -210,8 +210,7 @@ enum class Special : std::uint8_t {
     globaltimer_hi,
     total_smem_size,
     dynamic_smem_size,
-    zero,
-    one,  ///< those that never change here: %tid.w, most of %envreg
+    zero,  ///< those that never change here: %tid.w, %ntid.w, most of %envreg
     clusterid_x,
     clusterid_y,
     clusterid_z,

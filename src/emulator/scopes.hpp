@@ -26,6 +26,7 @@ struct Symbol {
     Ref ref = no_ref;           ///< of a register, or the first of a vector
     std::uint64_t address = 0;  ///< of a variable, in its space; a label's or table's number
     std::uint64_t bytes = 0;
+    std::uint32_t element_bytes = 0;  ///< of an array's elements; 0: no array
 };
 
 /// The registers of `%r<100>`: those that occur have a place.

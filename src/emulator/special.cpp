@@ -93,8 +93,6 @@ std::uint64_t Warp::special_of_cta(Special special) const {
             return launch_->shape.shared_bytes;
         case Special::dynamic_shared:
             return launch_->dynamic_shared;
-        case Special::one:
-            return 1;
         case Special::clusterid_x:
             return cta_->cluster().position().x;
         case Special::clusterid_y:

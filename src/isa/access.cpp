@@ -15,8 +15,9 @@ namespace {
 
 // As far as it shows without declarations: rows of one name differ in where addresses stand.
 bool may_be(const OperandRule& rule, const Operand& operand) {
-    const bool is_address = operand.kind() == OperandKind::address, is_list = operand.kind() == OperandKind::list;
     const bool wants_address = rule.kind == RuleKind::address, wants_list = rule.kind == RuleKind::list;
+    const bool is_element = wants_address && operand.kind() == OperandKind::element && rule.children.front().takes_element;
+    const bool is_address = operand.kind() == OperandKind::address || is_element, is_list = operand.kind() == OperandKind::list;
     const bool is_loose = wants_address && rule.children.front().is_loose;
     return (is_address == wants_address || is_loose) && is_list == wants_list;
 }

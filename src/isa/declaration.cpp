@@ -6,6 +6,7 @@
 #include <array>
 
 #include "isa/verifier.hpp"
+#include "syntax/constant.hpp"
 
 namespace ptxgraft::isa {
 
@@ -107,8 +108,8 @@ bool Verifier::plain_registers(const Statement& statement, const TokenView& toke
     if (symbol.type == RegisterType::b128) type_version(tokens.text(1));
     symbol.bytes = bytes_of(symbol.type);
     for (std::size_t i = 2; i < tokens.size(); ++i) {
-        if (tokens.kind(i) != Lexeme::identifier) continue;
-        const auto count = tokens.kind(i + 1) == Lexeme::less ? syntax::parse_integer(tokens.text(i + 2)) : std::nullopt;
+        if (tokens.kind(i) != Lexeme::identifier || tokens.text(i) == "WARP_SZ") continue;  // `%q<WARP_SZ>`
+        const auto count = tokens.kind(i + 1) == Lexeme::less ? syntax::integer_value(tokens.text(i + 2)) : std::nullopt;
         declare_variable(tokens.text(i), static_cast<std::uint32_t>(std::min<std::uint64_t>(count.value_or(0), 0xFFFFFFFFu)), symbol);
     }
     return true;
@@ -125,7 +126,7 @@ void Verifier::alignments(const TokenView& tokens) {
     doubled_spaces(tokens);
     for (std::size_t i = 0; i + 1 < tokens.size() && tokens.kind(i) != Lexeme::equal; ++i) {
         if (tokens.kind(i) != Lexeme::directive || tokens.text(i) != ".align") continue;
-        const auto value = syntax::parse_integer(tokens.text(i + 1));
+        const auto value = syntax::integer_value(tokens.text(i + 1));
         if (value && (*value == 0 || (*value & (*value - 1)) != 0 || *value > 0xFFFFFFFFu)) report(Errc::declaration_invalid, tokens.text(i + 1), ".align takes a power of two of 32 bits");
     }
 }
@@ -250,7 +251,7 @@ void Verifier::directive(const Statement& statement) {
 
 // PTX ISA 11.5.3. Folder and file apart, as clang's assembler takes them, are one name for ptxas.
 void Verifier::file(const TokenView& tokens) {
-    if (const auto index = syntax::parse_integer(tokens.text(1)); index && *index > 0xFFFFFFFFu) report(Errc::directive_invalid, tokens.text(1), "the number of a .file has at most 32 bits");
+    if (const auto index = syntax::integer_value(tokens.text(1)); index && *index > 0xFFFFFFFFu) report(Errc::directive_invalid, tokens.text(1), "the number of a .file has at most 32 bits");
     if (tokens.size() > 3 && tokens.kind(3) == Lexeme::string) report(Errc::directive_invalid, tokens.text(3), "a .file has one name, with its folders");
 }
 
@@ -258,7 +259,7 @@ void Verifier::file(const TokenView& tokens) {
 void Verifier::location(const TokenView& tokens) {
     const auto place = [&](std::size_t first) {
         SourcePlace p{};
-        for (std::size_t k = 0; k < p.size(); ++k) p[k] = syntax::parse_integer(tokens.text(first + k)).value_or(0);
+        for (std::size_t k = 0; k < p.size(); ++k) p[k] = syntax::integer_value(tokens.text(first + k)).value_or(0);
         return p;
     };
     if (tokens.size() >= 11) {

@@ -5,6 +5,7 @@
 
 #include "isa/declaration.hpp"
 #include "isa/verifier.hpp"
+#include "syntax/constant.hpp"
 
 namespace ptxgraft::isa {
 
@@ -185,10 +186,10 @@ void Verifier::performance_directive(const Statement& f, const std::vector<Token
     const std::array<Since, 1> since = {{{row.version, sm}}};
     require(since, span_of(tokens[at].text), word);
     std::size_t numbers = 0;
-    for (std::size_t k = at + 1; k < tokens.size() && (tokens[k].kind == TokenKind::integer || tokens[k].text == ","); ++k) {
-        if (tokens[k].kind != TokenKind::integer) continue;
+    for (std::size_t k = at + 1; k < tokens.size() && (syntax::integer_value(tokens[k].text) || tokens[k].text == ","); ++k) {
+        if (tokens[k].text == ",") continue;
         ++numbers;
-        const auto value = syntax::parse_integer(tokens[k].text);
+        const auto value = syntax::integer_value(tokens[k].text);
         if (row.is_positive && value == 0) report(Errc::directive_invalid, tokens[k].text, word + " takes numbers above 0");
         if (!value || *value > 0xFFFFFFFFu) report(Errc::directive_invalid, tokens[k].text, word + " takes numbers of 32 bits");
     }

@@ -4,6 +4,8 @@
 
 #include "isa/declaration.hpp"
 #include "isa/verifier.hpp"
+#include "syntax/constant.hpp"
+#include "syntax/initialiser.hpp"
 
 namespace ptxgraft::isa {
 
@@ -13,69 +15,11 @@ using syntax::TokenKind;
 
 namespace {
 
-// Walks `{1, 2}, {3}`: values stand as deep as the variable has sizes, at most as many in a brace as its size.
-class Shape {
-  public:
-    Shape(const Statement::Variable& v, const Statement::Declarator& d) : extents_(d.extents), tokens_(d.initialiser), is_vector_(v.vector > 1) {
-        if (is_vector_) extents_.push_back(v.vector);
-    }
-
-    /// Calls `value(first, last)` with the tokens of each value; false: the braces are wrong, `problem` and `place` say how.
-    template <class Value>
-    bool walk(Value value) {
-        for (at_ = 0; at_ < tokens_.size();) {
-            const std::string_view text = tokens_[at_].text;
-            if (text == "{") {
-                if (counts_.size() == extents_.size()) return fail("more braces than the variable has sizes");
-                if (!count()) return false;
-                counts_.push_back(0);
-                ++at_;
-            } else if (text == "}") {
-                if (is_vector_ && counts_.size() == extents_.size() && counts_.back() != extents_.back()) return fail("a vector has " + std::to_string(extents_.back()) + " elements");
-                counts_.pop_back();
-                ++at_;
-            } else if (text == ",") {
-                ++at_;
-            } else {
-                if (counts_.size() != extents_.size()) return fail("a value stands where a list in braces is expected");
-                if (!count()) return false;
-                const std::size_t first = at_;
-                at_ = end_of_value();
-                value(first, at_);
-            }
-        }
-        return true;
-    }
-    std::string problem;
-    [[nodiscard]] const Token& place() const { return tokens_[at_]; }
-
-  private:
-    bool fail(std::string text) {
-        problem = std::move(text);
-        return false;
-    }
-    bool count() {
-        if (counts_.empty()) return true;
-        const std::uint64_t extent = extents_[counts_.size() - 1];
-        if (++counts_.back() > extent && extent != 0) return fail("more values than the " + std::to_string(extent) + " elements");
-        return true;
-    }
-    [[nodiscard]] std::size_t end_of_value() const {
-        std::size_t end = at_, depth = 0;
-        for (; end < tokens_.size(); ++end) {
-            const std::string_view text = tokens_[end].text;
-            depth += text == "(";
-            if (depth == 0 && (text == "," || text == "}" || text == "{")) break;
-            depth -= text == ")";
-        }
-        return end;
-    }
-    std::vector<std::uint64_t> extents_;
-    const std::vector<Token>& tokens_;
-    bool is_vector_;
-    std::vector<std::uint64_t> counts_;  // of the open braces
-    std::size_t at_ = 0;
-};
+// A .b32 and its like take floating-point constants as first values, of any width.
+syntax::ConstantUse use_of(TypeClass kind) {
+    if (kind == TypeClass::floating) return syntax::ConstantUse::floating;
+    return kind == TypeClass::bits ? syntax::ConstantUse::initial_bits : syntax::ConstantUse::integer;
+}
 
 }  // namespace
 
@@ -86,43 +30,43 @@ void Verifier::initialiser(const Statement::Variable& v, const Statement::Declar
     if (type == RegisterType::none) return;  // the properties of a .samplerref
     if (info(type).bits == 16 && info(type).kind != TypeClass::integer && info(type).kind != TypeClass::bits) return report(Errc::declaration_invalid, v.type, "a " + std::string(v.type) + " cannot have a first value; declare a .b16");
     if (type == RegisterType::f16x2) return report(Errc::declaration_invalid, v.type, "a .f16x2 cannot have a first value; declare a .b32");
-    Shape shape(v, d);
-    if (!shape.walk([&](std::size_t first, std::size_t last) { initial_value(type, std::span(d.initialiser).subspan(first, last - first)); }))
-        report(Errc::declaration_invalid, shape.place().text, quote(d.name) + ": " + shape.problem);
+    syntax::InitialValues values(v, d);
+    while (const auto value = values.next()) initial_value(type, *value);
+    if (!values.problem().empty()) report(Errc::declaration_invalid, values.place().text, quote(d.name) + ": " + values.problem());
 }
 
-// One value: a constant expression, or the address of a variable or function: `x+4`, `generic(x)`, `0xFF00(x)`.
-void Verifier::initial_value(RegisterType type, std::span<const Token> value) {
-    const TypeClass wanted = info(type).kind;
-    const std::string name = "." + std::string(info(type).name);
-    const auto symbol_at = std::find_if(value.begin(), value.end(), [](const Token& t) { return t.kind == TokenKind::identifier && t.text != "generic" && t.text != "WARP_SZ"; });
-    if (symbol_at != value.end()) return initial_address(type, value, *symbol_at);
-    const auto is = [&](TokenKind kind) { return std::find_if(value.begin(), value.end(), [&](const Token& t) { return t.kind == kind; }); };
-    const auto floating = is(TokenKind::floating), integer = is(TokenKind::integer);
-    if (floating != value.end() && integer != value.end()) return report(Errc::declaration_invalid, integer->text, "a constant expression is of integers or of floating constants, not of both");
-    if (floating != value.end() && wanted == TypeClass::integer) report(Errc::declaration_invalid, floating->text, "a " + name + " has an integer as first value");
-    if (floating == value.end() && wanted == TypeClass::floating) report(Errc::declaration_invalid, value.front().text, "a " + name + " has a floating constant as first value, as in 1.0");
+void Verifier::initial_value(RegisterType type, const syntax::InitialValue& value) {
+    if (value.mask != nullptr && !syntax::mask_shift(*value.mask)) report(Errc::declaration_invalid, value.mask->text, "a mask takes one byte of what is in parentheses: 0xFF, 0xFF00, …");
+    if (value.symbol != nullptr) return initial_address(type, value);
+    const auto constant = syntax::evaluate(value.constant);
+    if (!constant) return initial_error(constant.error(), value);
+    const std::string_view at = value.tokens.front().text;
+    if (value.mask != nullptr && !constant->is_integer()) return report(Errc::declaration_invalid, at, "a mask takes a byte of an integer or of an address");
+    if (syntax::convert(*constant, use_of(info(type).kind), info(type).bits)) return;
+    const bool wants_floating = info(type).kind == TypeClass::floating;
+    report(Errc::declaration_invalid, at, "a ." + std::string(info(type).name) + (wants_floating ? " has a floating constant as first value, as in 1.0" : " has an integer as first value"));
 }
 
-void Verifier::initial_address(RegisterType type, std::span<const Token> value, const Token& name) {
-    const Symbol* symbol = symbols_.find(name.text);
-    if (symbol == nullptr) return report(Errc::name_undeclared, name.text, quote(name.text));
+void Verifier::initial_error(const Error& error, const syntax::InitialValue& value) {
+    const auto at = std::find_if(value.tokens.begin(), value.tokens.end(), [&](const Token& t) { return t.offset == error.span.begin; });
+    report(error.code, at == value.tokens.end() ? value.tokens.back().text : at->text, error.detail ? *error.detail : std::string());
+}
+
+void Verifier::initial_address(RegisterType type, const syntax::InitialValue& value) {
+    const std::string_view name = value.symbol->text;
+    const Symbol* symbol = symbols_.find(name);
+    if (symbol == nullptr) return report(Errc::name_undeclared, name, quote(name));
     const bool is_function = symbol->kind == SymbolKind::function;
     const bool is_variable = (symbol->kind == SymbolKind::variable && (symbol->space == Space::global || symbol->space == Space::const_)) || symbol->kind == SymbolKind::texref ||
                              symbol->kind == SymbolKind::samplerref || symbol->kind == SymbolKind::surfref;
-    if (!is_function && !is_variable) return report(Errc::declaration_invalid, name.text, quote(name.text) + " is no variable in .global or .const, nor a function; only of these a first value can hold the address");
-    const bool is_masked = value.front().kind == TokenKind::integer;
-    const bool fits = type == RegisterType::u64 || type == RegisterType::u32 || (is_masked && type == RegisterType::u8);
-    if (!fits) report(Errc::declaration_invalid, name.text, "the address of " + quote(name.text) + " is held by a .u64 (.u32 with 32-bit addresses), or by .u8 with a mask, as in 0xFF(" + std::string(name.text) + ")");
-    if (is_function && value.front().text == "generic") report(Errc::declaration_invalid, name.text, "generic() is for variables, " + quote(name.text) + " is a function");
-    if (is_masked && !is_byte_mask(value.front())) report(Errc::declaration_invalid, value.front().text, "a mask takes one byte of the address: 0xFF, 0xFF00, …");
-}
-
-bool Verifier::is_byte_mask(const Token& token) {
-    const auto value = syntax::parse_integer(token.text);
-    for (unsigned shift = 0; value && shift < 64; shift += 8)
-        if (*value == std::uint64_t{0xFF} << shift) return true;
-    return false;
+    if (!is_function && !is_variable) return report(Errc::declaration_invalid, name, quote(name) + " is no variable in .global or .const, nor a function; only of these a first value can hold the address");
+    const bool fits = type == RegisterType::u64 || type == RegisterType::u32 || (value.mask != nullptr && type == RegisterType::u8);
+    if (!fits) report(Errc::declaration_invalid, name, "the address of " + quote(name) + " is held by a .u64 (.u32 with 32-bit addresses), or by .u8 with a mask, as in 0xFF(" + std::string(name) + ")");
+    if (is_function && value.is_generic) report(Errc::declaration_invalid, name, "generic() is for variables, " + quote(name) + " is a function");
+    if (value.constant.empty()) return;
+    const auto offset = syntax::evaluate(value.constant);
+    if (!offset) return initial_error(offset.error(), value);
+    if (!offset->is_integer()) report(Errc::declaration_invalid, value.constant.front().text, "the bytes behind " + quote(name) + " are an integer");
 }
 
 }  // namespace ptxgraft::isa

@@ -81,7 +81,7 @@ std::string wanted(const OperandRule& rule, const Match& match) {
     if (rule.constant_only) return rule.takes_sink ? "'_'" : "an integer constant";
     const RegisterType type = match.type(rule.type);
     std::string text = "a register of " + type_text(type) + (rule.is_wide ? " or wider" : "");
-    const bool takes = takes_constant(type, ConstantKind::integer) || takes_constant(type, ConstantKind::decimal);
+    const bool takes = takes_constant(type, syntax::Constant::Type::s64) || takes_constant(type, syntax::Constant::Type::f64);
     if (!rule.is_output && !rule.register_only && takes) text += " or a constant";
     return text;
 }
@@ -98,6 +98,13 @@ std::string range_text(const Range& range) {
 
 }  // namespace
 
+// Why an expression has no value. Behind a base, an offset is an integer.
+Error OperandProblem::constant_error() const {
+    const std::string_view text = operand->kind() == syntax::OperandKind::sum ? operand->text().substr(operand->text().find('+')) : operand->text();
+    const auto value = syntax::evaluate_constant(text);
+    return value ? fail(Errc::operand_type_wrong, {}, "'" + std::string(text) + "' is no integer").value() : value.error();
+}
+
 Errc OperandProblem::code() const {
     switch (kind) {
         case Kind::count:
@@ -108,6 +115,8 @@ Errc OperandProblem::code() const {
             return Errc::operand_type_wrong;
         case Kind::range:
             return Errc::immediate_out_of_range;
+        case Kind::constant_value:
+            return constant_error().code;
         case Kind::undeclared:
             return Errc::name_undeclared;
         case Kind::vector_length:
@@ -136,6 +145,10 @@ std::string OperandProblem::message(const Match& match) const {
             return found + " is no constant of its type; expected " + wanted(*rule, match) + form;
         case Kind::range:
             return found + " is out of range: " + range_text(*rule->range) + form;
+        case Kind::constant_value:
+            return constant_error().detail != nullptr ? *constant_error().detail : found;
+        case Kind::no_array:
+            return found + ": '" + std::string(operand->base()) + "'" + what + " and no array" + form;
         case Kind::type:
             return found + what + "; expected " + wanted(*rule, match) + form;
         case Kind::undeclared:

@@ -14,6 +14,7 @@ using syntax::OperandKind;
 using Kind = OperandProblem::Kind;
 
 bool is_integer(RegisterType type) { return info(type).kind == TypeClass::integer; }
+bool is_integer_constant_at(const Operand& operand) { return operand.constant() && operand.constant()->is_integer() && operand.kind() == OperandKind::immediate; }
 
 class Checker {
   public:
@@ -43,6 +44,7 @@ class Checker {
             case RuleKind::pair:
                 return pair(rule, operand);
             case RuleKind::address:
+                if (operand.kind() == OperandKind::element && rule.children.front().takes_element) return element(rule.children.front(), operand);
                 if (operand.kind() != OperandKind::address && rule.children.front().is_loose) return loose(rule, operand);
                 if (operand.kind() != OperandKind::address || !suffix_is_right(operand)) return problem(Kind::not_allowed, &operand, &rule);
                 if (operand.children().size() > 1 && operand.children().front().kind() == OperandKind::sum) return problem(Kind::not_allowed, &operand.children().front(), &rule.children.front());
@@ -70,7 +72,7 @@ class Checker {
         const Symbol* symbol = operand.kind() == OperandKind::identifier ? symbols_.find(operand.text()) : nullptr;
         const bool is_register = symbol != nullptr && symbol->kind == SymbolKind::reg;
         if (operand.kind() == OperandKind::identifier && !is_register) return base(rule.children.front(), operand);
-        const bool is_integer_constant = operand.kind() == OperandKind::immediate && constant_kind(operand) == ConstantKind::integer;
+        const bool is_integer_constant = is_integer_constant_at(operand);
         const bool is_plain = operand.kind() == OperandKind::identifier || operand.kind() == OperandKind::immediate || operand.kind() == OperandKind::negation;
         const bool is_policy = is_integer_constant || (is_register && goes(symbol->type, RegisterType::u64, false, false));
         ++address_;
@@ -183,6 +185,8 @@ class Checker {
                 return negation(rule, operand);
             case OperandKind::sum:
                 return sum(rule, operand);
+            case OperandKind::element:
+                return element(rule, operand);
             case OperandKind::vector:
                 return braced(rule, operand);
             default:
@@ -203,15 +207,15 @@ class Checker {
 
     std::optional<OperandProblem> constant(const OperandRule& rule, const Operand& operand) {
         if (rule.is_output || rule.register_only || rule.takes_sink) return problem(Kind::constant, &operand, &rule);
-        const ConstantKind kind = constant_kind(operand);
+        if (!operand.constant()) return problem(Kind::constant_value, &operand, &rule);
         if (rule.constant_only && rule.type.slot == any_slot && rule.type.type == RegisterType::none) {
-            if (kind != ConstantKind::integer) return problem(Kind::constant_kind, &operand, &rule);
-        } else if (!takes_constant(match_.type(rule.type), kind)) {
+            if (!operand.constant()->is_integer()) return problem(Kind::constant_kind, &operand, &rule);
+        } else if (!takes_constant(match_.type(rule.type), operand.constant()->type)) {
             const TypeClass wanted = info(match_.type(rule.type)).kind;
             const bool takes_none = wanted == TypeClass::packed || (wanted == TypeClass::floating && info(match_.type(rule.type)).bits == 16);
             return problem(takes_none ? Kind::constant : Kind::constant_kind, &operand, &rule);
         }
-        if (rule.range != nullptr && !in_range(*rule.range, operand.offset())) return problem(Kind::range, &operand, &rule);
+        if (rule.range != nullptr && !in_range(*rule.range, operand.constant()->as_signed())) return problem(Kind::range, &operand, &rule);
         return std::nullopt;
     }
     static bool in_range(const Range& range, std::int64_t value) {
@@ -223,7 +227,6 @@ class Checker {
         const std::string_view name = operand.text();
         const Symbol* symbol = symbols_.find(name);
         if (symbol == nullptr) {
-            if (name == "WARP_SZ") return warp_size(rule, operand);
             if (const auto special = find_special(name)) return special_register(rule, operand, *special);
             symbol = vector_part(name);
         }
@@ -249,11 +252,6 @@ class Checker {
         return problem(Kind::type, &operand, &rule, &symbol);
     }
 
-    std::optional<OperandProblem> warp_size(const OperandRule& rule, const Operand& operand) {
-        const bool fits = !rule.is_output && !rule.register_only && (rule.constant_only || takes_constant(match_.type(rule.type), ConstantKind::integer));
-        return fits ? std::nullopt : std::optional(problem(Kind::constant, &operand, &rule));
-    }
-
     std::optional<OperandProblem> special_register(const OperandRule& rule, const Operand& operand, const SpecialUse& special) {
         if (!rule.takes_special || special.is_whole_vector) return problem(Kind::special, &operand, &rule);
         const RegisterType wanted = match_.type(rule.type), type = special.row->type;
@@ -271,7 +269,9 @@ class Checker {
         return problem(Kind::type, &operand, &rule, &symbol);
     }
 
+    // `!%p1`; of vmad also `-%r1` (PTX ISA 9.7.18.1)
     std::optional<OperandProblem> negation(const OperandRule& rule, const Operand& operand) {
+        if (operand.text().front() == '-') return rule.is_negatable ? check(rule, operand.children().front()) : std::optional(problem(Kind::negation, &operand, &rule));
         if (rule.is_output || rule.constant_only || match_.type(rule.type) != RegisterType::pred) return problem(Kind::negation, &operand, &rule);
         return identifier(rule, operand.children().front());
     }
@@ -280,7 +280,30 @@ class Checker {
         const Symbol* symbol = symbols_.find(operand.base());
         if (symbol == nullptr) return problem(Kind::undeclared, &operand, &rule);
         if (symbol->kind == SymbolKind::reg) return problem(Kind::not_allowed, &operand, &rule, symbol);
+        if (!operand.offset()) return problem(Kind::constant_value, &operand, &rule);
         return address_of(rule, operand, *symbol);
+    }
+
+    // PTX ISA 6.4.2: `a[1]`, `a[%r1+2]` is the address of an element, in brackets of its own where an address is asked for.
+    std::optional<OperandProblem> element(const OperandRule& rule, const Operand& operand) {
+        if (!rule.takes_symbol && !rule.takes_element) return problem(Kind::not_allowed, &operand, &rule);
+        const Symbol* symbol = symbols_.find(operand.base());
+        if (symbol == nullptr) return problem(Kind::undeclared, &operand, &rule);
+        if (symbol->kind != SymbolKind::variable || !symbol->is_array) return problem(Kind::no_array, &operand, &rule, symbol);
+        if (auto p = element_index(rule, operand.children().front())) return p;
+        return rule.takes_symbol ? address_of(rule, operand, *symbol) : space(rule, operand, *symbol, false, address_++);
+    }
+    std::optional<OperandProblem> element_index(const OperandRule& rule, const Operand& index) {
+        if (index.kind() == OperandKind::immediate) return index_constant(rule, index, index.constant().has_value() && index.constant()->is_integer());
+        if (index.kind() == OperandKind::sum && !index.offset()) return index_constant(rule, index, false);
+        const Symbol* symbol = symbols_.find(index.kind() == OperandKind::sum ? index.base() : index.text());
+        if (symbol == nullptr) return problem(Kind::undeclared, &index, &rule);
+        const TypeInfo& type = info(symbol->type);
+        const bool is_number = symbol->kind == SymbolKind::reg && symbol->vector == 1 && type.bits <= 64 && (type.kind == TypeClass::integer || type.kind == TypeClass::bits);
+        return is_number ? std::nullopt : std::optional(problem(Kind::type, &index, &rule, symbol));
+    }
+    std::optional<OperandProblem> index_constant(const OperandRule& rule, const Operand& index, bool is_right) {
+        return is_right ? std::nullopt : std::optional(problem(Kind::constant_value, &index, &rule));
     }
 
     // --- addresses
@@ -296,10 +319,12 @@ class Checker {
         const bool is_generic = space_count_ == 0;
         if (operand.kind() == OperandKind::immediate) {
             const bool is_local = index < space_count_ && spaces_[index] == Space::local;
-            if (constant_kind(operand) != ConstantKind::integer) return problem(Kind::constant_kind, &operand, &rule);
+            if (!operand.constant()) return problem(Kind::constant_value, &operand, &rule);
+            if (!operand.constant()->is_integer()) return problem(Kind::constant_kind, &operand, &rule);
             return is_local ? std::nullopt : std::optional(problem(Kind::not_allowed, &operand, &rule));
         }
         if (operand.kind() != OperandKind::identifier && operand.kind() != OperandKind::sum) return problem(Kind::not_allowed, &operand, &rule);
+        if (operand.kind() == OperandKind::sum && !operand.offset()) return problem(Kind::constant_value, &operand, &rule);
         const std::string_view name = operand.kind() == OperandKind::sum ? operand.base() : operand.text();
         const Symbol* symbol = symbols_.find(name);
         if (symbol == nullptr) symbol = vector_part(name);
@@ -369,11 +394,13 @@ class Checker {
     // `%r1.b0`, `%r1.h10`: a register, and which of its parts. Scalar video instructions take constants, SIMD ones do not.
     std::optional<OperandProblem> selector(const OperandRule& rule, const Operand& operand) {
         const bool takes_constant = !rule.is_output && rule.kind == RuleKind::selector;
-        if (operand.kind() == OperandKind::immediate && takes_constant)
-            return constant_kind(operand) == ConstantKind::integer ? std::nullopt : std::optional(problem(Kind::constant_kind, &operand, &rule));
+        if (operand.kind() == OperandKind::immediate && takes_constant) {
+            if (!operand.constant()) return problem(Kind::constant_value, &operand, &rule);
+            return operand.constant()->is_integer() ? std::nullopt : std::optional(problem(Kind::constant_kind, &operand, &rule));
+        }
+        if (operand.kind() == OperandKind::negation && rule.is_negatable) return negation(rule, operand);
         if (operand.kind() != OperandKind::identifier) return problem(Kind::not_allowed, &operand, &rule);
         const std::string_view name = operand.text();
-        if (name == "WARP_SZ" && takes_constant) return std::nullopt;
         const std::size_t dot = std::min(name.find('.'), name.size());
         const Symbol* symbol = symbols_.find(name.substr(0, dot));
         if (symbol == nullptr) return problem(find_special(name) ? Kind::special : Kind::undeclared, &operand, &rule);

@@ -22,11 +22,8 @@ class ActiveRules {
     std::size_t size_ = 0;
 };
 
-/// What a constant is (PTX ISA 4.5): with 0f in front, with a point, an exponent or 0d in front, or an integer.
-enum class ConstantKind : std::uint8_t { integer, single, decimal, none };
-[[nodiscard]] ConstantKind constant_kind(const syntax::Operand& operand);
-/// A constant of that kind can stand for a value of the type.
-[[nodiscard]] bool takes_constant(RegisterType type, ConstantKind kind);
+/// A constant of a type of constants (PTX ISA 4.5) can stand for a value of the register type.
+[[nodiscard]] bool takes_constant(RegisterType type, syntax::Constant::Type constant);
 
 /// What is wrong with an instruction's operands. Cheap to make; `message` renders it.
 struct OperandProblem {
@@ -35,6 +32,7 @@ struct OperandProblem {
         not_allowed,     // its kind: an address for a register …
         constant,        // a constant where none may stand
         constant_kind,   // a floating constant for an integer …
+        constant_value,  // an expression without a value: 5/0
         range,
         type,            // of a register
         undeclared,
@@ -43,6 +41,7 @@ struct OperandProblem {
         sink,
         special,
         negation,
+        no_array,        // `x[1]` of a variable that is none
     } kind;
     const syntax::Operand* operand = nullptr;  // null: the instruction as a whole
     const OperandRule* rule = nullptr;
@@ -52,6 +51,9 @@ struct OperandProblem {
 
     [[nodiscard]] Errc code() const;
     [[nodiscard]] std::string message(const Match& match) const;
+
+  private:
+    [[nodiscard]] Error constant_error() const;
 };
 
 /// The first wrong operand; nothing when all are right.

@@ -17,7 +17,7 @@ namespace ptxgraft::isa::generator {
 namespace {
 
 constexpr std::array effect_names = {"load", "store", "atomic", "warp", "barrier", "branch", "call", "tensor", "exit"};
-constexpr std::array flag_words = {"reg", "exact", "wide", "sink", "special", "symbol", "mixed", "plain", "braces", "loose", "inout"};
+constexpr std::array flag_words = {"reg", "exact", "wide", "sink", "special", "symbol", "mixed", "plain", "braces", "loose", "inout", "negatable", "element"};
 constexpr std::array typeless_kinds = {"label",  "labels",     "callee",  "prototype", "arguments",
                                        "texref", "samplerref", "surfref", "address",   "selector",
                                        "selector2", "selector4", "mask2", "mask4"};

@@ -12,6 +12,7 @@
 #include "isa/symbols.hpp"
 #include "isa/target.hpp"
 #include "ptxgraft/isa.hpp"
+#include "syntax/initialiser.hpp"
 
 namespace ptxgraft::isa {
 
@@ -97,9 +98,9 @@ class Verifier {
 
     // --- initialiser.cpp
     void initialiser(const syntax::Statement::Variable& v, const syntax::Statement::Declarator& d);
-    void initial_value(RegisterType type, std::span<const syntax::Token> value);
-    void initial_address(RegisterType type, std::span<const syntax::Token> value, const syntax::Token& name);
-    [[nodiscard]] static bool is_byte_mask(const syntax::Token& token);
+    void initial_value(RegisterType type, const syntax::InitialValue& value);
+    void initial_address(RegisterType type, const syntax::InitialValue& value);
+    void initial_error(const Error& error, const syntax::InitialValue& value);
 
     const syntax::Module& module_;
     const VerifyOptions& options_;

@@ -266,6 +266,10 @@ class Checker {
                 break;
             case OperandKind::sum:
                 return symbol(o.base(), o);
+            case OperandKind::element:
+                if (auto done = symbol(o.base(), o); !done) return done;
+                is_write = false;
+                break;
             default:
                 break;
         }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "syntax/constant.hpp"
 #include "syntax/directives.hpp"
 #include "syntax/module.hpp"
 
@@ -156,7 +157,7 @@ class DeclarationReader {
         }
     }
 
-    [[nodiscard]] std::uint64_t integer() const { return parse_integer(text()).value_or(0); }
+    [[nodiscard]] std::uint64_t integer() const { return integer_value(text()).value_or(0); }
     /// Numbers past 32 bits become the largest: too much for whoever uses them, where a wrapped one would be
     /// wrong.
     [[nodiscard]] std::uint32_t small_integer() const {

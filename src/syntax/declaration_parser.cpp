@@ -39,14 +39,14 @@ bool Parser::variable(std::uint32_t first, bool has_linkage) {
 bool Parser::declarator() {
     if (!require_name("a variable name")) return false;
     if (take(L::less))
-        return require(L::integer, "the number of registers after '<'") && require(L::greater, "'>'");
+        return require_integer("the number of registers after '<'") && require(L::greater, "'>'");
     return extents(false) && (!take(L::equal) || initialiser());
 }
 
 // `[2][3]`, `[]`: only the first may be open
 bool Parser::extents(bool only_one) {
     for (bool may_be_open = true; take(L::open_bracket); may_be_open = false) {
-        if (!take(L::integer) && !may_be_open) return expected("the number of elements");
+        if (!take_integer() && !may_be_open) return expected("the number of elements");
         if (!require(L::close_bracket, "']' after the number of elements")) return false;
         if (only_one) break;
     }
@@ -80,7 +80,7 @@ bool Parser::type_words(std::string_view what) {
 
 bool Parser::alignment() {
     ++at_;
-    return require(L::integer, "the alignment in bytes after .align");
+    return require_integer("the alignment in bytes after .align");
 }
 
 // `.attribute(.managed)`, `.attribute(.unified(1, 2))`
@@ -101,8 +101,8 @@ bool Parser::attribute_item() {
     ++at_;
     if (managed) return true;
     const std::uint32_t open = at_;
-    return require(L::open_paren, "'(' after .unified") && require(L::integer, "a number") &&
-           require(L::comma, "','") && require(L::integer, "a number") && close(open, ')');
+    return require(L::open_paren, "'(' after .unified") && require_integer("a number") &&
+           require(L::comma, "','") && require_integer("a number") && close(open, ')');
 }
 
 // --- initialisers: PTX ISA 5.4.4
@@ -257,7 +257,7 @@ bool Parser::limit(const Directive& row) {
     ++at_;
     for (int i = 0; i < row.arguments; ++i) {
         if (i != 0 && !take(L::comma)) return true;
-        if (!take(L::integer)) return expected(std::string("a number after ").append(row.word));
+        if (!take_integer()) return expected(std::string("a number after ").append(row.word));
     }
     return true;
 }

@@ -100,14 +100,18 @@ class InstructionReader {
             case OperandKind::address:
                 inside(r, out);
                 out.base_ = base_of(out.children_.front());
-                out.offset_ = out.children_.front().offset_;
+                out.constant_ = offset_of(out.children_.front());
                 break;
             case OperandKind::sum:
                 out.base_ = text({r.first, name_end(r)});
-                out.offset_ = static_cast<std::int64_t>(*evaluate(data_, name_end(r), r.last));
+                out.constant_ = evaluate(data_, name_end(r), r.last);
+                break;
+            case OperandKind::element:
+                out.base_ = text({r.first, name_end(r)});
+                out.children_.push_back(operand({name_end(r) + 1, closing(name_end(r))}));
                 break;
             case OperandKind::immediate:
-                out.offset_ = static_cast<std::int64_t>(evaluate(data_, r.first, r.last).value_or(0));
+                out.constant_ = evaluate(data_, r.first, r.last);
                 break;
             default:
                 break;
@@ -126,22 +130,21 @@ class InstructionReader {
         if (part.kind_ == OperandKind::sum) return part.base_;
         return part.kind_ == OperandKind::identifier ? part.text_ : std::string_view();
     }
+    static std::optional<Constant> offset_of(const Operand& part) {
+        const bool is_written = part.kind_ == OperandKind::sum || part.kind_ == OperandKind::immediate;
+        return is_written ? part.constant_ : Constant{};
+    }
     OperandKind operand_kind(Range r) const {
         const L first = kind(r.first);
         if (is_pair(r)) return OperandKind::pair;
         if (first == L::open_brace) return OperandKind::vector;
         if (first == L::open_bracket) return OperandKind::address;
         if (first == L::open_paren && is_call_ && depth_ == 0) return OperandKind::list;
-        if (first == L::exclaim && kind(r.first + 1) == L::identifier &&
-            name_end({r.first + 1, r.last}) == r.last)
-            return OperandKind::negation;
-        if (first != L::identifier) return OperandKind::immediate;
+        if ((first == L::exclaim || first == L::minus) && is_name({r.first + 1, r.last})) return OperandKind::negation;
+        if (first != L::identifier || text(r.first) == "WARP_SZ") return OperandKind::immediate;
         const std::uint32_t behind = name_end(r);
         if (behind == r.last) return text(r) == "_" ? OperandKind::sink : OperandKind::identifier;
-        if (kind(behind) == L::open_bracket && closing(behind) + 1 == r.last) return OperandKind::identifier;
-        const bool is_sum =
-            (kind(behind) == L::plus || kind(behind) == L::minus) && evaluate(data_, behind, r.last);
-        return is_sum ? OperandKind::sum : OperandKind::immediate;
+        return kind(behind) == L::open_bracket ? OperandKind::element : OperandKind::sum;
     }
 
     // `p|q`, `{…}|p`: as against `1|2`, a constant expression
@@ -157,6 +160,10 @@ class InstructionReader {
             return false;
         }
         return bars != 0 && kind(r.first) != L::open_paren;
+    }
+
+    [[nodiscard]] bool is_name(Range r) const {
+        return kind(r.first) == L::identifier && text(r.first) != "WARP_SZ" && name_end(r) == r.last;
     }
 
     // `%tid.x`: the identifier and what is glued to it
@@ -192,11 +199,12 @@ bool Instruction::has(std::string_view modifier) const {
     return std::find(modifiers.begin(), modifiers.end(), modifier) != modifiers.end();
 }
 
-OperandKind Operand::kind() const { return kind_; }
-std::string_view Operand::text() const { return text_; }
-Span Operand::span() const { return span_; }
-const std::vector<Operand>& Operand::children() const { return children_; }
-std::string_view Operand::base() const { return base_; }
-std::int64_t Operand::offset() const { return offset_; }
+std::optional<Constant> Operand::constant() const { return kind_ == OperandKind::immediate ? constant_ : std::nullopt; }
+
+std::optional<std::int64_t> Operand::offset() const {
+    const bool has_offset = kind_ == OperandKind::address || kind_ == OperandKind::sum;
+    if (!has_offset || !constant_ || !constant_->is_integer()) return std::nullopt;
+    return constant_->as_signed();
+}
 
 }  // namespace ptxgraft::syntax

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "syntax/constant.hpp"
 #include "syntax/scopes.hpp"
 
 namespace ptxgraft::syntax {
@@ -143,7 +144,7 @@ class Binder {
             brackets += k == L::open_bracket;
             brackets -= k == L::close_bracket;
             operand += k == L::comma && depth == 0;
-            if (k == L::identifier && text(n, t) != "_")
+            if (is_name(n, t) && text(n, t) != "_")
                 add(t, find(text(n, t)), brackets != 0 ? UseKind::address : UseKind::operand, operand,
                     kind(n, t - 1) == L::exclaim);
         }
@@ -163,7 +164,7 @@ class Binder {
             depth -= is_close(k);
             if (depth == 0 && k == L::equal) behind_equal = true;
             if (depth == 0 && k == L::comma) behind_equal = false;
-            if (behind_equal && k == L::identifier && is_value_of_initialiser(n, t, depth))
+            if (behind_equal && is_name(n, t) && is_value_of_initialiser(n, t, depth))
                 add(t, find(text(n, t)), UseKind::other);
         }
     }
@@ -195,7 +196,7 @@ class Binder {
         for (std::uint32_t t = 0; t < n.token_count; ++t) {
             depth += is_open(kind(n, t));
             depth -= is_close(kind(n, t));
-            if (depth == 0 || kind(n, t) != L::identifier || text(n, t) == "_") continue;
+            if (depth == 0 || !is_name(n, t) || text(n, t) == "_") continue;
             add(t, {declare(node_, node_, t, 0, NameKind::parameter), whole_range}, UseKind::declaration);
         }
     }
@@ -206,7 +207,7 @@ class Binder {
         if (word == ".callprototype") return prototype(n);
         const bool is_location = word == ".loc";
         for (std::uint32_t t = 1; t < n.token_count; ++t) {
-            if (kind(n, t) != L::identifier || (is_location && kind(n, t - 1) == L::comma)) continue;
+            if (!is_name(n, t) || (is_location && kind(n, t - 1) == L::comma)) continue;
             add(t, is_location ? scopes_.find_in_module(text(n, t)) : find(text(n, t)), UseKind::other);
         }
     }
@@ -264,6 +265,10 @@ class Binder {
     [[nodiscard]] std::string_view text(const Node& n, std::uint32_t t) const {
         return data_.text_of(data_.tokens[n.first_token + t]);
     }
+    // WARP_SZ is a number: `.align WARP_SZ`, `%q<WARP_SZ>`, `p[WARP_SZ]`.
+    [[nodiscard]] bool is_name(const Node& n, std::uint32_t t) const {
+        return kind(n, t) == L::identifier && text(n, t) != "WARP_SZ";
+    }
     [[nodiscard]] bool is_section_label(const Node& n, std::uint32_t t) const {
         return kind(n, t) == L::identifier && t + 1 < n.token_count && kind(n, t + 1) == L::colon;
     }
@@ -287,9 +292,9 @@ class Binder {
             depth -= is_close(k);
             if (depth == 0 && k == L::equal) in_initialiser = true;
             if (depth == 0 && k == L::comma) in_initialiser = false;
-            if (depth != 0 || in_initialiser || k != L::identifier) continue;
+            if (depth != 0 || in_initialiser || !is_name(n, t)) continue;
             const bool ranged = t + 2 < n.token_count && kind(n, t + 1) == L::less;
-            const auto size = ranged ? parse_integer(text(n, t + 2)) : std::nullopt;
+            const auto size = ranged ? integer_value(text(n, t + 2)) : std::nullopt;
             visit(t, static_cast<std::uint32_t>(std::min<std::uint64_t>(size.value_or(0), whole_range - 1)),
                   NameKind::variable);
         }

@@ -329,18 +329,18 @@ bool Parser::location() {
 
 bool Parser::integers(std::string_view what) {
     for (int i = 0; i < 3; ++i)
-        if (!require(L::integer, what)) return false;
+        if (!require_integer(what)) return false;
     return true;
 }
 
 // `.file 1 "a.cu", 1700000000, 1234`; clang may give folder and file apart, which ptxas does not take:
 // `.file 1 "folder" "a.cl"`
 bool Parser::file() {
-    if (!require(L::integer, "a file number") || !require(L::string, "a file name in double quotes"))
+    if (!require_integer("a file number") || !require(L::string, "a file name in double quotes"))
         return false;
     take(L::string);
     for (int i = 0; i < 2 && take(L::comma); ++i)
-        if (!require(L::integer, "a number: time stamp or file size")) return false;
+        if (!require_integer("a number: time stamp or file size")) return false;
     return true;
 }
 
@@ -360,7 +360,7 @@ bool Parser::alias() {
 bool Parser::branch_targets() {
     if (!require_name("a label")) return false;
     if (take(L::less))
-        return require(L::integer, "the number of labels after '<'") && require(L::greater, "'>'");
+        return require_integer("the number of labels after '<'") && require(L::greater, "'>'");
     return !take(L::comma) || names("a label");
 }
 

@@ -57,6 +57,9 @@ class Parser {
     bool missing_terminator(std::string_view of);
     bool require(Lexeme kind, std::string_view what) { return take(kind) || expected(what); }
     bool require_name(std::string_view what);
+    // An integer where no expression may stand: a literal or WARP_SZ.
+    bool take_integer() { return take(Lexeme::integer) || (is_warp_size() && take(Lexeme::identifier)); }
+    bool require_integer(std::string_view what) { return take_integer() || expected(what); }
 
     // --- nodes
     NodeIndex add(StatementKind kind, std::uint32_t first);

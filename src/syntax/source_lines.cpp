@@ -10,6 +10,7 @@
 #endif
 
 #include "ptxgraft/syntax.hpp"
+#include "syntax/constant.hpp"
 
 namespace ptxgraft::syntax {
 namespace {
@@ -29,7 +30,7 @@ struct Location {
 };
 
 std::uint64_t number_at(const std::vector<Token>& tokens, std::size_t i) {
-    return i < tokens.size() ? parse_integer(tokens[i].text).value_or(0) : 0;
+    return i < tokens.size() ? integer_value(tokens[i].text).value_or(0) : 0;
 }
 Place place_at(const std::vector<Token>& tokens, std::size_t i) { return {number_at(tokens, i), number_at(tokens, i + 1), number_at(tokens, i + 2)}; }
 
