@@ -427,6 +427,11 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_parameter_count(size_t* count
 PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_parameter(ptxgraft_parameter_info* info, const ptxgraft_kernel* kernel,
                                                              size_t parameter);
 
+/** A `.global` or `.const` variable of the kernel's module, by its name in PTX, as a buffer: to be destroyed as others are; it keeps
+ *  the module loaded. PTXGRAFT_STATUS_symbol_not_found names those that there are. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_create_from_variable(ptxgraft_buffer** buffer, const ptxgraft_kernel* kernel,
+                                                                    const char* name);
+
 /** The shape of a launch: grid in blocks, block in threads, each x, y, z. */
 typedef struct ptxgraft_launch_options {
     size_t struct_size;
