@@ -224,8 +224,9 @@ typedef enum ptxgraft_product_type {
 } ptxgraft_product_type;
 typedef enum ptxgraft_accumulator_type { PTXGRAFT_ACCUMULATOR_f32 = 0, PTXGRAFT_ACCUMULATOR_f16 = 1 } ptxgraft_accumulator_type;
 /** Between which values one element of A * B + C lies, in whatever order and precision the hardware adds: `products` are those of the whole
-    matrix product, `exact` is c plus their sum and `magnitudes` the sum of their absolute values, both computed in double. The bounds are
-    infinite where an intermediate sum may overflow. */
+    matrix product, `exact` is c plus their sum and `magnitudes` the sum of their absolute values, both computed in double. A bound is
+    infinite where intermediate sums may overflow that way; where both are, NaN is legal as well. An `exact` that is infinite or NaN is
+    both bounds, and nothing else is legal. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_legal_sum(double* lowest, double* highest, ptxgraft_product_type type,
                                                   ptxgraft_accumulator_type accumulator, uint64_t products, double exact,
                                                   double magnitudes);
