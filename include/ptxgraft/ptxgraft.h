@@ -300,11 +300,12 @@ typedef enum ptxgraft_type {
 /** Whether a stub reads an operand, reads and writes it, or writes it. */
 typedef enum ptxgraft_direction { PTXGRAFT_DIRECTION_in = 0, PTXGRAFT_DIRECTION_mod = 1, PTXGRAFT_DIRECTION_out = 2 } ptxgraft_direction;
 
-/** What a stub may do at a site beyond computing in registers: bits of ptxgraft_site_info::allowed. */
+/** What a stub may do at a site beyond computing in registers: bits of ptxgraft_site_info::allowed. `state`: the stack, nanosleep,
+ *  setmaxnreg, pmevent, griddepcontrol. */
 typedef enum ptxgraft_effect {
     PTXGRAFT_EFFECT_load = 1, PTXGRAFT_EFFECT_store = 2, PTXGRAFT_EFFECT_atomic = 4, PTXGRAFT_EFFECT_warp = 8,
     PTXGRAFT_EFFECT_barrier = 16, PTXGRAFT_EFFECT_branch = 32, PTXGRAFT_EFFECT_call = 64, PTXGRAFT_EFFECT_tensor = 128,
-    PTXGRAFT_EFFECT_exit = 256
+    PTXGRAFT_EFFECT_exit = 256, PTXGRAFT_EFFECT_state = 512
 } ptxgraft_effect;
 
 /** A site. Start from the `_INIT` macro; strings live as long as the skeleton. */
