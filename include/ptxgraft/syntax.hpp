@@ -81,7 +81,7 @@ enum class OperandKind : std::uint8_t {
     vector,      ///< `{%f1, %f2, _}`
     list,        ///< `(%r1, %r2)`: return values and arguments of `call`
     pair,        ///< `p|q`: both in children
-    negation,    ///< `!%p1`: the child is what is negated
+    negation,    ///< `!%p1`, and `-%r1` of vmad: the child is what is negated
     sum,         ///< `foo+8`, `%rd1+-4` outside brackets
     sink,        ///< `_`
 };

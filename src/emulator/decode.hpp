@@ -277,7 +277,6 @@ class FunctionDecoder {
     std::optional<Ref> find_special(std::string_view name);
     [[nodiscard]] bool is_special_vector(const syntax::Operand& operand);
     Expected<Ref> value_of(std::string_view name, std::int64_t offset, std::uint32_t bytes, Span span);
-    [[nodiscard]] tl::unexpected<Error> unknown(std::string_view name, Span span);
     Ref read_as(Ref ref, std::uint32_t bytes);
     Ref copy_of(Ref predicate);
     void emit_with_guard(Draft draft, const syntax::Instruction& instruction, Ref guard);
@@ -330,5 +329,14 @@ struct InstructionRow {
                                                       const syntax::Instruction& instruction);
 [[nodiscard]] Expected<Draft> decode_pure(FunctionDecoder& decoder,
                                               const syntax::Instruction& instruction);
+/// The columns of a pure instruction's operands; those of the condition code are put in behind them.
+struct PureOperands {
+    std::array<Ref, arithmetic::most_outputs + 1> outputs = {};
+    std::array<Ref, arithmetic::most_inputs + 1> inputs = {};
+};
+[[nodiscard]] Draft draft_of(FunctionDecoder& decoder, const PureInstruction& pure,
+                             const syntax::Instruction& instruction, PureOperands operands);
+/// Video instructions whose operands have parts; others are pure.
+[[nodiscard]] std::span<const InstructionRow> video_rows();
 
 }  // namespace ptxgraft::emulator

@@ -31,18 +31,19 @@ enum class ConstantKind : std::uint8_t { integer, single, decimal, none };
 /// What is wrong with an instruction's operands. Cheap to make; `message` renders it.
 struct OperandProblem {
     enum class Kind : std::uint8_t {
-        count,           // of operands
-        not_allowed,     // its kind: an address for a register …
-        constant,        // a constant where none may stand
-        constant_kind,   // a floating constant for an integer …
+        count,          // of operands
+        not_allowed,    // its kind: an address for a register …
+        constant,       // a constant where none may stand
+        constant_kind,  // a floating constant for an integer …
         range,
-        type,            // of a register
+        type,  // of a register
         undeclared,
         vector_length,
-        space,           // of a variable in an address
+        space,  // of a variable in an address
         sink,
         special,
         negation,
+        minus,  // of a register
     } kind;
     const syntax::Operand* operand = nullptr;  // null: the instruction as a whole
     const OperandRule* rule = nullptr;

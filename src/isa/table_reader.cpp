@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::array effect_names = {"load",   "store", "atomic", "warp", "barrier",
                                      "branch", "call",  "tensor", "exit", "state"};
-constexpr std::array flag_words = {"reg", "exact", "wide", "sink", "special", "symbol", "mixed", "plain", "braces", "loose", "inout"};
+constexpr std::array flag_words = {"reg",   "exact", "wide",   "sink",  "special", "symbol",
+                                   "mixed", "plain", "braces", "loose", "inout",   "minus"};
 constexpr std::array typeless_kinds = {"label",  "labels",     "callee",  "prototype", "arguments",
                                        "texref", "samplerref", "surfref", "address",   "selector",
                                        "selector2", "selector4", "mask2", "mask4"};

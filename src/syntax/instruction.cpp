@@ -132,8 +132,9 @@ class InstructionReader {
         if (first == L::open_brace) return OperandKind::vector;
         if (first == L::open_bracket) return OperandKind::address;
         if (first == L::open_paren && is_call_ && depth_ == 0) return OperandKind::list;
-        if (first == L::exclaim && kind(r.first + 1) == L::identifier &&
-            name_end({r.first + 1, r.last}) == r.last)
+        const bool has_sign =
+            first == L::exclaim || (first == L::minus && text({r.first + 1, r.last}) != "WARP_SZ");
+        if (has_sign && kind(r.first + 1) == L::identifier && name_end({r.first + 1, r.last}) == r.last)
             return OperandKind::negation;
         if (first != L::identifier) return OperandKind::immediate;
         const std::uint32_t behind = name_end(r);
