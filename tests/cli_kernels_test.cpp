@@ -110,6 +110,19 @@ TEST_F(Cli, LaunchesShareBuffersAndVariables) {
     EXPECT_FALSE(fs::exists("partials.npy"));
 }
 
+TEST_F(Cli, AStructMayBeAVariable) {
+    spill("copy.cu",
+          "struct P { const float* x; float* y; int n; };\n__constant__ P params;\n"
+          "extern \"C\" __global__ void copy() {\n int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+          " if (i < params.n) params.y[i] = params.x[i];\n}\n");
+    spill("copy.json", R"({"grid": [2], "block": [8], "buffers": {
+        "x": {"random": "normal", "seed": 9, "type": "f32", "shape": [13]},
+        "y": {"type": "f32", "shape": [13], "expect": {"random": "normal", "seed": 9}},
+        "p": {"symbol": "params", "struct": [{"buffer": "x"}, {"buffer": "y"}, {"s32": 13}]}}})");
+    const Result result = ptxgraft({"run", "copy.cu", "--launch", "copy.json", "--device", "emulator"});
+    EXPECT_EQ(result.status, 0) << result.err;
+}
+
 // What a launch file says of a variable, against the module.
 TEST_F(Cli, VariablesThatAreNotThereOrOtherwiseAreErrors) {
     EXPECT_THAT(
@@ -118,7 +131,7 @@ TEST_F(Cli, VariablesThatAreNotThereOrOtherwiseAreErrors) {
               HasSubstr("weights")));
     EXPECT_THAT(
         run("reduce.cu", "reduce.json", {{"[1, 2, 3, 4.0]", "[1, 2, 3]"}}).err,
-        HasSubstr("reduce.json:6:5: error: the variable weights has 16 bytes, 12 of them are said here"));
+        HasSubstr("reduce.json:6:5: error: the variable weights has 16 bytes, what is said of it here has 12"));
     EXPECT_THAT(run("reduce.cu", "reduce.json",
                     {{"{\"buffer\": \"x\"}", "{\"buffer\": \"t\", \"offset\": 17}"},
                      {"\"runs\": {", "\"t\": {\"symbol\": \"weights\"}, \"runs\": {"}})

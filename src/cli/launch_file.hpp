@@ -20,7 +20,7 @@ namespace ptxgraft::cli {
 /// What only the device knows, and a place for it in bytes: the address of a buffer, or a tensor map of one.
 struct PlannedPlace {
     static constexpr std::uint32_t no_map = ~std::uint32_t{0};
-    std::size_t at = 0;          ///< in the bytes: 8 for an address, 128 for a map
+    std::size_t at = 0;          ///< in the bytes, of which an address takes 8 and a map 128
     std::size_t buffer = 0;      ///< in LaunchPlan::buffers
     std::uint64_t offset = 0;    ///< from the buffer's first byte
     std::uint32_t map = no_map;  ///< in LaunchPlan::maps
@@ -35,8 +35,7 @@ struct PlannedBytes {
 
 /// How a buffer begins.
 enum class Contents : std::uint8_t {
-    nothing,   ///< as 0xFF bytes (a NaN in every floating type), so that what the kernel does not write is
-               ///< seen
+    nothing,   ///< as 0xFF bytes (a NaN in every floating type): what the kernel does not write is seen
     data,      ///< as the data of `array`, with `places`
     source,    ///< as `source` says
     variable,  ///< as the module says
@@ -47,11 +46,9 @@ struct PlannedBuffer {
     std::string text;  ///< what messages call it
     Contents contents = Contents::nothing;
     Array array = {};  ///< type and shape; data where that is how it begins
-    std::uint64_t bytes =
-        0;  ///< of the whole array; of a variable 0 until the module is loaded, unless the file says it
-    std::string variable =
-        {};                 ///< the name of the module's variable that it is; empty: it has memory of its own
-    bool has_shape = true;  ///< of a variable: the file says its shape
+    std::uint64_t bytes = 0;    ///< of the whole array
+    std::string variable = {};  ///< the module's variable that it is; empty: it has memory of its own
+    bool has_shape = true;      ///< else it is a variable whose size the module alone knows
     std::optional<Source> source = {};
     ElementType type = {};                  ///< of its elements
     std::vector<PlannedPlace> places = {};  ///< in its data
@@ -83,8 +80,8 @@ struct PlannedLaunch {
 
 struct LaunchPlan {
     std::vector<PlannedBuffer> buffers = {};
-    std::vector<PlannedLaunch> launches =
-        {};  ///< at least one; those of flags and of the last one's outputs hold the buffers' own
+    /// At least one. What buffers themselves say of their ends are outputs of the last one.
+    std::vector<PlannedLaunch> launches = {};
     std::vector<TensorMapOptions> maps = {};        ///< without their addresses
     std::shared_ptr<const SourceText> source = {};  ///< the launch file; null for flags
 };

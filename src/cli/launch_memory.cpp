@@ -60,7 +60,7 @@ Buffer LaunchMemory::make(PlannedBuffer& planned, const Device& device, const Fu
     auto variable = function.variable(planned.variable);
     if (!variable) fail_in_launch_file(variable.error(), plan_, planned.span);
     if (planned.has_shape && variable->bytes() != planned.bytes) {
-        auto why = fmt::format("the variable {} has {} bytes, {} of them are said here", planned.variable,
+        auto why = fmt::format("the variable {} has {} bytes, what is said of it here has {}", planned.variable,
                                variable->bytes(), planned.bytes);
         fail_in_launch_file(
             {Errc::launch_file_invalid, {}, 0, std::make_shared<const std::string>(std::move(why))}, plan_,
