@@ -106,8 +106,15 @@ TEST_F(Cli, LaunchesShareBuffersAndVariables) {
     const Result failed = run("reduce.cu", "reduce.json", {{"{\"buffer\": \"y\"}", "{\"u64\": 64}"}});
     EXPECT_EQ(failed.status, 1);
     EXPECT_THAT(failed.err, AllOf(HasSubstr("error: address out of bounds: "),
-                                  HasSubstr("note: this is launch 2 of 2\n")));
+                                  HasSubstr("note: this is launch 2 of 2, time 1 of 3\n")));
     EXPECT_FALSE(fs::exists("partials.npy"));
+    // So is the time of one that is repeated.
+    spill("once.cu",
+          "__device__ int runs;\nextern \"C\" __global__ void once() { if (runs++ == 1) __trap(); }\n");
+    spill("once.json", R"({"repeat": 3})");
+    const Result second = ptxgraft({"run", "once.cu", "--launch", "once.json", "--device", "emulator"});
+    EXPECT_EQ(second.status, 1);
+    EXPECT_THAT(second.err, AllOf(HasSubstr("error: trap: "), HasSubstr("note: this is time 2 of 3\n")));
 }
 
 TEST_F(Cli, AStructMayBeAVariable) {

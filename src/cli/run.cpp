@@ -131,8 +131,8 @@ Error explained(const Error& error, const std::string& ptx) {
     return found == wrong.end() ? error : *found;
 }
 
-[[noreturn]] void fail_in_ptx(Error error, const std::string& ptx, const Input& input,
-                              std::size_t stub_count) {
+[[noreturn]] void fail_in_ptx(Error error, const std::string& ptx, const Input& input, std::size_t stub_count,
+                              std::string_view note = {}) {
     error = explained(error, ptx);
     error.source.reset();
     std::string text = describe(error, ptx, input.ptx_name(stub_count));
@@ -140,7 +140,7 @@ Error explained(const Error& error, const std::string& ptx) {
         text +=
             fmt::format("note: to see this PTX, run 'ptxgraft graft {} … -o OUT.ptx' with the same options\n",
                         input.file);
-    throw Failure{std::move(text), work_failed};
+    throw Failure{text.append(note), work_failed};
 }
 
 // The entries of the launches, of one module: its variables are theirs together.
@@ -162,6 +162,7 @@ std::vector<Function> load_entries(const LaunchPlan& plan, const Device& device,
 
 struct FailedLaunch {
     const PlannedLaunch* launch;
+    std::uint64_t times;  ///< that it went well before
     Error error;
 };
 
@@ -175,7 +176,7 @@ std::optional<FailedLaunch> execute(const PlannedLaunch& planned, const Function
     for (std::uint64_t i = 0; i < planned.repeat; ++i) {
         auto done = function.launch(planned.config, raw);
         if (done) done = device.synchronize();
-        if (!done) return FailedLaunch{&planned, done.error()};
+        if (!done) return FailedLaunch{&planned, i, done.error()};
     }
     memory.read_outputs(planned, results);
     return {};
@@ -183,17 +184,16 @@ std::optional<FailedLaunch> execute(const PlannedLaunch& planned, const Function
 
 [[noreturn]] void fail_launch(const FailedLaunch& failed, const LaunchPlan& plan, const std::string& ptx,
                               const Input& input, std::size_t stub_count) {
-    const auto& [launch, error] = failed;
+    const auto& [launch, times, error] = failed;
     if (error.code == Errc::argument_size_differs)
         fail_in_launch_file(error, plan, launch->arguments[error.index].span);
-    try {
-        fail_in_ptx(error, ptx, input, stub_count);
-    } catch (Failure& failure) {
-        if (plan.launches.size() > 1)
-            failure.text += fmt::format("note: this is launch {} of {}\n", launch - plan.launches.data() + 1,
-                                        plan.launches.size());
-        throw;
-    }
+    std::string note;
+    if (plan.launches.size() > 1)
+        note = fmt::format("launch {} of {}", launch - plan.launches.data() + 1, plan.launches.size());
+    if (launch->repeat > 1)
+        note += fmt::format("{}time {} of {}", note.empty() ? "" : ", ", times + 1, launch->repeat);
+    if (!note.empty()) note = fmt::format("note: this is {}\n", note);
+    fail_in_ptx(error, ptx, input, stub_count, note);
 }
 
 void run(const RunFlags& flags) {
