@@ -12,6 +12,7 @@
 #include "arithmetic_run.hpp"
 #include "open_forms.hpp"
 #include "ptxgraft/isa.hpp"
+#include "video_reference.hpp"
 
 namespace ptxgraft::arithmetic {
 namespace {
@@ -36,75 +37,6 @@ __int128 clamped(__int128 t, bool is_signed, int width) {
     const __int128 least = is_signed ? -(static_cast<__int128>(1) << (width - 1)) : 0, most = (static_cast<__int128>(1) << (is_signed ? width - 1 : width)) - 1;
     return t < least ? least : t > most ? most : t;
 }
-bool compared(const std::string& word, __int128 a, __int128 b) {
-    return word == ".eq" ? a == b : word == ".ne" ? a != b : word == ".lt" ? a < b : word == ".le" ? a <= b : word == ".gt" ? a > b : a >= b;
-}
-
-// The manual's pseudocode, read from the name of the instruction.
-struct Video {
-    std::string opcode;
-    std::vector<std::string> types, words;
-
-    explicit Video(const std::string& name) {
-        const Decoded decoded(name);
-        opcode = decoded.opcode;
-        for (const std::string_view m : decoded.modifiers) (m == ".u32" || m == ".s32" ? types : words).emplace_back(m);
-    }
-    [[nodiscard]] bool has(const char* word) const { return std::find(words.begin(), words.end(), word) != words.end(); }
-    [[nodiscard]] std::string stem() const { return opcode.back() == '2' || opcode.back() == '4' ? opcode.substr(0, opcode.size() - 1) : opcode; }
-
-    [[nodiscard]] __int128 operate(__int128 a, __int128 b) const {
-        const std::string op = stem();
-        if (op == "vadd") return a + b;
-        if (op == "vsub") return a - b;
-        if (op == "vabsdiff") return a > b ? a - b : b - a;
-        if (op == "vmin") return a < b ? a : b;
-        if (op == "vmax") return a < b ? b : a;
-        if (op == "vavrg") {
-            const __int128 sum = a + b + (a + b >= 0 ? 1 : 0);
-            return sum >= 0 ? sum / 2 : -((1 - sum) / 2);  // the floor of the half
-        }
-        if (op == "vset") return compared(words[0], a, b);
-        const __int128 n = has(".clamp") ? std::min<__int128>(b, 32) : b & 31;
-        __int128 power = 1;
-        for (int i = 0; i < n; ++i) power *= 2;
-        return op == "vshl" ? a * power : a >= 0 ? a / power : -((power - 1 - a) / power);
-    }
-    [[nodiscard]] u32 scalar(u64 a, u64 b, u64 c, bool has_c) const {
-        const bool is_set = stem() == "vset";
-        const bool d_signed = !is_set && types[0] == ".s32", a_signed = types[is_set ? 0 : 1] == ".s32", b_signed = types[is_set ? 1 : 2] == ".s32";
-        __int128 x = extended(a, a_signed, 32), y = extended(b, b_signed, 32);
-        if (stem() == "vmad") {
-            __int128 sum = x * y + extended(c, a_signed || b_signed, 32) + (has(".po") ? 1 : 0);
-            const __int128 divisor = has(".shr7") ? 128 : has(".shr15") ? 32768 : 1;
-            sum = sum >= 0 ? sum / divisor : -((divisor - 1 - sum) / divisor);
-            if (has(".sat")) sum = clamped(sum, a_signed || b_signed, 32);
-            return static_cast<u32>(sum);
-        }
-        __int128 t = operate(x, y);
-        if (has(".sat")) t = clamped(t, d_signed, 32);
-        const __int128 third = extended(c, d_signed, 32);
-        if (has_c && has(".add")) t += third;
-        if (has_c && has(".min")) t = std::min(t, third);
-        if (has_c && has(".max")) t = std::max(t, third);
-        return static_cast<u32>(t);
-    }
-    [[nodiscard]] u32 parts(u64 a, u64 b, u64 c, int count) const {
-        const bool is_set = stem() == "vset";
-        const bool d_signed = !is_set && types[0] == ".s32", a_signed = types[is_set ? 0 : 1] == ".s32", b_signed = types[is_set ? 1 : 2] == ".s32";
-        const int width = 32 / count;
-        __int128 sum = static_cast<__int128>(c);
-        u32 merged = 0;
-        for (int i = 0; i < count; ++i) {
-            __int128 t = operate(extended(a >> (i * width), a_signed, width), extended(b >> (i * width), b_signed, width));
-            if (has(".sat")) t = clamped(t, d_signed, width);
-            sum += t;
-            merged |= (static_cast<u32>(t) & ((1u << width) - 1)) << (i * width);
-        }
-        return has(".add") ? static_cast<u32>(sum) : merged;
-    }
-};
-
 TEST(Arithmetic, VideoInstructionsAgainstTheManualsPseudocode) {
     const auto a = words(1), b = words(2), c = words(3);
     int forms = 0;
@@ -113,11 +45,11 @@ TEST(Arithmetic, VideoInstructionsAgainstTheManualsPseudocode) {
         for (const isa::Form& form : isa::forms(opcode)) {
             if (test::is_left_open(form.spelling)) continue;
             const bool has_c = form.operands.size() == 4;
-            const Video reference(form.spelling);
+            const test::Video reference(form.spelling);
             const auto results = evaluate(form.spelling, has_c ? std::vector{a, b, c} : std::vector{a, b});
-            const int count = opcode[std::string_view(opcode).size() - 1] == '2' ? 2 : opcode[std::string_view(opcode).size() - 1] == '4' ? 4 : 1;
             for (std::size_t i = 0; i < samples; ++i) {
-                const u32 expected = count == 1 ? reference.scalar(a[i], b[i], c[i], has_c) : reference.parts(a[i], b[i], c[i], count);
+                const u32 third = has_c ? static_cast<u32>(c[i]) : 0,
+                          expected = reference.run(static_cast<u32>(a[i]), static_cast<u32>(b[i]), third);
                 ASSERT_EQ(static_cast<u32>(results[i][0]), expected) << form.spelling << std::hex << " " << a[i] << " " << b[i] << " " << c[i];
             }
             ++forms;

@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 
-#include "ptxgraft/error.hpp"
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "ptxgraft/ptxgraft.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -41,6 +45,44 @@ TEST(Error, VeryLongLinesAreCutAroundTheCaret) {
     const std::string text = describe(Error{Errc::invalid_argument, {50000, 50003}, 0, nullptr}, source, "f");
     EXPECT_LT(text.size(), 500u);
     EXPECT_NE(text.find("f:1:50001: error: invalid argument: xxx\n"), std::string::npos);
+}
+
+// --- the umbrella header
+
+void follow(const std::string& header, std::set<std::string>& seen) {
+    if (!seen.insert(header).second) return;
+    std::ifstream file(PTXGRAFT_SOURCE_DIR "/include/ptxgraft/" + header);
+    ASSERT_TRUE(file) << header;
+    constexpr std::string_view start = "#include \"ptxgraft/";
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with(start) && line.ends_with(".hpp\""))
+            follow(line.substr(start.size(), line.size() - start.size() - 1), seen);
+}
+
+TEST(Umbrella, IncludesEveryPublicHeader) {
+    std::set<std::string> seen;
+    follow("ptxgraft.hpp", seen);
+    for (const auto& entry : std::filesystem::directory_iterator(PTXGRAFT_SOURCE_DIR "/include/ptxgraft"))
+        if (entry.path().extension() == ".hpp") {
+            EXPECT_EQ(seen.count(entry.path().filename()), 1u) << entry.path().filename();
+        }
+    EXPECT_GT(seen.size(), 15u);
+}
+
+// A class of one's own, with this header alone.
+TEST(Umbrella, IsEnoughForAnObserver) {
+    struct Counter : EmulatorObserver {
+        int steps = 0;
+        void step(const ObservedStep&) override { ++steps; }
+    } counter;
+    const auto device = Device::emulator({.observer = &counter});
+    ASSERT_TRUE(device);
+    const auto function =
+        device->load(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n", "");
+    ASSERT_TRUE(function);
+    EXPECT_TRUE(function->launch({}, {}));
+    EXPECT_EQ(counter.steps, 1);
+    EXPECT_FALSE(emulated_opcodes().empty());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -333,6 +334,28 @@ TEST_F(CApi, LaunchesAreChecked) {
     ptxgraft_kernel_destroy(kernel);
 }
 
+TEST_F(CApi, VariablesAreBuffers) {
+    constexpr std::string_view ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.global .align 4 .u32 count = 5;\n.visible .entry up()\n{\n"
+                                     ".reg .b32 %r;\nld.global.u32 %r, [count];\nadd.u32 %r, %r, 1;\nst.global.u32 [count], %r;\nret;\n}\n";
+    ptxgraft_skeleton* counting = nullptr;
+    ASSERT_OK(ptxgraft_skeleton_create_from_ptx(&counting, ptx.data(), ptx.size()));
+    ptxgraft_kernel* kernel = nullptr;
+    ASSERT_OK(ptxgraft_kernel_create(&kernel, counting, device, nullptr));
+    ptxgraft_buffer* count = nullptr;
+    ASSERT_OK(ptxgraft_buffer_create_from_variable(&count, kernel, "count"));
+    ptxgraft_buffer* other = count;
+    EXPECT_EQ(ptxgraft_buffer_create_from_variable(&other, kernel, "counts"), PTXGRAFT_STATUS_symbol_not_found);
+    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("counts; the module has count"));
+    EXPECT_EQ(ptxgraft_buffer_create_from_variable(&other, kernel, nullptr), PTXGRAFT_STATUS_invalid_argument);
+    ASSERT_OK(ptxgraft_kernel_launch(kernel, nullptr, nullptr, 0));
+    ptxgraft_kernel_destroy(kernel);
+    std::uint32_t value = 0;
+    ASSERT_OK(ptxgraft_buffer_read(&value, count, 0, sizeof value));
+    EXPECT_EQ(value, 6u);
+    ptxgraft_buffer_destroy(count);
+    ptxgraft_skeleton_destroy(counting);
+}
+
 TEST_F(CApi, LaunchesMayHaveClusters) {
     ptxgraft_graft_options options = PTXGRAFT_GRAFT_OPTIONS_INIT;
     options.entry = "touch";
@@ -363,6 +386,14 @@ TEST_F(CApi, LegalSumsAreThoseOfTheLibrary) {
     double half_lowest = 0, half_highest = 0;
     ASSERT_OK(ptxgraft_legal_sum(&half_lowest, &half_highest, PTXGRAFT_PRODUCT_f16, PTXGRAFT_ACCUMULATOR_f16, 64, 10.0, 100.0));
     EXPECT_LT(half_lowest, lowest);
+    ASSERT_OK(ptxgraft_legal_sum(&lowest, &highest, PTXGRAFT_PRODUCT_bf16, PTXGRAFT_ACCUMULATOR_f32, 64, -HUGE_VAL, HUGE_VAL));
+    EXPECT_EQ(lowest, -HUGE_VAL);
+    EXPECT_EQ(highest, -HUGE_VAL);
+    ASSERT_OK(ptxgraft_legal_sum(&lowest, &highest, PTXGRAFT_PRODUCT_bf16, PTXGRAFT_ACCUMULATOR_f32, 64, std::nan(""), HUGE_VAL));
+    EXPECT_TRUE(std::isnan(lowest) && std::isnan(highest));
+    ASSERT_OK(ptxgraft_legal_sum(&lowest, &highest, PTXGRAFT_PRODUCT_bf16, PTXGRAFT_ACCUMULATOR_f32, 64, 1e39, 1e39));
+    EXPECT_GT(lowest, 3e38);
+    EXPECT_EQ(highest, HUGE_VAL);
     EXPECT_EQ(ptxgraft_legal_sum(&lowest, nullptr, PTXGRAFT_PRODUCT_f16, PTXGRAFT_ACCUMULATOR_f32, 1, 0, 0), PTXGRAFT_STATUS_invalid_argument);
     EXPECT_EQ(ptxgraft_legal_sum(&lowest, &highest, static_cast<ptxgraft_product_type>(5), PTXGRAFT_ACCUMULATOR_f32, 1, 0, 0),
               PTXGRAFT_STATUS_invalid_argument);

@@ -78,6 +78,16 @@ inline std::string floats(const std::vector<float>& values) {
         bytes_of(values));
 }
 
+// The data of a .npy file of version 1.
+template <class T>
+std::vector<T> elements(const fs::path& path) {
+    const std::string file = slurp(path);
+    const std::string data = file.substr(std::min(file.size(), file.find('\n') + 1));
+    std::vector<T> values(data.size() / sizeof(T));
+    std::memcpy(values.data(), data.data(), values.size() * sizeof(T));
+    return values;
+}
+
 class Cli : public testing::Test {
   protected:
     void SetUp() override {

@@ -1,6 +1,7 @@
 // What a launch file expects of a buffer, and how far it may be off.
 
 #include <cmath>
+#include <limits>
 
 #include "cli.hpp"
 
@@ -114,6 +115,28 @@ TEST_F(Cli, SumsMayHaveAnyLegalOrder) {
             R"(, "tolerance": {"sum": {"type": "bf16", "accumulator": "f16", "k": 64, "magnitudes": "m.npy"}})"),
         0);
     EXPECT_EQ(status(9e-4, R"(, "tolerance": {"sum": {"type": "e4m3", "k": 64, "magnitudes": "m.npy"}})"), 0);
+    // An infinite sum is that infinity alone, one that is NaN any NaN; one beyond the type may be either
+    // largest or infinite.
+    const double infinity = std::numeric_limits<double>::infinity(), nan = std::nan("");
+    const auto sums = [&](double wanted, double magnitude, float value) {
+        spill("w.npy", doubles({wanted}));
+        spill("m.npy", doubles({magnitude}));
+        spill("v.npy", floats({value}));
+        return compare(sum).status;
+    };
+    EXPECT_EQ(sums(infinity, infinity, std::numeric_limits<float>::infinity()), 0);
+    EXPECT_EQ(sums(infinity, infinity, 1), 1);
+    EXPECT_EQ(sums(infinity, infinity, -std::numeric_limits<float>::infinity()), 1);
+    EXPECT_EQ(sums(infinity, infinity, std::nanf("")), 1);
+    EXPECT_EQ(sums(nan, infinity, std::nanf("")), 0);
+    EXPECT_EQ(sums(nan, infinity, 1), 1);
+    EXPECT_EQ(sums(1e39, 1e39, std::numeric_limits<float>::infinity()), 0);
+    EXPECT_EQ(sums(1e39, 1e39, std::numeric_limits<float>::max()), 0);
+    EXPECT_EQ(sums(1e39, 1e39, std::nanf("")), 1);
+    EXPECT_EQ(sums(0, 1e39, std::nanf("")), 0);
+    EXPECT_EQ(sums(1, 2, std::nanf("")), 1);
+    spill("w.npy", doubles({1, 1}));
+    spill("m.npy", doubles({100, 100}));
     // A result of bf16 is a legal sum rounded: 1.0078125 is the next one after 1, and half way lies within
     // reach of 1000.
     spill("v.npy", numbers<std::uint16_t>("<u2", {0x3F80, 0x3F81}));

@@ -11,15 +11,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-template <class T>
-std::vector<T> elements(const fs::path& path) {
-    const std::string file = slurp(path);
-    const std::string data = file.substr(file.find('\n') + 1);
-    std::vector<T> values(data.size() / sizeof(T));
-    std::memcpy(values.data(), data.data(), values.size() * sizeof(T));
-    return values;
-}
-
 Result launch(std::string_view json, const char* ptx = "affine.ptx",
               const std::vector<std::string>& more = {}) {
     spill("launch.json", json);
@@ -285,7 +276,12 @@ TEST_F(Cli, MistakesInTheArgumentsOfALaunchFile) {
         {R"({"args": [{"f32": true}]})", "1:19",
          R"("f32" is a number or a string with one, not true or false)"},
         {R"({"args": [{"f32": 1e99}]})", "1:19", "out of range of f32"},
-        {R"({"args": [{"f32": [1]}]})", "1:19", "not an array"},
+        {R"({"args": [{"f32": {}}]})", "1:19", "not an object"},
+        {R"({"args": [{"f32": [1, "x"]}]})", "1:23", "'x' is not a number for f32"},
+        {R"({"args": [{"f32": [[1, 2], [3]]}]})", "1:28",
+         R"(this list of "f32" has 1 elements, the first one 2)"},
+        {R"({"args": [{"f32": [[1, 2], 3]}]})", "1:28", R"("f32" has a number here and a list before)"},
+        {R"({"args": [{"f32": [1, [2]]}]})", "1:23", R"("f32" has a list here and a number before)"},
         {R"({"args": [{"bytes": "0g"}]})", "1:21", "two hexadecimal digits each"},
         {R"({"args": [{"bytes": "123"}]})", "1:21", "two hexadecimal digits each"},
         {R"({"args": [{"bytes": 12}]})", "1:21", "a string of hexadecimal digits, not a number"},
@@ -299,6 +295,145 @@ TEST_F(Cli, MistakesInTheArgumentsOfALaunchFile) {
         {R"({"buffers": {"x": {"in": "x.npy"}}, "args": [{"buffer": "x", "at": 17}]})", "1:62",
          R"(unknown key "at")"}};
     expect_mistakes(rows);
+}
+
+TEST_F(Cli, MistakesInTheStructsOfALaunchFile) {
+    const Mistake rows[] = {
+        {R"({"args": [{"struct": {"u32": 1}}]})", "1:22", R"("struct" is an array, not an object)"},
+        {R"({"args": [{"struct": [5]}]})", "1:23",
+         R"(a field is an object of its kind and value, such as {"u32": 64})"},
+        {R"({"args": [{"struct": [{}]}]})", "1:23", "a field is an object"},
+        {R"({"args": [{"struct": [{"int": 5}]}]})", "1:24",
+         R"(unknown kind of field "int"; kinds are buffer, tensormap, bytes, u8)"},
+        {R"({"args": [{"struct": [{"align": 4, "offset": 5}]}]})", "1:24",
+         R"(unknown kind of field "align")"},
+        {R"({"args": [{"struct": [{"u32": 5, "at": 8}]}]})", "1:34",
+         R"(unknown key "at"; a field of kind "u32" has also offset, align)"},
+        {R"({"args": [{"struct": [{"u32": 5, "u32": 8}]}]})", "1:34", R"("u32" stands twice)"},
+        {R"({"args": [{"struct": [{"u32": 5}, {"u64": 6, "offset": 3}]}]})", "1:56",
+         R"("offset" is a whole number from 4 to 16777216, not 3)"},
+        {R"({"args": [{"struct": [{"u32": 5}, {"offset": 3}]}]})", "1:46", "not 3"},
+        {R"({"args": [{"struct": [{"offset": -1}]}]})", "1:34", "not -1"},
+        {R"({"args": [{"struct": [{"pad": 99999999999999999999}]}]})", "1:31",
+         R"("pad" is a whole number from 0 to 16777216)"},
+        {R"({"args": [{"struct": [{"pad": 16777216}, {"pad": 1}]}]})", "1:42", "larger than the 16 MiB"},
+        {R"({"args": [{"struct": [{"align": 3}]}]})", "1:33", R"("align" is a power of two, not 3)"},
+        {R"({"args": [{"struct": [{"align": 0}]}]})", "1:33", "from 1 to"},
+        {R"({"args": [{"struct": [{"u32": 5}], "size": 3}]})", "1:44",
+         R"("size" is a whole number from 4 to)"},
+        {R"({"args": [{"struct": [{"u32": 5}], "repeat": 3}]})", "1:36",
+         R"(unknown key "repeat"; an argument of kind "struct" has also size)"},
+        {R"({"args": [{"array": [{"u32": 5}, {"u16": 5}]}]})", "1:34",
+         "this element has 2 bytes, the first one 4; elements of several sizes are a struct"},
+        {R"({"args": [{"array": [{"u32": 5, "offset": 4}]}]})", "1:33",
+         R"(an element of kind "u32" has no other key)"},
+        {R"({"args": [{"array": [{"u32": 5}], "repeat": 0}]})", "1:45", "from 1 to"},
+        {R"({"args": [{"array": [{"u32": 5}], "repeat": 16777216}]})", "1:45", "larger than the 16 MiB"},
+        {R"({"args": [{"array": [{"array": [{"u8": 5}], "repeat": 65536}], "repeat": 65536}]})", "1:74",
+         "larger than the 16 MiB"},
+        {R"({"buffers": {"x": {"in": "x.npy"}}, "args": [{"buffer": "x", "stride": 4}]})", "1:62",
+         R"(a "stride" needs "count")"},
+        {R"({"buffers": {"x": {"in": "x.npy"}}, "args": [{"buffer": "x", "count": 0}]})", "1:71",
+         R"("count" is a whole number from 1 to 2097152, not 0)"},
+        {R"({"buffers": {"x": {"in": "x.npy"}}, "args": [{"buffer": "x", "count": 5, "stride": 8}]})", "1:84",
+         R"("offset" is a whole number from 0 to 16, not 24: buffer "x" has 16 bytes)"},
+        {R"({"buffers": {"x": {"in": "x.npy"}}, "args": [{"buffer": "x", "offset": 4, "count": 2, "stride": 1099511627776}]})",
+         "1:97", "not 1099511627780"},
+        {R"({"buffers": {"p": {"array": [{"buffer": "q"}]}, "q": {"array": [{"buffer": "p", "offset": 9}]}}})",
+         "1:91", R"(not 9: buffer "p" has 8 bytes)"}};
+    expect_mistakes(rows);
+    EXPECT_THAT(launch(R"({"args": [{"struct": )" + std::string(70, '[')).err,
+                HasSubstr("more than 64 brackets deep"));
+}
+
+TEST_F(Cli, MistakesInTheContentsOfBuffers) {
+    const auto row = [](const std::string& buffer) { return R"({"buffers": {"a": {)" + buffer + "}}}"; };
+    const std::tuple<std::string, const char*, const char*> rows[] = {
+        {row(R"("in": "x.npy", "fill": 0)"), "1:35",
+         R"("a" begins as "in" says: it has one of in, fill, random, values, struct, array)"},
+        {row(R"("fill": 0)"), "1:19", R"("a" has no "in", so it needs "type" and "shape")"},
+        {row(R"("fill": [0], "type": "u8", "shape": [1])"), "1:28",
+         R"("fill" is a number or a string with one, not an array)"},
+        {row(R"("fill": 256, "type": "u8", "shape": [1])"), "1:28", "256 is out of range of u8: 0 to 255"},
+        {row(R"("fill": "iotas", "type": "u8", "shape": [1])"), "1:28", "'iotas' is not an integer for u8"},
+        {row(R"("fill": 1e39, "type": "f32", "shape": [1])"), "1:28", "out of range of f32"},
+        {row(R"("random": "gauss", "type": "f32", "shape": [1])"), "1:30",
+         R"("random" is one of uniform, normal, not "gauss")"},
+        {row(R"("random": "normal", "type": "u8", "shape": [1])"), "1:30",
+         R"("normal" is of floating-point types; of u8 there is "uniform")"},
+        {row(R"("random": "normal", "range": [0, 1], "type": "f32", "shape": [1])"), "1:40",
+         R"("normal" numbers have no "range")"},
+        {row(R"("random": "uniform", "range": [0], "type": "f32", "shape": [1])"), "1:50",
+         R"("range" has two numbers)"},
+        {row(R"("random": "uniform", "range": [1, 0], "type": "f32", "shape": [1])"), "1:50",
+         "to one that is not less"},
+        {row(R"("random": "uniform", "range": [1, -1], "type": "s8", "shape": [1])"), "1:50",
+         "to one that is not less"},
+        {row(R"("random": "uniform", "range": [0, 300], "type": "u8", "shape": [1])"), "1:54",
+         "300 is out of range of u8"},
+        {row(R"("random": "uniform", "range": [0, 1e999], "type": "f64", "shape": [1])"), "1:58",
+         "not JSON: number overflow parsing '1e999'"},
+        {row(R"("random": "uniform", "seed": -1, "type": "u8", "shape": [1])"), "1:49", "not -1"},
+        {row(R"("in": "x.npy", "seed": 1)"), "1:35", R"("seed" stands beside "random")"},
+        {row(R"("in": "x.npy", "repeat": 1)"), "1:35", R"("repeat" stands beside "array")"},
+        {row(R"("values": [1])"), "1:19", R"("a" has "values", so it needs "type")"},
+        {row(R"("values": 1, "type": "u8")"), "1:30", R"("values" is an array, not a number)"},
+        {row(R"("values": [[1], [2, 3]], "type": "u8")"), "1:36",
+         R"(this list of "values" has 2 elements, the first one 1)"},
+        {row(R"("values": [1, 2], "type": "u8", "shape": [3])"), "1:61", "the list has the shape [2]"},
+        {row(R"("struct": [{"u8": 1}, {"u8": 2}], "type": "u32")"), "1:62",
+         "2 bytes are no whole number of u32"},
+        {row(R"("array": [{"u32": 1}], "type": "u32", "shape": [2])"), "1:67",
+         "this shape of u32 has 8 bytes, the buffer 4"},
+        {row(R"("symbol": 5)"), "1:30", R"("symbol" is a string, not a number)"},
+        {row(R"("symbol": "t", "out": "t.npy")"), "1:35", R"("out" of a variable needs "type" and "shape")"},
+        {row(R"("symbol": "t", "type": "u8", "expect": 0)"), "1:49",
+         R"("expect" of a variable needs "type" and "shape")"},
+        {row(R"("type": "u8", "shape": [1], "expect": null)"), "1:58",
+         R"("expect" is the name of a file, a number, a list of numbers, or an object with "fill" or "random", not null)"},
+        {row(R"("type": "u8", "shape": [1], "expect": 256)"), "1:58", "256 is out of range of u8"},
+        {row(R"("type": "u8", "shape": [1], "expect": [1, 2])"), "1:58",
+         "the list has the shape [2]; the buffer has [1]"},
+        {row(R"("type": "u8", "shape": [1], "expect": {})"), "1:58",
+         R"("expect" has "fill" or "random" here)"},
+        {row(R"("type": "u8", "shape": [1], "expect": {"fill": 1, "seed": 2})"), "1:70",
+         R"("seed" stands beside "random")"},
+        {row(R"("type": "u8", "shape": [1], "expect": {"values": [1]})"), "1:59",
+         R"(unknown key "values"; "expect" has fill, random, seed, range)"}};
+    for (const auto& [json, place, text] : rows)
+        expect_mistakes(std::array{Mistake{json.c_str(), place, text}});
+}
+
+TEST_F(Cli, MistakesInTheLaunchesOfALaunchFile) {
+    const Mistake rows[] = {
+        {R"({"launches": {}})", "1:14", R"("launches" is an array, not an object)"},
+        {R"({"launches": []})", "1:14", R"("launches" has at least one launch)"},
+        {R"({"launches": [5]})", "1:15", R"("a launch" is an object, not a number)"},
+        {R"({"grid": [1], "launches": [{}]})", "1:2",
+         R"("grid" stands in each of the "launches", where there are some)"},
+        {R"({"launches": [{"buffers": {}}]})", "1:16",
+         R"(unknown key "buffers"; "a launch" has entry, grid)"},
+        {R"({"launches": [{"repeat": 0}]})", "1:26",
+         R"("repeat" is a whole number from 1 to 4294967295, not 0)"},
+        {R"({"launches": [{"after": []}]})", "1:25", R"("after" is an object, not an array)"},
+        {R"({"launches": [{"after": {"a": {}}}]})", "1:26", R"(there is no buffer "a"; "buffers" has none)"},
+        {R"({"buffers": {"x": {"in": "x.npy"}}, "launches": [{"after": {"x": {}}}]})", "1:66",
+         R"("x" says "out", "expect" or both)"},
+        {R"({"buffers": {"x": {"in": "x.npy"}}, "launches": [{"after": {"x": {"in": "y.npy"}}}]})", "1:67",
+         R"(unknown key "in"; "x" has out, expect, tolerance)"},
+        {R"({"buffers": {"x": {"in": "x.npy", "out": "y.npy"}}, "launches": [{"after": {"x": {"out": "./z/../y.npy"}}}]})",
+         "1:42", "another output goes to y.npy already"},
+        {R"({"buffers": {"x": {"symbol": "x"}}, "launches": [{"after": {"x": {"expect": 5}}}]})", "1:66",
+         R"(buffer "x" needs "type" and "shape" to be written or expected)"},
+        {R"({"after": {}})", "1:2", R"(unknown key "after")"}};
+    expect_mistakes(rows);
+    EXPECT_THAT(launch(R"({"launches": [{"entry": "affine"}, {"entry": "afine"}]})").err,
+                HasSubstr("no such entry: afine; the module has affine, touch"));
+    EXPECT_THAT(
+        launch(
+            R"({"launches": [{"entry": "touch", "args": [{"u64": 0}, {"u64": 0}]}, {"entry": "affine", "args": [{"u32": 0}]}]})")
+            .err,
+        HasSubstr("note: this is launch 1 of 2"));
 }
 
 TEST_F(Cli, MistakesInTheTensorMapsOfALaunchFile) {

@@ -13,15 +13,6 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 // The elements of an array file: what follows the first line.
-template <class T>
-std::vector<T> elements(const fs::path& path) {
-    const std::string file = slurp(path);
-    const std::string data = file.substr(file.find('\n') + 1);
-    std::vector<T> values(data.size() / sizeof(T));
-    std::memcpy(values.data(), data.data(), values.size() * sizeof(T));
-    return values;
-}
-
 // A run that works; options in `more` take the place of its own.
 std::vector<std::string> run_affine(const std::vector<std::string>& more = {}) {
     std::vector<std::string> arguments{"run", "affine.ptx"};

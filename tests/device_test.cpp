@@ -725,6 +725,98 @@ TEST(EmulatorDevice, EventsAreTimesOfTheHost) {
     EXPECT_OK(device.synchronize());
 }
 
+// Two entries that share the variable `count`; `limit` is read only.
+constexpr std::string_view counters = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .global .align 4 .u32 count = 5;
+.visible .const .align 4 .u32 limit[2] = {7, 9};
+.visible .entry add_limit()
+{
+	.reg .b32 %r<4>;
+	ld.global.u32 %r1, [count]; ld.const.u32 %r2, [limit+4]; add.u32 %r3, %r1, %r2; st.global.u32 [count], %r3;
+	ret;
+}
+.visible .entry twice() { .reg .b32 %r<3>; ld.global.u32 %r1, [count]; add.u32 %r2, %r1, %r1; st.global.u32 [count], %r2; ret; }
+)";
+
+TEST(EmulatorDevice, EntriesOfAModuleShareItsVariables) {
+    const Device device = std::move(*Device::open("emulator"));
+    auto first = device.load(counters, "add_limit");
+    ASSERT_OK(first);
+    auto second = first->other("twice");
+    ASSERT_OK(second);
+    EXPECT_EQ(second->entry(), "twice");
+    auto count = second->variable("count");
+    ASSERT_OK(count);
+    EXPECT_EQ(count->bytes(), 4u);
+    EXPECT_EQ(count->download<std::uint32_t>()->at(0), 5u);
+    EXPECT_OK(first->launch({}, {}));
+    EXPECT_OK(second->launch({}, {}));
+    EXPECT_EQ(count->download<std::uint32_t>()->at(0), 28u);
+    auto limit = first->variable("limit");
+    ASSERT_OK(limit);
+    EXPECT_EQ(limit->bytes(), 8u);
+    const std::array<std::uint32_t, 1> three{3};
+    EXPECT_OK(limit->write(std::as_bytes(std::span(three)), 4));
+    EXPECT_EQ(limit->write(std::as_bytes(std::span(three)), 5).error().code, Errc::outside_of_buffer);
+    EXPECT_OK(first->launch({}, {}));
+    EXPECT_EQ(count->download<std::uint32_t>()->at(0), 31u);
+    // Loaded once more, the module has variables of its own.
+    auto again = device.load(counters, "twice");
+    EXPECT_EQ(again->variable("count")->download<std::uint32_t>()->at(0), 5u);
+    // A variable keeps its module.
+    first = again;
+    second = again;
+    EXPECT_EQ(count->download<std::uint32_t>()->at(0), 31u);
+    Buffer moved = std::move(*count);
+    count = std::move(*again->variable("count"));
+    EXPECT_EQ(moved.download<std::uint32_t>()->at(0), 31u);
+    EXPECT_EQ(count->download<std::uint32_t>()->at(0), 5u);
+}
+
+TEST(EmulatorDevice, VariablesAndEntriesThatAreNotThereAreErrors) {
+    const Device device = std::move(*Device::open("emulator"));
+    auto function = device.load(counters, "twice");
+    ASSERT_OK(function);
+    const auto no_variable = function->variable("cuont");
+    EXPECT_EQ(no_variable.error().code, Errc::symbol_not_found);
+    EXPECT_THAT(describe(no_variable.error()), HasSubstr("no variable named cuont; the module has count, limit"));
+    const auto no_entry = function->other("thrice");
+    EXPECT_EQ(no_entry.error().code, Errc::unknown_entry);
+    EXPECT_THAT(describe(no_entry.error()), HasSubstr("add_limit, twice"));
+    EXPECT_EQ(function->other("").error().code, Errc::entry_not_named);
+    EXPECT_THAT(describe(device.load(twice, "twice")->variable("x").error()), HasSubstr("x; the module has none"));
+}
+
+TEST_F(FakeGpu, EntriesOfAModuleShareItsVariables) {
+    {
+        auto first = load_fill();
+        ASSERT_OK(first);
+        auto second = first->other("other");
+        ASSERT_OK(second);
+        EXPECT_EQ(fake().modules, 1);
+        const std::array<std::uint32_t, 1> value{42};
+        auto table = first->variable("table");
+        ASSERT_OK(table);
+        EXPECT_EQ(table->bytes(), 64u);
+        EXPECT_OK(table->write(std::as_bytes(std::span(value)), 60));
+        EXPECT_EQ(second->variable("table")->download<std::uint32_t>()->at(15), 42u);
+        EXPECT_EQ(second->variable("tables").error().code, Errc::symbol_not_found);
+        fake().failing_call = "cuModuleGetGlobal_v2";
+        fake().failing_result = 1;
+        EXPECT_EQ(second->variable("table").error().code, Errc::driver_error);
+        fake().failing_call.clear();
+        // The variable keeps the module when its functions are gone.
+        first = load_fill();
+        second = *first;
+        EXPECT_EQ(fake().modules, 2);
+        EXPECT_EQ(table->download<std::uint32_t>()->at(15), 42u);
+    }
+    EXPECT_EQ(fake().modules, 0);
+    EXPECT_EQ(fake().calls["cuMemFree_v2"], 0);
+}
+
 TEST(EmulatorDevice, OptionsReachTheEmulator) {
     const auto device = Device::emulator({.instruction_budget = 3, .sm = 80});
     ASSERT_OK(device);

@@ -35,6 +35,7 @@ constexpr bool equal(Ours ours, Theirs theirs) {
 static_assert(equal(Result::success, CUDA_SUCCESS));
 static_assert(equal(Result::out_of_memory, CUDA_ERROR_OUT_OF_MEMORY));
 static_assert(equal(Result::no_device, CUDA_ERROR_NO_DEVICE));
+static_assert(equal(Result::not_found, CUDA_ERROR_NOT_FOUND));
 static_assert(equal(Result::illegal_address, CUDA_ERROR_ILLEGAL_ADDRESS));
 static_assert(equal(Result::launch_out_of_resources, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES));
 static_assert(equal(Result::launch_timeout, CUDA_ERROR_LAUNCH_TIMEOUT));

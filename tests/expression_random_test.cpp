@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <utility>
 
 #include "expression_run.hpp"
 
@@ -216,8 +217,8 @@ class Generator {
             w = pick(2);
             made.text = w != 0 ? "true" : "false";
         } else if (is_float(t)) {
-            constexpr const char* numbers[] = {"0.5", "1.0", "2.25", "1e2", ".75", "3.0"};
-            constexpr double numbers_values[] = {0.5, 1, 2.25, 100, 0.75, 3};
+            constexpr const char* numbers[] = {"0.5", "1.0", "2.25", "1e2", ".75", "3.0", "7"};
+            constexpr double numbers_values[] = {0.5, 1, 2.25, 100, 0.75, 3, 7};
             const std::size_t i = pick(std::size(numbers));
             w = round_to(t, numbers_values[i]);
             made.text = numbers[i] + (suffix ? std::string(name(t)) : "");
@@ -237,6 +238,7 @@ class Generator {
     }
 
     Made leaf(Type t) {
+        if (is_open_ && t != Type::pred) return literal(t, false, false);
         std::vector<const Made*> fitting;
         for (const auto& [type, made] : known_)
             if (type == t) fitting.push_back(&made);
@@ -249,8 +251,24 @@ class Generator {
         for (std::size_t i = 0; i < points; ++i) values[i] = f(i);
         return values;
     }
-    // The second of two operands of a type: now and then a literal without a type.
-    Made second(Type t, int depth) { return t != Type::pred && pick(4) == 0 ? literal(t, false, false) : expression(t, depth); }
+    // The second of two operands of a type: now and then one of literals without a type, which takes the
+    // first one's.
+    Made second(Type t, int depth) {
+        return t != Type::pred && !is_open_ && pick(4) == 0 ? open(t) : expression(t, depth);
+    }
+    Made open(Type t) {
+        is_open_ = true;
+        Made made = expression(t, static_cast<int>(pick(3)));
+        is_open_ = false;
+        return made;
+    }
+    // A part whose type is its own.
+    Made closed(Type t, int depth) {
+        const bool was_open = std::exchange(is_open_, false);
+        Made made = expression(t, depth);
+        is_open_ = was_open;
+        return made;
+    }
     static std::string call(std::string_view function, std::initializer_list<std::string_view> arguments) {
         std::string text = std::string(function) + "(";
         for (const std::string_view a : arguments) text += (text.back() == '(' ? "" : ", ") + std::string(a);
@@ -261,17 +279,24 @@ class Generator {
         if (depth == 0 || pick(8) == 0) return leaf(t);
         switch (pick(6)) {
             case 0: return choice(t, depth - 1);
-            case 1: return conversion(t, depth - 1);
+            case 1:
+                if (!is_open_) return conversion(t, depth - 1);
+                [[fallthrough]];
             default: return t == Type::pred ? logic(depth - 1) : is_float(t) ? real(t, depth - 1) : integer(t, depth - 1);
         }
     }
     Made choice(Type t, int depth) {
-        const Made c = expression(Type::pred, depth), a = expression(t, depth), b = second(t, depth);
+        const Made c = closed(Type::pred, depth), a = expression(t, depth), b = second(t, depth);
         const Column values = map([&](std::size_t i) { return c.values[i] != 0 ? a.values[i] : b.values[i]; });
         if (pick(3) == 0) return {call("select", {c.text, a.text, b.text}), values};
         return {"(" + c.text + " ? " + a.text + " : " + b.text + ")", values};
     }
     Made conversion(Type t, int depth) {
+        // What a cast is given takes its type, too.
+        if (is_float(t) && pick(4) == 0) {
+            const Made a = open(t);
+            return {call(name(t), {a.text}), a.values};
+        }
         const Type from = all_types[pick(kinds)];
         const Made a = expression(from, depth);
         return {call(name(t), {a.text}), map([&](std::size_t i) { return cast(t, from, a.values[i]); })};
@@ -300,7 +325,7 @@ class Generator {
         const std::size_t kind = pick(8);
         if (kind == 0) {
             const bool left = pick(2) == 0;
-            const Made n = pick(2) == 0 ? literal(Type::u32, pick(2) == 0, true) : expression(Type::u32, depth);
+            const Made n = pick(2) == 0 ? literal(Type::u32, pick(2) == 0, true) : closed(Type::u32, depth);
             return {"(" + a.text + (left ? " << " : " >> ") + n.text + ")", map([&](std::size_t i) { return shifted(left, t, a.values[i], n.values[i]); })};
         }
         if (kind == 1) {
@@ -317,7 +342,7 @@ class Generator {
             const bool negate = pick(2) == 0;
             return {(negate ? "-" : "~") + std::string("(") + a.text + ")", map([&](std::size_t i) { return (negate ? 0 - a.values[i] : ~a.values[i]) & mask(t); })};
         }
-        if (kind == 4 && t == Type::u32) return counted(depth);
+        if (kind == 4 && t == Type::u32 && !is_open_) return counted(depth);
         const char op = "+-*&|^"[pick(6)];
         const Made b = second(t, depth);
         return {"(" + a.text + " " + op + " " + b.text + ")", map([&](std::size_t i) { return integer_binary(op, t, a.values[i], b.values[i]); })};
@@ -376,6 +401,7 @@ class Generator {
     }
 
     std::mt19937 random_;
+    bool is_open_ = false;  ///< what is made has no type of its own: literals, and what comes of them
     std::vector<std::pair<Type, Made>> known_;
     std::vector<Column> columns_;
     std::string signature_;

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -227,11 +229,32 @@ TEST(Isa, EffectsOfOpcodes) {
         const char* opcode;
         Effect effects;
     };
-    for (const Row& row : {Row{"add", Effect::none}, Row{"cvt", Effect::none}, Row{"ld", Effect::load},
-                           Row{"st", Effect::store}, Row{"atom", Effect::atomic}, Row{"red", Effect::atomic},
-                           Row{"shfl", Effect::warp}, Row{"bar", Effect::barrier}, Row{"cp", Effect::barrier},
-                           Row{"bra", Effect::branch}, Row{"call", Effect::call},
-                           Row{"wgmma", Effect::tensor}, Row{"ret", Effect::exit}, Row{"trap", Effect::exit}})
+    for (const Row& row : {Row{"add", Effect::none},
+                           Row{"cvt", Effect::none},
+                           Row{"ld", Effect::load},
+                           Row{"st", Effect::store},
+                           Row{"atom", Effect::atomic},
+                           Row{"red", Effect::atomic},
+                           Row{"shfl", Effect::warp},
+                           Row{"bar", Effect::barrier},
+                           Row{"cp", Effect::barrier},
+                           Row{"bra", Effect::branch},
+                           Row{"call", Effect::call},
+                           Row{"wgmma", Effect::tensor},
+                           Row{"ret", Effect::exit},
+                           Row{"trap", Effect::exit},
+                           Row{"alloca", Effect::state},
+                           Row{"stacksave", Effect::state},
+                           Row{"stackrestore", Effect::state},
+                           Row{"nanosleep", Effect::state},
+                           Row{"pmevent", Effect::state},
+                           Row{"setmaxnreg", Effect::state},
+                           Row{"griddepcontrol", Effect::state},
+                           Row{"createpolicy", Effect::load},
+                           Row{"prefetch", Effect::load},
+                           Row{"applypriority", Effect::load},
+                           Row{"txq", Effect::load},
+                           Row{"discard", Effect::store}})
         EXPECT_EQ(isa::effects(row.opcode), static_cast<std::uint16_t>(row.effects)) << row.opcode;
     for (const char* opcode : {"", "frobnicate", "ADD", "add.f32"})
         EXPECT_EQ(isa::effects(opcode), isa::unknown_opcode) << opcode;
@@ -239,6 +262,51 @@ TEST(Isa, EffectsOfOpcodes) {
         EXPECT_EQ(isa::effects(form.name.substr(0, form.name.find('.'))), 0) << form.name;
     EXPECT_EQ(isa::find_form("ld.global.f32")->effects, static_cast<std::uint16_t>(Effect::load));
     EXPECT_EQ(isa::find_form("add.f32")->effects, 0);
+}
+
+// What makes its results of its operands alone, by chapters of the manual. A new row of the table belongs
+// here, or has an effect.
+constexpr std::string_view without_effects[] = {
+    // 9.7.1 integer arithmetic, 9.7.2 with carry
+    "add", "sub", "mul", "mad", "mul24", "mad24", "sad", "div", "rem", "abs", "neg", "min", "max", "popc",
+    "clz", "bfind", "fns", "brev", "bfe", "bfi", "szext", "bmsk", "dp4a", "dp2a", "clmad", "addc", "subc",
+    "madc",
+    // 9.7.3 to 9.7.5 floating point
+    "testp", "copysign", "fma", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh",
+    // 9.7.6 and 9.7.7 comparison, 9.7.8 logic and shifts
+    "set", "setp", "selp", "slct", "and", "or", "xor", "not", "cnot", "lop3", "shf", "shl", "shr",
+    // 9.7.9 data movement: of registers and of addresses
+    "mov", "prmt", "isspacep", "cvta", "cvt", "mapa", "getctarank",
+    // 9.7.10 textures: of a name
+    "istypep",
+    // 9.7.18 video
+    "vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vmad", "vset", "vadd2", "vsub2", "vavrg2",
+    "vabsdiff2", "vmin2", "vmax2", "vset2", "vadd4", "vsub4", "vavrg4", "vabsdiff4", "vmin4", "vmax4",
+    "vset4"};
+
+// The opcodes of the table's file: of its rows and of its lines about effects.
+std::set<std::string> opcodes_of_the_table() {
+    std::ifstream file(PTXGRAFT_SOURCE_DIR "/src/isa/ptx.isa");
+    std::set<std::string> opcodes;
+    for (std::string line; std::getline(file, line);) {
+        if (line.starts_with("effect ")) {
+            std::istringstream words(line.substr(line.find(':') + 1));
+            for (std::string word; words >> word;) opcodes.insert(word);
+        } else if (!line.empty() && line[0] != ' ' && line[0] != '#' && line.find('|') != std::string::npos &&
+                   !line.starts_with("special ")) {
+            opcodes.insert(line.substr(0, line.find_first_of(". {|")));
+        }
+    }
+    return opcodes;
+}
+
+TEST(Isa, NothingElseComputesInRegisters) {
+    const std::set<std::string_view> pure(std::begin(without_effects), std::end(without_effects));
+    const std::set<std::string> all = opcodes_of_the_table();
+    EXPECT_GT(all.size(), 130u);
+    for (const std::string& opcode : all)
+        EXPECT_EQ(isa::effects(opcode) == 0, pure.count(opcode) == 1) << opcode;
+    for (const std::string_view opcode : pure) EXPECT_EQ(all.count(std::string(opcode)), 1u) << opcode;
 }
 
 }  // namespace

@@ -134,6 +134,17 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"st.global.f32 [p], acc;", Errc::stub_effect_forbidden, 1, 1, Effect::load},
         Bad{"bar.sync 0;", Errc::stub_effect_forbidden, 1, 1}, Bad{"ret;", Errc::stub_effect_forbidden, 1, 1},
         Bad{"a: bra a;", Errc::stub_effect_forbidden, 1, 1},
+        Bad{".reg .b64 t; alloca.u64 t, 16;", Errc::stub_effect_forbidden, 1, 14},
+        Bad{".reg .b64 t; stacksave.u64 t;", Errc::stub_effect_forbidden, 1, 14},
+        Bad{"stackrestore.u64 p;", Errc::stub_effect_forbidden, 1, 1,
+            Effect::load | Effect::store | Effect::barrier},
+        Bad{"nanosleep.u32 1000;", Errc::stub_effect_forbidden, 1, 1, Effect::warp},
+        Bad{"pmevent 1;", Errc::stub_effect_forbidden, 1, 1},
+        Bad{"setmaxnreg.inc.sync.aligned.u32 96;", Errc::stub_effect_forbidden, 1, 1, Effect::barrier},
+        Bad{"griddepcontrol.wait;", Errc::stub_effect_forbidden, 1, 1, Effect::barrier},
+        Bad{".reg .b64 t; createpolicy.fractional.L2::evict_first.b64 t;", Errc::stub_effect_forbidden, 1,
+            14},
+        Bad{"discard.global.L2 [p], 128;", Errc::stub_effect_forbidden, 1, 1, Effect::load},
         Bad{"bra $L__BB0_1;", Errc::stub_unknown_label, 1, 5, Effect::branch},
         Bad{"frobnicate.f32 acc, acc;", Errc::stub_unknown_opcode, 1, 1},
         // all that verify knows
@@ -148,6 +159,18 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"mov.u32 o, row; mov.u64 p, o;", Errc::stub_input_written, 1, 25},
         Bad{"@!q mov.u32 o, 1; mov.u32 _, 1;", Errc::stub_bad_operand, 1, 27},
         Bad{"ld.global.u32 o, [%rd1];", Errc::stub_unknown_register, 1, 19, Effect::load}));
+
+TEST(Stub, AMarkingMayAllowTheStateOfTheThread) {
+    const auto stub =
+        Stub::from_ptx("nanosleep.u32 1000; mov.u32 o, 0;", signature(), {Effect::state, false});
+    ASSERT_TRUE(stub) << describe(stub.error());
+    EXPECT_EQ(stub->effects(), Effect::state);
+    const auto refused = Stub::from_ptx("mov.u32 o, 0; nanosleep.u32 1000;", signature(), {});
+    EXPECT_EQ(describe(refused.error(), "mov.u32 o, 0; nanosleep.u32 1000;"),
+              "1:15: error: the site's policy forbids nanosleep.u32: it does not allow `state`\nmov.u32 o, "
+              "0; nanosleep.u32 1000;\n"
+              "              ^~~~~~~~~~~~~~~~~~~\n");
+}
 
 TEST(Stub, NamesOfTheModuleAroundMayStand) {
     for (const char* text :

@@ -1,7 +1,7 @@
 #pragma once
 /// @file device.hpp
 /// Where kernels run: a CUDA GPU through the driver (opened with dlopen; its absence is no error), or the emulator.
-/// Device, Buffer, Stream, LoadedModule, Function are move-only or shared handles; each keeps what it depends on alive.
+/// Device, Buffer, Stream, Event, Function are move-only or shared handles; each keeps what it depends on alive.
 
 #include <array>
 #include <cstddef>
@@ -122,7 +122,7 @@ class PTXGRAFT_API Device {
     std::shared_ptr<Data> data_;
 };
 
-/// Device memory. Move-only; freed with its handle. A buffer of zero bytes is a buffer: its address is 0, copies of
+/// Device memory. Move-only; freed with its handle, unless it is a module's variable. A buffer of zero bytes is a buffer: its address is 0, copies of
 /// zero bytes succeed. Copies are synchronous, and come after everything that was launched on the device before.
 class PTXGRAFT_API Buffer {
   public:
@@ -156,9 +156,11 @@ class PTXGRAFT_API Buffer {
   private:
     friend class Device;
     friend class Argument;
+    friend class Function;
     void release() noexcept;
     Buffer(std::shared_ptr<Device::Data> device, std::uint64_t address, std::size_t bytes);
     std::shared_ptr<Device::Data> device_;
+    std::shared_ptr<const void> module_;  // of a module's variable: its memory is the module's
     std::uint64_t address_ = 0;
     std::size_t bytes_ = 0;
 };
@@ -212,6 +214,13 @@ class PTXGRAFT_API Function {
     /// (synchronize, a copy) as Errc::launch_failed, and takes the context with it: every call after that fails too.
     [[nodiscard]] Expected<void> launch(const LaunchConfig& config, std::span<const Argument> arguments,
                                         const Stream* stream = nullptr) const;
+    /// Another entry of the same loaded module: the two share the module's variables, which two calls of Device::load do not.
+    /// Errors: Errc::unknown_entry, Errc::entry_not_named.
+    [[nodiscard]] Expected<Function> other(std::string_view entry) const;
+    /// A `.global` or `.const` variable of the module, by its name in PTX: its memory as a buffer, which keeps the module
+    /// loaded. Errors: Errc::symbol_not_found lists those that there are. (cuModuleGetGlobal)
+    [[nodiscard]] Expected<Buffer> variable(std::string_view name) const;
+
     [[nodiscard]] std::string_view entry() const;
     [[nodiscard]] const std::vector<ParameterInfo>& parameters() const;
     /// The PTX that spans of launch errors on the emulator refer to.

@@ -10,8 +10,8 @@
 /// * `+ - * / %`, `& | ^ ~ << >>`, `< <= > >= == !=`, `&& || !`, `c ? a : b`, with C's precedence; parentheses; calls; numbers (`1`, `0xFF`, `0b101`,
 ///   `1.5`, `1e-3`, `0f3F800000`), with a type as suffix where one is wanted (`7u64`, `1.5f16`, `1.5f`, `7u`); `true false inf nan`; special
 ///   registers, `%tid.x`;
-/// * types come from the operands. A literal takes the type of what it meets (`x + 1` is f32 where x is), by way of names too; where it meets nothing
-///   `1` is s32 and `1.5` f32. Nothing else is converted by itself: `n * x` with s32 n and f32 x is an error that points at n and names the cast,
+/// * types come from the operands. A literal takes the type of what it meets (`x + 1` is f32 where x is), by way of names, functions and casts too
+///   (`w >= trunc(1e200)` compares f64 where w is); where it meets nothing `1` is s32 and `1.5` f32, `sqrt(2)` f32. Nothing else is converted by itself: `n * x` with s32 n and f32 x is an error that points at n and names the cast,
 ///   `f32(n)`. Values of b16, b32, b64 operands are u16, u32, u64. f16x2 and bf16x2 have + - *, fma, abs, min, max and `?:`;
 /// * a cast is a call: `f32(n)` rounds to nearest even, `s32(x)` goes towards zero and saturates as PTX's cvt does, integers keep their low bits,
 ///   `pred(n)` is n != 0, `f32(p)` is 1 or 0; `bits(x)` gives the bits of a float as an unsigned integer, `float_bits(n)` those of f32 and f64 from

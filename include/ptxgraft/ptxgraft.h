@@ -224,8 +224,9 @@ typedef enum ptxgraft_product_type {
 } ptxgraft_product_type;
 typedef enum ptxgraft_accumulator_type { PTXGRAFT_ACCUMULATOR_f32 = 0, PTXGRAFT_ACCUMULATOR_f16 = 1 } ptxgraft_accumulator_type;
 /** Between which values one element of A * B + C lies, in whatever order and precision the hardware adds: `products` are those of the whole
-    matrix product, `exact` is c plus their sum and `magnitudes` the sum of their absolute values, both computed in double. The bounds are
-    infinite where an intermediate sum may overflow. */
+    matrix product, `exact` is c plus their sum and `magnitudes` the sum of their absolute values, both computed in double. A bound is
+    infinite where intermediate sums may overflow that way; where both are, NaN is legal as well. An `exact` that is infinite or NaN is
+    both bounds, and nothing else is legal. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_legal_sum(double* lowest, double* highest, ptxgraft_product_type type,
                                                   ptxgraft_accumulator_type accumulator, uint64_t products, double exact,
                                                   double magnitudes);
@@ -299,11 +300,12 @@ typedef enum ptxgraft_type {
 /** Whether a stub reads an operand, reads and writes it, or writes it. */
 typedef enum ptxgraft_direction { PTXGRAFT_DIRECTION_in = 0, PTXGRAFT_DIRECTION_mod = 1, PTXGRAFT_DIRECTION_out = 2 } ptxgraft_direction;
 
-/** What a stub may do at a site beyond computing in registers: bits of ptxgraft_site_info::allowed. */
+/** What a stub may do at a site beyond computing in registers: bits of ptxgraft_site_info::allowed. `state`: the stack, nanosleep,
+ *  setmaxnreg, pmevent, griddepcontrol. */
 typedef enum ptxgraft_effect {
     PTXGRAFT_EFFECT_load = 1, PTXGRAFT_EFFECT_store = 2, PTXGRAFT_EFFECT_atomic = 4, PTXGRAFT_EFFECT_warp = 8,
     PTXGRAFT_EFFECT_barrier = 16, PTXGRAFT_EFFECT_branch = 32, PTXGRAFT_EFFECT_call = 64, PTXGRAFT_EFFECT_tensor = 128,
-    PTXGRAFT_EFFECT_exit = 256
+    PTXGRAFT_EFFECT_exit = 256, PTXGRAFT_EFFECT_state = 512
 } ptxgraft_effect;
 
 /** A site. Start from the `_INIT` macro; strings live as long as the skeleton. */
@@ -426,6 +428,11 @@ typedef struct ptxgraft_parameter_info {
 PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_parameter_count(size_t* count, const ptxgraft_kernel* kernel);
 PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_parameter(ptxgraft_parameter_info* info, const ptxgraft_kernel* kernel,
                                                              size_t parameter);
+
+/** A `.global` or `.const` variable of the kernel's module, by its name in PTX, as a buffer: to be destroyed as others are; it keeps
+ *  the module loaded. PTXGRAFT_STATUS_symbol_not_found names those that there are. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_create_from_variable(ptxgraft_buffer** buffer, const ptxgraft_kernel* kernel,
+                                                                    const char* name);
 
 /** The shape of a launch: grid in blocks, block in threads, each x, y, z. */
 typedef struct ptxgraft_launch_options {

@@ -1,16 +1,20 @@
 #pragma once
 /// @file ptxgraft.hpp
 /// Everything of the C++ API. One header per stage:
-/// error, syntax, isa, site, stub, stack, expression, link, emulator, device, kernel.
+/// error, syntax, isa, site, stub, stack, set, expression, evaluate, link, emulator (its observer, its coverage, tolerances of sums),
+/// device, tensor_map, kernel.
 
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/emulator.hpp"
+#include "ptxgraft/emulator_coverage.hpp"
+#include "ptxgraft/emulator_observer.hpp"
 #include "ptxgraft/error.hpp"
 #include "ptxgraft/evaluate.hpp"
 #include "ptxgraft/expression.hpp"
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/kernel.hpp"
 #include "ptxgraft/link.hpp"
+#include "ptxgraft/set.hpp"
 #include "ptxgraft/site.hpp"
 #include "ptxgraft/stack.hpp"
 #include "ptxgraft/stub.hpp"

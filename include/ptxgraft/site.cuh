@@ -37,7 +37,7 @@
 #define PTXGRAFT_SITE_ALLOWING(NAME, WORDS, ...)                                                                   \
     do {                                                                                                           \
         static_assert(ptxgraft::are_effects(WORDS), "ptxgraft: the words of a policy are load, store, atomic, warp, " \
-                                                    "barrier, branch, call, tensor, exit and all, with one blank between"); \
+                                                    "barrier, branch, call, tensor, exit, state and all, with one blank between"); \
         PTXGRAFT_COUNT(NAME, __VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0, few, )                                         \
         (volatile, " allow " WORDS, : "memory", NAME, __VA_ARGS__);                                                \
     } while (0)
@@ -126,7 +126,7 @@ constexpr PTXGRAFT_DEVICE bool begins_with(const char* text, const char* word) {
     return *text == ' ' || *text == 0;
 }
 constexpr PTXGRAFT_DEVICE bool are_effects(const char* text) {
-    constexpr const char* words[] = {"load", "store", "atomic", "warp", "barrier", "branch", "call", "tensor", "exit", "all"};
+    constexpr const char* words[] = {"load", "store", "atomic", "warp", "barrier", "branch", "call", "tensor", "exit", "state", "all"};
     for (;;) {
         bool known = false;
         for (const char* word : words) known = known || begins_with(text, word);

@@ -79,10 +79,12 @@ struct PTXGRAFT_API Signature {
 };
 
 /// What a stub may do at a site beyond computing its outputs in registers. The words are those of `allow` in a marking.
+/// An instruction without effects makes its results of its operands alone: nothing else changes, and it waits for nothing.
+/// isa::effects() says which effects each opcode has.
 enum class Effect : std::uint16_t {
     none = 0,
-    load = 1,      ///< read memory
-    store = 2,     ///< write memory
+    load = 1,      ///< read memory, or say how it is to be read: prefetch, createpolicy, the attributes of textures
+    store = 2,     ///< write memory, discard included
     atomic = 4,    ///< atom, red
     warp = 8,      ///< shfl, vote, match, redux, activemask, elect: exchange with other lanes
     barrier = 16,  ///< bar, barrier, mbarrier, fence, membar, and asynchronous copies
@@ -90,7 +92,10 @@ enum class Effect : std::uint16_t {
     call = 64,     ///< call of functions of the module
     tensor = 128,  ///< mma, wgmma, tcgen05, ldmatrix, stmatrix
     exit = 256,    ///< ret, exit, trap, brkpt
-    all = 511,
+    state = 512,   ///< what the thread, the warp or the launch has beside memory: the stack (alloca, stacksave, stackrestore), its
+                   ///< number of registers (setmaxnreg), its time (nanosleep), counters (pmevent), other launches (griddepcontrol,
+                   ///< clusterlaunchcontrol)
+    all = 1023,
 };
 constexpr Effect operator|(Effect a, Effect b) { return Effect(std::uint16_t(a) | std::uint16_t(b)); }
 constexpr bool contains(Effect set, Effect part) { return (std::uint16_t(set) & std::uint16_t(part)) == std::uint16_t(part); }

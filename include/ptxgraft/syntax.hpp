@@ -82,7 +82,7 @@ enum class OperandKind : std::uint8_t {
     vector,      ///< `{%f1, %f2, _}`
     list,        ///< `(%r1, %r2)`: return values and arguments of `call`
     pair,        ///< `p|q`: both in children
-    negation,    ///< `!%p1`, of vmad also `-%r1`: the child is what is negated
+    negation,    ///< `!%p1`, and `-%r1` of vmad: the child is what is negated
     sum,         ///< `foo+8`, `%rd1+-4` outside brackets
     sink,        ///< `_`
     element,     ///< `a[1]`, `a[%r1+2]`: an element of an array; the child is the index (PTX ISA 6.4.2)

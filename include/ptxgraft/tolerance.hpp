@@ -16,6 +16,7 @@
 /// const bool is_right = bounds.contain(d);
 /// @endcode
 
+#include <cmath>
 #include <cstdint>
 
 #include "ptxgraft/error.hpp"
@@ -35,15 +36,27 @@ struct ProductSum {
 
 struct SumBounds {
     double lowest = 0, highest = 0;
-    [[nodiscard]] bool contain(double value) const { return value >= lowest && value <= highest; }
+    /// NaN is legal where the bounds are NaN, and then nothing else is; and where they are minus and plus infinity, since
+    /// intermediate sums may overflow both ways there.
+    [[nodiscard]] bool contain(double value) const {
+        if (!std::isnan(value)) return value >= lowest && value <= highest;
+        return std::isnan(lowest) || (lowest < 0 && highest > 0 && std::isinf(lowest) && std::isinf(highest));
+    }
 };
 
 /// Between which values each legal computation of one element lies: any order of the products and of c among
 /// them, intermediate sums rounded or truncated to the accumulator's precision, or to the 13 fraction bits
 /// that sm_89 and sm_90 keep for .e4m3 and .e5m2. `exact` is c plus the sum of the products, `magnitudes` the
-/// sum of their absolute values, both as good as double can. From minus to plus infinity where an
-/// intermediate sum may overflow, where `exact` is no number, or where there are so many products that the
-/// bound would say nothing.
+/// sum of their absolute values, both as good as double can.
+///
+/// | what is given | lowest and highest |
+/// |---|---|
+/// | no intermediate sum of any order overflows | finite; rounded to the accumulator's type, the upper one may be infinite |
+/// | those of the positive terms may | the upper one is plus infinity |
+/// | those of the negative terms may | the lower one is minus infinity |
+/// | both may, or there are so many products that no bound says anything | minus and plus infinity; NaN is legal too |
+/// | `exact` is infinite, from terms that are | both are that infinity |
+/// | `exact` is NaN | both are NaN, and NaN alone is legal |
 [[nodiscard]] PTXGRAFT_API SumBounds legal_sum(const ProductSum& sum, double exact, double magnitudes);
 
 }  // namespace ptxgraft

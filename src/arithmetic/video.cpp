@@ -1,6 +1,11 @@
-// PTX ISA 9.7.18: video instructions, on whole registers (operands without .b0 and the like).
+// PTX ISA 9.7.18: video instructions. Sources are whole registers: who decodes an instruction selects their
+// parts, and merges the result with c where it is part of a register. What that changes of the operation
+// follows the modifiers, as one more: the part of the destination, `.h0`, to whose range a result is clamped,
+// without the operand c; the mask of an accumulation, `.h10`, `.b320`; of vmad's negated sources `.negab` and
+// `.negc`, for `-(a * b)` and `-c`.
 //
-// Each is an operation on exact integers, and then what becomes of its result: saturation, a second operation, a merge.
+// Each is an operation on exact integers, and then what becomes of its result: saturation, a second
+// operation, a merge.
 #include <algorithm>
 #include <limits>
 
@@ -33,10 +38,11 @@ template <Operation O> constexpr i64 operate(i64 a, i64 b) {
 
 // --- 9.7.18.1: one value
 template <Operation O, class A, class B> i64 scalar(A a, B b) { return operate<O>(a, b); }
+// A shifted value has the 34 bits that every intermediate result has, the highest its sign.
 template <class A, bool Left, bool Clamp> i64 shifted(A a, u32 b) {
+    constexpr int unused = 64 - 34;
     const u32 n = Clamp ? std::min(b, 32u) : b & 31;
-    // Of a left shift only the low 32 bits are ever asked for.
-    return Left ? static_cast<i64>(static_cast<std::uint64_t>(i64{a}) << n) : i64{a} >> n;
+    return Left ? static_cast<i64>(static_cast<std::uint64_t>(i64{a}) << n << unused) >> unused : i64{a} >> n;
 }
 
 enum Second : int { nothing, and_add, and_min, and_max };
@@ -59,7 +65,24 @@ template <class D, bool Sat> Resolved finishing(int second, std::size_t operands
                                                   make<&finish_with<D, Sat, and_min>>(), make<&finish_with<D, Sat, and_max>>()};
     return seconds[second];
 }
-Resolved finishing(bool is_signed, bool sat, int second, std::size_t operands) {
+// A result for a part of a register, in its low bits.
+enum Part : int { whole_register, byte, half };
+int take_part(Modifiers& m) {
+    if (m.take_of({".b0", ".b1", ".b2", ".b3"}) >= 0) return byte;
+    return m.take_of({".h0", ".h1"}) >= 0 ? half : whole_register;
+}
+template <class Byte, class Half, class Word>
+PureInstruction cutting(bool sat, int part) {
+    if (!sat) return make<&finish<Word, false>>();
+    return part == byte ? make<&finish<Byte, true>>() : make<&finish<Half, true>>();
+}
+Resolved cutting(bool is_signed, bool sat, int part) {
+    if (is_signed) return cutting<std::int8_t, std::int16_t, s32>(sat, part);
+    return cutting<std::uint8_t, std::uint16_t, u32>(sat, part);
+}
+Resolved finishing(bool is_signed, bool sat, int second, int part, std::size_t operands) {
+    if (part != whole_register)
+        return second == nothing && operands == 3 ? cutting(is_signed, sat, part) : std::nullopt;
     if (is_signed) return sat ? finishing<s32, true>(second, operands) : finishing<s32, false>(second, operands);
     return sat ? finishing<u32, true>(second, operands) : finishing<u32, false>(second, operands);
 }
@@ -76,20 +99,19 @@ template <Operation O> PureInstruction scalar_of(int a, int b) {
 template <Operation O> Resolved resolve_scalar(Modifiers m, Shape shape) {
     const int d = take_sign(m), a = take_sign(m), b = take_sign(m);
     const bool sat = m.take(".sat");
-    const int second = take_second(m);
+    const int second = take_second(m), part = take_part(m);
     if (d < 0 || a < 0 || b < 0 || !m.done()) return std::nullopt;
-    return both(scalar_of<O>(a, b), finishing(d == 1, sat, second, shape.operands));
+    return both(scalar_of<O>(a, b), finishing(d == 1, sat, second, part, shape.operands));
 }
 template <bool Left> Resolved resolve_shift(Modifiers m, Shape shape) {
     const int d = take_sign(m), a = take_sign(m);
     if (d < 0 || a < 0 || !m.take(".u32")) return std::nullopt;
     const bool sat = m.take(".sat");
-    const int mode = m.take_of({".clamp", ".wrap"}), second = take_second(m);
-    // The manual gives the shifted value 34 bits in one place and all of them in another: it matters where it is compared.
-    if (mode < 0 || !m.done() || (Left && (sat || second > and_add))) return std::nullopt;
+    const int mode = m.take_of({".clamp", ".wrap"}), second = take_second(m), part = take_part(m);
+    if (mode < 0 || !m.done()) return std::nullopt;
     static constexpr PureInstruction shifts[] = {make<&shifted<u32, Left, true>>(), make<&shifted<u32, Left, false>>(),
                                                  make<&shifted<s32, Left, true>>(), make<&shifted<s32, Left, false>>()};
-    return both(shifts[2 * a + mode], finishing(d == 1, sat, second, shape.operands));
+    return both(shifts[2 * a + mode], finishing(d == 1, sat, second, part, shape.operands));
 }
 PureInstruction comparison_of(int compare, int a, int b) {
     switch (compare) {
@@ -102,37 +124,59 @@ PureInstruction comparison_of(int compare, int a, int b) {
     }
 }
 Resolved resolve_set(Modifiers m, Shape shape) {
-    const int a = take_sign(m), b = take_sign(m), compare = take_compare(m), second = take_second(m);
+    const int a = take_sign(m), b = take_sign(m), compare = take_compare(m), second = take_second(m),
+              part = take_part(m);
     if (a < 0 || b < 0 || compare < 0 || !m.done()) return std::nullopt;
-    return both(comparison_of(compare, a, b), finishing(false, false, second, shape.operands));
+    return both(comparison_of(compare, a, b), finishing(false, false, second, part, shape.operands));
 }
 
-// vmad: the product and the sum fit in 64 bits, signed unless both factors are unsigned.
-template <class A, class B> std::uint64_t product(A a, B b) { return static_cast<std::uint64_t>(i64{a}) * static_cast<std::uint64_t>(i64{b}); }
-template <bool Signed, bool PlusOne, bool Sat, int Shift> u32 sum_of(std::uint64_t product, u32 c) {
-    const std::uint64_t third = Signed ? static_cast<std::uint64_t>(i64{static_cast<s32>(c)}) : c;
-    const std::uint64_t sum = product + third + (PlusOne ? 1 : 0);
-    if constexpr (Signed) return static_cast<u32>(saturated<s32, Sat>(static_cast<i64>(sum) >> Shift));
-    else return static_cast<u32>(Sat ? std::min<std::uint64_t>(sum >> Shift, std::numeric_limits<u32>::max()) : sum >> Shift);
+// vmad. What is added is signed with the result, which is signed unless both factors are unsigned and nothing
+// is negated.
+enum Sum : int { plain, plus_one, negated_product, negated_third };
+template <class A, class B, Sum S, bool Sat, int Shift>
+u32 multiply_add(A a, B b, u32 c) {
+    constexpr bool is_signed = std::is_signed_v<A> || std::is_signed_v<B> || S >= negated_product;
+    const __int128 product = __int128{i64{a}} * i64{b};
+    const i64 third = is_signed ? i64{static_cast<s32>(c)} : i64{c};
+    const __int128 sum = (S == negated_product ? -product : product) + (S == negated_third ? -third : third) +
+                         (S == plus_one ? 1 : 0);
+    using D = std::conditional_t<is_signed, s32, u32>;
+    const __int128 result = sum >> Shift;
+    if constexpr (!Sat)
+        return static_cast<u32>(result);
+    else
+        return static_cast<u32>(
+            std::clamp<__int128>(result, std::numeric_limits<D>::min(), std::numeric_limits<D>::max()));
 }
-template <bool Signed, bool PlusOne, bool Sat> PureInstruction scaled(int scale) {
-    static constexpr PureInstruction scales[] = {make<&sum_of<Signed, PlusOne, Sat, 0>>(), make<&sum_of<Signed, PlusOne, Sat, 7>>(),
-                                                 make<&sum_of<Signed, PlusOne, Sat, 15>>()};
+template <class A, class B, Sum S, bool Sat>
+PureInstruction scaled(int scale) {
+    static constexpr PureInstruction scales[] = {make<&multiply_add<A, B, S, Sat, 0>>(),
+                                                 make<&multiply_add<A, B, S, Sat, 7>>(),
+                                                 make<&multiply_add<A, B, S, Sat, 15>>()};
     return scales[scale];
 }
-template <bool Signed> PureInstruction sum_with(bool plus_one, bool sat, int scale) {
-    if (plus_one) return sat ? scaled<Signed, true, true>(scale) : scaled<Signed, true, false>(scale);
-    return sat ? scaled<Signed, false, true>(scale) : scaled<Signed, false, false>(scale);
+template <class A, class B>
+PureInstruction sum_of(int sum, bool sat, int scale) {
+    switch (sum) {
+        case plus_one:
+            return sat ? scaled<A, B, plus_one, true>(scale) : scaled<A, B, plus_one, false>(scale);
+        case negated_product:
+            return sat ? scaled<A, B, negated_product, true>(scale)
+                       : scaled<A, B, negated_product, false>(scale);
+        case negated_third:
+            return sat ? scaled<A, B, negated_third, true>(scale) : scaled<A, B, negated_third, false>(scale);
+        default:
+            return sat ? scaled<A, B, plain, true>(scale) : scaled<A, B, plain, false>(scale);
+    }
 }
 Resolved resolve_mad(Modifiers m, Shape) {
     const int d = take_sign(m), a = take_sign(m), b = take_sign(m);
-    const bool plus_one = m.take(".po"), sat = m.take(".sat");
-    const int scale = m.take_of({".shr7", ".shr15"}) + 1;
-    if (d < 0 || a < 0 || b < 0 || !m.done()) return std::nullopt;
-    static constexpr PureInstruction products[] = {make<&product<u32, u32>>(), make<&product<u32, s32>>(), make<&product<s32, u32>>(),
-                                                   make<&product<s32, s32>>()};
-    const bool is_signed = a + b != 0;
-    return then(products[2 * a + b], is_signed ? sum_with<true>(plus_one, sat, scale) : sum_with<false>(plus_one, sat, scale));
+    const bool adds_one = m.take(".po"), sat = m.take(".sat");
+    const int scale = m.take_of({".shr7", ".shr15"}) + 1, negated = m.take_of({".negab", ".negc"});
+    if (d < 0 || a < 0 || b < 0 || !m.done() || (adds_one && negated >= 0)) return std::nullopt;
+    const int sum = adds_one ? plus_one : negated < 0 ? plain : negated_product + negated;
+    if (a == 0) return b == 0 ? sum_of<u32, u32>(sum, sat, scale) : sum_of<u32, s32>(sum, sat, scale);
+    return b == 0 ? sum_of<s32, u32>(sum, sat, scale) : sum_of<s32, s32>(sum, sat, scale);
 }
 
 // --- 9.7.18.2: two halves or four bytes. Between the two steps they stand in the parts of 64 bits.
@@ -153,26 +197,57 @@ template <int Count, Operation O, bool ASigned, bool BSigned> std::uint64_t each
     return all;
 }
 enum Mode : int { cut, sat_unsigned, sat_signed, accumulate };
-template <int Count, Mode M> u32 gathered(std::uint64_t all, u32 c) {
+template <int Count, Mode M>
+u32 gathered(std::uint64_t all, u32) {
     using P = Parts<Count>;
     constexpr int wide = 64 / Count, narrow = 32 / Count;
-    u32 result = M == accumulate ? c : 0;
+    u32 result = 0;
     for (int i = 0; i < Count; ++i) {
         i64 t = static_cast<typename P::wide>(all >> (wide * i));
-        if constexpr (M == accumulate) {
-            result += static_cast<u32>(t);
-            continue;
-        }
         if constexpr (M == sat_unsigned) t = std::clamp<i64>(t, 0, std::numeric_limits<typename P::u>::max());
         if constexpr (M == sat_signed) t = std::clamp<i64>(t, std::numeric_limits<typename P::s>::min(), std::numeric_limits<typename P::s>::max());
         result |= u32{static_cast<typename P::u>(t)} << (narrow * i);
     }
     return result;
 }
-template <int Count> PureInstruction gathering(Mode mode) {
-    static constexpr PureInstruction modes[] = {make<&gathered<Count, cut>>(), make<&gathered<Count, sat_unsigned>>(), make<&gathered<Count, sat_signed>>(),
-                                                make<&gathered<Count, accumulate>>()};
-    return modes[mode];
+// The results of the parts that are in the mask, added to c.
+template <int Count, unsigned Mask>
+u32 accumulated(std::uint64_t all, u32 c) {
+    using P = Parts<Count>;
+    for (int i = 0; i < Count; ++i)
+        if ((Mask >> i & 1) != 0)
+            c += static_cast<u32>(static_cast<typename P::wide>(all >> (64 / Count * i)));
+    return c;
+}
+template <int Count, unsigned... Before>
+PureInstruction accumulating(unsigned mask, std::integer_sequence<unsigned, Before...>) {
+    static constexpr PureInstruction masks[] = {make<&accumulated<Count, Before + 1>>()...};
+    return masks[mask - 1];
+}
+template <int Count>
+PureInstruction gathering(Mode mode, unsigned mask) {
+    static constexpr PureInstruction modes[] = {make<&gathered<Count, cut>>(),
+                                                make<&gathered<Count, sat_unsigned>>(),
+                                                make<&gathered<Count, sat_signed>>()};
+    return mode == accumulate
+               ? accumulating<Count>(mask, std::make_integer_sequence<unsigned, (1u << Count) - 1>{})
+               : modes[mode];
+}
+// `.h10`, `.b320`: the parts, the highest first; without one all of them. Zero: none such.
+template <int Count>
+unsigned take_mask(Modifiers& m, Mode mode) {
+    if (m.done() || mode != accumulate) return (1u << Count) - 1;
+    const std::string_view word = m.take();
+    unsigned mask = 0;
+    int above = Count;
+    if (word.size() < 3 || word[0] != '.' || word[1] != (Count == 2 ? 'h' : 'b')) return 0;
+    for (const char digit : word.substr(2)) {
+        const int part = digit - '0';
+        if (part < 0 || part >= above) return 0;
+        above = part;
+        mask |= 1u << part;
+    }
+    return mask;
 }
 template <int Count, Operation O> PureInstruction each_of(int a, int b) {
     static constexpr PureInstruction types[] = {make<&each<Count, O, false, false>>(), make<&each<Count, O, false, true>>(), make<&each<Count, O, true, false>>(),
@@ -181,17 +256,19 @@ template <int Count, Operation O> PureInstruction each_of(int a, int b) {
 }
 template <int Count, Operation O> Resolved resolve_each(Modifiers m, Shape) {
     const int d = take_sign(m), a = take_sign(m), b = take_sign(m), how = m.take_of({".sat", ".add"});
-    if (d < 0 || a < 0 || b < 0 || !m.done()) return std::nullopt;
     const Mode mode = how == 1 ? accumulate : how == 0 ? (d == 1 ? sat_signed : sat_unsigned) : cut;
-    return then(each_of<Count, O>(a, b), gathering<Count>(mode));
+    const unsigned mask = take_mask<Count>(m, mode);
+    if (d < 0 || a < 0 || b < 0 || mask == 0 || !m.done()) return std::nullopt;
+    return then(each_of<Count, O>(a, b), gathering<Count>(mode, mask));
 }
 template <int Count> Resolved resolve_set_each(Modifiers m, Shape) {
     const int a = take_sign(m), b = take_sign(m), compare = take_compare(m);
-    const bool adds = m.take(".add");
-    if (a < 0 || b < 0 || compare < 0 || !m.done()) return std::nullopt;
+    const Mode mode = m.take(".add") ? accumulate : cut;
+    const unsigned mask = take_mask<Count>(m, mode);
+    if (a < 0 || b < 0 || compare < 0 || mask == 0 || !m.done()) return std::nullopt;
     const PureInstruction compared[] = {each_of<Count, eq>(a, b), each_of<Count, ne>(a, b), each_of<Count, lt>(a, b),
                                         each_of<Count, le>(a, b), each_of<Count, gt>(a, b), each_of<Count, ge>(a, b)};
-    return then(compared[compare], gathering<Count>(adds ? accumulate : cut));
+    return then(compared[compare], gathering<Count>(mode, mask));
 }
 
 constexpr ResolverRow rows[] = {

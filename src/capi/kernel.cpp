@@ -148,6 +148,11 @@ ptxgraft_status ptxgraft_kernel_get_entry(char* text, size_t* size, const ptxgra
                 [&] { return capi::give_text(text, size, kernel->kernel.entry()); });
 }
 
+ptxgraft_status ptxgraft_buffer_create_from_variable(ptxgraft_buffer** buffer, const ptxgraft_kernel* kernel, const char* name) {
+    return call({{buffer, "buffer"}, {kernel, "kernel"}, {name, "name"}},
+                [&] { return capi::give(buffer, kernel->kernel.function().variable(name)); });
+}
+
 ptxgraft_status ptxgraft_kernel_get_times(ptxgraft_kernel_times* times, const ptxgraft_kernel* kernel) {
     return call({{times, "times"}, {kernel, "kernel"}}, [&] {
         const GraftTimes& t = kernel->kernel.times();

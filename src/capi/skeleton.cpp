@@ -55,7 +55,9 @@ static_assert(PTXGRAFT_TYPE_f16 == int(Type::f16) && PTXGRAFT_TYPE_s16 == int(Ty
 static_assert(PTXGRAFT_TYPE_u32 == int(Type::u32) && PTXGRAFT_TYPE_b64 == int(Type::b64) &&
               PTXGRAFT_TYPE_bf16x2 == int(Type::bf16x2));
 static_assert(PTXGRAFT_DIRECTION_mod == int(Direction::mod) && PTXGRAFT_DIRECTION_out == int(Direction::out));
-static_assert(PTXGRAFT_EFFECT_warp == int(Effect::warp) && PTXGRAFT_EFFECT_exit == int(Effect::exit));
+static_assert(PTXGRAFT_EFFECT_warp == int(Effect::warp) && PTXGRAFT_EFFECT_exit == int(Effect::exit) &&
+              PTXGRAFT_EFFECT_state == int(Effect::state));
+static_assert(2 * PTXGRAFT_EFFECT_state - 1 == int(Effect::all));
 
 extern "C" {
 

@@ -19,7 +19,7 @@ namespace ptxgraft::cli {
 enum class ArgumentKind : std::uint8_t { scalar, bytes, in, out, inout };
 
 /// What a value is, so that it is not given to a parameter of another nature.
-enum class Nature : std::uint8_t { integer, floating, bits };
+enum class Nature : std::uint8_t { integer, floating, bits, address };
 
 /// One argument of a kernel, as the command line gives it.
 struct KernelArgument {

@@ -8,6 +8,7 @@
 #include "npy.hpp"
 #include "ptxgraft/tolerance.hpp"
 #include "scalar.hpp"
+#include "source.hpp"
 
 namespace ptxgraft::cli {
 
@@ -22,9 +23,12 @@ struct Tolerance {
 };
 
 struct Expectation {
-    std::string file;  ///< that was read
-    Array wanted = {};
-    ElementType type = {};  ///< of the buffer's elements
+    std::string text = {};  ///< what messages call it: the file that was read, a number
+    Array wanted = {};      ///< of a rule: without data
+    std::optional<Source> source = {};
+    ElementType wanted_type = {};  ///< of a rule's elements
+    bool is_any_nan = false;  ///< a NaN stands for every NaN, also where bits count: it was written as a word
+    ElementType type = {};    ///< of the buffer's elements
     Tolerance tolerance = {};
 };
 

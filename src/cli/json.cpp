@@ -63,6 +63,9 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
   private:
     // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while …"
     static std::string reason(std::string_view what) {
+        if (const std::size_t end = what.find("] ");
+            what.starts_with("[json.") && end != std::string_view::npos)
+            what.remove_prefix(end + 2);
         const std::size_t colon = what.find(": ");
         return std::string(colon == std::string_view::npos ? what : what.substr(colon + 2));
     }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <new>
 
@@ -70,6 +71,8 @@ int report(std::string_view text, Status status) {
 
 int main(int argc, char** argv) {
     using namespace ptxgraft::cli;
+    std::signal(SIGXFSZ,
+                SIG_IGN);  // a file that may not grow is an error of the write, not the end of the program
     try {
         const int status = run(argc, argv);
         std::cout.flush();

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "launch_file.hpp"
+#include "launch_memory.hpp"
 #include "observe.hpp"
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/syntax.hpp"
@@ -50,12 +51,13 @@ T take_usage(Expected<T> result, const char* option) {
 // What flags say is read before any file or device is touched; a launch file brings its arrays.
 LaunchPlan plan_of(const RunFlags& flags) {
     if (!flags.launch_file.empty()) return take(read_launch_file(flags.launch_file));
-    LaunchPlan plan{.entry = flags.entry};
-    plan.config.grid = take_usage(parse_dim3(flags.grid), "--grid");
-    plan.config.block = take_usage(parse_dim3(flags.block), "--block");
-    plan.config.cluster = take_usage(parse_dim3(flags.cluster), "--cluster");
-    plan.config.shared_bytes = flags.shared_bytes;
-    plan.config.cooperative = flags.cooperative;
+    LaunchPlan plan;
+    PlannedLaunch& launch = plan.launches.emplace_back(PlannedLaunch{.entry = flags.entry});
+    launch.config.grid = take_usage(parse_dim3(flags.grid), "--grid");
+    launch.config.block = take_usage(parse_dim3(flags.block), "--block");
+    launch.config.cluster = take_usage(parse_dim3(flags.cluster), "--cluster");
+    launch.config.shared_bytes = flags.shared_bytes;
+    launch.config.cooperative = flags.cooperative;
     return plan;
 }
 
@@ -89,93 +91,32 @@ std::string numbered(std::size_t index, const PlannedArgument& argument) {
     return fmt::format("argument {} ({})", index + 1, argument.text);
 }
 
-// An error of an argument has its place in the launch file, if there is one.
-[[noreturn]] void fail_argument(Error error, const LaunchPlan& plan, std::size_t index) {
-    if (plan.source != nullptr) {
-        error.source = plan.source;
-        error.span = plan.arguments[index].span;
-    }
-    fail_work(error);
-}
-
 // What the launch would accept, because the sizes agree, and yet cannot be meant.
 bool is_meant(const PlannedArgument& argument, const ParameterInfo& parameter) {
     const bool takes_floating = parameter.type.starts_with('f') || parameter.type.starts_with("bf");
     const bool takes_integer = parameter.type.starts_with('u') || parameter.type.starts_with('s');
-    if (argument.buffer) return !takes_floating;
+    if (argument.nature == Nature::address) return !takes_floating;
     return !(argument.nature == Nature::integer && takes_floating) &&
            !(argument.nature == Nature::floating && takes_integer);
 }
 
-void check_arguments(const LaunchPlan& plan, const std::vector<ParameterInfo>& parameters) {
-    for (std::size_t i = 0; i < std::min(plan.arguments.size(), parameters.size()); ++i) {
-        if (is_meant(plan.arguments[i], parameters[i])) continue;
-        auto detail = fmt::format("{} for the parameter .{} {}", numbered(i, plan.arguments[i]),
+void check_arguments(const LaunchPlan& plan, const PlannedLaunch& launch,
+                     const std::vector<ParameterInfo>& parameters) {
+    for (std::size_t i = 0; i < std::min(launch.arguments.size(), parameters.size()); ++i) {
+        if (is_meant(launch.arguments[i], parameters[i])) continue;
+        auto detail = fmt::format("{} for the parameter .{} {}", numbered(i, launch.arguments[i]),
                                   parameters[i].type, parameters[i].name);
-        fail_argument({Errc::argument_differs,
-                       {},
-                       static_cast<std::uint32_t>(i),
-                       std::make_shared<const std::string>(std::move(detail))},
-                      plan, i);
-    }
-}
-
-Buffer make_buffer(const PlannedBuffer& planned, const Device& device) {
-    if (!planned.input_file.empty()) return take(device.upload(planned.array.data), {}, planned.text);
-    Buffer buffer = take(device.allocate(planned.bytes), {}, planned.text);
-    take(buffer.poison(std::byte{0xFF}), {}, planned.text);
-    return buffer;
-}
-
-struct Prepared {
-    std::vector<Buffer> buffers;
-    std::vector<std::vector<std::byte>> values;  ///< of the arguments
-};
-
-std::vector<std::byte> bytes_of(const auto& value) {
-    const auto bytes = std::as_bytes(std::span(&value, 1));
-    return {bytes.begin(), bytes.end()};
-}
-
-Prepared prepare(const LaunchPlan& plan, const Device& device) {
-    Prepared prepared;
-    for (const PlannedBuffer& planned : plan.buffers)
-        prepared.buffers.push_back(make_buffer(planned, device));
-    for (std::size_t i = 0; i < plan.arguments.size(); ++i) {
-        const PlannedArgument& argument = plan.arguments[i];
-        if (argument.buffer && argument.map) {
-            TensorMapOptions options = *argument.map;
-            options.address = argument.offset;
-            const auto map = prepared.buffers[*argument.buffer].encode_tensor_map(std::move(options));
-            if (!map) fail_argument(map.error(), plan, i);
-            prepared.values.push_back(bytes_of(*map));
-        } else if (argument.buffer) {
-            prepared.values.push_back(
-                bytes_of(prepared.buffers[*argument.buffer].address() + argument.offset));
-        } else {
-            prepared.values.push_back(argument.value);
-        }
-    }
-    return prepared;
-}
-
-void write_outputs(LaunchPlan& plan, const Prepared& prepared) {
-    for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
-        PlannedBuffer& planned = plan.buffers[i];
-        if (planned.output_file.empty() && !planned.expected) continue;
-        planned.array.data.resize(prepared.buffers[i].bytes());
-        take(prepared.buffers[i].read(planned.array.data), {}, planned.text);
-        if (!planned.output_file.empty()) take(write_file(planned.output_file, write_npy(planned.array)));
+        const Error error{Errc::argument_differs,
+                          {},
+                          static_cast<std::uint32_t>(i),
+                          std::make_shared<const std::string>(std::move(detail))};
+        fail_in_launch_file(error, plan, launch.arguments[i].span);
     }
 }
 
 // All outputs are written by then, whatever they hold.
-void check_outputs(const LaunchPlan& plan) {
-    std::string text;
-    for (const PlannedBuffer& planned : plan.buffers) {
-        const std::string what = planned.expected ? difference(planned.array, *planned.expected) : "";
-        if (!what.empty()) text += fmt::format("error: {} {}\n", planned.text, what);
-    }
+void check_outputs(const LaunchPlan& plan, const std::vector<LaunchResult>& results) {
+    std::string text = differences(plan, results);
     if (!text.empty()) throw Failure{std::move(text), work_failed};
 }
 
@@ -190,8 +131,8 @@ Error explained(const Error& error, const std::string& ptx) {
     return found == wrong.end() ? error : *found;
 }
 
-[[noreturn]] void fail_in_ptx(Error error, const std::string& ptx, const Input& input,
-                              std::size_t stub_count) {
+[[noreturn]] void fail_in_ptx(Error error, const std::string& ptx, const Input& input, std::size_t stub_count,
+                              std::string_view note = {}) {
     error = explained(error, ptx);
     error.source.reset();
     std::string text = describe(error, ptx, input.ptx_name(stub_count));
@@ -199,7 +140,60 @@ Error explained(const Error& error, const std::string& ptx) {
         text +=
             fmt::format("note: to see this PTX, run 'ptxgraft graft {} … -o OUT.ptx' with the same options\n",
                         input.file);
-    throw Failure{std::move(text), work_failed};
+    throw Failure{text.append(note), work_failed};
+}
+
+// The entries of the launches, of one module: its variables are theirs together.
+std::vector<Function> load_entries(const LaunchPlan& plan, const Device& device, const std::string& ptx,
+                                   const Input& input, std::size_t stub_count) {
+    std::vector<Function> functions;
+    for (const PlannedLaunch& launch : plan.launches) {
+        const auto same = std::find_if(functions.begin(), functions.end(),
+                                       [&](const Function& f) { return f.entry() == launch.entry; });
+        auto function = functions.empty()         ? device.load(ptx, launch.entry)
+                        : same != functions.end() ? Expected<Function>(*same)
+                                                  : functions[0].other(launch.entry);
+        if (!function) fail_in_ptx(function.error(), ptx, input, stub_count);
+        functions.push_back(std::move(*function));
+        check_arguments(plan, launch, functions.back().parameters());
+    }
+    return functions;
+}
+
+struct FailedLaunch {
+    const PlannedLaunch* launch;
+    std::uint64_t times;  ///< that it went well before
+    Error error;
+};
+
+// A launch, as often as it is repeated, and what buffers hold then.
+std::optional<FailedLaunch> execute(const PlannedLaunch& planned, const Function& function,
+                                    const Device& device, const LaunchMemory& memory,
+                                    std::vector<LaunchResult>& results) {
+    const std::vector<std::vector<std::byte>> values = memory.arguments(planned);
+    std::vector<Argument> raw;
+    for (const auto& value : values) raw.push_back(Argument::raw(value));
+    for (std::uint64_t i = 0; i < planned.repeat; ++i) {
+        auto done = function.launch(planned.config, raw);
+        if (done) done = device.synchronize();
+        if (!done) return FailedLaunch{&planned, i, done.error()};
+    }
+    memory.read_outputs(planned, results);
+    return {};
+}
+
+[[noreturn]] void fail_launch(const FailedLaunch& failed, const LaunchPlan& plan, const std::string& ptx,
+                              const Input& input, std::size_t stub_count) {
+    const auto& [launch, times, error] = failed;
+    if (error.code == Errc::argument_size_differs)
+        fail_in_launch_file(error, plan, launch->arguments[error.index].span);
+    std::string note;
+    if (plan.launches.size() > 1)
+        note = fmt::format("launch {} of {}", launch - plan.launches.data() + 1, plan.launches.size());
+    if (launch->repeat > 1)
+        note += fmt::format("{}time {} of {}", note.empty() ? "" : ", ", times + 1, launch->repeat);
+    if (!note.empty()) note = fmt::format("note: this is {}\n", note);
+    fail_in_ptx(error, ptx, input, stub_count, note);
 }
 
 void run(const RunFlags& flags) {
@@ -213,27 +207,19 @@ void run(const RunFlags& flags) {
 
     const std::string ptx =
         take(input.skeleton.render(as_grafts(stubs)), input.skeleton.ptx(), input.ptx_name(0));
-    const auto function = device.load(ptx, plan.entry);
-    if (!function) fail_in_ptx(function.error(), ptx, input, stubs.size());
-
     plan_arguments(plan, std::move(arguments));
-    check_arguments(plan, function->parameters());
-    const Prepared prepared = prepare(plan, device);
-    const std::vector<Argument> raw = [&] {
-        std::vector<Argument> result;
-        for (const auto& value : prepared.values) result.push_back(Argument::raw(value));
-        return result;
-    }();
-    auto done = function->launch(plan.config, raw);
-    if (done) done = device.synchronize();
+    const std::vector<Function> functions = load_entries(plan, device, ptx, input, stubs.size());
+    LaunchMemory memory(plan, device, functions[0]);
+    std::vector<LaunchResult> results;
+    std::optional<FailedLaunch> failed;
+    for (std::size_t i = 0; i < functions.size() && !failed; ++i)
+        failed = execute(plan.launches[i], functions[i], device, memory, results);
     fmt::print("{}", device.take_output());
     observation.finish();
-    if (!done && done.error().code == Errc::argument_size_differs)
-        fail_argument(done.error(), plan, done.error().index);
-    if (!done) fail_in_ptx(done.error(), ptx, input, stubs.size());
-    write_outputs(plan, prepared);
+    if (failed) fail_launch(*failed, plan, ptx, input, stubs.size());
+    write_outputs(results);
     observation.require_traced();
-    check_outputs(plan);
+    check_outputs(plan, results);
 }
 
 }  // namespace
@@ -260,24 +246,7 @@ void add_run(CLI::App& app) {
                 "inout=FILE.npy:FILE.npy, bytes=HEX. TYPE is u8 to u64, s8 to s64, f16, bf16, f32, f64, "
                 "b8 to b64, e4m3, e5m2, pred")
             ->take_all()};
-    CLI::Option* launch = verb->add_option(
-        "--launch", flags->launch_file,
-        "Entry, shape, buffers and arguments from a JSON file; paths in it are relative to it:\n"
-        "{\"entry\": \"gemm\", \"grid\": [4,4,1], \"block\": [128], \"cluster\": [2], \"smem\": 65536, "
-        "\"cooperative\": false,\n"
-        " \"buffers\": {\"a\": {\"in\": \"a.npy\"}, \"c\": {\"out\": \"c.npy\", \"type\": \"f32\", "
-        "\"shape\": [64,64],\n"
-        "   \"expect\": \"want.npy\", \"tolerance\": {\"abs\": 1e-6, \"rel\": 1e-3}}},\n"
-        " \"args\": [{\"buffer\": \"a\"}, {\"buffer\": \"c\", \"offset\": 256}, {\"u32\": 64}, {\"bytes\": "
-        "\"00ff\"},\n"
-        "   {\"tensormap\": {\"buffer\": \"a\", \"type\": \"bf16\", \"dims\": [64,128], \"strides\": [128], "
-        "\"box\": [64,64],\n"
-        "     \"element_strides\": [1,1], \"swizzle\": \"128B\", \"interleave\": \"none\", \"l2\": \"none\", "
-        "\"fill\": \"zero\"}}]}\n"
-        "A buffer that is not as \"expect\"ed ends the run with 1. \"tolerance\": none, for equal bits; \"abs\" and "
-        "\"rel\"; or, for sums of tensor cores in any legal order,\n"
-        "{\"sum\": {\"type\": \"bf16\", \"accumulator\": \"f32\", \"k\": 64, \"magnitudes\": \"abs.npy\"}}: "
-        "A @ B is in want.npy and |A| @ |B| in abs.npy, both <f8");
+    CLI::Option* launch = verb->add_option("--launch", flags->launch_file, launch_file_schema());
     for (CLI::Option* option : shape) launch->excludes(option);
     verb->add_option("--device", flags->device, "auto, cuda, cuda:N, emulator, emulator:sm_80")
         ->capture_default_str();

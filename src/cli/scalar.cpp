@@ -9,6 +9,8 @@
 #include <cstring>
 #include <optional>
 
+#include "float_format.hpp"
+
 namespace ptxgraft::cli {
 namespace {
 
@@ -41,26 +43,6 @@ Expected<std::vector<std::byte>> integer_bytes(const ElementType& type, std::str
     return bytes_of(negative ? std::uint64_t{0} - *value : *value, type.bytes);
 }
 
-// Rounds to the nearest, ties to even, for formats narrower than 32 bits; infinity when it does not fit.
-std::uint16_t narrow(double value, int exponent_bits, int mantissa_bits) {
-    const int bias = (1 << (exponent_bits - 1)) - 1;
-    const std::uint64_t infinity = ((std::uint64_t{1} << exponent_bits) - 1) << mantissa_bits;
-    const std::uint64_t sign = std::uint64_t{std::signbit(value)} << 15;
-    const double size = std::fabs(value);
-    std::uint64_t bits = infinity;
-    if (std::isnan(value)) bits = infinity | std::uint64_t{1} << (mantissa_bits - 1);
-    if (std::isfinite(value)) {
-        // Subnormals share the exponent of the smallest normal number, so the carry out of the mantissa works
-        // everywhere.
-        const int exponent = std::max(size == 0 ? 1 - bias : std::ilogb(size), 1 - bias);
-        const auto mantissa =
-            static_cast<std::uint64_t>(std::nearbyint(std::ldexp(size, mantissa_bits - exponent)));
-        bits =
-            std::min((static_cast<std::uint64_t>(exponent + bias - 1) << mantissa_bits) + mantissa, infinity);
-    }
-    return static_cast<std::uint16_t>(sign | bits);
-}
-
 // PTX's own spelling of bits: 0f3F800000, 0d3FF0000000000000 (PTX ISA 4.5.2).
 std::optional<double> hex_float(std::string_view text) {
     if (text.size() < 2 || text[0] != '0') return {};
@@ -90,12 +72,10 @@ Expected<T> decimal(const ElementType& type, std::string_view text) {
 Expected<std::vector<std::byte>> narrow_bytes(const ElementType& type, std::string_view text) {
     const auto value = decimal<double>(type, text);
     if (!value) return tl::unexpected(value.error());
-    const bool is_half = type.name == "f16";
-    const std::uint16_t bits = narrow(*value, is_half ? 5 : 8, is_half ? 10 : 7);
-    const std::uint16_t infinity = is_half ? 0x7C00 : 0x7F80;
-    if (std::isfinite(*value) && (bits & 0x7FFF) == infinity)
+    const FloatFormat& format = *find_format(type.name);
+    if (std::isfinite(*value) && std::isinf(rounded(*value, format)))
         return wrong(fmt::format("{} is out of range of {}", text, type.name));
-    return bytes_of(bits);
+    return bytes_of(encode(*value, format), type.bytes);
 }
 
 Expected<std::vector<std::byte>> floating_bytes(const ElementType& type, std::string_view text) {

@@ -36,19 +36,6 @@ Expected<std::string> read_file(const std::string& path) {
     return read_all(file.get(), path);
 }
 
-Expected<void> write_file(const std::string& path, std::string_view bytes) {
-    if (path == "-") {
-        if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size())
-            return fail(Errc::file_not_writable, because("standard output"));
-        return {};
-    }
-    File file(std::fopen(path.c_str(), "wb"));
-    if (!file) return fail(Errc::file_not_writable, because(path));
-    const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
-    if (std::fclose(file.release()) != 0 || !written) return fail(Errc::file_not_writable, because(path));
-    return {};
-}
-
 std::string display_name(const std::string& path) { return path == "-" ? "<stdin>" : path; }
 
 }  // namespace ptxgraft::cli

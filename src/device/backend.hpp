@@ -26,6 +26,11 @@ struct LaunchLimits {
 constexpr std::uint32_t blocks_per_cluster(std::uint32_t sm) { return sm >= 90 ? 16 : 1; }
 constexpr std::uint32_t portable_blocks_per_cluster = 8;
 
+/// A `.global` or `.const` variable of a loaded module.
+struct Variable {
+    std::uint64_t address = 0, bytes = 0;
+};
+
 /// An entry on a device. Destroyed before its backend.
 class LoadedEntry {
   public:
@@ -34,6 +39,10 @@ class LoadedEntry {
     /// `arguments` have been checked against the parameters, `config` against the limits.
     [[nodiscard]] virtual Expected<void> launch(const LaunchConfig& config, std::span<const Argument> arguments,
                                                 std::uint64_t stream) const = 0;
+    /// Another entry of the module, which shares its variables with this one; the module has it.
+    [[nodiscard]] virtual Expected<std::unique_ptr<LoadedEntry>> other(const std::string& entry) const = 0;
+    /// Errors: Errc::symbol_not_found.
+    [[nodiscard]] virtual Expected<Variable> variable(const std::string& name) const = 0;
 };
 
 /// Memory, streams, events and modules of one device. Handles are opaque; 0 is the default stream. Safe to use from
@@ -103,6 +112,8 @@ struct EntryInfo {
 };
 /// The entry of that name, or the only one when the name is empty.
 [[nodiscard]] Expected<EntryInfo> find_entry(std::string_view ptx, std::string_view name);
+/// The names of a module's `.global` and `.const` variables, with commas between; empty: there are none.
+[[nodiscard]] std::string variable_names(std::string_view ptx);
 
 }  // namespace ptxgraft::device
 

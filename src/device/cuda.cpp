@@ -71,25 +71,66 @@ Expected<void> present(Call* call, const char* name) {
     return fail(Errc::driver_too_old, fmt::format("it has no function {}; those from CUDA 12.0 on have it", name));
 }
 
+/// A module in a GPU's context, which its entries share. What the GPU lets a block have is noted with it.
+class CudaModule {
+  public:
+    CudaModule(std::shared_ptr<const PrimaryContext> context, int shared_bytes_per_block, std::uint32_t blocks_per_cluster)
+        : context_(std::move(context)), shared_bytes_per_block_(shared_bytes_per_block), blocks_per_cluster_(blocks_per_cluster) {}
+    ~CudaModule() {
+        if (handle_ != nullptr)
+            context_->run([&](const Driver& driver) { return driver.cuModuleUnload(handle_); });
+    }
+    CudaModule(const CudaModule&) = delete;
+    CudaModule& operator=(const CudaModule&) = delete;
+
+    Expected<void> load(std::span<const std::byte> image) {
+        std::array<char, 8192> log{};
+        std::array options{driver::JitOption::error_log_buffer,
+                           driver::JitOption::error_log_buffer_size_bytes};
+        std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size())};
+        const Result result = context_->run([&](const Driver& driver) {
+            return driver.cuModuleLoadDataEx(&handle_, image.data(), options.size(), options.data(),
+                                             values.data());
+        });
+        auto done = context_->driver().check(result, "cuModuleLoadDataEx", Errc::module_not_loaded);
+        if (done || log[0] == '\0') return done;
+        return fail(done.error().code, fmt::format("{}\n{}", *done.error().detail, log.data()));
+    }
+    [[nodiscard]] const std::shared_ptr<const PrimaryContext>& context() const { return context_; }
+    [[nodiscard]] driver::Module handle() const { return handle_; }
+    [[nodiscard]] int shared_bytes_per_block() const { return shared_bytes_per_block_; }
+    [[nodiscard]] std::uint32_t blocks_per_cluster() const { return blocks_per_cluster_; }
+
+    [[nodiscard]] Expected<Variable> variable(const std::string& name) const {
+        driver::DevicePointer address = 0;
+        std::size_t bytes = 0;
+        const Result result = context_->run(
+            [&](const Driver& driver) { return driver.cuModuleGetGlobal_v2(&address, &bytes, handle_, name.c_str()); });
+        if (result == Result::not_found) return fail(Errc::symbol_not_found, name);
+        if (auto done = context_->driver().check(result, "cuModuleGetGlobal"); !done) return tl::unexpected(done.error());
+        return Variable{address, bytes};
+    }
+
+  private:
+    std::shared_ptr<const PrimaryContext> context_;
+    driver::Module handle_ = nullptr;
+    int shared_bytes_per_block_;
+    std::uint32_t blocks_per_cluster_;
+};
+
 class CudaEntry final : public LoadedEntry {
   public:
-    static Expected<std::unique_ptr<LoadedEntry>> load(std::shared_ptr<const PrimaryContext> context,
-                                                       std::span<const std::byte> image,
-                                                       const std::string& entry, int shared_bytes_per_block,
-                                                       std::uint32_t blocks_per_cluster) {
-        auto loaded = std::unique_ptr<CudaEntry>(new CudaEntry(std::move(context)));
-        if (auto done = loaded->load_module(image); !done) return tl::unexpected(done.error());
-        if (auto done = loaded->find_function(entry, shared_bytes_per_block); !done)
-            return tl::unexpected(done.error());
-        loaded->limits_.blocks_per_cluster = blocks_per_cluster;
+    static Expected<std::unique_ptr<LoadedEntry>> find(std::shared_ptr<const CudaModule> module, const std::string& entry) {
+        auto loaded = std::unique_ptr<CudaEntry>(new CudaEntry(std::move(module)));
+        if (auto done = loaded->find_function(entry); !done) return tl::unexpected(done.error());
         return loaded;
-    }
-    ~CudaEntry() override {
-        if (module_ != nullptr)
-            context_->run([&](const Driver& driver) { return driver.cuModuleUnload(module_); });
     }
 
     [[nodiscard]] LaunchLimits limits() const override { return limits_; }
+    [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> other(const std::string& entry) const override {
+        return find(module_, entry);
+    }
+    [[nodiscard]] Expected<Variable> variable(const std::string& name) const override { return module_->variable(name); }
 
     [[nodiscard]] Expected<void> launch(const LaunchConfig& config, std::span<const Argument> arguments,
                                         std::uint64_t stream) const override {
@@ -113,7 +154,7 @@ class CudaEntry final : public LoadedEntry {
     }
 
   private:
-    explicit CudaEntry(std::shared_ptr<const PrimaryContext> context) : context_(std::move(context)) {}
+    explicit CudaEntry(std::shared_ptr<const CudaModule> module) : module_(std::move(module)), context_(module_->context()) {}
 
     static std::uint32_t blocks(const Dim3& cluster) { return cluster.x * cluster.y * cluster.z; }
 
@@ -144,24 +185,10 @@ class CudaEntry final : public LoadedEntry {
                                  [&](const Driver& driver) { return driver.cuFuncSetAttribute(function_, which, value); });
     }
 
-    Expected<void> load_module(std::span<const std::byte> image) {
-        std::array<char, 8192> log{};
-        std::array options{driver::JitOption::error_log_buffer,
-                           driver::JitOption::error_log_buffer_size_bytes};
-        std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size())};
-        const Result result = context_->run([&](const Driver& driver) {
-            return driver.cuModuleLoadDataEx(&module_, image.data(), options.size(), options.data(),
-                                             values.data());
-        });
-        auto done = context_->driver().check(result, "cuModuleLoadDataEx", Errc::module_not_loaded);
-        if (done || log[0] == '\0') return done;
-        return fail(done.error().code, fmt::format("{}\n{}", *done.error().detail, log.data()));
-    }
-
-    Expected<void> find_function(const std::string& entry, int shared_bytes_per_block) {
+    Expected<void> find_function(const std::string& entry) {
         int threads = 0, static_bytes = 0;
         const Result result = context_->run([&](const Driver& driver) {
-            Result found = driver.cuModuleGetFunction(&function_, module_, entry.c_str());
+            Result found = driver.cuModuleGetFunction(&function_, module_->handle(), entry.c_str());
             if (found == Result::success)
                 found = driver.cuFuncGetAttribute(&threads, driver::FunctionAttribute::max_threads_per_block,
                                                   function_);
@@ -175,7 +202,8 @@ class CudaEntry final : public LoadedEntry {
             return done;
         limits_.threads_per_block = static_cast<std::uint32_t>(std::max(threads, 0));
         limits_.dynamic_shared_bytes =
-            static_cast<std::uint32_t>(std::max(shared_bytes_per_block - static_bytes, 0));
+            static_cast<std::uint32_t>(std::max(module_->shared_bytes_per_block() - static_bytes, 0));
+        limits_.blocks_per_cluster = module_->blocks_per_cluster();
         granted_ = static_cast<std::uint32_t>(std::max(48 * 1024 - static_bytes, 0));
         return {};
     }
@@ -189,8 +217,8 @@ class CudaEntry final : public LoadedEntry {
         return done;
     }
 
+    std::shared_ptr<const CudaModule> module_;
     std::shared_ptr<const PrimaryContext> context_;
-    driver::Module module_ = nullptr;
     driver::Function function_ = nullptr;
     LaunchLimits limits_;
     mutable std::atomic<std::uint32_t> granted_ = 0;
@@ -294,15 +322,20 @@ class CudaBackend final : public Backend {
 
     [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> load(std::string_view ptx, const std::string& entry,
                                                               const Cubin* cubin) override {
-        if (cubin != nullptr) return CudaEntry::load(context_, cubin->image, entry, shared_bytes_, blocks_per_cluster_);
+        if (cubin != nullptr) return load(cubin->image, entry);
         auto assembled = default_assembler().assemble(ptx, {.target = target_});
         if (!assembled) return tl::unexpected(assembled.error());
-        return CudaEntry::load(context_, assembled->image, entry, shared_bytes_, blocks_per_cluster_);
+        return load(assembled->image, entry);
     }
 
   private:
     explicit CudaBackend(std::shared_ptr<const PrimaryContext> context) : context_(std::move(context)) {}
     Expected<void> describe();
+    [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> load(std::span<const std::byte> image, const std::string& entry) const {
+        const auto module = std::make_shared<CudaModule>(context_, shared_bytes_, blocks_per_cluster_);
+        if (auto done = module->load(image); !done) return tl::unexpected(done.error());
+        return CudaEntry::find(module, entry);
+    }
 
     std::shared_ptr<const PrimaryContext> context_;
     std::string name_, target_;

@@ -135,18 +135,22 @@ Argument::Argument(const Buffer& buffer)
 Buffer::Buffer(std::shared_ptr<Device::Data> device, std::uint64_t address, std::size_t bytes)
     : device_(std::move(device)), address_(address), bytes_(bytes) {}
 Buffer::Buffer(Buffer&& other) noexcept
-    : device_(std::move(other.device_)), address_(std::exchange(other.address_, 0)), bytes_(std::exchange(other.bytes_, 0)) {}
+    : device_(std::move(other.device_)),
+      module_(std::move(other.module_)),
+      address_(std::exchange(other.address_, 0)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
     if (this == &other) return *this;
     release();
     device_ = std::move(other.device_);
+    module_ = std::move(other.module_);
     address_ = std::exchange(other.address_, 0);
     bytes_ = std::exchange(other.bytes_, 0);
     return *this;
 }
 Buffer::~Buffer() { release(); }
 void Buffer::release() noexcept {
-    if (device_ && bytes_ != 0) device_->backend->free(address_);
+    if (device_ && !module_ && bytes_ != 0) device_->backend->free(address_);
 }
 
 namespace {

@@ -25,6 +25,7 @@ enum class Result : int {
     success = 0,
     out_of_memory = 2,
     no_device = 100,
+    not_found = 500,
     illegal_address = 700,
     launch_out_of_resources = 701,
     launch_timeout = 702,
@@ -113,6 +114,7 @@ constexpr unsigned default_flags = 0;
     X(cuModuleLoadDataEx, (Module * module, const void* image, unsigned count, JitOption* options, void** values)) \
     X(cuModuleUnload, (Module module))                                                                        \
     X(cuModuleGetFunction, (Function * function, Module module, const char* name))                            \
+    X(cuModuleGetGlobal_v2, (DevicePointer * address, std::size_t* bytes, Module module, const char* name))   \
     X(cuFuncGetAttribute, (int* value, FunctionAttribute attribute, Function function))                       \
     X(cuFuncSetAttribute, (Function function, FunctionAttribute attribute, int value))                        \
     X(cuLaunchKernel,                                                                                         \

@@ -71,6 +71,15 @@ class EmulatedEntry final : public LoadedEntry {
         if (!run) return tl::unexpected(with_stub(run.error(), ptx(*module_)));
         return {};
     }
+    [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> other(const std::string& entry) const override {
+        return std::make_unique<EmulatedEntry>(shared_, module_, entry);
+    }
+    [[nodiscard]] Expected<Variable> variable(const std::string& name) const override {
+        const std::lock_guard lock(shared_->mutex);
+        const auto found = shared_->emulator.symbol(*module_, name);
+        if (!found) return tl::unexpected(found.error());
+        return Variable{found->address, found->bytes};
+    }
 
   private:
     std::shared_ptr<SharedEmulator> shared_;

@@ -107,4 +107,16 @@ Expected<EntryInfo> find_entry(std::string_view ptx, std::string_view name) {
     return info;
 }
 
+std::string variable_names(std::string_view ptx) {
+    const auto module = syntax::parse(std::string(ptx));
+    std::string names;
+    if (!module) return names;
+    for (const syntax::Statement& statement : module->statements()) {
+        const auto variable = statement.kind() == syntax::StatementKind::variable ? statement.variable() : std::nullopt;
+        if (!variable || (variable->space != ".global" && variable->space != ".const")) continue;
+        for (const auto& declared : variable->declarators) names += fmt::format("{}{}", names.empty() ? "" : ", ", declared.name);
+    }
+    return names;
+}
+
 }  // namespace ptxgraft::device

@@ -120,6 +120,26 @@ Expected<void> Function::launch(const LaunchConfig& config, std::span<const Argu
     return done;
 }
 
+Expected<Function> Function::other(std::string_view entry) const {
+    auto found = device::find_entry(data_->source->text, entry);
+    if (!found) return tl::unexpected(found.error());
+    auto loaded = data_->loaded->other(found->name);
+    if (!loaded) return tl::unexpected(loaded.error());
+    return Function(std::make_shared<const Data>(Data{data_->device, std::move(*found), data_->source, std::move(*loaded)}));
+}
+
+Expected<Buffer> Function::variable(std::string_view name) const {
+    const auto found = data_->loaded->variable(std::string(name));
+    if (!found && found.error().code == Errc::symbol_not_found) {
+        const std::string names = device::variable_names(data_->source->text);
+        return fail(Errc::symbol_not_found, fmt::format("{}; the module has {}", name, names.empty() ? "none" : names));
+    }
+    if (!found) return tl::unexpected(found.error());
+    Buffer buffer(data_->device, found->address, found->bytes);
+    buffer.module_ = data_;
+    return buffer;
+}
+
 std::string_view Function::entry() const { return data_->entry.name; }
 const std::vector<ParameterInfo>& Function::parameters() const { return data_->entry.parameters; }
 std::string_view Function::ptx() const { return data_->source->text; }

@@ -17,10 +17,8 @@ struct Scope {
     std::string_view opcode, reason;
 };
 constexpr Scope scopes[] = {
-    {"tex", "textures"},     {"tld4", "textures"},    {"txq", "textures"},     {"istypep", "textures"}, {"suld", "surfaces"},
-    {"sust", "surfaces"},    {"sured", "surfaces"},   {"suq", "surfaces"},     {"vadd", "video"},       {"vsub", "video"},
-    {"vabsdiff", "video"},   {"vmin", "video"},       {"vmax", "video"},       {"vshl", "video"},       {"vshr", "video"},
-    {"vmad", "video"},       {"vset", "video"},
+    {"tex", "textures"},  {"tld4", "textures"}, {"txq", "textures"},   {"istypep", "textures"},
+    {"suld", "surfaces"}, {"sust", "surfaces"}, {"sured", "surfaces"}, {"suq", "surfaces"},
 };
 
 std::string_view reason_out_of_scope(std::string_view opcode) {

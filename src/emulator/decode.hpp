@@ -280,7 +280,6 @@ class FunctionDecoder {
     std::optional<Ref> find_special(std::string_view name);
     [[nodiscard]] bool is_special_vector(const syntax::Operand& operand);
     Expected<Ref> value_of(std::string_view name, std::int64_t offset, std::uint32_t bytes, Span span);
-    [[nodiscard]] tl::unexpected<Error> unknown(std::string_view name, Span span);
     [[nodiscard]] static tl::unexpected<Error> wrong_constant(const syntax::Operand& operand);
     Ref sum_of(Ref a, Ref b, std::uint32_t bytes);
     Expected<Ref> element_address(const syntax::Operand& operand, std::uint32_t bytes);
@@ -337,5 +336,14 @@ struct InstructionRow {
                                                       const syntax::Instruction& instruction);
 [[nodiscard]] Expected<Draft> decode_pure(FunctionDecoder& decoder,
                                               const syntax::Instruction& instruction);
+/// The columns of a pure instruction's operands; those of the condition code are put in behind them.
+struct PureOperands {
+    std::array<Ref, arithmetic::most_outputs + 1> outputs = {};
+    std::array<Ref, arithmetic::most_inputs + 1> inputs = {};
+};
+[[nodiscard]] Draft draft_of(FunctionDecoder& decoder, const PureInstruction& pure,
+                             const syntax::Instruction& instruction, PureOperands operands);
+/// Video instructions whose operands have parts; others are pure.
+[[nodiscard]] std::span<const InstructionRow> video_rows();
 
 }  // namespace ptxgraft::emulator

@@ -386,7 +386,8 @@ void FunctionDecoder::refresh_clock(const syntax::Instruction& instruction) {
 InstructionDecoder find_decoder(std::string_view opcode) {
     static const std::unordered_map<std::string_view, InstructionDecoder> decoders = [] {
         std::unordered_map<std::string_view, InstructionDecoder> all;
-        for (const auto rows : {memory_rows(), control_rows(), warp_rows(), mbarrier_rows(), bulk_rows(), matrix_rows(), cluster_rows()}) {
+        for (const auto rows : {memory_rows(), control_rows(), warp_rows(), mbarrier_rows(), bulk_rows(),
+                                matrix_rows(), cluster_rows(), video_rows()}) {
             for (const InstructionRow& row : rows) all.emplace(row.opcode, row.decode);
         }
         return all;
@@ -539,6 +540,36 @@ void set_undefined(Operation& operation, const syntax::Instruction& instruction)
 
 }  // namespace
 
+// The last operation; one that comes before it is emitted.
+Draft draft_of(FunctionDecoder& decoder, const PureInstruction& pure, const syntax::Instruction& instruction,
+               PureOperands operands) {
+    auto& [outputs, inputs] = operands;
+    if (pure.writes_carry) outputs[pure.outputs] = decoder.carry();
+    if (pure.reads_carry) inputs[pure.inputs] = decoder.carry();
+    if (!pure.has_second()) {
+        Draft draft(pure.first_function());
+        for (std::size_t i = 0; i < pure.all_outputs(); ++i) draft.output(outputs[i]);
+        for (std::size_t i = 0; i < pure.all_inputs(); ++i) draft.input(inputs[i]);
+        draft.operation.elements = static_cast<std::uint8_t>(lane_count * pure.column_elements);
+        set_undefined(draft.operation, instruction);
+        return draft;
+    }
+    Draft first(pure.first_function()), second(pure.second_function());
+    for (std::size_t i = 0; i < pure.all_outputs(); ++i) second.output(outputs[i]);
+    for (std::size_t i = 0; i < pure.first_outputs; ++i) {
+        const Ref between = decoder.temporary(pure.between_bytes[i]);
+        first.output(between);
+        second.input(between);
+    }
+    for (std::size_t i = 0; i < pure.all_inputs(); ++i)
+        (i < pure.first_inputs ? first : second).input(inputs[i]);
+    first.operation.is_part = true;
+    if (is_integer_conversion(instruction))
+        first.operation.undefined = second.operation.undefined = Undefined::moves;
+    decoder.emit(first);
+    return second;
+}
+
 Expected<Draft> decode_pure(FunctionDecoder& decoder, const syntax::Instruction& instruction) {
     std::vector<const syntax::Operand*> operands;
     bool pair = false;
@@ -569,28 +600,7 @@ Expected<Draft> decode_pure(FunctionDecoder& decoder, const syntax::Instruction&
         if (!ref) return tl::unexpected<Error>(ref.error());
         inputs[i] = *ref;
     }
-    if (pure->writes_carry) outputs[pure->outputs] = decoder.carry();
-    if (pure->reads_carry) inputs[pure->inputs] = decoder.carry();
-    if (!pure->has_second()) {
-        Draft draft(pure->first_function());
-        for (std::size_t i = 0; i < pure->all_outputs(); ++i) draft.output(outputs[i]);
-        for (std::size_t i = 0; i < pure->all_inputs(); ++i) draft.input(inputs[i]);
-        draft.operation.elements = static_cast<std::uint8_t>(lane_count * pure->column_elements);
-        set_undefined(draft.operation, instruction);
-        return draft;
-    }
-    Draft first(pure->first_function()), second(pure->second_function());
-    for (std::size_t i = 0; i < pure->all_outputs(); ++i) second.output(outputs[i]);
-    for (std::size_t i = 0; i < pure->first_outputs; ++i) {
-        const Ref between = decoder.temporary(pure->between_bytes[i]);
-        first.output(between);
-        second.input(between);
-    }
-    for (std::size_t i = 0; i < pure->all_inputs(); ++i) (i < pure->first_inputs ? first : second).input(inputs[i]);
-    first.operation.is_part = true;
-    if (is_integer_conversion(instruction)) first.operation.undefined = second.operation.undefined = Undefined::moves;
-    decoder.emit(first);
-    return second;
+    return draft_of(decoder, *pure, instruction, {outputs, inputs});
 }
 
 }  // namespace ptxgraft::emulator

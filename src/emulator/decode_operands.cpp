@@ -4,26 +4,7 @@
 #include "emulator/decode.hpp"
 
 namespace ptxgraft::emulator {
-namespace {
-
 using syntax::OperandKind;
-
-// `%r1` of `%r1.b0` and `%r1.h10`, which video instructions take; else nothing.
-std::string_view without_part(std::string_view name) {
-    const std::size_t dot = name.rfind('.');
-    if (dot == std::string_view::npos) return {};
-    const std::string_view part = name.substr(dot + 1);
-    const bool is_part = part.size() > 1 && (part[0] == 'b' || part[0] == 'h') && part.find_first_not_of("0123", 1) == std::string_view::npos;
-    return is_part ? name.substr(0, dot) : std::string_view();
-}
-
-}  // namespace
-
-// A name that stands for nothing; a part of a register is something that the emulator lacks.
-tl::unexpected<Error> FunctionDecoder::unknown(std::string_view name, Span span) {
-    const bool is_known = find_register(without_part(name)).has_value();
-    return fail(is_known ? Errc::instruction_not_emulated : Errc::unknown_identifier, span, std::string(name));
-}
 
 Ref FunctionDecoder::read_as(Ref ref, std::uint32_t bytes) {
     if (width(ref) == bytes) return ref;
@@ -51,7 +32,9 @@ Expected<Ref> FunctionDecoder::input(const syntax::Operand& operand, std::uint32
         case OperandKind::element:
             return element_address(operand, bytes);
         case OperandKind::negation: {
-            if (bytes != 1 || operand.text().front() != '!') return fail(Errc::invalid_operand, operand.span(), fmt::format("{}: only predicates are negated", operand.text()));
+            if (bytes != 1 || operand.text().starts_with('-'))
+                return fail(Errc::invalid_operand, operand.span(),
+                            fmt::format("{}: only predicates are negated", operand.text()));
             bool negated = false;
             auto inner = predicate(operand, negated);
             if (!inner) return inner;
@@ -93,7 +76,7 @@ Expected<Ref> FunctionDecoder::value_of(std::string_view name, std::int64_t offs
         if (learning_ != nullptr) learning_->is_refused = true;  // another module has other functions
         base = constant(function_window + *function * function_stride, bytes);
     } else {
-        return unknown(name, span);
+        return fail(Errc::unknown_identifier, span, std::string(name));
     }
     return offset == 0 ? base : sum_of(base, constant(static_cast<std::uint64_t>(offset), bytes), bytes);
 }
@@ -129,7 +112,7 @@ Expected<Ref> FunctionDecoder::element_address(const syntax::Operand& operand, s
 // elements are of the array's type, also where it has several dimensions or vectors.
 Expected<Ref> FunctionDecoder::element_offset(const syntax::Operand& operand, std::uint32_t bytes) {
     const Symbol* const symbol = find(operand.base());
-    if (symbol == nullptr) return unknown(operand.base(), operand.span());
+    if (symbol == nullptr) return fail(Errc::unknown_identifier, operand.span(), std::string(operand.base()));
     if (symbol->kind != Symbol::Kind::variable || symbol->element_bytes == 0)
         return fail(Errc::invalid_operand, operand.span(), fmt::format("{}: {} is no array", operand.text(), operand.base()));
     const syntax::Operand& index = operand.children().front();
@@ -169,7 +152,7 @@ Expected<Ref> FunctionDecoder::output(const syntax::Operand& operand, std::uint3
             return result;
         }
         if (find(operand.text()) == nullptr)
-            return unknown(operand.text(), operand.span());
+            return fail(Errc::unknown_identifier, operand.span(), std::string(operand.text()));
     }
     return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
 }

@@ -297,16 +297,23 @@ std::optional<MetadataFault> find_metadata_fault(const Mma& mma, const MmaOperan
 AccumulationBound accumulation_bound(MatrixType type, MatrixType accumulator, unsigned k, double exact,
                                      double magnitudes) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
+    if (!std::isfinite(exact)) return {exact, exact};  // from infinities or NaN among the terms: every order gives it
     const bool f8_type = type == MatrixType::e4m3 || type == MatrixType::e5m2;
     const bool half = accumulator == MatrixType::f16;
     // The error of one truncated operation, relative and of the smallest numbers.
     const double unit = half ? 0x1p-10 : f8_type ? 0x1p-13 : 0x1p-23, smallest = half ? 0x1p-24 : 0x1p-149;
     const double steps = k + 2.0;  // k sums, the alignment of c, the rounding of the result
-    const double growth = steps * unit;
-    if (std::isnan(exact) || std::isinf(exact) || growth >= 0.5) return {-infinity, infinity};
-    const double error = growth / (1 - growth) * magnitudes + steps * smallest;
-    if (magnitudes + error >= (half ? 65504.0 : 0x1.fffffep127)) return {-infinity, infinity};
-    return {exact - error, exact + error};
+    const double growth = std::expm1(steps * std::log1p(unit));
+    const double error = growth * magnitudes + (1 + growth) * steps * smallest;
+    if (!std::isfinite(error)) return {-infinity, infinity};
+    // No intermediate sum is above that of all positive terms, nor below that of all negative ones. One that overflows
+    // is infinite, or the largest number where sums are truncated, from which the terms of the other sign are taken.
+    const double most = half ? 65504.0 : 0x1.fffffep127;
+    const double positive = (magnitudes + exact) / 2, negative = (magnitudes - exact) / 2;
+    const bool up = positive + error >= most, down = negative + error >= most;
+    if (up && down) return {-infinity, infinity};
+    return {down ? -infinity : std::min(exact, up ? most - negative : exact) - error,
+            up ? infinity : std::max(exact, down ? positive - most : exact) + error};
 }
 
 // --- versions

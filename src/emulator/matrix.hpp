@@ -221,7 +221,8 @@ struct AccumulationBound {
 /// truncated or rounded to .f32 (`type` and the accumulator .f32), to .f16 (accumulator .f16), or to the 14
 /// bits that tensor cores of sm_89 and sm_90 keep for .e4m3 and .e5m2. `exact` is c plus the sum of the
 /// products and `magnitudes` the sum of their absolute values, as good as double can; `k` is the number of
-/// products. Infinite where an intermediate sum may overflow.
+/// products. An exact sum that is infinite or NaN is both bounds. Where intermediate sums may overflow upwards the upper
+/// bound is infinite, where downwards the lower one; where both may be, a result may also be NaN.
 [[nodiscard]] AccumulationBound accumulation_bound(MatrixType type, MatrixType accumulator, unsigned k,
                                                    double exact, double magnitudes);
 

@@ -163,6 +163,12 @@ std::string OperandProblem::message(const Match& match) const {
             return "the special register " + found + " cannot stand here; move it to a register first (mov)";
         case Kind::negation:
             return found + ": only a predicate that is read can be negated" + form;
+        case Kind::minus:
+            return found +
+                   (rule->takes_minus
+                        ? ": vmad negates its product, by one of a and b, or c, and neither with .po"
+                        : ": a minus stands before registers of vmad alone; neg negates one") +
+                   form;
     }
     return {};
 }

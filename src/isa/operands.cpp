@@ -27,7 +27,7 @@ class Checker {
             if (auto p = check(active[i], operands[i])) return p;
             ++progress_;
         }
-        return std::nullopt;
+        return signs(active, operands);
     }
 
   private:
@@ -35,7 +35,32 @@ class Checker {
         return {kind, operand, rule, symbol, Space::none, progress_};
     }
 
+    static bool has_minus(const Operand& operand) {
+        return operand.kind() == OperandKind::negation && operand.text().starts_with('-');
+    }
+
+    // PTX ISA 9.7.18.1.3, vmad: "PTX allows negation of either (a*b) or c", and none with .po.
+    std::optional<OperandProblem> signs(const ActiveRules& rules, std::span<const Operand> operands) const {
+        bool product = false;
+        for (std::size_t i = 0; i < rules.size(); ++i) {
+            if (!has_minus(operands[i])) continue;
+            const bool is_third = rules[i].name == "c";
+            if (!is_third) product = !product;
+            if (is_third && (product || has(".po"))) return problem(Kind::minus, &operands[i], &rules[i]);
+        }
+        if (product && has(".po"))
+            return problem(Kind::minus, &operands[has_minus(operands[1]) ? 1 : 2], &rules[1]);
+        return std::nullopt;
+    }
+    [[nodiscard]] bool has(std::string_view modifier) const {
+        return std::any_of(match_.chosen.begin(), match_.chosen.end(),
+                           [&](WordId word) { return word != no_word && table_words[word] == modifier; });
+    }
+
     std::optional<OperandProblem> check(const OperandRule& rule, const Operand& operand) {
+        if (has_minus(operand))
+            return rule.takes_minus ? check(rule, operand.children().front())
+                                    : problem(Kind::minus, &operand, &rule);
         switch (rule.kind) {
             case RuleKind::value:
                 return value(rule, operand);
@@ -269,9 +294,8 @@ class Checker {
         return problem(Kind::type, &operand, &rule, &symbol);
     }
 
-    // `!%p1`; of vmad also `-%r1` (PTX ISA 9.7.18.1)
+    // `!%p1`
     std::optional<OperandProblem> negation(const OperandRule& rule, const Operand& operand) {
-        if (operand.text().front() == '-') return rule.is_negatable ? check(rule, operand.children().front()) : std::optional(problem(Kind::negation, &operand, &rule));
         if (rule.is_output || rule.constant_only || match_.type(rule.type) != RegisterType::pred) return problem(Kind::negation, &operand, &rule);
         return identifier(rule, operand.children().front());
     }
@@ -398,7 +422,6 @@ class Checker {
             if (!operand.constant()) return problem(Kind::constant_value, &operand, &rule);
             return operand.constant()->is_integer() ? std::nullopt : std::optional(problem(Kind::constant_kind, &operand, &rule));
         }
-        if (operand.kind() == OperandKind::negation && rule.is_negatable) return negation(rule, operand);
         if (operand.kind() != OperandKind::identifier) return problem(Kind::not_allowed, &operand, &rule);
         const std::string_view name = operand.text();
         const std::size_t dot = std::min(name.find('.'), name.size());

@@ -34,14 +34,15 @@ struct OperandProblem {
         constant_kind,   // a floating constant for an integer …
         constant_value,  // an expression without a value: 5/0
         range,
-        type,            // of a register
+        type,  // of a register
         undeclared,
         vector_length,
-        space,           // of a variable in an address
+        space,  // of a variable in an address
         sink,
         special,
         negation,
         no_array,        // `x[1]` of a variable that is none
+        minus,  // of a register
     } kind;
     const syntax::Operand* operand = nullptr;  // null: the instruction as a whole
     const OperandRule* rule = nullptr;

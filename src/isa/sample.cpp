@@ -54,14 +54,21 @@ class Operands {
             case RuleKind::surfref:
                 return "surf_";
             case RuleKind::selector:
+                return part(".h1");
             case RuleKind::selector2:
+                return part(".h03");
             case RuleKind::selector4:
+                return part(".b0426");
             case RuleKind::mask2:
+                return part(".h1");
             case RuleKind::mask4:
-                return "u32_" + std::to_string(next_++);
+                return part(".b20");
             default:
                 return value(rule);
         }
+    }
+    std::string part(const char* of_register) {
+        return "u32_" + std::to_string(next_++) + (with_optional_ ? of_register : "");
     }
     std::string value(const OperandRule& rule) {
         if (rule.constant_only && rule.takes_sink) return "_";  // nothing else has a meaning there

@@ -90,7 +90,8 @@ struct OperandRule {
     TypeRef type;
     Count count;
     bool is_output, is_optional;
-    bool register_only, constant_only, is_exact, is_wide, takes_sink, takes_special, takes_symbol, is_mixed, is_plain, needs_braces, is_loose, is_inout, is_negatable, takes_element;
+    bool register_only, constant_only, is_exact, is_wide, takes_sink, takes_special, takes_symbol, is_mixed,
+        is_plain, needs_braces, is_loose, is_inout, takes_minus, takes_element;
     const Range* range;                     // null: none
     std::span<const Term> with, without;    // present exactly when one holds; when none holds
     std::span<const OperandRule> children;

@@ -16,8 +16,10 @@
 namespace ptxgraft::isa::generator {
 namespace {
 
-constexpr std::array effect_names = {"load", "store", "atomic", "warp", "barrier", "branch", "call", "tensor", "exit"};
-constexpr std::array flag_words = {"reg", "exact", "wide", "sink", "special", "symbol", "mixed", "plain", "braces", "loose", "inout", "negatable", "element"};
+constexpr std::array effect_names = {"load",   "store", "atomic", "warp", "barrier",
+                                     "branch", "call",  "tensor", "exit", "state"};
+constexpr std::array flag_words = {"reg",   "exact", "wide",   "sink",  "special", "symbol",
+                                   "mixed", "plain", "braces", "loose", "inout",   "minus", "element"};
 constexpr std::array typeless_kinds = {"label",  "labels",     "callee",  "prototype", "arguments",
                                        "texref", "samplerref", "surfref", "address",   "selector",
                                        "selector2", "selector4", "mask2", "mask4"};
@@ -576,7 +578,9 @@ Table read(std::istream& in) {
     Table table = Reader().run(in);
     for (const Row& row : table.rows) {
         const std::string word = row.opcode.substr(0, row.opcode.find('.'));
-        if (table.effects.count(word) == 0) stop(row.line, "opcode " + word + " has no effect row");
+        const auto effects = table.effects.find(word);
+        if (effects == table.effects.end()) stop(row.line, "opcode " + word + " has no effect row");
+        if (row.pure && effects->second != 0) stop(row.line, word + " has effects, so its rows are not pure");
     }
     return table;
 }

@@ -180,7 +180,9 @@ class Writer {
         std::string text = "{" + quoted(o.name) + ",RuleKind::" + o.kind + "," + type_ref(row, o.type) + "," + count_ref(row, o.count) + ",";
         text += flag(o.is_output());
         text += flag(o.is_optional);
-        for (const char* word : {"reg", "constant", "exact", "wide", "sink", "special", "symbol", "mixed", "plain", "braces", "loose", "inout", "negatable", "element"}) text += flag(o.has(word));
+        for (const char* word : {"reg", "constant", "exact", "wide", "sink", "special", "symbol", "mixed",
+                                 "plain", "braces", "loose", "inout", "minus", "element"})
+            text += flag(o.has(word));
         text += range_ref(o.range) + "," + term_list(row, o.with) + "," + term_list(row, o.without) + ",";
         return text + children_.add(inner) + "}";
     }

@@ -37,10 +37,11 @@ struct EffectRow {
     Effect effect;
     std::string_view name;
 };
-constexpr EffectRow effects[] = {{Effect::none, "none"},       {Effect::load, "load"},     {Effect::store, "store"},
-                                 {Effect::atomic, "atomic"},   {Effect::warp, "warp"},     {Effect::barrier, "barrier"},
-                                 {Effect::branch, "branch"},   {Effect::call, "call"},     {Effect::tensor, "tensor"},
-                                 {Effect::exit, "exit"},       {Effect::all, "all"}};
+constexpr EffectRow effects[] = {
+    {Effect::none, "none"},     {Effect::load, "load"},   {Effect::store, "store"},
+    {Effect::atomic, "atomic"}, {Effect::warp, "warp"},   {Effect::barrier, "barrier"},
+    {Effect::branch, "branch"}, {Effect::call, "call"},   {Effect::tensor, "tensor"},
+    {Effect::exit, "exit"},     {Effect::state, "state"}, {Effect::all, "all"}};
 
 }  // namespace
 

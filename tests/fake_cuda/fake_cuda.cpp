@@ -184,17 +184,33 @@ FAKE Result cuModuleLoadDataEx(Module* module, const void* image, unsigned count
     }
     state.image.assign(static_cast<const char*>(image), 4);
     *module = new_handle<Module>();
+    auto& table = state.tables[reinterpret_cast<std::uint64_t>(*module)];
+    table.resize(64);
+    state.allocations[reinterpret_cast<DevicePointer>(table.data())] = table.size();
     ++state.modules;
     return result;
 }
-FAKE Result cuModuleUnload(Module) {
+FAKE Result cuModuleUnload(Module module) {
     --state.modules;
+    if (const auto table = state.tables.find(reinterpret_cast<std::uint64_t>(module)); table != state.tables.end()) {
+        state.allocations.erase(reinterpret_cast<DevicePointer>(table->second.data()));
+        state.tables.erase(table);
+    }
     return begin_in_context("cuModuleUnload");
 }
 FAKE Result cuModuleGetFunction(Function* function, Module, const char* name) {
     function_name = name;
     *function = new_handle<Function>();
     return begin_in_context("cuModuleGetFunction");
+}
+FAKE Result cuModuleGetGlobal_v2(DevicePointer* address, std::size_t* bytes, Module module, const char* name) {
+    const Result result = begin_in_context("cuModuleGetGlobal_v2");
+    if (result != Result::success) return result;
+    if (std::strcmp(name, "table") != 0) return Result::not_found;
+    auto& table = state.tables[reinterpret_cast<std::uint64_t>(module)];
+    *address = reinterpret_cast<DevicePointer>(table.data());
+    *bytes = table.size();
+    return Result::success;
 }
 FAKE Result cuFuncGetAttribute(int* value, FunctionAttribute attribute, Function) {
     *value = attribute == FunctionAttribute::max_threads_per_block ? state.max_threads_per_block : state.static_shared_bytes;

@@ -45,6 +45,7 @@ struct FakeCuda {
     // What happened.
     std::map<std::string, int> calls;
     std::map<std::uint64_t, std::size_t> allocations;
+    std::map<std::uint64_t, std::vector<std::byte>> tables;  ///< the variable `table` of 64 bytes that each module has
     std::vector<std::uint64_t> current;  ///< the contexts of this thread, the innermost last
     std::map<int, int> retained;         ///< primary contexts by device
     int modules = 0, streams = 0, events = 0;

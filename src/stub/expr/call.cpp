@@ -151,9 +151,8 @@ std::uint32_t Parser::function_call(const Function& function, Span whole, std::s
         if (!unify(arguments[first], arguments[i], word)) return none;
     const Op op = function.op;
     const TypeRef type = at(arguments[first]).type;
-    // A literal alone is an s32, which functions of floats do not take.
-    if (const TypeRef open = work_.root(type); !is_known(open) && work_.variables[open - type_count].load == none && (types_of(op) & integer_types) == 0)
-        bind(open, Type::f32, at(arguments[first]).span);
+    // Literals alone stay open: the function's result meets something.
+    if (function.rule != Rule::select) limit(arguments[first], op);
     if (const TypeRef known = work_.root(type); is_known(known) && !has(types_of(op), static_cast<Type>(known))) return untaken(op, arguments[first]);
     Node node{.op = op, .type = type, .span = whole, .a = arguments[0]};
     if (arguments.size() > 1) node.b = arguments[1];
@@ -170,7 +169,8 @@ std::uint32_t Parser::cast_call(Type type, Span whole, std::span<const std::uint
     if (!is_known(from)) {
         const TypeVariable& open = work_.variables[from - type_count];
         if (open.load != none) return pointee_unknown(open.load);
-        const bool takes_it = type != Type::pred && !(open.fraction != none && has(integer_types, type)) && !has(pair_types, type);
+        const bool takes_it = type != Type::pred && may_be(from, type) &&
+                              !(open.fraction != none && has(integer_types, type)) && !has(pair_types, type);
         if (takes_it ? !bind(from, type, at(argument).span) : !settle(argument)) return none;
     }
     return add({.op = Op::cast, .type = ref(type), .span = whole, .a = argument});
@@ -190,7 +190,7 @@ std::uint32_t Parser::bits_call(std::string_view function, Span whole, std::span
     TypeRef from = type_at(argument);
     if (!is_known(from) && work_.variables[from - type_count].load == none) {
         const Type wanted = function == "bits" ? Type::f32 : function == "float_bits" ? Type::u32 : Type::u16;
-        if (!bind(from, wanted, at(argument).span)) return none;
+        if (may_be(from, wanted) && !bind(from, wanted, at(argument).span)) return none;
     }
     if (!settle(argument)) return none;
     from = type_at(argument);

@@ -161,6 +161,7 @@ bool Parser::assign(const Target& to, std::uint32_t node) {
     if (target.symbol == none) target.symbol = work_.add({.name = lexer_.text().substr(to.span.begin, to.span.end - to.span.begin)});
     const Symbol& symbol = work_.symbols[target.symbol];
     if (symbol.operand != none) {
+        if (!settle_unless(type_at(node), symbol.type)) return false;
         const TypeRef type = type_at(node);
         if (!is_known(type) && !bind(type, symbol.type, at(node).span)) return false;
         if (is_known(type) && type != ref(symbol.type)) {
@@ -283,6 +284,7 @@ std::uint32_t Parser::unary() {
     if (operand == none || token == Token::plus) return operand;
     if (token == Token::minus) return negate(operand, place, is_word);
     if (token == Token::not_ && !require_pred(operand, "'!'")) return none;
+    limit(operand, Op::not_);
     return add({.op = Op::not_, .type = at(operand).type, .span = {place.begin, at(operand).span.end}, .a = operand});
 }
 
@@ -414,10 +416,13 @@ std::uint32_t Parser::add(const Node& node) {
 std::uint32_t Parser::add_binary(Op op, std::uint32_t left, std::uint32_t right, std::string_view sign) {
     const Span span{at(left).span.begin, at(right).span.end};
     if (op == Op::shl || op == Op::shr) {
+        if (!settle_unless(type_at(right), Type::u32)) return none;
         if (const TypeRef count = type_at(right); !is_known(count) && !bind(count, Type::u32, at(right).span)) return none;
+        limit(left, op);
         return add({.op = op, .type = at(left).type, .span = span, .a = left, .b = right});
     }
     if (!unify(left, right, sign)) return none;
+    limit(left, op);
     Node node{.op = op, .type = at(left).type, .span = span, .a = left, .b = right};
     if (op >= Op::lt && op <= Op::ne) node.type = ref(Type::pred);
     return add(node);

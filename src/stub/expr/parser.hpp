@@ -58,7 +58,11 @@ class Parser {
     std::uint32_t negate(std::uint32_t operand, Span place, bool is_word);
     TypeRef new_variable(std::uint32_t TypeVariable::*what, std::uint32_t node);
     bool unify(std::uint32_t a, std::uint32_t b, std::string_view what);
+    bool merge(TypeRef left, TypeRef right);
     bool bind(TypeRef variable, Type type, Span place);
+    [[nodiscard]] bool may_be(TypeRef variable, Type type) const;
+    bool settle_unless(TypeRef variable, Type type);
+    void limit(std::uint32_t node, Op op);
     bool require_pred(std::uint32_t node, std::string_view what);
     bool settle(std::uint32_t node);
     bool settle_variable(TypeRef variable);

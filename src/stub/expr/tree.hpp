@@ -26,6 +26,7 @@ struct TypeVariable {
     std::uint32_t integer = none;        ///< a node that is a literal like 1: any number will do
     std::uint32_t fraction = none;       ///< a node that is a literal like 1.5: a float
     std::uint32_t load = none;           ///< a node that loads from a pointer which does not say to what
+    TypeSet taken = ~TypeSet{0};         ///< by the operations that it is an operand or a result of
 };
 
 struct Node {

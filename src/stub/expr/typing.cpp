@@ -30,16 +30,50 @@ bool Parser::bind(TypeRef variable, Type type, Span place) {
     return true;
 }
 
+// Whether the operations that a variable went through take a type. What a load from an open pointer gives,
+// its type says alone.
+bool Parser::may_be(TypeRef variable, Type type) const {
+    const TypeVariable& open = work_.variables[variable - type_count];
+    return open.load != none || has(open.taken, type);
+}
+
+// Notes that an operation takes a value, where its type is not known yet.
+void Parser::limit(std::uint32_t node, Op op) {
+    if (const TypeRef open = type_at(node); !is_known(open))
+        work_.variables[open - type_count].taken &= types_of(op);
+}
+
+// Where a type is wanted that the variable cannot have, it has its own: the two are shown beside each other
+// then.
+bool Parser::settle_unless(TypeRef variable, Type type) {
+    return is_known(variable) || may_be(variable, type) || settle_variable(variable);
+}
+
 bool Parser::unify(std::uint32_t a, std::uint32_t b, std::string_view what) {
-    const TypeRef left = type_at(a), right = type_at(b);
+    TypeRef left = type_at(a), right = type_at(b);
     if (left == right) return true;
-    if (is_known(left) && is_known(right)) return mismatch(a, b, what) != none;
+    if (is_known(left) && !settle_unless(right, static_cast<Type>(left))) return false;
+    if (is_known(right) && !settle_unless(left, static_cast<Type>(right))) return false;
+    if (!is_known(left) && !is_known(right)) return merge(left, right) || mismatch(a, b, what) != none;
+    left = type_at(a);
+    right = type_at(b);
+    if (is_known(left) && is_known(right)) return left == right || mismatch(a, b, what) != none;
     if (is_known(left)) return bind(right, static_cast<Type>(left), at(b).span);
-    if (is_known(right)) return bind(left, static_cast<Type>(right), at(a).span);
+    return bind(left, static_cast<Type>(right), at(a).span);
+}
+
+// Makes two variables one. False: there is no type that both may have, and each has its own now.
+bool Parser::merge(TypeRef left, TypeRef right) {
     TypeVariable &to = work_.variables[left - type_count], &from = work_.variables[right - type_count];
+    if (to.load == none && from.load == none && (to.taken & from.taken) == 0) {
+        settle_variable(left);
+        settle_variable(right);
+        return false;
+    }
     to.integer = std::min(to.integer, from.integer);
     to.fraction = std::min(to.fraction, from.fraction);
     to.load = std::min(to.load, from.load);
+    to.taken &= from.taken;
     from.is = left;
     return true;
 }
@@ -55,11 +89,11 @@ bool Parser::require_pred(std::uint32_t node, std::string_view what) {
     return fail_at(Errc::expression_type, span, fmt::format("{} takes pred, {} is {}: write {} != 0", what, quoted(span), name(static_cast<Type>(type)), quoted(span))) != none;
 }
 
-// What nothing determines: 1 is s32, 1.5 is f32.
+// What nothing determines: 1 is s32; 1.5 is f32, and so is what only functions of floats take.
 bool Parser::settle_variable(TypeRef variable) {
     TypeVariable& open = work_.variables[variable - type_count];
     if (open.load != none) return pointee_unknown(open.load) != none;
-    open.is = ref(open.fraction != none ? Type::f32 : Type::s32);
+    open.is = ref(open.fraction != none || !has(open.taken, Type::s32) ? Type::f32 : Type::s32);
     return true;
 }
 
