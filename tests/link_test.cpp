@@ -356,20 +356,21 @@ TEST(CompileCache, ThreadsShareIt) {
 
 // --- PTX to cubin
 
+// The same version of ptxas, where it is at hand: versions differ in the code they make.
 TEST(Assembler, MachineCodeEqualsThatOfPtxas) {
     SKIP_WITHOUT_NVPTXCOMPILER;
     if (std::string_view(PTXGRAFT_PTXAS_PROGRAM).empty()) GTEST_SKIP() << "no ptxas program";
-    const TemporaryFolder folder;
+    const auto program = ptxas(PTXGRAFT_PTXAS_PROGRAM);
+    ASSERT_TRUE(program) << describe(program.error());
+    if ((*program)->version() != nvptxcompiler()->version())
+        GTEST_SKIP() << "the toolkit's ptxas is " << (*program)->version() << ", the library's " << nvptxcompiler()->version();
     for (const char* target : {"sm_80", "sm_90a", "sm_120a"}) {
         for (const std::string& source : {std::string(sum_cu), pressure_cu()}) {
             const std::string ptx = ptx_of(source, target);
-            write(folder.path / "a.ptx", ptx);
-            const std::string command = std::string(PTXGRAFT_PTXAS_PROGRAM) + " -arch=" + target + " " +
-                                        folder.str() + "/a.ptx -o " + folder.str() + "/a.cubin";
-            ASSERT_EQ(std::system(command.c_str()), 0);
-            const auto cubin = nvptxcompiler()->assemble(ptx);
+            const auto expected = (*program)->assemble(ptx), cubin = nvptxcompiler()->assemble(ptx);
+            ASSERT_TRUE(expected) << describe(expected.error(), ptx);
             ASSERT_TRUE(cubin) << describe(cubin.error(), ptx);
-            EXPECT_EQ(machine_code(*cubin), machine_code(read(folder.path / "a.cubin")));
+            EXPECT_TRUE(machine_code(*cubin) == machine_code(*expected)) << target;
             EXPECT_FALSE(machine_code(*cubin).empty());
         }
     }

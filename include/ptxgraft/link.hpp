@@ -2,6 +2,7 @@
 /// @file link.hpp
 /// From CUDA source to PTX (NVRTC), from PTX to machine code (assemblers), and linking of machine code.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -70,6 +71,10 @@ struct PerformanceLoss {
 
 struct Cubin {
     std::vector<std::byte> image;  ///< an ELF
+    /// Who made it, with the full version: "nvptxcompiler 13.5.37"; of a linked one also who assembled its parts:
+    /// "nvjitlink 13.5.37, of ptxas 13.0.88, of ptxas 13.5.37". Versions differ in the code they make, and now and then one
+    /// is wrong, so whoever keeps machine code or measures it keeps this beside it.
+    std::string assembler;
     std::vector<FunctionUsage> functions;
     std::vector<PerformanceLoss> losses;
     std::string log;
@@ -90,10 +95,11 @@ class PTXGRAFT_API Assembler {
   public:
     virtual ~Assembler() = default;
     [[nodiscard]] virtual std::string_view name() const = 0;  ///< "nvptxcompiler"
-    [[nodiscard]] virtual std::string version() const = 0;    ///< "13.0"
+    [[nodiscard]] virtual std::string version() const = 0;    ///< "13.5.37"
     /// Errors: Errc::assemble_failed with the place of the first error in `ptx` and the whole log as detail;
     /// Errc::performance_loss; Errc::module_refused when this assembler would silently change the module,
-    /// with the span of the instruction; Errc::target_unknown. `ptx` need not be zero-terminated.
+    /// with the span of the instruction; Errc::target_unknown; of ptxas() also Errc::assembler_ended.
+    /// `ptx` need not be zero-terminated.
     [[nodiscard]] virtual Expected<Cubin> assemble(std::string_view ptx,
                                                    const AssembleOptions& options = {}) const = 0;
 };
@@ -106,9 +112,20 @@ class PTXGRAFT_API Assembler {
 /// nvptxcompiler() if there is one, else nvjitlink().
 [[nodiscard]] PTXGRAFT_API const Assembler& default_assembler();
 
-/// Links relocatable cubins into a loadable one (nvJitLink). Losses of performance are in the result, not
-/// errors. Errors: Errc::link_failed with the log, and the index of an input that is no cubin;
-/// Errc::target_unknown.
+struct PtxasOptions {
+    std::chrono::milliseconds timeout = std::chrono::minutes(5);  ///< for one module; then the process is killed
+    std::string temporary_dir = "/tmp";  ///< each assembly makes a folder in it, for its user alone, and removes it
+};
+/// An installed ptxas of any version, run as a process for each module: as a second opinion about machine code, for a version that is
+/// not the library's own, and for modules that may take an assembler down. Unlike those in process it costs some 15 ms a module to start.
+/// `path` is the program's. Errors: Errc::assembler_not_usable when it is not there or does not say a version as ptxas does. A process that
+/// runs too long or dies is Errc::assembler_ended.
+[[nodiscard]] PTXGRAFT_API Expected<std::shared_ptr<const Assembler>> ptxas(const std::string& path, const PtxasOptions& options = {});
+
+/// Links relocatable cubins into a loadable one (nvJitLink). They may be of several assemblers and versions, none newer than nvJitLink.
+/// Losses of performance are in the result, not errors. Errors: Errc::link_failed with the log, and the index of an input that is no
+/// whole cubin or too new; Errc::target_unknown. nvJitLink runs in process, and believes what it reads: a cubin that is cut or whose tables
+/// lead outside of it is refused before it gets there, but not every lie can be seen, so link cubins of assemblers, not of strangers.
 [[nodiscard]] PTXGRAFT_API Expected<Cubin> link_cubins(std::span<const std::span<const std::byte>> cubins,
                                                        std::string_view target);
 
