@@ -116,6 +116,20 @@ TEST(AssemblerFault, Version13_0MakesARotationOfADifference) {
         EXPECT_TRUE(code_of(*assembler, shifts_with("sub.u64", target)) == code_of(*assembler, shifts_with("add.u64", target))) << target;
 }
 
+// 13.0 stops at a letter beyond ASCII in a comment; verify says what 13.5 does.
+TEST(AssemblerFault, Version13_0ReadsNoOtherLettersInComments) {
+    SKIP_WITHOUT_PTXAS;
+    const auto assembler = toolkits_ptxas();
+    ASSERT_TRUE(assembler);
+    if (!assembler->version().starts_with("13.0.")) GTEST_SKIP() << "the toolkit's ptxas is " << assembler->version();
+    const std::string ptx = module_with("// na\xC3\xAFve");
+    const auto cubin = assembler->assemble(ptx);
+    ASSERT_FALSE(cubin);
+    EXPECT_EQ(position(ptx, cubin.error().span.begin).line, 7u) << describe(cubin.error(), ptx);
+    const bool is_newer = nvptxcompiler() != nullptr && !nvptxcompiler()->version().starts_with("13.0.");
+    EXPECT_TRUE(!is_newer || nvptxcompiler()->assemble(ptx));
+}
+
 // --- ptxas as a process
 
 TEST(PtxasProgram, TellsUsageLossesAndPlacesAsInProcess) {

@@ -28,6 +28,7 @@ class Verifier {
     [[nodiscard]] Span span_of(std::string_view text) const;
 
     // --- verify.cpp: the walk
+    void characters();
     void header();
     void target_directive(const syntax::Statement& statement);
     void statement(const syntax::Statement& statement, syntax::StatementKind kind);
@@ -113,6 +114,7 @@ class Verifier {
     syntax::Statement function_;  // the one that is looked at
     syntax::NameMap<NameMatch> names_;
     Shapes shapes_;
+    bool depends_on_function_ = false;  // whether what was found of the instruction holds in this kind of function alone
     syntax::NameMap<std::string_view> labels_;  // of other functions, made on need: label, function
     bool has_labels_ = false;
     using SourcePlace = std::array<std::uint64_t, 3>;  // file, line and column
