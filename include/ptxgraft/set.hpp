@@ -22,7 +22,7 @@
 /// second result (`setp.lt.f32|q`). Forms with `wide` operands (ld, cvt of 8 bits) have 16-bit values there; types of your own may be wider
 /// (`ld8 = ld.global.u8 u64 -> u32`). Types behind a form stand one per operand, constants left out; a vector has one for all its elements; without results the arrow may go.
 ///
-/// A name may stand twice only through `include` and `*`: a line of its own then gives the entry its weight. Forms that a machine cannot have: those
+/// A name may stand twice only through `include` and `*`: a line of its own then gives the entry its weight. A pattern (`*`, `min.*`) stands once. Forms that a machine cannot have: those
 /// whose operands are labels, functions, textures; those that use the condition code (`add.cc.u32`, `addc.u32`); those of more than 64 values.
 ///
 /// An instruction's number in a program is its place in the set, in the order of the file. It stays what it is when the table grows, as long as
