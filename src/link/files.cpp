@@ -5,9 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 namespace ptxgraft::link {
 namespace {
@@ -22,16 +19,34 @@ bool write_all(int file, std::string_view bytes) {
     return true;
 }
 
+std::optional<std::string> read_all(int file, std::size_t expected) {
+    std::string bytes(expected + 1, '\0');  // one more than there is shows the end
+    for (std::size_t end = 0;;) {
+        if (end == bytes.size()) bytes.resize(end + 4096);  // what has grown, or does not say its size
+        const ssize_t got = ::read(file, bytes.data() + end, bytes.size() - end);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return std::nullopt;
+        end += static_cast<std::size_t>(got);
+        if (got > 0) continue;
+        bytes.resize(end);
+        return bytes;
+    }
+}
+
+std::optional<std::string> read_with(const std::string& path, int flags) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);  // a pipe must not block
+    if (file < 0) return std::nullopt;
+    struct stat status {};
+    std::optional<std::string> bytes;
+    if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode)) bytes = read_all(file, static_cast<std::size_t>(status.st_size));
+    ::close(file);
+    return bytes;
+}
+
 }  // namespace
 
-std::optional<std::string> read_file(const std::string& path) {
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return std::nullopt;
-    std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    return file.bad() ? std::nullopt : std::optional(std::move(bytes));
-}
+std::optional<std::string> read_file(const std::string& path) { return read_with(path, 0); }
+std::optional<std::string> read_own_file(const std::string& path) { return read_with(path, O_NOFOLLOW); }
 
 bool write_new_file(const std::string& path, std::string_view bytes) {
     const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);  // less the user's umask
