@@ -37,7 +37,9 @@ struct Ptx {
 /// Compiles CUDA C++ (C++20 unless an option says otherwise) to PTX in process. The disk cache is keyed by
 /// source, the text of every header that it may include, options and the versions of NVRTC and of ptxgraft;
 /// entries are written atomically and may be shared by threads and processes. A damaged entry is a miss, a
-/// folder that cannot be written no error. What includes a macro's value, uses `__TIME__` or precompiled
+/// folder that cannot be written no error. A cache is believed: whoever may write into its folder decides what its users run, so share one
+/// only among those who trust each other. Files are made anew with the user's umask and never through a symbolic link, so that a shared
+/// folder leads to no file outside of it. What includes a macro's value, uses `__TIME__` or precompiled
 /// headers is compiled anew every time. Errors: Errc::cuda_compile_failed with NVRTC's log as detail and,
 /// when the first error is in `source`, its place; Errc::target_unknown; Errc::invalid_argument for a zero
 /// byte in the source.
@@ -45,7 +47,7 @@ struct Ptx {
                                                       const CudaOptions& options = {});
 
 /// The folders with CUDA's headers that compile_cuda adds, C++ ones (CCCL) included: found beside the loaded
-/// NVRTC, else where the library was built.
+/// NVRTC, as an installation has them, else where the library was built. When there are none, an error about an include says so.
 [[nodiscard]] PTXGRAFT_API std::vector<std::string> toolkit_include_dirs();
 [[nodiscard]] PTXGRAFT_API std::string nvrtc_version();  ///< "13.0"
 

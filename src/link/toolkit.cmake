@@ -2,7 +2,8 @@
 #   ptxgraft_cuda::nvrtc           the compiler, from the first root that has it; wheels have only versioned file names
 #   ptxgraft_cuda::nvjitlink       the linker, the newest of the roots: it links no cubin of an assembler newer than itself
 #   ptxgraft_cuda::nvptxcompiler   ptxas as a static library, the newest of the roots; the target exists only where the part was found
-#   ptxgraft_cuda::headers         cuda.h and what kernels include; the folder is PTXGRAFT_CUDA_INCLUDE_DIR
+#   ptxgraft_cuda::headers         cuda.h and what kernels include; the folder is PTXGRAFT_CUDA_INCLUDE_DIR, and PTXGRAFT_CCCL_INCLUDE_DIR
+#                                  that which has cccl/, the C++ headers
 #   PTXGRAFT_NVCC, PTXGRAFT_PTXAS  programs that tests use, from the first root that has them; NOTFOUND where there are none
 set(PTXGRAFT_CUDA_ROOTS "/usr/local/cuda;${PROJECT_SOURCE_DIR}/.cuda/nvidia/cu13" CACHE STRING
     "Folders with CUDA 13 parts (each with include/ and lib/ or lib64/), searched in order for every part")
@@ -65,6 +66,7 @@ ptxgraft_cuda_part(nvrtc SHARED libnvrtc.so.13 nvrtc.h)
 ptxgraft_cuda_part(nvjitlink SHARED libnvJitLink.so.13 nvJitLink.h NEWEST)
 ptxgraft_cuda_part(nvptxcompiler STATIC libnvptxcompiler_static.a nvPTXCompiler.h NEWEST)
 find_path(PTXGRAFT_CUDA_INCLUDE_DIR cuda_runtime.h PATHS ${PTXGRAFT_CUDA_ROOTS} PATH_SUFFIXES include NO_DEFAULT_PATH NO_CACHE)
+find_path(PTXGRAFT_CCCL_INCLUDE_DIR cccl/cuda/std/version PATHS ${PTXGRAFT_CUDA_ROOTS} PATH_SUFFIXES include NO_DEFAULT_PATH NO_CACHE)
 find_program(PTXGRAFT_NVCC nvcc PATHS ${PTXGRAFT_CUDA_ROOTS} PATH_SUFFIXES bin NO_DEFAULT_PATH NO_CACHE)
 find_program(PTXGRAFT_PTXAS ptxas PATHS ${PTXGRAFT_CUDA_ROOTS} PATH_SUFFIXES bin NO_DEFAULT_PATH NO_CACHE)
 
