@@ -102,8 +102,9 @@ void Verifier::parameter_access(const Instruction& i) {
     const std::size_t at = is_store ? 0 : 1;
     if (at >= i.operands.size() || i.operands[at].kind() != OperandKind::address) return;
     const Symbol* symbol = symbols_.find(i.operands[at].base());
-    depends_on_function_ = std::find(i.modifiers.begin(), i.modifiers.end(), ".param::func") != i.modifiers.end();
-    if (depends_on_function_ && function_.is_entry() && (symbol == nullptr || symbol->space != Space::param || symbol->is_input))
+    const bool is_of_function = std::find(i.modifiers.begin(), i.modifiers.end(), ".param::func") != i.modifiers.end();
+    depends_on_function_ |= is_of_function;
+    if (is_of_function && function_.is_entry() && (symbol == nullptr || symbol->space != Space::param || symbol->is_input))
         return report(Errc::state_space_mismatch, i.operands[at].span(), "in an entry, .param::func is the space of its calls' .param variables alone");
     if (symbol == nullptr || symbol->space != Space::param) return;
     const std::string name = "'" + std::string(i.operands[at].base()) + "'";
@@ -178,11 +179,25 @@ void Verifier::special_registers(const Instruction& i) {
     const auto look = [&](const Operand& operand) {
         if (operand.kind() != OperandKind::identifier || !operand.text().starts_with('%') || symbols_.find(operand.text()) != nullptr) return;
         if (const auto special = find_special(operand.text())) require(special->row->since, operand.span(), std::string(operand.text()));
+        if (operand.text().starts_with("%perctamemory")) per_cta_memory(operand);
     };
     for (const Operand& operand : i.operands) {
         look(operand);
         for (const Operand& child : operand.children()) look(child);
     }
+}
+
+// Memory of each block (PTX ISA 9.4): an entry has it that asks for some.
+void Verifier::per_cta_memory(const Operand& operand) {
+    depends_on_function_ = true;
+    if (!function_.is_entry()) return;
+    const std::vector<syntax::Token> tokens = function_.tokens();
+    const auto asks = [&](const syntax::Token& token) {
+        const syntax::Token* const next = &token + 1;
+        return token.text == ".minperctamemory" && next != tokens.data() + tokens.size() && syntax::parse_integer(next->text).value_or(0) != 0;
+    };
+    if (std::none_of(tokens.begin(), tokens.end(), asks))
+        report(Errc::special_register_invalid, operand.span(), std::string(operand.text()) + " is for entries with .minperctamemory above 0");
 }
 
 void Verifier::undefined_label(const Operand& operand) {

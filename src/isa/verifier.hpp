@@ -48,6 +48,7 @@ class Verifier {
     void require(std::span<const Since> since, Span span, const std::string& what);
     void require(std::span<const Since> since, Span span, const Match& match);
     void special_registers(const syntax::Instruction& instruction);
+    void per_cta_memory(const syntax::Operand& operand);
     void undefined_label(const syntax::Operand& operand);
     void address_width(const syntax::Instruction& instruction, const Match& match);
     void shared_variable(const syntax::Instruction& instruction, const Match& match);
