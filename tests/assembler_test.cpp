@@ -1,5 +1,5 @@
-// Which assembler made the code: versions, a wrong one, and another ptxas as a process. PTXGRAFT_PTXAS_PROGRAM is that of the toolkit, whose
-// 13.0.88 is the second assembler of these tests.
+// Which assembler made the code: versions, a wrong one, and another ptxas as a process.
+// PTXGRAFT_PTXAS_PROGRAM is that of the toolkit, whose 13.0.88 is the second assembler of these tests.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,7 +36,9 @@ struct TemporaryFolder {
 // A shell script that says ptxas's version when it is asked, and else does something.
 std::string program(const TemporaryFolder& folder, std::string_view body) {
     const fs::path path = folder.path / "ptxas";
-    std::ofstream(path) << "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'Cuda compilation tools, release 13.0, V13.0.88'; exit; fi\n" << body << "\n";
+    std::ofstream(path) << "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'Cuda compilation tools, release "
+                           "13.0, V13.0.88'; exit; fi\n"
+                        << body << "\n";
     ::chmod(path.c_str(), 0700);
     return path.string();
 }
@@ -44,15 +46,17 @@ std::string program(const TemporaryFolder& folder, std::string_view body) {
 std::string detail(const Error& error) { return error.detail ? *error.detail : ""; }
 
 std::string module_with(std::string_view body, std::string_view target = "sm_90") {
-    return ".version 8.8\n.target " + std::string(target) + "\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n.reg .u64 %d, %x, %a, %b;\n" +
+    return ".version 8.8\n.target " + std::string(target) +
+           "\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n.reg .u64 %d, %x, %a, %b;\n" +
            std::string(body) + "\nret;\n}\n";
 }
 
 // (x << 8) OP (x >> 56): a rotation with `add`, none with `sub`.
 std::string shifts_with(std::string_view operation, std::string_view target) {
-    return module_with("ld.param.u64 %d, [p];\nld.global.u64 %x, [%d];\nshl.b64 %a, %x, 8;\nshr.u64 %b, %x, 56;\n" + std::string(operation) +
-                           " %a, %a, %b;\nst.global.u64 [%d], %a;",
-                       target);
+    return module_with(
+        "ld.param.u64 %d, [p];\nld.global.u64 %x, [%d];\nshl.b64 %a, %x, 8;\nshr.u64 %b, %x, 56;\n" +
+            std::string(operation) + " %a, %a, %b;\nst.global.u64 [%d], %a;",
+        target);
 }
 
 std::map<std::string, std::string> code_of(const Assembler& assembler, const std::string& ptx) {
@@ -80,7 +84,9 @@ TEST(AssemblerVersion, IsFullAndInEveryCubin) {
         EXPECT_THAT(assembler->version(), MatchesRegex("13\\.[0-9]+\\.[0-9]+")) << assembler->name();
         for (const bool relocatable : {false, true})
             for (const int optimisation : {0, 3}) {
-                const auto cubin = assembler->assemble(ptx, {.optimisation = optimisation, .relocatable = relocatable, .line_info = relocatable});
+                const auto cubin = assembler->assemble(
+                    ptx,
+                    {.optimisation = optimisation, .relocatable = relocatable, .line_info = relocatable});
                 ASSERT_TRUE(cubin) << describe(cubin.error(), ptx);
                 EXPECT_EQ(cubin->assembler, std::string(assembler->name()) + " " + assembler->version());
             }
@@ -111,9 +117,12 @@ TEST(AssemblerFault, Version13_0MakesARotationOfADifference) {
     SKIP_WITHOUT_PTXAS;
     const auto assembler = toolkits_ptxas();
     ASSERT_TRUE(assembler);
-    if (!assembler->version().starts_with("13.0.")) GTEST_SKIP() << "the toolkit's ptxas is " << assembler->version();
+    if (!assembler->version().starts_with("13.0."))
+        GTEST_SKIP() << "the toolkit's ptxas is " << assembler->version();
     for (const char* target : {"sm_90", "sm_120a"})
-        EXPECT_TRUE(code_of(*assembler, shifts_with("sub.u64", target)) == code_of(*assembler, shifts_with("add.u64", target))) << target;
+        EXPECT_TRUE(code_of(*assembler, shifts_with("sub.u64", target)) ==
+                    code_of(*assembler, shifts_with("add.u64", target)))
+            << target;
 }
 
 // 13.0 stops at a letter beyond ASCII in a comment; verify says what 13.5 does.
@@ -121,7 +130,8 @@ TEST(AssemblerFault, Version13_0ReadsNoOtherLettersInComments) {
     SKIP_WITHOUT_PTXAS;
     const auto assembler = toolkits_ptxas();
     ASSERT_TRUE(assembler);
-    if (!assembler->version().starts_with("13.0.")) GTEST_SKIP() << "the toolkit's ptxas is " << assembler->version();
+    if (!assembler->version().starts_with("13.0."))
+        GTEST_SKIP() << "the toolkit's ptxas is " << assembler->version();
     const std::string ptx = module_with("// na\xC3\xAFve");
     const auto cubin = assembler->assemble(ptx);
     ASSERT_FALSE(cubin);
@@ -168,7 +178,9 @@ TEST(PtxasProgram, ThreadsMayShareIt) {
     std::array<bool, 4> is_right{};
     {
         std::vector<std::jthread> threads;
-        for (bool& right : is_right) threads.emplace_back([&] { right = code_of(*assembler, shifts_with("add.u64", "sm_90")) == expected; });
+        for (bool& right : is_right)
+            threads.emplace_back(
+                [&] { right = code_of(*assembler, shifts_with("add.u64", "sm_90")) == expected; });
     }
     EXPECT_EQ(is_right, (std::array<bool, 4>{true, true, true, true}));
 }
@@ -177,8 +189,9 @@ TEST(PtxasProgram, WhatIsNoPtxasIsAnErrorAtOnce) {
     const TemporaryFolder folder;
     const std::string text_file = (folder.path / "text").string();
     std::ofstream(text_file) << "no program";
-    for (const std::string& path : {std::string(), std::string("/no/such/ptxas"), folder.path.string(), text_file, std::string("/bin/true"),
-                                    std::string("/bin/echo"), std::string("/bin/false"), std::string("a\0b", 3)}) {
+    for (const std::string& path : {std::string(), std::string("/no/such/ptxas"), folder.path.string(),
+                                    text_file, std::string("/bin/true"), std::string("/bin/echo"),
+                                    std::string("/bin/false"), std::string("a\0b", 3)}) {
         const auto made = ptxas(path);
         ASSERT_FALSE(made) << path;
         EXPECT_EQ(made.error().code, Errc::assembler_not_usable) << path;
@@ -190,10 +203,13 @@ TEST(PtxasProgram, ProcessesThatRunOnOrDieAreErrors) {
     struct Row {
         const char *body, *message;
     };
-    for (const Row& row : {Row{"sleep 60", "killed after 300 ms"}, Row{"exec 1>&- 2>&-; sleep 60", "killed after 300 ms"}, Row{"sleep 60 & exit 0", "killed after 300 ms"},
-                           Row{"kill -SEGV $$", "Segmentation fault"}, Row{"kill -KILL $$", "Killed"}, Row{"trap '' TERM; while :; do :; done", "killed after 300 ms"}}) {
+    for (const Row& row :
+         {Row{"sleep 60", "killed after 300 ms"}, Row{"exec 1>&- 2>&-; sleep 60", "killed after 300 ms"},
+          Row{"sleep 60 & exit 0", "killed after 300 ms"}, Row{"kill -SEGV $$", "Segmentation fault"},
+          Row{"kill -KILL $$", "Killed"}, Row{"trap '' TERM; while :; do :; done", "killed after 300 ms"}}) {
         const TemporaryFolder folder, temporary;
-        const auto assembler = ptxas(program(folder, row.body), {.timeout = 300ms, .temporary_dir = temporary.path.string()});
+        const auto assembler =
+            ptxas(program(folder, row.body), {.timeout = 300ms, .temporary_dir = temporary.path.string()});
         ASSERT_TRUE(assembler) << detail(assembler.error());
         const auto start = std::chrono::steady_clock::now();
         const auto cubin = (*assembler)->assemble(module_with(""));
@@ -225,12 +241,14 @@ TEST(PtxasProgram, OutcomesThatAreNoCubinAreErrors) {
 TEST(PtxasProgram, HasNoFilesOfOursOpenAndReadsItsModuleFromAFolderOfItsOwn) {
     const TemporaryFolder folder;
     const int inherited = ::dup(0);  // without close-on-exec
-    const auto assembler = *ptxas(program(folder, "ls /proc/self/fd | tr '\\n' ' '; stat -c %a .; cat module.ptx; exit 1"));
+    const auto assembler =
+        *ptxas(program(folder, "ls /proc/self/fd | tr '\\n' ' '; stat -c %a .; cat module.ptx; exit 1"));
     const std::string ptx = module_with("// the very text");
     const auto cubin = assembler->assemble(ptx);
     ::close(inherited);
     ASSERT_FALSE(cubin);
-    EXPECT_THAT(detail(cubin.error()) + "\n", StartsWith("0 1 2 3 700\n" + ptx));  // 3 is the folder that ls reads
+    EXPECT_THAT(detail(cubin.error()) + "\n",
+                StartsWith("0 1 2 3 700\n" + ptx));  // 3 is the folder that ls reads
 }
 
 }  // namespace

@@ -166,7 +166,8 @@ TEST_F(Cli, GraftAssembles) {
     const Result result =
         ptxgraft({"graft", "affine.ptx", "--program", "epilogue=acc acc mul.f32 -> acc", "-o", "out.cubin"});
     ASSERT_EQ(result.status, 0) << result.err;
-    EXPECT_EQ(result.err, "out.cubin: assembled by " + std::string(default_assembler().name()) + " " + default_assembler().version() + "\n");
+    EXPECT_EQ(result.err, "out.cubin: assembled by " + std::string(default_assembler().name()) + " " +
+                              default_assembler().version() + "\n");
     EXPECT_THAT(slurp("out.cubin"), StartsWith("\x7f"
                                                "ELF"));
 }

@@ -1,5 +1,5 @@
-// Cubins as files: which are whole, what they say of themselves, and how they link. CUDA's own kinds of sections, several versions of
-// ptxas, and damaged ones.
+// Cubins as files: which are whole, what they say of themselves, and how they link. CUDA's own kinds of
+// sections, several versions of ptxas, and damaged ones.
 
 #include <elf.h>
 #include <gmock/gmock.h>
@@ -37,7 +37,8 @@ const FunctionUsage* find(const Cubin& cubin, std::string_view name) {
     return nullptr;
 }
 
-Cubin assembled(const Assembler& assembler, const std::string& ptx, AssembleOptions options = {.relocatable = true}) {
+Cubin assembled(const Assembler& assembler, const std::string& ptx,
+                AssembleOptions options = {.relocatable = true}) {
     auto cubin = assembler.assemble(ptx, options);
     EXPECT_TRUE(cubin) << assembler.name() << " " << assembler.version() << describe(cubin.error(), ptx);
     return cubin ? std::move(*cubin) : Cubin();
@@ -48,7 +49,8 @@ std::string read(const fs::path& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A module with something in every space that a kernel can name, its external function, and a second part that defines it.
+// A module with something in every space that a kernel can name, its external function, and a second part
+// that defines it.
 constexpr std::string_view everything = R"(.version 8.0
 .target sm_90
 .address_size 64
@@ -124,7 +126,8 @@ Expected<Cubin> link(const Cubin& a, const Cubin& b, std::string_view target = "
 // --- linking
 
 TEST(Cubin, RelocatableOnesWithSharedMemoryLink) {
-    for (const auto& [source, entry] : {std::pair{"gemm/simt.cu", "gemm"}, {"attention/simt.cu", "attention"}}) {
+    for (const auto& [source, entry] :
+         {std::pair{"gemm/simt.cu", "gemm"}, {"attention/simt.cu", "attention"}}) {
         const fs::path path = fs::path(PTXGRAFT_SOURCE_DIR) / "templates" / source;
         const std::string text = read(path);
         for (const char* target : {"sm_75", "sm_90a", "sm_120a"}) {
@@ -136,10 +139,12 @@ TEST(Cubin, RelocatableOnesWithSharedMemoryLink) {
                 EXPECT_TRUE(link::is_whole_cubin(part.image));
                 const std::span<const std::byte> one[] = {part.image};
                 const auto linked = link_cubins(one, target);
-                ASSERT_TRUE(linked) << assembler->name() << " " << source << " " << target << describe(linked.error());
+                ASSERT_TRUE(linked) << assembler->name() << " " << source << " " << target
+                                    << describe(linked.error());
                 ASSERT_TRUE(find(*linked, entry) && find(whole, entry) && find(part, entry));
                 const FunctionUsage &is = *find(*linked, entry), &want = *find(whole, entry);
-                EXPECT_EQ(find(part, entry)->shared_bytes, want.shared_bytes) << assembler->name() << part.log;
+                EXPECT_EQ(find(part, entry)->shared_bytes, want.shared_bytes)
+                    << assembler->name() << part.log;
                 EXPECT_EQ(is.shared_bytes, want.shared_bytes) << assembler->name() << source << target;
                 EXPECT_EQ(is.barriers, want.barriers);
                 EXPECT_TRUE(is.is_entry);
@@ -154,7 +159,8 @@ TEST(Cubin, PartsOfSeveralVersionsLink) {
     const auto all = assemblers();
     for (const auto& first : all)
         for (const auto& second : all) {
-            const Cubin a = assembled(*first, std::string(everything)), b = assembled(*second, std::string(twice));
+            const Cubin a = assembled(*first, std::string(everything)),
+                        b = assembled(*second, std::string(twice));
             const auto linked = link(a, b);
             ASSERT_TRUE(linked) << a.assembler << " and " << b.assembler << describe(linked.error());
             EXPECT_THAT(linked->assembler, StartsWith("nvjitlink " + nvjitlink()->version() + ", of "));
@@ -162,7 +168,8 @@ TEST(Cubin, PartsOfSeveralVersionsLink) {
             EXPECT_THAT(linked->assembler, HasSubstr(second->version()));
             EXPECT_TRUE(find(*linked, "k")->is_entry);
             EXPECT_EQ(find(*linked, "k")->barriers, 1u);
-            // Its own, the module's and that of the function it calls; nvJitLink's parts ask for more alignment.
+            // Its own, the module's and that of the function it calls; nvJitLink's parts ask for more
+            // alignment.
             EXPECT_GE(find(*linked, "k")->shared_bytes, 2048u + 256u + 16u) << linked->assembler;
             EXPECT_LE(find(*linked, "k")->shared_bytes, 4096u) << linked->assembler;
         }
@@ -173,9 +180,11 @@ TEST(Cubin, OptionsOfTheAssemblerDoNotMatter) {
     for (const auto& assembler : assemblers()) {
         if (assembler->name() == "nvjitlink") continue;  // takes other options
         for (const AssembleOptions& options :
-             {AssembleOptions{.optimisation = 0, .relocatable = true}, AssembleOptions{.relocatable = true, .line_info = true},
+             {AssembleOptions{.optimisation = 0, .relocatable = true},
+              AssembleOptions{.relocatable = true, .line_info = true},
               AssembleOptions{.optimisation = 0, .relocatable = true, .options = with_debugging}}) {
-            const Cubin a = assembled(*assembler, std::string(everything), options), b = assembled(*assembler, std::string(twice), options);
+            const Cubin a = assembled(*assembler, std::string(everything), options),
+                        b = assembled(*assembler, std::string(twice), options);
             EXPECT_TRUE(link::is_whole_cubin(a.image));
             const auto linked = link(a, b);
             EXPECT_TRUE(linked) << assembler->version() << describe(linked.error());
@@ -189,7 +198,8 @@ TEST(Cubin, WhatCompilersMakeIsWhole) {
         if (entry.path().extension() != ".ptx" || entry.file_size() > 100'000) continue;
         const std::string ptx = read(entry.path());
         for (const bool relocatable : {false, true}) {
-            const auto cubin = default_assembler().assemble(ptx, {.optimisation = 0, .relocatable = relocatable, .allow_performance_loss = true});
+            const auto cubin = default_assembler().assemble(
+                ptx, {.optimisation = 0, .relocatable = relocatable, .allow_performance_loss = true});
             EXPECT_TRUE(!cubin || link::is_whole_cubin(cubin->image)) << entry.path();
         }
     }
@@ -220,7 +230,8 @@ TEST(Cubin, NewerThanTheLinkerIsAnErrorThatSaysSo) {
     const Cubin good = assembled(default_assembler(), std::string(everything));
     Cubin newer = assembled(default_assembler(), std::string(twice));
     const std::uint16_t version = 139;
-    std::memcpy(newer.image.data() + offset_of(newer.image, ".note.nv.cuinfo") + sizeof(Elf64_Nhdr) + 12 + 4, &version, sizeof version);
+    std::memcpy(newer.image.data() + offset_of(newer.image, ".note.nv.cuinfo") + sizeof(Elf64_Nhdr) + 12 + 4,
+                &version, sizeof version);
     ASSERT_EQ(link::toolkit_of(newer.image), version);
     const auto linked = link(good, newer);
     ASSERT_FALSE(linked);
@@ -245,7 +256,9 @@ std::vector<Image> samples() {
     for (const auto& assembler : assemblers())
         for (const bool relocatable : {true, false})
             all.push_back(assembled(*assembler, std::string(twice), {.relocatable = relocatable}).image);
-    all.push_back(link(assembled(default_assembler(), std::string(everything)), assembled(default_assembler(), std::string(twice)))->image);
+    all.push_back(link(assembled(default_assembler(), std::string(everything)),
+                       assembled(default_assembler(), std::string(twice)))
+                      ->image);
     return all;
 }
 
@@ -253,7 +266,8 @@ TEST(DamagedCubin, CutOnesAreNotWhole) {
     for (const Image& image : samples()) {
         // The section table stands last, but for the segments of a linked one.
         for (std::size_t size = 0; size < image.size(); size += size < 128 ? 1 : 61)
-            EXPECT_FALSE(look_at(Image(image.begin(), image.begin() + static_cast<std::ptrdiff_t>(size)))) << size << " of " << image.size();
+            EXPECT_FALSE(look_at(Image(image.begin(), image.begin() + static_cast<std::ptrdiff_t>(size))))
+                << size << " of " << image.size();
         Image longer = image;
         longer.resize(image.size() + 100);
         EXPECT_TRUE(look_at(longer));
@@ -271,7 +285,9 @@ TEST(DamagedCubin, FieldsThatLeadOutsideAreFound) {
                                {"e_shnum", offsetof(Elf64_Ehdr, e_shnum), 2},
                                {"e_shstrndx", offsetof(Elf64_Ehdr, e_shstrndx), 2},
                                {"e_machine", offsetof(Elf64_Ehdr, e_machine), 2}};
-    const Field of_section[] = {{"sh_name", offsetof(Elf64_Shdr, sh_name), 4}, {"sh_offset", offsetof(Elf64_Shdr, sh_offset), 8}, {"sh_size", offsetof(Elf64_Shdr, sh_size), 8}};
+    const Field of_section[] = {{"sh_name", offsetof(Elf64_Shdr, sh_name), 4},
+                                {"sh_offset", offsetof(Elf64_Shdr, sh_offset), 8},
+                                {"sh_size", offsetof(Elf64_Shdr, sh_size), 8}};
     for (const Image& image : samples()) {
         Elf64_Ehdr header;
         std::memcpy(&header, image.data(), sizeof header);
@@ -281,7 +297,8 @@ TEST(DamagedCubin, FieldsThatLeadOutsideAreFound) {
             return copy;
         };
         for (const Field& field : of_header)
-            for (const std::uint64_t value : {std::uint64_t(0x7FFF), std::uint64_t(image.size()), ~std::uint64_t(0), ~std::uint64_t(0) - 63})
+            for (const std::uint64_t value : {std::uint64_t(0x7FFF), std::uint64_t(image.size()),
+                                              ~std::uint64_t(0), ~std::uint64_t(0) - 63})
                 EXPECT_FALSE(look_at(damaged(field.at, field.size, value))) << field.name << " " << value;
         for (unsigned i = 1; i < header.e_shnum; ++i) {
             const std::size_t base = header.e_shoff + i * sizeof(Elf64_Shdr);
@@ -289,8 +306,10 @@ TEST(DamagedCubin, FieldsThatLeadOutsideAreFound) {
             std::memcpy(&section, image.data() + base, sizeof section);
             for (const Field& field : of_section) {
                 if (field.at != offsetof(Elf64_Shdr, sh_name) && !link::has_bytes(section.sh_type)) continue;
-                for (const std::uint64_t value : {std::uint64_t(image.size() + 1), ~std::uint64_t(0), ~std::uint64_t(0) - 63})
-                    EXPECT_FALSE(look_at(damaged(base + field.at, field.size, value))) << field.name << " of section " << i;
+                for (const std::uint64_t value :
+                     {std::uint64_t(image.size() + 1), ~std::uint64_t(0), ~std::uint64_t(0) - 63})
+                    EXPECT_FALSE(look_at(damaged(base + field.at, field.size, value)))
+                        << field.name << " of section " << i;
             }
         }
     }

@@ -9,8 +9,8 @@
 namespace ptxgraft {
 namespace {
 
-// Opcodes of which spellings are missing, and how many at most. All others are whole. Those of the second list came after the manual that the
-// emulator follows, PTX ISA 9.1: of most the meaning is not public.
+// Opcodes of which spellings are missing, and how many at most. All others are whole. Those of the second
+// list came after the manual that the emulator follows, PTX ISA 9.1: of most the meaning is not public.
 const std::map<std::string_view, std::size_t> gaps = {
     {"addc", 3},
     {"cvt", 2},

@@ -34,7 +34,8 @@ constexpr u32 block = 64;
 // The registers that a row may use: %la %lb %lc hold the thread's values, %ra %rb %rc and %ha %hb %hc their
 // low parts; it writes %ld and %le, or %rd and %re and says `d32`, which widens them. %at is the thread's own
 // 32 bytes of global memory, of which the first 16 hold a and c; %own the same in shared memory.
-inline std::string kernel(const std::string& body, const std::string& target, const std::string& version = "8.8") {
+inline std::string kernel(const std::string& body, const std::string& target,
+                          const std::string& version = "8.8") {
     return ".version " + version + "\n.target " + target + R"(
 .address_size 64
 .shared .align 32 .b8 shared_bytes[2048];
@@ -98,7 +99,8 @@ inline std::vector<In> values(unsigned seed, u32 count = 4 * block) {
 }
 
 inline std::vector<Out> run(const std::string& body, const std::vector<In>& in,
-                            const std::string& target = "sm_90a", const EmulatorOptions& options = {}, const std::string& version = "8.8") {
+                            const std::string& target = "sm_90a", const EmulatorOptions& options = {},
+                            const std::string& version = "8.8") {
     Machine machine(options);
     const std::string text = kernel(body, target, version);
     if (const Assembler* assembler = nvptxcompiler()) {

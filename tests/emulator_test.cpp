@@ -382,8 +382,8 @@ const Mistake mistakes[] = {
      ".shared .align 8 .b64 gate;"},
     {"MissingSpecialRegister", "mov.u32 %r1, %locality_domain_id;", Errc::instruction_not_emulated,
      "%locality_domain_id", "%locality_domain_id"},
-    {"MissingModifier", "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", Errc::instruction_not_emulated,
-     "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", "tex"},
+    {"MissingModifier", "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];",
+     Errc::instruction_not_emulated, "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", "tex"},
 };
 
 TEST(Emulator, SaysWhichInstructionAndThreadWentWrong) {

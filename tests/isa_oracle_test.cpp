@@ -1,6 +1,7 @@
-// The instruction table against ptxas, both ways: every row with every choice of its modifiers on every architecture, and mutants of them.
-// What verify takes ptxas takes, and what ptxas refuses verify refuses. The oracle is the library's nvPTXCompiler, from 13.5 on, which checks
-// more than older ones and knows PTX ISA 9.5; it is asked in the version of CUDA 13.0's compilers and in the table's newest.
+// The instruction table against ptxas, both ways: every row with every choice of its modifiers on every
+// architecture, and mutants of them. What verify takes ptxas takes, and what ptxas refuses verify refuses.
+// The oracle is the library's nvPTXCompiler, from 13.5 on, which checks more than older ones and knows PTX
+// ISA 9.5; it is asked in the version of CUDA 13.0's compilers and in the table's newest.
 
 #include <gtest/gtest.h>
 
@@ -168,9 +169,11 @@ TEST_P(IsaOracle, EverySpellingOnEveryArchitecture) {
     for (std::size_t i = 0; i < architectures.size(); ++i) {
         const std::string& version = versions[i % versions.size()];
         compare(sample(lines, most, i), {architectures[i], version});
-        if (uses_textures(GetParam())) compare(sample(lines, most, i), {architectures[i] + ", texmode_independent", version});
+        if (uses_textures(GetParam()))
+            compare(sample(lines, most, i), {architectures[i] + ", texmode_independent", version});
     }
-    for (const char* target : {"sm_90a", "sm_100a", "sm_107a"}) compare(sample(lines, most, 3), {target, versions.back()});
+    for (const char* target : {"sm_90a", "sm_100a", "sm_107a"})
+        compare(sample(lines, most, 3), {target, versions.back()});
 }
 
 TEST_P(IsaOracle, Mutants) {

@@ -344,7 +344,8 @@ TEST(CompileCache, NoFileIsReachedThroughALink) {
     const fs::path entry = fs::directory_iterator(cache.path)->path(), precious = outside.path / "precious";
     const std::string bytes = read(entry);
     EXPECT_EQ(fs::status(entry).permissions() & fs::perms::owner_write, fs::perms::owner_write);
-    // A link in the place of the entry, to a file that holds one: it is not read, and replaced without touching the file.
+    // A link in the place of the entry, to a file that holds one: it is not read, and replaced without
+    // touching the file.
     write(precious, bytes);
     fs::remove(entry);
     fs::create_symlink(precious, entry);
@@ -356,7 +357,8 @@ TEST(CompileCache, NoFileIsReachedThroughALink) {
     write(precious, "precious");
     fs::remove(entry);
     for (int i = 0; i < 64; ++i)
-        for (const std::string& name : {std::to_string(::getpid()) + "." + std::to_string(i), std::to_string(i), std::string("tmp")}) {
+        for (const std::string& name :
+             {std::to_string(::getpid()) + "." + std::to_string(i), std::to_string(i), std::string("tmp")}) {
             std::error_code ignored;
             fs::create_symlink(precious, entry.string() + "." + name, ignored);
         }
@@ -376,7 +378,8 @@ TEST(CompileCache, WhatIsNoFileIsAMiss) {
     fs::remove(entry);
     fs::create_directory(entry);
     EXPECT_FALSE(compile_cuda(sum_cu, options)->from_cache);
-    EXPECT_EQ(std::distance(fs::directory_iterator(cache.path), fs::directory_iterator()), 1);  // nothing is left over
+    EXPECT_EQ(std::distance(fs::directory_iterator(cache.path), fs::directory_iterator()),
+              1);  // nothing is left over
 }
 
 TEST(CompileCache, ThreadsShareIt) {
@@ -408,7 +411,8 @@ TEST(Assembler, MachineCodeEqualsThatOfPtxas) {
     const auto program = ptxas(PTXGRAFT_PTXAS_PROGRAM);
     ASSERT_TRUE(program) << describe(program.error());
     if ((*program)->version() != nvptxcompiler()->version())
-        GTEST_SKIP() << "the toolkit's ptxas is " << (*program)->version() << ", the library's " << nvptxcompiler()->version();
+        GTEST_SKIP() << "the toolkit's ptxas is " << (*program)->version() << ", the library's "
+                     << nvptxcompiler()->version();
     for (const char* target : {"sm_80", "sm_90a", "sm_120a"}) {
         for (const std::string& source : {std::string(sum_cu), pressure_cu()}) {
             const std::string ptx = ptx_of(source, target);

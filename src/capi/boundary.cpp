@@ -123,7 +123,8 @@ const char* ptxgraft_version(void) { return PTXGRAFT_VERSION; }
 
 const char* ptxgraft_assembler(void) {
     try {
-        static const std::string text = std::string(ptxgraft::default_assembler().name()) + " " + ptxgraft::default_assembler().version();
+        static const std::string text =
+            std::string(ptxgraft::default_assembler().name()) + " " + ptxgraft::default_assembler().version();
         return text.c_str();
     } catch (...) {
         return "";

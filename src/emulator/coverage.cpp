@@ -48,8 +48,10 @@ struct Text {
     std::vector<std::size_t> ends;  // of each line
 
     explicit Text(const std::vector<Line>& lines, std::size_t first, std::size_t last) {
-        text = ".version " + isa::version_text(isa::newest_version) + "\n.target sm_90a\n.address_size 64\n"
-               ".global .align 128 .b8 gv[1024];\n.shared .align 128 .b8 sv[1024];\n.global .texref tex_; .global .surfref surf_;\n"
+        text = ".version " + isa::version_text(isa::newest_version) +
+               "\n.target sm_90a\n.address_size 64\n"
+               ".global .align 128 .b8 gv[1024];\n.shared .align 128 .b8 sv[1024];\n.global .texref tex_; "
+               ".global .surfref surf_;\n"
                ".func (.reg .b32 r0) fn1 (.reg .b32 a0) { mov.b32 r0, a0; ret; }\n.entry k() {\n"
                "P: .callprototype (.reg .b32 _) _ (.reg .b32 _);\n";
         for (const char* type : {"b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "f16x2", "f32", "f64", "pred"})

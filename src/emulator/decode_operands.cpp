@@ -20,9 +20,11 @@ std::string_view without_part(std::string_view name) {
 
 }  // namespace
 
-// A name that stands for nothing; a part of a register, or a special register of the table, is something that the emulator lacks.
+// A name that stands for nothing; a part of a register, or a special register of the table, is something that
+// the emulator lacks.
 tl::unexpected<Error> FunctionDecoder::unknown(std::string_view name, Span span) {
-    const bool is_known = find_register(without_part(name)).has_value() || isa::special_register(name).has_value();
+    const bool is_known =
+        find_register(without_part(name)).has_value() || isa::special_register(name).has_value();
     return fail(is_known ? Errc::instruction_not_emulated : Errc::unknown_identifier, span, std::string(name));
 }
 

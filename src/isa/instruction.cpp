@@ -95,17 +95,20 @@ void Verifier::shared_variable(const Instruction& i, const Match& match) {
     }
 }
 
-// PTX ISA 5.1.6: inputs are read, results are written; `.param::func` is the space of a device function's parameters, which an entry has
-// only for its calls.
+// PTX ISA 5.1.6: inputs are read, results are written; `.param::func` is the space of a device function's
+// parameters, which an entry has only for its calls.
 void Verifier::parameter_access(const Instruction& i) {
     const bool is_store = i.opcode == "st";
     const std::size_t at = is_store ? 0 : 1;
     if (at >= i.operands.size() || i.operands[at].kind() != OperandKind::address) return;
     const Symbol* symbol = symbols_.find(i.operands[at].base());
-    const bool is_of_function = std::find(i.modifiers.begin(), i.modifiers.end(), ".param::func") != i.modifiers.end();
+    const bool is_of_function =
+        std::find(i.modifiers.begin(), i.modifiers.end(), ".param::func") != i.modifiers.end();
     depends_on_function_ |= is_of_function;
-    if (is_of_function && function_.is_entry() && (symbol == nullptr || symbol->space != Space::param || symbol->is_input))
-        return report(Errc::state_space_mismatch, i.operands[at].span(), "in an entry, .param::func is the space of its calls' .param variables alone");
+    if (is_of_function && function_.is_entry() &&
+        (symbol == nullptr || symbol->space != Space::param || symbol->is_input))
+        return report(Errc::state_space_mismatch, i.operands[at].span(),
+                      "in an entry, .param::func is the space of its calls' .param variables alone");
     if (symbol == nullptr || symbol->space != Space::param) return;
     const std::string name = "'" + std::string(i.operands[at].base()) + "'";
     if (is_store && symbol->is_input) report(Errc::operand_kind_wrong, i.operands[at].span(), name + " is an input parameter, which cannot be written");
@@ -194,10 +197,12 @@ void Verifier::per_cta_memory(const Operand& operand) {
     const std::vector<syntax::Token> tokens = function_.tokens();
     const auto asks = [&](const syntax::Token& token) {
         const syntax::Token* const next = &token + 1;
-        return token.text == ".minperctamemory" && next != tokens.data() + tokens.size() && syntax::parse_integer(next->text).value_or(0) != 0;
+        return token.text == ".minperctamemory" && next != tokens.data() + tokens.size() &&
+               syntax::parse_integer(next->text).value_or(0) != 0;
     };
     if (std::none_of(tokens.begin(), tokens.end(), asks))
-        report(Errc::special_register_invalid, operand.span(), std::string(operand.text()) + " is for entries with .minperctamemory above 0");
+        report(Errc::special_register_invalid, operand.span(),
+               std::string(operand.text()) + " is for entries with .minperctamemory above 0");
 }
 
 void Verifier::undefined_label(const Operand& operand) {

@@ -115,7 +115,8 @@ class Verifier {
     syntax::Statement function_;  // the one that is looked at
     syntax::NameMap<NameMatch> names_;
     Shapes shapes_;
-    bool depends_on_function_ = false;  // whether what was found of the instruction holds in this kind of function alone
+    // Whether what was found of the instruction holds in this function alone.
+    bool depends_on_function_ = false;
     syntax::NameMap<std::string_view> labels_;  // of other functions, made on need: label, function
     bool has_labels_ = false;
     using SourcePlace = std::array<std::uint64_t, 3>;  // file, line and column

@@ -53,7 +53,7 @@ Span Verifier::span_of(std::string_view text) const {
     return {begin, begin + static_cast<std::uint32_t>(text.size())};
 }
 
-// PTX ISA 4.1: the text is ASCII. From 13.5 on ptxas passes over other bytes in comments; 13.0 stops at those too.
+// PTX ISA 4.1: the text is ASCII. ptxas 13.5 passes over other bytes in comments; 13.0 stops there too.
 void Verifier::characters() {
     const std::string_view source = module_.source();
     if (is_ascii(source)) return;

@@ -16,9 +16,11 @@ namespace ptxgraft::link {
 [[nodiscard]] tl::unexpected<Error> assembly_error(std::string log, std::string_view ptx);
 
 /// The command line of ptxas, and of nvPTXCompiler, for these options.
-[[nodiscard]] std::vector<std::string> ptxas_arguments(const std::string& target, const AssembleOptions& options);
+[[nodiscard]] std::vector<std::string> ptxas_arguments(const std::string& target,
+                                                       const AssembleOptions& options);
 
-/// Fills in what log and image say and who made it, and turns performance losses into an error unless they are allowed.
+/// Fills in what log and image say and who made it, and turns performance losses into an error unless they
+/// are allowed.
 [[nodiscard]] Expected<Cubin> finish(Cubin cubin, const AssembleOptions& options, const Assembler& by);
 
 /// The full version of an assembler in process, which only its cubins tell; `otherwise` when they do not.

@@ -95,8 +95,8 @@ void store_cached(const std::string& folder, const Key& key, const Ptx& ptx) {
     fs::create_directories(folder, ignored);
     const std::string path = entry_path(folder, key).string();
     const std::string bytes = encode(key, ptx);
-    // A new file beside the entry, under a name that nobody can have prepared: rename is atomic, so readers see the old entry, the new one,
-    // or none.
+    // A new file beside the entry, under a name that nobody can have prepared: rename is atomic, so readers
+    // see the old entry, the new one, or none.
     std::random_device random;
     for (int attempt = 0; attempt < 4; ++attempt) {
         const std::string temporary = fmt::format("{}.{:08x}{:08x}", path, random(), random());

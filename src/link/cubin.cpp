@@ -39,7 +39,8 @@ void read_module_info(const Elf& elf, std::vector<FunctionUsage>& functions) {
     });
 }
 
-// `.nv.shared.NAME`: an entry's static shared memory. What the system keeps is counted in once the cubin is linked.
+// `.nv.shared.NAME`: an entry's static shared memory. What the system keeps is counted in once the cubin is
+// linked.
 std::uint32_t shared_bytes(const Elf& elf, const std::string& name) {
     const auto section = elf.find(".nv.shared." + name);
     if (!section) return 0;
@@ -56,7 +57,8 @@ std::string_view text_at(std::span<const std::byte> bytes, std::uint32_t at) {
     return text.substr(0, text.find('\0'));
 }
 
-// A note of `.note.nv.tkinfo` without its owner's name: which tool made the code. The texts stand behind the offsets.
+// A note of `.note.nv.tkinfo` without its owner's name: which tool made the code. The texts stand behind the
+// offsets.
 struct ToolNote {
     std::uint32_t format, file, tool, version, build, options;
 };
@@ -80,7 +82,8 @@ std::vector<Tool> tools_of(std::span<const std::byte> image) {
         const auto description = notes.subspan(begin, head->n_descsz);
         if (const auto note = read<ToolNote>(description, 0); note && description.size() > sizeof(ToolNote)) {
             const auto texts = description.subspan(sizeof(ToolNote));
-            tools.push_back({std::string(text_at(texts, note->tool)), std::string(tools_version(text_at(texts, note->version)))});
+            tools.push_back({std::string(text_at(texts, note->tool)),
+                             std::string(tools_version(text_at(texts, note->version)))});
         }
         at = begin + padded(head->n_descsz);
     }

@@ -8,15 +8,16 @@
 
 namespace ptxgraft::link {
 
-/// Whether the bytes are an ELF of CUDA all of which is there, and whose tables refer to what is in it (Elf::is_whole). nvJitLink does not
-/// survive others.
+/// Whether the bytes are an ELF of CUDA all of which is there, and whose tables refer to what is in it
+/// (Elf::is_whole). nvJitLink does not survive others.
 [[nodiscard]] bool is_whole_cubin(std::span<const std::byte> image);
 
 /// Adds what the cubin itself says of its functions where the log is silent: registers, stack and barriers of
 /// device functions, and everything but spills after linking. `image` must be whole.
 void complete_usage(std::span<const std::byte> image, std::vector<FunctionUsage>& functions);
 
-/// Who made machine code: `ptxas`, `13.5.37`. A linked cubin names its linker and then the assembler of each part.
+/// Who made machine code: `ptxas`, `13.5.37`. A linked cubin names its linker and then the assembler of each
+/// part.
 struct Tool {
     std::string name, version;
     friend bool operator==(const Tool&, const Tool&) = default;

@@ -71,13 +71,15 @@ bool Elf::is_string_table(std::uint64_t index) const {
 }
 
 bool Elf::are_symbols_sound(const Elf64_Shdr& table) const {
-    if (table.sh_entsize != sizeof(Elf64_Sym) || table.sh_size % sizeof(Elf64_Sym) != 0 || !is_string_table(table.sh_link))
+    if (table.sh_entsize != sizeof(Elf64_Sym) || table.sh_size % sizeof(Elf64_Sym) != 0 ||
+        !is_string_table(table.sh_link))
         return false;
     const auto bytes = content(table);
     const std::uint64_t names = section(table.sh_link)->sh_size;
     for (std::uint64_t at = 0; at < bytes.size(); at += sizeof(Elf64_Sym)) {
         const auto symbol = *read<Elf64_Sym>(bytes, at);
-        if (symbol.st_name >= names || (symbol.st_shndx >= section_count_ && symbol.st_shndx < SHN_LORESERVE)) return false;
+        if (symbol.st_name >= names || (symbol.st_shndx >= section_count_ && symbol.st_shndx < SHN_LORESERVE))
+            return false;
     }
     return true;
 }
@@ -85,67 +87,83 @@ bool Elf::are_symbols_sound(const Elf64_Shdr& table) const {
 template <class Relocation>
 bool Elf::are_relocations_sound(const Elf64_Shdr& table) const {
     const auto symbols = section(table.sh_link), target = section(table.sh_info);
-    if (table.sh_entsize != sizeof(Relocation) || table.sh_size % sizeof(Relocation) != 0 || !target || !symbols ||
-        symbols->sh_type != SHT_SYMTAB)
+    if (table.sh_entsize != sizeof(Relocation) || table.sh_size % sizeof(Relocation) != 0 || !target ||
+        !symbols || symbols->sh_type != SHT_SYMTAB)
         return false;
     const auto bytes = content(table);
     for (std::uint64_t at = 0; at < bytes.size(); at += sizeof(Relocation)) {
         const auto relocation = *read<Relocation>(bytes, at);
-        if (symbol_of(relocation) >= symbols->sh_size / sizeof(Elf64_Sym) || relocation.r_offset >= target->sh_size) return false;
+        if (symbol_of(relocation) >= symbols->sh_size / sizeof(Elf64_Sym) ||
+            relocation.r_offset >= target->sh_size)
+            return false;
     }
     return true;
 }
 
-// `.nv.callgraph`, `.nv.prototype`: pairs of a symbol and another one, or the place of a text in the symbols' string table, or a few numbers
-// at the end that stand for neither.
+// `.nv.callgraph`, `.nv.prototype`: pairs of a symbol and another one, or the place of a text in the symbols'
+// string table, or a few numbers at the end that stand for neither.
 bool Elf::are_pairs_sound(const Elf64_Shdr& table) const {
     constexpr std::uint32_t first_special = 0xFFFFFFF0;
     const auto names = section(symbols_.sh_link);
     if (table.sh_size % (2 * sizeof(std::uint32_t)) != 0) return false;
     const auto bytes = content(table);
     for (std::uint64_t at = 0; at < bytes.size(); at += 2 * sizeof(std::uint32_t)) {
-        const auto first = *read<std::uint32_t>(bytes, at), second = *read<std::uint32_t>(bytes, at + sizeof(std::uint32_t));
+        const auto first = *read<std::uint32_t>(bytes, at),
+                   second = *read<std::uint32_t>(bytes, at + sizeof(std::uint32_t));
         if (first >= symbol_count() && first < first_special) return false;
-        if (second >= symbol_count() && second < first_special && !(names && second < names->sh_size)) return false;
+        if (second >= symbol_count() && second < first_special && !(names && second < names->sh_size))
+            return false;
     }
     return true;
 }
 
 bool Elf::are_attributes_sound(const Elf64_Shdr& table) const {
     bool is_sound = true;
-    const bool is_complete = for_each_attribute(content(table), [&](Attribute attribute, std::uint32_t, std::span<const std::byte> data) {
-        if (attribute != Attribute::register_count && attribute != Attribute::frame_size && attribute != Attribute::min_stack_size) return;
-        const auto symbol = read<std::uint32_t>(data, 0);
-        is_sound = is_sound && symbol && *symbol < symbol_count();
-    });
+    const bool is_complete = for_each_attribute(
+        content(table), [&](Attribute attribute, std::uint32_t, std::span<const std::byte> data) {
+            if (attribute != Attribute::register_count && attribute != Attribute::frame_size &&
+                attribute != Attribute::min_stack_size)
+                return;
+            const auto symbol = read<std::uint32_t>(data, 0);
+            is_sound = is_sound && symbol && *symbol < symbol_count();
+        });
     return is_complete && is_sound;
 }
 
-// What a section's header says of other sections, of symbols and of its place. Of code, the low 24 bits of sh_info are its function's symbol.
+// What a section's header says of other sections, of symbols and of its place. Of code, the low 24 bits of
+// sh_info are its function's symbol.
 bool Elf::is_numbering_sound(const Elf64_Shdr& section) const {
     const bool is_code = (section.sh_flags & SHF_EXECINSTR) != 0;
     const std::uint64_t info = is_code ? section.sh_info & 0xFFFFFF : section.sh_info;
     const std::uint64_t most = is_code ? symbol_count() : std::max(symbol_count(), section_count_);
-    return section.sh_name < names_.sh_size && section.sh_link < section_count_ && info <= most && section.sh_addralign <= UINT32_MAX &&
+    return section.sh_name < names_.sh_size && section.sh_link < section_count_ && info <= most &&
+           section.sh_addralign <= UINT32_MAX &&
            (section.sh_addralign == 0 || std::has_single_bit(section.sh_addralign));
 }
 
 bool Elf::is_sound(const Elf64_Shdr& section) const {
     if (!is_numbering_sound(section)) return false;
     switch (section.sh_type) {
-        case SHT_SYMTAB: return are_symbols_sound(section);
-        case SHT_REL: return are_relocations_sound<Elf64_Rel>(section);
-        case SHT_RELA: return are_relocations_sound<Elf64_Rela>(section);
-        case std::uint32_t(CudaSection::info): return are_attributes_sound(section);
+        case SHT_SYMTAB:
+            return are_symbols_sound(section);
+        case SHT_REL:
+            return are_relocations_sound<Elf64_Rel>(section);
+        case SHT_RELA:
+            return are_relocations_sound<Elf64_Rela>(section);
+        case std::uint32_t(CudaSection::info):
+            return are_attributes_sound(section);
         case std::uint32_t(CudaSection::callgraph):
-        case std::uint32_t(CudaSection::prototype): return are_pairs_sound(section);
-        default: return true;
+        case std::uint32_t(CudaSection::prototype):
+            return are_pairs_sound(section);
+        default:
+            return true;
     }
 }
 
 bool Elf::are_segments_inside() const {
     if (header_.e_phnum == 0) return true;
-    if (header_.e_phentsize != sizeof(Elf64_Phdr) || !fits(header_.e_phoff, header_.e_phnum * sizeof(Elf64_Phdr), image_.size()))
+    if (header_.e_phentsize != sizeof(Elf64_Phdr) ||
+        !fits(header_.e_phoff, header_.e_phnum * sizeof(Elf64_Phdr), image_.size()))
         return false;
     for (std::uint64_t i = 0; i < header_.e_phnum; ++i) {
         const auto segment = *read<Elf64_Phdr>(image_, header_.e_phoff + i * sizeof(Elf64_Phdr));
@@ -156,16 +174,18 @@ bool Elf::are_segments_inside() const {
 
 bool Elf::check() {
     const auto& h = header_;
-    if (std::memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB ||
-        h.e_machine != machine_cuda || h.e_shentsize != sizeof(Elf64_Shdr))
+    if (std::memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
+        h.e_ident[EI_DATA] != ELFDATA2LSB || h.e_machine != machine_cuda ||
+        h.e_shentsize != sizeof(Elf64_Shdr))
         return false;
-    // Counts that do not fit the header stand in the first section (System V ABI, extended section numbering).
+    // Counts that do not fit the header stand in the first section (System V ABI: extended numbering).
     const auto first = read<Elf64_Shdr>(image_, h.e_shoff);
     if (!first) return false;
     section_count_ = h.e_shnum != 0 ? h.e_shnum : first->sh_size;
     const std::uint64_t names = h.e_shstrndx != SHN_XINDEX ? h.e_shstrndx : first->sh_link;
     if (section_count_ > image_.size() / sizeof(Elf64_Shdr) ||
-        !fits(h.e_shoff, section_count_ * sizeof(Elf64_Shdr), image_.size()) || !is_string_table(names) || !are_segments_inside())
+        !fits(h.e_shoff, section_count_ * sizeof(Elf64_Shdr), image_.size()) || !is_string_table(names) ||
+        !are_segments_inside())
         return false;
     names_ = *section(names);
     for (std::uint64_t i = 0; i < section_count_; ++i) {

@@ -1,6 +1,6 @@
 #pragma once
-// An ELF of CUDA as its file has it: sections, symbols, relocations. The bytes come from outside, so every number in them is
-// checked before it is used.
+// An ELF of CUDA as its file has it: sections, symbols, relocations. The bytes come from outside, so every
+// number in them is checked before it is used.
 
 #include <elf.h>
 
@@ -23,9 +23,9 @@ template <class T>
     return value;
 }
 
-/// CUDA's own types of sections (sh_type), by the names that nvdisasm prints. `global`, `local`, `shared` and `shared_reserved` describe memory
-/// of a GPU that has an address and a size but, as SHT_NOBITS, no bytes in the file. Relocatable cubins have them where linked ones
-/// have SHT_NOBITS.
+/// CUDA's own types of sections (sh_type), by the names that nvdisasm prints. `global`, `local`, `shared` and
+/// `shared_reserved` describe memory of a GPU that has an address and a size but, as SHT_NOBITS, no bytes in
+/// the file. Relocatable cubins have them where linked ones have SHT_NOBITS.
 enum class CudaSection : std::uint32_t {
     info = 0x70000000,             // SHT_CUDA_INFO: attributes of functions
     callgraph = 0x70000001,        // SHT_CUDA_CALLGRAPH
@@ -46,7 +46,8 @@ enum class Attribute : std::uint8_t {
     barrier_count = 0x4c
 };
 
-/// Calls `visit(Attribute, value of up to 16 bits, further bytes)` for each attribute of the bytes of a section. False when they end within one.
+/// Calls `visit(Attribute, value of up to 16 bits, further bytes)` for each attribute of the bytes of a
+/// section. False when they end within one.
 template <class Visitor>
 bool for_each_attribute(std::span<const std::byte> info, Visitor visit) {
     // How a value is stored: not at all, as a byte, as 16 bits, or as 16 bits of size and that many bytes.
@@ -57,7 +58,8 @@ bool for_each_attribute(std::span<const std::byte> info, Visitor visit) {
         const auto attribute = Attribute(info[at + 1]);
         const std::size_t size = Format(info[at]) == Format::sized ? *half : 0;
         if (size > info.size() - at - 4) return false;
-        visit(attribute, Format(info[at]) == Format::sized ? 0u : std::uint32_t(*half), info.subspan(at + 4, size));
+        visit(attribute, Format(info[at]) == Format::sized ? 0u : std::uint32_t(*half),
+              info.subspan(at + 4, size));
         at += 4 + size;
     }
     return true;
@@ -67,8 +69,9 @@ class Elf {
   public:
     explicit Elf(std::span<const std::byte> image);
 
-    /// Whether this is an ELF of CUDA all of which is there: the section table, the sections' bytes, the names of sections and symbols, and
-    /// what symbols, relocations, attributes and the call graph refer to. The other functions give nothing when it is not.
+    /// Whether this is an ELF of CUDA all of which is there: the section table, the sections' bytes, the
+    /// names of sections and symbols, and what symbols, relocations, attributes and the call graph refer to.
+    /// The other functions give nothing when it is not.
     [[nodiscard]] bool is_whole() const { return is_whole_; }
 
     /// 90 for sm_90a. The ABI that came with CUDA 13's new architectures has it in another byte.
@@ -95,8 +98,8 @@ class Elf {
     std::span<const std::byte> image_;
     Elf64_Ehdr header_ = {};
     std::uint64_t section_count_ = 0;
-    Elf64_Shdr names_ = {};    // the string table of the sections' names
-    Elf64_Shdr symbols_ = {};  // `.symtab`
+    Elf64_Shdr names_ = {};                                      // the string table of the sections' names
+    Elf64_Shdr symbols_ = {};                                    // `.symtab`
     std::unordered_map<std::string_view, Elf64_Shdr> sections_;  // the first of each name
     bool is_whole_ = false;
 };

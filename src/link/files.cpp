@@ -34,11 +34,13 @@ std::optional<std::string> read_all(int file, std::size_t expected) {
 }
 
 std::optional<std::string> read_with(const std::string& path, int flags) {
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);  // a pipe must not block
+    const int file =
+        ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);  // a pipe must not block
     if (file < 0) return std::nullopt;
     struct stat status {};
     std::optional<std::string> bytes;
-    if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode)) bytes = read_all(file, static_cast<std::size_t>(status.st_size));
+    if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode))
+        bytes = read_all(file, static_cast<std::size_t>(status.st_size));
     ::close(file);
     return bytes;
 }
@@ -49,7 +51,8 @@ std::optional<std::string> read_file(const std::string& path) { return read_with
 std::optional<std::string> read_own_file(const std::string& path) { return read_with(path, O_NOFOLLOW); }
 
 bool write_new_file(const std::string& path, std::string_view bytes) {
-    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);  // less the user's umask
+    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                            0666);  // less the user's umask
     if (file < 0) return false;
     bool is_written = write_all(file, bytes);
     int error = errno;

@@ -105,7 +105,8 @@ class NvJitLink final : public Assembler {
     }
 
   private:
-    Expected<Cubin> assemble_for(const std::string& target, std::string_view ptx, const AssembleOptions& options) const {
+    Expected<Cubin> assemble_for(const std::string& target, std::string_view ptx,
+                                 const AssembleOptions& options) const {
         const Linker linker = create(arguments_of(target, options));
         if (!linker) return fail(Errc::assemble_failed, "nvJitLink does not know one of the options");
         // nvJitLink reads to a zero byte when it looks for the end of the text.
@@ -132,8 +133,8 @@ std::string input_problem(std::span<const std::byte> cubin, std::size_t index) {
     const auto [major, minor] = linker_version();
     const std::uint32_t toolkit = toolkit_of(cubin);
     if (toolkit <= 10 * major + minor) return {};
-    return fmt::format("input {} is of CUDA {}.{}; nvJitLink {}.{} links cubins up to its own version", index, toolkit / 10,
-                       toolkit % 10, major, minor);
+    return fmt::format("input {} is of CUDA {}.{}; nvJitLink {}.{} links cubins up to its own version", index,
+                       toolkit / 10, toolkit % 10, major, minor);
 }
 
 // "nvjitlink 13.5.37, of ptxas 13.0.88": the linker, and the assembler of each part once.
@@ -159,7 +160,8 @@ Expected<Cubin> link_cubins(std::span<const std::span<const std::byte>> cubins, 
     if (cubins.empty()) return fail(Errc::invalid_argument, "no cubins to link");
     if (auto known = check_target(target); !known) return tl::unexpected(known.error());
     for (std::size_t i = 0; i < cubins.size(); ++i)
-        if (std::string problem = input_problem(cubins[i], i); !problem.empty()) return link_error(std::move(problem), i);
+        if (std::string problem = input_problem(cubins[i], i); !problem.empty())
+            return link_error(std::move(problem), i);
 
     const Linker linker = create({fmt::format("-arch={}", target), "-verbose", "-no-cache"});
     if (!linker) return fail(Errc::link_failed, "nvJitLink cannot start");

@@ -44,7 +44,8 @@ class Child {
     ~Child() {
         if (is_over_) return;
         kill();
-        while (::waitpid(id_, &status_, 0) < 0 && errno == EINTR) {}
+        while (::waitpid(id_, &status_, 0) < 0 && errno == EINTR) {
+        }
     }
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;
@@ -102,7 +103,8 @@ class SpawnPlan {
         ::posix_spawnattr_setsigmask(&attributes_, &none);
         ::posix_spawnattr_setsigdefault(&attributes_, &all);
         ::posix_spawnattr_setpgroup(&attributes_, 0);
-        ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        ::posix_spawnattr_setflags(&attributes_,
+                                   POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     }
     ~SpawnPlan() {
         ::posix_spawn_file_actions_destroy(&files_);

@@ -16,9 +16,10 @@ struct ProcessEnd {
     std::string output;        ///< standard output and error, as they came
 };
 
-/// Runs `arguments[0]`, a path, in a folder, with nothing on standard input and none of the caller's other files open. When its time is
-/// up, it and what it started are killed. Output beyond 16 MB is dropped. Errors: Errc::assembler_not_usable when it cannot be started.
-[[nodiscard]] Expected<ProcessEnd> run_process(const std::vector<std::string>& arguments, const std::string& folder,
-                                               std::chrono::milliseconds timeout);
+/// Runs `arguments[0]`, a path, in a folder, with nothing on standard input and none of the caller's other
+/// files open. When its time is up, it and what it started are killed. Output beyond 16 MB is dropped.
+/// Errors: Errc::assembler_not_usable when it cannot be started.
+[[nodiscard]] Expected<ProcessEnd> run_process(const std::vector<std::string>& arguments,
+                                               const std::string& folder, std::chrono::milliseconds timeout);
 
 }  // namespace ptxgraft::link

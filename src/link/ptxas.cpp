@@ -56,7 +56,8 @@ class Ptxas final : public Assembler {
         if (!target) return tl::unexpected(target.error());
         const TemporaryFolder folder(options_.temporary_dir);
         if (!folder.is_made() || !write_new_file(folder.path() + "/" + input_name, ptx))
-            return fail(Errc::assemble_failed, fmt::format("cannot write to {}: {}", options_.temporary_dir, std::strerror(errno)));
+            return fail(Errc::assemble_failed,
+                        fmt::format("cannot write to {}: {}", options_.temporary_dir, std::strerror(errno)));
         std::vector<std::string> arguments = ptxas_arguments(*target, options);
         arguments.insert(arguments.begin(), path_);
         arguments.insert(arguments.end(), {"--output-file", output_name, input_name});
@@ -66,15 +67,19 @@ class Ptxas final : public Assembler {
     }
 
   private:
-    Expected<Cubin> result(ProcessEnd end, const std::string& folder, std::string_view ptx, const AssembleOptions& options) const {
+    Expected<Cubin> result(ProcessEnd end, const std::string& folder, std::string_view ptx,
+                           const AssembleOptions& options) const {
         if (end.was_stopped)
-            return fail(Errc::assembler_ended, fmt::format("ptxas {} was killed after {} ms", version_, options_.timeout.count()));
+            return fail(Errc::assembler_ended,
+                        fmt::format("ptxas {} was killed after {} ms", version_, options_.timeout.count()));
         if (end.signal != 0)
-            return fail(Errc::assembler_ended, fmt::format("ptxas {}: {}", version_, ::strsignal(end.signal)));
+            return fail(Errc::assembler_ended,
+                        fmt::format("ptxas {}: {}", version_, ::strsignal(end.signal)));
         std::string log = trimmed_log(std::move(end.output));
         if (end.exit_status != 0) return assembly_error(std::move(log), ptx);
         const auto image = read_file(folder + "/" + output_name);
-        if (!image) return fail(Errc::assemble_failed, fmt::format("ptxas {} gives no cubin\n{}", version_, log));
+        if (!image)
+            return fail(Errc::assemble_failed, fmt::format("ptxas {} gives no cubin\n{}", version_, log));
         const auto bytes = std::as_bytes(std::span(*image));
         Cubin cubin;
         cubin.image.assign(bytes.begin(), bytes.end());
@@ -98,7 +103,8 @@ Expected<std::shared_ptr<const Assembler>> ptxas(const std::string& path, const 
     const std::string_view version = tools_version(end->output);
     if (end->was_stopped || end->signal != 0 || end->exit_status != 0 || version.empty())
         return fail(Errc::assembler_not_usable,
-                    fmt::format("'{} --version' does not say a version as ptxas does\n{}", path, trimmed_log(end->output)));
+                    fmt::format("'{} --version' does not say a version as ptxas does\n{}", path,
+                                trimmed_log(end->output)));
     return std::make_shared<const Ptxas>(program, std::string(version), options);
 }
 

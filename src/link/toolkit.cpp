@@ -23,8 +23,8 @@ fs::path nvrtc_path() {
                : fs::path();
 }
 
-// Where headers stand from the folder of libnvrtc: a toolkit, a wheel of CUDA 13 or what `cmake --install` puts beside the library, one wheel a
-// part (CUDA 12).
+// Where headers stand from the folder of libnvrtc: a toolkit, a wheel of CUDA 13 or what `cmake --install`
+// puts beside the library, one wheel a part (CUDA 12).
 constexpr std::string_view header_folders[] = {"../include", "../targets/x86_64-linux/include",
                                                "../../cuda_runtime/include", "../../cuda_cccl/include"};
 
@@ -85,7 +85,8 @@ void load_nvrtc_builtins() {
         std::error_code error;
         for (const fs::path& library : {nvrtc_path(), fs::canonical(nvrtc_path(), error)}) {
             const fs::path builtins = library.parent_path() / ("libnvrtc-builtins.so." + nvrtc_version());
-            if (library.has_parent_path() && ::dlopen(builtins.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) break;  // it stays
+            if (library.has_parent_path() && ::dlopen(builtins.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr)
+                break;  // it stays
         }
         return true;
     }();
@@ -94,12 +95,15 @@ void load_nvrtc_builtins() {
 
 std::string missing_headers() {
     const std::vector<std::string> dirs = toolkit_include_dirs();
-    const bool has_cccl = std::any_of(dirs.begin(), dirs.end(), [](const std::string& dir) { return dir.ends_with("cccl"); });
+    const bool has_cccl =
+        std::any_of(dirs.begin(), dirs.end(), [](const std::string& dir) { return dir.ends_with("cccl"); });
     if (has_cccl && dirs.size() == 2) return {};
     std::vector<std::string> searched;
     for (const fs::path& path : candidates()) searched.push_back(path.string());
     return fmt::format("No folder with {} was found; searched: {}. CudaOptions::include_dirs may name one.",
-                       dirs.empty() ? "CUDA's headers (cuda_fp16.h)" : has_cccl ? "CUDA's own headers (cuda_fp16.h)" : "CUDA's C++ headers (cccl)",
+                       dirs.empty() ? "CUDA's headers (cuda_fp16.h)"
+                       : has_cccl   ? "CUDA's own headers (cuda_fp16.h)"
+                                    : "CUDA's C++ headers (cccl)",
                        fmt::join(searched, ", "));
 }
 

@@ -1,5 +1,5 @@
-// What a user of the library does: compiles CUDA with CUDA's own headers, links relocatable machine code, runs on the emulator. Prints what the
-// scripts of tests/install look for.
+// What a user of the library does: compiles CUDA with CUDA's own headers, links relocatable machine code,
+// runs on the emulator. Prints what the scripts of tests/install look for.
 
 #include <cstdio>
 #include <cstdlib>
@@ -31,7 +31,8 @@ extern "C" __global__ void twice(float* data) {
 
 int main() {
     for (const auto& folder : ptxgraft::toolkit_include_dirs()) std::printf("headers: %s\n", folder.c_str());
-    std::printf("NVRTC %s, %s\n", ptxgraft::nvrtc_version().c_str(), ptxgraft::default_assembler().version().c_str());
+    std::printf("NVRTC %s, %s\n", ptxgraft::nvrtc_version().c_str(),
+                ptxgraft::default_assembler().version().c_str());
 
     const auto skeleton = value(ptxgraft::Skeleton::from_cuda(source, {.target = "sm_90a"}));
     const auto part = value(ptxgraft::default_assembler().assemble(skeleton.ptx(), {.relocatable = true}));
