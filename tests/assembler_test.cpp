@@ -107,6 +107,8 @@ TEST(AssemblerVersion, IsTheProgramsOwn) {
 
 TEST(AssemblerFault, TheDefaultMakesNoRotationOfADifference) {
     if (nvptxcompiler() == nullptr) GTEST_SKIP() << "built without nvPTXCompiler";
+    if (nvptxcompiler()->version().starts_with("13.0."))
+        GTEST_SKIP() << "built with nvPTXCompiler " << nvptxcompiler()->version();
     for (const char* target : {"sm_80", "sm_90", "sm_90a", "sm_120a"}) {
         const auto difference = code_of(default_assembler(), shifts_with("sub.u64", target));
         EXPECT_TRUE(difference != code_of(default_assembler(), shifts_with("add.u64", target))) << target;

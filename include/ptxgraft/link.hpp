@@ -107,8 +107,8 @@ class PTXGRAFT_API Assembler {
                                                    const AssembleOptions& options = {}) const = 0;
 };
 
-/// ptxas in process (nvPTXCompiler): the default for whole programs; its SASS equals ptxas's. Null when the
-/// library was built without it.
+/// ptxas in process (nvPTXCompiler): the default for whole programs; its SASS equals that of ptxas of the same
+/// version. Null when the library was built without it.
 [[nodiscard]] PTXGRAFT_API const Assembler* nvptxcompiler();
 /// nvJitLink: always assembles as relocatable, so it refuses modules with setmaxnreg or wgmma.
 [[nodiscard]] PTXGRAFT_API const Assembler* nvjitlink();
@@ -116,10 +116,10 @@ class PTXGRAFT_API Assembler {
 [[nodiscard]] PTXGRAFT_API const Assembler& default_assembler();
 
 struct PtxasOptions {
-    std::chrono::milliseconds timeout =
-        std::chrono::minutes(5);  ///< for one module; then the process is killed
-    std::string temporary_dir =
-        "/tmp";  ///< each assembly makes a folder in it, for its user alone, and removes it
+    /// For one module; then the process is killed.
+    std::chrono::milliseconds timeout = std::chrono::minutes(5);
+    /// Each assembly makes a folder in it, for its user alone, and removes it.
+    std::string temporary_dir = "/tmp";
 };
 /// An installed ptxas of any version, run as a process for each module: as a second opinion about machine
 /// code, for a version that is not the library's own, and for modules that may take an assembler down. Unlike
