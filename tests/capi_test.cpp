@@ -93,6 +93,7 @@ TEST(CApiStatus, DestroyOfNullDoesNothing) {
 
 TEST(CApiStatus, VersionHasThreeNumbers) {
     EXPECT_THAT(ptxgraft_version(), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+    EXPECT_THAT(ptxgraft_assembler(), testing::MatchesRegex("nv[a-z]+ 13\\.[0-9]+\\.[0-9]+"));
 }
 
 TEST_F(CApi, NullWhereNoneIsAllowedIsNamed) {
@@ -308,6 +309,7 @@ TEST_F(CApi, KernelTellsItsParametersTimesAndMachineCode) {
     ASSERT_OK(ptxgraft_kernel_get_times(&times, kernel));
     EXPECT_GE(times.render, 0);
     EXPECT_EQ(ptxgraft_kernel_get_cubin(nullptr, &size, kernel), PTXGRAFT_STATUS_no_machine_code);
+    EXPECT_EQ(ptxgraft_kernel_get_assembler(nullptr, &size, kernel), PTXGRAFT_STATUS_no_machine_code);
     ptxgraft_kernel_destroy(kernel);
 }
 

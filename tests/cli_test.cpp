@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "cli.hpp"
+#include "ptxgraft/link.hpp"
 
 namespace ptxgraft::test {
 namespace {
@@ -25,6 +26,8 @@ TEST_F(Cli, HelpAndVersionSucceed) {
     const Result version = ptxgraft({"--version"});
     EXPECT_EQ(version.status, 0);
     EXPECT_THAT(version.out, StartsWith("ptxgraft 0."));
+    EXPECT_THAT(version.out, HasSubstr(default_assembler().version()));
+    EXPECT_THAT(version.out, HasSubstr("nvjitlink " + nvjitlink()->version()));
 }
 
 TEST_F(Cli, WrongCommandLinesAreStatusTwo) {
@@ -163,6 +166,8 @@ TEST_F(Cli, GraftAssembles) {
     const Result result =
         ptxgraft({"graft", "affine.ptx", "--program", "epilogue=acc acc mul.f32 -> acc", "-o", "out.cubin"});
     ASSERT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ(result.err, "out.cubin: assembled by " + std::string(default_assembler().name()) + " " +
+                              default_assembler().version() + "\n");
     EXPECT_THAT(slurp("out.cubin"), StartsWith("\x7f"
                                                "ELF"));
 }

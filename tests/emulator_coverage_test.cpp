@@ -9,7 +9,8 @@
 namespace ptxgraft {
 namespace {
 
-// Opcodes of which spellings are missing, and how many at most. All others are whole.
+// Opcodes of which spellings are missing, and how many at most. All others are whole. Those of the second
+// list came after the manual that the emulator follows, PTX ISA 9.1: of most the meaning is not public.
 const std::map<std::string_view, std::size_t> gaps = {
     {"addc", 3},
     {"cvt", 2},
@@ -24,8 +25,21 @@ const std::map<std::string_view, std::size_t> gaps = {
     {"st.async", 276},
     {"subc", 3},
     {"testp", 2},
+
+    {"clmad.hi", 2},
+    {"clmad.lo", 2},
+    {"cp.async.bulk", 4},
+    {"cp.async.bulk.tensor", 26},
+    {"cp.async.bulk.wait_group", 1},
+    {"ldmatrix", 9},
+    {"mbarrier.check_layout", 6},
+    {"mbarrier.init", 6},
+    {"mbarrier.test_wait", 30},
+    {"mbarrier.test_wait.parity", 45},
+    {"mbarrier.try_wait", 30},
+    {"mbarrier.try_wait.parity", 45},
 };
-constexpr std::size_t least_emulated = 97981;
+constexpr std::size_t least_emulated = 98035;
 
 class EmulatorCoverage : public testing::Test {
   protected:

@@ -321,6 +321,23 @@ TEST(EmulatorForms, LoadsExtendAndStoresCut) {
         }
 }
 
+TEST(EmulatorForms, LoadsThroughTheReadOnlyProxy) {
+    check(
+        "ld.global.u64.proxy::readonly %ld, [%in];\nld.global.nc.v2.b32.proxy::readonly {%y1, %y2}, "
+        "[%in+8];\nmov.b64 %le, {%y2, %y1};",
+        [](const In& x) {
+            return Out{x.a, x.b >> 32 | x.b << 32};
+        },
+        values(1), "sm_90a", "9.4");
+    check(
+        "ld.s16.proxy::readonly %hd, [%in+2];\ncvt.s64.s16 %ld, %hd;\nld.u8.proxy::readonly %re, "
+        "[%in+16];\ncvt.u64.u32 %le, %re;",
+        [](const In& x) {
+            return Out{static_cast<u64>(extended(x.a >> 16, 16)), x.c & 255};
+        },
+        values(1), "sm_90", "9.4");
+}
+
 TEST(EmulatorForms, VectorsInMemory) {
     for (const Space& space : spaces) {
         const std::string address = space.address, name = space.name;

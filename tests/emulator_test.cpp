@@ -380,8 +380,10 @@ const Mistake mistakes[] = {
     {"TooManyArrivals", "mbarrier.init.shared.b64 [gate], 5;\nmbarrier.arrive.shared.b64 %rd3, [gate], 6;",
      Errc::invalid_barrier, "mbarrier.arrive.shared.b64 %rd3, [gate], 6;", "waits for 5",
      ".shared .align 8 .b64 gate;"},
-    {"MissingModifier", "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", Errc::instruction_not_emulated,
-     "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", "tex"},
+    {"MissingSpecialRegister", "mov.u32 %r1, %locality_domain_id;", Errc::instruction_not_emulated,
+     "%locality_domain_id", "%locality_domain_id"},
+    {"MissingModifier", "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];",
+     Errc::instruction_not_emulated, "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", "tex"},
 };
 
 TEST(Emulator, SaysWhichInstructionAndThreadWentWrong) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <numeric>
 
@@ -133,6 +134,15 @@ void check(const std::vector<std::string>& lines, const std::vector<std::size_t>
 }
 
 }  // namespace
+
+std::string reason_to_skip() {
+    const Assembler* assembler = nvptxcompiler();
+    if (assembler == nullptr) return "built without nvPTXCompiler";
+    unsigned major = 0, minor = 0;
+    const std::string version = assembler->version();
+    std::sscanf(version.c_str(), "%u.%u", &major, &minor);
+    return 100 * major + minor >= 1305 ? std::string() : "nvPTXCompiler " + version + " is older than 13.5";
+}
 
 Frame frame(const Setting& setting) {
     Frame f;

@@ -21,6 +21,10 @@ struct Frame {
 };
 [[nodiscard]] Frame frame(const Setting& setting);
 
+/// Why the library's assembler is no oracle of the table; empty when it is one. Older ones than 13.5 take
+/// lines that the manual forbids, such as fence.acquire below sm_90, and know no PTX ISA 9.5.
+[[nodiscard]] std::string reason_to_skip();
+
 /// What `ptxas` says of a line that crashes it.
 inline constexpr const char* crashed = "crashed";
 

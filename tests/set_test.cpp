@@ -13,6 +13,8 @@
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/set.hpp"
 
+extern std::size_t allocations;  // allocations.cpp
+
 namespace ptxgraft {
 namespace {
 
@@ -170,6 +172,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"add.u32 s32, s32 -> s32\ninclude integer", Errc::set_name_taken, 2, 9, "which here is another"},
         Bad{"include integer\nadd.u32 s32, s32 -> s32", Errc::set_name_taken, 2, 1, "something else"},
         Bad{"type a u32\ntype a s32", Errc::set_name_taken, 2, 6, "stands twice"},
+        Bad{"*\nadd.*\n* weight 2", Errc::set_name_taken, 3, 1, "'*' stands twice"},
+        Bad{"min.* weight 2\nmin.*", Errc::set_name_taken, 2, 1, "'min.*' stands twice"},
         Bad{"type f32 u32", Errc::set_malformed, 1, 6, "is a type of PTX"},
         Bad{"type tf32 b32", Errc::set_malformed, 1, 6, "is a type of PTX"},
         Bad{"type a.b u32", Errc::set_malformed, 1, 6, "no name of a type"},
@@ -227,6 +231,29 @@ TEST(Set, HugeTextsEndInErrors) {
     ASSERT_TRUE(full);
     EXPECT_EQ(full->find("n65535"), 65535);
     EXPECT_FALSE(InstructionSet::parse(entries + "one_more = add.f32\n"));
+}
+
+// What a text takes does not grow with how often it asks for the same forms.
+TEST(Set, FormsAreMadeOnce) {
+    const auto allocations_of = [](const std::string& text) {
+        const std::size_t before = allocations;
+        EXPECT_TRUE(parsed(text));
+        return allocations - before;
+    };
+    EXPECT_TRUE(stack::find_set("full"));  // read now, and kept
+    const std::size_t once = allocations_of("*\n");
+    std::string patterns = "*\n";
+    for (const std::string_view opcode : isa::pure_opcodes()) patterns += std::string(opcode) + ".*\n";
+    EXPECT_LT(allocations_of(patterns), 2 * once);
+    std::string includes = "include full\n";
+    const std::size_t included = allocations_of(includes);
+    for (int i = 0; i < 20'000; ++i) includes += "include full\n";
+    EXPECT_LT(allocations_of(includes), 2 * included + 20'000);
+    std::string stars;
+    for (int i = 0; i < 2000; ++i) stars += "*\n";
+    const std::size_t before = allocations;
+    EXPECT_FALSE(InstructionSet::parse(stars));
+    EXPECT_LT(allocations - before, 2 * once);
 }
 
 // --- what ships
@@ -308,7 +335,12 @@ struct Target {
     std::size_t part;  // of the forms that become code for it
 };
 
-class SetForms : public testing::TestWithParam<Target> {};
+class SetForms : public testing::TestWithParam<Target> {
+  protected:
+    void SetUp() override {
+        if (const std::string reason = oracle::reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
+    }
+};
 
 // What is_available says is there assembles, and what it says is not does not.
 TEST_P(SetForms, AreWhatPtxasTakes) {

@@ -92,10 +92,13 @@ struct VerifyOptions {
     bool manual_order = false;     ///< modifiers that do not stand in the manual's order, which ptxas takes, are findings too
 };
 
-/// What ptxas's front end would refuse in a module, in the order of the text: unknown opcodes and modifiers, operands of the wrong number,
-/// kind, type or range, names that are not declared, forms that the version or target lacks, declarations and directives that contradict
-/// themselves. Each finding has a span in the module's source and says what would be right. Not looked at: what ptxas sees only when it makes
-/// code or links (register pressure, too much shared memory, an undefined .extern).
+/// What the front end of ptxas 13.5 would refuse in a module, in the order of the text: unknown opcodes and
+/// modifiers, operands of the wrong number, kind, type or range, names that are not declared, forms that the
+/// version or target lacks, declarations and directives that contradict themselves, bytes beyond ASCII
+/// outside of comments. Older versions of ptxas may refuse more: forms newer than they are, and (13.0) such
+/// bytes in comments. Each finding has a span in the module's source and says what would be right. Not looked
+/// at: what ptxas sees only when it makes code or links (register pressure, too much shared memory, an
+/// undefined .extern).
 /// @code
 /// for (const Error& error : isa::verify(*module)) std::cerr << describe(error, module->source(), "a.ptx");
 /// @endcode

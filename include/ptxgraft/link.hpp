@@ -2,6 +2,7 @@
 /// @file link.hpp
 /// From CUDA source to PTX (NVRTC), from PTX to machine code (assemblers), and linking of machine code.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -36,15 +37,18 @@ struct Ptx {
 /// Compiles CUDA C++ (C++20 unless an option says otherwise) to PTX in process. The disk cache is keyed by
 /// source, the text of every header that it may include, options and the versions of NVRTC and of ptxgraft;
 /// entries are written atomically and may be shared by threads and processes. A damaged entry is a miss, a
-/// folder that cannot be written no error. What includes a macro's value, uses `__TIME__` or precompiled
-/// headers is compiled anew every time. Errors: Errc::cuda_compile_failed with NVRTC's log as detail and,
-/// when the first error is in `source`, its place; Errc::target_unknown; Errc::invalid_argument for a zero
-/// byte in the source.
+/// folder that cannot be written no error. A cache is believed: whoever may write into its folder decides
+/// what its users run, so share one only among those who trust each other. Files are made anew with the
+/// user's umask and never through a symbolic link, so that a shared folder leads to no file outside of it.
+/// What includes a macro's value, uses `__TIME__` or precompiled headers is compiled anew every time. Errors:
+/// Errc::cuda_compile_failed with NVRTC's log as detail and, when the first error is in `source`, its place;
+/// Errc::target_unknown; Errc::invalid_argument for a zero byte in the source.
 [[nodiscard]] PTXGRAFT_API Expected<Ptx> compile_cuda(std::string_view source,
                                                       const CudaOptions& options = {});
 
 /// The folders with CUDA's headers that compile_cuda adds, C++ ones (CCCL) included: found beside the loaded
-/// NVRTC, else where the library was built.
+/// NVRTC, as an installation has them, else where the library was built. When there are none, an error about
+/// an include says so.
 [[nodiscard]] PTXGRAFT_API std::vector<std::string> toolkit_include_dirs();
 [[nodiscard]] PTXGRAFT_API std::string nvrtc_version();  ///< "13.0"
 
@@ -70,6 +74,10 @@ struct PerformanceLoss {
 
 struct Cubin {
     std::vector<std::byte> image;  ///< an ELF
+    /// Who made it, with the full version: "nvptxcompiler 13.5.37"; of a linked one also who assembled its
+    /// parts: "nvjitlink 13.5.37, of ptxas 13.0.88, of ptxas 13.5.37". Versions differ in the code they make,
+    /// and now and then one is wrong, so whoever keeps machine code or measures it keeps this beside it.
+    std::string assembler;
     std::vector<FunctionUsage> functions;
     std::vector<PerformanceLoss> losses;
     std::string log;
@@ -90,25 +98,43 @@ class PTXGRAFT_API Assembler {
   public:
     virtual ~Assembler() = default;
     [[nodiscard]] virtual std::string_view name() const = 0;  ///< "nvptxcompiler"
-    [[nodiscard]] virtual std::string version() const = 0;    ///< "13.0"
+    [[nodiscard]] virtual std::string version() const = 0;    ///< "13.5.37"
     /// Errors: Errc::assemble_failed with the place of the first error in `ptx` and the whole log as detail;
     /// Errc::performance_loss; Errc::module_refused when this assembler would silently change the module,
-    /// with the span of the instruction; Errc::target_unknown. `ptx` need not be zero-terminated.
+    /// with the span of the instruction; Errc::target_unknown; of ptxas() also Errc::assembler_ended.
+    /// `ptx` need not be zero-terminated.
     [[nodiscard]] virtual Expected<Cubin> assemble(std::string_view ptx,
                                                    const AssembleOptions& options = {}) const = 0;
 };
 
-/// ptxas in process (nvPTXCompiler): the default for whole programs; its SASS equals ptxas's. Null when the
-/// library was built without it.
+/// ptxas in process (nvPTXCompiler): the default for whole programs; its SASS equals that of ptxas of the same
+/// version. Null when the library was built without it.
 [[nodiscard]] PTXGRAFT_API const Assembler* nvptxcompiler();
 /// nvJitLink: always assembles as relocatable, so it refuses modules with setmaxnreg or wgmma.
 [[nodiscard]] PTXGRAFT_API const Assembler* nvjitlink();
 /// nvptxcompiler() if there is one, else nvjitlink().
 [[nodiscard]] PTXGRAFT_API const Assembler& default_assembler();
 
-/// Links relocatable cubins into a loadable one (nvJitLink). Losses of performance are in the result, not
-/// errors. Errors: Errc::link_failed with the log, and the index of an input that is no cubin;
-/// Errc::target_unknown.
+struct PtxasOptions {
+    /// For one module; then the process is killed.
+    std::chrono::milliseconds timeout = std::chrono::minutes(5);
+    /// Each assembly makes a folder in it, for its user alone, and removes it.
+    std::string temporary_dir = "/tmp";
+};
+/// An installed ptxas of any version, run as a process for each module: as a second opinion about machine
+/// code, for a version that is not the library's own, and for modules that may take an assembler down. Unlike
+/// those in process it costs some 15 ms a module to start. `path` is the program's. Errors:
+/// Errc::assembler_not_usable when it is not there or does not say a version as ptxas does. A process that
+/// runs too long or dies is Errc::assembler_ended.
+[[nodiscard]] PTXGRAFT_API Expected<std::shared_ptr<const Assembler>> ptxas(const std::string& path,
+                                                                            const PtxasOptions& options = {});
+
+/// Links relocatable cubins into a loadable one (nvJitLink). They may be of several assemblers and versions,
+/// none newer than nvJitLink. Losses of performance are in the result, not errors. Errors: Errc::link_failed
+/// with the log, and the index of an input that is no whole cubin or too new; Errc::target_unknown. nvJitLink
+/// runs in process, and believes what it reads: a cubin that is cut or whose tables lead outside of it is
+/// refused before it gets there, but not every lie can be seen, so link cubins of assemblers, not of
+/// strangers.
 [[nodiscard]] PTXGRAFT_API Expected<Cubin> link_cubins(std::span<const std::span<const std::byte>> cubins,
                                                        std::string_view target);
 

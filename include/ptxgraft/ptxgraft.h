@@ -125,6 +125,9 @@ PTXGRAFT_C_API uint32_t ptxgraft_error_column(void);
 
 /** "0.1.0" */
 PTXGRAFT_C_API const char* ptxgraft_version(void);
+/** "nvptxcompiler 13.5.37": what makes machine code for a GPU. Never null. The first call takes some
+ * milliseconds. */
+PTXGRAFT_C_API const char* ptxgraft_assembler(void);
 
 /* ---------------------------------------------------------------------------------------------------- devices */
 
@@ -406,6 +409,9 @@ PTXGRAFT_C_API void ptxgraft_kernel_destroy(ptxgraft_kernel* kernel);
 PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_ptx(char* text, size_t* size, const ptxgraft_kernel* kernel);
 /** Bytes: the machine code, an ELF. PTXGRAFT_STATUS_no_machine_code on the emulator. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_cubin(void* bytes, size_t* size, const ptxgraft_kernel* kernel);
+/** Text: what made it, "nvptxcompiler 13.5.37". PTXGRAFT_STATUS_no_machine_code on the emulator. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_assembler(char* text, size_t* size,
+                                                             const ptxgraft_kernel* kernel);
 /** Text: the entry's name. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_entry(char* text, size_t* size, const ptxgraft_kernel* kernel);
 

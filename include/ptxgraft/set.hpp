@@ -3,30 +3,35 @@
 /// Instruction sets: which instructions a stack machine has, under which names, and on which types they work.
 ///
 /// A set is a `.set` file. Nine are in the library (`stack::find_set("f32")`; `ptxgraft set f32` prints one):
-/// `f32` (the set of mm-ptx), `math`, `integer`, `half`, `warp`, `memory`, `full` (every pure form of the table, and the special registers). Texts are
-/// read with `standard`, which is `full`, `warp` and `memory` together; expressions with `expression`.
+/// `f32` (the set of mm-ptx), `math`, `integer`, `half`, `warp`, `memory`, `full` (every pure form of the
+/// table, and the special registers). Texts are read with `standard`, which is `full`, `warp` and `memory`
+/// together; expressions with `expression`.
 ///
 ///     # comments, blank lines
 ///     include f32                        all of another set
 ///     type philox u32                    a type of your own over a register type: it has a stack of its own
 ///     add.f32                            a form of PTX, spelled as in the manual
-///     add.rn.f32 weight 4                drawn four times as often when programs are made at random (default 1; 0: never)
-///     mac = fma.rn.f32                   a form under a name of your own
-///     bump = add.u32 philox, u32 -> philox   … with types of your own in the place of its register types
-///     min.*                              every pure form of an opcode; `*` alone: of all
-///     %tid.x                             a special register: pushes its value
+///     add.rn.f32 weight 4                drawn four times as often when programs are made at random (default
+///     1; 0: never) mac = fma.rn.f32                   a form under a name of your own bump = add.u32 philox,
+///     u32 -> philox   … with types of your own in the place of its register types min.* every pure form of
+///     an opcode; `*` alone: of all %tid.x                             a special register: pushes its value
 ///
-/// A form's name is its name in PTX (`fma.rn.ftz.f32`). Where PTX has several shapes under one name, the plain one with the fewest inputs has
-/// the bare name and the others a suffix: `:3` three inputs (`min.f32:3`), `:b32x2` one vector of inputs (`mov.b64:b32x2` packs two b32),
-/// `:to.b32x2` a vector of results (`mov.b64:to.b32x2` unpacks); `:size8` a constant that is one of a list (`cp.async.ca.shared.global:size8`), `|q` a
-/// second result (`setp.lt.f32|q`). Forms with `wide` operands (ld, cvt of 8 bits) have 16-bit values there; types of your own may be wider
-/// (`ld8 = ld.global.u8 u64 -> u32`). Types behind a form stand one per operand, constants left out; a vector has one for all its elements; without results the arrow may go.
+/// A form's name is its name in PTX (`fma.rn.ftz.f32`). Where PTX has several shapes under one name, the
+/// plain one with the fewest inputs has the bare name and the others a suffix: `:3` three inputs
+/// (`min.f32:3`), `:b32x2` one vector of inputs (`mov.b64:b32x2` packs two b32),
+/// `:to.b32x2` a vector of results (`mov.b64:to.b32x2` unpacks); `:size8` a constant that is one of a list
+/// (`cp.async.ca.shared.global:size8`), `|q` a second result (`setp.lt.f32|q`). Forms with `wide` operands
+/// (ld, cvt of 8 bits) have 16-bit values there; types of your own may be wider
+/// (`ld8 = ld.global.u8 u64 -> u32`). Types behind a form stand one per operand, constants left out; a vector
+/// has one for all its elements; without results the arrow may go.
 ///
-/// A name may stand twice only through `include` and `*`: a line of its own then gives the entry its weight. Forms that a machine cannot have: those
-/// whose operands are labels, functions, textures; those that use the condition code (`add.cc.u32`, `addc.u32`); those of more than 64 values.
+/// A name may stand twice only through `include` and `*`: a line of its own then gives the entry its weight.
+/// A pattern (`*`, `min.*`) stands once. Forms that a machine cannot have: those whose operands are labels,
+/// functions, textures; those that use the condition code (`add.cc.u32`, `addc.u32`); those of more than 64
+/// values.
 ///
-/// An instruction's number in a program is its place in the set, in the order of the file. It stays what it is when the table grows, as long as
-/// the set's file stays and has no `*`.
+/// An instruction's number in a program is its place in the set, in the order of the file. It stays what it
+/// is when the table grows, as long as the set's file stays and has no `*`.
 
 #include <cstdint>
 #include <memory>

@@ -74,6 +74,7 @@ template <class A, class B> struct is_two<Two<A, B>> : std::true_type {};
 #define PTXGRAFT_AVX2 [[gnu::target("avx2,fma,bmi,bmi2,lzcnt,popcnt"), gnu::flatten]]
 #define PTXGRAFT_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,popcnt"), gnu::flatten]]
 #define PTXGRAFT_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#pragma clang diagnostic ignored "-Wpass-failed"  // says of every loop that it is none that gains by vectors
 #elif defined(__x86_64__) && defined(__GNUC__)
 #define PTXGRAFT_AVX2 [[gnu::target("avx2,fma,bmi,bmi2,lzcnt,popcnt"), gnu::flatten]]
 #define PTXGRAFT_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,popcnt,prefer-vector-width=512"), gnu::flatten]]

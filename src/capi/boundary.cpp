@@ -5,6 +5,8 @@
 #include <cstring>
 #include <exception>
 
+#include "ptxgraft/link.hpp"
+
 namespace ptxgraft::capi {
 namespace {
 
@@ -118,5 +120,15 @@ const char* ptxgraft_status_name(ptxgraft_status status) {
 }
 
 const char* ptxgraft_version(void) { return PTXGRAFT_VERSION; }
+
+const char* ptxgraft_assembler(void) {
+    try {
+        static const std::string text =
+            std::string(ptxgraft::default_assembler().name()) + " " + ptxgraft::default_assembler().version();
+        return text.c_str();
+    } catch (...) {
+        return "";
+    }
+}
 
 }  // extern "C"

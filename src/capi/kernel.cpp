@@ -58,6 +58,11 @@ LaunchConfig launch_config(const ptxgraft_launch_options& given) {
             given.cooperative != 0};
 }
 
+Expected<const Cubin*> cubin_of(const ptxgraft_kernel& kernel) {
+    if (const Cubin* cubin = kernel.kernel.cubin()) return cubin;
+    return fail(Errc::no_machine_code, std::string("the emulator runs the PTX itself"));
+}
+
 }  // namespace
 
 extern "C" {
@@ -137,9 +142,17 @@ ptxgraft_status ptxgraft_kernel_get_ptx(char* text, size_t* size, const ptxgraft
 
 ptxgraft_status ptxgraft_kernel_get_cubin(void* bytes, size_t* size, const ptxgraft_kernel* kernel) {
     return call({{size, "size"}, {kernel, "kernel"}}, [&]() -> Expected<void> {
-        const Cubin* cubin = kernel->kernel.cubin();
-        if (!cubin) return fail(Errc::no_machine_code, std::string("the emulator runs the PTX itself"));
-        return capi::give_bytes(bytes, size, cubin->image.data(), cubin->image.size());
+        const auto cubin = cubin_of(*kernel);
+        if (!cubin) return tl::unexpected(cubin.error());
+        return capi::give_bytes(bytes, size, (*cubin)->image.data(), (*cubin)->image.size());
+    });
+}
+
+ptxgraft_status ptxgraft_kernel_get_assembler(char* text, size_t* size, const ptxgraft_kernel* kernel) {
+    return call({{size, "size"}, {kernel, "kernel"}}, [&]() -> Expected<void> {
+        const auto cubin = cubin_of(*kernel);
+        if (!cubin) return tl::unexpected(cubin.error());
+        return capi::give_text(text, size, (*cubin)->assembler);
     });
 }
 

@@ -1,5 +1,7 @@
 // ptxgraft graft: stubs into a skeleton, out as PTX or machine code.
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -22,6 +24,7 @@ std::string assembled(const std::string& ptx, const GraftVerbFlags& flags, const
     options.target = flags.cuda.target;
     options.allow_performance_loss = flags.allow_performance_loss;
     const Cubin cubin = take(default_assembler().assemble(ptx, options), ptx, ptx_name);
+    fmt::print(stderr, "{}: assembled by {}\n", display_name(flags.output), cubin.assembler);
     return {reinterpret_cast<const char*>(cubin.image.data()), cubin.image.size()};
 }
 

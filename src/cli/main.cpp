@@ -13,8 +13,10 @@ namespace {
 
 std::string version_text() {
     const Assembler& assembler = default_assembler();
-    return fmt::format("ptxgraft {} (NVRTC {}, {} {})", PTXGRAFT_VERSION, nvrtc_version(), assembler.name(),
-                       assembler.version());
+    const std::string linker =
+        &assembler == nvjitlink() ? "" : fmt::format(", nvjitlink {}", nvjitlink()->version());
+    return fmt::format("ptxgraft {} (NVRTC {}, {} {}{})", PTXGRAFT_VERSION, nvrtc_version(), assembler.name(),
+                       assembler.version(), linker);
 }
 
 std::string usage_message(const CLI::App* app, const CLI::Error& error) {

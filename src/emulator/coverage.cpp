@@ -7,6 +7,7 @@
 
 #include "emulator/decode.hpp"
 #include "isa/sample.hpp"
+#include "isa/target.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -29,7 +30,7 @@ std::string_view reason_out_of_scope(std::string_view opcode) {
 
 // The oldest PTX version with sm_75 has instructions that later ones lack there.
 bool is_in_range(const isa::Match& match) {
-    constexpr std::uint16_t first = 63, last = 90;
+    constexpr std::uint16_t first = 63, last = isa::newest_version;
     constexpr isa::Architecture targets[] = {{75, 0}, {80, 0}, {86, 0}, {87, 0}, {89, 0}, {90, 0}, {90, 'a'}};
     return isa::is_available(match, first, targets[0]) ||
            std::any_of(std::begin(targets), std::end(targets), [&](isa::Architecture a) { return isa::is_available(match, last, a); });
@@ -45,8 +46,10 @@ struct Text {
     std::vector<std::size_t> ends;  // of each line
 
     explicit Text(const std::vector<Line>& lines, std::size_t first, std::size_t last) {
-        text = ".version 9.0\n.target sm_90a\n.address_size 64\n"
-               ".global .align 128 .b8 gv[1024];\n.shared .align 128 .b8 sv[1024];\n.global .texref tex_; .global .surfref surf_;\n"
+        text = ".version " + isa::version_text(isa::newest_version) +
+               "\n.target sm_90a\n.address_size 64\n"
+               ".global .align 128 .b8 gv[1024];\n.shared .align 128 .b8 sv[1024];\n.global .texref tex_; "
+               ".global .surfref surf_;\n"
                ".func (.reg .b32 r0) fn1 (.reg .b32 a0) { mov.b32 r0, a0; ret; }\n.entry k() {\n"
                "P: .callprototype (.reg .b32 _) _ (.reg .b32 _);\n";
         for (const char* type : {"b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "f16x2", "f32", "f64", "pred"})

@@ -23,8 +23,8 @@ std::string_view Words::take_of(std::initializer_list<std::string_view> words) {
 
 void Words::take_cache_hints() {
     std::erase_if(words_, [](std::string_view word) {
-        constexpr std::string_view hints[] = {".ca", ".cg", ".cs", ".cv",   ".cu",     ".lu",
-                                              ".wb", ".wt", ".nc", ".weak", ".unified"};
+        constexpr std::string_view hints[] = {".ca", ".cg", ".cs", ".cv",   ".cu",      ".lu",
+                                              ".wb", ".wt", ".nc", ".weak", ".unified", ".proxy::readonly"};
         return std::find(std::begin(hints), std::end(hints), word) != std::end(hints) ||
                word.starts_with(".L1::") || word.starts_with(".L2::");
     });
@@ -77,8 +77,8 @@ struct Move {
 Expected<Move> decode_move(FunctionDecoder& decoder, const Instruction& instruction, std::size_t at) {
     Words words(instruction);
     Move move;
+    words.take_cache_hints();  // .proxy::readonly stands behind the type
     move.type = words.take_type();
-    words.take_cache_hints();
     words.take(".mmio");  // stands before .relaxed
     move.access.strong = !words.take_of({".volatile", ".relaxed", ".acquire", ".release"}).empty();
     words.take_scope();

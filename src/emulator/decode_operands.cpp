@@ -2,9 +2,16 @@
 #include <fmt/format.h>
 
 #include "emulator/decode.hpp"
+#include "ptxgraft/isa.hpp"
 
 namespace ptxgraft::emulator {
 using syntax::OperandKind;
+
+// A name that stands for nothing; a special register of the table is something that the emulator lacks.
+tl::unexpected<Error> FunctionDecoder::unknown(std::string_view name, Span span) {
+    const bool is_known = isa::special_register(name).has_value();
+    return fail(is_known ? Errc::instruction_not_emulated : Errc::unknown_identifier, span, std::string(name));
+}
 
 Ref FunctionDecoder::read_as(Ref ref, std::uint32_t bytes) {
     if (width(ref) == bytes) return ref;
@@ -76,7 +83,7 @@ Expected<Ref> FunctionDecoder::value_of(std::string_view name, std::int64_t offs
         if (learning_ != nullptr) learning_->is_refused = true;  // another module has other functions
         base = constant(function_window + *function * function_stride, bytes);
     } else {
-        return fail(Errc::unknown_identifier, span, std::string(name));
+        return unknown(name, span);
     }
     return offset == 0 ? base : sum_of(base, constant(static_cast<std::uint64_t>(offset), bytes), bytes);
 }
@@ -112,7 +119,7 @@ Expected<Ref> FunctionDecoder::element_address(const syntax::Operand& operand, s
 // elements are of the array's type, also where it has several dimensions or vectors.
 Expected<Ref> FunctionDecoder::element_offset(const syntax::Operand& operand, std::uint32_t bytes) {
     const Symbol* const symbol = find(operand.base());
-    if (symbol == nullptr) return fail(Errc::unknown_identifier, operand.span(), std::string(operand.base()));
+    if (symbol == nullptr) return unknown(operand.base(), operand.span());
     if (symbol->kind != Symbol::Kind::variable || symbol->element_bytes == 0)
         return fail(Errc::invalid_operand, operand.span(), fmt::format("{}: {} is no array", operand.text(), operand.base()));
     const syntax::Operand& index = operand.children().front();
@@ -152,7 +159,7 @@ Expected<Ref> FunctionDecoder::output(const syntax::Operand& operand, std::uint3
             return result;
         }
         if (find(operand.text()) == nullptr)
-            return fail(Errc::unknown_identifier, operand.span(), std::string(operand.text()));
+            return unknown(operand.text(), operand.span());
     }
     return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
 }

@@ -135,12 +135,13 @@ struct Performance {
     enum class Place : std::uint8_t { entry, func, both } place;
 };
 using Place = Performance::Place;
-constexpr std::array<Performance, 13> performance_rows = {{
+constexpr std::array<Performance, 14> performance_rows = {{
     {".maxnreg", 13, 10, 1, true, Place::entry},
     {".maxntid", 13, 10, 3, true, Place::entry},
     {".reqntid", 21, 10, 3, true, Place::entry},
     {".minnctapersm", 20, 20, 1, true, Place::entry},
     {".maxnctapersm", 13, 10, 1, true, Place::entry},
+    {".minperctamemory", 94, 80, 1, false, Place::entry},
     {".reqnctapercluster", 78, 90, 3, false, Place::entry},
     {".explicitcluster", 78, 90, 0, false, Place::entry},
     {".maxclusterrank", 78, 90, 1, false, Place::entry},

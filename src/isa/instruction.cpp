@@ -25,8 +25,9 @@ const NameMatch& Verifier::name_match(const Instruction& i) {
 void Verifier::instruction(const syntax::Statement& statement) {
     if (shapes_.is_right(syntax::TokenView(statement), symbols_)) return;
     const std::size_t before = findings_.size();
+    depends_on_function_ = false;
     look_at(*statement.instruction());
-    if (findings_.size() == before) shapes_.remember();
+    if (findings_.size() == before && !depends_on_function_) shapes_.remember();
 }
 
 void Verifier::look_at(const Instruction& i) {
@@ -62,7 +63,6 @@ void Verifier::look_at(const Instruction& i) {
     if (i.opcode == "tex" || i.opcode == "tld4" || i.opcode == "txq") has_samplers_ ? texture_mode(i) : unified_sampler(i, *fitting);
 }
 
-// PTX ISA 5.1.6: inputs are read, results are written.
 // From sm_90 on, ptxas refuses these with a base of 32 bits where the address is generic or in .global: it takes them for
 // 32-bit addressing. Other instructions, and registers narrower still, pass.
 void Verifier::address_width(const Instruction& i, const Match& match) {
@@ -95,11 +95,20 @@ void Verifier::shared_variable(const Instruction& i, const Match& match) {
     }
 }
 
+// PTX ISA 5.1.6: inputs are read, results are written; `.param::func` is the space of a device function's
+// parameters, which an entry has only for its calls.
 void Verifier::parameter_access(const Instruction& i) {
     const bool is_store = i.opcode == "st";
     const std::size_t at = is_store ? 0 : 1;
     if (at >= i.operands.size() || i.operands[at].kind() != OperandKind::address) return;
     const Symbol* symbol = symbols_.find(i.operands[at].base());
+    const bool is_of_function =
+        std::find(i.modifiers.begin(), i.modifiers.end(), ".param::func") != i.modifiers.end();
+    depends_on_function_ |= is_of_function;
+    if (is_of_function && function_.is_entry() &&
+        (symbol == nullptr || symbol->space != Space::param || symbol->is_input))
+        return report(Errc::state_space_mismatch, i.operands[at].span(),
+                      "in an entry, .param::func is the space of its calls' .param variables alone");
     if (symbol == nullptr || symbol->space != Space::param) return;
     const std::string name = "'" + std::string(i.operands[at].base()) + "'";
     if (is_store && symbol->is_input) report(Errc::operand_kind_wrong, i.operands[at].span(), name + " is an input parameter, which cannot be written");
@@ -173,11 +182,27 @@ void Verifier::special_registers(const Instruction& i) {
     const auto look = [&](const Operand& operand) {
         if (operand.kind() != OperandKind::identifier || !operand.text().starts_with('%') || symbols_.find(operand.text()) != nullptr) return;
         if (const auto special = find_special(operand.text())) require(special->row->since, operand.span(), std::string(operand.text()));
+        if (operand.text().starts_with("%perctamemory")) per_cta_memory(operand);
     };
     for (const Operand& operand : i.operands) {
         look(operand);
         for (const Operand& child : operand.children()) look(child);
     }
+}
+
+// Memory of each block (PTX ISA 9.4): an entry has it that asks for some.
+void Verifier::per_cta_memory(const Operand& operand) {
+    depends_on_function_ = true;
+    if (!function_.is_entry()) return;
+    const std::vector<syntax::Token> tokens = function_.tokens();
+    const auto asks = [&](const syntax::Token& token) {
+        const syntax::Token* const next = &token + 1;
+        return token.text == ".minperctamemory" && next != tokens.data() + tokens.size() &&
+               syntax::parse_integer(next->text).value_or(0) != 0;
+    };
+    if (std::none_of(tokens.begin(), tokens.end(), asks))
+        report(Errc::special_register_invalid, operand.span(),
+               std::string(operand.text()) + " is for entries with .minperctamemory above 0");
 }
 
 void Verifier::undefined_label(const Operand& operand) {

@@ -212,22 +212,9 @@ class Checker {
                 return sum(rule, operand);
             case OperandKind::element:
                 return element(rule, operand);
-            case OperandKind::vector:
-                return braced(rule, operand);
             default:
                 return problem(Kind::not_allowed, &operand, &rule);
         }
-    }
-
-    // ptxas 13.0 takes braces around one or more registers where one of bfloat stands.
-    std::optional<OperandProblem> braced(const OperandRule& rule, const Operand& operand) {
-        const RegisterType type = match_.type(rule.type);
-        if (type != RegisterType::bf16 && type != RegisterType::bf16x2) return problem(Kind::not_allowed, &operand, &rule);
-        for (const Operand& element : operand.children()) {
-            if (element.kind() != OperandKind::identifier) return problem(Kind::not_allowed, &element, &rule);
-            if (auto p = identifier(rule, element)) return p;
-        }
-        return std::nullopt;
     }
 
     std::optional<OperandProblem> constant(const OperandRule& rule, const Operand& operand) {

@@ -29,6 +29,7 @@ class Verifier {
     [[nodiscard]] Span span_of(std::string_view text) const;
 
     // --- verify.cpp: the walk
+    void characters();
     void header();
     void target_directive(const syntax::Statement& statement);
     void statement(const syntax::Statement& statement, syntax::StatementKind kind);
@@ -48,6 +49,7 @@ class Verifier {
     void require(std::span<const Since> since, Span span, const std::string& what);
     void require(std::span<const Since> since, Span span, const Match& match);
     void special_registers(const syntax::Instruction& instruction);
+    void per_cta_memory(const syntax::Operand& operand);
     void undefined_label(const syntax::Operand& operand);
     void address_width(const syntax::Instruction& instruction, const Match& match);
     void shared_variable(const syntax::Instruction& instruction, const Match& match);
@@ -114,6 +116,8 @@ class Verifier {
     syntax::Statement function_;  // the one that is looked at
     syntax::NameMap<NameMatch> names_;
     Shapes shapes_;
+    // Whether what was found of the instruction holds in this function alone.
+    bool depends_on_function_ = false;
     syntax::NameMap<std::string_view> labels_;  // of other functions, made on need: label, function
     bool has_labels_ = false;
     using SourcePlace = std::array<std::uint64_t, 3>;  // file, line and column

@@ -1,6 +1,7 @@
 // verify: the walk over a module.
 
 #include <algorithm>
+#include <cstring>
 
 #include "isa/verifier.hpp"
 
@@ -10,9 +11,26 @@ using syntax::Statement;
 using syntax::StatementKind;
 using syntax::Token;
 
+namespace {
+
+// Eight bytes at a time: this looks at the whole of a module.
+bool is_ascii(std::string_view text) {
+    std::uint64_t all = 0;
+    for (; text.size() >= sizeof all; text.remove_prefix(sizeof all)) {
+        std::uint64_t eight;
+        std::memcpy(&eight, text.data(), sizeof eight);
+        all |= eight;
+    }
+    for (const char c : text) all |= static_cast<unsigned char>(c);
+    return (all & 0x8080808080808080) == 0;
+}
+
+}  // namespace
+
 std::vector<Error> verify(const syntax::Module& module, const VerifyOptions& options) { return Verifier(module, options).run(); }
 
 std::vector<Error> Verifier::run() {
+    characters();
     header();
     symbols_.open();
     for (const Statement& s : module_.statements()) statement(s, s.kind());
@@ -33,6 +51,21 @@ Span Verifier::span_of(std::string_view text) const {
     if (before(text.data(), source.data()) || !before(text.data(), source.data() + source.size())) return {};
     const auto begin = static_cast<std::uint32_t>(text.data() - source.data());
     return {begin, begin + static_cast<std::uint32_t>(text.size())};
+}
+
+// PTX ISA 4.1: the text is ASCII. ptxas 13.5 passes over other bytes in comments; 13.0 stops there too.
+void Verifier::characters() {
+    const std::string_view source = module_.source();
+    if (is_ascii(source)) return;
+    const auto is_foreign = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
+    const auto tokens = syntax::tokenize(source);
+    if (!tokens) return;
+    for (const Token& token : *tokens) {
+        const auto at = std::find_if(token.text.begin(), token.text.end(), is_foreign);
+        if (at == token.text.end()) continue;
+        const auto end = std::find_if_not(at, token.text.end(), is_foreign);
+        report(Errc::unexpected_character, std::string_view(at, end), std::string(at, end));
+    }
 }
 
 // PTX ISA 11.1: .version, then .target, then perhaps .address_size come before all else.

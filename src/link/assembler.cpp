@@ -1,5 +1,7 @@
 #include "link/assembler.hpp"
 
+#include <fmt/format.h>
+
 #include "link/assembler_log.hpp"
 #include "link/cubin.hpp"
 
@@ -21,15 +23,35 @@ tl::unexpected<Error> assembly_error(std::string log, std::string_view ptx) {
     return fail(Errc::assemble_failed, span, std::move(log));
 }
 
-Expected<Cubin> finish(Cubin cubin, const AssembleOptions& options) {
+std::vector<std::string> ptxas_arguments(const std::string& target, const AssembleOptions& options) {
+    std::vector<std::string> arguments{"--gpu-name=" + target,
+                                       fmt::format("--opt-level={}", options.optimisation), "--verbose"};
+    if (options.max_registers) arguments.push_back(fmt::format("--maxrregcount={}", options.max_registers));
+    if (options.relocatable) arguments.emplace_back("--compile-only");
+    if (options.line_info) arguments.emplace_back("--generate-line-info");
+    arguments.insert(arguments.end(), options.options.begin(), options.options.end());
+    return arguments;
+}
+
+Expected<Cubin> finish(Cubin cubin, const AssembleOptions& options, const Assembler& by) {
     cubin.functions = parse_usage(cubin.log);
     if (is_whole_cubin(cubin.image)) complete_usage(cubin.image, cubin.functions);
+    const std::vector<Tool> tools = tools_of(cubin.image);
+    cubin.assembler =
+        tools.empty() ? std::string(by.name()) : fmt::format("{} {}", by.name(), tools.front().version);
     cubin.losses = parse_losses(cubin.log);
     if (cubin.losses.empty() || options.allow_performance_loss) return cubin;
     std::string all;
     for (const auto& loss : cubin.losses)
         all += (all.empty() ? "C" : "\nC") + std::to_string(loss.code) + " " + loss.message;
     return fail(Errc::performance_loss, std::move(all));
+}
+
+std::string version_by_assembling(const Assembler& assembler, std::string otherwise) {
+    const auto cubin =
+        assembler.assemble(".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n");
+    const std::vector<Tool> tools = cubin ? tools_of(cubin->image) : std::vector<Tool>();
+    return tools.empty() || tools.front().version.empty() ? std::move(otherwise) : tools.front().version;
 }
 
 }  // namespace link

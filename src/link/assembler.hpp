@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "link/module_text.hpp"
 #include "ptxgraft/link.hpp"
@@ -14,7 +15,15 @@ namespace ptxgraft::link {
 /// The error of a failed assembly: the place of the first bad line, the log as detail.
 [[nodiscard]] tl::unexpected<Error> assembly_error(std::string log, std::string_view ptx);
 
-/// Fills in what log and image say, and turns performance losses into an error unless they are allowed.
-[[nodiscard]] Expected<Cubin> finish(Cubin cubin, const AssembleOptions& options);
+/// The command line of ptxas, and of nvPTXCompiler, for these options.
+[[nodiscard]] std::vector<std::string> ptxas_arguments(const std::string& target,
+                                                       const AssembleOptions& options);
+
+/// Fills in what log and image say and who made it, and turns performance losses into an error unless they
+/// are allowed.
+[[nodiscard]] Expected<Cubin> finish(Cubin cubin, const AssembleOptions& options, const Assembler& by);
+
+/// The full version of an assembler in process, which only its cubins tell; `otherwise` when they do not.
+[[nodiscard]] std::string version_by_assembling(const Assembler& assembler, std::string otherwise);
 
 }  // namespace ptxgraft::link

@@ -125,6 +125,10 @@ std::vector<PerformanceLoss> parse_losses(std::string_view log) {
 Span first_error_span(std::string_view log, std::string_view ptx) {
     for (std::string_view rest = log; !rest.empty();) {
         const std::string_view line = take_line(rest);
+        // `ptxas fatal   : Unexpected non-ASCII character encountered on line 4`
+        constexpr std::string_view last_words = " encountered on line ";
+        if (const std::size_t words = line.find(last_words); words != std::string_view::npos)
+            return line_span(ptx, number_at(line.substr(words + last_words.size())));
         constexpr std::string_view mark = ", line ";
         const std::size_t at = line.find(mark);
         const std::size_t kind = line.find("; ", at);

@@ -2,14 +2,13 @@
 #include "link/cache.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <xxhash.h>
 
-#include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <new>
+#include <random>
 
 #include "link/files.hpp"
 
@@ -87,24 +86,28 @@ Key KeyBuilder::key() const {
 }
 
 std::optional<Ptx> load_cached(const std::string& folder, const Key& key) {
-    const auto bytes = read_file(entry_path(folder, key).string());
+    const auto bytes = read_own_file(entry_path(folder, key).string());
     return bytes ? decode(key, *bytes) : std::nullopt;
 }
 
 void store_cached(const std::string& folder, const Key& key, const Ptx& ptx) {
-    static std::atomic<unsigned> counter{0};
     std::error_code ignored;
     fs::create_directories(folder, ignored);
-    const fs::path path = entry_path(folder, key);
-    // A name of our own, in the same folder: rename is atomic, so readers see the old entry, the new one, or
-    // none.
-    const fs::path temporary = path.string() + fmt::format(".{}.{}", ::getpid(), counter++);
+    const std::string path = entry_path(folder, key).string();
     const std::string bytes = encode(key, ptx);
-    std::ofstream file(temporary, std::ios::binary);
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    file.close();
-    if (file) fs::rename(temporary, path, ignored);
-    if (!file || ignored) fs::remove(temporary, ignored);
+    // A new file beside the entry, under a name that nobody can have prepared: rename is atomic, so readers
+    // see the old entry, the new one, or none.
+    std::random_device random;
+    for (int attempt = 0; attempt < 4; ++attempt) {
+        const std::string temporary = fmt::format("{}.{:08x}{:08x}", path, random(), random());
+        if (write_new_file(temporary, bytes)) {
+            std::error_code error;
+            fs::rename(temporary, path, error);
+            if (error) fs::remove(temporary, ignored);
+            return;
+        }
+        if (errno != EEXIST) return;
+    }
 }
 
 }  // namespace ptxgraft::link

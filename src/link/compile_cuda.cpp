@@ -102,6 +102,7 @@ Expected<Ptx> compile(std::string_view source, const CudaOptions& options,
     const char* const header_texts[] = {site_cuh.data()};
     const char* const header_names[] = {"ptxgraft/site.cuh"};
     const std::string text(source);
+    load_nvrtc_builtins();
     nvrtcProgram created = nullptr;
     if (const auto r = nvrtcCreateProgram(&created, text.c_str(), options.file_name.c_str(), 1, header_texts,
                                           header_names);
@@ -113,6 +114,8 @@ Expected<Ptx> compile(std::string_view source, const CudaOptions& options,
     const nvrtcResult result = nvrtcCompileProgram(program.get(), static_cast<int>(argv.size()), argv.data());
     std::string log = program_log(program.get());
     if (result != NVRTC_SUCCESS) {
+        if (options.toolkit_headers && log.find("could not open source file") != std::string::npos)
+            if (const std::string missing = missing_headers(); !missing.empty()) log += "\n" + missing;
         const Span span = error_span(log, options.file_name, source);
         return fail(Errc::cuda_compile_failed, span,
                     log.empty() ? nvrtcGetErrorString(result) : std::move(log));

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <nvJitLink.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "link/assembler.hpp"
@@ -46,6 +47,15 @@ std::string info_log(nvJitLinkHandle linker) {
     return log_of(linker, nvJitLinkGetInfoLogSize, nvJitLinkGetInfoLog);
 }
 
+struct LinkerVersion {
+    unsigned major = 0, minor = 0;
+};
+LinkerVersion linker_version() {
+    LinkerVersion version;
+    nvJitLinkVersion(&version.major, &version.minor);
+    return version;
+}
+
 // The linked image and its log; no image when nvJitLink has none.
 Cubin linked(nvJitLinkHandle linker) {
     Cubin cubin;
@@ -74,9 +84,11 @@ class NvJitLink final : public Assembler {
     std::string_view name() const override { return "nvjitlink"; }
 
     std::string version() const override {
-        unsigned major = 0, minor = 0;
-        nvJitLinkVersion(&major, &minor);
-        return fmt::format("{}.{}", major, minor);
+        static const std::string version = [this] {
+            const auto [major, minor] = linker_version();
+            return version_by_assembling(*this, fmt::format("{}.{}", major, minor));
+        }();
+        return version;
     }
 
     Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
@@ -93,8 +105,8 @@ class NvJitLink final : public Assembler {
     }
 
   private:
-    static Expected<Cubin> assemble_for(const std::string& target, std::string_view ptx,
-                                        const AssembleOptions& options) {
+    Expected<Cubin> assemble_for(const std::string& target, std::string_view ptx,
+                                 const AssembleOptions& options) const {
         const Linker linker = create(arguments_of(target, options));
         if (!linker) return fail(Errc::assemble_failed, "nvJitLink does not know one of the options");
         // nvJitLink reads to a zero byte when it looks for the end of the text.
@@ -105,7 +117,7 @@ class NvJitLink final : public Assembler {
         if (result != NVJITLINK_SUCCESS) return assembly_error(error_log(linker.get(), result), ptx);
         Cubin cubin = linked(linker.get());
         if (cubin.image.empty()) return fail(Errc::assemble_failed, "nvJitLink gives no cubin");
-        return finish(std::move(cubin), options);
+        return finish(std::move(cubin), options, *this);
     }
 };
 
@@ -113,6 +125,28 @@ tl::unexpected<Error> link_error(std::string log, std::size_t index) {
     auto error = fail(Errc::link_failed, std::move(log));
     error.value().index = static_cast<std::uint32_t>(index);
     return error;
+}
+
+// What of an input nvJitLink cannot read, or does not survive; empty when it takes it.
+std::string input_problem(std::span<const std::byte> cubin, std::size_t index) {
+    if (!is_whole_cubin(cubin)) return fmt::format("input {} is no whole cubin", index);
+    const auto [major, minor] = linker_version();
+    const std::uint32_t toolkit = toolkit_of(cubin);
+    if (toolkit <= 10 * major + minor) return {};
+    return fmt::format("input {} is of CUDA {}.{}; nvJitLink {}.{} links cubins up to its own version", index,
+                       toolkit / 10, toolkit % 10, major, minor);
+}
+
+// "nvjitlink 13.5.37, of ptxas 13.0.88": the linker, and the assembler of each part once.
+std::string makers_of(std::span<const std::byte> image) {
+    std::string text = fmt::format("{} {}", nvjitlink()->name(), nvjitlink()->version());
+    std::vector<Tool> named;
+    for (const Tool& tool : tools_of(image)) {
+        if (tool.name.empty() || std::find(named.begin(), named.end(), tool) != named.end()) continue;
+        text += fmt::format(", of {} {}", tool.name, tool.version);
+        named.push_back(tool);
+    }
+    return text;
 }
 
 }  // namespace
@@ -126,7 +160,8 @@ Expected<Cubin> link_cubins(std::span<const std::span<const std::byte>> cubins, 
     if (cubins.empty()) return fail(Errc::invalid_argument, "no cubins to link");
     if (auto known = check_target(target); !known) return tl::unexpected(known.error());
     for (std::size_t i = 0; i < cubins.size(); ++i)
-        if (!is_whole_cubin(cubins[i])) return link_error(fmt::format("input {} is no whole cubin", i), i);
+        if (std::string problem = input_problem(cubins[i], i); !problem.empty())
+            return link_error(std::move(problem), i);
 
     const Linker linker = create({fmt::format("-arch={}", target), "-verbose", "-no-cache"});
     if (!linker) return fail(Errc::link_failed, "nvJitLink cannot start");
@@ -141,6 +176,7 @@ Expected<Cubin> link_cubins(std::span<const std::span<const std::byte>> cubins, 
     Cubin cubin = linked(linker.get());
     if (!is_whole_cubin(cubin.image)) return fail(Errc::link_failed, "nvJitLink gives no cubin");
     complete_usage(cubin.image, cubin.functions);
+    cubin.assembler = makers_of(cubin.image);
     cubin.losses = parse_losses(cubin.log);
     return cubin;
 }

@@ -27,24 +27,17 @@ std::string log_of(nvPTXCompilerHandle compiler, decltype(&nvPTXCompilerGetError
     return trimmed_log(std::move(log));
 }
 
-std::vector<std::string> arguments_of(const std::string& target, const AssembleOptions& options) {
-    std::vector<std::string> arguments{"--gpu-name=" + target,
-                                       fmt::format("--opt-level={}", options.optimisation), "--verbose"};
-    if (options.max_registers) arguments.push_back(fmt::format("--maxrregcount={}", options.max_registers));
-    if (options.relocatable) arguments.emplace_back("--compile-only");
-    if (options.line_info) arguments.emplace_back("--generate-line-info");
-    arguments.insert(arguments.end(), options.options.begin(), options.options.end());
-    return arguments;
-}
-
 class NvPtxCompiler final : public Assembler {
   public:
     std::string_view name() const override { return "nvptxcompiler"; }
 
     std::string version() const override {
-        unsigned major = 0, minor = 0;
-        nvPTXCompilerGetVersion(&major, &minor);
-        return fmt::format("{}.{}", major, minor);
+        static const std::string version = [this] {
+            unsigned major = 0, minor = 0;
+            nvPTXCompilerGetVersion(&major, &minor);
+            return version_by_assembling(*this, fmt::format("{}.{}", major, minor));
+        }();
+        return version;
     }
 
     Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
@@ -57,7 +50,7 @@ class NvPtxCompiler final : public Assembler {
         if (nvPTXCompilerCreate(&created, ptx.size(), ptx.data()) != NVPTXCOMPILE_SUCCESS)
             return fail(Errc::assemble_failed, "nvPTXCompiler cannot start");
         const Compiler compiler(created);
-        const std::vector<std::string> arguments = arguments_of(*target, options);
+        const std::vector<std::string> arguments = ptxas_arguments(*target, options);
         std::vector<const char*> argv;
         for (const auto& argument : arguments) argv.push_back(argument.c_str());
         const auto result = nvPTXCompilerCompile(created, static_cast<int>(argv.size()), argv.data());
@@ -73,7 +66,7 @@ class NvPtxCompiler final : public Assembler {
         return assembly_error(std::move(log), ptx);
     }
 
-    static Expected<Cubin> program(nvPTXCompilerHandle compiler, const AssembleOptions& options) {
+    Expected<Cubin> program(nvPTXCompilerHandle compiler, const AssembleOptions& options) const {
         std::size_t size = 0;
         if (nvPTXCompilerGetCompiledProgramSize(compiler, &size) != NVPTXCOMPILE_SUCCESS)
             return fail(Errc::assemble_failed, "nvPTXCompiler gives no program");
@@ -82,7 +75,7 @@ class NvPtxCompiler final : public Assembler {
         if (nvPTXCompilerGetCompiledProgram(compiler, cubin.image.data()) != NVPTXCOMPILE_SUCCESS)
             return fail(Errc::assemble_failed, "nvPTXCompiler gives no program");
         cubin.log = log_of(compiler, nvPTXCompilerGetInfoLogSize, nvPTXCompilerGetInfoLog);
-        return finish(std::move(cubin), options);
+        return finish(std::move(cubin), options, *this);
     }
 };
 

@@ -23,6 +23,15 @@ std::string trimmed_log(std::string log) {
     return log;
 }
 
+std::string_view tools_version(std::string_view text) {
+    constexpr std::string_view mark = "Cuda compilation tools, release ";
+    const std::size_t release = text.find(mark);
+    const std::size_t version = text.find(", V", release);
+    if (release == std::string_view::npos || version == std::string_view::npos) return {};
+    text.remove_prefix(version + 3);
+    return text.substr(0, text.find_first_not_of("0123456789."));
+}
+
 Span line_span(std::string_view source, std::uint32_t line) {
     std::string_view rest = source;
     std::string_view text;

@@ -13,6 +13,10 @@ namespace ptxgraft::link {
 /// A compiler's log without the zero bytes and line ends that it is padded with.
 [[nodiscard]] std::string trimmed_log(std::string log);
 
+/// The version in what CUDA's tools say of themselves: `13.5.37` of `Cuda compilation tools, release 13.5,
+/// V13.5.37`. Empty when there is none.
+[[nodiscard]] std::string_view tools_version(std::string_view text);
+
 /// The bytes of a line, from 1, without its end and the blanks around it; unknown when there is no such line.
 [[nodiscard]] Span line_span(std::string_view source, std::uint32_t line);
 

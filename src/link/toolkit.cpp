@@ -23,7 +23,8 @@ fs::path nvrtc_path() {
                : fs::path();
 }
 
-// Where headers stand from the folder of libnvrtc: a toolkit, a wheel of CUDA 13, one wheel a part (CUDA 12).
+// Where headers stand from the folder of libnvrtc: a toolkit, a wheel of CUDA 13 or what `cmake --install`
+// puts beside the library, one wheel a part (CUDA 12).
 constexpr std::string_view header_folders[] = {"../include", "../targets/x86_64-linux/include",
                                                "../../cuda_runtime/include", "../../cuda_cccl/include"};
 
@@ -36,7 +37,8 @@ std::vector<fs::path> candidates() {
         for (const auto folder : header_folders)
             all.push_back((path.parent_path() / folder).lexically_normal());
     }
-    all.emplace_back(PTXGRAFT_CUDA_INCLUDE_DIR);
+    for (const char* built_with : {PTXGRAFT_CUDA_INCLUDE_DIR, PTXGRAFT_CCCL_INCLUDE_DIR})
+        if (*built_with != '\0') all.emplace_back(built_with);
     return all;
 }
 
@@ -77,6 +79,33 @@ std::string nvrtc_version() {
 }
 
 namespace link {
+
+void load_nvrtc_builtins() {
+    static const bool is_tried = [] {
+        std::error_code error;
+        for (const fs::path& library : {nvrtc_path(), fs::canonical(nvrtc_path(), error)}) {
+            const fs::path builtins = library.parent_path() / ("libnvrtc-builtins.so." + nvrtc_version());
+            if (library.has_parent_path() && ::dlopen(builtins.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr)
+                break;  // it stays
+        }
+        return true;
+    }();
+    static_cast<void>(is_tried);
+}
+
+std::string missing_headers() {
+    const std::vector<std::string> dirs = toolkit_include_dirs();
+    const bool has_cccl =
+        std::any_of(dirs.begin(), dirs.end(), [](const std::string& dir) { return dir.ends_with("cccl"); });
+    if (has_cccl && dirs.size() == 2) return {};
+    std::vector<std::string> searched;
+    for (const fs::path& path : candidates()) searched.push_back(path.string());
+    return fmt::format("No folder with {} was found; searched: {}. CudaOptions::include_dirs may name one.",
+                       dirs.empty() ? "CUDA's headers (cuda_fp16.h)"
+                       : has_cccl   ? "CUDA's own headers (cuda_fp16.h)"
+                                    : "CUDA's C++ headers (cccl)",
+                       fmt::join(searched, ", "));
+}
 
 std::string nvrtc_identity() {
     std::error_code error;

@@ -6,6 +6,13 @@
 
 namespace ptxgraft::link {
 
+/// Loads the library that NVRTC opens by its bare name when it first compiles, from beside NVRTC: the loader
+/// looks for it in its own folders and cache alone. When there is none, NVRTC says so itself.
+void load_nvrtc_builtins();
+
+/// Which headers of CUDA were not found, and where they were sought, as a sentence; empty when all are there.
+[[nodiscard]] std::string missing_headers();
+
 /// What identifies the NVRTC in use: its version, and the path, size and time of its library.
 [[nodiscard]] std::string nvrtc_identity();
 

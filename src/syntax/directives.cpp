@@ -45,6 +45,7 @@ constexpr Directive rows[] = {
     {".reqntid", C::entry_limit, true, 3},
     {".minnctapersm", C::entry_limit, true, 1},
     {".maxnctapersm", C::entry_limit, true, 1},
+    {".minperctamemory", C::entry_limit, true, 1},  // PTX ISA 9.4
     {".explicitcluster", C::entry_limit, true, 0},
     {".reqnctapercluster", C::entry_limit, true, 3},
     {".maxclusterrank", C::entry_limit, true, 1},

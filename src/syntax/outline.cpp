@@ -55,7 +55,7 @@ class Outliner {
   public:
     Outliner(const NameIndex& index, NodeIndex first, NodeIndex last, std::string_view name,
              const AccessOf& access)
-        : index_(index), data_(index.data), first_(first), last_(last), name_(name), access_(access) {
+        : index_(index), data_(index.data), name_(name), access_(access) {
         function_ = first;
         while (data_.nodes[function_].parent != root_node) function_ = data_.nodes[function_].parent;
         begin_ = index_.place[first];
@@ -341,7 +341,7 @@ class Outliner {
 
     const NameIndex& index_;
     const ModuleData& data_;
-    NodeIndex first_, last_, function_ = root_node;
+    NodeIndex function_ = root_node;
     std::uint32_t begin_ = 0, end_ = 0;
     std::string_view name_;
     std::string name_prefix_;

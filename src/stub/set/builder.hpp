@@ -1,6 +1,8 @@
 #pragma once
 // Makes a set from a text.
 
+#include <map>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -53,6 +55,8 @@ struct SetBuilder {
     Expected<void> give_types(Entry& entry, const Line& line) const;
     Expected<TypeId> operand_type(const Word& word, const isa::OperandSpec& spec) const;
 
+    /// The forms of an opcode, made at most once; the set keeps them.
+    const Forms& forms_of(std::string_view opcode);
     [[nodiscard]] Entry make_entry(const isa::Form& form) const;
     /// One that `include` or `*` brought may be met again; then its weight is the line's.
     Expected<void> add(Entry entry, const Line& line);
@@ -61,6 +65,9 @@ struct SetBuilder {
 
     InstructionSet* set_ = nullptr;
     std::vector<bool> is_own_;  // entries that a line of this text names
+    std::vector<const InstructionSet*> included_;
+    std::vector<std::string_view> wildcards_;  // patterns of this text: `*`, `min.*`
+    std::map<std::string_view, std::shared_ptr<const Forms>> forms_;
     std::span<const std::string_view> chain_;
 };
 

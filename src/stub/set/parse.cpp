@@ -125,6 +125,8 @@ Expected<void> SetBuilder::include(std::span<const Word> words) {
         return fail(Errc::set_include, name.span,
                     "the set " + quoted(name.text) + " is wrong: " + message(other.error()));
     if (*other != nullptr) {
+        if (std::find(included_.begin(), included_.end(), other->get()) != included_.end()) return {};
+        included_.push_back(other->get());
         set_->owned_.push_back(*other);
         return take(**other, name);
     }
@@ -248,6 +250,9 @@ Expected<void> SetBuilder::check_name(const Line& line) const {
 // `min.*`: the opcode, and those that begin so, `mul.*` with mul.lo and mul.wide.
 Expected<void> SetBuilder::wildcard(const Line& line) {
     const std::string_view pattern = line.form.text;
+    if (std::find(wildcards_.begin(), wildcards_.end(), pattern) != wildcards_.end())
+        return fail(Errc::set_name_taken, line.form.span, quoted(pattern) + " stands twice");
+    wildcards_.push_back(pattern);
     const std::string_view opcode = pattern.substr(0, pattern.size() == 1 ? 0 : pattern.size() - 2);
     const std::vector<std::string_view> opcodes = isa::pure_opcodes();
     bool is_known = false;
@@ -255,9 +260,7 @@ Expected<void> SetBuilder::wildcard(const Line& line) {
         if (pattern != "*" && candidate != opcode &&
             !(candidate.starts_with(opcode) && candidate[opcode.size()] == '.'))
             continue;
-        const auto forms = std::make_shared<const Forms>(isa::forms(candidate));
-        set_->owned_.push_back(forms);
-        for (const isa::Form& form : *forms) {
+        for (const isa::Form& form : forms_of(candidate)) {
             if (!form.pure || !unusable(form).empty()) continue;
             is_known = true;
             const std::int32_t there = set_->find(form.name);
@@ -273,6 +276,15 @@ Expected<void> SetBuilder::wildcard(const Line& line) {
     if (is_known) return {};
     return fail(Errc::set_unknown_form, line.form.span,
                 "no opcode " + quoted(opcode) + " has a pure form" + nearest_text(opcode, opcodes));
+}
+
+const SetBuilder::Forms& SetBuilder::forms_of(std::string_view opcode) {
+    auto& forms = forms_[opcode];
+    if (!forms) {
+        forms = std::make_shared<const Forms>(isa::forms(opcode));
+        set_->owned_.push_back(forms);
+    }
+    return *forms;
 }
 
 Expected<void> SetBuilder::special(const Line& line) {

@@ -2,6 +2,12 @@
 #include <stdio.h>
 
 int main(void) {
-    puts("compiled as C");
+    ptxgraft_device* device = NULL;
+    if (ptxgraft_device_open(&device, "emulator") != PTXGRAFT_OK) {
+        fputs(ptxgraft_error_message(), stderr);
+        return 1;
+    }
+    ptxgraft_device_destroy(device);
+    printf("C: ptxgraft %s, %s\n", ptxgraft_version(), ptxgraft_assembler());
     return 0;
 }

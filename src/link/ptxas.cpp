@@ -1,0 +1,111 @@
+// An installed ptxas as an assembler: a process for each module.
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include "link/assembler.hpp"
+#include "link/cubin.hpp"
+#include "link/files.hpp"
+#include "link/process.hpp"
+#include "link/text.hpp"
+#include "ptxgraft/link.hpp"
+
+namespace ptxgraft {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace link;
+
+// A new folder that only this user may enter; removed with its owner.
+class TemporaryFolder {
+  public:
+    explicit TemporaryFolder(const std::string& parent) : path_(parent + "/ptxgraft-XXXXXX") {
+        if (::mkdtemp(path_.data()) == nullptr) path_.clear();
+    }
+    ~TemporaryFolder() {
+        std::error_code ignored;
+        if (is_made()) fs::remove_all(path_, ignored);
+    }
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    [[nodiscard]] bool is_made() const { return !path_.empty(); }
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+  private:
+    std::string path_;
+};
+
+// Their names stand in ptxas's log.
+constexpr const char *input_name = "module.ptx", *output_name = "module.cubin";
+
+class Ptxas final : public Assembler {
+  public:
+    Ptxas(std::string path, std::string version, PtxasOptions options)
+        : path_(std::move(path)), version_(std::move(version)), options_(std::move(options)) {}
+
+    std::string_view name() const override { return "ptxas"; }
+    std::string version() const override { return version_; }
+
+    Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
+        const auto facts = module_facts(ptx);
+        if (!facts) return tl::unexpected(facts.error());
+        const auto target = assembly_target(*facts, options);
+        if (!target) return tl::unexpected(target.error());
+        const TemporaryFolder folder(options_.temporary_dir);
+        if (!folder.is_made() || !write_new_file(folder.path() + "/" + input_name, ptx))
+            return fail(Errc::assemble_failed,
+                        fmt::format("cannot write to {}: {}", options_.temporary_dir, std::strerror(errno)));
+        std::vector<std::string> arguments = ptxas_arguments(*target, options);
+        arguments.insert(arguments.begin(), path_);
+        arguments.insert(arguments.end(), {"--output-file", output_name, input_name});
+        auto end = run_process(arguments, folder.path(), options_.timeout);
+        if (!end) return tl::unexpected(std::move(end.error()));
+        return result(std::move(*end), folder.path(), ptx, options);
+    }
+
+  private:
+    Expected<Cubin> result(ProcessEnd end, const std::string& folder, std::string_view ptx,
+                           const AssembleOptions& options) const {
+        if (end.was_stopped)
+            return fail(Errc::assembler_ended,
+                        fmt::format("ptxas {} was killed after {} ms", version_, options_.timeout.count()));
+        if (end.signal != 0)
+            return fail(Errc::assembler_ended,
+                        fmt::format("ptxas {}: {}", version_, ::strsignal(end.signal)));
+        std::string log = trimmed_log(std::move(end.output));
+        if (end.exit_status != 0) return assembly_error(std::move(log), ptx);
+        const auto image = read_file(folder + "/" + output_name);
+        if (!image)
+            return fail(Errc::assemble_failed, fmt::format("ptxas {} gives no cubin\n{}", version_, log));
+        const auto bytes = std::as_bytes(std::span(*image));
+        Cubin cubin;
+        cubin.image.assign(bytes.begin(), bytes.end());
+        cubin.log = std::move(log);
+        return finish(std::move(cubin), options, *this);
+    }
+
+    std::string path_, version_;
+    PtxasOptions options_;
+};
+
+}  // namespace
+
+Expected<std::shared_ptr<const Assembler>> ptxas(const std::string& path, const PtxasOptions& options) {
+    std::error_code error;
+    const std::string program = fs::absolute(path, error).string();
+    if (path.empty() || path.find('\0') != std::string::npos || !fs::is_regular_file(program, error))
+        return fail(Errc::assembler_not_usable, fmt::format("there is no program {}", path));
+    auto end = run_process({program, "--version"}, "/", options.timeout);
+    if (!end) return tl::unexpected(std::move(end.error()));
+    const std::string_view version = tools_version(end->output);
+    if (end->was_stopped || end->signal != 0 || end->exit_status != 0 || version.empty())
+        return fail(Errc::assembler_not_usable,
+                    fmt::format("'{} --version' does not say a version as ptxas does\n{}", path,
+                                trimmed_log(end->output)));
+    return std::make_shared<const Ptxas>(program, std::string(version), options);
+}
+
+}  // namespace ptxgraft

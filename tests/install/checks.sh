@@ -1,0 +1,53 @@
+# What the scripts of this folder check of an install tree. Functions; to be sourced.
+
+fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
+
+# clean COMMAND…: runs it with nothing in the environment that could lead it to another CUDA.
+clean() { env -i PATH=/usr/bin:/bin HOME=/nowhere "$@"; }
+
+# check_stands_alone PREFIX FOLDER…: the program finds every library without the loader's cache, CUDA's in the prefix itself, and neither
+# program nor library looks for any below the folders.
+check_stands_alone() {
+    local prefix=$1 found library file folder
+    shift
+    found=$(clean /lib64/ld-linux-x86-64.so.2 --inhibit-cache --list "$prefix/bin/ptxgraft")
+    ! grep "not found" <<< "$found" || fail "a library is not found"
+    for library in libptxgraft libnvrtc libnvJitLink; do
+        file=$(sed -n "s|.*$library[.]so[^ ]* => \([^ ]*\) .*|\1|p" <<< "$found")
+        [[ -n $file && $(realpath "$file") == "$(realpath "$prefix")"/* ]] || fail "$library is found at '$file', not in $prefix"
+    done
+    for file in "$prefix/bin/ptxgraft" "$prefix"/lib/libptxgraft.so; do
+        for folder in "$@"; do
+            ! readelf -d "$file" | grep -E 'R(UN)?PATH' | grep -F "$folder" || fail "$file looks for libraries in $folder"
+        done
+    done
+}
+
+# check_works PREFIX WORK: the program compiles a kernel with CUDA's headers, and assembles it.
+check_works() {
+    local prefix=$1 work=$2
+    cat > "$work/kernel.cu" <<'END'
+#include <cuda_bf16.h>
+#include <cuda/std/limits>
+extern "C" __global__ void k(float* p) { *p = __bfloat162float(__float2bfloat16(*p)) + cuda::std::numeric_limits<float>::max(); }
+END
+    clean "$prefix/bin/ptxgraft" --version
+    # NVRTC opens a library of its own when it compiles; the loader says which files it has loaded.
+    clean LD_DEBUG=libs "$prefix/bin/ptxgraft" compile "$work/kernel.cu" 2>&1 > "$work/kernel.ptx" | grep "calling init: .*libnvrtc-builtins" > "$work/loaded" ||
+        fail "NVRTC's builtins are not loaded"
+    ! grep -vF "$prefix" "$work/loaded" || fail "NVRTC's builtins are taken from elsewhere"
+    clean "$prefix/bin/ptxgraft" graft "$work/kernel.cu" --target sm_90a -o "$work/kernel.cubin"
+    [[ $(head -c 4 "$work/kernel.cubin" | tail -c 3) == ELF ]] || fail "no cubin"
+}
+
+# check_consumers PREFIX CXX_PROGRAM C_PROGRAM: they work, with the headers and libraries of the prefix.
+check_consumers() {
+    local prefix=$1 said
+    said=$(clean LD_LIBRARY_PATH="$prefix/lib" "$2") || fail "$2 fails: $said"
+    printf '%s\n' "$said"
+    grep -q "^headers: $prefix/lib/ptxgraft/cuda/include$" <<< "$said" || fail "$2 takes headers from elsewhere"
+    grep -q "^headers: $prefix/lib/ptxgraft/cuda/include/cccl$" <<< "$said" || fail "$2 takes C++ headers from elsewhere"
+    grep -q "^2 4 6 $" <<< "$said" || fail "$2 is wrong"
+    said=$(clean LD_LIBRARY_PATH="$prefix/lib" "$3") || fail "$3 fails: $said"
+    printf '%s\n' "$said"
+}
