@@ -372,6 +372,39 @@ TEST_P(AsyncMistake, IsNamedAtItsLine) {
     EXPECT_RUNS(fast, run(fast, text, row.block));
 }
 
+EmulatorCheck check_of(const Planted& row) {
+    return row.code == Errc::register_not_written || row.code == Errc::memory_not_written ? EmulatorCheck::unwritten : EmulatorCheck::async;
+}
+
+TEST_P(AsyncMistake, IsFoundByItsCheckAlone) {
+    const Planted& row = GetParam();
+    const std::string body = with(row.body, ""), text = kernel(body);
+    Machine only({.instruction_budget = 1u << 20, .checks = {check_of(row)}});
+    const auto done = run(only, text, row.block);
+    ASSERT_FALSE(done) << text;
+    EXPECT_EQ(done.error().code, row.code) << only.text_of(done.error());
+    expect_named(only, done.error(), text, line_at(text, text.find(body) + row.body.find('<')));
+    Machine others({.instruction_budget = 1u << 20, .checks = EmulatorChecks::all().without(check_of(row))});
+    const auto found = run(others, text, row.block);
+    EXPECT_TRUE(found || found.error().code != row.code) << others.text_of(found.error());  // what came too early may not be there yet
+}
+
+TEST_P(AsyncMistake, IsTheFirstFindingOfALaunchThatGoesOn) {
+    const Planted& row = GetParam();
+    const std::string text = kernel(with(row.body, ""));
+    Machine machine({.instruction_budget = 1u << 20, .keep_going = 100});
+    const auto done = run(machine, text, row.block);
+    EXPECT_TRUE(done || row.block != threads) << machine.text_of(done.error());  // some come to no end
+    const EmulatorReport report = machine.emulator.take_report();
+    ASSERT_FALSE(report.findings.empty());
+    EXPECT_LE(report.findings.size(), 6u);
+    Machine stops({.instruction_budget = 1u << 20});
+    const auto first = run(stops, text, row.block);
+    ASSERT_FALSE(first);
+    EXPECT_EQ(machine.text_of(report.findings[0].error), stops.text_of(first.error()));
+    EXPECT_EQ(report.findings[0].check, check_of(row));
+}
+
 TEST_P(AsyncMistake, PutRightIsClean) {
     const std::string text = kernel(with(GetParam().body, GetParam().right));
     if (const Assembler* assembler = nvptxcompiler()) {

@@ -5,6 +5,7 @@
 
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/emulator.hpp"
+#include "ptxgraft/emulator_checks.hpp"
 #include "ptxgraft/error.hpp"
 #include "ptxgraft/evaluate.hpp"
 #include "ptxgraft/expression.hpp"

@@ -4,10 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
 
+#include "checks.hpp"
 #include "launch_file.hpp"
 #include "observe.hpp"
 #include "ptxgraft/isa.hpp"
@@ -33,11 +35,12 @@ struct RunFlags {
     std::string file, launch_file, entry, grid = "1", block = "1", cluster = "1", device = "auto";
     std::uint32_t shared_bytes = 0;
     std::optional<std::uint64_t> budget;
-    bool cooperative = false, fast = false;
+    bool cooperative = false;
     std::vector<std::string> arguments;
     CudaFlags cuda;
     StubFlags stubs;
     ObserveFlags observe;
+    CheckFlags checks;
 };
 
 // A mistake on the command line that the library found.
@@ -67,12 +70,15 @@ std::vector<KernelArgument> flag_arguments(const RunFlags& flags) {
 }
 
 Device open_device(const RunFlags& flags, const std::string& name, EmulatorObserver* observer) {
-    const DeviceOptions options{.emulator = {.instruction_budget = flags.budget.value_or(usual_budget), .fast = flags.fast, .observer = observer}};
+    DeviceOptions options{.emulator = {.instruction_budget = flags.budget.value_or(usual_budget), .observer = observer}};
+    set_checks(flags.checks, options.emulator);
     Device device = take(Device::open(name, options), {}, "--device " + name);
     if (flags.budget && device.kind() != DeviceKind::emulator)
         fail_usage(fmt::format("--budget is of the emulator; the device is {}", device.name()));
     if (flags.observe.any() && device.kind() != DeviceKind::emulator)
         fail_usage(fmt::format("--trace and --profile are of the emulator; the device is {}", device.name()));
+    if (flags.checks.any() && !flags.checks.fast && device.kind() != DeviceKind::emulator)
+        fail_usage(fmt::format("--checks, --keep-going, --excuse and --findings are of the emulator; the device is {}", device.name()));
     return device;
 }
 
@@ -224,16 +230,21 @@ void run(const RunFlags& flags) {
         for (const auto& value : prepared.values) result.push_back(Argument::raw(value));
         return result;
     }();
+    const auto begin = std::chrono::steady_clock::now();
     auto done = function->launch(plan.config, raw);
     if (done) done = device.synchronize();
+    const auto time = std::chrono::steady_clock::now() - begin;
     fmt::print("{}", device.take_output());
     observation.finish();
+    Findings findings(flags.checks, ptx, input.ptx_name(stubs.size()));
+    findings.take(device);
     if (!done && done.error().code == Errc::argument_size_differs)
         fail_argument(done.error(), plan, done.error().index);
     if (!done) fail_in_ptx(done.error(), ptx, input, stubs.size());
     write_outputs(plan, prepared);
     observation.require_traced();
     check_outputs(plan);
+    findings.finish(device, time);
 }
 
 }  // namespace
@@ -281,7 +292,7 @@ void add_run(CLI::App& app) {
     for (CLI::Option* option : shape) launch->excludes(option);
     verb->add_option("--device", flags->device, "auto, cuda, cuda:N, emulator, emulator:sm_80")
         ->capture_default_str();
-    verb->add_flag("--fast", flags->fast, "The emulator checks bounds and barriers only: not what nothing wrote, nor races");
+    add_check_flags(*verb, flags->checks);
     verb->add_option("--budget", flags->budget,
                      "Warp instructions after which the emulator ends the launch with an error; 0: no limit")
         ->check(CLI::Validator(wrong_budget, "NUMBER"))

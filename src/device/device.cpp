@@ -93,6 +93,7 @@ std::string Device::target() const { return data_->backend->target(); }
 std::string Device::driver_version() const { return data_->backend->driver_version(); }
 Expected<void> Device::synchronize() const { return data_->backend->synchronize(); }
 std::string Device::take_output() const { return data_->backend->take_output(); }
+EmulatorReport Device::take_report() const { return data_->backend->take_report(); }
 
 Expected<Buffer> Device::allocate(std::size_t bytes) const {
     if (bytes == 0) return Buffer(data_, 0, 0);

@@ -123,7 +123,7 @@ bool is_whole(const std::uint8_t* states, std::size_t bytes) {
 
 // What nothing wrote of global memory is in shared memory what it was.
 void copy_states(const Lane& lane, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
-    const std::uint8_t* const states = lane.warp.is_checked() ? lane.warp.written_bytes(Space::global, from, lane.lane) : nullptr;
+    const std::uint8_t* const states = lane.warp.written_bytes(Space::global, from, lane.lane);
     if (is_whole(states, bytes)) return;
     std::memcpy(lane.warp.written_bytes(Space::shared_cluster, to, lane.lane), states, bytes);
     lane.warp.note_undefined_copy(to, from, lane.lane, bytes);
@@ -190,15 +190,12 @@ bool check_written(const TensorTile& tile, const TensorRow& row, const std::byte
     const auto found =
         std::find_if(states.begin(), end, [](std::byte bits) { return bits != std::byte{all_bits}; });
     if (found == end) return true;
-    return lane.fail(
-        Errc::memory_not_written,
-        fmt::format(
-            "byte {} of a row of the box at {:#x} in shared memory, which goes to global memory at {:#x}",
-            found - states.begin(), address, row.global));
+    return lane.warp.report({EmulatorCheck::unwritten, Errc::memory_not_written, lane.warp.pc()}, 1u << lane.lane, [&] {
+        return fmt::format("byte {} of a row of the box at {:#x} in shared memory, which goes to global memory at {:#x}", found - states.begin(), address, row.global);
+    });
 }
 
 void load_row_states(const TensorTile& tile, const TensorRow& row, std::uint64_t box, std::uint32_t address, const Lane& lane) {
-    if (!lane.warp.is_checked()) return;
     const std::uint8_t* const states = lane.warp.written_bytes(Space::global, row.global, lane.lane);
     if (is_whole(states, row.global_bytes)) return;
     auto* const shared = reinterpret_cast<std::byte*>(lane.warp.written_bytes(Space::shared_cluster, box, lane.lane));

@@ -31,7 +31,6 @@ const Function* target(Warp& warp, const Call& call, std::uint32_t& mask) {
 }
 
 bool check_registers(Warp& warp, const Call& call) {
-    if (!warp.is_checked()) return true;
     for (const Slot& slot : call.arguments)
         if (!warp.check_fragment(slot.reg, Use::read)) return false;
     for (const Slot& slot : call.returns)
@@ -110,7 +109,10 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) 
     const std::uint32_t mask = same_barrier(warp, barrier, all);
     const unsigned lane = first_lane(mask);
     if (mask != all) {
-        if (barrier.is_aligned) return warp.fail(Errc::divergent_barrier, first_lane(all & ~mask), "lanes of the warp name different barriers, or counts");
+        if (barrier.is_aligned && warp.checks(EmulatorCheck::barriers) &&
+            !warp.report({EmulatorCheck::barriers, Errc::divergent_barrier, warp.pc()}, all & ~mask,
+                         [] { return "lanes of the warp name different barriers, or counts"; }))
+            return Flow::fail;
         warp.stay(all & ~mask);
     }
     if (barrier.destination != no_ref) warp.mark_written(barrier.destination, mask);
@@ -132,10 +134,12 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) 
         warp.cta().arrive(warp, id, count, mask, predicate);
         return mask == all ? Flow::next : warp.moved_on();
     }
-    if (barrier.is_aligned && warp.is_checked()) {
-        if (const Group* const other = warp.waits_elsewhere())
-            return warp.fail(Errc::divergent_barrier, lane,
-                             fmt::format("other lanes of the warp wait at barrier {} on line {}", other->what, warp.line_of(other->pc)));
+    if (barrier.is_aligned && warp.checks(EmulatorCheck::barriers)) {
+        const Group* const other = warp.waits_elsewhere();
+        if (other != nullptr && !warp.report({EmulatorCheck::barriers, Errc::divergent_barrier, warp.pc(), other->pc}, mask, [&] {
+                return fmt::format("other lanes of the warp wait at barrier {} on line {}", other->what, warp.line_of(other->pc));
+            }))
+            return Flow::fail;
     }
     warp.wait(mask, Wait::barrier, id);
     warp.cta().arrive(warp, id, count, mask, predicate);

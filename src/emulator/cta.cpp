@@ -6,7 +6,6 @@
 #include <bit>
 
 #include "emulator/cluster.hpp"
-#include "emulator/provenance.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
@@ -22,9 +21,8 @@ Cta::Cta(const Launch& launch, Cluster& cluster, std::uint32_t rank, Checker* ch
     warps_.reserve(warps);
     for (std::uint32_t i = 0; i < warps; ++i) warps_.emplace_back(*this, launch, i);
     finished_.resize(warps);
-    if (checker == nullptr) return;
-    shared_written_.resize(shared_.size());
-    barrier_clocks_.assign(named_barriers, Clock(checker->order.size()));
+    if (launch.checks.has(EmulatorCheck::unwritten)) shared_written_.resize(shared_.size());
+    if (launch.is_ordered) barrier_clocks_.assign(named_barriers, Clock(checker->order.size()));
 }
 
 std::uint32_t Cta::threads() const {
@@ -91,7 +89,7 @@ Cta::State Cta::step(Warp& warp, bool& ran, bool& yielded) {
 }
 
 Cta::State Cta::fail(const Error& error, std::span<const Span> calls) {
-    error_ = with_provenance(error, launch_->text, calls);
+    error_ = launch_->provenance.add_to(error, calls);
     return State::failed;
 }
 
@@ -125,7 +123,7 @@ Cta::State Cta::deadlock() {
 void Cta::arrive(const Warp& warp, std::uint32_t id, std::uint32_t count, std::uint32_t mask,
                  std::uint32_t predicate) {
     BarrierState& barrier = barriers_[id];
-    if (checker_ != nullptr) checker_->order.release(warp.number(), mask, mask == warp.live(), barrier_clocks_[id]);
+    if (Order* const known = order()) known->release(warp.number(), mask, mask == warp.live(), barrier_clocks_[id]);
     if (count != 0) barrier.expected = count;
     barrier.popc += static_cast<std::uint32_t>(std::popcount(mask & predicate));
     barrier.arrived += static_cast<std::uint32_t>(std::popcount(mask));
@@ -155,13 +153,13 @@ void Cta::release_if_complete(std::uint32_t id) {
     const Warp::Reductions reductions{barrier.popc, barrier.popc == barrier.arrived, barrier.popc != 0};
     barrier = {};
     for (Warp& warp : warps_) warp.release(id, reductions);
-    if (checker_ != nullptr) barrier_clocks_[id].clear();
+    if (order() != nullptr) barrier_clocks_[id].clear();
 }
 
 void Cta::pass_barrier(const Warp& warp, std::uint32_t id, std::uint32_t mask) {
-    if (checker_ == nullptr) return;
+    if (order() == nullptr) return;
     const Clock& clock = id == cluster_barrier ? checker_->complete : barrier_clocks_[id];
-    checker_->order.acquire(warp.number(), mask, mask == warp.live(), clock);
+    order()->acquire(warp.number(), mask, mask == warp.live(), clock);
 }
 
 void Cta::left(const Warp& warp) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "emulator/checker.hpp"
+#include "emulator/findings.hpp"
 #include "emulator/program.hpp"
 #include "emulator/warp.hpp"
 #include "ptxgraft/emulator.hpp"
@@ -26,6 +27,9 @@ using RegisterNames = std::unordered_map<const Function*, std::unordered_map<Ref
 inline constexpr std::uint32_t cuda_shared_bytes = 1 << 10;
 
 struct Launch {
+    Launch(const Program& program_, const Function& entry_, std::string_view text_, std::span<const EmulatorExcuse> excused)
+        : program(&program_), entry(&entry_), text(text_), provenance(text_), excuses(excused, program_, provenance) {}
+
     const Program* program = nullptr;
     const Function* entry = nullptr;
     Memory* memory = nullptr;
@@ -37,7 +41,12 @@ struct Launch {
     std::uint32_t reserved_shared = 0;  ///< address of what is reserved
     std::uint64_t budget = 0;
     std::string_view text;  ///< of the module
-    bool is_checked = false;
+    EmulatorChecks checks;
+    bool is_ordered = false;  ///< it is kept which accesses are ordered, for races or for what runs asynchronously
+    bool keeps_going = false;
+    Provenance provenance;
+    Excuses excuses;
+    mutable LaunchFindings findings;
     EmulatorObserver* observer = nullptr;
     RegisterNames names;  ///< for the observer
     std::uint64_t grid_workspace = 0;  ///< address of what the barrier of a cooperative grid counts in; 0: none
@@ -75,9 +84,11 @@ class Cta {
     [[nodiscard]] std::vector<std::byte>& shared() { return shared_; }
     [[nodiscard]] std::uint32_t threads() const;
     [[nodiscard]] std::string& output() { return output_; }
-    /// The cluster's; null when the launch is not checked.
+    /// The cluster's; null when the launch is not checked for anything.
     [[nodiscard]] Checker* checker() { return checker_; }
-    [[nodiscard]] std::vector<std::uint8_t>& shared_written() { return shared_written_; }  ///< for each byte 0 or 1
+    /// What the cluster keeps of the order of accesses; null when nothing asks for it.
+    [[nodiscard]] Order* order() { return launch_->is_ordered ? &checker_->order : nullptr; }
+    [[nodiscard]] std::vector<std::uint8_t>& shared_written() { return shared_written_; }  ///< for each byte the bits; empty when nothing asks
     /// Threads whose barrier has completed get to know what the others did before it.
     void pass_barrier(const Warp& warp, std::uint32_t id, std::uint32_t mask);
 

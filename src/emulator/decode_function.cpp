@@ -15,7 +15,6 @@ using syntax::Statement;
 using syntax::StatementKind;
 using syntax::TokenView;
 
-constexpr std::uint32_t no_pc = ~std::uint32_t{0};  // of a label that has not come yet
 constexpr std::uint64_t most_local_bytes = std::uint64_t{512} << 10;
 constexpr std::size_t deepest_block = 256;  // names are looked for in all blocks around
 
@@ -176,7 +175,7 @@ void FunctionDecoder::declare_labels(const Statement& parent) {
         if (kind == StatementKind::label) {
             last = TokenView(s).text(0);
             scopes().declare(last, {.kind = Symbol::Kind::label, .address = label_pcs_.size()});
-            label_pcs_.push_back(no_pc);
+            label_pcs_.push_back(no_pc);  // it has not come yet
             return;
         }
         if (!last.empty() && kind == StatementKind::directive && TokenView(s).text(0) == ".branchtargets") {

@@ -89,9 +89,9 @@ template <class T>
 Flow load(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Access& access = access_of(warp, operation);
     const bool done = for_pieces(warp, access, operation, mask, Use::read, [&](std::uint32_t lanes, const std::byte* from, const Located& at) {
-        if (warp.is_checked() && !warp.check_load(access, lanes, at)) return false;
+        if (warp.is_ordered() && !warp.check_load(access, lanes, at)) return false;
         load_located<T>(warp, operation, lanes, from, at);
-        if (warp.is_checked()) warp.note_loaded(operation, lanes, at);
+        if (warp.tracks_written()) warp.note_loaded(operation, lanes, at);
         return true;
     });
     if (!done) return Flow::fail;
@@ -119,7 +119,7 @@ Flow store(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Access& access = access_of(warp, operation);
     const Ref* const refs = warp.operands(operation) + (access.has_base ? 1 : 0);
     const bool done = for_pieces(warp, access, operation, mask, Use::write, [&](std::uint32_t lanes, std::byte* to, const Located& at) {
-        if (warp.is_checked() && !warp.check_store(access, refs, lanes, at)) return false;
+        if ((warp.is_ordered() || warp.tracks_written()) && !warp.check_store(access, refs, lanes, at)) return false;
         store_located<T>(warp, access, refs, lanes, to, at);
         return true;
     });

@@ -78,10 +78,10 @@ Flow execute_init(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const bool done = each_lane(mask, [&](unsigned lane) {
         std::byte* const at = warp.resolve(access_of(warp, operation), operation, lane, 8, Use::write);
         if (at == nullptr) return false;
-        if (warp.is_checked() && !warp.cta().checker()->mbarriers.insert(at).second && Mbarrier::of(mbarrier_word(at)).valid) {
-            warp.fail(Errc::invalid_barrier, lane, "an mbarrier object is there already; mbarrier.inval ends it");
+        if (warp.checks(EmulatorCheck::barriers) && !warp.cta().checker()->mbarriers.insert(at).second && Mbarrier::of(mbarrier_word(at)).valid &&
+            !warp.report({EmulatorCheck::barriers, Errc::invalid_barrier, warp.pc()}, 1u << lane,
+                         [] { return "an mbarrier object is there already; mbarrier.inval ends it"; }))
             return false;
-        }
         Mbarrier object;
         const auto made =
             object.init(static_cast<std::uint32_t>(warp.value(input_of(warp, operation), lane)));

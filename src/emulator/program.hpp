@@ -41,6 +41,7 @@ inline constexpr Ref constant_bank = Ref{1} << bank_shift;
 inline constexpr Ref special_bank = Ref{2} << bank_shift;
 inline constexpr Ref width_mask = 7, offset_mask = (constant_bank - 1) & ~Ref{31};
 inline constexpr Ref no_ref = ~Ref{0};
+inline constexpr std::uint32_t no_pc = ~std::uint32_t{0};
 inline constexpr std::uint32_t most_bank_bytes = offset_mask - 8192;
 
 [[nodiscard]] constexpr std::uint32_t width(Ref ref) { return std::uint32_t{1} << (ref & width_mask); }

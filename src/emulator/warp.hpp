@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "emulator/checker.hpp"
+#include "emulator/findings.hpp"
 #include "emulator/lanes.hpp"
 #include "emulator/program.hpp"
 #include "emulator/race.hpp"
@@ -173,6 +174,7 @@ class Warp {
     [[nodiscard]] std::uint32_t index() const { return index_; }
     [[nodiscard]] unsigned number() const;  ///< among the warps of the cluster
     [[nodiscard]] Frame& frame() { return *frame_; }
+    [[nodiscard]] std::uint32_t pc() const { return pc_; }
     [[nodiscard]] Cta& cta() const { return *cta_; }
     [[nodiscard]] const Launch& launch() const { return *launch_; }
     [[nodiscard]] const Program& program() const { return *program_; }
@@ -250,7 +252,15 @@ class Warp {
 
     // --- what a checked launch keeps track of; nothing of it happens in others
 
-    [[nodiscard]] bool is_checked() const { return is_checked_; }
+    [[nodiscard]] bool checks(EmulatorCheck check) const;
+    [[nodiscard]] bool tracks_written() const { return tracks_written_; }  ///< which bits of registers and memory something wrote
+    [[nodiscard]] bool is_ordered() const { return is_ordered_; }          ///< it is known which accesses are ordered
+    /// Of a mistake that a check found in lanes, whose first one `detail()` describes. True: the launch goes on, as if it were none. False, after
+    /// fail(): it ends here.
+    template <class Detail>
+    [[nodiscard]] bool report(const Mistake& mistake, std::uint32_t lanes, Detail&& detail) {
+        return is_known(mistake, lanes) || report_new(mistake, lanes, detail());
+    }
     [[nodiscard]] bool is_observed() const;
     /// A launch that is observed tells of what an operation accesses otherwise than lane by lane.
     void observe(const AccessedPiece& piece) { pieces_.push_back(piece); }
@@ -259,7 +269,7 @@ class Warp {
     /// Fails unless something wrote the guard's lanes, or it only skips what is computed in registers: lanes of which nobody knows
     /// skip that then, as if the guard held.
     [[nodiscard]] bool check_guard(const Operation& operation, std::uint32_t& holds);
-    /// Fails unless something wrote a register's lanes.
+    /// Reports what lanes of a register nothing wrote; when the launch goes on, something did.
     [[nodiscard]] bool require(Ref ref, std::uint32_t mask);
     [[nodiscard]] bool require_all(std::span<const Ref> refs);  ///< by all lanes
     /// A register's lanes are written by an operation that does not name it among its outputs.
@@ -370,6 +380,8 @@ class Warp {
     [[nodiscard]] std::string place(unsigned lane) const;
 
   private:
+    [[nodiscard]] bool is_known(const Mistake& mistake, std::uint32_t lanes);
+    [[nodiscard]] bool report_new(const Mistake& mistake, std::uint32_t lanes, const std::string& detail);
     void park(const Group& group);
     void yield();
     bool select();
@@ -391,7 +403,9 @@ class Warp {
     /// The same for all CTAs of a cluster: shared memory of any of them with its rank, what is not generic.
     [[nodiscard]] Place common_place(Space space, std::uint64_t address) const;
 
-    [[nodiscard]] std::string surroundings(const Place& where, std::uint64_t bytes) const;
+    /// `read of 4 bytes of global memory at 0x10`
+    [[nodiscard]] std::string describe(Space space, std::uint64_t address, std::uint64_t bytes, Use use) const;
+    [[nodiscard]] std::string surroundings(Space space, std::uint64_t address, std::uint64_t bytes) const;
     [[nodiscard]] Piece piece(const Access& access, const Operation& operation, std::uint32_t mask, Use use);
     [[nodiscard]] Cta* owner_of(std::uint64_t address);
     [[nodiscard]] std::uint64_t special_of_cta(Special special) const;
@@ -422,12 +436,13 @@ class Warp {
                   const Origin& origin);
     [[nodiscard]] bool writes_the_same(const Race& race, const Ref* refs, unsigned lane, const Located& at,
                                        std::uint32_t bytes);
+    [[nodiscard]] bool require_bytes(std::uint8_t* written, std::uint64_t address, unsigned lane, std::uint32_t bytes);
     [[nodiscard]] bool note_written(const Located& at, std::uint64_t address, unsigned lane,
                                     std::uint64_t bytes, Use use);
-    void fail_race(const Race& race, unsigned lane, const Located& at, std::uint32_t bytes, AccessKind kind);
-    Flow fail_unwritten(Ref ref, unsigned lane);
-    Flow fail_unwritten(const Origin& origin, unsigned lane, const std::string& register_);
-    bool fail_unfenced(const Race& write, unsigned lane, std::string_view what);
+    [[nodiscard]] bool report_race(EmulatorCheck of, const Race& race, unsigned lane, const Located& at, std::uint32_t bytes, AccessKind kind);
+    [[nodiscard]] bool report_unwritten(Ref ref, std::uint32_t lanes);
+    [[nodiscard]] bool report_unwritten(const Origin& origin, std::uint32_t lanes, Ref ref = no_ref);
+    [[nodiscard]] bool report_unfenced(const Race& write, unsigned lane, std::string_view what);
     bool note_copied(Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind, bool clears_again = false);
     [[nodiscard]] std::string name_of(const Stamp& who, unsigned lane) const;
     void begin_fragments(Frame& frame) const;
@@ -439,10 +454,12 @@ class Warp {
     void mark_fragments(const PendingWgmma& pending);
     void finish_fence();
     void finish_wgmma(std::uint32_t groups);
+    void finish_registers(std::uint32_t groups);
     void forget_wgmma(const Frame* frame);
     [[nodiscard]] const PendingWgmma* user_of(Ref ref) const;
-    bool fail_in_flight(Ref ref, std::string_view use);
-    bool note_wgmma(const SharedRange& range, const Located& shared, unsigned warpgroup, std::optional<Origin>& undefined);
+    [[nodiscard]] bool report_in_flight(Ref ref, std::string_view use);
+    [[nodiscard]] bool note_wgmma(const SharedRange& range, const Located& shared, unsigned warpgroup);
+    [[nodiscard]] std::optional<Origin> first_undefined(const SharedRange& range, const Located& shared) const;
     void track_wgmma(const Operation& operation, const WgmmaOperands& operands,
                      const UndefinedOperands& undefined);
     void pass_states(const Slot& from, Frame& source, const Slot& to, Frame& target, unsigned lane,
@@ -505,7 +522,9 @@ class Warp {
     std::uint64_t frame_bytes_ = 0;
     std::vector<std::byte> local_;
     std::vector<std::uint8_t> local_written_;
-    bool is_checked_ = false;
+    bool tracks_written_ = false, is_ordered_ = false;
+    bool notes_async_ = false;  // what runs asynchronously is in the order too
+    bool is_tracked_ = false;  // what operations do with the registers of the running frame
     struct {
         unsigned party = 0, lane = 0;
         bool is_store = false;
