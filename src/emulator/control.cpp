@@ -30,11 +30,11 @@ const Function* target(Warp& warp, const Call& call, std::uint32_t& mask) {
     return &functions[index];
 }
 
-bool check_registers(Warp& warp, const Call& call) {
+bool check_registers(Warp& warp, const Call& call, std::uint32_t mask) {
     for (const Slot& slot : call.arguments)
-        if (!warp.check_fragment(slot.reg, Use::read)) return false;
+        if (!warp.check_fragment(slot.reg, Use::read, mask)) return false;
     for (const Slot& slot : call.returns)
-        if (!warp.check_fragment(slot.reg, Use::write)) return false;
+        if (!warp.check_fragment(slot.reg, Use::write, mask)) return false;
     return true;
 }
 
@@ -54,7 +54,7 @@ Flow execute_call(Warp& warp, const Operation& operation, std::uint32_t mask) {
     std::uint32_t lanes = mask;
     const Function* function = target(warp, call, lanes);
     if (function == nullptr) return Flow::fail;
-    if (!check_registers(warp, call)) return Flow::fail;
+    if (!check_registers(warp, call, lanes)) return Flow::fail;
     if (lanes != mask) warp.stay(mask & ~lanes);
     if (function->is_entry) {
         return warp.fail(Errc::invalid_call_target, first_lane(lanes),

@@ -433,6 +433,7 @@ Expected<void> FunctionDecoder::instruction_by_itself(const Statement& statement
     emit_with_guard(*draft, instruction, guard);
     for (Draft& extension : after_) {
         extension.operation.is_part = true;
+        extension.operation.is_copy = true;
         extension.operation.undefined = Undefined::moves;
         emit_with_guard(extension, instruction, guard);
     }

@@ -106,6 +106,7 @@ struct Operation {
     std::uint16_t run_number = 0;  ///< of a run that begins here: those of a loop have different ones
     std::uint16_t row = 0;  ///< how many operations from here on a row function may execute
     bool is_part = false;   ///< of the instruction whose operation follows or came before
+    bool is_copy = false;   ///< mov, and what reads or writes a part of a register for another operation
 };
 
 /// An address operand and what is moved there. The register of the address, if there is one, is the operation's first

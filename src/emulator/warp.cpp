@@ -44,6 +44,7 @@ void Warp::begin() {
     products_of_group_ = {};
     wgmma_stage_ = false;
     pending_wgmma_.clear();
+    pending_copies_.clear();
     pieces_.clear();
     late_results_.clear();
     in_turn_ = false;
@@ -254,7 +255,7 @@ Flow Warp::run_many(const Operation& first) {
 
 // Whether all sources were written, by the lanes that read them; the results are, from here on.
 inline bool Warp::track(const Operation& operation, std::uint32_t mask) {
-    if (fragments_ != nullptr && names_fragments(operation) && !check_fragments(operation)) return false;
+    if (fragments_ != nullptr && names_fragments(operation) && !check_fragments(operation, mask)) return false;
     if (!tracks_written_) return true;
     const Ref* const results = operands(operation);
     const Ref* const sources = results + operation.outputs;
@@ -413,7 +414,7 @@ Frame* Warp::new_frame(const Function& function) {
 }
 
 void Warp::free_frame(Frame* frame) {
-    if (!pending_wgmma_.empty()) forget_wgmma(frame);
+    if (!pending_wgmma_.empty() || !pending_copies_.empty()) forget_wgmma(frame);
     free_frames_.push_back(frame);
 }
 

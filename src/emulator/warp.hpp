@@ -54,6 +54,7 @@ using States = std::array<std::uint8_t, std::size_t{lane_count} * 16>;
 struct Fragment {
     bool is_fragment = false, is_accumulator = false;  ///< of some wgmma of the function
     bool accumulates = false, is_read = false;  ///< by a wgmma that is not known to be complete
+    bool is_copy = false;       ///< of an accumulator in flight: among the warp's pending copies
     bool is_written = false;    ///< what touched it last: a write, or a read
     std::uint32_t fences = 0;   ///< that the warp had passed then, and one more; 0: nothing touched it
     std::uint32_t pc = 0;
@@ -64,6 +65,17 @@ struct PendingWgmma {
     std::uint32_t pc = 0;
     Frame* frame = nullptr;
     std::uint32_t group = 0;  ///< that it is in, or will be; from 1
+};
+
+/// What a mov made of an accumulator before a wait for its wgmma. Compilers copy so, and assemblers take the copy for the accumulator itself: it has
+/// its value once the wait has come, but the value of another wgmma that has gone on with the accumulator by then.
+struct PendingCopy {
+    Frame* frame = nullptr;
+    std::uint32_t column = 0, source = 0;  ///< of the copy, of the accumulator: offset / 32
+    std::uint32_t lanes = 0;
+    std::uint32_t pc = 0;                  ///< of the mov
+    PendingWgmma of = {};
+    std::uint32_t spoiled_pc = no_pc;      ///< the wgmma that has gone on
 };
 
 /// One call of a function by some lanes.
@@ -344,7 +356,7 @@ class Warp {
     /// What a product reads of shared memory, by the async proxy; and what of its results is undefined.
     [[nodiscard]] bool note_wgmma(const Operation& operation, const WgmmaOperands& operands);
     /// An argument or a result of a call.
-    [[nodiscard]] bool check_fragment(Ref ref, Use use);
+    [[nodiscard]] bool check_fragment(Ref ref, Use use, std::uint32_t mask);
     /// As note_access, of many bytes, which lie in one piece of memory.
     [[nodiscard]] bool note_range(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use);
     /// Of one lane: fails where a byte was not written.
@@ -447,7 +459,13 @@ class Warp {
     [[nodiscard]] std::string name_of(const Stamp& who, unsigned lane) const;
     void begin_fragments(Frame& frame) const;
     [[nodiscard]] bool names_fragments(const Operation& operation) const;
-    [[nodiscard]] bool check_fragments(const Operation& operation);
+    [[nodiscard]] bool check_fragments(const Operation& operation, std::uint32_t mask);
+    [[nodiscard]] bool check_copy(Ref ref, std::uint32_t mask);
+    [[nodiscard]] bool report_copy(PendingCopy copy, Ref ref);
+    [[nodiscard]] bool copy_fragments(const Operation& operation, std::uint32_t mask);
+    void forget_copies(std::uint32_t column, std::uint32_t lanes);
+    void mark_copies();
+    void spoil_copies(Ref accumulator);
     [[nodiscard]] bool begin_wgmma(const Operation& operation);
     [[nodiscard]] bool check_accumulator(Ref ref, const Wgmma& wgmma);
     [[nodiscard]] bool check_fenced(Ref ref, bool accumulates);
@@ -535,6 +553,7 @@ class Warp {
     std::uint32_t wgmma_fences_ = 0;
     bool wgmma_stage_ = false;  // a wgmma.fence came, and no wait since
     std::vector<PendingWgmma> pending_wgmma_;
+    std::vector<PendingCopy> pending_copies_;
     Fragment* fragments_ = nullptr;  // of the running frame
     std::uint32_t local_stride_ = 0;  // bytes of each thread
 

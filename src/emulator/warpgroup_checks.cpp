@@ -111,7 +111,10 @@ void Warp::finish_wgmma(std::uint32_t groups) {
 }
 
 void Warp::finish_registers(std::uint32_t groups) {
-    if (pending_wgmma_.empty()) return;
+    if (pending_wgmma_.empty() && pending_copies_.empty()) return;
+    for (const PendingCopy& one : pending_copies_) one.frame->fragments[one.column].is_copy = false;
+    std::erase_if(pending_copies_, [&](const PendingCopy& one) { return one.of.group <= groups && one.spoiled_pc == no_pc; });
+    mark_copies();
     const auto is_complete = [&](const PendingWgmma& one) { return one.group <= groups; };
     for (const PendingWgmma& one : pending_wgmma_) {
         if (!is_complete(one)) continue;
@@ -135,6 +138,7 @@ void Warp::begin_fragments(Frame& frame) const {
 
 void Warp::forget_wgmma(const Frame* frame) {
     std::erase_if(pending_wgmma_, [&](const PendingWgmma& one) { return one.frame == frame; });
+    std::erase_if(pending_copies_, [&](const PendingCopy& one) { return one.frame == frame; });
 }
 
 void Warp::mark_fragments(const PendingWgmma& pending) {
@@ -174,9 +178,11 @@ bool Warp::report_in_flight(Ref ref, std::string_view use) {
     return goes_on;
 }
 
-bool Warp::check_fragment(Ref ref, Use use) {
+bool Warp::check_fragment(Ref ref, Use use, std::uint32_t mask) {
     if (fragments_ == nullptr || ref == no_ref || !is_register(ref)) return true;
     const Fragment& fragment = fragments_[index_of(ref)];
+    if (fragment.is_copy && use == Use::read && !check_copy(ref, mask)) return false;
+    if (fragment.is_copy && use == Use::write) forget_copies(index_of(ref), mask);
     if (use == Use::read ? !fragment.accumulates : !fragment.accumulates && !fragment.is_read) return true;
     return report_in_flight(ref, use == Use::read ? "read" : "write");
 }
@@ -185,20 +191,25 @@ bool Warp::names_fragments(const Operation& operation) const {
     const Ref* const refs = operands(operation);
     const unsigned count = unsigned{operation.outputs} + operation.inputs;
     for (unsigned i = 0; i < count; ++i)
-        if (is_register(refs[i]) && fragments_[index_of(refs[i])].is_fragment) return true;
+        if (is_register(refs[i]) && (fragments_[index_of(refs[i])].is_fragment || fragments_[index_of(refs[i])].is_copy)) return true;
     return false;
 }
 
 // What an operation other than a wgmma touches is from then on to be fenced. Behind a wgmma.fence, until the
 // next wait, compilers put moves to accumulators, and programs loads of the next fragment of A, for which
 // ptxas waits: these are let pass.
-bool Warp::check_fragments(const Operation& operation) {
+bool Warp::check_fragments(const Operation& operation, std::uint32_t mask) {
     if (operation.execute == execute_wgmma) return begin_wgmma(operation);
     const Ref* const refs = operands(operation);
     const unsigned count = unsigned{operation.outputs} + operation.inputs;
+    const bool copies = operation.is_copy && operation.guard == no_ref;  // for others ptxas waits (C7517)
     const auto use_of = [&](unsigned i) { return i < operation.outputs ? Use::write : Use::read; };
+    if (copies && !copy_fragments(operation, mask)) return false;
+    for (unsigned i = operation.outputs; i < count && !copies; ++i)
+        if (!check_fragment(refs[i], Use::read, mask)) return false;
+    for (unsigned i = 0; i < operation.outputs && !copies; ++i)
+        if (!check_fragment(refs[i], Use::write, mask)) return false;
     for (unsigned i = 0; i < count; ++i) {
-        if (!check_fragment(refs[i], use_of(i))) return false;
         if (!is_register(refs[i])) continue;
         Fragment& fragment = fragments_[index_of(refs[i])];
         if (wgmma_stage_ && (use_of(i) == Use::read || is_move(operation) || !fragment.is_accumulator))
@@ -210,6 +221,67 @@ bool Warp::check_fragments(const Operation& operation) {
         fragment.pc = pc_;
     }
     return true;
+}
+
+// --- copies of accumulators in flight
+
+// A mov carries over what is pending of its sources.
+bool Warp::copy_fragments(const Operation& operation, std::uint32_t mask) {
+    const Ref* const refs = operands(operation);
+    std::vector<PendingCopy> carried;
+    for (unsigned i = operation.outputs; i < operation.outputs + operation.inputs; ++i) {
+        if (!is_register(refs[i])) continue;
+        const std::uint32_t column = index_of(refs[i]);
+        if (fragments_[column].accumulates)
+            if (const PendingWgmma* const user = user_of(refs[i])) carried.push_back({frame_, 0, column, mask, pc_, *user});
+        if (!fragments_[column].is_copy) continue;
+        for (const PendingCopy& one : pending_copies_)
+            if (one.frame == frame_ && one.column == column && (one.lanes & mask) != 0) carried.push_back(one);
+    }
+    for (unsigned i = 0; i < operation.outputs; ++i) {
+        if (!check_fragment(refs[i], Use::write, mask)) return false;
+        for (PendingCopy& one : carried) {
+            one.column = index_of(refs[i]);
+            one.lanes &= mask;
+            pending_copies_.push_back(one);
+            fragments_[one.column].is_copy = true;
+        }
+    }
+    return true;
+}
+
+void Warp::mark_copies() {
+    for (const PendingCopy& one : pending_copies_) one.frame->fragments[one.column].is_copy = true;
+}
+
+void Warp::forget_copies(std::uint32_t column, std::uint32_t lanes) {
+    const auto is_there = [&](const PendingCopy& one) { return one.frame == frame_ && one.column == column; };
+    for (PendingCopy& one : pending_copies_)
+        if (is_there(one)) one.lanes &= ~lanes;
+    std::erase_if(pending_copies_, [&](const PendingCopy& one) { return one.lanes == 0; });
+    fragments_[column].is_copy = std::ranges::any_of(pending_copies_, is_there);
+}
+
+// Another wgmma goes on with an accumulator: a copy that has not been waited for will be of that one.
+void Warp::spoil_copies(Ref accumulator) {
+    for (PendingCopy& one : pending_copies_)
+        if (one.frame == frame_ && one.source == index_of(accumulator) && one.spoiled_pc == no_pc) one.spoiled_pc = pc_;
+}
+
+bool Warp::check_copy(Ref ref, std::uint32_t mask) {
+    const auto found = std::ranges::find_if(pending_copies_, [&](const PendingCopy& one) { return one.frame == frame_ && one.column == index_of(ref) && (one.lanes & mask) != 0; });
+    return found == pending_copies_.end() || report_copy(*found, ref);
+}
+
+bool Warp::report_copy(PendingCopy copy, Ref ref) {
+    const bool goes_on = report({EmulatorCheck::async, Errc::register_in_flight, pc_, copy.pc, copy.of.pc}, mask_, [&] {
+        const std::string made = fmt::format("read of {}, which line {} copied from an accumulator of the wgmma.mma_async on line {}", name_of(ref), line_of(copy.pc), line_of(copy.of.pc));
+        if (copy.spoiled_pc != no_pc)
+            return fmt::format("{} before a wgmma.wait_group, and with which the wgmma.mma_async on line {} has gone on", made, line_of(copy.spoiled_pc));
+        return made + ", for whose group no wgmma.wait_group has waited";
+    });
+    if (goes_on) copy.spoiled_pc != no_pc ? forget_copies(copy.column, ~0u) : finish_registers(copy.of.group);
+    return goes_on;
 }
 
 // --- wgmma.mma_async
@@ -227,6 +299,7 @@ bool Warp::check_fenced(Ref ref, bool accumulates) {
 // Only products of one shape may follow each other on the same accumulators.
 bool Warp::check_accumulator(Ref ref, const Wgmma& wgmma) {
     const Fragment& fragment = fragments_[index_of(ref)];
+    if (fragment.is_copy && !check_copy(ref, ~0u)) return false;
     if (fragment.is_read && !report_in_flight(ref, "write")) return false;
     if (fragment.accumulates) {
         const PendingWgmma* const user = user_of(ref);
@@ -244,11 +317,13 @@ bool Warp::begin_wgmma(const Operation& operation) {
     if (wgmma_fences_ == 0 && !report({EmulatorCheck::async, Errc::register_not_fenced, pc_}, mask_,
                                       [] { return "no wgmma.fence comes before the first wgmma.mma_async"; }))
         return false;
-    for (unsigned i = 0; i < operation.outputs; ++i)
+    for (unsigned i = 0; i < operation.outputs; ++i) {
         if (!check_accumulator(refs[i], instruction.wgmma)) return false;
+        if (!pending_copies_.empty()) spoil_copies(refs[i]);
+    }
     for (unsigned i = 0; instruction.a_in_registers && i < fragment_of_a; ++i) {
         const Ref ref = refs[operation.outputs + i];
-        if (!check_fragment(ref, Use::read) || (is_register(ref) && !check_fenced(ref, false))) return false;
+        if (!check_fragment(ref, Use::read, ~0u) || (is_register(ref) && !check_fenced(ref, false))) return false;
     }
     const auto again = [&](const PendingWgmma& one) { return one.pc == pc_ && one.frame == frame_; };
     std::erase_if(pending_wgmma_, again);  // the later one is complete no sooner
