@@ -145,13 +145,13 @@ TEST(EmulatorFindings, AMistakeInALoopIsOne) {
 TEST(EmulatorFindings, GoOnBehindEverythingThatIsNoEnd) {
     // A lane without a predicate, a barrier that is divergent, an atomic on what nothing wrote, an undefined shuffle, an mbarrier made twice.
     const std::string text = kernel(
-        "@%p5 mov.u32 %r3, 7;\natom.shared.add.u32 %r4, [box+200], 1;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 mbarrier.init.shared.b64 [box+128], 1;\n"
+        "@%p5 st.shared.u32 [box+400], 7;\natom.shared.add.u32 %r4, [box+200], 1;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 mbarrier.init.shared.b64 [box+128], 1;\n"
         "@%p1 mbarrier.init.shared.b64 [box+128], 2;\nand.b32 %r5, %r1, 1;\nsetp.eq.u32 %p2, %r5, 0;\n@%p2 bra A;\nbar.sync 1;\nbra B;\nA: bar.sync 1;\nB:\n"
         "shfl.sync.down.b32 %r6, %r1, 1, 31, 0xffffffff;\nsetp.lt.u32 %p3, %r1, 32;\n@!%p3 bra C;\nshfl.sync.idx.b32 %r7, %r31, 5, 31, 0xffffffff;\n"
         "add.u32 %r6, %r6, %r7;\nC:\nst.global.u32 [%rd2], %r6;");
     const Outcome all = run({.instruction_budget = 1u << 16, .keep_going = 20}, text);
     ASSERT_TRUE(all.done) << describe(all.done.error(), text);
-    EXPECT_THAT(all.lines(), testing::UnorderedElementsAre(line_of(text, "@%p5 mov"), line_of(text, "atom.shared"), line_of(text, "@%p1 mbarrier.init.shared.b64 [box+128], 2"),
+    EXPECT_THAT(all.lines(), testing::UnorderedElementsAre(line_of(text, "@%p5 st.shared"), line_of(text, "atom.shared"), line_of(text, "@%p1 mbarrier.init.shared.b64 [box+128], 2"),
                                                            line_of(text, "A: bar.sync"), line_of(text, "shfl.sync.idx")));
 }
 

@@ -198,13 +198,13 @@ Flow Warp::run_one(const Operation& operation) {
         const std::uint32_t is_set = predicate_mask(column(operation.guard));
         std::uint32_t holds = operation.guard_negated ? ~is_set : is_set;
         if (tracks_written_ && !check_guard(operation, holds)) return Flow::fail;
-        mask &= holds;
+        mask = mask_ & holds;
     }
     if (!operation.is_part) {
         ++issued_;
         thread_instructions_ += lanes_of(mask);
     }
-    if (mask == 0) return Flow::next;
+    if (mask == 0) return mask_ != 0 ? Flow::next : Flow::select;  // all have left where nobody knows where they go
     if (is_tracked_ && !track(operation, mask)) return Flow::fail;
     if (operation.function == nullptr) return operation.execute(*this, operation, mask);
     if (mask == frame_->lanes) run_pure(operation);

@@ -19,6 +19,7 @@
 
 #include "emulator/checker.hpp"
 #include "emulator/findings.hpp"
+#include "emulator/hammock.hpp"
 #include "emulator/lanes.hpp"
 #include "emulator/program.hpp"
 #include "emulator/race.hpp"
@@ -278,8 +279,8 @@ class Warp {
     void observe(const AccessedPiece& piece) { pieces_.push_back(piece); }
     /// The line of an operation in the module's text, from 1.
     [[nodiscard]] std::size_t line_of(std::uint32_t pc) const;
-    /// Fails unless something wrote the guard's lanes, or it only skips what is computed in registers: lanes of which nobody knows
-    /// skip that then, as if the guard held.
+    /// Reports lanes of the guard that nothing wrote, unless it decides no more than what is computed in registers: of lanes of which nobody
+    /// knows it does not hold then, and those that a branch may have sent elsewhere have left.
     [[nodiscard]] bool check_guard(const Operation& operation, std::uint32_t& holds);
     /// Reports what lanes of a register nothing wrote; when the launch goes on, something did.
     [[nodiscard]] bool require(Ref ref, std::uint32_t mask);
@@ -441,6 +442,7 @@ class Warp {
     void read_states(Ref ref, std::uint8_t* states);
     [[nodiscard]] Origin origin_of(Ref ref) const;
     [[nodiscard]] bool is_written(Ref ref) const;
+    [[nodiscard]] const Hammock& hammock_of(std::uint32_t branch);
     [[nodiscard]] Origin origin_at(Space space, std::uint64_t address, unsigned lane) const;
     [[nodiscard]] Origin origin_of_row(const MatrixRows& rows, unsigned row);
     void begin_taint(Ref ref);
@@ -555,6 +557,7 @@ class Warp {
     std::vector<PendingWgmma> pending_wgmma_;
     std::vector<PendingCopy> pending_copies_;
     Fragment* fragments_ = nullptr;  // of the running frame
+    std::unordered_map<std::uint32_t, Hammock> hammocks_;  // of branches that were asked for
     std::uint32_t local_stride_ = 0;  // bytes of each thread
 
     std::vector<AccessedPiece> pieces_;    // of a launch that is observed: those of the running operation

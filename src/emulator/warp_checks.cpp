@@ -74,21 +74,31 @@ bool Warp::require(Ref ref, std::uint32_t mask) {
     return unwritten == 0 || report_unwritten(ref, unwritten);
 }
 
-// A branch over operations on registers decides no more than a selp does: what it may skip is undefined.
+// A branch over operations on registers decides no more than a selp does: lanes of which nobody knows where they go are where the ways meet
+// again, and what may be written on the way there is undefined. So it is with an operation under a guard.
 bool Warp::check_guard(const Operation& operation, std::uint32_t& holds) {
     if (!is_register(operation.guard)) return true;
     const std::uint32_t unknown = mask_ & ~frame_->written[index_of(operation.guard)];
     if (unknown == 0) return true;
-    const Operation* const code = program_->code.data();
-    const bool is_forward = operation.execute == execute_branch && operation.extra > pc_;
-    const auto is_pure = [](const Operation& skipped) { return skipped.function != nullptr; };
-    if (!is_forward || !std::all_of(code + pc_ + 1, code + operation.extra, is_pure)) return require(operation.guard, mask_);
+    const bool branches = operation.execute == execute_branch;
+    const Hammock* const skipped = branches ? &hammock_of(pc_) : nullptr;
+    if (branches ? !skipped->is_pure : operation.function == nullptr) return require(operation.guard, mask_);
+    const std::span<const Ref> results = branches ? std::span<const Ref>(skipped->results) : std::span(operands(operation), operation.outputs);
     const Origin origin = origin_of(operation.guard);
     const States nothing{};
-    for (const Operation* skipped = code + pc_ + 1; skipped != code + operation.extra; ++skipped)
-        for (unsigned i = 0; i < skipped->outputs; ++i) taint(operands(*skipped)[i], unknown, origin, nothing.data());
-    holds |= unknown;
+    for (const Ref result : results)
+        if (is_register(result)) taint(result, unknown, origin, nothing.data());
+    holds &= ~unknown;
+    if (!branches) return true;
+    leave(unknown, skipped->join);
+    update_next();
     return true;
+}
+
+const Hammock& Warp::hammock_of(std::uint32_t branch) {
+    const auto [at, is_new] = hammocks_.try_emplace(branch);
+    if (is_new) at->second = find_hammock(*program_, branch);
+    return at->second;
 }
 
 bool Warp::require_all(std::span<const Ref> refs) {
