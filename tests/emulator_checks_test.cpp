@@ -52,6 +52,9 @@ const char* const heap = ".extern .func (.param .b64 r) malloc (.param .b64 n);\
 const std::string allocated = "{\n.param .b64 n;\n.param .b64 r;\nst.param.b64 [n], 20;\ncall.uni (r), malloc, (n);\nld.param.b64 %rd5, [r];\n}\n";
 const std::string freed = "{\n.param .b64 a;\nst.param.b64 [a], %rd5;\ncall.uni free, (a);\n}\n";
 
+const std::string called = "mov.u64 %rd3, twice;\n";
+const char* const twice = ".func (.param .b32 r) twice(.param .b32 a)\n{ .reg .b32 %x; ld.param.b32 %x, [a]; add.u32 %x, %x, %x; st.param.b32 [r], %x; ret; }";
+
 const Planted planted[] = {
     // --- bits, as compilers write members of a few of them
     {"AnotherBitOfARegister", Errc::register_not_written, "<and.b32 %r9, %r10, 254;>\nor.b32 %r9, %r9, 1;\nshr.u32 %r11, %r9, 1;\nand.b32 %r11, %r11, 1;\nadd.u32 %r2, %r11, 1;",
@@ -209,6 +212,61 @@ const Planted planted[] = {
     {"Trap", Errc::trap_executed, "setp.gt.u32 %p1, %r1, 62;\n<@%p1 trap;>", "@%p1 mov.u32 %r2, 1;"},
     {"ACallOfNoFunction", Errc::invalid_call_target,
      "mov.u64 %rd2, 64;\nP: .callprototype _ ();\n<call %rd2, P;>", "mov.u64 %rd3, f;\ncall %rd3, P;", ".func f()\n{ ret; }"},
+    // --- calls: what a prototype says, and the function does not
+    {"AResultOfAnotherSize", Errc::call_differs,
+     called + "{\n.param .b32 a;\n.param .b64 r;\n.param .b32 s;\nst.param.b32 [a], %r1;\nP: .callprototype (.param .b64 _) _ (.param .b32 _);\n"
+              "Q: .callprototype (.param .b32 _) _ (.param .b32 _);\n<call (r), %rd3, (a), P;\nld.param.b32 %r2, [r];>\n}",
+     "call (s), %rd3, (a), Q;\nld.param.b32 %r2, [s];", twice},
+    {"AnArgumentTooMany", Errc::call_differs,
+     called + "{\n.param .b32 a;\n.param .b32 b;\n.param .b32 r;\nst.param.b32 [a], %r1;\nst.param.b32 [b], %r1;\nP: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);\n"
+              "Q: .callprototype (.param .b32 _) _ (.param .b32 _);\n<call (r), %rd3, (a, b), P;>\nld.param.b32 %r2, [r];\n}",
+     "call (r), %rd3, (a), Q;", twice},
+    {"NoResultOfAFunctionThatHasOne", Errc::call_differs,
+     called + "{\n.param .b32 a;\n.param .b32 r;\nst.param.b32 [a], %r1;\nP: .callprototype _ (.param .b32 _);\nQ: .callprototype (.param .b32 _) _ (.param .b32 _);\n<call %rd3, (a), P;>\n}",
+     "call (r), %rd3, (a), Q;", twice},
+    {"AnArrayForAScalar", Errc::call_differs,
+     called + "{\n.param .align 4 .b8 a[4];\n.param .b32 c;\n.param .b32 r;\nst.param.b32 [a], %r1;\nst.param.b32 [c], %r1;\nP: .callprototype (.param .b32 _) _ (.param .align 4 .b8 _[4]);\n"
+              "Q: .callprototype (.param .b32 _) _ (.param .b32 _);\n<call (r), %rd3, (a), P;>\nld.param.b32 %r2, [r];\n}",
+     "call (r), %rd3, (c), Q;", twice},
+    {"AnArrayOfAnotherAlignment", Errc::call_differs,
+     "mov.u64 %rd3, first;\n{\n.param .align 4 .b8 a[8];\n.param .align 8 .b8 c[8];\n.param .b32 r;\nst.param.b32 [a], %r1;\nst.param.b32 [a+4], %r1;\nst.param.b32 [c], %r1;\n"
+     "st.param.b32 [c+4], %r1;\nP: .callprototype (.param .b32 _) _ (.param .align 4 .b8 _[8]);\nQ: .callprototype (.param .b32 _) _ (.param .align 8 .b8 _[8]);\n"
+     "<call (r), %rd3, (a), P;>\nld.param.b32 %r2, [r];\n}",
+     "call (r), %rd3, (c), Q;",
+     ".func (.param .b32 r) first(.param .align 8 .b8 a[8])\n{ .reg .b32 %x; ld.param.b32 %x, [a]; st.param.b32 [r], %x; ret; }"},
+    // --- barriers that warps come to otherwise than others
+    {"ABarrierOfTwoNumbers", Errc::invalid_barrier, "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra A;\nbarrier.sync 1, 64;\nbra DONE;\nA:\n<barrier.sync 1, 96;>", "barrier.sync 1;", "",
+     EmulatorCheck::barriers},
+    {"AReductionWithASync", Errc::invalid_barrier,
+     "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra A;\nbarrier.red.popc.u32 %r2, 1, %p1;\nbra DONE;\nA:\n<barrier.sync 1;>", "barrier.red.popc.u32 %r2, 1, %p1;", "", EmulatorCheck::barriers},
+    {"AParityThatIsNone", Errc::invalid_barrier,
+     "setp.eq.u32 %p1, %r1, 0;\n@%p1 mbarrier.init.shared.b64 [gate], 64;\nbar.sync 0;\nmbarrier.arrive.shared.b64 _, [gate];\nmov.u32 %r3, 2;\n"
+     "L:\n<mbarrier.try_wait.parity.shared.b64 %p2, [gate], %r3;>\n@!%p2 bra L;",
+     "mbarrier.try_wait.parity.shared.b64 %p2, [gate], 0;", gate, EmulatorCheck::barriers},
+    // --- what no GPU goes on from
+    {"ABarrierOfMoreThreadsThanThereAre", Errc::barrier_deadlock, "mov.u32 %r3, 128;\n<barrier.sync 1, %r3;>", "barrier.sync 1, 64;"},
+    {"AnMbarrierInGlobalMemory", Errc::address_out_of_bounds, "setp.eq.u32 %p1, %r1, 0;\n<@%p1 mbarrier.init.b64 [%rd1], 1;>",
+     "mov.u64 %rd2, gate;\ncvta.shared.u64 %rd2, %rd2;\n@%p1 mbarrier.init.b64 [%rd2], 1;", gate},
+    {"AnArrivalInGlobalMemory", Errc::address_out_of_bounds, "<mbarrier.arrive.b64 %rd3, [%rd1];>", "mov.u32 %r2, 1;"},
+    {"AWaitInGlobalMemory", Errc::address_out_of_bounds, "<mbarrier.try_wait.parity.b64 %p1, [%rd1], 0;>", "mov.u32 %r2, 1;"},
+    {"AnEndInGlobalMemory", Errc::address_out_of_bounds, "<mbarrier.inval.b64 [%rd1];>", "mov.u32 %r2, 1;"},
+    {"TransactionsInGlobalMemory", Errc::address_out_of_bounds, "<mbarrier.expect_tx.b64 [%rd1], 16;>", "mov.u32 %r2, 1;"},
+    {"CopiesThatTellGlobalMemory", Errc::address_out_of_bounds, "<cp.async.mbarrier.arrive.b64 [%rd1];>", "cp.async.wait_all;"},
+    {"AnMbarrierForNobody", Errc::invalid_barrier, "mov.u32 %r3, 0;\nsetp.eq.u32 %p1, %r1, 0;\n<@%p1 mbarrier.init.shared.b64 [gate], %r3;>", "@%p1 mbarrier.init.shared.b64 [gate], 1;", gate},
+    {"AnMbarrierForTooMany", Errc::invalid_barrier, "mov.u32 %r3, 1048576;\nsetp.eq.u32 %p1, %r1, 0;\n<@%p1 mbarrier.init.shared.b64 [gate], %r3;>",
+     "@%p1 mbarrier.init.shared.b64 [gate], 1048575;", gate},
+    {"TooManyTransactions", Errc::invalid_barrier,
+     "mov.u32 %r3, 1048575;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 mbarrier.init.shared.b64 [gate], 1;\n@%p1 mbarrier.expect_tx.shared.b64 [gate], %r3;\n<@%p1 mbarrier.expect_tx.shared.b64 [gate], 1;>",
+     "mov.u32 %r2, 1;", gate},
+    {"ACopyOfLessThanItsSource", Errc::copy_size_invalid, own + "mov.u32 %r3, 5;\n<cp.async.ca.shared.global [%r20], [%rd1], 4, %r3;>\ncp.async.wait_all;",
+     "cp.async.ca.shared.global [%r20], [%rd1], 4, 4;", words},
+    {"APrefetchOfNoMultipleOf16", Errc::copy_size_invalid, "mov.u32 %r3, 24;\n<cp.async.bulk.prefetch.L2.global [%rd1], %r3;>", "cp.async.bulk.prefetch.L2.global [%rd1], 32;"},
+    {"AMisalignedPrefetch", Errc::misaligned_address, "<cp.async.bulk.prefetch.L2.global [%rd1+8], 32;>", "cp.async.bulk.prefetch.L2.global [%rd1+16], 32;"},
+    {"AnAsynchronousStoreToGlobalMemory", Errc::address_out_of_bounds,
+     "setp.eq.u32 %p1, %r1, 0;\n@%p1 mbarrier.init.shared.b64 [gate], 1;\nmov.u64 %rd2, gate;\ncvta.shared.u64 %rd2, %rd2;\n<@%p1 st.async.weak.mbarrier::complete_tx::bytes.b32 [%rd1], %r1, [%rd2];>",
+     "mov.u32 %r2, 1;", gate},
+    {"MisalignedRows", Errc::misaligned_address, own + "st.shared.u32 [%r20], %r1;\nst.shared.u32 [%r20+256], %r1;\nbar.sync 0;\nand.b32 %r22, %r1, 7;\nmad.lo.u32 %r22, %r22, 24, %r21;\n<ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [%r22];>",
+     "mad.lo.u32 %r22, %r22, 0, %r21;\nldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [%r22];", words},
     {"NoEnd", Errc::instruction_budget_spent, "L:\n<add.u32 %r2, %r2, 1;>\nbra L;", "bra DONE;"},
     {"RecursionWithoutEnd", Errc::stack_overflow, "call f;", "ret;", ".func f()\n{\n<call f;>\nret;\n}"},
 };
@@ -252,7 +310,7 @@ TEST_P(PlantedMistake, IsNamedAtItsLine) {
     if (row.name == "TheNextLapOfALoop" || row.name == "NoEnd") return;  // it shows somewhere in the loop
     const auto line = line_of(text.find(culprit(row)));
     // Of two accesses that race, or two barriers, the one that comes second here is the error's, and the other is named by its line.
-    const bool is_of_two = row.code == Errc::data_race || row.code == Errc::divergent_barrier;
+    const bool is_of_two = row.code == Errc::data_race || row.code == Errc::divergent_barrier || row.check.has_value();
     if (is_of_two && line_of(span.begin) != line) {
         EXPECT_THAT(machine.text_of(done.error()), testing::ContainsRegex("on line " + std::to_string(line + 1) + "[ ,]")) << text;
     } else {

@@ -55,7 +55,7 @@ enum class EmulatorCheck : std::uint8_t {
     /// one is; a parity is neither 0 nor 1. Errc::warp_not_whole: the warps of a warpgroup execute different numbers of wgmma.
     barriers,
     /// Errc::call_differs: the parameters or results of a call, by its `.callprototype` or by what it passes, are not those of the function
-    /// that is called: another number, size or alignment, or registers for memory.
+    /// that is called: another number, size or alignment, or arrays for scalars.
     calls,
     /// Errc::address_out_of_bounds: memory of the device's heap is accessed that `malloc` did not give, or that `free` took back.
     heap,

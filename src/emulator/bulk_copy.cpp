@@ -52,6 +52,14 @@ struct Lane {
                    : nullptr;
     }
 
+    // PTX ISA 9.7.9.12, 9.7.13.7: a generic address falls within the window of shared memory.
+    [[nodiscard]] bool is_shared(Space space, std::uint64_t address) const {
+        if (space != Space::generic) return true;
+        const Place where = emulator::place(address);
+        return where.space == Space::shared || where.space == Space::shared_cluster ||
+               fail(Errc::address_out_of_bounds, fmt::format("{:#x} is {} memory; the store and its mbarrier are in shared memory", address, name(where.space)));
+    }
+
     std::byte* place(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment,
                      Use use) const {
         const bool is_shared = space == Space::shared || space == Space::shared_cluster;
@@ -77,6 +85,13 @@ struct Lane {
         if (!before) return fail(before.error());
         warp.finish_phase_at(space, mbarrier, *before, mbarrier_word(at));
         return true;
+    }
+
+    // Of a destination in .shared::cta.
+    [[nodiscard]] bool is_own(const BulkCopy& what, std::uint64_t address) const {
+        const std::uint64_t tag = address >> cluster_rank_shift;
+        return !what.to_cta || tag == 0 || tag == warp.cta().rank() + std::uint64_t{1} ||
+               fail(Errc::address_out_of_bounds, fmt::format("{:#x} is in shared memory of another block, and the destination is .shared::cta", address));
     }
 
     bool check_mask(std::uint64_t mask) const {
@@ -135,6 +150,7 @@ bool copy(const BulkCopy& what, const Ref* refs, const Lane& lane) {
         return lane.fail(Errc::tensor_copy_invalid, fmt::format("the size {} is no multiple of 16", size));
     const Space to_space = what.to_global ? Space::global : Space::shared_cluster,
                 from_space = what.from_global ? Space::global : Space::shared;
+    if (!what.to_global && !lane.is_own(what, lane.value(refs[0]))) return false;
     const bool is_multicast = what.from_global && what.has_mask;
     return lane.in_each(is_multicast, is_multicast ? lane.value(refs[4]) : 0, [&](auto&& there) {
         std::byte* to = nullptr;
@@ -250,6 +266,7 @@ bool copy_tensor(const BulkCopy& what, const Ref* refs, const Lane& lane) {
     if (!map) return lane.fail(map.error());
     auto tile = tile_of(what, refs, lane, *map);
     if (!tile) return lane.fail(tile.error());
+    if (what.from_global && !lane.is_own(what, lane.value(refs[1]))) return false;
     const std::uint64_t mask = what.has_mask ? lane.value(refs[3u + what.coordinates + what.offsets]) : 0;
     return lane.in_each(what.has_mask, mask, [&](auto&& there) {
         const std::uint64_t address = there(lane.value(refs[1]));
@@ -296,6 +313,15 @@ Flow execute_bulk_copy(Warp& warp, const Operation& operation, std::uint32_t mas
     });
 }
 
+Flow execute_bulk_prefetch(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    const Ref* const refs = warp.operands(operation);
+    return for_each(warp, mask, [&](const Lane& lane) {
+        const std::uint64_t address = lane.value(refs[0]), size = lane.value(refs[1]);
+        if (address % 16 != 0) return lane.fail(Errc::misaligned_address, fmt::format("{:#x} in global memory is no multiple of 16", address));
+        return size % 16 == 0 || lane.fail(Errc::copy_size_invalid, fmt::format("{}, which is no multiple of 16", size));
+    });
+}
+
 Flow execute_bulk_commit(Warp& warp, const Operation&, std::uint32_t mask) {
     warp.commit_async_groups(mask);
     return Flow::next;
@@ -317,6 +343,7 @@ Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t m
     const Space space = what.is_generic ? Space::generic : Space::shared_cluster;
     const auto bytes = static_cast<std::uint32_t>(what.bytes * what.count);
     return for_each(warp, mask, [&](const Lane& lane) {
+        if (!lane.is_shared(space, lane.value(refs[0])) || !lane.is_shared(space, lane.value(refs[1]))) return false;
         warp.begin_async(lane.lane, {.mbarrier = lane.value(refs[1])});
         std::byte* const to = lane.copied(space, lane.value(refs[0]), bytes, bytes, what.reduction ? AccessKind::strong_write : AccessKind::write);
         if (to == nullptr) return false;

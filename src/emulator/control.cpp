@@ -38,6 +38,16 @@ bool check_registers(Warp& warp, const Call& call, std::uint32_t mask) {
     return true;
 }
 
+bool check_call(Warp& warp, const Call& call, const Function& function, std::uint32_t mask) {
+    const bool has_prototype = call.prototype != Call::no_prototype;
+    const std::vector<Signature>& prototypes = warp.program().prototypes;
+    if (has_prototype ? fits(prototypes[call.prototype], function.signature) : fits(call, function.signature)) return true;
+    return warp.report({EmulatorCheck::calls, Errc::call_differs, warp.pc(), function.has_code ? function.begin : no_pc}, mask, [&] {
+        return fmt::format("by {} it is of {}, and the function is {}", has_prototype ? "its .callprototype" : "what it passes",
+                           to_text(has_prototype ? prototypes[call.prototype] : signature_of(call), "_"), to_text(function.signature, function.name));
+    });
+}
+
 }  // namespace
 
 Flow execute_branch(Warp& warp, const Operation& operation, std::uint32_t mask) {
@@ -60,6 +70,7 @@ Flow execute_call(Warp& warp, const Operation& operation, std::uint32_t mask) {
         return warp.fail(Errc::invalid_call_target, first_lane(lanes),
                          fmt::format("{}, an entry", function->name));
     }
+    if (warp.checks(EmulatorCheck::calls) && !check_call(warp, call, *function, lanes)) return Flow::fail;
     if (function->is_defined) return warp.call(*function, call, lanes);
     if (function->builtin != nullptr) {
         const Flow flow = function->builtin(warp, call, lanes);
@@ -100,6 +111,18 @@ std::uint32_t same_barrier(Warp& warp, const Barrier& barrier, std::uint32_t mas
     return same;
 }
 
+bool check_arrival(Warp& warp, std::uint32_t id, const Cta::Arrival& arrival, std::uint32_t mask) {
+    const Cta::Arrival* const first = warp.cta().differs(id, arrival);
+    if (first == nullptr) return true;
+    return warp.report({EmulatorCheck::barriers, Errc::invalid_barrier, warp.pc(), first->pc}, mask, [&] {
+        const auto say = [](const Cta::Arrival& one) { return one.count != 0 ? fmt::format("{} threads", one.count) : std::string("all threads of the block"); };
+        if (arrival.reduces != first->reduces)
+            return fmt::format("{} at barrier {}, and {} on line {}", arrival.reduces ? "a reduction" : "no reduction", id, first->reduces ? "one" : "none",
+                               warp.line_of(first->pc));
+        return fmt::format("barrier {} waits for {} here, and on line {} for {}", id, say(arrival), warp.line_of(first->pc), say(*first));
+    });
+}
+
 }  // namespace
 
 Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) {
@@ -130,8 +153,10 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) 
     if (barrier.predicate != no_ref) {
         predicate = predicate_mask(warp.column(barrier.predicate)) ^ (barrier.negated ? ~0u : 0u);
     }
+    const Cta::Arrival arrival{warp.pc(), count, barrier.predicate != no_ref};
+    if (warp.checks(EmulatorCheck::barriers) && !check_arrival(warp, id, arrival, mask)) return Flow::fail;
     if (barrier.kind == Barrier::Kind::arrive) {
-        warp.cta().arrive(warp, id, count, mask, predicate);
+        warp.cta().arrive(warp, id, arrival, mask, predicate);
         return mask == all ? Flow::next : warp.moved_on();
     }
     if (barrier.is_aligned && warp.checks(EmulatorCheck::barriers)) {
@@ -142,7 +167,7 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) 
             return Flow::fail;
     }
     warp.wait(mask, Wait::barrier, id);
-    warp.cta().arrive(warp, id, count, mask, predicate);
+    warp.cta().arrive(warp, id, arrival, mask, predicate);
     return Flow::select;
 }
 

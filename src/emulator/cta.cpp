@@ -93,6 +93,12 @@ Cta::State Cta::fail(const Error& error, std::span<const Span> calls) {
     return State::failed;
 }
 
+std::string Cta::describe_barrier(std::uint32_t id) const {
+    const std::uint32_t expected = barriers_[id].expected;
+    if (expected <= warps_.size() * lane_count) return fmt::format("barrier {} waits for threads that never come", id);
+    return fmt::format("barrier {} waits for {} threads, and the block has {}", id, expected, threads());
+}
+
 Cta::State Cta::deadlock() {
     for (Warp& warp : warps_) {
         if (finished_[warp.index()] != 0 || !warp.only_waits()) continue;
@@ -107,8 +113,7 @@ Cta::State Cta::deadlock() {
         const auto lane = static_cast<unsigned>(std::countr_zero(group->mask));
         const std::string what =
             group->wait == Wait::barrier && group->what == cluster_barrier ? "the cluster's barrier waits for threads that never come"
-            : group->wait == Wait::barrier
-                ? fmt::format("barrier {} waits for threads that never come", group->what)
+            : group->wait == Wait::barrier ? describe_barrier(group->what)
             : group->wait == Wait::wgmma_fence ? "other warps of the warpgroup never come to this wgmma.fence"
             : group->wait == Wait::wgmma_group
                 ? fmt::format("other warps of the warpgroup never commit wgmma-group {}", group->what)
@@ -120,9 +125,18 @@ Cta::State Cta::deadlock() {
     return State::failed;
 }
 
-void Cta::arrive(const Warp& warp, std::uint32_t id, std::uint32_t count, std::uint32_t mask,
-                 std::uint32_t predicate) {
+const Cta::Arrival* Cta::differs(std::uint32_t id, const Arrival& arrival) const {
+    const BarrierState& barrier = barriers_[id];
+    const auto all = static_cast<std::uint32_t>(warps_.size() * lane_count);
+    const auto threads = [&](std::uint32_t count) { return count != 0 ? count : all; };
+    if (barrier.arrived == 0 || (threads(arrival.count) == threads(barrier.first.count) && arrival.reduces == barrier.first.reduces)) return nullptr;
+    return &barrier.first;
+}
+
+void Cta::arrive(const Warp& warp, std::uint32_t id, const Arrival& arrival, std::uint32_t mask, std::uint32_t predicate) {
     BarrierState& barrier = barriers_[id];
+    if (barrier.arrived == 0) barrier.first = arrival;
+    const std::uint32_t count = arrival.count;
     if (Order* const known = order()) known->release(warp.number(), mask, mask == warp.live(), barrier_clocks_[id]);
     if (count != 0) barrier.expected = count;
     barrier.popc += static_cast<std::uint32_t>(std::popcount(mask & predicate));

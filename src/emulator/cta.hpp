@@ -92,9 +92,17 @@ class Cta {
     /// Threads whose barrier has completed get to know what the others did before it.
     void pass_barrier(const Warp& warp, std::uint32_t id, std::uint32_t mask);
 
-    /// Lanes of a warp arrive at a barrier, to wait or not; the values are those of a bar.red.
-    void arrive(const Warp& warp, std::uint32_t id, std::uint32_t count, std::uint32_t mask,
-                std::uint32_t predicate);
+    /// How lanes of a warp come to a barrier.
+    struct Arrival {
+        std::uint32_t pc = 0;
+        std::uint32_t count = 0;   ///< of threads that it waits for; 0: of all
+        bool reduces = false;      ///< bar.red
+    };
+    /// The first one that has come to a barrier otherwise, of those that it waits with (PTX ISA 9.7.13.1: one barrier has one number of threads,
+    /// and either all reduce or none does).
+    [[nodiscard]] const Arrival* differs(std::uint32_t id, const Arrival& arrival) const;
+    /// Lanes of a warp arrive at a barrier, to wait or not; the predicate is that of a bar.red.
+    void arrive(const Warp& warp, std::uint32_t id, const Arrival& arrival, std::uint32_t mask, std::uint32_t predicate);
     /// The warps of a warp's warpgroup.
     [[nodiscard]] std::span<Warp> warpgroup(const Warp& warp);
     /// To how many wgmma.fences all warps of a warp's warpgroup have come that have not exited, or how many wgmma-groups they
@@ -111,11 +119,13 @@ class Cta {
         std::uint32_t full = 0;                      // warps of which all have arrived
         std::array<std::uint32_t, 32> partial = {};  // lanes of the others
         std::uint32_t popc = 0, arrived = 0;
+        Arrival first = {};                          // where it is not 0 that arrived
     };
 
     void complete_warp(BarrierState& barrier, const Warp& warp);
     void release_if_complete(std::uint32_t id);
     State fail(const Error& error, std::span<const Span> calls);
+    [[nodiscard]] std::string describe_barrier(std::uint32_t id) const;
     State step(Warp& warp, bool& ran, bool& yielded);
 
     const Launch* launch_;

@@ -146,6 +146,7 @@ class ModuleDecoder {
         Span span;
     };
     Expected<void> declare_functions();
+    Expected<void> declare_aliases();
     Expected<void> decode_bodies(bool entries, ModulePart part);
     void declare(std::string_view name, const Symbol& symbol);
     Expected<void> place_global(const syntax::Statement::Variable& variable, std::size_t index, Span span);
@@ -189,6 +190,9 @@ struct Extent {
     std::uint64_t bytes = 0;
     std::uint32_t align = 1;
 };
+/// Of a function or a `.callprototype`.
+[[nodiscard]] Signature signature_of(const syntax::Statement& statement);
+
 [[nodiscard]] Expected<Extent> extent(const syntax::Statement::Variable& variable,
                                       const syntax::Statement::Declarator& declarator, Span span);
 

@@ -182,6 +182,10 @@ void FunctionDecoder::declare_labels(const Statement& parent) {
             scopes().declare(last, {.kind = Symbol::Kind::table, .address = program().branch_tables.size()});
             program().branch_tables.emplace_back();
         }
+        if (!last.empty() && kind == StatementKind::directive && TokenView(s).text(0) == ".callprototype") {
+            scopes().declare(last, {.kind = Symbol::Kind::prototype, .address = program().prototypes.size()});
+            program().prototypes.push_back(signature_of(s));
+        }
         last = {};
     });
 }
@@ -278,7 +282,7 @@ Expected<void> FunctionDecoder::variable(const Statement& statement) {
     const Span span = statement.span();
     for (const auto& declarator : variable->declarators) {
         const Symbol* const before = scopes().is_declared_here(declarator.name) ? find(declarator.name) : nullptr;
-        if (before != nullptr && (before->kind == Symbol::Kind::label || before->kind == Symbol::Kind::table))
+        if (before != nullptr && before->kind >= Symbol::Kind::label)
             return fail(Errc::invalid_declaration, span, fmt::format("{} is a label", declarator.name));
     }
     if (variable->space == ".reg") return declare_registers(*variable, span);

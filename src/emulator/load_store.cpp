@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -163,7 +165,11 @@ Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Ref* const refs = warp.operands(operation) + (access.has_base ? 1 : 0);
     const std::uint32_t bytes = access.bytes;
     const bool done = each_lane(mask, [&](unsigned lane) {
-        const auto wanted = std::min(bytes, static_cast<std::uint32_t>(warp.value(refs[1], lane)));
+        const auto wanted = static_cast<std::uint32_t>(warp.value(refs[1], lane));
+        if (wanted > bytes) {  // PTX ISA 9.7.9.25.3.1
+            warp.fail(Errc::copy_size_invalid, lane, fmt::format("{} bytes of the source, where {} are copied", wanted, bytes));
+            return false;
+        }
         std::byte* to = warp.resolve(access, operation, lane, bytes, Use::write);
         if (to == nullptr) return false;
         std::array<std::byte, 16> data = {};
