@@ -262,7 +262,7 @@ TEST_F(EmulatorObserved, ATraceHasWhatIsStored) {
     EXPECT_THAT(at("atom.shared.cas.b32 %r3, [s], %r1, %r2;"), testing::AllOf(testing::StartsWith(" | %r1: [0x12345 "), HasSubstr("] | %r2: 0x7 | %r3 = ")));
     EXPECT_EQ(at("red.shared.max.u32 [s], 9;"), " | shared atomic of 4 bytes at 0x0\n");
     EXPECT_THAT(at("selp.b32 %r4, %r1, %r2, %p2;"), testing::StartsWith(" | %p2: 0x0 | %r4 = 0x7"));
-    EXPECT_EQ(at("@!%p1 st.shared.u32 [s], %r2;"), " | %p1: 0x1 | %r2: - | shared store of 4 bytes at -\n");
+    EXPECT_EQ(at("@!%p1 st.shared.u32 [s], %r2;"), " | %p1: 0x1 | %r2: -\n");
     EXPECT_THAT(at("setp.lt.and.u32 %p3, %r1, %r2, %p1;"), testing::StartsWith(" | %p1: 0x1 | %p3 = "));
     EXPECT_EQ(at("@%p1 bra L;"), " | %p1: 0x1\n");
     EXPECT_THAT(at("bar.red.and.pred %p3, 0, %p2;"), testing::StartsWith(" | %p2: 0x0"));

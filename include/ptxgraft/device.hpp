@@ -78,7 +78,8 @@ class PTXGRAFT_API Device {
   public:
     /// "auto": the first GPU if there is one that works, else the emulator. "cuda", "cuda:1": that GPU.
     /// "emulator", "emulator:sm_80": the emulator, as a device of that architecture (sm_90a when it is not said);
-    /// "emulator:fast", "emulator:sm_80:fast": without the checks that EmulatorOptions::fast leaves out.
+    /// "emulator:fast", "emulator:sm_80:fast": without the checks that EmulatorOptions::fast leaves out; "emulator:checks=-races",
+    /// "emulator:sm_80:checks=unwritten,async": with those that parse_checks() reads there.
     /// A GPU's primary context is used, so that buffers can be shared with the CUDA runtime; no call changes which
     /// context is current in the calling thread. Errors: Errc::no_such_device, Errc::no_cuda_driver, Errc::driver_error.
     [[nodiscard]] static Expected<Device> open(std::string_view name = "auto", const DeviceOptions& options = {});

@@ -121,6 +121,7 @@ struct PTXGRAFT_API EmulatorReport {
     void add(EmulatorReport later, std::size_t most);
 
     std::uint64_t warp_instructions = 0, thread_instructions = 0;
+    EmulatorChecks checks = {};      ///< that were on, the last time
     std::uint64_t all_findings = 0;  ///< of checks, those that are not listed too
     /// The first ones, at most EmulatorOptions::keep_going, in the order of the blocks in which they happened first; behind them, without a
     /// check, what ended a launch.

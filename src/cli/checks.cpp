@@ -92,12 +92,10 @@ void Findings::write() const {
 
 void Findings::finish(const Device& device, std::chrono::nanoseconds time) const {
     if (device.kind() != DeviceKind::emulator) return fmt::print(stderr, "ok: {}\n", milliseconds(time));
-    EmulatorOptions options;
-    set_checks(flags_, options);
     for (std::size_t i = 0; i < report_.excused.size(); ++i)
-        if (report_.excused[i] == 0) fmt::print(stderr, "note: --excuse {} excused nothing\n", to_text(options.excuses[i]));
+        if (report_.excused[i] == 0) fmt::print(stderr, "note: --excuse {} excused nothing\n", flags_.excuses[i]);
     const std::string what = fmt::format("{} ({}) in {}, checked: {}", counted(report_.warp_instructions, "warp instruction"),
-                                         counted(report_.thread_instructions, "thread instruction"), milliseconds(time), names(options.checks));
+                                         counted(report_.thread_instructions, "thread instruction"), milliseconds(time), names(report_.checks));
     if (report_.all_findings != 0) throw Failure{fmt::format("error: {} in {}\n", counted(report_.all_findings, "finding"), what), work_failed};
     fmt::print(stderr, "ok: {}\n", what);
 }

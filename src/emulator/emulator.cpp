@@ -294,13 +294,14 @@ bool keeps_order(EmulatorChecks checks, const Program& program) {
 }
 
 EmulatorReport report_of(const Launch& launch, const EmulatorOptions& options) {
-    EmulatorReport report{.warp_instructions = launch.warp_instructions.load(), .thread_instructions = launch.thread_instructions.load()};
+    EmulatorReport report{.warp_instructions = launch.warp_instructions.load(), .thread_instructions = launch.thread_instructions.load(), .checks = launch.checks};
     report.excused.resize(options.excuses.size());
     for (auto& [finding, threads, blocks] : launch.findings.all()) {
         if (finding.excuse) {
             ++report.excused[*finding.excuse];
             continue;
         }
+        if (finding.error.code == Errc::ok) finding.error = {finding.mistake.code, launch.program->spans[finding.mistake.pc], 0, {}, {}};
         if (report.all_findings++ < options.keep_going)
             report.findings.push_back({finding.mistake.check, launch.provenance.add_to(std::move(finding.error), finding.calls), threads, blocks});
     }
@@ -312,6 +313,7 @@ EmulatorReport report_of(const Launch& launch, const EmulatorOptions& options) {
 void EmulatorReport::add(EmulatorReport later, std::size_t most) {
     warp_instructions += later.warp_instructions;
     thread_instructions += later.thread_instructions;
+    checks = later.checks;
     all_findings += later.all_findings;
     for (EmulatorFinding& finding : later.findings)
         if (findings.size() < most + (finding.check ? 0 : 1)) findings.push_back(std::move(finding));

@@ -23,9 +23,17 @@ bool Excuses::names(const EmulatorExcuse& excuse, std::uint32_t pc) const {
 }
 
 std::optional<std::size_t> Excuses::find(const Mistake& mistake) const {
+    if (excuses_.empty()) return std::nullopt;
+    const std::scoped_lock lock(mutex_);
+    const auto [at, is_new] = found_.try_emplace(mistake.key());
+    if (is_new) at->second = look_for(mistake);
+    return at->second;
+}
+
+std::optional<std::size_t> Excuses::look_for(const Mistake& mistake) const {
     for (std::size_t i = 0; i < excuses_.size(); ++i) {
         if (excuses_[i].check != mistake.check) continue;
-        for (const std::uint32_t pc : {mistake.pc, mistake.other, mistake.shows})
+        for (const std::uint32_t pc : {mistake.pc, mistake.other})
             if (names(excuses_[i], pc)) return i;
     }
     return std::nullopt;
@@ -37,7 +45,7 @@ void ClusterFindings::clear() {
 }
 
 bool ClusterFindings::again(const Mistake& mistake, unsigned warp, std::uint32_t lanes) {
-    const auto found = places_.find(key(mistake));
+    const auto found = places_.find(mistake.key());
     if (found == places_.end()) return false;
     std::vector<std::uint32_t>& of = findings_[found->second].lanes;
     if (of.size() <= warp) of.resize(warp + 1);
@@ -46,7 +54,7 @@ bool ClusterFindings::again(const Mistake& mistake, unsigned warp, std::uint32_t
 }
 
 void ClusterFindings::add(Finding finding, unsigned warp, std::uint32_t lanes) {
-    places_.emplace(key(finding.mistake), findings_.size());
+    places_.emplace(finding.mistake.key(), findings_.size());
     finding.lanes.resize(warp + 1);
     finding.lanes[warp] = lanes;
     findings_.push_back(std::move(finding));
@@ -61,6 +69,14 @@ void LaunchFindings::add(std::uint64_t cluster, Ended ended) {
     }
 }
 
+bool LaunchFindings::is_described(const Mistake& mistake, std::uint64_t cluster) {
+    const std::scoped_lock lock(mutex_);
+    const auto [at, is_new] = described_.emplace(mistake.key(), cluster);
+    if (!is_new && at->second < cluster) return true;
+    at->second = cluster;
+    return false;
+}
+
 void LaunchFindings::end() {
     const std::scoped_lock lock(mutex_);
     for (auto& [cluster, ended] : ended_) fold(ended);
@@ -72,7 +88,7 @@ void LaunchFindings::fold(Ended& ended) {
     is_over_ = ended.is_last;
     for (ClusterFindings::Finding& finding : ended.findings) {
         const Mistake& mistake = finding.mistake;
-        const auto [at, is_new] = places_.emplace(std::array{static_cast<std::uint32_t>(mistake.check), mistake.pc, mistake.other}, findings_.size());
+        const auto [at, is_new] = places_.emplace(mistake.key(), findings_.size());
         Finding total;
         for (std::size_t first = 0; first < finding.lanes.size(); first += ended.warps_of_cta) {
             std::uint64_t threads = 0;

@@ -3,11 +3,11 @@
 /// What the checks of a launch that goes on from mistakes have found: a cluster keeps its own, and a launch puts them together in the order
 /// of the clusters, whichever ends first.
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -24,7 +24,10 @@ struct Mistake {
     Errc code = Errc::ok;
     std::uint32_t pc = 0;         ///< where it is reported
     std::uint32_t other = no_pc;  ///< mistakes with others there are different ones
-    std::uint32_t shows = no_pc;  ///< where it came to light; wherever else it does is the same mistake
+
+    /// What tells it from others.
+    using Key = std::array<std::uint32_t, 3>;
+    [[nodiscard]] Key key() const { return {static_cast<std::uint32_t>(check), pc, other}; }
 };
 
 /// The lines that are excused.
@@ -37,11 +40,15 @@ class Excuses {
     [[nodiscard]] std::optional<std::size_t> find(const Mistake& mistake) const;
 
   private:
+    [[nodiscard]] std::optional<std::size_t> look_for(const Mistake& mistake) const;
     [[nodiscard]] bool names(const EmulatorExcuse& excuse, std::uint32_t pc) const;
 
     std::span<const EmulatorExcuse> excuses_;
     const Program* program_;
     const Provenance* provenance_;
+    // Every block asks of its own.
+    mutable std::mutex mutex_;
+    mutable std::map<Mistake::Key, std::optional<std::size_t>> found_;
 };
 
 /// The findings of one cluster, in the order of their first occurrences.
@@ -50,7 +57,7 @@ class ClusterFindings {
     struct Finding {
         Mistake mistake;
         std::optional<std::size_t> excuse = {};
-        Error error = {};                       // of one without an excuse: the first occurrence's
+        Error error = {};                       // the first occurrence's; of one that is excused or described elsewhere: none
         std::vector<Span> calls = {};           // that led there
         std::vector<std::uint32_t> lanes = {};  // by warp
     };
@@ -63,22 +70,16 @@ class ClusterFindings {
     [[nodiscard]] std::vector<Finding>& all() { return findings_; }
 
   private:
-    struct Key {
-        EmulatorCheck check;
-        std::uint32_t pc, other;
-        friend bool operator==(const Key&, const Key&) = default;
-    };
     struct Hash {
-        std::size_t operator()(const Key& key) const {
+        std::size_t operator()(const Mistake::Key& key) const {
             constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
-            return ((std::uint64_t{key.pc} << 32 | key.other) * odd) ^ static_cast<std::size_t>(key.check);
+            return ((std::uint64_t{key[1]} << 32 | key[2]) * odd) ^ key[0];
         }
     };
-    [[nodiscard]] static Key key(const Mistake& mistake) { return {mistake.check, mistake.pc, mistake.other}; }
     static constexpr std::size_t most = 1u << 14;
 
     std::vector<Finding> findings_;
-    std::unordered_map<Key, std::size_t, Hash> places_;
+    std::unordered_map<Mistake::Key, std::size_t, Hash> places_;
 };
 
 /// The findings of a launch. Thread-safe.
@@ -90,6 +91,8 @@ class LaunchFindings {
         bool is_last = false;  ///< it failed: those behind it do not count
     };
     void add(std::uint64_t cluster, Ended ended);
+    /// Whether a cluster before this one has said what a mistake is; if not, this one is to say it.
+    [[nodiscard]] bool is_described(const Mistake& mistake, std::uint64_t cluster);
     /// No cluster runs any more; those that have not ended do not count.
     void end();
 
@@ -107,7 +110,8 @@ class LaunchFindings {
     bool is_over_ = false;                  // the last one that counts has been
     std::map<std::uint64_t, Ended> ended_;  // those behind it
     std::vector<Finding> findings_;
-    std::map<std::array<std::uint32_t, 3>, std::size_t> places_;
+    std::map<Mistake::Key, std::size_t> places_;
+    std::map<Mistake::Key, std::uint64_t> described_;  // by which cluster
 };
 
 }  // namespace ptxgraft::emulator

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "emulator/cluster.hpp"
 #include "emulator/cta.hpp"
 #include "emulator/operations.hpp"
 
@@ -653,21 +654,25 @@ std::vector<Span> Warp::calls(const Frame* frame) const {
 
 bool Warp::checks(EmulatorCheck check) const { return launch_->checks.has(check); }
 
-bool Warp::is_known(const Mistake& mistake, std::uint32_t lanes) {
+bool Warp::is_noted(const Mistake& mistake, std::uint32_t lanes) {
     ClusterFindings& findings = cta_->checker()->findings;
-    return findings.again(mistake, number(), lanes) || (launch_->keeps_going && findings.is_full());
-}
-
-bool Warp::report_new(const Mistake& mistake, std::uint32_t lanes, const std::string& detail) {
-    ClusterFindings& findings = cta_->checker()->findings;
+    if (findings.again(mistake, number(), lanes)) return true;
     if (const auto excuse = launch_->excuses.find(mistake)) {
         findings.add({.mistake = mistake, .excuse = excuse}, number(), lanes);
         return true;
     }
+    if (!launch_->keeps_going) return false;
+    if (findings.is_full()) return true;
+    if (!launch_->findings.is_described(mistake, cta_->cluster().index())) return false;
+    findings.add({.mistake = mistake}, number(), lanes);
+    return true;
+}
+
+bool Warp::report_new(const Mistake& mistake, std::uint32_t lanes, const std::string& detail) {
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
     Error error{mistake.code, program_->spans[mistake.pc], 0, std::make_shared<const std::string>(fmt::format("{}, {}", detail, place(lane)))};
     if (!launch_->keeps_going) return fail(std::move(error)), false;
-    findings.add({.mistake = mistake, .error = std::move(error), .calls = calls()}, number(), lanes);
+    cta_->checker()->findings.add({.mistake = mistake, .error = std::move(error), .calls = calls()}, number(), lanes);
     return true;
 }
 

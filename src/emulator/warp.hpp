@@ -272,7 +272,7 @@ class Warp {
     /// fail(): it ends here.
     template <class Detail>
     [[nodiscard]] bool report(const Mistake& mistake, std::uint32_t lanes, Detail&& detail) {
-        return is_known(mistake, lanes) || report_new(mistake, lanes, detail());
+        return is_noted(mistake, lanes) || report_new(mistake, lanes, detail());
     }
     [[nodiscard]] bool is_observed() const;
     /// A launch that is observed tells of what an operation accesses otherwise than lane by lane.
@@ -393,7 +393,8 @@ class Warp {
     [[nodiscard]] std::string place(unsigned lane) const;
 
   private:
-    [[nodiscard]] bool is_known(const Mistake& mistake, std::uint32_t lanes);
+    /// Nobody needs its text: it is known, or excused, or an earlier block has described it.
+    [[nodiscard]] bool is_noted(const Mistake& mistake, std::uint32_t lanes);
     [[nodiscard]] bool report_new(const Mistake& mistake, std::uint32_t lanes, const std::string& detail);
     void park(const Group& group);
     void yield();

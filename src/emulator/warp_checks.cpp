@@ -386,7 +386,7 @@ bool Warp::report_unwritten(Ref ref, std::uint32_t lanes) {
 }
 
 bool Warp::report_unwritten(const Origin& origin, std::uint32_t lanes, Ref ref) {
-    const Mistake mistake{EmulatorCheck::unwritten, origin.is_of_memory ? Errc::memory_not_written : Errc::register_not_written, origin.pc, no_pc, pc_};
+    const Mistake mistake{EmulatorCheck::unwritten, origin.is_of_memory ? Errc::memory_not_written : Errc::register_not_written, origin.pc};
     return report(mistake, lanes, [&] {
         const std::string use = origin.pc == pc_ ? "" : fmt::format(", used on line {}", line_of(pc_));
         const std::string what =

@@ -274,7 +274,7 @@ bool Warp::check_copy(Ref ref, std::uint32_t mask) {
 }
 
 bool Warp::report_copy(PendingCopy copy, Ref ref) {
-    const bool goes_on = report({EmulatorCheck::async, Errc::register_in_flight, pc_, copy.pc, copy.of.pc}, mask_, [&] {
+    const bool goes_on = report({EmulatorCheck::async, Errc::register_in_flight, pc_, copy.pc}, mask_, [&] {
         const std::string made = fmt::format("read of {}, which line {} copied from an accumulator of the wgmma.mma_async on line {}", name_of(ref), line_of(copy.pc), line_of(copy.of.pc));
         if (copy.spoiled_pc != no_pc)
             return fmt::format("{} before a wgmma.wait_group, and with which the wgmma.mma_async on line {} has gone on", made, line_of(copy.spoiled_pc));
