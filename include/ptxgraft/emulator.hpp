@@ -50,14 +50,17 @@ struct EmulatorOptions {
     std::uint32_t threads = 0;  ///< host threads; 0: one per core. Results do not depend on it
     std::uint64_t memory_bytes = std::uint64_t{16} << 30;  ///< of all allocations
     std::uint32_t sm = 90;  ///< architecture to be: limits and special registers
-    bool fast = false;  ///< short for no `checks`: what is left keeps the host safe, and is what no GPU could go on from
+    bool fast = false;  ///< short for no `checks`: what is left keeps the host safe, and is what no GPU could
+                        ///< go on from
     EmulatorObserver* observer = nullptr;  ///< is told of every instruction; lives longer than the emulator
-    EmulatorChecks checks = EmulatorChecks::all();  ///< what launches are checked for (emulator_checks.hpp); one that is off costs nothing
-    /// How many findings of the checks take_report() lists; 0: a launch ends at its first, with it as its error. A launch that keeps going
-    /// goes on from a finding as a GPU would: a value that nothing wrote keeps the bits that it has, and counts as written from then on;
-    /// both accesses of a race happen; registers of a wgmma count as waited for. What no GPU could go on from ends it all the same. A mistake
-    /// that happens again at the same instruction, or the same two, is one finding. What a launch finds, and in which order, does not depend
-    /// on `threads`.
+    EmulatorChecks checks = EmulatorChecks::all();  ///< what launches are checked for (emulator_checks.hpp);
+                                                    ///< one that is off costs nothing
+    /// How many findings of the checks take_report() lists; 0: a launch ends at its first, with it as its
+    /// error. A launch that keeps going goes on from a finding as a GPU would: a value that nothing wrote
+    /// keeps the bits that it has, and counts as written from then on; both accesses of a race happen;
+    /// registers of a wgmma count as waited for. What no GPU could go on from ends it all the same. A mistake
+    /// that happens again at the same instruction, or the same two, is one finding. What a launch finds, and
+    /// in which order, does not depend on `threads`.
     std::uint32_t keep_going = 0;
     std::vector<EmulatorExcuse> excuses = {};  ///< places that are not to be reported
 };
@@ -107,8 +110,9 @@ class PTXGRAFT_API Emulator {
     [[nodiscard]] Expected<Symbol> symbol(const EmulatedModule& module, std::string_view name) const;
 
     /// Runs an entry to its end. `arguments` holds one byte string per parameter, of the parameter's size.
-    /// Errors have spans in the module's PTX and name block and thread. A launch that keeps going (EmulatorOptions::keep_going) succeeds
-    /// with the findings of its checks counted; where something else ended it, that is its error, and comes last in the report.
+    /// Errors have spans in the module's PTX and name block and thread. A launch that keeps going
+    /// (EmulatorOptions::keep_going) succeeds with the findings of its checks counted; where something else
+    /// ended it, that is its error, and comes last in the report.
     [[nodiscard]] Expected<EmulatorStats> launch(const EmulatedModule& module, std::string_view entry,
                                                  const EmulatorLaunch& launch,
                                                  std::span<const std::span<const std::byte>> arguments);

@@ -18,7 +18,9 @@ std::string grouped(std::uint64_t number) {
     return text;
 }
 
-std::string counted(std::uint64_t number, std::string_view noun) { return fmt::format("{} {}{}", grouped(number), noun, number == 1 ? "" : "s"); }
+std::string counted(std::uint64_t number, std::string_view noun) {
+    return fmt::format("{} {}{}", grouped(number), noun, number == 1 ? "" : "s");
+}
 
 std::string milliseconds(std::chrono::nanoseconds time) {
     const double value = static_cast<double>(time.count()) * 1e-6;
@@ -32,8 +34,12 @@ T read(Expected<T> result, std::string_view option) {
 }
 
 nlohmann::json as_json(const EmulatorFinding& finding, const std::string& ptx, const std::string& file) {
-    nlohmann::json row{{"file", file}, {"check", finding.check ? nlohmann::json(name(*finding.check)) : nlohmann::json()}, {"code", name(finding.error.code)},
-                       {"message", message(finding.error, ptx)}, {"threads", finding.threads}, {"blocks", finding.blocks}};
+    nlohmann::json row{{"file", file},
+                       {"check", finding.check ? nlohmann::json(name(*finding.check)) : nlohmann::json()},
+                       {"code", name(finding.error.code)},
+                       {"message", message(finding.error, ptx)},
+                       {"threads", finding.threads},
+                       {"blocks", finding.blocks}};
     if (!finding.error.span.known()) return row;
     const Position place = position(ptx, finding.error.span.begin);
     row.update({{"line", place.line}, {"column", place.column}});
@@ -44,15 +50,24 @@ nlohmann::json as_json(const EmulatorFinding& finding, const std::string& ptx, c
 
 void add_check_flags(CLI::App& verb, CheckFlags& flags) {
     CLI::Option* checks = verb.add_option("--checks", flags.checks,
-                                          "What the emulator checks, a list of: races, unwritten, async, barriers, calls, heap; all (the default), none; "
+                                          "What the emulator checks, a list of: races, unwritten, async, "
+                                          "barriers, calls, heap; all (the default), none; "
                                           "-races: all but that");
-    verb.add_flag("--fast", flags.fast, "The same as --checks none: what is left is bounds, deadlocks and what else no GPU goes on from")->excludes(checks);
-    CLI::Option* keep_going = verb.add_option("--keep-going", flags.keep_going, "List up to so many findings of the checks instead of ending at the first")
-        ->check(CLI::Range(1u, 1'000'000u).description("COUNT"));
+    verb.add_flag(
+            "--fast", flags.fast,
+            "The same as --checks none: what is left is bounds, deadlocks and what else no GPU goes on from")
+        ->excludes(checks);
+    CLI::Option* keep_going =
+        verb.add_option("--keep-going", flags.keep_going,
+                        "List up to so many findings of the checks instead of ending at the first")
+            ->check(CLI::Range(1u, 1'000'000u).description("COUNT"));
     verb.add_option("--excuse", flags.excuses,
-                    "Do not report what a check finds on a line (repeatable): CHECK@LINE of the PTX, CHECK@FILE:LINE of the source that its .loc name")
+                    "Do not report what a check finds on a line (repeatable): CHECK@LINE of the PTX, "
+                    "CHECK@FILE:LINE of the source that its .loc name")
         ->take_all();
-    verb.add_option("--findings", flags.findings_file, "Write the findings to this file as JSON: file, line, column, check, code, message, threads, blocks")
+    verb.add_option("--findings", flags.findings_file,
+                    "Write the findings to this file as JSON: file, line, column, check, code, message, "
+                    "threads, blocks")
         ->needs(keep_going);
 }
 
@@ -62,7 +77,8 @@ void set_checks(const CheckFlags& flags, EmulatorOptions& options) {
     options.keep_going = flags.keep_going.value_or(0);
     for (const std::string& text : flags.excuses) {
         options.excuses.push_back(read(parse_excuse(text), "--excuse"));
-        if (!options.checks.has(options.excuses.back().check)) fail_usage(fmt::format("--excuse {}: that check is not on", text));
+        if (!options.checks.has(options.excuses.back().check))
+            fail_usage(fmt::format("--excuse {}: that check is not on", text));
     }
 }
 
@@ -77,9 +93,12 @@ void Findings::take(const Device& device) {
         Error error = finding.error;
         error.source.reset();
         text += describe(error, ptx_, ptx_name_);
-        text += fmt::format("note: found by the check of {}, in {} of {}\n", name(*finding.check), counted(finding.threads, "thread"), counted(finding.blocks, "block"));
+        text += fmt::format("note: found by the check of {}, in {} of {}\n", name(*finding.check),
+                            counted(finding.threads, "thread"), counted(finding.blocks, "block"));
     }
-    if (report_.all_findings > listed) text += fmt::format("note: and {} more; --keep-going lists more\n", counted(report_.all_findings - listed, "finding"));
+    if (report_.all_findings > listed)
+        text += fmt::format("note: and {} more; --keep-going lists more\n",
+                            counted(report_.all_findings - listed, "finding"));
     fmt::print(stderr, "{}", text);
 }
 
@@ -93,10 +112,15 @@ void Findings::write() const {
 void Findings::finish(const Device& device, std::chrono::nanoseconds time) const {
     if (device.kind() != DeviceKind::emulator) return fmt::print(stderr, "ok: {}\n", milliseconds(time));
     for (std::size_t i = 0; i < report_.excused.size(); ++i)
-        if (report_.excused[i] == 0) fmt::print(stderr, "note: --excuse {} excused nothing\n", flags_.excuses[i]);
-    const std::string what = fmt::format("{} ({}) in {}, checked: {}", counted(report_.warp_instructions, "warp instruction"),
-                                         counted(report_.thread_instructions, "thread instruction"), milliseconds(time), names(report_.checks));
-    if (report_.all_findings != 0) throw Failure{fmt::format("error: {} in {}\n", counted(report_.all_findings, "finding"), what), work_failed};
+        if (report_.excused[i] == 0)
+            fmt::print(stderr, "note: --excuse {} excused nothing\n", flags_.excuses[i]);
+    const std::string what =
+        fmt::format("{} ({}) in {}, checked: {}", counted(report_.warp_instructions, "warp instruction"),
+                    counted(report_.thread_instructions, "thread instruction"), milliseconds(time),
+                    names(report_.checks));
+    if (report_.all_findings != 0)
+        throw Failure{fmt::format("error: {} in {}\n", counted(report_.all_findings, "finding"), what),
+                      work_failed};
     fmt::print(stderr, "ok: {}\n", what);
 }
 

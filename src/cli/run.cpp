@@ -70,7 +70,8 @@ std::vector<KernelArgument> flag_arguments(const RunFlags& flags) {
 }
 
 Device open_device(const RunFlags& flags, const std::string& name, EmulatorObserver* observer) {
-    DeviceOptions options{.emulator = {.instruction_budget = flags.budget.value_or(usual_budget), .observer = observer}};
+    DeviceOptions options{
+        .emulator = {.instruction_budget = flags.budget.value_or(usual_budget), .observer = observer}};
     set_checks(flags.checks, options.emulator);
     Device device = take(Device::open(name, options), {}, "--device " + name);
     if (flags.budget && device.kind() != DeviceKind::emulator)
@@ -78,7 +79,9 @@ Device open_device(const RunFlags& flags, const std::string& name, EmulatorObser
     if (flags.observe.any() && device.kind() != DeviceKind::emulator)
         fail_usage(fmt::format("--trace and --profile are of the emulator; the device is {}", device.name()));
     if (flags.checks.any() && !flags.checks.fast && device.kind() != DeviceKind::emulator)
-        fail_usage(fmt::format("--checks, --keep-going, --excuse and --findings are of the emulator; the device is {}", device.name()));
+        fail_usage(fmt::format(
+            "--checks, --keep-going, --excuse and --findings are of the emulator; the device is {}",
+            device.name()));
     return device;
 }
 

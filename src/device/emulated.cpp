@@ -77,7 +77,8 @@ class EmulatedEntry final : public LoadedEntry {
   private:
     void keep_report() const {
         EmulatorReport report = shared_->emulator.take_report();
-        for (EmulatorFinding& finding : report.findings) finding.error = with_stub(std::move(finding.error), ptx(*module_));
+        for (EmulatorFinding& finding : report.findings)
+            finding.error = with_stub(std::move(finding.error), ptx(*module_));
         shared_->report.add(std::move(report), shared_->emulator.options().keep_going);
     }
 

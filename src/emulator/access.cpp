@@ -41,8 +41,12 @@ constexpr std::uint64_t most_located_bytes = std::uint64_t{1} << 31;  // offsets
 }  // namespace
 
 Warp::Piece Warp::shared_piece(Cta& owner, std::uint64_t begin) const {
-    return {.host = owner.shared().data(), .begin = begin, .bytes = owner.shared().size(),
-            .written = tracks_written_ ? owner.shared_written().data() : nullptr, .space = Space::shared, .owner = owner.rank()};
+    return {.host = owner.shared().data(),
+            .begin = begin,
+            .bytes = owner.shared().size(),
+            .written = tracks_written_ ? owner.shared_written().data() : nullptr,
+            .space = Space::shared,
+            .owner = owner.rank()};
 }
 
 // The piece of memory that a lane's access is in, if it is the kind that all lanes may share.
@@ -68,8 +72,12 @@ Warp::Piece Warp::piece(const Access& access, const Operation& operation, std::u
             return shared_piece(*owner, window + (first >> cluster_rank_shift << cluster_rank_shift));
         }
         case Space::local:
-            return {.host = local_.data(), .begin = window, .bytes = frame_->local_top, .lane_stride = local_stride_,
-                    .written = tracks_written_ ? local_written_.data() : nullptr, .space = Space::local};
+            return {.host = local_.data(),
+                    .begin = window,
+                    .bytes = frame_->local_top,
+                    .lane_stride = local_stride_,
+                    .written = tracks_written_ ? local_written_.data() : nullptr,
+                    .space = Space::local};
         case Space::param:
             if (use == Use::write) return {};
             return {.host = const_cast<std::byte*>(launch_->parameters.data()), .begin = window, .bytes = launch_->parameters.size(),
@@ -83,7 +91,8 @@ Warp::Piece Warp::piece(const Access& access, const Operation& operation, std::u
         if (found == nullptr) return {};
         region_ = found;
     }
-    if ((use == Use::write && region_->read_only) || (region_->is_heap && checks(EmulatorCheck::heap))) return {};
+    if ((use == Use::write && region_->read_only) || (region_->is_heap && checks(EmulatorCheck::heap)))
+        return {};
     return {.host = region_->host, .begin = region_->begin, .bytes = region_->bytes, .written = region_->written};
 }
 
@@ -137,14 +146,18 @@ std::byte* Warp::resolve(Space space, std::uint64_t address, unsigned lane, std:
     if (std::byte* found = find(space, address, lane, bytes, use)) return found;
     if (fail_without_owner(space, address, lane)) return nullptr;
     const bool exists = use == Use::write && find(space, address, lane, bytes, Use::read) != nullptr;
-    if (exists) fail(Errc::write_to_read_only_memory, lane, describe(space, address, bytes, use));
-    else fail(Errc::address_out_of_bounds, lane, describe(space, address, bytes, use) + surroundings(space, address, bytes));
+    if (exists)
+        fail(Errc::write_to_read_only_memory, lane, describe(space, address, bytes, use));
+    else
+        fail(Errc::address_out_of_bounds, lane,
+             describe(space, address, bytes, use) + surroundings(space, address, bytes));
     return nullptr;
 }
 
 std::string Warp::describe(Space space, std::uint64_t address, std::uint64_t bytes, Use use) const {
     const Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
-    return fmt::format("{} of {} bytes of {} memory at {:#x}", use == Use::read ? "read" : "write", bytes, name(where.space), where.address);
+    return fmt::format("{} of {} bytes of {} memory at {:#x}", use == Use::read ? "read" : "write", bytes,
+                       name(where.space), where.address);
 }
 
 // Where an address lies that is nowhere in its space.
@@ -185,8 +198,9 @@ std::byte* Warp::find(Space space, std::uint64_t address, unsigned lane, std::ui
         }
         if (use == Use::write && region_->read_only) return nullptr;
         if (region_->is_heap && checks(EmulatorCheck::heap) && !launch_->memory->heap_holds(address, bytes) &&
-            !report({EmulatorCheck::heap, Errc::address_out_of_bounds, pc_}, 1u << lane, 
-                    [&] { return describe(space, address, bytes, use) + surroundings(space, address, bytes); }))
+            !report({EmulatorCheck::heap, Errc::address_out_of_bounds, pc_}, 1u << lane, [&] {
+                return describe(space, address, bytes, use) + surroundings(space, address, bytes);
+            }))
             return nullptr;
         return region_->host + (address - region_->begin);
     }

@@ -26,7 +26,9 @@ void Warp::begin_async(unsigned lane, const AsyncParty& party) {
 
 bool Warp::report_unfenced(const Race& write, unsigned lane, std::string_view what) {
     return report({EmulatorCheck::async, Errc::data_race, pc_, write.pc}, 1u << lane, [&] {
-        return fmt::format("shared memory was written on line {}, and no fence.proxy.async comes between that and this {}", line_of(write.pc), what);
+        return fmt::format(
+            "shared memory was written on line {}, and no fence.proxy.async comes between that and this {}",
+            line_of(write.pc), what);
     });
 }
 

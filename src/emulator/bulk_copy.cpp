@@ -57,7 +57,9 @@ struct Lane {
         if (space != Space::generic) return true;
         const Place where = emulator::place(address);
         return where.space == Space::shared || where.space == Space::shared_cluster ||
-               fail(Errc::address_out_of_bounds, fmt::format("{:#x} is {} memory; the store and its mbarrier are in shared memory", address, name(where.space)));
+               fail(Errc::address_out_of_bounds,
+                    fmt::format("{:#x} is {} memory; the store and its mbarrier are in shared memory",
+                                address, name(where.space)));
     }
 
     std::byte* place(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment,
@@ -91,7 +93,10 @@ struct Lane {
     [[nodiscard]] bool is_own(const BulkCopy& what, std::uint64_t address) const {
         const std::uint64_t tag = address >> cluster_rank_shift;
         return !what.to_cta || tag == 0 || tag == warp.cta().rank() + std::uint64_t{1} ||
-               fail(Errc::address_out_of_bounds, fmt::format("{:#x} is in shared memory of another block, and the destination is .shared::cta", address));
+               fail(Errc::address_out_of_bounds,
+                    fmt::format(
+                        "{:#x} is in shared memory of another block, and the destination is .shared::cta",
+                        address));
     }
 
     bool check_mask(std::uint64_t mask) const {
@@ -206,12 +211,16 @@ bool check_written(const TensorTile& tile, const TensorRow& row, const std::byte
     const auto found =
         std::find_if(states.begin(), end, [](std::byte bits) { return bits != std::byte{all_bits}; });
     if (found == end) return true;
-    return lane.warp.report({EmulatorCheck::unwritten, Errc::memory_not_written, lane.warp.pc()}, 1u << lane.lane, [&] {
-        return fmt::format("byte {} of a row of the box at {:#x} in shared memory, which goes to global memory at {:#x}", found - states.begin(), address, row.global);
-    });
+    return lane.warp.report(
+        {EmulatorCheck::unwritten, Errc::memory_not_written, lane.warp.pc()}, 1u << lane.lane, [&] {
+            return fmt::format(
+                "byte {} of a row of the box at {:#x} in shared memory, which goes to global memory at {:#x}",
+                found - states.begin(), address, row.global);
+        });
 }
 
-void load_row_states(const TensorTile& tile, const TensorRow& row, std::uint64_t box, std::uint32_t address, const Lane& lane) {
+void load_row_states(const TensorTile& tile, const TensorRow& row, std::uint64_t box, std::uint32_t address,
+                     const Lane& lane) {
     const std::uint8_t* const states = lane.warp.written_bytes(Space::global, row.global, lane.lane);
     if (is_whole(states, row.global_bytes)) return;
     auto* const shared = reinterpret_cast<std::byte*>(lane.warp.written_bytes(Space::shared_cluster, box, lane.lane));
@@ -317,8 +326,11 @@ Flow execute_bulk_prefetch(Warp& warp, const Operation& operation, std::uint32_t
     const Ref* const refs = warp.operands(operation);
     return for_each(warp, mask, [&](const Lane& lane) {
         const std::uint64_t address = lane.value(refs[0]), size = lane.value(refs[1]);
-        if (address % 16 != 0) return lane.fail(Errc::misaligned_address, fmt::format("{:#x} in global memory is no multiple of 16", address));
-        return size % 16 == 0 || lane.fail(Errc::copy_size_invalid, fmt::format("{}, which is no multiple of 16", size));
+        if (address % 16 != 0)
+            return lane.fail(Errc::misaligned_address,
+                             fmt::format("{:#x} in global memory is no multiple of 16", address));
+        return size % 16 == 0 ||
+               lane.fail(Errc::copy_size_invalid, fmt::format("{}, which is no multiple of 16", size));
     });
 }
 
@@ -343,7 +355,8 @@ Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t m
     const Space space = what.is_generic ? Space::generic : Space::shared_cluster;
     const auto bytes = static_cast<std::uint32_t>(what.bytes * what.count);
     return for_each(warp, mask, [&](const Lane& lane) {
-        if (!lane.is_shared(space, lane.value(refs[0])) || !lane.is_shared(space, lane.value(refs[1]))) return false;
+        if (!lane.is_shared(space, lane.value(refs[0])) || !lane.is_shared(space, lane.value(refs[1])))
+            return false;
         warp.begin_async(lane.lane, {.mbarrier = lane.value(refs[1])});
         std::byte* const to = lane.copied(space, lane.value(refs[0]), bytes, bytes, what.reduction ? AccessKind::strong_write : AccessKind::write);
         if (to == nullptr) return false;

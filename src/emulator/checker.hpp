@@ -1,6 +1,7 @@
 #pragma once
 /// @file checker.hpp
-/// What a checked launch keeps of a cluster besides what runs: in which order its threads accessed memory, and what was found.
+/// What a checked launch keeps of a cluster besides what runs: in which order its threads accessed memory,
+/// and what was found.
 
 #include <array>
 #include <cstddef>

@@ -21,8 +21,10 @@ Cluster::Cluster(const Launch& launch) : launch_(&launch) {
     const auto warps = static_cast<std::uint32_t>((product(launch.shape.block) + lane_count - 1) / lane_count);
     if (launch.checks.any()) {
         const bool is_async = launch.checks.has(EmulatorCheck::async);
-        const Parties::Asynchronous what{.copies = is_async && launch.program->uses_copies, .wgmma = is_async && launch.program->uses_wgmma};
-        checker_ = std::make_unique<Checker>(launch.is_ordered ? Parties(size, warps, what) : Parties(0, warps, {}));
+        const Parties::Asynchronous what{.copies = is_async && launch.program->uses_copies,
+                                         .wgmma = is_async && launch.program->uses_wgmma};
+        checker_ =
+            std::make_unique<Checker>(launch.is_ordered ? Parties(size, warps, what) : Parties(0, warps, {}));
     }
     ctas_.reserve(size);
     for (std::uint32_t rank = 0; rank < size; ++rank) ctas_.push_back(std::make_unique<Cta>(launch, *this, rank, checker_.get()));
@@ -86,7 +88,8 @@ Cluster::Arrival Cluster::arrive(const Warp& warp, std::uint32_t mask) {
     Lanes& here = lanes(warp);
     if (((here.arrived | here.complete) & mask) != 0) return Arrival::twice;
     here.arrived |= mask;
-    if (launch_->is_ordered) checker_->order.release(warp.number(), mask, mask == warp.live(), checker_->arrived);
+    if (launch_->is_ordered)
+        checker_->order.release(warp.number(), mask, mask == warp.live(), checker_->arrived);
     any_arrived_ = true;
     return Arrival::ok;
 }

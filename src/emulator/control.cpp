@@ -41,11 +41,16 @@ bool check_registers(Warp& warp, const Call& call, std::uint32_t mask) {
 bool check_call(Warp& warp, const Call& call, const Function& function, std::uint32_t mask) {
     const bool has_prototype = call.prototype != Call::no_prototype;
     const std::vector<Signature>& prototypes = warp.program().prototypes;
-    if (has_prototype ? fits(prototypes[call.prototype], function.signature) : fits(call, function.signature)) return true;
-    return warp.report({EmulatorCheck::calls, Errc::call_differs, warp.pc(), function.has_code ? function.begin : no_pc}, mask, [&] {
-        return fmt::format("by {} it is of {}, and the function is {}", has_prototype ? "its .callprototype" : "what it passes",
-                           to_text(has_prototype ? prototypes[call.prototype] : signature_of(call), "_"), to_text(function.signature, function.name));
-    });
+    if (has_prototype ? fits(prototypes[call.prototype], function.signature) : fits(call, function.signature))
+        return true;
+    return warp.report(
+        {EmulatorCheck::calls, Errc::call_differs, warp.pc(), function.has_code ? function.begin : no_pc},
+        mask, [&] {
+            return fmt::format("by {} it is of {}, and the function is {}",
+                               has_prototype ? "its .callprototype" : "what it passes",
+                               to_text(has_prototype ? prototypes[call.prototype] : signature_of(call), "_"),
+                               to_text(function.signature, function.name));
+        });
 }
 
 }  // namespace
@@ -115,11 +120,16 @@ bool check_arrival(Warp& warp, std::uint32_t id, const Cta::Arrival& arrival, st
     const Cta::Arrival* const first = warp.cta().differs(id, arrival);
     if (first == nullptr) return true;
     return warp.report({EmulatorCheck::barriers, Errc::invalid_barrier, warp.pc(), first->pc}, mask, [&] {
-        const auto say = [](const Cta::Arrival& one) { return one.count != 0 ? fmt::format("{} threads", one.count) : std::string("all threads of the block"); };
+        const auto say = [](const Cta::Arrival& one) {
+            return one.count != 0 ? fmt::format("{} threads", one.count)
+                                  : std::string("all threads of the block");
+        };
         if (arrival.reduces != first->reduces)
-            return fmt::format("{} at barrier {}, and {} on line {}", arrival.reduces ? "a reduction" : "no reduction", id, first->reduces ? "one" : "none",
-                               warp.line_of(first->pc));
-        return fmt::format("barrier {} waits for {} here, and on line {} for {}", id, say(arrival), warp.line_of(first->pc), say(*first));
+            return fmt::format("{} at barrier {}, and {} on line {}",
+                               arrival.reduces ? "a reduction" : "no reduction", id,
+                               first->reduces ? "one" : "none", warp.line_of(first->pc));
+        return fmt::format("barrier {} waits for {} here, and on line {} for {}", id, say(arrival),
+                           warp.line_of(first->pc), say(*first));
     });
 }
 
@@ -161,8 +171,10 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) 
     }
     if (barrier.is_aligned && warp.checks(EmulatorCheck::barriers)) {
         const Group* const other = warp.waits_elsewhere();
-        if (other != nullptr && !warp.report({EmulatorCheck::barriers, Errc::divergent_barrier, warp.pc(), other->pc}, mask, [&] {
-                return fmt::format("other lanes of the warp wait at barrier {} on line {}", other->what, warp.line_of(other->pc));
+        if (other != nullptr &&
+            !warp.report({EmulatorCheck::barriers, Errc::divergent_barrier, warp.pc(), other->pc}, mask, [&] {
+                return fmt::format("other lanes of the warp wait at barrier {} on line {}", other->what,
+                                   warp.line_of(other->pc));
             }))
             return Flow::fail;
     }

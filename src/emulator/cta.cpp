@@ -95,7 +95,8 @@ Cta::State Cta::fail(const Error& error, std::span<const Span> calls) {
 
 std::string Cta::describe_barrier(std::uint32_t id) const {
     const std::uint32_t expected = barriers_[id].expected;
-    if (expected <= warps_.size() * lane_count) return fmt::format("barrier {} waits for threads that never come", id);
+    if (expected <= warps_.size() * lane_count)
+        return fmt::format("barrier {} waits for threads that never come", id);
     return fmt::format("barrier {} waits for {} threads, and the block has {}", id, expected, threads());
 }
 
@@ -112,8 +113,9 @@ Cta::State Cta::deadlock() {
         if (group == nullptr) continue;
         const auto lane = static_cast<unsigned>(std::countr_zero(group->mask));
         const std::string what =
-            group->wait == Wait::barrier && group->what == cluster_barrier ? "the cluster's barrier waits for threads that never come"
-            : group->wait == Wait::barrier ? describe_barrier(group->what)
+            group->wait == Wait::barrier && group->what == cluster_barrier
+                ? "the cluster's barrier waits for threads that never come"
+            : group->wait == Wait::barrier     ? describe_barrier(group->what)
             : group->wait == Wait::wgmma_fence ? "other warps of the warpgroup never come to this wgmma.fence"
             : group->wait == Wait::wgmma_group
                 ? fmt::format("other warps of the warpgroup never commit wgmma-group {}", group->what)
@@ -129,15 +131,19 @@ const Cta::Arrival* Cta::differs(std::uint32_t id, const Arrival& arrival) const
     const BarrierState& barrier = barriers_[id];
     const auto all = static_cast<std::uint32_t>(warps_.size() * lane_count);
     const auto threads = [&](std::uint32_t count) { return count != 0 ? count : all; };
-    if (barrier.arrived == 0 || (threads(arrival.count) == threads(barrier.first.count) && arrival.reduces == barrier.first.reduces)) return nullptr;
+    if (barrier.arrived == 0 ||
+        (threads(arrival.count) == threads(barrier.first.count) && arrival.reduces == barrier.first.reduces))
+        return nullptr;
     return &barrier.first;
 }
 
-void Cta::arrive(const Warp& warp, std::uint32_t id, const Arrival& arrival, std::uint32_t mask, std::uint32_t predicate) {
+void Cta::arrive(const Warp& warp, std::uint32_t id, const Arrival& arrival, std::uint32_t mask,
+                 std::uint32_t predicate) {
     BarrierState& barrier = barriers_[id];
     if (barrier.arrived == 0) barrier.first = arrival;
     const std::uint32_t count = arrival.count;
-    if (Order* const known = order()) known->release(warp.number(), mask, mask == warp.live(), barrier_clocks_[id]);
+    if (Order* const known = order())
+        known->release(warp.number(), mask, mask == warp.live(), barrier_clocks_[id]);
     if (count != 0) barrier.expected = count;
     barrier.popc += static_cast<std::uint32_t>(std::popcount(mask & predicate));
     barrier.arrived += static_cast<std::uint32_t>(std::popcount(mask));

@@ -94,8 +94,10 @@ Signature signature_of(const syntax::Statement& statement) {
         std::vector<Signature::Parameter> all;
         for (const auto& parameter : parameters) {
             const std::uint32_t element = std::max(type_bits(parameter.type) / 8, 1u) * parameter.vector;
-            all.push_back({.bytes = element * std::max<std::uint64_t>(parameter.count, 1), .align = parameter.align != 0 ? parameter.align : element,
-                           .is_array = parameter.count != 0 || parameter.is_open, .is_open = parameter.is_open});
+            all.push_back({.bytes = element * std::max<std::uint64_t>(parameter.count, 1),
+                           .align = parameter.align != 0 ? parameter.align : element,
+                           .is_array = parameter.count != 0 || parameter.is_open,
+                           .is_open = parameter.is_open});
         }
         return all;
     };
@@ -217,7 +219,9 @@ Expected<void> ModuleDecoder::declare_aliases() {
         const syntax::TokenView tokens(statement);
         if (tokens.text(0) != ".alias") continue;
         const std::string_view name = tokens.text(1), of = tokens.text(3);
-        const auto refuse = [&](std::string_view which, std::string_view why) { return fail(Errc::alias_invalid, statement.span(), fmt::format("{} {}", which, why)); };
+        const auto refuse = [&](std::string_view which, std::string_view why) {
+            return fail(Errc::alias_invalid, statement.span(), fmt::format("{} {}", which, why));
+        };
         for (const std::string_view one : {name, of}) {
             const std::uint32_t* const found = all_functions_.find(one);
             if (found == nullptr) return refuse(one, "is not declared as a function");
@@ -232,8 +236,11 @@ Expected<void> ModuleDecoder::declare_aliases() {
     std::vector<std::string_view> way;
     for (const std::string_view name : names) {
         way = {name};
-        for (const std::string_view* of; (of = aliases.find(way.back())) != nullptr && way.size() <= names.size();) way.push_back(*of);
-        if (aliases.find(way.back()) != nullptr) return fail(Errc::alias_invalid, span_of(name), fmt::format("{} is an alias of itself", name));
+        for (const std::string_view* of;
+             (of = aliases.find(way.back())) != nullptr && way.size() <= names.size();)
+            way.push_back(*of);
+        if (aliases.find(way.back()) != nullptr)
+            return fail(Errc::alias_invalid, span_of(name), fmt::format("{} is an alias of itself", name));
         for (const std::string_view one : way) {
             if (one == way.back()) break;
             *aliases.put(one).first = way.back();

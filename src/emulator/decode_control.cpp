@@ -75,7 +75,8 @@ Expected<Draft> decode_call(FunctionDecoder& decoder, const Instruction& instruc
         return fail(Errc::unknown_identifier, operands[target].span(), fmt::format("function {}", name));
     }
     if (operands.size() > target + 1 && operands.back().kind() == OperandKind::identifier)
-        if (const Symbol* const symbol = decoder.find(operands.back().text()); symbol != nullptr && symbol->kind == Symbol::Kind::prototype)
+        if (const Symbol* const symbol = decoder.find(operands.back().text());
+            symbol != nullptr && symbol->kind == Symbol::Kind::prototype)
             call.prototype = static_cast<std::uint32_t>(symbol->address);
     decoder.program().calls.push_back(std::move(call));
     return Draft(execute_call, static_cast<std::uint32_t>(decoder.program().calls.size() - 1));

@@ -294,16 +294,21 @@ bool keeps_order(EmulatorChecks checks, const Program& program) {
 }
 
 EmulatorReport report_of(const Launch& launch, const EmulatorOptions& options) {
-    EmulatorReport report{.warp_instructions = launch.warp_instructions.load(), .thread_instructions = launch.thread_instructions.load(), .checks = launch.checks};
+    EmulatorReport report{.warp_instructions = launch.warp_instructions.load(),
+                          .thread_instructions = launch.thread_instructions.load(),
+                          .checks = launch.checks};
     report.excused.resize(options.excuses.size());
     for (auto& [finding, threads, blocks] : launch.findings.all()) {
         if (finding.excuse) {
             ++report.excused[*finding.excuse];
             continue;
         }
-        if (finding.error.code == Errc::ok) finding.error = {finding.mistake.code, launch.program->spans[finding.mistake.pc], 0, {}, {}};
+        if (finding.error.code == Errc::ok)
+            finding.error = {finding.mistake.code, launch.program->spans[finding.mistake.pc], 0, {}, {}};
         if (report.all_findings++ < options.keep_going)
-            report.findings.push_back({finding.mistake.check, launch.provenance.add_to(std::move(finding.error), finding.calls), threads, blocks});
+            report.findings.push_back({finding.mistake.check,
+                                       launch.provenance.add_to(std::move(finding.error), finding.calls),
+                                       threads, blocks});
     }
     return report;
 }
@@ -325,7 +330,8 @@ Emulator::Emulator(const EmulatorOptions& options) : data_(std::make_unique<Data
     data_->options = options;
     if (options.fast) data_->options.checks = EmulatorChecks::none();
     data_->threads = options.threads != 0 ? options.threads : std::max(std::thread::hardware_concurrency(), 1u);  // asking takes as long as a small launch
-    data_->memory = std::make_shared<Memory>(options.memory_bytes, data_->options.checks.has(EmulatorCheck::unwritten));
+    data_->memory =
+        std::make_shared<Memory>(options.memory_bytes, data_->options.checks.has(EmulatorCheck::unwritten));
 }
 Emulator::~Emulator() = default;
 Emulator::Emulator(Emulator&&) noexcept = default;
@@ -413,7 +419,8 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
     const auto done = emulator::run(launch, threads, data_->output);
     EmulatorReport report = report_of(launch, options);
     const EmulatorStats stats{report.warp_instructions, report.thread_instructions, report.all_findings};
-    if (!done && launch.keeps_going) report.findings.push_back({.error = done.error(), .threads = 1, .blocks = 1});
+    if (!done && launch.keeps_going)
+        report.findings.push_back({.error = done.error(), .threads = 1, .blocks = 1});
     data_->report.add(std::move(report), options.keep_going);
     if (!done) return tl::unexpected<Error>(done.error());
     return stats;

@@ -19,7 +19,9 @@ bool Excuses::names(const EmulatorExcuse& excuse, std::uint32_t pc) const {
     const std::uint32_t at = program_->spans[pc].begin;
     if (excuse.file.empty()) return position(provenance_->text(), at).line == excuse.line;
     const auto lines = provenance_->lines(at);
-    return std::ranges::any_of(lines, [&](const syntax::SourceLine& line) { return line.line == excuse.line && names_file(line.file, excuse.file); });
+    return std::ranges::any_of(lines, [&](const syntax::SourceLine& line) {
+        return line.line == excuse.line && names_file(line.file, excuse.file);
+    });
 }
 
 std::optional<std::size_t> Excuses::find(const Mistake& mistake) const {
@@ -92,7 +94,8 @@ void LaunchFindings::fold(Ended& ended) {
         Finding total;
         for (std::size_t first = 0; first < finding.lanes.size(); first += ended.warps_of_cta) {
             std::uint64_t threads = 0;
-            for (std::size_t warp = first; warp < std::min(first + ended.warps_of_cta, finding.lanes.size()); ++warp)
+            for (std::size_t warp = first; warp < std::min(first + ended.warps_of_cta, finding.lanes.size());
+                 ++warp)
                 threads += static_cast<std::uint64_t>(std::popcount(finding.lanes[warp]));
             total.threads += threads;
             total.blocks += threads != 0 ? 1 : 0;

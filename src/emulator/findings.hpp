@@ -1,7 +1,7 @@
 #pragma once
 /// @file findings.hpp
-/// What the checks of a launch that goes on from mistakes have found: a cluster keeps its own, and a launch puts them together in the order
-/// of the clusters, whichever ends first.
+/// What the checks of a launch that goes on from mistakes have found: a cluster keeps its own, and a launch
+/// puts them together in the order of the clusters, whichever ends first.
 
 #include <array>
 #include <cstdint>
@@ -57,7 +57,7 @@ class ClusterFindings {
     struct Finding {
         Mistake mistake;
         std::optional<std::size_t> excuse = {};
-        Error error = {};                       // the first occurrence's; of one that is excused or described elsewhere: none
+        Error error = {};  // the first occurrence's; of one that is excused or described elsewhere: none
         std::vector<Span> calls = {};           // that led there
         std::vector<std::uint32_t> lanes = {};  // by warp
     };

@@ -11,7 +11,9 @@ namespace {
 // It reads and writes registers, and nothing else; a parameter of the kernel is as good as a constant.
 bool is_pure(const Program& program, const Operation& operation) {
     if (operation.function != nullptr || operation.execute == execute_local_address) return true;
-    const bool loads = std::ranges::any_of(std::initializer_list<std::uint32_t>{1, 2, 4, 8, 16}, [&](std::uint32_t bytes) { return operation.execute == load_operation(bytes); });
+    const bool loads =
+        std::ranges::any_of(std::initializer_list<std::uint32_t>{1, 2, 4, 8, 16},
+                            [&](std::uint32_t bytes) { return operation.execute == load_operation(bytes); });
     if (!loads) return false;
     const Access& access = program.accesses[operation.extra];
     return access.space == Space::param && !access.has_base;
@@ -19,7 +21,8 @@ bool is_pure(const Program& program, const Operation& operation) {
 
 }  // namespace
 
-// All edges lead forward, so that the smallest place that is left is reached by no other; when none is left besides, all ways lead through it.
+// All edges lead forward, so that the smallest place that is left is reached by no other; when none is left
+// besides, all ways lead through it.
 Hammock find_hammock(const Program& program, std::uint32_t branch) {
     Hammock found;
     std::set<std::uint32_t> left = {branch + 1, program.code[branch].extra};
@@ -41,7 +44,8 @@ Hammock find_hammock(const Program& program, std::uint32_t branch) {
         }
         if (!is_pure(program, operation)) return found;
         for (unsigned i = 0; i < operation.outputs; ++i)
-            if (const Ref ref = program.refs[operation.operands + i]; is_register(ref)) found.results.push_back(ref);
+            if (const Ref ref = program.refs[operation.operands + i]; is_register(ref))
+                found.results.push_back(ref);
         left.insert(at + 1);
     }
     std::ranges::sort(found.results);

@@ -9,11 +9,12 @@
 
 namespace ptxgraft::emulator {
 
-/// The operations between a branch and the place where all ways from it meet again (its immediate post-dominator), however they branch.
+/// The operations between a branch and the place where all ways from it meet again (its immediate
+/// post-dominator), however they branch.
 struct Hammock {
-    bool is_pure = false;       ///< they only compute in registers, and all branches among them lead forward
-    std::uint32_t join = 0;     ///< where the ways meet
-    std::vector<Ref> results;   ///< all registers that may be written on the way
+    bool is_pure = false;      ///< they only compute in registers, and all branches among them lead forward
+    std::uint32_t join = 0;    ///< where the ways meet
+    std::vector<Ref> results;  ///< all registers that may be written on the way
 };
 
 /// Of a branch with one target, which may have a guard.

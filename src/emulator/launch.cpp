@@ -105,7 +105,8 @@ class Grid {
     void keep_findings(Cluster& cluster, Cta::State state) {
         ClusterFindings* const findings = cluster.findings();
         if (findings == nullptr || (!launch_.keeps_going && !launch_.excuses.any())) return;
-        launch_.findings.add(cluster.index(), {std::move(findings->all()), cluster.cta(0).warps(), state == Cta::State::failed});
+        launch_.findings.add(cluster.index(), {std::move(findings->all()), cluster.cta(0).warps(),
+                                               state == Cta::State::failed});
     }
 
     void report(std::uint64_t index, const Error& error) {

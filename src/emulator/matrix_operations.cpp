@@ -217,7 +217,8 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
     std::uint64_t addresses[most_accesses * lane_count];
     const bool is_observed = warp.is_observed();
     Located piece;
-    const bool is_piece = all != nullptr && (warp.is_ordered() || warp.tracks_written()) && place.bytes <= most_piece_bytes;
+    const bool is_piece =
+        all != nullptr && (warp.is_ordered() || warp.tracks_written()) && place.bytes <= most_piece_bytes;
     if (is_piece) warp.describe(instruction.access.space, place.address, 0, piece);
     for (std::size_t i = 0; i < instruction.accesses.size(); ++i) {
         const WmmaAccess& access = instruction.accesses[i];
@@ -309,7 +310,8 @@ Flow execute_ldmatrix(Warp& warp, const Operation& operation, std::uint32_t mask
     void* registers[4];
     columns(warp, warp.operands(operation), count, registers);
     load_matrices(rows.bytes.data(), count, instruction.transposition, registers);
-    if (warp.tracks_written()) warp.note_rows_loaded(warp.operands(operation), instruction.transposition, rows);
+    if (warp.tracks_written())
+        warp.note_rows_loaded(warp.operands(operation), instruction.transposition, rows);
     return Flow::next;
 }
 
@@ -322,7 +324,8 @@ Flow execute_stmatrix(Warp& warp, const Operation& operation, std::uint32_t mask
     const void* registers[4];
     columns(warp, warp.operands(operation) + skipped, count, registers);
     store_matrices(registers, count, instruction.transposition, rows.bytes.data());
-    if (warp.tracks_written()) warp.note_rows_stored(warp.operands(operation) + skipped, instruction.transposition, rows);
+    if (warp.tracks_written())
+        warp.note_rows_stored(warp.operands(operation) + skipped, instruction.transposition, rows);
     return Flow::next;
 }
 

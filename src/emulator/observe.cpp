@@ -162,10 +162,12 @@ class Read {
         const unsigned stored = first_stored(operation), all = unsigned{operation.outputs} + operation.inputs;
         for (unsigned i = operation.outputs; i < all; ++i) {
             const Ref ref = warp_.operands(operation)[i];
-            if (i >= stored || width(ref) == 1) add(ref, program.declared_operand(*warp_.frame().function, operation.operands + i));
+            if (i >= stored || width(ref) == 1)
+                add(ref, program.declared_operand(*warp_.frame().function, operation.operands + i));
         }
         if (operation.execute != execute_barrier) return;
-        if (const Ref predicate = program.barriers[operation.extra].predicate; predicate != no_ref) add(predicate, predicate);
+        if (const Ref predicate = program.barriers[operation.extra].predicate; predicate != no_ref)
+            add(predicate, predicate);
     }
     /// Before all others.
     [[nodiscard]] std::optional<ObservedRegister> guard(const Operation& operation) {
@@ -173,7 +175,9 @@ class Read {
         first_ = count_;
         return count_ != 0 ? std::optional(registers_[0]) : std::nullopt;
     }
-    [[nodiscard]] std::span<const ObservedRegister> all() const { return std::span(registers_).subspan(first_, count_ - first_); }
+    [[nodiscard]] std::span<const ObservedRegister> all() const {
+        return std::span(registers_).subspan(first_, count_ - first_);
+    }
 
   private:
     static constexpr std::size_t most = 16;
@@ -185,14 +189,17 @@ class Read {
     [[nodiscard]] unsigned first_stored(const Operation& operation) const {
         const unsigned all = unsigned{operation.outputs} + operation.inputs;
         const Program& program = warp_.program();
-        const bool moves_matrix = operation.execute == execute_stmatrix || operation.execute == execute_wmma_store;
+        const bool moves_matrix =
+            operation.execute == execute_stmatrix || operation.execute == execute_wmma_store;
         if (moves_matrix) {
             const MatrixInstruction& matrix = program.matrices[operation.extra];
-            return operation.outputs + (matrix.access.has_base ? 1u : 0u) + (matrix.has_stride && operation.execute == execute_wmma_store ? 1u : 0u);
+            return operation.outputs + (matrix.access.has_base ? 1u : 0u) +
+                   (matrix.has_stride && operation.execute == execute_wmma_store ? 1u : 0u);
         }
         if (operation.execute == execute_async_store) return operation.outputs + 2u;
         const auto kind = access_kinds().find(operation.execute);
-        if (kind == access_kinds().end() || kind->second == Kind::load || operation.execute == execute_copy) return all;
+        if (kind == access_kinds().end() || kind->second == Kind::load || operation.execute == execute_copy)
+            return all;
         return operation.outputs + (program.accesses[operation.extra].has_base ? 1u : 0u);
     }
 
@@ -248,8 +255,15 @@ void Warp::tell_late_results() {
         Written written(*launch_, *late.frame);
         written.add(*program_, program_->code[late.pc], late.frame->columns());
         if (written.all().empty()) continue;
-        launch_->observer->step({.ptx = launch_->text, .span = program_->spans[late.pc], .block = cta_->position(), .warp = index_, .lanes = late.mask, .active = late.mask,
-                                 .is_rest = true, .written = written.all(), .accesses = {}});
+        launch_->observer->step({.ptx = launch_->text,
+                                 .span = program_->spans[late.pc],
+                                 .block = cta_->position(),
+                                 .warp = index_,
+                                 .lanes = late.mask,
+                                 .active = late.mask,
+                                 .is_rest = true,
+                                 .written = written.all(),
+                                 .accesses = {}});
     }
     late_results_.clear();
 }
@@ -265,8 +279,16 @@ Flow Warp::run_observed(const Operation& operation) {
     Frame* const frame = frame_;
     Read read(*this, pc_);
     const bool is_part = operation.is_part;  // the whole instruction tells what it reads
-    ObservedStep step{.ptx = launch_->text, .span = program_->spans[pc_], .block = cta_->position(), .warp = index_, .lanes = mask, .active = mask_,
-                      .guard = is_part ? std::nullopt : read.guard(operation), .is_rest = is_part, .written = {}, .accesses = {}};
+    ObservedStep step{.ptx = launch_->text,
+                      .span = program_->spans[pc_],
+                      .block = cta_->position(),
+                      .warp = index_,
+                      .lanes = mask,
+                      .active = mask_,
+                      .guard = is_part ? std::nullopt : read.guard(operation),
+                      .is_rest = is_part,
+                      .written = {},
+                      .accesses = {}};
     if (!is_part) read.add(operation);
     step.read = read.all();
     pieces_.clear();

@@ -138,7 +138,8 @@ struct Call {
     static constexpr std::uint32_t no_prototype = ~std::uint32_t{0};
 };
 
-/// What a function, or a `.callprototype`, takes and gives (PTX ISA 11.2.2, 11.3.3). A register and a `.param` variable of one size are passed alike.
+/// What a function, or a `.callprototype`, takes and gives (PTX ISA 11.2.2, 11.3.3). A register and a
+/// `.param` variable of one size are passed alike.
 struct Signature {
     struct Parameter {
         std::uint64_t bytes = 0;
@@ -193,7 +194,7 @@ struct Function {
     std::uint32_t param_bytes = 0;   ///< of an entry
     std::uint32_t shared_bytes = 0;  ///< static, with the module's own
     std::vector<Slot> parameters, returns;
-    Signature signature;             ///< of one that is no entry
+    Signature signature;                               ///< of one that is no entry
     std::array<std::uint32_t, 3> required_block = {};  ///< of `.reqntid`; 0: none
     std::array<std::uint32_t, 3> required_cluster = {};  ///< of `.reqnctapercluster`; 0: none
     std::uint64_t most_cluster_blocks = 0;               ///< of `.maxclusterrank`; 0: no limit but the device's

@@ -20,7 +20,8 @@ class Provenance {
     [[nodiscard]] std::string_view text() const { return text_; }
     /// The source lines of the statement at an offset, as `.loc` says; the innermost first.
     [[nodiscard]] std::vector<syntax::SourceLine> lines(std::uint32_t offset) const;
-    /// Adds to the error's detail the source lines, and those of the calls: instructions of the functions that run, the innermost first.
+    /// Adds to the error's detail the source lines, and those of the calls: instructions of the functions
+    /// that run, the innermost first.
     [[nodiscard]] Error add_to(Error error, std::span<const Span> calls) const;
 
   private:

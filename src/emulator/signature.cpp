@@ -12,13 +12,15 @@ using Parameter = Signature::Parameter;
 
 std::string to_text(const Parameter& parameter) {
     if (!parameter.is_array) return fmt::format(".b{}", 8 * parameter.bytes);
-    const std::string align = parameter.align > 1 ? fmt::format(".align {} ", parameter.align) : std::string();
+    const std::string align =
+        parameter.align > 1 ? fmt::format(".align {} ", parameter.align) : std::string();
     return parameter.is_open ? align + ".b8[]" : fmt::format("{}.b8[{}]", align, parameter.bytes);
 }
 
 std::string to_text(const std::vector<Parameter>& parameters) {
     std::string text;
-    for (const Parameter& parameter : parameters) text.append(text.empty() ? "" : ", ").append(to_text(parameter));
+    for (const Parameter& parameter : parameters)
+        text.append(text.empty() ? "" : ", ").append(to_text(parameter));
     return "(" + text + ")";
 }
 
@@ -34,17 +36,24 @@ bool all_fit(const List& given, const std::vector<Parameter>& taken, Same&& same
 }  // namespace
 
 std::string to_text(const Signature& signature, std::string_view name) {
-    return fmt::format("{}{} {}", signature.returns.empty() ? "" : to_text(signature.returns) + " ", name, to_text(signature.parameters));
+    return fmt::format("{}{} {}", signature.returns.empty() ? "" : to_text(signature.returns) + " ", name,
+                       to_text(signature.parameters));
 }
 
 bool fits(const Signature& call, const Signature& function) {
-    const auto is_same = [](const Parameter& a, const Parameter& b) { return a.bytes == b.bytes && a.align == b.align && a.is_array == b.is_array; };
-    return all_fit(call.returns, function.returns, is_same) && all_fit(call.parameters, function.parameters, is_same);
+    const auto is_same = [](const Parameter& a, const Parameter& b) {
+        return a.bytes == b.bytes && a.align == b.align && a.is_array == b.is_array;
+    };
+    return all_fit(call.returns, function.returns, is_same) &&
+           all_fit(call.parameters, function.parameters, is_same);
 }
 
 bool fits(const Call& call, const Signature& function) {
-    const auto is_same = [](const Parameter& taken, const Slot& given) { return given.goes_with_any || given.bytes == taken.bytes; };
-    return all_fit(call.returns, function.returns, is_same) && all_fit(call.arguments, function.parameters, is_same);
+    const auto is_same = [](const Parameter& taken, const Slot& given) {
+        return given.goes_with_any || given.bytes == taken.bytes;
+    };
+    return all_fit(call.returns, function.returns, is_same) &&
+           all_fit(call.arguments, function.parameters, is_same);
 }
 
 Signature signature_of(const Call& call) {

@@ -66,7 +66,8 @@ void EmulatorTrace::step(const ObservedStep& step) {
     std::string line = fmt::format("block ({}, {}, {}) warp {} lanes {:#010x} {}{}", step.block.x, step.block.y, step.block.z, step.warp, step.lanes, instruction,
                                    step.is_rest ? " (further results)" : "");
     const auto add = [&](const ObservedRegister& reg, std::string_view sign, std::uint32_t lanes) {
-        line += fmt::format(" | {}{} {}", reg.name, sign, values_of(lanes, [&](unsigned lane) { return hexadecimal(reg, lane); }));
+        line += fmt::format(" | {}{} {}", reg.name, sign,
+                            values_of(lanes, [&](unsigned lane) { return hexadecimal(reg, lane); }));
     };
     if (step.guard) add(*step.guard, ":", step.active);
     for (const ObservedRegister& reg : step.read) add(reg, ":", step.lanes);

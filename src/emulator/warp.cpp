@@ -205,7 +205,8 @@ Flow Warp::run_one(const Operation& operation) {
         ++issued_;
         thread_instructions_ += lanes_of(mask);
     }
-    if (mask == 0) return mask_ != 0 ? Flow::next : Flow::select;  // all have left where nobody knows where they go
+    if (mask == 0)
+        return mask_ != 0 ? Flow::next : Flow::select;  // all have left where nobody knows where they go
     if (is_tracked_ && !track(operation, mask)) return Flow::fail;
     if (operation.function == nullptr) return operation.execute(*this, operation, mask);
     if (mask == frame_->lanes) run_pure(operation);
@@ -256,7 +257,8 @@ Flow Warp::run_many(const Operation& first) {
 
 // Whether all sources were written, by the lanes that read them; the results are, from here on.
 inline bool Warp::track(const Operation& operation, std::uint32_t mask) {
-    if (fragments_ != nullptr && names_fragments(operation) && !check_fragments(operation, mask)) return false;
+    if (fragments_ != nullptr && names_fragments(operation) && !check_fragments(operation, mask))
+        return false;
     if (!tracks_written_) return true;
     const Ref* const results = operands(operation);
     const Ref* const sources = results + operation.outputs;
@@ -540,7 +542,8 @@ Flow Warp::collective(const Operation& operation, const CollectiveCall& call, st
             }
         }
         left &= ~party;
-        if ((members & live_ & ~party) == 0) {  // PTX ISA 9.7.9.6 and 9.7.13: nobody waits for those that have exited
+        if ((members & live_ & ~party) ==
+            0) {  // PTX ISA 9.7.9.6 and 9.7.13: nobody waits for those that have exited
             run_collective(operation, call, party);
         } else if (!join_members(operation, call, party, members)) {
             park({frame_, pc_, party, Wait::members, members, issued_});
@@ -670,9 +673,11 @@ bool Warp::is_noted(const Mistake& mistake, std::uint32_t lanes) {
 
 bool Warp::report_new(const Mistake& mistake, std::uint32_t lanes, const std::string& detail) {
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-    Error error{mistake.code, program_->spans[mistake.pc], 0, std::make_shared<const std::string>(fmt::format("{}, {}", detail, place(lane)))};
+    Error error{mistake.code, program_->spans[mistake.pc], 0,
+                std::make_shared<const std::string>(fmt::format("{}, {}", detail, place(lane)))};
     if (!launch_->keeps_going) return fail(std::move(error)), false;
-    cta_->checker()->findings.add({.mistake = mistake, .error = std::move(error), .calls = calls()}, number(), lanes);
+    cta_->checker()->findings.add({.mistake = mistake, .error = std::move(error), .calls = calls()}, number(),
+                                  lanes);
     return true;
 }
 

@@ -68,15 +68,16 @@ struct PendingWgmma {
     std::uint32_t group = 0;  ///< that it is in, or will be; from 1
 };
 
-/// What a mov made of an accumulator before a wait for its wgmma. Compilers copy so, and assemblers take the copy for the accumulator itself: it has
-/// its value once the wait has come, but the value of another wgmma that has gone on with the accumulator by then.
+/// What a mov made of an accumulator before a wait for its wgmma. Compilers copy so, and assemblers take the
+/// copy for the accumulator itself: it has its value once the wait has come, but the value of another wgmma
+/// that has gone on with the accumulator by then.
 struct PendingCopy {
     Frame* frame = nullptr;
     std::uint32_t column = 0, source = 0;  ///< of the copy, of the accumulator: offset / 32
     std::uint32_t lanes = 0;
-    std::uint32_t pc = 0;                  ///< of the mov
+    std::uint32_t pc = 0;  ///< of the mov
     PendingWgmma of = {};
-    std::uint32_t spoiled_pc = no_pc;      ///< the wgmma that has gone on
+    std::uint32_t spoiled_pc = no_pc;  ///< the wgmma that has gone on
 };
 
 /// One call of a function by some lanes.
@@ -266,10 +267,12 @@ class Warp {
     // --- what a checked launch keeps track of; nothing of it happens in others
 
     [[nodiscard]] bool checks(EmulatorCheck check) const;
-    [[nodiscard]] bool tracks_written() const { return tracks_written_; }  ///< which bits of registers and memory something wrote
-    [[nodiscard]] bool is_ordered() const { return is_ordered_; }          ///< it is known which accesses are ordered
-    /// Of a mistake that a check found in lanes, whose first one `detail()` describes. True: the launch goes on, as if it were none. False, after
-    /// fail(): it ends here.
+    /// It is kept which bits of registers and memory something wrote.
+    [[nodiscard]] bool tracks_written() const { return tracks_written_; }
+    /// It is kept which accesses are ordered.
+    [[nodiscard]] bool is_ordered() const { return is_ordered_; }
+    /// Of a mistake that a check found in lanes, whose first one `detail()` describes. True: the launch goes
+    /// on, as if it were none. False, after fail(): it ends here.
     template <class Detail>
     [[nodiscard]] bool report(const Mistake& mistake, std::uint32_t lanes, Detail&& detail) {
         return is_noted(mistake, lanes) || report_new(mistake, lanes, detail());
@@ -279,8 +282,9 @@ class Warp {
     void observe(const AccessedPiece& piece) { pieces_.push_back(piece); }
     /// The line of an operation in the module's text, from 1.
     [[nodiscard]] std::size_t line_of(std::uint32_t pc) const;
-    /// Reports lanes of the guard that nothing wrote, unless it decides no more than what is computed in registers: of lanes of which nobody
-    /// knows it does not hold then, and those that a branch may have sent elsewhere have left.
+    /// Reports lanes of the guard that nothing wrote, unless it decides no more than what is computed in
+    /// registers: of lanes of which nobody knows it does not hold then, and those that a branch may have sent
+    /// elsewhere have left.
     [[nodiscard]] bool check_guard(const Operation& operation, std::uint32_t& holds);
     /// Reports what lanes of a register nothing wrote; when the launch goes on, something did.
     [[nodiscard]] bool require(Ref ref, std::uint32_t mask);
@@ -418,7 +422,8 @@ class Warp {
     [[nodiscard]] Place common_place(Space space, std::uint64_t address) const;
 
     /// `read of 4 bytes of global memory at 0x10`
-    [[nodiscard]] std::string describe(Space space, std::uint64_t address, std::uint64_t bytes, Use use) const;
+    [[nodiscard]] std::string describe(Space space, std::uint64_t address, std::uint64_t bytes,
+                                       Use use) const;
     [[nodiscard]] std::string surroundings(Space space, std::uint64_t address, std::uint64_t bytes) const;
     [[nodiscard]] Piece piece(const Access& access, const Operation& operation, std::uint32_t mask, Use use);
     [[nodiscard]] Cta* owner_of(std::uint64_t address);
@@ -451,10 +456,12 @@ class Warp {
                   const Origin& origin);
     [[nodiscard]] bool writes_the_same(const Race& race, const Ref* refs, unsigned lane, const Located& at,
                                        std::uint32_t bytes);
-    [[nodiscard]] bool require_bytes(std::uint8_t* written, std::uint64_t address, unsigned lane, std::uint32_t bytes);
+    [[nodiscard]] bool require_bytes(std::uint8_t* written, std::uint64_t address, unsigned lane,
+                                     std::uint32_t bytes);
     [[nodiscard]] bool note_written(const Located& at, std::uint64_t address, unsigned lane,
                                     std::uint64_t bytes, Use use);
-    [[nodiscard]] bool report_race(EmulatorCheck of, const Race& race, unsigned lane, const Located& at, std::uint32_t bytes, AccessKind kind);
+    [[nodiscard]] bool report_race(EmulatorCheck of, const Race& race, unsigned lane, const Located& at,
+                                   std::uint32_t bytes, AccessKind kind);
     [[nodiscard]] bool report_unwritten(Ref ref, std::uint32_t lanes);
     [[nodiscard]] bool report_unwritten(const Origin& origin, std::uint32_t lanes, Ref ref = no_ref);
     [[nodiscard]] bool report_unfenced(const Race& write, unsigned lane, std::string_view what);
@@ -480,7 +487,8 @@ class Warp {
     [[nodiscard]] const PendingWgmma* user_of(Ref ref) const;
     [[nodiscard]] bool report_in_flight(Ref ref, std::string_view use);
     [[nodiscard]] bool note_wgmma(const SharedRange& range, const Located& shared, unsigned warpgroup);
-    [[nodiscard]] std::optional<Origin> first_undefined(const SharedRange& range, const Located& shared) const;
+    [[nodiscard]] std::optional<Origin> first_undefined(const SharedRange& range,
+                                                        const Located& shared) const;
     void track_wgmma(const Operation& operation, const WgmmaOperands& operands,
                      const UndefinedOperands& undefined);
     void pass_states(const Slot& from, Frame& source, const Slot& to, Frame& target, unsigned lane,
@@ -545,7 +553,7 @@ class Warp {
     std::vector<std::uint8_t> local_written_;
     bool tracks_written_ = false, is_ordered_ = false;
     bool notes_async_ = false;  // what runs asynchronously is in the order too
-    bool is_tracked_ = false;  // what operations do with the registers of the running frame
+    bool is_tracked_ = false;   // what operations do with the registers of the running frame
     struct {
         unsigned party = 0, lane = 0;
         bool is_store = false;

@@ -74,8 +74,9 @@ bool Warp::require(Ref ref, std::uint32_t mask) {
     return unwritten == 0 || report_unwritten(ref, unwritten);
 }
 
-// A branch over operations on registers decides no more than a selp does: lanes of which nobody knows where they go are where the ways meet
-// again, and what may be written on the way there is undefined. So it is with an operation under a guard.
+// A branch over operations on registers decides no more than a selp does: lanes of which nobody knows where
+// they go are where the ways meet again, and what may be written on the way there is undefined. So it is with
+// an operation under a guard.
 bool Warp::check_guard(const Operation& operation, std::uint32_t& holds) {
     if (!is_register(operation.guard)) return true;
     const std::uint32_t unknown = mask_ & ~frame_->written[index_of(operation.guard)];
@@ -83,7 +84,8 @@ bool Warp::check_guard(const Operation& operation, std::uint32_t& holds) {
     const bool branches = operation.execute == execute_branch;
     const Hammock* const skipped = branches ? &hammock_of(pc_) : nullptr;
     if (branches ? !skipped->is_pure : operation.function == nullptr) return require(operation.guard, mask_);
-    const std::span<const Ref> results = branches ? std::span<const Ref>(skipped->results) : std::span(operands(operation), operation.outputs);
+    const std::span<const Ref> results =
+        branches ? std::span<const Ref>(skipped->results) : std::span(operands(operation), operation.outputs);
     const Origin origin = origin_of(operation.guard);
     const States nothing{};
     for (const Ref result : results)
@@ -386,15 +388,16 @@ bool Warp::report_unwritten(Ref ref, std::uint32_t lanes) {
 }
 
 bool Warp::report_unwritten(const Origin& origin, std::uint32_t lanes, Ref ref) {
-    const Mistake mistake{EmulatorCheck::unwritten, origin.is_of_memory ? Errc::memory_not_written : Errc::register_not_written, origin.pc};
+    const Mistake mistake{EmulatorCheck::unwritten,
+                          origin.is_of_memory ? Errc::memory_not_written : Errc::register_not_written,
+                          origin.pc};
     return report(mistake, lanes, [&] {
         const std::string use = origin.pc == pc_ ? "" : fmt::format(", used on line {}", line_of(pc_));
-        const std::string what =
-            origin.is_of_memory
-                ? fmt::format("{} memory at {:#x}{}", name(origin.space), origin.address, name_of(origin.stored))
-            : origin.is_of_absent_lane ? "of a lane that does not take part"
-            : origin.pc != pc_         ? "read here"
-                                       : name_of(ref);
+        const std::string what = origin.is_of_memory ? fmt::format("{} memory at {:#x}{}", name(origin.space),
+                                                                   origin.address, name_of(origin.stored))
+                                 : origin.is_of_absent_lane ? "of a lane that does not take part"
+                                 : origin.pc != pc_         ? "read here"
+                                                            : name_of(ref);
         return what + use;
     });
 }
@@ -547,7 +550,8 @@ bool Warp::note_stored(const Access& access, const Ref* refs, std::uint32_t mask
     return true;
 }
 
-bool Warp::note_access(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes, AccessKind kind) {
+bool Warp::note_access(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes,
+                       AccessKind kind) {
     if (std::uint8_t* const written = written_bytes(space, address, lane)) {
         const bool reads = kind == AccessKind::read || kind == AccessKind::strong_read;
         if (reads && !require_bytes(written, address, lane, bytes)) return false;
@@ -571,7 +575,8 @@ bool Warp::note_written(const Located& at, std::uint64_t address, unsigned lane,
     const auto* const unwritten = std::find_if(at.written, at.written + bytes, [](std::uint8_t bits) { return bits != all_bits; });
     if (unwritten == at.written + bytes) return true;
     const bool goes_on = report({EmulatorCheck::unwritten, Errc::memory_not_written, pc_}, 1u << lane, [&] {
-        return fmt::format("{:#x}, of the {} bytes that are copied from or added to at {:#x}", address + static_cast<std::uint64_t>(unwritten - at.written), bytes, address);
+        return fmt::format("{:#x}, of the {} bytes that are copied from or added to at {:#x}",
+                           address + static_cast<std::uint64_t>(unwritten - at.written), bytes, address);
     });
     std::memset(at.written, all_bits, bytes);
     return goes_on;
@@ -581,7 +586,8 @@ bool Warp::note_written(const Located& at, std::uint64_t address, unsigned lane,
 bool Warp::require_bytes(std::uint8_t* written, std::uint64_t address, unsigned lane, std::uint32_t bytes) {
     if (all_written(written, bytes)) return true;
     std::memset(written, all_bits, bytes);
-    return report({EmulatorCheck::unwritten, Errc::memory_not_written, pc_}, 1u << lane, [&] { return fmt::format("{} bytes at {:#x}", bytes, address); });
+    return report({EmulatorCheck::unwritten, Errc::memory_not_written, pc_}, 1u << lane,
+                  [&] { return fmt::format("{} bytes at {:#x}", bytes, address); });
 }
 
 bool Warp::note_range(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use) {
@@ -650,15 +656,19 @@ bool Warp::writes_the_same(const Race& race, const Ref* refs, unsigned lane, con
 }
 
 // A race with what runs asynchronously is that check's, whichever of the two accesses comes second.
-bool Warp::report_race(EmulatorCheck of, const Race& race, unsigned lane, const Located& at, std::uint32_t bytes, AccessKind kind) {
-    const EmulatorCheck check = race.other.warp >= cta_->checker()->parties.warps() ? EmulatorCheck::async : of;
+bool Warp::report_race(EmulatorCheck of, const Race& race, unsigned lane, const Located& at,
+                       std::uint32_t bytes, AccessKind kind) {
+    const EmulatorCheck check =
+        race.other.warp >= cta_->checker()->parties.warps() ? EmulatorCheck::async : of;
     if (!checks(check)) return true;
     return report({check, Errc::data_race, pc_, race.pc}, 1u << lane, [&] {
         const bool reads = kind == AccessKind::read || kind == AccessKind::strong_read;
         const std::uint64_t where = at.begin + at.offsets[lane];
-        return fmt::format("this {} of {} bytes of {} memory at {:#x} and the {} on line {} by {} are not ordered", reads ? "read" : "write", bytes,
-                           at.is_shared ? "shared" : "global", at.is_shared ? where & ((std::uint64_t{1} << cluster_rank_shift) - 1) : where,
-                           race.other_writes ? "write" : "read", line_of(race.pc), name_of(race.other, lane));
+        return fmt::format(
+            "this {} of {} bytes of {} memory at {:#x} and the {} on line {} by {} are not ordered",
+            reads ? "read" : "write", bytes, at.is_shared ? "shared" : "global",
+            at.is_shared ? where & ((std::uint64_t{1} << cluster_rank_shift) - 1) : where,
+            race.other_writes ? "write" : "read", line_of(race.pc), name_of(race.other, lane));
     });
 }
 

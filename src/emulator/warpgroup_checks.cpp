@@ -80,8 +80,10 @@ bool Warp::check_warpgroup(std::uint32_t groups) {
         const bool is_kept = other.wgmma_groups_ - groups < kept && wgmma_groups_ - groups < kept;
         if (other.live_ == 0 || !is_kept || other.products_of_group_[at] == products_of_group_[at]) continue;
         if (!report({EmulatorCheck::barriers, Errc::warp_not_whole, pc_}, live_, [&] {
-                return fmt::format("up to this group the warp has executed {} wgmma.mma_async, and warp {} of the warpgroup {}", products_of_group_[at],
-                                   other.index_, other.products_of_group_[at]);
+                return fmt::format(
+                    "up to this group the warp has executed {} wgmma.mma_async, and warp {} of the warpgroup "
+                    "{}",
+                    products_of_group_[at], other.index_, other.products_of_group_[at]);
             }))
             return false;
     }
@@ -105,7 +107,8 @@ void Warp::finish_wgmma(std::uint32_t groups) {
     wgmma_stage_ = false;
     if (notes_async_) {
         Checker& checker = *cta_->checker();
-        checker.order.learn(number(), live_, true, checker.parties.warpgroup(cta_->rank(), index_), {groups, 0, 0});
+        checker.order.learn(number(), live_, true, checker.parties.warpgroup(cta_->rank(), index_),
+                            {groups, 0, 0});
     }
     finish_registers(groups);
 }
@@ -113,7 +116,8 @@ void Warp::finish_wgmma(std::uint32_t groups) {
 void Warp::finish_registers(std::uint32_t groups) {
     if (pending_wgmma_.empty() && pending_copies_.empty()) return;
     for (const PendingCopy& one : pending_copies_) one.frame->fragments[one.column].is_copy = false;
-    std::erase_if(pending_copies_, [&](const PendingCopy& one) { return one.of.group <= groups && one.spoiled_pc == no_pc; });
+    std::erase_if(pending_copies_,
+                  [&](const PendingCopy& one) { return one.of.group <= groups && one.spoiled_pc == no_pc; });
     mark_copies();
     const auto is_complete = [&](const PendingWgmma& one) { return one.group <= groups; };
     for (const PendingWgmma& one : pending_wgmma_) {
@@ -170,7 +174,8 @@ bool Warp::report_in_flight(Ref ref, std::string_view use) {
     const PendingWgmma user = found != nullptr ? *found : PendingWgmma{pc_, frame_, wgmma_groups_};
     const bool goes_on = report({EmulatorCheck::async, Errc::register_in_flight, pc_, user.pc}, mask_, [&] {
         return fmt::format("{} of {}, {} of the wgmma.mma_async on line {}, {}", use, name_of(ref),
-                           fragments_[index_of(ref)].accumulates ? "an accumulator" : "a fragment of A", line_of(user.pc),
+                           fragments_[index_of(ref)].accumulates ? "an accumulator" : "a fragment of A",
+                           line_of(user.pc),
                            user.group <= wgmma_groups_ ? "for whose group no wgmma.wait_group has waited"
                                                        : "which no wgmma.commit_group has put into a group");
     });
@@ -191,7 +196,9 @@ bool Warp::names_fragments(const Operation& operation) const {
     const Ref* const refs = operands(operation);
     const unsigned count = unsigned{operation.outputs} + operation.inputs;
     for (unsigned i = 0; i < count; ++i)
-        if (is_register(refs[i]) && (fragments_[index_of(refs[i])].is_fragment || fragments_[index_of(refs[i])].is_copy)) return true;
+        if (is_register(refs[i]) &&
+            (fragments_[index_of(refs[i])].is_fragment || fragments_[index_of(refs[i])].is_copy))
+            return true;
     return false;
 }
 
@@ -233,10 +240,12 @@ bool Warp::copy_fragments(const Operation& operation, std::uint32_t mask) {
         if (!is_register(refs[i])) continue;
         const std::uint32_t column = index_of(refs[i]);
         if (fragments_[column].accumulates)
-            if (const PendingWgmma* const user = user_of(refs[i])) carried.push_back({frame_, 0, column, mask, pc_, *user});
+            if (const PendingWgmma* const user = user_of(refs[i]))
+                carried.push_back({frame_, 0, column, mask, pc_, *user});
         if (!fragments_[column].is_copy) continue;
         for (const PendingCopy& one : pending_copies_)
-            if (one.frame == frame_ && one.column == column && (one.lanes & mask) != 0) carried.push_back(one);
+            if (one.frame == frame_ && one.column == column && (one.lanes & mask) != 0)
+                carried.push_back(one);
     }
     for (unsigned i = 0; i < operation.outputs; ++i) {
         if (!check_fragment(refs[i], Use::write, mask)) return false;
@@ -265,19 +274,26 @@ void Warp::forget_copies(std::uint32_t column, std::uint32_t lanes) {
 // Another wgmma goes on with an accumulator: a copy that has not been waited for will be of that one.
 void Warp::spoil_copies(Ref accumulator) {
     for (PendingCopy& one : pending_copies_)
-        if (one.frame == frame_ && one.source == index_of(accumulator) && one.spoiled_pc == no_pc) one.spoiled_pc = pc_;
+        if (one.frame == frame_ && one.source == index_of(accumulator) && one.spoiled_pc == no_pc)
+            one.spoiled_pc = pc_;
 }
 
 bool Warp::check_copy(Ref ref, std::uint32_t mask) {
-    const auto found = std::ranges::find_if(pending_copies_, [&](const PendingCopy& one) { return one.frame == frame_ && one.column == index_of(ref) && (one.lanes & mask) != 0; });
+    const auto found = std::ranges::find_if(pending_copies_, [&](const PendingCopy& one) {
+        return one.frame == frame_ && one.column == index_of(ref) && (one.lanes & mask) != 0;
+    });
     return found == pending_copies_.end() || report_copy(*found, ref);
 }
 
 bool Warp::report_copy(PendingCopy copy, Ref ref) {
     const bool goes_on = report({EmulatorCheck::async, Errc::register_in_flight, pc_, copy.pc}, mask_, [&] {
-        const std::string made = fmt::format("read of {}, which line {} copied from an accumulator of the wgmma.mma_async on line {}", name_of(ref), line_of(copy.pc), line_of(copy.of.pc));
+        const std::string made = fmt::format(
+            "read of {}, which line {} copied from an accumulator of the wgmma.mma_async on line {}",
+            name_of(ref), line_of(copy.pc), line_of(copy.of.pc));
         if (copy.spoiled_pc != no_pc)
-            return fmt::format("{} before a wgmma.wait_group, and with which the wgmma.mma_async on line {} has gone on", made, line_of(copy.spoiled_pc));
+            return fmt::format(
+                "{} before a wgmma.wait_group, and with which the wgmma.mma_async on line {} has gone on",
+                made, line_of(copy.spoiled_pc));
         return made + ", for whose group no wgmma.wait_group has waited";
     });
     if (goes_on) copy.spoiled_pc != no_pc ? forget_copies(copy.column, ~0u) : finish_registers(copy.of.group);
@@ -291,8 +307,9 @@ bool Warp::check_fenced(Ref ref, bool accumulates) {
     const Fragment& fragment = fragments_[index_of(ref)];
     if (fragment.fences != wgmma_fences_ + 1 || (!accumulates && !fragment.is_written)) return true;
     return report({EmulatorCheck::async, Errc::register_not_fenced, pc_, fragment.pc}, mask_, [&] {
-        return fmt::format("{} was {} on line {}, and no wgmma.fence comes between that and this wgmma.mma_async", name_of(ref),
-                           fragment.is_written ? "written" : "read", line_of(fragment.pc));
+        return fmt::format(
+            "{} was {} on line {}, and no wgmma.fence comes between that and this wgmma.mma_async",
+            name_of(ref), fragment.is_written ? "written" : "read", line_of(fragment.pc));
     });
 }
 
@@ -323,7 +340,8 @@ bool Warp::begin_wgmma(const Operation& operation) {
     }
     for (unsigned i = 0; instruction.a_in_registers && i < fragment_of_a; ++i) {
         const Ref ref = refs[operation.outputs + i];
-        if (!check_fragment(ref, Use::read, ~0u) || (is_register(ref) && !check_fenced(ref, false))) return false;
+        if (!check_fragment(ref, Use::read, ~0u) || (is_register(ref) && !check_fenced(ref, false)))
+            return false;
     }
     const auto again = [&](const PendingWgmma& one) { return one.pc == pc_ && one.frame == frame_; };
     std::erase_if(pending_wgmma_, again);  // the later one is complete no sooner
@@ -338,7 +356,8 @@ bool Warp::note_wgmma(const Operation& operation, const WgmmaOperands& operands)
     ++products_;
     if (!tracks_written_ && !notes_async_) return true;
     Checker& checker = *cta_->checker();
-    const Checker::WgmmaReads& reads = checker.wgmma_reads(program_->matrices[operation.extra].wgmma, operands);
+    const Checker::WgmmaReads& reads =
+        checker.wgmma_reads(program_->matrices[operation.extra].wgmma, operands);
     Located shared;
     describe(Space::shared, 0, 0, shared);
     if (notes_async_) {
@@ -352,7 +371,8 @@ bool Warp::note_wgmma(const Operation& operation, const WgmmaOperands& operands)
     if (!tracks_written_) return true;
     UndefinedOperands undefined;
     for (std::size_t i = 0; i < reads.ranges.size(); ++i)
-        if (std::optional<Origin>& of = i < reads.of_a ? undefined.a : undefined.b; !of) of = first_undefined(reads.ranges[i], shared);
+        if (std::optional<Origin>& of = i < reads.of_a ? undefined.a : undefined.b; !of)
+            of = first_undefined(reads.ranges[i], shared);
     const Ref* const sources = this->operands(operation) + operation.outputs;
     for (unsigned i = 0; operands.a != nullptr && i < fragment_of_a; ++i)
         if (!undefined.a && !is_written(sources[i])) undefined.a = origin_of(sources[i]);

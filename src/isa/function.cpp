@@ -37,7 +37,9 @@ bool linkage_goes(std::string_view first, std::string_view second) { return firs
 
 std::string_view linkage_of(const std::vector<Token>& tokens) {
     constexpr std::array<std::string_view, 4> words = {".extern", ".visible", ".weak", ".common"};
-    return !tokens.empty() && std::find(words.begin(), words.end(), tokens.front().text) != words.end() ? tokens.front().text : std::string_view();
+    return !tokens.empty() && std::find(words.begin(), words.end(), tokens.front().text) != words.end()
+               ? tokens.front().text
+               : std::string_view();
 }
 
 std::string_view prototype_difference(const Statement& a, const Statement& b) {
