@@ -156,10 +156,11 @@ void BM_EmulatorScreenGemm(benchmark::State& state) {
 BENCHMARK(BM_EmulatorScreenNorm)->ArgName("fast")->Arg(1)->Arg(0)->Unit(benchmark::kMicrosecond);
 BENCHMARK(BM_EmulatorScreenGemm)->ArgName("fast")->Arg(1)->Arg(0)->Unit(benchmark::kMicrosecond);
 
-void product(benchmark::State& state, const char* entry, std::uint32_t tile, Dim3 block) {
+void product(benchmark::State& state, const char* entry, std::uint32_t tile, Dim3 block,
+             EmulatorChecks checks) {
     const auto n = static_cast<std::int32_t>(state.range(0));
     const std::size_t bytes = static_cast<std::size_t>(n) * static_cast<std::size_t>(n) * sizeof(float);
-    Emulator emulator({.threads = static_cast<std::uint32_t>(state.range(1)), .fast = state.range(2) != 0});
+    Emulator emulator({.threads = static_cast<std::uint32_t>(state.range(1)), .checks = checks});
     const auto module = emulator.load(text());
     const std::uint64_t buffers[] = {*emulator.allocate(bytes), *emulator.allocate(bytes),
                                      *emulator.allocate(bytes)};
@@ -180,8 +181,30 @@ void product(benchmark::State& state, const char* entry, std::uint32_t tile, Dim
     state.counters["lane_instructions"] =
         benchmark::Counter(static_cast<double>(stats.thread_instructions), per_second);
 }
-void BM_EmulatorProduct(benchmark::State& state) { product(state, "multiply", 16, {16, 16, 1}); }
-void BM_EmulatorTiledProduct(benchmark::State& state) { product(state, "multiply_tiled", 128, {256, 1, 1}); }
+EmulatorChecks all_unless_fast(const benchmark::State& state) {
+    return state.range(2) != 0 ? EmulatorChecks::none() : EmulatorChecks::all();
+}
+void BM_EmulatorProduct(benchmark::State& state) {
+    product(state, "multiply", 16, {16, 16, 1}, all_unless_fast(state));
+}
+void BM_EmulatorTiledProduct(benchmark::State& state) {
+    product(state, "multiply_tiled", 128, {256, 1, 1}, all_unless_fast(state));
+}
+// Each check by itself, behind none and all.
+EmulatorChecks checks_of(benchmark::State& state) {
+    const std::int64_t which = state.range(2);
+    const EmulatorChecks checks = which == 0   ? EmulatorChecks::none()
+                                  : which == 1 ? EmulatorChecks::all()
+                                               : EmulatorChecks{static_cast<EmulatorCheck>(which - 2)};
+    state.SetLabel(which == 1 ? "all" : names(checks));
+    return checks;
+}
+void BM_EmulatorCheckedProduct(benchmark::State& state) {
+    product(state, "multiply", 16, {16, 16, 1}, checks_of(state));
+}
+void BM_EmulatorCheckedTiledProduct(benchmark::State& state) {
+    product(state, "multiply_tiled", 128, {256, 1, 1}, checks_of(state));
+}
 // Size, host threads, fast or checked.
 void usual(benchmark::internal::Benchmark* bench) {
     bench->ArgNames({"n", "threads", "fast"})->Unit(benchmark::kMillisecond)->UseRealTime();
@@ -190,6 +213,13 @@ void usual(benchmark::internal::Benchmark* bench) {
 }
 BENCHMARK(BM_EmulatorProduct)->Args({64, 1, 1})->Apply(usual);
 BENCHMARK(BM_EmulatorTiledProduct)->Apply(usual);
+void check_by_check(benchmark::internal::Benchmark* bench) {
+    bench->ArgNames({"n", "threads", "checks"})->Unit(benchmark::kMillisecond)->UseRealTime();
+    for (std::int64_t which = 0; which < static_cast<std::int64_t>(emulator_check_count) + 2; ++which)
+        bench->Args({256, 1, which});
+}
+BENCHMARK(BM_EmulatorCheckedProduct)->Apply(check_by_check);
+BENCHMARK(BM_EmulatorCheckedTiledProduct)->Apply(check_by_check);
 
 }  // namespace
 }  // namespace ptxgraft

@@ -141,9 +141,37 @@ const Planted planted[] = {
     {"AnAccumulatorIsStoredBeforeTheWait", Errc::register_in_flight,
      ready + fence + product + "\n" + commit + "<st.global.f32 [%rd6], %f3;>\n" + wait0,
      wait0 + "st.global.f32 [%rd6], %f3;"},
-    {"AnAccumulatorIsMovedBeforeTheWait", Errc::register_in_flight,
-     ready + fence + product + "\n" + commit + "<mov.f32 %f20, %f4;>\n" + wait0,
-     wait0 + "mov.f32 %f20, %f4;"},
+    // A mov before the wait is as good as one behind it, but no value until then.
+    {"ACopyIsAddedBeforeTheWait", Errc::register_in_flight,
+     ready + fence + product + "\n" + commit + "mov.f32 %f21, %f4;\n<add.f32 %f20, %f21, %f21;>\n" + wait0,
+     wait0 + "add.f32 %f20, %f21, %f21;"},
+    {"ACopyIsStoredBeforeTheWait", Errc::register_in_flight,
+     ready + fence + product + "\n" + commit + "mov.b32 %r40, %f4;\n<st.global.b32 [%rd6], %r40;>\n" + wait0,
+     wait0 + "st.global.b32 [%rd6], %r40;"},
+    {"ACopyOfACopy", Errc::register_in_flight,
+     ready + fence + product + "\n" + commit + "mov.b32 %r40, %f4;\nmov.b32 %r41, %r40;\nmov.b32 %r40, %r41;\n<and.b32 %r42, %r40, 15;>\n" + wait0,
+     wait0 + "and.b32 %r42, %r40, 15;"},
+    {"ACopyInAPair", Errc::register_in_flight,
+     ready + fence + product + "\n" + commit + "mov.b64 %rd10, {%f1, %f4};\nmov.b64 {%r40, %r41}, %rd10;\n<st.shared.b32 [%r20], %r41;>\n" + wait0,
+     wait0 + sync + "st.shared.b32 [%r20], %r41;"},
+    {"ACopyInHalves", Errc::register_in_flight,
+     ready + ".reg .b16 %h1, %h2;\n" + fence + product + "\n" + commit + "mov.b32 %r40, %f1;\nmov.b32 {%h1, %h2}, %r40;\n<cvt.u32.u16 %r41, %h2;>\n" + wait0,
+     wait0 + "cvt.u32.u16 %r41, %h2;"},
+    {"AMovUnderAGuard", Errc::register_in_flight,
+     ready + fence + product + "\n" + commit + "mov.f32 %f21, %f5;\n<@%p1 mov.f32 %f21, %f4;>\n" + wait0, wait0 + "@%p1 mov.f32 %f21, %f4;"},
+    {"ACopyOfTheLastGroup", Errc::register_in_flight,
+     ready + fence + product + "\n" + commit + second + "\n" + commit + "mov.f32 %f21, %f1;\nmov.f32 %f22, %f5;\n" + wait1 + "<mul.f32 %f20, %f22, %f22;>\n" + wait0,
+     "mul.f32 %f20, %f21, %f21;"},
+    {"ACopyAsAnAccumulator", Errc::register_in_flight,
+     ready + fence + product + "\n" + commit + "mov.f32 %f5, %f1;\nmov.f32 %f6, %f2;\nmov.f32 %f7, %f3;\nmov.f32 %f8, %f4;\n" + fence + "<" + second + ">\n" + commit + wait0,
+     wait0 + fence + second},
+    {"ACopyAsAFragmentOfA", Errc::register_in_flight,
+     ready + fence + integers + "\n" + commit + "mov.b32 %r12, %r4;\n" + fence +
+         "<wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8 {%r8, %r9, %r10, %r11}, {%r12, %r13, %r14, %r15}, %rd3, 1;>\n" + commit + wait0,
+     wait0 + fence + "wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8 {%r8, %r9, %r10, %r11}, {%r12, %r13, %r14, %r15}, %rd3, 1;"},
+    // The copy is the accumulator itself, with which another product has gone on.
+    {"ACopyOfWhatGoesOn", Errc::register_in_flight,
+     ready + fence + product + "\n" + commit + "mov.f32 %f21, %f4;\n" + fence + product + "\n" + commit + wait0 + "<mul.f32 %f20, %f21, %f21;>", "mul.f32 %f20, %f4, %f4;"},
     {"AnAccumulatorIsClearedBeforeTheWait", Errc::register_in_flight,
      ready + fence + product + "\n" + commit + "<mov.f32 %f1, 0f00000000;>\n" + wait0,
      wait0 + "mov.f32 %f1, 0f00000000;"},
@@ -372,6 +400,39 @@ TEST_P(AsyncMistake, IsNamedAtItsLine) {
     EXPECT_RUNS(fast, run(fast, text, row.block));
 }
 
+EmulatorCheck check_of(const Planted& row) {
+    return row.code == Errc::register_not_written || row.code == Errc::memory_not_written ? EmulatorCheck::unwritten : EmulatorCheck::async;
+}
+
+TEST_P(AsyncMistake, IsFoundByItsCheckAlone) {
+    const Planted& row = GetParam();
+    const std::string body = with(row.body, ""), text = kernel(body);
+    Machine only({.instruction_budget = 1u << 20, .checks = {check_of(row)}});
+    const auto done = run(only, text, row.block);
+    ASSERT_FALSE(done) << text;
+    EXPECT_EQ(done.error().code, row.code) << only.text_of(done.error());
+    expect_named(only, done.error(), text, line_at(text, text.find(body) + row.body.find('<')));
+    Machine others({.instruction_budget = 1u << 20, .checks = EmulatorChecks::all().without(check_of(row))});
+    const auto found = run(others, text, row.block);
+    EXPECT_TRUE(found || found.error().code != row.code) << others.text_of(found.error());  // what came too early may not be there yet
+}
+
+TEST_P(AsyncMistake, IsTheFirstFindingOfALaunchThatGoesOn) {
+    const Planted& row = GetParam();
+    const std::string text = kernel(with(row.body, ""));
+    Machine machine({.instruction_budget = 1u << 20, .keep_going = 100});
+    const auto done = run(machine, text, row.block);
+    EXPECT_TRUE(done || row.block != threads) << machine.text_of(done.error());  // some come to no end
+    const EmulatorReport report = machine.emulator.take_report();
+    ASSERT_FALSE(report.findings.empty());
+    EXPECT_LE(report.findings.size(), 6u);
+    Machine stops({.instruction_budget = 1u << 20});
+    const auto first = run(stops, text, row.block);
+    ASSERT_FALSE(first);
+    EXPECT_EQ(machine.text_of(report.findings[0].error), stops.text_of(first.error()));
+    EXPECT_EQ(report.findings[0].check, check_of(row));
+}
+
 TEST_P(AsyncMistake, PutRightIsClean) {
     const std::string text = kernel(with(GetParam().body, GetParam().right));
     if (const Assembler* assembler = nvptxcompiler()) {
@@ -394,6 +455,68 @@ TEST(EmulatorAsync, RowsAndColumnsThatNothingWroteMayGoUnused) {
         Machine machine;
         EXPECT_RUNS(machine, run(machine, kernel(body), threads));
     }
+}
+
+// As nvcc does, and as ptxas takes without waiting for it: %f1 to %f4 are of one group, %f5 to %f8 of the next.
+TEST(EmulatorAsync, CopiesBeforeTheWaitHaveTheirValuesBehindIt) {
+    const std::string ones = "mov.u32 %r41, 0x3F803F80;\nst.shared.b32 [%r20], %r41;\nst.shared.b32 [%r20+512], %r41;\nst.shared.b32 [%r20+1024], %r41;\n"
+                             "st.shared.b32 [%r20+1536], %r41;\nst.shared.b32 [%r20+2048], %r41;\n" + fence_proxy + sync;
+    const std::string both = descriptors + ones + fence + product + "\n" + commit +
+                             "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f5, %f6, %f7, %f8}, %rd2, %rd3, 1, 1, 1, 0, 0;\n" + commit;
+    struct Row {
+        std::string copies, uses;
+        float wanted;
+    };
+    const Row rows[] = {{"mov.b32 %r40, %f1;\n", wait1 + "mov.b32 %f20, %r40;\n" + wait0, 16},
+                        {"mov.b32 %r40, %f5;\nmov.b32 %r40, %f2;\n", wait1 + "mov.b32 %f20, %r40;\nadd.f32 %f20, %f20, %f20;\n" + wait0, 32},
+                        {"mov.b32 %r40, %f5;\nmov.b32 %r42, 7;\nmov.b32 %r40, %r42;\ncvt.rn.f32.u32 %f20, %r40;\n", wait0, 7},
+                        {"mov.b64 %rd10, {%f1, %f6};\n", wait0 + "mov.b64 {%f21, %f22}, %rd10;\nfma.rn.f32 %f20, %f21, %f22, %f3;\n", 272},
+                        {"mov.b32 %r40, %f1;\nmov.b32 %r42, %r40;\n", wait0 + fence + product + "\n" + commit + wait0 + "mov.b32 %f21, %r42;\nadd.f32 %f20, %f21, %f1;\n", 48}};
+    for (const Row& row : rows) {
+        SCOPED_TRACE(row.copies + row.uses);
+        const std::string text = kernel(both + row.copies + row.uses);
+        if (const Assembler* assembler = nvptxcompiler()) {
+            const auto cubin = assembler->assemble(text, {.target = "sm_90a"});
+            const bool waits_by_itself = &row == std::end(rows) - 1;  // for a copy that outlives the accumulator's value
+            EXPECT_TRUE(waits_by_itself ? !cubin && cubin.error().code == Errc::performance_loss : cubin.has_value()) << text;
+        }
+        Machine machine;
+        ASSERT_TRUE(machine.load(text));
+        const u64 data = machine.upload(std::vector<u32>(words_of_input, 0));
+        EXPECT_RUNS(machine, machine.launch("k", {.block = {threads, 1, 1}}, data));
+        EXPECT_THAT(machine.download<float>(data + 8192, threads), testing::Each(row.wanted));
+    }
+}
+
+TEST(EmulatorAsync, OnlyAMovCopiesBeforeTheWait) {
+    for (const char* const use : {"add.f32 %f20, %f1, %f1;", "cvt.rzi.s32.f32 %r40, %f1;", "mov.b32 %r41, %f2;\nselp.b32 %r40, %r41, 0, %p1;", "mov.b32 %r41, %f2;\nprmt.b32 %r40, %r41, 0, 0x3210;",
+                                  "mov.b32 %r41, %f2;\nshl.b32 %r40, %r41, 0;", "mov.b32 %r41, %f2;\ncvt.u64.u32 %rd10, %r41;", "setp.gt.f32 %p2, %f3, 0f00000000;",
+                                  "mov.b32 %r41, %f2;\nshfl.sync.idx.b32 %r40, %r41, 0, 31, -1;", "st.shared.f32 [%r20+8192], %f4;", "@%p1 mov.b32 %r41, %f2;"}) {
+        Machine machine;
+        const auto early = run(machine, kernel(ready + fence + product + "\n" + commit + use + "\n" + wait0), threads);
+        ASSERT_FALSE(early) << use;
+        EXPECT_EQ(early.error().code, Errc::register_in_flight) << use;
+        EXPECT_RUNS(machine, run(machine, kernel(ready + fence + product + "\n" + commit + wait0 + "mov.b32 %r41, 0;\n" + use + "\n"), threads));
+    }
+}
+
+// Which mov, which wgmma, and what became of it.
+TEST(EmulatorAsync, ACopyNamesWhereItComesFrom) {
+    const std::string copied = ready + fence + product + "\n" + commit + "mov.f32 %f21, %f4;\n";
+    const auto says = [&](const std::string& body) {
+        Machine machine;
+        const std::string text = kernel(body);
+        const auto done = run(machine, text, threads);
+        EXPECT_FALSE(done);
+        const auto line = [&](const char* what, std::size_t from) { return std::to_string(line_at(text, std::min(text.find(what, from), text.size()))); };
+        const std::size_t first = text.find("wgmma.mma_async");
+        const std::string made = "read of %f21, which line " + line("mov.f32 %f21, %f4", 0) + " copied from an accumulator of the wgmma.mma_async on line " + line("wgmma.mma_async", 0);
+        return std::tuple(message(done.error(), text), made, line("wgmma.mma_async", first + 1));
+    };
+    const auto [early, made, none] = says(copied + "add.f32 %f20, %f21, %f21;\n" + wait0);
+    EXPECT_THAT(early, testing::HasSubstr(made + ", for whose group no wgmma.wait_group has waited"));
+    const auto [late, made_too, other] = says(copied + fence + product + "\n" + commit + wait0 + "add.f32 %f20, %f21, %f21;\n");
+    EXPECT_THAT(late, testing::HasSubstr(made_too + " before a wgmma.wait_group, and with which the wgmma.mma_async on line " + other + " has gone on"));
 }
 
 // A product that does not add to its accumulators gives them all their values.

@@ -25,6 +25,8 @@ struct Planted {
     std::string body;     // with the mistake between < and >, which stands on the line to be named
     std::string right;    // instead of what is between them
     std::string declarations = "";
+    std::optional<EmulatorCheck> check = {};  // where the code does not say which
+    bool ends = false;                        // the launch comes to no good end in any case
 };
 
 void PrintTo(const Planted& row, std::ostream* out) { *out << row.name; }
@@ -49,6 +51,9 @@ const std::string low_bit = "and.b16 %rs3, %rs2, 1;\ncvt.u32.u16 %r2, %rs3;\nadd
 const char* const heap = ".extern .func (.param .b64 r) malloc (.param .b64 n);\n.extern .func free (.param .b64 p);";
 const std::string allocated = "{\n.param .b64 n;\n.param .b64 r;\nst.param.b64 [n], 20;\ncall.uni (r), malloc, (n);\nld.param.b64 %rd5, [r];\n}\n";
 const std::string freed = "{\n.param .b64 a;\nst.param.b64 [a], %rd5;\ncall.uni free, (a);\n}\n";
+
+const std::string called = "mov.u64 %rd3, twice;\n";
+const char* const twice = ".func (.param .b32 r) twice(.param .b32 a)\n{ .reg .b32 %x; ld.param.b32 %x, [a]; add.u32 %x, %x, %x; st.param.b32 [r], %x; ret; }";
 
 const Planted planted[] = {
     // --- bits, as compilers write members of a few of them
@@ -80,7 +85,7 @@ const Planted planted[] = {
     {"AMove", Errc::register_not_written, "<mov.u32 %r2, %r9;>", "mov.u32 %r2, %r1;"},
     {"APredicate", Errc::register_not_written, "<@%p3 add.u32 %r2, %r2, 1;>", "add.u32 %r2, %r2, 1;"},
     {"ABranch", Errc::register_not_written, "<@!%p3 bra DONE;>\nmov.u32 %r2, 1;", "bra DONE;"},
-    {"AnAddress", Errc::register_not_written, "<ld.global.u32 %r2, [%rd9];>", "ld.global.u32 %r2, [%rd1];"},
+    {"AnAddress", Errc::register_not_written, "<ld.global.u32 %r2, [%rd9];>", "ld.global.u32 %r2, [%rd1];", "", {}, true},
     {"WrittenOnOnePathOnly", Errc::register_not_written, "setp.lt.u32 %p1, %r1, 10;\n@%p1 mov.u32 %r9, 1;\n<add.u32 %r2, %r9, 1;>",
      "@%p1 add.u32 %r2, %r9, 1;"},
     {"WrittenInSomeLanesOnly", Errc::register_not_written, "setp.ne.u32 %p1, %r1, 40;\n@%p1 mov.u32 %r9, 1;\n<mad.lo.u32 %r2, %r9, 2, 3;>",
@@ -89,7 +94,7 @@ const Planted planted[] = {
      "setp.eq.u32 %p1, %r1, %r1;\n@%p1 bra OVER;\nmov.u32 %r9, 4;\nOVER:\n<xor.b32 %r2, %r9, 1;>", "xor.b32 %r2, %r1, 1;"},
     {"AnAtomicsAddend", Errc::register_not_written, "<atom.global.add.u32 %r2, [%rd1], %r9;>", "atom.global.add.u32 %r2, [%rd1], 1;"},
     {"AVotesPredicate", Errc::register_not_written, "<vote.sync.ballot.b32 %r2, %p4, 0xffffffff;>", "vote.sync.ballot.b32 %r2, 1, 0xffffffff;"},
-    {"AMemberMask", Errc::register_not_written, "<bar.warp.sync %r9;>", "bar.warp.sync 0xffffffff;"},
+    {"AMemberMask", Errc::register_not_written, "<bar.warp.sync %r9;>", "bar.warp.sync 0xffffffff;", "", {}, true},
     {"AShuffleFromALaneWithoutAValue", Errc::register_not_written,
      "setp.eq.u32 %p1, %r1, 0;\n@%p1 mov.u32 %r9, 1;\n<shfl.sync.idx.b32 %r2, %r9, 5, 31, 0xffffffff;>", "mov.u32 %r2, 1;"},
     {"AShuffleFromALaneThatTakesNoPart", Errc::register_not_written,
@@ -100,7 +105,7 @@ const Planted planted[] = {
      "mov.b32 %r9, {%rs1, %rs1};"},
     {"AnArgument", Errc::memory_not_written,
      "{ .param .b32 a; .param .b32 r;\nst.param.b32 [a], %r9;\ncall (r), twice, (a);\nld.param.b32 %r2, [r]; }", "mov.u32 %x, 1;",
-     ".func (.param .b32 r) twice(.param .b32 a)\n{ .reg .b32 %x; .reg .pred %p;\n<ld.param.b32 %x, [a];>\nadd.u32 %x, %x, %x;\nsetp.eq.u32 %p, %x, 0;\n@%p trap;\nst.param.b32 [r], %x; ret; }"},
+     ".func (.param .b32 r) twice(.param .b32 a)\n{ .reg .b32 %x; .reg .pred %p;\n<ld.param.b32 %x, [a];>\nadd.u32 %x, %x, %x;\nsetp.eq.u32 %p, %x, 0;\n@%p trap;\nst.param.b32 [r], %x; ret; }", {}, true},
     {"AReturnValue", Errc::memory_not_written, "{ .param .b32 r;\ncall (r), silent;\n<ld.param.b32 %r2, [r];> }", "mov.u32 %r2, 1;",
      ".func (.param .b32 r) silent()\n{ ret; }"},
 
@@ -186,11 +191,11 @@ const Planted planted[] = {
     {"DifferentBarriersInOneWarp", Errc::divergent_barrier,
      "and.b32 %r3, %r1, 1;\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra A;\nbar.sync 0;\nbra DONE;\nA:\n<bar.sync 0;>", "barrier.sync 0;"},
     {"HalvesOfTwoWarpsAtOneBarrier", Errc::divergent_barrier,
-     "and.b32 %r3, %r1, 1;\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra A;\nbarrier.sync 1, 64;\nbra DONE;\nA:\n<bar.sync 2, 32;>", "barrier.sync 1, 64;"},
-    {"LanesThatNameDifferentBarriers", Errc::divergent_barrier, "and.b32 %r3, %r1, 1;\n<bar.sync %r3;>", "barrier.sync 1;"},
-    {"AMaskThatNamesALaneThatHasExited", Errc::warp_mask_mismatch,
+     "and.b32 %r3, %r1, 1;\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra A;\nbarrier.sync 1, 64;\nbra DONE;\nA:\n<bar.sync 2, 32;>", "barrier.sync 1, 64;", "", {}, true},
+    {"LanesThatNameDifferentBarriers", Errc::divergent_barrier, "and.b32 %r3, %r1, 1;\n<bar.sync %r3;>", "barrier.sync 1;", "", {}, true},
+    {"AShuffleFromALaneThatHasExited", Errc::register_not_written,
      "and.b32 %r3, %r1, 31;\nsetp.eq.u32 %p1, %r3, 7;\n@%p1 exit;\n<shfl.sync.bfly.b32 %r2, %r1, 1, 31, 0xffffffff;>",
-     "shfl.sync.idx.b32 %r2, %r1, 1, 31, 0xffffff7f;"},
+     "shfl.sync.idx.b32 %r2, %r1, 1, 31, 0xffffffff;"},
     {"AMaskWithoutTheLaneItself", Errc::warp_mask_mismatch, "<vote.sync.any.pred %p1, 1, 0x0000ffff;>", "vote.sync.any.pred %p1, 1, 0xffffffff;"},
     {"LanesThatNeverCome", Errc::barrier_deadlock,
      "and.b32 %r3, %r1, 31;\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra A;\nbarrier.sync 0;\nbra DONE;\nA:\n<bar.warp.sync 0xffffffff;>\nbarrier.sync 0;", "bar.warp.sync 1;"},
@@ -200,13 +205,68 @@ const Planted planted[] = {
      "@%p1 mbarrier.arrive.shared.b64 _, [gate], 2;", gate},
     {"AnMbarrierThatIsMadeAgain", Errc::invalid_barrier,
      "setp.eq.u32 %p1, %r1, 0;\n@%p1 mbarrier.init.shared.b64 [gate], 2;\n<@%p1 mbarrier.init.shared.b64 [gate], 3;>",
-     "@%p1 mbarrier.inval.shared.b64 [gate];\n@%p1 mbarrier.init.shared.b64 [gate], 3;", gate},
+     "@%p1 mbarrier.inval.shared.b64 [gate];\n@%p1 mbarrier.init.shared.b64 [gate], 3;", gate, EmulatorCheck::barriers},
     {"AnMbarrierThatWasNeverMade", Errc::invalid_barrier, "<mbarrier.arrive.shared.b64 _, [gate];>", "mov.u32 %r2, 1;", gate},
     {"ABranchBeyondItsTable", Errc::branch_index_out_of_range,
      "T: .branchtargets A, B;\n<brx.idx %r1, T;>\nA: mov.u32 %r2, 1;\nbra DONE;\nB: mov.u32 %r2, 2;", "and.b32 %r3, %r1, 1;\nbrx.idx %r3, T;"},
     {"Trap", Errc::trap_executed, "setp.gt.u32 %p1, %r1, 62;\n<@%p1 trap;>", "@%p1 mov.u32 %r2, 1;"},
     {"ACallOfNoFunction", Errc::invalid_call_target,
      "mov.u64 %rd2, 64;\nP: .callprototype _ ();\n<call %rd2, P;>", "mov.u64 %rd3, f;\ncall %rd3, P;", ".func f()\n{ ret; }"},
+    // --- calls: what a prototype says, and the function does not
+    {"AResultOfAnotherSize", Errc::call_differs,
+     called + "{\n.param .b32 a;\n.param .b64 r;\n.param .b32 s;\nst.param.b32 [a], %r1;\nP: .callprototype (.param .b64 _) _ (.param .b32 _);\n"
+              "Q: .callprototype (.param .b32 _) _ (.param .b32 _);\n<call (r), %rd3, (a), P;\nld.param.b32 %r2, [r];>\n}",
+     "call (s), %rd3, (a), Q;\nld.param.b32 %r2, [s];", twice},
+    {"AnArgumentTooMany", Errc::call_differs,
+     called + "{\n.param .b32 a;\n.param .b32 b;\n.param .b32 r;\nst.param.b32 [a], %r1;\nst.param.b32 [b], %r1;\nP: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);\n"
+              "Q: .callprototype (.param .b32 _) _ (.param .b32 _);\n<call (r), %rd3, (a, b), P;>\nld.param.b32 %r2, [r];\n}",
+     "call (r), %rd3, (a), Q;", twice},
+    {"NoResultOfAFunctionThatHasOne", Errc::call_differs,
+     called + "{\n.param .b32 a;\n.param .b32 r;\nst.param.b32 [a], %r1;\nP: .callprototype _ (.param .b32 _);\nQ: .callprototype (.param .b32 _) _ (.param .b32 _);\n<call %rd3, (a), P;>\n}",
+     "call (r), %rd3, (a), Q;", twice},
+    {"AnArrayForAScalar", Errc::call_differs,
+     called + "{\n.param .align 4 .b8 a[4];\n.param .b32 c;\n.param .b32 r;\nst.param.b32 [a], %r1;\nst.param.b32 [c], %r1;\nP: .callprototype (.param .b32 _) _ (.param .align 4 .b8 _[4]);\n"
+              "Q: .callprototype (.param .b32 _) _ (.param .b32 _);\n<call (r), %rd3, (a), P;>\nld.param.b32 %r2, [r];\n}",
+     "call (r), %rd3, (c), Q;", twice},
+    {"AnArrayOfAnotherAlignment", Errc::call_differs,
+     "mov.u64 %rd3, first;\n{\n.param .align 4 .b8 a[8];\n.param .align 8 .b8 c[8];\n.param .b32 r;\nst.param.b32 [a], %r1;\nst.param.b32 [a+4], %r1;\nst.param.b32 [c], %r1;\n"
+     "st.param.b32 [c+4], %r1;\nP: .callprototype (.param .b32 _) _ (.param .align 4 .b8 _[8]);\nQ: .callprototype (.param .b32 _) _ (.param .align 8 .b8 _[8]);\n"
+     "<call (r), %rd3, (a), P;>\nld.param.b32 %r2, [r];\n}",
+     "call (r), %rd3, (c), Q;",
+     ".func (.param .b32 r) first(.param .align 8 .b8 a[8])\n{ .reg .b32 %x; ld.param.b32 %x, [a]; st.param.b32 [r], %x; ret; }"},
+    // --- barriers that warps come to otherwise than others
+    {"ABarrierOfTwoNumbers", Errc::invalid_barrier, "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra A;\nbarrier.sync 1, 64;\nbra DONE;\nA:\n<barrier.sync 1, 96;>", "barrier.sync 1;", "",
+     EmulatorCheck::barriers},
+    {"AReductionWithASync", Errc::invalid_barrier,
+     "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra A;\nbarrier.red.popc.u32 %r2, 1, %p1;\nbra DONE;\nA:\n<barrier.sync 1;>", "barrier.red.popc.u32 %r2, 1, %p1;", "", EmulatorCheck::barriers},
+    {"AParityThatIsNone", Errc::invalid_barrier,
+     "setp.eq.u32 %p1, %r1, 0;\n@%p1 mbarrier.init.shared.b64 [gate], 64;\nbar.sync 0;\nmbarrier.arrive.shared.b64 _, [gate];\nmov.u32 %r3, 2;\n"
+     "L:\n<mbarrier.try_wait.parity.shared.b64 %p2, [gate], %r3;>\n@!%p2 bra L;",
+     "mbarrier.try_wait.parity.shared.b64 %p2, [gate], 0;", gate, EmulatorCheck::barriers},
+    // --- what no GPU goes on from
+    {"ABarrierOfMoreThreadsThanThereAre", Errc::barrier_deadlock, "mov.u32 %r3, 128;\n<barrier.sync 1, %r3;>", "barrier.sync 1, 64;"},
+    {"AnMbarrierInGlobalMemory", Errc::address_out_of_bounds, "setp.eq.u32 %p1, %r1, 0;\n<@%p1 mbarrier.init.b64 [%rd1], 1;>",
+     "mov.u64 %rd2, gate;\ncvta.shared.u64 %rd2, %rd2;\n@%p1 mbarrier.init.b64 [%rd2], 1;", gate},
+    {"AnArrivalInGlobalMemory", Errc::address_out_of_bounds, "<mbarrier.arrive.b64 %rd3, [%rd1];>", "mov.u32 %r2, 1;"},
+    {"AWaitInGlobalMemory", Errc::address_out_of_bounds, "<mbarrier.try_wait.parity.b64 %p1, [%rd1], 0;>", "mov.u32 %r2, 1;"},
+    {"AnEndInGlobalMemory", Errc::address_out_of_bounds, "<mbarrier.inval.b64 [%rd1];>", "mov.u32 %r2, 1;"},
+    {"TransactionsInGlobalMemory", Errc::address_out_of_bounds, "<mbarrier.expect_tx.b64 [%rd1], 16;>", "mov.u32 %r2, 1;"},
+    {"CopiesThatTellGlobalMemory", Errc::address_out_of_bounds, "<cp.async.mbarrier.arrive.b64 [%rd1];>", "cp.async.wait_all;"},
+    {"AnMbarrierForNobody", Errc::invalid_barrier, "mov.u32 %r3, 0;\nsetp.eq.u32 %p1, %r1, 0;\n<@%p1 mbarrier.init.shared.b64 [gate], %r3;>", "@%p1 mbarrier.init.shared.b64 [gate], 1;", gate},
+    {"AnMbarrierForTooMany", Errc::invalid_barrier, "mov.u32 %r3, 1048576;\nsetp.eq.u32 %p1, %r1, 0;\n<@%p1 mbarrier.init.shared.b64 [gate], %r3;>",
+     "@%p1 mbarrier.init.shared.b64 [gate], 1048575;", gate},
+    {"TooManyTransactions", Errc::invalid_barrier,
+     "mov.u32 %r3, 1048575;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 mbarrier.init.shared.b64 [gate], 1;\n@%p1 mbarrier.expect_tx.shared.b64 [gate], %r3;\n<@%p1 mbarrier.expect_tx.shared.b64 [gate], 1;>",
+     "mov.u32 %r2, 1;", gate},
+    {"ACopyOfLessThanItsSource", Errc::copy_size_invalid, own + "mov.u32 %r3, 5;\n<cp.async.ca.shared.global [%r20], [%rd1], 4, %r3;>\ncp.async.wait_all;",
+     "cp.async.ca.shared.global [%r20], [%rd1], 4, 4;", words},
+    {"APrefetchOfNoMultipleOf16", Errc::copy_size_invalid, "mov.u32 %r3, 24;\n<cp.async.bulk.prefetch.L2.global [%rd1], %r3;>", "cp.async.bulk.prefetch.L2.global [%rd1], 32;"},
+    {"AMisalignedPrefetch", Errc::misaligned_address, "<cp.async.bulk.prefetch.L2.global [%rd1+8], 32;>", "cp.async.bulk.prefetch.L2.global [%rd1+16], 32;"},
+    {"AnAsynchronousStoreToGlobalMemory", Errc::address_out_of_bounds,
+     "setp.eq.u32 %p1, %r1, 0;\n@%p1 mbarrier.init.shared.b64 [gate], 1;\nmov.u64 %rd2, gate;\ncvta.shared.u64 %rd2, %rd2;\n<@%p1 st.async.weak.mbarrier::complete_tx::bytes.b32 [%rd1], %r1, [%rd2];>",
+     "mov.u32 %r2, 1;", gate},
+    {"MisalignedRows", Errc::misaligned_address, own + "st.shared.u32 [%r20], %r1;\nst.shared.u32 [%r20+256], %r1;\nbar.sync 0;\nand.b32 %r22, %r1, 7;\nmad.lo.u32 %r22, %r22, 24, %r21;\n<ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [%r22];>",
+     "mad.lo.u32 %r22, %r22, 0, %r21;\nldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [%r22];", words},
     {"NoEnd", Errc::instruction_budget_spent, "L:\n<add.u32 %r2, %r2, 1;>\nbra L;", "bra DONE;"},
     {"RecursionWithoutEnd", Errc::stack_overflow, "call f;", "ret;", ".func f()\n{\n<call f;>\nret;\n}"},
 };
@@ -250,12 +310,80 @@ TEST_P(PlantedMistake, IsNamedAtItsLine) {
     if (row.name == "TheNextLapOfALoop" || row.name == "NoEnd") return;  // it shows somewhere in the loop
     const auto line = line_of(text.find(culprit(row)));
     // Of two accesses that race, or two barriers, the one that comes second here is the error's, and the other is named by its line.
-    const bool is_of_two = row.code == Errc::data_race || row.code == Errc::divergent_barrier;
+    const bool is_of_two = row.code == Errc::data_race || row.code == Errc::divergent_barrier || row.check.has_value();
     if (is_of_two && line_of(span.begin) != line) {
         EXPECT_THAT(machine.text_of(done.error()), testing::ContainsRegex("on line " + std::to_string(line + 1) + "[ ,]")) << text;
     } else {
         EXPECT_EQ(line_of(span.begin), line) << machine.text_of(done.error()) << text;
     }
+}
+
+// The check that finds it; none, when it ends every launch.
+std::optional<EmulatorCheck> check_of(const Planted& row) {
+    switch (row.code) {
+        case Errc::register_not_written:
+        case Errc::memory_not_written: return EmulatorCheck::unwritten;
+        case Errc::data_race: return EmulatorCheck::races;
+        case Errc::divergent_barrier: return EmulatorCheck::barriers;
+        case Errc::call_differs: return EmulatorCheck::calls;
+        case Errc::invalid_barrier: return row.check;
+        case Errc::address_out_of_bounds: return row.declarations.find("malloc") != std::string::npos ? std::optional(EmulatorCheck::heap) : std::nullopt;
+        default: return std::nullopt;
+    }
+}
+
+TEST_P(PlantedMistake, IsFoundByItsCheckAlone) {
+    const Planted& row = GetParam();
+    const std::string text = kernel(with(row.body, ""), with(row.declarations, ""));
+    const auto check = check_of(row);
+    Machine only({.instruction_budget = 1u << 16, .checks = check ? EmulatorChecks{*check} : EmulatorChecks::none()});
+    const auto done = run(only, text);
+    ASSERT_FALSE(done) << text;
+    EXPECT_EQ(done.error().code, row.code) << only.text_of(done.error());
+    if (!check) return;
+    Machine others({.instruction_budget = 1u << 16, .checks = EmulatorChecks::all().without(*check)});
+    const auto found = run(others, text);
+    EXPECT_TRUE(found || found.error().code != row.code) << others.text_of(found.error());
+    Machine none({.instruction_budget = 1u << 16, .checks = EmulatorChecks::none()});
+    EXPECT_EQ(run(none, text).has_value(), !row.ends);
+}
+
+// A launch that goes on finds it once, whatever else it finds, and comes to its end.
+TEST_P(PlantedMistake, IsOneFindingOfMany) {
+    const Planted& row = GetParam();
+    const auto check = check_of(row);
+    if (!check) return;
+    const std::string text = kernel(with(row.body, ""), with(row.declarations, ""));
+    Machine machine({.instruction_budget = 1u << 16, .checks = {*check}, .keep_going = 100});
+    const auto done_all = run(machine, text);
+    EXPECT_EQ(done_all.has_value(), !row.ends) << machine.text_of(done_all.error());
+    const EmulatorReport report = machine.emulator.take_report();
+    ASSERT_FALSE(report.findings.empty());
+    EXPECT_EQ(report.findings.size(), report.all_findings + (row.ends ? 1 : 0));
+    const EmulatorFinding& first = report.findings[0];
+    EXPECT_EQ(first.check, check);
+    EXPECT_EQ(first.error.code, row.code);
+    EXPECT_GE(first.threads, 1u);
+    EXPECT_EQ(first.blocks, 1u);
+    Machine stops({.instruction_budget = 1u << 16, .checks = {*check}});
+    const auto done = run(stops, text);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(machine.text_of(first.error), stops.text_of(done.error()));
+}
+
+TEST_P(PlantedMistake, IsNoneWhereItIsExcused) {
+    const Planted& row = GetParam();
+    const auto check = check_of(row);
+    if (!check) return;
+    const std::string text = kernel(with(row.body, ""), with(row.declarations, ""));
+    Machine stops({.instruction_budget = 1u << 16, .checks = {*check}});
+    const auto done = run(stops, text);
+    ASSERT_FALSE(done);
+    const auto line = position(text, done.error().span.begin).line;
+    Machine excused({.instruction_budget = 1u << 16, .checks = {*check}, .excuses = {{.check = *check, .line = line}}});
+    const auto again = run(excused, text);
+    EXPECT_TRUE(again || again.error().code != row.code || position(text, again.error().span.begin).line != line) << excused.text_of(again.error());
+    EXPECT_GE(excused.emulator.take_report().excused.at(0), 1u);
 }
 
 TEST_P(PlantedMistake, PutRightIsClean) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <bit>
 #include <functional>
 #include <numeric>
 
@@ -187,17 +188,23 @@ TEST_F(EmulatorObserved, ATraceHasValuesAndAddresses) {
     run(trace);
     ASSERT_THAT(lines, SizeIs(19));
     const std::string front = "block (1, 0, 0) warp 1 lanes 0xffffffff ";
-    std::string tids, stores;
+    std::string tids, stores, stored, guard;
     for (u32 lane = 0; lane < 32; ++lane) {
         char text[64];
         std::snprintf(text, sizeof text, "%s0x%x", lane == 0 ? "" : " ", 32 + lane);
         tids += text;
         if (lane < 8) std::snprintf(text, sizeof text, "%s%#llx", lane == 0 ? "" : " ", static_cast<unsigned long long>(base + 8 * (32 + lane)));
         stores += lane < 8 ? text : " -";
+        const float value = static_cast<float>(32 + lane);
+        std::snprintf(text, sizeof text, "%s%#x", lane == 0 ? "" : " ", std::bit_cast<u32>(value));
+        stored += lane < 8 ? text : " -";
+        guard += std::string(lane == 0 ? "" : " ") + (lane < 8 ? "0x1" : "0x0");
     }
     EXPECT_EQ(lines[1], front + "13:1: mov.u32 %r1, %tid.x; | %r1 = [" + tids + "]\n");
     EXPECT_EQ(lines[3], front + "15:1: mov.u32 %r3, s; | %r3 = 0x0\n");
-    EXPECT_EQ(lines[14], "block (1, 0, 0) warp 1 lanes 0x000000ff 25:1: @%p1 st.global.f32 [%rd3], %f1; | global store of 4 bytes at [" + stores + "]\n");
+    EXPECT_EQ(lines[14], "block (1, 0, 0) warp 1 lanes 0x000000ff 25:1: @%p1 st.global.f32 [%rd3], %f1; | %p1: [" + guard + "] | %f1: [" + stored + "] | global store of 4 bytes at [" +
+                             stores + "]\n");
+    EXPECT_THAT(lines[5], HasSubstr("st.shared.u32 [%r4], %r1; | %r1: [" + tids + "] | shared store of 4 bytes at ["));
     EXPECT_THAT(lines[16], HasSubstr("| shared atomic of 4 bytes at 0x0\n"));
     EXPECT_THAT(lines[13], HasSubstr("setp.lt.u32 %p1, %r1, 40; | %p1 = [0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x0 0x0"));
 }
@@ -210,7 +217,8 @@ TEST_F(EmulatorObserved, ATraceShowsWhereALaunchFailed) {
     run(trace, text, {.grid = {1}, .block = {32}});
     ASSERT_FALSE(done);
     ASSERT_FALSE(lines.empty());
-    EXPECT_THAT(lines.back(), HasSubstr("17:1: st.shared.u32 [%r4+1000000], %r1; | shared store of 4 bytes at [0xf4240 0xf42c0"));
+    EXPECT_THAT(lines.back(), HasSubstr("17:1: st.shared.u32 [%r4+1000000], %r1; | %r1: [0x0 0x1 0x2"));
+    EXPECT_THAT(lines.back(), HasSubstr("| shared store of 4 bytes at [0xf4240 0xf42c0"));
 }
 
 // An observer that only counts what it hears.
@@ -230,6 +238,35 @@ std::string body(const std::string& text) {
     return ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 data)\n{\n.reg .pred %p<4>;\n.reg .b16 %h<4>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<4>;\n"
            ".shared .align 128 .b8 s[4096];\n" +
            text + "\nret;\n}\n";
+}
+
+// What goes to memory, element by element, as it was before: an atomic may give its result to the register that it takes.
+TEST_F(EmulatorObserved, ATraceHasWhatIsStored) {
+    std::vector<std::string> lines;
+    EmulatorTrace trace({}, [&](std::string_view line) { lines.emplace_back(line); });
+    run(trace, body("mov.u32 %r1, 0x12345;\nmov.u32 %r2, 7;\nmov.u16 %h1, 0x8142;\nsetp.eq.u32 %p1, %r2, 7;\nsetp.eq.u32 %p2, %r2, 8;\nst.shared.v2.u32 [s], {%r1, %r2};\n"
+                    "st.shared.u8 [s+8], %r1;\nst.shared.u8 [s+9], %h1;\nst.shared.v4.u32 [s+16], {%r2, 5, %r1, %r2};\nbar.warp.sync -1;\natom.shared.add.u32 %r1, [s], %r1;\n"
+                    "atom.shared.cas.b32 %r3, [s], %r1, %r2;\nred.shared.max.u32 [s], 9;\nselp.b32 %r4, %r1, %r2, %p2;\n@!%p1 st.shared.u32 [s], %r2;\n"
+                    "setp.lt.and.u32 %p3, %r1, %r2, %p1;\n@%p1 bra L;\nL:\nbar.red.and.pred %p3, 0, %p2;\nmov.u32 %r5, %tid.x;\nshl.b32 %r5, %r5, 4;\nmov.u32 %r6, s;\nadd.u32 %r5, %r5, %r6;\nstmatrix.sync.aligned.m8n8.x2.shared.b16 [%r5], {%r1, %r2};"),
+        {.grid = {1}, .block = {32}});
+    ASSERT_TRUE(done) << message(done.error());
+    const auto at = [&](std::string_view instruction) {
+        const auto found = std::find_if(lines.begin(), lines.end(), [&](const std::string& line) { return line.find(instruction) != std::string::npos; });
+        return found == lines.end() ? std::string() : found->substr(found->find(instruction) + instruction.size());
+    };
+    EXPECT_EQ(at("st.shared.v2.u32 [s], {%r1, %r2};"), " | %r1: 0x12345 | %r2: 0x7 | shared store of 8 bytes at 0x0\n");
+    EXPECT_EQ(at("st.shared.u8 [s+8], %r1;"), " | %r1: 0x45 | shared store of 1 bytes at 0x8\n");
+    EXPECT_EQ(at("st.shared.u8 [s+9], %h1;"), " | %h1: 0x42 | shared store of 1 bytes at 0x9\n");
+    EXPECT_EQ(at("st.shared.v4.u32 [s+16], {%r2, 5, %r1, %r2};"), " | %r2: 0x7 | %r1: 0x12345 | %r2: 0x7 | shared store of 16 bytes at 0x10\n");
+    EXPECT_THAT(at("atom.shared.add.u32 %r1, [s], %r1;"), testing::StartsWith(" | %r1: 0x12345 | %r1 = [0x12345 0x2468a "));
+    EXPECT_THAT(at("atom.shared.cas.b32 %r3, [s], %r1, %r2;"), testing::AllOf(testing::StartsWith(" | %r1: [0x12345 "), HasSubstr("] | %r2: 0x7 | %r3 = ")));
+    EXPECT_EQ(at("red.shared.max.u32 [s], 9;"), " | shared atomic of 4 bytes at 0x0\n");
+    EXPECT_THAT(at("selp.b32 %r4, %r1, %r2, %p2;"), testing::StartsWith(" | %p2: 0x0 | %r4 = 0x7"));
+    EXPECT_EQ(at("@!%p1 st.shared.u32 [s], %r2;"), " | %p1: 0x1 | %r2: -\n");
+    EXPECT_THAT(at("setp.lt.and.u32 %p3, %r1, %r2, %p1;"), testing::StartsWith(" | %p1: 0x1 | %p3 = "));
+    EXPECT_EQ(at("@%p1 bra L;"), " | %p1: 0x1\n");
+    EXPECT_THAT(at("bar.red.and.pred %p3, 0, %p2;"), testing::StartsWith(" | %p2: 0x0"));
+    EXPECT_THAT(at("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%r5], {%r1, %r2};"), testing::StartsWith(" | %r1: [0x12345 "));
 }
 
 TEST_F(EmulatorObserved, RegistersOfOneInstructionAreToldOnce) {
@@ -271,7 +308,7 @@ TEST_F(EmulatorObserved, ResultsOfWhatWaitsComeLater) {
     const auto place = [&](const std::string& text) {
         return std::find_if(lines.begin(), lines.end(), [&](const std::string& line) { return line.find(text) != std::string::npos; }) - lines.begin();
     };
-    EXPECT_LT(place("warp 1 lanes 0xffffffff 13:1: barrier.cta.red.popc.u32 %r2, 1, %p1;\n"), place("warp 1 lanes 0xffffffff 13:1: barrier.cta.red.popc.u32 %r2, 1, %p1; (further"));
+    EXPECT_LT(place("warp 1 lanes 0xffffffff 13:1: barrier.cta.red.popc.u32 %r2, 1, %p1; | %p1: ["), place("warp 1 lanes 0xffffffff 13:1: barrier.cta.red.popc.u32 %r2, 1, %p1; (further"));
     EXPECT_LT(place("%r2 = 0x28"), place("add.u32 %r3"));
 }
 

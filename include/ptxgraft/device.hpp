@@ -78,7 +78,8 @@ class PTXGRAFT_API Device {
   public:
     /// "auto": the first GPU if there is one that works, else the emulator. "cuda", "cuda:1": that GPU.
     /// "emulator", "emulator:sm_80": the emulator, as a device of that architecture (sm_90a when it is not said);
-    /// "emulator:fast", "emulator:sm_80:fast": without the checks that EmulatorOptions::fast leaves out.
+    /// "emulator:fast", "emulator:sm_80:fast": without the checks that EmulatorOptions::fast leaves out; "emulator:checks=-races",
+    /// "emulator:sm_80:checks=unwritten,async": with those that parse_checks() reads there.
     /// A GPU's primary context is used, so that buffers can be shared with the CUDA runtime; no call changes which
     /// context is current in the calling thread. Errors: Errc::no_such_device, Errc::no_cuda_driver, Errc::driver_error.
     [[nodiscard]] static Expected<Device> open(std::string_view name = "auto", const DeviceOptions& options = {});
@@ -108,6 +109,9 @@ class PTXGRAFT_API Device {
     [[nodiscard]] Expected<void> synchronize() const;
     /// What kernels on the emulator have printed since the last call. A GPU's driver writes to standard output itself.
     [[nodiscard]] std::string take_output() const;
+    /// What launches on the emulator have done since the last call, and what its checks have found where they keep going
+    /// (EmulatorOptions::keep_going). Of a GPU: nothing.
+    [[nodiscard]] EmulatorReport take_report() const;
 
     /// Loads a kernel. On a GPU, `cubin` is loaded when it is given, else `ptx` is assembled with the default assembler
     /// for this GPU; the emulator runs `ptx`. `entry` may be empty when the module has one entry.

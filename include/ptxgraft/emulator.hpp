@@ -28,6 +28,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ptxgraft/emulator_checks.hpp"
 #include "ptxgraft/error.hpp"
 
 namespace ptxgraft {
@@ -49,8 +50,19 @@ struct EmulatorOptions {
     std::uint32_t threads = 0;  ///< host threads; 0: one per core. Results do not depend on it
     std::uint64_t memory_bytes = std::uint64_t{16} << 30;  ///< of all allocations
     std::uint32_t sm = 90;  ///< architecture to be: limits and special registers
-    bool fast = false;  ///< checks only what keeps the host safe: bounds, alignment, barriers; not what nothing wrote, nor races
+    bool fast = false;  ///< short for no `checks`: what is left keeps the host safe, and is what no GPU could
+                        ///< go on from
     EmulatorObserver* observer = nullptr;  ///< is told of every instruction; lives longer than the emulator
+    EmulatorChecks checks = EmulatorChecks::all();  ///< what launches are checked for (emulator_checks.hpp);
+                                                    ///< one that is off costs nothing
+    /// How many findings of the checks take_report() lists; 0: a launch ends at its first, with it as its
+    /// error. A launch that keeps going goes on from a finding as a GPU would: a value that nothing wrote
+    /// keeps the bits that it has, and counts as written from then on; both accesses of a race happen;
+    /// registers of a wgmma count as waited for. What no GPU could go on from ends it all the same. A mistake
+    /// that happens again at the same instruction, or the same two, is one finding. What a launch finds, and
+    /// in which order, does not depend on `threads`.
+    std::uint32_t keep_going = 0;
+    std::vector<EmulatorExcuse> excuses = {};  ///< places that are not to be reported
 };
 
 struct EmulatorLaunch {
@@ -64,29 +76,12 @@ struct EmulatorLaunch {
 struct EmulatorStats {
     std::uint64_t warp_instructions = 0;
     std::uint64_t thread_instructions = 0;
+    std::uint64_t findings = 0;  ///< of a launch that kept going: mistakes at different instructions
 };
 
 /// A CUDA device made of the CPU: memory, modules, launches. Launches are synchronous. One thread at a time.
 ///
-/// Unless it is `fast`, a launch also fails with
-/// - Errc::register_not_written, Errc::memory_not_written: a value that nothing wrote, byte by byte, decides where
-///   execution or an access goes, or is written to global memory. The error's span is that of the instruction that read
-///   it from where nothing was written: moving undefined bytes about, as copies of structures with holes do, is no mistake, nor is
-///   a branch over operations on registers: what it may skip is undefined.
-///   Of a product of matrices an element is undefined where one of its row of A, its column of B or its own of C is: a tile that
-///   is written in part may be multiplied, and those results used that come of what was written. What went through memory is
-///   read there anew; the error then says on which line it was stored, and since which line it was undefined.
-/// - Errc::data_race: two threads of a block access a byte of shared or global memory, one of them writes, one of the
-///   accesses is neither atomic nor volatile nor relaxed, acquire or release, and nothing orders them: no barrier of the
-///   block or of the warp, no mbarrier, no flag or lock. What cp.async, bulk copies and wgmma access is ordered before what
-///   comes after a wait for it alone: a wait_group that covers its group, or the phase of its mbarrier; others are to be told of
-///   that by a barrier. Shared memory that threads wrote is read by bulk stores and wgmma behind a fence.proxy.async; what other
-///   warps of the warpgroup wrote, by wgmma behind a wgmma.fence of them all.
-/// - Errc::register_in_flight: an accumulator of a wgmma is accessed, or its fragment of A is written, before a
-///   wgmma.wait_group that covers its group, by anything but a wgmma on an accumulator of the same shape.
-/// - Errc::register_not_fenced: no wgmma.fence comes before the first wgmma, or between other accesses of its registers and it.
-/// - Errc::divergent_barrier: the lanes of a warp wait at different aligned barriers.
-/// - Errc::warp_mask_mismatch: a member mask names lanes that have exited.
+/// A launch also fails with what its checks find: emulator_checks.hpp says what that is.
 class PTXGRAFT_API Emulator {
   public:
     explicit Emulator(const EmulatorOptions& options = {});
@@ -115,12 +110,16 @@ class PTXGRAFT_API Emulator {
     [[nodiscard]] Expected<Symbol> symbol(const EmulatedModule& module, std::string_view name) const;
 
     /// Runs an entry to its end. `arguments` holds one byte string per parameter, of the parameter's size.
-    /// Errors have spans in the module's PTX and name block and thread.
+    /// Errors have spans in the module's PTX and name block and thread. A launch that keeps going
+    /// (EmulatorOptions::keep_going) succeeds with the findings of its checks counted; where something else
+    /// ended it, that is its error, and comes last in the report.
     [[nodiscard]] Expected<EmulatorStats> launch(const EmulatedModule& module, std::string_view entry,
                                                  const EmulatorLaunch& launch,
                                                  std::span<const std::span<const std::byte>> arguments);
     /// Everything that the program printed (`vprintf`) since the last call.
     [[nodiscard]] std::string take_output();
+    /// What the launches since the last call did, and what they found where they kept going.
+    [[nodiscard]] EmulatorReport take_report();
 
     [[nodiscard]] const EmulatorOptions& options() const;
 

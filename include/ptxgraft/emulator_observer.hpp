@@ -44,10 +44,10 @@ struct ObservedAccess {
     std::array<std::uint64_t, 32> addresses = {};  ///< as the program computed them
 };
 
-/// A register that an instruction wrote.
+/// A register that an instruction wrote or read.
 struct ObservedRegister {
     std::string_view name;              ///< `%r3`
-    std::uint32_t bytes = 0;            ///< 1, a predicate or 8 bits, to 16
+    std::uint32_t bytes = 0;  ///< 1, a predicate or 8 bits, to 16; of one that is read in part: of the part
     const std::byte* values = nullptr;  ///< of 32 lanes, one after the other; those of lanes that are not active are old
 };
 
@@ -58,6 +58,11 @@ struct ObservedStep {
     Dim3 block;               ///< the place of the warp's block in the grid
     std::uint32_t warp = 0;   ///< in the block
     std::uint32_t lanes = 0;  ///< a mask: that were active and whose guard held; 0: the guard held for none
+    std::uint32_t active = 0;                    ///< whatever the guard said
+    std::optional<ObservedRegister> guard = {};  ///< the predicate in front of it, before it ran
+    /// Of registers that it read, as they were before: predicates, and what it stored or gave to an atomic,
+    /// element by element.
+    std::span<const ObservedRegister> read = {};
     bool is_rest = false;     ///< further registers of an instruction that a step told of before: the one before, or one that has waited
     std::span<const ObservedRegister> written;
     std::span<const ObservedAccess> accesses;
@@ -69,8 +74,10 @@ class PTXGRAFT_API EmulatorObserver {
     virtual void step(const ObservedStep& step) = 0;
 };
 
-/// Writes executed instructions as text, a line each: place, block, warp, active lanes, the instruction, and the values of what it wrote
-/// and the addresses that it accessed, in hexadecimal; one value where all active lanes have the same.
+/// Writes executed instructions as text, a line each: place, block, warp, active lanes, the instruction, then
+/// `%p1: …` for its guard, other predicates that it read and what it stored or gave to an atomic, `%r1 = …`
+/// for what it wrote, and the addresses that it accessed: values in hexadecimal, lane by lane, one where all
+/// active lanes have the same, `-` for lanes that took no part.
 class PTXGRAFT_API EmulatorTrace : public EmulatorObserver {
   public:
     struct Filter {

@@ -138,7 +138,9 @@ typedef enum ptxgraft_device_kind { PTXGRAFT_DEVICE_CUDA = 0, PTXGRAFT_DEVICE_EM
 
 /**
  * Opens a device by name; null means "auto".
- * "auto": the first GPU, or the emulator where there is none. "cuda", "cuda:1": a GPU. "emulator", "emulator:sm_80".
+ * "auto": the first GPU, or the emulator where there is none. "cuda", "cuda:1": a GPU. "emulator", "emulator:sm_80";
+ * "emulator:fast" and "emulator:checks=-races" switch its checks: all, none, races, unwritten, async, barriers, calls, heap, each perhaps
+ * behind a minus.
  */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_device_open(ptxgraft_device** device, const char* name);
 PTXGRAFT_C_API void ptxgraft_device_destroy(ptxgraft_device* device);

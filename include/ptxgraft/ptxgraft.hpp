@@ -6,6 +6,7 @@
 
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/emulator.hpp"
+#include "ptxgraft/emulator_checks.hpp"
 #include "ptxgraft/emulator_coverage.hpp"
 #include "ptxgraft/emulator_observer.hpp"
 #include "ptxgraft/error.hpp"

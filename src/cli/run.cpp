@@ -4,10 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
 
+#include "checks.hpp"
 #include "launch_file.hpp"
 #include "launch_memory.hpp"
 #include "observe.hpp"
@@ -34,11 +36,12 @@ struct RunFlags {
     std::string file, launch_file, entry, grid = "1", block = "1", cluster = "1", device = "auto";
     std::uint32_t shared_bytes = 0;
     std::optional<std::uint64_t> budget;
-    bool cooperative = false, fast = false;
+    bool cooperative = false;
     std::vector<std::string> arguments;
     CudaFlags cuda;
     StubFlags stubs;
     ObserveFlags observe;
+    CheckFlags checks;
 };
 
 // A mistake on the command line that the library found.
@@ -69,12 +72,18 @@ std::vector<KernelArgument> flag_arguments(const RunFlags& flags) {
 }
 
 Device open_device(const RunFlags& flags, const std::string& name, EmulatorObserver* observer) {
-    const DeviceOptions options{.emulator = {.instruction_budget = flags.budget.value_or(usual_budget), .fast = flags.fast, .observer = observer}};
+    DeviceOptions options{
+        .emulator = {.instruction_budget = flags.budget.value_or(usual_budget), .observer = observer}};
+    set_checks(flags.checks, options.emulator);
     Device device = take(Device::open(name, options), {}, "--device " + name);
     if (flags.budget && device.kind() != DeviceKind::emulator)
         fail_usage(fmt::format("--budget is of the emulator; the device is {}", device.name()));
     if (flags.observe.any() && device.kind() != DeviceKind::emulator)
         fail_usage(fmt::format("--trace and --profile are of the emulator; the device is {}", device.name()));
+    if (flags.checks.any() && !flags.checks.fast && device.kind() != DeviceKind::emulator)
+        fail_usage(fmt::format(
+            "--checks, --keep-going, --excuse and --findings are of the emulator; the device is {}",
+            device.name()));
     return device;
 }
 
@@ -166,16 +175,18 @@ struct FailedLaunch {
     Error error;
 };
 
-// A launch, as often as it is repeated, and what buffers hold then.
+// A launch, as often as it is repeated, and what buffers hold then; its time is added.
 std::optional<FailedLaunch> execute(const PlannedLaunch& planned, const Function& function,
                                     const Device& device, const LaunchMemory& memory,
-                                    std::vector<LaunchResult>& results) {
+                                    std::vector<LaunchResult>& results, std::chrono::nanoseconds& time) {
     const std::vector<std::vector<std::byte>> values = memory.arguments(planned);
     std::vector<Argument> raw;
     for (const auto& value : values) raw.push_back(Argument::raw(value));
     for (std::uint64_t i = 0; i < planned.repeat; ++i) {
+        const auto begin = std::chrono::steady_clock::now();
         auto done = function.launch(planned.config, raw);
         if (done) done = device.synchronize();
+        time += std::chrono::steady_clock::now() - begin;
         if (!done) return FailedLaunch{&planned, i, done.error()};
     }
     memory.read_outputs(planned, results);
@@ -212,14 +223,18 @@ void run(const RunFlags& flags) {
     LaunchMemory memory(plan, device, functions[0]);
     std::vector<LaunchResult> results;
     std::optional<FailedLaunch> failed;
+    std::chrono::nanoseconds time{};
     for (std::size_t i = 0; i < functions.size() && !failed; ++i)
-        failed = execute(plan.launches[i], functions[i], device, memory, results);
+        failed = execute(plan.launches[i], functions[i], device, memory, results, time);
     fmt::print("{}", device.take_output());
     observation.finish();
+    Findings findings(flags.checks, ptx, input.ptx_name(stubs.size()));
+    findings.take(device);
     if (failed) fail_launch(*failed, plan, ptx, input, stubs.size());
     write_outputs(results);
     observation.require_traced();
     check_outputs(plan, results);
+    findings.finish(device, time);
 }
 
 }  // namespace
@@ -250,7 +265,7 @@ void add_run(CLI::App& app) {
     for (CLI::Option* option : shape) launch->excludes(option);
     verb->add_option("--device", flags->device, "auto, cuda, cuda:N, emulator, emulator:sm_80")
         ->capture_default_str();
-    verb->add_flag("--fast", flags->fast, "The emulator checks bounds and barriers only: not what nothing wrote, nor races");
+    add_check_flags(*verb, flags->checks);
     verb->add_option("--budget", flags->budget,
                      "Warp instructions after which the emulator ends the launch with an error; 0: no limit")
         ->check(CLI::Validator(wrong_budget, "NUMBER"))

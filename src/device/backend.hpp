@@ -72,6 +72,8 @@ class Backend {
     [[nodiscard]] virtual Expected<void> synchronize() = 0;
     /// What kernels printed, where the device hands it over.
     [[nodiscard]] virtual std::string take_output() { return {}; }
+    /// What launches did and found, where the device knows.
+    [[nodiscard]] virtual EmulatorReport take_report() { return {}; }
     [[nodiscard]] virtual Expected<std::uint64_t> create_stream() = 0;
     virtual void destroy_stream(std::uint64_t stream) noexcept = 0;
     [[nodiscard]] virtual Expected<void> synchronize_stream(std::uint64_t stream) = 0;

@@ -24,7 +24,9 @@ std::optional<std::uint32_t> read_number(std::string_view text) {
 
 tl::unexpected<Error> unknown_device(std::string_view name) {
     return fail(Errc::no_such_device,
-                fmt::format("\"{}\"; there are auto, cuda, cuda:N, emulator, emulator:sm_80, emulator:fast, emulator:sm_80:fast", name));
+                fmt::format("\"{}\"; there are auto, cuda, cuda:N, emulator, emulator:sm_80, emulator:fast, "
+                            "emulator:sm_80:fast, emulator:checks=-races",
+                            name));
 }
 
 // "sm_90a" as the emulator's options. Suffixes `a` and `f` exist from sm_90 and sm_100 on.
@@ -47,6 +49,14 @@ Expected<std::unique_ptr<device::Backend>> open_backend(std::string_view name, c
     if (constexpr std::string_view fast = ":fast"; name.starts_with("emulator") && name.ends_with(fast)) {
         emulator.fast = true;
         name.remove_suffix(fast.size());
+    }
+    if (constexpr std::string_view word = ":checks=";
+        name.starts_with("emulator") && name.find(word) != std::string_view::npos) {
+        const auto checks = parse_checks(name.substr(name.find(word) + word.size()));
+        if (!checks)
+            return fail(Errc::no_such_device, fmt::format("\"{}\"; {}", name, message(checks.error())));
+        emulator.checks = *checks;
+        name = name.substr(0, name.find(word));
     }
     if (name == "auto") {
         const auto count = device::count_cuda(driver);
@@ -93,6 +103,7 @@ std::string Device::target() const { return data_->backend->target(); }
 std::string Device::driver_version() const { return data_->backend->driver_version(); }
 Expected<void> Device::synchronize() const { return data_->backend->synchronize(); }
 std::string Device::take_output() const { return data_->backend->take_output(); }
+EmulatorReport Device::take_report() const { return data_->backend->take_report(); }
 
 Expected<Buffer> Device::allocate(std::size_t bytes) const {
     if (bytes == 0) return Buffer(data_, 0, 0);

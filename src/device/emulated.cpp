@@ -21,6 +21,7 @@ struct SharedEmulator {
     explicit SharedEmulator(const EmulatorOptions& options) : emulator(options) {}
     std::mutex mutex;
     Emulator emulator;
+    EmulatorReport report;
 };
 
 // Shared memory per block, static and dynamic, in KB (CUDA C++ Programming Guide, technical specifications per
@@ -68,6 +69,7 @@ class EmulatedEntry final : public LoadedEntry {
         const EmulatorLaunch shape{config.grid, config.block, config.shared_bytes, config.cluster, config.cooperative};
         const std::lock_guard lock(shared_->mutex);
         auto run = shared_->emulator.launch(*module_, entry_, shape, bytes);
+        keep_report();
         if (!run) return tl::unexpected(with_stub(run.error(), ptx(*module_)));
         return {};
     }
@@ -82,6 +84,13 @@ class EmulatedEntry final : public LoadedEntry {
     }
 
   private:
+    void keep_report() const {
+        EmulatorReport report = shared_->emulator.take_report();
+        for (EmulatorFinding& finding : report.findings)
+            finding.error = with_stub(std::move(finding.error), ptx(*module_));
+        shared_->report.add(std::move(report), shared_->emulator.options().keep_going);
+    }
+
     std::shared_ptr<SharedEmulator> shared_;
     std::shared_ptr<const EmulatedModule> module_;
     std::string entry_;
@@ -130,6 +139,10 @@ class EmulatorBackend final : public Backend {
 
     [[nodiscard]] Expected<void> synchronize() override { return {}; }
     [[nodiscard]] std::string take_output() override { return locked().emulator.take_output(); }
+    [[nodiscard]] EmulatorReport take_report() override {
+        const std::lock_guard lock(shared_->mutex);
+        return std::exchange(shared_->report, {});
+    }
     [[nodiscard]] Expected<std::uint64_t> create_stream() override { return 0; }
     void destroy_stream(std::uint64_t) noexcept override {}
     [[nodiscard]] Expected<void> synchronize_stream(std::uint64_t) override { return {}; }

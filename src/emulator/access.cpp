@@ -41,8 +41,12 @@ constexpr std::uint64_t most_located_bytes = std::uint64_t{1} << 31;  // offsets
 }  // namespace
 
 Warp::Piece Warp::shared_piece(Cta& owner, std::uint64_t begin) const {
-    return {.host = owner.shared().data(), .begin = begin, .bytes = owner.shared().size(),
-            .written = is_checked_ ? owner.shared_written().data() : nullptr, .space = Space::shared, .owner = owner.rank()};
+    return {.host = owner.shared().data(),
+            .begin = begin,
+            .bytes = owner.shared().size(),
+            .written = tracks_written_ ? owner.shared_written().data() : nullptr,
+            .space = Space::shared,
+            .owner = owner.rank()};
 }
 
 // The piece of memory that a lane's access is in, if it is the kind that all lanes may share.
@@ -68,8 +72,12 @@ Warp::Piece Warp::piece(const Access& access, const Operation& operation, std::u
             return shared_piece(*owner, window + (first >> cluster_rank_shift << cluster_rank_shift));
         }
         case Space::local:
-            return {.host = local_.data(), .begin = window, .bytes = frame_->local_top, .lane_stride = local_stride_,
-                    .written = is_checked_ ? local_written_.data() : nullptr, .space = Space::local};
+            return {.host = local_.data(),
+                    .begin = window,
+                    .bytes = frame_->local_top,
+                    .lane_stride = local_stride_,
+                    .written = tracks_written_ ? local_written_.data() : nullptr,
+                    .space = Space::local};
         case Space::param:
             if (use == Use::write) return {};
             return {.host = const_cast<std::byte*>(launch_->parameters.data()), .begin = window, .bytes = launch_->parameters.size(),
@@ -83,7 +91,8 @@ Warp::Piece Warp::piece(const Access& access, const Operation& operation, std::u
         if (found == nullptr) return {};
         region_ = found;
     }
-    if ((use == Use::write && region_->read_only) || (is_checked_ && region_->is_heap)) return {};
+    if ((use == Use::write && region_->read_only) || (region_->is_heap && checks(EmulatorCheck::heap)))
+        return {};
     return {.host = region_->host, .begin = region_->begin, .bytes = region_->bytes, .written = region_->written};
 }
 
@@ -111,7 +120,7 @@ std::byte* Warp::locate(const Access& access, const Operation& operation, std::u
             return nullptr;
         }
     }
-    if (is_checked_) {
+    if (tracks_written_ || is_ordered_) {
         located.host = in.host;
         located.written = in.written;
         located.begin = in.space == Space::global ? in.begin : in.space == Space::shared ? shared_place(in.owner) : 0;
@@ -137,15 +146,23 @@ std::byte* Warp::resolve(Space space, std::uint64_t address, unsigned lane, std:
     if (std::byte* found = find(space, address, lane, bytes, use)) return found;
     if (fail_without_owner(space, address, lane)) return nullptr;
     const bool exists = use == Use::write && find(space, address, lane, bytes, Use::read) != nullptr;
-    const Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
-    fail(exists ? Errc::write_to_read_only_memory : Errc::address_out_of_bounds, lane,
-         fmt::format("{} of {} bytes of {} memory at {:#x}{}", use == Use::read ? "read" : "write", bytes,
-                     name(where.space), where.address, exists ? "" : surroundings(where, bytes)));
+    if (exists)
+        fail(Errc::write_to_read_only_memory, lane, describe(space, address, bytes, use));
+    else
+        fail(Errc::address_out_of_bounds, lane,
+             describe(space, address, bytes, use) + surroundings(space, address, bytes));
     return nullptr;
 }
 
+std::string Warp::describe(Space space, std::uint64_t address, std::uint64_t bytes, Use use) const {
+    const Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
+    return fmt::format("{} of {} bytes of {} memory at {:#x}", use == Use::read ? "read" : "write", bytes,
+                       name(where.space), where.address);
+}
+
 // Where an address lies that is nowhere in its space.
-std::string Warp::surroundings(const Place& where, std::uint64_t bytes) const {
+std::string Warp::surroundings(Space space, std::uint64_t address, std::uint64_t bytes) const {
+    const Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
     switch (where.space) {
         case Space::shared:
             return fmt::format("; the block has {} bytes", cta_->shared().size());
@@ -180,7 +197,11 @@ std::byte* Warp::find(Space space, std::uint64_t address, unsigned lane, std::ui
             if (!region->holds(address, bytes)) return nullptr;
         }
         if (use == Use::write && region_->read_only) return nullptr;
-        if (is_checked_ && region_->is_heap && !launch_->memory->heap_holds(address, bytes)) return nullptr;
+        if (region_->is_heap && checks(EmulatorCheck::heap) && !launch_->memory->heap_holds(address, bytes) &&
+            !report({EmulatorCheck::heap, Errc::address_out_of_bounds, pc_}, 1u << lane, [&] {
+                return describe(space, address, bytes, use) + surroundings(space, address, bytes);
+            }))
+            return nullptr;
         return region_->host + (address - region_->begin);
     }
     if (space == Space::shared) {
@@ -238,7 +259,7 @@ bool Warp::reserve_local(std::uint64_t bytes) {
         std::copy_n(local_.data() + lane * local_stride_, local_stride_, grown.data() + lane * stride);
     }
     local_ = std::move(grown);
-    if (is_checked_) {
+    if (tracks_written_) {
         std::vector<std::uint8_t> written(std::size_t{stride} * 32);
         for (std::size_t lane = 0; lane < 32 && local_stride_ != 0; ++lane)
             std::copy_n(local_written_.data() + lane * local_stride_, local_stride_, written.data() + lane * stride);

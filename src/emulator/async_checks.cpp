@@ -14,7 +14,7 @@ namespace ptxgraft::emulator {
 // --- bulk copies, of the async proxy (PTX ISA 9.7.9.25.2)
 
 void Warp::begin_async(unsigned lane, const AsyncParty& party) {
-    if (!is_checked_) return;
+    if (!notes_async_) return;
     Checker& checker = *cta_->checker();
     async_.party = party.is_store ? checker.parties.bulk_stores() : checker.parties.async_proxy();
     async_.is_store = party.is_store;
@@ -24,17 +24,17 @@ void Warp::begin_async(unsigned lane, const AsyncParty& party) {
     checker.order.acquire(async_.party, ~0u, true, known);
 }
 
-bool Warp::fail_unfenced(const Race& write, unsigned lane, std::string_view what) {
-    fail(Errc::data_race, lane,
-         fmt::format(
-             "shared memory was written on line {}, and no fence.proxy.async comes between that and this {}",
-             line_of(write.pc), what));
-    return false;
+bool Warp::report_unfenced(const Race& write, unsigned lane, std::string_view what) {
+    return report({EmulatorCheck::async, Errc::data_race, pc_, write.pc}, 1u << lane, [&] {
+        return fmt::format(
+            "shared memory was written on line {}, and no fence.proxy.async comes between that and this {}",
+            line_of(write.pc), what);
+    });
 }
 
 bool Warp::note_async(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
                       AccessKind kind) {
-    if (!is_checked_ || bytes == 0) return true;
+    if (bytes == 0 || (!tracks_written_ && !notes_async_)) return true;
     Located at;
     describe(space, address, lane, at);
     const bool reads = kind == AccessKind::read || kind == AccessKind::strong_write;  // a reduction adds to what is there
@@ -49,7 +49,7 @@ void Warp::note_undefined_copy(std::uint64_t shared, std::uint64_t global, unsig
 
 bool Warp::note_async_order(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
                             AccessKind kind) {
-    if (!is_checked_ || bytes == 0) return true;
+    if (bytes == 0 || !notes_async_) return true;
     const bool reads = kind == AccessKind::read;
     Located at;
     describe(space, address, lane, at);
@@ -57,7 +57,7 @@ bool Warp::note_async_order(Space space, std::uint64_t address, unsigned lane, s
     if (at.is_shared && reads) {
         const auto unfenced = checker.shared_races.unknown_write(at.begin, bytes, checker.fenced,
                                                                  checker.parties.async_proxy());
-        if (unfenced) return fail_unfenced(*unfenced, lane, "copy");
+        if (unfenced && !report_unfenced(*unfenced, lane, "copy")) return false;
     }
     if (!at.is_shared && !at.is_global) return true;
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
@@ -67,15 +67,13 @@ bool Warp::note_async_order(Space space, std::uint64_t address, unsigned lane, s
     const std::uint32_t unit = aligned % 16 == 0 ? 16 : aligned % 4 == 0 ? 4 : 1;
     for (std::uint64_t done = 0; done < bytes; done += unit, at.begin += unit) {
         const auto race = shadow.note(at.begin, unit, kind, by, pc_);
-        if (!race) continue;
-        fail_race(*race, lane, at, unit, kind);
-        return false;
+        if (race && !report_race(EmulatorCheck::async, *race, lane, at, unit, kind)) return false;
     }
     return true;
 }
 
 void Warp::finish_async_at(Space space, std::uint64_t address) {
-    if (!is_checked_) return;
+    if (!notes_async_) return;
     Checker& checker = *cta_->checker();
     const Place where = common_place(space, address);
     checker.order.release(async_.party, 1u << async_.lane, false,
@@ -83,7 +81,7 @@ void Warp::finish_async_at(Space space, std::uint64_t address) {
 }
 
 void Warp::arrive_at(Space space, std::uint64_t address, unsigned lane) {
-    if (!is_checked_) return;
+    if (!is_ordered_) return;
     Checker& checker = *cta_->checker();
     const Place where = common_place(space, address);
     checker.order.release(number(), 1u << lane, live_ == 1u << lane,
@@ -91,13 +89,13 @@ void Warp::arrive_at(Space space, std::uint64_t address, unsigned lane) {
 }
 
 void Warp::finish_phase_at(Space space, std::uint64_t address, std::uint64_t before, std::uint64_t after) {
-    if (!is_checked_ || Mbarrier::of(before).phase == Mbarrier::of(after).phase) return;
+    if (!is_ordered_ || Mbarrier::of(before).phase == Mbarrier::of(after).phase) return;
     const Place where = common_place(space, address);
     cta_->checker()->finish_phase(where.space, where.address);
 }
 
 void Warp::commit_async_groups(std::uint32_t mask) {
-    if (!is_checked_) return;
+    if (!notes_async_) return;
     Checker& checker = *cta_->checker();
     const WarpTime time = checker.order.advance(checker.parties.bulk_stores());
     each_lane(mask, [&](unsigned lane) {
@@ -107,7 +105,7 @@ void Warp::commit_async_groups(std::uint32_t mask) {
 }
 
 void Warp::wait_async_groups(std::uint32_t mask, const BulkWait& wait) {
-    if (!is_checked_) return;
+    if (!notes_async_) return;
     Checker& checker = *cta_->checker();
     each_lane(mask, [&](unsigned lane) {
         const WarpTime time = checker.bulk_groups(number(), lane).complete(wait.pending);
@@ -118,20 +116,20 @@ void Warp::wait_async_groups(std::uint32_t mask, const BulkWait& wait) {
 }
 
 void Warp::fence_async(std::uint32_t mask) {
-    if (is_checked_) cta_->checker()->order.release(number(), mask, mask == live_, cta_->checker()->fenced);
+    if (notes_async_) cta_->checker()->order.release(number(), mask, mask == live_, cta_->checker()->fenced);
 }
 
 // --- cp.async (PTX ISA 9.7.9.25.3): the copier of the warp is the one that reads and writes
 
 bool Warp::note_copy(const Access& access, const Operation& operation, unsigned lane, std::uint64_t source,
                      std::uint32_t wanted) {
-    if (!is_checked_) return true;
+    if (!tracks_written_ && !notes_async_) return true;
     Located from, to;
     describe(access.space, address(access, operation, lane), lane, to);
     const std::byte* const host = find(access.space, address(access, operation, lane), lane, access.bytes, Use::read);
     const bool clears_again = wanted == 0 && host != nullptr && std::all_of(host, host + access.bytes, [](std::byte b) { return b == std::byte{0}; });
     if (!note_copied(to, lane, access.bytes, AccessKind::write, clears_again)) return false;
-    std::memset(to.written, all_bits, access.bytes);
+    if (to.written != nullptr) std::memset(to.written, all_bits, access.bytes);
     if (wanted == 0) return true;
     describe(Space::global, source, lane, from);
     if (from.written != nullptr) {
@@ -147,6 +145,7 @@ bool Warp::note_copy(const Access& access, const Operation& operation, unsigned 
 // `clears_again`: zeros over zeros, which is no race with an earlier copy of the thread. Pipelines clear what lies behind a matrix in every
 // stage that they fill, and begin anew before those stages had their turn.
 bool Warp::note_copied(Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind, bool clears_again) {
+    if (!notes_async_) return true;
     Checker& checker = *cta_->checker();
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
     const Accessor by{stamp(checker.parties.copier(number()), lane, checker.copies(number(), lane).now),
@@ -157,14 +156,13 @@ bool Warp::note_copied(Located& at, unsigned lane, std::uint32_t bytes, AccessKi
     for (std::uint32_t done = 0; done < bytes; done += unit, at.begin += unit) {
         const auto race = shadow.note(at.begin, unit, kind, by, pc_);
         if (!race || (clears_again && race->other.warp == by.stamp.warp && race->other.lane == lane)) continue;
-        fail_race(*race, lane, at, unit, kind);
-        return false;
+        if (!report_race(EmulatorCheck::async, *race, lane, at, unit, kind)) return false;
     }
     return true;
 }
 
 void Warp::commit_copies(std::uint32_t mask) {
-    if (!is_checked_) return;
+    if (!notes_async_) return;
     each_lane(mask, [&](unsigned lane) {
         ThreadCopies& copies = cta_->checker()->copies(number(), lane);
         copies.groups.commit(copies.now++);
@@ -173,7 +171,7 @@ void Warp::commit_copies(std::uint32_t mask) {
 }
 
 void Warp::wait_copies(std::uint32_t mask, std::uint32_t pending) {
-    if (!is_checked_) return;
+    if (!notes_async_) return;
     Checker& checker = *cta_->checker();
     each_lane(mask, [&](unsigned lane) {
         const WarpTime time = checker.copies(number(), lane).groups.complete(pending);
@@ -183,11 +181,12 @@ void Warp::wait_copies(std::uint32_t mask, std::uint32_t pending) {
 }
 
 void Warp::finish_copies_at(Space space, std::uint64_t address, unsigned lane) {
-    if (!is_checked_) return;
+    if (!is_ordered_) return;
     Checker& checker = *cta_->checker();
     const Place where = common_place(space, address);
     Clock& arrivals = checker.arrivals(where.space, where.address);
     checker.order.release(number(), 1u << lane, false, arrivals);
+    if (!notes_async_) return;
     arrivals[checker.parties.copier(number())].join({0, checker.copies(number(), lane).now++, 1u << lane});
 }
 

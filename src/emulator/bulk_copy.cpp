@@ -52,6 +52,16 @@ struct Lane {
                    : nullptr;
     }
 
+    // PTX ISA 9.7.9.12, 9.7.13.7: a generic address falls within the window of shared memory.
+    [[nodiscard]] bool is_shared(Space space, std::uint64_t address) const {
+        if (space != Space::generic) return true;
+        const Place where = emulator::place(address);
+        return where.space == Space::shared || where.space == Space::shared_cluster ||
+               fail(Errc::address_out_of_bounds,
+                    fmt::format("{:#x} is {} memory; the store and its mbarrier are in shared memory",
+                                address, name(where.space)));
+    }
+
     std::byte* place(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment,
                      Use use) const {
         const bool is_shared = space == Space::shared || space == Space::shared_cluster;
@@ -77,6 +87,16 @@ struct Lane {
         if (!before) return fail(before.error());
         warp.finish_phase_at(space, mbarrier, *before, mbarrier_word(at));
         return true;
+    }
+
+    // Of a destination in .shared::cta.
+    [[nodiscard]] bool is_own(const BulkCopy& what, std::uint64_t address) const {
+        const std::uint64_t tag = address >> cluster_rank_shift;
+        return !what.to_cta || tag == 0 || tag == warp.cta().rank() + std::uint64_t{1} ||
+               fail(Errc::address_out_of_bounds,
+                    fmt::format(
+                        "{:#x} is in shared memory of another block, and the destination is .shared::cta",
+                        address));
     }
 
     bool check_mask(std::uint64_t mask) const {
@@ -123,7 +143,7 @@ bool is_whole(const std::uint8_t* states, std::size_t bytes) {
 
 // What nothing wrote of global memory is in shared memory what it was.
 void copy_states(const Lane& lane, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
-    const std::uint8_t* const states = lane.warp.is_checked() ? lane.warp.written_bytes(Space::global, from, lane.lane) : nullptr;
+    const std::uint8_t* const states = lane.warp.written_bytes(Space::global, from, lane.lane);
     if (is_whole(states, bytes)) return;
     std::memcpy(lane.warp.written_bytes(Space::shared_cluster, to, lane.lane), states, bytes);
     lane.warp.note_undefined_copy(to, from, lane.lane, bytes);
@@ -135,6 +155,7 @@ bool copy(const BulkCopy& what, const Ref* refs, const Lane& lane) {
         return lane.fail(Errc::tensor_copy_invalid, fmt::format("the size {} is no multiple of 16", size));
     const Space to_space = what.to_global ? Space::global : Space::shared_cluster,
                 from_space = what.from_global ? Space::global : Space::shared;
+    if (!what.to_global && !lane.is_own(what, lane.value(refs[0]))) return false;
     const bool is_multicast = what.from_global && what.has_mask;
     return lane.in_each(is_multicast, is_multicast ? lane.value(refs[4]) : 0, [&](auto&& there) {
         std::byte* to = nullptr;
@@ -190,15 +211,16 @@ bool check_written(const TensorTile& tile, const TensorRow& row, const std::byte
     const auto found =
         std::find_if(states.begin(), end, [](std::byte bits) { return bits != std::byte{all_bits}; });
     if (found == end) return true;
-    return lane.fail(
-        Errc::memory_not_written,
-        fmt::format(
-            "byte {} of a row of the box at {:#x} in shared memory, which goes to global memory at {:#x}",
-            found - states.begin(), address, row.global));
+    return lane.warp.report(
+        {EmulatorCheck::unwritten, Errc::memory_not_written, lane.warp.pc()}, 1u << lane.lane, [&] {
+            return fmt::format(
+                "byte {} of a row of the box at {:#x} in shared memory, which goes to global memory at {:#x}",
+                found - states.begin(), address, row.global);
+        });
 }
 
-void load_row_states(const TensorTile& tile, const TensorRow& row, std::uint64_t box, std::uint32_t address, const Lane& lane) {
-    if (!lane.warp.is_checked()) return;
+void load_row_states(const TensorTile& tile, const TensorRow& row, std::uint64_t box, std::uint32_t address,
+                     const Lane& lane) {
     const std::uint8_t* const states = lane.warp.written_bytes(Space::global, row.global, lane.lane);
     if (is_whole(states, row.global_bytes)) return;
     auto* const shared = reinterpret_cast<std::byte*>(lane.warp.written_bytes(Space::shared_cluster, box, lane.lane));
@@ -253,6 +275,7 @@ bool copy_tensor(const BulkCopy& what, const Ref* refs, const Lane& lane) {
     if (!map) return lane.fail(map.error());
     auto tile = tile_of(what, refs, lane, *map);
     if (!tile) return lane.fail(tile.error());
+    if (what.from_global && !lane.is_own(what, lane.value(refs[1]))) return false;
     const std::uint64_t mask = what.has_mask ? lane.value(refs[3u + what.coordinates + what.offsets]) : 0;
     return lane.in_each(what.has_mask, mask, [&](auto&& there) {
         const std::uint64_t address = there(lane.value(refs[1]));
@@ -299,6 +322,18 @@ Flow execute_bulk_copy(Warp& warp, const Operation& operation, std::uint32_t mas
     });
 }
 
+Flow execute_bulk_prefetch(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    const Ref* const refs = warp.operands(operation);
+    return for_each(warp, mask, [&](const Lane& lane) {
+        const std::uint64_t address = lane.value(refs[0]), size = lane.value(refs[1]);
+        if (address % 16 != 0)
+            return lane.fail(Errc::misaligned_address,
+                             fmt::format("{:#x} in global memory is no multiple of 16", address));
+        return size % 16 == 0 ||
+               lane.fail(Errc::copy_size_invalid, fmt::format("{}, which is no multiple of 16", size));
+    });
+}
+
 Flow execute_bulk_commit(Warp& warp, const Operation&, std::uint32_t mask) {
     warp.commit_async_groups(mask);
     return Flow::next;
@@ -320,6 +355,8 @@ Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t m
     const Space space = what.is_generic ? Space::generic : Space::shared_cluster;
     const auto bytes = static_cast<std::uint32_t>(what.bytes * what.count);
     return for_each(warp, mask, [&](const Lane& lane) {
+        if (!lane.is_shared(space, lane.value(refs[0])) || !lane.is_shared(space, lane.value(refs[1])))
+            return false;
         warp.begin_async(lane.lane, {.mbarrier = lane.value(refs[1])});
         std::byte* const to = lane.copied(space, lane.value(refs[0]), bytes, bytes, what.reduction ? AccessKind::strong_write : AccessKind::write);
         if (to == nullptr) return false;

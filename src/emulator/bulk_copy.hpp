@@ -17,6 +17,7 @@ struct BulkCopy {
     /// mbarrier (none from shared to global memory), then the mask. Of tensor copies: the map, the shared
     /// address, the coordinates, then the mbarrier of a load, then the im2col offsets, then the mask.
     bool from_global = false, to_global = false;
+    bool to_cta = false;           ///< the destination is shared memory of the CTA that copies
     bool has_mask = false;         ///< of CTAs for a load, of bytes for a store
     std::uint8_t coordinates = 0;  ///< of a tensor copy; 0: a bulk copy
     std::uint8_t offsets = 0;      ///< of the im2col mode

@@ -42,6 +42,7 @@ void Checker::begin(bool has_async_proxy) {
     bulk_groups_.clear();
     fenced.clear();
     stored.clear();
+    findings.clear();
     mbarriers.clear();
     std::ranges::fill(copies_, ThreadCopies{});
 }

@@ -1,6 +1,7 @@
 #pragma once
 /// @file checker.hpp
-/// What a checked launch keeps of a cluster besides what runs: in which order its threads accessed memory.
+/// What a checked launch keeps of a cluster besides what runs: in which order its threads accessed memory,
+/// and what was found.
 
 #include <array>
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "emulator/clock.hpp"
+#include "emulator/findings.hpp"
 #include "emulator/program.hpp"
 #include "emulator/race.hpp"
 
@@ -157,6 +159,7 @@ class Checker {
     };
     [[nodiscard]] const WgmmaReads& wgmma_reads(const Wgmma& wgmma, const WgmmaOperands& operands);
     StoredOrigins stored;
+    ClusterFindings findings;
     std::unordered_set<const std::byte*> mbarriers;  ///< where some were made
 
   private:

@@ -19,9 +19,12 @@ Cluster::Cluster(const Launch& launch) : launch_(&launch) {
     const Dim3& shape = launch.shape.cluster;
     const auto size = static_cast<std::uint32_t>(product(shape));
     const auto warps = static_cast<std::uint32_t>((product(launch.shape.block) + lane_count - 1) / lane_count);
-    if (launch.is_checked) {
-        const Parties::Asynchronous what{.copies = launch.program->uses_copies, .wgmma = launch.program->uses_wgmma};
-        checker_ = std::make_unique<Checker>(Parties(size, warps, what));
+    if (launch.checks.any()) {
+        const bool is_async = launch.checks.has(EmulatorCheck::async);
+        const Parties::Asynchronous what{.copies = is_async && launch.program->uses_copies,
+                                         .wgmma = is_async && launch.program->uses_wgmma};
+        checker_ =
+            std::make_unique<Checker>(launch.is_ordered ? Parties(size, warps, what) : Parties(0, warps, {}));
     }
     ctas_.reserve(size);
     for (std::uint32_t rank = 0; rank < size; ++rank) ctas_.push_back(std::make_unique<Cta>(launch, *this, rank, checker_.get()));
@@ -85,7 +88,8 @@ Cluster::Arrival Cluster::arrive(const Warp& warp, std::uint32_t mask) {
     Lanes& here = lanes(warp);
     if (((here.arrived | here.complete) & mask) != 0) return Arrival::twice;
     here.arrived |= mask;
-    if (checker_ != nullptr) checker_->order.release(warp.number(), mask, mask == warp.live(), checker_->arrived);
+    if (launch_->is_ordered)
+        checker_->order.release(warp.number(), mask, mask == warp.live(), checker_->arrived);
     any_arrived_ = true;
     return Arrival::ok;
 }
@@ -100,7 +104,7 @@ std::uint32_t Cluster::pass(const Warp& warp, std::uint32_t mask) {
     const std::uint32_t through = mask & here.complete;
     here.complete &= ~through;
     here.waiting |= mask & ~through;
-    if (checker_ != nullptr && through != 0)
+    if (launch_->is_ordered && through != 0)
         checker_->order.acquire(warp.number(), through, through == warp.live(), checker_->complete);
     return through;
 }
@@ -117,7 +121,7 @@ bool Cluster::is_complete() {
 void Cluster::complete() {
     if (!any_arrived_ || !is_complete()) return;
     any_arrived_ = false;
-    if (checker_ != nullptr) {
+    if (launch_->is_ordered) {
         checker_->complete.join(checker_->arrived);
         checker_->arrived.clear();
     }

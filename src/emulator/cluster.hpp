@@ -22,6 +22,8 @@ class Cluster {
 
     [[nodiscard]] std::uint64_t index() const { return index_; }
     [[nodiscard]] const Error& error() const { return error_; }
+    /// Of its checks; none where there are no checks.
+    [[nodiscard]] ClusterFindings* findings() { return checker_ != nullptr ? &checker_->findings : nullptr; }
     [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(ctas_.size()); }
     [[nodiscard]] Cta& cta(std::uint32_t rank) { return *ctas_[rank]; }
     [[nodiscard]] Dim3 position() const;  ///< in the grid of clusters

@@ -30,13 +30,27 @@ const Function* target(Warp& warp, const Call& call, std::uint32_t& mask) {
     return &functions[index];
 }
 
-bool check_registers(Warp& warp, const Call& call) {
-    if (!warp.is_checked()) return true;
+bool check_registers(Warp& warp, const Call& call, std::uint32_t mask) {
     for (const Slot& slot : call.arguments)
-        if (!warp.check_fragment(slot.reg, Use::read)) return false;
+        if (!warp.check_fragment(slot.reg, Use::read, mask)) return false;
     for (const Slot& slot : call.returns)
-        if (!warp.check_fragment(slot.reg, Use::write)) return false;
+        if (!warp.check_fragment(slot.reg, Use::write, mask)) return false;
     return true;
+}
+
+bool check_call(Warp& warp, const Call& call, const Function& function, std::uint32_t mask) {
+    const bool has_prototype = call.prototype != Call::no_prototype;
+    const std::vector<Signature>& prototypes = warp.program().prototypes;
+    if (has_prototype ? fits(prototypes[call.prototype], function.signature) : fits(call, function.signature))
+        return true;
+    return warp.report(
+        {EmulatorCheck::calls, Errc::call_differs, warp.pc(), function.has_code ? function.begin : no_pc},
+        mask, [&] {
+            return fmt::format("by {} it is of {}, and the function is {}",
+                               has_prototype ? "its .callprototype" : "what it passes",
+                               to_text(has_prototype ? prototypes[call.prototype] : signature_of(call), "_"),
+                               to_text(function.signature, function.name));
+        });
 }
 
 }  // namespace
@@ -55,12 +69,13 @@ Flow execute_call(Warp& warp, const Operation& operation, std::uint32_t mask) {
     std::uint32_t lanes = mask;
     const Function* function = target(warp, call, lanes);
     if (function == nullptr) return Flow::fail;
-    if (!check_registers(warp, call)) return Flow::fail;
+    if (!check_registers(warp, call, lanes)) return Flow::fail;
     if (lanes != mask) warp.stay(mask & ~lanes);
     if (function->is_entry) {
         return warp.fail(Errc::invalid_call_target, first_lane(lanes),
                          fmt::format("{}, an entry", function->name));
     }
+    if (warp.checks(EmulatorCheck::calls) && !check_call(warp, call, *function, lanes)) return Flow::fail;
     if (function->is_defined) return warp.call(*function, call, lanes);
     if (function->builtin != nullptr) {
         const Flow flow = function->builtin(warp, call, lanes);
@@ -101,6 +116,23 @@ std::uint32_t same_barrier(Warp& warp, const Barrier& barrier, std::uint32_t mas
     return same;
 }
 
+bool check_arrival(Warp& warp, std::uint32_t id, const Cta::Arrival& arrival, std::uint32_t mask) {
+    const Cta::Arrival* const first = warp.cta().differs(id, arrival);
+    if (first == nullptr) return true;
+    return warp.report({EmulatorCheck::barriers, Errc::invalid_barrier, warp.pc(), first->pc}, mask, [&] {
+        const auto say = [](const Cta::Arrival& one) {
+            return one.count != 0 ? fmt::format("{} threads", one.count)
+                                  : std::string("all threads of the block");
+        };
+        if (arrival.reduces != first->reduces)
+            return fmt::format("{} at barrier {}, and {} on line {}",
+                               arrival.reduces ? "a reduction" : "no reduction", id,
+                               first->reduces ? "one" : "none", warp.line_of(first->pc));
+        return fmt::format("barrier {} waits for {} here, and on line {} for {}", id, say(arrival),
+                           warp.line_of(first->pc), say(*first));
+    });
+}
+
 }  // namespace
 
 Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) {
@@ -110,7 +142,10 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) 
     const std::uint32_t mask = same_barrier(warp, barrier, all);
     const unsigned lane = first_lane(mask);
     if (mask != all) {
-        if (barrier.is_aligned) return warp.fail(Errc::divergent_barrier, first_lane(all & ~mask), "lanes of the warp name different barriers, or counts");
+        if (barrier.is_aligned && warp.checks(EmulatorCheck::barriers) &&
+            !warp.report({EmulatorCheck::barriers, Errc::divergent_barrier, warp.pc()}, all & ~mask,
+                         [] { return "lanes of the warp name different barriers, or counts"; }))
+            return Flow::fail;
         warp.stay(all & ~mask);
     }
     if (barrier.destination != no_ref) warp.mark_written(barrier.destination, mask);
@@ -128,17 +163,23 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) 
     if (barrier.predicate != no_ref) {
         predicate = predicate_mask(warp.column(barrier.predicate)) ^ (barrier.negated ? ~0u : 0u);
     }
+    const Cta::Arrival arrival{warp.pc(), count, barrier.predicate != no_ref};
+    if (warp.checks(EmulatorCheck::barriers) && !check_arrival(warp, id, arrival, mask)) return Flow::fail;
     if (barrier.kind == Barrier::Kind::arrive) {
-        warp.cta().arrive(warp, id, count, mask, predicate);
+        warp.cta().arrive(warp, id, arrival, mask, predicate);
         return mask == all ? Flow::next : warp.moved_on();
     }
-    if (barrier.is_aligned && warp.is_checked()) {
-        if (const Group* const other = warp.waits_elsewhere())
-            return warp.fail(Errc::divergent_barrier, lane,
-                             fmt::format("other lanes of the warp wait at barrier {} on line {}", other->what, warp.line_of(other->pc)));
+    if (barrier.is_aligned && warp.checks(EmulatorCheck::barriers)) {
+        const Group* const other = warp.waits_elsewhere();
+        if (other != nullptr &&
+            !warp.report({EmulatorCheck::barriers, Errc::divergent_barrier, warp.pc(), other->pc}, mask, [&] {
+                return fmt::format("other lanes of the warp wait at barrier {} on line {}", other->what,
+                                   warp.line_of(other->pc));
+            }))
+            return Flow::fail;
     }
     warp.wait(mask, Wait::barrier, id);
-    warp.cta().arrive(warp, id, count, mask, predicate);
+    warp.cta().arrive(warp, id, arrival, mask, predicate);
     return Flow::select;
 }
 

@@ -6,7 +6,6 @@
 #include <bit>
 
 #include "emulator/cluster.hpp"
-#include "emulator/provenance.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
@@ -22,9 +21,8 @@ Cta::Cta(const Launch& launch, Cluster& cluster, std::uint32_t rank, Checker* ch
     warps_.reserve(warps);
     for (std::uint32_t i = 0; i < warps; ++i) warps_.emplace_back(*this, launch, i);
     finished_.resize(warps);
-    if (checker == nullptr) return;
-    shared_written_.resize(shared_.size());
-    barrier_clocks_.assign(named_barriers, Clock(checker->order.size()));
+    if (launch.checks.has(EmulatorCheck::unwritten)) shared_written_.resize(shared_.size());
+    if (launch.is_ordered) barrier_clocks_.assign(named_barriers, Clock(checker->order.size()));
 }
 
 std::uint32_t Cta::threads() const {
@@ -91,8 +89,15 @@ Cta::State Cta::step(Warp& warp, bool& ran, bool& yielded) {
 }
 
 Cta::State Cta::fail(const Error& error, std::span<const Span> calls) {
-    error_ = with_provenance(error, launch_->text, calls);
+    error_ = launch_->provenance.add_to(error, calls);
     return State::failed;
+}
+
+std::string Cta::describe_barrier(std::uint32_t id) const {
+    const std::uint32_t expected = barriers_[id].expected;
+    if (expected <= warps_.size() * lane_count)
+        return fmt::format("barrier {} waits for threads that never come", id);
+    return fmt::format("barrier {} waits for {} threads, and the block has {}", id, expected, threads());
 }
 
 Cta::State Cta::deadlock() {
@@ -108,9 +113,9 @@ Cta::State Cta::deadlock() {
         if (group == nullptr) continue;
         const auto lane = static_cast<unsigned>(std::countr_zero(group->mask));
         const std::string what =
-            group->wait == Wait::barrier && group->what == cluster_barrier ? "the cluster's barrier waits for threads that never come"
-            : group->wait == Wait::barrier
-                ? fmt::format("barrier {} waits for threads that never come", group->what)
+            group->wait == Wait::barrier && group->what == cluster_barrier
+                ? "the cluster's barrier waits for threads that never come"
+            : group->wait == Wait::barrier     ? describe_barrier(group->what)
             : group->wait == Wait::wgmma_fence ? "other warps of the warpgroup never come to this wgmma.fence"
             : group->wait == Wait::wgmma_group
                 ? fmt::format("other warps of the warpgroup never commit wgmma-group {}", group->what)
@@ -122,10 +127,23 @@ Cta::State Cta::deadlock() {
     return State::failed;
 }
 
-void Cta::arrive(const Warp& warp, std::uint32_t id, std::uint32_t count, std::uint32_t mask,
+const Cta::Arrival* Cta::differs(std::uint32_t id, const Arrival& arrival) const {
+    const BarrierState& barrier = barriers_[id];
+    const auto all = static_cast<std::uint32_t>(warps_.size() * lane_count);
+    const auto threads = [&](std::uint32_t count) { return count != 0 ? count : all; };
+    if (barrier.arrived == 0 ||
+        (threads(arrival.count) == threads(barrier.first.count) && arrival.reduces == barrier.first.reduces))
+        return nullptr;
+    return &barrier.first;
+}
+
+void Cta::arrive(const Warp& warp, std::uint32_t id, const Arrival& arrival, std::uint32_t mask,
                  std::uint32_t predicate) {
     BarrierState& barrier = barriers_[id];
-    if (checker_ != nullptr) checker_->order.release(warp.number(), mask, mask == warp.live(), barrier_clocks_[id]);
+    if (barrier.arrived == 0) barrier.first = arrival;
+    const std::uint32_t count = arrival.count;
+    if (Order* const known = order())
+        known->release(warp.number(), mask, mask == warp.live(), barrier_clocks_[id]);
     if (count != 0) barrier.expected = count;
     barrier.popc += static_cast<std::uint32_t>(std::popcount(mask & predicate));
     barrier.arrived += static_cast<std::uint32_t>(std::popcount(mask));
@@ -155,13 +173,13 @@ void Cta::release_if_complete(std::uint32_t id) {
     const Warp::Reductions reductions{barrier.popc, barrier.popc == barrier.arrived, barrier.popc != 0};
     barrier = {};
     for (Warp& warp : warps_) warp.release(id, reductions);
-    if (checker_ != nullptr) barrier_clocks_[id].clear();
+    if (order() != nullptr) barrier_clocks_[id].clear();
 }
 
 void Cta::pass_barrier(const Warp& warp, std::uint32_t id, std::uint32_t mask) {
-    if (checker_ == nullptr) return;
+    if (order() == nullptr) return;
     const Clock& clock = id == cluster_barrier ? checker_->complete : barrier_clocks_[id];
-    checker_->order.acquire(warp.number(), mask, mask == warp.live(), clock);
+    order()->acquire(warp.number(), mask, mask == warp.live(), clock);
 }
 
 void Cta::left(const Warp& warp) {

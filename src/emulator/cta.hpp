@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "emulator/checker.hpp"
+#include "emulator/findings.hpp"
 #include "emulator/program.hpp"
 #include "emulator/warp.hpp"
 #include "ptxgraft/emulator.hpp"
@@ -26,6 +27,14 @@ using RegisterNames = std::unordered_map<const Function*, std::unordered_map<Ref
 inline constexpr std::uint32_t cuda_shared_bytes = 1 << 10;
 
 struct Launch {
+    Launch(const Program& program_, const Function& entry_, std::string_view text_,
+           std::span<const EmulatorExcuse> excused)
+        : program(&program_),
+          entry(&entry_),
+          text(text_),
+          provenance(text_),
+          excuses(excused, program_, provenance) {}
+
     const Program* program = nullptr;
     const Function* entry = nullptr;
     Memory* memory = nullptr;
@@ -37,7 +46,12 @@ struct Launch {
     std::uint32_t reserved_shared = 0;  ///< address of what is reserved
     std::uint64_t budget = 0;
     std::string_view text;  ///< of the module
-    bool is_checked = false;
+    EmulatorChecks checks;
+    bool is_ordered = false;  ///< it is kept which accesses are: for races, or for what runs asynchronously
+    bool keeps_going = false;
+    Provenance provenance;
+    Excuses excuses;
+    mutable LaunchFindings findings;
     EmulatorObserver* observer = nullptr;
     RegisterNames names;  ///< for the observer
     std::uint64_t grid_workspace = 0;  ///< address of what the barrier of a cooperative grid counts in; 0: none
@@ -75,14 +89,26 @@ class Cta {
     [[nodiscard]] std::vector<std::byte>& shared() { return shared_; }
     [[nodiscard]] std::uint32_t threads() const;
     [[nodiscard]] std::string& output() { return output_; }
-    /// The cluster's; null when the launch is not checked.
+    /// The cluster's; null when the launch is not checked for anything.
     [[nodiscard]] Checker* checker() { return checker_; }
-    [[nodiscard]] std::vector<std::uint8_t>& shared_written() { return shared_written_; }  ///< for each byte 0 or 1
+    /// What the cluster keeps of the order of accesses; null when nothing asks for it.
+    [[nodiscard]] Order* order() { return launch_->is_ordered ? &checker_->order : nullptr; }
+    /// For each byte the bits that were written; empty when nothing asks for them.
+    [[nodiscard]] std::vector<std::uint8_t>& shared_written() { return shared_written_; }
     /// Threads whose barrier has completed get to know what the others did before it.
     void pass_barrier(const Warp& warp, std::uint32_t id, std::uint32_t mask);
 
-    /// Lanes of a warp arrive at a barrier, to wait or not; the values are those of a bar.red.
-    void arrive(const Warp& warp, std::uint32_t id, std::uint32_t count, std::uint32_t mask,
+    /// How lanes of a warp come to a barrier.
+    struct Arrival {
+        std::uint32_t pc = 0;
+        std::uint32_t count = 0;  ///< of threads that it waits for; 0: of all
+        bool reduces = false;     ///< bar.red
+    };
+    /// The first one that has come to a barrier otherwise, of those that it waits with (PTX ISA 9.7.13.1: one
+    /// barrier has one number of threads, and either all reduce or none does).
+    [[nodiscard]] const Arrival* differs(std::uint32_t id, const Arrival& arrival) const;
+    /// Lanes of a warp arrive at a barrier, to wait or not; the predicate is that of a bar.red.
+    void arrive(const Warp& warp, std::uint32_t id, const Arrival& arrival, std::uint32_t mask,
                 std::uint32_t predicate);
     /// The warps of a warp's warpgroup.
     [[nodiscard]] std::span<Warp> warpgroup(const Warp& warp);
@@ -100,11 +126,13 @@ class Cta {
         std::uint32_t full = 0;                      // warps of which all have arrived
         std::array<std::uint32_t, 32> partial = {};  // lanes of the others
         std::uint32_t popc = 0, arrived = 0;
+        Arrival first = {};  // where it is not 0 that arrived
     };
 
     void complete_warp(BarrierState& barrier, const Warp& warp);
     void release_if_complete(std::uint32_t id);
     State fail(const Error& error, std::span<const Span> calls);
+    [[nodiscard]] std::string describe_barrier(std::uint32_t id) const;
     State step(Warp& warp, bool& ran, bool& yielded);
 
     const Launch* launch_;

@@ -98,6 +98,21 @@ std::uint32_t element_bytes(const syntax::Statement::Variable& variable, const s
     return declarator.extents.empty() ? 0 : std::max(type_bits(variable.type) / 8, 1u);
 }
 
+Signature signature_of(const syntax::Statement& statement) {
+    const auto shapes = [](const std::vector<syntax::Statement::Parameter>& parameters) {
+        std::vector<Signature::Parameter> all;
+        for (const auto& parameter : parameters) {
+            const std::uint32_t element = std::max(type_bits(parameter.type) / 8, 1u) * parameter.vector;
+            all.push_back({.bytes = element * std::max<std::uint64_t>(parameter.count, 1),
+                           .align = parameter.align != 0 ? parameter.align : element,
+                           .is_array = parameter.count != 0 || parameter.is_open,
+                           .is_open = parameter.is_open});
+        }
+        return all;
+    };
+    return {shapes(statement.return_parameters()), shapes(statement.parameters())};
+}
+
 Expected<Extent> extent(const syntax::Statement::Variable& variable,
                         const syntax::Statement::Declarator& declarator, Span span) {
     if (declarator.extents.size() > most_extents) {
@@ -146,6 +161,7 @@ void ModuleDecoder::declare_as(const ModuleDecoder& other) {
         function.is_entry = declared.is_entry;
         function.is_defined = declared.is_defined;
         function.builtin = declared.builtin;
+        function.signature = declared.signature;
     }
     program.shared_bytes = declared_shared_bytes_ = other.declared_shared_bytes_;
     program.dynamic_alignment = other.program.dynamic_alignment;
@@ -192,9 +208,50 @@ Expected<void> ModuleDecoder::declare_functions() {
             return fail(Errc::invalid_declaration, statement.span(), fmt::format("{} is defined twice", name));
         function.name = name;
         function.is_defined |= is_definition;
+        if (!is_entry) function.signature = signature_of(statement);
         if (!function.is_defined) function.builtin = find_builtin(function.name);
         if (function.name == "malloc" && function.builtin != nullptr) program.uses_heap = true;
         if (is_definition) all_bodies_.push_back({statement, *at, statement.span().begin, is_entry});
+    }
+    return declare_aliases();
+}
+
+// PTX ISA 11.2.3: two names of one function. The function may be another alias, which stands behind it.
+Expected<void> ModuleDecoder::declare_aliases() {
+    syntax::NameMap<std::string_view> aliases;
+    std::vector<std::string_view> names;
+    for (const syntax::Statement& statement : module_.statements()) {
+        if (statement.kind() != syntax::StatementKind::directive) continue;
+        const syntax::TokenView tokens(statement);
+        if (tokens.text(0) != ".alias") continue;
+        const std::string_view name = tokens.text(1), of = tokens.text(3);
+        const auto refuse = [&](std::string_view which, std::string_view why) {
+            return fail(Errc::alias_invalid, statement.span(), fmt::format("{} {}", which, why));
+        };
+        for (const std::string_view one : {name, of}) {
+            const std::uint32_t* const found = all_functions_.find(one);
+            if (found == nullptr) return refuse(one, "is not declared as a function");
+            if (program.functions[*found].is_entry) return refuse(one, "is an entry");
+        }
+        if (program.functions[*all_functions_.find(name)].is_defined) return refuse(name, "has a body");
+        const auto [at, is_new] = aliases.put(name);
+        if (!is_new) return refuse(name, "is an alias already");
+        *at = of;
+        names.push_back(name);
+    }
+    std::vector<std::string_view> way;
+    for (const std::string_view name : names) {
+        way = {name};
+        for (const std::string_view* of;
+             (of = aliases.find(way.back())) != nullptr && way.size() <= names.size();)
+            way.push_back(*of);
+        if (aliases.find(way.back()) != nullptr)
+            return fail(Errc::alias_invalid, span_of(name), fmt::format("{} is an alias of itself", name));
+        for (const std::string_view one : way) {
+            if (one == way.back()) break;
+            *aliases.put(one).first = way.back();
+            *all_functions_.put(one).first = *all_functions_.find(way.back());
+        }
     }
     return {};
 }

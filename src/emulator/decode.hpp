@@ -147,6 +147,7 @@ class ModuleDecoder {
         std::size_t declarator;
     };
     Expected<void> declare_functions();
+    Expected<void> declare_aliases();
     Expected<void> decode_bodies(bool entries, ModulePart part);
     void declare(std::string_view name, const Symbol& symbol);
     Expected<void> place_global(const syntax::Statement::Variable& variable, std::size_t index, Span span);
@@ -192,6 +193,9 @@ struct Extent {
 };
 /// Of a declarator that is an array; else 0.
 [[nodiscard]] std::uint32_t element_bytes(const syntax::Statement::Variable& variable, const syntax::Statement::Declarator& declarator);
+/// Of a function or a `.callprototype`.
+[[nodiscard]] Signature signature_of(const syntax::Statement& statement);
+
 [[nodiscard]] Expected<Extent> extent(const syntax::Statement::Variable& variable,
                                       const syntax::Statement::Declarator& declarator, Span span);
 

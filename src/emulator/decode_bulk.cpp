@@ -105,6 +105,7 @@ Form take_form(Words& words, const Instruction& instruction) {
     const Direction direction = take_direction(words, instruction);
     form.copy.from_global = direction.from == ".global";
     form.copy.to_global = direction.to == ".global";
+    form.copy.to_cta = direction.to == ".shared::cta";
     const std::string_view completion = words.take_of({".mbarrier::complete_tx::bytes", ".bulk_group"});
     form.has_policy = words.take(".L2::cache_hint");
     form.copy.has_mask = !words.take_of({".multicast::cluster", ".cp_mask"}).empty();
@@ -298,11 +299,21 @@ Expected<std::uint32_t> pending_groups(const Instruction& instruction) {
     return fail(Errc::invalid_operand, instruction.span, fmt::format("{} has one operand, a constant from 0 on", instruction.name));
 }
 
+// cp.async.bulk.prefetch.L2.global [a], size; of tensors nothing is looked at.
+Expected<Draft> decode_prefetch(FunctionDecoder& decoder, const Instruction& instruction) {
+    if (instruction.has(".tensor") || instruction.operands.size() < 2) return Draft(execute_nothing);
+    auto address = decoder.address_value(instruction.operands[0]);
+    auto size = decoder.input(instruction.operands[1], 4);
+    if (!address) return tl::unexpected<Error>(address.error());
+    if (!size) return tl::unexpected<Error>(size.error());
+    return Draft(execute_bulk_prefetch).input(*address).input(*size);
+}
+
 Expected<Draft> decode_bulk_copy(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     const bool is_reduction = words.take(".reduce");
     if (!words.take(".async") || !words.take(".bulk")) return decoder.missing(instruction);
-    if (words.take(".prefetch")) return Draft(execute_nothing);
+    if (words.take(".prefetch")) return decode_prefetch(decoder, instruction);
     if (words.take(".commit_group")) return Draft(execute_bulk_commit);
     if (words.take(".wait_group")) {
         const std::uint32_t reads_only = words.take(".read") ? 1 : 0;

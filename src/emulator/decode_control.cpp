@@ -46,7 +46,7 @@ Expected<std::vector<Slot>> decode_slots(FunctionDecoder& decoder, const Operand
             const std::uint32_t bytes = reg ? width(*reg) : 8;
             auto ref = are_results ? decoder.output(operand, bytes) : decoder.input(operand, bytes);
             if (!ref) return tl::unexpected<Error>(ref.error());
-            slots.push_back({0, bytes, *ref});
+            slots.push_back({0, bytes, *ref, !reg});
         }
     }
     return slots;
@@ -74,6 +74,10 @@ Expected<Draft> decode_call(FunctionDecoder& decoder, const Instruction& instruc
     } else {
         return fail(Errc::unknown_identifier, operands[target].span(), fmt::format("function {}", name));
     }
+    if (operands.size() > target + 1 && operands.back().kind() == OperandKind::identifier)
+        if (const Symbol* const symbol = decoder.find(operands.back().text());
+            symbol != nullptr && symbol->kind == Symbol::Kind::prototype)
+            call.prototype = static_cast<std::uint32_t>(symbol->address);
     decoder.program().calls.push_back(std::move(call));
     return Draft(execute_call, static_cast<std::uint32_t>(decoder.program().calls.size() - 1));
 }

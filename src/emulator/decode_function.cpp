@@ -16,7 +16,6 @@ using syntax::Statement;
 using syntax::StatementKind;
 using syntax::TokenView;
 
-constexpr std::uint32_t no_pc = ~std::uint32_t{0};  // of a label that has not come yet
 constexpr std::uint64_t most_local_bytes = std::uint64_t{512} << 10;
 constexpr std::size_t deepest_block = 256;  // names are looked for in all blocks around
 
@@ -173,12 +172,16 @@ void FunctionDecoder::declare_labels(const Statement& parent) {
         if (kind == StatementKind::label) {
             last = TokenView(s).text(0);
             scopes().declare(last, {.kind = Symbol::Kind::label, .address = label_pcs_.size()});
-            label_pcs_.push_back(no_pc);
+            label_pcs_.push_back(no_pc);  // it has not come yet
             return;
         }
         if (!last.empty() && kind == StatementKind::directive && TokenView(s).text(0) == ".branchtargets") {
             scopes().declare(last, {.kind = Symbol::Kind::table, .address = program().branch_tables.size()});
             program().branch_tables.emplace_back();
+        }
+        if (!last.empty() && kind == StatementKind::directive && TokenView(s).text(0) == ".callprototype") {
+            scopes().declare(last, {.kind = Symbol::Kind::prototype, .address = program().prototypes.size()});
+            program().prototypes.push_back(signature_of(s));
         }
         last = {};
     });
@@ -276,7 +279,7 @@ Expected<void> FunctionDecoder::variable(const Statement& statement) {
     const Span span = statement.span();
     for (const auto& declarator : variable->declarators) {
         const Symbol* const before = scopes().is_declared_here(declarator.name) ? find(declarator.name) : nullptr;
-        if (before != nullptr && (before->kind == Symbol::Kind::label || before->kind == Symbol::Kind::table))
+        if (before != nullptr && before->kind >= Symbol::Kind::label)
             return fail(Errc::invalid_declaration, span, fmt::format("{} is a label", declarator.name));
     }
     if (variable->space == ".reg") return declare_registers(*variable, span);
@@ -432,6 +435,7 @@ Expected<void> FunctionDecoder::instruction_by_itself(const Statement& statement
     emit_with_guard(*draft, instruction, guard);
     for (Draft& extension : after_) {
         extension.operation.is_part = true;
+        extension.operation.is_copy = true;
         extension.operation.undefined = Undefined::moves;
         emit_with_guard(extension, instruction, guard);
     }

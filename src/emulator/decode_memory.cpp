@@ -177,7 +177,11 @@ Expected<Draft> decode_mov(FunctionDecoder& decoder, const Instruction& instruct
                packs = decoder.is_vector(instruction.operands[1]);
     Words words(instruction);
     const std::string_view type = words.take_type();
-    if (!packs && !unpacks && type != ".b128") return decode_pure(decoder, instruction);
+    if (!packs && !unpacks && type != ".b128") {
+        auto draft = decode_pure(decoder, instruction);
+        if (draft) draft->operation.is_copy = true;
+        return draft;
+    }
     const bool is_vector = !words.take_of({".v2", ".v4"}).empty();
     const std::uint32_t bits = type_bits(type);
     if (!words.empty() || bits == 0) return decoder.missing(instruction);
@@ -203,6 +207,7 @@ Expected<Draft> decode_mov(FunctionDecoder& decoder, const Instruction& instruct
                         : unpack_function(part, count_of_parts));
     if (draft.operation.function == nullptr) return decoder.missing(instruction);
     draft.operation.undefined = Undefined::moves;
+    draft.operation.is_copy = true;
     for (const Ref ref : *to) draft.output(ref);
     for (const Ref ref : *from) draft.input(ref);
     return draft;

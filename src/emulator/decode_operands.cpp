@@ -19,6 +19,7 @@ Ref FunctionDecoder::read_as(Ref ref, std::uint32_t bytes) {
     Draft draft(arithmetic::extension(static_cast<std::uint8_t>(width(ref)), static_cast<std::uint8_t>(bytes), false));
     emit(draft.output(low).input(ref));
     program().code.back().is_part = true;
+    program().code.back().is_copy = true;
     program().code.back().undefined = Undefined::moves;
     return low;
 }

@@ -104,6 +104,7 @@ struct Emulator::Data {
     std::shared_ptr<Memory> memory;
     emulator::DecoderMemory decoder_memory;
     std::string output;
+    EmulatorReport report;
 };
 
 namespace {
@@ -286,12 +287,51 @@ Expected<std::byte*> host_range(const Memory& memory, std::uint64_t address, std
     return host;
 }
 
+// Of what runs asynchronously only programs that use it need an order.
+bool keeps_order(EmulatorChecks checks, const Program& program) {
+    const bool is_async = program.uses_copies || program.uses_wgmma || program.uses_async_proxy;
+    return checks.has(EmulatorCheck::races) || (checks.has(EmulatorCheck::async) && is_async);
+}
+
+EmulatorReport report_of(const Launch& launch, const EmulatorOptions& options) {
+    EmulatorReport report{.warp_instructions = launch.warp_instructions.load(),
+                          .thread_instructions = launch.thread_instructions.load(),
+                          .checks = launch.checks};
+    report.excused.resize(options.excuses.size());
+    for (auto& [finding, threads, blocks] : launch.findings.all()) {
+        if (finding.excuse) {
+            ++report.excused[*finding.excuse];
+            continue;
+        }
+        if (finding.error.code == Errc::ok)
+            finding.error = {finding.mistake.code, launch.program->spans[finding.mistake.pc], 0, {}, {}};
+        if (report.all_findings++ < options.keep_going)
+            report.findings.push_back({finding.mistake.check,
+                                       launch.provenance.add_to(std::move(finding.error), finding.calls),
+                                       threads, blocks});
+    }
+    return report;
+}
+
 }  // namespace
+
+void EmulatorReport::add(EmulatorReport later, std::size_t most) {
+    warp_instructions += later.warp_instructions;
+    thread_instructions += later.thread_instructions;
+    checks = later.checks;
+    all_findings += later.all_findings;
+    for (EmulatorFinding& finding : later.findings)
+        if (findings.size() < most + (finding.check ? 0 : 1)) findings.push_back(std::move(finding));
+    excused.resize(std::max(excused.size(), later.excused.size()));
+    for (std::size_t i = 0; i < later.excused.size(); ++i) excused[i] += later.excused[i];
+}
 
 Emulator::Emulator(const EmulatorOptions& options) : data_(std::make_unique<Data>()) {
     data_->options = options;
+    if (options.fast) data_->options.checks = EmulatorChecks::none();
     data_->threads = options.threads != 0 ? options.threads : std::max(std::thread::hardware_concurrency(), 1u);  // asking takes as long as a small launch
-    data_->memory = std::make_shared<Memory>(options.memory_bytes, !options.fast);
+    data_->memory =
+        std::make_shared<Memory>(options.memory_bytes, data_->options.checks.has(EmulatorCheck::unwritten));
 }
 Emulator::~Emulator() = default;
 Emulator::Emulator(Emulator&&) noexcept = default;
@@ -351,16 +391,16 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
         return fail(Errc::invalid_argument, "the module was loaded by another emulator");
     const auto [program, function] = module.prepare(entry);
     if (function == nullptr) return fail(Errc::entry_not_found, std::string(entry));
-    Launch launch;
-    launch.program = program;
-    launch.entry = function;
+    const EmulatorOptions& options = data_->options;
+    Launch launch(*program, *function, module.text(), options.excuses);
     launch.memory = data_->memory.get();
     launch.lane_functions = &emulator::lane_functions(arithmetic::this_processor());
     launch.shape = with_cluster(*function, shape);
-    launch.budget = data_->options.instruction_budget;
-    launch.text = module.text();
-    launch.is_checked = !data_->options.fast;
-    launch.observer = data_->options.observer;
+    launch.budget = options.instruction_budget;
+    launch.checks = options.checks;
+    launch.is_ordered = keeps_order(options.checks, *program);
+    launch.keeps_going = options.keep_going != 0;
+    launch.observer = options.observer;
     if (launch.observer != nullptr) launch.names = emulator::register_names(*program, module.text());
     if (auto done = check_shape(*function, launch.shape); !done) return tl::unexpected<Error>(done.error());
     if (auto done = check_cluster(*function, launch.shape, data_->options.sm); !done) return tl::unexpected<Error>(done.error());
@@ -376,9 +416,17 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
         launch.grid_workspace = *address;
     }
     const std::uint32_t threads = launch.observer != nullptr ? 1 : data_->threads;
-    if (auto done = emulator::run(launch, threads, data_->output); !done) return tl::unexpected<Error>(done.error());
-    return EmulatorStats{launch.warp_instructions.load(), launch.thread_instructions.load()};
+    const auto done = emulator::run(launch, threads, data_->output);
+    EmulatorReport report = report_of(launch, options);
+    const EmulatorStats stats{report.warp_instructions, report.thread_instructions, report.all_findings};
+    if (!done && launch.keeps_going)
+        report.findings.push_back({.error = done.error(), .threads = 1, .blocks = 1});
+    data_->report.add(std::move(report), options.keep_going);
+    if (!done) return tl::unexpected<Error>(done.error());
+    return stats;
 }
+
+EmulatorReport Emulator::take_report() { return std::exchange(data_->report, {}); }
 
 std::string Emulator::take_output() { return std::exchange(data_->output, {}); }
 

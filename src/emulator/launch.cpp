@@ -33,6 +33,7 @@ class Grid {
         work();
         for (std::thread& other : others) other.join();
         for (const auto& [index, text] : outputs_) output += text;
+        launch_.findings.end();
         return failed_ == none ? Expected<void>{} : tl::unexpected<Error>(error_);
     }
 
@@ -60,6 +61,7 @@ class Grid {
             switch (cluster->run()) {
                 case Cta::State::finished:
                     keep_output(*cluster);
+                    keep_findings(*cluster, Cta::State::finished);
                     spare = std::move(cluster);
                     wants_more = resident.empty();
                     break;
@@ -69,6 +71,7 @@ class Grid {
                     break;
                 case Cta::State::failed:
                     keep_output(*cluster);
+                    keep_findings(*cluster, Cta::State::failed);
                     report(cluster->index(), cluster->error());
                     break;
             }
@@ -97,6 +100,13 @@ class Grid {
             const std::scoped_lock lock(mutex_);
             outputs_[cta.index()] = std::move(cta.output());
         }
+    }
+
+    void keep_findings(Cluster& cluster, Cta::State state) {
+        ClusterFindings* const findings = cluster.findings();
+        if (findings == nullptr || (!launch_.keeps_going && !launch_.excuses.any())) return;
+        launch_.findings.add(cluster.index(), {std::move(findings->all()), cluster.cta(0).warps(),
+                                               state == Cta::State::failed});
     }
 
     void report(std::uint64_t index, const Error& error) {

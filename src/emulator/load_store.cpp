@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -88,12 +90,14 @@ bool for_pieces(Warp& warp, const Access& access, const Operation& operation, st
 template <class T>
 Flow load(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Access& access = access_of(warp, operation);
-    const bool done = for_pieces(warp, access, operation, mask, Use::read, [&](std::uint32_t lanes, const std::byte* from, const Located& at) {
-        if (warp.is_checked() && !warp.check_load(access, lanes, at)) return false;
-        load_located<T>(warp, operation, lanes, from, at);
-        if (warp.is_checked()) warp.note_loaded(operation, lanes, at);
-        return true;
-    });
+    const bool done = for_pieces(warp, access, operation, mask, Use::read,
+                                 [&](std::uint32_t lanes, const std::byte* from, const Located& at) {
+                                     if (warp.is_ordered() && !warp.check_load(access, lanes, at))
+                                         return false;
+                                     load_located<T>(warp, operation, lanes, from, at);
+                                     if (warp.tracks_written()) warp.note_loaded(operation, lanes, at);
+                                     return true;
+                                 });
     if (!done) return Flow::fail;
     return access.strong ? warp.strong() : Flow::next;
 }
@@ -118,11 +122,14 @@ template <class T>
 Flow store(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Access& access = access_of(warp, operation);
     const Ref* const refs = warp.operands(operation) + (access.has_base ? 1 : 0);
-    const bool done = for_pieces(warp, access, operation, mask, Use::write, [&](std::uint32_t lanes, std::byte* to, const Located& at) {
-        if (warp.is_checked() && !warp.check_store(access, refs, lanes, at)) return false;
-        store_located<T>(warp, access, refs, lanes, to, at);
-        return true;
-    });
+    const bool done = for_pieces(
+        warp, access, operation, mask, Use::write,
+        [&](std::uint32_t lanes, std::byte* to, const Located& at) {
+            if ((warp.is_ordered() || warp.tracks_written()) && !warp.check_store(access, refs, lanes, at))
+                return false;
+            store_located<T>(warp, access, refs, lanes, to, at);
+            return true;
+        });
     return done ? Flow::next : Flow::fail;
 }
 
@@ -163,7 +170,12 @@ Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Ref* const refs = warp.operands(operation) + (access.has_base ? 1 : 0);
     const std::uint32_t bytes = access.bytes;
     const bool done = each_lane(mask, [&](unsigned lane) {
-        const auto wanted = std::min(bytes, static_cast<std::uint32_t>(warp.value(refs[1], lane)));
+        const auto wanted = static_cast<std::uint32_t>(warp.value(refs[1], lane));
+        if (wanted > bytes) {  // PTX ISA 9.7.9.25.3.1
+            warp.fail(Errc::copy_size_invalid, lane,
+                      fmt::format("{} bytes of the source, where {} are copied", wanted, bytes));
+            return false;
+        }
         std::byte* to = warp.resolve(access, operation, lane, bytes, Use::write);
         if (to == nullptr) return false;
         std::array<std::byte, 16> data = {};

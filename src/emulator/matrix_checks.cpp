@@ -164,8 +164,9 @@ bool Warp::note_wmma_stored(const Ref* refs, const MatrixInstruction& instructio
             const Place where = common_place(instruction.access.space, address);
             if (where.space != Space::shared && std::all_of(written, written + access.bits / 8u,
                                                             [](std::uint8_t bits) { return bits == 0; })) {
-                fail_unwritten(ref, lane);
-                return false;
+                std::fill_n(written, access.bits / 8u, all_bits);
+                if (!report_unwritten(ref, 1u << lane)) return false;
+                continue;
             }
             remember(where.space, where.address, lane, access.bits / 8u, origin_of(ref));
         }

@@ -91,7 +91,7 @@ Flow execute_mma(Warp& warp, const Operation& operation, std::uint32_t mask) {
         operands.metadata = static_cast<const std::uint32_t*>(c[sizes.c]);
         if (const auto fault = find_metadata_fault(mma, operands)) return meaningless(warp, *fault);
     }
-    if (warp.is_checked() && !warp.track_mma(operation, mma)) return Flow::fail;
+    if (warp.tracks_written() && !warp.track_mma(operation, mma)) return Flow::fail;
     multiply(mma, operands);
     warp.meet();
     return Flow::next;
@@ -217,7 +217,8 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
     std::uint64_t addresses[most_accesses * lane_count];
     const bool is_observed = warp.is_observed();
     Located piece;
-    const bool is_piece = all != nullptr && warp.is_checked() && place.bytes <= most_piece_bytes;
+    const bool is_piece =
+        all != nullptr && (warp.is_ordered() || warp.tracks_written()) && place.bytes <= most_piece_bytes;
     if (is_piece) warp.describe(instruction.access.space, place.address, 0, piece);
     for (std::size_t i = 0; i < instruction.accesses.size(); ++i) {
         const WmmaAccess& access = instruction.accesses[i];
@@ -239,7 +240,7 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
         }
         move_part(access, memory, warp.column(refs[access.reg]), width(refs[access.reg]), use);
     }
-    if (!warp.is_checked()) return Flow::next;
+    if (!warp.tracks_written()) return Flow::next;
     if (use == Use::write)
         return warp.note_wmma_stored(refs, instruction, addresses) ? Flow::next : Flow::fail;
     if (!is_piece || !is_written(instruction, place, piece.written)) warp.note_wmma_loaded(operation, instruction, addresses);
@@ -271,10 +272,10 @@ bool find_rows(Warp& warp, const Operation& operation, const MatrixInstruction& 
     Located located;
     std::byte* const memory = warp.locate(access, operation, mask, use, located);
     if (memory != nullptr && (access.space == Space::shared || located.is_shared)) {
-        if (warp.is_checked() && !warp.note_accesses(mask, located, row_bytes, kind)) return false;
+        if (!warp.note_accesses(mask, located, row_bytes, kind)) return false;
         for (unsigned lane = 0; lane < rows.count; ++lane) {
             rows.bytes[lane] = memory + located.offsets[lane];
-            if (!warp.is_checked()) continue;
+            if (!warp.tracks_written()) continue;
             rows.written[lane] = located.written + located.offsets[lane];
             rows.places[lane] = located.begin + located.offsets[lane];
         }
@@ -289,7 +290,7 @@ bool find_rows(Warp& warp, const Operation& operation, const MatrixInstruction& 
         }
         rows.bytes[lane] = warp.resolve(access.space, address, lane, row_bytes, use);
         if (rows.bytes[lane] == nullptr) return false;
-        if (!warp.is_checked()) continue;
+        if (!warp.is_ordered() && !warp.tracks_written()) continue;
         warp.describe(access.space, address, lane, located);
         rows.written[lane] = located.written;
         rows.places[lane] = located.begin;
@@ -309,7 +310,8 @@ Flow execute_ldmatrix(Warp& warp, const Operation& operation, std::uint32_t mask
     void* registers[4];
     columns(warp, warp.operands(operation), count, registers);
     load_matrices(rows.bytes.data(), count, instruction.transposition, registers);
-    if (warp.is_checked()) warp.note_rows_loaded(warp.operands(operation), instruction.transposition, rows);
+    if (warp.tracks_written())
+        warp.note_rows_loaded(warp.operands(operation), instruction.transposition, rows);
     return Flow::next;
 }
 
@@ -322,14 +324,15 @@ Flow execute_stmatrix(Warp& warp, const Operation& operation, std::uint32_t mask
     const void* registers[4];
     columns(warp, warp.operands(operation) + skipped, count, registers);
     store_matrices(registers, count, instruction.transposition, rows.bytes.data());
-    if (warp.is_checked()) warp.note_rows_stored(warp.operands(operation) + skipped, instruction.transposition, rows);
+    if (warp.tracks_written())
+        warp.note_rows_stored(warp.operands(operation) + skipped, instruction.transposition, rows);
     return Flow::next;
 }
 
 Flow execute_movmatrix(Warp& warp, const Operation& operation, std::uint32_t mask) {
     if (mask != ~0u) return not_whole(warp, mask);
     const Ref* const refs = warp.operands(operation);
-    if (warp.is_checked()) warp.track_movmatrix(operation);
+    if (warp.tracks_written()) warp.track_movmatrix(operation);
     transpose_matrix(warp.column(refs[0]), warp.column(refs[1]));
     return Flow::next;
 }
@@ -370,7 +373,7 @@ Flow execute_wgmma(Warp& warp, const Operation& operation, std::uint32_t mask) {
         wgmma_rows(instruction.wgmma, operands, rows);
         for (const std::uint32_t row : rows) warp.observe({Space::shared, row, 16, AccessKind::read});
     }
-    return !warp.is_checked() || warp.note_wgmma(operation, operands) ? Flow::next : Flow::fail;
+    return warp.note_wgmma(operation, operands) ? Flow::next : Flow::fail;
 }
 
 Flow execute_wgmma_fence(Warp& warp, const Operation&, std::uint32_t mask) {

@@ -24,16 +24,38 @@ Flow fail(Warp& warp, unsigned lane, const Error& error) {
     return warp.fail(error.code, lane, *error.detail);
 }
 
+// PTX ISA 9.7.13.15: generic addresses fall within the window of shared memory; all may arrive at an object
+// of another block of the cluster, and tell it of transactions, but do nothing else with it.
+enum class Owner : std::uint8_t { this_cta, any };
+
+std::byte* object_of(Warp& warp, const Operation& operation, unsigned lane, Use use, Owner owner) {
+    const Access& access = access_of(warp, operation);
+    const std::uint64_t address = warp.address(access, operation, lane);
+    const Place where = access.space == Space::generic ? place(address) : Place{access.space, address};
+    const bool is_shared = where.space == Space::shared || where.space == Space::shared_cluster;
+    const std::uint64_t tag = where.address >> cluster_rank_shift;
+    if (is_shared && (owner == Owner::any || tag == 0 || tag == warp.cta().rank() + std::uint64_t{1}))
+        return warp.resolve(access.space, address, lane, 8, use);
+    warp.fail(Errc::address_out_of_bounds, lane,
+              is_shared
+                  ? fmt::format("the mbarrier is in shared memory of the block of rank {}, at which this "
+                                "block may arrive, but neither make it nor wait",
+                                tag - 1)
+                  : fmt::format("an mbarrier at {:#x}, which is {} memory; mbarriers are in shared memory",
+                                where.address, name(where.space)));
+    return nullptr;
+}
+
 // What the operation does to the object of a lane, which is given the lane's count.
 using Change = Expected<void> (*)(Mbarrier& object, std::uint32_t count);
 
 /// Who lets others know: the thread, or the cp.async that it issued.
 enum class Arriving : std::uint8_t { thread, copies };
 
-template <Change C, Arriving Of = Arriving::thread>
+template <Change C, Owner O = Owner::any, Arriving Of = Arriving::thread>
 Flow execute_change(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const bool done = each_lane(mask, [&](unsigned lane) {
-        std::byte* const at = warp.resolve(access_of(warp, operation), operation, lane, 8, Use::write);
+        std::byte* const at = object_of(warp, operation, lane, Use::write, O);
         if (at == nullptr) return false;
         const auto count = static_cast<std::uint32_t>(warp.value(input_of(warp, operation), lane));
         const auto before = change_mbarrier(at, [&](Mbarrier& object) { return C(object, count); });
@@ -41,8 +63,10 @@ Flow execute_change(Warp& warp, const Operation& operation, std::uint32_t mask) 
         const Space space = access_of(warp, operation).space;
         const std::uint64_t address = warp.address(access_of(warp, operation), operation, lane);
         warp.set(warp.operands(operation)[0], lane, *before);
-        if constexpr (Of == Arriving::copies) warp.finish_copies_at(space, address, lane);
-        else warp.arrive_at(space, address, lane);
+        if constexpr (Of == Arriving::copies)
+            warp.finish_copies_at(space, address, lane);
+        else
+            warp.arrive_at(space, address, lane);
         warp.finish_phase_at(space, address, *before, mbarrier_word(at));
         return warp.note_access(space, address, lane, 8, AccessKind::strong_write);
     });
@@ -76,12 +100,13 @@ Expected<void> invalidate(Mbarrier& object, std::uint32_t) {
 
 Flow execute_init(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const bool done = each_lane(mask, [&](unsigned lane) {
-        std::byte* const at = warp.resolve(access_of(warp, operation), operation, lane, 8, Use::write);
+        std::byte* const at = object_of(warp, operation, lane, Use::write, Owner::this_cta);
         if (at == nullptr) return false;
-        if (warp.is_checked() && !warp.cta().checker()->mbarriers.insert(at).second && Mbarrier::of(mbarrier_word(at)).valid) {
-            warp.fail(Errc::invalid_barrier, lane, "an mbarrier object is there already; mbarrier.inval ends it");
+        if (warp.checks(EmulatorCheck::barriers) && !warp.cta().checker()->mbarriers.insert(at).second &&
+            Mbarrier::of(mbarrier_word(at)).valid &&
+            !warp.report({EmulatorCheck::barriers, Errc::invalid_barrier, warp.pc()}, 1u << lane,
+                         [] { return "an mbarrier object is there already; mbarrier.inval ends it"; }))
             return false;
-        }
         Mbarrier object;
         const auto made =
             object.init(static_cast<std::uint32_t>(warp.value(input_of(warp, operation), lane)));
@@ -98,7 +123,7 @@ template <bool Parity>
 Flow execute_test(Warp& warp, const Operation& operation, std::uint32_t mask) {
     bool any_complete = false;
     const bool done = each_lane(mask, [&](unsigned lane) {
-        const std::byte* const at = warp.resolve(access_of(warp, operation), operation, lane, 8, Use::read);
+        const std::byte* const at = object_of(warp, operation, lane, Use::read, Owner::this_cta);
         if (at == nullptr) return false;
         const Mbarrier object =
             Mbarrier::of(__atomic_load_n(reinterpret_cast<const std::uint64_t*>(at), __ATOMIC_ACQUIRE));
@@ -110,6 +135,10 @@ Flow execute_test(Warp& warp, const Operation& operation, std::uint32_t mask) {
                                    : "no mbarrier.init made an mbarrier object there");
             return false;
         }
+        if (Parity && asked > 1 && warp.checks(EmulatorCheck::barriers) &&
+            !warp.report({EmulatorCheck::barriers, Errc::invalid_barrier, warp.pc()}, 1u << lane,
+                         [&] { return fmt::format("the parity of a phase is 0 or 1, not {}", asked); }))
+            return false;
         const std::uint64_t phase = Parity ? asked & 1 : state.phase;
         const Space space = access_of(warp, operation).space;
         const std::uint64_t address = warp.address(access_of(warp, operation), operation, lane);
@@ -193,7 +222,8 @@ Expected<Draft> decode_mbarrier(FunctionDecoder& decoder, const Instruction& ins
     if (what.empty()) return decode(decoder, instruction, execute_change<expect>, 0, 4);
     if (what == ".complete_tx") return decode(decoder, instruction, execute_change<complete>, 0, 4);
     if (what == ".pending_count") return decode_pending_count(decoder, instruction);
-    if (what == ".inval") return decode(decoder, instruction, execute_change<invalidate>, 0, 4);
+    if (what == ".inval")
+        return decode(decoder, instruction, execute_change<invalidate, Owner::this_cta>, 0, 4);
     if (what == ".init") return decode(decoder, instruction, execute_init, 0, 4);
     if (waits)
         return decode(decoder, instruction, parity ? execute_test<true> : execute_test<false>, 1,
@@ -210,7 +240,9 @@ constexpr InstructionRow rows[] = {{"mbarrier", decode_mbarrier}};
 // Copies are complete at once, so their arrival is one of this thread: with .noinc it is among those
 // expected, without it was expected in addition just now, and changes nothing.
 Expected<Draft> decode_copy_arrival(FunctionDecoder& decoder, const Instruction& instruction) {
-    const Execute execute = instruction.has(".noinc") ? execute_change<arrive<false>, Arriving::copies> : execute_change<keep, Arriving::copies>;
+    const Execute execute = instruction.has(".noinc")
+                                ? execute_change<arrive<false>, Owner::this_cta, Arriving::copies>
+                                : execute_change<keep, Owner::this_cta, Arriving::copies>;
     return decode(decoder, instruction, execute, 0, 4);
 }
 

@@ -1,5 +1,6 @@
 // A launch that somebody observes runs one operation at a time, and tells of each.
 #include <bit>
+#include <cstring>
 #include <unordered_map>
 
 #include "emulator/cta.hpp"
@@ -152,6 +153,87 @@ class Written {
     std::size_t count_ = 0;
 };
 
+// What an operation is about to read that its text does not show: predicates, and what goes to memory.
+class Read {
+  public:
+    Read(Warp& warp, std::uint32_t pc) : warp_(warp), pc_(pc) {}
+    void add(const Operation& operation) {
+        const Program& program = warp_.program();
+        const unsigned stored = first_stored(operation), all = unsigned{operation.outputs} + operation.inputs;
+        for (unsigned i = operation.outputs; i < all; ++i) {
+            const Ref ref = warp_.operands(operation)[i];
+            if (i >= stored || width(ref) == 1)
+                add(ref, program.declared_operand(*warp_.frame().function, operation.operands + i));
+        }
+        if (operation.execute != execute_barrier) return;
+        if (const Ref predicate = program.barriers[operation.extra].predicate; predicate != no_ref)
+            add(predicate, predicate);
+    }
+    /// Before all others.
+    [[nodiscard]] std::optional<ObservedRegister> guard(const Operation& operation) {
+        if (operation.guard != no_ref) add(operation.guard, operation.guard);
+        first_ = count_;
+        return count_ != 0 ? std::optional(registers_[0]) : std::nullopt;
+    }
+    [[nodiscard]] std::span<const ObservedRegister> all() const {
+        return std::span(registers_).subspan(first_, count_ - first_);
+    }
+
+  private:
+    static constexpr std::size_t most = 16;
+    struct alignas(16) Values {
+        std::byte bytes[std::size_t{lane_count} * 16];
+    };
+
+    // The first operand that goes to memory; behind all of them where none does.
+    [[nodiscard]] unsigned first_stored(const Operation& operation) const {
+        const unsigned all = unsigned{operation.outputs} + operation.inputs;
+        const Program& program = warp_.program();
+        const bool moves_matrix =
+            operation.execute == execute_stmatrix || operation.execute == execute_wmma_store;
+        if (moves_matrix) {
+            const MatrixInstruction& matrix = program.matrices[operation.extra];
+            return operation.outputs + (matrix.access.has_base ? 1u : 0u) +
+                   (matrix.has_stride && operation.execute == execute_wmma_store ? 1u : 0u);
+        }
+        if (operation.execute == execute_async_store) return operation.outputs + 2u;
+        const auto kind = access_kinds().find(operation.execute);
+        if (kind == access_kinds().end() || kind->second == Kind::load || operation.execute == execute_copy)
+            return all;
+        return operation.outputs + (program.accesses[operation.extra].has_base ? 1u : 0u);
+    }
+
+    void add(Ref ref, Ref declared) {
+        const std::string_view name = name_of(ref, declared);
+        if (name.empty() || count_ == most) return;
+        std::memcpy(values_[count_].bytes, warp_.column(ref), std::size_t{lane_count} * width(ref));
+        registers_[count_] = {name, width(ref), values_[count_].bytes};
+        ++count_;
+    }
+
+    // Of a part of a register, that of the register: an operation before has taken it.
+    [[nodiscard]] std::string_view name_of(Ref ref, Ref declared) const {
+        const Function& function = *warp_.frame().function;
+        const Program& program = warp_.program();
+        const auto names = warp_.launch().names.find(&function);
+        if (names == warp_.launch().names.end() || !is_register(ref)) return {};
+        if (const auto name = names->second.find(declared); name != names->second.end()) return name->second;
+        for (std::uint32_t pc = pc_; pc-- > function.begin && program.code[pc].is_part;) {
+            const Operation& part = program.code[pc];
+            if (part.outputs != 1 || part.inputs != 1 || program.refs[part.operands] != ref) continue;
+            const auto name = names->second.find(program.declared_operand(function, part.operands + 1));
+            return name != names->second.end() ? name->second : std::string_view();
+        }
+        return {};
+    }
+
+    Warp& warp_;
+    std::uint32_t pc_;
+    std::array<ObservedRegister, most> registers_;
+    std::array<Values, most> values_;
+    std::size_t first_ = 0, count_ = 0;
+};
+
 }  // namespace
 
 RegisterNames register_names(const Program& program, std::string_view text) {
@@ -173,8 +255,15 @@ void Warp::tell_late_results() {
         Written written(*launch_, *late.frame);
         written.add(*program_, program_->code[late.pc], late.frame->columns());
         if (written.all().empty()) continue;
-        launch_->observer->step({.ptx = launch_->text, .span = program_->spans[late.pc], .block = cta_->position(), .warp = index_, .lanes = late.mask,
-                                 .is_rest = true, .written = written.all(), .accesses = {}});
+        launch_->observer->step({.ptx = launch_->text,
+                                 .span = program_->spans[late.pc],
+                                 .block = cta_->position(),
+                                 .warp = index_,
+                                 .lanes = late.mask,
+                                 .active = late.mask,
+                                 .is_rest = true,
+                                 .written = written.all(),
+                                 .accesses = {}});
     }
     late_results_.clear();
 }
@@ -188,8 +277,20 @@ Flow Warp::run_observed(const Operation& operation) {
     }
     Accesses accesses(*this, operation, mask);
     Frame* const frame = frame_;
-    ObservedStep step{.ptx = launch_->text, .span = program_->spans[pc_], .block = cta_->position(), .warp = index_, .lanes = mask,
-                      .is_rest = operation.is_part, .written = {}, .accesses = {}};
+    Read read(*this, pc_);
+    const bool is_part = operation.is_part;  // the whole instruction tells what it reads
+    ObservedStep step{.ptx = launch_->text,
+                      .span = program_->spans[pc_],
+                      .block = cta_->position(),
+                      .warp = index_,
+                      .lanes = mask,
+                      .active = mask_,
+                      .guard = is_part ? std::nullopt : read.guard(operation),
+                      .is_rest = is_part,
+                      .written = {},
+                      .accesses = {}};
+    if (!is_part) read.add(operation);
+    step.read = read.all();
     pieces_.clear();
     const Flow flow = run_one(operation);
     accesses.add(pieces_);
@@ -198,7 +299,7 @@ Flow Warp::run_observed(const Operation& operation) {
     const bool is_done = flow == Flow::next || flow == Flow::yield;  // a wait that may have to be tried again yields
     if (is_done && mask != 0 && frame_ == frame) written.add(*program_, operation, frame->columns());
     step.written = written.all();
-    if (!operation.is_part || !step.written.empty()) launch_->observer->step(step);
+    if (!is_part || !step.written.empty()) launch_->observer->step(step);
     if (flow != Flow::fail) tell_late_results();
     return flow;
 }

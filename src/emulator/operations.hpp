@@ -19,6 +19,7 @@ namespace ptxgraft::emulator {
 /// of bytes to read.
 Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask);
 Flow execute_bulk_copy(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< extra: of Program::bulk_copies
+Flow execute_bulk_prefetch(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< address, size
 Flow execute_bulk_commit(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< cp.async.bulk.commit_group
 /// cp.async.bulk.wait_group; extra: twice the number of groups that may be pending, and 1 with .read
 Flow execute_bulk_wait(Warp& warp, const Operation& operation, std::uint32_t mask);

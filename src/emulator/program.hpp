@@ -41,6 +41,7 @@ inline constexpr Ref constant_bank = Ref{1} << bank_shift;
 inline constexpr Ref special_bank = Ref{2} << bank_shift;
 inline constexpr Ref width_mask = 7, offset_mask = (constant_bank - 1) & ~Ref{31};
 inline constexpr Ref no_ref = ~Ref{0};
+inline constexpr std::uint32_t no_pc = ~std::uint32_t{0};
 inline constexpr std::uint32_t most_bank_bytes = offset_mask - 8192;
 
 [[nodiscard]] constexpr std::uint32_t width(Ref ref) { return std::uint32_t{1} << (ref & width_mask); }
@@ -105,6 +106,7 @@ struct Operation {
     std::uint16_t run_number = 0;  ///< of a run that begins here: those of a loop have different ones
     std::uint16_t row = 0;  ///< how many operations from here on a row function may execute
     bool is_part = false;   ///< of the instruction whose operation follows or came before
+    bool is_copy = false;   ///< mov, and what reads or writes a part of a register for another operation
 };
 
 /// An address operand and what is moved there. The register of the address, if there is one, is the operation's first
@@ -124,13 +126,37 @@ struct Slot {
     std::uint32_t offset = 0;  ///< in the frame's local memory, or in the kernel's parameters
     std::uint32_t bytes = 0;
     Ref reg = no_ref;  ///< of a `.reg` parameter, or an argument that is a register or an immediate
+    bool goes_with_any = false;  ///< an immediate, or `_` for a result that nobody reads: of any size
 };
 
 struct Call {
     std::uint32_t function = 0;  ///< index; unused when indirect
     Ref target = no_ref;         ///< the register with the function's address when indirect
+    std::uint32_t prototype = no_prototype;  ///< of Program::prototypes
     std::vector<Slot> returns, arguments;
+
+    static constexpr std::uint32_t no_prototype = ~std::uint32_t{0};
 };
+
+/// What a function, or a `.callprototype`, takes and gives (PTX ISA 11.2.2, 11.3.3). A register and a
+/// `.param` variable of one size are passed alike.
+struct Signature {
+    struct Parameter {
+        std::uint64_t bytes = 0;
+        std::uint32_t align = 1;
+        bool is_array = false;
+        bool is_open = false;  ///< an array without a size, which takes what is left
+    };
+    std::vector<Parameter> returns, parameters;
+};
+/// `(.b32) f (.b64, .align 8 .b8[24])`
+[[nodiscard]] std::string to_text(const Signature& signature, std::string_view name);
+/// Whether what a call gives and takes by one signature is what a function takes and gives.
+[[nodiscard]] bool fits(const Signature& call, const Signature& function);
+/// The same of what it gives and takes in fact: of those only sizes are known.
+[[nodiscard]] bool fits(const Call& call, const Signature& function);
+/// What those are.
+[[nodiscard]] Signature signature_of(const Call& call);
 
 /// What a call of a function without a body does.
 using Builtin = Flow (*)(Warp& warp, const Call& call, std::uint32_t mask);
@@ -168,6 +194,7 @@ struct Function {
     std::uint32_t param_bytes = 0;   ///< of an entry
     std::uint32_t shared_bytes = 0;  ///< static, with the module's own
     std::vector<Slot> parameters, returns;
+    Signature signature;                               ///< of one that is no entry
     std::array<std::uint32_t, 3> required_block = {};  ///< of `.reqntid`; 0: none
     std::array<std::uint32_t, 3> required_cluster = {};  ///< of `.reqnctapercluster`; 0: none
     std::uint64_t most_cluster_blocks = 0;               ///< of `.maxclusterrank`; 0: no limit but the device's
@@ -311,6 +338,7 @@ struct Program {
     std::vector<Barrier> barriers;
     std::vector<MatrixInstruction> matrices;
     std::vector<Call> calls;
+    std::vector<Signature> prototypes;
     std::vector<BulkCopy> bulk_copies;
     std::vector<TensorMapReplace> tensormap_replaces;
     std::vector<AsyncStore> async_stores;

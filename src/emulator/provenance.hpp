@@ -2,15 +2,35 @@
 /// @file provenance.hpp
 /// Where the instruction of an error comes from: the source that PTX was made of, and the calls that led there.
 
+#include <mutex>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "ptxgraft/error.hpp"
+#include "ptxgraft/syntax.hpp"
 
 namespace ptxgraft::emulator {
 
-/// Adds it to the error's detail: source lines where `.loc` says so; `calls` are the call instructions of the functions
-/// that run, the innermost first.
-[[nodiscard]] Error with_provenance(Error error, std::string_view text, std::span<const Span> calls);
+/// Of one module's text, which is parsed when somebody asks. Thread-safe.
+class Provenance {
+  public:
+    explicit Provenance(std::string_view text) : text_(text) {}
+    [[nodiscard]] std::string_view text() const { return text_; }
+    /// The source lines of the statement at an offset, as `.loc` says; the innermost first.
+    [[nodiscard]] std::vector<syntax::SourceLine> lines(std::uint32_t offset) const;
+    /// Adds to the error's detail the source lines, and those of the calls: instructions of the functions
+    /// that run, the innermost first.
+    [[nodiscard]] Error add_to(Error error, std::span<const Span> calls) const;
+
+  private:
+    [[nodiscard]] std::string source_of(std::uint32_t offset, std::string_view word) const;
+
+    std::string_view text_;
+    mutable std::mutex mutex_;
+    mutable bool is_parsed_ = false;
+    mutable std::optional<syntax::Module> module_;
+};
 
 }  // namespace ptxgraft::emulator

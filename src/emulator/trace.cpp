@@ -65,8 +65,13 @@ void EmulatorTrace::step(const ObservedStep& step) {
     }
     std::string line = fmt::format("block ({}, {}, {}) warp {} lanes {:#010x} {}{}", step.block.x, step.block.y, step.block.z, step.warp, step.lanes, instruction,
                                    step.is_rest ? " (further results)" : "");
-    for (const ObservedRegister& reg : step.written)
-        line += fmt::format(" | {} = {}", reg.name, values_of(step.lanes, [&](unsigned lane) { return hexadecimal(reg, lane); }));
+    const auto add = [&](const ObservedRegister& reg, std::string_view sign, std::uint32_t lanes) {
+        line += fmt::format(" | {}{} {}", reg.name, sign,
+                            values_of(lanes, [&](unsigned lane) { return hexadecimal(reg, lane); }));
+    };
+    if (step.guard) add(*step.guard, ":", step.active);
+    for (const ObservedRegister& reg : step.read) add(reg, ":", step.lanes);
+    for (const ObservedRegister& reg : step.written) add(reg, " =", step.lanes);
     for (const ObservedAccess& access : step.accesses)
         line += fmt::format(" | {} {} of {} bytes at {}", name(access.space), name(access.kind), access.bytes,
                             values_of(access.lanes, [&](unsigned lane) { return fmt::format("{:#x}", access.addresses[lane]); }));

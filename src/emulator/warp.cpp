@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
+#include "emulator/cluster.hpp"
 #include "emulator/cta.hpp"
 #include "emulator/operations.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
 
-constexpr std::uint32_t no_pc = ~std::uint32_t{0};
 constexpr std::uint32_t frame_alignment = 128;  // of the local memory of a call
 constexpr std::size_t most_operands = 8;  // of a collective
 constexpr std::size_t most_results = arithmetic::most_outputs + 1, most_sources = arithmetic::most_inputs + 1;
@@ -38,11 +38,14 @@ void Warp::begin() {
     strong_limit_ = 64;
     group_count_ = 0;
     mask_ = 0;
-    is_checked_ = launch_->is_checked;
+    tracks_written_ = launch_->checks.has(EmulatorCheck::unwritten);
+    is_ordered_ = launch_->is_ordered;
+    notes_async_ = is_ordered_ && launch_->checks.has(EmulatorCheck::async);
     wgmma_groups_ = wgmma_fences_ = products_ = 0;
     products_of_group_ = {};
     wgmma_stage_ = false;
     pending_wgmma_.clear();
+    pending_copies_.clear();
     pieces_.clear();
     late_results_.clear();
     in_turn_ = false;
@@ -55,7 +58,7 @@ void Warp::begin() {
     reserve_local(launch_->entry->local_bytes);
     frame->local_top = launch_->entry->local_bytes;
     std::fill(local_.begin(), local_.end(), std::byte{0});
-    if (is_checked_) std::fill(local_written_.begin(), local_written_.end(), std::uint8_t{0});
+    if (tracks_written_) std::fill(local_written_.begin(), local_written_.end(), std::uint8_t{0});
     park({frame, launch_->entry->begin, live_});
 }
 
@@ -110,6 +113,7 @@ void Warp::run_at(Frame* frame, std::uint32_t pc, std::uint32_t mask) {
     frame_ = frame;
     banks_[0] = frame->columns();
     fragments_ = frame->fragments.empty() ? nullptr : frame->fragments.data();
+    is_tracked_ = tracks_written_ || fragments_ != nullptr;
     pc_ = pc;
     mask_ = mask;
     update_next();
@@ -194,15 +198,16 @@ Flow Warp::run_one(const Operation& operation) {
     if (operation.guard != no_ref) {
         const std::uint32_t is_set = predicate_mask(column(operation.guard));
         std::uint32_t holds = operation.guard_negated ? ~is_set : is_set;
-        if (is_checked_ && !check_guard(operation, holds)) return Flow::fail;
-        mask &= holds;
+        if (tracks_written_ && !check_guard(operation, holds)) return Flow::fail;
+        mask = mask_ & holds;
     }
     if (!operation.is_part) {
         ++issued_;
         thread_instructions_ += lanes_of(mask);
     }
-    if (mask == 0) return Flow::next;
-    if (is_checked_ && !track(operation, mask)) return Flow::fail;
+    if (mask == 0)
+        return mask_ != 0 ? Flow::next : Flow::select;  // all have left where nobody knows where they go
+    if (is_tracked_ && !track(operation, mask)) return Flow::fail;
     if (operation.function == nullptr) return operation.execute(*this, operation, mask);
     if (mask == frame_->lanes) run_pure(operation);
     else run_pure(operation, mask);
@@ -229,7 +234,7 @@ inline std::size_t Warp::run_row(const Operation& operation) {
 Flow Warp::run_many(const Operation& first) {
     const Operation* const end = &first + first.run;
     const bool is_whole = mask_ == frame_->lanes;
-    if (is_checked_ && !is_found(first)) {
+    if (is_tracked_ && !is_found(first)) {
         const std::uint32_t begin = pc_, undefined = frame_->undefined;
         for (const Operation* operation = &first; operation != end; ++operation, ++pc_) {
             if (!track(*operation, mask_)) return Flow::fail;
@@ -252,7 +257,9 @@ Flow Warp::run_many(const Operation& first) {
 
 // Whether all sources were written, by the lanes that read them; the results are, from here on.
 inline bool Warp::track(const Operation& operation, std::uint32_t mask) {
-    if (fragments_ != nullptr && names_fragments(operation) && !check_fragments(operation)) return false;
+    if (fragments_ != nullptr && names_fragments(operation) && !check_fragments(operation, mask))
+        return false;
+    if (!tracks_written_) return true;
     const Ref* const results = operands(operation);
     const Ref* const sources = results + operation.outputs;
     std::uint32_t* const written = frame_->written.data();
@@ -397,12 +404,12 @@ Frame* Warp::new_frame(const Function& function) {
         frame->registers.resize((function.register_bytes + sizeof(ColumnBlock) - 1) / sizeof(ColumnBlock));
         frame_bytes_ += function.register_bytes + sizeof(Frame);
     }
-    if (is_checked_) {
+    if (tracks_written_) {
         frame->written.assign(function.register_bytes / 32, 0);
         frame->taints.clear();
-        begin_fragments(*frame);
         frame->found.fill({});
     }
+    if (checks(EmulatorCheck::async)) begin_fragments(*frame);
     frame->parent = nullptr;
     frame->call = nullptr;
     frame->local_base = frame->depth = 0;
@@ -410,7 +417,7 @@ Frame* Warp::new_frame(const Function& function) {
 }
 
 void Warp::free_frame(Frame* frame) {
-    if (!pending_wgmma_.empty()) forget_wgmma(frame);
+    if (!pending_wgmma_.empty() || !pending_copies_.empty()) forget_wgmma(frame);
     free_frames_.push_back(frame);
 }
 
@@ -435,7 +442,7 @@ Flow Warp::call(const Function& function, const Call& call, std::uint32_t mask) 
     each_lane(mask, [&](unsigned l) {
         if (function.local_bytes == 0) return false;
         std::fill_n(local(*frame, l, 0), function.local_bytes, std::byte{0});
-        if (!is_checked_) return true;
+        if (!tracks_written_) return true;
         std::fill_n(&local_written_[std::size_t{l} * local_stride_ + frame->local_base], function.local_bytes,
                     std::uint8_t{0});
         cta_->checker()->stored.remove(Space::local, frame->local_base, number() * lane_count + l,
@@ -466,7 +473,7 @@ void Warp::pass(const Slot& from, Frame& source, const Slot& to, Frame& target, 
         std::byte* const target_bytes = place(to, target, lane);
         if (to.reg != no_ref) std::fill_n(target_bytes, width(to.reg), std::byte{0});
         std::copy_n(place(from, source, lane), bytes, target_bytes);
-        if (is_checked_) pass_states(from, source, to, target, lane, bytes);
+        if (tracks_written_) pass_states(from, source, to, target, lane, bytes);
         return true;
     });
 }
@@ -498,7 +505,7 @@ Flow Warp::exit(std::uint32_t mask) {
     leave(mask_ & ~mask, pc_ + 1);
     leave_frames(frame_, mask);
     live_ &= ~mask;
-    if (live_ == 0 && is_checked_) cta_->checker()->order.end(number());
+    if (live_ == 0 && is_ordered_) cta_->checker()->order.end(number());
     cta_->left(*this);
     for (std::uint32_t i = 0; i < group_count_;
          ++i) {  // member masks may be complete now: let them look again
@@ -535,11 +542,8 @@ Flow Warp::collective(const Operation& operation, const CollectiveCall& call, st
             }
         }
         left &= ~party;
-        if (is_checked_ && (members & started_ & ~live_) != 0) {
-            return fail(Errc::warp_mask_mismatch, static_cast<unsigned>(std::countr_zero(party)),
-                        fmt::format("{:#010x} names lane {}, which has exited", members, std::countr_zero(members & started_ & ~live_)));
-        }
-        if ((members & live_ & ~party) == 0) {
+        if ((members & live_ & ~party) ==
+            0) {  // PTX ISA 9.7.9.6 and 9.7.13: nobody waits for those that have exited
             run_collective(operation, call, party);
         } else if (!join_members(operation, call, party, members)) {
             park({frame_, pc_, party, Wait::members, members, issued_});
@@ -558,21 +562,21 @@ void Warp::run_collective(const Operation& operation, const CollectiveCall& call
     const Ref* ref = operands(operation);
     for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = column(*ref++);
     for (unsigned i = 0; i < operation.inputs; ++i) inputs[i] = column(*ref++);
-    if (is_checked_ && call.moves) shuffle_states(operation, call, inputs.data(), mask);
+    if (tracks_written_ && call.moves) shuffle_states(operation, call, inputs.data(), mask);
     call.function(outputs.data(), inputs.data(), mask, call.extra);
     order_members(call, mask);
 }
 
 // Only bar.warp.sync orders what the lanes wrote.
 void Warp::order_members(const CollectiveCall& call, std::uint32_t mask) {
-    if (!is_checked_) return;
+    if (!is_ordered_) return;
     Order& order = cta_->checker()->order;
     if (call.function == sync_collective()) order.synchronise(number(), mask, mask == live_);
     else order.meet(number(), mask, mask == live_);
 }
 
 void Warp::meet() {
-    if (is_checked_) cta_->checker()->order.meet(number(), ~0u, true);
+    if (is_ordered_) cta_->checker()->order.meet(number(), ~0u, true);
 }
 
 // Other members may wait at another instruction of the same kind: values are gathered from, and results
@@ -600,7 +604,7 @@ bool Warp::join_members(const Operation& operation, const CollectiveCall& call, 
             const Ref ref = operands(o)[i];
             std::byte* const theirs = column_in(frame, ref);
             functions.blend[ref & width_mask](out ? theirs : values[i].bytes, out ? values[i].bytes : theirs, lanes);
-            if (out && is_checked_ && is_register(ref)) frame.written[offset(ref) / 32] |= lanes;
+            if (out && tracks_written_ && is_register(ref)) frame.written[offset(ref) / 32] |= lanes;
         }
     };
     const unsigned outputs = operation.outputs, all = outputs + operation.inputs;
@@ -649,6 +653,32 @@ std::vector<Span> Warp::calls(const Frame* frame) const {
     for (; frame != nullptr && frame->parent != nullptr; frame = frame->parent)
         spans.push_back(program_->spans[frame->return_pc - 1]);
     return spans;
+}
+
+bool Warp::checks(EmulatorCheck check) const { return launch_->checks.has(check); }
+
+bool Warp::is_noted(const Mistake& mistake, std::uint32_t lanes) {
+    ClusterFindings& findings = cta_->checker()->findings;
+    if (findings.again(mistake, number(), lanes)) return true;
+    if (const auto excuse = launch_->excuses.find(mistake)) {
+        findings.add({.mistake = mistake, .excuse = excuse}, number(), lanes);
+        return true;
+    }
+    if (!launch_->keeps_going) return false;
+    if (findings.is_full()) return true;
+    if (!launch_->findings.is_described(mistake, cta_->cluster().index())) return false;
+    findings.add({.mistake = mistake}, number(), lanes);
+    return true;
+}
+
+bool Warp::report_new(const Mistake& mistake, std::uint32_t lanes, const std::string& detail) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+    Error error{mistake.code, program_->spans[mistake.pc], 0,
+                std::make_shared<const std::string>(fmt::format("{}, {}", detail, place(lane)))};
+    if (!launch_->keeps_going) return fail(std::move(error)), false;
+    cta_->checker()->findings.add({.mistake = mistake, .error = std::move(error), .calls = calls()}, number(),
+                                  lanes);
+    return true;
 }
 
 Flow Warp::fail(Errc code, unsigned lane, const std::string& detail) {

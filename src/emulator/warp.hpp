@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "emulator/checker.hpp"
+#include "emulator/findings.hpp"
+#include "emulator/hammock.hpp"
 #include "emulator/lanes.hpp"
 #include "emulator/program.hpp"
 #include "emulator/race.hpp"
@@ -53,6 +55,7 @@ using States = std::array<std::uint8_t, std::size_t{lane_count} * 16>;
 struct Fragment {
     bool is_fragment = false, is_accumulator = false;  ///< of some wgmma of the function
     bool accumulates = false, is_read = false;  ///< by a wgmma that is not known to be complete
+    bool is_copy = false;       ///< of an accumulator in flight: among the warp's pending copies
     bool is_written = false;    ///< what touched it last: a write, or a read
     std::uint32_t fences = 0;   ///< that the warp had passed then, and one more; 0: nothing touched it
     std::uint32_t pc = 0;
@@ -63,6 +66,18 @@ struct PendingWgmma {
     std::uint32_t pc = 0;
     Frame* frame = nullptr;
     std::uint32_t group = 0;  ///< that it is in, or will be; from 1
+};
+
+/// What a mov made of an accumulator before a wait for its wgmma. Compilers copy so, and assemblers take the
+/// copy for the accumulator itself: it has its value once the wait has come, but the value of another wgmma
+/// that has gone on with the accumulator by then.
+struct PendingCopy {
+    Frame* frame = nullptr;
+    std::uint32_t column = 0, source = 0;  ///< of the copy, of the accumulator: offset / 32
+    std::uint32_t lanes = 0;
+    std::uint32_t pc = 0;  ///< of the mov
+    PendingWgmma of = {};
+    std::uint32_t spoiled_pc = no_pc;  ///< the wgmma that has gone on
 };
 
 /// One call of a function by some lanes.
@@ -173,6 +188,7 @@ class Warp {
     [[nodiscard]] std::uint32_t index() const { return index_; }
     [[nodiscard]] unsigned number() const;  ///< among the warps of the cluster
     [[nodiscard]] Frame& frame() { return *frame_; }
+    [[nodiscard]] std::uint32_t pc() const { return pc_; }
     [[nodiscard]] Cta& cta() const { return *cta_; }
     [[nodiscard]] const Launch& launch() const { return *launch_; }
     [[nodiscard]] const Program& program() const { return *program_; }
@@ -250,16 +266,27 @@ class Warp {
 
     // --- what a checked launch keeps track of; nothing of it happens in others
 
-    [[nodiscard]] bool is_checked() const { return is_checked_; }
+    [[nodiscard]] bool checks(EmulatorCheck check) const;
+    /// It is kept which bits of registers and memory something wrote.
+    [[nodiscard]] bool tracks_written() const { return tracks_written_; }
+    /// It is kept which accesses are ordered.
+    [[nodiscard]] bool is_ordered() const { return is_ordered_; }
+    /// Of a mistake that a check found in lanes, whose first one `detail()` describes. True: the launch goes
+    /// on, as if it were none. False, after fail(): it ends here.
+    template <class Detail>
+    [[nodiscard]] bool report(const Mistake& mistake, std::uint32_t lanes, Detail&& detail) {
+        return is_noted(mistake, lanes) || report_new(mistake, lanes, detail());
+    }
     [[nodiscard]] bool is_observed() const;
     /// A launch that is observed tells of what an operation accesses otherwise than lane by lane.
     void observe(const AccessedPiece& piece) { pieces_.push_back(piece); }
     /// The line of an operation in the module's text, from 1.
     [[nodiscard]] std::size_t line_of(std::uint32_t pc) const;
-    /// Fails unless something wrote the guard's lanes, or it only skips what is computed in registers: lanes of which nobody knows
-    /// skip that then, as if the guard held.
+    /// Reports lanes of the guard that nothing wrote, unless it decides no more than what is computed in
+    /// registers: of lanes of which nobody knows it does not hold then, and those that a branch may have sent
+    /// elsewhere have left.
     [[nodiscard]] bool check_guard(const Operation& operation, std::uint32_t& holds);
-    /// Fails unless something wrote a register's lanes.
+    /// Reports what lanes of a register nothing wrote; when the launch goes on, something did.
     [[nodiscard]] bool require(Ref ref, std::uint32_t mask);
     [[nodiscard]] bool require_all(std::span<const Ref> refs);  ///< by all lanes
     /// A register's lanes are written by an operation that does not name it among its outputs.
@@ -334,7 +361,7 @@ class Warp {
     /// What a product reads of shared memory, by the async proxy; and what of its results is undefined.
     [[nodiscard]] bool note_wgmma(const Operation& operation, const WgmmaOperands& operands);
     /// An argument or a result of a call.
-    [[nodiscard]] bool check_fragment(Ref ref, Use use);
+    [[nodiscard]] bool check_fragment(Ref ref, Use use, std::uint32_t mask);
     /// As note_access, of many bytes, which lie in one piece of memory.
     [[nodiscard]] bool note_range(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use);
     /// Of one lane: fails where a byte was not written.
@@ -370,6 +397,9 @@ class Warp {
     [[nodiscard]] std::string place(unsigned lane) const;
 
   private:
+    /// Nobody needs its text: it is known, or excused, or an earlier block has described it.
+    [[nodiscard]] bool is_noted(const Mistake& mistake, std::uint32_t lanes);
+    [[nodiscard]] bool report_new(const Mistake& mistake, std::uint32_t lanes, const std::string& detail);
     void park(const Group& group);
     void yield();
     bool select();
@@ -391,7 +421,10 @@ class Warp {
     /// The same for all CTAs of a cluster: shared memory of any of them with its rank, what is not generic.
     [[nodiscard]] Place common_place(Space space, std::uint64_t address) const;
 
-    [[nodiscard]] std::string surroundings(const Place& where, std::uint64_t bytes) const;
+    /// `read of 4 bytes of global memory at 0x10`
+    [[nodiscard]] std::string describe(Space space, std::uint64_t address, std::uint64_t bytes,
+                                       Use use) const;
+    [[nodiscard]] std::string surroundings(Space space, std::uint64_t address, std::uint64_t bytes) const;
     [[nodiscard]] Piece piece(const Access& access, const Operation& operation, std::uint32_t mask, Use use);
     [[nodiscard]] Cta* owner_of(std::uint64_t address);
     [[nodiscard]] std::uint64_t special_of_cta(Special special) const;
@@ -415,6 +448,7 @@ class Warp {
     void read_states(Ref ref, std::uint8_t* states);
     [[nodiscard]] Origin origin_of(Ref ref) const;
     [[nodiscard]] bool is_written(Ref ref) const;
+    [[nodiscard]] const Hammock& hammock_of(std::uint32_t branch);
     [[nodiscard]] Origin origin_at(Space space, std::uint64_t address, unsigned lane) const;
     [[nodiscard]] Origin origin_of_row(const MatrixRows& rows, unsigned row);
     void begin_taint(Ref ref);
@@ -422,27 +456,39 @@ class Warp {
                   const Origin& origin);
     [[nodiscard]] bool writes_the_same(const Race& race, const Ref* refs, unsigned lane, const Located& at,
                                        std::uint32_t bytes);
+    [[nodiscard]] bool require_bytes(std::uint8_t* written, std::uint64_t address, unsigned lane,
+                                     std::uint32_t bytes);
     [[nodiscard]] bool note_written(const Located& at, std::uint64_t address, unsigned lane,
                                     std::uint64_t bytes, Use use);
-    void fail_race(const Race& race, unsigned lane, const Located& at, std::uint32_t bytes, AccessKind kind);
-    Flow fail_unwritten(Ref ref, unsigned lane);
-    Flow fail_unwritten(const Origin& origin, unsigned lane, const std::string& register_);
-    bool fail_unfenced(const Race& write, unsigned lane, std::string_view what);
+    [[nodiscard]] bool report_race(EmulatorCheck of, const Race& race, unsigned lane, const Located& at,
+                                   std::uint32_t bytes, AccessKind kind);
+    [[nodiscard]] bool report_unwritten(Ref ref, std::uint32_t lanes);
+    [[nodiscard]] bool report_unwritten(const Origin& origin, std::uint32_t lanes, Ref ref = no_ref);
+    [[nodiscard]] bool report_unfenced(const Race& write, unsigned lane, std::string_view what);
     bool note_copied(Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind, bool clears_again = false);
     [[nodiscard]] std::string name_of(const Stamp& who, unsigned lane) const;
     void begin_fragments(Frame& frame) const;
     [[nodiscard]] bool names_fragments(const Operation& operation) const;
-    [[nodiscard]] bool check_fragments(const Operation& operation);
+    [[nodiscard]] bool check_fragments(const Operation& operation, std::uint32_t mask);
+    [[nodiscard]] bool check_copy(Ref ref, std::uint32_t mask);
+    [[nodiscard]] bool report_copy(PendingCopy copy, Ref ref);
+    [[nodiscard]] bool copy_fragments(const Operation& operation, std::uint32_t mask);
+    void forget_copies(std::uint32_t column, std::uint32_t lanes);
+    void mark_copies();
+    void spoil_copies(Ref accumulator);
     [[nodiscard]] bool begin_wgmma(const Operation& operation);
     [[nodiscard]] bool check_accumulator(Ref ref, const Wgmma& wgmma);
     [[nodiscard]] bool check_fenced(Ref ref, bool accumulates);
     void mark_fragments(const PendingWgmma& pending);
     void finish_fence();
     void finish_wgmma(std::uint32_t groups);
+    void finish_registers(std::uint32_t groups);
     void forget_wgmma(const Frame* frame);
     [[nodiscard]] const PendingWgmma* user_of(Ref ref) const;
-    bool fail_in_flight(Ref ref, std::string_view use);
-    bool note_wgmma(const SharedRange& range, const Located& shared, unsigned warpgroup, std::optional<Origin>& undefined);
+    [[nodiscard]] bool report_in_flight(Ref ref, std::string_view use);
+    [[nodiscard]] bool note_wgmma(const SharedRange& range, const Located& shared, unsigned warpgroup);
+    [[nodiscard]] std::optional<Origin> first_undefined(const SharedRange& range,
+                                                        const Located& shared) const;
     void track_wgmma(const Operation& operation, const WgmmaOperands& operands,
                      const UndefinedOperands& undefined);
     void pass_states(const Slot& from, Frame& source, const Slot& to, Frame& target, unsigned lane,
@@ -505,7 +551,9 @@ class Warp {
     std::uint64_t frame_bytes_ = 0;
     std::vector<std::byte> local_;
     std::vector<std::uint8_t> local_written_;
-    bool is_checked_ = false;
+    bool tracks_written_ = false, is_ordered_ = false;
+    bool notes_async_ = false;  // what runs asynchronously is in the order too
+    bool is_tracked_ = false;   // what operations do with the registers of the running frame
     struct {
         unsigned party = 0, lane = 0;
         bool is_store = false;
@@ -516,7 +564,9 @@ class Warp {
     std::uint32_t wgmma_fences_ = 0;
     bool wgmma_stage_ = false;  // a wgmma.fence came, and no wait since
     std::vector<PendingWgmma> pending_wgmma_;
+    std::vector<PendingCopy> pending_copies_;
     Fragment* fragments_ = nullptr;  // of the running frame
+    std::unordered_map<std::uint32_t, Hammock> hammocks_;  // of branches that were asked for
     std::uint32_t local_stride_ = 0;  // bytes of each thread
 
     std::vector<AccessedPiece> pieces_;    // of a launch that is observed: those of the running operation

@@ -56,11 +56,11 @@ bool all_written_at(const std::uint8_t* bytes, std::uint32_t count) {
 // --- registers
 
 void Warp::mark_written(Ref ref, std::uint32_t mask) {
-    if (is_checked_ && is_register(ref)) frame_->written[index_of(ref)] |= mask;
+    if (tracks_written_ && is_register(ref)) frame_->written[index_of(ref)] |= mask;
 }
 
 void Warp::mark_slot(const Slot& slot, std::uint32_t mask) {
-    if (!is_checked_) return;
+    if (!tracks_written_) return;
     if (slot.reg != no_ref) return mark_written(slot.reg, mask);
     each_lane(mask, [&](unsigned lane) {
         std::fill_n(&local_written_[std::size_t{lane} * local_stride_ + frame_->local_base + slot.offset], slot.bytes, all_bits);
@@ -69,28 +69,38 @@ void Warp::mark_slot(const Slot& slot, std::uint32_t mask) {
 }
 
 bool Warp::require(Ref ref, std::uint32_t mask) {
-    if (!is_checked_ || !is_register(ref)) return true;
+    if (!tracks_written_ || !is_register(ref)) return true;
     const std::uint32_t unwritten = mask & ~frame_->written[index_of(ref)];
-    if (unwritten == 0) return true;
-    fail_unwritten(ref, first_lane(unwritten));
-    return false;
+    return unwritten == 0 || report_unwritten(ref, unwritten);
 }
 
-// A branch over operations on registers decides no more than a selp does: what it may skip is undefined.
+// A branch over operations on registers decides no more than a selp does: lanes of which nobody knows where
+// they go are where the ways meet again, and what may be written on the way there is undefined. So it is with
+// an operation under a guard.
 bool Warp::check_guard(const Operation& operation, std::uint32_t& holds) {
     if (!is_register(operation.guard)) return true;
     const std::uint32_t unknown = mask_ & ~frame_->written[index_of(operation.guard)];
     if (unknown == 0) return true;
-    const Operation* const code = program_->code.data();
-    const bool is_forward = operation.execute == execute_branch && operation.extra > pc_;
-    const auto is_pure = [](const Operation& skipped) { return skipped.function != nullptr; };
-    if (!is_forward || !std::all_of(code + pc_ + 1, code + operation.extra, is_pure)) return require(operation.guard, mask_);
+    const bool branches = operation.execute == execute_branch;
+    const Hammock* const skipped = branches ? &hammock_of(pc_) : nullptr;
+    if (branches ? !skipped->is_pure : operation.function == nullptr) return require(operation.guard, mask_);
+    const std::span<const Ref> results =
+        branches ? std::span<const Ref>(skipped->results) : std::span(operands(operation), operation.outputs);
     const Origin origin = origin_of(operation.guard);
     const States nothing{};
-    for (const Operation* skipped = code + pc_ + 1; skipped != code + operation.extra; ++skipped)
-        for (unsigned i = 0; i < skipped->outputs; ++i) taint(operands(*skipped)[i], unknown, origin, nothing.data());
-    holds |= unknown;
+    for (const Ref result : results)
+        if (is_register(result)) taint(result, unknown, origin, nothing.data());
+    holds &= ~unknown;
+    if (!branches) return true;
+    leave(unknown, skipped->join);
+    update_next();
     return true;
+}
+
+const Hammock& Warp::hammock_of(std::uint32_t branch) {
+    const auto [at, is_new] = hammocks_.try_emplace(branch);
+    if (is_new) at->second = find_hammock(*program_, branch);
+    return at->second;
 }
 
 bool Warp::require_all(std::span<const Ref> refs) {
@@ -261,8 +271,10 @@ bool Warp::track_undefined(const Operation& operation, std::uint32_t mask) {
         all &= written;
     }
     if (operation.undefined == Undefined::refused) {
-        fail_unwritten(first, first_lane(mask & ~frame_->written[index_of(first)]));
-        return false;
+        for (unsigned i = 0; i < operation.strict; ++i)
+            if (!require(sources[i], mask)) return false;
+        for (unsigned i = operation.own; i < operation.outputs; ++i) mark_written(results[i], mask);
+        return true;
     }
     Origin origin = origin_of(first);
     origin.is_value = true;
@@ -369,21 +381,25 @@ std::string Warp::name_of(const StoredOrigin& stored) const {
 }
 
 // The error is where the value was first read, whatever it has gone through since.
-Flow Warp::fail_unwritten(Ref ref, unsigned lane) {
-    const Origin origin = origin_of(ref);
-    return fail_unwritten(origin, lane, origin.pc == pc_ ? name_of(ref) : "read here");
+bool Warp::report_unwritten(Ref ref, std::uint32_t lanes) {
+    if (!report_unwritten(origin_of(ref), lanes, ref)) return false;
+    mark_written(ref, lanes);
+    return true;
 }
 
-Flow Warp::fail_unwritten(const Origin& origin, unsigned lane, const std::string& register_) {
-    const std::string use = origin.pc == pc_ ? "" : fmt::format(", used on line {}", line_of(pc_));
-    const std::string what =
-        origin.is_of_memory
-            ? fmt::format("{} memory at {:#x}{}", name(origin.space), origin.address, name_of(origin.stored))
-        : origin.is_of_absent_lane ? "of a lane that does not take part"
-                                   : register_;
-    return fail({origin.is_of_memory ? Errc::memory_not_written : Errc::register_not_written,
-                 program_->spans[origin.pc], 0,
-                 std::make_shared<const std::string>(fmt::format("{}{}, {}", what, use, place(lane)))});
+bool Warp::report_unwritten(const Origin& origin, std::uint32_t lanes, Ref ref) {
+    const Mistake mistake{EmulatorCheck::unwritten,
+                          origin.is_of_memory ? Errc::memory_not_written : Errc::register_not_written,
+                          origin.pc};
+    return report(mistake, lanes, [&] {
+        const std::string use = origin.pc == pc_ ? "" : fmt::format(", used on line {}", line_of(pc_));
+        const std::string what = origin.is_of_memory ? fmt::format("{} memory at {:#x}{}", name(origin.space),
+                                                                   origin.address, name_of(origin.stored))
+                                 : origin.is_of_absent_lane ? "of a lane that does not take part"
+                                 : origin.pc != pc_         ? "read here"
+                                                            : name_of(ref);
+        return what + use;
+    });
 }
 
 // --- memory
@@ -399,7 +415,7 @@ Place Warp::common_place(Space space, std::uint64_t address) const {
 }
 
 std::uint8_t* Warp::written_bytes(Space space, std::uint64_t address, unsigned lane) {
-    if (!is_checked_) return nullptr;
+    if (!tracks_written_) return nullptr;
     const Place where = common_place(space, address);
     if (where.space == Space::shared) {
         Cta* const owner = owner_of(where.address);
@@ -523,8 +539,8 @@ bool Warp::note_stored(const Access& access, const Ref* refs, std::uint32_t mask
             }
             if (all_written(&states[lane * bytes], bytes)) return true;
             if (at.is_global && !is_gap && (!any || origin.is_value)) {
-                fail_unwritten(refs[i], lane);
-                return false;
+                std::memset(at.written + at.offsets[lane] + i * bytes, all_bits, bytes);
+                return report_unwritten(refs[i], 1u << lane);
             }
             remember(space, at.begin + at.offsets[lane] + i * bytes, lane, bytes, origin);
             return true;
@@ -534,14 +550,11 @@ bool Warp::note_stored(const Access& access, const Ref* refs, std::uint32_t mask
     return true;
 }
 
-bool Warp::note_access(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes, AccessKind kind) {
-    if (!is_checked_) return true;
+bool Warp::note_access(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes,
+                       AccessKind kind) {
     if (std::uint8_t* const written = written_bytes(space, address, lane)) {
         const bool reads = kind == AccessKind::read || kind == AccessKind::strong_read;
-        if (reads && !all_written(written, bytes)) {
-            fail(Errc::memory_not_written, lane, fmt::format("{} bytes at {:#x}", bytes, address));
-            return false;
-        }
+        if (reads && !require_bytes(written, address, lane, bytes)) return false;
         if (!reads) std::memset(written, all_bits, bytes);
     }
     return note_order(space, address, lane, bytes, kind);
@@ -549,7 +562,7 @@ bool Warp::note_access(Space space, std::uint64_t address, unsigned lane, std::u
 
 bool Warp::note_order(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes,
                       AccessKind kind) {
-    if (!is_checked_) return true;
+    if (!is_ordered_) return true;
     Located at;
     describe(space, address, lane, at);
     return note_accesses(1u << lane, at, bytes, kind);
@@ -561,13 +574,24 @@ bool Warp::note_written(const Located& at, std::uint64_t address, unsigned lane,
     if (at.written == nullptr || use == Use::write) return true;
     const auto* const unwritten = std::find_if(at.written, at.written + bytes, [](std::uint8_t bits) { return bits != all_bits; });
     if (unwritten == at.written + bytes) return true;
-    fail(Errc::memory_not_written, lane, fmt::format("{:#x}, of the {} bytes that are copied from or added to at {:#x}",
-                                                    address + static_cast<std::uint64_t>(unwritten - at.written), bytes, address));
-    return false;
+    const bool goes_on = report({EmulatorCheck::unwritten, Errc::memory_not_written, pc_}, 1u << lane, [&] {
+        return fmt::format("{:#x}, of the {} bytes that are copied from or added to at {:#x}",
+                           address + static_cast<std::uint64_t>(unwritten - at.written), bytes, address);
+    });
+    std::memset(at.written, all_bits, bytes);
+    return goes_on;
+}
+
+// What one lane reads to decide something, or changes.
+bool Warp::require_bytes(std::uint8_t* written, std::uint64_t address, unsigned lane, std::uint32_t bytes) {
+    if (all_written(written, bytes)) return true;
+    std::memset(written, all_bits, bytes);
+    return report({EmulatorCheck::unwritten, Errc::memory_not_written, pc_}, 1u << lane,
+                  [&] { return fmt::format("{} bytes at {:#x}", bytes, address); });
 }
 
 bool Warp::note_range(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use) {
-    if (!is_checked_ || bytes == 0) return true;
+    if (bytes == 0 || (!tracks_written_ && !is_ordered_)) return true;
     Located at;
     describe(space, address, lane, at);
     if (!note_written(at, address, lane, bytes, use)) return false;
@@ -578,20 +602,17 @@ bool Warp::note_range(Space space, std::uint64_t address, unsigned lane, std::ui
 }
 
 bool Warp::require_written(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes) {
-    const std::uint8_t* const written = written_bytes(space, address, lane);
+    std::uint8_t* const written = written_bytes(space, address, lane);
     if (written == nullptr || all_written(written, bytes)) return true;
     const Place where = common_place(space, address);
-    fail_unwritten(origin_at(where.space, where.address, lane), lane, {});
-    return false;
+    const bool goes_on = report_unwritten(origin_at(where.space, where.address, lane), 1u << lane);
+    std::memset(written, all_bits, bytes);
+    return goes_on;
 }
 
 bool Warp::note_atomic(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes) {
-    if (!is_checked_) return true;
-    const std::uint8_t* const written = written_bytes(space, address, lane);
-    if (written != nullptr && !all_written(written, bytes)) {
-        fail(Errc::memory_not_written, lane, fmt::format("{} bytes at {:#x}", bytes, address));
-        return false;
-    }
+    std::uint8_t* const written = written_bytes(space, address, lane);
+    if (written != nullptr && !require_bytes(written, address, lane, bytes)) return false;
     if (!note_access(space, address, lane, bytes, AccessKind::atomic)) return false;
     acquire_at(space, address, 1u << lane);
     release_at(space, address, 1u << lane);
@@ -599,7 +620,7 @@ bool Warp::note_atomic(Space space, std::uint64_t address, unsigned lane, std::u
 }
 
 bool Warp::note_accesses(std::uint32_t mask, const Located& at, std::uint32_t bytes, AccessKind kind, const Ref* refs) {
-    if (!at.is_shared && !at.is_global) return true;
+    if (!is_ordered_ || (!at.is_shared && !at.is_global)) return true;
     Checker& checker = *cta_->checker();
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
     const bool is_whole = mask == ~0u;
@@ -615,8 +636,7 @@ bool Warp::note_accesses(std::uint32_t mask, const Located& at, std::uint32_t by
                                 .most = at.most};
     while (const auto race = shadow.note(accesses, mask)) {
         if (race->other_writes && kind == AccessKind::write && refs != nullptr && writes_the_same(*race, refs, race->lane, at, bytes)) continue;
-        fail_race(*race, race->lane, at, bytes, kind);
-        return false;
+        if (!report_race(EmulatorCheck::races, *race, race->lane, at, bytes, kind)) return false;
     }
     return true;
 }
@@ -635,24 +655,32 @@ bool Warp::writes_the_same(const Race& race, const Ref* refs, unsigned lane, con
     return true;
 }
 
-void Warp::fail_race(const Race& race, unsigned lane, const Located& at, std::uint32_t bytes, AccessKind kind) {
-    const bool reads = kind == AccessKind::read || kind == AccessKind::strong_read;
-    const std::uint64_t where = at.begin + at.offsets[lane];
-    fail(Errc::data_race, lane,
-         fmt::format("this {} of {} bytes of {} memory at {:#x} and the {} on line {} by {} are not ordered", reads ? "read" : "write", bytes,
-                     at.is_shared ? "shared" : "global", at.is_shared ? where & ((std::uint64_t{1} << cluster_rank_shift) - 1) : where,
-                     race.other_writes ? "write" : "read", line_of(race.pc), name_of(race.other, lane)));
+// A race with what runs asynchronously is that check's, whichever of the two accesses comes second.
+bool Warp::report_race(EmulatorCheck of, const Race& race, unsigned lane, const Located& at,
+                       std::uint32_t bytes, AccessKind kind) {
+    const EmulatorCheck check =
+        race.other.warp >= cta_->checker()->parties.warps() ? EmulatorCheck::async : of;
+    if (!checks(check)) return true;
+    return report({check, Errc::data_race, pc_, race.pc}, 1u << lane, [&] {
+        const bool reads = kind == AccessKind::read || kind == AccessKind::strong_read;
+        const std::uint64_t where = at.begin + at.offsets[lane];
+        return fmt::format(
+            "this {} of {} bytes of {} memory at {:#x} and the {} on line {} by {} are not ordered",
+            reads ? "read" : "write", bytes, at.is_shared ? "shared" : "global",
+            at.is_shared ? where & ((std::uint64_t{1} << cluster_rank_shift) - 1) : where,
+            race.other_writes ? "write" : "read", line_of(race.pc), name_of(race.other, lane));
+    });
 }
 
 void Warp::release_at(Space space, std::uint64_t address, std::uint32_t mask) {
-    if (!is_checked_) return;
+    if (!is_ordered_) return;
     Checker& checker = *cta_->checker();
     const Place where = common_place(space, address);
     checker.order.release(number(), mask, mask == live_, checker.object(where.space, where.address));
 }
 
 void Warp::acquire_at(Space space, std::uint64_t address, std::uint32_t mask) {
-    if (!is_checked_) return;
+    if (!is_ordered_) return;
     Checker& checker = *cta_->checker();
     const Place where = common_place(space, address);
     if (checker.has_object(where.space, where.address))

@@ -270,8 +270,18 @@ void Verifier::location(const TokenView& tokens) {
     locations_.insert(place(1));
 }
 
+// PTX ISA 11.2.3.
 void Verifier::alias(const std::vector<Token>& tokens, const Symbol& name, const Symbol& aliasee) {
-    const std::string_view place = tokens[1].text;
+    const std::string_view place = tokens[1].text, of = tokens[3].text,
+                           linkage = linkage_of(aliasee.declaration.tokens());
+    constexpr std::array<Architecture, 1> sm = {{{30, 0}}};
+    require(std::array<Since, 1>{{{63, sm}}}, span_of(tokens[0].text), ".alias");
+    if (place == of) return report(Errc::directive_invalid, of, "an .alias is of another function");
+    if (!aliases_.insert(place).second)
+        return report(Errc::directive_invalid, place, quote(place) + " is an alias already");
+    if (linkage == ".weak" || linkage == ".extern")
+        return report(Errc::directive_invalid, of,
+                      quote(of) + " is " + std::string(linkage) + ", so it has no alias");
     if (aliasee.declaration.is_entry() || name.declaration.is_entry()) return report(Errc::directive_invalid, place, "an .alias is of a function, not of an entry");
     if (name.is_defined) return report(Errc::directive_invalid, place, quote(place) + " has a body, so it cannot be an alias");
     if (const auto differs = prototype_difference(name.declaration, aliasee.declaration); !differs.empty())

@@ -17,6 +17,9 @@ namespace ptxgraft::isa {
 
 [[nodiscard]] Symbol parameter_symbol(const syntax::Statement::Parameter& parameter);
 
+/// `.extern`, `.visible` or `.weak`, as a function begins; empty: none of them.
+[[nodiscard]] std::string_view linkage_of(const std::vector<syntax::Token>& tokens);
+
 /// What the parameters of two functions differ in; empty: nothing.
 [[nodiscard]] std::string_view prototype_difference(const syntax::Statement& a, const syntax::Statement& b);
 

@@ -15,11 +15,6 @@ using syntax::TokenKind;
 
 namespace {
 
-std::string_view linkage_of(const std::vector<Token>& tokens) {
-    constexpr std::array<std::string_view, 4> words = {".extern", ".visible", ".weak", ".common"};
-    return !tokens.empty() && std::find(words.begin(), words.end(), tokens.front().text) != words.end() ? tokens.front().text : std::string_view();
-}
-
 bool has_word(const Statement& f, std::string_view word) {
     const std::vector<Token> tokens = f.tokens();
     return std::any_of(tokens.begin(), tokens.end(), [&](const Token& t) { return t.text == word; });
@@ -40,6 +35,13 @@ std::string_view difference(const std::vector<Statement::Parameter>& a, const st
 bool linkage_goes(std::string_view first, std::string_view second) { return first == second || (second.empty() && (first == ".visible" || first == ".weak")); }
 
 }  // namespace
+
+std::string_view linkage_of(const std::vector<Token>& tokens) {
+    constexpr std::array<std::string_view, 4> words = {".extern", ".visible", ".weak", ".common"};
+    return !tokens.empty() && std::find(words.begin(), words.end(), tokens.front().text) != words.end()
+               ? tokens.front().text
+               : std::string_view();
+}
 
 std::string_view prototype_difference(const Statement& a, const Statement& b) {
     const std::string_view returns = difference(a.return_parameters(), b.return_parameters());

@@ -125,6 +125,7 @@ class Verifier {
         std::size_t operator()(const SourcePlace& p) const { return (p[0] * 0x9E3779B97F4A7C15u ^ p[1]) * 0x9E3779B97F4A7C15u ^ p[2] * 0xC2B2AE3D27D4EB4Fu; }
     };
     std::unordered_set<SourcePlace, SourcePlaceHash> locations_;  // of the .loc so far
+    std::unordered_set<std::string_view> aliases_;                // that .alias has made so far
 };
 
 }  // namespace ptxgraft::isa
