@@ -31,6 +31,10 @@ struct LaunchConfig {
     Dim3 cluster = {};
     /// All blocks run at the same time, as grid-wide barriers need.
     bool cooperative = false;
+    /// What ends the launch before the kernel ends. A GPU's kernels cannot be ended: there a budget or a time
+    /// limit is Errc::limit_not_possible, and `stop` and `should_stop` are asked once, before the kernel is
+    /// queued.
+    LaunchLimits limits = {};
 };
 
 enum class DeviceKind : std::uint8_t { cuda, emulator };
@@ -38,7 +42,8 @@ enum class DeviceKind : std::uint8_t { cuda, emulator };
 /// How devices are found.
 struct DeviceOptions {
     std::string driver = "libcuda.so.1";  ///< the driver's library: a name for the dynamic loader, or a path
-    EmulatorOptions emulator = {};        ///< of the emulator; its name says which architecture it is
+    EmulatorOptions emulator =
+        {};  ///< of the emulator, if it is one; a name that says an architecture, or `fast`, counts more
 };
 
 class Device;
@@ -77,12 +82,13 @@ class PTXGRAFT_API Argument {
 class PTXGRAFT_API Device {
   public:
     /// "auto": the first GPU if there is one that works, else the emulator. "cuda", "cuda:1": that GPU.
-    /// "emulator", "emulator:sm_80": the emulator, as a device of that architecture (sm_90a when it is not said);
-    /// "emulator:fast", "emulator:sm_80:fast": without the checks that EmulatorOptions::fast leaves out.
-    /// A GPU's primary context is used, so that buffers can be shared with the CUDA runtime; no call changes which
-    /// context is current in the calling thread. Errors: Errc::no_such_device, Errc::no_cuda_driver, Errc::driver_error.
+    /// "emulator", "emulator:sm_80": the emulator, as a device of that architecture (when it is not said, of
+    /// EmulatorOptions::sm, and then of all that it has: sm_90a); "emulator:fast", "emulator:sm_80:fast":
+    /// without the checks that EmulatorOptions::fast leaves out. A GPU's primary context is used, so that
+    /// buffers can be shared with the CUDA runtime; no call changes which context is current in the calling
+    /// thread. Errors: Errc::no_such_device, Errc::no_cuda_driver, Errc::driver_error.
     [[nodiscard]] static Expected<Device> open(std::string_view name = "auto", const DeviceOptions& options = {});
-    /// An emulator with other options.
+    /// An emulator with other options: the same as open("emulator", {.emulator = options}).
     [[nodiscard]] static Expected<Device> emulator(const EmulatorOptions& options);
     /// Number of GPUs; 0 when there is no driver, or when it does not start.
     [[nodiscard]] static std::uint32_t cuda_count(const DeviceOptions& options = {});

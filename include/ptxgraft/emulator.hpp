@@ -22,8 +22,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,12 +47,31 @@ class EmulatorObserver;  // emulator_observer.hpp
 
 struct EmulatorOptions {
     std::uint64_t instruction_budget =
-        0;  ///< warp instructions of one launch; 0: no limit. Beyond it: Errc::instruction_budget_spent
+        0;                            ///< of each launch that has none of its own (LaunchLimits); 0: no limit
+    std::uint32_t time_limit_ms = 0;  ///< the same, in milliseconds
     std::uint32_t threads = 0;  ///< host threads; 0: one per core. Results do not depend on it
     std::uint64_t memory_bytes = std::uint64_t{16} << 30;  ///< of all allocations
     std::uint32_t sm = 90;  ///< architecture to be: limits and special registers
     bool fast = false;  ///< checks only what keeps the host safe: bounds, alignment, barriers; not what nothing wrote, nor races
     EmulatorObserver* observer = nullptr;  ///< is told of every instruction; lives longer than the emulator
+};
+
+/// What ends a launch before its kernel ends, whichever comes first. What the kernel wrote by then stays
+/// written, what it printed is there to be taken, and the device is ready for the next launch. The error says
+/// where a warp was that ran last: entry, block, thread, and the span of its next instruction.
+struct LaunchLimits {
+    /// Warp instructions, and one for each block of a few that begins; 0: the device's budget. It bounds
+    /// work: an instruction that makes the host do much more than others, as copies in bulk, products of
+    /// matrices and prints do, counts as many. Errc::instruction_budget_spent
+    std::uint64_t instruction_budget = 0;
+    /// Milliseconds from when the kernel begins; 0: the device's limit. It ends some milliseconds later.
+    /// Errc::time_limit_spent
+    std::uint32_t time_limit_ms = 0;
+    /// Anybody may ask for the end, from any thread. Errc::launch_stopped
+    std::stop_token stop = {};
+    /// Is asked every few milliseconds by the launching thread, also while it waits for its turn: true ends
+    /// the launch. Errc::launch_stopped. What it throws ends the launch too, and comes out of the call.
+    std::function<bool()> should_stop = {};
 };
 
 struct EmulatorLaunch {
@@ -59,6 +80,7 @@ struct EmulatorLaunch {
     std::uint32_t shared_bytes = 0;  ///< dynamic
     Dim3 cluster = {};               ///< in blocks; of one block: none, or the one that the entry requires
     bool cooperative = false;        ///< all blocks run at the same time, as grid-wide barriers need
+    LaunchLimits limits = {};
 };
 
 struct EmulatorStats {
@@ -106,6 +128,8 @@ class PTXGRAFT_API Emulator {
     [[nodiscard]] Expected<void> write(std::uint64_t address, std::span<const std::byte> bytes);
     [[nodiscard]] Expected<void> read(std::uint64_t address, std::span<std::byte> bytes) const;
     [[nodiscard]] Expected<void> fill(std::uint64_t address, std::byte value, std::size_t bytes);
+    /// The ranges may overlap. What nobody wrote in the source is unwritten in the target too.
+    [[nodiscard]] Expected<void> copy(std::uint64_t target, std::uint64_t source, std::size_t bytes);
     /// As it was when it was allocated: a program that reads it before it writes it makes a mistake.
     [[nodiscard]] Expected<void> forget(std::uint64_t address, std::size_t bytes);
     /// Address and size of a module's `.global` or `.const` variable.

@@ -4,10 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <span>
 
+#include "interrupt.hpp"
 #include "launch_file.hpp"
 #include "observe.hpp"
 #include "ptxgraft/isa.hpp"
@@ -19,8 +22,10 @@
 namespace ptxgraft::cli {
 namespace {
 
-// Half a minute or two of the emulator: a loop without an end is an error, not a terminal that waits.
+// A loop without an end is an error, not a terminal that waits: half a minute of the emulator's work, or two
+// minutes of time.
 constexpr std::uint64_t usual_budget = std::uint64_t{1} << 30;
+constexpr double usual_seconds = 120;
 
 // What is wrong with it; empty: nothing.
 std::string wrong_budget(const std::string& text) {
@@ -29,10 +34,21 @@ std::string wrong_budget(const std::string& text) {
     return fmt::format("{} is no number of instructions: digits, at most {}", text, most_digits);
 }
 
+std::string wrong_seconds(const std::string& text) {
+    double seconds = -1;
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), seconds, std::chars_format::fixed);
+    constexpr double most = 4e6;  // milliseconds have 32 bits
+    if (error == std::errc() && end == text.data() + text.size() && seconds >= 0 && seconds <= most)
+        return {};
+    return fmt::format("{} is no number of seconds: 0 to {}, such as 10 or 0.5", text, most);
+}
+
 struct RunFlags {
     std::string file, launch_file, entry, grid = "1", block = "1", cluster = "1", device = "auto";
     std::uint32_t shared_bytes = 0;
     std::optional<std::uint64_t> budget;
+    std::optional<double> seconds;
     bool cooperative = false, fast = false;
     std::vector<std::string> arguments;
     CudaFlags cuda;
@@ -67,10 +83,11 @@ std::vector<KernelArgument> flag_arguments(const RunFlags& flags) {
 }
 
 Device open_device(const RunFlags& flags, const std::string& name, EmulatorObserver* observer) {
-    const DeviceOptions options{.emulator = {.instruction_budget = flags.budget.value_or(usual_budget), .fast = flags.fast, .observer = observer}};
+    const DeviceOptions options{.emulator = {.fast = flags.fast, .observer = observer}};
     Device device = take(Device::open(name, options), {}, "--device " + name);
-    if (flags.budget && device.kind() != DeviceKind::emulator)
-        fail_usage(fmt::format("--budget is of the emulator; the device is {}", device.name()));
+    if ((flags.budget || flags.seconds) && device.kind() != DeviceKind::emulator)
+        fail_usage(fmt::format("{} is of the emulator; the device is {}",
+                               flags.budget ? "--budget" : "--time-limit", device.name()));
     if (flags.observe.any() && device.kind() != DeviceKind::emulator)
         fail_usage(fmt::format("--trace and --profile are of the emulator; the device is {}", device.name()));
     return device;
@@ -199,7 +216,27 @@ Error explained(const Error& error, const std::string& ptx) {
         text +=
             fmt::format("note: to see this PTX, run 'ptxgraft graft {} … -o OUT.ptx' with the same options\n",
                         input.file);
-    throw Failure{std::move(text), work_failed};
+    throw Failure{std::move(text), error.code == Errc::launch_stopped ? interrupted : work_failed};
+}
+
+// Without a budget the launch is to take as long as it takes, unless a time says otherwise.
+LaunchLimits limits_of(const RunFlags& flags, const Interrupt& interrupt) {
+    const double seconds = flags.seconds.value_or(flags.budget == std::uint64_t{0} ? 0 : usual_seconds);
+    return {.instruction_budget = flags.budget.value_or(usual_budget),
+            .time_limit_ms = static_cast<std::uint32_t>(std::ceil(seconds * 1000)),
+            .should_stop = [&interrupt] { return interrupt.came(); }};
+}
+
+// A GPU's kernel goes on whatever happens here; Ctrl-C ends the program, as ever.
+Expected<void> launch(const RunFlags& flags, const Device& device, const Function& function,
+                      LaunchConfig config, std::span<const Argument> arguments) {
+    if (device.kind() == DeviceKind::emulator) {
+        const Interrupt interrupt;
+        config.limits = limits_of(flags, interrupt);
+        return function.launch(config, arguments);
+    }
+    if (auto done = function.launch(config, arguments); !done) return done;
+    return device.synchronize();
 }
 
 void run(const RunFlags& flags) {
@@ -224,8 +261,7 @@ void run(const RunFlags& flags) {
         for (const auto& value : prepared.values) result.push_back(Argument::raw(value));
         return result;
     }();
-    auto done = function->launch(plan.config, raw);
-    if (done) done = device.synchronize();
+    const auto done = launch(flags, device, *function, plan.config, raw);
     fmt::print("{}", device.take_output());
     observation.finish();
     if (!done && done.error().code == Errc::argument_size_differs)
@@ -283,9 +319,14 @@ void add_run(CLI::App& app) {
         ->capture_default_str();
     verb->add_flag("--fast", flags->fast, "The emulator checks bounds and barriers only: not what nothing wrote, nor races");
     verb->add_option("--budget", flags->budget,
-                     "Warp instructions after which the emulator ends the launch with an error; 0: no limit")
+                     "Warp instructions after which the emulator ends the launch with an error; what makes "
+                     "it do much more counts as many; 0: no limit")
         ->check(CLI::Validator(wrong_budget, "NUMBER"))
         ->default_str(std::to_string(usual_budget));
+    verb->add_option("--time-limit", flags->seconds,
+                     "Seconds after which it does so; 0: no limit, as with --budget 0")
+        ->check(CLI::Validator(wrong_seconds, "SECONDS"))
+        ->default_str(fmt::format("{}", usual_seconds));
     add_observe_flags(*verb, flags->observe);
     add_stub_flags(*verb, flags->stubs);
     add_cuda_flags(*verb, flags->cuda);

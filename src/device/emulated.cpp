@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "device/backend.hpp"
+#include "device/fair_mutex.hpp"
 #include "emulator/tensor_map.hpp"
 #include "ptxgraft/site.hpp"
 
@@ -16,10 +17,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The emulator is not synchronised; every use of it takes the mutex.
+/// Launches and copies, which use the bytes of its memory, take the mutex; all else the emulator synchronises
+/// itself.
 struct SharedEmulator {
     explicit SharedEmulator(const EmulatorOptions& options) : emulator(options) {}
-    std::mutex mutex;
+    FairMutex mutex;
     Emulator emulator;
 };
 
@@ -57,7 +59,7 @@ class EmulatedEntry final : public LoadedEntry {
     EmulatedEntry(std::shared_ptr<SharedEmulator> shared, std::shared_ptr<const EmulatedModule> module, std::string entry)
         : shared_(std::move(shared)), module_(std::move(module)), entry_(std::move(entry)) {}
 
-    [[nodiscard]] LaunchLimits limits() const override {
+    [[nodiscard]] EntryLimits limits() const override {
         const std::uint32_t sm = shared_->emulator.options().sm;
         return {.dynamic_shared_bytes = shared_kilobytes(sm) * 1024, .blocks_per_cluster = blocks_per_cluster(sm)};
     }
@@ -65,8 +67,16 @@ class EmulatedEntry final : public LoadedEntry {
                                         std::uint64_t) const override {
         std::vector<std::span<const std::byte>> bytes(arguments.size());
         std::transform(arguments.begin(), arguments.end(), bytes.begin(), [](const Argument& a) { return a.bytes(); });
-        const EmulatorLaunch shape{config.grid, config.block, config.shared_bytes, config.cluster, config.cooperative};
-        const std::lock_guard lock(shared_->mutex);
+        const EmulatorLaunch shape{config.grid,    config.block,       config.shared_bytes,
+                                   config.cluster, config.cooperative, config.limits};
+        const LaunchLimits& limits = config.limits;
+        const auto is_stopped = [&] {
+            return limits.stop.stop_requested() || (limits.should_stop && limits.should_stop());
+        };
+        if (!shared_->mutex.lock_unless(is_stopped, std::chrono::milliseconds(2)))
+            return fail(Errc::launch_stopped,
+                        fmt::format("in {}, while it waited for another launch", entry_));
+        const std::lock_guard lock(shared_->mutex, std::adopt_lock);
         auto run = shared_->emulator.launch(*module_, entry_, shape, bytes);
         if (!run) return tl::unexpected(with_stub(run.error(), ptx(*module_)));
         return {};
@@ -89,10 +99,11 @@ class EmulatorBackend final : public Backend {
     [[nodiscard]] std::string target() const override { return target_; }
     [[nodiscard]] std::string driver_version() const override { return PTXGRAFT_VERSION; }
 
-    [[nodiscard]] Expected<std::uint64_t> allocate(std::size_t bytes) override { return locked().emulator.allocate(bytes); }
+    [[nodiscard]] Expected<std::uint64_t> allocate(std::size_t bytes) override {
+        return shared_->emulator.allocate(bytes);
+    }
     void free(std::uint64_t address) noexcept override {
-        const auto freed = locked().emulator.free(address);
-        static_cast<void>(freed);  // a Buffer frees what it allocated, once
+        static_cast<void>(shared_->emulator.free(address));  // a Buffer frees what it allocated, once
     }
     [[nodiscard]] Expected<void> write(std::uint64_t target, std::span<const std::byte> source) override {
         return locked().emulator.write(target, source);
@@ -101,10 +112,7 @@ class EmulatorBackend final : public Backend {
         return locked().emulator.read(source, target);
     }
     [[nodiscard]] Expected<void> copy(std::uint64_t target, std::uint64_t source, std::size_t bytes) override {
-        std::vector<std::byte> between(bytes);
-        const Locked lock = locked();
-        if (auto done = lock.emulator.read(source, between); !done) return done;
-        return lock.emulator.write(target, between);
+        return locked().emulator.copy(target, source, bytes);
     }
     [[nodiscard]] Expected<void> fill(std::uint64_t target, std::byte value, std::size_t bytes) override {
         return locked().emulator.fill(target, value, bytes);
@@ -120,46 +128,47 @@ class EmulatorBackend final : public Backend {
     }
 
     [[nodiscard]] Expected<void> synchronize() override { return {}; }
-    [[nodiscard]] std::string take_output() override { return locked().emulator.take_output(); }
+    [[nodiscard]] std::string take_output() override { return shared_->emulator.take_output(); }
     [[nodiscard]] Expected<std::uint64_t> create_stream() override { return 0; }
     void destroy_stream(std::uint64_t) noexcept override {}
     [[nodiscard]] Expected<void> synchronize_stream(std::uint64_t) override { return {}; }
 
     [[nodiscard]] Expected<std::uint64_t> create_event() override {
-        const std::lock_guard lock(shared_->mutex);
+        const std::lock_guard lock(events_mutex_);
         events_.emplace(++last_event_, Clock::time_point{});
         return last_event_;
     }
     void destroy_event(std::uint64_t event) noexcept override {
-        const std::lock_guard lock(shared_->mutex);
+        const std::lock_guard lock(events_mutex_);
         events_.erase(event);
     }
     [[nodiscard]] Expected<void> record_event(std::uint64_t event, std::uint64_t) override {
-        const std::lock_guard lock(shared_->mutex);
+        const std::lock_guard lock(events_mutex_);
         events_[event] = Clock::now();
         return {};
     }
     [[nodiscard]] Expected<float> elapsed(std::uint64_t start, std::uint64_t end) override {
-        const std::lock_guard lock(shared_->mutex);
+        const std::lock_guard lock(events_mutex_);
         return std::chrono::duration<float, std::milli>(events_[end] - events_[start]).count();
     }
 
     [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> load(std::string_view ptx, const std::string& entry,
                                                               const Cubin*) override {
-        auto module = locked().emulator.load(ptx);
+        auto module = shared_->emulator.load(ptx);
         if (!module) return tl::unexpected(module.error());
         return std::make_unique<EmulatedEntry>(shared_, std::move(*module), entry);
     }
 
   private:
     struct Locked {
-        std::unique_lock<std::mutex> lock;
+        std::unique_lock<FairMutex> lock;
         Emulator& emulator;
     };
     Locked locked() { return {std::unique_lock(shared_->mutex), shared_->emulator}; }
 
     std::shared_ptr<SharedEmulator> shared_;
     std::string target_;
+    std::mutex events_mutex_;
     std::map<std::uint64_t, Clock::time_point> events_;
     std::uint64_t last_event_ = 0;
 };

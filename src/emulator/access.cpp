@@ -180,7 +180,7 @@ std::byte* Warp::find(Space space, std::uint64_t address, unsigned lane, std::ui
             if (!region->holds(address, bytes)) return nullptr;
         }
         if (use == Use::write && region_->read_only) return nullptr;
-        if (is_checked_ && region_->is_heap && !launch_->memory->heap_holds(address, bytes)) return nullptr;
+        if (is_checked_ && region_->is_heap && !launch_->memory->heap().holds(address, bytes)) return nullptr;
         return region_->host + (address - region_->begin);
     }
     if (space == Space::shared) {
@@ -244,6 +244,8 @@ bool Warp::reserve_local(std::uint64_t bytes) {
             std::copy_n(local_written_.data() + lane * local_stride_, local_stride_, written.data() + lane * stride);
         local_written_ = std::move(written);
     }
+    host_bytes_.take((std::uint64_t{stride} - local_stride_) * lane_count * (is_checked_ ? 2 : 1));
+    charge_bytes(std::uint64_t{stride} * lane_count);
     local_stride_ = stride;
     return true;
 }
