@@ -40,15 +40,14 @@ struct Dim3 {
 };
 
 /// A decoded module. Shared and immutable but for its `.global` variables, which live in the emulator that
-/// loaded it.
+/// loaded it. Threads: its last handle may go on any thread, also while the emulator runs a launch of another one.
 class EmulatedModule;
 
 class EmulatorObserver;  // emulator_observer.hpp
 
 struct EmulatorOptions {
-    std::uint64_t instruction_budget =
-        0;                            ///< of each launch that has none of its own (LaunchLimits); 0: no limit
-    std::uint32_t time_limit_ms = 0;  ///< the same, in milliseconds
+    std::uint64_t instruction_budget = 0;  ///< of each launch that has none of its own (LaunchLimits); 0: no limit
+    std::uint32_t time_limit_ms = 0;       ///< the same, in milliseconds
     std::uint32_t threads = 0;  ///< host threads; 0: one per core. Results do not depend on it
     std::uint64_t memory_bytes = std::uint64_t{16} << 30;  ///< of all allocations
     std::uint32_t sm = 90;  ///< architecture to be: limits and special registers
@@ -60,17 +59,18 @@ struct EmulatorOptions {
 /// written, what it printed is there to be taken, and the device is ready for the next launch. The error says
 /// where a warp was that ran last: entry, block, thread, and the span of its next instruction.
 struct LaunchLimits {
-    /// Warp instructions, and one for each block of a few that begins; 0: the device's budget. It bounds
-    /// work: an instruction that makes the host do much more than others, as copies in bulk, products of
-    /// matrices and prints do, counts as many. Errc::instruction_budget_spent
+    /// Warp instructions; 0: the device's budget. It bounds work: an instruction that makes the host do much
+    /// more than others counts as many, as copies in bulk, products of warpgroups, prints and atomics do, and
+    /// each warp of a block that begins counts as eight. Errc::instruction_budget_spent
     std::uint64_t instruction_budget = 0;
     /// Milliseconds from when the kernel begins; 0: the device's limit. It ends some milliseconds later.
     /// Errc::time_limit_spent
     std::uint32_t time_limit_ms = 0;
     /// Anybody may ask for the end, from any thread. Errc::launch_stopped
     std::stop_token stop = {};
-    /// Is asked every few milliseconds by the launching thread, also while it waits for its turn: true ends
-    /// the launch. Errc::launch_stopped. What it throws ends the launch too, and comes out of the call.
+    /// Is asked every few milliseconds on the launching thread, also while it waits for its turn: true ends
+    /// the launch. Errc::launch_stopped. What it throws ends the launch too, and comes out of the call. A launch
+    /// or a copy on the same device that it tries is Errc::device_in_use.
     std::function<bool()> should_stop = {};
 };
 
@@ -88,7 +88,18 @@ struct EmulatorStats {
     std::uint64_t thread_instructions = 0;
 };
 
-/// A CUDA device made of the CPU: memory, modules, launches. Launches are synchronous. One thread at a time.
+/// A CUDA device made of the CPU: memory, modules, launches. Launches are synchronous.
+///
+/// Threads: launches, copies (`write`, `read`, `fill`, `copy`, `forget`) and moves of the emulator itself come one at a time; everything else may come
+/// from any thread at any time, also while a launch runs. A Device (device.hpp) does the waiting. A launch runs the grid's blocks on some threads
+/// of its own: blocks that access the same memory without an order race in emulated memory alone, as on a GPU, where every read gives what
+/// somebody wrote.
+///
+/// What runs out of the host's memory is Errc::out_of_memory (Errc::out_of_device_memory where an allocation is too large for it, or a kernel wants
+/// more than there is to be): no call but for the constructor throws, but for what an observer or LaunchLimits::should_stop throws.
+/// Bounds: of one launch 16 MiB of printed text are kept, in the order of the blocks, and a line says so where more was printed; until somebody takes it,
+/// 64 MiB. The device's heap has 8 MiB. Blocks that run together have 2 GiB of the host for registers, local and shared memory when
+/// they begin, and 4 GiB with what calls and alloca take.
 ///
 /// Unless it is `fast`, a launch also fails with
 /// - Errc::register_not_written, Errc::memory_not_written: a value that nothing wrote, byte by byte, decides where

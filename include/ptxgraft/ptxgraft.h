@@ -4,9 +4,9 @@
  * @file ptxgraft.h
  * ptxgraft from C (C99) and from every language that can call C.
  *
- * A **skeleton** is a CUDA kernel with marked **sites**, compiled once to PTX. A **stub** is a checked
- * instruction sequence for a site. Grafting stubs into a skeleton gives a **kernel**, which is launched on a
- * **device**: a CUDA GPU, or the emulator, which runs the same programs on the CPU.
+ * A **skeleton** is a CUDA kernel with marked **sites**, compiled once to PTX. A **stub** is a checked instruction
+ * sequence for a site. Grafting stubs into a skeleton gives a **kernel**, which is launched on a **device**: a CUDA GPU,
+ * or the emulator, which runs the same programs on the CPU.
  *
  * @code
  *   #include <ptxgraft/ptxgraft.h>
@@ -26,8 +26,7 @@
  *
  *       if ((status = ptxgraft_device_open(&device, "auto")) != PTXGRAFT_OK) goto done;
  *       if ((status = ptxgraft_skeleton_create_from_file(&skeleton, file, NULL)) != PTXGRAFT_OK) goto done;
- *       if ((status = ptxgraft_stub_create_from_program(&stub, skeleton, "apply", program, sizeof program -
- * 1)) != PTXGRAFT_OK) goto done;
+ *       if ((status = ptxgraft_stub_create_from_program(&stub, skeleton, "apply", program, sizeof program - 1)) != PTXGRAFT_OK) goto done;
  *
  *       ptxgraft_graft graft = {"apply", stub};
  *       ptxgraft_graft_options options = PTXGRAFT_GRAFT_OPTIONS_INIT;
@@ -39,10 +38,13 @@
  *       if ((status = ptxgraft_buffer_create(&out_buffer, device, bytes)) != PTXGRAFT_OK) goto done;
  *       if ((status = ptxgraft_buffer_write(in_buffer, 0, x, bytes)) != PTXGRAFT_OK) goto done;
  *
- *       ptxgraft_argument arguments[] = {PTXGRAFT_BUFFER(in_buffer), PTXGRAFT_BUFFER(out_buffer),
- * PTXGRAFT_VALUE(count)}; ptxgraft_launch_options launch = PTXGRAFT_LAUNCH_OPTIONS_INIT; launch.grid[0] =
- * (count + 127) / 128; launch.block[0] = 128; if ((status = ptxgraft_kernel_launch(kernel, &launch,
- * arguments, 3)) != PTXGRAFT_OK) goto done; status = ptxgraft_buffer_read(out, out_buffer, 0, bytes); done:
+ *       ptxgraft_argument arguments[] = {PTXGRAFT_BUFFER(in_buffer), PTXGRAFT_BUFFER(out_buffer), PTXGRAFT_VALUE(count)};
+ *       ptxgraft_launch_options launch = PTXGRAFT_LAUNCH_OPTIONS_INIT;
+ *       launch.grid[0] = (count + 127) / 128;
+ *       launch.block[0] = 128;
+ *       if ((status = ptxgraft_kernel_launch(kernel, &launch, arguments, 3)) != PTXGRAFT_OK) goto done;
+ *       status = ptxgraft_buffer_read(out, out_buffer, 0, bytes);
+ *   done:
  *       if (status != PTXGRAFT_OK) fputs(ptxgraft_error_message(), stderr);
  *       ptxgraft_buffer_destroy(out_buffer);
  *       ptxgraft_buffer_destroy(in_buffer);
@@ -57,26 +59,25 @@
  * ## Rules that hold everywhere
  *
  * - **Names**: `ptxgraft_<noun>_<verb>`. What a function makes comes first, then what it works on.
- * - **Errors**: a function that can fail returns a ptxgraft_status. On failure it writes nothing through its
- * out parameters, and ptxgraft_error_message() says what was wrong, where, and what would be right. A null
- * pointer where none is allowed is PTXGRAFT_STATUS_invalid_argument. No exception leaves the library.
- * - **Ownership**: what `create` or `open` returned is the caller's, until `destroy`; `destroy(NULL)` does
- * nothing. Objects keep alive what they depend on: they may be destroyed in any order. Inputs are copied or
- * used within the call; the library keeps no pointer of the caller.
- * - **Texts and bytes in**: a pointer and a size in bytes; they need no zero at the end. Names (of sites,
- * entries, files, devices) are zero-terminated.
- * - **Texts and bytes out**: `(buffer, &size, object)`, to be called twice. With a null buffer, `*size`
- * becomes the bytes needed. With a buffer, `*size` on entry is its capacity; if that is too small, the call
- * is PTXGRAFT_STATUS_buffer_too_small, `*size` becomes the bytes needed and the buffer stays untouched; else
- * `*size` becomes the bytes written. A text ends with a zero byte, which `*size` counts; machine code does
- * not.
- * - **Structs** start with `struct_size`, the size that the caller was compiled with: start from the `_INIT`
- * macro. That way a struct may grow in later versions.
+ * - **Errors**: a function that can fail returns a ptxgraft_status. On failure it writes nothing through its out
+ *   parameters, and ptxgraft_error_message() says what was wrong, where, and what would be right.
+ *   A null pointer where none is allowed is PTXGRAFT_STATUS_invalid_argument. No exception leaves the library.
+ * - **Ownership**: what `create` or `open` returned is the caller's, until `destroy`; `destroy(NULL)` does nothing.
+ *   Objects keep alive what they depend on: they may be destroyed in any order. Inputs are copied or used within the
+ *   call; the library keeps no pointer of the caller.
+ * - **Texts and bytes in**: a pointer and a size in bytes; they need no zero at the end. Names (of sites, entries,
+ *   files, devices) are zero-terminated.
+ * - **Texts and bytes out**: `(buffer, &size, object)`, to be called twice. With a null buffer, `*size` becomes the
+ *   bytes needed. With a buffer, `*size` on entry is its capacity; if that is too small, the call is
+ *   PTXGRAFT_STATUS_buffer_too_small, `*size` becomes the bytes needed and the buffer stays untouched; else `*size`
+ *   becomes the bytes written. A text ends with a zero byte, which `*size` counts; machine code does not.
+ * - **Structs** start with `struct_size`, the size that the caller was compiled with: start from the `_INIT` macro.
+ *   That way a struct may grow in later versions.
  * - **Strings in info structs** belong to the object that was asked and live as long as it.
- * - **Threads**: every function may be called from several threads at once, also on one object; only its
- * `destroy` comes after all other calls with that object. Launches and copies on one emulator device take
- * turns, first come, first served; making and destroying kernels, buffers and all else does not wait for
- * them. The error message is the thread's own.
+ * - **Threads**: every function may be called from several threads at once, also on one object; only its `destroy`
+ *   comes after all other calls with that object, and an event is used by one thread at a time. Launches and copies on
+ *   one emulator device take turns, first come, first served; making and destroying kernels, buffers and all else does
+ *   not wait for them. The error message is the thread's own.
  * - **Indices** count from 0. Sizes and offsets are in bytes, times in milliseconds.
  */
 
@@ -136,24 +137,22 @@ typedef enum ptxgraft_device_kind { PTXGRAFT_DEVICE_CUDA = 0, PTXGRAFT_DEVICE_EM
 
 /**
  * Opens a device by name; null means "auto".
- * "auto": the first GPU, or the emulator where there is none. "cuda", "cuda:1": a GPU. "emulator",
- * "emulator:sm_80", "emulator:fast", "emulator:sm_80:fast".
+ * "auto": the first GPU, or the emulator where there is none. "cuda", "cuda:1": a GPU. "emulator", "emulator:sm_80",
+ * "emulator:fast", "emulator:sm_80:fast".
  */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_device_open(ptxgraft_device** device, const char* name);
 
-/** What an emulator is opened with; nothing of it matters to a GPU. Where a number is 0, the default holds.
- */
+/** What an emulator is opened with; nothing of it matters to a GPU. Where a number is 0, the default holds. */
 typedef struct ptxgraft_device_options {
     size_t struct_size;
-    uint32_t sm;                 /**< its architecture, 75 to 121, where the name says none; 0: 90 */
-    uint32_t threads;            /**< of the host, for one launch; 0: one per core */
-    uint64_t memory_size;        /**< of all buffers and variables; 0: 16 GiB */
-    uint64_t instruction_budget; /**< of each launch that has none of its own; 0: no limit */
-    uint32_t time_limit_ms;      /**< the same, in milliseconds */
-    uint32_t fast; /**< 1: without the checks for what nothing wrote and for races, as "emulator:fast" */
+    uint32_t sm;                  /**< its architecture, 75 to 121, where the name says none; 0: 90 */
+    uint32_t threads;             /**< of the host, for one launch; 0: one per core */
+    uint64_t memory_size;         /**< of all buffers and variables; 0: 16 GiB */
+    uint64_t instruction_budget;  /**< of each launch that has none of its own; 0: no limit */
+    uint32_t time_limit_ms;       /**< the same, in milliseconds */
+    uint32_t fast;                /**< 1: without the checks for what nothing wrote and for races, as "emulator:fast" */
 } ptxgraft_device_options;
-#define PTXGRAFT_DEVICE_OPTIONS_INIT \
-    { sizeof(ptxgraft_device_options), 0, 0, 0, 0, 0, 0 }
+#define PTXGRAFT_DEVICE_OPTIONS_INIT {sizeof(ptxgraft_device_options), 0, 0, 0, 0, 0, 0}
 /** As ptxgraft_device_open. `options` may be null. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_device_open_with_options(ptxgraft_device** device, const char* name,
                                                                  const ptxgraft_device_options* options);
@@ -447,10 +446,10 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_parameter(ptxgraft_parameter_
                                                              size_t parameter);
 
 /**
- * The shape of a launch: grid in blocks, block in threads, each x, y, z; and what ends it before the kernel
- * ends, whichever comes first. A launch that was ended is an error that says where the kernel was, and leaves
- * the device ready for the next one. A GPU cannot end a kernel: there a budget or a time limit is
- * PTXGRAFT_STATUS_limit_not_possible, and `should_stop` is called once, before the kernel is queued.
+ * The shape of a launch: grid in blocks, block in threads, each x, y, z; and what ends it before the kernel ends, whichever
+ * comes first. A launch that was ended is an error that says where the kernel was, and leaves the device ready for the
+ * next one. A GPU cannot end a kernel: there a budget or a time limit is PTXGRAFT_STATUS_limit_not_possible, and
+ * `should_stop` is called once, before the kernel is queued.
  */
 typedef struct ptxgraft_launch_options {
     size_t struct_size;
@@ -460,19 +459,19 @@ typedef struct ptxgraft_launch_options {
     const ptxgraft_stream* stream;  /**< null: the device's own */
     uint32_t cluster[3];            /**< in blocks; {1, 1, 1}: none, or what the entry's .reqnctapercluster says */
     uint32_t cooperative;           /**< 1: all blocks run at the same time, as grid-wide barriers need */
-    /** Warp instructions; those that make the host do much more than others count as many. 0: the device's
-       budget. PTXGRAFT_STATUS_instruction_budget_spent */
+    /** Warp instructions; what makes the host do much more than others counts as many. 0: the device's budget.
+        PTXGRAFT_STATUS_instruction_budget_spent */
     uint64_t instruction_budget;
     /** Milliseconds from when the kernel begins; 0: the device's limit. PTXGRAFT_STATUS_time_limit_spent */
     uint32_t time_limit_ms;
-    /** May be null. Called on the launching thread every few milliseconds while the launch runs or waits for
-       its turn: what is not 0 ends it, as PTXGRAFT_STATUS_launch_stopped. It may call this library, but not
-       to launch or copy on the same device. */
+    /** May be null. Called on the launching thread every few milliseconds while the launch runs or waits for its turn: what
+        is not 0 ends it, as PTXGRAFT_STATUS_launch_stopped. It may call this library; to launch or copy on the same device
+        is PTXGRAFT_STATUS_device_in_use. */
     int (*should_stop)(void* payload);
     void* payload;
 } ptxgraft_launch_options;
 #define PTXGRAFT_LAUNCH_OPTIONS_INIT \
-    { sizeof(ptxgraft_launch_options), {1, 1, 1}, {1, 1, 1}, 0, NULL, {1, 1, 1}, 0, 0, 0, NULL, NULL }
+    {sizeof(ptxgraft_launch_options), {1, 1, 1}, {1, 1, 1}, 0, NULL, {1, 1, 1}, 0, 0, 0, NULL, NULL}
 
 /** An argument: a buffer, whose address the kernel gets, or else a value of `size` bytes, exactly the parameter's. */
 typedef struct ptxgraft_argument {

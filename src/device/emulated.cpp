@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,12 +19,38 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Launches and copies, which use the bytes of its memory, take the mutex; all else the emulator synchronises
-/// itself.
-struct SharedEmulator {
+/// Launches and copies, which use the bytes of its memory, come in turn; all else the emulator synchronises itself.
+class SharedEmulator {
+  public:
     explicit SharedEmulator(const EmulatorOptions& options) : emulator(options) {}
-    FairMutex mutex;
     Emulator emulator;
+
+    /// What `use` returns, an Expected, in this thread's turn. While it waits, `gives_up` is asked every `interval`.
+    template <class GivesUp, class Use>
+    auto in_turn_unless(GivesUp&& gives_up, std::chrono::milliseconds interval, Use&& use) -> decltype(use()) {
+        if (user_.load(std::memory_order_relaxed) == std::this_thread::get_id())
+            return fail(Errc::device_in_use, std::string("by this thread's own launch, which asks should_stop or tells an observer"));
+        if (!mutex_.lock_unless(gives_up, interval))
+            return fail(Errc::launch_stopped, std::string("while it waited for its turn on the device"));
+        const std::lock_guard lock(mutex_, std::adopt_lock);
+        const User user(user_);
+        return use();
+    }
+    template <class Use>
+    auto in_turn(Use&& use) -> decltype(use()) {
+        return in_turn_unless([] { return false; }, std::chrono::hours(1), use);
+    }
+
+  private:
+    struct User {
+        explicit User(std::atomic<std::thread::id>& id_) : id(id_) { id.store(std::this_thread::get_id(), std::memory_order_relaxed); }
+        ~User() { id.store({}, std::memory_order_relaxed); }
+        User(const User&) = delete;
+        User& operator=(const User&) = delete;
+        std::atomic<std::thread::id>& id;
+    };
+    FairMutex mutex_;
+    std::atomic<std::thread::id> user_ = {};
 };
 
 // Shared memory per block, static and dynamic, in KB (CUDA C++ Programming Guide, technical specifications per
@@ -70,14 +98,8 @@ class EmulatedEntry final : public LoadedEntry {
         const EmulatorLaunch shape{config.grid,    config.block,       config.shared_bytes,
                                    config.cluster, config.cooperative, config.limits};
         const LaunchLimits& limits = config.limits;
-        const auto is_stopped = [&] {
-            return limits.stop.stop_requested() || (limits.should_stop && limits.should_stop());
-        };
-        if (!shared_->mutex.lock_unless(is_stopped, std::chrono::milliseconds(2)))
-            return fail(Errc::launch_stopped,
-                        fmt::format("in {}, while it waited for another launch", entry_));
-        const std::lock_guard lock(shared_->mutex, std::adopt_lock);
-        auto run = shared_->emulator.launch(*module_, entry_, shape, bytes);
+        const auto is_stopped = [&] { return limits.stop.stop_requested() || (limits.should_stop && limits.should_stop()); };
+        const auto run = shared_->in_turn_unless(is_stopped, std::chrono::milliseconds(2), [&] { return shared_->emulator.launch(*module_, entry_, shape, bytes); });
         if (!run) return tl::unexpected(with_stub(run.error(), ptx(*module_)));
         return {};
     }
@@ -106,21 +128,22 @@ class EmulatorBackend final : public Backend {
         static_cast<void>(shared_->emulator.free(address));  // a Buffer frees what it allocated, once
     }
     [[nodiscard]] Expected<void> write(std::uint64_t target, std::span<const std::byte> source) override {
-        return locked().emulator.write(target, source);
+        return shared_->in_turn([&] { return shared_->emulator.write(target, source); });
     }
     [[nodiscard]] Expected<void> read(std::uint64_t source, std::span<std::byte> target) override {
-        return locked().emulator.read(source, target);
+        return shared_->in_turn([&] { return shared_->emulator.read(source, target); });
     }
     [[nodiscard]] Expected<void> copy(std::uint64_t target, std::uint64_t source, std::size_t bytes) override {
-        return locked().emulator.copy(target, source, bytes);
+        return shared_->in_turn([&] { return shared_->emulator.copy(target, source, bytes); });
     }
     [[nodiscard]] Expected<void> fill(std::uint64_t target, std::byte value, std::size_t bytes) override {
-        return locked().emulator.fill(target, value, bytes);
+        return shared_->in_turn([&] { return shared_->emulator.fill(target, value, bytes); });
     }
     [[nodiscard]] Expected<void> poison(std::uint64_t target, std::byte value, std::size_t bytes) override {
-        const Locked lock = locked();
-        if (auto filled = lock.emulator.fill(target, value, bytes); !filled) return filled;
-        return lock.emulator.forget(target, bytes);
+        return shared_->in_turn([&]() -> Expected<void> {
+            if (auto filled = shared_->emulator.fill(target, value, bytes); !filled) return filled;
+            return shared_->emulator.forget(target, bytes);
+        });
     }
 
     [[nodiscard]] Expected<TensorMap> encode_tensor_map(const TensorMapOptions& options) override {
@@ -160,12 +183,6 @@ class EmulatorBackend final : public Backend {
     }
 
   private:
-    struct Locked {
-        std::unique_lock<FairMutex> lock;
-        Emulator& emulator;
-    };
-    Locked locked() { return {std::unique_lock(shared_->mutex), shared_->emulator}; }
-
     std::shared_ptr<SharedEmulator> shared_;
     std::string target_;
     std::mutex events_mutex_;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "emulator/cta.hpp"
+#include "emulator/emulated_access.hpp"
 #include "emulator/operations.hpp"
 
 namespace ptxgraft::emulator {
@@ -39,6 +40,7 @@ void give_result(Warp& warp, const Call& call, unsigned lane, std::uint64_t valu
 
 // Bytes that a function reads: null after an error, of bounds or of what nothing wrote.
 const std::byte* read_bytes(Warp& warp, std::uint64_t address, unsigned lane, std::uint32_t bytes) {
+    [[maybe_unused]] const EmulatedAccess access;
     const std::byte* at = warp.find(Space::generic, address, lane, bytes, Use::read);
     if (at == nullptr) {
         warp.fail(Errc::address_out_of_bounds, lane,
@@ -66,6 +68,7 @@ bool require_each(Warp& warp, std::uint64_t address, unsigned lane, std::uint32_
 // A zero-terminated string of the device, or what is as long as a string may be; false after an error. It is
 // appended to `text`, unless that is null.
 bool read_string(Warp& warp, std::uint64_t address, unsigned lane, std::string* text) {
+    [[maybe_unused]] const EmulatedAccess access;
     constexpr std::uint32_t stretch = 256;  // bytes that are looked at together, where they lie together
     for (std::size_t size = 0; size < longest_string;) {
         std::uint32_t bytes = stretch - static_cast<std::uint32_t>(address % stretch);
@@ -254,7 +257,7 @@ Flow print(Warp& warp, const Call& call, std::uint32_t mask) {
         else
             printed.lose();
         give_result(warp, call, lane, printer.taken());
-        return true;
+        return warp.goes_on();
     });
     return done ? Flow::next : Flow::fail;
 }
@@ -293,16 +296,25 @@ Flow allocate(Warp& warp, const Call& call, std::uint32_t mask) {
     return done ? Flow::next : Flow::fail;
 }
 
+// To others it is as if all bytes of a block that is freed were written.
+bool note_released(Warp& warp, std::uint64_t address, unsigned lane) {
+    constexpr std::uint64_t stretch = std::uint64_t{1} << 16, looks_at_byte = 8;
+    const std::uint64_t bytes = warp.is_checked() ? warp.launch().memory->heap().size(address) : 0;
+    for (std::uint64_t done = 0; done < bytes; done += stretch) {
+        const std::uint64_t some = std::min(stretch, bytes - done);
+        warp.charge_bytes(some * looks_at_byte);
+        if (!warp.note_range(Space::global, address + done, lane, some, Use::write) || !warp.goes_on()) return false;
+    }
+    return true;
+}
+
 Flow release(Warp& warp, const Call& call, std::uint32_t mask) {
     const bool done = each_lane(mask, [&](unsigned lane) {
         if (!require_arguments(warp, call, lane)) return false;
         const std::uint64_t address = call.arguments.empty() ? 0 : argument(warp, call.arguments[0], lane);
         if (address == 0) return true;
-        const std::uint64_t bytes = warp.launch().memory->heap().size(address);
         warp.charge(units_of_heap);
-        warp.charge_bytes(bytes * 8);
-        // To others it is as if all its bytes were written.
-        if (!warp.note_range(Space::global, address, lane, bytes, Use::write)) return false;
+        if (!note_released(warp, address, lane)) return false;
         warp.release_at(Space::global, heap_lock, 1u << lane);
         if (warp.launch().memory->heap().free(address)) return true;
         warp.fail(Errc::not_an_allocation, lane, fmt::format("free of {:#x}", address));

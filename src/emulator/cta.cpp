@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "emulator/cluster.hpp"
 #include "emulator/provenance.hpp"
@@ -53,11 +54,15 @@ bool Cta::begin(std::uint64_t index, Pace& pace) {
     std::fill(shared_written_.begin(), shared_written_.end(), std::uint8_t{0});
     if (shared_written_.size() > launch_->reserved_shared) std::fill(shared_written_.begin() + launch_->reserved_shared, shared_written_.end(), all_bits);
     for (Clock& clock : barrier_clocks_) clock.clear();
-    constexpr std::uint64_t units_of_warp = 8;
-    const auto ended = std::ranges::find_if_not(
-        warps_, [&](Warp& warp) { return pace.spend(units_of_warp + warp.begin()); });
-    if (ended != warps_.end()) fail(ended->ending(), {});
-    return ended == warps_.end();
+    constexpr std::uint64_t units_of_warp = 8, bytes_of_unit = 64;
+    std::uint64_t units = (shared_.size() + shared_written_.size()) / bytes_of_unit;
+    for (Warp& warp : warps_) {
+        units += units_of_warp + warp.begin();
+        if (pace.spend(std::exchange(units, 0))) continue;
+        fail(warp.ending(), {});
+        return false;
+    }
+    return true;
 }
 
 Cta::State Cta::round(Pace& pace, bool& ran, bool& yielded) {

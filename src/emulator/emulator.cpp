@@ -30,7 +30,8 @@ struct Emulator::Data {
                                    const EmulatorLaunch& shape,
                                    std::span<const std::span<const std::byte>> arguments);
     Expected<EmulatorStats> run(Launch& launch, const LaunchLimits& limits);
-    void keep(emulator::PrintedText& printed) noexcept;
+    void keep(emulator::PrintedText& printed);
+    void keep_if_possible(emulator::PrintedText& printed) noexcept;
 };
 
 namespace {
@@ -406,24 +407,26 @@ Expected<EmulatorStats> Emulator::Data::run(Launch& launch, const LaunchLimits& 
         return tl::unexpected<Error>(launch.ending({}, "before it began"));
     }
     const Memory::Use use(*memory);
-    const Finally keep_text([&] { keep(printed); });  // also where an observer throws
-    if (auto done = emulator::run(launch, launch.observer != nullptr ? 1 : threads); !done)
-        return tl::unexpected<Error>(done.error());
+    const Finally keep_text([&] { keep_if_possible(printed); });  // of a launch that fails, and where an observer throws
+    if (auto done = emulator::run(launch, launch.observer != nullptr ? 1 : threads); !done) return tl::unexpected<Error>(done.error());
+    keep(printed);
     return EmulatorStats{watch.warp_instructions.load(), watch.thread_instructions.load()};
 }
 
-void Emulator::Data::keep(emulator::PrintedText& printed) noexcept {
+void Emulator::Data::keep(emulator::PrintedText& printed) {
     constexpr std::size_t most_waiting = std::size_t{64} << 20;
+    const std::string text = printed.take();
+    const std::scoped_lock lock(mutex);
+    if (text.empty() || output.size() >= most_waiting) return;
+    output += text;
+    if (output.size() >= most_waiting)
+        output += fmt::format("\n[what is printed from here on is lost until somebody takes these {} bytes]\n", output.size());
+}
+
+void Emulator::Data::keep_if_possible(emulator::PrintedText& printed) noexcept {
     try {
-        const std::string text = printed.take();
-        const std::scoped_lock lock(mutex);
-        if (text.empty() || output.size() >= most_waiting) return;
-        output += text;
-        if (output.size() >= most_waiting)
-            output +=
-                fmt::format("\n[what is printed from here on is lost until somebody takes these {} bytes]\n",
-                            output.size());
-    } catch (const std::bad_alloc&) {  // the text is lost
+        keep(printed);
+    } catch (const std::bad_alloc&) {  // the error is that of the launch
     }
 }
 

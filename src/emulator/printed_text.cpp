@@ -41,6 +41,9 @@ std::string PrintedText::take() {
     if (is_cut_)
         all += fmt::format("\n[the rest of the printed text was lost: of one launch {} bytes are kept]\n",
                            most_printed);
+    texts_.clear();
+    bytes_ = 0;
+    is_cut_ = false;
     return all;
 }
 

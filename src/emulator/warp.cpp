@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "emulator/cta.hpp"
+#include "emulator/emulated_access.hpp"
 #include "emulator/operations.hpp"
 
 namespace ptxgraft::emulator {
@@ -228,7 +229,10 @@ Flow Warp::run_one(const Operation& operation) {
     }
     if (mask == 0) return Flow::next;
     if (is_checked_ && !track(operation, mask)) return Flow::fail;
-    if (operation.function == nullptr) return operation.execute(*this, operation, mask);
+    if (operation.function == nullptr) {
+        [[maybe_unused]] const EmulatedAccess access(operation.execute != execute_call);  // functions of the host are not emulated
+        return operation.execute(*this, operation, mask);
+    }
     if (mask == frame_->lanes) run_pure(operation);
     else run_pure(operation, mask);
     return Flow::next;

@@ -189,6 +189,8 @@ class Warp {
     }
     /// The same, in bytes that are moved or looked at.
     void charge_bytes(std::uint64_t bytes) { charge(bytes / bytes_of_unit); }
+    /// For what takes milliseconds, in between: false, after fail(), where the launch has ended.
+    [[nodiscard]] bool goes_on() { return pause() || fail_ending() != State::failed; }
     /// Lanes have asked an mbarrier whether a phase is complete. Of a warp that does nothing else for long only others can help.
     void note_wait(std::uint32_t mask, bool any_complete) {
         const bool is_again = issued_ - wait_issued_ <= most_between_waits;  // by these lanes or others, at this mbarrier or another
