@@ -2,14 +2,18 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "compiler_module.hpp"
+#include "ptxgraft/device.hpp"
 #include "ptxgraft/emulator.hpp"
 #include "ptxgraft/link.hpp"
 
@@ -120,6 +124,73 @@ void BM_EmulatorEmptyLaunch(benchmark::State& state) {
     for (auto _ : state) benchmark::DoNotOptimize(emulator.launch(**module, "nothing", {}, {}));
 }
 BENCHMARK(BM_EmulatorEmptyLaunch)->ArgName("fast")->Arg(1)->Arg(0)->Unit(benchmark::kMicrosecond);
+
+// The same through a device, whose lock it takes.
+void BM_DeviceEmptyLaunch(benchmark::State& state) {
+    const auto device = Device::emulator({.fast = state.range(0) != 0});
+    const auto function = device->load(text(), "nothing");
+    for (auto _ : state) benchmark::DoNotOptimize(function->launch({}, {}));
+}
+BENCHMARK(BM_DeviceEmptyLaunch)->ArgName("fast")->Arg(1)->Arg(0)->Unit(benchmark::kMicrosecond);
+
+// A kernel with a variable is made, launched and destroyed: alone, and beside a thread that launches kernels of some 3 ms in a loop.
+const std::string loop_and_touch = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .global .align 4 .u32 counter = 7;
+.visible .entry loop(.param .u32 n) {
+	.reg .b32 %r<4>; .reg .pred %q;
+	ld.param.u32 %r1, [n];
+L:	sub.u32 %r1, %r1, 1; setp.ne.u32 %q, %r1, 0;
+	@%q bra L;
+	ret;
+}
+.visible .entry touch(.param .u64 p) { .reg .b64 %rd; ld.param.u64 %rd, [p]; st.global.u32 [%rd], 5; ret; }
+)";
+void make_kernels(benchmark::State& state, bool launches, bool waits) {
+    const auto device = Device::emulator({.threads = 1});
+    const auto loop = device->load(loop_and_touch, "loop");
+    const auto buffer = device->allocate(4);
+    std::atomic<bool> is_over = false;
+    std::atomic<std::uint64_t> launched = 0;
+    std::thread other([&] {
+        const std::uint32_t n = 100'000;
+        const std::array<Argument, 1> arguments{n};
+        for (; launches && !is_over; ++launched) benchmark::DoNotOptimize(loop->launch({}, arguments));
+    });
+    while (launches && launched == 0) std::this_thread::yield();
+    const std::uint64_t before = launched;
+    for (auto _ : state) {
+        const auto made = device->load(loop_and_touch, "touch");
+        if (waits) benchmark::DoNotOptimize(made->launch({}, std::array<Argument, 1>{*buffer}));
+    }
+    state.counters["launches"] = static_cast<double>(launched - before);
+    is_over = true;
+    other.join();
+}
+void BM_DeviceKernelsMade(benchmark::State& state) { make_kernels(state, state.range(0) != 0, false); }
+void BM_DeviceKernelsMadeAndLaunched(benchmark::State& state) { make_kernels(state, state.range(0) != 0, true); }
+BENCHMARK(BM_DeviceKernelsMade)->ArgName("beside_launches")->Arg(0)->Arg(1)->Unit(benchmark::kMicrosecond)->UseRealTime();
+BENCHMARK(BM_DeviceKernelsMadeAndLaunched)->ArgName("beside_launches")->Arg(0)->Arg(1)->Unit(benchmark::kMicrosecond)->UseRealTime();
+
+// A thread that allocates so many blocks of 16 bytes and frees them, in the other order.
+void BM_EmulatorHeap(benchmark::State& state) {
+    const std::string n = std::to_string(state.range(0));
+    const std::string module = ".version 8.0\n.target sm_80\n.address_size 64\n.extern .func (.param .b64 r) malloc(.param .b64 n);\n.extern .func free(.param .b64 p);\n"
+                               ".visible .entry k(.param .u64 p) {\n.reg .b64 %rd<6>; .reg .b32 %r<4>; .reg .pred %q;\nld.param.u64 %rd1, [p]; mov.u32 %r1, 0;\n"
+                               "L: { .param .b64 n; .param .b64 r; st.param.b64 [n], 16; call (r), malloc, (n); ld.param.b64 %rd3, [r]; }\n"
+                               "st.global.u64 [%rd1], %rd3; add.u64 %rd1, %rd1, 8; add.u32 %r1, %r1, 1; setp.lt.u32 %q, %r1, " + n + "; @%q bra L;\n"
+                               "M: sub.u64 %rd1, %rd1, 8; ld.global.u64 %rd3, [%rd1]; { .param .b64 n; st.param.b64 [n], %rd3; call free, (n); }\n"
+                               "sub.u32 %r1, %r1, 1; setp.ne.u32 %q, %r1, 0; @%q bra M;\nret;\n}\n";
+    Emulator emulator({.fast = true});
+    const auto loaded = emulator.load(module);
+    const std::uint64_t address = *emulator.allocate(static_cast<std::size_t>(state.range(0)) * 8);
+    const std::array<std::span<const std::byte>, 1> arguments{std::as_bytes(std::span(&address, 1))};
+    for (auto _ : state)
+        if (!emulator.launch(**loaded, "k", {}, arguments)) return state.SkipWithError("the launch failed");
+    state.SetItemsProcessed(state.iterations() * state.range(0) * 2);
+}
+BENCHMARK(BM_EmulatorHeap)->Arg(1000)->Arg(30000)->Arg(500000)->Unit(benchmark::kMicrosecond);
 
 // What a search pays for a variant at a small size: the PTX is loaded, launched once, and gone.
 struct Variant {

@@ -1,11 +1,14 @@
 """From Python, with nothing but ctypes and NumPy: compile a CUDA kernel once, graft stubs into it, compare with NumPy.
 
 Usage: 04_graft_from_python.py LIBRARY, the path of libptxgraft.so. Runs on a GPU, or without one on the emulator.
+With --endless it launches a kernel without an end on the emulator, which Ctrl-C ends.
 Exits with 77 (skipped) where there is no NumPy.
 """
 
 import ctypes as c
+import signal
 import sys
+import threading
 
 try:
     import numpy as np
@@ -35,9 +38,13 @@ class Graft(c.Structure):
     _fields_ = [("site", c.c_char_p), ("stub", c.c_void_p)]
 
 
+ShouldStop = c.CFUNCTYPE(c.c_int, c.c_void_p)
+
+
 class LaunchOptions(c.Structure):
     _fields_ = [("struct_size", c.c_size_t), ("grid", c.c_uint32 * 3), ("block", c.c_uint32 * 3), ("shared_size", c.c_uint32),
-                ("stream", c.c_void_p)]
+                ("stream", c.c_void_p), ("cluster", c.c_uint32 * 3), ("cooperative", c.c_uint32), ("instruction_budget", c.c_uint64),
+                ("time_limit_ms", c.c_uint32), ("should_stop", ShouldStop), ("payload", c.c_void_p)]
 
 
 class Argument(c.Structure):
@@ -95,15 +102,49 @@ def graft(skeleton, device, site, program):
     return Handle("kernel", "create", skeleton, device, c.byref(options))
 
 
+class Interrupt:
+    """Ctrl-C while the library works: Python's own handler waits until a call comes back, so the call is to ask for it."""
+
+    def __enter__(self):
+        self.came = False
+        self.before = None
+        if threading.current_thread() is threading.main_thread():  # no other thread gets signals
+            self.before = signal.signal(signal.SIGINT, self.come)
+        # Python calls its handlers between the steps of its own code: the library enters some every few milliseconds.
+        self.should_stop = ShouldStop(lambda payload: int(self.came))
+        return self
+
+    def come(self, number, frame):
+        self.came = True
+
+    def __exit__(self, *error):
+        if self.before is not None:
+            signal.signal(signal.SIGINT, self.before)
+        if self.came:
+            raise KeyboardInterrupt
+
+
 def launch(kernel, grid, block, *arguments):
-    """Launches; an argument is a buffer or a NumPy scalar, which knows its size."""
+    """Launches; an argument is a buffer or a NumPy scalar, which knows its size. Ctrl-C ends the launch as it ends Python's own loops."""
     values = [a if isinstance(a, Handle) else np.array(a) for a in arguments]
     array = (Argument * len(values))(*[
         Argument(a._as_parameter_, None, 0) if isinstance(a, Handle) else Argument(None, a.ctypes.data, a.nbytes) for a in values
     ])
-    options = LaunchOptions(c.sizeof(LaunchOptions), (grid, 1, 1), (block, 1, 1), 0, None)
-    call("kernel_launch", kernel, c.byref(options), array, c.c_size_t(len(values)))
+    with Interrupt() as interrupt:
+        options = LaunchOptions(c.sizeof(LaunchOptions), (grid, 1, 1), (block, 1, 1), 0, None, (1, 1, 1), 0, 0, 0, interrupt.should_stop, None)
+        call("kernel_launch", kernel, c.byref(options), array, c.c_size_t(len(values)))
 
+
+if "--endless" in sys.argv:
+    PTX = b".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry endless() { L: bra L; }\n"
+    device = Handle("device", "open", b"emulator")
+    kernel = Handle("kernel", "create", Handle("skeleton", "create_from_ptx", PTX, c.c_size_t(len(PTX))), device, None)
+    print("Ctrl-C ends it", flush=True)
+    try:
+        launch(kernel, 1, 1)
+    except KeyboardInterrupt as interrupt:
+        print("ended:", library.ptxgraft_error_message().decode().splitlines()[0])
+        sys.exit(130)
 
 VARIANTS = {
     b"value scale mul.f32 -> value": lambda x, s: x * s,

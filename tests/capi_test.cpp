@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -376,6 +378,73 @@ TEST_F(CApi, LaunchesMayHaveClusters) {
     launch.struct_size -= 4;
     EXPECT_EQ(ptxgraft_kernel_launch(kernel, &launch, arguments, 2), PTXGRAFT_STATUS_struct_size_invalid);
     ptxgraft_kernel_destroy(kernel);
+}
+
+constexpr std::string_view endless = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry endless() { L: bra L; }\n";
+
+// A kernel without an end, on a device with limits of its own.
+class CApiLimits : public testing::Test {
+  protected:
+    void SetUp() override {
+        ptxgraft_device_options options = PTXGRAFT_DEVICE_OPTIONS_INIT;
+        options.sm = 80;
+        options.threads = 2;
+        options.time_limit_ms = 30;
+        options.memory_size = 1 << 20;
+        ASSERT_OK(ptxgraft_device_open_with_options(&device, "emulator", &options));
+        ASSERT_OK(ptxgraft_skeleton_create_from_ptx(&skeleton, endless.data(), endless.size()));
+        ASSERT_OK(ptxgraft_kernel_create(&kernel, skeleton, device, nullptr));
+    }
+    void TearDown() override {
+        ptxgraft_kernel_destroy(kernel);
+        ptxgraft_skeleton_destroy(skeleton);
+        ptxgraft_device_destroy(device);
+    }
+    ptxgraft_device* device = nullptr;
+    ptxgraft_skeleton* skeleton = nullptr;
+    ptxgraft_kernel* kernel = nullptr;
+};
+
+TEST_F(CApiLimits, OfADevice) {
+    std::array<char, 32> target;
+    std::size_t size = target.size();
+    ASSERT_OK(ptxgraft_device_get_target(target.data(), &size, device));
+    EXPECT_STREQ(target.data(), "sm_80");
+    EXPECT_EQ(ptxgraft_kernel_launch(kernel, nullptr, nullptr, 0), PTXGRAFT_STATUS_time_limit_spent);
+    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("the time limit is spent: 30 ms, in endless, block (0, 0, 0), thread (0, 0, 0)"));
+    EXPECT_EQ(ptxgraft_error_line(), 4u);
+    ptxgraft_buffer* buffer = nullptr;
+    EXPECT_EQ(ptxgraft_buffer_create(&buffer, device, 2 << 20), PTXGRAFT_STATUS_out_of_device_memory);
+    ptxgraft_device* other = nullptr;
+    ptxgraft_device_options options = PTXGRAFT_DEVICE_OPTIONS_INIT;
+    options.struct_size -= 4;
+    EXPECT_EQ(ptxgraft_device_open_with_options(&other, nullptr, &options), PTXGRAFT_STATUS_struct_size_invalid);
+    options = PTXGRAFT_DEVICE_OPTIONS_INIT;
+    options.sm = 77;
+    EXPECT_EQ(ptxgraft_device_open_with_options(&other, "emulator", &options), PTXGRAFT_STATUS_no_such_device);
+    ASSERT_OK(ptxgraft_device_open_with_options(&other, "emulator:fast", nullptr));
+    ptxgraft_device_destroy(other);
+    EXPECT_EQ(ptxgraft_device_open_with_options(nullptr, "emulator", nullptr), PTXGRAFT_STATUS_invalid_argument);
+}
+
+TEST_F(CApiLimits, OfALaunch) {
+    ptxgraft_launch_options launch = PTXGRAFT_LAUNCH_OPTIONS_INIT;
+    launch.instruction_budget = 1000;
+    EXPECT_EQ(ptxgraft_kernel_launch(kernel, &launch, nullptr, 0), PTXGRAFT_STATUS_instruction_budget_spent);
+    launch.instruction_budget = 0;
+    launch.time_limit_ms = 60;
+    EXPECT_EQ(ptxgraft_kernel_launch(kernel, &launch, nullptr, 0), PTXGRAFT_STATUS_time_limit_spent);
+    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("60 ms"));
+    int asked = 0;
+    launch.time_limit_ms = 60'000;
+    launch.payload = &asked;
+    launch.should_stop = [](void* payload) { return ++*static_cast<int*>(payload) == 3 ? 1 : 0; };
+    EXPECT_EQ(ptxgraft_kernel_launch(kernel, &launch, nullptr, 0), PTXGRAFT_STATUS_launch_stopped);
+    EXPECT_EQ(asked, 3);
+    // The struct as it was before the limits: what follows is not looked at.
+    launch.struct_size = offsetof(ptxgraft_launch_options, instruction_budget);
+    EXPECT_EQ(ptxgraft_kernel_launch(kernel, &launch, nullptr, 0), PTXGRAFT_STATUS_time_limit_spent);
+    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("30 ms"));
 }
 
 TEST_F(CApi, LegalSumsAreThoseOfTheLibrary) {

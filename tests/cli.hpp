@@ -9,10 +9,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 extern char** environ;
@@ -39,7 +42,8 @@ struct Result {
     std::string out, err;
 };
 
-inline Result ptxgraft(const std::vector<std::string>& arguments, std::string_view input = {}) {
+/// A process of the program, begun.
+inline pid_t begin(const std::vector<std::string>& arguments, std::string_view input = {}) {
     spill("stdin", input);
     std::vector<char*> argv{const_cast<char*>(program.c_str())};
     for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
@@ -52,10 +56,23 @@ inline Result ptxgraft(const std::vector<std::string>& arguments, std::string_vi
     pid_t child = 0;
     EXPECT_EQ(posix_spawn(&child, program.c_str(), &files, nullptr, argv.data(), environ), 0);
     posix_spawn_file_actions_destroy(&files);
+    return child;
+}
+
+inline Result result_of(pid_t child) {
     int status = -1;
     waitpid(child, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), slurp("stdout"),
-            slurp("stderr")};
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), slurp("stdout"), slurp("stderr")};
+}
+
+inline Result ptxgraft(const std::vector<std::string>& arguments, std::string_view input = {}) { return result_of(begin(arguments, input)); }
+
+/// The same with Ctrl-C when it has run for some time.
+inline Result interrupted(const std::vector<std::string>& arguments, std::chrono::milliseconds after) {
+    const pid_t child = begin(arguments);
+    std::this_thread::sleep_for(after);
+    kill(child, SIGINT);
+    return result_of(child);
 }
 
 // A .npy file as NumPy makes it, but for the header that a test wants otherwise.

@@ -557,6 +557,31 @@ TEST_F(Cli, AKernelWithoutEndEndsWithItsBudget) {
                     StartsWith(std::string("error: --budget: ") + budget + " is no number of instructions: digits, at most 19\n"));
 }
 
+constexpr const char* endless = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry loop()\n{\n$again:\nbra $again;\n}\n";
+
+TEST_F(Cli, AKernelWithoutEndEndsWithItsTime) {
+    spill("loop.ptx", endless);
+    const Result result = ptxgraft({"run", "loop.ptx", "--device", "emulator", "--budget", "0", "--time-limit", "0.2"});
+    EXPECT_EQ(result.status, 1);
+    EXPECT_THAT(result.err, AllOf(StartsWith("loop.ptx:7:1: error: the time limit is spent: 200 ms, in loop, block (0, 0, 0), thread (0, 0, 0)\nbra $again;")));
+    for (const char* const seconds : {"-1", "much", "1s", "5000000", ""})
+        EXPECT_THAT(ptxgraft({"run", "loop.ptx", "--device", "emulator", "--time-limit", seconds}).err, HasSubstr("--time-limit: ")) << seconds;
+}
+
+TEST_F(Cli, CtrlCEndsALaunch) {
+    spill("loop.ptx", endless);
+    const Result result = interrupted({"run", "loop.ptx", "--device", "emulator", "--budget", "0"}, std::chrono::milliseconds(700));
+    EXPECT_EQ(result.status, 130);
+    EXPECT_THAT(result.err, StartsWith("loop.ptx:7:1: error: the launch was stopped: in loop, block (0, 0, 0), thread (0, 0, 0)\n"));
+}
+
+TEST_F(Cli, EmptyClustersAreErrors) {
+    spill("none.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry none() .reqnctapercluster 2, 0, 1\n{\nret;\n}\n");
+    const Result result = ptxgraft({"run", "none.ptx", "--device", "emulator", "--grid", "2"});
+    EXPECT_EQ(result.status, 1);
+    EXPECT_THAT(result.err, HasSubstr("none requires a cluster of 2 x 0 x 1, which is empty"));
+}
+
 TEST_F(Cli, ClustersThatCannotBeAreErrors) {
     spill("pair.ptx",
           ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry pair() .reqnctapercluster "

@@ -9,7 +9,9 @@
 #include <numeric>
 #include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <thread>
+#include <utility>
 
 #include "fake_cuda/fake_cuda.hpp"
 
@@ -435,6 +437,9 @@ constexpr std::string_view clustered = ".version 8.0\n.target sm_90\n.address_si
                                        ".visible .entry most() .maxclusterrank 4 { ret; }\n"
                                        ".visible .entry explicit() .explicitcluster { ret; }\n"
                                        ".visible .entry whole() .blocksareclusters .reqntid 1 .reqnctapercluster 2 { ret; }\n"
+                                       ".visible .entry zero() .reqnctapercluster 0 { ret; }\n"
+                                       ".visible .entry gap() .reqnctapercluster 2, 0, 1 { ret; }\n"
+                                       ".visible .entry hex() .reqnctapercluster 0x2 { ret; }\n"
                                        ".visible .entry both() .explicitcluster .reqnctapercluster 2, 1, 1 { ret; }\n";
 
 TEST_F(FakeGpu, ClustersAndCooperativeLaunchesReachTheDriver) {
@@ -484,7 +489,13 @@ const ClusterRow impossible_clusters[] = {
     {"two", {.grid = {8, 1, 1}, .cluster = {4, 1, 1}}, "cluster of 4 x 1 x 1; two requires 2 x 1 x 1"},
     {"two", {.grid = {7, 1, 1}}, "a multiple of the cluster of 2 x 1 x 1"},
     {"most", {.grid = {8, 1, 1}, .cluster = {8, 1, 1}}, "cluster of 8 blocks; most allows 4"},
-    {"explicit", {.grid = {8, 1, 1}}, "explicit wants a cluster"}};
+    {"explicit", {.grid = {8, 1, 1}}, "explicit wants a cluster"},
+    // Three numbers whose product in 64 bits is 1.
+    {"any", {.grid = {8, 1, 1}, .cluster = {2996173443, 1119412321, 11}}, "at most 16 blocks"},
+    {"zero", {.grid = {2, 1, 1}}, "zero requires a cluster of 0 x 1 x 1, which is empty"},
+    {"gap", {.grid = {2, 1, 1}}, "gap requires a cluster of 2 x 0 x 1, which is empty"},
+    {"gap", {.grid = {2, 1, 1}, .cluster = {2, 1, 1}}, "gap requires a cluster of 2 x 0 x 1, which is empty"},
+    {"hex", {.grid = {4, 1, 1}, .cluster = {4, 1, 1}}, "cluster of 4 x 1 x 1; hex requires 2 x 1 x 1"}};
 
 TEST_F(FakeGpu, ClustersThatCannotBeAreRefused) {
     for (const ClusterRow& row : impossible_clusters) {
@@ -820,6 +831,52 @@ TEST_F(FakeGpu, EntriesOfAModuleShareItsVariables) {
     }
     EXPECT_EQ(fake().modules, 0);
     EXPECT_EQ(fake().calls["cuMemFree_v2"], 0);
+}
+
+// No GPU ends a kernel: what cannot be held is refused, and a wish that came before is granted.
+TEST_F(FakeGpu, LimitsOfLaunchesAreRefused) {
+    const auto function = load_fill("other");
+    const auto with = [&](LaunchLimits limits) { return function->launch({.limits = std::move(limits)}, {}); };
+    for (const auto& done : {with({.time_limit_ms = 1000}), with({.instruction_budget = 1})}) {
+        ASSERT_FALSE(done);
+        EXPECT_EQ(done.error().code, Errc::limit_not_possible);
+        EXPECT_THAT(describe(done.error()), HasSubstr("a GPU cannot end a kernel"));
+    }
+    EXPECT_TRUE(fake().launches.empty());
+    std::stop_source source;
+    int asked = 0;
+    EXPECT_OK(with({.stop = source.get_token(), .should_stop = [&] { return ++asked < 0; }}));
+    EXPECT_EQ(asked, 1);
+    EXPECT_EQ(with({.should_stop = [] { return true; }}).error().code, Errc::launch_stopped);
+    source.request_stop();
+    EXPECT_EQ(with({.stop = source.get_token()}).error().code, Errc::launch_stopped);
+}
+
+// A name that says an architecture counts more than the options, and these more than the default.
+TEST(EmulatorDevice, ArchitecturesOfNamesAndOfOptions) {
+    const auto target = [](std::string_view name, std::uint32_t sm) {
+        const auto device = Device::open(name, {.driver = "no such library", .emulator = {.sm = sm}});
+        return device ? device->target() : std::string(ptxgraft::name(device.error().code));
+    };
+    EXPECT_EQ(target("emulator", 90), "sm_90a");
+    EXPECT_EQ(target("emulator", 80), "sm_80");
+    EXPECT_EQ(target("auto", 80), "sm_80");
+    EXPECT_EQ(target("emulator:fast", 75), "sm_75");
+    EXPECT_EQ(target("emulator:sm_86", 80), "sm_86");
+    EXPECT_EQ(target("emulator:sm_86:fast", 80), "sm_86");
+    EXPECT_EQ(target("emulator", 77), "no_such_device");
+    EXPECT_EQ(target("emulator:sm_86", 77), "sm_86");
+    EXPECT_EQ(Device::emulator({.sm = 80})->target(), "sm_80");
+    // And what it says reaches the emulator's limits: shared memory of sm_75 and of sm_90.
+    std::string ptx(fill);
+    ptx.replace(ptx.find("sm_80"), 5, "sm_75");
+    for (const auto& [sm, kilobytes] : {std::pair{75u, 64u}, std::pair{90u, 227u}}) {
+        const auto device = Device::open("emulator", {.emulator = {.sm = sm}}).value();
+        const auto function = device.load(ptx, "other");
+        ASSERT_OK(function);
+        EXPECT_OK(function->launch({{}, {}, kilobytes * 1024}, {}));
+        EXPECT_FALSE(function->launch({{}, {}, kilobytes * 1024 + 1}, {}));
+    }
 }
 
 TEST(EmulatorDevice, OptionsReachTheEmulator) {

@@ -21,14 +21,14 @@ constexpr std::uint32_t never = ~std::uint32_t{0};
 // A module decoded; shapes are learned when they are seen `often`.
 struct Decoded {
     explicit Decoded(const std::string& text, std::uint32_t often = 1, DecoderMemory* shared = nullptr)
-        : tree(syntax::parse(text).value()), memory(std::uint64_t{1} << 30, false) {
+        : tree(syntax::parse(text).value()),
+          variables(std::make_shared<Memory>(std::uint64_t{1} << 30, false)) {
         DecoderMemory& kept = shared != nullptr ? *shared : own;
         kept.shapes.often = often;
-        program = ModuleDecoder(tree, memory, allocations, kept).decode();
+        program = ModuleDecoder(tree, variables, kept).decode();
     }
     syntax::Module tree;
-    Memory memory;
-    std::vector<std::uint64_t> allocations;
+    ModuleVariables variables;
     DecoderMemory own;
     Expected<Program> program;
 };
@@ -420,10 +420,17 @@ std::string long_module(const std::string& last_one, const std::string& middle =
 
 struct DecodedInParts {
     DecodedInParts(const std::string& text, std::uint32_t threads)
-        : tree(syntax::parse(text).value()), memory(std::uint64_t{1} << 30, false), programs(decode_in_parts(tree, memory, allocations, kept, threads)) {}
+        : tree(syntax::parse(text).value()),
+          variables(std::make_shared<Memory>(std::uint64_t{1} << 30, false)),
+          programs(decode_in_parts(tree, variables, kept, threads)) {}
+    // Where the variables are.
+    [[nodiscard]] std::vector<std::uint64_t> addresses() const {
+        std::vector<std::uint64_t> all;
+        for (const Region& region : variables.regions()) all.push_back(region.begin);
+        return all;
+    }
     syntax::Module tree;
-    Memory memory;
-    std::vector<std::uint64_t> allocations;
+    ModuleVariables variables;
     DecoderMemory kept;
     Expected<std::vector<Program>> programs;
 };
@@ -454,7 +461,7 @@ TEST(EmulatorDecode, LongModulesBecomeTheSameInParts) {
     ASSERT_TRUE(whole.programs && parts.programs);
     ASSERT_EQ(whole.programs->size(), 1u);
     ASSERT_EQ(parts.programs->size(), 2u);
-    EXPECT_EQ(parts.allocations, whole.allocations);
+    EXPECT_EQ(parts.addresses(), whole.addresses());
     const Program& one = whole.programs->front();
     std::vector<unsigned> entries(2);
     for (std::size_t f = 0; f < one.functions.size(); ++f) {
@@ -496,8 +503,8 @@ TEST(EmulatorDecode, ModulesWhoseBodiesHaveGlobalVariablesAreDecodedWhole) {
         const DecodedInParts whole(text, 1), parts(text, 2);
         ASSERT_TRUE(whole.programs && parts.programs);
         ASSERT_EQ(parts.programs->size(), 1u);
-        EXPECT_EQ(parts.allocations, whole.allocations);
-        EXPECT_EQ(parts.allocations.size(), 2u);
+        EXPECT_EQ(parts.addresses(), whole.addresses());
+        EXPECT_EQ(parts.addresses().size(), 2u);
         const Program &one = whole.programs->front(), &other = parts.programs->front();
         EXPECT_EQ(one.variables.size(), other.variables.size());
         for (std::size_t f = 0; f < one.functions.size(); ++f) {

@@ -31,6 +31,10 @@ struct LaunchConfig {
     Dim3 cluster = {};
     /// All blocks run at the same time, as grid-wide barriers need.
     bool cooperative = false;
+    /// What ends the launch before the kernel ends. A GPU's kernels cannot be ended: there a budget or a time
+    /// limit is Errc::limit_not_possible, and `stop` and `should_stop` are asked once, before the kernel is
+    /// queued.
+    LaunchLimits limits = {};
 };
 
 enum class DeviceKind : std::uint8_t { cuda, emulator };
@@ -38,7 +42,7 @@ enum class DeviceKind : std::uint8_t { cuda, emulator };
 /// How devices are found.
 struct DeviceOptions {
     std::string driver = "libcuda.so.1";  ///< the driver's library: a name for the dynamic loader, or a path
-    EmulatorOptions emulator = {};        ///< of the emulator; its name says which architecture it is
+    EmulatorOptions emulator = {};        ///< of the emulator; what its name says (an architecture, `fast`) counts more
 };
 
 class Device;
@@ -56,6 +60,7 @@ struct ParameterInfo {
 
 /// A kernel's argument: the bytes of a scalar, or the address of a buffer. Converts from every arithmetic type, from
 /// Buffer, and from trivially copyable structs. The referred value must outlive the launch call, nothing more.
+/// Threads: any number may read one.
 class PTXGRAFT_API Argument {
   public:
     Argument(const Buffer& buffer);
@@ -74,16 +79,22 @@ class PTXGRAFT_API Argument {
     const void* device_ = nullptr;  ///< of a buffer: the device that it is on
 };
 
+/// A shared handle: copies are the same device.
+///
+/// Threads: any number may use one device at once, through one handle or many. On the emulator launches and copies take turns, first come,
+/// first served; all else (allocating, loading, destroying, taking output, events) does not wait for them. What runs out of the host's memory
+/// is Errc::out_of_memory, and the device works on.
 class PTXGRAFT_API Device {
   public:
     /// "auto": the first GPU if there is one that works, else the emulator. "cuda", "cuda:1": that GPU.
-    /// "emulator", "emulator:sm_80": the emulator, as a device of that architecture (sm_90a when it is not said);
-    /// "emulator:fast", "emulator:sm_80:fast": without the checks that EmulatorOptions::fast leaves out; "emulator:checks=-races",
-    /// "emulator:sm_80:checks=unwritten,async": with those that parse_checks() reads there.
+    /// "emulator", "emulator:sm_80": the emulator, as a device of that architecture (when it is not said, of
+    /// EmulatorOptions::sm, and then with all that it has: sm_90a); "emulator:fast", "emulator:sm_80:fast": without the checks
+    /// that EmulatorOptions::fast leaves out; "emulator:checks=-races", "emulator:sm_80:checks=unwritten,async": with those that
+    /// parse_checks() reads there.
     /// A GPU's primary context is used, so that buffers can be shared with the CUDA runtime; no call changes which
     /// context is current in the calling thread. Errors: Errc::no_such_device, Errc::no_cuda_driver, Errc::driver_error.
     [[nodiscard]] static Expected<Device> open(std::string_view name = "auto", const DeviceOptions& options = {});
-    /// An emulator with other options.
+    /// An emulator with other options: the same as open("emulator", {.emulator = options}).
     [[nodiscard]] static Expected<Device> emulator(const EmulatorOptions& options);
     /// Number of GPUs; 0 when there is no driver, or when it does not start.
     [[nodiscard]] static std::uint32_t cuda_count(const DeviceOptions& options = {});
@@ -128,6 +139,9 @@ class PTXGRAFT_API Device {
 
 /// Device memory. Move-only; freed with its handle, unless it is a module's variable. A buffer of zero bytes is a buffer: its address is 0, copies of
 /// zero bytes succeed. Copies are synchronous, and come after everything that was launched on the device before.
+///
+/// Threads: any number may copy to and from one buffer at once; only to move or destroy it, one thread must have it alone. It may be destroyed
+/// while launches run: on the emulator its memory then goes when they are done.
 class PTXGRAFT_API Buffer {
   public:
     Buffer(Buffer&&) noexcept;
@@ -171,6 +185,8 @@ class PTXGRAFT_API Buffer {
 
 /// An order of launches. Launches on different streams may overlap; copies of buffers and launches without a stream
 /// wait for all streams, and all streams wait for them. The emulator runs everything at once, in order.
+///
+/// Threads: any number may launch on one stream at once; only to move or destroy it, one thread must have it alone.
 class PTXGRAFT_API Stream {
   public:
     Stream(Stream&&) noexcept;
@@ -190,6 +206,8 @@ class PTXGRAFT_API Stream {
 };
 
 /// A point in a stream's time; on the emulator the host's clock. Errors: Errc::event_not_recorded, Errc::other_device.
+///
+/// Threads: one at a time uses an event; different ones may be used at once.
 class PTXGRAFT_API Event {
   public:
     Event(Event&&) noexcept;
@@ -208,13 +226,15 @@ class PTXGRAFT_API Event {
     bool recorded_ = false;
 };
 
-/// A loaded entry, ready to launch.
+/// A loaded entry, ready to launch. A shared handle: copies are the same function.
+///
+/// Threads: any number may launch one function at once; its last handle may go on any thread, whatever else runs on the device.
 class PTXGRAFT_API Function {
   public:
     /// Checks the number and sizes of the arguments and the shape, then launches: on `stream`, or on the device's own
     /// default stream. On a GPU the launch is asynchronous. Errors: Errc::argument_count_differs, Errc::argument_size_differs (index),
     /// Errc::launch_shape_invalid, Errc::other_device (a buffer or the stream), Errc::launch_failed; on the emulator
-    /// those of Emulator::launch, with the PTX as their source. A kernel that fails on a GPU is reported by a later call
+    /// those of Emulator::launch, with the PTX as their source, and those of LaunchLimits. A kernel that fails on a GPU is reported by a later call
     /// (synchronize, a copy) as Errc::launch_failed, and takes the context with it: every call after that fails too.
     [[nodiscard]] Expected<void> launch(const LaunchConfig& config, std::span<const Argument> arguments,
                                         const Stream* stream = nullptr) const;

@@ -22,8 +22,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,14 +41,14 @@ struct Dim3 {
 };
 
 /// A decoded module. Shared and immutable but for its `.global` variables, which live in the emulator that
-/// loaded it.
+/// loaded it. Threads: its last handle may go on any thread, also while the emulator runs a launch of another one.
 class EmulatedModule;
 
 class EmulatorObserver;  // emulator_observer.hpp
 
 struct EmulatorOptions {
-    std::uint64_t instruction_budget =
-        0;  ///< warp instructions of one launch; 0: no limit. Beyond it: Errc::instruction_budget_spent
+    std::uint64_t instruction_budget = 0;  ///< of each launch that has none of its own (LaunchLimits); 0: no limit
+    std::uint32_t time_limit_ms = 0;       ///< the same, in milliseconds
     std::uint32_t threads = 0;  ///< host threads; 0: one per core. Results do not depend on it
     std::uint64_t memory_bytes = std::uint64_t{16} << 30;  ///< of all allocations
     std::uint32_t sm = 90;  ///< architecture to be: limits and special registers
@@ -65,12 +67,32 @@ struct EmulatorOptions {
     std::vector<EmulatorExcuse> excuses = {};  ///< places that are not to be reported
 };
 
+/// What ends a launch before its kernel ends, whichever comes first. What the kernel wrote by then stays
+/// written, what it printed is there to be taken, and the device is ready for the next launch. The error says
+/// where a warp was that ran last: entry, block, thread, and the span of its next instruction.
+struct LaunchLimits {
+    /// Warp instructions; 0: the device's budget. It bounds work: an instruction that makes the host do much
+    /// more than others counts as many, as copies in bulk, products of warpgroups, prints and atomics do, and
+    /// each warp of a block that begins counts as eight. Errc::instruction_budget_spent
+    std::uint64_t instruction_budget = 0;
+    /// Milliseconds from when the kernel begins; 0: the device's limit. It ends some milliseconds later.
+    /// Errc::time_limit_spent
+    std::uint32_t time_limit_ms = 0;
+    /// Anybody may ask for the end, from any thread. Errc::launch_stopped
+    std::stop_token stop = {};
+    /// Is asked every few milliseconds on the launching thread, also while it waits for its turn: true ends
+    /// the launch. Errc::launch_stopped. What it throws ends the launch too, and comes out of the call. A launch
+    /// or a copy on the same device that it tries is Errc::device_in_use.
+    std::function<bool()> should_stop = {};
+};
+
 struct EmulatorLaunch {
     Dim3 grid = {};
     Dim3 block = {};
     std::uint32_t shared_bytes = 0;  ///< dynamic
     Dim3 cluster = {};               ///< in blocks; of one block: none, or the one that the entry requires
     bool cooperative = false;        ///< all blocks run at the same time, as grid-wide barriers need
+    LaunchLimits limits = {};
 };
 
 struct EmulatorStats {
@@ -79,7 +101,18 @@ struct EmulatorStats {
     std::uint64_t findings = 0;  ///< of a launch that kept going: mistakes at different instructions
 };
 
-/// A CUDA device made of the CPU: memory, modules, launches. Launches are synchronous. One thread at a time.
+/// A CUDA device made of the CPU: memory, modules, launches. Launches are synchronous.
+///
+/// Threads: launches, copies (`write`, `read`, `fill`, `copy`, `forget`) and moves of the emulator itself come one at a time; everything else may come
+/// from any thread at any time, also while a launch runs. A Device (device.hpp) does the waiting. A launch runs the grid's blocks on some threads
+/// of its own: blocks that access the same memory without an order race in emulated memory alone, as on a GPU, where every read gives what
+/// somebody wrote.
+///
+/// What runs out of the host's memory is Errc::out_of_memory (Errc::out_of_device_memory where an allocation is too large for it, or a kernel wants
+/// more than there is to be): no call but for the constructor throws, but for what an observer or LaunchLimits::should_stop throws.
+/// Bounds: of one launch 16 MiB of printed text are kept, in the order of the blocks, and a line says so where more was printed; until somebody takes it,
+/// 64 MiB. The device's heap has 8 MiB. Blocks that run together have 2 GiB of the host for registers, local and shared memory when
+/// they begin, and 4 GiB with what calls and alloca take.
 ///
 /// A launch also fails with what its checks find: emulator_checks.hpp says what that is.
 class PTXGRAFT_API Emulator {
@@ -101,6 +134,8 @@ class PTXGRAFT_API Emulator {
     [[nodiscard]] Expected<void> write(std::uint64_t address, std::span<const std::byte> bytes);
     [[nodiscard]] Expected<void> read(std::uint64_t address, std::span<std::byte> bytes) const;
     [[nodiscard]] Expected<void> fill(std::uint64_t address, std::byte value, std::size_t bytes);
+    /// The ranges may overlap. What nobody wrote in the source is unwritten in the target too.
+    [[nodiscard]] Expected<void> copy(std::uint64_t target, std::uint64_t source, std::size_t bytes);
     /// As it was when it was allocated: a program that reads it before it writes it makes a mistake.
     [[nodiscard]] Expected<void> forget(std::uint64_t address, std::size_t bytes);
     /// Address and size of a module's `.global` or `.const` variable.

@@ -10,8 +10,8 @@
 /// for (const ProfileLine& line : profile.lines()) std::cout << line.line << ' ' << line.bank_conflicts() << '\n';
 /// @endcode
 ///
-/// A launch that is observed runs on one host thread, the blocks in an order that is the same in every run. One without an observer pays
-/// nothing.
+/// A launch that is observed runs on the launching thread alone, whatever EmulatorOptions::threads says, the blocks in an order that is the same in every
+/// run. One without an observer pays nothing.
 
 #include <array>
 #include <cstddef>
@@ -68,6 +68,12 @@ struct ObservedStep {
     std::span<const ObservedAccess> accesses;
 };
 
+/// It is told of one instruction at a time, on the thread that launches; of several emulators that have the same one, launches must not
+/// overlap. It may not launch or copy on what it observes (a Device says Errc::device_in_use).
+///
+/// What `step` throws ends the launch, comes out of the call that launched, and leaves the device as a failed launch does: what the kernel
+/// wrote and printed by then is there, no lock is kept, and the next launch is one as any other. (std::bad_alloc becomes Errc::out_of_memory, as
+/// everywhere.) To end a launch without exceptions, or one that is not observed, see LaunchLimits.
 class PTXGRAFT_API EmulatorObserver {
   public:
     virtual ~EmulatorObserver();
@@ -119,7 +125,8 @@ struct ProfileClass {
     std::uint64_t shared_bytes = 0, global_bytes = 0;
 };
 
-/// Counts what a kernel author looks for before there is a GPU. Launches of one module add up; another module begins anew.
+/// Counts what a kernel author looks for before there is a GPU. Launches of one module add up; another module begins anew. Threads: it is read
+/// while no launch that it observes runs.
 class PTXGRAFT_API EmulatorProfile : public EmulatorObserver {
   public:
     EmulatorProfile() = default;

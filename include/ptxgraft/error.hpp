@@ -1,7 +1,8 @@
 #pragma once
 /// @file error.hpp
 /// Errors are values: every function that can fail returns `Expected<T>`, which holds the result or an `Error`.
-/// The library never prints, never aborts and never reads the environment. `std::bad_alloc` is its only exception.
+/// The library never prints, never aborts and never reads the environment. `std::bad_alloc` is its only exception; calls that devices and the emulator
+/// offer give Errc::out_of_memory instead.
 ///
 /// @code
 /// auto module = ptxgraft::syntax::parse(text);

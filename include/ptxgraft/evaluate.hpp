@@ -28,12 +28,13 @@ struct Columns {
     std::size_t count = 0;
 };
 
-/// A program made ready for evaluation: its live instructions in order. Reads the program once; keeps nothing of it.
+/// A program made ready for evaluation: its live instructions in order. Reads the program once; keeps nothing of it. Threads: any number may run one at
+/// once.
 class PTXGRAFT_API Evaluator {
   public:
     /// Errors: those of compile; Errc::cannot_evaluate for effects, special registers, and forms of which only hardware knows the result.
     [[nodiscard]] static Expected<Evaluator> make(ProgramView program, const Machine& machine, const CompileOptions& options = {});
-    /// May be called by several threads at once. Works in blocks that stay in the first cache, and allocates nothing unless thousands of values are
+    /// Works in blocks that stay in the first cache, and allocates nothing unless thousands of values are
     /// alive at a time.
     void run(const Columns& columns) const;
     [[nodiscard]] std::uint32_t instruction_count() const;

@@ -1,6 +1,6 @@
 #pragma once
 /// @file expression.hpp
-/// Expressions: stubs in the notation of C.
+/// Expressions: stubs in the notation of C. Threads: every function may be called from any number at once; each keeps memory of its own for it.
 ///
 ///     acc = max(acc + bias, 0)
 ///

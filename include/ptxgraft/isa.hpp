@@ -3,7 +3,8 @@
 /// The instruction table: the forms of PTX, read from src/isa/ptx.isa when the library is built.
 ///
 /// A form is one fully spelled instruction (`fma.rn.ftz.f32`) with the types of its operands. A row of the table,
-/// in the manual's notation (`add{.rnd}{.ftz}{.sat}.f32 d, a, b`), stands for all forms that its modifiers make.
+/// in the manual's notation (`add{.rnd}{.ftz}{.sat}.f32 d, a, b`), stands for all forms that its modifiers make. Threads: every function may be called
+/// from any number at once, also on one module.
 
 #include <cstdint>
 #include <optional>

@@ -38,7 +38,9 @@ struct GraftTimes {
     double render = 0, assemble = 0, load = 0;
 };
 
-/// A launchable kernel: an entry of a skeleton with its stubs, loaded on a device.
+/// A launchable kernel: an entry of a skeleton with its stubs, loaded on a device. A shared handle.
+///
+/// Threads: any number may launch and read one kernel at once, and its last handle may go on any thread, whatever else runs on the device.
 class PTXGRAFT_API Kernel {
   public:
     /// One argument per parameter: buffers and scalars, of exactly the parameters' sizes (`5u` for a .u32, `1.5f` for
@@ -77,7 +79,7 @@ struct GraftOptions {
     AssembleOptions assemble = {};
 };
 
-/// Annotated PTX with its sites. Copies share their text.
+/// Annotated PTX with its sites. Copies share their text. Threads: any number may read it, render and graft at once.
 class PTXGRAFT_API Skeleton {
   public:
     /// Compiles CUDA source with marked sites (site.cuh). Errors are those of compile_cuda and from_ptx.

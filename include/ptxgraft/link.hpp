@@ -1,6 +1,7 @@
 #pragma once
 /// @file link.hpp
-/// From CUDA source to PTX (NVRTC), from PTX to machine code (assemblers), and linking of machine code.
+/// From CUDA source to PTX (NVRTC), from PTX to machine code (assemblers), and linking of machine code. Threads: every function may be called from
+/// any number at once, also with one cache folder.
 
 #include <chrono>
 #include <cstddef>
@@ -93,7 +94,7 @@ struct AssembleOptions {
     std::vector<std::string> options = {};  ///< further options of ptxas
 };
 
-/// PTX to cubin. Implementations are safe to use from several threads.
+/// PTX to cubin. Threads: any number may use one at once.
 class PTXGRAFT_API Assembler {
   public:
     virtual ~Assembler() = default;

@@ -74,8 +74,10 @@
  * - **Structs** start with `struct_size`, the size that the caller was compiled with: start from the `_INIT` macro.
  *   That way a struct may grow in later versions.
  * - **Strings in info structs** belong to the object that was asked and live as long as it.
- * - **Threads**: different objects may be used from different threads at once. One object may be read from several
- *   threads; launches and copies on one emulator device must not overlap. The error message is the thread's own.
+ * - **Threads**: every function may be called from several threads at once, also on one object; only its `destroy`
+ *   comes after all other calls with that object, and an event is used by one thread at a time. Launches and copies on
+ *   one emulator device take turns, first come, first served; making and destroying kernels, buffers and all else does
+ *   not wait for them. The error message is the thread's own.
  * - **Indices** count from 0. Sizes and offsets are in bytes, times in milliseconds.
  */
 
@@ -138,11 +140,26 @@ typedef enum ptxgraft_device_kind { PTXGRAFT_DEVICE_CUDA = 0, PTXGRAFT_DEVICE_EM
 
 /**
  * Opens a device by name; null means "auto".
- * "auto": the first GPU, or the emulator where there is none. "cuda", "cuda:1": a GPU. "emulator", "emulator:sm_80";
- * "emulator:fast" and "emulator:checks=-races" switch its checks: all, none, races, unwritten, async, barriers, calls, heap, each perhaps
- * behind a minus.
+ * "auto": the first GPU, or the emulator where there is none. "cuda", "cuda:1": a GPU. "emulator", "emulator:sm_80",
+ * "emulator:sm_80:fast"; "emulator:fast" and "emulator:checks=-races" switch its checks: all, none, races, unwritten, async, barriers,
+ * calls, heap, each perhaps behind a minus.
  */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_device_open(ptxgraft_device** device, const char* name);
+
+/** What an emulator is opened with; nothing of it matters to a GPU. Where a number is 0, the default holds. */
+typedef struct ptxgraft_device_options {
+    size_t struct_size;
+    uint32_t sm;                  /**< its architecture, 75 to 121, where the name says none; 0: 90 */
+    uint32_t threads;             /**< of the host, for one launch; 0: one per core */
+    uint64_t memory_size;         /**< of all buffers and variables; 0: 16 GiB */
+    uint64_t instruction_budget;  /**< of each launch that has none of its own; 0: no limit */
+    uint32_t time_limit_ms;       /**< the same, in milliseconds */
+    uint32_t fast;                /**< 1: without the checks for what nothing wrote and for races, as "emulator:fast" */
+} ptxgraft_device_options;
+#define PTXGRAFT_DEVICE_OPTIONS_INIT {sizeof(ptxgraft_device_options), 0, 0, 0, 0, 0, 0}
+/** As ptxgraft_device_open. `options` may be null. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_device_open_with_options(ptxgraft_device** device, const char* name,
+                                                                 const ptxgraft_device_options* options);
 PTXGRAFT_C_API void ptxgraft_device_destroy(ptxgraft_device* device);
 
 PTXGRAFT_C_API ptxgraft_status ptxgraft_device_get_kind(ptxgraft_device_kind* kind, const ptxgraft_device* device);
@@ -442,7 +459,12 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_parameter(ptxgraft_parameter_
 PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_create_from_variable(ptxgraft_buffer** buffer, const ptxgraft_kernel* kernel,
                                                                     const char* name);
 
-/** The shape of a launch: grid in blocks, block in threads, each x, y, z. */
+/**
+ * The shape of a launch: grid in blocks, block in threads, each x, y, z; and what ends it before the kernel ends, whichever
+ * comes first. A launch that was ended is an error that says where the kernel was, and leaves the device ready for the
+ * next one. A GPU cannot end a kernel: there a budget or a time limit is PTXGRAFT_STATUS_limit_not_possible, and
+ * `should_stop` is called once, before the kernel is queued.
+ */
 typedef struct ptxgraft_launch_options {
     size_t struct_size;
     uint32_t grid[3];
@@ -451,8 +473,19 @@ typedef struct ptxgraft_launch_options {
     const ptxgraft_stream* stream;  /**< null: the device's own */
     uint32_t cluster[3];            /**< in blocks; {1, 1, 1}: none, or what the entry's .reqnctapercluster says */
     uint32_t cooperative;           /**< 1: all blocks run at the same time, as grid-wide barriers need */
+    /** Warp instructions; what makes the host do much more than others counts as many. 0: the device's budget.
+        PTXGRAFT_STATUS_instruction_budget_spent */
+    uint64_t instruction_budget;
+    /** Milliseconds from when the kernel begins; 0: the device's limit. PTXGRAFT_STATUS_time_limit_spent */
+    uint32_t time_limit_ms;
+    /** May be null. Called on the launching thread every few milliseconds while the launch runs or waits for its turn: what
+        is not 0 ends it, as PTXGRAFT_STATUS_launch_stopped. It may call this library; to launch or copy on the same device
+        is PTXGRAFT_STATUS_device_in_use. */
+    int (*should_stop)(void* payload);
+    void* payload;
 } ptxgraft_launch_options;
-#define PTXGRAFT_LAUNCH_OPTIONS_INIT {sizeof(ptxgraft_launch_options), {1, 1, 1}, {1, 1, 1}, 0, NULL, {1, 1, 1}, 0}
+#define PTXGRAFT_LAUNCH_OPTIONS_INIT \
+    {sizeof(ptxgraft_launch_options), {1, 1, 1}, {1, 1, 1}, 0, NULL, {1, 1, 1}, 0, 0, 0, NULL, NULL}
 
 /** An argument: a buffer, whose address the kernel gets, or else a value of `size` bytes, exactly the parameter's. */
 typedef struct ptxgraft_argument {

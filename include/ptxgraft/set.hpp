@@ -71,6 +71,7 @@ struct Entry {
     Effect effects = Effect::none;       ///< what a site must allow for it
 };
 
+/// Threads: any number may read one at once.
 class PTXGRAFT_API InstructionSet {
   public:
     /// Reads a `.set` text. `include` finds shipped sets; others are an error. Errors have spans in `text`.

@@ -1,6 +1,7 @@
 #pragma once
 /// @file site.hpp
-/// Sites: the places in a PTX module that a stub may fill. `scan` finds them, `render` fills them.
+/// Sites: the places in a PTX module that a stub may fill. `scan` finds them, `render` fills them. Threads: any number may read one Sites, Site or
+/// Signature, and render with it, at once.
 ///
 /// A site is marked in CUDA code with the macros of site.cuh. The compiler copies each marking into PTX as often as it
 /// unrolls or inlines the code around it; each textual occurrence is a **site copy**. One stub serves all copies.

@@ -5,6 +5,9 @@
 /// A program is a sequence of 8-byte instructions for a **machine**: an instruction set (set.hpp) over the operands of a site. Any sequence of
 /// bytes is a valid program, so programs can be cut, crossed and mutated freely: what makes no sense does nothing.
 ///
+/// Threads: every function may be called from any number at once (texts are compiled with memory that each thread keeps for itself); one Machine serves any
+/// number, a Compiler or an arena one at a time.
+///
 /// There is one stack per type: pred, u16, s16, u32, s32, u64, s64, f16, f16x2, bf16, bf16x2, f32, f64, b8, b128, and the set's own types. Values of
 /// b16, b32 and b64 live on the u16, u32 and u64 stacks: `and.b32`, `popc.b32` work on u32 values.
 ///

@@ -1,7 +1,7 @@
 #pragma once
 /// @file stub.hpp
 /// A stub: a checked instruction sequence for one signature, whoever made it: a stack program (stack.hpp) or PTX
-/// written by hand (`Stub::from_ptx`). A Stub that exists fits the site that it was made for.
+/// written by hand (`Stub::from_ptx`). A Stub that exists fits the site that it was made for. Threads: any number may read one at once.
 
 #include <cstdint>
 #include <string>

@@ -7,6 +7,8 @@
 /// that follows them. `print(parse(text))` is `text`, byte for byte, because printing walks the statements;
 /// after an edit the print shows the edit and nothing else moves.
 ///
+/// Threads: any number may read one Module at once, with all handles of it; while one edits it, no other may use it.
+///
 /// @code
 /// auto module = syntax::parse(text);
 /// for (syntax::Statement function : module->functions())

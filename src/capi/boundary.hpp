@@ -3,6 +3,7 @@
 /// The C boundary: arguments are checked, C++ is called, errors become a status and a message. Nothing is
 /// thrown.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <initializer_list>
@@ -62,13 +63,16 @@ template <class T>
 
 [[nodiscard]] tl::unexpected<Error> wrong_struct_size(std::size_t given, std::size_t known);
 
-/// An option struct of the caller, or the defaults; also those of what an earlier version, of `earlier` bytes, lacks.
+/// An option struct of the caller, or the defaults; also those of what an earlier version, of one of the
+/// `earlier` sizes, lacks.
 template <class Struct>
 [[nodiscard]] Expected<Struct> options_of(const Struct* given, const Struct& defaults,
-                                          std::size_t earlier = sizeof(Struct)) {
+                                          std::initializer_list<std::size_t> earlier = {}) {
     if (!given) return defaults;
     const std::size_t size = given->struct_size;
-    if (size != sizeof(Struct) && size != earlier) return wrong_struct_size(size, sizeof(Struct));
+    const bool is_known =
+        size == sizeof(Struct) || std::find(earlier.begin(), earlier.end(), size) != earlier.end();
+    if (!is_known) return wrong_struct_size(size, sizeof(Struct));
     Struct result = defaults;
     std::memcpy(&result, given, size);
     return result;

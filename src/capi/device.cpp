@@ -37,12 +37,32 @@ Expected<TensorMapOptions> tensor_map_options(const ptxgraft_tensor_map_options&
                             .fill = static_cast<TensorFill>(given.fill)};
 }
 
+EmulatorOptions emulator_options(const ptxgraft_device_options& given) {
+    EmulatorOptions options;
+    if (given.sm != 0) options.sm = given.sm;
+    options.threads = given.threads;
+    if (given.memory_size != 0) options.memory_bytes = given.memory_size;
+    options.instruction_budget = given.instruction_budget;
+    options.time_limit_ms = given.time_limit_ms;
+    options.fast = given.fast != 0;
+    return options;
+}
+
 }  // namespace
 
 extern "C" {
 
 ptxgraft_status ptxgraft_device_open(ptxgraft_device** device, const char* name) {
     return call({{device, "device"}}, [&] { return capi::give(device, Device::open(name ? name : "auto")); });
+}
+
+ptxgraft_status ptxgraft_device_open_with_options(ptxgraft_device** device, const char* name,
+                                                  const ptxgraft_device_options* options) {
+    return call({{device, "device"}}, [&]() -> Expected<void> {
+        const auto given = capi::options_of(options, ptxgraft_device_options PTXGRAFT_DEVICE_OPTIONS_INIT);
+        if (!given) return tl::unexpected(given.error());
+        return capi::give(device, Device::open(name ? name : "auto", {.emulator = emulator_options(*given)}));
+    });
 }
 
 void ptxgraft_device_destroy(ptxgraft_device* device) { delete device; }
@@ -70,6 +90,7 @@ ptxgraft_status ptxgraft_device_synchronize(const ptxgraft_device* device) {
 
 ptxgraft_status ptxgraft_device_take_output(char* text, size_t* size, ptxgraft_device* device) {
     return call({{size, "size"}, {device, "device"}}, [&] {
+        const std::scoped_lock lock(device->output_mutex);
         device->output += device->device.take_output();
         const auto done = capi::give_text(text, size, device->output);
         if (done && text) device->output.clear();

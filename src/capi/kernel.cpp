@@ -51,11 +51,18 @@ Expected<std::vector<Argument>> arguments_of(const ptxgraft_argument* arguments,
 }
 
 LaunchConfig launch_config(const ptxgraft_launch_options& given) {
-    return {{given.grid[0], given.grid[1], given.grid[2]},
-            {given.block[0], given.block[1], given.block[2]},
-            given.shared_size,
-            {given.cluster[0], given.cluster[1], given.cluster[2]},
-            given.cooperative != 0};
+    LaunchConfig config{
+        {given.grid[0], given.grid[1], given.grid[2]},
+        {given.block[0], given.block[1], given.block[2]},
+        given.shared_size,
+        {given.cluster[0], given.cluster[1], given.cluster[2]},
+        given.cooperative != 0,
+        {.instruction_budget = given.instruction_budget, .time_limit_ms = given.time_limit_ms}};
+    if (given.should_stop != nullptr)
+        config.limits.should_stop = [ask = given.should_stop, payload = given.payload] {
+            return ask(payload) != 0;
+        };
+    return config;
 }
 
 Expected<const Cubin*> cubin_of(const ptxgraft_kernel& kernel) {
@@ -192,7 +199,8 @@ ptxgraft_status ptxgraft_kernel_launch(const ptxgraft_kernel* kernel, const ptxg
                                        const ptxgraft_argument* arguments, size_t count) {
     return call({{kernel, "kernel"}}, [&]() -> Expected<void> {
         const auto given = capi::options_of(options, ptxgraft_launch_options PTXGRAFT_LAUNCH_OPTIONS_INIT,
-                                            offsetof(ptxgraft_launch_options, cluster));
+                                            {offsetof(ptxgraft_launch_options, cluster),
+                                             offsetof(ptxgraft_launch_options, instruction_budget)});
         if (!given) return tl::unexpected(given.error());
         const auto list = arguments_of(arguments, count);
         if (!list) return tl::unexpected(list.error());

@@ -2,15 +2,19 @@
 /// @file objects.hpp
 /// What the opaque types of ptxgraft.h hold.
 
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ptxgraft/kernel.hpp"
 #include "ptxgraft/ptxgraft.h"
 
 struct ptxgraft_device {
+    explicit ptxgraft_device(ptxgraft::Device opened) : device(std::move(opened)) {}
     ptxgraft::Device device;
-    std::string output = {};  ///< printed by kernels, not yet fetched
+    std::mutex output_mutex;
+    std::string output;  ///< printed by kernels, not yet fetched
 };
 
 struct ptxgraft_buffer {

@@ -33,7 +33,7 @@ void set_up(CLI::App& app) {
     app.footer(
         "A FILE that ends in .cu is CUDA and is compiled first; any other is PTX. '-' is standard input or "
         "output.\n"
-        "Exit status: 0 success, 1 the work failed, 2 the command line is wrong.");
+        "Exit status: 0 success, 1 the work failed, 2 the command line is wrong, 130 Ctrl-C ended it.");
     add_compile(app);
     add_sites(app);
     add_stub(app);

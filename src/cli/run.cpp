@@ -4,12 +4,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <span>
 
 #include "checks.hpp"
+#include "interrupt.hpp"
 #include "launch_file.hpp"
 #include "launch_memory.hpp"
 #include "observe.hpp"
@@ -22,8 +25,10 @@
 namespace ptxgraft::cli {
 namespace {
 
-// Half a minute or two of the emulator: a loop without an end is an error, not a terminal that waits.
+// A loop without an end is an error, not a terminal that waits: half a minute of the emulator's work, or two
+// minutes of time.
 constexpr std::uint64_t usual_budget = std::uint64_t{1} << 30;
+constexpr double usual_seconds = 120;
 
 // What is wrong with it; empty: nothing.
 std::string wrong_budget(const std::string& text) {
@@ -32,10 +37,21 @@ std::string wrong_budget(const std::string& text) {
     return fmt::format("{} is no number of instructions: digits, at most {}", text, most_digits);
 }
 
+std::string wrong_seconds(const std::string& text) {
+    double seconds = -1;
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), seconds, std::chars_format::fixed);
+    constexpr double most = 4e6;  // milliseconds have 32 bits
+    if (error == std::errc() && end == text.data() + text.size() && seconds >= 0 && seconds <= most)
+        return {};
+    return fmt::format("{} is no number of seconds: 0 to {}, such as 10 or 0.5", text, most);
+}
+
 struct RunFlags {
     std::string file, launch_file, entry, grid = "1", block = "1", cluster = "1", device = "auto";
     std::uint32_t shared_bytes = 0;
     std::optional<std::uint64_t> budget;
+    std::optional<double> seconds;
     bool cooperative = false;
     std::vector<std::string> arguments;
     CudaFlags cuda;
@@ -72,12 +88,12 @@ std::vector<KernelArgument> flag_arguments(const RunFlags& flags) {
 }
 
 Device open_device(const RunFlags& flags, const std::string& name, EmulatorObserver* observer) {
-    DeviceOptions options{
-        .emulator = {.instruction_budget = flags.budget.value_or(usual_budget), .observer = observer}};
+    DeviceOptions options{.emulator = {.observer = observer}};
     set_checks(flags.checks, options.emulator);
     Device device = take(Device::open(name, options), {}, "--device " + name);
-    if (flags.budget && device.kind() != DeviceKind::emulator)
-        fail_usage(fmt::format("--budget is of the emulator; the device is {}", device.name()));
+    if ((flags.budget || flags.seconds) && device.kind() != DeviceKind::emulator)
+        fail_usage(fmt::format("{} is of the emulator; the device is {}",
+                               flags.budget ? "--budget" : "--time-limit", device.name()));
     if (flags.observe.any() && device.kind() != DeviceKind::emulator)
         fail_usage(fmt::format("--trace and --profile are of the emulator; the device is {}", device.name()));
     if (flags.checks.any() && !flags.checks.fast && device.kind() != DeviceKind::emulator)
@@ -149,7 +165,7 @@ Error explained(const Error& error, const std::string& ptx) {
         text +=
             fmt::format("note: to see this PTX, run 'ptxgraft graft {} … -o OUT.ptx' with the same options\n",
                         input.file);
-    throw Failure{text.append(note), work_failed};
+    throw Failure{text.append(note), error.code == Errc::launch_stopped ? interrupted : work_failed};
 }
 
 // The entries of the launches, of one module: its variables are theirs together.
@@ -175,17 +191,36 @@ struct FailedLaunch {
     Error error;
 };
 
+// Without a budget the launch is to take as long as it takes, unless a time says otherwise.
+LaunchLimits limits_of(const RunFlags& flags, const Interrupt& interrupt) {
+    const double seconds = flags.seconds.value_or(flags.budget == std::uint64_t{0} ? 0 : usual_seconds);
+    return {.instruction_budget = flags.budget.value_or(usual_budget),
+            .time_limit_ms = static_cast<std::uint32_t>(std::ceil(seconds * 1000)),
+            .should_stop = [&interrupt] { return interrupt.came(); }};
+}
+
+// A GPU's kernel goes on whatever happens here; Ctrl-C ends the program, as ever.
+Expected<void> launch(const RunFlags& flags, const Device& device, const Function& function,
+                      LaunchConfig config, std::span<const Argument> arguments) {
+    if (device.kind() == DeviceKind::emulator) {
+        const Interrupt interrupt;
+        config.limits = limits_of(flags, interrupt);
+        return function.launch(config, arguments);
+    }
+    if (auto done = function.launch(config, arguments); !done) return done;
+    return device.synchronize();
+}
+
 // A launch, as often as it is repeated, and what buffers hold then; its time is added.
 std::optional<FailedLaunch> execute(const PlannedLaunch& planned, const Function& function,
                                     const Device& device, const LaunchMemory& memory,
-                                    std::vector<LaunchResult>& results, std::chrono::nanoseconds& time) {
+                                    const RunFlags& flags, std::vector<LaunchResult>& results, std::chrono::nanoseconds& time) {
     const std::vector<std::vector<std::byte>> values = memory.arguments(planned);
     std::vector<Argument> raw;
     for (const auto& value : values) raw.push_back(Argument::raw(value));
     for (std::uint64_t i = 0; i < planned.repeat; ++i) {
         const auto begin = std::chrono::steady_clock::now();
-        auto done = function.launch(planned.config, raw);
-        if (done) done = device.synchronize();
+        const auto done = launch(flags, device, function, planned.config, raw);
         time += std::chrono::steady_clock::now() - begin;
         if (!done) return FailedLaunch{&planned, i, done.error()};
     }
@@ -225,7 +260,7 @@ void run(const RunFlags& flags) {
     std::optional<FailedLaunch> failed;
     std::chrono::nanoseconds time{};
     for (std::size_t i = 0; i < functions.size() && !failed; ++i)
-        failed = execute(plan.launches[i], functions[i], device, memory, results, time);
+        failed = execute(plan.launches[i], functions[i], device, memory, flags, results, time);
     fmt::print("{}", device.take_output());
     observation.finish();
     Findings findings(flags.checks, ptx, input.ptx_name(stubs.size()));
@@ -267,9 +302,14 @@ void add_run(CLI::App& app) {
         ->capture_default_str();
     add_check_flags(*verb, flags->checks);
     verb->add_option("--budget", flags->budget,
-                     "Warp instructions after which the emulator ends the launch with an error; 0: no limit")
+                     "Warp instructions after which the emulator ends the launch with an error; what makes "
+                     "it do much more counts as many; 0: no limit")
         ->check(CLI::Validator(wrong_budget, "NUMBER"))
         ->default_str(std::to_string(usual_budget));
+    verb->add_option("--time-limit", flags->seconds,
+                     "Seconds after which it does so; 0: no limit, as with --budget 0")
+        ->check(CLI::Validator(wrong_seconds, "SECONDS"))
+        ->default_str(fmt::format("{}", usual_seconds));
     add_observe_flags(*verb, flags->observe);
     add_stub_flags(*verb, flags->stubs);
     add_cuda_flags(*verb, flags->cuda);

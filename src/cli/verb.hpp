@@ -14,7 +14,7 @@ class App;
 namespace ptxgraft::cli {
 
 /// Exit statuses of the program.
-enum Status : int { succeeded = 0, work_failed = 1, wrong_usage = 2 };
+enum Status : int { succeeded = 0, work_failed = 1, wrong_usage = 2, interrupted = 130 };
 
 /// Thrown to end a verb: what to write to standard error (whole lines, or nothing) and the exit status.
 struct Failure {

@@ -15,7 +15,7 @@ namespace ptxgraft::device {
 
 /// The most that one launch of an entry may ask for. Bounds of grid and block alone are the same on every
 /// architecture (CUDA C++ Programming Guide, table of technical specifications).
-struct LaunchLimits {
+struct EntryLimits {
     std::uint32_t threads_per_block = 1024;
     std::uint32_t dynamic_shared_bytes = 48 * 1024;
     std::uint32_t blocks_per_cluster = 1;
@@ -35,7 +35,7 @@ struct Variable {
 class LoadedEntry {
   public:
     virtual ~LoadedEntry() = default;
-    [[nodiscard]] virtual LaunchLimits limits() const = 0;
+    [[nodiscard]] virtual EntryLimits limits() const = 0;
     /// `arguments` have been checked against the parameters, `config` against the limits.
     [[nodiscard]] virtual Expected<void> launch(const LaunchConfig& config, std::span<const Argument> arguments,
                                                 std::uint64_t stream) const = 0;

@@ -126,7 +126,7 @@ class CudaEntry final : public LoadedEntry {
         return loaded;
     }
 
-    [[nodiscard]] LaunchLimits limits() const override { return limits_; }
+    [[nodiscard]] EntryLimits limits() const override { return limits_; }
     [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> other(const std::string& entry) const override {
         return find(module_, entry);
     }
@@ -134,6 +134,7 @@ class CudaEntry final : public LoadedEntry {
 
     [[nodiscard]] Expected<void> launch(const LaunchConfig& config, std::span<const Argument> arguments,
                                         std::uint64_t stream) const override {
+        if (auto done = check_limits(config.limits); !done) return done;
         if (auto done = opt_in(config.shared_bytes); !done) return done;
         // The driver only reads through the pointers, and copies what they point to before the call returns
         // (CUDA Driver API, cuLaunchKernel).
@@ -155,6 +156,17 @@ class CudaEntry final : public LoadedEntry {
 
   private:
     explicit CudaEntry(std::shared_ptr<const CudaModule> module) : module_(std::move(module)), context_(module_->context()) {}
+
+    // Nothing ends a kernel that a GPU has begun.
+    static Expected<void> check_limits(const LaunchLimits& limits) {
+        if (limits.instruction_budget != 0 || limits.time_limit_ms != 0)
+            return fail(Errc::limit_not_possible,
+                        fmt::format("a GPU cannot end a kernel: the {} is of the emulator",
+                                    limits.time_limit_ms != 0 ? "time limit" : "instruction budget"));
+        if (limits.stop.stop_requested() || (limits.should_stop && limits.should_stop()))
+            return fail(Errc::launch_stopped, "before it was queued");
+        return {};
+    }
 
     static std::uint32_t blocks(const Dim3& cluster) { return cluster.x * cluster.y * cluster.z; }
 
@@ -220,7 +232,7 @@ class CudaEntry final : public LoadedEntry {
     std::shared_ptr<const CudaModule> module_;
     std::shared_ptr<const PrimaryContext> context_;
     driver::Function function_ = nullptr;
-    LaunchLimits limits_;
+    EntryLimits limits_;
     mutable std::atomic<std::uint32_t> granted_ = 0;
 };
 

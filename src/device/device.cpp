@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/host_memory.hpp"
 #include "device/backend.hpp"
 #include "emulator/tensor_map.hpp"
 
@@ -43,6 +44,13 @@ Expected<std::uint32_t> read_architecture(std::string_view target) {
 
 std::string default_target(std::uint32_t sm) { return fmt::format("sm_{}{}", sm, sm >= 90 ? "a" : ""); }
 
+// As a device of the architecture that the options say.
+Expected<std::unique_ptr<device::Backend>> open_plain_emulator(const EmulatorOptions& options) {
+    const std::string target = default_target(options.sm);
+    if (auto known = read_architecture(target); !known) return tl::unexpected(known.error());
+    return device::open_emulator(options, target);
+}
+
 Expected<std::unique_ptr<device::Backend>> open_backend(std::string_view name, const DeviceOptions& options) {
     const std::string& driver = options.driver;
     EmulatorOptions emulator = options.emulator;
@@ -63,8 +71,7 @@ Expected<std::unique_ptr<device::Backend>> open_backend(std::string_view name, c
         return open_backend(count && *count > 0 ? "cuda:0" : "emulator", options);
     }
     if (name == "cuda") return device::open_cuda(0, driver);
-    emulator.sm = EmulatorOptions{}.sm;
-    if (name == "emulator") return device::open_emulator(emulator, default_target(emulator.sm));
+    if (name == "emulator") return open_plain_emulator(emulator);
     if (name.starts_with("cuda:")) {
         const auto ordinal = read_number(name.substr(5));
         return ordinal ? device::open_cuda(*ordinal, driver) : unknown_device(name);
@@ -84,15 +91,15 @@ tl::unexpected<Error> other_device(std::string what) { return fail(Errc::other_d
 // --- Device
 
 Expected<Device> Device::open(std::string_view name, const DeviceOptions& options) {
-    auto backend = open_backend(name, options);
-    if (!backend) return tl::unexpected(backend.error());
-    return Device(std::make_shared<Data>(Data{std::move(*backend)}));
+    return or_out_of_memory([&]() -> Expected<Device> {
+        auto backend = open_backend(name, options);
+        if (!backend) return tl::unexpected(backend.error());
+        return Device(std::make_shared<Data>(Data{std::move(*backend)}));
+    });
 }
 
 Expected<Device> Device::emulator(const EmulatorOptions& options) {
-    const std::string target = default_target(options.sm);
-    if (auto known = read_architecture(target); !known) return tl::unexpected(known.error());
-    return Device(std::make_shared<Data>(Data{device::open_emulator(options, target)}));
+    return open("emulator", {.emulator = options});
 }
 
 std::uint32_t Device::cuda_count(const DeviceOptions& options) { return device::count_cuda(options.driver).value_or(0); }
@@ -124,7 +131,9 @@ Expected<TensorMap> encode(device::Backend& backend, const TensorMapOptions& opt
 
 }  // namespace
 
-Expected<TensorMap> Device::encode_tensor_map(const TensorMapOptions& options) const { return encode(*data_->backend, options); }
+Expected<TensorMap> Device::encode_tensor_map(const TensorMapOptions& options) const {
+    return or_out_of_memory([&] { return encode(*data_->backend, options); });
+}
 
 Expected<Stream> Device::create_stream() const {
     auto handle = data_->backend->create_stream();
@@ -133,7 +142,7 @@ Expected<Stream> Device::create_stream() const {
 }
 
 Expected<Event> Device::create_event() const {
-    auto handle = data_->backend->create_event();
+    auto handle = or_out_of_memory([&] { return data_->backend->create_event(); });
     if (!handle) return tl::unexpected(handle.error());
     return Event(data_, *handle);
 }

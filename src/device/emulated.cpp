@@ -1,13 +1,16 @@
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "device/backend.hpp"
+#include "device/fair_mutex.hpp"
 #include "emulator/tensor_map.hpp"
 #include "ptxgraft/site.hpp"
 
@@ -16,12 +19,50 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The emulator is not synchronised; every use of it takes the mutex.
-struct SharedEmulator {
+/// Launches and copies, which use the bytes of its memory, come in turn; all else the emulator synchronises itself.
+class SharedEmulator {
+  public:
     explicit SharedEmulator(const EmulatorOptions& options) : emulator(options) {}
-    std::mutex mutex;
     Emulator emulator;
-    EmulatorReport report;
+
+    /// What `use` returns, an Expected, in this thread's turn. While it waits, `gives_up` is asked every `interval`.
+    template <class GivesUp, class Use>
+    auto in_turn_unless(GivesUp&& gives_up, std::chrono::milliseconds interval, Use&& use) -> decltype(use()) {
+        if (user_.load(std::memory_order_relaxed) == std::this_thread::get_id())
+            return fail(Errc::device_in_use, std::string("by this thread's own launch, which asks should_stop or tells an observer"));
+        if (!mutex_.lock_unless(gives_up, interval))
+            return fail(Errc::launch_stopped, std::string("while it waited for its turn on the device"));
+        const std::lock_guard lock(mutex_, std::adopt_lock);
+        const User user(user_);
+        return use();
+    }
+    template <class Use>
+    auto in_turn(Use&& use) -> decltype(use()) {
+        return in_turn_unless([] { return false; }, std::chrono::hours(1), use);
+    }
+
+    /// Of all launches since the last time.
+    EmulatorReport take_report() {
+        const std::lock_guard lock(report_mutex_);
+        return std::exchange(report_, {});
+    }
+    void add(EmulatorReport report) {
+        const std::lock_guard lock(report_mutex_);
+        report_.add(std::move(report), emulator.options().keep_going);
+    }
+
+  private:
+    struct User {
+        explicit User(std::atomic<std::thread::id>& id_) : id(id_) { id.store(std::this_thread::get_id(), std::memory_order_relaxed); }
+        ~User() { id.store({}, std::memory_order_relaxed); }
+        User(const User&) = delete;
+        User& operator=(const User&) = delete;
+        std::atomic<std::thread::id>& id;
+    };
+    FairMutex mutex_;
+    std::atomic<std::thread::id> user_ = {};
+    std::mutex report_mutex_;
+    EmulatorReport report_;
 };
 
 // Shared memory per block, static and dynamic, in KB (CUDA C++ Programming Guide, technical specifications per
@@ -58,7 +99,7 @@ class EmulatedEntry final : public LoadedEntry {
     EmulatedEntry(std::shared_ptr<SharedEmulator> shared, std::shared_ptr<const EmulatedModule> module, std::string entry)
         : shared_(std::move(shared)), module_(std::move(module)), entry_(std::move(entry)) {}
 
-    [[nodiscard]] LaunchLimits limits() const override {
+    [[nodiscard]] EntryLimits limits() const override {
         const std::uint32_t sm = shared_->emulator.options().sm;
         return {.dynamic_shared_bytes = shared_kilobytes(sm) * 1024, .blocks_per_cluster = blocks_per_cluster(sm)};
     }
@@ -66,10 +107,15 @@ class EmulatedEntry final : public LoadedEntry {
                                         std::uint64_t) const override {
         std::vector<std::span<const std::byte>> bytes(arguments.size());
         std::transform(arguments.begin(), arguments.end(), bytes.begin(), [](const Argument& a) { return a.bytes(); });
-        const EmulatorLaunch shape{config.grid, config.block, config.shared_bytes, config.cluster, config.cooperative};
-        const std::lock_guard lock(shared_->mutex);
-        auto run = shared_->emulator.launch(*module_, entry_, shape, bytes);
-        keep_report();
+        const EmulatorLaunch shape{config.grid,    config.block,       config.shared_bytes,
+                                   config.cluster, config.cooperative, config.limits};
+        const LaunchLimits& limits = config.limits;
+        const auto is_stopped = [&] { return limits.stop.stop_requested() || (limits.should_stop && limits.should_stop()); };
+        const auto run = shared_->in_turn_unless(is_stopped, std::chrono::milliseconds(2), [&] {
+            auto launched = shared_->emulator.launch(*module_, entry_, shape, bytes);
+            keep_report();
+            return launched;
+        });
         if (!run) return tl::unexpected(with_stub(run.error(), ptx(*module_)));
         return {};
     }
@@ -77,7 +123,6 @@ class EmulatedEntry final : public LoadedEntry {
         return std::make_unique<EmulatedEntry>(shared_, module_, entry);
     }
     [[nodiscard]] Expected<Variable> variable(const std::string& name) const override {
-        const std::lock_guard lock(shared_->mutex);
         const auto found = shared_->emulator.symbol(*module_, name);
         if (!found) return tl::unexpected(found.error());
         return Variable{found->address, found->bytes};
@@ -88,7 +133,7 @@ class EmulatedEntry final : public LoadedEntry {
         EmulatorReport report = shared_->emulator.take_report();
         for (EmulatorFinding& finding : report.findings)
             finding.error = with_stub(std::move(finding.error), ptx(*module_));
-        shared_->report.add(std::move(report), shared_->emulator.options().keep_going);
+        shared_->add(std::move(report));
     }
 
     std::shared_ptr<SharedEmulator> shared_;
@@ -107,30 +152,29 @@ class EmulatorBackend final : public Backend {
     [[nodiscard]] std::string target() const override { return target_; }
     [[nodiscard]] std::string driver_version() const override { return PTXGRAFT_VERSION; }
 
-    [[nodiscard]] Expected<std::uint64_t> allocate(std::size_t bytes) override { return locked().emulator.allocate(bytes); }
+    [[nodiscard]] Expected<std::uint64_t> allocate(std::size_t bytes) override {
+        return shared_->emulator.allocate(bytes);
+    }
     void free(std::uint64_t address) noexcept override {
-        const auto freed = locked().emulator.free(address);
-        static_cast<void>(freed);  // a Buffer frees what it allocated, once
+        static_cast<void>(shared_->emulator.free(address));  // a Buffer frees what it allocated, once
     }
     [[nodiscard]] Expected<void> write(std::uint64_t target, std::span<const std::byte> source) override {
-        return locked().emulator.write(target, source);
+        return shared_->in_turn([&] { return shared_->emulator.write(target, source); });
     }
     [[nodiscard]] Expected<void> read(std::uint64_t source, std::span<std::byte> target) override {
-        return locked().emulator.read(source, target);
+        return shared_->in_turn([&] { return shared_->emulator.read(source, target); });
     }
     [[nodiscard]] Expected<void> copy(std::uint64_t target, std::uint64_t source, std::size_t bytes) override {
-        std::vector<std::byte> between(bytes);
-        const Locked lock = locked();
-        if (auto done = lock.emulator.read(source, between); !done) return done;
-        return lock.emulator.write(target, between);
+        return shared_->in_turn([&] { return shared_->emulator.copy(target, source, bytes); });
     }
     [[nodiscard]] Expected<void> fill(std::uint64_t target, std::byte value, std::size_t bytes) override {
-        return locked().emulator.fill(target, value, bytes);
+        return shared_->in_turn([&] { return shared_->emulator.fill(target, value, bytes); });
     }
     [[nodiscard]] Expected<void> poison(std::uint64_t target, std::byte value, std::size_t bytes) override {
-        const Locked lock = locked();
-        if (auto filled = lock.emulator.fill(target, value, bytes); !filled) return filled;
-        return lock.emulator.forget(target, bytes);
+        return shared_->in_turn([&]() -> Expected<void> {
+            if (auto filled = shared_->emulator.fill(target, value, bytes); !filled) return filled;
+            return shared_->emulator.forget(target, bytes);
+        });
     }
 
     [[nodiscard]] Expected<TensorMap> encode_tensor_map(const TensorMapOptions& options) override {
@@ -138,50 +182,42 @@ class EmulatorBackend final : public Backend {
     }
 
     [[nodiscard]] Expected<void> synchronize() override { return {}; }
-    [[nodiscard]] std::string take_output() override { return locked().emulator.take_output(); }
-    [[nodiscard]] EmulatorReport take_report() override {
-        const std::lock_guard lock(shared_->mutex);
-        return std::exchange(shared_->report, {});
-    }
+    [[nodiscard]] std::string take_output() override { return shared_->emulator.take_output(); }
+    [[nodiscard]] EmulatorReport take_report() override { return shared_->take_report(); }
     [[nodiscard]] Expected<std::uint64_t> create_stream() override { return 0; }
     void destroy_stream(std::uint64_t) noexcept override {}
     [[nodiscard]] Expected<void> synchronize_stream(std::uint64_t) override { return {}; }
 
     [[nodiscard]] Expected<std::uint64_t> create_event() override {
-        const std::lock_guard lock(shared_->mutex);
+        const std::lock_guard lock(events_mutex_);
         events_.emplace(++last_event_, Clock::time_point{});
         return last_event_;
     }
     void destroy_event(std::uint64_t event) noexcept override {
-        const std::lock_guard lock(shared_->mutex);
+        const std::lock_guard lock(events_mutex_);
         events_.erase(event);
     }
     [[nodiscard]] Expected<void> record_event(std::uint64_t event, std::uint64_t) override {
-        const std::lock_guard lock(shared_->mutex);
+        const std::lock_guard lock(events_mutex_);
         events_[event] = Clock::now();
         return {};
     }
     [[nodiscard]] Expected<float> elapsed(std::uint64_t start, std::uint64_t end) override {
-        const std::lock_guard lock(shared_->mutex);
+        const std::lock_guard lock(events_mutex_);
         return std::chrono::duration<float, std::milli>(events_[end] - events_[start]).count();
     }
 
     [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> load(std::string_view ptx, const std::string& entry,
                                                               const Cubin*) override {
-        auto module = locked().emulator.load(ptx);
+        auto module = shared_->emulator.load(ptx);
         if (!module) return tl::unexpected(module.error());
         return std::make_unique<EmulatedEntry>(shared_, std::move(*module), entry);
     }
 
   private:
-    struct Locked {
-        std::unique_lock<std::mutex> lock;
-        Emulator& emulator;
-    };
-    Locked locked() { return {std::unique_lock(shared_->mutex), shared_->emulator}; }
-
     std::shared_ptr<SharedEmulator> shared_;
     std::string target_;
+    std::mutex events_mutex_;
     std::map<std::uint64_t, Clock::time_point> events_;
     std::uint64_t last_event_ = 0;
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -65,8 +64,10 @@ std::optional<Dim3> directive(const std::vector<syntax::Token>& head, std::strin
     std::uint32_t* const extents[] = {&result.x, &result.y, &result.z};
     for (std::uint32_t* extent : extents) {
         if (++at == head.end()) break;
-        const auto [end, error] = std::from_chars(at->text.data(), at->text.data() + at->text.size(), *extent);
-        if (error != std::errc() || ++at == head.end() || at->text != ",") break;
+        const auto number = syntax::parse_integer(at->text);
+        if (!number) break;
+        *extent = static_cast<std::uint32_t>(std::min<std::uint64_t>(*number, UINT32_MAX));
+        if (++at == head.end() || at->text != ",") break;
     }
     return result;
 }

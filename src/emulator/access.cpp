@@ -197,7 +197,7 @@ std::byte* Warp::find(Space space, std::uint64_t address, unsigned lane, std::ui
             if (!region->holds(address, bytes)) return nullptr;
         }
         if (use == Use::write && region_->read_only) return nullptr;
-        if (region_->is_heap && checks(EmulatorCheck::heap) && !launch_->memory->heap_holds(address, bytes) &&
+        if (region_->is_heap && checks(EmulatorCheck::heap) && !launch_->memory->heap().holds(address, bytes) &&
             !report({EmulatorCheck::heap, Errc::address_out_of_bounds, pc_}, 1u << lane, [&] {
                 return describe(space, address, bytes, use) + surroundings(space, address, bytes);
             }))
@@ -265,6 +265,8 @@ bool Warp::reserve_local(std::uint64_t bytes) {
             std::copy_n(local_written_.data() + lane * local_stride_, local_stride_, written.data() + lane * stride);
         local_written_ = std::move(written);
     }
+    host_bytes_.take((std::uint64_t{stride} - local_stride_) * lane_count * (is_checked_ ? 2 : 1));
+    charge_bytes(std::uint64_t{stride} * lane_count);
     local_stride_ = stride;
     return true;
 }

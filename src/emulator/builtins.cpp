@@ -7,15 +7,16 @@
 #include <cstring>
 
 #include "emulator/cta.hpp"
+#include "emulator/emulated_access.hpp"
 #include "emulator/operations.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
 
 constexpr std::size_t longest_string = std::size_t{1} << 16;
-constexpr std::size_t most_output = std::size_t{16}
-                                    << 20;  // of one CTA; what is printed beyond is lost, as on a GPU
+constexpr std::uint64_t most_values = 32;  // of one printf (CUDA C++ Programming Guide, formatted output)
 constexpr int widest = 4096;
+constexpr std::uint64_t units_of_heap = 8;  // of work: what a malloc or a free takes
 constexpr std::uint64_t heap_lock = 0;  // an address that stands for the order of allocations and releases
 
 // The value of an argument of up to 8 bytes.
@@ -39,6 +40,7 @@ void give_result(Warp& warp, const Call& call, unsigned lane, std::uint64_t valu
 
 // Bytes that a function reads: null after an error, of bounds or of what nothing wrote.
 const std::byte* read_bytes(Warp& warp, std::uint64_t address, unsigned lane, std::uint32_t bytes) {
+    [[maybe_unused]] const EmulatedAccess access;
     const std::byte* at = warp.find(Space::generic, address, lane, bytes, Use::read);
     if (at == nullptr) {
         warp.fail(Errc::address_out_of_bounds, lane,
@@ -56,37 +58,64 @@ bool require_arguments(Warp& warp, const Call& call, unsigned lane) {
     });
 }
 
-// A zero-terminated string of the device; false after an error.
-bool read_string(Warp& warp, std::uint64_t address, unsigned lane, std::string& text) {
-    for (text.clear(); text.size() < longest_string; ++address) {
-        const std::byte* at = read_bytes(warp, address, lane, 1);
-        if (at == nullptr) return false;
-        if (*at == std::byte{0}) return true;
-        text += static_cast<char>(*at);
+// Fails at the first of some bytes that nothing wrote.
+bool require_each(Warp& warp, std::uint64_t address, unsigned lane, std::uint32_t bytes) {
+    if (warp.require_written(Space::generic, address, lane, bytes)) return true;
+    while (warp.require_written(Space::generic, address, lane, 1)) ++address;
+    return false;
+}
+
+// A zero-terminated string of the device, or what is as long as a string may be; false after an error. It is
+// appended to `text`, unless that is null.
+bool read_string(Warp& warp, std::uint64_t address, unsigned lane, std::string* text) {
+    [[maybe_unused]] const EmulatedAccess access;
+    constexpr std::uint32_t stretch = 256;  // bytes that are looked at together, where they lie together
+    for (std::size_t size = 0; size < longest_string;) {
+        std::uint32_t bytes = stretch - static_cast<std::uint32_t>(address % stretch);
+        const std::byte* at = warp.find(Space::generic, address, lane, bytes, Use::read);
+        for (; at == nullptr && bytes > 1; at = warp.find(Space::generic, address, lane, bytes, Use::read))
+            bytes /= 2;
+        if (at == nullptr) return read_bytes(warp, address, lane, 1) != nullptr;
+        const auto* const end = static_cast<const std::byte*>(std::memchr(at, 0, bytes));
+        const auto length = end != nullptr ? static_cast<std::uint32_t>(end - at) : bytes;
+        if (!require_each(warp, address, lane, end != nullptr ? length + 1 : length)) return false;
+        if (text != nullptr) text->append(reinterpret_cast<const char*>(at), length);
+        warp.charge_bytes(length);
+        if (end != nullptr) return true;
+        size += length;
+        address += length;
     }
     return true;
 }
 
 /// One printf of one thread: the format, and a cursor in the argument buffer, where each value is aligned by
-/// its size.
+/// its size. Where nobody keeps the text, it is not made; the values are read all the same, for their
+/// mistakes.
 class Printer {
   public:
-    Printer(Warp& warp, unsigned lane, std::uint64_t arguments, std::string& out)
-        : warp_(warp), lane_(lane), next_(arguments), out_(out) {}
+    Printer(Warp& warp, unsigned lane, std::uint64_t arguments, bool is_kept)
+        : warp_(warp), lane_(lane), next_(arguments), is_kept_(is_kept) {}
 
     bool print(const std::string& format) {
-        for (std::size_t at = 0; at < format.size() && out_.size() <= most_output;) {
+        for (std::size_t at = 0; at < format.size();) {
             if (format[at] != '%') {
-                out_ += format[at++];
+                const std::size_t next = std::min(format.find('%', at), format.size());
+                put(std::string_view(format).substr(at, next - at));
+                at = next;
             } else if (!conversion(format, at)) {
                 return false;
             }
         }
         return true;
     }
+    [[nodiscard]] const std::string& text() const { return out_; }
     [[nodiscard]] std::uint64_t taken() const { return taken_; }  ///< arguments
 
   private:
+    void put(std::string_view text) {
+        if (is_kept_) out_ += text;
+    }
+
     template <class T>
     bool take(T& value) {
         next_ = (next_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
@@ -99,6 +128,9 @@ class Printer {
 
     template <class... T>
     void write(const std::string& spec, T... values) {
+        constexpr std::uint64_t units = 8;
+        warp_.charge(units);
+        if (!is_kept_) return;
         std::array<char, widest * 2 + 512> text;
         const int length = std::snprintf(text.data(), text.size(), spec.c_str(), values...);
         if (length > 0) out_.append(text.data(), std::min(static_cast<std::size_t>(length), text.size() - 1));
@@ -133,19 +165,23 @@ class Printer {
         std::string length;
         while (at < format.size() && std::strchr("hlLjzt", format[at]) != nullptr) length += format[at++];
         if (at >= format.size()) {
-            out_.append(format, begin);
+            put(std::string_view(format).substr(begin));
             return true;
         }
         const char letter = format[at++];
         if (letter == '%') {
-            out_ += '%';
+            put("%");
+            return true;
+        }
+        if (taken_ >= most_values) {
+            put(std::string_view(format).substr(begin, at - begin));
             return true;
         }
         if (std::strchr("diouxXc", letter) != nullptr) return integer(spec, length, letter);
         if (std::strchr("fFeEgGaA", letter) != nullptr) return floating(spec + letter);
         if (letter == 's') return string(spec + letter);
         if (letter == 'p') return pointer(spec + letter);
-        out_.append(format, begin, at - begin);
+        put(std::string_view(format).substr(begin, at - begin));
         return true;
     }
 
@@ -177,11 +213,11 @@ class Printer {
         if (!take(address)) return false;
         if (address == 0) {
             text = "(null)";
-        } else if (!read_string(warp_, address, lane_, text)) {
+        } else if (!read_string(warp_, address, lane_, is_kept_ ? &text : nullptr)) {
             return false;
         }
         if (spec == "%s") {
-            out_ += text;
+            put(text);
         } else {
             write(spec, text.c_str());
         }
@@ -199,21 +235,29 @@ class Printer {
     unsigned lane_;
     std::uint64_t next_;
     std::uint64_t taken_ = 0;
-    std::string& out_;
+    const bool is_kept_;
+    std::string out_;
 };
 
 // int vprintf(const char* format, void* arguments)
 Flow print(Warp& warp, const Call& call, std::uint32_t mask) {
     if (call.arguments.size() != 2) return warp.fail(Errc::invalid_operand, 0, "vprintf takes two arguments");
+    PrintedText& printed = *warp.launch().printed;
+    const std::uint64_t block = warp.cta().index();
     const bool done = each_lane(mask, [&](unsigned lane) {
-        std::string format, text;
+        std::string format;
         if (!require_arguments(warp, call, lane)) return false;
-        Printer printer(warp, lane, argument(warp, call.arguments[1], lane), text);
-        if (!read_string(warp, argument(warp, call.arguments[0], lane), lane, format) || !printer.print(format)) return false;
-        std::string& output = warp.cta().output();
-        if (output.size() + text.size() <= most_output) output += text;
+        const bool is_kept = printed.keeps(block);
+        Printer printer(warp, lane, argument(warp, call.arguments[1], lane), is_kept);
+        if (!read_string(warp, argument(warp, call.arguments[0], lane), lane, &format) ||
+            !printer.print(format))
+            return false;
+        if (is_kept)
+            printed.add(block, printer.text());
+        else
+            printed.lose();
         give_result(warp, call, lane, printer.taken());
-        return true;
+        return warp.goes_on();
     });
     return done ? Flow::next : Flow::fail;
 }
@@ -226,7 +270,7 @@ Flow assertion(Warp& warp, const Call& call, std::uint32_t mask) {
     constexpr std::size_t at[] = {0, 1, 3};
     for (std::size_t i = 0; i < 3; ++i) {
         if (at[i] < call.arguments.size()) {
-            read_string(warp, argument(warp, call.arguments[at[i]], lane), lane, texts[i]);
+            read_string(warp, argument(warp, call.arguments[at[i]], lane), lane, &texts[i]);
         }
     }
     const std::uint64_t line =
@@ -239,8 +283,10 @@ Flow allocate(Warp& warp, const Call& call, std::uint32_t mask) {
     const bool done = each_lane(mask, [&](unsigned lane) {
         if (!require_arguments(warp, call, lane)) return false;
         const std::uint64_t bytes = call.arguments.empty() ? 0 : argument(warp, call.arguments[0], lane);
-        const std::uint64_t address = warp.launch().memory->heap_allocate(bytes);
+        const std::uint64_t address = warp.launch().memory->heap().allocate(bytes);
+        warp.charge(units_of_heap);
         if (address != 0) {
+            warp.charge_bytes(bytes);
             warp.acquire_at(Space::global, heap_lock, 1u << lane);  // from whoever freed it
             warp.launch().memory->mark(address, bytes, false);
         }
@@ -250,15 +296,27 @@ Flow allocate(Warp& warp, const Call& call, std::uint32_t mask) {
     return done ? Flow::next : Flow::fail;
 }
 
+// To others it is as if all bytes of a block that is freed were written.
+bool note_released(Warp& warp, std::uint64_t address, unsigned lane) {
+    constexpr std::uint64_t stretch = std::uint64_t{1} << 16, looks_at_byte = 8;
+    const std::uint64_t bytes = warp.is_checked() ? warp.launch().memory->heap().size(address) : 0;
+    for (std::uint64_t done = 0; done < bytes; done += stretch) {
+        const std::uint64_t some = std::min(stretch, bytes - done);
+        warp.charge_bytes(some * looks_at_byte);
+        if (!warp.note_range(Space::global, address + done, lane, some, Use::write) || !warp.goes_on()) return false;
+    }
+    return true;
+}
+
 Flow release(Warp& warp, const Call& call, std::uint32_t mask) {
     const bool done = each_lane(mask, [&](unsigned lane) {
         if (!require_arguments(warp, call, lane)) return false;
         const std::uint64_t address = call.arguments.empty() ? 0 : argument(warp, call.arguments[0], lane);
         if (address == 0) return true;
-        // To others it is as if all its bytes were written.
-        if (!warp.note_range(Space::global, address, lane, warp.launch().memory->heap_size(address), Use::write)) return false;
+        warp.charge(units_of_heap);
+        if (!note_released(warp, address, lane)) return false;
         warp.release_at(Space::global, heap_lock, 1u << lane);
-        if (warp.launch().memory->heap_free(address)) return true;
+        if (warp.launch().memory->heap().free(address)) return true;
         warp.fail(Errc::not_an_allocation, lane, fmt::format("free of {:#x}", address));
         return false;
     });

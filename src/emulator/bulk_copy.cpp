@@ -161,6 +161,7 @@ bool copy(const BulkCopy& what, const Ref* refs, const Lane& lane) {
         std::byte* to = nullptr;
         const std::byte* from = nullptr;
         if (size != 0) {
+            lane.warp.charge_bytes(size);
             to = lane.copied(to_space, there(lane.value(refs[0])), size, 16, what.reduction ? AccessKind::strong_write : AccessKind::write);
             if (to != nullptr)
                 from = what.from_global ? lane.copied_in_part(from_space, lane.value(refs[1]), size, 16)
@@ -285,6 +286,7 @@ bool copy_tensor(const BulkCopy& what, const Ref* refs, const Lane& lane) {
                               AccessKind::write)
                 : lane.copied_in_part(Space::shared, address, tile->shared_extent(), box_alignment);
         if (shared == nullptr) return false;
+        lane.warp.charge_bytes(tile->bytes());
         TensorTile rows = *tile;
         const std::uint64_t place = address & ((std::uint64_t{1} << cluster_rank_shift) - 1);
         if (!copy_rows(rows, what, shared, address, static_cast<std::uint32_t>(place), lane)) return false;

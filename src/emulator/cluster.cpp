@@ -31,13 +31,21 @@ Cluster::Cluster(const Launch& launch) : launch_(&launch) {
     lanes_.resize(std::size_t{size} * ctas_[0]->warps());
 }
 
+std::uint64_t Cluster::host_bytes(const Launch& launch) {
+    const std::uint64_t warps = (product(launch.shape.block) + lane_count - 1) / lane_count,
+                        kept = launch.is_checked ? 2 : 1;
+    const std::uint64_t local = std::uint64_t{lane_count} * launch.entry->local_bytes * kept;
+    return product(launch.shape.cluster) *
+           (launch.shared_bytes * kept + warps * (launch.entry->register_bytes + local));
+}
+
 Dim3 Cluster::position() const {
     const Dim3 &grid = launch_->shape.grid, &shape = launch_->shape.cluster;
     const std::uint64_t width = grid.x / shape.x, height = grid.y / shape.y, row = index_ / width;
     return {static_cast<std::uint32_t>(index_ % width), static_cast<std::uint32_t>(row % height), static_cast<std::uint32_t>(row / height)};
 }
 
-void Cluster::begin(std::uint64_t index) {
+bool Cluster::begin(std::uint64_t index, Pace& pace) {
     index_ = index;
     std::fill(lanes_.begin(), lanes_.end(), Lanes{});
     any_arrived_ = false;
@@ -45,17 +53,20 @@ void Cluster::begin(std::uint64_t index) {
     const Dim3 &grid = launch_->shape.grid, &shape = launch_->shape.cluster, first = times(position(), shape);
     for (std::uint32_t rank = 0; rank < size(); ++rank) {
         const std::uint64_t x = first.x + rank % shape.x, y = first.y + rank / shape.x % shape.y, z = first.z + rank / shape.x / shape.y;
-        ctas_[rank]->begin((z * grid.y + y) * grid.x + x);
+        if (ctas_[rank]->begin((z * grid.y + y) * grid.x + x, pace)) continue;
+        error_ = ctas_[rank]->error();
+        return false;
     }
+    return true;
 }
 
-Cta::State Cluster::run() {
+Cta::State Cluster::run(Pace& pace) {
     const unsigned turns = launch_->shape.cooperative ? cooperative_turns : usual_turns;
     for (unsigned turn = 0; turn < turns; ++turn) {
         bool ran = false, yielded = false, finished = true;
         for (const auto& cta : ctas_) {
             if (cta->is_finished()) continue;
-            const Cta::State state = cta->round(ran, yielded);
+            const Cta::State state = cta->round(pace, ran, yielded);
             if (state == Cta::State::failed) {
                 error_ = cta->error();
                 return state;

@@ -15,10 +15,14 @@ class Cluster {
     Cluster(const Cluster&) = delete;
     Cluster& operator=(const Cluster&) = delete;
 
+    /// Bytes of the host that one takes, before its threads call or allocate anything.
+    [[nodiscard]] static std::uint64_t host_bytes(const Launch& launch);
+
     /// Puts the CTAs of the cluster of this number at their begin.
-    void begin(std::uint64_t index);
+    /// False: the launch has ended.
+    [[nodiscard]] bool begin(std::uint64_t index, Pace& pace);
     /// Runs until the end, an error, or a good while of waiting for other clusters.
-    Cta::State run();
+    Cta::State run(Pace& pace);
 
     [[nodiscard]] std::uint64_t index() const { return index_; }
     [[nodiscard]] const Error& error() const { return error_; }

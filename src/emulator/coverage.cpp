@@ -73,10 +73,9 @@ struct Answer {
 Answer ask(const Text& text) {
     const auto tree = syntax::parse(text.text);
     if (!tree) return {{text.line_at(tree.error().span.begin)}, false};
-    emulator::Memory memory(std::uint64_t{1} << 20, false);
-    std::vector<std::uint64_t> allocations;
+    emulator::ModuleVariables variables(std::make_shared<emulator::Memory>(std::uint64_t{1} << 20, false));
     emulator::DecoderMemory kept;
-    const auto program = emulator::ModuleDecoder(*tree, memory, allocations, kept).decode();
+    const auto program = emulator::ModuleDecoder(*tree, variables, kept).decode();
     if (!program) return {{text.line_at(program.error().span.begin)}, false};
     Answer answer{{}, true};
     for (const Error& error : program->failures) answer.missing.push_back(text.line_at(error.span.begin));

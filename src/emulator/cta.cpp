@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "emulator/cluster.hpp"
 
@@ -16,12 +17,18 @@ constexpr std::uint64_t quantum = std::uint64_t{1} << 18;
 }  // namespace
 
 Cta::Cta(const Launch& launch, Cluster& cluster, std::uint32_t rank, Checker* checker)
-    : launch_(&launch), cluster_(&cluster), rank_(rank), shared_(launch.shared_bytes), checker_(checker) {
+    : launch_(&launch),
+      cluster_(&cluster),
+      rank_(rank),
+      shared_(launch.shared_bytes),
+      checker_(checker),
+      host_bytes_(*launch.host_bytes) {
     const std::uint32_t warps = (threads() + 31) / 32;
     warps_.reserve(warps);
     for (std::uint32_t i = 0; i < warps; ++i) warps_.emplace_back(*this, launch, i);
     finished_.resize(warps);
     if (launch.checks.has(EmulatorCheck::unwritten)) shared_written_.resize(shared_.size());
+    host_bytes_.take(shared_.size() + shared_written_.size());
     if (launch.is_ordered) barrier_clocks_.assign(named_barriers, Clock(checker->order.size()));
 }
 
@@ -36,56 +43,45 @@ Dim3 Cta::position() const {
             static_cast<std::uint32_t>(row / grid.y)};
 }
 
-void Cta::begin(std::uint64_t index) {
+bool Cta::begin(std::uint64_t index, Pace& pace) {
     index_ = index;
     is_finished_ = false;
     std::fill(shared_.begin(), shared_.end(), std::byte{0});
     std::fill(finished_.begin(), finished_.end(), std::uint8_t{0});
     barriers_ = {};
-    output_.clear();
     std::fill(shared_written_.begin(), shared_written_.end(), std::uint8_t{0});
     if (shared_written_.size() > launch_->reserved_shared) std::fill(shared_written_.begin() + launch_->reserved_shared, shared_written_.end(), all_bits);
     for (Clock& clock : barrier_clocks_) clock.clear();
-    for (Warp& warp : warps_) warp.begin();
+    constexpr std::uint64_t units_of_warp = 8, bytes_of_unit = 64;
+    std::uint64_t units = (shared_.size() + shared_written_.size()) / bytes_of_unit;
+    for (Warp& warp : warps_) {
+        units += units_of_warp + warp.begin();
+        if (pace.spend(std::exchange(units, 0))) continue;
+        fail(warp.ending(), {});
+        return false;
+    }
+    return true;
 }
 
-Cta::State Cta::round(bool& ran, bool& yielded) {
+Cta::State Cta::round(Pace& pace, bool& ran, bool& yielded) {
     only_waits_ = true;
     for (Warp& warp : warps_) {
         if (finished_[warp.index()] != 0) continue;
-        if (step(warp, ran, yielded) == State::failed) return State::failed;
+        if (step(warp, pace, ran, yielded) == State::failed) return State::failed;
     }
     is_finished_ = std::all_of(finished_.begin(), finished_.end(), [](std::uint8_t f) { return f != 0; });
     return is_finished_ ? State::finished : State::yielded;
 }
 
-Cta::State Cta::step(Warp& warp, bool& ran, bool& yielded) {
-    std::uint64_t limit = quantum;
-    if (launch_->budget != 0) {
-        const std::uint64_t spent = launch_->warp_instructions.load(std::memory_order_relaxed);
-        limit = std::min(limit, launch_->budget - std::min(spent, launch_->budget) + 1);
-    }
-    const std::uint64_t before = warp.issued(), threads_before = warp.thread_instructions();
-    const Warp::State state = warp.run(limit);
-    const std::uint64_t issued = warp.issued() - before;
-    const std::uint64_t total =
-        launch_->warp_instructions.fetch_add(issued, std::memory_order_relaxed) + issued;
-    launch_->thread_instructions.fetch_add(warp.thread_instructions() - threads_before,
-                                           std::memory_order_relaxed);
-    ran |= issued != 0;
+Cta::State Cta::step(Warp& warp, Pace& pace, bool& ran, bool& yielded) {
+    const std::uint64_t before = warp.issued();
+    const Warp::State state = warp.run(quantum, pace);
+    const bool issued = warp.issued() != before;
+    ran |= issued;
     yielded |= state == Warp::State::yielded;
-    only_waits_ &= issued == 0 || (state == Warp::State::yielded && warp.only_waits());
+    only_waits_ &= !issued || (state == Warp::State::yielded && warp.only_waits());
     if (state == Warp::State::finished) finished_[warp.index()] = 1;
-    if (state == Warp::State::failed) return fail(warp.error(), warp.calls());
-    if (launch_->budget != 0 && total > launch_->budget) {
-        const Group* group = warp.waiting();
-        return fail({Errc::instruction_budget_spent,
-                     group != nullptr ? launch_->program->spans[group->pc] : Span{}, 0,
-                     std::make_shared<const std::string>(
-                         fmt::format("{} warp instructions, in {}", launch_->budget, warp.place(0)))},
-                    group != nullptr ? warp.calls(*group) : std::vector<Span>());
-    }
-    return State::yielded;
+    return state == Warp::State::failed ? fail(warp.error(), warp.calls()) : State::yielded;
 }
 
 Cta::State Cta::fail(const Error& error, std::span<const Span> calls) {

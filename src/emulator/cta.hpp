@@ -2,9 +2,7 @@
 /// @file cta.hpp
 /// A block of threads: its warps, its shared memory, its barriers; and what all blocks of a launch share.
 
-#include <atomic>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,8 +11,11 @@
 
 #include "emulator/checker.hpp"
 #include "emulator/findings.hpp"
+#include "emulator/host_bytes.hpp"
+#include "emulator/printed_text.hpp"
 #include "emulator/program.hpp"
 #include "emulator/warp.hpp"
+#include "emulator/watch.hpp"
 #include "ptxgraft/emulator.hpp"
 
 namespace ptxgraft::emulator {
@@ -44,7 +45,6 @@ struct Launch {
     std::uint32_t dynamic_shared = 0;  ///< address of the dynamic part
     std::uint32_t shared_bytes = 0;    ///< static and dynamic, and what is reserved where the program asks for it
     std::uint32_t reserved_shared = 0;  ///< address of what is reserved
-    std::uint64_t budget = 0;
     std::string_view text;  ///< of the module
     EmulatorChecks checks;
     bool is_ordered = false;  ///< it is kept which accesses are: for races, or for what runs asynchronously
@@ -55,8 +55,12 @@ struct Launch {
     EmulatorObserver* observer = nullptr;
     RegisterNames names;  ///< for the observer
     std::uint64_t grid_workspace = 0;  ///< address of what the barrier of a cooperative grid counts in; 0: none
-    mutable std::atomic<std::uint64_t> warp_instructions = 0;
-    mutable std::atomic<std::uint64_t> thread_instructions = 0;
+    Watch* watch = nullptr;
+    PrintedText* printed = nullptr;
+    HostBytes* host_bytes = nullptr;
+
+    /// Of a launch that ended before its kernel did, where it was then.
+    [[nodiscard]] Error ending(Span where, std::string_view place) const;
 };
 
 class Cluster;
@@ -70,9 +74,10 @@ class Cta {
     Cta(const Cta&) = delete;
     Cta& operator=(const Cta&) = delete;
 
-    void begin(std::uint64_t index);
+    /// False: the launch has ended.
+    [[nodiscard]] bool begin(std::uint64_t index, Pace& pace);
     /// Gives each warp a turn. `ran`: one did something; `yielded`: one waits for what other threads write.
-    State round(bool& ran, bool& yielded);
+    State round(Pace& pace, bool& ran, bool& yielded);
     /// When no warp of the cluster can go on: what the first one waits for.
     State deadlock();
 
@@ -88,7 +93,6 @@ class Cta {
     [[nodiscard]] const Error& error() const { return error_; }
     [[nodiscard]] std::vector<std::byte>& shared() { return shared_; }
     [[nodiscard]] std::uint32_t threads() const;
-    [[nodiscard]] std::string& output() { return output_; }
     /// The cluster's; null when the launch is not checked for anything.
     [[nodiscard]] Checker* checker() { return checker_; }
     /// What the cluster keeps of the order of accesses; null when nothing asks for it.
@@ -133,7 +137,7 @@ class Cta {
     void release_if_complete(std::uint32_t id);
     State fail(const Error& error, std::span<const Span> calls);
     [[nodiscard]] std::string describe_barrier(std::uint32_t id) const;
-    State step(Warp& warp, bool& ran, bool& yielded);
+    State step(Warp& warp, Pace& pace, bool& ran, bool& yielded);
 
     const Launch* launch_;
     Cluster* cluster_;
@@ -145,9 +149,9 @@ class Cta {
     std::vector<std::uint8_t> finished_;
     std::vector<std::byte> shared_;
     std::array<BarrierState, barrier_count> barriers_ = {};
-    std::string output_;
     Checker* checker_;
     std::vector<std::uint8_t> shared_written_;
+    HostBytes::Share host_bytes_;
     std::vector<Clock> barrier_clocks_;
     Error error_;
 };

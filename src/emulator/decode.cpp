@@ -55,8 +55,9 @@ class EntryHeader {
         if (word == ".explicitcluster") function_.wants_cluster = true;
         if (word == ".blocksareclusters") function_.blocks_are_clusters = true;
         if (word != ".maxntid") return;
-        function_.max_threads = 1;
-        for (const std::uint64_t n : numbers()) function_.max_threads = times(function_.max_threads, n);
+        std::uint64_t threads = 1;
+        for (const std::uint64_t n : numbers()) threads = times(threads, n);
+        function_.max_threads = threads;
     }
     // One to three numbers; those that are not there are 1.
     std::array<std::uint64_t, 3> numbers() {
@@ -72,7 +73,10 @@ class EntryHeader {
     }
     std::array<std::uint32_t, 3> shape() {
         const auto all = numbers();
-        return {static_cast<std::uint32_t>(all[0]), static_cast<std::uint32_t>(all[1]), static_cast<std::uint32_t>(all[2])};
+        const auto narrow = [](std::uint64_t n) {
+            return static_cast<std::uint32_t>(std::min<std::uint64_t>(n, UINT32_MAX));
+        };
+        return {narrow(all[0]), narrow(all[1]), narrow(all[2])};
     }
 
     const syntax::TokenView& tokens_;
@@ -379,22 +383,26 @@ Expected<void> ModuleDecoder::place_global(const syntax::Statement::Variable& va
     const auto size = extent(variable, declarator, span);
     if (!size) return tl::unexpected<Error>(size.error());
     if (needs_order_ = is_one_of_several_; needs_order_) return fail(Errc::unsupported_module, span, "several parts");
-    auto address = memory_.allocate(size->bytes);
-    if (!address) return fail(address.error().code, span, *address.error().detail);
-    allocations_.push_back(*address);
+    const auto region = variables_.reserve(size->bytes);
+    if (!region) return fail(region.error().code, span, *region.error().detail);
     const Space space = space_of(variable.space);
-    declare(declarator.name, {.kind = Symbol::Kind::variable, .space = space, .address = *address, .bytes = size->bytes, .element_bytes = element_bytes(variable, declarator)});
-    program.variables[std::string(declarator.name)] = {*address, size->bytes, space, false};
-    initialisers_.push_back({*address, size->bytes, variable, index});
+    const std::uint64_t address = (*region)->begin;
+    declare(declarator.name,
+            {.kind = Symbol::Kind::variable, .space = space, .address = address, .bytes = size->bytes, .element_bytes = element_bytes(variable, declarator)});
+    program.variables[std::string(declarator.name)] = {address, size->bytes, space, false};
+    initialisers_.push_back({*region, variable, index});
     return {};
 }
 
 Expected<void> ModuleDecoder::initialise() {
     for (const Initialiser& initialiser : initialisers_) {
-        const std::span bytes(memory_.host(initialiser.address, initialiser.bytes), initialiser.bytes);
-        if (auto done = initialise_variable(*this, bytes, initialiser.variable, initialiser.variable.declarators[initialiser.declarator]); !done) return done;
-        memory_.mark(initialiser.address, initialiser.bytes, true);  // what no initialiser names is zero
-        if (initialiser.variable.space == ".const") memory_.protect(initialiser.address);
+        Region& region = *initialiser.region;
+        const auto& declarator = initialiser.variable.declarators[initialiser.declarator];
+        if (auto done = initialise_variable(*this, {region.host, region.bytes}, initialiser.variable, declarator); !done)
+            return done;
+        if (region.written != nullptr)
+            std::fill_n(region.written, region.bytes, all_bits);  // what no initialiser names is zero
+        region.read_only = initialiser.variable.space == ".const";
     }
     return {};
 }

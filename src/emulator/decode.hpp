@@ -98,11 +98,15 @@ struct ModulePart {
     std::uint32_t index = 0, count = 1;
 };
 
-/// Decodes a module: its variables into memory, its functions into a program.
+/// Decodes a module: its variables into regions that are nobody's else yet, its functions into a program.
 class ModuleDecoder {
   public:
-    ModuleDecoder(const syntax::Module& module, Memory& memory, std::vector<std::uint64_t>& allocations, DecoderMemory& kept)
-        : scopes(kept.scopes), shapes(kept.shapes), number(shapes.new_module()), module_(module), memory_(memory), allocations_(allocations) {}
+    ModuleDecoder(const syntax::Module& module, ModuleVariables& variables, DecoderMemory& kept)
+        : scopes(kept.scopes),
+          shapes(kept.shapes),
+          number(shapes.new_module()),
+          module_(module),
+          variables_(variables) {}
     ~ModuleDecoder() { scopes.clear(); }
     ModuleDecoder(const ModuleDecoder&) = delete;
     ModuleDecoder& operator=(const ModuleDecoder&) = delete;
@@ -141,8 +145,7 @@ class ModuleDecoder {
 
   private:
     struct Initialiser {
-        std::uint64_t address;
-        std::uint64_t bytes;
+        Region* region;
         syntax::Statement::Variable variable;
         std::size_t declarator;
     };
@@ -153,8 +156,7 @@ class ModuleDecoder {
     Expected<void> place_global(const syntax::Statement::Variable& variable, std::size_t index, Span span);
 
     const syntax::Module& module_;
-    Memory& memory_;
-    std::vector<std::uint64_t>& allocations_;
+    ModuleVariables& variables_;
     syntax::NameMap<std::uint32_t> all_functions_;
     struct Body {
         syntax::Statement statement;
@@ -183,8 +185,9 @@ class ModuleDecoder {
 
 /// Decodes a long module in up to `threads` threads, into a program for each part: all have all functions, and the
 /// entries are in one of them, as Function::has_code says. Addresses, function numbers and errors are those of one part.
-[[nodiscard]] Expected<std::vector<Program>> decode_in_parts(const syntax::Module& module, Memory& memory, std::vector<std::uint64_t>& allocations,
-                                                             DecoderMemory& kept, std::uint32_t threads);
+[[nodiscard]] Expected<std::vector<Program>> decode_in_parts(const syntax::Module& module,
+                                                             ModuleVariables& variables, DecoderMemory& kept,
+                                                             std::uint32_t threads);
 
 /// Bytes and alignment of a declared variable; an error when they are absurd.
 struct Extent {

@@ -25,8 +25,8 @@ std::uint32_t count_parts(const syntax::Module& module, std::uint32_t threads) {
 }
 
 struct Part {
-    Part(const syntax::Module& module, Memory& memory, std::vector<std::uint64_t>& allocations, const ModuleDecoder& first)
-        : decoder(module, memory, allocations, kept) {
+    Part(const syntax::Module& module, ModuleVariables& variables, const ModuleDecoder& first)
+        : decoder(module, variables, kept) {
         decoder.declare_as(first);
     }
     DecoderMemory kept;
@@ -35,15 +35,15 @@ struct Part {
 
 class Parts {
   public:
-    Parts(const syntax::Module& module, Memory& memory, std::vector<std::uint64_t>& allocations, DecoderMemory& kept, std::uint32_t count)
-        : module_(module), memory_(memory), allocations_(allocations), first_(module, memory, allocations, kept), count_(count) {}
+    Parts(const syntax::Module& module, ModuleVariables& variables, DecoderMemory& kept, std::uint32_t count)
+        : module_(module), variables_(variables), first_(module, variables, kept), count_(count) {}
 
     // Of the first error in the text, or none.
     Expected<void> decode() {
         if (auto done = first_.declare(); !done) return done;
         std::vector<std::future<Expected<void>>> results;
         for (std::uint32_t i = 1; i < count_; ++i) {
-            Part& part = *others_.emplace_back(std::make_unique<Part>(module_, memory_, allocations_, first_));
+            Part& part = *others_.emplace_back(std::make_unique<Part>(module_, variables_, first_));
             results.push_back(in_a_thread([&part, i, this] { return part.decoder.decode_bodies({i, count_}); }));
         }
         Expected<void> result = first_.decode_bodies({0, count_});
@@ -75,7 +75,8 @@ class Parts {
     Expected<void> decode_in_order() {
         is_in_order_ = true;
         others_.clear();
-        ModuleDecoder& whole = others_.emplace_back(std::make_unique<Part>(module_, memory_, allocations_, first_))->decoder;
+        ModuleDecoder& whole =
+            others_.emplace_back(std::make_unique<Part>(module_, variables_, first_))->decoder;
         std::swap(whole.program.variables, first_.program.variables);
         if (auto done = whole.decode_bodies(ModulePart()); !done) return done;
         if (auto done = first_.initialise(); !done) return done;
@@ -92,8 +93,7 @@ class Parts {
     }
 
     const syntax::Module& module_;
-    Memory& memory_;
-    std::vector<std::uint64_t>& allocations_;
+    ModuleVariables& variables_;
     ModuleDecoder first_;
     std::uint32_t count_;
     std::vector<std::unique_ptr<Part>> others_;
@@ -102,9 +102,9 @@ class Parts {
 
 }  // namespace
 
-Expected<std::vector<Program>> decode_in_parts(const syntax::Module& module, Memory& memory, std::vector<std::uint64_t>& allocations, DecoderMemory& kept,
-                                               std::uint32_t threads) {
-    Parts parts(module, memory, allocations, kept, count_parts(module, threads));
+Expected<std::vector<Program>> decode_in_parts(const syntax::Module& module, ModuleVariables& variables,
+                                               DecoderMemory& kept, std::uint32_t threads) {
+    Parts parts(module, variables, kept, count_parts(module, threads));
     if (auto done = parts.decode(); !done) return tl::unexpected<Error>(done.error());
     return parts.programs();
 }

@@ -4,107 +4,36 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <mutex>
 #include <thread>
+#include <utility>
 
-#include "emulator/decode.hpp"
+#include "base/host_memory.hpp"
 #include "emulator/launch.hpp"
-#include "emulator/memory.hpp"
-#include "emulator/share_columns.hpp"
-#include "syntax/name_map.hpp"
+#include "emulator/module.hpp"
 
 namespace ptxgraft {
 
 using emulator::Function;
 using emulator::Launch;
 using emulator::Memory;
-using emulator::Program;
-
-class EmulatedModule {
-  public:
-    explicit EmulatedModule(std::shared_ptr<Memory> memory) : memory_(std::move(memory)) {}
-    ~EmulatedModule() {  // the last one first: those behind it would be moved
-        for (auto address = allocations_.rbegin(); address != allocations_.rend(); ++address) {
-            static_cast<void>(memory_->free(*address));
-        }
-    }
-    EmulatedModule(const EmulatedModule&) = delete;
-    EmulatedModule& operator=(const EmulatedModule&) = delete;
-
-    Expected<void> decode(std::string text, emulator::DecoderMemory& kept, std::uint32_t threads) {
-        auto tree = syntax::parse(std::move(text));
-        if (!tree) return tl::unexpected<Error>(tree.error());
-        if (tree->address_size() == 32) return fail(Errc::unsupported_module, "32-bit addresses");
-        auto programs = emulator::decode_in_parts(*tree, *memory_, allocations_, kept, threads);
-        if (!programs) return tl::unexpected<Error>(programs.error());
-        for (Program& program : *programs) add(parts_.emplace_back(std::move(program)));
-        text_ = std::move(*tree).take_source();
-        return parts_[0].program.uses_heap ? memory_->reserve_heap() : Expected<void>{};
-    }
-
-    struct Entry {
-        const Program* program = nullptr;
-        const Function* function = nullptr;  ///< null: there is none of that name
-    };
-    /// An entry for a launch: what is done for the functions that run alone is done.
-    [[nodiscard]] Entry prepare(std::string_view name) const {
-        const PartEntry* const found = entries_.find(name);
-        if (found == nullptr) return {};
-        const std::scoped_lock lock(mutex_);
-        Part& part = parts_[found->part];
-        part.prepare(found->function);
-        return {&part.program, &part.program.functions[found->function]};
-    }
-
-    [[nodiscard]] const std::unordered_map<std::string, emulator::Variable>& variables() const { return parts_[0].program.variables; }
-    [[nodiscard]] const Memory* memory() const { return memory_.get(); }
-    [[nodiscard]] std::string_view text() const { return text_; }
-
-  private:
-    // A function does not change once it was launched or may be called.
-    struct Part {
-        explicit Part(Program program_) : program(std::move(program_)), is_prepared(program.functions.size()) {}
-        void prepare(std::size_t entry) {
-            prepare_one(entry);
-            const Function& function = program.functions[entry];
-            if (function.first.calls == function.end.calls || callees_are_prepared) return;
-            for (std::size_t i = 0; i < program.functions.size(); ++i)
-                if (!program.functions[i].is_entry && program.functions[i].has_code) prepare_one(i);
-            callees_are_prepared = true;
-        }
-        void prepare_one(std::size_t i) {
-            if (!is_prepared[i]) share_columns(program, program.functions[i]);
-            is_prepared[i] = true;
-        }
-        Program program;
-        std::vector<bool> is_prepared;  // of its functions
-        bool callees_are_prepared = false;
-    };
-    struct PartEntry {
-        std::uint32_t part = 0, function = 0;
-    };
-    void add(const Part& part) {
-        const auto number = static_cast<std::uint32_t>(parts_.size() - 1);
-        for (std::uint32_t i = 0; i < part.program.functions.size(); ++i)
-            if (const Function& function = part.program.functions[i]; function.is_entry && function.has_code) *entries_.put(function.name).first = {number, i};
-    }
-
-    std::string text_;
-    std::shared_ptr<Memory> memory_;
-    std::vector<std::uint64_t> allocations_;
-    mutable std::deque<Part> parts_;  // of the module
-    syntax::NameMap<PartEntry> entries_;
-    mutable std::mutex mutex_;
-};
 
 struct Emulator::Data {
     EmulatorOptions options;
     std::uint32_t threads = 1;
     std::shared_ptr<Memory> memory;
-    emulator::DecoderMemory decoder_memory;
+    std::mutex mutex;                                         // of what follows
+    std::unique_ptr<emulator::DecoderMemory> decoder_memory;  // null while a module is decoded
     std::string output;
     EmulatorReport report;
+
+    Expected<EmulatorStats> launch(const EmulatedModule& module, std::string_view entry,
+                                   const EmulatorLaunch& shape,
+                                   std::span<const std::span<const std::byte>> arguments);
+    Expected<EmulatorStats> run(Launch& launch, const LaunchLimits& limits);
+    EmulatorStats keep_report(Launch& launch, const Expected<void>& done);
+    void keep(emulator::PrintedText& printed);
+    void keep_if_possible(emulator::PrintedText& printed) noexcept;
 };
 
 namespace {
@@ -123,6 +52,11 @@ std::uint32_t most_shared_bytes(std::uint32_t sm) {
     return result * 1024;
 }
 
+using Extents = std::array<std::uint32_t, 3>;
+Dim3 dim3(const Extents& extents) { return {extents[0], extents[1], extents[2]}; }
+bool is_same(const Dim3& shape, const Extents& extents) {
+    return Extents{shape.x, shape.y, shape.z} == extents;
+}
 std::string shape_text(const Dim3& shape) { return fmt::format("({}, {}, {})", shape.x, shape.y, shape.z); }
 
 // The limits of every architecture since sm_30 and those that the entry names.
@@ -144,14 +78,13 @@ Expected<void> check_shape(const Function& entry, const EmulatorLaunch& launch) 
                     fmt::format("grid {}; 1 to 2147483647 blocks in x, 65535 in y and z", shape_text(grid)));
     }
     const auto& required = entry.required_block;
-    if (required[0] != 0 && (block.x != required[0] || block.y != required[1] || block.z != required[2])) {
-        return fail(Errc::invalid_launch_shape,
-                    fmt::format("block {}; {} requires ({}, {}, {})", shape_text(block), entry.name,
-                                required[0], required[1], required[2]));
+    if (required && !is_same(block, *required)) {
+        return fail(Errc::invalid_launch_shape, fmt::format("block {}; {} requires {}", shape_text(block),
+                                                            entry.name, shape_text(dim3(*required))));
     }
-    if (entry.max_threads != 0 && threads > entry.max_threads) {
+    if (entry.max_threads && threads > *entry.max_threads) {
         return fail(Errc::invalid_launch_shape,
-                    fmt::format("{} threads; {} allows {}", threads, entry.name, entry.max_threads));
+                    fmt::format("{} threads; {} allows {}", threads, entry.name, *entry.max_threads));
     }
     return {};
 }
@@ -161,7 +94,7 @@ std::uint64_t blocks(const Dim3& shape) { return std::uint64_t{shape.x} * shape.
 // The launch with the cluster that the entry requires where none is given, and the grid in blocks.
 EmulatorLaunch with_cluster(const Function& entry, EmulatorLaunch launch) {
     const auto& required = entry.required_cluster;
-    if (blocks(launch.cluster) == 1 && required[0] != 0) launch.cluster = {required[0], required[1], required[2]};
+    if (blocks(launch.cluster) == 1 && required) launch.cluster = dim3(*required);
     if (!entry.blocks_are_clusters) return launch;
     const auto times = [](std::uint32_t a, std::uint32_t b) { return static_cast<std::uint32_t>(std::min<std::uint64_t>(std::uint64_t{a} * b, UINT32_MAX)); };
     launch.grid = {times(launch.grid.x, launch.cluster.x), times(launch.grid.y, launch.cluster.y), times(launch.grid.z, launch.cluster.z)};
@@ -175,13 +108,16 @@ Expected<void> check_cluster(const Function& entry, const EmulatorLaunch& launch
     const auto& required = entry.required_cluster;
     const std::uint64_t count = blocks(cluster);
     const auto refuse = [&](const std::string& what) { return fail(Errc::invalid_launch_shape, fmt::format("cluster {}; {}", shape_text(cluster), what)); };
-    if (count == 0) return refuse("a cluster has at least one block");
+    if (count == 0)
+        return refuse(
+            required ? fmt::format("{} requires it, and yet a cluster has at least one block", entry.name)
+                     : std::string("a cluster has at least one block"));
     if (count == 1 && entry.wants_cluster) return refuse(fmt::format("{} wants one: it is .explicitcluster", entry.name));
     if (count > 1 && sm < 90) return refuse("clusters need sm_90");
     if (cluster.x > most_blocks || cluster.y > most_blocks || cluster.z > most_blocks || count > most_blocks)
         return refuse(fmt::format("at most {} blocks", most_blocks));
-    if (required[0] != 0 && (cluster.x != required[0] || cluster.y != required[1] || cluster.z != required[2]))
-        return refuse(fmt::format("{} requires ({}, {}, {})", entry.name, required[0], required[1], required[2]));
+    if (required && !is_same(cluster, *required))
+        return refuse(fmt::format("{} requires {}", entry.name, shape_text(dim3(*required))));
     if (entry.most_cluster_blocks != 0 && count > entry.most_cluster_blocks)
         return refuse(fmt::format("{} allows {} blocks", entry.name, entry.most_cluster_blocks));
     if (grid.x % cluster.x == 0 && grid.y % cluster.y == 0 && grid.z % cluster.z == 0) return {};
@@ -202,26 +138,26 @@ Expected<void> check_cooperative(const Launch& launch) {
 // What a grid-wide barrier counts in, for as long as the launch lasts.
 class GridWorkspace {
   public:
-    explicit GridWorkspace(Memory& memory) : memory_(&memory) {}
+    explicit GridWorkspace(Memory& memory) : memory_(memory) {}
     ~GridWorkspace() {
-        if (address_ != 0) static_cast<void>(memory_->free(address_));
+        if (address_ != 0) memory_.try_free(address_);
     }
     GridWorkspace(const GridWorkspace&) = delete;
     GridWorkspace& operator=(const GridWorkspace&) = delete;
 
     Expected<std::uint64_t> make() {
         constexpr std::uint32_t bytes = 64;  // its size comes first, and then the counter
-        auto address = memory_->allocate(bytes);
+        auto address = memory_.allocate(bytes);
         if (!address) return address;
         address_ = *address;
-        std::memset(memory_->host(address_, bytes), 0, bytes);
-        std::memcpy(memory_->host(address_, bytes), &bytes, sizeof bytes);
-        memory_->mark(address_, bytes, true);
+        const Memory::Use use(memory_);
+        std::memcpy(memory_.host(address_, bytes), &bytes, sizeof bytes);
+        memory_.mark(address_, bytes, true);
         return address_;
     }
 
   private:
-    Memory* memory_;
+    Memory& memory_;
     std::uint64_t address_ = 0;
 };
 
@@ -271,20 +207,18 @@ Expected<void> set_shared(Launch& launch, std::uint32_t sm) {
     return {};
 }
 
-// A host holds the registers of all warps of a CTA.
-Expected<void> check_registers(const Function& entry, const Dim3& block) {
-    constexpr std::uint64_t most_bytes = std::uint64_t{2} << 30;
-    const std::uint64_t warps = (std::uint64_t{block.x} * block.y * block.z + 31) / 32;
-    if (warps * entry.register_bytes <= most_bytes) return {};
+// A host holds the registers of all warps of a CTA, their local and their shared memory; of a cooperative
+// grid, of all CTAs.
+Expected<void> check_host_bytes(const Launch& launch) {
+    const std::uint64_t clusters =
+        launch.shape.cooperative ? blocks(launch.shape.grid) / blocks(launch.shape.cluster) : 1;
+    const std::uint64_t bytes = emulator::Cluster::host_bytes(launch);
+    if (bytes <= emulator::most_begun_bytes / clusters) return {};
     return fail(Errc::out_of_device_memory,
-                fmt::format("{} has {} bytes of registers in a warp, and {} warps", entry.name, entry.register_bytes, warps));
-}
-
-Expected<std::byte*> host_range(const Memory& memory, std::uint64_t address, std::size_t bytes) {
-    std::byte* host = memory.host(address, bytes);
-    if (host == nullptr)
-        return fail(Errc::address_out_of_bounds, fmt::format("{} bytes at {:#x}", bytes, address));
-    return host;
+                fmt::format("{} blocks of {} that run together take {} bytes of the host each, for "
+                            "registers, local and shared memory; {} in all are the limit",
+                            clusters * blocks(launch.shape.cluster), launch.entry->name,
+                            bytes / blocks(launch.shape.cluster), emulator::most_begun_bytes));
 }
 
 // Of what runs asynchronously only programs that use it need an order.
@@ -294,8 +228,8 @@ bool keeps_order(EmulatorChecks checks, const Program& program) {
 }
 
 EmulatorReport report_of(const Launch& launch, const EmulatorOptions& options) {
-    EmulatorReport report{.warp_instructions = launch.warp_instructions.load(),
-                          .thread_instructions = launch.thread_instructions.load(),
+    EmulatorReport report{.warp_instructions = launch.watch->warp_instructions.load(),
+                          .thread_instructions = launch.watch->thread_instructions.load(),
                           .checks = launch.checks};
     report.excused.resize(options.excuses.size());
     for (auto& [finding, threads, blocks] : launch.findings.all()) {
@@ -338,43 +272,91 @@ Emulator::Emulator(Emulator&&) noexcept = default;
 Emulator& Emulator::operator=(Emulator&&) noexcept = default;
 
 Expected<std::shared_ptr<const EmulatedModule>> Emulator::load(std::string_view ptx) {
-    auto module = std::make_shared<EmulatedModule>(data_->memory);
-    if (auto done = module->decode(std::string(ptx), data_->decoder_memory, data_->threads); !done) return tl::unexpected<Error>(done.error());
-    return std::shared_ptr<const EmulatedModule>(std::move(module));
+    using Result = Expected<std::shared_ptr<const EmulatedModule>>;
+    return or_out_of_memory([&]() -> Result {
+        std::unique_ptr<emulator::DecoderMemory> kept;
+        {
+            const std::scoped_lock lock(data_->mutex);
+            kept = std::move(data_->decoder_memory);
+        }
+        if (kept == nullptr)
+            kept = std::make_unique<emulator::DecoderMemory>();  // another thread decodes, or none has yet
+        auto module = std::make_shared<EmulatedModule>(data_->memory);
+        auto done = module->decode(std::string(ptx), *kept, data_->threads);
+        const std::scoped_lock lock(data_->mutex);
+        data_->decoder_memory = std::move(kept);
+        if (!done) return tl::unexpected<Error>(std::move(done.error()));
+        return std::shared_ptr<const EmulatedModule>(std::move(module));
+    });
 }
 
-Expected<std::uint64_t> Emulator::allocate(std::size_t bytes) { return data_->memory->allocate(bytes); }
+Expected<std::uint64_t> Emulator::allocate(std::size_t bytes) {
+    return or_out_of_memory([&] { return data_->memory->allocate(bytes); });
+}
 
-Expected<void> Emulator::free(std::uint64_t address) { return data_->memory->free(address); }
+Expected<void> Emulator::free(std::uint64_t address) {
+    return or_out_of_memory([&] { return data_->memory->free(address); });
+}
+
+namespace {
+
+tl::unexpected<Error> out_of_bounds(std::uint64_t address, std::size_t bytes) {
+    return fail(Errc::address_out_of_bounds, fmt::format("{} bytes at {:#x}", bytes, address));
+}
+
+// Calls `f(host bytes)` while nobody else uses the memory.
+template <class F>
+Expected<void> with_range(Memory& memory, std::uint64_t address, std::size_t bytes, F&& f) {
+    return or_out_of_memory([&]() -> Expected<void> {
+        const Memory::Use use(memory);
+        std::byte* const host = memory.host(address, bytes);
+        if (host == nullptr) return out_of_bounds(address, bytes);
+        return f(host);
+    });
+}
+
+}  // namespace
 
 Expected<void> Emulator::write(std::uint64_t address, std::span<const std::byte> bytes) {
-    auto host = host_range(*data_->memory, address, bytes.size());
-    if (!host) return tl::unexpected<Error>(host.error());
-    if (!bytes.empty()) std::memcpy(*host, bytes.data(), bytes.size());
-    data_->memory->mark(address, bytes.size(), true);
-    return {};
+    return with_range(*data_->memory, address, bytes.size(), [&](std::byte* host) -> Expected<void> {
+        if (!bytes.empty()) std::memcpy(host, bytes.data(), bytes.size());
+        data_->memory->mark(address, bytes.size(), true);
+        return {};
+    });
 }
 
 Expected<void> Emulator::read(std::uint64_t address, std::span<std::byte> bytes) const {
-    auto host = host_range(*data_->memory, address, bytes.size());
-    if (!host) return tl::unexpected<Error>(host.error());
-    if (!bytes.empty()) std::memcpy(bytes.data(), *host, bytes.size());
-    return {};
+    return with_range(*data_->memory, address, bytes.size(), [&](const std::byte* host) -> Expected<void> {
+        if (!bytes.empty()) std::memcpy(bytes.data(), host, bytes.size());
+        return {};
+    });
 }
 
 Expected<void> Emulator::fill(std::uint64_t address, std::byte value, std::size_t bytes) {
-    auto host = host_range(*data_->memory, address, bytes);
-    if (!host) return tl::unexpected<Error>(host.error());
-    std::fill_n(*host, bytes, value);
-    data_->memory->mark(address, bytes, true);
-    return {};
+    return with_range(*data_->memory, address, bytes, [&](std::byte* host) -> Expected<void> {
+        std::fill_n(host, bytes, value);
+        data_->memory->mark(address, bytes, true);
+        return {};
+    });
+}
+
+Expected<void> Emulator::copy(std::uint64_t target, std::uint64_t source, std::size_t bytes) {
+    Memory& memory = *data_->memory;
+    return with_range(memory, source, bytes, [&](const std::byte* from) -> Expected<void> {
+        std::byte* const to = memory.host(target, bytes);
+        if (to == nullptr) return out_of_bounds(target, bytes);
+        if (bytes == 0) return {};
+        std::memmove(to, from, bytes);
+        memory.copy_marks(target, source, bytes);
+        return {};
+    });
 }
 
 Expected<void> Emulator::forget(std::uint64_t address, std::size_t bytes) {
-    auto host = host_range(*data_->memory, address, bytes);
-    if (!host) return tl::unexpected<Error>(host.error());
-    data_->memory->mark(address, bytes, false);
-    return {};
+    return with_range(*data_->memory, address, bytes, [&](std::byte*) -> Expected<void> {
+        data_->memory->mark(address, bytes, false);
+        return {};
+    });
 }
 
 Expected<Emulator::Symbol> Emulator::symbol(const EmulatedModule& module, std::string_view name) const {
@@ -384,51 +366,131 @@ Expected<Emulator::Symbol> Emulator::symbol(const EmulatedModule& module, std::s
     return Symbol{found->second.address, found->second.bytes};
 }
 
+namespace {
+
+// The launch's own limits, and the emulator's where it has none.
+LaunchLimits limits_of(const LaunchLimits& launch, const EmulatorOptions& options) {
+    LaunchLimits limits = launch;
+    if (limits.instruction_budget == 0) limits.instruction_budget = options.instruction_budget;
+    if (limits.time_limit_ms == 0) limits.time_limit_ms = options.time_limit_ms;
+    return limits;
+}
+
+Expected<void> check_shape(const Launch& launch, std::uint32_t sm) {
+    if (auto done = check_shape(*launch.entry, launch.shape); !done) return done;
+    return check_cluster(*launch.entry, launch.shape, sm);
+}
+
+Expected<void> check_sizes(const Launch& launch) {
+    if (auto done = check_cooperative(launch); !done) return done;
+    return check_host_bytes(launch);
+}
+
+template <class F>
+class Finally {
+  public:
+    explicit Finally(F f) : f_(std::move(f)) {}
+    ~Finally() { f_(); }
+    Finally(const Finally&) = delete;
+    Finally& operator=(const Finally&) = delete;
+
+  private:
+    F f_;
+};
+
+}  // namespace
+
 Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::string_view entry,
                                          const EmulatorLaunch& shape,
                                          std::span<const std::span<const std::byte>> arguments) {
-    if (module.memory() != data_->memory.get())
+    return or_out_of_memory([&] { return data_->launch(module, entry, shape, arguments); });
+}
+
+Expected<EmulatorStats> Emulator::Data::launch(const EmulatedModule& module, std::string_view entry,
+                                               const EmulatorLaunch& shape,
+                                               std::span<const std::span<const std::byte>> arguments) {
+    if (module.memory() != memory.get())
         return fail(Errc::invalid_argument, "the module was loaded by another emulator");
     const auto [program, function] = module.prepare(entry);
     if (function == nullptr) return fail(Errc::entry_not_found, std::string(entry));
-    const EmulatorOptions& options = data_->options;
     Launch launch(*program, *function, module.text(), options.excuses);
-    launch.memory = data_->memory.get();
+    launch.memory = memory.get();
     launch.lane_functions = &emulator::lane_functions(arithmetic::this_processor());
     launch.shape = with_cluster(*function, shape);
-    launch.budget = options.instruction_budget;
     launch.checks = options.checks;
     launch.is_ordered = keeps_order(options.checks, *program);
     launch.keeps_going = options.keep_going != 0;
     launch.observer = options.observer;
     if (launch.observer != nullptr) launch.names = emulator::register_names(*program, module.text());
-    if (auto done = check_shape(*function, launch.shape); !done) return tl::unexpected<Error>(done.error());
-    if (auto done = check_cluster(*function, launch.shape, data_->options.sm); !done) return tl::unexpected<Error>(done.error());
-    if (auto done = check_registers(*function, shape.block); !done)
-        return tl::unexpected<Error>(done.error());
+    if (auto done = check_shape(launch, options.sm); !done) return tl::unexpected<Error>(done.error());
     if (auto done = set_parameters(launch, arguments); !done) return tl::unexpected<Error>(done.error());
-    if (auto done = set_shared(launch, data_->options.sm); !done) return tl::unexpected<Error>(done.error());
-    if (auto done = check_cooperative(launch); !done) return tl::unexpected<Error>(done.error());
-    GridWorkspace workspace(*data_->memory);
+    if (auto done = set_shared(launch, options.sm); !done) return tl::unexpected<Error>(done.error());
+    if (auto done = check_sizes(launch); !done) return tl::unexpected<Error>(done.error());
+    GridWorkspace workspace(*memory);
     if (shape.cooperative) {
         auto address = workspace.make();
         if (!address) return tl::unexpected<Error>(address.error());
         launch.grid_workspace = *address;
     }
-    const std::uint32_t threads = launch.observer != nullptr ? 1 : data_->threads;
-    const auto done = emulator::run(launch, threads, data_->output);
-    EmulatorReport report = report_of(launch, options);
-    const EmulatorStats stats{report.warp_instructions, report.thread_instructions, report.all_findings};
-    if (!done && launch.keeps_going)
-        report.findings.push_back({.error = done.error(), .threads = 1, .blocks = 1});
-    data_->report.add(std::move(report), options.keep_going);
+    return run(launch, limits_of(shape.limits, options));
+}
+
+EmulatorReport Emulator::take_report() {
+    const std::scoped_lock lock(data_->mutex);
+    return std::exchange(data_->report, {});
+}
+
+Expected<EmulatorStats> Emulator::Data::run(Launch& launch, const LaunchLimits& limits) {
+    emulator::Watch watch(limits);
+    emulator::PrintedText printed;
+    emulator::HostBytes host_bytes;
+    launch.watch = &watch;
+    launch.printed = &printed;
+    launch.host_bytes = &host_bytes;
+    if (limits.stop.stop_requested()) {
+        watch.end(emulator::Ending::stopped);
+        return tl::unexpected<Error>(launch.ending({}, "before it began"));
+    }
+    const Memory::Use use(*memory);
+    const Finally keep_text([&] { keep_if_possible(printed); });  // of a launch that fails, and where an observer throws
+    const auto done = emulator::run(launch, launch.observer != nullptr ? 1 : threads);
+    const EmulatorStats stats = keep_report(launch, done);
     if (!done) return tl::unexpected<Error>(done.error());
+    keep(printed);
     return stats;
 }
 
-EmulatorReport Emulator::take_report() { return std::exchange(data_->report, {}); }
+EmulatorStats Emulator::Data::keep_report(Launch& launch, const Expected<void>& done) {
+    EmulatorReport latest = report_of(launch, options);
+    const EmulatorStats stats{latest.warp_instructions, latest.thread_instructions, latest.all_findings};
+    if (!done && launch.keeps_going)
+        latest.findings.push_back({.error = done.error(), .threads = 1, .blocks = 1});
+    const std::scoped_lock lock(mutex);
+    report.add(std::move(latest), options.keep_going);
+    return stats;
+}
 
-std::string Emulator::take_output() { return std::exchange(data_->output, {}); }
+void Emulator::Data::keep(emulator::PrintedText& printed) {
+    constexpr std::size_t most_waiting = std::size_t{64} << 20;
+    const std::string text = printed.take();
+    const std::scoped_lock lock(mutex);
+    if (text.empty() || output.size() >= most_waiting) return;
+    output += text;
+    if (output.size() >= most_waiting)
+        output += fmt::format("\n[what is printed from here on is lost until somebody takes these {} bytes]\n", output.size());
+}
+
+void Emulator::Data::keep_if_possible(emulator::PrintedText& printed) noexcept {
+    try {
+        keep(printed);
+    } catch (const std::bad_alloc&) {  // the error is that of the launch
+    }
+}
+
+std::string Emulator::take_output() {
+    const std::scoped_lock lock(data_->mutex);
+    return std::exchange(data_->output, {});
+}
 
 const EmulatorOptions& Emulator::options() const { return data_->options; }
 

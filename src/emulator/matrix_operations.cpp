@@ -363,6 +363,7 @@ Flow execute_wgmma(Warp& warp, const Operation& operation, std::uint32_t mask) {
     if (instruction.wgmma.sparse) operands.metadata = warp.column_of<std::uint32_t>(*input++);
     if (!uniform(warp, *input, "scale-d", scale)) return Flow::fail;
     operands.scale_d = (scale & 1) != 0;
+    warp.charge(instruction.wgmma.n);  // a column of 16 rows is about an instruction of others
     const SharedMemory shared{warp.cta().shared().data(), static_cast<std::uint32_t>(warp.cta().shared().size())};
     if (operands.metadata != nullptr)
         if (const auto fault = find_metadata_fault(instruction.wgmma, operands, shared)) return meaningless(warp, *fault);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
+#include <utility>
 
 namespace ptxgraft::emulator {
 namespace {
@@ -11,9 +13,7 @@ namespace {
 constexpr std::uint64_t region_alignment = 256;
 constexpr std::uint64_t guard_bytes = std::uint64_t{1}
                                       << 20;  // an index that is somewhat too large hits no neighbour
-constexpr std::uint64_t heap_bytes = std::uint64_t{8} << 20;  // CUDA's default cudaLimitMallocHeapSize
-constexpr std::uint64_t heap_alignment = 16;
-constexpr std::size_t most_freed = 4096;  // allocations that are remembered
+constexpr std::size_t most_gone = 4096;       // allocations that are remembered
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -54,56 +54,137 @@ Place place(std::uint64_t generic) {
 }
 
 Memory::~Memory() {
-    for (const Region& region : regions_) release(region);
+    for (const Regions* const all : {&regions_, &added_})
+        for (const Region& region : *all) release(region);
 }
 
-void Memory::release(const Region& region) {
+void Memory::release(const Region& region) noexcept {
     std::free(region.host);
     std::free(region.written);
 }
 
+Expected<Region> Memory::reserve(std::uint64_t bytes) {
+    Region region{.bytes = bytes};
+    {
+        const std::scoped_lock lock(mutex_);
+        if (bytes > limit_ || used_ > limit_ - bytes)
+            return fail(Errc::out_of_device_memory,
+                        fmt::format("{} bytes wanted, {} of {} in use", bytes, used_, limit_));
+        const std::uint64_t next = round_up(next_ + bytes + guard_bytes, region_alignment);
+        if (next >= shared_window) return fail(Errc::out_of_device_memory, "all addresses have been used");
+        region.begin = std::exchange(next_, next);
+        used_ += bytes;
+    }
+    region.host = host_memory(bytes);
+    if (is_checked_ && region.host != nullptr)
+        region.written = reinterpret_cast<std::uint8_t*>(host_memory(bytes));
+    if (region.host != nullptr && (!is_checked_ || region.written != nullptr)) return region;
+    give_back(region);
+    return fail(Errc::out_of_device_memory, fmt::format("the host has no {} bytes", bytes));
+}
+
+void Memory::give_back(const Region& region) noexcept {
+    release(region);
+    const std::scoped_lock lock(mutex_);
+    used_ -= region.bytes;
+}
+
+namespace {
+
+// Gives a region back, unless somebody keeps it.
+class Reserved {
+  public:
+    Reserved(Memory& memory, const Region& region) : memory_(&memory), region_(region) {}
+    ~Reserved() {
+        if (memory_ != nullptr) memory_->give_back(region_);
+    }
+    Reserved(const Reserved&) = delete;
+    Reserved& operator=(const Reserved&) = delete;
+    void keep() { memory_ = nullptr; }
+
+  private:
+    Memory* memory_;
+    const Region& region_;
+};
+
+}  // namespace
+
+void Memory::add(const Region& region) {
+    const std::scoped_lock lock(mutex_);
+    if (gone_.capacity() == 0) gone_.reserve(most_gone);  // so that to free needs no memory
+    insert(is_in_use_ ? added_ : regions_, region);
+}
+
+// Addresses are given in order, but two threads may add theirs in another one.
+void Memory::insert(Regions& regions, const Region& region) {
+    regions.insert(std::ranges::upper_bound(regions, region.begin, {}, &Region::begin), region);
+}
+
 Expected<std::uint64_t> Memory::allocate(std::uint64_t bytes) {
-    if (bytes > limit_ || used_ > limit_ - bytes) {
-        return fail(Errc::out_of_device_memory,
-                    fmt::format("{} bytes wanted, {} of {} in use", bytes, used_, limit_));
-    }
-    const std::uint64_t next = round_up(next_ + bytes + guard_bytes, region_alignment);
-    if (next >= shared_window) return fail(Errc::out_of_device_memory, "all addresses have been used");
-    std::byte* host = host_memory(bytes);
-    if (host == nullptr)
-        return fail(Errc::out_of_device_memory, fmt::format("the host has no {} bytes", bytes));
-    std::uint8_t* written = nullptr;
-    if (is_checked_) {
-        written = reinterpret_cast<std::uint8_t*>(host_memory(bytes));
-        if (written == nullptr) {
-            std::free(host);
-            return fail(Errc::out_of_device_memory, fmt::format("the host has no {} bytes", bytes));
-        }
-    }
-    regions_.push_back({next_, bytes, host, written});
-    used_ += bytes;
-    return std::exchange(next_, next);
+    const auto region = reserve(bytes);
+    if (!region) return tl::unexpected<Error>(region.error());
+    Reserved reserved(*this, *region);
+    add(*region);
+    reserved.keep();
+    return region->begin;
 }
 
 Expected<void> Memory::free(std::uint64_t address) {
-    const auto found =
-        std::lower_bound(regions_.begin(), regions_.end(), address,
-                         [](const Region& region, std::uint64_t a) { return region.begin < a; });
-    if (found == regions_.end() || found->begin != address)
-        return fail(Errc::not_an_allocation, fmt::format("{:#x}", address));
-    release(*found);
-    used_ -= found->bytes;
-    if (freed_.size() >= most_freed) freed_.erase(freed_.begin(), freed_.begin() + most_freed / 2);
-    freed_.push_back({found->begin, found->bytes});
-    regions_.erase(found);
-    return {};
+    if (try_free(address)) return {};
+    return fail(Errc::not_an_allocation, fmt::format("{:#x}", address));
 }
 
-void Memory::protect(std::uint64_t address) {
-    const auto found =
-        std::lower_bound(regions_.begin(), regions_.end(), address,
-                         [](const Region& region, std::uint64_t a) { return region.begin < a; });
-    if (found != regions_.end() && found->begin == address) found->read_only = true;
+// A region that is in use stays until its user is gone: it is only marked.
+bool Memory::try_free(std::uint64_t address) noexcept {
+    const std::scoped_lock lock(mutex_);
+    for (Regions* const all : {&regions_, &added_}) {
+        const auto found = at(*all, address);
+        if (found == all->end() || found->is_freed) continue;
+        used_ -= found->bytes;
+        remember(*found);
+        if (is_in_use_ && all == &regions_) {
+            found->is_freed = has_freed_ = true;
+            return true;
+        }
+        release(*found);
+        all->erase(found);
+        return true;
+    }
+    return false;
+}
+
+Memory::Regions::iterator Memory::at(Regions& regions, std::uint64_t address) {
+    const auto found = std::ranges::lower_bound(regions, address, {}, &Region::begin);
+    return found != regions.end() && found->begin == address ? found : regions.end();
+}
+
+void Memory::remember(const Region& region) noexcept {
+    if (gone_.size() >= most_gone) gone_.erase(gone_.begin(), gone_.begin() + most_gone / 2);
+    gone_.push_back({.begin = region.begin, .bytes = region.bytes});  // within its capacity
+}
+
+void Memory::begin_use() {
+    const std::scoped_lock lock(mutex_);
+    settle();
+    is_in_use_ = true;
+}
+
+void Memory::end_use() noexcept {
+    const std::scoped_lock lock(mutex_);
+    is_in_use_ = false;
+    if (has_freed_) sweep();
+}
+
+void Memory::settle() {
+    for (; !added_.empty(); added_.pop_back()) insert(regions_, added_.back());
+}
+
+void Memory::sweep() noexcept {
+    std::erase_if(regions_, [this](const Region& region) {
+        if (region.is_freed) release(region);
+        return region.is_freed;
+    });
+    has_freed_ = false;
 }
 
 const Region* Memory::find(std::uint64_t address) const {
@@ -120,15 +201,25 @@ void Memory::mark(std::uint64_t address, std::uint64_t bytes, bool is_written) {
     std::fill_n(region->written + (address - region->begin), bytes, is_written ? all_bits : std::uint8_t{0});
 }
 
+void Memory::copy_marks(std::uint64_t target, std::uint64_t source, std::uint64_t bytes) {
+    const Region *const to = find(target), *const from = find(source);
+    if (to == nullptr || from == nullptr || to->written == nullptr || from->written == nullptr) return;
+    std::memmove(to->written + (target - to->begin), from->written + (source - from->begin), bytes);
+}
+
 std::string Memory::surroundings(std::uint64_t address) const {
-    for (const Region& region : freed_)
-        if (region.holds(address, 1)) return fmt::format("in the {} bytes at {:#x} that were freed", region.bytes, region.begin);
+    {
+        const std::scoped_lock lock(mutex_);
+        for (const Region& region : gone_)
+            if (region.holds(address, 1))
+                return fmt::format("in the {} bytes at {:#x} that were freed", region.bytes, region.begin);
+    }
     const auto after = std::upper_bound(regions_.begin(), regions_.end(), address,
                                         [](std::uint64_t a, const Region& region) { return a < region.begin; });
     constexpr std::uint64_t near = guard_bytes;
     if (after != regions_.begin()) {
         const Region& before = *(after - 1);
-        if (before.is_heap && before.holds(address, 1)) return heap_surroundings(address);
+        if (before.is_heap && before.holds(address, 1)) return heap_.surroundings(address);
         if (before.holds(address, 1)) return fmt::format("{} bytes before the end of the {} bytes at {:#x}", before.begin + before.bytes - address, before.bytes, before.begin);
         const std::uint64_t beyond = address - before.begin - before.bytes;
         if (beyond < near) return fmt::format("{} bytes behind the end of the {} bytes at {:#x}", beyond, before.bytes, before.begin);
@@ -148,76 +239,35 @@ std::byte* Memory::host(std::uint64_t address, std::uint64_t bytes) const {
 }
 
 Expected<void> Memory::reserve_heap() {
-    if (heap_ != 0) return {};
-    auto address = allocate(heap_bytes);
-    if (!address) return tl::unexpected<Error>(address.error());
-    heap_ = heap_next_ = *address;
-    regions_.back().is_heap = true;
+    const std::scoped_lock lock(heap_mutex_);
+    if (has_heap_) return {};
+    auto region = reserve(heap_bytes);
+    if (!region) return tl::unexpected<Error>(region.error());
+    Reserved reserved(*this, *region);
+    region->is_heap = true;
+    heap_.begin(region->begin);
+    add(*region);
+    reserved.keep();
+    has_heap_ = true;
     return {};
 }
 
-// The first gap from `from` on that is wide enough; 0 when there is none.
-std::uint64_t Memory::heap_gap(std::uint64_t from, std::uint64_t bytes) const {
-    std::uint64_t at = from;
-    for (auto block = heap_blocks_.lower_bound(from); block != heap_blocks_.end(); ++block) {
-        if (block->first - at >= bytes) break;
-        at = round_up(block->first + block->second, heap_alignment);
-    }
-    return at <= heap_ + heap_bytes && heap_ + heap_bytes - at >= bytes ? at : 0;
+ModuleVariables::~ModuleVariables() {  // the last one first: those behind it would be moved
+    for (; regions_.size() > added_; regions_.pop_back()) memory_->give_back(regions_.back());
+    for (; !regions_.empty(); regions_.pop_back()) memory_->try_free(regions_.back().begin);
 }
 
-std::uint64_t Memory::heap_allocate(std::uint64_t bytes) {
-    const std::scoped_lock lock(heap_mutex_);
-    if (bytes == 0 || bytes > heap_bytes) return 0;
-    std::uint64_t at = heap_gap(heap_next_, bytes);
-    if (at == 0) at = heap_gap(heap_, bytes);
-    if (at == 0) return 0;
-    heap_blocks_.emplace(at, bytes);
-    heap_next_ = round_up(at + bytes, heap_alignment);
-    return at;
+Expected<Region*> ModuleVariables::reserve(std::uint64_t bytes) {
+    const auto region = memory_->reserve(bytes);
+    if (!region) return tl::unexpected<Error>(region.error());
+    Reserved reserved(*memory_, *region);
+    Region* const kept = &regions_.emplace_back(*region);
+    reserved.keep();
+    return kept;
 }
 
-bool Memory::heap_free(std::uint64_t address) {
-    const std::scoped_lock lock(heap_mutex_);
-    const auto found = heap_blocks_.find(address);
-    if (found == heap_blocks_.end()) return false;
-    if (heap_freed_.size() >= most_freed) heap_freed_.erase(heap_freed_.begin(), heap_freed_.begin() + most_freed / 2);
-    heap_freed_.push_back({found->first, found->second});
-    heap_blocks_.erase(found);
-    return true;
-}
-
-std::uint64_t Memory::heap_size(std::uint64_t address) const {
-    const std::scoped_lock lock(heap_mutex_);
-    const auto found = heap_blocks_.find(address);
-    return found == heap_blocks_.end() ? 0 : found->second;
-}
-
-bool Memory::heap_holds(std::uint64_t address, std::uint64_t bytes) const {
-    const std::scoped_lock lock(heap_mutex_);
-    auto block = heap_blocks_.upper_bound(address);
-    if (block == heap_blocks_.begin()) return false;
-    --block;
-    const std::uint64_t offset = address - block->first;
-    return offset < block->second && block->second - offset >= bytes;
-}
-
-std::string Memory::heap_surroundings(std::uint64_t address) const {
-    const std::scoped_lock lock(heap_mutex_);
-    auto block = heap_blocks_.upper_bound(address);
-    const bool is_before = block != heap_blocks_.end() && block->first - address <= guard_bytes;
-    if (block != heap_blocks_.begin()) {
-        const auto& [begin, bytes] = *std::prev(block);
-        if (address < begin + bytes) return fmt::format("{} bytes before the end of the {} bytes of the heap at {:#x}", begin + bytes - address, bytes, begin);
-    }
-    for (auto freed = heap_freed_.rbegin(); freed != heap_freed_.rend(); ++freed)
-        if (address - freed->begin < freed->bytes) return fmt::format("in the {} bytes of the heap at {:#x} that were freed", freed->bytes, freed->begin);
-    if (block != heap_blocks_.begin()) {
-        const auto& [begin, bytes] = *std::prev(block);
-        if (address - begin - bytes < guard_bytes) return fmt::format("{} bytes behind the end of the {} bytes of the heap at {:#x}", address - begin - bytes, bytes, begin);
-    }
-    if (is_before) return fmt::format("{} bytes before the {} bytes of the heap at {:#x}", block->first - address, block->second, block->first);
-    return "in the heap, near no allocation";
+void ModuleVariables::add() {
+    for (; added_ < regions_.size(); ++added_) memory_->add(regions_[added_]);
 }
 
 }  // namespace ptxgraft::emulator

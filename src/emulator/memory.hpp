@@ -5,13 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <deque>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "emulator/heap.hpp"
 #include "ptxgraft/error.hpp"
 
 namespace ptxgraft::emulator {
@@ -53,6 +53,7 @@ struct Region {
     std::uint8_t* written = nullptr;  ///< for each byte the bits that were written; null when nothing is checked
     bool read_only = false;
     bool is_heap = false;  ///< only blocks of it are anybody's
+    bool is_freed = false;  ///< it goes when nobody uses the memory; only Memory looks at this
 
     [[nodiscard]] bool holds(std::uint64_t address, std::uint64_t size) const {
         const std::uint64_t offset = address - begin;
@@ -60,9 +61,11 @@ struct Region {
     }
 };
 
-/// All allocations of one emulator. Addresses are never used twice, so a stale pointer finds nothing. While a
-/// launch runs only `find` is called, except for the device heap, which is one region with an allocator of
-/// its own.
+/// All allocations of one emulator. Addresses are never used twice, so a stale pointer finds nothing.
+///
+/// Any thread may reserve, add and free allocations at any time. Their bytes belong to one user at a time, a
+/// launch or a copy: who that is, the emulator's owner decides. While a Use lives, the regions that `find`
+/// looks at stay as they are; what others add or free meanwhile comes and goes at its end.
 class Memory {
   public:
     /// `is_checked`: it keeps which bytes were written.
@@ -71,48 +74,90 @@ class Memory {
     Memory(const Memory&) = delete;
     Memory& operator=(const Memory&) = delete;
 
+    // --- at any time, from any thread
+
+    /// Bytes that are zero, at an address of their own. They are the caller's, to add or to give back.
+    Expected<Region> reserve(std::uint64_t bytes);
+    void give_back(const Region& region) noexcept;
+    void add(const Region& region);
+    /// Bytes that are part of the memory.
     Expected<std::uint64_t> allocate(std::uint64_t bytes);
     Expected<void> free(std::uint64_t address);
-    void protect(std::uint64_t address);  ///< makes an allocation read-only for kernels
+    /// False, and nothing is freed: there is no allocation at the address.
+    bool try_free(std::uint64_t address) noexcept;
+    /// Reserves the heap, once; before a launch of a module that calls `malloc`.
+    Expected<void> reserve_heap();
+
+    // --- by the one who uses the bytes
+
+    class Use {
+      public:
+        explicit Use(Memory& memory) : memory_(memory) { memory_.begin_use(); }
+        ~Use() { memory_.end_use(); }
+        Use(const Use&) = delete;
+        Use& operator=(const Use&) = delete;
+
+      private:
+        Memory& memory_;
+    };
     [[nodiscard]] const Region* find(std::uint64_t address) const;
     /// Makes bytes known as written, or as not written, where that is kept.
     void mark(std::uint64_t address, std::uint64_t bytes, bool is_written);
+    /// The same, as the bytes at another address are.
+    void copy_marks(std::uint64_t target, std::uint64_t source, std::uint64_t bytes);
     /// What there is at or near an address that is in no allocation: for an error's text.
     [[nodiscard]] std::string surroundings(std::uint64_t address) const;
     /// The host bytes of a range inside one allocation; null when it is not.
     [[nodiscard]] std::byte* host(std::uint64_t address, std::uint64_t bytes) const;
-
-    /// The device's `malloc`: 16-byte aligned, null when the heap is full. Thread-safe.
-    std::uint64_t heap_allocate(std::uint64_t bytes);
-    /// The device's `free`: false when the address is no live heap block.
-    bool heap_free(std::uint64_t address);
-    /// Of a block that was not freed; else 0.
-    [[nodiscard]] std::uint64_t heap_size(std::uint64_t address) const;
-    /// Whether an address of the heap is in a live block, with `bytes` bytes.
-    [[nodiscard]] bool heap_holds(std::uint64_t address, std::uint64_t bytes) const;
-    /// Reserves the heap; before a launch of a module that calls `malloc`.
-    Expected<void> reserve_heap();
+    [[nodiscard]] Heap& heap() { return heap_; }
 
   private:
-    static void release(const Region& region);
+    using Regions = std::vector<Region>;
 
-    std::vector<Region> regions_;  // by address
-    std::vector<Region> freed_;    // the last ones, without their bytes
-    std::uint64_t limit_;
-    bool is_checked_;
+    void begin_use();
+    void end_use() noexcept;
+    void settle();
+    void sweep() noexcept;
+    void release(const Region& region) noexcept;
+    void remember(const Region& region) noexcept;
+    [[nodiscard]] static Regions::iterator at(Regions& regions, std::uint64_t address);
+    static void insert(Regions& regions, const Region& region);
+
+    Regions regions_;  // by address
+    const std::uint64_t limit_;
+    const bool is_checked_;
+    Heap heap_;
+    std::mutex heap_mutex_;  // while it is reserved
+    bool has_heap_ = false;
+
+    mutable std::mutex
+        mutex_;  // of all below, and of changes of the regions, which are none while they are in use
+    bool is_in_use_ = false, has_freed_ = false;
+    Regions added_;  // while the others are in use
+    Regions gone_;   // the last ones that were freed, without their bytes
     std::uint64_t used_ = 0;
     std::uint64_t next_ = first_global_address;
-    struct Block {
-        std::uint64_t begin, bytes;
-    };
-    [[nodiscard]] std::uint64_t heap_gap(std::uint64_t from, std::uint64_t bytes) const;
-    [[nodiscard]] std::string heap_surroundings(std::uint64_t address) const;
+};
 
-    mutable std::mutex heap_mutex_;
-    std::uint64_t heap_ = 0;
-    std::uint64_t heap_next_ = 0;                         // behind the last block: what is freed stays free for long
-    std::map<std::uint64_t, std::uint64_t> heap_blocks_;  // address to bytes
-    std::vector<Block> heap_freed_;                       // the last ones
+/// The variables of a module: its own while it is decoded, then part of a memory, and freed with this object.
+class ModuleVariables {
+  public:
+    explicit ModuleVariables(std::shared_ptr<Memory> memory) : memory_(std::move(memory)) {}
+    ~ModuleVariables();
+    ModuleVariables(const ModuleVariables&) = delete;
+    ModuleVariables& operator=(const ModuleVariables&) = delete;
+
+    /// The region stays where it is, and may be changed until add().
+    Expected<Region*> reserve(std::uint64_t bytes);
+    /// From here on launches find them.
+    void add();
+    [[nodiscard]] const std::shared_ptr<Memory>& memory() const { return memory_; }
+    [[nodiscard]] const std::deque<Region>& regions() const { return regions_; }
+
+  private:
+    std::shared_ptr<Memory> memory_;
+    std::deque<Region> regions_;
+    std::size_t added_ = 0;
 };
 
 }  // namespace ptxgraft::emulator

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -195,12 +196,12 @@ struct Function {
     std::uint32_t shared_bytes = 0;  ///< static, with the module's own
     std::vector<Slot> parameters, returns;
     Signature signature;                               ///< of one that is no entry
-    std::array<std::uint32_t, 3> required_block = {};  ///< of `.reqntid`; 0: none
-    std::array<std::uint32_t, 3> required_cluster = {};  ///< of `.reqnctapercluster`; 0: none
+    std::optional<std::array<std::uint32_t, 3>> required_block = {};    ///< of `.reqntid`
+    std::optional<std::array<std::uint32_t, 3>> required_cluster = {};  ///< of `.reqnctapercluster`
     std::uint64_t most_cluster_blocks = 0;               ///< of `.maxclusterrank`; 0: no limit but the device's
     bool wants_cluster = false;                          ///< `.explicitcluster`
     bool blocks_are_clusters = false;
-    std::uint64_t max_threads = 0;                     ///< of `.maxntid`; 0: none
+    std::optional<std::uint64_t> max_threads = {};     ///< of `.maxntid`
     std::vector<FragmentColumn> fragments;             ///< that some wgmma names
 };
 

@@ -63,6 +63,8 @@ Flow execute_alloca(Warp& warp, const Operation& operation, std::uint32_t mask) 
         return true;
     });
     std::uint32_t offset = 0;
+    if (warp.launch().host_bytes->is_spent())
+        return warp.fail_host_bytes(static_cast<unsigned>(std::countr_zero(mask)));
     if (bytes > UINT32_MAX ||
         !warp.extend_local(static_cast<std::uint32_t>(bytes), operation.extra, offset)) {
         return warp.fail(Errc::stack_overflow, static_cast<unsigned>(std::countr_zero(mask)),

@@ -43,18 +43,21 @@ void Scopes::close() {
 void Scopes::close_function() {
     entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(marks_[1]), entries_.end());
     marks_.resize(1);
-    inner_.clear();
     if (has_inner_numbered_) numbered_ = outer_numbered_;
+    forget_function();
+}
+
+void Scopes::forget_function() noexcept {
+    inner_.clear();
     has_inner_numbered_ = false;
     range_count_ = 0;
     ++time_;
     ++changes_;
 }
 
-void Scopes::clear() {
-    marks_.resize(1);
-    marks_.push_back(0);
-    close_function();
+void Scopes::clear() noexcept {
+    entries_.clear();
+    forget_function();
     marks_.clear();
     outer_.clear();
     ranges_ = numbered_ = outer_numbered_ = {};

@@ -60,7 +60,7 @@ class Scopes {
     /// Closes all scopes but the module's.
     void close_function();
     /// Closes all scopes, and keeps the memory for another module.
-    void clear();
+    void clear() noexcept;
     /// In the innermost scope; it takes the place of one of that name there.
     void declare(std::string_view name, const Symbol& symbol);
     /// `%r<5>`: %r0 to %r4, also written %r04.
@@ -158,6 +158,7 @@ class Scopes {
     [[nodiscard]] Names& names_for(std::string_view name);
     [[nodiscard]] const Entry* find_in_range(const Numbered& n) const;
     [[nodiscard]] RegisterRange& new_range();
+    void forget_function() noexcept;
 
     syntax::Stems ranges_;                  // `%r` of `%r<5>`
     syntax::Stems numbered_;                // `a` of a single `a7`, of open scopes and maybe others

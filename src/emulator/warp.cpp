@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "emulator/cluster.hpp"
 #include "emulator/cta.hpp"
+#include "emulator/emulated_access.hpp"
 #include "emulator/operations.hpp"
 
 namespace ptxgraft::emulator {
@@ -27,13 +29,14 @@ Warp::Warp(Cta& cta, const Launch& launch, std::uint32_t index)
       index_(index),
       refs_(launch.program->refs.data()),
       specials_(launch.program->special_bytes / sizeof(ColumnBlock) + 1),
-      scratch_(most_results * lane_count * 16 / sizeof(ColumnBlock)) {}
+      scratch_(most_results * lane_count * 16 / sizeof(ColumnBlock)),
+      host_bytes_(*launch.host_bytes) {}
 
-void Warp::begin() {
+std::uint64_t Warp::begin() {
     const std::uint32_t first = index_ * 32, threads = cta_->threads();
     live_ = threads - first >= 32 ? ~std::uint32_t{0} : (1u << (threads - first)) - 1;
     started_ = live_;
-    issued_ = thread_instructions_ = waits_ = 0;
+    issued_ = thread_instructions_ = waits_ = paid_ = charged_ = 0;
     strong_ = 0;
     strong_limit_ = 64;
     group_count_ = 0;
@@ -60,6 +63,9 @@ void Warp::begin() {
     std::fill(local_.begin(), local_.end(), std::byte{0});
     if (tracks_written_) std::fill(local_written_.begin(), local_written_.end(), std::uint8_t{0});
     park({frame, launch_->entry->begin, live_});
+    frame_ = frame;
+    pc_ = launch_->entry->begin;
+    return (local_.size() + local_written_.size() + launch_->entry->register_bytes) / bytes_of_unit;
 }
 
 // --- which lanes run
@@ -146,16 +152,34 @@ bool Warp::reconverge() {
     return true;
 }
 
-Warp::State Warp::run(std::uint64_t quantum) {
+Warp::State Warp::run(std::uint64_t quantum, Pace& pace) {
     if (live_ == 0) return State::finished;
     if (!select()) return error_.code != Errc::ok ? State::failed : State::blocked;
-    return launch_->observer != nullptr ? run_selected<true>(quantum) : run_selected<false>(quantum);
+    pace_ = &pace;
+    turn_end_ = issued_ + quantum;
+    pause_ = std::min(turn_end_, issued_ + pace.left());
+    const std::uint64_t issued_before = issued_, threads_before = thread_instructions_;
+    const State state = launch_->observer != nullptr ? run_selected<true>() : run_selected<false>();
+    pace.count(issued_ - issued_before, thread_instructions_ - threads_before);
+    return state == State::failed || pause() ? state : fail_ending();
+}
+
+// Tells the pace what was done. False: the launch has ended.
+bool Warp::pause() {
+    const bool goes_on = pace_->spend(issued_ - paid_ + std::exchange(charged_, 0));
+    paid_ = issued_;
+    pause_ = std::min(turn_end_, issued_ + pace_->left());
+    return goes_on;
+}
+
+Warp::State Warp::fail_ending() {
+    error_ = ending();
+    return State::failed;
 }
 
 template <bool Observed>
-Warp::State Warp::run_selected(std::uint64_t quantum) {
+Warp::State Warp::run_selected() {
     const Operation* const code = program_->code.data();
-    const std::uint64_t limit = issued_ + quantum;
     while (true) {
         const Operation& operation = code[pc_];
         const bool many = !Observed && operation.run != 0;
@@ -177,7 +201,9 @@ Warp::State Warp::run_selected(std::uint64_t quantum) {
                 return State::failed;
         }
         if (pc_ >= next_pc_) reconverge();
-        if (issued_ >= limit) {
+        if (issued_ >= pause_) {
+            if (!pause()) return fail_ending();
+            if (issued_ < turn_end_) continue;
             yield();
             return State::yielded;
         }
@@ -208,7 +234,10 @@ Flow Warp::run_one(const Operation& operation) {
     if (mask == 0)
         return mask_ != 0 ? Flow::next : Flow::select;  // all have left where nobody knows where they go
     if (is_tracked_ && !track(operation, mask)) return Flow::fail;
-    if (operation.function == nullptr) return operation.execute(*this, operation, mask);
+    if (operation.function == nullptr) {
+        [[maybe_unused]] const EmulatedAccess access(operation.execute != execute_call);  // functions of the host are not emulated
+        return operation.execute(*this, operation, mask);
+    }
     if (mask == frame_->lanes) run_pure(operation);
     else run_pure(operation, mask);
     return Flow::next;
@@ -403,6 +432,7 @@ Frame* Warp::new_frame(const Function& function) {
         frame->function = &function;
         frame->registers.resize((function.register_bytes + sizeof(ColumnBlock) - 1) / sizeof(ColumnBlock));
         frame_bytes_ += function.register_bytes + sizeof(Frame);
+        host_bytes_.take(function.register_bytes + sizeof(Frame));
     }
     if (tracks_written_) {
         frame->written.assign(function.register_bytes / 32, 0);
@@ -416,6 +446,11 @@ Frame* Warp::new_frame(const Function& function) {
     return frame;
 }
 
+Flow Warp::fail_host_bytes(unsigned lane) {
+    return fail(Errc::out_of_device_memory, lane,
+                fmt::format("the blocks that run take more than {} bytes of the host", most_host_bytes));
+}
+
 void Warp::free_frame(Frame* frame) {
     if (!pending_wgmma_.empty() || !pending_copies_.empty()) forget_wgmma(frame);
     free_frames_.push_back(frame);
@@ -427,6 +462,7 @@ Flow Warp::call(const Function& function, const Call& call, std::uint32_t mask) 
     const auto lane = static_cast<unsigned>(std::countr_zero(mask));
     const std::uint32_t base = (frame_->local_top + frame_alignment - 1) / frame_alignment * frame_alignment;
     const std::uint64_t top = std::uint64_t{base} + function.local_bytes;
+    if (launch_->host_bytes->is_spent()) return fail_host_bytes(lane);
     if (frame_->depth + 1 >= deepest || frame_bytes_ > most_frame_bytes || !reserve_local(top)) {
         return fail(Errc::stack_overflow, lane,
                     fmt::format("call {} of {}", frame_->depth + 1, function.name));
@@ -646,6 +682,12 @@ std::string Warp::place(unsigned lane) const {
     const Dim3 position = cta_->position();
     return fmt::format("block ({}, {}, {}), thread ({}, {}, {})", position.x, position.y, position.z,
                        thread % block.x, thread / block.x % block.y, thread / block.x / block.y);
+}
+
+Error Warp::ending() const {
+    const auto lane = static_cast<unsigned>(std::countr_zero(mask_ != 0 ? mask_ : started_));
+    return launch_->ending(program_->spans[std::min<std::size_t>(pc_, program_->spans.size() - 1)],
+                           place(lane));
 }
 
 std::vector<Span> Warp::calls(const Frame* frame) const {

@@ -8,6 +8,7 @@
 /// (a spin lock) yields, and then the group that has not run for longest goes on: every lane makes progress,
 /// as on sm_70 and later.
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <memory>
@@ -20,9 +21,11 @@
 #include "emulator/checker.hpp"
 #include "emulator/findings.hpp"
 #include "emulator/hammock.hpp"
+#include "emulator/host_bytes.hpp"
 #include "emulator/lanes.hpp"
 #include "emulator/program.hpp"
 #include "emulator/race.hpp"
+#include "emulator/watch.hpp"
 
 namespace ptxgraft::emulator {
 
@@ -165,10 +168,11 @@ class Warp {
 
     Warp(Cta& cta, const Launch& launch, std::uint32_t index);
 
-    /// Puts all threads at the entry's begin.
-    void begin();
-    /// Runs until all lanes wait or are gone, or about `quantum` instructions were issued.
-    State run(std::uint64_t quantum);
+    /// Puts all threads at the entry's begin. How much work that was.
+    [[nodiscard]] std::uint64_t begin();
+    /// Runs until all lanes wait or are gone, or about `quantum` instructions were issued, or the launch
+    /// ends.
+    State run(std::uint64_t quantum, Pace& pace);
 
     // --- for the operations
 
@@ -193,6 +197,16 @@ class Warp {
     [[nodiscard]] const Launch& launch() const { return *launch_; }
     [[nodiscard]] const Program& program() const { return *program_; }
     [[nodiscard]] std::uint64_t issued() const { return issued_; }
+    /// The running instruction makes the host do as much as so many others: the launch is looked at the
+    /// sooner.
+    void charge(std::uint64_t units) {
+        charged_ += units;
+        pause_ = pause_ - std::min(pause_, issued_) > units ? pause_ - units : issued_;
+    }
+    /// The same, in bytes that are moved or looked at.
+    void charge_bytes(std::uint64_t bytes) { charge(bytes / bytes_of_unit); }
+    /// For what takes milliseconds, in between: false, after fail(), where the launch has ended.
+    [[nodiscard]] bool goes_on() { return pause() || fail_ending() != State::failed; }
     /// Lanes have asked an mbarrier whether a phase is complete. Of a warp that does nothing else for long only others can help.
     void note_wait(std::uint32_t mask, bool any_complete) {
         const bool is_again = issued_ - wait_issued_ <= most_between_waits;  // by these lanes or others, at this mbarrier or another
@@ -377,6 +391,7 @@ class Warp {
     /// Sets the error, with the span of the running instruction and the thread's place.
     Flow fail(Errc code, unsigned lane, const std::string& detail);
     Flow fail(Error error);
+    Flow fail_host_bytes(unsigned lane);
     [[nodiscard]] const Error& error() const { return error_; }
 
     // --- for the CTA
@@ -395,11 +410,15 @@ class Warp {
     [[nodiscard]] const Group* waiting() const;
     [[nodiscard]] std::uint64_t thread_instructions() const { return thread_instructions_; }
     [[nodiscard]] std::string place(unsigned lane) const;
+    /// Why the launch has ended before its kernel did, where the warp ran last.
+    [[nodiscard]] Error ending() const;
 
   private:
     /// Nobody needs its text: it is known, or excused, or an earlier block has described it.
     [[nodiscard]] bool is_noted(const Mistake& mistake, std::uint32_t lanes);
     [[nodiscard]] bool report_new(const Mistake& mistake, std::uint32_t lanes, const std::string& detail);
+    bool pause();
+    State fail_ending();
     void park(const Group& group);
     void yield();
     bool select();
@@ -501,7 +520,7 @@ class Warp {
     void tell_late_results();
     void note_late(Frame* frame, std::uint32_t pc, std::uint32_t mask);
     template <bool Observed>
-    State run_selected(std::uint64_t quantum);
+    State run_selected();
     void run_collective(const Operation& operation, const CollectiveCall& call, std::uint32_t mask);
     void move_states(const Operation& operation, std::uint32_t mask, const Origin& origin);
     void shuffle_states(const Operation& operation, const CollectiveCall& call, const void* const* inputs,
@@ -536,6 +555,12 @@ class Warp {
     std::uint32_t started_ = 0;  // the lanes that there are threads for
     std::uint64_t issued_ = 0;
     std::uint64_t thread_instructions_ = 0;
+    static constexpr std::uint64_t bytes_of_unit = 64;
+    Pace* pace_ = nullptr;
+    std::uint64_t pause_ = 0;  // the launch is looked at when so many instructions were issued
+    std::uint64_t turn_end_ = 0;
+    std::uint64_t paid_ = 0, charged_ = 0;  // of the instructions, those that the pace knows of; what they
+                                            // cost beyond their number
     std::uint32_t strong_ = 0;
     std::uint32_t strong_limit_ = 64;
     static constexpr std::uint64_t most_between_waits = 64, many_waits = 20000;  // instructions; waits in vain
@@ -549,6 +574,7 @@ class Warp {
     std::vector<std::unique_ptr<Frame>> frames_;
     std::vector<Frame*> free_frames_;
     std::uint64_t frame_bytes_ = 0;
+    HostBytes::Share host_bytes_;
     std::vector<std::byte> local_;
     std::vector<std::uint8_t> local_written_;
     bool tracks_written_ = false, is_ordered_ = false;

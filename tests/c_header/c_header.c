@@ -8,13 +8,14 @@ int c_header(void) {
     ptxgraft_cuda_options cuda = PTXGRAFT_CUDA_OPTIONS_INIT;
     ptxgraft_graft_options graft = PTXGRAFT_GRAFT_OPTIONS_INIT;
     ptxgraft_launch_options launch = PTXGRAFT_LAUNCH_OPTIONS_INIT;
+    ptxgraft_device_options device = PTXGRAFT_DEVICE_OPTIONS_INIT;
     ptxgraft_site_info site = PTXGRAFT_SITE_INFO_INIT;
     ptxgraft_operand_info operand = PTXGRAFT_OPERAND_INFO_INIT;
     ptxgraft_copy_info copy = PTXGRAFT_COPY_INFO_INIT;
     ptxgraft_kernel_times times = PTXGRAFT_KERNEL_TIMES_INIT;
     ptxgraft_parameter_info parameter = PTXGRAFT_PARAMETER_INFO_INIT;
     ptxgraft_argument arguments[] = {PTXGRAFT_BUFFER(NULL), PTXGRAFT_VALUE(value)};
-    const size_t sizes = cuda.struct_size + graft.struct_size + launch.struct_size + site.struct_size + operand.struct_size +
+    const size_t sizes = cuda.struct_size + device.struct_size + graft.struct_size + launch.struct_size + site.struct_size + operand.struct_size +
                          copy.struct_size + times.struct_size + parameter.struct_size + arguments[1].size;
     return sizes > 0 ? PTXGRAFT_OK : PTXGRAFT_STATUS_invalid_argument;
 }

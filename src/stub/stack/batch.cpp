@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -32,12 +36,32 @@ struct Worker {
     }
 };
 
+// Calls work(t) for all t below `count`, each on a thread of its own as far as there are threads. What one throws comes out when all are
+// done.
 template <class Work>
 void on_threads(std::size_t count, Work work) {
-    std::vector<std::thread> others;
-    for (std::size_t t = 1; t < count; ++t) others.emplace_back(work, t);
-    work(0);
-    for (std::thread& t : others) t.join();
+    std::mutex mutex;
+    std::exception_ptr thrown;
+    const auto run = [&](std::size_t t) noexcept {
+        try {
+            work(t);
+        } catch (...) {
+            const std::scoped_lock lock(mutex);
+            if (thrown == nullptr) thrown = std::current_exception();
+        }
+    };
+    {
+        std::vector<std::jthread> others;
+        try {
+            others.reserve(count);
+            for (std::size_t t = 1; t < count; ++t) others.emplace_back(run, t);
+        } catch (const std::system_error&) {  // this thread does the rest
+        } catch (const std::bad_alloc&) {
+        }
+        run(0);
+        for (std::size_t t = others.size() + 1; t < count; ++t) run(t);
+    }
+    if (thrown != nullptr) std::rethrow_exception(thrown);
 }
 
 // Places the items in their order; a worker's text is copied to where they are.
