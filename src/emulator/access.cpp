@@ -265,7 +265,7 @@ bool Warp::reserve_local(std::uint64_t bytes) {
             std::copy_n(local_written_.data() + lane * local_stride_, local_stride_, written.data() + lane * stride);
         local_written_ = std::move(written);
     }
-    host_bytes_.take((std::uint64_t{stride} - local_stride_) * lane_count * (is_checked_ ? 2 : 1));
+    host_bytes_.take((std::uint64_t{stride} - local_stride_) * lane_count * (tracks_written_ ? 2 : 1));
     charge_bytes(std::uint64_t{stride} * lane_count);
     local_stride_ = stride;
     return true;

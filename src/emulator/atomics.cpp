@@ -171,7 +171,7 @@ Flow atomic(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Ref* const sources = refs + operation.outputs + (access.has_base ? 1 : 0);
     const bool has_second = count == 1 && operation.inputs == (access.has_base ? 3 : 2);
     std::array<std::array<Bits<T>, lane_count>, most_elements> results;
-    if (warp.is_checked()) warp.charge(static_cast<std::uint64_t>(std::popcount(mask)) / 2);
+    if (warp.is_ordered() || warp.tracks_written()) warp.charge(static_cast<std::uint64_t>(std::popcount(mask)) / 2);
     const bool done = each_lane(mask, [&](unsigned lane) {
         const std::uint64_t address = warp.address(access, operation, lane);
         std::byte* at = warp.resolve(access.space, address, lane, static_cast<std::uint32_t>(sizeof(T) * count), Use::write);

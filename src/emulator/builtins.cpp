@@ -299,7 +299,7 @@ Flow allocate(Warp& warp, const Call& call, std::uint32_t mask) {
 // To others it is as if all bytes of a block that is freed were written.
 bool note_released(Warp& warp, std::uint64_t address, unsigned lane) {
     constexpr std::uint64_t stretch = std::uint64_t{1} << 16, looks_at_byte = 8;
-    const std::uint64_t bytes = warp.is_checked() ? warp.launch().memory->heap().size(address) : 0;
+    const std::uint64_t bytes = warp.is_ordered() || warp.tracks_written() ? warp.launch().memory->heap().size(address) : 0;
     for (std::uint64_t done = 0; done < bytes; done += stretch) {
         const std::uint64_t some = std::min(stretch, bytes - done);
         warp.charge_bytes(some * looks_at_byte);

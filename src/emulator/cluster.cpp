@@ -33,7 +33,7 @@ Cluster::Cluster(const Launch& launch) : launch_(&launch) {
 
 std::uint64_t Cluster::host_bytes(const Launch& launch) {
     const std::uint64_t warps = (product(launch.shape.block) + lane_count - 1) / lane_count,
-                        kept = launch.is_checked ? 2 : 1;
+                        kept = launch.checks.has(EmulatorCheck::unwritten) ? 2 : 1;
     const std::uint64_t local = std::uint64_t{lane_count} * launch.entry->local_bytes * kept;
     return product(launch.shape.cluster) *
            (launch.shared_bytes * kept + warps * (launch.entry->register_bytes + local));

@@ -222,7 +222,7 @@ Expected<void> check_host_bytes(const Launch& launch) {
 }
 
 // Of what runs asynchronously only programs that use it need an order.
-bool keeps_order(EmulatorChecks checks, const Program& program) {
+bool keeps_order(EmulatorChecks checks, const emulator::Program& program) {
     const bool is_async = program.uses_copies || program.uses_wgmma || program.uses_async_proxy;
     return checks.has(EmulatorCheck::races) || (checks.has(EmulatorCheck::async) && is_async);
 }
