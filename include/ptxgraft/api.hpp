@@ -1,9 +1,8 @@
 #pragma once
 /// @file api.hpp
-/// What the shared library exports.
+/// What the shared library exports. Visible for those who use the library too: where a program is compiled with
+/// `-fvisibility=hidden`, the type information of a class would otherwise be another one in the program than in the library.
 
-#if defined(PTXGRAFT_BUILDING)
+#include "ptxgraft/version.h"
+
 #define PTXGRAFT_API __attribute__((visibility("default")))
-#else
-#define PTXGRAFT_API
-#endif

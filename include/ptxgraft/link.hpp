@@ -88,7 +88,7 @@ struct AssembleOptions {
 /// PTX to cubin. Implementations are safe to use from several threads.
 class PTXGRAFT_API Assembler {
   public:
-    virtual ~Assembler() = default;
+    virtual ~Assembler();
     [[nodiscard]] virtual std::string_view name() const = 0;  ///< "nvptxcompiler"
     [[nodiscard]] virtual std::string version() const = 0;    ///< "13.0"
     /// Errors: Errc::assemble_failed with the place of the first error in `ptx` and the whole log as detail;

@@ -82,11 +82,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(PTXGRAFT_BUILDING)
+#include "ptxgraft/version.h"
+
 #define PTXGRAFT_C_API __attribute__((visibility("default")))
-#else
-#define PTXGRAFT_C_API
-#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -123,7 +121,7 @@ PTXGRAFT_C_API const char* ptxgraft_error_message(void);
 PTXGRAFT_C_API uint32_t ptxgraft_error_line(void);
 PTXGRAFT_C_API uint32_t ptxgraft_error_column(void);
 
-/** "0.1.0" */
+/** "0.1.0": of the library that runs; PTXGRAFT_VERSION_STRING is that of this header. */
 PTXGRAFT_C_API const char* ptxgraft_version(void);
 
 /* ---------------------------------------------------------------------------------------------------- devices */

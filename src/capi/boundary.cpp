@@ -117,6 +117,6 @@ const char* ptxgraft_status_name(ptxgraft_status status) {
     }
 }
 
-const char* ptxgraft_version(void) { return PTXGRAFT_VERSION; }
+const char* ptxgraft_version(void) { return PTXGRAFT_VERSION_STRING; }
 
 }  // extern "C"

@@ -12,7 +12,7 @@ namespace {
 
 std::string version_text() {
     const Assembler& assembler = default_assembler();
-    return fmt::format("ptxgraft {} (NVRTC {}, {} {})", PTXGRAFT_VERSION, nvrtc_version(), assembler.name(),
+    return fmt::format("ptxgraft {} (NVRTC {}, {} {})", PTXGRAFT_VERSION_STRING, nvrtc_version(), assembler.name(),
                        assembler.version());
 }
 

@@ -34,6 +34,9 @@ Expected<Cubin> finish(Cubin cubin, const AssembleOptions& options) {
 
 }  // namespace link
 
+// Here, and not in the header: where it is, the type information is too.
+Assembler::~Assembler() = default;
+
 const Assembler& default_assembler() {
     const Assembler* first = nvptxcompiler();
     return first ? *first : *nvjitlink();
