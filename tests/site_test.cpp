@@ -249,7 +249,7 @@ TEST(Site, ScanKnowsTheFunctionAroundEachCopy) {
     ASSERT_TRUE(sites) << describe(sites.error(), ptx);
     std::vector<std::string> functions;
     for (const SiteCopy& copy : sites->sites[0].copies)
-        functions.push_back(sites->functions[copy.entry].name);
+        functions.push_back(sites->functions[copy.function].name);
     EXPECT_THAT(functions, ElementsAre("helper", "helper", "kernel$1", "last"));
     EXPECT_FALSE(sites->functions[0].is_entry);
     EXPECT_TRUE(sites->functions[1].is_entry);

@@ -59,24 +59,27 @@ struct ParameterInfo {
 };
 
 /// A kernel's argument: the bytes of a scalar, or the address of a buffer. Converts from every arithmetic type, from
-/// Buffer, and from trivially copyable structs. The referred value must outlive the launch call, nothing more.
+/// Buffer, and from trivially copyable structs. A value, which holds a copy of the bytes; of a buffer it holds the address
+/// and does not keep the memory alive.
 /// Threads: any number may read one.
 class PTXGRAFT_API Argument {
   public:
     Argument(const Buffer& buffer);
     template <class T>
-        requires(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_same_v<T, Argument>)
-    Argument(const T& value) : bytes_(reinterpret_cast<const std::byte*>(&value), sizeof(T)) {}
-    /// `bytes` of a parameter, as they are.
-    static Argument raw(std::span<const std::byte> bytes) { return Argument(bytes, 0); }
+        requires(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_null_pointer_v<T> && !std::is_same_v<T, Argument>)
+    Argument(const T& value) : Argument(std::as_bytes(std::span(&value, 1)), nullptr) {}
+    /// A copy of `bytes`, of a parameter of that size.
+    [[nodiscard]] static Argument raw(std::span<const std::byte> bytes) { return Argument(bytes, nullptr); }
 
-    [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+    [[nodiscard]] std::span<const std::byte> bytes() const { return {size_ <= few_.size() ? few_.data() : many_.data(), size_}; }
 
   private:
     friend class Function;
-    Argument(std::span<const std::byte> bytes, int) : bytes_(bytes) {}
-    std::span<const std::byte> bytes_;
-    const void* device_ = nullptr;  ///< of a buffer: the device that it is on
+    Argument(std::span<const std::byte> bytes, const void* device);
+    const void* device_;  // of a buffer: the device that it is on
+    std::size_t size_;
+    std::vector<std::byte> many_;                   // of a struct larger than `few_`
+    alignas(64) std::array<std::byte, 128> few_;  // a tensor map, and all that is not larger
 };
 
 /// A shared handle: copies are the same device.

@@ -54,7 +54,10 @@ struct Form {
     std::vector<OperandSpec> operands;  ///< in writing order, outputs first
     bool pure = false;                  ///< computes its outputs from its inputs and does nothing else
     std::uint16_t effects = 0;          ///< else: bits as in ptxgraft::Effect
-    const void* row = nullptr;          ///< of the table
+
+  private:
+    friend struct FormRow;
+    const void* row_ = nullptr;  // of the table
 };
 
 /// Every form of an opcode (`add`, `mul.wide`) whose operands are registers, constants and addresses, in the table's order. Made anew by each

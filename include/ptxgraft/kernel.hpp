@@ -6,7 +6,7 @@
 /// auto skeleton = ptxgraft::Skeleton::from_cuda(source, {.target = "sm_90a"});
 /// auto stub     = ptxgraft::stack::compile("acc bias add.f32 0.0 max.f32 -> acc", *skeleton->site("epilogue"));
 /// auto kernel   = skeleton->graft({{"epilogue", *stub}}, device);
-/// kernel->launch({.grid = {8, 8}, .block = {16, 16}}, a, b, bias, c, m, n, k);
+/// auto launched = kernel->launch({.grid = {8, 8}, .block = {16, 16}}, a, b, bias, c, m, n, k);
 /// @endcode
 
 #include <array>
@@ -27,10 +27,10 @@
 
 namespace ptxgraft {
 
-/// One filled site: its name and the stub.
+/// One filled site: its name and the stub. A value: it owns both.
 struct Graft {
-    std::string_view site;
-    const Stub& stub;
+    std::string site;
+    Stub stub;
 };
 
 /// Milliseconds of the steps of a graft.
@@ -46,19 +46,19 @@ class PTXGRAFT_API Kernel {
     /// One argument per parameter: buffers and scalars, of exactly the parameters' sizes (`5u` for a .u32, `1.5f` for
     /// an .f32). Errors are those of Function::launch.
     template <class... Arguments>
-    Expected<void> launch(const LaunchConfig& config, const Arguments&... arguments) const {
+    [[nodiscard]] Expected<void> launch(const LaunchConfig& config, const Arguments&... arguments) const {
         const std::array<Argument, sizeof...(Arguments)> list{Argument(arguments)...};
         return launch_with(config, list);
     }
     /// The same on a stream.
     template <class... Arguments>
-    Expected<void> launch_on(const Stream& stream, const LaunchConfig& config, const Arguments&... arguments) const {
+    [[nodiscard]] Expected<void> launch_on(const Stream& stream, const LaunchConfig& config, const Arguments&... arguments) const {
         const std::array<Argument, sizeof...(Arguments)> list{Argument(arguments)...};
         return launch_with(config, list, &stream);
     }
     /// With a list of arguments. Errors are those of Function::launch.
-    Expected<void> launch_with(const LaunchConfig& config, std::span<const Argument> arguments,
-                               const Stream* stream = nullptr) const;
+    [[nodiscard]] Expected<void> launch_with(const LaunchConfig& config, std::span<const Argument> arguments,
+                                             const Stream* stream = nullptr) const;
 
     [[nodiscard]] std::string_view entry() const;
     [[nodiscard]] const std::string& ptx() const;       ///< with the stubs in
@@ -75,7 +75,7 @@ class PTXGRAFT_API Kernel {
 };
 
 struct GraftOptions {
-    std::string_view entry = {};  ///< which entry; may be empty when the module has one entry
+    std::string entry = {};  ///< which entry; may be empty when the module has one entry
     AssembleOptions assemble = {};
 };
 

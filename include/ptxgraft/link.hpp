@@ -97,7 +97,7 @@ struct AssembleOptions {
 /// PTX to cubin. Threads: any number may use one at once.
 class PTXGRAFT_API Assembler {
   public:
-    virtual ~Assembler() = default;
+    virtual ~Assembler();
     [[nodiscard]] virtual std::string_view name() const = 0;  ///< "nvptxcompiler"
     [[nodiscard]] virtual std::string version() const = 0;    ///< "13.5.37"
     /// Errors: Errc::assemble_failed with the place of the first error in `ptx` and the whole log as detail;

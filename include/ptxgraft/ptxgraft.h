@@ -84,11 +84,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(PTXGRAFT_BUILDING)
+#include "ptxgraft/version.h"
+
 #define PTXGRAFT_C_API __attribute__((visibility("default")))
-#else
-#define PTXGRAFT_C_API
-#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -125,7 +123,7 @@ PTXGRAFT_C_API const char* ptxgraft_error_message(void);
 PTXGRAFT_C_API uint32_t ptxgraft_error_line(void);
 PTXGRAFT_C_API uint32_t ptxgraft_error_column(void);
 
-/** "0.1.0" */
+/** "0.1.0": of the library that runs; PTXGRAFT_VERSION_STRING is that of this header. */
 PTXGRAFT_C_API const char* ptxgraft_version(void);
 /** "nvptxcompiler 13.5.37": what makes machine code for a GPU. Never null. The first call takes some
  * milliseconds. */

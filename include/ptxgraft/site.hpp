@@ -112,7 +112,7 @@ struct Policy {
 struct SiteCopy {
     Span marker;             ///< from the first marker to the end of the last
     Span stub;               ///< what render replaces: after the line of PTXGRAFT_STUB, before the line of PTXGRAFT_END
-    std::uint32_t entry = 0; ///< index into Sites::functions of the function around it
+    std::uint32_t function = 0;  ///< index into Sites::functions of the function around it, an entry or a `.func`
 };
 
 struct Site {
@@ -142,8 +142,9 @@ class PTXGRAFT_API Sites {
     };
     std::vector<CopyRef> order;
 
-    /// The hash table behind `find`, which scan fills; leave it alone.
-    std::vector<std::uint32_t> names;
+  private:
+    friend struct SitesBuilder;
+    std::vector<std::uint32_t> names_;  // open addressing over `sites`
 };
 
 /// Finds every site and copy. Refuses copies of one name whose signatures or policies disagree, markers without an

@@ -146,9 +146,9 @@ class PTXGRAFT_API Machine {
     [[nodiscard]] const Signature& signature() const;
 
     struct Data;
-    [[nodiscard]] const Data& data() const { return *data_; }
 
   private:
+    friend struct MachineData;
     std::shared_ptr<const Data> data_;
 };
 

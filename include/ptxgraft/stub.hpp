@@ -4,14 +4,17 @@
 /// written by hand (`Stub::from_ptx`). A Stub that exists fits the site that it was made for. Threads: any number may read one at once.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "ptxgraft/error.hpp"
 #include "ptxgraft/site.hpp"
 
 namespace ptxgraft {
 
+/// Immutable; copies share their text and cost a reference count.
 class PTXGRAFT_API Stub {
   public:
     /// Checks PTX written by hand against a site. The text names operands either as registers (`_acc`, `_frag2`) or
@@ -28,10 +31,10 @@ class PTXGRAFT_API Stub {
     [[nodiscard]] static Expected<Stub> from_ptx(std::string_view text, const Signature& signature, Policy policy = {});
 
     /// The PTX that render splices: lines with a leading tab, in a scope `{ … }` where registers are declared.
-    [[nodiscard]] const std::string& ptx() const { return ptx_; }
-    [[nodiscard]] const Signature& signature() const { return signature_; }
-    [[nodiscard]] Effect effects() const { return effects_; }
-    [[nodiscard]] std::uint32_t instruction_count() const { return instruction_count_; }
+    [[nodiscard]] const std::string& ptx() const;
+    [[nodiscard]] const Signature& signature() const;
+    [[nodiscard]] Effect effects() const;
+    [[nodiscard]] std::uint32_t instruction_count() const;
 
     /// Whether the stub may fill a site: same operands (types, directions, counts), effects allowed. A stub made for a
     /// site fits it; use this to move a stub to another site.
@@ -39,10 +42,9 @@ class PTXGRAFT_API Stub {
 
   private:
     friend struct StubBuilder;
-    std::string ptx_;
-    Signature signature_;
-    Effect effects_ = Effect::none;
-    std::uint32_t instruction_count_ = 0;
+    struct Data;
+    explicit Stub(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+    std::shared_ptr<const Data> data_;
 };
 
 }  // namespace ptxgraft

@@ -389,30 +389,30 @@ class PTXGRAFT_API Module {
     /// Statements before or after `at`; their own trivia is kept as given, and trivia behind the last of them
     /// goes before the statement that follows. Returns the first new one. The module's `end` takes text
     /// before it, not after.
-    Expected<Statement> insert_before(Statement at, std::string_view text);
-    Expected<Statement> insert_after(Statement at, std::string_view text);
+    [[nodiscard]] Expected<Statement> insert_before(Statement at, std::string_view text);
+    [[nodiscard]] Expected<Statement> insert_after(Statement at, std::string_view text);
     /// Statements at the end of a function's or block's body, or of the module when `parent` is null.
-    Expected<Statement> append(Statement parent, std::string_view text);
+    [[nodiscard]] Expected<Statement> append(Statement parent, std::string_view text);
     /// Takes a statement and the trivia before it away. The module's `end` stays.
     void remove(Statement at);
     /// Puts other text in its place, keeping the trivia before it.
-    Expected<Statement> replace(Statement at, std::string_view text);
+    [[nodiscard]] Expected<Statement> replace(Statement at, std::string_view text);
     /// Puts other text in the place of a statement without a body, keeping the trivia before it and the handle: one
     /// statement of the same kind.
-    Expected<void> rewrite(Statement at, std::string_view text);
+    [[nodiscard]] Expected<void> rewrite(Statement at, std::string_view text);
 
     // --- parts of an instruction; the rest of its text stays byte for byte, and so does the handle. The new text must
     // be exactly one such part; an index past the last is an error (Errc::invalid_argument).
 
     /// Another opcode: `sub`.
-    Expected<void> set_opcode(Statement instruction, std::string_view opcode);
+    [[nodiscard]] Expected<void> set_opcode(Statement instruction, std::string_view opcode);
     /// Another modifier in place of one: `.rz`. Empty text takes it away.
-    Expected<void> set_modifier(Statement instruction, std::size_t index, std::string_view modifier);
+    [[nodiscard]] Expected<void> set_modifier(Statement instruction, std::size_t index, std::string_view modifier);
     /// A further modifier before that of the index; their number appends.
-    Expected<void> insert_modifier(Statement instruction, std::size_t index, std::string_view modifier);
-    Expected<void> set_operand(Statement instruction, std::size_t index, std::string_view operand);
+    [[nodiscard]] Expected<void> insert_modifier(Statement instruction, std::size_t index, std::string_view modifier);
+    [[nodiscard]] Expected<void> set_operand(Statement instruction, std::size_t index, std::string_view operand);
     /// `%p1`, `!%p1`, or empty for no guard.
-    Expected<void> set_guard(Statement instruction, std::string_view guard);
+    [[nodiscard]] Expected<void> set_guard(Statement instruction, std::string_view guard);
 
     // --- names
 
@@ -420,24 +420,24 @@ class PTXGRAFT_API Module {
     /// and nothing else of an equal text. The whole of `%r<4>` gets a new stem (`%r1` becomes `%sum1`). One element of
     /// a range gets a declaration of its own behind that of the range, which keeps its size. Refused when any place
     /// would then mean something else (Errc::name_taken). Returns the number of replaced tokens.
-    Expected<std::size_t> rename(const Name& name, std::string_view to);
+    [[nodiscard]] Expected<std::size_t> rename(const Name& name, std::string_view to);
     /// Replaces one token's text wherever `from` is a whole name within `scope` (a function or block, or null
     /// for the module); opcodes and the words of `.loc` and `.target` are no names. Returns the number of
     /// replaced tokens. Makes no difference between scopes of equal names, and `%r1` is not found in `.reg
     /// .b32 %r<4>`; the other `rename` does.
-    Expected<std::size_t> rename(Statement scope, std::string_view from, std::string_view to);
+    [[nodiscard]] Expected<std::size_t> rename(Statement scope, std::string_view from, std::string_view to);
 
     // --- bodies
 
     /// Other statements between the braces of a function or block, which stay where they are; empty text for none.
-    Expected<void> replace_body(Statement at, std::string_view text);
+    [[nodiscard]] Expected<void> replace_body(Statement at, std::string_view text);
     /// A copy of a function's or block's body, of this or another module, as a block `{ … }` before `at`. The copy's
     /// own registers, variables and labels stay its own; every other name in it must be declared where it comes to
     /// stand (Errc::name_not_declared names the first that is not: a parameter, say). Returns the block.
-    Expected<Statement> splice(Statement at, Statement source);
+    [[nodiscard]] Expected<Statement> splice(Statement at, Statement source);
     /// A copy of a function behind it, with another name; where it names itself (a recursive call), the copy does so
     /// too. Debug sections go on describing the original. Returns the copy. Errors: Errc::name_taken.
-    Expected<Statement> clone(Statement function, std::string_view name);
+    [[nodiscard]] Expected<Statement> clone(Statement function, std::string_view name);
 
     struct Outlined {
         Statement function;  ///< the new `.func`, before the one that the statements were in
@@ -454,7 +454,7 @@ class PTXGRAFT_API Module {
     /// function; a declaration that is used behind the range), `ret`, `setmaxnreg`, stack allocation, a carry flag
     /// (`.cc`) that crosses the border, registers that cannot be parameters (vectors), asynchronous wgmma. Barriers
     /// may move. `access` says what operands do; a table of instructions knows more than the usual custom.
-    Expected<Outlined> outline(Statement first, Statement last, std::string_view name,
+    [[nodiscard]] Expected<Outlined> outline(Statement first, Statement last, std::string_view name,
                                const AccessOf& access = usual_access);
 
     // --- walks over the whole module
@@ -477,10 +477,10 @@ class PTXGRAFT_API Module {
     static Expected<Module> parse_into(std::unique_ptr<ModuleData> data);
     static Expected<Recovered> recover(std::unique_ptr<ModuleData> data, std::size_t max_errors);
     [[nodiscard]] bool owns(Statement statement) const;
-    Expected<Statement> insert(std::uint32_t parent, std::uint32_t before, std::string_view text);
-    Expected<Statement> declare_alone(const Name& element, std::string_view name);
+    [[nodiscard]] Expected<Statement> insert(std::uint32_t parent, std::uint32_t before, std::string_view text);
+    [[nodiscard]] Expected<Statement> declare_alone(const Name& element, std::string_view name);
     [[nodiscard]] Expected<std::string_view> instruction_text(Statement at) const;
-    Expected<void> reshape(Statement at, const std::string& text, std::size_t modifiers, std::size_t operands);
+    [[nodiscard]] Expected<void> reshape(Statement at, const std::string& text, std::size_t modifiers, std::size_t operands);
     std::unique_ptr<ModuleData> data_;
 };
 

@@ -119,7 +119,7 @@ const char* ptxgraft_status_name(ptxgraft_status status) {
     }
 }
 
-const char* ptxgraft_version(void) { return PTXGRAFT_VERSION; }
+const char* ptxgraft_version(void) { return PTXGRAFT_VERSION_STRING; }
 
 const char* ptxgraft_assembler(void) {
     try {

@@ -161,7 +161,7 @@ ptxgraft_status ptxgraft_site_get_copy(ptxgraft_copy_info* info, const ptxgraft_
         if (!found) return tl::unexpected(found.error());
         if (auto valid = capi::check_index(copy, (*found)->copies.size(), "copy"); !valid) return valid;
         const SiteCopy& c = (*found)->copies[copy];
-        const Sites::Function& function = skeleton->skeleton.sites().functions.at(c.entry);
+        const Sites::Function& function = skeleton->skeleton.sites().functions.at(c.function);
         return capi::give_info(info, {sizeof(*info), function.name.c_str(), function.is_entry,
                                       line_of(skeleton, c.marker.begin)});
     });

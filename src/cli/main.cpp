@@ -15,7 +15,7 @@ std::string version_text() {
     const Assembler& assembler = default_assembler();
     const std::string linker =
         &assembler == nvjitlink() ? "" : fmt::format(", nvjitlink {}", nvjitlink()->version());
-    return fmt::format("ptxgraft {} (NVRTC {}, {} {}{})", PTXGRAFT_VERSION, nvrtc_version(), assembler.name(),
+    return fmt::format("ptxgraft {} (NVRTC {}, {} {}{})", PTXGRAFT_VERSION_STRING, nvrtc_version(), assembler.name(),
                        assembler.version(), linker);
 }
 

@@ -59,7 +59,7 @@ Json json_of(const Site& site, const Sites& sites, const Lines& lines) {
     Json operands = Json::array(), copies = Json::array();
     for (const SiteOperand& operand : site.signature.operands) operands.push_back(json_of(operand));
     for (const SiteCopy& copy : site.copies) {
-        const Sites::Function& function = sites.functions.at(copy.entry);
+        const Sites::Function& function = sites.functions.at(copy.function);
         copies.push_back({{"line", lines.of(copy.marker.begin)},
                           {"function", function.name},
                           {"entry", function.is_entry}});
@@ -101,7 +101,7 @@ std::string copy_rows(const Site& site, const Sites& sites, const Lines& lines) 
     constexpr std::size_t shown = 8;
     std::vector<std::vector<std::size_t>> by_function(sites.functions.size());
     for (const SiteCopy& copy : site.copies)
-        by_function.at(copy.entry).push_back(lines.of(copy.marker.begin));
+        by_function.at(copy.function).push_back(lines.of(copy.marker.begin));
     std::string rows;
     for (std::size_t i = 0; i < by_function.size(); ++i) {
         auto& at = by_function[i];

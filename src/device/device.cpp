@@ -149,8 +149,12 @@ Expected<Event> Device::create_event() const {
 
 // --- Buffer
 
-Argument::Argument(const Buffer& buffer)
-    : bytes_(std::as_bytes(std::span(&buffer.address_, 1))), device_(buffer.device_.get()) {}
+Argument::Argument(const Buffer& buffer) : Argument(std::as_bytes(std::span(&buffer.address_, 1)), buffer.device_.get()) {}
+
+Argument::Argument(std::span<const std::byte> bytes, const void* device) : device_(device), size_(bytes.size()) {
+    if (size_ <= few_.size()) std::copy(bytes.begin(), bytes.end(), few_.begin());
+    else many_.assign(bytes.begin(), bytes.end());
+}
 
 Buffer::Buffer(std::shared_ptr<Device::Data> device, std::uint64_t address, std::size_t bytes)
     : device_(std::move(device)), address_(address), bytes_(bytes) {}

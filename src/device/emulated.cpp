@@ -150,7 +150,7 @@ class EmulatorBackend final : public Backend {
     [[nodiscard]] DeviceKind kind() const override { return DeviceKind::emulator; }
     [[nodiscard]] std::string name() const override { return "emulator"; }
     [[nodiscard]] std::string target() const override { return target_; }
-    [[nodiscard]] std::string driver_version() const override { return PTXGRAFT_VERSION; }
+    [[nodiscard]] std::string driver_version() const override { return PTXGRAFT_VERSION_STRING; }
 
     [[nodiscard]] Expected<std::uint64_t> allocate(std::size_t bytes) override {
         return shared_->emulator.allocate(bytes);

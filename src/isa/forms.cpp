@@ -295,7 +295,7 @@ class Collector {
         form.pure = match.row->pure;
         form.effects = form.pure ? std::uint16_t{0}
                                  : effects(std::string_view(spelling_).substr(0, spelling_.find('.')));
-        form.row = match.row;
+        FormRow::of(form) = match.row;
         links_.push_back({none, index, slots_[at] == none});
         if (slots_[at] == none) slots_[at] = index;
     }
@@ -455,7 +455,7 @@ bool is_available(const Match& match, std::uint16_t ptx_version, Architecture ta
 }
 
 bool is_available(const Form& form, std::uint16_t ptx_version, Architecture target) {
-    const Row& row = *static_cast<const Row*>(form.row);
+    const Row& row = *static_cast<const Row*>(FormRow::of(form));
     const auto modifiers = modifiers_of(std::string_view(form.spelling).substr(row.opcode.size()));
     const Match match = modifiers ? match_in_order(row, *modifiers) : Match();
     return match.row != nullptr && is_available(match, ptx_version, target);

@@ -56,6 +56,9 @@ std::string version_by_assembling(const Assembler& assembler, std::string otherw
 
 }  // namespace link
 
+// Here, and not in the header: where it is, the type information is too.
+Assembler::~Assembler() = default;
+
 const Assembler& default_assembler() {
     const Assembler* first = nvptxcompiler();
     return first ? *first : *nvjitlink();

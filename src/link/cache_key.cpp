@@ -202,7 +202,7 @@ std::optional<Key> compilation_key(std::string_view source, const CudaOptions& o
                                    const std::vector<std::string>& arguments) {
     if (std::any_of(options.options.begin(), options.options.end(), names_files)) return std::nullopt;
     KeyBuilder key;
-    key.add("compile_cuda " PTXGRAFT_VERSION);
+    key.add("compile_cuda " PTXGRAFT_VERSION_STRING);
     key.add(nvrtc_identity());
     key.add(site_cuh);
     key.add(options.file_name);

@@ -36,3 +36,12 @@ inline std::uint32_t find_or_add(std::vector<std::uint32_t>& table, std::string_
 }
 
 }  // namespace ptxgraft::site
+
+namespace ptxgraft {
+
+/// Who fills the table of a Sites.
+struct SitesBuilder {
+    static std::vector<std::uint32_t>& names(Sites& sites) { return sites.names_; }
+};
+
+}  // namespace ptxgraft

@@ -212,7 +212,7 @@ Expected<void> Scanner::end_site(Span comment, Marker marker) {
 
 Expected<void> Scanner::add_copy() {
     const std::uint32_t next = static_cast<std::uint32_t>(sites_.sites.size());
-    const std::uint32_t index = find_or_add(sites_.names, heading_.name, next, sites_.sites);
+    const std::uint32_t index = find_or_add(SitesBuilder::names(sites_), heading_.name, next, sites_.sites);
     if (index == next) {
         if (const auto checked = check_operands(operands_); !checked) return checked;
         sites_.sites.push_back({std::string(heading_.name), make_signature(operands_), heading_.policy, {}});

@@ -6,11 +6,11 @@ namespace ptxgraft {
 
 const Site* Sites::find(std::string_view name) const {
     // A list of sites that scan did not make has no table.
-    if (names.size() < 2 * sites.size() || names.empty()) {
+    if (names_.size() < 2 * sites.size() || names_.empty()) {
         const auto found = std::find_if(sites.begin(), sites.end(), [&](const Site& site) { return site.name == name; });
         return found == sites.end() ? nullptr : &*found;
     }
-    const std::uint32_t index = names[site::slot_of(names, name, sites)];
+    const std::uint32_t index = names_[site::slot_of(names_, name, sites)];
     return index == site::no_site ? nullptr : &sites[index];
 }
 

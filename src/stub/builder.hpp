@@ -8,14 +8,16 @@
 
 namespace ptxgraft {
 
+struct Stub::Data {
+    std::string ptx;
+    Signature signature;
+    Effect effects = Effect::none;
+    std::uint32_t instruction_count = 0;
+};
+
 struct StubBuilder {
     static Stub make(std::string ptx, Signature signature, Effect effects, std::uint32_t instruction_count) {
-        Stub stub;
-        stub.ptx_ = std::move(ptx);
-        stub.signature_ = std::move(signature);
-        stub.effects_ = effects;
-        stub.instruction_count_ = instruction_count;
-        return stub;
+        return Stub(std::make_shared<const Stub::Data>(Stub::Data{std::move(ptx), std::move(signature), effects, instruction_count}));
     }
 };
 

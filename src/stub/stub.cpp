@@ -55,8 +55,13 @@ Expected<Stub> Stub::from_ptx(std::string_view text, const Site& site) {
     return from_ptx(text, site.signature, site.policy);
 }
 
+const std::string& Stub::ptx() const { return data_->ptx; }
+const Signature& Stub::signature() const { return data_->signature; }
+Effect Stub::effects() const { return data_->effects; }
+std::uint32_t Stub::instruction_count() const { return data_->instruction_count; }
+
 Expected<void> Stub::check(const Site& site) const {
-    for (const SiteOperand& operand : signature_.operands) {
+    for (const SiteOperand& operand : signature().operands) {
         const SiteOperand* other = site.signature.find(operand.name);
         if (!other)
             return fail(Errc::stub_signature_mismatch,
@@ -67,11 +72,11 @@ Expected<void> Stub::check(const Site& site) const {
                 fmt::format("operand {} of site {} is: {}", operand.name, site.name, site.signature.text()));
     }
     for (const SiteOperand& operand : site.signature.operands)
-        if (operand.direction == Direction::out && !signature_.find(operand.name))
+        if (operand.direction == Direction::out && !signature().find(operand.name))
             return fail(
                 Errc::stub_signature_mismatch,
                 fmt::format("the stub does not write `out` operand {} of site {}", operand.name, site.name));
-    if (!contains(site.policy.allowed, effects_))
+    if (!contains(site.policy.allowed, effects()))
         return fail(Errc::stub_effect_forbidden,
                     fmt::format("site {} does not allow what the stub does", site.name));
     return {};

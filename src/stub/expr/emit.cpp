@@ -16,7 +16,7 @@ using stack::Opcode;
 class Emitter {
   public:
     Emitter(std::string_view text, const Scope& scope, const ParseOptions& options, Workspace& work)
-        : text_(text), scope_(scope), options_(options), work_(work), present_(scope.machine ? scope.machine->data().present->data() : nullptr) {}
+        : text_(text), scope_(scope), options_(options), work_(work), present_(scope.machine ? stack::MachineData::of(*scope.machine).present->data() : nullptr) {}
 
     std::optional<Error> run() {
         work_.code.clear();

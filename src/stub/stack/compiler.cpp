@@ -67,7 +67,7 @@ bool compile_short(ProgramView program, const Machine::Data& machine, const Comp
 }  // namespace
 
 Expected<Compiled> compile(ProgramView program, const Machine& machine, std::span<std::byte> arena, const CompileOptions& options) {
-    const Machine::Data& data = machine.data();
+    const Machine::Data& data = MachineData::of(machine);
     const Bound bound = bound_of(program, data);
     if (passes(bound, options.limits)) return too_much(bound, options.limits);
     const std::size_t needed = bytes_of(bound, program, data, options);
@@ -90,7 +90,7 @@ std::span<std::byte> Compiler::room(std::size_t needed) {
 }
 
 Expected<Compiled> Compiler::compile(ProgramView program, const Machine& machine, const CompileOptions& options) {
-    const Machine::Data& data = machine.data();
+    const Machine::Data& data = MachineData::of(machine);
     Expected<Compiled> result(tl::in_place);
     const auto any_room = [this](std::size_t bytes) { return room(bytes); };
     if (!compile_short(program, data, options, any_room, *result)) result = compile_long(program, data, options, any_room);
@@ -98,7 +98,7 @@ Expected<Compiled> Compiler::compile(ProgramView program, const Machine& machine
 }
 
 Expected<Graph> make_graph(ProgramView program, const Machine& machine, std::span<std::byte> memory, const CompileOptions& options) {
-    const Machine::Data& data = machine.data();
+    const Machine::Data& data = MachineData::of(machine);
     const Bound bound = bound_of(program, data);
     if (passes(bound, options.limits)) return too_much(bound, options.limits);
     Arena arena(memory);

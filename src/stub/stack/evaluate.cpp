@@ -126,7 +126,7 @@ Expected<Evaluator> Evaluator::make(ProgramView program, const Machine& machine,
     if (arena == nullptr) return fail(Errc::stack_limit, "the program may need " + std::to_string(size) + " bytes of memory, which are not there");
     const auto graph = make_graph(program, machine, {arena.get(), size}, options);
     if (!graph) return tl::unexpected(graph.error());
-    auto plan = make_plan(*graph, machine.data());
+    auto plan = make_plan(*graph, MachineData::of(machine));
     if (!plan) return tl::unexpected(plan.error());
     Evaluator made;
     made.plan_ = std::move(*plan);

@@ -213,6 +213,11 @@ struct Slot {
 
 struct Node;
 
+/// What a machine holds, for those who compile for it.
+struct MachineData {
+    static const Machine::Data& of(const Machine& machine) { return *machine.data_; }
+};
+
 struct Machine::Data {
     std::uint64_t id = 0;  ///< another one for each that is made
     std::shared_ptr<const InstructionSet> set;

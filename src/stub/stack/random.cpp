@@ -35,7 +35,7 @@ constexpr std::array<float, 8> numbers = {0, 1, -1, 0.5f, 2, -0.25f, 3, 10};
 
 class Maker {
   public:
-    Maker(const Machine& machine, std::uint64_t seed) : machine_(machine.data()), code_(*machine_.code), random_(seed), depths_{} {}
+    Maker(const Machine& machine, std::uint64_t seed) : machine_(MachineData::of(machine)), code_(*machine_.code), random_(seed), depths_{} {}
 
     Program make(std::uint32_t length) {
         while (program_.code.size() < length) one();

@@ -521,7 +521,7 @@ std::uint32_t Runner::leftover_type() const {
 }
 
 std::vector<Fault> find_faults(ProgramView program, const Machine& machine, const CompileOptions& options) {
-    const Machine::Data& data = machine.data();
+    const Machine::Data& data = MachineData::of(machine);
     const Bound bound = bound_of(program, data);
     if (passes(bound, options.limits)) return {};
     const std::size_t size = bytes_of(bound, program, data, options);

@@ -61,7 +61,7 @@ std::string element_name(const SiteOperand& operand, std::uint32_t element) {
 }
 
 Expected<void> Reader::read(std::string_view text, const Machine& machine, Program& program, std::vector<Span>& places) {
-    const Machine::Data& data = machine.data();
+    const Machine::Data& data = MachineData::of(machine);
     if (machine_ != data.id) {
         begin(*data.set, data.signature, program);
         machine_ = data.id;
