@@ -159,7 +159,6 @@ class Demo {
         Outcome outcome;
         Watch watch;
         std::vector<Graft> grafts;
-        outcome.stubs.reserve(variant.fills.size());  // grafts refer to them
         for (const auto& [site, program] : variant.fills) {
             auto stub = compile(program, site, watch);
             if (!stub) return tl::unexpected(stub.error());

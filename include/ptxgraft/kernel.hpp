@@ -29,6 +29,7 @@ namespace ptxgraft {
 
 /// One filled site: its name and the stub. A value: it owns both.
 struct Graft {
+    Graft(std::string_view site_, Stub stub_) : site(site_), stub(std::move(stub_)) {}
     std::string site;
     Stub stub;
 };
