@@ -195,7 +195,7 @@ BENCHMARK(BM_EmulatorHeap)->Arg(1000)->Arg(30000)->Arg(500000)->Unit(benchmark::
 // What a search pays for a variant at a small size: the PTX is loaded, launched once, and gone.
 struct Variant {
     const char *file, *entry;
-    EmulatorLaunch shape;
+    LaunchConfig shape;
     std::vector<std::uint32_t> numbers;  // behind the buffers
 };
 void screen(benchmark::State& state, const Variant& variant, std::size_t buffers) {

@@ -836,6 +836,7 @@ TEST_F(FakeGpu, EntriesOfAModuleShareItsVariables) {
 // No GPU ends a kernel: what cannot be held is refused, and a wish that came before is granted.
 TEST_F(FakeGpu, LimitsOfLaunchesAreRefused) {
     const auto function = load_fill("other");
+    fake().argument_sizes.clear();
     const auto with = [&](LaunchLimits limits) { return function->launch({.limits = std::move(limits)}, {}); };
     for (const auto& done : {with({.time_limit_ms = 1000}), with({.instruction_budget = 1})}) {
         ASSERT_FALSE(done);

@@ -100,7 +100,7 @@ class EmulatorCluster : public testing::Test {
         const auto loaded = machine.load(text);
         ASSERT_TRUE(loaded) << describe(loaded.error(), text);
     }
-    Error error_of(std::string_view entry, const EmulatorLaunch& shape) {
+    Error error_of(std::string_view entry, const LaunchConfig& shape) {
         const u64 out = machine.upload(std::vector<u32>(4096));
         const auto done = machine.launch(entry, shape, out);
         return done ? Error{} : done.error();

@@ -36,7 +36,7 @@ class Machine {
         return {};
     }
     template <class... T>
-    Expected<EmulatorStats> launch(std::string_view entry, const EmulatorLaunch& shape,
+    Expected<EmulatorStats> launch(std::string_view entry, const LaunchConfig& shape,
                                    const T&... arguments) {
         const std::vector<std::span<const std::byte>> bytes = {std::as_bytes(std::span(&arguments, 1))...};
         return emulator.launch(*module, entry, shape, bytes);

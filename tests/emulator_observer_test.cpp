@@ -117,7 +117,7 @@ constexpr u32 first_line = 12;  // of the instructions
 class EmulatorObserved : public testing::Test {
   protected:
     template <class Observer>
-    void run(Observer& observer, std::string_view text = kernel, const EmulatorLaunch& shape = {.grid = {2}, .block = {64}}) {
+    void run(Observer& observer, std::string_view text = kernel, const LaunchConfig& shape = {.grid = {2}, .block = {64}}) {
         Machine machine({.threads = 4, .observer = &observer});
         const auto loaded = machine.load(text);
         ASSERT_TRUE(loaded) << message(loaded.error(), text);

@@ -1,6 +1,7 @@
 // The emulator on PTX written by hand: one small body per feature, each also given to the assembler.
 #include "ptxgraft/emulator.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -404,6 +405,19 @@ TEST(Emulator, SaysWhichInstructionAndThreadWentWrong) {
     }
 }
 
+TEST(Emulator, AnAddressOutsideOfBuffersIsSaidOfTheNearestOne) {
+    Machine machine;
+    const std::string text = kernel("st.u32 [%rd1], %r1;");
+    ASSERT_TRUE(machine.load(text));
+    const u64 first = machine.upload(std::vector<u32>(25)), second = machine.upload(std::vector<u32>(50));
+    ASSERT_LT(first, second);
+    const auto said = [&](u64 address) { return machine.text_of(machine.launch("k", {}, address).error()); };
+    EXPECT_THAT(said(first + 100), HasSubstr(fmt::format("0 bytes behind the end of the 100 bytes at {:#x}", first)));
+    EXPECT_THAT(said(first - 4), HasSubstr(fmt::format("4 bytes before the 100 bytes at {:#x}", first)));
+    EXPECT_THAT(said(second - 4), HasSubstr(fmt::format("4 bytes before the 200 bytes at {:#x}", second)));
+    EXPECT_THAT(said(second + 220), HasSubstr(fmt::format("20 bytes behind the end of the 200 bytes at {:#x}", second)));
+}
+
 TEST(Emulator, AnUnknownInstructionIsAnErrorOnlyWhenExecuted) {
     Machine machine;
     ASSERT_TRUE(machine.load(
@@ -529,7 +543,7 @@ TEST(Emulator, ChecksTheLaunch) {
                      ".b8 s[12]) { ret; }\n"
                      ".entry r() .reqntid 32, 2 { ret; }\n.entry m() .maxntid 64 { ret; }\n.entry s() { "
                      ".shared .b8 x[40000]; ret; }\n"));
-    const auto code = [&](std::string_view entry, const EmulatorLaunch& shape, const auto&... arguments) {
+    const auto code = [&](std::string_view entry, const LaunchConfig& shape, const auto&... arguments) {
         const auto run = machine.launch(entry, shape, arguments...);
         return run ? Errc::ok : run.error().code;
     };

@@ -73,20 +73,20 @@ std::string wgmma_loop() {
 
 struct Endless {
     std::string name, ptx;
-    EmulatorLaunch shape = {};
+    LaunchConfig shape = {};
     bool is_fast_too = true;
 };
 
 // Kernels without an end, each by another instruction, or by what a launch does besides instructions.
 std::vector<Endless> endless_kernels() {
-    const EmulatorLaunch warp{.block = {32, 1, 1}}, block{.grid = {4, 1, 1}, .block = {1024, 1, 1}};
-    EmulatorLaunch copies{.grid = {2, 1, 1}, .block = {1, 1, 1}, .shared_bytes = 131072}, copies_of_warp = copies, products = copies;
+    const LaunchConfig warp{.block = {32, 1, 1}}, block{.grid = {4, 1, 1}, .block = {1024, 1, 1}};
+    LaunchConfig copies{.grid = {2, 1, 1}, .block = {1, 1, 1}, .shared_bytes = 131072}, copies_of_warp = copies, products = copies;
     copies_of_warp.block = {32, 1, 1};
     products.block = {128, 1, 1};
-    EmulatorLaunch clusters = block, many{.grid = {2147483647, 65535, 1}}, shared_only = many, cooperative{.grid = {64, 1, 1}, .cooperative = true};
+    LaunchConfig clusters = block, many{.grid = {2147483647, 65535, 1}}, shared_only = many, cooperative{.grid = {64, 1, 1}, .cooperative = true};
     clusters.grid = clusters.cluster = {16, 1, 1};
     shared_only.shared_bytes = 200000;
-    EmulatorLaunch locals = many;
+    LaunchConfig locals = many;
     locals.block = {1024, 1, 1};
     return {
         {"Loop", kernel("L: add.u32 %r2, %r1, 1; bra L;"), warp},
@@ -135,7 +135,7 @@ TEST_P(Limits, TimeEndsEveryKernel) {
             Machine machine({.threads = threads, .fast = fast});
             ASSERT_TRUE(machine.load(GetParam().ptx)) << GetParam().ptx;
             const std::uint64_t buffer = machine.upload(std::vector<std::uint32_t>(65536));
-            EmulatorLaunch shape = GetParam().shape;
+            LaunchConfig shape = GetParam().shape;
             shape.limits.time_limit_ms = 150;
             const auto begin = Clock::now();
             const auto run = machine.launch("k", shape, buffer);
@@ -167,7 +167,7 @@ TEST_P(Limits, AWishEndsEveryKernel) {
     ASSERT_TRUE(machine.load(GetParam().ptx));
     const std::uint64_t buffer = machine.upload(std::vector<std::uint32_t>(65536));
     std::stop_source source;
-    EmulatorLaunch shape = GetParam().shape;
+    LaunchConfig shape = GetParam().shape;
     shape.limits.stop = source.get_token();
     std::jthread other([&] {
         std::this_thread::sleep_for(milliseconds(50));
@@ -194,7 +194,7 @@ TEST(LaunchLimits, OfALaunchCountMoreThanThoseOfTheDevice) {
     EXPECT_RUNS(machine, machine.launch("k", {.limits = {.instruction_budget = 1000}}, std::uint64_t{0}));
     Machine patient({.instruction_budget = 10'000, .time_limit_ms = 20});
     ASSERT_TRUE(patient.load(endless));
-    const EmulatorLaunch long_budget{.limits = {.instruction_budget = ~std::uint64_t{0}}};
+    const LaunchConfig long_budget{.limits = {.instruction_budget = ~std::uint64_t{0}}};
     EXPECT_EQ(patient.launch("k", long_budget, std::uint64_t{0}).error().code, Errc::time_limit_spent);
     EXPECT_EQ(patient.launch("k", {}, std::uint64_t{0}).error().code, Errc::instruction_budget_spent);
 }
@@ -258,7 +258,7 @@ TEST(LaunchLimits, TheLaunchingThreadAsks) {
 TEST(LaunchLimits, WhatShouldStopThrowsComesOut) {
     Machine machine({.threads = 2});
     ASSERT_TRUE(machine.load(endless));
-    const EmulatorLaunch shape{.grid = {8, 1, 1}, .limits = {.should_stop = []() -> bool { throw std::runtime_error("enough"); }}};
+    const LaunchConfig shape{.grid = {8, 1, 1}, .limits = {.should_stop = []() -> bool { throw std::runtime_error("enough"); }}};
     EXPECT_THROW(static_cast<void>(machine.launch("k", shape, std::uint64_t{0})), std::runtime_error);
     ASSERT_TRUE(machine.load(short_loop));
     EXPECT_RUNS(machine, machine.launch("k", {}, std::uint64_t{0}));

@@ -21,22 +21,6 @@
 
 namespace ptxgraft {
 
-/// The shape of a launch. Units: grid and cluster in blocks, block in threads, shared memory in bytes per block. The grid of an
-/// entry that is `.blocksareclusters` is in clusters (PTX ISA 11.8.1).
-struct LaunchConfig {
-    Dim3 grid = {};
-    Dim3 block = {};
-    std::uint32_t shared_bytes = 0;
-    /// Of one block: no cluster, or the one that the entry's `.reqnctapercluster` says.
-    Dim3 cluster = {};
-    /// All blocks run at the same time, as grid-wide barriers need.
-    bool cooperative = false;
-    /// What ends the launch before the kernel ends. A GPU's kernels cannot be ended: there a budget or a time
-    /// limit is Errc::limit_not_possible, and `stop` and `should_stop` are asked once, before the kernel is
-    /// queued.
-    LaunchLimits limits = {};
-};
-
 enum class DeviceKind : std::uint8_t { cuda, emulator };
 
 /// How devices are found.

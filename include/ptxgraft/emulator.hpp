@@ -86,12 +86,19 @@ struct LaunchLimits {
     std::function<bool()> should_stop = {};
 };
 
-struct EmulatorLaunch {
+/// The shape of a launch. Units: grid and cluster in blocks, block in threads, shared memory in bytes per block. The grid of an
+/// entry that is `.blocksareclusters` is in clusters (PTX ISA 11.8.1).
+struct LaunchConfig {
     Dim3 grid = {};
     Dim3 block = {};
     std::uint32_t shared_bytes = 0;  ///< dynamic
-    Dim3 cluster = {};               ///< in blocks; of one block: none, or the one that the entry requires
-    bool cooperative = false;        ///< all blocks run at the same time, as grid-wide barriers need
+    /// Of one block: no cluster, or the one that the entry's `.reqnctapercluster` says.
+    Dim3 cluster = {};
+    /// All blocks run at the same time, as grid-wide barriers need.
+    bool cooperative = false;
+    /// What ends the launch before the kernel ends. A GPU's kernels cannot be ended: there a budget or a time
+    /// limit is Errc::limit_not_possible, and `stop` and `should_stop` are asked once, before the kernel is
+    /// queued.
     LaunchLimits limits = {};
 };
 
@@ -149,7 +156,7 @@ class PTXGRAFT_API Emulator {
     /// (EmulatorOptions::keep_going) succeeds with the findings of its checks counted; where something else
     /// ended it, that is its error, and comes last in the report.
     [[nodiscard]] Expected<EmulatorStats> launch(const EmulatedModule& module, std::string_view entry,
-                                                 const EmulatorLaunch& launch,
+                                                 const LaunchConfig& launch,
                                                  std::span<const std::span<const std::byte>> arguments);
     /// Everything that the program printed (`vprintf`) since the last call.
     [[nodiscard]] std::string take_output();

@@ -17,13 +17,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "ptxgraft/emulator.hpp"
@@ -90,14 +88,15 @@ class PTXGRAFT_API EmulatorTrace : public EmulatorObserver {
         std::optional<Dim3> block = {};          ///< only this one
         std::optional<std::uint32_t> warp = {};  ///< only this one of each block
     };
-    EmulatorTrace(Filter filter, std::function<void(std::string_view line)> write) : filter_(filter), write_(std::move(write)) {}
+    EmulatorTrace(Filter filter, std::function<void(std::string_view line)> write);
+    ~EmulatorTrace() override;
+    EmulatorTrace(const EmulatorTrace&) = delete;
+    EmulatorTrace& operator=(const EmulatorTrace&) = delete;
     void step(const ObservedStep& step) override;
 
   private:
-    Filter filter_;
-    std::function<void(std::string_view)> write_;
-    std::unordered_map<std::uint32_t, std::string> places_;  // of instructions, and their text
-    const char* ptx_ = nullptr;
+    struct Data;
+    std::unique_ptr<Data> data_;
 };
 
 /// What the instructions of one PTX line did in all.
@@ -129,7 +128,8 @@ struct ProfileClass {
 /// while no launch that it observes runs.
 class PTXGRAFT_API EmulatorProfile : public EmulatorObserver {
   public:
-    EmulatorProfile() = default;
+    EmulatorProfile();
+    ~EmulatorProfile() override;
     EmulatorProfile(const EmulatorProfile&) = delete;
     EmulatorProfile& operator=(const EmulatorProfile&) = delete;
     void step(const ObservedStep& step) override;
@@ -139,14 +139,8 @@ class PTXGRAFT_API EmulatorProfile : public EmulatorObserver {
     [[nodiscard]] std::vector<ProfileClass> classes() const;
 
   private:
-    struct Entry {
-        std::string_view text;
-        std::string_view class_;
-        ProfileLine counts;
-    };
-    const char* seen_ = nullptr;  // the module's text
-    std::string ptx_;             // a copy
-    std::map<std::uint32_t, Entry> entries_;  // by the instruction's place
+    struct Data;
+    std::unique_ptr<Data> data_;
 };
 
 /// Wavefronts of one access to shared memory and those without conflicts; sectors of one to global memory and the fewest possible.

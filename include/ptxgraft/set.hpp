@@ -11,10 +11,12 @@
 ///     include f32                        all of another set
 ///     type philox u32                    a type of your own over a register type: it has a stack of its own
 ///     add.f32                            a form of PTX, spelled as in the manual
-///     add.rn.f32 weight 4                drawn four times as often when programs are made at random (default
-///     1; 0: never) mac = fma.rn.f32                   a form under a name of your own bump = add.u32 philox,
-///     u32 -> philox   … with types of your own in the place of its register types min.* every pure form of
-///     an opcode; `*` alone: of all %tid.x                             a special register: pushes its value
+///     add.rn.f32 weight 4                drawn four times as often when programs are made at random
+///                                        (default 1; 0: never)
+///     mac = fma.rn.f32                   a form under a name of your own
+///     bump = add.u32 philox, u32 -> philox   … with types of your own in the place of its register types
+///     min.*                              every pure form of an opcode; `*` alone: of all
+///     %tid.x                             a special register: pushes its value
 ///
 /// A form's name is its name in PTX (`fma.rn.ftz.f32`). Where PTX has several shapes under one name, the
 /// plain one with the fewest inputs has the bare name and the others a suffix: `:3` three inputs
@@ -35,7 +37,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -77,7 +78,7 @@ class PTXGRAFT_API InstructionSet {
     /// Reads a `.set` text. `include` finds shipped sets; others are an error. Errors have spans in `text`.
     [[nodiscard]] static Expected<std::shared_ptr<const InstructionSet>> parse(std::string_view text);
 
-    [[nodiscard]] std::span<const Entry> entries() const { return entries_; }
+    [[nodiscard]] std::span<const Entry> entries() const;
     /// The number of an entry by name; -1 when there is none.
     [[nodiscard]] std::int32_t find(std::string_view name) const;
 
@@ -85,7 +86,7 @@ class PTXGRAFT_API InstructionSet {
         std::string name;
         Type base;
     };
-    [[nodiscard]] std::span<const UserType> user_types() const { return user_types_; }  ///< type first_user_type + i
+    [[nodiscard]] std::span<const UserType> user_types() const;  ///< type first_user_type + i
     [[nodiscard]] std::string_view type_name(TypeId type) const;                        ///< "f32", "philox"; empty: no such type
     /// The type of a name, b32 and the like included; max_types: none.
     [[nodiscard]] TypeId find_type(std::string_view name) const;
@@ -93,18 +94,16 @@ class PTXGRAFT_API InstructionSet {
     /// The text that parse reads to an equal set, `*` and `include` written out.
     [[nodiscard]] std::string text() const;
 
-    /// The entries as the compiler wants them; made on first use.
-    struct Code;
-    [[nodiscard]] const Code& code() const;
+    InstructionSet(const InstructionSet&) = delete;
+    InstructionSet& operator=(const InstructionSet&) = delete;
+    ~InstructionSet();
+
+    struct Data;  ///< of the library
 
   private:
-    friend struct SetBuilder;
-    mutable std::once_flag code_made_;
-    mutable std::shared_ptr<const Code> code_;
-    std::vector<Entry> entries_;
-    std::vector<UserType> user_types_;
-    std::vector<std::uint32_t> names_;                // open addressing over entries_
-    std::vector<std::shared_ptr<const void>> owned_;  // forms, and sets that were included
+    friend struct SetData;
+    explicit InstructionSet(std::unique_ptr<Data> data);
+    std::unique_ptr<Data> data_;
 };
 
 /// The type whose stack holds values of a type: `b32` values live with `u32`, `b16` with `u16`, `b64` with `u64`; the others with themselves.

@@ -474,8 +474,8 @@ class PTXGRAFT_API Module {
     explicit Module(std::unique_ptr<ModuleData> data);
     [[nodiscard]] Statement find(StatementKind kind) const;
     [[nodiscard]] std::string_view first_argument(StatementKind kind) const;
-    static Expected<Module> parse_into(std::unique_ptr<ModuleData> data);
-    static Expected<Recovered> recover(std::unique_ptr<ModuleData> data, std::size_t max_errors);
+    [[nodiscard]] static Expected<Module> parse_into(std::unique_ptr<ModuleData> data);
+    [[nodiscard]] static Expected<Recovered> recover(std::unique_ptr<ModuleData> data, std::size_t max_errors);
     [[nodiscard]] bool owns(Statement statement) const;
     [[nodiscard]] Expected<Statement> insert(std::uint32_t parent, std::uint32_t before, std::string_view text);
     [[nodiscard]] Expected<Statement> declare_alone(const Name& element, std::string_view name);

@@ -107,12 +107,10 @@ class EmulatedEntry final : public LoadedEntry {
                                         std::uint64_t) const override {
         std::vector<std::span<const std::byte>> bytes(arguments.size());
         std::transform(arguments.begin(), arguments.end(), bytes.begin(), [](const Argument& a) { return a.bytes(); });
-        const EmulatorLaunch shape{config.grid,    config.block,       config.shared_bytes,
-                                   config.cluster, config.cooperative, config.limits};
         const LaunchLimits& limits = config.limits;
         const auto is_stopped = [&] { return limits.stop.stop_requested() || (limits.should_stop && limits.should_stop()); };
         const auto run = shared_->in_turn_unless(is_stopped, std::chrono::milliseconds(2), [&] {
-            auto launched = shared_->emulator.launch(*module_, entry_, shape, bytes);
+            auto launched = shared_->emulator.launch(*module_, entry_, config, bytes);
             keep_report();
             return launched;
         });

@@ -40,7 +40,7 @@ struct Launch {
     const Function* entry = nullptr;
     Memory* memory = nullptr;
     const LaneFunctions* lane_functions = nullptr;
-    EmulatorLaunch shape;
+    LaunchConfig shape;
     std::vector<std::byte> parameters;
     std::uint32_t dynamic_shared = 0;  ///< address of the dynamic part
     std::uint32_t shared_bytes = 0;    ///< static and dynamic, and what is reserved where the program asks for it

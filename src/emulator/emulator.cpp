@@ -28,7 +28,7 @@ struct Emulator::Data {
     EmulatorReport report;
 
     Expected<EmulatorStats> launch(const EmulatedModule& module, std::string_view entry,
-                                   const EmulatorLaunch& shape,
+                                   const LaunchConfig& shape,
                                    std::span<const std::span<const std::byte>> arguments);
     Expected<EmulatorStats> run(Launch& launch, const LaunchLimits& limits);
     EmulatorStats keep_report(Launch& launch, const Expected<void>& done);
@@ -60,7 +60,7 @@ bool is_same(const Dim3& shape, const Extents& extents) {
 std::string shape_text(const Dim3& shape) { return fmt::format("({}, {}, {})", shape.x, shape.y, shape.z); }
 
 // The limits of every architecture since sm_30 and those that the entry names.
-Expected<void> check_shape(const Function& entry, const EmulatorLaunch& launch) {
+Expected<void> check_shape(const Function& entry, const LaunchConfig& launch) {
     const Dim3& grid = launch.grid;
     const Dim3& block = launch.block;
     const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
@@ -92,7 +92,7 @@ Expected<void> check_shape(const Function& entry, const EmulatorLaunch& launch) 
 std::uint64_t blocks(const Dim3& shape) { return std::uint64_t{shape.x} * shape.y * shape.z; }
 
 // The launch with the cluster that the entry requires where none is given, and the grid in blocks.
-EmulatorLaunch with_cluster(const Function& entry, EmulatorLaunch launch) {
+LaunchConfig with_cluster(const Function& entry, LaunchConfig launch) {
     const auto& required = entry.required_cluster;
     if (blocks(launch.cluster) == 1 && required) launch.cluster = dim3(*required);
     if (!entry.blocks_are_clusters) return launch;
@@ -102,7 +102,7 @@ EmulatorLaunch with_cluster(const Function& entry, EmulatorLaunch launch) {
 }
 
 // PTX ISA 11.7, and CUDA's limits: 8 blocks on every device with clusters, 16 on sm_90 and later data center ones.
-Expected<void> check_cluster(const Function& entry, const EmulatorLaunch& launch, std::uint32_t sm) {
+Expected<void> check_cluster(const Function& entry, const LaunchConfig& launch, std::uint32_t sm) {
     constexpr std::uint32_t most_blocks = 16;
     const Dim3 &cluster = launch.cluster, &grid = launch.grid;
     const auto& required = entry.required_cluster;
@@ -401,13 +401,13 @@ class Finally {
 }  // namespace
 
 Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::string_view entry,
-                                         const EmulatorLaunch& shape,
+                                         const LaunchConfig& shape,
                                          std::span<const std::span<const std::byte>> arguments) {
     return or_out_of_memory([&] { return data_->launch(module, entry, shape, arguments); });
 }
 
 Expected<EmulatorStats> Emulator::Data::launch(const EmulatedModule& module, std::string_view entry,
-                                               const EmulatorLaunch& shape,
+                                               const LaunchConfig& shape,
                                                std::span<const std::span<const std::byte>> arguments) {
     if (module.memory() != memory.get())
         return fail(Errc::invalid_argument, "the module was loaded by another emulator");

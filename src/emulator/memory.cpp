@@ -216,17 +216,21 @@ std::string Memory::surroundings(std::uint64_t address) const {
     }
     const auto after = std::upper_bound(regions_.begin(), regions_.end(), address,
                                         [](std::uint64_t a, const Region& region) { return a < region.begin; });
-    constexpr std::uint64_t near = guard_bytes;
+    constexpr std::uint64_t near = guard_bytes, nowhere = ~std::uint64_t{0};
+    std::uint64_t behind = nowhere;  // the end of the one before it
     if (after != regions_.begin()) {
         const Region& before = *(after - 1);
         if (before.is_heap && before.holds(address, 1)) return heap_.surroundings(address);
-        if (before.holds(address, 1)) return fmt::format("{} bytes before the end of the {} bytes at {:#x}", before.begin + before.bytes - address, before.bytes, before.begin);
-        const std::uint64_t beyond = address - before.begin - before.bytes;
-        if (beyond < near) return fmt::format("{} bytes behind the end of the {} bytes at {:#x}", beyond, before.bytes, before.begin);
+        const std::uint64_t end = before.begin + before.bytes;
+        if (before.holds(address, 1))
+            return fmt::format("{} bytes before the end of the {} bytes at {:#x}", end - address, before.bytes, before.begin);
+        behind = address - end;
     }
-    if (after != regions_.end() && after->begin - address <= near)
-        return fmt::format("{} bytes before the {} bytes at {:#x}", after->begin - address, after->bytes, after->begin);
-    return "near no allocation";
+    const std::uint64_t ahead = after == regions_.end() ? nowhere : after->begin - address;
+    if (std::min(behind, ahead) > near) return "near no allocation";
+    if (ahead < behind) return fmt::format("{} bytes before the {} bytes at {:#x}", ahead, after->bytes, after->begin);
+    const Region& before = *(after - 1);
+    return fmt::format("{} bytes behind the end of the {} bytes at {:#x}", behind, before.bytes, before.begin);
 }
 
 std::byte* Memory::host(std::uint64_t address, std::uint64_t bytes) const {

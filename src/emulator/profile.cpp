@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <map>
+#include <string>
 
 #include "ptxgraft/emulator_observer.hpp"
 
@@ -161,22 +163,40 @@ AccessCost global_sectors(const ObservedAccess& access) {
     return cost;
 }
 
+struct EmulatorProfile::Data {
+    struct Entry {
+        std::string_view text;
+        std::string_view class_;
+        ProfileLine counts;
+    };
+    const char* seen = nullptr;  // the module's text
+    std::string ptx;             // a copy
+    std::map<std::uint32_t, Entry> entries;  // by the instruction's place
+
+    Entry& entry_of(const ObservedStep& step) {
+        if (seen != step.ptx.data() || ptx.size() != step.ptx.size()) {
+            seen = step.ptx.data();
+            if (ptx != step.ptx) {
+                entries.clear();
+                ptx = step.ptx;
+            }
+        }
+        Entry& entry = entries[step.span.begin];
+        if (entry.text.empty()) {
+            entry.text = std::string_view(ptx).substr(step.span.begin, step.span.end - step.span.begin);
+            entry.class_ = class_of(step, entry.text);
+            entry.counts.line = position(ptx, step.span.begin).line;
+        }
+        return entry;
+    }
+};
+
+EmulatorProfile::EmulatorProfile() : data_(std::make_unique<Data>()) {}
+EmulatorProfile::~EmulatorProfile() = default;
+
 void EmulatorProfile::step(const ObservedStep& step) {
     if (step.is_rest) return;
-    if (seen_ != step.ptx.data() || ptx_.size() != step.ptx.size()) {
-        seen_ = step.ptx.data();
-        if (ptx_ != step.ptx) {
-            entries_.clear();
-            ptx_ = step.ptx;
-        }
-    }
-    Entry& entry = entries_[step.span.begin];
-    if (entry.text.empty()) {
-        entry.text = std::string_view(ptx_).substr(step.span.begin, step.span.end - step.span.begin);
-        entry.class_ = class_of(step, entry.text);
-        entry.counts.line = position(ptx_, step.span.begin).line;
-    }
-    ProfileLine& counts = entry.counts;
+    ProfileLine& counts = data_->entry_of(step).counts;
     ++counts.warps;
     counts.lanes += static_cast<std::uint64_t>(std::popcount(step.lanes));
     for (const ObservedAccess& access : step.accesses) {
@@ -197,7 +217,7 @@ void EmulatorProfile::step(const ObservedStep& step) {
 
 std::vector<ProfileLine> EmulatorProfile::lines() const {
     std::vector<ProfileLine> all;
-    for (const auto& [begin, entry] : entries_) {
+    for (const auto& [begin, entry] : data_->entries) {
         if (all.empty() || all.back().line != entry.counts.line) {
             all.push_back(entry.counts);
             all.back().text = entry.text;
@@ -218,7 +238,7 @@ std::vector<ProfileLine> EmulatorProfile::lines() const {
 
 std::vector<ProfileClass> EmulatorProfile::classes() const {
     std::map<std::string_view, ProfileClass> sums;
-    for (const auto& [begin, entry] : entries_) {
+    for (const auto& [begin, entry] : data_->entries) {
         ProfileClass& sum = sums[entry.class_];
         sum.name = entry.class_;
         sum.warps += entry.counts.warps;

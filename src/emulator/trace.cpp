@@ -2,6 +2,9 @@
 
 #include <bit>
 #include <cstring>
+#include <string>
+#include <unordered_map>
+#include <utility>
 
 #include "ptxgraft/emulator_observer.hpp"
 
@@ -54,15 +57,34 @@ std::string text_of(std::string_view ptx, Span span) {
 
 }  // namespace
 
-void EmulatorTrace::step(const ObservedStep& step) {
-    if ((filter_.block && !same(*filter_.block, step.block)) || (filter_.warp && *filter_.warp != step.warp)) return;
-    if (ptx_ != step.ptx.data()) places_.clear();
-    ptx_ = step.ptx.data();
-    std::string& instruction = places_[step.span.begin];
-    if (instruction.empty()) {
-        const Position at = position(step.ptx, step.span.begin);
-        instruction = fmt::format("{}:{}: {}", at.line, at.column, text_of(step.ptx, step.span));
+struct EmulatorTrace::Data {
+    Filter filter;
+    std::function<void(std::string_view)> write;
+    std::unordered_map<std::uint32_t, std::string> places = {};  // of instructions, and their text
+    const char* ptx = nullptr;
+
+    [[nodiscard]] bool wants(const ObservedStep& step) const {
+        return (!filter.block || same(*filter.block, step.block)) && (!filter.warp || *filter.warp == step.warp);
     }
+    const std::string& instruction_of(const ObservedStep& step) {
+        if (ptx != step.ptx.data()) places.clear();
+        ptx = step.ptx.data();
+        std::string& instruction = places[step.span.begin];
+        if (instruction.empty()) {
+            const Position at = position(step.ptx, step.span.begin);
+            instruction = fmt::format("{}:{}: {}", at.line, at.column, text_of(step.ptx, step.span));
+        }
+        return instruction;
+    }
+};
+
+EmulatorTrace::EmulatorTrace(Filter filter, std::function<void(std::string_view line)> write)
+    : data_(std::make_unique<Data>(Data{filter, std::move(write)})) {}
+EmulatorTrace::~EmulatorTrace() = default;
+
+void EmulatorTrace::step(const ObservedStep& step) {
+    if (!data_->wants(step)) return;
+    const std::string& instruction = data_->instruction_of(step);
     std::string line = fmt::format("block ({}, {}, {}) warp {} lanes {:#010x} {}{}", step.block.x, step.block.y, step.block.z, step.warp, step.lanes, instruction,
                                    step.is_rest ? " (further results)" : "");
     const auto add = [&](const ObservedRegister& reg, std::string_view sign, std::uint32_t lanes) {
@@ -76,7 +98,7 @@ void EmulatorTrace::step(const ObservedStep& step) {
         line += fmt::format(" | {} {} of {} bytes at {}", name(access.space), name(access.kind), access.bytes,
                             values_of(access.lanes, [&](unsigned lane) { return fmt::format("{:#x}", access.addresses[lane]); }));
     line += '\n';
-    write_(line);
+    data_->write(line);
 }
 
 }  // namespace ptxgraft

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ptxgraft/set.hpp"
+#include "stub/set/data.hpp"
 
 namespace ptxgraft::stack {
 
@@ -63,7 +64,7 @@ struct SetBuilder {
     void append(Entry entry, bool is_own);
     [[nodiscard]] tl::unexpected<Error> full(const Word& word) const;
 
-    InstructionSet* set_ = nullptr;
+    InstructionSet::Data* data_ = nullptr;
     std::vector<bool> is_own_;  // entries that a line of this text names
     std::vector<const InstructionSet*> included_;
     std::vector<std::string_view> wildcards_;  // patterns of this text: `*`, `min.*`

@@ -92,9 +92,9 @@ std::int32_t find_name(std::span<const std::uint32_t> names, std::span<const Ent
 Expected<std::shared_ptr<const InstructionSet>> SetBuilder::parse(std::string_view text,
                                                                   std::span<const std::string_view> chain) {
     if (text.size() >= Span::none) return fail(Errc::text_too_large);
-    const auto set = std::make_shared<InstructionSet>();
+    auto data = std::make_unique<InstructionSet::Data>();
     SetBuilder builder;
-    builder.set_ = set.get();
+    builder.data_ = data.get();
     builder.chain_ = chain;
     std::vector<Word> words;
     constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
@@ -105,7 +105,7 @@ Expected<std::shared_ptr<const InstructionSet>> SetBuilder::parse(std::string_vi
             if (auto done = builder.line(words); !done) return tl::unexpected(done.error());
         at = end + 1;
     }
-    return set;
+    return SetData::make(std::move(data));
 }
 
 Expected<void> SetBuilder::line(std::span<const Word> words) {
@@ -127,7 +127,7 @@ Expected<void> SetBuilder::include(std::span<const Word> words) {
     if (*other != nullptr) {
         if (std::find(included_.begin(), included_.end(), other->get()) != included_.end()) return {};
         included_.push_back(other->get());
-        set_->owned_.push_back(*other);
+        data_->owned.push_back(*other);
         return take(**other, name);
     }
     const std::vector<std::string_view> names = set_names();
@@ -142,12 +142,12 @@ Expected<void> SetBuilder::include(std::span<const Word> words) {
 Expected<void> SetBuilder::take(const InstructionSet& other, const Word& place) {
     std::vector<TypeId> renumbered;
     for (const InstructionSet::UserType& type : other.user_types()) {
-        TypeId id = set_->find_type(type.name);
+        TypeId id = data_->find_type(type.name);
         if (id == max_types) {
-            if (first_user_type + set_->user_types_.size() == max_types) return full(place);
-            id = static_cast<TypeId>(first_user_type + set_->user_types_.size());
-            set_->user_types_.push_back(type);
-        } else if (set_->user_types_[static_cast<std::size_t>(id - first_user_type)].base != type.base) {
+            if (first_user_type + data_->user_types.size() == max_types) return full(place);
+            id = static_cast<TypeId>(first_user_type + data_->user_types.size());
+            data_->user_types.push_back(type);
+        } else if (data_->user_types[static_cast<std::size_t>(id - first_user_type)].base != type.base) {
             return fail(Errc::set_name_taken, place.span,
                         "the set " + quoted(place.text) + " has a type " + quoted(type.name) + " over " +
                             std::string(ptxgraft::name(type.base)) + ", which here is another");
@@ -159,13 +159,13 @@ Expected<void> SetBuilder::take(const InstructionSet& other, const Word& place) 
         for (EntryOperand& o : entry.operands)
             if (o.type >= first_user_type)
                 o.type = renumbered[static_cast<std::size_t>(o.type - first_user_type)];
-        const std::int32_t there = set_->find(entry.name);
-        if (there >= 0 && !is_same(set_->entries_[static_cast<std::size_t>(there)], entry))
+        const std::int32_t there = data_->find(entry.name);
+        if (there >= 0 && !is_same(data_->entries[static_cast<std::size_t>(there)], entry))
             return fail(Errc::set_name_taken, place.span,
                         "the set " + quoted(place.text) + " has an instruction " + quoted(entry.name) +
                             ", which here is another");
         if (there >= 0) continue;
-        if (set_->entries_.size() == max_entries) return full(place);
+        if (data_->entries.size() == max_entries) return full(place);
         append(std::move(entry), false);
     }
     return {};
@@ -184,12 +184,12 @@ Expected<void> SetBuilder::type(std::span<const Word> words) {
     const Word &name = words[1], &base = words[2];
     if (const std::string problem = type_name_problem(name.text); !problem.empty())
         return fail(Errc::set_malformed, name.span, problem);
-    if (set_->find_type(name.text) != max_types)
+    if (data_->find_type(name.text) != max_types)
         return fail(Errc::set_name_taken, name.span, "the type " + quoted(name.text) + " stands twice");
     const auto found = type_from_name(base.text);
     if (!found) return fail(Errc::unknown_type, base.span, std::string(base.text));
-    if (first_user_type + set_->user_types_.size() == max_types) return full(name);
-    set_->user_types_.push_back({std::string(name.text), *found});
+    if (first_user_type + data_->user_types.size() == max_types) return full(name);
+    data_->user_types.push_back({std::string(name.text), *found});
     return {};
 }
 
@@ -263,13 +263,13 @@ Expected<void> SetBuilder::wildcard(const Line& line) {
         for (const isa::Form& form : forms_of(candidate)) {
             if (!form.pure || !unusable(form).empty()) continue;
             is_known = true;
-            const std::int32_t there = set_->find(form.name);
-            if (there < 0 && set_->entries_.size() == max_entries) return full(line.form);
+            const std::int32_t there = data_->find(form.name);
+            if (there < 0 && data_->entries.size() == max_entries) return full(line.form);
             if (there < 0) {
                 append(make_entry(form), false);
-                set_->entries_.back().weight = line.weight;
+                data_->entries.back().weight = line.weight;
             } else if (line.has_weight) {
-                set_->entries_[static_cast<std::size_t>(there)].weight = line.weight;
+                data_->entries[static_cast<std::size_t>(there)].weight = line.weight;
             }
         }
     }
@@ -282,7 +282,7 @@ const SetBuilder::Forms& SetBuilder::forms_of(std::string_view opcode) {
     auto& forms = forms_[opcode];
     if (!forms) {
         forms = std::make_shared<const Forms>(isa::forms(opcode));
-        set_->owned_.push_back(forms);
+        data_->owned.push_back(forms);
     }
     return *forms;
 }
@@ -305,7 +305,7 @@ Expected<void> SetBuilder::form(const Line& line) {
     if (const std::string problem = unusable(*found); !problem.empty())
         return fail(Errc::set_unknown_form, line.form.span, problem);
     const auto kept = std::make_shared<const isa::Form>(std::move(*found));
-    set_->owned_.push_back(kept);
+    data_->owned.push_back(kept);
     Entry entry = make_entry(*kept);
     entry.name = line.name.text;
     if (line.has_types)
@@ -353,17 +353,17 @@ Expected<void> SetBuilder::give_types(Entry& entry, const Line& line) const {
 }
 
 Expected<TypeId> SetBuilder::operand_type(const Word& word, const isa::OperandSpec& spec) const {
-    const TypeId type = set_->find_type(word.text);
+    const TypeId type = data_->find_type(word.text);
     if (type == max_types) {
         std::vector<std::string_view> names;
-        for (TypeId t = 0; t < first_user_type + set_->user_types_.size(); ++t)
-            names.push_back(set_->type_name(t));
+        for (TypeId t = 0; t < first_user_type + data_->user_types.size(); ++t)
+            names.push_back(data_->type_name(t));
         return fail(Errc::set_unknown_type, word.span, quoted(word.text) + nearest_text(word.text, names));
     }
     const TypeId base =
         type < first_user_type
             ? type
-            : type_id(set_->user_types_[static_cast<std::size_t>(type - first_user_type)].base);
+            : type_id(data_->user_types[static_cast<std::size_t>(type - first_user_type)].base);
     if (fits(base, spec)) return type;
     return fail(Errc::set_type_mismatch, word.span,
                 "values of " + quoted(word.text) +
@@ -387,34 +387,34 @@ Entry SetBuilder::make_entry(const isa::Form& form) const {
 }
 
 Expected<void> SetBuilder::add(Entry entry, const Line& line) {
-    const std::int32_t there = set_->find(entry.name);
+    const std::int32_t there = data_->find(entry.name);
     if (there >= 0) {
         const auto at = static_cast<std::size_t>(there);
         if (is_own_[at])
             return fail(Errc::set_name_taken, line.name.span, quoted(entry.name) + " stands twice");
-        if (!is_same(set_->entries_[at], entry))
+        if (!is_same(data_->entries[at], entry))
             return fail(Errc::set_name_taken, line.name.span,
                         quoted(entry.name) + " is in an included set, as something else");
         is_own_[at] = true;
-        set_->entries_[at].weight = line.weight;
+        data_->entries[at].weight = line.weight;
         return {};
     }
-    if (set_->entries_.size() == max_entries) return full(line.name);
+    if (data_->entries.size() == max_entries) return full(line.name);
     append(std::move(entry), true);
-    set_->entries_.back().weight = line.weight;
+    data_->entries.back().weight = line.weight;
     return {};
 }
 
 void SetBuilder::append(Entry entry, bool is_own) {
     constexpr std::size_t first_size = 64;
-    auto& names = set_->names_;
-    if (2 * (set_->entries_.size() + 1) > names.size()) {
+    auto& names = data_->names;
+    if (2 * (data_->entries.size() + 1) > names.size()) {
         names.assign(names.empty() ? first_size : 4 * names.size(), empty);
-        for (std::uint32_t i = 0; i < set_->entries_.size(); ++i)
-            names[place_of(names, set_->entries_, set_->entries_[i].name)] = i;
+        for (std::uint32_t i = 0; i < data_->entries.size(); ++i)
+            names[place_of(names, data_->entries, data_->entries[i].name)] = i;
     }
-    names[place_of(names, set_->entries_, entry.name)] = static_cast<std::uint32_t>(set_->entries_.size());
-    set_->entries_.push_back(std::move(entry));
+    names[place_of(names, data_->entries, entry.name)] = static_cast<std::uint32_t>(data_->entries.size());
+    data_->entries.push_back(std::move(entry));
     is_own_.push_back(is_own);
 }
 

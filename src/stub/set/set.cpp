@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "stub/set/builder.hpp"
+#include "stub/set/data.hpp"
 #include "stub/set/embedded.hpp"
 #include "stub/set/types.hpp"
 
@@ -64,25 +65,35 @@ void add_line(std::string& text, const InstructionSet& set, const Entry& entry) 
 
 }  // namespace
 
-std::int32_t InstructionSet::find(std::string_view name) const { return find_name(names_, entries_, name); }
+InstructionSet::InstructionSet(std::unique_ptr<Data> data) : data_(std::move(data)) {}
+InstructionSet::~InstructionSet() = default;
 
-std::string_view InstructionSet::type_name(TypeId type) const {
+std::span<const Entry> InstructionSet::entries() const { return data_->entries; }
+std::span<const InstructionSet::UserType> InstructionSet::user_types() const { return data_->user_types; }
+
+std::int32_t InstructionSet::find(std::string_view name) const { return data_->find(name); }
+std::string_view InstructionSet::type_name(TypeId type) const { return data_->type_name(type); }
+TypeId InstructionSet::find_type(std::string_view name) const { return data_->find_type(name); }
+
+std::int32_t InstructionSet::Data::find(std::string_view name) const { return find_name(names, entries, name); }
+
+std::string_view InstructionSet::Data::type_name(TypeId type) const {
     if (type < first_user_type) return builtin_name(type);
     const std::size_t index = static_cast<std::size_t>(type - first_user_type);
-    return index < user_types_.size() ? std::string_view(user_types_[index].name) : std::string_view();
+    return index < user_types.size() ? std::string_view(user_types[index].name) : std::string_view();
 }
 
-TypeId InstructionSet::find_type(std::string_view name) const {
-    for (std::size_t i = 0; i < user_types_.size(); ++i)
-        if (user_types_[i].name == name) return static_cast<TypeId>(first_user_type + i);
+TypeId InstructionSet::Data::find_type(std::string_view name) const {
+    for (std::size_t i = 0; i < user_types.size(); ++i)
+        if (user_types[i].name == name) return static_cast<TypeId>(first_user_type + i);
     return builtin_type(name);
 }
 
 std::string InstructionSet::text() const {
     std::string out;
-    for (const UserType& type : user_types_)
+    for (const UserType& type : data_->user_types)
         out.append("type ").append(type.name).append(" ").append(name(type.base)).append("\n");
-    for (const Entry& entry : entries_) add_line(out, *this, entry);
+    for (const Entry& entry : data_->entries) add_line(out, *this, entry);
     return out;
 }
 

@@ -156,7 +156,7 @@ class Counter {
         b.text += (b.writes + 4) * (select_text + select_names * name_);
     }
 
-    const InstructionSet::Code& code_;
+    const SetCode& code_;
     std::span<const Bound> routines_;
     const std::uint64_t name_;
     Bound outside_;
@@ -245,7 +245,7 @@ void Bound::add(const Bound& other, std::uint64_t times) {
     has_brackets = has_brackets || other.has_brackets;
 }
 
-void add_cost(InstructionSet::Code& code, const EntryCode& e) {
+void add_cost(SetCode& code, const EntryCode& e) {
     if (code.costs.empty()) code.costs.push_back(0);
     constexpr std::uint64_t no_name = 0, one_name = 1;
     Bound without, with;

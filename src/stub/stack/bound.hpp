@@ -27,7 +27,7 @@ struct Bound {
 };
 
 /// Adds what an entry costs to the tables that bound_of reads.
-void add_cost(InstructionSet::Code& code, const EntryCode& entry);
+void add_cost(SetCode& code, const EntryCode& entry);
 
 [[nodiscard]] Bound bound_of(ProgramView program, const Machine::Data& machine);
 

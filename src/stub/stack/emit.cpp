@@ -85,7 +85,7 @@ class Emitter {
 
     Dataflow& flow_;
     const Machine::Data& machine_;
-    const InstructionSet::Code& code_;
+    const SetCode& code_;
     const EntryCode* const entries_;
     Node* const nodes_;
     Name* const names_;

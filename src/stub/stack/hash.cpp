@@ -67,7 +67,7 @@ class Hasher {
 
     const Dataflow& flow_;
     const Machine::Data& machine_;
-    const InstructionSet::Code& code_;
+    const SetCode& code_;
     std::uint64_t* const hashes_;
 };
 

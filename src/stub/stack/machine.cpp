@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "stub/set/data.hpp"
 #include "stub/stack/bound.hpp"
 #include "stub/stack/graph.hpp"
 
@@ -62,7 +63,7 @@ std::uint64_t node_of(NodeKind kind, TypeId type, std::uint32_t entry) {
 
 // Lays out one entry; `code` receives its inputs and outputs.
 struct EntryMaker {
-    InstructionSet::Code& code;
+    SetCode& code;
 
     EntryCode make(const Entry& entry, std::uint32_t at) {
         EntryCode e{};
@@ -150,7 +151,7 @@ struct EntryMaker {
     }
 };
 
-void lay_out_types(InstructionSet::Code& code, const InstructionSet& set) {
+void lay_out_types(SetCode& code, const InstructionSet& set) {
     code.type_count = first_user_type + static_cast<std::uint32_t>(set.user_types().size());
     for (std::uint32_t t = 0; t < code.type_count; ++t) {
         const auto type = static_cast<TypeId>(t);
@@ -179,21 +180,22 @@ RegisterClass class_of_builtin(TypeId type) {
     return width == 16 ? RegisterClass::h : width == 32 ? RegisterClass::r : RegisterClass::d;
 }
 
-const InstructionSet::Code& InstructionSet::code() const {
-    std::call_once(code_made_, [this] {
-        auto code = std::make_shared<Code>();
-        lay_out_types(*code, *this);
-        code->long_texts.resize(entries_.size());
+const SetCode& code_of(const InstructionSet& set) {
+    InstructionSet::Data& data = SetData::of(set);
+    std::call_once(data.code_made, [&] {
+        auto code = std::make_shared<SetCode>();
+        lay_out_types(*code, set);
+        code->long_texts.resize(data.entries.size());
         EntryMaker maker{*code};
         double sum = 0;
-        for (std::size_t i = 0; i < entries_.size(); ++i) {
-            code->entries.push_back(maker.make(entries_[i], static_cast<std::uint32_t>(i)));
-            code->weights.push_back(sum += entries_[i].weight);
+        for (std::size_t i = 0; i < data.entries.size(); ++i) {
+            code->entries.push_back(maker.make(data.entries[i], static_cast<std::uint32_t>(i)));
+            code->weights.push_back(sum += data.entries[i].weight);
             add_cost(*code, code->entries.back());
         }
-        code_ = std::move(code);
+        data.code = std::move(code);
     });
-    return *code_;
+    return *data.code;
 }
 
 namespace {
@@ -239,7 +241,7 @@ Present present_of(const EntryCode& e, PlainCode code, const Shape& shape) {
 
 }  // namespace
 
-std::shared_ptr<const Availability> InstructionSet::Code::available(const InstructionSet& set, const MachineOptions& options, bool has_macros) const {
+std::shared_ptr<const Availability> SetCode::available(const InstructionSet& set, const MachineOptions& options, bool has_macros) const {
     const Key key{static_cast<std::uint16_t>(options.policy.allowed), options.ptx_version, options.target.sm, options.target.variant, has_macros};
     const std::lock_guard lock(mutex_);
     for (const auto& [k, value] : available_)
@@ -431,7 +433,7 @@ Expected<Machine> Machine::make(std::shared_ptr<const InstructionSet> set, const
         return fail(Errc::stack_too_large, "the signature has more than 4,096 operands or 65,535 registers");
     auto data = std::make_shared<Data>();
     data->set = std::move(set);
-    data->code = &data->set->code();
+    data->code = &code_of(*data->set);
     static std::atomic<std::uint64_t> made{0};
     data->id = ++made;
     data->options = options;

@@ -174,7 +174,7 @@ struct InputCode {
     std::int64_t low, high, step;
 };
 
-struct InstructionSet::Code {
+struct SetCode {
     std::vector<EntryCode> entries;
     std::vector<std::uint32_t> input_bases;   ///< place in `inputs` of an entry's first
     std::vector<InputCode> inputs;
@@ -201,6 +201,8 @@ struct InstructionSet::Code {
     mutable std::vector<std::pair<Key, std::shared_ptr<const Availability>>> available_;
 };
 
+[[nodiscard]] const SetCode& code_of(const InstructionSet& set);
+
 /// One register of an operand.
 struct Slot {
     std::uint32_t operand, element;
@@ -221,7 +223,7 @@ struct MachineData {
 struct Machine::Data {
     std::uint64_t id = 0;  ///< another one for each that is made
     std::shared_ptr<const InstructionSet> set;
-    const InstructionSet::Code* code = nullptr;
+    const SetCode* code = nullptr;
     std::shared_ptr<const std::vector<Present>> present;  ///< by the number of an instruction, any 16 bits
     Signature signature;
     MachineOptions options;

@@ -60,7 +60,7 @@ class OnePass {
 
     const Machine::Data& machine_;
     const bool keeps_;  // a `mod` that is not assigned keeps its value
-    const InstructionSet::Code& code_;
+    const SetCode& code_;
     const std::span<const Instruction> program_;
     const std::uint32_t slots_;
     Registers registers_;

@@ -181,7 +181,7 @@ class Maker {
     }
 
     const Machine::Data& machine_;
-    const InstructionSet::Code& code_;
+    const SetCode& code_;
     Random random_;
     Program program_;
     std::array<std::uint32_t, max_types> depths_;

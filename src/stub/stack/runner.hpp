@@ -175,7 +175,7 @@ class Runner {
 
     const ProgramView program_;
     const Machine::Data& machine_;
-    const InstructionSet::Code& code_;
+    const SetCode& code_;
     const EntryCode* const entries_;
     const Present* const present_;
     const OperandCode* const operands_;
