@@ -50,6 +50,11 @@ struct EmulatorOptions {
     std::uint64_t memory_bytes = std::uint64_t{16} << 30;  ///< of all allocations
     std::uint32_t sm = 90;  ///< architecture to be: limits and special registers
     bool fast = false;  ///< checks only what keeps the host safe: bounds, alignment, barriers; not what nothing wrote, nor races
+    /// Host memory for the shadow memory that races are looked for in, of one block or cluster at a time on each host thread: a quarter
+    /// to five times of what the block accesses. What was accessed first is forgotten first where it does not suffice, and races with
+    /// that are not found. The blocks of a cooperative launch share it.
+    std::uint64_t shadow_bytes = std::uint64_t{1} << 30;
+    bool equal_stores = false;  ///< two stores of equal bytes that nothing orders are a race too
     EmulatorObserver* observer = nullptr;  ///< is told of every instruction; lives longer than the emulator
 };
 

@@ -241,7 +241,7 @@ Flow allocate(Warp& warp, const Call& call, std::uint32_t mask) {
         const std::uint64_t bytes = call.arguments.empty() ? 0 : argument(warp, call.arguments[0], lane);
         const std::uint64_t address = warp.launch().memory->heap_allocate(bytes);
         if (address != 0) {
-            warp.acquire_at(Space::global, heap_lock, 1u << lane);  // from whoever freed it
+            warp.hold(heap_lock, lane, Semantics::acquire);  // from whoever freed it
             warp.launch().memory->mark(address, bytes, false);
         }
         give_result(warp, call, lane, address);
@@ -257,7 +257,7 @@ Flow release(Warp& warp, const Call& call, std::uint32_t mask) {
         if (address == 0) return true;
         // To others it is as if all its bytes were written.
         if (!warp.note_range(Space::global, address, lane, warp.launch().memory->heap_size(address), Use::write)) return false;
-        warp.release_at(Space::global, heap_lock, 1u << lane);
+        warp.hold(heap_lock, lane, Semantics::release);
         if (warp.launch().memory->heap_free(address)) return true;
         warp.fail(Errc::not_an_allocation, lane, fmt::format("free of {:#x}", address));
         return false;

@@ -21,24 +21,31 @@ StoredOrigin StoredOrigins::find(Space space, std::uint64_t address, unsigned th
     return found != origins_.end() ? found->second : StoredOrigin{};
 }
 
-Checker::Checker(const Parties& all)
+Checker::Checker(const Parties& all, std::size_t shadow_bytes, RaceStorages& storages)
     : parties(all),
-      order(all.size(), all.copiers()),
+      order(all.size(), all.warps(), all.copiers()),
+      synchronisation(order, all.warps(), all.warps_of_cta()),
       fenced(all.size()),
-      shared_races(order, all.warps(), 6),
-      global_races(order, all.warps(), 8),
+      storage(storages.take()),
+      shared_races(order, storage->shapes, storage->patterns, storage->shared, all.warps_of_cta()),
+      global_races(order, storage->shapes, storage->patterns, storage->global, all.warps_of_cta()),
       arrived(all.size()),
       complete(all.size()),
+      shadow_bytes_(shadow_bytes),
+      storages_(&storages),
       copies_(all.copiers() != 0 ? std::size_t{all.warps()} * lane_count : 0) {}
 
-void Checker::begin(bool has_async_proxy) {
+Checker::~Checker() { storages_->give(std::move(storage)); }
+
+void Checker::begin() {
     order.begin();
-    shared_races.begin(has_async_proxy);
-    global_races.begin(has_async_proxy);
+    synchronisation.begin();
+    shared_races.begin(shadow_bytes_, parties.is_synchronous() ? nullptr : &fenced);
+    global_races.begin(shadow_bytes_);
     arrived.clear();
     complete.clear();
-    objects_.clear();
-    arrivals_.clear();
+    phases_.clear();
+    initialisers_.clear();
     bulk_groups_.clear();
     fenced.clear();
     stored.clear();
@@ -46,18 +53,30 @@ void Checker::begin(bool has_async_proxy) {
     std::ranges::fill(copies_, ThreadCopies{});
 }
 
-Clock& Checker::object(Space space, std::uint64_t address) {
-    return objects_.try_emplace(key(space, address), order.size()).first->second;
+Checker::Phases& Checker::phases(std::uint64_t mbarrier) {
+    const auto found = phases_.find(mbarrier);
+    if (found != phases_.end()) return found->second;
+    return phases_.emplace(mbarrier, Phases{Clock(order.size()), Clock(order.size())}).first->second;
 }
 
-Clock& Checker::arrivals(Space space, std::uint64_t address) {
-    return arrivals_.try_emplace(key(space, address), order.size()).first->second;
+void Checker::forget_accesses() {
+    shared_races.forget();
+    global_races.forget();
 }
 
-void Checker::finish_phase(Space space, std::uint64_t address) {
-    Clock& all = arrivals(space, address);
-    object(space, address).join(all);
-    all.clear();
+Epoch Checker::initialise(unsigned warp, unsigned lane) {
+    initialisers_.push_back(epoch(warp, lane, 0));
+    const Epoch made = epoch(parties.initialiser(), lane, order.advance(parties.initialiser()));
+    order.learn(warp, 1u << lane, false, made.agent, 1u << lane, made.time);
+    return made;
+}
+
+std::optional<Epoch> Checker::last_initialised(unsigned warp, unsigned lane) const {
+    for (std::size_t time = initialisers_.size(); time > 0; --time) {
+        const Epoch& by = initialisers_[time - 1];
+        if (by.agent == warp && by.lane == lane) return epoch(parties.initialiser(), lane, static_cast<WarpTime>(time));
+    }
+    return std::nullopt;
 }
 
 const Checker::WgmmaReads& Checker::wgmma_reads(const Wgmma& wgmma, const WgmmaOperands& operands) {

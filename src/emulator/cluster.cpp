@@ -20,8 +20,10 @@ Cluster::Cluster(const Launch& launch) : launch_(&launch) {
     const auto size = static_cast<std::uint32_t>(product(shape));
     const auto warps = static_cast<std::uint32_t>((product(launch.shape.block) + lane_count - 1) / lane_count);
     if (launch.is_checked) {
-        const Parties::Asynchronous what{.copies = launch.program->uses_copies, .wgmma = launch.program->uses_wgmma};
-        checker_ = std::make_unique<Checker>(Parties(size, warps, what));
+        const Parties::Asynchronous what{.copies = launch.program->uses_copies,
+                                         .wgmma = launch.program->uses_wgmma,
+                                         .async_proxy = launch.program->uses_async_proxy};
+        checker_ = std::make_unique<Checker>(Parties(size, warps, what), launch.shadow_bytes, *launch.race_storages);
     }
     ctas_.reserve(size);
     for (std::uint32_t rank = 0; rank < size; ++rank) ctas_.push_back(std::make_unique<Cta>(launch, *this, rank, checker_.get()));
@@ -38,7 +40,7 @@ void Cluster::begin(std::uint64_t index) {
     index_ = index;
     std::fill(lanes_.begin(), lanes_.end(), Lanes{});
     any_arrived_ = false;
-    if (checker_ != nullptr) checker_->begin(launch_->program->uses_async_proxy);
+    if (checker_ != nullptr) checker_->begin();
     const Dim3 &grid = launch_->shape.grid, &shape = launch_->shape.cluster, first = times(position(), shape);
     for (std::uint32_t rank = 0; rank < size(); ++rank) {
         const std::uint64_t x = first.x + rank % shape.x, y = first.y + rank / shape.x % shape.y, z = first.z + rank / shape.x / shape.y;
@@ -81,11 +83,13 @@ Cluster::Lanes& Cluster::lanes(const Warp& warp) {
     return lanes_[std::size_t{warp.cta().rank()} * ctas_[0]->warps() + warp.index()];
 }
 
-Cluster::Arrival Cluster::arrive(const Warp& warp, std::uint32_t mask) {
+Cluster::Arrival Cluster::arrive(const Warp& warp, std::uint32_t mask, Semantics semantics) {
     Lanes& here = lanes(warp);
     if (((here.arrived | here.complete) & mask) != 0) return Arrival::twice;
     here.arrived |= mask;
-    if (checker_ != nullptr) checker_->order.release(warp.number(), mask, mask == warp.live(), checker_->arrived);
+    if (checker_ != nullptr)
+        checker_->synchronisation.arrive(
+            {.warp = warp.number(), .lanes = mask, .is_whole_warp = mask == warp.live(), .semantics = semantics}, checker_->arrived);
     any_arrived_ = true;
     return Arrival::ok;
 }

@@ -154,14 +154,21 @@ void Cta::release_if_complete(std::uint32_t id) {
     if (!complete) return;
     const Warp::Reductions reductions{barrier.popc, barrier.popc == barrier.arrived, barrier.popc != 0};
     barrier = {};
-    for (Warp& warp : warps_) warp.release(id, reductions);
-    if (checker_ != nullptr) barrier_clocks_[id].clear();
+    std::uint32_t passed = 0, all = 0;
+    for (Warp& warp : warps_) {
+        if (warp.release(id, reductions) == warp.started()) ++passed;
+        ++all;
+    }
+    if (checker_ == nullptr) return;
+    barrier_clocks_[id].clear();
+    if (passed == all && cluster_->size() == 1 && checker_->parties.is_synchronous()) checker_->forget_accesses();
 }
 
 void Cta::pass_barrier(const Warp& warp, std::uint32_t id, std::uint32_t mask) {
     if (checker_ == nullptr) return;
-    const Clock& clock = id == cluster_barrier ? checker_->complete : barrier_clocks_[id];
-    checker_->order.acquire(warp.number(), mask, mask == warp.live(), clock);
+    if (id == cluster_barrier) checker_->order.acquire(warp.number(), mask, mask == warp.live(), checker_->complete);
+    else if (mask == warp.live()) checker_->order.acquire_own(warp.number(), barrier_clocks_[id]);  // all of its lanes arrived there
+    else checker_->order.acquire(warp.number(), mask, false, barrier_clocks_[id]);
 }
 
 void Cta::left(const Warp& warp) {

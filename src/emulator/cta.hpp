@@ -38,6 +38,10 @@ struct Launch {
     std::uint64_t budget = 0;
     std::string_view text;  ///< of the module
     bool is_checked = false;
+    bool checks_races = true;      ///< of a checked launch
+    std::size_t shadow_bytes = 0;  ///< of each cluster, for each state space that races are looked for in
+    RaceStorages* race_storages = nullptr;
+    bool reports_equal_stores = false;
     EmulatorObserver* observer = nullptr;
     RegisterNames names;  ///< for the observer
     std::uint64_t grid_workspace = 0;  ///< address of what the barrier of a cooperative grid counts in; 0: none
@@ -77,7 +81,7 @@ class Cta {
     [[nodiscard]] std::string& output() { return output_; }
     /// The cluster's; null when the launch is not checked.
     [[nodiscard]] Checker* checker() { return checker_; }
-    [[nodiscard]] std::vector<std::uint8_t>& shared_written() { return shared_written_; }  ///< for each byte 0 or 1
+    [[nodiscard]] std::vector<std::uint8_t>& shared_written() { return shared_written_; }  ///< definedness bits, as Region::written
     /// Threads whose barrier has completed get to know what the others did before it.
     void pass_barrier(const Warp& warp, std::uint32_t id, std::uint32_t mask);
 

@@ -103,6 +103,7 @@ struct Emulator::Data {
     std::uint32_t threads = 1;
     std::shared_ptr<Memory> memory;
     emulator::DecoderMemory decoder_memory;
+    emulator::RaceStorages race_storages;
     std::string output;
 };
 
@@ -270,6 +271,13 @@ Expected<void> set_shared(Launch& launch, std::uint32_t sm) {
     return {};
 }
 
+// For each cluster and each of the two state spaces: those of a cooperative launch are there at the same time.
+std::size_t shadow_bytes(const EmulatorLaunch& shape, std::uint64_t all) {
+    const std::uint64_t clusters = std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z /
+                                   (std::uint64_t{shape.cluster.x} * shape.cluster.y * shape.cluster.z);
+    return static_cast<std::size_t>(all / 2 / (shape.cooperative ? std::max<std::uint64_t>(clusters, 1) : 1));
+}
+
 // A host holds the registers of all warps of a CTA.
 Expected<void> check_registers(const Function& entry, const Dim3& block) {
     constexpr std::uint64_t most_bytes = std::uint64_t{2} << 30;
@@ -360,6 +368,9 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
     launch.budget = data_->options.instruction_budget;
     launch.text = module.text();
     launch.is_checked = !data_->options.fast;
+    launch.race_storages = &data_->race_storages;
+    launch.reports_equal_stores = data_->options.equal_stores;
+    launch.shadow_bytes = shadow_bytes(launch.shape, data_->options.shadow_bytes);
     launch.observer = data_->options.observer;
     if (launch.observer != nullptr) launch.names = emulator::register_names(*program, module.text());
     if (auto done = check_shape(*function, launch.shape); !done) return tl::unexpected<Error>(done.error());

@@ -22,6 +22,12 @@ std::string of_source(const syntax::Module& module, std::uint32_t offset, std::s
 
 }  // namespace
 
+std::string source_of(std::string_view text, Span instruction) {
+    if (text.find(".loc") == std::string_view::npos) return {};
+    const auto module = syntax::parse(std::string(text));
+    return module ? of_source(*module, instruction.begin, ", from ") : std::string();
+}
+
 Error with_provenance(Error error, std::string_view text, std::span<const Span> calls) {
     if (!error.span.known() || error.source != nullptr) return error;
     std::optional<syntax::Module> module;

@@ -1,117 +1,173 @@
 #pragma once
 /// @file race.hpp
-/// Races among the threads of a CTA, on shared and on global memory: two accesses of one byte by different threads, one
-/// of them a write, one of them weak (neither atomic nor volatile nor of the relaxed, acquire or release kind), and
-/// neither happens before the other (PTX ISA 8, memory consistency model). What copies or multiplies for a thread
-/// asynchronously is as another thread, which the thread has to wait for.
+/// Races among the threads of a cluster, on shared and on global memory: two accesses of one byte by different threads, of which one
+/// at least writes, that are neither ordered by happens-before nor both strong (PTX ISA 8.7.1). The detector keeps epochs and vector
+/// clocks in shadow memory, as FastTrack does (Flanagan & Freund 2009), but one epoch for what a warp accesses of a line at once.
 ///
-/// Where barriers divide a kernel into phases, whole lines of memory are soon seen to be accessed in order: for each line and warp the
-/// times of the last read and write are kept, to be compared with what the warp that accesses knows. Then an access is only put on a
-/// log. What is on the log is kept byte by byte when a line is accessed that may not be in order, or when the log is full: but what
-/// every warp knows by then can be part of no race any more, and is dropped.
+/// Two exceptions: a weak read beside an atomic operation is no race, since loops around atom.cas begin with one and find out when it
+/// read something old; and what a filter lets go.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
-#include "emulator/race_cells.hpp"
+#include "emulator/accesses.hpp"
+#include "emulator/race_patterns.hpp"
+#include "emulator/shadow.hpp"
 
 namespace ptxgraft::emulator {
 
 class RaceShadow {
   public:
-    /// The first `observers` of the order's warps execute instructions; the others work for them. A line has
-    /// `1 << line_shift` bytes.
-    RaceShadow(const Order& order, std::size_t observers, unsigned line_shift)
-        : order_(&order), cells_(order), observers_(observers), line_shift_(line_shift) {}
-    /// Forgets everything. `keeps_writes`: unknown_write() will be asked about times that are not those of warps.
-    void begin(bool keeps_writes);
-    /// Notes an access of `bytes` bytes, a power of two, aligned; the race that it is part of, if it is.
-    [[nodiscard]] std::optional<Race> note(std::uint64_t address, std::uint32_t bytes, AccessKind kind, unsigned warp, unsigned lane,
-                                           std::uint32_t pc);
-    /// Notes those of the lanes of `mask`, in order. After a race those behind its lane are left in `mask`.
-    [[nodiscard]] std::optional<Race> note(const LaneAccesses& accesses, std::uint32_t& mask);
-    /// Of something that works asynchronously; the bytes lie in one line.
-    [[nodiscard]] std::optional<Race> note(std::uint64_t address, std::uint32_t bytes, AccessKind kind, const Accessor& by, std::uint32_t pc);
-    /// Reads of whole rows of 16 bytes; the first one that is part of a race.
-    struct RaceAt {
-        Race race;
-        std::uint64_t address;
-    };
-    [[nodiscard]] std::optional<RaceAt> note_reads(std::uint64_t begin, std::uint64_t end, const Accessor& by, std::uint32_t pc);
-    /// A write to the bytes that a clock does not know of, if there is one; those of `except` do not count.
-    [[nodiscard]] std::optional<Race> unknown_write(std::uint64_t address, std::uint64_t bytes, const Clock& known, unsigned except);
+    /// `warps_of_cta`: of the order's agents the first ones are the warps, CTA by CTA.
+    RaceShadow(Order& order, ShapeTable& shapes, PatternTable& patterns, ShadowMemory& memory, unsigned warps_of_cta)
+        : order_(&order), shapes_(&shapes), patterns_(&patterns), warps_of_cta_(warps_of_cta), memory_(memory) {}
+    /// Forgets everything. From now on at most so many bytes of host memory are used: what was accessed first is forgotten first.
+    /// `fenced`: what unknown_write() will be asked about, for as long as it is; null: nothing.
+    void begin(std::size_t limit, const Clock* fenced = nullptr);
+    /// Everything that was noted is known to everybody.
+    void forget() { memory_.begin(limit_); }
+    /// Notes the accesses of the lanes of `mask`. The race that the first lane is part of, of those that the filter does not let go.
+    [[nodiscard]] std::optional<Race> note(const LaneAccesses& accesses, std::uint32_t mask, const RaceFilter* filter = nullptr);
+    /// Of bytes in a row, by something that works asynchronously.
+    [[nodiscard]] std::optional<Race> note(std::uint64_t begin, std::uint64_t end, AccessKind kind, const Accessor& by,
+                                           std::uint32_t pc, const RaceFilter* filter = nullptr);
+    /// A write to the bytes that a clock does not cover, if there is one; those of the agent `except` do not count.
+    [[nodiscard]] std::optional<Race> unknown_write(std::uint64_t begin, std::uint64_t end, const Clock& known, unsigned except);
+    /// Something was forgotten for want of memory.
+    [[nodiscard]] bool has_forgotten() const { return memory_.has_forgotten(); }
 
   private:
-    static constexpr std::size_t rows_per_warp = 64;
+    /// Whoever accesses, and what its kind of access has to do with others.
+    struct Observer {
+        const Clock* common;  // what all lanes of the agent know
+        unsigned agent;
+        unsigned lane;                           // any_lane: those that access
+        std::uint32_t sees_written, sees_other;  // masks: which words of a line may be part of a race
+        std::uint32_t is_written, is_other;      // and what becomes of its own
+        unsigned conflicts;                      // kinds, by bit
+        std::uint32_t generation;                // of the shadow memory
+        bool is_narrow;
+    };
+    static constexpr unsigned any_lane = 32;
+    /// An access to one line.
+    struct Touch {
+        LineAccess record;
+        std::uint64_t line = 0;  // its number
+        std::uint32_t words = 0, whole_words = 0;
+        bool is_private = true;  // no byte is accessed by several lanes, or it does not matter
+    };
+    // Which lines an instruction accesses.
+    [[nodiscard]] Observer observer(AccessKind kind, Reach reach, unsigned agent, unsigned lane) const;
+    void note_consecutive(const LaneAccesses& accesses, const Observer& by, const LineAccess& as);
+    void note_near_words(const LaneAccesses& accesses, const Observer& by, const LineAccess& as);
+    void note_lanes(const LaneAccesses& accesses, std::uint32_t mask, const Observer& by, const LineAccess& as);
+    bool note_pattern(const LaneAccesses& accesses, std::uint32_t mask, const Observer& by, const LineAccess& as);
 
-    static constexpr unsigned page_shift = 12;
+    // What there is of a line (race_lines.cpp).
+    void note_line(const LinePlace& place, const Observer& by, const Touch& touch);
+    void note_old_line(LinePlace place, const Observer& by, const Touch& touch);
+    [[nodiscard]] bool note_words(const LinePlace& first, std::uint64_t behind, const Observer& by, const LineAccess& as,
+                                  std::uint32_t words) const;
+    void note_lane(const LinePlace& place, std::uint64_t number, const Observer& by, const LineAccess& as, unsigned at, unsigned bytes);
+    [[nodiscard]] bool merge_words(LineAccess& into, std::uint32_t pc, std::uint32_t words) const;
+    void note_within(const Touch& touch);
+    void restart(ShadowLine& line, const Observer& by, const Touch& touch) const;
+    [[nodiscard]] bool check_records(const LinePlace& place, const Observer& by, const Touch& touch);
+    [[nodiscard]] bool check_extension(const LinePlace& place, const Observer& by, const Touch& touch);
+    [[nodiscard]] bool check_record(const LineAccess& before, std::uint32_t words, const Observer& by, const Touch& touch);
+    [[nodiscard]] bool find_races(const LineAccess& before, std::uint32_t words, const Observer& by, const Touch& touch);
+    [[nodiscard]] bool find_races_at(std::uint64_t address, unsigned bytes, std::uint32_t lanes_before, std::uint32_t lanes,
+                                     const LineAccess& before, const Observer& by);
+    [[nodiscard]] std::uint32_t pc_of(const LineAccess& record, std::uint64_t byte, unsigned lane) const;
+    void add_race(const Race& race);
+    [[nodiscard]] std::optional<Race> first_race(const RaceFilter* filter);
+    [[nodiscard]] bool conflicts(const LineAccess& before, const Observer& by) const;
+    [[nodiscard]] bool has_same_lanes(const LineAccess& before, const LineAccess& record);
+    [[nodiscard]] std::uint32_t words_of(const LineAccess& record) const;
+    [[nodiscard]] std::uint32_t lanes_at(const LineAccess& record, unsigned byte) const;
+    [[nodiscard]] bool is_by_bytes(const LineAccess& record) const;
+    [[nodiscard]] bool find_unknown(const LineAccess& record, std::uint32_t words, const Clock& known, Race& unknown) const;
 
-    struct Latest {
-        WarpTime read = 0, write = 0;
-        std::uint32_t seen = 0;  // of the line's writes: the warp knows of all up to that one
-    };
-    struct Line {
-        std::uint32_t generation = 0;
-        std::uint32_t writes = 0;
-        std::uint32_t logged = 0;  // the log that has accesses to it
-        std::uint32_t writer = 0;  // the warp that wrote `words` and nothing else since every write was known
-        std::uint64_t words = 0;
-    };
-    struct Page {
-        std::vector<Line> lines;
-        std::vector<Latest> latest;  // of each warp, line by line
-    };
-    struct Recent {
-        std::uint64_t number = ~std::uint64_t{0};
-        Page* page = nullptr;
-    };
-    struct Touched {
-        Line* line;
-        Latest* latest;       // of warp 0
-        std::uint64_t words;  // that a write writes, of 4 bytes
-    };
-    /// The lines of an access; where lanes do not access consecutive places also some between them.
-    struct Lines {
-        std::array<Touched, 32> lines;
-        unsigned count = 0;
-    };
-    struct Row {
-        LaneAccesses accesses;
-        std::uint32_t mask;
-        WarpTime time;
-        std::array<std::uint32_t, 32> offsets;
-    };
+    void add(LinePlace& place, const Observer& by, const Touch& touch);
+    [[nodiscard]] std::uint32_t add_to_cells(const LinePlace& place, const Observer& by, const Touch& touch) const;
+    void add_to_table(const LinePlace& place, const Observer& by, const Touch& touch);
+    bool grow_table(const LinePlace& place);
+    [[nodiscard]] bool is_dominated(const LineAccess& before, std::uint32_t words, const Observer& by, const Touch& touch) const;
+    [[nodiscard]] bool is_known_to_all(const LineAccess& record) const;
+    [[nodiscard]] bool merge(LineAccess& into, const LineAccess& record) const;
+    [[nodiscard]] bool merge_in_table(const LinePlace& place, const LineAccess& record) const;
+    void make_map(LineAccess& into, const LineAccess& record, const ShadowLine& line);
+    void add_lanes(const LineAccess& record, std::uint32_t* lanes, bool by_bytes) const;
+    [[nodiscard]] std::uint32_t* map_of(const LineAccess& record) const {
+        return reinterpret_cast<std::uint32_t*>(memory_.arena().at(record.value()));
+    }
 
-    Page& page(std::uint64_t number);
-    Page& find_page(std::uint64_t number);
-    void limit_pages();
-    [[nodiscard]] Touched line(std::uint64_t number);
-    [[nodiscard]] Lines lines_of(const LaneAccesses& accesses, std::uint32_t mask);
-    /// Whether no access to the line that its kind minds is unknown to all lanes of the warp.
-    [[nodiscard]] bool is_in_order(const Touched& touched, AccessKind kind, unsigned warp) const;
-    /// Whether all that is unknown are other words that the same warp wrote.
-    [[nodiscard]] bool is_beside(const Touched& touched, unsigned warp) const;
-    void touch(const Touched& touched, AccessKind kind, unsigned warp);
-    void log(const LaneAccesses& accesses, std::uint32_t mask);
-    void drop_known();
-    void settle();
-    void keep(Row& row);
-
-    const Order* order_;
-    RaceCells cells_;
-    std::size_t observers_;
-    unsigned line_shift_;
-    bool keeps_writes_ = false;
-    std::uint32_t generation_ = 1;
-    std::uint32_t log_ = 1;  // its number
-    std::vector<Row> rows_;
-    std::size_t row_count_ = 0;
-    std::unordered_map<std::uint64_t, Page> pages_;
-    std::array<Recent, 16> recent_;
+    Order* order_;
+    ShapeTable* shapes_;
+    PatternTable* patterns_;
+    unsigned warps_of_cta_;
+    ShadowMemory& memory_;
+    std::size_t limit_ = 0;
+    const Clock* fenced_ = nullptr;
+    std::vector<Race> races_;  // of the access at hand
 };
+
+// More words of one lane, by the same instruction or another one.
+inline bool RaceShadow::merge_words(LineAccess& into, std::uint32_t pc, std::uint32_t words) const {
+    if (into.pc() != pc && (words & ~into.value()) != 0) {
+        const SequenceId both = shapes_->sequence(into.pc(), into.pc() < first_sequence ? into.value() : 0, pc, words);
+        if (both == ShapeTable::no_sequence) return false;
+        into.set_pc(both);
+    }
+    into.add_to_value(words);
+    return true;
+}
+
+// One lane's words of a line that is new, or that nobody else accessed lately, or that has a cell for them: the usual cases of accesses
+// without a pattern. False: it is another one, and nothing has been done.
+[[gnu::always_inline]] inline bool RaceShadow::note_words(const LinePlace& first, std::uint64_t behind, const Observer& by,
+                                                          const LineAccess& as, std::uint32_t words) const {
+    ShadowLine& line = first.line[behind];
+    if (line.generation != by.generation) {
+        line.generation = by.generation;
+        line.extended = 0;
+        line.written = words & by.is_written;
+        line.other = words & by.is_other;
+        line.records[0] = as.with_value(words);
+        line.records[1] = line.records[2] = {};
+        return true;
+    }
+    if ((((line.written & by.sees_written) | (line.other & by.sees_other)) & words) != 0) return false;
+    if (line.records[0].is_same_thread(as)) {
+        if (!merge_words(line.records[0], as.pc(), words)) return false;
+    } else if (line.extended == by.generation && (words & (words - 1)) == 0) {
+        std::uint32_t& cells = first.extension[behind].cells;
+        LineAccess& cell = first.cells[behind * line_words + static_cast<unsigned>(std::countr_zero(words))];
+        if ((cells & words) == 0) cell = as.as(Form::cell, 0);
+        else if (!cell.is_same_group(as)) return false;
+        cell.add_to_value(1u << as.lane());
+        cells |= words;
+    } else {
+        return false;
+    }
+    line.written |= words & by.is_written;
+    line.other |= words & by.is_other;
+    return true;
+}
+
+// Of a line that is new, or that one instruction of the warp has accessed in the same way.
+inline void RaceShadow::note_line(const LinePlace& place, const Observer& by, const Touch& touch) {
+    ShadowLine& line = *place.line;
+    if (line.generation == memory_.generation() || !touch.is_private) return note_old_line(place, by, touch);
+    line.generation = memory_.generation();
+    line.extended = 0;
+    line.written = touch.words & by.is_written;
+    line.other = touch.words & by.is_other;
+    line.records[0] = touch.record;
+    line.records[1] = line.records[2] = {};
+}
 
 }  // namespace ptxgraft::emulator

@@ -39,6 +39,7 @@ void Warp::begin() {
     group_count_ = 0;
     mask_ = 0;
     is_checked_ = launch_->is_checked;
+    checks_races_ = launch_->is_checked && launch_->checks_races;
     wgmma_groups_ = wgmma_fences_ = products_ = 0;
     products_of_group_ = {};
     wgmma_stage_ = false;
@@ -358,7 +359,8 @@ const Group* Warp::waits_elsewhere() const {
     return found == end ? nullptr : found;
 }
 
-void Warp::release(std::uint32_t barrier, const Reductions& reductions) {
+std::uint32_t Warp::release(std::uint32_t barrier, const Reductions& reductions) {
+    std::uint32_t released = 0;
     for (std::uint32_t i = 0; i < group_count_; ++i) {
         Group& group = groups_[i];
         if (group.wait != Wait::barrier || group.what != barrier) continue;
@@ -375,9 +377,11 @@ void Warp::release(std::uint32_t barrier, const Reductions& reductions) {
         }
         cta_->pass_barrier(*this, barrier, group.mask);
         note_late(group.frame, group.pc, group.mask);
+        released |= group.mask;
         group.wait = Wait::none;
         ++group.pc;
     }
+    return released;
 }
 
 // --- calls
@@ -498,7 +502,7 @@ Flow Warp::exit(std::uint32_t mask) {
     leave(mask_ & ~mask, pc_ + 1);
     leave_frames(frame_, mask);
     live_ &= ~mask;
-    if (live_ == 0 && is_checked_) cta_->checker()->order.end(number());
+    if (live_ == 0 && checks_races_) cta_->checker()->order.end(number());
     cta_->left(*this);
     for (std::uint32_t i = 0; i < group_count_;
          ++i) {  // member masks may be complete now: let them look again
@@ -565,14 +569,14 @@ void Warp::run_collective(const Operation& operation, const CollectiveCall& call
 
 // Only bar.warp.sync orders what the lanes wrote.
 void Warp::order_members(const CollectiveCall& call, std::uint32_t mask) {
-    if (!is_checked_) return;
+    if (!checks_races_) return;
     Order& order = cta_->checker()->order;
     if (call.function == sync_collective()) order.synchronise(number(), mask, mask == live_);
     else order.meet(number(), mask, mask == live_);
 }
 
 void Warp::meet() {
-    if (is_checked_) cta_->checker()->order.meet(number(), ~0u, true);
+    if (checks_races_) cta_->checker()->order.meet(number(), ~0u, true);
 }
 
 // Other members may wait at another instruction of the same kind: values are gathered from, and results

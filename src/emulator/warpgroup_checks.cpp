@@ -49,7 +49,7 @@ Flow Warp::fence_wgmma(std::uint32_t mask) {
 
 // What the warp did before the fence comes before what any warp of its warpgroup multiplies behind it.
 void Warp::finish_fence() {
-    if (!is_checked_) return;
+    if (!checks_races_) return;
     Checker& checker = *cta_->checker();
     Clock known(checker.order.size());
     checker.order.release(number(), live_, true, known);
@@ -103,9 +103,10 @@ void Warp::release_wgmma(Wait what, std::uint32_t count) {
 void Warp::finish_wgmma(std::uint32_t groups) {
     if (!is_checked_) return;
     wgmma_stage_ = false;
-    Checker& checker = *cta_->checker();
-    checker.order.learn(number(), live_, true, checker.parties.warpgroup(cta_->rank(), index_),
-                        {groups, 0, 0});
+    if (checks_races_) {
+        Checker& checker = *cta_->checker();
+        checker.order.learn(number(), live_, true, checker.parties.warpgroup(cta_->rank(), index_), ~0u, groups);
+    }
     if (pending_wgmma_.empty()) return;
     const auto is_complete = [&](const PendingWgmma& one) { return one.group <= groups; };
     for (const PendingWgmma& one : pending_wgmma_) {
@@ -283,15 +284,14 @@ bool Warp::note_wgmma(const SharedRange& range, const Located& shared, unsigned 
             undefined = origin_at(Space::shared, shared.begin + static_cast<std::uint64_t>(row - shared.written), 0);
     }
     Checker& checker = *cta_->checker();
-    const Accessor by{stamp(warpgroup, index_ % 4, wgmma_groups_ + 1), warpgroup, index_ % 4};
+    if (!checks_races_) return true;
+    const Accessor by{epoch(warpgroup, index_ % 4, wgmma_groups_ + 1), warpgroup, index_ % 4};
     const std::uint64_t begin = shared.begin + range.begin, end = shared.begin + range.end;
-    if (const auto race = checker.shared_races.note_reads(begin, end, by, pc_)) {
-        Located at = shared;
-        at.begin = race->address;
-        fail_race(race->race, 0, at, row_bytes, AccessKind::read);
+    if (const auto race = checker.shared_races.note(begin, end, AccessKind::read, by, pc_)) {
+        fail_race(*race, 0, shared, row_bytes, AccessKind::read);
         return false;
     }
-    const auto unfenced = checker.shared_races.unknown_write(begin, end - begin, checker.fenced, checker.parties.async_proxy());
+    const auto unfenced = checker.shared_races.unknown_write(begin, end, checker.fenced, checker.parties.async_proxy());
     return !unfenced || fail_unfenced(*unfenced, 0, "wgmma.mma_async");
 }
 
