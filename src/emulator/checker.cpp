@@ -21,14 +21,14 @@ StoredOrigin StoredOrigins::find(Space space, std::uint64_t address, unsigned th
     return found != origins_.end() ? found->second : StoredOrigin{};
 }
 
-Checker::Checker(const Parties& all, std::size_t shadow_bytes, RaceStorages& storages)
+Checker::Checker(const Parties& all, std::size_t shadow_bytes, RaceStorages& storages, const LaneFunctions& functions)
     : parties(all),
       order(all.size(), all.warps(), all.copiers()),
       synchronisation(order, all.warps(), all.warps_of_cta()),
       fenced(all.size()),
       storage(storages.take()),
-      shared_races(order, storage->shapes, storage->patterns, storage->shared, all.warps_of_cta()),
-      global_races(order, storage->shapes, storage->patterns, storage->global, all.warps_of_cta()),
+      shared_races(order, *storage, storage->shared, all.warps_of_cta(), functions),
+      global_races(order, *storage, storage->global, all.warps_of_cta(), functions),
       arrived(all.size()),
       complete(all.size()),
       shadow_bytes_(shadow_bytes),

@@ -132,7 +132,7 @@ class Parties {
 class Checker {
   public:
     /// `shadow_bytes`: host memory for the shadow memory of each of the two state spaces.
-    Checker(const Parties& all, std::size_t shadow_bytes, RaceStorages& storages);
+    Checker(const Parties& all, std::size_t shadow_bytes, RaceStorages& storages, const LaneFunctions& functions);
     ~Checker();
     void begin();
 

@@ -1,4 +1,4 @@
-// The records of a line: which of them an access is in a race with, and what it adds to them.
+// What there is of a line: which records and cells an access is in a race with, and what it adds to them.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -10,12 +10,22 @@ namespace {
 
 // Races of one access that are told apart; those of lanes behind them are as good as any.
 constexpr std::size_t most_races = 4096;
+// Words of a line: what accesses more at once has one record for them all.
+constexpr int most_cells = 4;
 
 constexpr unsigned bit(AccessKind kind) { return 1u << static_cast<unsigned>(kind); }
 constexpr unsigned all_kinds = bit(AccessKind::read) | bit(AccessKind::write) | bit(AccessKind::strong_read) |
                                bit(AccessKind::strong_write) | bit(AccessKind::atomic) | bit(AccessKind::reduction);
-// Those that a strong write and a reduction stand for.
 constexpr unsigned strong_kinds = all_kinds & ~(bit(AccessKind::read) | bit(AccessKind::write));
+// By kind: the kinds of earlier accesses that it may be in a race with, whatever their reach.
+constexpr unsigned conflicts_of[] = {
+    bit(AccessKind::write) | bit(AccessKind::strong_write) | bit(AccessKind::reduction),
+    all_kinds,
+    bit(AccessKind::write),
+    bit(AccessKind::read) | bit(AccessKind::write),
+    bit(AccessKind::write),
+    bit(AccessKind::read) | bit(AccessKind::write),
+};
 // By kind: the kinds of accesses before it that may be forgotten in its favour, since all that races with those races with it.
 constexpr unsigned dominated_by[] = {
     bit(AccessKind::read) | bit(AccessKind::strong_read),
@@ -26,58 +36,103 @@ constexpr unsigned dominated_by[] = {
     strong_kinds & ~bit(AccessKind::strong_write),
 };
 
+bool is_dominated_kind(const AccessInfo& before, const AccessInfo& now) {
+    const bool may_be = (dominated_by[static_cast<unsigned>(now.kind())] >> static_cast<unsigned>(before.kind()) & 1) != 0;
+    return may_be && (!before.is_narrow() || now.is_narrow());
+}
+
 template <class F>
 void for_each(std::uint32_t bits, F&& f) {
     for (; bits != 0; bits &= bits - 1) f(static_cast<unsigned>(std::countr_zero(bits)));
 }
 
-constexpr unsigned word_bytes = 4;
-// Of a line: what accesses more words at once has one record for them all.
-constexpr int most_cells = 4;
-
-bool is_dominated_kind(const LineAccess& before, const LineAccess& record) {
-    const bool may_be = (dominated_by[static_cast<unsigned>(record.kind())] >> static_cast<unsigned>(before.kind()) & 1) != 0;
-    return may_be && (!before.is_narrow() || record.is_narrow());
-}
-
 }  // namespace
 
-void RaceShadow::note_old_line(LinePlace place, const Observer& by, const Touch& touch) {
-    ShadowLine& line = *place.line;
-    if (!touch.is_private && touch.record.kind() == AccessKind::write) note_within(touch);
-    if (line.generation != memory_.generation()) {
-        line.generation = memory_.generation();
-        line.extended = 0;
-        return restart(line, by, touch);
+// Until `f(record)` is true.
+template <class F>
+bool RaceShadow::any_record(const LinePlace& place, F&& f) const {
+    if (!place.has_records()) return false;
+    const ShadowLine& line = place.line();
+    for (unsigned i = 0; i < ShadowLine::most_records; ++i) {
+        if (line.ids[i] == 0) return false;
+        if (f(line.get(i))) return true;
     }
-    if ((((line.written & by.sees_written) | (line.other & by.sees_other)) & touch.words) != 0) {
-        const bool is_last = check_records(place, by, touch);
-        if (is_last && ((line.written | line.other) & ~touch.whole_words) == 0) {
-            memory_.release(place);
-            return restart(line, by, touch);
-        }
+    RecordTable* const table = memory_->table(line);
+    return table != nullptr && std::any_of(table->begin(), table->end(), [&](const RecordTable::Slot& slot) { return slot.id != 0 && f(slot.get()); });
+}
+
+void RaceShadow::note_old_line(const LinePlace& place, const Observer& by, const Touch& touch) {
+    detach(place);
+    if (!touch.is_private) note_within(touch, by);
+    if (!place.has_records()) {
+        place.line().clear();
+        place.line().written = place.line().other = 0;
+    }
+    ShadowLine& line = place.line();
+    const bool sees_records = place.has_records() && (by.seen(line) & touch.words) != 0;
+    if (sees_records || place.has_cells()) {
+        const bool is_last = check_line(place, by, touch);
+        const bool is_all = ((line.written | line.other) & ~touch.whole_words) == 0 && (!place.has_cells() || ~touch.whole_words == 0);
+        if (is_last && is_all) return restart(place, by, touch);
     }
     add(place, by, touch);
 }
 
+// A word whose cell is that of another access. Where the two are in no race whatever their order, as two reads or two atomic operations, many
+// warps may go on like that: each has a map of its own.
+bool RaceShadow::note_shared_word(const LinePlace& place, const Observer& by, unsigned lane, unsigned word) {
+    ShadowCell& cell = place.cells()[word];
+    const AccessInfo& info = memory_->info(cell.id);
+    if (conflicts(info, by)) return false;
+    if (std::uint32_t* const lanes = find_map(place, by)) {
+        lanes[word] |= 1u << lane;
+        by.mark(place.line(), 1u << word);
+        return true;
+    }
+    const bool is_own = info.agent() == by.info.agent() && cell.lanes == 1u << lane;
+    if (!is_dominated_kind(info, by.info) || (!is_own && !is_known(info, by))) return false;
+    cell = {by.id, 1u << lane};
+    return true;
+}
+
+// Of an access that has one.
+std::uint32_t* RaceShadow::find_map(const LinePlace& place, const Observer& by) const {
+    if (!place.has_records()) return nullptr;
+    const ShadowLine& line = place.line();
+    if (RecordTable* const table = memory_->table(line))
+        for (unsigned at = table->first_slot(by.info.who); table->begin()[at].id != 0; at = table->next_slot(at)) {
+            const RecordTable::Slot& slot = table->begin()[at];
+            if (slot.id == by.id && slot.get().form() == Form::word_map) return map_of(slot.get());
+        }
+    for (unsigned i = 0; i < ShadowLine::most_records; ++i)
+        if (line.ids[i] == by.id && line.get(i).form() == Form::word_map) return map_of(line.get(i));
+    return nullptr;
+}
+
 // Nothing but this access.
-void RaceShadow::restart(ShadowLine& line, const Observer& by, const Touch& touch) const {
+void RaceShadow::restart(const LinePlace& place, const Observer& by, const Touch& touch) const {
+    ShadowLine& line = place.line();
+    if (place.has_records()) memory_->release(line);
+    if (place.has_cells()) std::fill_n(place.cells(), line_words, ShadowCell{});
+    place.chunk->with_cells[place.at / 64] &= ~place.bit();
+    place.set_records();
+    line.clear();
     line.written = touch.words & by.is_written;
     line.other = touch.words & by.is_other;
-    line.records[0] = touch.record;
-    line.records[1] = line.records[2] = {};
+    line.set(0, touch.record);
 }
 
 // Lanes of one instruction that write one byte.
-void RaceShadow::note_within(const Touch& touch) {
-    const LaneMap map = (*shapes_)[touch.record.value()].map();
+void RaceShadow::note_within(const Touch& touch, const Observer& by) {
+    const LaneMap map = (*shapes_)[touch.record.value].map();
     const unsigned unit = map.by_bytes ? 1 : word_bytes;
+    if (by.info.kind() != AccessKind::write) return;
     for (unsigned byte = 0; byte < line_bytes; byte += unit) {
         const std::uint32_t lanes = map.at(byte);
         const auto first = static_cast<unsigned>(std::countr_zero(lanes | 1u << 31));
         for_each(lanes & (lanes - 1), [&](unsigned lane) {
-            add_race({epoch(touch.record.agent(), first, touch.record.time()), touch.record.pc(), touch.record.kind(), lane,
-                      (touch.line << line_shift) + byte, unit});
+            add_race({epoch(by.info.agent(), first, by.info.time), by.info.pc, by.info.kind(), lane,
+                      (touch.number << line_shift) + byte, unit});
         });
     }
 }
@@ -85,73 +140,81 @@ void RaceShadow::note_within(const Touch& touch) {
 // --- races with what is there
 
 // False where there may be a race; true where every access before this write happens before it, of those that have bytes in common.
-bool RaceShadow::check_records(const LinePlace& place, const Observer& by, const Touch& touch) {
-    bool ordered = touch.record.kind() == AccessKind::write;
-    for (const LineAccess& before : place.line->records) {
-        if (!before.is_any()) break;
+bool RaceShadow::check_line(const LinePlace& place, const Observer& by, const Touch& touch) {
+    bool ordered = by.info.kind() == AccessKind::write;
+    any_record(place, [&](const Record& before) {
         ordered &= check_record(before, touch.words & words_of(before), by, touch);
-    }
-    return (!place.is_extended() || check_extension(place, by, touch)) && ordered;
+        return false;
+    });
+    return (!place.has_cells() || check_cells(place, by, touch)) && ordered;
 }
 
-bool RaceShadow::check_extension(const LinePlace& place, const Observer& by, const Touch& touch) {
-    bool ordered = true;
-    for_each(place.extension->cells & touch.words,
-             [&](unsigned word) { ordered &= check_record(place.cells[word], 1u << word, by, touch); });
-    if (RecordTable* const table = memory_.table(place))
-        for (const LineAccess& before : *table)
-            if (before.is_any()) ordered &= check_record(before, touch.words & words_of(before), by, touch);
-    return ordered;
-}
-
-inline bool RaceShadow::conflicts(const LineAccess& before, const Observer& by) const {
-    if ((by.conflicts >> static_cast<unsigned>(before.kind()) & 1) != 0) return true;
+inline bool RaceShadow::conflicts(const AccessInfo& before, const Observer& by) const {
+    if ((conflicts_of[static_cast<unsigned>(by.info.kind())] >> static_cast<unsigned>(before.kind()) & 1) != 0) return true;
     // Strong accesses are no race where each reaches the other's thread.
-    if (!by.is_narrow && !before.is_narrow()) return false;
+    if (!by.info.is_narrow() && !before.is_narrow()) return false;
     const bool is_update = by.is_written != 0 || !is_read(before.kind());
-    return is_update && !is_weak(before.kind()) && before.agent() / warps_of_cta_ != by.agent / warps_of_cta_;
+    return is_update && !is_weak(before.kind()) && !is_weak(by.info.kind()) &&
+           before.agent() / warps_of_cta_ != by.info.agent() / warps_of_cta_;
+}
+
+// By all lanes.
+inline bool RaceShadow::is_known(const AccessInfo& before, const Observer& by) const {
+    return by.common->covers_all(before.agent(), before.time, is_read(before.kind()));
 }
 
 // `words`: those that both access.
-inline bool RaceShadow::check_record(const LineAccess& before, std::uint32_t words, const Observer& by, const Touch& touch) {
+inline bool RaceShadow::check_record(const Record& before, std::uint32_t words, const Observer& by, const Touch& touch) {
     if (words == 0) return true;
-    if (!conflicts(before, by)) return false;
-    if (by.common->covers_all(before.agent(), before.time(), is_read(before.kind()))) return true;
-    if (before.agent() == by.agent && has_same_lanes(before, touch.record)) return true;
+    const AccessInfo& info = memory_->info(before.id);
+    if (!conflicts(info, by)) return false;
+    if (is_known(info, by) || (info.agent() == by.agent && has_same_lanes(before, touch.record))) return true;
     return find_races(before, words, by, touch);
 }
 
+bool RaceShadow::check_cells(const LinePlace& place, const Observer& by, const Touch& touch) {
+    bool ordered = true;
+    for_each(touch.words, [&](unsigned word) {
+        const ShadowCell& cell = place.cells()[word];
+        if (!memory_->is_live(cell)) return;
+        const AccessInfo& info = memory_->info(cell.id);
+        if (!conflicts(info, by)) {
+            ordered = false;
+            return;
+        }
+        if (is_known(info, by)) return;
+        const unsigned unit = is_by_bytes(touch.record) ? 1 : word_bytes;
+        for (unsigned byte = word * word_bytes; byte < (word + 1) * word_bytes; byte += unit)
+            ordered &= find_races_at((touch.number << line_shift) + byte, unit, cell.lanes, lanes_at(touch.record, byte), info, info.pc, by);
+    });
+    return ordered;
+}
+
 // Whether it is soon seen that each byte in common has the same lane, and that only: its accesses are in program order.
-inline bool RaceShadow::has_same_lanes(const LineAccess& before, const LineAccess& record) {
-    if (record.form() <= Form::bytes) {
-        if (before.form() <= Form::bytes) return before.lane() == record.lane();
-        return before.form() == Form::cell && before.value() == 1u << record.lane();
-    }
-    return before.form() == Form::shape && record.form() == Form::shape && shapes_->has_same_lanes(before.value(), record.value());
+inline bool RaceShadow::has_same_lanes(const Record& before, const Record& record) {
+    if (record.form() <= Form::bytes) return before.form() <= Form::bytes && before.lane() == record.lane();
+    return before.form() == Form::shape && record.form() == Form::shape && shapes_->has_same_lanes(before.value, record.value);
 }
 
-inline std::uint32_t RaceShadow::words_of(const LineAccess& record) const {
-    if (record.form() == Form::words) return record.value();
-    if (record.form() == Form::bytes) return words_at(record.value() & 0xFF, record.value() >> 8);
-    return record.form() == Form::shape ? (*shapes_)[record.value()].words : ~0u;
+inline std::uint32_t RaceShadow::words_of(const Record& record) const {
+    if (record.form() == Form::words) return record.value;
+    if (record.form() == Form::bytes) return words_at(record.value & 0xFF, record.value >> 8);
+    return record.form() == Form::shape ? (*shapes_)[record.value].words : ~0u;
 }
 
-inline bool RaceShadow::is_by_bytes(const LineAccess& record) const {
-    if (record.form() == Form::shape) return (*shapes_)[record.value()].by_bytes;
+inline bool RaceShadow::is_by_bytes(const Record& record) const {
+    if (record.form() == Form::shape) return (*shapes_)[record.value].by_bytes;
     return record.form() == Form::bytes || record.form() == Form::byte_map;
 }
 
-// Of a cell: where its word is.
-inline std::uint32_t RaceShadow::lanes_at(const LineAccess& record, unsigned byte) const {
+inline std::uint32_t RaceShadow::lanes_at(const Record& record, unsigned byte) const {
     switch (record.form()) {
         case Form::words:
-            return (record.value() >> byte / word_bytes & 1) != 0 ? 1u << record.lane() : 0;
+            return (record.value >> byte / word_bytes & 1) != 0 ? 1u << record.lane() : 0;
         case Form::bytes:
-            return byte - (record.value() & 0xFF) < record.value() >> 8 ? 1u << record.lane() : 0;
+            return byte - (record.value & 0xFF) < record.value >> 8 ? 1u << record.lane() : 0;
         case Form::shape:
-            return (*shapes_)[record.value()].map().at(byte);
-        case Form::cell:
-            return record.value();
+            return (*shapes_)[record.value].map().at(byte);
         case Form::word_map:
             return map_of(record)[byte / word_bytes];
         default:
@@ -159,40 +222,44 @@ inline std::uint32_t RaceShadow::lanes_at(const LineAccess& record, unsigned byt
     }
 }
 
+// The instruction, of those that a record stands for.
+std::uint32_t RaceShadow::pc_of(const Record& record, unsigned byte, unsigned lane) const {
+    const std::uint32_t pc = memory_->info(record.id).pc;
+    if (pc >= first_sequence) return shapes_->pc_of_word(pc, byte / word_bytes);
+    const bool has_parts = record.form() == Form::shape && !(*shapes_)[record.value].parts.empty();
+    return has_parts ? shapes_->pc_of(record.value, byte, lane) : pc;
+}
+
 // Byte by byte and lane by lane; true when there is none.
-bool RaceShadow::find_races(const LineAccess& before, std::uint32_t words, const Observer& by, const Touch& touch) {
+bool RaceShadow::find_races(const Record& before, std::uint32_t words, const Observer& by, const Touch& touch) {
     const unsigned unit = is_by_bytes(before) || is_by_bytes(touch.record) ? 1 : word_bytes;
+    const AccessInfo& info = memory_->info(before.id);
     bool none = true;
     for_each(words, [&](unsigned word) {
         for (unsigned byte = word * word_bytes; byte < (word + 1) * word_bytes; byte += unit) {
             const std::uint32_t lanes_before = lanes_at(before, byte), lanes = lanes_at(touch.record, byte);
             if (lanes_before == 0 || lanes == 0) continue;
-            none &= find_races_at((touch.line << line_shift) + byte, unit, lanes_before, lanes, before, by);
+            const std::uint32_t pc = pc_of(before, byte, static_cast<unsigned>(std::countr_zero(lanes_before)));
+            none &= find_races_at((touch.number << line_shift) + byte, unit, lanes_before, lanes, info, pc, by);
         }
     });
     return none;
 }
 
 bool RaceShadow::find_races_at(std::uint64_t address, unsigned bytes, std::uint32_t lanes_before, std::uint32_t lanes,
-                               const LineAccess& before, const Observer& by) {
+                               const AccessInfo& before, std::uint32_t pc, const Observer& by) {
     bool none = true;
     for_each(lanes, [&](unsigned lane) {
         const unsigned knowing = by.lane == any_lane ? lane : by.lane;
         for (std::uint32_t rest = lanes_before; rest != 0; rest &= rest - 1) {
-            const Epoch of = epoch(before.agent(), static_cast<unsigned>(std::countr_zero(rest)), before.time());
+            const Epoch of = epoch(before.agent(), static_cast<unsigned>(std::countr_zero(rest)), before.time);
             if (order_->knows(by.agent, knowing, of, is_read(before.kind()))) continue;
-            add_race({of, pc_of(before, address % line_bytes, of.lane), before.kind(), knowing, address, bytes});
+            add_race({of, pc, before.kind(), knowing, address, bytes});
             none = false;
             break;
         }
     });
     return none;
-}
-
-std::uint32_t RaceShadow::pc_of(const LineAccess& record, std::uint64_t byte, unsigned lane) const {
-    if (record.pc() >= first_sequence) return shapes_->pc_of_word(record.pc(), static_cast<unsigned>(byte) / word_bytes);
-    const bool has_parts = record.form() == Form::shape && !(*shapes_)[record.value()].parts.empty();
-    return has_parts ? shapes_->pc_of(record.value(), static_cast<unsigned>(byte), lane) : record.pc();
 }
 
 void RaceShadow::add_race(const Race& race) {
@@ -219,37 +286,42 @@ std::optional<Race> RaceShadow::first_race(const RaceFilter* filter) {
 
 std::optional<Race> RaceShadow::unknown_write(std::uint64_t begin, std::uint64_t end, const Clock& known, unsigned except) {
     Race unknown;
-    const auto is_unknown = [&](const LineAccess& record, std::uint32_t words) {
-        return record.is_any() && words != 0 && !is_read(record.kind()) && record.agent() != except &&
-               !known.covers_all(record.agent(), record.time(), false) && find_unknown(record, words, known, unknown);
+    const auto is_written = [&](const AccessInfo& info) {
+        return !is_read(info.kind()) && info.agent() != except && !known.covers_all(info.agent(), info.time, false);
     };
     for (; begin < end; begin = (begin / line_bytes + 1) * line_bytes) {
         const std::uint64_t next = std::min(end, (begin / line_bytes + 1) * line_bytes);
         const std::uint32_t words = words_at(static_cast<unsigned>(begin % line_bytes), static_cast<unsigned>(next - begin));
-        const LinePlace place = memory_.line(begin >> line_shift);
-        if (place.line->generation != memory_.generation() || (place.line->written & words) == 0) continue;
+        const LinePlace place = memory_->line(begin >> line_shift);
         unknown.address = begin / line_bytes * line_bytes;
-        for (const LineAccess& record : place.line->records)
-            if (is_unknown(record, words & words_of(record))) return unknown;
-        if (!place.is_extended()) continue;
-        for (std::uint32_t rest = place.extension->cells & words; rest != 0; rest &= rest - 1)
-            if (is_unknown(place.cells[std::countr_zero(rest)], rest & (0u - rest))) return unknown;
-        if (RecordTable* const table = memory_.table(place))
-            for (const LineAccess& record : *table)
-                if (is_unknown(record, words & words_of(record))) return unknown;
+        detach(place);
+        const bool is_in_records = any_record(place, [&](const Record& record) {
+            return is_written(memory_->info(record.id)) && find_unknown(record, words & words_of(record), known, unknown);
+        });
+        if (is_in_records) return unknown;
+        for (std::uint32_t rest = place.has_cells() ? words : 0; rest != 0; rest &= rest - 1) {
+            const auto word = static_cast<unsigned>(std::countr_zero(rest));
+            const ShadowCell& cell = place.cells()[word];
+            if (!memory_->is_live(cell) || !is_written(memory_->info(cell.id))) continue;
+            for (std::uint32_t lanes = cell.lanes; lanes != 0; lanes &= lanes - 1)
+                if (find_unknown({cell.id, 1u << word, Record::tag_of(Form::words, static_cast<unsigned>(std::countr_zero(lanes)))}, 1u << word,
+                                 known, unknown))
+                    return unknown;
+        }
     }
     return std::nullopt;
 }
 
 // `unknown`: its address is the line's.
-bool RaceShadow::find_unknown(const LineAccess& record, std::uint32_t words, const Clock& known, Race& unknown) const {
+bool RaceShadow::find_unknown(const Record& record, std::uint32_t words, const Clock& known, Race& unknown) const {
+    const AccessInfo& info = memory_->info(record.id);
     for (; words != 0; words &= words - 1) {
         const auto word = static_cast<unsigned>(std::countr_zero(words));
         for (unsigned byte = word * word_bytes; byte < (word + 1) * word_bytes; ++byte)
             for (std::uint32_t lanes = lanes_at(record, byte); lanes != 0; lanes &= lanes - 1) {
-                const Epoch of = epoch(record.agent(), static_cast<unsigned>(std::countr_zero(lanes)), record.time());
+                const Epoch of = epoch(info.agent(), static_cast<unsigned>(std::countr_zero(lanes)), info.time);
                 if (known.accesses.covers(of)) continue;
-                unknown = {of, pc_of(record, byte, of.lane), record.kind(), 0, unknown.address + byte, 1};
+                unknown = {of, pc_of(record, byte, of.lane), info.kind(), 0, unknown.address + byte, 1};
                 return true;
             }
     }
@@ -258,180 +330,214 @@ bool RaceShadow::find_unknown(const LineAccess& record, std::uint32_t words, con
 
 // --- what becomes of the access
 
-// Whether what is before, at some words, may be forgotten: everything that is in a race with it is in one with this.
-inline bool RaceShadow::is_dominated(const LineAccess& before, std::uint32_t words, const Observer& by, const Touch& touch) const {
-    const LineAccess& record = touch.record;
-    if (!is_dominated_kind(before, record)) return false;
-    const bool is_own = before.agent() == by.agent && record.agent() == by.agent;
-    if (is_own && before.has_same_lanes(record)) return before.form() <= Form::shape;
-    return (words & ~touch.whole_words) == 0 &&
-           by.common->covers_all(before.agent(), before.time(), is_read(before.kind()));
+// Whether a record may be forgotten: everything that is in a race with it is in one with this access.
+inline bool RaceShadow::is_dominated(const Record& before, const Observer& by, const Touch& touch) const {
+    const AccessInfo& info = memory_->info(before.id);
+    if (!is_dominated_kind(info, by.info)) return false;
+    const bool is_own = info.agent() == by.agent && by.info.agent() == by.agent;
+    if (is_own && before.has_same_lanes(touch.record) && before.form() <= Form::shape) return true;
+    return (words_of(before) & ~touch.whole_words) == 0 && is_known(info, by);
 }
 
-void RaceShadow::add(LinePlace& place, const Observer& by, const Touch& touch) {
-    ShadowLine& line = *place.line;
-    line.written |= touch.words & by.is_written;
-    line.other |= touch.words & by.is_other;
-    for (LineAccess& record : line.records) {
-        if (!record.is_any()) {
-            record = touch.record;
-            return;
-        }
-        if (merge(record, touch.record)) return;
+void RaceShadow::add(const LinePlace& place, const Observer& by, const Touch& touch) {
+    ShadowLine& line = place.line();
+    const bool is_small = std::popcount(touch.words) <= most_cells && !is_by_bytes(touch.record);
+    if (place.has_records()) {
+        if (merge(place, by, touch) || replace(place, by, touch)) return by.mark(line, touch.words);
     }
-    if (place.is_extended() && merge_in_table(place, touch.record)) return;
-    for (LineAccess& record : line.records) {
-        if (!is_dominated(record, words_of(record), by, touch)) continue;
-        memory_.release(record);
-        record = touch.record;
-        return;
-    }
-    if (!place.is_extended() && !memory_.extend(touch.line, place)) return;
-    if (std::popcount(touch.words) > most_cells || is_by_bytes(touch.record)) return add_to_table(place, by, touch);
+    if (!is_small || !memory_->add_cells(*place.chunk)) return add_to_table(place, by, touch);
     for_each(add_to_cells(place, by, touch), [&](unsigned word) {
         Touch left = touch;
         left.words = left.whole_words = 1u << word;
         for_each(lanes_at(touch.record, word * word_bytes), [&](unsigned lane) {
-            left.record = touch.record.as(Form::words, left.words, lane);
+            left.record = {touch.record.id, left.words, Record::tag_of(Form::words, lane)};
             add_to_table(place, by, left);
         });
     });
 }
 
-// The words whose cells are another's.
-std::uint32_t RaceShadow::add_to_cells(const LinePlace& place, const Observer& by, const Touch& touch) const {
-    const LineAccess& record = touch.record;
-    std::uint32_t left = 0;
-    for_each(touch.words, [&](unsigned word) {
-        LineAccess& cell = place.cells[word];
-        const std::uint32_t lanes = lanes_at(record, word * word_bytes);
-        const bool is_there = (place.extension->cells >> word & 1) != 0;
-        if (is_there && cell.is_same_group(record)) {
-            cell.add_to_value(lanes);
-            return;
-        }
-        const bool is_own = is_there && cell.value() == lanes && cell.agent() == by.agent && record.agent() == by.agent;
-        if (is_there && (!is_dominated_kind(cell, record) ||
-                         (!is_own && !by.common->covers_all(cell.agent(), cell.time(), is_read(cell.kind()))))) {
-            left |= 1u << word;
-            return;
-        }
-        place.extension->cells |= 1u << word;
-        cell = record.as(Form::cell, lanes);
-    });
-    return left;
-}
-
-bool RaceShadow::merge_in_table(const LinePlace& place, const LineAccess& record) const {
-    RecordTable* const table = memory_.table(place);
+// More of an epoch that has a record: false where there is none, or it cannot have more.
+bool RaceShadow::merge(const LinePlace& place, const Observer& by, const Touch& touch) {
+    ShadowLine& line = place.line();
+    for (unsigned i = 0; i < ShadowLine::most_records; ++i) {
+        if (line.ids[i] == 0) return false;
+        Record record = line.get(i);
+        if (!merge_record(record, by, touch.record)) continue;
+        line.set(i, record);
+        return true;
+    }
+    RecordTable* const table = memory_->table(line);
     if (table == nullptr) return false;
-    for (unsigned at = table->first_slot(record); table->begin()[at].is_any(); at = at + 1 == table->capacity ? 0 : at + 1)
-        if (merge(table->begin()[at], record)) return true;
+    for (unsigned at = table->first_slot(by.info.who); table->begin()[at].id != 0; at = table->next_slot(at)) {
+        RecordTable::Slot& slot = table->begin()[at];
+        Record record = slot.get();
+        if (slot.who != by.info.who || !merge_record(record, by, touch.record)) continue;
+        slot.set(record);
+        return true;
+    }
     return false;
 }
 
-void RaceShadow::add_to_table(const LinePlace& place, const Observer& by, const Touch& touch) {
-    if (place.extension->table == 0 && !grow_table(place)) return;
-    while (true) {
-        RecordTable& table = *memory_.table(place);
-        unsigned at = table.first_slot(touch.record);
-        for (; table.begin()[at].is_any(); at = at + 1 == table.capacity ? 0 : at + 1) {
-            LineAccess& record = table.begin()[at];
-            if (record.is_same_group(touch.record)) {
-                if (!merge(record, touch.record)) make_map(record, touch.record, *place.line);
+inline bool RaceShadow::merge_record(Record& into, const Observer& by, const Record& record) {
+    if (into.id != record.id && !memory_->info(into.id).is_same_epoch(by.info)) return false;
+    if (into.form() == Form::shape && record.form() == Form::shape) {
+        const ShapeId both = shapes_->unite(into.value, memory_->info(into.id).pc, record.value, by.info.pc);
+        if (both != ShapeTable::none) into.value = both;
+        return both != ShapeTable::none;
+    }
+    if (into.form() == Form::words && into.tag == record.tag) return merge_words(into, by, record.value);
+    if (into.id != record.id) return false;
+    if (into.form() == Form::byte_map || (into.form() == Form::word_map && !is_by_bytes(record))) {
+        add_lanes(record, map_of(into), into.form() == Form::byte_map);
+        return true;
+    }
+    if (into.form() != Form::bytes || into.tag != record.tag) return false;
+    const std::uint32_t begin = into.value & 0xFF, end = begin + (into.value >> 8), first = record.value & 0xFF;
+    if (first < begin || first > end) return false;
+    into.value = begin | (std::max(end, first + (record.value >> 8)) - begin) << 8;
+    return true;
+}
+
+// More words of one lane, by the same instruction or another one.
+bool RaceShadow::merge_words(Record& into, const Observer& by, std::uint32_t words) {
+    if (into.id != by.id && (words & ~into.value) != 0) {
+        const SequenceId both = shapes_->sequence(memory_->info(into.id).pc, into.value, by.info.pc, words);
+        if (both == ShapeTable::no_sequence) return false;
+        into.id = memory_->access({by.info.time, both, by.info.who});
+    }
+    into.value |= words;
+    return true;
+}
+
+// In the place of a record that is dominated.
+bool RaceShadow::replace(const LinePlace& place, const Observer& by, const Touch& touch) {
+    ShadowLine& line = place.line();
+    for (unsigned i = 0; i < ShadowLine::most_records && line.ids[i] != 0; ++i) {
+        if (!is_dominated(line.get(i), by, touch)) continue;
+        memory_->release(line.get(i));
+        line.set(i, touch.record);
+        return true;
+    }
+    return false;
+}
+
+// The words whose cells are another's.
+std::uint32_t RaceShadow::add_to_cells(const LinePlace& place, const Observer& by, const Touch& touch) {
+    std::uint32_t left = 0;
+    for_each(touch.words, [&](unsigned word) {
+        ShadowCell& cell = place.cells()[word];
+        const std::uint32_t lanes = lanes_at(touch.record, word * word_bytes);
+        if (cell.id == by.id) {
+            cell.lanes |= lanes;
+            return;
+        }
+        if (memory_->is_live(cell)) {
+            const AccessInfo& info = memory_->info(cell.id);
+            const bool is_own = cell.lanes == lanes && info.agent() == by.agent && by.info.agent() == by.agent;
+            if (!is_dominated_kind(info, by.info) || (!is_own && !is_known(info, by))) {
+                left |= 1u << word;
                 return;
             }
-            if (!record.is_by_same(touch.record) || !is_dominated(record, words_of(record), by, touch)) continue;
-            memory_.release(record);
-            record = touch.record;
+        }
+        cell = {by.id, lanes};
+    });
+    if (left != touch.words) place.set_cells();
+    return left;
+}
+
+// A record of its own, in the line or in its table.
+void RaceShadow::add_to_table(const LinePlace& place, const Observer& by, const Touch& touch) {
+    ShadowLine& line = place.line();
+    by.mark(line, touch.words);
+    if (place.has_records() && merge(place, by, touch)) return;
+    place.set_records();
+    for (unsigned i = 0; i < ShadowLine::most_records; ++i) {
+        if (line.ids[i] != 0 && line.ids[i] != touch.record.id) continue;
+        Record record = line.ids[i] == 0 ? touch.record : line.get(i);
+        if (line.ids[i] == 0 || make_map(record, touch.record, place)) line.set(i, record);
+        return;
+    }
+    if (line.table == 0 && !grow_table(place)) return;
+    while (true) {
+        RecordTable& table = *memory_->table(line);
+        unsigned at = table.first_slot(by.info.who);
+        for (; table.begin()[at].id != 0; at = table.next_slot(at)) {
+            RecordTable::Slot& slot = table.begin()[at];
+            Record record = slot.get();
+            if (slot.id == touch.record.id) {
+                if (make_map(record, touch.record, place)) slot.set(record);
+                return;
+            }
+            if (slot.who != by.info.who || !is_dominated(record, by, touch)) continue;
+            memory_->release(record);
+            slot.set(touch.record);
             return;
         }
         if ((table.count + 1) * 4 <= table.capacity * 3) {
             ++table.count;
-            table.begin()[at] = touch.record;
+            table.begin()[at].set(touch.record);
+            table.begin()[at].who = static_cast<std::uint16_t>(by.info.who);
             return;
         }
         if (!grow_table(place)) return;
     }
 }
 
-bool RaceShadow::is_known_to_all(const LineAccess& record) const {
-    const bool reads = is_read(record.kind());
-    if (!reads && fenced_ != nullptr && !fenced_->covers_all(record.agent(), record.time(), false)) return false;
-    return order_->is_known_to_all(record.agent(), record.time(), reads);
+bool RaceShadow::is_known_to_all(const AccessInfo& info) const {
+    const bool reads = is_read(info.kind());
+    if (!reads && fenced_ != nullptr && !fenced_->covers_all(info.agent(), info.time, false)) return false;
+    return order_->is_known_to_all(info.agent(), info.time, reads);
 }
 
 // A larger table, or as large a one without what is known to everybody.
 bool RaceShadow::grow_table(const LinePlace& place) {
-    constexpr unsigned most_units = 256;
-    std::vector<LineAccess> records;
+    ShadowLine& line = place.line();
+    std::vector<RecordTable::Slot> slots;
     unsigned units = warps_of_cta_ > 16 ? 4 : warps_of_cta_ > 4 ? 2 : 1;  // as many as there may be readers
-    if (RecordTable* const before = memory_.table(place)) {
-        for (const LineAccess& record : *before) {
-            if (!record.is_any()) continue;
-            if (is_known_to_all(record)) memory_.release(record);
-            else records.push_back(record);
+    if (RecordTable* const before = memory_->table(line)) {
+        for (const RecordTable::Slot& slot : *before) {
+            if (slot.id == 0) continue;
+            if (is_known_to_all(memory_->info(slot.id))) memory_->release(slot.get());
+            else slots.push_back(slot);
         }
-        units = records.size() * 2 > before->count ? before->units * 2 : before->units;
-        memory_.arena().free(place.extension->table, before->units);
-        place.extension->table = 0;
+        units = slots.size() * 2 > before->count ? before->units * 2 : before->units;
+        memory_->arena().free(line.table, before->units);
+        line.table = 0;
     }
-    const std::uint32_t at = units <= most_units ? memory_.allocate(units, *place.line) : 0;
-    if (at == 0) return false;
-    place.extension->table = at;
-    auto* const table = new (memory_.arena().at(at)) RecordTable;
+    line.table = units <= ShadowArena::most_units ? memory_->allocate(units, place) : 0;
+    if (line.table == 0) return false;
+    auto* const table = new (memory_->arena().at(line.table)) RecordTable;
     table->units = units;
-    table->capacity = static_cast<std::uint32_t>(units * ShadowArena::unit / sizeof(LineAccess) - 1);
-    std::fill(table->begin(), table->end(), LineAccess{});
-    for (const LineAccess& record : records) {
-        unsigned slot = table->first_slot(record);
-        while (table->begin()[slot].is_any()) slot = slot + 1 == table->capacity ? 0 : slot + 1;
-        table->begin()[slot] = record;
+    table->capacity = static_cast<std::uint32_t>(units * ShadowArena::unit / sizeof(RecordTable::Slot) - 1);
+    std::fill(table->begin(), table->end(), RecordTable::Slot{});
+    for (const RecordTable::Slot& slot : slots) {
+        unsigned at = table->first_slot(slot.who);
+        while (table->begin()[at].id != 0) at = table->next_slot(at);
+        table->begin()[at] = slot;
         ++table->count;
     }
     return true;
 }
 
-// More lanes of the same epoch; false where they need a record of their own, or a map.
-inline bool RaceShadow::merge(LineAccess& into, const LineAccess& record) const {
-    if (into.form() == Form::shape && record.form() == Form::shape && into.is_same_epoch(record)) {
-        const ShapeId both = shapes_->unite(into.value(), into.pc(), record.value(), record.pc());
-        if (both != ShapeTable::none) into.set_value(both);
-        return both != ShapeTable::none;
-    }
-    if (into.form() == Form::words && into.is_same_thread(record)) return merge_words(into, record.pc(), record.value());
-    if (!into.is_same_group(record)) return false;
-    if (into.form() == Form::word_map && !is_by_bytes(record)) {
-        add_lanes(record, map_of(into), false);
-        return true;
-    }
-    if (into.form() == Form::byte_map) {
-        add_lanes(record, map_of(into), true);
-        return true;
-    }
-    if (into.form() != Form::bytes || record.form() != Form::bytes || into.lane() != record.lane()) return false;
-    const std::uint32_t begin = into.value() & 0xFF, end = begin + (into.value() >> 8), first = record.value() & 0xFF;
-    if (first < begin || first > end) return false;
-    into.set_value(begin | (std::max(end, first + (record.value() >> 8)) - begin) << 8);
-    return true;
-}
-
-void RaceShadow::make_map(LineAccess& into, const LineAccess& record, const ShadowLine& line) {
+// Both, of one access, in a map; false where there is no room for one.
+bool RaceShadow::make_map(Record& into, const Record& record, const LinePlace& place) {
     const bool by_bytes = is_by_bytes(into) || is_by_bytes(record);
     const unsigned units = by_bytes ? 4 : 1;
-    const std::uint32_t place = memory_.allocate(units, line);
-    if (place == 0) return;
-    auto* const lanes = reinterpret_cast<std::uint32_t*>(memory_.arena().at(place));
+    const std::uint32_t at = memory_->allocate(units, place);
+    if (at == 0) return false;
+    auto* const lanes = reinterpret_cast<std::uint32_t*>(memory_->arena().at(at));
     std::memset(lanes, 0, units * ShadowArena::unit);
     add_lanes(into, lanes, by_bytes);
     add_lanes(record, lanes, by_bytes);
-    memory_.release(into);
-    into = into.as(by_bytes ? Form::byte_map : Form::word_map, place);
+    memory_->release(into);
+    into.value = at;
+    into.tag = Record::tag_of(by_bytes ? Form::byte_map : Form::word_map);
+    return true;
 }
 
-void RaceShadow::add_lanes(const LineAccess& record, std::uint32_t* lanes, bool by_bytes) const {
+void RaceShadow::add_lanes(const Record& record, std::uint32_t* lanes, bool by_bytes) const {
     if (record.form() == Form::words && !by_bytes)
-        return for_each(record.value(), [&](unsigned word) { lanes[word] |= 1u << record.lane(); });
+        return for_each(record.value, [&](unsigned word) { lanes[word] |= 1u << record.lane(); });
     const unsigned unit = by_bytes ? 1 : word_bytes;
     for (unsigned byte = 0; byte < line_bytes; byte += unit) lanes[byte / unit] |= lanes_at(record, byte);
 }

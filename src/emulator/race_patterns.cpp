@@ -1,6 +1,7 @@
 #include "emulator/race_patterns.hpp"
 
 #include <bit>
+#include <utility>
 
 namespace ptxgraft::emulator {
 namespace {
@@ -86,19 +87,17 @@ bool PatternTable::make_part(const AccessPattern& pattern, std::uint32_t lanes, 
     const auto place_of = [&](unsigned lane) { return pattern.offsets[lane] % unsigned{line_bytes}; };
     if (std::has_single_bit(lanes)) {
         const auto lane = static_cast<unsigned>(std::countr_zero(lanes)), at = place_of(lane);
-        const LineAccess record = LineAccess().of_bytes(lane, at, pattern.bytes);
-        part.form = record.form(), part.lane = static_cast<std::uint8_t>(lane), part.value = record.value();
+        const Record record = Record::of_bytes(0, lane, at, pattern.bytes);
+        part.tag = record.tag, part.value = record.value;
         part.words = words_at(at, pattern.bytes), part.whole_words = whole_words_at(at, pattern.bytes);
         return true;
     }
-    Shape shape;
-    shape.by_bytes = pattern.bytes < 4;
-    shape.lanes.resize(shape.by_bytes ? line_bytes : line_words);
+    Shape shape = Shape::empty(pattern.bytes < word_bytes);
     const unsigned unit = shape.by_bytes ? 1 : 4;
     for_each(lanes, [&](unsigned lane) {
         for (unsigned byte = place_of(lane), end = byte + pattern.bytes; byte < end; byte += unit) shape.lanes[byte / unit] |= 1u << lane;
     });
-    part.form = Form::shape;
+    part.tag = Record::tag_of(Form::shape);
     part.value = shapes.intern(std::move(shape));
     if (part.value == ShapeTable::none) return false;
     const Shape& made = shapes[part.value];

@@ -16,8 +16,7 @@ struct AccessPattern {
     struct Part {
         std::uint32_t line = 0;  ///< behind the first one
         std::uint32_t value = 0, words = 0, whole_words = 0;
-        Form form = Form::words;
-        std::uint8_t lane = 0;
+        std::uint8_t tag = 0;    ///< of the record
         bool is_private = true;  ///< no two lanes access one byte
     };
     std::uint32_t mask = 0, bytes = 0;

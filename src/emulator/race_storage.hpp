@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "emulator/race_cursors.hpp"
 #include "emulator/race_patterns.hpp"
 #include "emulator/shadow.hpp"
 
@@ -14,6 +15,7 @@ namespace ptxgraft::emulator {
 
 struct RaceStorage {
     ShadowMemory shared, global;
+    CursorTable shared_cursors, global_cursors;
     ShapeTable shapes;
     PatternTable patterns;
 };
