@@ -33,11 +33,11 @@ void RaceShadow::begin(std::size_t limit, const Clock* fenced) {
     races_.clear();
 }
 
-RaceShadow::Observer RaceShadow::observer(const AccessInfo& info, unsigned agent, unsigned lane) {
+RaceShadow::Observer RaceShadow::observer(const AccessInfo& info, AccessId id, unsigned agent, unsigned lane) const {
     constexpr std::uint32_t yes = ~0u, no = 0;
     const AccessKind kind = info.kind();
     const bool narrow = info.is_narrow(), reads = is_read(kind), weak = is_weak(kind);
-    return {.id = memory_->access(info),
+    return {.id = id,
             .info = info,
             .common = &order_->common(agent),
             .agent = agent,
@@ -51,7 +51,7 @@ RaceShadow::Observer RaceShadow::observer(const AccessInfo& info, unsigned agent
 std::optional<Race> RaceShadow::note(const LaneAccesses& accesses, std::uint32_t mask, const RaceFilter* filter) {
     const AccessInfo info{order_->access(accesses.warp), accesses.pc,
                           AccessInfo::who_of(accesses.warp, accesses.kind, accesses.reach)};
-    const Observer by = observer(info, accesses.warp, any_lane);
+    const Observer by = observer(info, memory_->access(info), accesses.warp, any_lane);
     if (accesses.consecutive || accesses.all_equal) note_consecutive(accesses, by);
     else if (std::has_single_bit(mask) || !note_pattern(accesses, mask, by)) note_lanes(accesses, mask, by);
     if (races_.empty()) [[likely]] return std::nullopt;
@@ -139,7 +139,7 @@ bool RaceShadow::note_pattern(const LaneAccesses& accesses, std::uint32_t mask, 
 std::optional<Race> RaceShadow::note(std::uint64_t begin, std::uint64_t end, AccessKind kind, const Accessor& by, std::uint32_t pc,
                                      const RaceFilter* filter) {
     const AccessInfo info{by.epoch.time, pc, AccessInfo::who_of(by.epoch.agent, kind, Reach::cluster)};
-    const Observer observing = observer(info, by.agent, by.lane);
+    const Observer observing = observer(info, memory_->access(info), by.agent, by.lane);
     while (begin < end) {
         const std::uint64_t next = std::min(end, (begin / line_bytes + 1) * line_bytes);
         note_bytes(begin, static_cast<unsigned>(next - begin), observing, by.epoch.lane);

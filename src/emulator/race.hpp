@@ -62,7 +62,7 @@ class RaceShadow {
     };
 
     // Which lines an instruction accesses.
-    [[nodiscard]] Observer observer(const AccessInfo& info, unsigned agent, unsigned lane);
+    [[nodiscard]] Observer observer(const AccessInfo& info, AccessId id, unsigned agent, unsigned lane) const;
     void note_consecutive(const LaneAccesses& accesses, const Observer& by);
     void note_lanes(const LaneAccesses& accesses, std::uint32_t mask, const Observer& by);
     void note_near_words(const LaneAccesses& accesses, const Observer& by);
@@ -101,13 +101,9 @@ class RaceShadow {
     [[nodiscard]] std::uint32_t pc_of(const Record& record, unsigned byte, unsigned lane) const;
     template <class F>
     bool any_record(const LinePlace& place, F&& f) const;
+    [[nodiscard]] static std::optional<unsigned> unknown_lane(const AccessInfo& info, std::uint32_t lanes, const Clock& known);
     [[nodiscard]] bool find_unknown(const Record& record, std::uint32_t words, const Clock& known, Race& unknown) const;
 
-    [[nodiscard]] static unsigned count_of(const ShadowLine& line) {
-        unsigned count = 0;
-        while (line.ids[count] != 0) ++count;
-        return count;
-    }
     void add(const LinePlace& place, const Observer& by, const Touch& touch);
     [[nodiscard]] bool merge(const LinePlace& place, const Observer& by, const Touch& touch);
     [[nodiscard]] bool merge_record(Record& into, const Observer& by, const Record& record);
@@ -141,7 +137,8 @@ class RaceShadow {
     if (place.has_records() && (by.seen(place.line()) >> word & 1) != 0) return false;
     if (!memory_->add_cells(*place.chunk)) return true;  // forgotten
     ShadowCell& cell = place.cells()[word];
-    if (cell.id == by.id) {
+    // Lanes that read together, or are atomic; of those that write each has its own words.
+    if (cell.id == by.id && (by.info.kind() != AccessKind::write || cell.lanes == 1u << lane)) {
         cell.lanes |= 1u << lane;
         return true;
     }

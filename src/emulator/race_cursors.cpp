@@ -61,7 +61,8 @@ bool RaceShadow::note_cursors(const LaneAccesses& accesses, const Observer& by) 
     std::uint32_t index = 0;
     LaneCursors* const cursors = cursors_->find(by.agent, by.info.pc, begin, (accesses.offsets[0] + shift) >> line_shift, index);
     if (cursors == nullptr) return false;
-    if (cursors->generation != memory_->generation() || cursors->begin != begin || cursors->time != by.info.time) begin_cursors(*cursors, index, begin, by);
+    const bool is_of_now = cursors->generation == memory_->generation() && cursors->forgotten == memory_->forgotten();
+    if (!is_of_now || cursors->begin != begin || cursors->time != by.info.time) begin_cursors(*cursors, index, begin, by);
     LaneCursors::Way* way = cursors->find(by.id);
     if (way == nullptr) {
         begin_cursors(*cursors, index, begin, by);
@@ -86,6 +87,7 @@ void RaceShadow::begin_cursors(LaneCursors& cursors, std::uint32_t index, std::u
     cursors.lines.fill(LaneCursors::no_line);
     cursors.begin = begin;
     cursors.generation = memory_->generation();
+    cursors.forgotten = memory_->forgotten();
     cursors.time = by.info.time;
     cursors.way_count = 0;
 }
@@ -105,9 +107,9 @@ void RaceShadow::enter(LaneCursors& cursors, std::uint32_t index, unsigned lane,
 // The line gets records of what the lane has accessed there.
 void RaceShadow::leave(LaneCursors& cursors, std::uint32_t index, unsigned lane) {
     if (cursors.lines[lane] == LaneCursors::no_line) return;
-    const LinePlace place = memory_->line(cursors.begin + cursors.lines[lane]);
+    const LinePlace place = memory_->known_line(cursors.begin + cursors.lines[lane]);
     cursors.lines[lane] = LaneCursors::no_line;
-    const Record named = place.has_records() ? place.line().get(0) : Record{};
+    const Record named = place.chunk != nullptr && place.has_records() ? place.line().get(0) : Record{};
     const bool is_there = named.form() == Form::cursor && named.value == index && named.lane() == lane;
     if (is_there) {
         ShadowLine& line = place.line();
@@ -118,10 +120,8 @@ void RaceShadow::leave(LaneCursors& cursors, std::uint32_t index, unsigned lane)
         const std::uint32_t words = std::exchange(cursors.ways[i].words[lane], 0u);
         if (words == 0 || !is_there) continue;
         const AccessInfo info = memory_->info(cursors.ways[i].id);
-        const Observer by = observer(info, cursors.agent, any_lane);
-        Record record{by.id, words, Record::tag_of(Form::words, lane)};
-        if (!merge(place, by, {.record = record, .words = words, .whole_words = words})) place.line().set(count_of(place.line()), record);
-        by.mark(place.line(), words);
+        const Record record{cursors.ways[i].id, words, Record::tag_of(Form::words, lane)};
+        add_to_table(place, observer(info, cursors.ways[i].id, cursors.agent, any_lane), {.record = record, .words = words, .whole_words = words});
     }
 }
 

@@ -25,6 +25,7 @@ struct LaneCursors {
     alignas(64) std::array<std::uint32_t, 32> lines;  ///< from `begin` on
     std::uint64_t begin = 0;                          ///< the number of the line that offset 0 is in
     std::uint32_t generation = 0;                     ///< of another one there is nothing here
+    std::uint32_t forgotten = 0;                      ///< ShadowMemory::forgotten(): with more, a line may be here alone
     unsigned agent = 0;
     WarpTime time = 0;
     unsigned way_count = 0;

@@ -303,13 +303,25 @@ std::optional<Race> RaceShadow::unknown_write(std::uint64_t begin, std::uint64_t
             const auto word = static_cast<unsigned>(std::countr_zero(rest));
             const ShadowCell& cell = place.cells()[word];
             if (!memory_->is_live(cell) || !is_written(memory_->info(cell.id))) continue;
-            for (std::uint32_t lanes = cell.lanes; lanes != 0; lanes &= lanes - 1)
-                if (find_unknown({cell.id, 1u << word, Record::tag_of(Form::words, static_cast<unsigned>(std::countr_zero(lanes)))}, 1u << word,
-                                 known, unknown))
-                    return unknown;
+            const AccessInfo& info = memory_->info(cell.id);
+            if (const auto lane = unknown_lane(info, cell.lanes, known)) {
+                unknown = {epoch(info.agent(), *lane, info.time), info.pc, info.kind(), 0, unknown.address + word * word_bytes, word_bytes};
+                return unknown;
+            }
         }
     }
     return std::nullopt;
+}
+
+// Lanes that write one byte by one instruction write the same: that one of them is known suffices.
+std::optional<unsigned> RaceShadow::unknown_lane(const AccessInfo& info, std::uint32_t lanes, const Clock& known) {
+    std::optional<unsigned> first;
+    for (; lanes != 0; lanes &= lanes - 1) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+        if (known.accesses.covers(epoch(info.agent(), lane, info.time))) return std::nullopt;
+        if (!first) first = lane;
+    }
+    return first;
 }
 
 // `unknown`: its address is the line's.
@@ -317,13 +329,12 @@ bool RaceShadow::find_unknown(const Record& record, std::uint32_t words, const C
     const AccessInfo& info = memory_->info(record.id);
     for (; words != 0; words &= words - 1) {
         const auto word = static_cast<unsigned>(std::countr_zero(words));
-        for (unsigned byte = word * word_bytes; byte < (word + 1) * word_bytes; ++byte)
-            for (std::uint32_t lanes = lanes_at(record, byte); lanes != 0; lanes &= lanes - 1) {
-                const Epoch of = epoch(info.agent(), static_cast<unsigned>(std::countr_zero(lanes)), info.time);
-                if (known.accesses.covers(of)) continue;
-                unknown = {of, pc_of(record, byte, of.lane), info.kind(), 0, unknown.address + byte, 1};
-                return true;
-            }
+        for (unsigned byte = word * word_bytes; byte < (word + 1) * word_bytes; ++byte) {
+            const auto lane = unknown_lane(info, lanes_at(record, byte), known);
+            if (!lane) continue;
+            unknown = {epoch(info.agent(), *lane, info.time), pc_of(record, byte, *lane), info.kind(), 0, unknown.address + byte, 1};
+            return true;
+        }
     }
     return false;
 }
@@ -403,7 +414,7 @@ bool RaceShadow::merge_words(Record& into, const Observer& by, std::uint32_t wor
     if (into.id != by.id && (words & ~into.value) != 0) {
         const SequenceId both = shapes_->sequence(memory_->info(into.id).pc, into.value, by.info.pc, words);
         if (both == ShapeTable::no_sequence) return false;
-        into.id = memory_->access({by.info.time, both, by.info.who});
+        into.id = memory_->further_access({by.info.time, both, by.info.who});
     }
     into.value |= words;
     return true;

@@ -19,9 +19,6 @@ constexpr std::size_t chunks_per_slab = 128, first_slots = 64;  // 4 MiB of line
 constexpr unsigned first_slot_shift = 64 - 6;
 // What one access may touch, with blocks of the arena.
 constexpr std::size_t least_bytes = std::size_t{8} << 20;
-// Accesses of a generation: with more everything is forgotten. Numbers are used up after some generations of that size.
-constexpr std::size_t most_accesses = std::size_t{1} << 23;
-
 constexpr std::size_t large_page = std::size_t{2} << 20;
 
 // Zero, and touched by nobody yet. Small launches get by with the first slab; of more, large pages spare faults and address translation.
@@ -96,11 +93,11 @@ void ShadowMemory::begin(std::size_t limit) {
     limit_ = std::max(limit, least_bytes);
     first_id_ += static_cast<AccessId>(infos_.size());
     infos_.clear();
-    if (++generation_ == 0 || first_id_ > ~AccessId{0} - most_accesses - 1) wipe();
+    if (++generation_ == 0 || first_id_ > ~AccessId{0} - 2 * most_accesses) wipe();
     keys_.clear();
     oldest_ = 0;
     with_cells_ = 0;
-    has_forgotten_ = false;
+    forgotten_ = 0;
     arena_.clear();
 }
 
@@ -118,14 +115,15 @@ void ShadowMemory::wipe() {
 }
 
 AccessId ShadowMemory::new_access(const AccessInfo& info) {
-    if (infos_.size() >= most_accesses) {
-        begin(limit_);
-        has_forgotten_ = true;
-    }
     infos_.push_back(info);
     const AccessId id = first_id_ + static_cast<AccessId>(infos_.size() - 1);
     lately_[(info.pc * 0x9E3779B1u ^ info.who * 0x85EBCA77u) >> 23] = {info, id};
     return id;
+}
+
+void ShadowMemory::forget_accesses() {
+    begin(limit_);
+    forgotten_ = 1;
 }
 
 // --- lines
@@ -149,6 +147,13 @@ ShadowChunk& ShadowMemory::find_chunk(std::uint64_t key) {
     }
     known_chunks_[known_place(key)] = found;
     return *found.chunk;
+}
+
+LinePlace ShadowMemory::known_line(std::uint64_t number) const {
+    const std::uint64_t key = key_of(number >> ShadowChunk::shift);
+    std::size_t at = slot_of(key);
+    while (is_used(slots_[at]) && slots_[at].key != key) at = (at + 1) & (slots_.size() - 1);
+    return {is_used(slots_[at]) ? slots_[at].chunk : nullptr, static_cast<std::uint32_t>(number & (ShadowChunk::line_count - 1))};
 }
 
 ShadowChunk* ShadowMemory::new_chunk(std::uint64_t key) {
@@ -208,7 +213,7 @@ void ShadowMemory::grow_slots() {
 // The chunk that has been in use for longest; its key is keys_[oldest_] then, and nobody finds it. The slots behind the one that becomes free
 // move up to where they would be without it.
 ShadowChunk* ShadowMemory::forget_oldest() {
-    has_forgotten_ = true;
+    ++forgotten_;
     oldest_ = (oldest_ + 1) % keys_.size();
     ShadowChunk& chunk = chunks_[oldest_];
     for (std::uint32_t at = 0; at < ShadowChunk::line_count; ++at) {
@@ -242,7 +247,7 @@ std::uint32_t ShadowMemory::allocate(unsigned units, const LinePlace& place) {
         insert({keys_[oldest_], oldest});
         found = arena_.allocate(units, limit());
     }
-    has_forgotten_ |= found == 0;
+    if (found == 0) ++forgotten_;
     return found;
 }
 

@@ -177,14 +177,22 @@ class ShadowMemory {
     /// Forgets everything. From now on at most so many bytes of host memory are used, and what was touched first is forgotten first.
     void begin(std::size_t limit);
     /// Something was forgotten since for want of memory. Places that were asked for before may be those of other lines.
-    [[nodiscard]] bool has_forgotten() const { return has_forgotten_; }
+    [[nodiscard]] bool has_forgotten() const { return forgotten_ != 0; }
+    /// How many times.
+    [[nodiscard]] std::uint32_t forgotten() const { return forgotten_; }
     [[nodiscard]] std::uint32_t generation() const { return generation_; }
     /// Host memory that has been touched, roughly.
     [[nodiscard]] std::size_t bytes() const;
 
     // --- accesses
 
+    /// Of an instruction: with too many of them everything is forgotten.
     [[nodiscard]] AccessId access(const AccessInfo& info) {
+        if (infos_.size() >= most_accesses) forget_accesses();
+        return further_access(info);
+    }
+    /// Within one.
+    [[nodiscard]] AccessId further_access(const AccessInfo& info) {
         const KnownAccess& known = lately_[(info.pc * 0x9E3779B1u ^ info.who * 0x85EBCA77u) >> 23];
         if (known.id >= first_id_ && known.info.pc == info.pc && known.info.is_same_epoch(info)) return known.id;
         return new_access(info);
@@ -197,6 +205,8 @@ class ShadowMemory {
     [[nodiscard]] LinePlace line(std::uint64_t number) {
         return {&chunk_of(number), static_cast<std::uint32_t>(number & (ShadowChunk::line_count - 1))};
     }
+    /// No chunk, where nothing near it has been accessed.
+    [[nodiscard]] LinePlace known_line(std::uint64_t number) const;
     [[nodiscard]] static bool are_near(std::uint64_t a, std::uint64_t b) { return a >> ShadowChunk::shift == b >> ShadowChunk::shift; }
     /// Makes sure that the chunk has cells; false where there is no room for them.
     [[nodiscard]] bool add_cells(ShadowChunk& chunk) { return chunk.cells_since == generation_ || make_cells(chunk); }
@@ -212,6 +222,8 @@ class ShadowMemory {
     void release(ShadowLine& line);
 
   private:
+    // Accesses of a generation. Numbers are used up after some generations of that size.
+    static constexpr std::size_t most_accesses = std::size_t{1} << 23;
     static constexpr std::size_t chunk_bytes = ShadowChunk::line_count * sizeof(ShadowLine);
     static constexpr std::size_t cell_bytes = ShadowChunk::line_count * line_words * sizeof(ShadowCell);
     struct KnownAccess {
@@ -226,6 +238,7 @@ class ShadowMemory {
     [[nodiscard]] std::uint64_t key_of(std::uint64_t number) const { return number | std::uint64_t{generation_} << 32; }
     [[nodiscard]] bool is_used(const Slot& slot) const { return slot.key >> 32 == generation_; }
     [[nodiscard]] AccessId new_access(const AccessInfo& info);
+    void forget_accesses();
     [[nodiscard]] ShadowChunk& chunk_of(std::uint64_t line) {
         const std::uint64_t key = key_of(line >> ShadowChunk::shift);
         const Slot& known = known_chunks_[known_place(key)];
@@ -253,7 +266,7 @@ class ShadowMemory {
     std::size_t cell_chunks_ = 0;         // and all that have some
     std::size_t limit_ = 0;
     std::uint32_t generation_ = 0;
-    bool has_forgotten_ = false;
+    std::uint32_t forgotten_ = 0;
     ShadowArena arena_;
     AccessId first_id_ = 1;
     std::vector<AccessInfo> infos_;  // from first_id_ on
