@@ -73,6 +73,7 @@ class RaceShadow {
     void begin_cursors(LaneCursors& cursors, std::uint32_t index, std::uint64_t begin, const Observer& by);
     void enter(LaneCursors& cursors, std::uint32_t index, unsigned lane, std::uint32_t at, unsigned bytes, const Observer& by);
     void leave(LaneCursors& cursors, std::uint32_t index, unsigned lane);
+    void leave_first(LaneCursors& cursors, unsigned lane, const LaneCursors::Words& words, const LinePlace& place);
     void detach(const LinePlace& place);
 
     // What there is of a line (race_lines.cpp).

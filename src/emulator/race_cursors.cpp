@@ -1,6 +1,7 @@
 // Races of lanes that walk over memory each by itself.
 #include "emulator/race_cursors.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -89,7 +90,7 @@ void RaceShadow::begin_cursors(LaneCursors& cursors, std::uint32_t index, std::u
     cursors.generation = memory_->generation();
     cursors.forgotten = memory_->forgotten();
     cursors.time = by.info.time;
-    cursors.way_count = 0;
+    cursors.way_count = cursors.left_count = 0;
 }
 
 // A line that nobody has accessed is the lane's; else the access is noted there.
@@ -109,20 +110,36 @@ void RaceShadow::leave(LaneCursors& cursors, std::uint32_t index, unsigned lane)
     if (cursors.lines[lane] == LaneCursors::no_line) return;
     const LinePlace place = memory_->known_line(cursors.begin + cursors.lines[lane]);
     cursors.lines[lane] = LaneCursors::no_line;
-    const Record named = place.chunk != nullptr && place.has_records() ? place.line().get(0) : Record{};
-    const bool is_there = named.form() == Form::cursor && named.value == index && named.lane() == lane;
-    if (is_there) {
-        ShadowLine& line = place.line();
-        line.clear();
-        line.written = line.other = 0;
+    LaneCursors::Words words;
+    for (unsigned i = 0; i < cursors.way_count; ++i) words[i] = std::exchange(cursors.ways[i].words[lane], 0u);
+    if (place.chunk == nullptr || !place.has_records()) return;
+    ShadowLine& line = place.line();
+    const Record named = line.get(0);
+    if (named.form() != Form::cursor || named.value != index || named.lane() != lane) return;
+    const auto is_same = [&] { return std::equal(words.begin(), words.begin() + cursors.way_count, cursors.left_words.begin()); };
+    if (cursors.left_count == cursors.way_count && is_same()) {
+        line = cursors.left;
+        line.tags.fill(Record::tag_of(Form::words, lane));
+    } else {
+        leave_first(cursors, lane, words, place);
     }
+}
+
+// Other lanes are going to leave lines that they have accessed in the same way.
+void RaceShadow::leave_first(LaneCursors& cursors, unsigned lane, const LaneCursors::Words& words, const LinePlace& place) {
+    ShadowLine& line = place.line();
+    line.clear();
+    line.written = line.other = 0;
     for (unsigned i = 0; i < cursors.way_count; ++i) {
-        const std::uint32_t words = std::exchange(cursors.ways[i].words[lane], 0u);
-        if (words == 0 || !is_there) continue;
-        const AccessInfo info = memory_->info(cursors.ways[i].id);
-        const Record record{cursors.ways[i].id, words, Record::tag_of(Form::words, lane)};
-        add_to_table(place, observer(info, cursors.ways[i].id, cursors.agent, any_lane), {.record = record, .words = words, .whole_words = words});
+        if (words[i] == 0) continue;
+        const AccessId id = cursors.ways[i].id;
+        const AccessInfo info = memory_->info(id);
+        const Record record{id, words[i], Record::tag_of(Form::words, lane)};
+        add_to_table(place, observer(info, id, cursors.agent, any_lane), {.record = record, .words = words[i], .whole_words = words[i]});
     }
+    cursors.left = line;
+    cursors.left_words = words;
+    cursors.left_count = line.table == 0 ? cursors.way_count : 0;
 }
 
 void RaceShadow::detach(const LinePlace& place) {

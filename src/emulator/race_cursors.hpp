@@ -29,7 +29,12 @@ struct LaneCursors {
     unsigned agent = 0;
     WarpTime time = 0;
     unsigned way_count = 0;
-    std::array<Way, 8> ways;
+    static constexpr unsigned most_ways = 8;
+    using Words = std::array<std::uint32_t, most_ways>;
+    std::array<Way, most_ways> ways;
+    unsigned left_count = 0;  ///< ways by which the last lane that left a line had accessed it; 0: nothing is known of that
+    Words left_words = {};    ///< which words, by each way
+    ShadowLine left;          ///< and what became of the line
     std::uint8_t misses = 0;     ///< accesses in a row where most lanes were on other lines
     std::uint16_t skipped = 0;  ///< accesses that are to be noted otherwise
 

@@ -85,12 +85,13 @@ void ShadowArena::clear() {
 ShadowMemory::ShadowMemory() : slots_(first_slots), slot_shift_(first_slot_shift) {}
 
 ShadowMemory::~ShadowMemory() {
-    for (std::byte* slab : slabs_) free_slab(slab, chunks_per_slab * chunk_bytes);
-    for (std::byte* slab : cell_slabs_) free_slab(slab, chunks_per_slab * cell_bytes);
+    for (std::byte* slab : slabs_) free_slab(slab, chunks_per_slab * chunk_stride);
+    for (std::byte* slab : cell_slabs_) free_slab(slab, chunks_per_slab * cell_stride);
 }
 
 void ShadowMemory::begin(std::size_t limit) {
     limit_ = std::max(limit, least_bytes);
+    most_now_ = std::min(most_accesses, limit_ / 4 / sizeof(AccessInfo));
     first_id_ += static_cast<AccessId>(infos_.size());
     infos_.clear();
     if (++generation_ == 0 || first_id_ > ~AccessId{0} - 2 * most_accesses) wipe();
@@ -129,11 +130,11 @@ void ShadowMemory::forget_accesses() {
 // --- lines
 
 std::size_t ShadowMemory::used() const {
-    return keys_.size() * chunk_bytes + with_cells_ * cell_bytes + arena_.used() + infos_.size() * sizeof(AccessInfo);
+    return keys_.size() * chunk_stride + with_cells_ * cell_stride + arena_.used() + infos_.size() * sizeof(AccessInfo);
 }
 
 std::size_t ShadowMemory::bytes() const {
-    return chunks_.size() * chunk_bytes + cell_chunks_ * cell_bytes + arena_.bytes() + infos_.capacity() * sizeof(AccessInfo);
+    return chunks_.size() * chunk_stride + cell_chunks_ * cell_stride + arena_.bytes() + infos_.capacity() * sizeof(AccessInfo);
 }
 
 ShadowChunk& ShadowMemory::find_chunk(std::uint64_t key) {
@@ -157,15 +158,15 @@ LinePlace ShadowMemory::known_line(std::uint64_t number) const {
 }
 
 ShadowChunk* ShadowMemory::new_chunk(std::uint64_t key) {
-    if (used() + chunk_bytes > limit_ && !keys_.empty()) {
+    if (used() + chunk_stride > limit_ && !keys_.empty()) {
         ShadowChunk* const again = forget_oldest();
         keys_[oldest_] = key;
         return again;
     }
     const std::size_t index = keys_.size();
     if (index == chunks_.size()) {
-        if (index % chunks_per_slab == 0) slabs_.push_back(new_slab(chunks_per_slab * chunk_bytes, slabs_.empty()));
-        chunks_.emplace_back().lines = reinterpret_cast<ShadowLine*>(slabs_.back() + index % chunks_per_slab * chunk_bytes);
+        if (index % chunks_per_slab == 0) slabs_.push_back(new_slab(chunks_per_slab * chunk_stride, slabs_.empty()));
+        chunks_.emplace_back().lines = reinterpret_cast<ShadowLine*>(slabs_.back() + index % chunks_per_slab * chunk_stride);
     }
     chunks_[index].with_records.fill(0);
     chunks_[index].with_cells.fill(0);
@@ -176,11 +177,11 @@ ShadowChunk* ShadowMemory::new_chunk(std::uint64_t key) {
 
 // New ones, or those of a chunk that is forgotten for it.
 bool ShadowMemory::make_cells(ShadowChunk& chunk) {
-    if (used() + cell_bytes <= limit_) {
+    if (used() + cell_stride <= limit_) {
         if (chunk.cells == nullptr) {
             const std::size_t at = cell_chunks_++ % chunks_per_slab;
-            if (at == 0) cell_slabs_.push_back(new_slab(chunks_per_slab * cell_bytes, cell_slabs_.empty()));
-            chunk.cells = reinterpret_cast<ShadowCell*>(cell_slabs_.back() + at * cell_bytes);
+            if (at == 0) cell_slabs_.push_back(new_slab(chunks_per_slab * cell_stride, cell_slabs_.empty()));
+            chunk.cells = reinterpret_cast<ShadowCell*>(cell_slabs_.back() + at * cell_stride);
         }
         chunk.cells_since = generation_;
         ++with_cells_;

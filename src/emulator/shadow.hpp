@@ -188,7 +188,7 @@ class ShadowMemory {
 
     /// Of an instruction: with too many of them everything is forgotten.
     [[nodiscard]] AccessId access(const AccessInfo& info) {
-        if (infos_.size() >= most_accesses) forget_accesses();
+        if (infos_.size() >= most_now_) forget_accesses();
         return further_access(info);
     }
     /// Within one.
@@ -226,6 +226,8 @@ class ShadowMemory {
     static constexpr std::size_t most_accesses = std::size_t{1} << 23;
     static constexpr std::size_t chunk_bytes = ShadowChunk::line_count * sizeof(ShadowLine);
     static constexpr std::size_t cell_bytes = ShadowChunk::line_count * line_words * sizeof(ShadowCell);
+    // From one chunk to the next one, so that places that lie powers of two apart are in different sets of the processor's caches.
+    static constexpr std::size_t chunk_stride = chunk_bytes + 5 * sizeof(ShadowLine), cell_stride = cell_bytes + 5 * sizeof(ShadowLine);
     struct KnownAccess {
         AccessInfo info;
         AccessId id = 0;
@@ -265,6 +267,7 @@ class ShadowMemory {
     std::size_t with_cells_ = 0;          // chunks whose cells are in use
     std::size_t cell_chunks_ = 0;         // and all that have some
     std::size_t limit_ = 0;
+    std::size_t most_now_ = 0;  // accesses
     std::uint32_t generation_ = 0;
     std::uint32_t forgotten_ = 0;
     ShadowArena arena_;
