@@ -22,6 +22,10 @@ void Warp::begin_async(unsigned lane, const AsyncParty& party) {
     Clock known(checker.order.size());
     checker.order.release(number(), 1u << lane, false, known);
     checker.order.acquire(async_.party, ~0u, true, known);
+    if (!party.is_store) return;
+    ThreadBulkStores& stores = checker.bulk_stores(number(), lane);
+    stores.issued = checker.order.now(async_.party);
+    stores.pc = pc_;
 }
 
 bool Warp::fail_unfenced(const Race& write, unsigned lane, std::string_view what) {
@@ -127,7 +131,7 @@ void Warp::commit_async_groups(std::uint32_t mask) {
     Checker& checker = *cta_->checker();
     const WarpTime time = checker.order.advance(checker.parties.bulk_stores());
     each_lane(mask, [&](unsigned lane) {
-        checker.bulk_groups(number(), lane).commit(time);
+        checker.bulk_stores(number(), lane).groups.commit(time);
         return true;
     });
 }
@@ -136,11 +140,28 @@ void Warp::wait_async_groups(std::uint32_t mask, const BulkWait& wait) {
     if (!checks_races_) return;
     Checker& checker = *cta_->checker();
     each_lane(mask, [&](unsigned lane) {
-        const WarpTime time = checker.bulk_groups(number(), lane).complete(wait.pending);
+        ThreadBulkStores& stores = checker.bulk_stores(number(), lane);
+        const WarpTime time = stores.groups.complete(wait.pending);
+        stores.waited = std::max(stores.waited, time);
         const std::uint32_t what = wait.reads_only ? 1u << Parties::reads_lane : ~0u;
         if (time != 0) checker.order.learn(number(), 1u << lane, false, checker.parties.bulk_stores(), what, time);
         return true;
     });
+}
+
+// Shared memory is gone when the last thread of the CTA has ended, and only the thread that issued a bulk store can wait for it.
+bool Warp::check_bulk_stores() {
+    if (!checks_races_ || !launch_->reports_unwaited_stores || !cta_->has_ended()) return true;
+    Checker& checker = *cta_->checker();
+    const auto thread = checker.pending_bulk_store(number() - index_, cta_->warps());
+    if (!thread) return true;
+    const unsigned warp = *thread / lane_count, lane = *thread % lane_count;
+    fail(Error{Errc::data_race, program_->spans[checker.bulk_stores(warp, lane).pc], 0,
+               std::make_shared<const std::string>(fmt::format(
+                   "the block ends, and this asynchronous copy may still read its shared memory: the thread waits for it by no "
+                   "cp.async.bulk.wait_group behind a cp.async.bulk.commit_group, {}",
+                   thread_of(warp, lane)))});
+    return false;
 }
 
 void Warp::fence_async(std::uint32_t mask) {

@@ -46,7 +46,7 @@ void Checker::begin() {
     complete.clear();
     phases_.clear();
     initialisers_.clear();
-    bulk_groups_.clear();
+    bulk_stores_.clear();
     fenced.clear();
     stored.clear();
     mbarriers.clear();
@@ -77,6 +77,15 @@ std::optional<Epoch> Checker::last_initialised(unsigned warp, unsigned lane) con
         if (by.agent == warp && by.lane == lane) return epoch(parties.initialiser(), lane, static_cast<WarpTime>(time));
     }
     return std::nullopt;
+}
+
+std::optional<unsigned> Checker::pending_bulk_store(unsigned first_warp, unsigned warps) const {
+    std::optional<unsigned> first;
+    for (const auto& [thread, stores] : bulk_stores_) {
+        if (thread / lane_count - first_warp >= warps || !stores.is_pending()) continue;
+        first = std::min(first.value_or(thread), thread);
+    }
+    return first;
 }
 
 const Checker::WgmmaReads& Checker::wgmma_reads(const Wgmma& wgmma, const WgmmaOperands& operands) {

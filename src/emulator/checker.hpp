@@ -42,6 +42,15 @@ struct ThreadCopies {
     CopyGroups groups;
 };
 
+/// The bulk stores of a thread, whose reads of shared memory it has to wait for.
+struct ThreadBulkStores {
+    CopyGroups groups;
+    WarpTime issued = 0, waited = 0;  ///< of the last one, and up to when it has waited
+    std::uint32_t pc = 0;             ///< of the last one
+
+    [[nodiscard]] bool is_pending() const { return issued > waited; }
+};
+
 /// What stored an undefined value, and where that came from.
 struct StoredOrigin {
     std::uint32_t pc = 0, first_pc = 0;
@@ -150,9 +159,11 @@ class Checker {
     [[nodiscard]] Epoch initialiser(const Epoch& of) const { return initialisers_[of.time - 1]; }
     [[nodiscard]] std::optional<Epoch> last_initialised(unsigned warp, unsigned lane) const;
     /// Of one thread.
-    [[nodiscard]] CopyGroups& bulk_groups(unsigned warp, unsigned lane) {
-        return bulk_groups_[warp * lane_count + lane];
+    [[nodiscard]] ThreadBulkStores& bulk_stores(unsigned warp, unsigned lane) {
+        return bulk_stores_[warp * lane_count + lane];
     }
+    /// The first thread of some warps that has not waited for its last one: as warp * lane_count + lane.
+    [[nodiscard]] std::optional<unsigned> pending_bulk_store(unsigned first_warp, unsigned warps) const;
     [[nodiscard]] ThreadCopies& copies(unsigned warp, unsigned lane) {
         return copies_[warp * lane_count + lane];
     }
@@ -183,7 +194,7 @@ class Checker {
     RaceStorages* storages_;
     std::unordered_map<std::uint64_t, Phases> phases_;
     std::vector<Epoch> initialisers_;  // by the initialiser's time, from 1
-    std::unordered_map<unsigned, CopyGroups> bulk_groups_;
+    std::unordered_map<unsigned, ThreadBulkStores> bulk_stores_;  // by thread
     std::vector<ThreadCopies> copies_;
     std::array<WgmmaReads, 64> wgmma_reads_;
 };

@@ -171,6 +171,10 @@ void Cta::pass_barrier(const Warp& warp, std::uint32_t id, std::uint32_t mask) {
     else checker_->order.acquire(warp.number(), mask, false, barrier_clocks_[id]);
 }
 
+bool Cta::has_ended() const {
+    return std::ranges::all_of(warps_, [](const Warp& warp) { return warp.live() == 0; });
+}
+
 void Cta::left(const Warp& warp) {
     for (std::uint32_t id = 0; id < barrier_count; ++id) {
         if (barriers_[id].arrived == 0) continue;

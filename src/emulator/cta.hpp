@@ -42,6 +42,7 @@ struct Launch {
     std::size_t shadow_bytes = 0;  ///< of each cluster, for each state space that races are looked for in
     RaceStorages* race_storages = nullptr;
     bool reports_equal_stores = false;
+    bool reports_unwaited_stores = false;
     EmulatorObserver* observer = nullptr;
     RegisterNames names;  ///< for the observer
     std::uint64_t grid_workspace = 0;  ///< address of what the barrier of a cooperative grid counts in; 0: none
@@ -73,6 +74,8 @@ class Cta {
     [[nodiscard]] bool is_finished() const { return is_finished_; }
     /// In the last round no warp did anything but ask an mbarrier, as for long before.
     [[nodiscard]] bool only_waits() const { return only_waits_; }
+    /// No thread is left.
+    [[nodiscard]] bool has_ended() const;
     [[nodiscard]] std::uint32_t warps() const { return static_cast<std::uint32_t>(warps_.size()); }
     [[nodiscard]] Warp& warp(std::uint32_t index) { return warps_[index]; }
     [[nodiscard]] const Error& error() const { return error_; }

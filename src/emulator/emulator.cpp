@@ -370,6 +370,7 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
     launch.is_checked = !data_->options.fast;
     launch.race_storages = &data_->race_storages;
     launch.reports_equal_stores = data_->options.equal_stores;
+    launch.reports_unwaited_stores = data_->options.unwaited_stores;
     launch.shadow_bytes = shadow_bytes(launch.shape, data_->options.shadow_bytes);
     launch.observer = data_->options.observer;
     if (launch.observer != nullptr) launch.names = emulator::register_names(*program, module.text());

@@ -14,32 +14,21 @@ namespace {
 // about to write, is what this lane writes.
 class EqualStores : public RaceFilter {
   public:
-    EqualStores(const LaneAccesses& accesses, std::uint32_t mask, const std::byte* host, const StoredValues& values)
-        : accesses_(&accesses), mask_(mask), host_(host), values_(&values) {}
+    EqualStores(const Warp& warp, const Located& at, std::uint32_t bytes, std::uint32_t mask, const StoredValues& values)
+        : warp_(&warp), at_(&at), bytes_(bytes), mask_(mask), values_(&values) {}
 
     [[nodiscard]] bool lets_go(const Race& race) const override {
         const bool is_store = race.other_kind == AccessKind::write || race.other_kind == AccessKind::strong_write;
-        if (!is_store || host_ == nullptr) return false;
-        const std::uint64_t offset = race.address - accesses_->begin;
+        if (!is_store || at_->host == nullptr) return false;
         std::array<std::byte, 64> own;
-        std::memcpy(own.data(), values_->of(race.lane) + (offset - accesses_->offsets[race.lane]), race.bytes);
-        const std::byte* other = host_ + offset;
-        if (is_of_instruction(race, offset)) other = values_->of(race.other.lane) + (offset - accesses_->offsets[race.other.lane]);
-        return std::memcmp(own.data(), other, race.bytes) == 0;
+        std::memcpy(own.data(), values_->of(race.lane) + (race.address - at_->begin - at_->offsets[race.lane]), race.bytes);
+        return std::memcmp(own.data(), warp_->stored_by_other(race, *at_, bytes_, values_, mask_), race.bytes) == 0;
     }
 
   private:
-    // Whether the other lane stores there by the same instruction, at the same time.
-    [[nodiscard]] bool is_of_instruction(const Race& race, std::uint64_t offset) const {
-        const unsigned lane = race.other.lane;
-        if (race.other.agent != accesses_->warp || race.pc != accesses_->pc || (mask_ >> lane & 1) == 0) return false;
-        const std::uint64_t within = offset - accesses_->offsets[lane];
-        return within < accesses_->bytes && accesses_->bytes - within >= race.bytes;
-    }
-
-    const LaneAccesses* accesses_;
-    std::uint32_t mask_;
-    const std::byte* host_;
+    const Warp* warp_;
+    const Located* at_;
+    std::uint32_t bytes_, mask_;
     const StoredValues* values_;
 };
 
@@ -87,13 +76,13 @@ bool Warp::note_accesses(std::uint32_t mask, const Located& at, std::uint32_t by
                                 .most = at.most};
     std::optional<Race> race;
     if (note.values != nullptr && !launch_->reports_equal_stores) {
-        const EqualStores equal(accesses, mask, at.host, *note.values);
+        const EqualStores equal(*this, at, bytes, mask, *note.values);
         race = shadow.note(accesses, mask, &equal);
     } else {
         race = shadow.note(accesses, mask);
     }
     if (!race) [[likely]] return true;
-    fail_race(*race, race->lane, at, bytes, note.kind, note.values);
+    fail_race(*race, race->lane, at, bytes, note.kind, note.values, mask);
     return false;
 }
 

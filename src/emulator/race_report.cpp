@@ -22,14 +22,15 @@ bool is_store(AccessKind kind) { return kind == AccessKind::write || kind == Acc
 // As a number, of up to eight bytes; of more the words, the first one first.
 std::string value_of(const std::byte* bytes, std::uint32_t count) {
     std::string text;
-    for (std::uint32_t done = 0; done < count;) {
+    const std::uint32_t shown = std::min<std::uint32_t>(count, 16);
+    for (std::uint32_t done = 0; done < shown;) {
         const std::uint32_t part = count <= 8 ? count : std::min<std::uint32_t>(4, count - done);
         std::uint64_t value = 0;
         for (std::uint32_t i = 0; i < part; ++i) value |= std::uint64_t{std::to_integer<std::uint8_t>(bytes[done + i])} << 8 * i;
         text += fmt::format("{}{:#0{}x}", done == 0 ? "" : " ", value, 2 + 2 * part);
         done += part;
     }
-    return text;
+    return shown < count ? text + " …" : text;
 }
 
 }  // namespace
@@ -88,22 +89,36 @@ std::string Warp::describe_other(const Race& race, unsigned lane) const {
     return fmt::format("{} by a cp.async of {}, which is not known to be complete here", what, thread_of(warp, who.lane));
 }
 
+const std::byte* Warp::stored_by_other(const Race& race, const Located& at, std::uint32_t bytes, const StoredValues* values,
+                                       std::uint32_t mask) const {
+    const unsigned lane = race.other.lane;
+    const std::uint64_t offset = race.address - at.begin;
+    const bool is_of_instruction = values != nullptr && race.other.agent == number() && race.pc == pc_ && (mask >> lane & 1) != 0;
+    if (is_of_instruction && offset - at.offsets[lane] < bytes && bytes - (offset - at.offsets[lane]) >= race.bytes)
+        return values->of(lane) + (offset - at.offsets[lane]);
+    return at.host == nullptr ? nullptr : at.host + offset;
+}
+
 void Warp::fail_race(const Race& race, unsigned lane, const Located& at, std::uint32_t bytes, AccessKind kind,
-                     const StoredValues* values) {
+                     const StoredValues* values, std::uint32_t mask) {
     const std::uint64_t offset = at.is_shared ? race.address & ((std::uint64_t{1} << cluster_rank_shift) - 1) : race.address;
-    std::string stored, stores;
-    if (is_store(kind) && is_store(race.other_kind) && values != nullptr && at.host != nullptr) {
-        const std::byte* const own = values->of(lane) + (race.address - at.begin - at.offsets[lane]);
-        stores = fmt::format(", which stores {}", value_of(own, race.bytes));
-        stored = fmt::format(", which stored {}", value_of(at.host + (race.address - at.begin), race.bytes));
+    std::string first, then, differ, values_of_other;
+    if (const std::byte* const other = stored_by_other(race, at, bytes, values, mask); other != nullptr && is_store(race.other_kind)) {
+        values_of_other = value_of(other, race.bytes);
+        first = fmt::format(", which stored {}", values_of_other);
     }
-    const std::string other = describe_other(race, lane) + stored;
-    const std::string own = fmt::format("{}, a {} of {} bytes by {}{}", describe_instruction(pc_), word_for(kind), bytes,
-                                        thread_of(number(), lane), stores);
+    if (is_store(kind) && values != nullptr) {
+        const std::string own = value_of(values->of(lane) + (race.address - at.begin - at.offsets[lane]), race.bytes);
+        then = fmt::format(", which stores {}", own);
+        if (!first.empty()) differ = own == values_of_other ? ", though what they store is the same" : ", and what they store differs";
+    }
+    const std::string other = describe_other(race, lane) + first;
+    const std::string own =
+        fmt::format("{}, a {} of {} bytes by {}{}", describe_instruction(pc_), word_for(kind), bytes, thread_of(number(), lane), then);
     fail(Error{Errc::data_race, program_->spans[pc_], 0,
-               std::make_shared<const std::string>(fmt::format("two accesses of {} memory at {:#x}{} are not ordered\n  first {}\n  then {}",
+               std::make_shared<const std::string>(fmt::format("two accesses of {} memory at {:#x}{} are not ordered{}\n  first {}\n  then {}",
                                                                at.is_shared ? "shared" : "global", offset,
-                                                               describe_place(at, race.address), other, own))});
+                                                               describe_place(at, race.address), differ, other, own))});
 }
 
 }  // namespace ptxgraft::emulator

@@ -508,7 +508,7 @@ Flow Warp::exit(std::uint32_t mask) {
          ++i) {  // member masks may be complete now: let them look again
         if (groups_[i].wait == Wait::members) groups_[i].wait = Wait::none;
     }
-    return Flow::select;
+    return check_bulk_stores() ? Flow::select : Flow::fail;
 }
 
 // Those that wait for lanes of their own warp say more than those at a barrier, which wait for everybody.

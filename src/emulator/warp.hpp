@@ -297,6 +297,10 @@ class Warp {
         const StoredValues* values = nullptr;  ///< what is written, where equal stores are no race
     };
     [[nodiscard]] bool note_accesses(std::uint32_t mask, const Located& at, std::uint32_t bytes, const AccessNote& note);
+    /// What the other access of a race stored, if it is a store. `mask`: the lanes that store `values` by this instruction, which are not in
+    /// memory yet.
+    [[nodiscard]] const std::byte* stored_by_other(const Race& race, const Located& at, std::uint32_t bytes, const StoredValues* values,
+                                                   std::uint32_t mask) const;
     /// An access of one lane that must find written bytes (reads) or writes them.
     [[nodiscard]] bool note_access(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes,
                                    AccessKind kind);
@@ -346,6 +350,8 @@ class Warp {
     };
     void commit_async_groups(std::uint32_t mask);
     void wait_async_groups(std::uint32_t mask, const BulkWait& wait);
+    /// Where the CTA has ended: its threads have waited for their bulk stores.
+    [[nodiscard]] bool check_bulk_stores();
     /// fence.proxy.async: it may see what the lanes know and did.
     void fence_async(std::uint32_t mask);
     // Of cp.async.
@@ -451,8 +457,9 @@ class Warp {
     [[nodiscard]] bool note_written(const Located& at, std::uint64_t address, unsigned lane,
                                     std::uint64_t bytes, Use use);
     [[nodiscard]] StrongOperation strong_operation(const Access& access, std::uint32_t mask, bool is_update) const;
+    /// `mask`: lanes that store `values` by this instruction.
     void fail_race(const Race& race, unsigned lane, const Located& at, std::uint32_t bytes, AccessKind kind,
-                   const StoredValues* values = nullptr);
+                   const StoredValues* values = nullptr, std::uint32_t mask = 0);
     Flow fail_unwritten(Ref ref, unsigned lane);
     Flow fail_unwritten(const Origin& origin, unsigned lane, const std::string& register_);
     bool fail_unfenced(const Race& write, unsigned lane, std::string_view what);
