@@ -6,9 +6,9 @@
 namespace ptxgraft::emulator {
 namespace {
 
-constexpr std::size_t most_patterns = 1024;
+constexpr std::size_t most_patterns = 2048;
 // Misses in a row after which an instruction counts as irregular, for some accesses.
-constexpr unsigned many_misses = 4, skipped_accesses = 256;
+constexpr unsigned many_misses = 10, skipped_accesses = 512;
 
 template <class F>
 void for_each(std::uint32_t lanes, F&& f) {
@@ -28,34 +28,32 @@ bool is_at(const std::array<std::uint32_t, 32>& offsets, const std::uint32_t* gi
 
 }  // namespace
 
-void PatternTable::begin() {
-    for (Set& set : sets_) set.next = set.misses = 0, set.skipped = 0;
-}
+void PatternTable::begin() { instructions_.fill({}); }
 
 const AccessPattern* PatternTable::find(const LaneAccesses& accesses, std::uint32_t mask, std::uint32_t shift, ShapeTable& shapes) {
-    Set& set = sets_[accesses.pc % sets_.size()];
-    if (set.skipped != 0) {
-        --set.skipped;
+    Instruction& instruction = instructions_[accesses.pc % instructions_.size()];
+    if (instruction.skipped != 0) {
+        --instruction.skipped;
         return nullptr;
     }
+    Set& set = sets_[set_of(accesses.pc, accesses.offsets[static_cast<unsigned>(std::countr_zero(mask))] + shift)];
     for (std::uint32_t& known : set.patterns) {
         if (known == 0) break;
         const AccessPattern& pattern = patterns_[known - 1];
         if (pattern.mask != mask || pattern.bytes != accesses.bytes || !is_at(pattern.offsets, accesses.offsets, shift, mask)) continue;
-        set.misses = 0;
+        instruction.misses = 0;
         std::swap(known, set.patterns[0]);
         return &pattern;
+    }
+    if (++instruction.misses > many_misses) {
+        instruction = {.skipped = skipped_accesses};
+        return nullptr;
     }
     return add(set, accesses, mask, shift, shapes);
 }
 
 const AccessPattern* PatternTable::add(Set& set, const LaneAccesses& accesses, std::uint32_t mask, std::uint32_t shift,
                                        ShapeTable& shapes) {
-    if (++set.misses > many_misses) {
-        set.misses = 0;
-        set.skipped = skipped_accesses;
-        return nullptr;
-    }
     std::uint32_t& place = set.patterns[set.next++ % set.patterns.size()];
     if (place == 0) {
         if (patterns_.size() >= most_patterns) return nullptr;

@@ -33,19 +33,27 @@ class PatternTable {
     void begin();
 
   private:
-    /// The patterns of the instructions of some places in the program.
-    struct Set {
-        std::array<std::uint32_t, 4> patterns = {};  // from 1
-        std::uint8_t next = 0, misses = 0;
+    /// Of the instructions of some places in the program, which may be irregular.
+    struct Instruction {
+        std::uint8_t misses = 0;
         std::uint16_t skipped = 0;
     };
+    /// Those whose first lane accesses some word of a line.
+    struct Set {
+        std::array<std::uint32_t, 4> patterns = {};  // from 1
+        std::uint8_t next = 0;
+    };
+    [[nodiscard]] static std::size_t set_of(std::uint32_t pc, std::uint32_t first) {
+        return (pc * 0x9E3779B1u ^ first / word_bytes % line_words * 0x85EBCA77u) >> 23;
+    }
     [[nodiscard]] const AccessPattern* add(Set& set, const LaneAccesses& accesses, std::uint32_t mask, std::uint32_t shift,
                                            ShapeTable& shapes);
     [[nodiscard]] static bool make_parts(AccessPattern& pattern, ShapeTable& shapes);
     [[nodiscard]] static bool make_part(const AccessPattern& pattern, std::uint32_t lanes, AccessPattern::Part& part, ShapeTable& shapes);
 
     std::vector<AccessPattern> patterns_;
-    std::array<Set, 256> sets_ = {};
+    std::array<Instruction, 256> instructions_ = {};
+    std::array<Set, 512> sets_ = {};
 };
 
 }  // namespace ptxgraft::emulator
