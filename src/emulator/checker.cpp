@@ -21,21 +21,18 @@ StoredOrigin StoredOrigins::find(Space space, std::uint64_t address, unsigned th
     return found != origins_.end() ? found->second : StoredOrigin{};
 }
 
-Checker::Checker(const Parties& all, std::size_t shadow_bytes, RaceStorages& storages, const LaneFunctions& functions)
+Checker::Checker(const Parties& all, std::size_t shadow_bytes, std::unique_ptr<RaceStorage> its_storage, const LaneFunctions& functions)
     : parties(all),
       order(all.size(), all.warps(), all.copiers()),
       synchronisation(order, all.warps(), all.warps_of_cta()),
       fenced(all.size()),
-      storage(storages.take()),
+      storage(std::move(its_storage)),
       shared_races(order, *storage, storage->shared, all.warps_of_cta(), functions),
       global_races(order, *storage, storage->global, all.warps_of_cta(), functions),
       arrived(all.size()),
       complete(all.size()),
       shadow_bytes_(shadow_bytes),
-      storages_(&storages),
       copies_(all.copiers() != 0 ? std::size_t{all.warps()} * lane_count : 0) {}
-
-Checker::~Checker() { storages_->give(std::move(storage)); }
 
 void Checker::begin() {
     order.begin();
@@ -98,6 +95,29 @@ const Checker::WgmmaReads& Checker::wgmma_reads(const Wgmma& wgmma, const WgmmaO
     reads.ranges.clear();
     reads.of_a = wgmma_ranges(wgmma, operands, reads.ranges);
     return reads;
+}
+
+// One that fits, or what another one has in memory.
+std::unique_ptr<Checker> Checkers::take(const Parties& all, std::size_t shadow_bytes, const LaneFunctions& functions) {
+    std::unique_ptr<Checker> found;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!free_.empty()) {
+            const auto fitting = std::find_if(free_.rbegin(), free_.rend(), [&](const auto& one) { return one->fits(all, shadow_bytes); });
+            std::swap(fitting == free_.rend() ? free_.back() : *fitting, free_.back());
+            found = std::move(free_.back());
+            free_.pop_back();
+        }
+    }
+    if (found == nullptr) return std::make_unique<Checker>(all, shadow_bytes, std::make_unique<RaceStorage>(), functions);
+    found->storage->patterns.begin();
+    if (found->fits(all, shadow_bytes)) return found;
+    return std::make_unique<Checker>(all, shadow_bytes, std::move(found->storage), functions);
+}
+
+void Checkers::give(std::unique_ptr<Checker> checker) {
+    const std::scoped_lock lock(mutex_);
+    if (checker->storage->is_small() && free_.size() < most) free_.push_back(std::move(checker));
 }
 
 }  // namespace ptxgraft::emulator

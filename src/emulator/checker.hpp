@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -108,6 +109,7 @@ class Parties {
     [[nodiscard]] unsigned warps_of_cta() const { return warps_of_cta_; }
     /// Nothing works asynchronously.
     [[nodiscard]] bool is_synchronous() const { return is_synchronous_; }
+    [[nodiscard]] bool operator==(const Parties&) const = default;
 
     /// The async proxy where mbarriers say that it is done: a lane for each of 32 mbarriers that lie side by
     /// side.
@@ -141,8 +143,7 @@ class Parties {
 class Checker {
   public:
     /// `shadow_bytes`: host memory for the shadow memory of each of the two state spaces.
-    Checker(const Parties& all, std::size_t shadow_bytes, RaceStorages& storages, const LaneFunctions& functions);
-    ~Checker();
+    Checker(const Parties& all, std::size_t shadow_bytes, std::unique_ptr<RaceStorage> storage, const LaneFunctions& functions);
     void begin();
 
     /// What those published that arrived at an mbarrier: in the phase that is not complete, and in those that are.
@@ -168,6 +169,9 @@ class Checker {
         return copies_[warp * lane_count + lane];
     }
 
+    /// Another cluster may use it.
+    [[nodiscard]] bool fits(const Parties& all, std::size_t shadow_bytes) const { return parties == all && shadow_bytes_ == shadow_bytes; }
+
     const Parties parties;
     Order order;
     Synchronisation synchronisation;
@@ -191,12 +195,23 @@ class Checker {
 
   private:
     std::size_t shadow_bytes_;
-    RaceStorages* storages_;
     std::unordered_map<std::uint64_t, Phases> phases_;
     std::vector<Epoch> initialisers_;  // by the initialiser's time, from 1
     std::unordered_map<unsigned, ThreadBulkStores> bulk_stores_;  // by thread
     std::vector<ThreadCopies> copies_;
     std::array<WgmmaReads, 64> wgmma_reads_;
+};
+
+/// Those that clusters of earlier launches have left: small launches would spend most of their time with the allocation of a new one.
+class Checkers {
+  public:
+    [[nodiscard]] std::unique_ptr<Checker> take(const Parties& all, std::size_t shadow_bytes, const LaneFunctions& functions);
+    void give(std::unique_ptr<Checker> checker);
+
+  private:
+    static constexpr std::size_t most = 64;
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<Checker>> free_;
 };
 
 }  // namespace ptxgraft::emulator

@@ -23,11 +23,15 @@ Cluster::Cluster(const Launch& launch) : launch_(&launch) {
         const Parties::Asynchronous what{.copies = launch.program->uses_copies,
                                          .wgmma = launch.program->uses_wgmma,
                                          .async_proxy = launch.program->uses_async_proxy};
-        checker_ = std::make_unique<Checker>(Parties(size, warps, what), launch.shadow_bytes, *launch.race_storages, *launch.lane_functions);
+        checker_ = launch.checkers->take(Parties(size, warps, what), launch.shadow_bytes, *launch.lane_functions);
     }
     ctas_.reserve(size);
     for (std::uint32_t rank = 0; rank < size; ++rank) ctas_.push_back(std::make_unique<Cta>(launch, *this, rank, checker_.get()));
     lanes_.resize(std::size_t{size} * ctas_[0]->warps());
+}
+
+Cluster::~Cluster() {
+    if (checker_ != nullptr) launch_->checkers->give(std::move(checker_));
 }
 
 Dim3 Cluster::position() const {

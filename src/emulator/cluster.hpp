@@ -14,6 +14,7 @@ class Cluster {
     explicit Cluster(const Launch& launch);
     Cluster(const Cluster&) = delete;
     Cluster& operator=(const Cluster&) = delete;
+    ~Cluster();
 
     /// Puts the CTAs of the cluster of this number at their begin.
     void begin(std::uint64_t index);

@@ -40,7 +40,7 @@ struct Launch {
     bool is_checked = false;
     bool checks_races = true;      ///< of a checked launch
     std::size_t shadow_bytes = 0;  ///< of each cluster, for each state space that races are looked for in
-    RaceStorages* race_storages = nullptr;
+    Checkers* checkers = nullptr;
     bool reports_equal_stores = false;
     bool reports_unwaited_stores = false;
     EmulatorObserver* observer = nullptr;

@@ -103,7 +103,7 @@ struct Emulator::Data {
     std::uint32_t threads = 1;
     std::shared_ptr<Memory> memory;
     emulator::DecoderMemory decoder_memory;
-    emulator::RaceStorages race_storages;
+    emulator::Checkers checkers;
     std::string output;
 };
 
@@ -368,7 +368,7 @@ Expected<EmulatorStats> Emulator::launch(const EmulatedModule& module, std::stri
     launch.budget = data_->options.instruction_budget;
     launch.text = module.text();
     launch.is_checked = !data_->options.fast;
-    launch.race_storages = &data_->race_storages;
+    launch.checkers = &data_->checkers;
     launch.reports_equal_stores = data_->options.equal_stores;
     launch.reports_unwaited_stores = data_->options.unwaited_stores;
     launch.shadow_bytes = shadow_bytes(launch.shape, data_->options.shadow_bytes);

@@ -112,6 +112,7 @@ class RaceShadow {
     [[nodiscard]] bool replace(const LinePlace& place, const Observer& by, const Touch& touch);
     [[nodiscard]] std::uint32_t add_to_cells(const LinePlace& place, const Observer& by, const Touch& touch);
     void add_to_table(const LinePlace& place, const Observer& by, const Touch& touch);
+    void append(const LinePlace& place, const Observer& by, const Touch& touch);
     bool grow_table(const LinePlace& place);
     [[nodiscard]] bool is_dominated(const Record& before, const Observer& by, const Touch& touch) const;
     [[nodiscard]] bool is_known_to_all(const AccessInfo& info) const;
@@ -157,7 +158,7 @@ inline void RaceShadow::note_line(const LinePlace& place, const Observer& by, co
     line.written = touch.words & by.is_written;
     line.other = touch.words & by.is_other;
     line.clear();
-    line.set(0, touch.record);
+    line.set(0, touch.record, by.info.who);
 }
 
 }  // namespace ptxgraft::emulator

@@ -119,7 +119,7 @@ void RaceShadow::restart(const LinePlace& place, const Observer& by, const Touch
     line.clear();
     line.written = touch.words & by.is_written;
     line.other = touch.words & by.is_other;
-    line.set(0, touch.record);
+    line.set(0, touch.record, by.info.who);
 }
 
 // Lanes of one instruction that write one byte.
@@ -354,9 +354,9 @@ void RaceShadow::add(const LinePlace& place, const Observer& by, const Touch& to
     ShadowLine& line = place.line();
     const bool is_small = std::popcount(touch.words) <= most_cells && !is_by_bytes(touch.record);
     if (place.has_records()) {
-        if (merge(place, by, touch) || replace(place, by, touch)) return by.mark(line, touch.words);
+        if (merge(place, by, touch) || (line.is_full() && replace(place, by, touch))) return by.mark(line, touch.words);
     }
-    if (!is_small || !memory_->add_cells(*place.chunk)) return add_to_table(place, by, touch);
+    if (!is_small || !memory_->add_cells(*place.chunk)) return append(place, by, touch);
     for_each(add_to_cells(place, by, touch), [&](unsigned word) {
         Touch left = touch;
         left.words = left.whole_words = 1u << word;
@@ -370,8 +370,10 @@ void RaceShadow::add(const LinePlace& place, const Observer& by, const Touch& to
 // More of an epoch that has a record: false where there is none, or it cannot have more.
 bool RaceShadow::merge(const LinePlace& place, const Observer& by, const Touch& touch) {
     ShadowLine& line = place.line();
+    const std::uint8_t hint = ShadowLine::hint_of(by.info.who);
     for (unsigned i = 0; i < ShadowLine::most_records; ++i) {
         if (line.ids[i] == 0) return false;
+        if (line.hints[i] != hint) continue;
         Record record = line.get(i);
         if (!merge_record(record, by, touch.record)) continue;
         line.set(i, record);
@@ -426,7 +428,7 @@ bool RaceShadow::replace(const LinePlace& place, const Observer& by, const Touch
     for (unsigned i = 0; i < ShadowLine::most_records && line.ids[i] != 0; ++i) {
         if (!is_dominated(line.get(i), by, touch)) continue;
         memory_->release(line.get(i));
-        line.set(i, touch.record);
+        line.set(i, touch.record, by.info.who);
         return true;
     }
     return false;
@@ -456,16 +458,21 @@ std::uint32_t RaceShadow::add_to_cells(const LinePlace& place, const Observer& b
     return left;
 }
 
-// A record of its own, in the line or in its table.
+// In a record that there is, or one of its own.
 void RaceShadow::add_to_table(const LinePlace& place, const Observer& by, const Touch& touch) {
+    if (place.has_records() && merge(place, by, touch)) return by.mark(place.line(), touch.words);
+    append(place, by, touch);
+}
+
+// A record of its own, in the line or in its table.
+void RaceShadow::append(const LinePlace& place, const Observer& by, const Touch& touch) {
     ShadowLine& line = place.line();
     by.mark(line, touch.words);
-    if (place.has_records() && merge(place, by, touch)) return;
     place.set_records();
     for (unsigned i = 0; i < ShadowLine::most_records; ++i) {
         if (line.ids[i] != 0 && line.ids[i] != touch.record.id) continue;
         Record record = line.ids[i] == 0 ? touch.record : line.get(i);
-        if (line.ids[i] == 0 || make_map(record, touch.record, place)) line.set(i, record);
+        if (line.ids[i] == 0 || make_map(record, touch.record, place)) line.set(i, record, by.info.who);
         return;
     }
     if (line.table == 0 && !grow_table(place)) return;

@@ -78,9 +78,16 @@ struct alignas(64) ShadowLine {
     std::array<AccessId, most_records> ids;
     std::array<std::uint32_t, most_records> values;
     std::array<std::uint8_t, most_records> tags;
+    std::array<std::uint8_t, most_records> hints;  ///< hint_of() who accessed
 
     [[nodiscard]] Record get(unsigned i) const { return {ids[i], values[i], tags[i]}; }
+    [[nodiscard]] bool is_full() const { return ids[most_records - 1] != 0; }
+    [[nodiscard]] static std::uint8_t hint_of(std::uint32_t who) { return static_cast<std::uint8_t>(who * 0x9E3779B1u >> 24); }
     void set(unsigned i, const Record& record) { ids[i] = record.id, values[i] = record.value, tags[i] = record.tag; }
+    void set(unsigned i, const Record& record, std::uint32_t who) {
+        set(i, record);
+        hints[i] = hint_of(who);
+    }
     void clear() {
         table = 0;
         ids.fill(0);
