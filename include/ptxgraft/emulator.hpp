@@ -85,8 +85,11 @@ struct EmulatorStats {
 ///   is written in part may be multiplied, and those results used that come of what was written. What went through memory is
 ///   read there anew; the error then says on which line it was stored, and since which line it was undefined.
 /// - Errc::data_race: two threads of a block access a byte of shared or global memory, one of them writes, one of the
-///   accesses is neither atomic nor volatile nor relaxed, acquire or release, and nothing orders them: no barrier of the
-///   block or of the warp, no mbarrier, no flag or lock. What cp.async, bulk copies and wgmma access is ordered before what
+///   accesses is neither atomic nor volatile nor relaxed, acquire or release (or has a scope without the other's thread), and nothing
+///   orders them: no barrier of the block or of the warp, no mbarrier, no release and acquire pattern (PTX ISA 8.8) whose scopes include
+///   both threads; what a pattern releases is known to who reads it or what read-modify-writes made of it, until another write comes. The
+///   error names both accesses, their threads, and what they store. An mbarrier object is accessed by who initialises it and by who uses
+///   it, and one has to come behind the other. Stores of equal bytes are let go. What cp.async, bulk copies and wgmma access is ordered before what
 ///   comes after a wait for it alone: a wait_group that covers its group, or the phase of its mbarrier; others are to be told of
 ///   that by a barrier. Shared memory that threads wrote is read by bulk stores and wgmma behind a fence.proxy.async; what other
 ///   warps of the warpgroup wrote, by wgmma behind a wgmma.fence of them all.
