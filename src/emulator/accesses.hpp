@@ -5,25 +5,37 @@
 #include <cstdint>
 
 #include "emulator/clock.hpp"
+#include "emulator/semantics.hpp"
 
 namespace ptxgraft::emulator {
 
-/// `atomic`: reads and writes in one step. A weak read beside one is no race here: loops around atom.cas begin with it, and find
-/// out when they read something old.
-enum class AccessKind : std::uint8_t { read, write, strong_read, strong_write, atomic };
+/// How an access takes part in the memory consistency model (PTX ISA 8.4): `read` and `write` are weak; `atomic` is a read-modify-write,
+/// `reduction` one of the async proxy.
+enum class AccessKind : std::uint8_t { read, write, strong_read, strong_write, atomic, reduction };
+[[nodiscard]] constexpr bool is_read(AccessKind kind) { return kind == AccessKind::read || kind == AccessKind::strong_read; }
+[[nodiscard]] constexpr bool is_weak(AccessKind kind) { return kind == AccessKind::read || kind == AccessKind::write; }
 
-/// An earlier access that nothing orders before the one at hand.
+/// Two accesses of one byte that are not ordered by happens-before.
 struct Race {
-    Stamp other;
+    Epoch other;  ///< of the earlier access
     std::uint32_t pc = 0;
-    bool other_writes = false;
-    unsigned lane = 0;  ///< of the access at hand
+    AccessKind other_kind = AccessKind::read;
+    unsigned lane = 0;          ///< of the access at hand
+    std::uint64_t address = 0;  ///< of the bytes that both access
+    std::uint32_t bytes = 0;
 };
 
-/// What works for a lane asynchronously: the stamp of its access, and the lane whose knowledge it has.
+/// Decides on races that are no errors, as two stores of equal bytes.
+class RaceFilter {
+  public:
+    virtual ~RaceFilter() = default;
+    [[nodiscard]] virtual bool lets_go(const Race& race) const = 0;
+};
+
+/// What works for a lane asynchronously: the epoch of its access, and the lane whose knowledge it has.
 struct Accessor {
-    Stamp stamp;
-    unsigned warp = 0, lane = 0;
+    Epoch epoch;
+    unsigned agent = 0, lane = 0;
 };
 
 /// What the lanes of a warp access by one instruction: `bytes` bytes each, a power of two, aligned, from `begin + offsets[lane]` on.
@@ -34,9 +46,10 @@ struct LaneAccesses {
     AccessKind kind;
     unsigned warp;
     std::uint32_t pc;
+    Reach reach = Reach::cluster;  ///< of a strong one
     // Where all 32 lanes access.
-    bool is_whole = false;
     bool consecutive = false;           ///< each lane behind the one before
+    bool all_equal = false;             ///< all at one place
     std::uint32_t least = 0, most = 0;  ///< of the offsets
 };
 

@@ -22,6 +22,10 @@ void Warp::begin_async(unsigned lane, const AsyncParty& party) {
     Clock known(checker.order.size());
     checker.order.release(number(), 1u << lane, false, known);
     checker.order.acquire(async_.party, ~0u, true, known);
+    if (!party.is_store) return;
+    ThreadBulkStores& stores = checker.bulk_stores(number(), lane);
+    stores.issued = checker.order.now(async_.party);
+    stores.pc = pc_;
 }
 
 bool Warp::report_unfenced(const Race& write, unsigned lane, std::string_view what) {
@@ -37,7 +41,7 @@ bool Warp::note_async(Space space, std::uint64_t address, unsigned lane, std::ui
     if (bytes == 0 || (!tracks_written_ && !notes_async_)) return true;
     Located at;
     describe(space, address, lane, at);
-    const bool reads = kind == AccessKind::read || kind == AccessKind::strong_write;  // a reduction adds to what is there
+    const bool reads = kind != AccessKind::write;  // a reduction adds to what is there
     return note_written(at, address, lane, bytes, reads ? Use::read : Use::write) &&
            note_async_order(space, address, lane, bytes, kind);
 }
@@ -55,21 +59,16 @@ bool Warp::note_async_order(Space space, std::uint64_t address, unsigned lane, s
     describe(space, address, lane, at);
     Checker& checker = *cta_->checker();
     if (at.is_shared && reads) {
-        const auto unfenced = checker.shared_races.unknown_write(at.begin, bytes, checker.fenced,
+        const auto unfenced = checker.shared_races.unknown_write(at.begin, at.begin + bytes, checker.fenced,
                                                                  checker.parties.async_proxy());
         if (unfenced && !report_unfenced(*unfenced, lane, "copy")) return false;
     }
     if (!at.is_shared && !at.is_global) return true;
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
     const unsigned as = !async_.is_store ? async_.lane : reads ? Parties::reads_lane : Parties::writes_lane;
-    const Accessor by{stamp(async_.party, as, checker.order.now(async_.party)), number(), lane};
-    const std::uint64_t aligned = at.begin | bytes;
-    const std::uint32_t unit = aligned % 16 == 0 ? 16 : aligned % 4 == 0 ? 4 : 1;
-    for (std::uint64_t done = 0; done < bytes; done += unit, at.begin += unit) {
-        const auto race = shadow.note(at.begin, unit, kind, by, pc_);
-        if (race && !report_race(EmulatorCheck::async, *race, lane, at, unit, kind)) return false;
-    }
-    return true;
+    const Accessor by{epoch(async_.party, as, checker.order.access(async_.party)), number(), lane};
+    if (!shadow.note(at.begin, at.begin + bytes, kind, by, pc_)) return true;
+    return report_races(EmulatorCheck::async, shadow.found(), lane, at, static_cast<std::uint32_t>(bytes), kind);
 }
 
 void Warp::finish_async_at(Space space, std::uint64_t address) {
@@ -77,21 +76,48 @@ void Warp::finish_async_at(Space space, std::uint64_t address) {
     Checker& checker = *cta_->checker();
     const Place where = common_place(space, address);
     checker.order.release(async_.party, 1u << async_.lane, false,
-                          checker.arrivals(where.space, where.address));
+                          checker.phases(where.address).arrived);
 }
 
-void Warp::arrive_at(Space space, std::uint64_t address, unsigned lane) {
+// An arrival with the scope .cta, from another CTA than the mbarrier's, is morally strong with no wait.
+void Warp::arrive_at(Space space, std::uint64_t address, unsigned lane, const Access& access) {
     if (!is_ordered_) return;
     Checker& checker = *cta_->checker();
     const Place where = common_place(space, address);
-    checker.order.release(number(), 1u << lane, live_ == 1u << lane,
-                          checker.arrivals(where.space, where.address));
+    if (access.reach == Reach::cta && where.address >> cluster_rank_shift != std::uint64_t{cta_->rank()} + 1) return;
+    checker.synchronisation.arrive(strong_operation(access, 1u << lane, true), checker.phases(where.address).arrived);
+}
+
+void Warp::wait_at(Space space, std::uint64_t address, unsigned lane, const Access& access) {
+    if (!is_ordered_) return;
+    Checker& checker = *cta_->checker();
+    checker.synchronisation.wait(strong_operation(access, 1u << lane, false),
+                                 checker.phases(common_place(space, address).address).complete);
 }
 
 void Warp::finish_phase_at(Space space, std::uint64_t address, std::uint64_t before, std::uint64_t after) {
     if (!is_ordered_ || Mbarrier::of(before).phase == Mbarrier::of(after).phase) return;
-    const Place where = common_place(space, address);
-    cta_->checker()->finish_phase(where.space, where.address);
+    Checker::Phases& phases = cta_->checker()->phases(common_place(space, address).address);
+    phases.complete.join(phases.arrived);
+    phases.arrived.clear();
+}
+
+// --- mbarrier objects: who makes one writes it, and who uses it has to come behind that
+
+bool Warp::note_mbarrier(Space space, std::uint64_t address, unsigned lane, AccessKind kind) {
+    if (std::uint8_t* const written = written_bytes(space, address, lane)) std::memset(written, all_bits, 8);
+    return note_order(space, address, lane, 8, {kind});
+}
+
+bool Warp::note_mbarrier_init(Space space, std::uint64_t address, unsigned lane) {
+    if (std::uint8_t* const written = written_bytes(space, address, lane)) std::memset(written, all_bits, 8);
+    if (!is_ordered_) return true;
+    Located at;
+    describe(space, address, lane, at);
+    Checker& checker = *cta_->checker();
+    const Accessor by{checker.initialise(number(), lane), number(), lane};
+    if (!checker.shared_races.note(at.begin, at.begin + 8, AccessKind::write, by, pc_)) return true;
+    return report_races(EmulatorCheck::races, checker.shared_races.found(), lane, at, 8, AccessKind::write);
 }
 
 void Warp::commit_async_groups(std::uint32_t mask) {
@@ -99,7 +125,7 @@ void Warp::commit_async_groups(std::uint32_t mask) {
     Checker& checker = *cta_->checker();
     const WarpTime time = checker.order.advance(checker.parties.bulk_stores());
     each_lane(mask, [&](unsigned lane) {
-        checker.bulk_groups(number(), lane).commit(time);
+        checker.bulk_stores(number(), lane).groups.commit(time);
         return true;
     });
 }
@@ -108,11 +134,28 @@ void Warp::wait_async_groups(std::uint32_t mask, const BulkWait& wait) {
     if (!notes_async_) return;
     Checker& checker = *cta_->checker();
     each_lane(mask, [&](unsigned lane) {
-        const WarpTime time = checker.bulk_groups(number(), lane).complete(wait.pending);
-        const Known known = wait.reads_only ? Known{0, time, 1u << Parties::reads_lane} : Known{time, 0, 0};
-        if (time != 0) checker.order.learn(number(), 1u << lane, false, checker.parties.bulk_stores(), known);
+        ThreadBulkStores& stores = checker.bulk_stores(number(), lane);
+        const WarpTime time = stores.groups.complete(wait.pending);
+        stores.waited = std::max(stores.waited, time);
+        const std::uint32_t what = wait.reads_only ? 1u << Parties::reads_lane : ~0u;
+        if (time != 0) checker.order.learn(number(), 1u << lane, false, checker.parties.bulk_stores(), what, time);
         return true;
     });
+}
+
+// Shared memory is gone when the last thread of the CTA has ended, and only the thread that issued a bulk store can wait for it.
+bool Warp::check_bulk_stores() {
+    if (!notes_async_ || !launch_->reports_unwaited_stores || !cta_->has_ended()) return true;
+    Checker& checker = *cta_->checker();
+    const auto thread = checker.pending_bulk_store(number() - index_, cta_->warps());
+    if (!thread) return true;
+    const unsigned warp = *thread / lane_count, lane = *thread % lane_count;
+    const Mistake mistake{EmulatorCheck::async, Errc::data_race, checker.bulk_stores(warp, lane).pc};
+    return is_noted(mistake, 1u << lane) ||
+           report_new(mistake, 1u << lane,
+                      fmt::format("the block ends, and this asynchronous copy may still read its shared memory: the thread waits "
+                                  "for it by no cp.async.bulk.wait_group behind a cp.async.bulk.commit_group, {}",
+                                  thread_of(warp, lane)));
 }
 
 void Warp::fence_async(std::uint32_t mask) {
@@ -121,44 +164,47 @@ void Warp::fence_async(std::uint32_t mask) {
 
 // --- cp.async (PTX ISA 9.7.9.25.3): the copier of the warp is the one that reads and writes
 
-bool Warp::note_copy(const Access& access, const Operation& operation, unsigned lane, std::uint64_t source,
-                     std::uint32_t wanted) {
+namespace {
+
+// What a cp.async copies.
+class CopiedBytes : public StoredValues {
+  public:
+    explicit CopiedBytes(const std::byte* bytes) : bytes_(bytes) {}
+    [[nodiscard]] const std::byte* of(unsigned) const override { return bytes_; }
+
+  private:
+    const std::byte* bytes_;
+};
+
+}  // namespace
+
+bool Warp::note_copy(const Access& access, const CopiedPiece& piece, unsigned lane) {
     if (!tracks_written_ && !notes_async_) return true;
     Located from, to;
-    describe(access.space, address(access, operation, lane), lane, to);
-    const std::byte* const host = find(access.space, address(access, operation, lane), lane, access.bytes, Use::read);
-    const bool clears_again = wanted == 0 && host != nullptr && std::all_of(host, host + access.bytes, [](std::byte b) { return b == std::byte{0}; });
-    if (!note_copied(to, lane, access.bytes, AccessKind::write, clears_again)) return false;
+    describe(access.space, piece.to, lane, to);
+    to.host = piece.host;
+    const CopiedBytes bytes(piece.bytes);
+    if (!note_copied(to, lane, access.bytes, AccessKind::write, &bytes)) return false;
     if (to.written != nullptr) std::memset(to.written, all_bits, access.bytes);
-    if (wanted == 0) return true;
-    describe(Space::global, source, lane, from);
+    if (piece.wanted == 0) return true;
+    describe(Space::global, piece.from, lane, from);
     if (from.written != nullptr) {
-        std::memcpy(to.written, from.written, wanted);
-        const bool is_whole = std::all_of(from.written, from.written + wanted,
+        std::memcpy(to.written, from.written, piece.wanted);
+        const bool is_whole = std::all_of(from.written, from.written + piece.wanted,
                                           [](std::uint8_t bits) { return bits == all_bits; });
         if (!is_whole)
-            remember(Space::shared, to.begin, lane, wanted, origin_at(Space::global, from.begin, lane));
+            remember(Space::shared, to.begin, lane, piece.wanted, origin_at(Space::global, from.begin, lane));
     }
-    return note_copied(from, lane, wanted, AccessKind::read);
+    return note_copied(from, lane, piece.wanted, AccessKind::read, nullptr);
 }
 
-// `clears_again`: zeros over zeros, which is no race with an earlier copy of the thread. Pipelines clear what lies behind a matrix in every
-// stage that they fill, and begin anew before those stages had their turn.
-bool Warp::note_copied(Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind, bool clears_again) {
+bool Warp::note_copied(const Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind, const StoredValues* values) {
     if (!notes_async_) return true;
     Checker& checker = *cta_->checker();
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
-    const Accessor by{stamp(checker.parties.copier(number()), lane, checker.copies(number(), lane).now),
-                      number(), lane};
-    // Copied in pieces of up to 16 bytes, of any length: noted byte by byte where it is none of the usual
-    // ones.
-    const std::uint32_t unit = bytes == 4 || bytes == 8 || bytes == 16 ? bytes : 1;
-    for (std::uint32_t done = 0; done < bytes; done += unit, at.begin += unit) {
-        const auto race = shadow.note(at.begin, unit, kind, by, pc_);
-        if (!race || (clears_again && race->other.warp == by.stamp.warp && race->other.lane == lane)) continue;
-        if (!report_race(EmulatorCheck::async, *race, lane, at, unit, kind)) return false;
-    }
-    return true;
+    const Accessor by{epoch(checker.parties.copier(number()), lane, checker.copies(number(), lane).now), number(), lane};
+    if (!note_stores(shadow, at, lane, bytes, kind, by, values)) return true;
+    return report_races(EmulatorCheck::async, shadow.found(), lane, at, bytes, kind, values);
 }
 
 void Warp::commit_copies(std::uint32_t mask) {
@@ -183,29 +229,10 @@ void Warp::wait_copies(std::uint32_t mask, std::uint32_t pending) {
 void Warp::finish_copies_at(Space space, std::uint64_t address, unsigned lane) {
     if (!is_ordered_) return;
     Checker& checker = *cta_->checker();
-    const Place where = common_place(space, address);
-    Clock& arrivals = checker.arrivals(where.space, where.address);
-    checker.order.release(number(), 1u << lane, false, arrivals);
+    Clock& arrived = checker.phases(common_place(space, address).address).arrived;
+    checker.order.release(number(), 1u << lane, false, arrived);
     if (!notes_async_) return;
-    arrivals[checker.parties.copier(number())].join({0, checker.copies(number(), lane).now++, 1u << lane});
-}
-
-// --- who did it
-
-// Of what the thread on `lane` does not know.
-std::string Warp::name_of(const Stamp& who, unsigned lane) const {
-    const Parties& parties = cta_->checker()->parties;
-    const auto thread = [&](unsigned warp) {
-        const std::uint32_t warps = cta_->warps();
-        return cta_->cluster().cta(warp / warps).warp(warp % warps).place(who.lane);
-    };
-    if (who.warp < parties.warps()) return thread(who.warp);
-    if (parties.is_warpgroup(who.warp)) return "a wgmma.mma_async, which is not known to be complete here,";
-    if (!parties.is_copier(who.warp)) return "the asynchronous copy, for which this thread has not waited,";
-    const unsigned warp = who.warp - parties.copiers();
-    if (warp == number() && who.lane == lane)
-        return "a cp.async of this thread, which has not waited for it,";
-    return fmt::format("a cp.async of {}, which is not known to be complete here,", thread(warp));
+    arrived.accesses.raise(checker.parties.copier(number()), 1u << lane, checker.copies(number(), lane).now++);
 }
 
 }  // namespace ptxgraft::emulator

@@ -161,32 +161,64 @@ bool is_global(const Access& access, std::uint64_t address) {
     return access.space == Space::global || place(address).space == Space::global;
 }
 
-// Operands: the destination's elements, if there is one; the address's register, if it has one; the elements of one input or two inputs.
-template <class T, class F>
-Flow atomic(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    constexpr std::size_t most_elements = 8;
-    const Access& access = warp.program().accesses[operation.extra];
-    const std::size_t count = access.count;
-    const Ref* const refs = warp.operands(operation);
-    const Ref* const sources = refs + operation.outputs + (access.has_base ? 1 : 0);
-    const bool has_second = count == 1 && operation.inputs == (access.has_base ? 3 : 2);
-    std::array<std::array<Bits<T>, lane_count>, most_elements> results;
-    if (warp.is_ordered() || warp.tracks_written()) warp.charge(static_cast<std::uint64_t>(std::popcount(mask)) / 2);
-    const bool done = each_lane(mask, [&](unsigned lane) {
-        const std::uint64_t address = warp.address(access, operation, lane);
-        std::byte* at = warp.resolve(access.space, address, lane, static_cast<std::uint32_t>(sizeof(T) * count), Use::write);
-        if (at == nullptr || !warp.note_atomic(access.space, address, lane, static_cast<std::uint32_t>(sizeof(T) * count))) return false;
-        const bool in_global = is_global(access, address);
+// The values of an atomic instruction: the elements of one input or two, and of the results.
+template <class T>
+struct Elements {
+    static constexpr std::size_t most = 8;
+
+    // Operands: the destination's elements, if there is one; the address's register, if it has one; the inputs.
+    Elements(Warp& on, const Operation& operation, const Access& access) : warp(on), count(access.count) {
+        sources = on.operands(operation) + operation.outputs + (access.has_base ? 1 : 0);
+        has_second = count == 1 && operation.inputs == (access.has_base ? 3 : 2);
+    }
+    template <class F>
+    void update_lane(std::byte* at, unsigned lane, bool in_global) {
         for (std::size_t i = 0; i < count; ++i) {
             const T b = std::bit_cast<T>(warp.column_of<Bits<T>>(sources[i])[lane]);
             const T c = has_second ? std::bit_cast<T>(warp.column_of<Bits<T>>(sources[1])[lane]) : b;
             results[i][lane] = std::bit_cast<Bits<T>>(update<T, F>(at + i * sizeof(T), b, c, in_global));
         }
-        return true;
-    });
-    if (!done) return Flow::fail;
+    }
+
+    Warp& warp;
+    std::size_t count;
+    const Ref* sources;
+    bool has_second;
+    std::array<std::array<Bits<T>, lane_count>, most> results;
+};
+
+template <class T, class F>
+Flow atomic(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    const Access& access = warp.program().accesses[operation.extra];
+    Elements<T> elements(warp, operation, access);
+    const auto bytes = static_cast<std::uint32_t>(sizeof(T) * elements.count);
+    const bool is_checked = warp.is_ordered() || warp.tracks_written();
+    if (is_checked) warp.charge(static_cast<std::uint64_t>(std::popcount(mask)) / 2);
+    Located located;
+    if (std::byte* const host = warp.locate(access, operation, mask, Use::write, located)) {
+        if (is_checked && !warp.check_atomic(access, mask, located)) return Flow::fail;
+        const bool in_global = is_global(access, warp.address(access, operation, static_cast<unsigned>(std::countr_zero(mask))));
+        each_lane(mask, [&](unsigned lane) {
+            elements.template update_lane<F>(host + located.offsets[lane], lane, in_global);
+            return true;
+        });
+    } else {
+        const bool done = each_lane(mask, [&](unsigned lane) {
+            const std::uint64_t address = warp.address(access, operation, lane);
+            std::byte* const at = warp.resolve(access.space, address, lane, bytes, Use::write);
+            if (at == nullptr) return false;
+            if (is_checked) {
+                warp.describe(access.space, address, lane, located);
+                if (!warp.check_atomic(access, 1u << lane, located)) return false;
+            }
+            elements.template update_lane<F>(at, lane, is_global(access, address));
+            return true;
+        });
+        if (!done) return Flow::fail;
+    }
     // After the last lane: the destination may be the address's register.
-    for (unsigned i = 0; i < operation.outputs; ++i) warp.blend(refs[i], reinterpret_cast<const std::byte*>(results[i].data()), mask);
+    const Ref* const refs = warp.operands(operation);
+    for (unsigned i = 0; i < operation.outputs; ++i) warp.blend(refs[i], reinterpret_cast<const std::byte*>(elements.results[i].data()), mask);
     return warp.strong();
 }
 

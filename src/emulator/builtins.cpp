@@ -287,7 +287,7 @@ Flow allocate(Warp& warp, const Call& call, std::uint32_t mask) {
         warp.charge(units_of_heap);
         if (address != 0) {
             warp.charge_bytes(bytes);
-            warp.acquire_at(Space::global, heap_lock, 1u << lane);  // from whoever freed it
+            warp.hold(heap_lock, lane, Semantics::acquire);  // from whoever freed it
             warp.launch().memory->mark(address, bytes, false);
         }
         give_result(warp, call, lane, address);
@@ -315,7 +315,7 @@ Flow release(Warp& warp, const Call& call, std::uint32_t mask) {
         if (address == 0) return true;
         warp.charge(units_of_heap);
         if (!note_released(warp, address, lane)) return false;
-        warp.release_at(Space::global, heap_lock, 1u << lane);
+        warp.hold(heap_lock, lane, Semantics::release);
         if (warp.launch().memory->heap().free(address)) return true;
         warp.fail(Errc::not_an_allocation, lane, fmt::format("free of {:#x}", address));
         return false;

@@ -35,7 +35,7 @@ struct Lane {
         return found != nullptr && warp.note_range(space, address, lane, bytes, use) ? found : nullptr;
     }
 
-    // A reduction is one for others that reduce there too: a strong write.
+    // A reduction is one for others that reduce there too: strong.
     std::byte* copied(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment, AccessKind kind) const {
         std::byte* const found = place(space, address, bytes, alignment, kind == AccessKind::read ? Use::read : Use::write);
         if (found != nullptr && warp.is_observed()) warp.observe({space, address, static_cast<std::uint32_t>(bytes), kind});
@@ -81,7 +81,7 @@ struct Lane {
 
     bool complete(Space space, std::uint64_t mbarrier, std::uint32_t bytes) const {
         std::byte* const at = place(space, mbarrier, 8, 8, Use::write);
-        if (at == nullptr || !warp.note_access(space, mbarrier, lane, 8, AccessKind::strong_write)) return false;
+        if (at == nullptr || !warp.note_mbarrier(space, mbarrier, lane, AccessKind::atomic)) return false;
         warp.finish_async_at(space, mbarrier);
         const auto before = change_mbarrier(at, [&](Mbarrier& object) { return object.complete(bytes); });
         if (!before) return fail(before.error());
@@ -162,7 +162,7 @@ bool copy(const BulkCopy& what, const Ref* refs, const Lane& lane) {
         const std::byte* from = nullptr;
         if (size != 0) {
             lane.warp.charge_bytes(size);
-            to = lane.copied(to_space, there(lane.value(refs[0])), size, 16, what.reduction ? AccessKind::strong_write : AccessKind::write);
+            to = lane.copied(to_space, there(lane.value(refs[0])), size, 16, what.reduction ? AccessKind::reduction : AccessKind::write);
             if (to != nullptr)
                 from = what.from_global ? lane.copied_in_part(from_space, lane.value(refs[1]), size, 16)
                                         : lane.copied(from_space, lane.value(refs[1]), size, 16, AccessKind::read);
@@ -246,7 +246,7 @@ bool copy_rows(TensorTile& tile, const BulkCopy& what, std::byte* shared, std::u
         if (!check_written(tile, row, written, address, lane)) return false;
         std::byte* global = nullptr;
         if (row.global_bytes != 0) {
-            const AccessKind kind = what.from_global ? AccessKind::read : reduction ? AccessKind::strong_write : AccessKind::write;
+            const AccessKind kind = what.from_global ? AccessKind::read : reduction ? AccessKind::reduction : AccessKind::write;
             global = what.from_global ? lane.copied_in_part(Space::global, row.global, row.global_bytes, 1)
                                       : lane.copied(Space::global, row.global, row.global_bytes, 1, kind);
             if (global == nullptr) return false;
@@ -360,7 +360,7 @@ Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t m
         if (!lane.is_shared(space, lane.value(refs[0])) || !lane.is_shared(space, lane.value(refs[1])))
             return false;
         warp.begin_async(lane.lane, {.mbarrier = lane.value(refs[1])});
-        std::byte* const to = lane.copied(space, lane.value(refs[0]), bytes, bytes, what.reduction ? AccessKind::strong_write : AccessKind::write);
+        std::byte* const to = lane.copied(space, lane.value(refs[0]), bytes, bytes, what.reduction ? AccessKind::reduction : AccessKind::write);
         if (to == nullptr) return false;
         for (unsigned i = 0; i < what.count; ++i) {
             const std::uint64_t value = lane.value(refs[2 + i]);

@@ -21,25 +21,29 @@ StoredOrigin StoredOrigins::find(Space space, std::uint64_t address, unsigned th
     return found != origins_.end() ? found->second : StoredOrigin{};
 }
 
-Checker::Checker(const Parties& all)
+Checker::Checker(const Parties& all, std::size_t shadow_bytes, std::unique_ptr<RaceStorage> its_storage, const LaneFunctions& functions)
     : parties(all),
-      order(all.size(), all.copiers()),
+      order(all.size(), all.warps(), all.copiers()),
+      synchronisation(order, all.warps(), all.warps_of_cta()),
       fenced(all.size()),
-      shared_races(order, all.warps(), 6),
-      global_races(order, all.warps(), 8),
+      storage(std::move(its_storage)),
+      shared_races(order, *storage, storage->shared, all.warps_of_cta(), functions),
+      global_races(order, *storage, storage->global, all.warps_of_cta(), functions),
       arrived(all.size()),
       complete(all.size()),
+      shadow_bytes_(shadow_bytes),
       copies_(all.copiers() != 0 ? std::size_t{all.warps()} * lane_count : 0) {}
 
-void Checker::begin(bool has_async_proxy) {
+void Checker::begin() {
     order.begin();
-    shared_races.begin(has_async_proxy);
-    global_races.begin(has_async_proxy);
+    synchronisation.begin();
+    shared_races.begin(shadow_bytes_, parties.is_synchronous() ? nullptr : &fenced);
+    global_races.begin(shadow_bytes_);
     arrived.clear();
     complete.clear();
-    objects_.clear();
-    arrivals_.clear();
-    bulk_groups_.clear();
+    phases_.clear();
+    initialisers_.clear();
+    bulk_stores_.clear();
     fenced.clear();
     stored.clear();
     findings.clear();
@@ -47,18 +51,39 @@ void Checker::begin(bool has_async_proxy) {
     std::ranges::fill(copies_, ThreadCopies{});
 }
 
-Clock& Checker::object(Space space, std::uint64_t address) {
-    return objects_.try_emplace(key(space, address), order.size()).first->second;
+Checker::Phases& Checker::phases(std::uint64_t mbarrier) {
+    const auto found = phases_.find(mbarrier);
+    if (found != phases_.end()) return found->second;
+    return phases_.emplace(mbarrier, Phases{Clock(order.size()), Clock(order.size())}).first->second;
 }
 
-Clock& Checker::arrivals(Space space, std::uint64_t address) {
-    return arrivals_.try_emplace(key(space, address), order.size()).first->second;
+void Checker::forget_accesses() {
+    shared_races.forget();
+    global_races.forget();
 }
 
-void Checker::finish_phase(Space space, std::uint64_t address) {
-    Clock& all = arrivals(space, address);
-    object(space, address).join(all);
-    all.clear();
+Epoch Checker::initialise(unsigned warp, unsigned lane) {
+    initialisers_.push_back(epoch(warp, lane, 0));
+    const Epoch made = epoch(parties.initialiser(), lane, order.advance(parties.initialiser()));
+    order.learn(warp, 1u << lane, false, made.agent, 1u << lane, made.time);
+    return made;
+}
+
+std::optional<Epoch> Checker::last_initialised(unsigned warp, unsigned lane) const {
+    for (std::size_t time = initialisers_.size(); time > 0; --time) {
+        const Epoch& by = initialisers_[time - 1];
+        if (by.agent == warp && by.lane == lane) return epoch(parties.initialiser(), lane, static_cast<WarpTime>(time));
+    }
+    return std::nullopt;
+}
+
+std::optional<unsigned> Checker::pending_bulk_store(unsigned first_warp, unsigned warps) const {
+    std::optional<unsigned> first;
+    for (const auto& [thread, stores] : bulk_stores_) {
+        if (thread / lane_count - first_warp >= warps || !stores.is_pending()) continue;
+        first = std::min(first.value_or(thread), thread);
+    }
+    return first;
 }
 
 const Checker::WgmmaReads& Checker::wgmma_reads(const Wgmma& wgmma, const WgmmaOperands& operands) {
@@ -71,6 +96,29 @@ const Checker::WgmmaReads& Checker::wgmma_reads(const Wgmma& wgmma, const WgmmaO
     reads.ranges.clear();
     reads.of_a = wgmma_ranges(wgmma, operands, reads.ranges);
     return reads;
+}
+
+// One that fits, or what another one has in memory.
+std::unique_ptr<Checker> Checkers::take(const Parties& all, std::size_t shadow_bytes, const LaneFunctions& functions) {
+    std::unique_ptr<Checker> found;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!free_.empty()) {
+            const auto fitting = std::find_if(free_.rbegin(), free_.rend(), [&](const auto& one) { return one->fits(all, shadow_bytes); });
+            std::swap(fitting == free_.rend() ? free_.back() : *fitting, free_.back());
+            found = std::move(free_.back());
+            free_.pop_back();
+        }
+    }
+    if (found == nullptr) return std::make_unique<Checker>(all, shadow_bytes, std::make_unique<RaceStorage>(), functions);
+    found->storage->patterns.begin();
+    if (found->fits(all, shadow_bytes)) return found;
+    return std::make_unique<Checker>(all, shadow_bytes, std::move(found->storage), functions);
+}
+
+void Checkers::give(std::unique_ptr<Checker> checker) {
+    const std::scoped_lock lock(mutex_);
+    if (checker->storage->is_small() && free_.size() < most) free_.push_back(std::move(checker));
 }
 
 }  // namespace ptxgraft::emulator

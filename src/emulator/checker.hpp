@@ -6,6 +6,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -14,6 +17,8 @@
 #include "emulator/findings.hpp"
 #include "emulator/program.hpp"
 #include "emulator/race.hpp"
+#include "emulator/race_storage.hpp"
+#include "emulator/synchronisation.hpp"
 
 namespace ptxgraft::emulator {
 
@@ -38,6 +43,15 @@ class CopyGroups {
 struct ThreadCopies {
     WarpTime now = 1;
     CopyGroups groups;
+};
+
+/// The bulk stores of a thread, whose reads of shared memory it has to wait for.
+struct ThreadBulkStores {
+    CopyGroups groups;
+    WarpTime issued = 0, waited = 0;  ///< of the last one, and up to when it has waited
+    std::uint32_t pc = 0;             ///< of the last one
+
+    [[nodiscard]] bool is_pending() const { return issued > waited; }
 };
 
 /// What stored an undefined value, and where that came from.
@@ -68,17 +82,21 @@ class StoredOrigins {
     std::unordered_map<std::uint64_t, StoredOrigin> origins_;
 };
 
-/// Who is in the order of a cluster: its warps, and what works for them asynchronously, each like a warp
-/// more.
+/// Numbers the agents of a cluster's happens-before order: the warps first, CTA by CTA, then what works for them asynchronously.
 class Parties {
   public:
     struct Asynchronous {
         bool copies = false;  ///< cp.async: one for each warp, with its lanes
         bool wgmma =
             false;  ///< one for each warpgroup, with a lane for each of its warps; its times are groups
+        bool async_proxy = false;  ///< that one and bulk stores, which there is a number for in any case
     };
     Parties(std::uint32_t ctas, std::uint32_t warps_of_cta, Asynchronous what)
-        : warps_(ctas * warps_of_cta), warpgroups_of_cta_((warps_of_cta + 3) / 4), size_(warps_ + 2) {
+        : warps_(ctas * warps_of_cta),
+          warps_of_cta_(warps_of_cta),
+          warpgroups_of_cta_((warps_of_cta + 3) / 4),
+          size_(warps_ + 3),
+          is_synchronous_(!what.copies && !what.wgmma && !what.async_proxy) {
         if (what.copies) {
             copiers_ = size_;
             size_ += warps_;
@@ -90,6 +108,10 @@ class Parties {
     }
     [[nodiscard]] unsigned size() const { return size_; }
     [[nodiscard]] unsigned warps() const { return warps_; }
+    [[nodiscard]] unsigned warps_of_cta() const { return warps_of_cta_; }
+    /// Nothing works asynchronously.
+    [[nodiscard]] bool is_synchronous() const { return is_synchronous_; }
+    [[nodiscard]] bool operator==(const Parties&) const = default;
 
     /// The async proxy where mbarriers say that it is done: a lane for each of 32 mbarriers that lie side by
     /// side.
@@ -100,6 +122,9 @@ class Parties {
     /// And where bulk groups do: a lane for what it reads, and one for what it writes.
     [[nodiscard]] unsigned bulk_stores() const { return warps_ + 1; }
     static constexpr unsigned reads_lane = 0, writes_lane = 1;
+    /// Who writes mbarrier objects for the threads that initialise them: a fence may order that alone (fence.mbarrier_init). Every object
+    /// that is initialised has a time.
+    [[nodiscard]] unsigned initialiser() const { return warps_ + 2; }
 
     [[nodiscard]] unsigned copiers() const { return copiers_; }  ///< 0: there are none
     [[nodiscard]] unsigned copier(unsigned warp) const { return copiers_ + warp; }
@@ -112,39 +137,48 @@ class Parties {
     [[nodiscard]] bool is_warpgroup(unsigned party) const { return warpgroups_ != 0 && party >= warpgroups_; }
 
   private:
-    unsigned warps_, warpgroups_of_cta_, size_;
+    unsigned warps_, warps_of_cta_, warpgroups_of_cta_, size_;
+    bool is_synchronous_;
     unsigned copiers_ = 0, warpgroups_ = 0;  // the first ones
 };
 
 class Checker {
   public:
-    explicit Checker(const Parties& all);
-    /// `has_async_proxy`: the program copies or multiplies by it.
-    void begin(bool has_async_proxy);
+    /// `shadow_bytes`: host memory for the shadow memory of each of the two state spaces.
+    Checker(const Parties& all, std::size_t shadow_bytes, std::unique_ptr<RaceStorage> storage, const LaneFunctions& functions);
+    void begin();
 
-    /// The clock of what threads order themselves by at an address: an mbarrier, a flag, a lock. Rarely two
-    /// addresses share one.
-    [[nodiscard]] Clock& object(Space space, std::uint64_t address);
-    /// What those did that arrived at an mbarrier in the phase that is not complete; object() is of the
-    /// others.
-    [[nodiscard]] Clock& arrivals(Space space, std::uint64_t address);
-    /// The phase is complete.
-    void finish_phase(Space space, std::uint64_t address);
-    /// Whether somebody released something there.
-    [[nodiscard]] bool has_object(Space space, std::uint64_t address) const {
-        return objects_.contains(key(space, address));
-    }
+    /// What those published that arrived at an mbarrier: in the phase that is not complete, and in those that are.
+    struct Phases {
+        Clock arrived, complete;
+    };
+    [[nodiscard]] Phases& phases(std::uint64_t mbarrier);
+    /// All threads know of everything that was accessed, and nothing works asynchronously: no access from now on is in a race with one
+    /// from before.
+    void forget_accesses();
+    /// An mbarrier object was initialised by a lane; the epoch of that.
+    [[nodiscard]] Epoch initialise(unsigned warp, unsigned lane);
+    /// Who initialised one, as a warp and a lane; and the last one of a lane, if there is one.
+    [[nodiscard]] Epoch initialiser(const Epoch& of) const { return initialisers_[of.time - 1]; }
+    [[nodiscard]] std::optional<Epoch> last_initialised(unsigned warp, unsigned lane) const;
     /// Of one thread.
-    [[nodiscard]] CopyGroups& bulk_groups(unsigned warp, unsigned lane) {
-        return bulk_groups_[warp * lane_count + lane];
+    [[nodiscard]] ThreadBulkStores& bulk_stores(unsigned warp, unsigned lane) {
+        return bulk_stores_[warp * lane_count + lane];
     }
+    /// The first thread of some warps that has not waited for its last one: as warp * lane_count + lane.
+    [[nodiscard]] std::optional<unsigned> pending_bulk_store(unsigned first_warp, unsigned warps) const;
     [[nodiscard]] ThreadCopies& copies(unsigned warp, unsigned lane) {
         return copies_[warp * lane_count + lane];
     }
 
+    /// Another cluster may use it.
+    [[nodiscard]] bool fits(const Parties& all, std::size_t shadow_bytes) const { return parties == all && shadow_bytes_ == shadow_bytes; }
+
     const Parties parties;
     Order order;
+    Synchronisation synchronisation;
     Clock fenced;  ///< what threads did before a fence.proxy.async
+    std::unique_ptr<RaceStorage> storage;
     RaceShadow shared_races, global_races;
     Clock arrived,
         complete;  ///< of the cluster's barrier: those that wait for others, and those that all have come to
@@ -163,15 +197,24 @@ class Checker {
     std::unordered_set<const std::byte*> mbarriers;  ///< where some were made
 
   private:
-    // A thousand of each space.
-    static std::uint64_t key(Space space, std::uint64_t address) {
-        return (address / 4 * 0x9E3779B97F4A7C15u >> 54) * 2 + (space == Space::shared ? 1 : 0);
-    }
-
-    std::unordered_map<std::uint64_t, Clock> objects_, arrivals_;
-    std::unordered_map<unsigned, CopyGroups> bulk_groups_;
+    std::size_t shadow_bytes_;
+    std::unordered_map<std::uint64_t, Phases> phases_;
+    std::vector<Epoch> initialisers_;  // by the initialiser's time, from 1
+    std::unordered_map<unsigned, ThreadBulkStores> bulk_stores_;  // by thread
     std::vector<ThreadCopies> copies_;
     std::array<WgmmaReads, 64> wgmma_reads_;
+};
+
+/// Those that clusters of earlier launches have left: small launches would spend most of their time with the allocation of a new one.
+class Checkers {
+  public:
+    [[nodiscard]] std::unique_ptr<Checker> take(const Parties& all, std::size_t shadow_bytes, const LaneFunctions& functions);
+    void give(std::unique_ptr<Checker> checker);
+
+  private:
+    static constexpr std::size_t most = 64;
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<Checker>> free_;
 };
 
 }  // namespace ptxgraft::emulator

@@ -22,13 +22,18 @@ Cluster::Cluster(const Launch& launch) : launch_(&launch) {
     if (launch.checks.any()) {
         const bool is_async = launch.checks.has(EmulatorCheck::async);
         const Parties::Asynchronous what{.copies = is_async && launch.program->uses_copies,
-                                         .wgmma = is_async && launch.program->uses_wgmma};
-        checker_ =
-            std::make_unique<Checker>(launch.is_ordered ? Parties(size, warps, what) : Parties(0, warps, {}));
+                                         .wgmma = is_async && launch.program->uses_wgmma,
+                                         .async_proxy = is_async && launch.program->uses_async_proxy};
+        checker_ = launch.checkers->take(launch.is_ordered ? Parties(size, warps, what) : Parties(0, warps, {}),
+                                         launch.shadow_bytes, *launch.lane_functions);
     }
     ctas_.reserve(size);
     for (std::uint32_t rank = 0; rank < size; ++rank) ctas_.push_back(std::make_unique<Cta>(launch, *this, rank, checker_.get()));
     lanes_.resize(std::size_t{size} * ctas_[0]->warps());
+}
+
+Cluster::~Cluster() {
+    if (checker_ != nullptr) launch_->checkers->give(std::move(checker_));
 }
 
 std::uint64_t Cluster::host_bytes(const Launch& launch) {
@@ -49,7 +54,7 @@ bool Cluster::begin(std::uint64_t index, Pace& pace) {
     index_ = index;
     std::fill(lanes_.begin(), lanes_.end(), Lanes{});
     any_arrived_ = false;
-    if (checker_ != nullptr) checker_->begin(launch_->program->uses_async_proxy);
+    if (checker_ != nullptr) checker_->begin();
     const Dim3 &grid = launch_->shape.grid, &shape = launch_->shape.cluster, first = times(position(), shape);
     for (std::uint32_t rank = 0; rank < size(); ++rank) {
         const std::uint64_t x = first.x + rank % shape.x, y = first.y + rank / shape.x % shape.y, z = first.z + rank / shape.x / shape.y;
@@ -95,12 +100,13 @@ Cluster::Lanes& Cluster::lanes(const Warp& warp) {
     return lanes_[std::size_t{warp.cta().rank()} * ctas_[0]->warps() + warp.index()];
 }
 
-Cluster::Arrival Cluster::arrive(const Warp& warp, std::uint32_t mask) {
+Cluster::Arrival Cluster::arrive(const Warp& warp, std::uint32_t mask, Semantics semantics) {
     Lanes& here = lanes(warp);
     if (((here.arrived | here.complete) & mask) != 0) return Arrival::twice;
     here.arrived |= mask;
     if (launch_->is_ordered)
-        checker_->order.release(warp.number(), mask, mask == warp.live(), checker_->arrived);
+        checker_->synchronisation.arrive(
+            {.warp = warp.number(), .lanes = mask, .is_whole_warp = mask == warp.live(), .semantics = semantics}, checker_->arrived);
     any_arrived_ = true;
     return Arrival::ok;
 }

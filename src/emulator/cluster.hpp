@@ -14,6 +14,7 @@ class Cluster {
     explicit Cluster(const Launch& launch);
     Cluster(const Cluster&) = delete;
     Cluster& operator=(const Cluster&) = delete;
+    ~Cluster();
 
     /// Bytes of the host that one takes, before its threads call or allocate anything.
     [[nodiscard]] static std::uint64_t host_bytes(const Launch& launch);
@@ -35,7 +36,7 @@ class Cluster {
     // --- barrier.cluster (PTX ISA 9.7.13.3): a thread arrives, and may then wait until all others have
 
     enum class Arrival : std::uint8_t { ok, twice };
-    [[nodiscard]] Arrival arrive(const Warp& warp, std::uint32_t mask);
+    [[nodiscard]] Arrival arrive(const Warp& warp, std::uint32_t mask, Semantics semantics);
     /// Lanes that have not arrived, and so would wait for nothing.
     [[nodiscard]] std::uint32_t absent(const Warp& warp, std::uint32_t mask);
     /// Lanes for which the barrier is complete, which from now on may arrive anew. The others are to wait.

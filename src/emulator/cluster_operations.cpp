@@ -28,9 +28,9 @@ bool check_shared(Warp& warp, const Operation& operation, std::uint64_t address,
 
 }  // namespace
 
-Flow execute_cluster_arrive(Warp& warp, const Operation&, std::uint32_t mask) {
+Flow execute_cluster_arrive(Warp& warp, const Operation& operation, std::uint32_t mask) {
     Cluster& cluster = warp.cta().cluster();
-    if (cluster.arrive(warp, mask) == Cluster::Arrival::twice)
+    if (cluster.arrive(warp, mask, operation.extra != 0 ? Semantics::relaxed : Semantics::release) == Cluster::Arrival::twice)
         return warp.fail(Errc::invalid_barrier, first_lane(mask), "a thread arrives at the cluster's barrier that has arrived and not waited yet");
     cluster.complete();
     return Flow::next;

@@ -168,14 +168,25 @@ void Cta::release_if_complete(std::uint32_t id) {
     if (!complete) return;
     const Warp::Reductions reductions{barrier.popc, barrier.popc == barrier.arrived, barrier.popc != 0};
     barrier = {};
-    for (Warp& warp : warps_) warp.release(id, reductions);
-    if (order() != nullptr) barrier_clocks_[id].clear();
+    std::uint32_t passed = 0, all = 0;
+    for (Warp& warp : warps_) {
+        if (warp.release(id, reductions) == warp.started()) ++passed;
+        ++all;
+    }
+    if (order() == nullptr) return;
+    barrier_clocks_[id].clear();
+    if (passed == all && cluster_->size() == 1 && checker_->parties.is_synchronous()) checker_->forget_accesses();
 }
 
 void Cta::pass_barrier(const Warp& warp, std::uint32_t id, std::uint32_t mask) {
     if (order() == nullptr) return;
-    const Clock& clock = id == cluster_barrier ? checker_->complete : barrier_clocks_[id];
-    order()->acquire(warp.number(), mask, mask == warp.live(), clock);
+    if (id == cluster_barrier) checker_->order.acquire(warp.number(), mask, mask == warp.live(), checker_->complete);
+    else if (mask == warp.live()) checker_->order.acquire_own(warp.number(), barrier_clocks_[id]);  // all of its lanes arrived there
+    else checker_->order.acquire(warp.number(), mask, false, barrier_clocks_[id]);
+}
+
+bool Cta::has_ended() const {
+    return std::ranges::all_of(warps_, [](const Warp& warp) { return warp.live() == 0; });
 }
 
 void Cta::left(const Warp& warp) {

@@ -52,6 +52,10 @@ struct Launch {
     Provenance provenance;
     Excuses excuses;
     mutable LaunchFindings findings;
+    std::size_t shadow_bytes = 0;  ///< of each cluster, for each state space that races are looked for in
+    Checkers* checkers = nullptr;
+    bool reports_equal_stores = false;
+    bool reports_unwaited_stores = false;
     EmulatorObserver* observer = nullptr;
     RegisterNames names;  ///< for the observer
     std::uint64_t grid_workspace = 0;  ///< address of what the barrier of a cooperative grid counts in; 0: none
@@ -88,6 +92,8 @@ class Cta {
     [[nodiscard]] bool is_finished() const { return is_finished_; }
     /// In the last round no warp did anything but ask an mbarrier, as for long before.
     [[nodiscard]] bool only_waits() const { return only_waits_; }
+    /// No thread is left.
+    [[nodiscard]] bool has_ended() const;
     [[nodiscard]] std::uint32_t warps() const { return static_cast<std::uint32_t>(warps_.size()); }
     [[nodiscard]] Warp& warp(std::uint32_t index) { return warps_[index]; }
     [[nodiscard]] const Error& error() const { return error_; }
@@ -97,7 +103,7 @@ class Cta {
     [[nodiscard]] Checker* checker() { return checker_; }
     /// What the cluster keeps of the order of accesses; null when nothing asks for it.
     [[nodiscard]] Order* order() { return launch_->is_ordered ? &checker_->order : nullptr; }
-    /// For each byte the bits that were written; empty when nothing asks for them.
+    /// Definedness bits, as Region::written; empty when nothing asks for them.
     [[nodiscard]] std::vector<std::uint8_t>& shared_written() { return shared_written_; }
     /// Threads whose barrier has completed get to know what the others did before it.
     void pass_barrier(const Warp& warp, std::uint32_t id, std::uint32_t mask);

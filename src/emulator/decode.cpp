@@ -168,6 +168,7 @@ void ModuleDecoder::declare_as(const ModuleDecoder& other) {
         function.signature = declared.signature;
     }
     program.shared_bytes = declared_shared_bytes_ = other.declared_shared_bytes_;
+    program.shared_variables = other.program.shared_variables;  // those of the module: no function of it has been decoded
     program.dynamic_alignment = other.program.dynamic_alignment;
     program.uses_heap = other.program.uses_heap;
     functions_ = other.functions_;
@@ -362,6 +363,7 @@ Expected<void> ModuleDecoder::declare(const syntax::Statement& statement, std::u
             }
             symbol.address = begin;
             shared_top = static_cast<std::uint32_t>(begin + size->bytes);
+            program.shared_variables.push_back({span_of(declarator.name), begin, size->bytes});
         }
         declare(declarator.name, symbol);
     }

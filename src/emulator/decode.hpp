@@ -39,6 +39,10 @@ class Words {
     /// All that only hint at caching or order memory more loosely than the emulator does.
     void take_cache_hints();
     bool take_scope();
+    /// What a scope says; without one that of a volatile operation.
+    Reach take_reach();
+    /// .sem or .volatile; `none` without one.
+    Semantics take_semantics(Semantics none);
     std::string_view take_type();
     [[nodiscard]] bool empty() const { return words_.empty(); }
     [[nodiscard]] const std::vector<std::string_view>& left() const { return words_; }

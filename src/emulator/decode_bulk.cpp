@@ -240,11 +240,17 @@ Expected<Draft> decode_tensormap(FunctionDecoder& decoder, const Instruction& in
     return operands.finish(std::move(draft));
 }
 
-// Memory is in order here; only what the async proxy may see is kept.
+// Memory is in order here: fences say what others may rely on. Of the proxies only the async proxy has an order of its own.
 Expected<Draft> decode_fence(FunctionDecoder&, const Instruction& instruction) {
     const auto& words = instruction.modifiers;
     const bool is_async = std::any_of(words.begin(), words.end(), [](std::string_view word) { return word.starts_with(".async"); });
-    return Draft(is_async ? execute_proxy_fence : execute_nothing);
+    if (is_async) return Draft(execute_proxy_fence);
+    if (std::any_of(words.begin(), words.end(), [](std::string_view word) { return word.starts_with(".proxy"); })) return Draft(execute_nothing);
+    Words left(instruction);
+    Fence fence{.only_mbarrier_inits = left.take(".mbarrier_init")};
+    fence.semantics = left.take_semantics(Semantics::acq_rel);
+    fence.reach = left.take_reach();
+    return Draft(execute_fence, fence.bits());
 }
 
 constexpr InstructionRow rows[] = {{"tensormap", decode_tensormap}, {"fence", decode_fence}};

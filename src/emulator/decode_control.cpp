@@ -132,9 +132,9 @@ Expected<void> decode_reduction(FunctionDecoder& decoder, const Instruction& ins
 Expected<Draft> decode_cluster_barrier(FunctionDecoder& decoder, const Instruction& instruction,
                                            Words& words) {
     const bool arrives = words.take(".arrive");
-    if (arrives) words.take_of({".release", ".relaxed"});
-    else words.take(".acquire");
-    if (arrives && words.empty()) return Draft(execute_cluster_arrive);
+    const bool is_relaxed = arrives && words.take_of({".release", ".relaxed"}) == ".relaxed";
+    if (!arrives) words.take(".acquire");
+    if (arrives && words.empty()) return Draft(execute_cluster_arrive, is_relaxed ? 1 : 0);
     if (!words.take(".wait") || !words.empty()) return decoder.missing(instruction);
     return Draft(execute_cluster_wait, decoder.add(Barrier{}));  // where a released warp looks for a result
 }

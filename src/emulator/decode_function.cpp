@@ -284,7 +284,12 @@ Expected<void> FunctionDecoder::variable(const Statement& statement) {
     }
     if (variable->space == ".reg") return declare_registers(*variable, span);
     if (variable->space != ".local" && variable->space != ".param") {
-        return module_.declare(statement, shared_top_);
+        std::vector<SharedVariable>& shared = program().shared_variables;
+        const std::size_t before = shared.size();
+        auto done = module_.declare(statement, shared_top_);
+        for (std::size_t i = before; function().is_entry && i < shared.size(); ++i)
+            shared[i].entry = static_cast<std::uint32_t>(&function() - program().functions.data());
+        return done;
     }
     for (const auto& declarator : variable->declarators) {
         const auto size = extent(*variable, declarator, span);

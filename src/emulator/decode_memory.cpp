@@ -32,6 +32,15 @@ void Words::take_cache_hints() {
 
 bool Words::take_scope() { return !take_of({".cta", ".cluster", ".gpu", ".sys"}).empty(); }
 
+Reach Words::take_reach() { return take_of({".cta", ".cluster", ".gpu", ".sys"}) == ".cta" ? Reach::cta : Reach::cluster; }
+
+Semantics Words::take_semantics(Semantics none) {
+    const std::string_view word = take_of({".volatile", ".relaxed", ".acquire", ".release", ".acq_rel"});
+    if (word.empty()) return none;
+    return word == ".acquire" ? Semantics::acquire : word == ".release" ? Semantics::release
+         : word == ".acq_rel" ? Semantics::acq_rel : Semantics::relaxed;
+}
+
 std::string_view Words::take_type() {
     if (words_.empty() || type_bits(words_.back()) == 0) return {};
     const std::string_view type = words_.back();
@@ -80,8 +89,8 @@ Expected<Move> decode_move(FunctionDecoder& decoder, const Instruction& instruct
     words.take_cache_hints();  // .proxy::readonly stands behind the type
     move.type = words.take_type();
     words.take(".mmio");  // stands before .relaxed
-    move.access.strong = !words.take_of({".volatile", ".relaxed", ".acquire", ".release"}).empty();
-    words.take_scope();
+    move.access.semantics = words.take_semantics(Semantics::weak);
+    move.access.reach = words.take_reach();
     move.access.space = take_space(words);
     move.access.count = take_vector(words);
     const std::uint32_t bits = type_bits(move.type);
@@ -133,10 +142,10 @@ Expected<Draft> decode_atomic(FunctionDecoder& decoder, const Instruction& instr
     Words words(instruction);
     const std::string_view type = words.take_type();
     const bool has_policy = words.take(".L2::cache_hint");
-    words.take_of({".relaxed", ".acquire", ".release", ".acq_rel"});
-    words.take_scope();
+    const Semantics semantics = words.take_semantics(Semantics::relaxed);
+    const Reach reach = words.take_reach();
     words.take(".noftz");  // of halves, which are never flushed
-    Access access{.space = take_space(words)};
+    Access access{.space = take_space(words), .semantics = semantics, .reach = reach, .is_reduction = instruction.opcode == "red"};
     access.count = take_vector(words);
     const std::string_view op =
         words.take_of({".add", ".min", ".max", ".and", ".or", ".xor", ".exch", ".cas", ".inc", ".dec"});
@@ -247,7 +256,13 @@ Expected<Draft> decode_isspacep(FunctionDecoder& decoder, const Instruction& ins
     return Draft(execute_isspacep, static_cast<std::uint32_t>(space)).output(*p).input(*a);
 }
 
-// What tells the caches, and orders memory that is already in order: no state changes here.
+// membar.level: a fence.sc.
+Expected<Draft> decode_membar(FunctionDecoder&, const Instruction& instruction) {
+    if (instruction.has(".proxy")) return Draft(execute_nothing);
+    return Draft(execute_fence, Fence{.reach = instruction.has(".cta") ? Reach::cta : Reach::cluster}.bits());
+}
+
+// What tells the caches: no state changes here.
 Expected<Draft> decode_nothing(FunctionDecoder&, const Instruction&) {
     return Draft(execute_nothing);
 }
@@ -398,7 +413,7 @@ constexpr InstructionRow rows[] = {
     {"prefetchu", decode_nothing},
     {"applypriority", decode_nothing},
     {"discard", decode_discard},
-    {"membar", decode_nothing},
+    {"membar", decode_membar},
     {"cp", decode_copy},
     {"alloca", decode_alloca},
     {"stacksave", decode_stack},

@@ -22,6 +22,7 @@ struct Emulator::Data {
     EmulatorOptions options;
     std::uint32_t threads = 1;
     std::shared_ptr<Memory> memory;
+    emulator::Checkers checkers;
     std::mutex mutex;                                         // of what follows
     std::unique_ptr<emulator::DecoderMemory> decoder_memory;  // null while a module is decoded
     std::string output;
@@ -205,6 +206,13 @@ Expected<void> set_shared(Launch& launch, std::uint32_t sm) {
     launch.reserved_shared = static_cast<std::uint32_t>((bytes + 127) / 128 * 128);  // in units in which it is allocated since sm_80
     launch.shared_bytes = uses_reserved_shared(*launch.program) ? launch.reserved_shared + emulator::cuda_shared_bytes : static_cast<std::uint32_t>(bytes);
     return {};
+}
+
+// For each cluster and each of the two state spaces: those of a cooperative launch are there at the same time.
+std::size_t shadow_bytes(const LaunchConfig& shape, std::uint64_t all) {
+    const std::uint64_t clusters = std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z /
+                                   (std::uint64_t{shape.cluster.x} * shape.cluster.y * shape.cluster.z);
+    return static_cast<std::size_t>(all / 2 / (shape.cooperative ? std::max<std::uint64_t>(clusters, 1) : 1));
 }
 
 // A host holds the registers of all warps of a CTA, their local and their shared memory; of a cooperative
@@ -420,6 +428,10 @@ Expected<EmulatorStats> Emulator::Data::launch(const EmulatedModule& module, std
     launch.checks = options.checks;
     launch.is_ordered = keeps_order(options.checks, *program);
     launch.keeps_going = options.keep_going != 0;
+    launch.checkers = &checkers;
+    launch.reports_equal_stores = options.equal_stores;
+    launch.reports_unwaited_stores = options.unwaited_stores;
+    launch.shadow_bytes = shadow_bytes(launch.shape, options.shadow_bytes);
     launch.observer = options.observer;
     if (launch.observer != nullptr) launch.names = emulator::register_names(*program, module.text());
     if (auto done = check_shape(launch, options.sm); !done) return tl::unexpected<Error>(done.error());

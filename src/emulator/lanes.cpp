@@ -60,6 +60,20 @@ inline void gather_of(std::byte* to, const std::byte* from, const Located& locat
     }
 }
 
+inline std::uint32_t walk_of(std::uint32_t* words, const std::uint32_t* lines, const std::uint32_t* offsets, std::uint32_t shift,
+                             std::uint32_t word) {
+    std::uint32_t any = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        const std::uint32_t at = offsets[lane] + shift, differs = at >> 7 ^ lines[lane];
+        words[lane] |= differs == 0 ? word << (at >> 2 & 31) : 0u;
+        any |= differs;
+    }
+    if (any == 0) return 0;
+    std::uint32_t moved = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) moved |= ((offsets[lane] + shift) >> 7 != lines[lane] ? 1u : 0u) << lane;
+    return moved;
+}
+
 // Vectors of four words. Here and below the lanes of a warp are all there.
 void gather4_of(std::byte* const* to, const std::byte* from, const Located& located) {
     for (std::size_t lane = 0; lane < 32; ++lane)
@@ -165,6 +179,10 @@ template <Processor P> struct Level;
         attribute static void gather(std::byte* to, const std::byte* from, const Located& located, std::uint32_t mask) {         \
             gather_of<T>(to, from, located, mask);                                                                                \
         }                                                                                                                         \
+        attribute static std::uint32_t walk(std::uint32_t* words, const std::uint32_t* lines, const std::uint32_t* offsets,      \
+                                            std::uint32_t shift, std::uint32_t word) {                                           \
+            return walk_of(words, lines, offsets, shift, word);                                                                   \
+        }                                                                                                                         \
     };
 #define PTXGRAFT_BASELINE
 PTXGRAFT_LEVEL(baseline, PTXGRAFT_BASELINE)
@@ -181,7 +199,8 @@ constexpr LaneFunctions functions() {
                           gather4_of,
                           scatter4_of,
                           L::template locate<std::uint32_t>,
-                          L::template locate<std::uint64_t>};
+                          L::template locate<std::uint64_t>,
+                          L::walk};
 #if defined(__x86_64__) && defined(__GNUC__)
     if (P == Processor::avx512) {
         made.locate32 = locate32_avx512;

@@ -67,6 +67,10 @@ struct LaneFunctions {
                      std::uint32_t step, std::uint32_t mask);
     bool (*locate64)(Located& located, const std::uint64_t* addresses, std::uint64_t add, std::uint32_t last, std::uint32_t unit,
                      std::uint32_t step, std::uint32_t mask);
+    /// Of lanes that access words of lines of 128 bytes: `word << ` its place joins the words of each lane that is still on its line. The
+    /// others.
+    std::uint32_t (*walk)(std::uint32_t* words, const std::uint32_t* lines, const std::uint32_t* offsets, std::uint32_t shift,
+                          std::uint32_t word);
 };
 [[nodiscard]] const LaneFunctions& lane_functions(arithmetic::Processor processor);
 

@@ -99,7 +99,7 @@ Flow load(Warp& warp, const Operation& operation, std::uint32_t mask) {
                                      return true;
                                  });
     if (!done) return Flow::fail;
-    return access.strong ? warp.strong() : Flow::next;
+    return access.is_strong() ? warp.strong() : Flow::next;
 }
 
 template <class T>
@@ -189,7 +189,9 @@ Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {
             }
             std::copy_n(from, wanted, data.begin());
         }
-        if (!warp.note_copy(access, operation, lane, warp.value(refs[0], lane), wanted)) return false;
+        const Warp::CopiedPiece piece{.from = warp.value(refs[0], lane), .to = warp.address(access, operation, lane), .wanted = wanted,
+                                      .host = to, .bytes = data.data()};
+        if (!warp.note_copy(access, piece, lane)) return false;
         std::copy_n(data.begin(), bytes, to);
         return true;
     });
@@ -209,6 +211,11 @@ Flow execute_copy_wait(Warp& warp, const Operation& operation, std::uint32_t mas
 Flow execute_copy_wait_all(Warp& warp, const Operation&, std::uint32_t mask) {
     warp.commit_copies(mask);
     warp.wait_copies(mask, 0);
+    return Flow::next;
+}
+
+Flow execute_fence(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    warp.fence(Fence::of(operation.extra), mask);
     return Flow::next;
 }
 

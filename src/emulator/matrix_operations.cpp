@@ -204,6 +204,18 @@ void locate(const WmmaPlace& place, const WmmaAccess& access, Located& located) 
     located.least = least, located.most = most;
 }
 
+/// What wmma.store takes of a register.
+class StoredParts : public StoredValues {
+  public:
+    StoredParts(const std::byte* column, std::size_t width, const WmmaAccess& access)
+        : first_(column + access.shift / 8), width_(width) {}
+    [[nodiscard]] const std::byte* of(unsigned lane) const override { return first_ + lane * width_; }
+
+  private:
+    const std::byte* first_;
+    std::size_t width_;
+};
+
 Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use use) {
     if (mask != ~0u) return not_whole(warp, mask);
     const MatrixInstruction& instruction = instruction_of(warp, operation);
@@ -224,7 +236,9 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
         const WmmaAccess& access = instruction.accesses[i];
         if (is_piece) {
             locate(place, access, piece);
-            if (!warp.note_accesses(mask, piece, access.bits / 8u, kind)) return Flow::fail;
+            const StoredParts values(warp.column(refs[access.reg]), width(refs[access.reg]), access);
+            if (!warp.note_accesses(mask, piece, access.bits / 8u, {.kind = kind, .values = use == Use::write ? &values : nullptr}))
+                return Flow::fail;
         }
         std::byte* memory[lane_count];
         for (unsigned lane = 0; lane < lane_count; ++lane) {
@@ -235,7 +249,7 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
                                           : warp.resolve(instruction.access.space, place.address + offset,
                                                          lane, access.bits / 8u, use);
             if (memory[lane] == nullptr) return Flow::fail;
-            if (!is_piece && !warp.note_order(instruction.access.space, place.address + offset, lane, access.bits / 8u, kind))
+            if (!is_piece && !warp.note_order(instruction.access.space, place.address + offset, lane, access.bits / 8u, {kind}))
                 return Flow::fail;
         }
         move_part(access, memory, warp.column(refs[access.reg]), width(refs[access.reg]), use);
@@ -262,9 +276,24 @@ namespace {
 
 constexpr std::uint32_t row_bytes = 16;
 
-/// The rows of 16 bytes at the addresses of the first lanes, eight for each matrix; false after fail().
+/// The rows that stmatrix stores.
+class StoredRows : public StoredValues {
+  public:
+    StoredRows(const void* const* registers, unsigned count, Transposition transposition) {
+        std::array<std::byte*, lane_count> rows = {};
+        for (unsigned row = 0; row < 8 * count; ++row) rows[row] = rows_[row].data();
+        store_matrices(registers, count, transposition, rows.data());
+    }
+    [[nodiscard]] const std::byte* of(unsigned lane) const override { return rows_[lane].data(); }
+
+  private:
+    std::array<std::array<std::byte, row_bytes>, lane_count> rows_;
+};
+
+/// The rows of 16 bytes at the addresses of the first lanes, eight for each matrix; false after fail(). `values`: what is stored there.
 bool find_rows(Warp& warp, const Operation& operation, const MatrixInstruction& instruction, unsigned count,
-               Use use, MatrixRows& rows) {
+               const StoredValues* values, MatrixRows& rows) {
+    const Use use = values == nullptr ? Use::read : Use::write;
     const Access& access = instruction.access;
     const std::uint32_t mask = count == 4 ? ~0u : (1u << 8 * count) - 1;
     const AccessKind kind = use == Use::read ? AccessKind::read : AccessKind::write;
@@ -272,7 +301,7 @@ bool find_rows(Warp& warp, const Operation& operation, const MatrixInstruction& 
     Located located;
     std::byte* const memory = warp.locate(access, operation, mask, use, located);
     if (memory != nullptr && (access.space == Space::shared || located.is_shared)) {
-        if (!warp.note_accesses(mask, located, row_bytes, kind)) return false;
+        if (!warp.note_accesses(mask, located, row_bytes, {.kind = kind, .values = values})) return false;
         for (unsigned lane = 0; lane < rows.count; ++lane) {
             rows.bytes[lane] = memory + located.offsets[lane];
             if (!warp.tracks_written()) continue;
@@ -294,7 +323,8 @@ bool find_rows(Warp& warp, const Operation& operation, const MatrixInstruction& 
         warp.describe(access.space, address, lane, located);
         rows.written[lane] = located.written;
         rows.places[lane] = located.begin;
-        if (!warp.note_accesses(1u << lane, located, row_bytes, kind)) return false;
+        located.host = rows.bytes[lane];
+        if (!warp.note_accesses(1u << lane, located, row_bytes, {.kind = kind, .values = values})) return false;
     }
     return true;
 }
@@ -306,7 +336,7 @@ Flow execute_ldmatrix(Warp& warp, const Operation& operation, std::uint32_t mask
     const MatrixInstruction& instruction = instruction_of(warp, operation);
     const unsigned count = operation.outputs;
     MatrixRows rows;
-    if (!find_rows(warp, operation, instruction, count, Use::read, rows)) return Flow::fail;
+    if (!find_rows(warp, operation, instruction, count, nullptr, rows)) return Flow::fail;
     void* registers[4];
     columns(warp, warp.operands(operation), count, registers);
     load_matrices(rows.bytes.data(), count, instruction.transposition, registers);
@@ -319,11 +349,12 @@ Flow execute_stmatrix(Warp& warp, const Operation& operation, std::uint32_t mask
     if (mask != ~0u) return not_whole(warp, mask);
     const MatrixInstruction& instruction = instruction_of(warp, operation);
     const unsigned skipped = instruction.access.has_base ? 1 : 0, count = operation.inputs - skipped;
-    MatrixRows rows;
-    if (!find_rows(warp, operation, instruction, count, Use::write, rows)) return Flow::fail;
     const void* registers[4];
     columns(warp, warp.operands(operation) + skipped, count, registers);
-    store_matrices(registers, count, instruction.transposition, rows.bytes.data());
+    const StoredRows values(registers, count, instruction.transposition);
+    MatrixRows rows;
+    if (!find_rows(warp, operation, instruction, count, &values, rows)) return Flow::fail;
+    for (unsigned row = 0; row < rows.count; ++row) std::memcpy(rows.bytes[row], values.of(row), row_bytes);
     if (warp.tracks_written())
         warp.note_rows_stored(warp.operands(operation) + skipped, instruction.transposition, rows);
     return Flow::next;

@@ -49,26 +49,28 @@ std::byte* object_of(Warp& warp, const Operation& operation, unsigned lane, Use 
 // What the operation does to the object of a lane, which is given the lane's count.
 using Change = Expected<void> (*)(Mbarrier& object, std::uint32_t count);
 
-/// Who lets others know: the thread, or the cp.async that it issued.
-enum class Arriving : std::uint8_t { thread, copies };
+/// Who lets others know: the thread, or the cp.async that it issued, or nobody.
+enum class Arriving : std::uint8_t { thread, copies, nobody };
+
+Expected<void> invalidate(Mbarrier& object, std::uint32_t);
 
 template <Change C, Owner O = Owner::any, Arriving Of = Arriving::thread>
 Flow execute_change(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const bool done = each_lane(mask, [&](unsigned lane) {
         std::byte* const at = object_of(warp, operation, lane, Use::write, O);
         if (at == nullptr) return false;
+        const Access& access = access_of(warp, operation);
+        const std::uint64_t address = warp.address(access, operation, lane);
         const auto count = static_cast<std::uint32_t>(warp.value(input_of(warp, operation), lane));
+        const AccessKind kind = Of == Arriving::nobody && C == invalidate ? AccessKind::write : AccessKind::atomic;
+        if (!warp.note_mbarrier(access.space, address, lane, kind)) return false;
         const auto before = change_mbarrier(at, [&](Mbarrier& object) { return C(object, count); });
         if (!before) return fail(warp, lane, before.error()), false;
-        const Space space = access_of(warp, operation).space;
-        const std::uint64_t address = warp.address(access_of(warp, operation), operation, lane);
         warp.set(warp.operands(operation)[0], lane, *before);
-        if constexpr (Of == Arriving::copies)
-            warp.finish_copies_at(space, address, lane);
-        else
-            warp.arrive_at(space, address, lane);
-        warp.finish_phase_at(space, address, *before, mbarrier_word(at));
-        return warp.note_access(space, address, lane, 8, AccessKind::strong_write);
+        if constexpr (Of == Arriving::copies) warp.finish_copies_at(access.space, address, lane);
+        if constexpr (Of == Arriving::thread) warp.arrive_at(access.space, address, lane, access);
+        warp.finish_phase_at(access.space, address, *before, mbarrier_word(at));
+        return true;
     });
     return done ? Flow::next : Flow::fail;
 }
@@ -111,9 +113,10 @@ Flow execute_init(Warp& warp, const Operation& operation, std::uint32_t mask) {
         const auto made =
             object.init(static_cast<std::uint32_t>(warp.value(input_of(warp, operation), lane)));
         if (!made) return fail(warp, lane, made.error()), false;
-        __atomic_store_n(reinterpret_cast<std::uint64_t*>(at), object.word(), __ATOMIC_RELEASE);
         const Access& access = access_of(warp, operation);
-        return warp.note_access(access.space, warp.address(access, operation, lane), lane, 8, AccessKind::write);
+        if (!warp.note_mbarrier_init(access.space, warp.address(access, operation, lane), lane)) return false;
+        __atomic_store_n(reinterpret_cast<std::uint64_t*>(at), object.word(), __ATOMIC_RELEASE);
+        return true;
     });
     return done ? Flow::next : Flow::fail;
 }
@@ -123,8 +126,10 @@ template <bool Parity>
 Flow execute_test(Warp& warp, const Operation& operation, std::uint32_t mask) {
     bool any_complete = false;
     const bool done = each_lane(mask, [&](unsigned lane) {
+        const Access& access = access_of(warp, operation);
         const std::byte* const at = object_of(warp, operation, lane, Use::read, Owner::this_cta);
         if (at == nullptr) return false;
+        const std::uint64_t address = warp.address(access, operation, lane);
         const Mbarrier object =
             Mbarrier::of(__atomic_load_n(reinterpret_cast<const std::uint64_t*>(at), __ATOMIC_ACQUIRE));
         const std::uint64_t asked = warp.value(input_of(warp, operation), lane);
@@ -139,13 +144,13 @@ Flow execute_test(Warp& warp, const Operation& operation, std::uint32_t mask) {
             !warp.report({EmulatorCheck::barriers, Errc::invalid_barrier, warp.pc()}, 1u << lane,
                          [&] { return fmt::format("the parity of a phase is 0 or 1, not {}", asked); }))
             return false;
+        // The wait itself is not ordered by what it waits for: the object has to be there before.
+        if (!warp.note_mbarrier(access.space, address, lane, AccessKind::strong_read)) return false;
         const std::uint64_t phase = Parity ? asked & 1 : state.phase;
-        const Space space = access_of(warp, operation).space;
-        const std::uint64_t address = warp.address(access_of(warp, operation), operation, lane);
         warp.set(warp.operands(operation)[0], lane, object.phase != phase ? 1 : 0);
         any_complete |= object.phase != phase;
-        if (object.phase != phase) warp.acquire_at(space, address, 1u << lane);
-        return warp.note_access(space, address, lane, 8, AccessKind::strong_read);
+        if (object.phase != phase) warp.wait_at(access.space, address, lane, access);
+        return true;
     });
     warp.note_wait(mask, any_complete);
     return done ? warp.strong() : Flow::fail;
@@ -160,13 +165,16 @@ Flow execute_pending_count(Warp& warp, const Operation& operation, std::uint32_t
     return Flow::next;
 }
 
-// What all forms have in common: destination or none, address, one input or the constant 1.
+// What all forms have in common: destination or none, address, one input or the constant 1. An mbarrier that another CTA of the cluster
+// arrives at without a scope is one that public code waits at: here it reaches the cluster, though .cta is what the manual has.
 Expected<Draft> decode(FunctionDecoder& decoder, const Instruction& instruction, Execute execute,
                        std::uint32_t result_bytes, std::uint32_t input_bytes) {
     const auto& operands = instruction.operands;
     const std::size_t at = result_bytes != 0 ? 1 : 0;
     if (operands.size() < at + 1) return decoder.missing(instruction);
     Access access{.space = Space::shared, .bytes = 8};
+    access.semantics = instruction.has(".relaxed") ? Semantics::relaxed : Semantics::acq_rel;
+    access.reach = instruction.has(".cta") ? Reach::cta : Reach::cluster;
     if (!instruction.has(".shared") && !instruction.has(".shared::cta") &&
         !instruction.has(".shared::cluster"))
         access.space = Space::generic;
@@ -219,11 +227,11 @@ Expected<Draft> decode_mbarrier(FunctionDecoder& decoder, const Instruction& ins
                       (!parity || waits) && (expects || !what.empty());
     if (!words.take(".b64") || !words.empty() || !fits || instruction.operands.empty())
         return decoder.missing(instruction);
-    if (what.empty()) return decode(decoder, instruction, execute_change<expect>, 0, 4);
-    if (what == ".complete_tx") return decode(decoder, instruction, execute_change<complete>, 0, 4);
+    if (what.empty()) return decode(decoder, instruction, execute_change<expect, Owner::any, Arriving::nobody>, 0, 4);
+    if (what == ".complete_tx") return decode(decoder, instruction, execute_change<complete, Owner::any, Arriving::nobody>, 0, 4);
     if (what == ".pending_count") return decode_pending_count(decoder, instruction);
     if (what == ".inval")
-        return decode(decoder, instruction, execute_change<invalidate, Owner::this_cta>, 0, 4);
+        return decode(decoder, instruction, execute_change<invalidate, Owner::this_cta, Arriving::nobody>, 0, 4);
     if (what == ".init") return decode(decoder, instruction, execute_init, 0, 4);
     if (waits)
         return decode(decoder, instruction, parity ? execute_test<true> : execute_test<false>, 1,

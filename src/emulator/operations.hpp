@@ -26,6 +26,7 @@ Flow execute_bulk_wait(Warp& warp, const Operation& operation, std::uint32_t mas
 Flow execute_copy_commit(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< cp.async.commit_group
 Flow execute_copy_wait(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< cp.async.wait_group; extra: the groups that may be pending
 Flow execute_copy_wait_all(Warp& warp, const Operation& operation, std::uint32_t mask);
+Flow execute_fence(Warp& warp, const Operation& operation, std::uint32_t mask);        ///< fence, membar; extra: Fence::bits()
 Flow execute_proxy_fence(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< fence.proxy.async
 Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< extra: of Program::async_stores
 Flow execute_tensormap_replace(Warp& warp, const Operation& operation,
@@ -34,7 +35,7 @@ Flow execute_tensormap_copy(Warp& warp, const Operation& operation, std::uint32_
 /// Gives up what stands at an address.
 Flow execute_discard(Warp& warp, const Operation& operation, std::uint32_t mask);
 inline constexpr std::uint32_t discarded_bytes = 128;
-/// Checks nothing and moves nothing: prefetch, fence …
+/// Checks nothing and moves nothing: prefetch …
 Flow execute_nothing(Warp& warp, const Operation& operation, std::uint32_t mask);
 
 /// atom and red of `.op.type`: the output, if any, is the destination; one or two inputs follow the address. Null when
@@ -72,7 +73,7 @@ Flow execute_failure(Warp& warp, const Operation& operation,
 Flow execute_yield(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< nanosleep
 Flow execute_barrier(Warp& warp, const Operation& operation,
                      std::uint32_t mask);  ///< extra: of Program::barriers
-Flow execute_cluster_arrive(Warp& warp, const Operation& operation, std::uint32_t mask);
+Flow execute_cluster_arrive(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< extra 1: .relaxed
 Flow execute_cluster_wait(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< extra: of Program::barriers
 Flow execute_mapa(Warp& warp, const Operation& operation, std::uint32_t mask);          ///< d, a, rank; extra 1: generic addresses
 Flow execute_getctarank(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< d, a; extra 1: a generic address

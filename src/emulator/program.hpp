@@ -17,6 +17,7 @@
 #include "emulator/bulk_copy.hpp"
 #include "emulator/matrix.hpp"
 #include "emulator/memory.hpp"
+#include "emulator/semantics.hpp"
 #include "ptxgraft/error.hpp"
 #include "syntax/large_pages.hpp"
 
@@ -115,11 +116,29 @@ struct Operation {
 struct Access {
     Space space = Space::generic;
     bool frame_relative = false;  ///< of a `.local` or function `.param` variable: relative to the frame
-    bool strong = false;          ///< volatile, relaxed, acquire, release: other threads may be waited for
+    Semantics semantics = Semantics::weak;  ///< others than weak: other threads may be waited for
+    Reach reach = Reach::cluster;
+    bool is_reduction = false;    ///< red: its read is part of no acquire pattern (PTX ISA 8.11.1)
     bool has_base = false;
     std::uint8_t bytes = 4;  ///< of one element
     std::uint8_t count = 1;  ///< elements
     std::uint64_t offset = 0;
+
+    [[nodiscard]] bool is_strong() const { return semantics != Semantics::weak; }
+};
+
+/// What `extra` of a fence says.
+struct Fence {
+    Semantics semantics = Semantics::acq_rel;
+    Reach reach = Reach::cluster;
+    bool only_mbarrier_inits = false;  ///< .mbarrier_init
+
+    [[nodiscard]] constexpr std::uint32_t bits() const {
+        return static_cast<std::uint32_t>(semantics) | static_cast<std::uint32_t>(reach) << 8 | (only_mbarrier_inits ? 1u << 16 : 0);
+    }
+    [[nodiscard]] static constexpr Fence of(std::uint32_t bits) {
+        return {static_cast<Semantics>(bits & 0xFF), static_cast<Reach>(bits >> 8 & 0xFF), bits >> 16 != 0};
+    }
 };
 
 /// A parameter or return value of a function, or an argument of a call.
@@ -314,6 +333,14 @@ struct Variable {
     bool is_external = false;
 };
 
+/// A variable in shared memory, for those who name addresses.
+struct SharedVariable {
+    static constexpr std::uint32_t all = ~std::uint32_t{0};
+    Span name;  ///< where it is declared
+    std::uint64_t address = 0, bytes = 0;
+    std::uint32_t entry = all;  ///< the index of the one that it belongs to, among Program::functions
+};
+
 struct Program {
     /// An operand as its function's `names` have it.
     [[nodiscard]] Ref declared_operand(const Function& function, std::uint32_t index) const {
@@ -347,6 +374,7 @@ struct Program {
     std::vector<Error> failures;         ///< of instructions that are errors when they are executed
     std::vector<Function> functions;
     std::unordered_map<std::string, Variable> variables;
+    std::vector<SharedVariable> shared_variables;  ///< but for dynamic ones
     std::uint32_t shared_bytes = 0;  ///< of module-level `.shared` variables
     std::uint32_t dynamic_alignment = 16;
     bool uses_heap = false;

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,10 +24,10 @@ class Provenance {
     /// Adds to the error's detail the source lines, and those of the calls: instructions of the functions
     /// that run, the innermost first.
     [[nodiscard]] Error add_to(Error error, std::span<const Span> calls) const;
-
-  private:
+    /// `, from k.cu:12:5 in f`, after `word`: the source of the statement at an offset; empty where no `.loc` says it.
     [[nodiscard]] std::string source_of(std::uint32_t offset, std::string_view word) const;
 
+  private:
     std::string_view text_;
     mutable std::mutex mutex_;
     mutable bool is_parsed_ = false;

@@ -1,117 +1,167 @@
 #pragma once
 /// @file race.hpp
-/// Races among the threads of a CTA, on shared and on global memory: two accesses of one byte by different threads, one
-/// of them a write, one of them weak (neither atomic nor volatile nor of the relaxed, acquire or release kind), and
-/// neither happens before the other (PTX ISA 8, memory consistency model). What copies or multiplies for a thread
-/// asynchronously is as another thread, which the thread has to wait for.
+/// Races among the threads of a cluster, on shared and on global memory: two accesses of one byte by different threads, of which one
+/// at least writes, that are neither ordered by happens-before nor both strong (PTX ISA 8.7.1). The detector keeps epochs and vector
+/// clocks in shadow memory, as FastTrack does (Flanagan & Freund 2009), but one epoch for what a warp accesses of a line at once.
 ///
-/// Where barriers divide a kernel into phases, whole lines of memory are soon seen to be accessed in order: for each line and warp the
-/// times of the last read and write are kept, to be compared with what the warp that accesses knows. Then an access is only put on a
-/// log. What is on the log is kept byte by byte when a line is accessed that may not be in order, or when the log is full: but what
-/// every warp knows by then can be part of no race any more, and is dropped.
+/// Two exceptions: a weak read beside an atomic operation is no race, since loops around atom.cas begin with one and find out when it
+/// read something old; and what a filter lets go.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
+#include <span>
 #include <vector>
 
-#include "emulator/race_cells.hpp"
+#include "emulator/accesses.hpp"
+#include "emulator/race_storage.hpp"
 
 namespace ptxgraft::emulator {
 
 class RaceShadow {
   public:
-    /// The first `observers` of the order's warps execute instructions; the others work for them. A line has
-    /// `1 << line_shift` bytes.
-    RaceShadow(const Order& order, std::size_t observers, unsigned line_shift)
-        : order_(&order), cells_(order), observers_(observers), line_shift_(line_shift) {}
-    /// Forgets everything. `keeps_writes`: unknown_write() will be asked about times that are not those of warps.
-    void begin(bool keeps_writes);
-    /// Notes an access of `bytes` bytes, a power of two, aligned; the race that it is part of, if it is.
-    [[nodiscard]] std::optional<Race> note(std::uint64_t address, std::uint32_t bytes, AccessKind kind, unsigned warp, unsigned lane,
-                                           std::uint32_t pc);
-    /// Notes those of the lanes of `mask`, in order. After a race those behind its lane are left in `mask`.
-    [[nodiscard]] std::optional<Race> note(const LaneAccesses& accesses, std::uint32_t& mask);
-    /// Of something that works asynchronously; the bytes lie in one line.
-    [[nodiscard]] std::optional<Race> note(std::uint64_t address, std::uint32_t bytes, AccessKind kind, const Accessor& by, std::uint32_t pc);
-    /// Reads of whole rows of 16 bytes; the first one that is part of a race.
-    struct RaceAt {
-        Race race;
-        std::uint64_t address;
-    };
-    [[nodiscard]] std::optional<RaceAt> note_reads(std::uint64_t begin, std::uint64_t end, const Accessor& by, std::uint32_t pc);
-    /// A write to the bytes that a clock does not know of, if there is one; those of `except` do not count.
-    [[nodiscard]] std::optional<Race> unknown_write(std::uint64_t address, std::uint64_t bytes, const Clock& known, unsigned except);
+    /// `warps_of_cta`: of the order's agents the first ones are the warps, CTA by CTA.
+    RaceShadow(Order& order, RaceStorage& storage, ShadowMemory& memory, unsigned warps_of_cta, const LaneFunctions& functions);
+    /// Forgets everything. From now on at most so many bytes of host memory are used: what was accessed first is forgotten first.
+    /// `fenced`: what unknown_write() will be asked about, for as long as it is; null: nothing.
+    void begin(std::size_t limit, const Clock* fenced = nullptr);
+    /// Everything that was noted is known to everybody.
+    void forget() { memory_->begin(limit_); }
+    /// Notes the accesses of the lanes of `mask`. The race that the first lane is part of, of those that the filter does not let go.
+    [[nodiscard]] std::optional<Race> note(const LaneAccesses& accesses, std::uint32_t mask, const RaceFilter* filter = nullptr);
+    /// Of bytes in a row, by something that works asynchronously.
+    [[nodiscard]] std::optional<Race> note(std::uint64_t begin, std::uint64_t end, AccessKind kind, const Accessor& by,
+                                           std::uint32_t pc, const RaceFilter* filter = nullptr);
+    /// All races of the access that was noted last, by lanes.
+    [[nodiscard]] std::span<const Race> found() const { return races_; }
+    /// A write to the bytes that a clock does not cover, if there is one; those of the agent `except` do not count.
+    [[nodiscard]] std::optional<Race> unknown_write(std::uint64_t begin, std::uint64_t end, const Clock& known, unsigned except);
 
   private:
-    static constexpr std::size_t rows_per_warp = 64;
+    /// Whoever accesses, and what its kind of access has to do with others.
+    struct Observer {
+        AccessId id;
+        AccessInfo info;
+        const Clock* common;                     // what all lanes of the agent know
+        unsigned agent;                          // whose knowledge it has
+        unsigned lane;                           // any_lane: those that access
+        std::uint32_t sees_written, sees_other;  // masks: which words of a line may be part of a race
+        std::uint32_t is_written, is_other;      // and what becomes of its own
 
-    static constexpr unsigned page_shift = 12;
-
-    struct Latest {
-        WarpTime read = 0, write = 0;
-        std::uint32_t seen = 0;  // of the line's writes: the warp knows of all up to that one
+        [[nodiscard]] std::uint32_t seen(const ShadowLine& line) const { return (line.written & sees_written) | (line.other & sees_other); }
+        void mark(ShadowLine& line, std::uint32_t words) const {
+            line.written |= words & is_written;
+            line.other |= words & is_other;
+        }
     };
-    struct Line {
-        std::uint32_t generation = 0;
-        std::uint32_t writes = 0;
-        std::uint32_t logged = 0;  // the log that has accesses to it
-        std::uint32_t writer = 0;  // the warp that wrote `words` and nothing else since every write was known
-        std::uint64_t words = 0;
-    };
-    struct Page {
-        std::vector<Line> lines;
-        std::vector<Latest> latest;  // of each warp, line by line
-    };
-    struct Recent {
-        std::uint64_t number = ~std::uint64_t{0};
-        Page* page = nullptr;
-    };
-    struct Touched {
-        Line* line;
-        Latest* latest;       // of warp 0
-        std::uint64_t words;  // that a write writes, of 4 bytes
-    };
-    /// The lines of an access; where lanes do not access consecutive places also some between them.
-    struct Lines {
-        std::array<Touched, 32> lines;
-        unsigned count = 0;
-    };
-    struct Row {
-        LaneAccesses accesses;
-        std::uint32_t mask;
-        WarpTime time;
-        std::array<std::uint32_t, 32> offsets;
+    static constexpr unsigned any_lane = 32;
+    /// An access to one line.
+    struct Touch {
+        Record record;
+        std::uint64_t number = 0;  // of the line
+        std::uint32_t words = 0, whole_words = 0;
+        bool is_private = true;  // no byte is accessed by several lanes, or it does not matter
     };
 
-    Page& page(std::uint64_t number);
-    Page& find_page(std::uint64_t number);
-    void limit_pages();
-    [[nodiscard]] Touched line(std::uint64_t number);
-    [[nodiscard]] Lines lines_of(const LaneAccesses& accesses, std::uint32_t mask);
-    /// Whether no access to the line that its kind minds is unknown to all lanes of the warp.
-    [[nodiscard]] bool is_in_order(const Touched& touched, AccessKind kind, unsigned warp) const;
-    /// Whether all that is unknown are other words that the same warp wrote.
-    [[nodiscard]] bool is_beside(const Touched& touched, unsigned warp) const;
-    void touch(const Touched& touched, AccessKind kind, unsigned warp);
-    void log(const LaneAccesses& accesses, std::uint32_t mask);
-    void drop_known();
-    void settle();
-    void keep(Row& row);
+    // Which lines an instruction accesses.
+    [[nodiscard]] Observer observer(const AccessInfo& info, AccessId id, unsigned agent, unsigned lane) const;
+    void note_consecutive(const LaneAccesses& accesses, const Observer& by);
+    void note_lanes(const LaneAccesses& accesses, std::uint32_t mask, const Observer& by);
+    void note_near_words(const LaneAccesses& accesses, const Observer& by);
+    bool note_pattern(const LaneAccesses& accesses, std::uint32_t mask, const Observer& by);
 
-    const Order* order_;
-    RaceCells cells_;
-    std::size_t observers_;
-    unsigned line_shift_;
-    bool keeps_writes_ = false;
-    std::uint32_t generation_ = 1;
-    std::uint32_t log_ = 1;  // its number
-    std::vector<Row> rows_;
-    std::size_t row_count_ = 0;
-    std::unordered_map<std::uint64_t, Page> pages_;
-    std::array<Recent, 16> recent_;
+    // Of lanes that walk over memory each by itself (race_cursors.cpp).
+    [[nodiscard]] bool note_cursors(const LaneAccesses& accesses, const Observer& by);
+    void begin_cursors(LaneCursors& cursors, std::uint32_t index, std::uint64_t begin, const Observer& by);
+    void enter(LaneCursors& cursors, std::uint32_t index, unsigned lane, std::uint32_t at, unsigned bytes, const Observer& by);
+    void leave(LaneCursors& cursors, std::uint32_t index, unsigned lane);
+    void leave_first(LaneCursors& cursors, unsigned lane, const LaneCursors::Words& words, const LinePlace& place);
+    void detach(const LinePlace& place);
+
+    // What there is of a line (race_lines.cpp).
+    void note_line(const LinePlace& place, const Observer& by, const Touch& touch);
+    void note_old_line(const LinePlace& place, const Observer& by, const Touch& touch);
+    [[nodiscard]] bool note_word(const LinePlace& place, const Observer& by, unsigned lane, unsigned word);
+    [[nodiscard]] bool note_shared_word(const LinePlace& place, const Observer& by, unsigned lane, unsigned word);
+    [[nodiscard]] std::uint32_t* find_map(const LinePlace& place, const Observer& by) const;
+    void note_bytes(std::uint64_t address, unsigned bytes, const Observer& by, unsigned lane);
+    void note_within(const Touch& touch, const Observer& by);
+    void restart(const LinePlace& place, const Observer& by, const Touch& touch) const;
+    [[nodiscard]] bool check_line(const LinePlace& place, const Observer& by, const Touch& touch);
+    [[nodiscard]] bool check_record(const Record& before, std::uint32_t words, const Observer& by, const Touch& touch);
+    [[nodiscard]] bool check_cells(const LinePlace& place, const Observer& by, const Touch& touch);
+    [[nodiscard]] bool find_races(const Record& before, std::uint32_t words, const Observer& by, const Touch& touch);
+    [[nodiscard]] bool find_races_at(std::uint64_t address, unsigned bytes, std::uint32_t lanes_before, std::uint32_t lanes,
+                                     const AccessInfo& before, std::uint32_t pc, const Observer& by);
+    void add_race(const Race& race);
+    [[nodiscard]] std::optional<Race> first_race(const RaceFilter* filter);
+    [[nodiscard]] bool conflicts(const AccessInfo& before, const Observer& by) const;
+    [[nodiscard]] bool is_known(const AccessInfo& before, const Observer& by) const;
+    [[nodiscard]] bool has_same_lanes(const Record& before, const Record& record);
+    [[nodiscard]] std::uint32_t words_of(const Record& record) const;
+    [[nodiscard]] std::uint32_t lanes_at(const Record& record, unsigned byte) const;
+    [[nodiscard]] bool is_by_bytes(const Record& record) const;
+    [[nodiscard]] std::uint32_t pc_of(const Record& record, unsigned byte, unsigned lane) const;
+    template <class F>
+    bool any_record(const LinePlace& place, F&& f) const;
+    [[nodiscard]] static std::optional<unsigned> unknown_lane(const AccessInfo& info, std::uint32_t lanes, const Clock& known);
+    [[nodiscard]] bool find_unknown(const Record& record, std::uint32_t words, const Clock& known, Race& unknown) const;
+
+    void add(const LinePlace& place, const Observer& by, const Touch& touch);
+    [[nodiscard]] bool merge(const LinePlace& place, const Observer& by, const Touch& touch);
+    [[nodiscard]] bool merge_record(Record& into, const Observer& by, const Record& record);
+    [[nodiscard]] bool merge_words(Record& into, const Observer& by, std::uint32_t words);
+    [[nodiscard]] bool replace(const LinePlace& place, const Observer& by, const Touch& touch);
+    [[nodiscard]] std::uint32_t add_to_cells(const LinePlace& place, const Observer& by, const Touch& touch);
+    void add_to_table(const LinePlace& place, const Observer& by, const Touch& touch);
+    void append(const LinePlace& place, const Observer& by, const Touch& touch);
+    bool grow_table(const LinePlace& place);
+    [[nodiscard]] bool is_dominated(const Record& before, const Observer& by, const Touch& touch) const;
+    [[nodiscard]] bool is_known_to_all(const AccessInfo& info) const;
+    bool make_map(Record& into, const Record& record, const LinePlace& place);
+    void add_lanes(const Record& record, std::uint32_t* lanes, bool by_bytes) const;
+    [[nodiscard]] std::uint32_t* map_of(const Record& record) const {
+        return reinterpret_cast<std::uint32_t*>(memory_->arena().at(record.value));
+    }
+
+    Order* order_;
+    ShapeTable* shapes_;
+    PatternTable* patterns_;
+    CursorTable* cursors_;
+    ShadowMemory* memory_;
+    const LaneFunctions* lane_functions_;
+    unsigned warps_of_cta_;
+    std::size_t limit_ = 0;
+    const Clock* fenced_ = nullptr;
+    std::vector<Race> races_;  // of the access at hand
 };
+
+// One lane's word of a line that has no records, or none that minds: the usual irregular access. False: it is another one.
+[[gnu::always_inline]] inline bool RaceShadow::note_word(const LinePlace& place, const Observer& by, unsigned lane, unsigned word) {
+    if (place.has_records() && (by.seen(place.line()) >> word & 1) != 0) return false;
+    if (!memory_->add_cells(*place.chunk)) return true;  // forgotten
+    ShadowCell& cell = place.cells()[word];
+    // Lanes that read together, or are atomic; of those that write each has its own words.
+    if (cell.id == by.id && (by.info.kind() != AccessKind::write || cell.lanes == 1u << lane)) {
+        cell.lanes |= 1u << lane;
+        return true;
+    }
+    if (memory_->is_live(cell)) return note_shared_word(place, by, lane, word);
+    cell = {by.id, 1u << lane};
+    place.set_cells();
+    return true;
+}
+
+// Of a line that nobody has accessed.
+inline void RaceShadow::note_line(const LinePlace& place, const Observer& by, const Touch& touch) {
+    if (place.has_records() || place.has_cells() || !touch.is_private) return note_old_line(place, by, touch);
+    place.set_records();
+    ShadowLine& line = place.line();
+    line.written = touch.words & by.is_written;
+    line.other = touch.words & by.is_other;
+    line.clear();
+    line.set(0, touch.record, by.info.who);
+}
 
 }  // namespace ptxgraft::emulator

@@ -394,7 +394,8 @@ const Group* Warp::waits_elsewhere() const {
     return found == end ? nullptr : found;
 }
 
-void Warp::release(std::uint32_t barrier, const Reductions& reductions) {
+std::uint32_t Warp::release(std::uint32_t barrier, const Reductions& reductions) {
+    std::uint32_t released = 0;
     for (std::uint32_t i = 0; i < group_count_; ++i) {
         Group& group = groups_[i];
         if (group.wait != Wait::barrier || group.what != barrier) continue;
@@ -411,9 +412,11 @@ void Warp::release(std::uint32_t barrier, const Reductions& reductions) {
         }
         cta_->pass_barrier(*this, barrier, group.mask);
         note_late(group.frame, group.pc, group.mask);
+        released |= group.mask;
         group.wait = Wait::none;
         ++group.pc;
     }
+    return released;
 }
 
 // --- calls
@@ -547,7 +550,7 @@ Flow Warp::exit(std::uint32_t mask) {
          ++i) {  // member masks may be complete now: let them look again
         if (groups_[i].wait == Wait::members) groups_[i].wait = Wait::none;
     }
-    return Flow::select;
+    return check_bulk_stores() ? Flow::select : Flow::fail;
 }
 
 // Those that wait for lanes of their own warp say more than those at a barrier, which wait for everybody.
@@ -713,10 +716,8 @@ bool Warp::is_noted(const Mistake& mistake, std::uint32_t lanes) {
     return true;
 }
 
-bool Warp::report_new(const Mistake& mistake, std::uint32_t lanes, const std::string& detail) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-    Error error{mistake.code, program_->spans[mistake.pc], 0,
-                std::make_shared<const std::string>(fmt::format("{}, {}", detail, place(lane)))};
+bool Warp::report_new(const Mistake& mistake, std::uint32_t lanes, std::string detail) {
+    Error error{mistake.code, program_->spans[mistake.pc], 0, std::make_shared<const std::string>(std::move(detail))};
     if (!launch_->keeps_going) return fail(std::move(error)), false;
     cta_->checker()->findings.add({.mistake = mistake, .error = std::move(error), .calls = calls()}, number(),
                                   lanes);

@@ -153,6 +153,14 @@ bool each_lane(std::uint32_t mask, F&& f) {
     return true;
 }
 
+/// What the lanes of an instruction are about to store.
+class StoredValues {
+  public:
+    virtual ~StoredValues() = default;
+    /// The bytes of a lane, in a row, for as long as no other lane is asked for.
+    [[nodiscard]] virtual const std::byte* of(unsigned lane) const = 0;
+};
+
 /// Rows of 16 bytes of shared memory, eight for each 8x8 matrix: row i is lane i's.
 struct MatrixRows {
     unsigned count = 0;
@@ -289,7 +297,8 @@ class Warp {
     /// on, as if it were none. False, after fail(): it ends here.
     template <class Detail>
     [[nodiscard]] bool report(const Mistake& mistake, std::uint32_t lanes, Detail&& detail) {
-        return is_noted(mistake, lanes) || report_new(mistake, lanes, detail());
+        return is_noted(mistake, lanes) ||
+               report_new(mistake, lanes, std::string(detail()) + ", " + place(static_cast<unsigned>(std::countr_zero(lanes))));
     }
     [[nodiscard]] bool is_observed() const;
     /// A launch that is observed tells of what an operation accesses otherwise than lane by lane.
@@ -309,23 +318,41 @@ class Warp {
     /// Races and what is known at flags, before a load; and before a store, which writes the bytes.
     [[nodiscard]] bool check_load(const Access& access, std::uint32_t mask, const Located& at);
     [[nodiscard]] bool check_store(const Access& access, const Ref* refs, std::uint32_t mask, const Located& at);
-    /// A copy from global memory to the access's place; bytes beyond `wanted` become zero.
-    [[nodiscard]] bool note_copy(const Access& access, const Operation& operation, unsigned lane, std::uint64_t source, std::uint32_t wanted);
+    /// One lane's copy from global memory to shared memory.
+    struct CopiedPiece {
+        std::uint64_t from = 0, to = 0;
+        std::uint32_t wanted = 0;          ///< bytes that are read; zeros follow
+        const std::byte* host = nullptr;   ///< what is there
+        const std::byte* bytes = nullptr;  ///< and what will be
+    };
+    [[nodiscard]] bool note_copy(const Access& access, const CopiedPiece& piece, unsigned lane);
     /// What is kept of one lane's accessible bytes, at offset 0.
     void describe(Space space, std::uint64_t address, unsigned lane, Located& at);
     /// What was loaded may have been written by nobody.
     void note_loaded(const Operation& operation, std::uint32_t mask, const Located& at);
     /// What is stored is written now; fails when nothing wrote what goes to global memory. `refs`: the elements.
     [[nodiscard]] bool note_stored(const Access& access, const Ref* refs, std::uint32_t mask, const Located& at);
-    /// Notes accesses of `bytes` bytes for each lane; false for a race. `refs`: what is written, if it is known.
-    [[nodiscard]] bool note_accesses(std::uint32_t mask, const Located& at, std::uint32_t bytes, AccessKind kind, const Ref* refs = nullptr);
+    /// Notes accesses of `bytes` bytes for each lane; false for a race.
+    struct AccessNote {
+        AccessKind kind = AccessKind::read;
+        Reach reach = Reach::cluster;
+        const StoredValues* values = nullptr;  ///< what is written, where equal stores are no race
+    };
+    [[nodiscard]] bool note_accesses(std::uint32_t mask, const Located& at, std::uint32_t bytes, const AccessNote& note);
+    /// What the other access of a race stored, if it is a store. `mask`: the lanes that store `values` by this instruction, which are not in
+    /// memory yet.
+    [[nodiscard]] const std::byte* stored_by_other(const Race& race, const Located& at, std::uint32_t bytes, const StoredValues* values,
+                                                   std::uint32_t mask) const;
     /// An access of one lane that must find written bytes (reads) or writes them.
     [[nodiscard]] bool note_access(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes,
                                    AccessKind kind);
+    /// Of an mbarrier object: its initialisation, or what is done with it.
+    [[nodiscard]] bool note_mbarrier(Space space, std::uint64_t address, unsigned lane, AccessKind kind);
+    [[nodiscard]] bool note_mbarrier_init(Space space, std::uint64_t address, unsigned lane);
     // Of matrices (matrix_checks.cpp): what is undefined goes the way of the values.
     /// As note_access, but for what is known of the bytes.
     [[nodiscard]] bool note_order(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes,
-                                  AccessKind kind);
+                                  const AccessNote& note);
     [[nodiscard]] bool track_mma(const Operation& operation, const Mma& mma);
     void track_movmatrix(const Operation& operation);
     /// What ldmatrix loaded into registers, what stmatrix stored from them.
@@ -352,7 +379,8 @@ class Warp {
     [[nodiscard]] bool note_async_order(Space space, std::uint64_t address, unsigned lane,
                                         std::uint64_t bytes, AccessKind kind);
     // Of an mbarrier: who waits for a phase knows what those did that arrived in it.
-    void arrive_at(Space space, std::uint64_t address, unsigned lane);
+    void arrive_at(Space space, std::uint64_t address, unsigned lane, const Access& access);
+    void wait_at(Space space, std::uint64_t address, unsigned lane, const Access& access);
     /// The object's words before and after an arrival, or what else may complete a phase.
     void finish_phase_at(Space space, std::uint64_t address, std::uint64_t before, std::uint64_t after);
     /// What the proxy did is known to who waits for an mbarrier.
@@ -364,6 +392,8 @@ class Warp {
     };
     void commit_async_groups(std::uint32_t mask);
     void wait_async_groups(std::uint32_t mask, const BulkWait& wait);
+    /// Where the CTA has ended: its threads have waited for their bulk stores.
+    [[nodiscard]] bool check_bulk_stores();
     /// fence.proxy.async: it may see what the lanes know and did.
     void fence_async(std::uint32_t mask);
     // Of cp.async.
@@ -380,11 +410,15 @@ class Warp {
     [[nodiscard]] bool note_range(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use);
     /// Of one lane: fails where a byte was not written.
     [[nodiscard]] bool require_written(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes);
-    /// An atomic access of one lane: its bytes must have been written, and others' atomic accesses there come before it.
-    [[nodiscard]] bool note_atomic(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes);
-    /// Lanes let others know at an address (a flag, a lock, an mbarrier) what they did; or get to know it there.
-    void release_at(Space space, std::uint64_t address, std::uint32_t mask);
-    void acquire_at(Space space, std::uint64_t address, std::uint32_t mask);
+    /// Atomic accesses: the bytes must have been written.
+    [[nodiscard]] bool check_atomic(const Access& access, std::uint32_t mask, const Located& at);
+    /// What strong accesses, and fences, order.
+    void synchronise_reads(const Access& access, std::uint32_t mask, const Located& at);
+    enum class Updates : std::uint8_t { no, yes };
+    void synchronise_writes(const Access& access, std::uint32_t mask, const Located& at, Updates updates);
+    void fence(const Fence& fence, std::uint32_t mask);
+    /// A read-modify-write of a lane on a lock that only the emulator sees.
+    void hold(std::uint64_t lock, unsigned lane, Semantics semantics);
     /// The bytes that say what was written, of an address that is accessible; null where all is.
     [[nodiscard]] std::uint8_t* written_bytes(Space space, std::uint64_t address, unsigned lane);
 
@@ -405,7 +439,8 @@ class Warp {
         std::uint32_t popc;
         bool and_, or_;
     };
-    void release(std::uint32_t barrier, const Reductions& reductions);
+    std::uint32_t release(std::uint32_t barrier, const Reductions& reductions);  ///< those lanes
+    [[nodiscard]] std::uint32_t started() const { return started_; }             ///< the lanes that there are threads for
     /// A lane that waits and its operation, for the report of a deadlock.
     [[nodiscard]] const Group* waiting() const;
     [[nodiscard]] std::uint64_t thread_instructions() const { return thread_instructions_; }
@@ -416,7 +451,7 @@ class Warp {
   private:
     /// Nobody needs its text: it is known, or excused, or an earlier block has described it.
     [[nodiscard]] bool is_noted(const Mistake& mistake, std::uint32_t lanes);
-    [[nodiscard]] bool report_new(const Mistake& mistake, std::uint32_t lanes, const std::string& detail);
+    [[nodiscard]] bool report_new(const Mistake& mistake, std::uint32_t lanes, std::string detail);
     bool pause();
     State fail_ending();
     void park(const Group& group);
@@ -473,19 +508,30 @@ class Warp {
     void begin_taint(Ref ref);
     void remember(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
                   const Origin& origin);
-    [[nodiscard]] bool writes_the_same(const Race& race, const Ref* refs, unsigned lane, const Located& at,
-                                       std::uint32_t bytes);
     [[nodiscard]] bool require_bytes(std::uint8_t* written, std::uint64_t address, unsigned lane,
                                      std::uint32_t bytes);
     [[nodiscard]] bool note_written(const Located& at, std::uint64_t address, unsigned lane,
                                     std::uint64_t bytes, Use use);
-    [[nodiscard]] bool report_race(EmulatorCheck of, const Race& race, unsigned lane, const Located& at,
-                                   std::uint32_t bytes, AccessKind kind);
+    [[nodiscard]] StrongOperation strong_operation(const Access& access, std::uint32_t mask, bool is_update) const;
+    /// Of one access, by lanes. `mask`: lanes that store `values` by this instruction. False: the launch ends.
+    /// `lane`: who accesses, where it is not the lane of the race.
+    [[nodiscard]] bool report_races(EmulatorCheck of, std::span<const Race> races, std::optional<unsigned> lane, const Located& at,
+                                    std::uint32_t bytes, AccessKind kind, const StoredValues* values = nullptr,
+                                    std::uint32_t mask = 0);
+    [[nodiscard]] std::string describe_race(const Race& race, unsigned lane, const Located& at, std::uint32_t bytes,
+                                            AccessKind kind, const StoredValues* values, std::uint32_t mask) const;
     [[nodiscard]] bool report_unwritten(Ref ref, std::uint32_t lanes);
     [[nodiscard]] bool report_unwritten(const Origin& origin, std::uint32_t lanes, Ref ref = no_ref);
     [[nodiscard]] bool report_unfenced(const Race& write, unsigned lane, std::string_view what);
-    bool note_copied(Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind, bool clears_again = false);
-    [[nodiscard]] std::string name_of(const Stamp& who, unsigned lane) const;
+    bool note_copied(const Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind, const StoredValues* values);
+    /// As RaceShadow::note, but for stores of equal bytes.
+    [[nodiscard]] bool note_stores(RaceShadow& shadow, const Located& at, unsigned lane, std::uint64_t bytes,
+                                                  AccessKind kind, const Accessor& by, const StoredValues* values);
+    // Of a race's report (race_report.cpp).
+    [[nodiscard]] std::string describe_place(const Located& at, std::uint64_t address) const;
+    [[nodiscard]] std::string describe_other(const Race& race, unsigned lane) const;
+    [[nodiscard]] std::string describe_instruction(std::uint32_t pc) const;
+    [[nodiscard]] std::string thread_of(unsigned warp, unsigned lane) const;
     void begin_fragments(Frame& frame) const;
     [[nodiscard]] bool names_fragments(const Operation& operation) const;
     [[nodiscard]] bool check_fragments(const Operation& operation, std::uint32_t mask);

@@ -51,6 +51,29 @@ bool all_written_at(const std::uint8_t* bytes, std::uint32_t count) {
     }
 }
 
+template <class T>
+void mark_lanes(const Located& at, std::uint32_t mask) {
+    T all;
+    std::memset(&all, all_bits, sizeof all);
+    for (; mask != 0; mask &= mask - 1) std::memcpy(at.written + at.offsets[std::countr_zero(mask)], &all, sizeof all);
+}
+// The bytes of each lane's access are defined.
+void mark_lanes(const Located& at, std::uint32_t mask, std::size_t bytes) {
+    struct Wide {
+        std::uint64_t words[2];
+    };
+    switch (bytes) {
+        case 4:
+            return mark_lanes<std::uint32_t>(at, mask);
+        case 8:
+            return mark_lanes<std::uint64_t>(at, mask);
+        case 16:
+            return mark_lanes<Wide>(at, mask);
+        default:
+            for (; mask != 0; mask &= mask - 1) std::memset(at.written + at.offsets[std::countr_zero(mask)], all_bits, bytes);
+    }
+}
+
 }  // namespace
 
 // --- registers
@@ -437,27 +460,56 @@ void Warp::describe(Space space, std::uint64_t address, unsigned lane, Located& 
 }
 
 bool Warp::check_load(const Access& access, std::uint32_t mask, const Located& at) {
-    if (!note_accesses(mask, at, std::uint32_t{access.bytes} * access.count, access.strong ? AccessKind::strong_read : AccessKind::read)) return false;
-    if (!access.strong || (!at.is_shared && !at.is_global)) return true;
-    const Space space = at.is_shared ? Space::shared : Space::global;
-    if (at.all_equal) acquire_at(space, at.begin + at.offsets[0], mask);
-    else
-        each_lane(mask, [&](unsigned lane) {
-            acquire_at(space, at.begin + at.offsets[lane], 1u << lane);
-            return true;
-        });
+    const AccessKind kind = access.is_strong() ? AccessKind::strong_read : AccessKind::read;
+    if (!note_accesses(mask, at, std::uint32_t{access.bytes} * access.count, {kind, access.reach})) return false;
+    if (access.is_strong()) synchronise_reads(access, mask, at);
     return true;
 }
 
+namespace {
+
+// The elements of st, which stand in columns.
+class StoredElements : public StoredValues {
+  public:
+    StoredElements(Warp& warp, const Ref* refs, std::size_t bytes, std::size_t count)
+        : warp_(&warp), refs_(refs), bytes_(bytes), count_(count) {}
+    [[nodiscard]] const std::byte* of(unsigned lane) const override {
+        for (std::size_t i = 0; i < count_; ++i)
+            std::memcpy(&values_[i * bytes_], warp_->column(refs_[i]) + lane * bytes_, bytes_);
+        return values_.data();
+    }
+
+  private:
+    Warp* warp_;
+    const Ref* refs_;
+    std::size_t bytes_, count_;
+    mutable std::array<std::byte, 64> values_;
+};
+
+}  // namespace
+
 bool Warp::check_store(const Access& access, const Ref* refs, std::uint32_t mask, const Located& at) {
-    if (!note_accesses(mask, at, std::uint32_t{access.bytes} * access.count, access.strong ? AccessKind::strong_write : AccessKind::write, refs) ||
+    const AccessKind kind = access.is_strong() ? AccessKind::strong_write : AccessKind::write;
+    const StoredElements values(*this, refs, access.bytes, access.count);
+    if (!note_accesses(mask, at, std::uint32_t{access.bytes} * access.count, {kind, access.reach, &values}) ||
         !note_stored(access, refs, mask, at))
         return false;
-    if (!access.strong || (!at.is_shared && !at.is_global)) return true;
-    return each_lane(mask, [&](unsigned lane) {
-        release_at(at.is_shared ? Space::shared : Space::global, at.begin + at.offsets[lane], 1u << lane);
-        return true;
-    });
+    if (access.is_strong()) synchronise_writes(access, mask, at, Updates::no);
+    return true;
+}
+
+bool Warp::check_atomic(const Access& access, std::uint32_t mask, const Located& at) {
+    const std::uint32_t bytes = std::uint32_t{access.bytes} * access.count;
+    if (at.written != nullptr) {
+        const bool is_whole = each_lane(mask, [&](unsigned lane) {
+            return require_bytes(at.written + at.offsets[lane], at.begin + at.offsets[lane], lane, bytes);
+        });
+        if (!is_whole) return false;
+    }
+    if (!note_accesses(mask, at, bytes, {AccessKind::atomic, access.reach})) return false;
+    if (!access.is_reduction) synchronise_reads(access, mask, at);
+    synchronise_writes(access, mask, at, Updates::yes);
+    return true;
 }
 
 void Warp::note_loaded(const Operation& operation, std::uint32_t mask, const Located& at) {
@@ -520,10 +572,8 @@ bool Warp::note_stored(const Access& access, const Ref* refs, std::uint32_t mask
             std::memset(at.written + at.offsets[0], all_bits, whole * lane_count);
             return true;
         }
-        return each_lane(mask, [&](unsigned lane) {
-            std::memset(at.written + at.offsets[lane], all_bits, whole);
-            return true;
-        });
+        mark_lanes(at, mask, whole);
+        return true;
     }
     States states;
     const Space space = at.is_shared ? Space::shared : at.is_global ? Space::global : Space::local;
@@ -557,15 +607,15 @@ bool Warp::note_access(Space space, std::uint64_t address, unsigned lane, std::u
         if (reads && !require_bytes(written, address, lane, bytes)) return false;
         if (!reads) std::memset(written, all_bits, bytes);
     }
-    return note_order(space, address, lane, bytes, kind);
+    return note_order(space, address, lane, bytes, {kind});
 }
 
 bool Warp::note_order(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes,
-                      AccessKind kind) {
+                      const AccessNote& note) {
     if (!is_ordered_) return true;
     Located at;
     describe(space, address, lane, at);
-    return note_accesses(1u << lane, at, bytes, kind);
+    return note_accesses(1u << lane, at, bytes, note);
 }
 
 // The bytes of a copy: all written, when it reads them; written from now on, when it writes them.
@@ -597,7 +647,7 @@ bool Warp::note_range(Space space, std::uint64_t address, unsigned lane, std::ui
     if (!note_written(at, address, lane, bytes, use)) return false;
     const std::uint32_t unit = address % 4 == 0 && bytes % 4 == 0 ? 4 : 1;
     for (std::uint64_t done = 0; done < bytes; done += unit, at.begin += unit)
-        if (!note_accesses(1u << lane, at, unit, use == Use::read ? AccessKind::read : AccessKind::write)) return false;
+        if (!note_accesses(1u << lane, at, unit, {use == Use::read ? AccessKind::read : AccessKind::write})) return false;
     return true;
 }
 
@@ -608,83 +658,6 @@ bool Warp::require_written(Space space, std::uint64_t address, unsigned lane, st
     const bool goes_on = report_unwritten(origin_at(where.space, where.address, lane), 1u << lane);
     std::memset(written, all_bits, bytes);
     return goes_on;
-}
-
-bool Warp::note_atomic(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes) {
-    std::uint8_t* const written = written_bytes(space, address, lane);
-    if (written != nullptr && !require_bytes(written, address, lane, bytes)) return false;
-    if (!note_access(space, address, lane, bytes, AccessKind::atomic)) return false;
-    acquire_at(space, address, 1u << lane);
-    release_at(space, address, 1u << lane);
-    return true;
-}
-
-bool Warp::note_accesses(std::uint32_t mask, const Located& at, std::uint32_t bytes, AccessKind kind, const Ref* refs) {
-    if (!is_ordered_ || (!at.is_shared && !at.is_global)) return true;
-    Checker& checker = *cta_->checker();
-    RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
-    const bool is_whole = mask == ~0u;
-    const LaneAccesses accesses{.begin = at.begin,
-                                .offsets = at.offsets,
-                                .bytes = bytes,
-                                .kind = kind,
-                                .warp = number(),
-                                .pc = pc_,
-                                .is_whole = is_whole,
-                                .consecutive = is_whole && at.consecutive,
-                                .least = at.least,
-                                .most = at.most};
-    while (const auto race = shadow.note(accesses, mask)) {
-        if (race->other_writes && kind == AccessKind::write && refs != nullptr && writes_the_same(*race, refs, race->lane, at, bytes)) continue;
-        if (!report_race(EmulatorCheck::races, *race, race->lane, at, bytes, kind)) return false;
-    }
-    return true;
-}
-
-// Many threads that write one value, as to a flag, are a race that changes nothing: what is there already, or what the other
-// lane is about to write.
-bool Warp::writes_the_same(const Race& race, const Ref* refs, unsigned lane, const Located& at, std::uint32_t bytes) {
-    const bool is_together = race.other.warp == number() && race.pc == pc_;
-    if (at.host == nullptr) return false;
-    for (std::uint32_t done = 0; done < bytes; done += width(*refs++)) {
-        const std::size_t part = width(*refs);
-        const std::byte* const values = column(*refs);
-        const std::byte* const other = is_together ? values + race.other.lane * part : at.host + at.offsets[lane] + done;
-        if (std::memcmp(other, values + lane * part, part) != 0) return false;
-    }
-    return true;
-}
-
-// A race with what runs asynchronously is that check's, whichever of the two accesses comes second.
-bool Warp::report_race(EmulatorCheck of, const Race& race, unsigned lane, const Located& at,
-                       std::uint32_t bytes, AccessKind kind) {
-    const EmulatorCheck check =
-        race.other.warp >= cta_->checker()->parties.warps() ? EmulatorCheck::async : of;
-    if (!checks(check)) return true;
-    return report({check, Errc::data_race, pc_, race.pc}, 1u << lane, [&] {
-        const bool reads = kind == AccessKind::read || kind == AccessKind::strong_read;
-        const std::uint64_t where = at.begin + at.offsets[lane];
-        return fmt::format(
-            "this {} of {} bytes of {} memory at {:#x} and the {} on line {} by {} are not ordered",
-            reads ? "read" : "write", bytes, at.is_shared ? "shared" : "global",
-            at.is_shared ? where & ((std::uint64_t{1} << cluster_rank_shift) - 1) : where,
-            race.other_writes ? "write" : "read", line_of(race.pc), name_of(race.other, lane));
-    });
-}
-
-void Warp::release_at(Space space, std::uint64_t address, std::uint32_t mask) {
-    if (!is_ordered_) return;
-    Checker& checker = *cta_->checker();
-    const Place where = common_place(space, address);
-    checker.order.release(number(), mask, mask == live_, checker.object(where.space, where.address));
-}
-
-void Warp::acquire_at(Space space, std::uint64_t address, std::uint32_t mask) {
-    if (!is_ordered_) return;
-    Checker& checker = *cta_->checker();
-    const Place where = common_place(space, address);
-    if (checker.has_object(where.space, where.address))
-        checker.order.acquire(number(), mask, mask == live_, checker.object(where.space, where.address));
 }
 
 // Arguments and results keep which of their bytes were written.

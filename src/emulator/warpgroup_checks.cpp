@@ -108,7 +108,7 @@ void Warp::finish_wgmma(std::uint32_t groups) {
     if (notes_async_) {
         Checker& checker = *cta_->checker();
         checker.order.learn(number(), live_, true, checker.parties.warpgroup(cta_->rank(), index_),
-                            {groups, 0, 0});
+                            ~0u, groups);
     }
     finish_registers(groups);
 }
@@ -391,18 +391,14 @@ std::optional<Origin> Warp::first_undefined(const SharedRange& range, const Loca
 }
 
 bool Warp::note_wgmma(const SharedRange& range, const Located& shared, unsigned warpgroup) {
+    if (!notes_async_) return true;
     Checker& checker = *cta_->checker();
-    const Accessor by{stamp(warpgroup, index_ % 4, wgmma_groups_ + 1), warpgroup, index_ % 4};
+    const Accessor by{epoch(warpgroup, index_ % 4, wgmma_groups_ + 1), warpgroup, index_ % 4};
     const std::uint64_t begin = shared.begin + range.begin, end = shared.begin + range.end;
-    for (std::uint64_t from = begin; from < end;) {
-        const auto race = checker.shared_races.note_reads(from, end, by, pc_);
-        if (!race) break;
-        Located at = shared;
-        at.begin = race->address;
-        if (!report_race(EmulatorCheck::async, race->race, 0, at, row_bytes, AccessKind::read)) return false;
-        from = race->address + row_bytes;
-    }
-    const auto unfenced = checker.shared_races.unknown_write(begin, end - begin, checker.fenced, checker.parties.async_proxy());
+    if (checker.shared_races.note(begin, end, AccessKind::read, by, pc_) &&
+        !report_races(EmulatorCheck::async, checker.shared_races.found(), 0, shared, row_bytes, AccessKind::read))
+        return false;
+    const auto unfenced = checker.shared_races.unknown_write(begin, end, checker.fenced, checker.parties.async_proxy());
     return !unfenced || report_unfenced(*unfenced, 0, "wgmma.mma_async");
 }
 
