@@ -109,7 +109,7 @@ class Comparison {
         return both(&Program::matrices) && same(a_.matrices[x], b_.matrices[y]);
     }
     static bool same(const Access& x, const Access& y) {
-        return x.space == y.space && x.frame_relative == y.frame_relative && x.strong == y.strong &&
+        return x.space == y.space && x.frame_relative == y.frame_relative && x.semantics == y.semantics && x.reach == y.reach &&
                x.has_base == y.has_base && x.bytes == y.bytes && x.count == y.count && x.offset == y.offset;
     }
     bool same(const CollectiveCall& x, const CollectiveCall& y) {

@@ -1,4 +1,5 @@
-// What is a race and what is none: equal bytes, mbarrier objects, releases and their scopes, memory of any size; and what is said of one.
+// What is a race and what is none: equal bytes, mbarrier objects, releases and their scopes, memory of any
+// size; and what is said of one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,22 +15,27 @@ using testing::HasSubstr;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-// `body`: %r1 is the thread, %r2 the lane, %r3 the block's rank in its cluster; %p1 holds in warp 0, %p2 in lane 0, %p3 in thread 0,
-// %p4 in lane 0 of warp 1; %rd1 is memory of 64 KB that is zero.
+// `body`: %r1 is the thread, %r2 the lane, %r3 the block's rank in its cluster; %p1 holds in warp 0, %p2 in
+// lane 0, %p3 in thread 0, %p4 in lane 0 of warp 1; %rd1 is memory of 64 KB that is zero.
 std::string kernel(const std::string& body) {
-    return ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n.reg .pred %p<10>;\n.reg .b32 %r<32>;\n"
-           ".reg .b64 %rd<8>;\n.shared .align 128 .b8 s[4096];\n.shared .align 8 .b64 bar;\nld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\n"
-           "mov.u32 %r2, %laneid;\nmov.u32 %r3, %cluster_ctarank;\nsetp.lt.u32 %p1, %r1, 32;\nsetp.eq.u32 %p2, %r2, 0;\n"
+    return ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n.reg .pred "
+           "%p<10>;\n.reg .b32 %r<32>;\n"
+           ".reg .b64 %rd<8>;\n.shared .align 128 .b8 s[4096];\n.shared .align 8 .b64 bar;\nld.param.u64 "
+           "%rd1, [out];\nmov.u32 %r1, %tid.x;\n"
+           "mov.u32 %r2, %laneid;\nmov.u32 %r3, %cluster_ctarank;\nsetp.lt.u32 %p1, %r1, 32;\nsetp.eq.u32 "
+           "%p2, %r2, 0;\n"
            "setp.eq.u32 %p3, %r1, 0;\nsetp.eq.u32 %p4, %r1, 32;\n" +
            body + "\nret;\n}\n";
 }
 
 // "", or the error.
-std::string outcome(const std::string& text, EmulatorOptions options = {}, const LaunchConfig& shape = {.block = {64, 1, 1}}) {
+std::string outcome(const std::string& text, EmulatorOptions options = {},
+                    const LaunchConfig& shape = {.block = {64, 1, 1}}) {
     options.instruction_budget = 1u << 22;
     options.sm = 90;
     Machine machine(options);
-    if (const auto loaded = machine.load(text); !loaded) return "not loaded: " + describe(loaded.error(), text);
+    if (const auto loaded = machine.load(text); !loaded)
+        return "not loaded: " + describe(loaded.error(), text);
     const u64 out = machine.upload(std::vector<u32>(1u << 14));
     const auto done = machine.launch("k", shape, out);
     return done ? "" : machine.text_of(done.error());
@@ -45,7 +51,8 @@ const char* const matrix_store = "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r6]
 // From 16 bytes for each lane, or each thread, of global memory that the first instructions fill.
 std::string async_copies(const std::string& whose) {
     return kernel("mul.wide.u32 %rd2, %r1, 16;\nadd.s64 %rd2, %rd1, %rd2;\nadd.u32 %r4, " + whose +
-                  ", 1;\nst.global.v4.b32 [%rd2], {%r4, %r4, %r4, %r4};\nbar.sync 0;\nshl.b32 %r5, %r2, 4;\nmov.u32 %r6, s;\nadd.u32 %r6, %r6, "
+                  ", 1;\nst.global.v4.b32 [%rd2], {%r4, %r4, %r4, %r4};\nbar.sync 0;\nshl.b32 %r5, %r2, "
+                  "4;\nmov.u32 %r6, s;\nadd.u32 %r6, %r6, "
                   "%r5;\ncp.async.cg.shared.global [%r6], [%rd2], 16;\ncp.async.wait_all;");
 }
 
@@ -53,9 +60,10 @@ TEST(EmulatorRaces, StoresOfEqualBytesAreNone) {
     struct Row {
         std::string equal, unequal;
     };
-    const Row rows[] = {{stores_of(same, matrix_store), stores_of(different, matrix_store)},
-                        {stores_of(same, "st.shared.b32 [%r6], %r4;"), stores_of(different, "st.shared.b32 [%r6], %r4;")},
-                        {async_copies("%r2"), async_copies("%r1")}};
+    const Row rows[] = {
+        {stores_of(same, matrix_store), stores_of(different, matrix_store)},
+        {stores_of(same, "st.shared.b32 [%r6], %r4;"), stores_of(different, "st.shared.b32 [%r6], %r4;")},
+        {async_copies("%r2"), async_copies("%r1")}};
     for (const Row& row : rows) {
         EXPECT_EQ(outcome(row.equal), "") << row.equal;
         EXPECT_THAT(outcome(row.equal, {.equal_stores = true}), HasSubstr("data race")) << row.equal;
@@ -70,30 +78,41 @@ TEST(EmulatorRaces, AnMbarrierIsUsedBehindItsInitialisation) {
                                 "W: @USER mbarrier.try_wait.parity.shared.b64 %p5, [bar], 0;\n@!%p5 bra W;\n",
                                 "@USER mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;\n"};
     const auto with = [](std::string text, const std::string& who, const std::string& guard) {
-        for (std::size_t at = text.find(who); at != std::string::npos; at = text.find(who)) text.replace(at, who.size(), guard);
+        for (std::size_t at = text.find(who); at != std::string::npos; at = text.find(who))
+            text.replace(at, who.size(), guard);
         return text;
     };
     for (const std::string& use : uses)
         for (const bool is_first : {false, true}) {
             // Warp 0 runs first; it makes the object or uses it.
             const std::string maker = is_first ? "%p3" : "%p4", user = is_first ? "%p4" : "%p3";
-            const std::string init = with("setp.ne.u32 %p5, %r1, %r1;\n@!USER setp.eq.u32 %p5, %r1, %r1;\n@MAKER mbarrier.init.shared.b64 [bar], 1;\n",
-                                          "MAKER", maker);
-            const std::string arrival = use.starts_with("W:") ? "@" + maker + " mbarrier.arrive.shared.b64 _, [bar];\n" : "";
-            EXPECT_THAT(outcome(kernel(with(init + arrival + use, "USER", user))), HasSubstr("error: ")) << use << is_first;
-            EXPECT_EQ(outcome(kernel(with(init + arrival + "bar.sync 0;\n" + use, "USER", user))), "") << use << is_first;
+            const std::string init = with(
+                "setp.ne.u32 %p5, %r1, %r1;\n@!USER setp.eq.u32 %p5, %r1, %r1;\n@MAKER "
+                "mbarrier.init.shared.b64 [bar], 1;\n",
+                "MAKER", maker);
+            const std::string arrival =
+                use.starts_with("W:") ? "@" + maker + " mbarrier.arrive.shared.b64 _, [bar];\n" : "";
+            EXPECT_THAT(outcome(kernel(with(init + arrival + use, "USER", user))), HasSubstr("error: "))
+                << use << is_first;
+            EXPECT_EQ(outcome(kernel(with(init + arrival + "bar.sync 0;\n" + use, "USER", user))), "")
+                << use << is_first;
         }
 }
 
 // --- releases
 
-// Thread 0 writes data and the flag; thread 32 waits for the flag to be 1 and sets it to 2; thread 64 waits for that and reads the data.
+// Thread 0 writes data and the flag; thread 32 waits for the flag to be 1 and sets it to 2; thread 64 waits
+// for that and reads the data.
 std::string handed_on(const std::string& hand_on) {
-    return kernel("setp.eq.u32 %p5, %r1, 64;\n@!%p3 bra B;\nst.global.u32 [%rd1+256], 7;\nst.release.gpu.global.u32 [%rd1], 1;\nbra END;\n"
-                  "B: @!%p4 bra C;\nWAIT1: ld.relaxed.gpu.global.u32 %r4, [%rd1];\nsetp.ne.u32 %p6, %r4, 1;\n@%p6 bra WAIT1;\n" +
-                  hand_on +
-                  "\nbra END;\nC: @!%p5 bra END;\nWAIT2: ld.acquire.gpu.global.u32 %r4, [%rd1];\nsetp.ne.u32 %p6, %r4, 2;\n@%p6 bra WAIT2;\n"
-                  "ld.global.u32 %r5, [%rd1+256];\nst.global.u32 [%rd1+512], %r5;\nEND:");
+    return kernel(
+        "setp.eq.u32 %p5, %r1, 64;\n@!%p3 bra B;\nst.global.u32 [%rd1+256], 7;\nst.release.gpu.global.u32 "
+        "[%rd1], 1;\nbra END;\n"
+        "B: @!%p4 bra C;\nWAIT1: ld.relaxed.gpu.global.u32 %r4, [%rd1];\nsetp.ne.u32 %p6, %r4, 1;\n@%p6 bra "
+        "WAIT1;\n" +
+        hand_on +
+        "\nbra END;\nC: @!%p5 bra END;\nWAIT2: ld.acquire.gpu.global.u32 %r4, [%rd1];\nsetp.ne.u32 %p6, %r4, "
+        "2;\n@%p6 bra WAIT2;\n"
+        "ld.global.u32 %r5, [%rd1+256];\nst.global.u32 [%rd1+512], %r5;\nEND:");
 }
 
 TEST(EmulatorRaces, APlainWriteEndsAReleaseSequence) {
@@ -101,14 +120,18 @@ TEST(EmulatorRaces, APlainWriteEndsAReleaseSequence) {
     EXPECT_EQ(outcome(handed_on("atom.relaxed.gpu.global.exch.b32 %r4, [%rd1], 2;"), {}, shape), "");
     EXPECT_EQ(outcome(handed_on("red.relaxed.gpu.global.add.u32 [%rd1], 1;"), {}, shape), "");
     EXPECT_EQ(outcome(handed_on("fence.acq_rel.gpu;\nst.relaxed.gpu.global.u32 [%rd1], 2;"), {}, shape), "");
-    EXPECT_THAT(outcome(handed_on("st.relaxed.gpu.global.u32 [%rd1], 2;"), {}, shape), HasSubstr("data race"));
-    EXPECT_THAT(outcome(handed_on("st.release.gpu.global.u32 [%rd1], 2;"), {}, shape), HasSubstr("data race"));
+    EXPECT_THAT(outcome(handed_on("st.relaxed.gpu.global.u32 [%rd1], 2;"), {}, shape),
+                HasSubstr("data race"));
+    EXPECT_THAT(outcome(handed_on("st.release.gpu.global.u32 [%rd1], 2;"), {}, shape),
+                HasSubstr("data race"));
 }
 
 // From the first block of a cluster to the second one.
 std::string across(const std::string& release, const std::string& acquire) {
-    return kernel("setp.ne.u32 %p5, %r3, 0;\n@!%p3 bra END;\n@%p5 bra B;\nst.global.u32 [%rd1+256], 7;\n" + release +
-                  "\nbra END;\nB: " + acquire + "\nsetp.ne.u32 %p6, %r4, 1;\n@%p6 bra B;\nld.global.u32 %r5, [%rd1+256];\nst.global.u32 [%rd1+512], %r5;\nEND:");
+    return kernel("setp.ne.u32 %p5, %r3, 0;\n@!%p3 bra END;\n@%p5 bra B;\nst.global.u32 [%rd1+256], 7;\n" +
+                  release + "\nbra END;\nB: " + acquire +
+                  "\nsetp.ne.u32 %p6, %r4, 1;\n@%p6 bra B;\nld.global.u32 %r5, [%rd1+256];\nst.global.u32 "
+                  "[%rd1+512], %r5;\nEND:");
 }
 
 TEST(EmulatorRaces, AReleaseReachesAsFarAsItsScope) {
@@ -117,17 +140,21 @@ TEST(EmulatorRaces, AReleaseReachesAsFarAsItsScope) {
         std::string release, acquire;
         bool is_ordered;
     };
-    const std::string wide = "st.release.gpu.global.u32 [%rd1], 1;", read = "ld.acquire.gpu.global.u32 %r4, [%rd1];";
-    const Row rows[] = {{wide, read, true},
-                        {"st.release.cluster.global.u32 [%rd1], 1;", "ld.acquire.cluster.global.u32 %r4, [%rd1];", true},
-                        {"st.release.cta.global.u32 [%rd1], 1;", read, false},
-                        {wide, "ld.acquire.cta.global.u32 %r4, [%rd1];", false},
-                        {"fence.acq_rel.gpu;\nst.relaxed.gpu.global.u32 [%rd1], 1;", read, true},
-                        {"fence.acq_rel.cta;\nst.relaxed.gpu.global.u32 [%rd1], 1;", read, false}};
+    const std::string wide = "st.release.gpu.global.u32 [%rd1], 1;",
+                      read = "ld.acquire.gpu.global.u32 %r4, [%rd1];";
+    const Row rows[] = {
+        {wide, read, true},
+        {"st.release.cluster.global.u32 [%rd1], 1;", "ld.acquire.cluster.global.u32 %r4, [%rd1];", true},
+        {"st.release.cta.global.u32 [%rd1], 1;", read, false},
+        {wide, "ld.acquire.cta.global.u32 %r4, [%rd1];", false},
+        {"fence.acq_rel.gpu;\nst.relaxed.gpu.global.u32 [%rd1], 1;", read, true},
+        {"fence.acq_rel.cta;\nst.relaxed.gpu.global.u32 [%rd1], 1;", read, false}};
     for (const Row& row : rows) {
         const std::string said = outcome(across(row.release, row.acquire), {}, shape);
-        if (row.is_ordered) EXPECT_EQ(said, "") << row.release << row.acquire;
-        else EXPECT_THAT(said, HasSubstr("data race")) << row.release << row.acquire;
+        if (row.is_ordered)
+            EXPECT_EQ(said, "") << row.release << row.acquire;
+        else
+            EXPECT_THAT(said, HasSubstr("data race")) << row.release << row.acquire;
     }
 }
 
@@ -135,16 +162,20 @@ TEST(EmulatorRaces, AReleaseReachesAsFarAsItsScope) {
 
 TEST(EmulatorRaces, AnUnwaitedBulkStoreAtTheBlocksEnd) {
     const std::string store =
-        "@%p1 st.shared.b32 [s], 1;\n@%p3 st.shared.v4.b32 [s+16], {1, 1, 1, 1};\nbar.sync 0;\nfence.proxy.async.shared::cta;\n"
+        "@%p1 st.shared.b32 [s], 1;\n@%p3 st.shared.v4.b32 [s+16], {1, 1, 1, 1};\nbar.sync "
+        "0;\nfence.proxy.async.shared::cta;\n"
         "@%p3 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [s+16], 16;\n";
     const std::string commit = "@%p3 cp.async.bulk.commit_group;\n", strict = "the block ends";
     const EmulatorOptions asks{.unwaited_stores = true};
     EXPECT_EQ(outcome(kernel(store + commit + "@%p3 cp.async.bulk.wait_group 0;"), asks), "");
     EXPECT_EQ(outcome(kernel(store + commit + "@%p3 cp.async.bulk.wait_group.read 0;"), asks), "");
     EXPECT_THAT(outcome(kernel(store + commit), asks), HasSubstr(strict));
-    EXPECT_THAT(outcome(kernel(store + "@%p3 cp.async.bulk.wait_group 0;"), asks), HasSubstr(strict));  // in no group
-    EXPECT_THAT(outcome(kernel(store + commit + "@%p3 cp.async.bulk.wait_group 1;"), asks), HasSubstr(strict));
-    EXPECT_THAT(outcome(kernel(store + commit + "@%p4 cp.async.bulk.wait_group 0;"), asks), HasSubstr("warp 0, block (0, 0, 0), thread (0, 0, 0)"));
+    EXPECT_THAT(outcome(kernel(store + "@%p3 cp.async.bulk.wait_group 0;"), asks),
+                HasSubstr(strict));  // in no group
+    EXPECT_THAT(outcome(kernel(store + commit + "@%p3 cp.async.bulk.wait_group 1;"), asks),
+                HasSubstr(strict));
+    EXPECT_THAT(outcome(kernel(store + commit + "@%p4 cp.async.bulk.wait_group 0;"), asks),
+                HasSubstr("warp 0, block (0, 0, 0), thread (0, 0, 0)"));
     EXPECT_EQ(outcome(kernel(store + commit)), "");
 }
 
@@ -152,10 +183,14 @@ TEST(EmulatorRaces, AnUnwaitedBulkStoreAtTheBlocksEnd) {
 
 // Warp 0 writes 16 MB; warp 1 waits for it and reads the first word.
 std::string long_walk(const std::string& release, const std::string& acquire) {
-    return ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 x, .param .u64 flag)\n{\n.reg .pred %p<4>;\n.reg .b32 "
-           "%r<8>;\n.reg .b64 %rd<8>;\nld.param.u64 %rd1, [x];\nld.param.u64 %rd2, [flag];\nmov.u32 %r1, %tid.x;\nsetp.ge.u32 %p1, %r1, "
-           "32;\n@%p1 bra WAIT;\nmul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd3, %rd1, %rd3;\nadd.s64 %rd4, %rd1, 16777216;\nL: st.global.u32 [%rd3], "
-           "%r1;\nadd.s64 %rd3, %rd3, 128;\nsetp.lt.u64 %p2, %rd3, %rd4;\n@%p2 bra L;\nbar.warp.sync -1;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 bra END;\n" +
+    return ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 x, .param .u64 "
+           "flag)\n{\n.reg .pred %p<4>;\n.reg .b32 "
+           "%r<8>;\n.reg .b64 %rd<8>;\nld.param.u64 %rd1, [x];\nld.param.u64 %rd2, [flag];\nmov.u32 %r1, "
+           "%tid.x;\nsetp.ge.u32 %p1, %r1, "
+           "32;\n@%p1 bra WAIT;\nmul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd3, %rd1, %rd3;\nadd.s64 %rd4, %rd1, "
+           "16777216;\nL: st.global.u32 [%rd3], "
+           "%r1;\nadd.s64 %rd3, %rd3, 128;\nsetp.lt.u64 %p2, %rd3, %rd4;\n@%p2 bra L;\nbar.warp.sync "
+           "-1;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 bra END;\n" +
            release + "\nbra END;\nWAIT: " + acquire +
            "\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra WAIT;\nld.global.u32 %r3, [%rd1];\nEND: ret;\n}\n";
 }
@@ -169,8 +204,10 @@ std::string run_long_walk(const std::string& text, const EmulatorOptions& option
 }
 
 TEST(EmulatorRaces, AreFoundHoweverMuchWasAccessedBetween) {
-    const std::string ordered = long_walk("st.release.gpu.global.u32 [%rd2], 1;", "ld.acquire.gpu.global.u32 %r2, [%rd2];");
-    const std::string unordered = long_walk("st.relaxed.gpu.global.u32 [%rd2], 1;", "ld.relaxed.gpu.global.u32 %r2, [%rd2];");
+    const std::string ordered =
+        long_walk("st.release.gpu.global.u32 [%rd2], 1;", "ld.acquire.gpu.global.u32 %r2, [%rd2];");
+    const std::string unordered =
+        long_walk("st.relaxed.gpu.global.u32 [%rd2], 1;", "ld.relaxed.gpu.global.u32 %r2, [%rd2];");
     EXPECT_EQ(run_long_walk(ordered, {}), "");
     EXPECT_THAT(run_long_walk(unordered, {}), HasSubstr("data race"));
     // But what was accessed first is forgotten first where the shadow memory is to be small.
@@ -188,8 +225,10 @@ TEST(EmulatorRaces, BothAccessesAreNamedWithTheirValues) {
     const Row rows[] = {
         {"@%p2 st.shared.u32 [s+8], %r1;",
          {"two accesses of shared memory at 0x8 (s + 8) are not ordered, and what they store differs",
-          "first `@%p2 st.shared.u32 [s+8], %r1;` on line 19, a write by warp 0, block (0, 0, 0), thread (0, 0, 0), which stored 0x00000000",
-          "then `@%p2 st.shared.u32 [s+8], %r1;` on line 19, a write of 4 bytes by warp 1, block (0, 0, 0), thread (32, 0, 0), which stores "
+          "first `@%p2 st.shared.u32 [s+8], %r1;` on line 19, a write by warp 0, block (0, 0, 0), thread (0, "
+          "0, 0), which stored 0x00000000",
+          "then `@%p2 st.shared.u32 [s+8], %r1;` on line 19, a write of 4 bytes by warp 1, block (0, 0, 0), "
+          "thread (32, 0, 0), which stores "
           "0x00000020"}},
         // Lanes of one instruction: neither value is in memory yet.
         {"@%p3 st.shared.u32 [s], 99;\nbar.warp.sync -1;\n@%p1 st.shared.u32 [s], %r1;",
@@ -199,14 +238,17 @@ TEST(EmulatorRaces, BothAccessesAreNamedWithTheirValues) {
          {"on line 19, a write by warp 0, block (0, 0, 0), thread (0, 0, 0), which stored 0x00000005",
           "on line 20, a read of 4 bytes by warp 1, block (0, 0, 0), thread (32, 0, 0)"}},
         {"@%p1 ld.global.u32 %r5, [%rd1+64];\n@%p4 st.global.u32 [%rd1+64], 6;",
-         {"two accesses of global memory", "(byte 64 of the 65536 bytes at", "on line 19, a read by warp 0, block (0, 0, 0), thread (0, 0, 0)",
-          "on line 20, a write of 4 bytes by warp 1, block (0, 0, 0), thread (32, 0, 0), which stores 0x00000006"}},
+         {"two accesses of global memory", "(byte 64 of the 65536 bytes at",
+          "on line 19, a read by warp 0, block (0, 0, 0), thread (0, 0, 0)",
+          "on line 20, a write of 4 bytes by warp 1, block (0, 0, 0), thread (32, 0, 0), which stores "
+          "0x00000006"}},
     };
     for (const Row& row : rows) {
         const std::string said = outcome(kernel(row.body));
         for (const std::string& what : row.says) EXPECT_THAT(said, HasSubstr(what)) << row.body;
     }
-    EXPECT_THAT(outcome(kernel("@%p2 st.shared.u32 [s+8], 3;"), {.equal_stores = true}), HasSubstr("though what they store is the same"));
+    EXPECT_THAT(outcome(kernel("@%p2 st.shared.u32 [s+8], 3;"), {.equal_stores = true}),
+                HasSubstr("though what they store is the same"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Races among random accesses of random warps, which order themselves at random: what shadow memory finds is what the definition says,
-// from the accesses to every byte and what every thread knows of every other one.
+// Races among random accesses of random warps, which order themselves at random: what shadow memory finds is
+// what the definition says, from the accesses to every byte and what every thread knows of every other one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace ptxgraft::emulator {
 namespace {
 
 constexpr unsigned warps = 4, warps_of_cta = 2, lanes = 32, threads = warps * lanes;
-constexpr unsigned agents = warps + 1, actors = agents * lanes;  // the last agent works asynchronously, for the threads of warp 0
+constexpr unsigned agents = warps + 1,
+                   actors = agents * lanes;  // the last agent works asynchronously, for the threads of warp 0
 constexpr std::uint64_t base = 0x7F00'0000'0000;
 constexpr std::size_t much = std::size_t{256} << 20;
 
@@ -28,7 +29,9 @@ struct Access {
 
 [[nodiscard]] bool conflict(const Access& a, const Access& b) {
     if (is_read(a.kind) && is_read(b.kind)) return false;
-    const auto is_pair = [&](AccessKind x, AccessKind y) { return (a.kind == x && b.kind == y) || (a.kind == y && b.kind == x); };
+    const auto is_pair = [&](AccessKind x, AccessKind y) {
+        return (a.kind == x && b.kind == y) || (a.kind == y && b.kind == x);
+    };
     if (is_pair(AccessKind::read, AccessKind::atomic)) return false;
     if (is_weak(a.kind) || is_weak(b.kind)) return true;
     const bool is_far = a.actor / lanes / warps_of_cta != b.actor / lanes / warps_of_cta;
@@ -70,7 +73,8 @@ class Threads {
         for (const unsigned thread : who) {
             for (unsigned i = 0; i < actors; ++i) {
                 if (is_own(i)) {
-                    met_[thread][i % lanes] = std::max({met_[thread][i % lanes], read[i % lanes], met_of(who, i % lanes)});
+                    met_[thread][i % lanes] =
+                        std::max({met_[thread][i % lanes], read[i % lanes], met_of(who, i % lanes)});
                 } else {
                     known_[thread].accesses[i] = std::max(known_[thread].accesses[i], all.accesses[i]);
                     known_[thread].reads[i] = std::max(known_[thread].reads[i], all.reads[i]);
@@ -116,10 +120,10 @@ class Threads {
 
 // Kernels of many kinds.
 struct Style {
-    unsigned tidiness;                    // per mille of accesses that keep to what a thread owns in a phase
-    unsigned barriers, syncs, objects;    // in a hundred steps
-    unsigned few_instructions = 0;        // as in a loop; 0: every access is one of its own
-    unsigned scatter_words = 0;           // own bytes are any of so many words instead, mostly those of one lane alone
+    unsigned tidiness;                  // per mille of accesses that keep to what a thread owns in a phase
+    unsigned barriers, syncs, objects;  // in a hundred steps
+    unsigned few_instructions = 0;      // as in a loop; 0: every access is one of its own
+    unsigned scatter_words = 0;  // own bytes are any of so many words instead, mostly those of one lane alone
 };
 
 const LaneFunctions& functions() { return lane_functions(arithmetic::Processor::baseline); }
@@ -127,7 +131,11 @@ const LaneFunctions& functions() { return lane_functions(arithmetic::Processor::
 class Kernel {
   public:
     Kernel(std::uint64_t seed, Style style, std::size_t limit = much)
-        : random_(seed), style_(style), order_(agents, warps), shadow_(order_, storage_, storage_.global, warps_of_cta, functions()), is_limited_(limit < much) {
+        : random_(seed),
+          style_(style),
+          order_(agents, warps),
+          shadow_(order_, storage_, storage_.global, warps_of_cta, functions()),
+          is_limited_(limit < much) {
         shadow_.begin(limit);
         for (Clock& object : objects_) object = Clock(agents);
     }
@@ -135,10 +143,14 @@ class Kernel {
     bool run(unsigned steps) {
         for (unsigned step = 0; step < steps && !testing::Test::HasFailure(); ++step) {
             const unsigned chosen = below(100), syncs = style_.barriers + style_.syncs;
-            if (chosen < style_.barriers) barrier();
-            else if (chosen < syncs) sync_warp();
-            else if (chosen < syncs + style_.objects) signal();
-            else if (chosen < 97 ? access() : asynchronous()) return true;
+            if (chosen < style_.barriers)
+                barrier();
+            else if (chosen < syncs)
+                sync_warp();
+            else if (chosen < syncs + style_.objects)
+                signal();
+            else if (chosen < 97 ? access() : asynchronous())
+                return true;
         }
         return false;
     }
@@ -188,7 +200,8 @@ class Kernel {
 
     std::uint32_t next_pc() { return style_.few_instructions == 0 ? ++pc_ : below(style_.few_instructions); }
 
-    // In even phases every thread has bytes of its own, in odd ones all read what they like; another part is for strong accesses.
+    // In even phases every thread has bytes of its own, in odd ones all read what they like; another part is
+    // for strong accesses.
     bool access() {
         const unsigned warp = below(warps);
         std::uint32_t mask = below(4) != 0 ? ~0u : static_cast<std::uint32_t>(random_());
@@ -200,14 +213,16 @@ class Kernel {
         const bool may_write = phase_ % 2 == 0;
         if (!is_tidy) {
             choose(offsets, bytes);
-            return note(warp, mask, bytes, below(2) == 0 ? AccessKind::write : AccessKind::read, Reach::cluster, offsets);
+            return note(warp, mask, bytes, below(2) == 0 ? AccessKind::write : AccessKind::read,
+                        Reach::cluster, offsets);
         }
         if (!may_write) {
             choose(offsets, bytes);
             return note(warp, mask, bytes, AccessKind::read, Reach::cluster, offsets);
         }
         if (style_.scatter_words != 0) {
-            for (unsigned lane = 0; lane < lanes; ++lane) offsets[lane] = (1u << 20) + below(style_.scatter_words) * 4;
+            for (unsigned lane = 0; lane < lanes; ++lane)
+                offsets[lane] = (1u << 20) + below(style_.scatter_words) * 4;
             const AccessKind kind = below(8) == 0 ? AccessKind::write : AccessKind::atomic;
             if (kind == AccessKind::write)
                 for (std::uint32_t& offset : offsets) offset += style_.scatter_words * 4;
@@ -217,50 +232,69 @@ class Kernel {
         const unsigned layout = phase_ / 2 % 3, of = below(32), row = walked_++ / 8 % 8 * 32;
         for (unsigned lane = 0; lane < lanes; ++lane) {
             const unsigned thread = warp * lanes + (lane ^ permutation_);
-            if (layout == 0) offsets[lane] = thread * 256 + row + below(32 / bytes) * bytes;
-            else if (layout == 1) offsets[lane] = thread * 256 + row + of / bytes * bytes;
-            else offsets[lane] = (of * threads + thread) * bytes;
+            if (layout == 0)
+                offsets[lane] = thread * 256 + row + below(32 / bytes) * bytes;
+            else if (layout == 1)
+                offsets[lane] = thread * 256 + row + of / bytes * bytes;
+            else
+                offsets[lane] = (of * threads + thread) * bytes;
         }
-        return note(warp, mask, bytes, below(2) == 0 ? AccessKind::write : AccessKind::read, Reach::cluster, offsets);
+        return note(warp, mask, bytes, below(2) == 0 ? AccessKind::write : AccessKind::read, Reach::cluster,
+                    offsets);
     }
     bool strong(unsigned warp, std::uint32_t mask, bool is_tidy) {
-        constexpr AccessKind kinds[] = {AccessKind::strong_read, AccessKind::strong_write, AccessKind::atomic, AccessKind::reduction};
+        constexpr AccessKind kinds[] = {AccessKind::strong_read, AccessKind::strong_write, AccessKind::atomic,
+                                        AccessKind::reduction};
         std::array<std::uint32_t, lanes> offsets;
         const bool is_narrow = below(3) == 0, is_near = is_tidy && is_narrow;
-        const unsigned part = 1u << 17 | (is_near ? 1u << (14 + warp / warps_of_cta) : 0), how = below(3), at = below(64) * 4;
+        const unsigned part = 1u << 17 | (is_near ? 1u << (14 + warp / warps_of_cta) : 0), how = below(3),
+                       at = below(64) * 4;
         for (unsigned lane = 0; lane < lanes; ++lane)
             offsets[lane] = part + (how == 0 ? at : how == 1 ? below(64) * 4 : at + lane * 4);
         const bool is_weak_too = !is_tidy && below(8) == 0;
-        const AccessKind kind = is_weak_too ? below(2) == 0 ? AccessKind::write : AccessKind::read : kinds[below(3)];
+        const AccessKind kind =
+            is_weak_too ? below(2) == 0 ? AccessKind::write : AccessKind::read : kinds[below(3)];
         return note(warp, mask, 4, kind, is_narrow && !is_weak_too ? Reach::cta : Reach::cluster, offsets);
     }
     void choose(std::array<std::uint32_t, lanes>& offsets, std::uint32_t bytes) {
         const unsigned how = below(6), part = below(40) * 64, stride = below(5) * 64;
         for (unsigned lane = 0; lane < lanes; ++lane) {
-            if (how == 0) offsets[lane] = part;
-            else if (how == 1) offsets[lane] = part + below(8) * bytes;
-            else if (how == 2) offsets[lane] = below((1u << 15) / bytes) * bytes;
-            else if (how == 3) offsets[lane] = part + lane * stride;
-            else offsets[lane] = part + lane * bytes;
+            if (how == 0)
+                offsets[lane] = part;
+            else if (how == 1)
+                offsets[lane] = part + below(8) * bytes;
+            else if (how == 2)
+                offsets[lane] = below((1u << 15) / bytes) * bytes;
+            else if (how == 3)
+                offsets[lane] = part + lane * stride;
+            else
+                offsets[lane] = part + lane * bytes;
         }
     }
 
     bool note(unsigned warp, std::uint32_t mask, std::uint32_t bytes, AccessKind kind, Reach reach,
               const std::array<std::uint32_t, lanes>& offsets) {
-        LaneAccesses accesses{
-            .begin = base, .offsets = offsets.data(), .bytes = bytes, .kind = kind, .warp = warp, .pc = next_pc(), .reach = reach};
+        LaneAccesses accesses{.begin = base,
+                              .offsets = offsets.data(),
+                              .bytes = bytes,
+                              .kind = kind,
+                              .warp = warp,
+                              .pc = next_pc(),
+                              .reach = reach};
         accesses.least = *std::min_element(offsets.begin(), offsets.end());
         accesses.most = *std::max_element(offsets.begin(), offsets.end());
         accesses.all_equal = mask == ~0u && accesses.least == accesses.most;
         accesses.consecutive = mask == ~0u;
-        for (unsigned lane = 0; lane < lanes; ++lane) accesses.consecutive &= offsets[lane] == offsets[0] + lane * bytes;
+        for (unsigned lane = 0; lane < lanes; ++lane)
+            accesses.consecutive &= offsets[lane] == offsets[0] + lane * bytes;
         const auto found = shadow_.note(accesses, mask);
         bool is_race = false;
         for (unsigned lane = 0; lane < lanes; ++lane) {
             if ((mask >> lane & 1) == 0) continue;
             const unsigned thread = warp * lanes + lane;
             const Access own{thread, threads_.now(thread), kind, reach, accesses.pc};
-            is_race |= add(thread, own, base + offsets[lane], bytes, found && found->lane == lane ? &*found : nullptr);
+            is_race |= add(thread, own, base + offsets[lane], bytes,
+                           found && found->lane == lane ? &*found : nullptr);
         }
         compare(is_race, found);
         return is_race;
@@ -281,23 +315,27 @@ class Kernel {
         const std::uint64_t end = begin + 1 + below(is_own ? 500 : 64);
         const AccessKind kind = is_own || below(2) == 0 ? AccessKind::read : AccessKind::write;
         const std::uint32_t pc = next_pc();
-        const auto found = shadow_.note(begin, end, kind, {epoch(warps, lane, order_.access(warps)), 0, lane}, pc);
+        const auto found =
+            shadow_.note(begin, end, kind, {epoch(warps, lane, order_.access(warps)), 0, lane}, pc);
         const Access own{actor, threads_.now(actor), kind, Reach::cluster, pc};
-        const bool is_race = add(lane, own, begin, static_cast<std::uint32_t>(end - begin), found ? &*found : nullptr);
+        const bool is_race =
+            add(lane, own, begin, static_cast<std::uint32_t>(end - begin), found ? &*found : nullptr);
         compare(is_race, found);
         return is_race;
     }
 
     // Whether the access is part of a race; `found` has to be one.
-    bool add(unsigned thread, const Access& own, std::uint64_t address, std::uint32_t bytes, const Race* found) {
+    bool add(unsigned thread, const Access& own, std::uint64_t address, std::uint32_t bytes,
+             const Race* found) {
         bool is_race = false, is_found = false;
         for (std::uint64_t at = address; at < address + bytes; ++at) {
             std::vector<Access>& all = accesses_[at];
             for (const Access& other : all) {
                 if (!threads_.is_race(thread, other, own)) continue;
                 is_race = true;
-                is_found |= found != nullptr && at >= found->address && at < found->address + found->bytes && other.pc == found->pc &&
-                            other.kind == found->other_kind && other.actor == found->other.agent * lanes + found->other.lane;
+                is_found |= found != nullptr && at >= found->address && at < found->address + found->bytes &&
+                            other.pc == found->pc && other.kind == found->other_kind &&
+                            other.actor == found->other.agent * lanes + found->other.lane;
             }
             all.push_back(own);
         }
@@ -305,8 +343,10 @@ class Kernel {
         return is_race;
     }
     void compare(bool is_race, const std::optional<Race>& found) {
-        if (is_limited_ && is_race && !found) ++missed_;
-        else EXPECT_EQ(found.has_value(), is_race);
+        if (is_limited_ && is_race && !found)
+            ++missed_;
+        else
+            EXPECT_EQ(found.has_value(), is_race);
     }
 
     std::mt19937_64 random_;
@@ -324,9 +364,18 @@ class Kernel {
 
 TEST(Race, ShadowMemoryFindsWhatTheDefinitionSays) {
     unsigned races = 0, clean = 0;
-    constexpr Style styles[] = {{1000, 10, 5, 0},    {1000, 3, 2, 0},     {995, 10, 5, 5},  {800, 10, 10, 20}, {990, 4, 4, 4},
-                                {1000, 2, 0, 0, 12}, {998, 3, 2, 2, 12}, {1000, 1, 1, 1, 6}, {990, 3, 3, 3, 6},
-                                {1000, 2, 0, 0, 4, 1u << 15}, {1000, 2, 2, 2, 4, 1u << 13}, {1000, 5, 1, 1, 4, 1u << 20}};
+    constexpr Style styles[] = {{1000, 10, 5, 0},
+                                {1000, 3, 2, 0},
+                                {995, 10, 5, 5},
+                                {800, 10, 10, 20},
+                                {990, 4, 4, 4},
+                                {1000, 2, 0, 0, 12},
+                                {998, 3, 2, 2, 12},
+                                {1000, 1, 1, 1, 6},
+                                {990, 3, 3, 3, 6},
+                                {1000, 2, 0, 0, 4, 1u << 15},
+                                {1000, 2, 2, 2, 4, 1u << 13},
+                                {1000, 5, 1, 1, 4, 1u << 20}};
     for (std::uint64_t seed = 1; seed <= 900 && !testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE(seed);
         Kernel kernel(seed, styles[seed % std::size(styles)]);
@@ -336,7 +385,8 @@ TEST(Race, ShadowMemoryFindsWhatTheDefinitionSays) {
     EXPECT_GT(clean, 200u);
 }
 
-// With little host memory what was accessed first is forgotten first: fewer races are found, none that is none, and those of late are.
+// With little host memory what was accessed first is forgotten first: fewer races are found, none that is
+// none, and those of late are.
 TEST(Race, LittleMemoryForgetsAndInventsNothing) {
     unsigned found = 0, missed = 0;
     for (std::uint64_t seed = 1; seed <= 12 && !testing::Test::HasFailure(); ++seed) {
@@ -350,14 +400,21 @@ TEST(Race, LittleMemoryForgetsAndInventsNothing) {
 }
 
 struct Walk {
-    explicit Walk(std::size_t limit) : order(agents, warps), shadow(order, storage, storage.global, warps_of_cta, functions()) {
+    explicit Walk(std::size_t limit)
+        : order(agents, warps), shadow(order, storage, storage.global, warps_of_cta, functions()) {
         shadow.begin(limit);
     }
     bool write(unsigned warp, std::uint64_t address, std::uint32_t pc = 1) {
         std::array<std::uint32_t, lanes> offsets;
         for (unsigned lane = 0; lane < lanes; ++lane) offsets[lane] = lane * stride;
-        const LaneAccesses accesses{.begin = base + address, .offsets = offsets.data(), .bytes = 4, .kind = AccessKind::write, .warp = warp,
-                                    .pc = pc, .consecutive = stride == 4, .most = offsets[lanes - 1]};
+        const LaneAccesses accesses{.begin = base + address,
+                                    .offsets = offsets.data(),
+                                    .bytes = 4,
+                                    .kind = AccessKind::write,
+                                    .warp = warp,
+                                    .pc = pc,
+                                    .consecutive = stride == 4,
+                                    .most = offsets[lanes - 1]};
         return shadow.note(accesses, ~0u).has_value();
     }
     Order order;

@@ -10,19 +10,24 @@
 namespace ptxgraft::emulator {
 namespace {
 
-// Stores of equal bytes, as to a flag, are a race that changes nothing: what is there already, or what another lane of the instruction is
-// about to write, is what this lane writes.
+// Stores of equal bytes, as to a flag, are a race that changes nothing: what is there already, or what
+// another lane of the instruction is about to write, is what this lane writes.
 class EqualStores : public RaceFilter {
   public:
-    EqualStores(const Warp& warp, const Located& at, std::uint32_t bytes, std::uint32_t mask, const StoredValues& values)
+    EqualStores(const Warp& warp, const Located& at, std::uint32_t bytes, std::uint32_t mask,
+                const StoredValues& values)
         : warp_(&warp), at_(&at), bytes_(bytes), mask_(mask), values_(&values) {}
 
     [[nodiscard]] bool lets_go(const Race& race) const override {
-        const bool is_store = race.other_kind == AccessKind::write || race.other_kind == AccessKind::strong_write;
+        const bool is_store =
+            race.other_kind == AccessKind::write || race.other_kind == AccessKind::strong_write;
         if (!is_store || at_->host == nullptr) return false;
         std::array<std::byte, 64> own;
-        std::memcpy(own.data(), values_->of(race.lane) + (race.address - at_->begin - at_->offsets[race.lane]), race.bytes);
-        return std::memcmp(own.data(), warp_->stored_by_other(race, *at_, bytes_, values_, mask_), race.bytes) == 0;
+        std::memcpy(own.data(),
+                    values_->of(race.lane) + (race.address - at_->begin - at_->offsets[race.lane]),
+                    race.bytes);
+        return std::memcmp(own.data(), warp_->stored_by_other(race, *at_, bytes_, values_, mask_),
+                           race.bytes) == 0;
     }
 
   private:
@@ -35,10 +40,12 @@ class EqualStores : public RaceFilter {
 // As that, of something that works for one lane; what it wrote before is in memory.
 class EqualBytes : public RaceFilter {
   public:
-    EqualBytes(std::uint64_t begin, const std::byte* host, const std::byte* bytes) : begin_(begin), host_(host), bytes_(bytes) {}
+    EqualBytes(std::uint64_t begin, const std::byte* host, const std::byte* bytes)
+        : begin_(begin), host_(host), bytes_(bytes) {}
 
     [[nodiscard]] bool lets_go(const Race& race) const override {
-        const bool is_store = race.other_kind == AccessKind::write || race.other_kind == AccessKind::strong_write;
+        const bool is_store =
+            race.other_kind == AccessKind::write || race.other_kind == AccessKind::strong_write;
         const std::uint64_t offset = race.address - begin_;
         return is_store && std::memcmp(host_ + offset, bytes_ + offset, race.bytes) == 0;
     }
@@ -50,8 +57,9 @@ class EqualBytes : public RaceFilter {
 
 }  // namespace
 
-bool Warp::note_stores(RaceShadow& shadow, const Located& at, unsigned lane, std::uint64_t bytes, AccessKind kind,
-                                      const Accessor& by, const StoredValues* values) {
+bool Warp::note_stores(RaceShadow& shadow, const Located& at, unsigned lane,
+                                      std::uint64_t bytes, AccessKind kind, const Accessor& by,
+                                      const StoredValues* values) {
     const std::uint64_t begin = at.begin + at.offsets[lane], end = begin + bytes;
     if (values == nullptr || at.host == nullptr || launch_->reports_equal_stores)
         return shadow.note(begin, end, kind, by, pc_).has_value();
@@ -82,7 +90,8 @@ bool Warp::note_accesses(std::uint32_t mask, const Located& at, std::uint32_t by
     } else {
         race = shadow.note(accesses, mask);
     }
-    if (!race) [[likely]] return true;
+    if (!race) [[likely]]
+        return true;
     return report_races(EmulatorCheck::races, shadow.found(), std::nullopt, at, bytes, note.kind, note.values, mask);
 }
 
@@ -103,9 +112,12 @@ void Warp::synchronise_reads(const Access& access, std::uint32_t mask, const Loc
     const StrongOperation operation = strong_operation(access, mask, false);
     if (!synchronisation.may_read(operation)) return;
     const Space space = at.is_shared ? Space::shared : Space::global;
-    if (at.all_equal) return synchronisation.read_together(operation, Synchronisation::location_of(space, at.begin + at.offsets[0]));
+    if (at.all_equal)
+        return synchronisation.read_together(operation,
+                                             Synchronisation::location_of(space, at.begin + at.offsets[0]));
     each_lane(mask, [&](unsigned lane) {
-        synchronisation.read(operation, lane, Synchronisation::location_of(space, at.begin + at.offsets[lane]));
+        synchronisation.read(operation, lane,
+                             Synchronisation::location_of(space, at.begin + at.offsets[lane]));
         return true;
     });
 }
@@ -117,7 +129,8 @@ void Warp::synchronise_writes(const Access& access, std::uint32_t mask, const Lo
     if (!synchronisation.may_write(operation)) return;
     const Space space = at.is_shared ? Space::shared : Space::global;
     each_lane(mask, [&](unsigned lane) {
-        synchronisation.write(operation, lane, Synchronisation::location_of(space, at.begin + at.offsets[lane]));
+        synchronisation.write(operation, lane,
+                              Synchronisation::location_of(space, at.begin + at.offsets[lane]));
         return true;
     });
 }
@@ -136,13 +149,17 @@ void Warp::fence(const Fence& fence, std::uint32_t mask) {
     Checker& checker = *cta_->checker();
     if (fence.only_mbarrier_inits) {
         each_lane(mask, [&](unsigned lane) {
-            if (const auto made = checker.last_initialised(number(), lane)) checker.synchronisation.fence_only(number(), lane, *made);
+            if (const auto made = checker.last_initialised(number(), lane))
+                checker.synchronisation.fence_only(number(), lane, *made);
             return true;
         });
         return;
     }
-    checker.synchronisation.fence(
-        {.warp = number(), .lanes = mask, .is_whole_warp = mask == live_, .semantics = fence.semantics, .reach = fence.reach});
+    checker.synchronisation.fence({.warp = number(),
+                                   .lanes = mask,
+                                   .is_whole_warp = mask == live_,
+                                   .semantics = fence.semantics,
+                                   .reach = fence.reach});
 }
 
 }  // namespace ptxgraft::emulator

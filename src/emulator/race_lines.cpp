@@ -15,7 +15,8 @@ constexpr int most_cells = 4;
 
 constexpr unsigned bit(AccessKind kind) { return 1u << static_cast<unsigned>(kind); }
 constexpr unsigned all_kinds = bit(AccessKind::read) | bit(AccessKind::write) | bit(AccessKind::strong_read) |
-                               bit(AccessKind::strong_write) | bit(AccessKind::atomic) | bit(AccessKind::reduction);
+                               bit(AccessKind::strong_write) | bit(AccessKind::atomic) |
+                               bit(AccessKind::reduction);
 constexpr unsigned strong_kinds = all_kinds & ~(bit(AccessKind::read) | bit(AccessKind::write));
 // By kind: the kinds of earlier accesses that it may be in a race with, whatever their reach.
 constexpr unsigned conflicts_of[] = {
@@ -26,7 +27,8 @@ constexpr unsigned conflicts_of[] = {
     bit(AccessKind::write),
     bit(AccessKind::read) | bit(AccessKind::write),
 };
-// By kind: the kinds of accesses before it that may be forgotten in its favour, since all that races with those races with it.
+// By kind: the kinds of accesses before it that may be forgotten in its favour, since all that races with
+// those races with it.
 constexpr unsigned dominated_by[] = {
     bit(AccessKind::read) | bit(AccessKind::strong_read),
     all_kinds,
@@ -37,7 +39,8 @@ constexpr unsigned dominated_by[] = {
 };
 
 bool is_dominated_kind(const AccessInfo& before, const AccessInfo& now) {
-    const bool may_be = (dominated_by[static_cast<unsigned>(now.kind())] >> static_cast<unsigned>(before.kind()) & 1) != 0;
+    const bool may_be =
+        (dominated_by[static_cast<unsigned>(now.kind())] >> static_cast<unsigned>(before.kind()) & 1) != 0;
     return may_be && (!before.is_narrow() || now.is_narrow());
 }
 
@@ -58,7 +61,9 @@ bool RaceShadow::any_record(const LinePlace& place, F&& f) const {
         if (f(line.get(i))) return true;
     }
     RecordTable* const table = memory_->table(line);
-    return table != nullptr && std::any_of(table->begin(), table->end(), [&](const RecordTable::Slot& slot) { return slot.id != 0 && f(slot.get()); });
+    return table != nullptr && std::any_of(table->begin(), table->end(), [&](const RecordTable::Slot& slot) {
+               return slot.id != 0 && f(slot.get());
+           });
 }
 
 void RaceShadow::note_old_line(const LinePlace& place, const Observer& by, const Touch& touch) {
@@ -72,14 +77,15 @@ void RaceShadow::note_old_line(const LinePlace& place, const Observer& by, const
     const bool sees_records = place.has_records() && (by.seen(line) & touch.words) != 0;
     if (sees_records || place.has_cells()) {
         const bool is_last = check_line(place, by, touch);
-        const bool is_all = ((line.written | line.other) & ~touch.whole_words) == 0 && (!place.has_cells() || ~touch.whole_words == 0);
+        const bool is_all = ((line.written | line.other) & ~touch.whole_words) == 0 &&
+                            (!place.has_cells() || ~touch.whole_words == 0);
         if (is_last && is_all) return restart(place, by, touch);
     }
     add(place, by, touch);
 }
 
-// A word whose cell is that of another access. Where the two are in no race whatever their order, as two reads or two atomic operations, many
-// warps may go on like that: each has a map of its own.
+// A word whose cell is that of another access. Where the two are in no race whatever their order, as two
+// reads or two atomic operations, many warps may go on like that: each has a map of its own.
 bool RaceShadow::note_shared_word(const LinePlace& place, const Observer& by, unsigned lane, unsigned word) {
     ShadowCell& cell = place.cells()[word];
     const AccessInfo& info = memory_->info(cell.id);
@@ -100,7 +106,8 @@ std::uint32_t* RaceShadow::find_map(const LinePlace& place, const Observer& by) 
     if (!place.has_records()) return nullptr;
     const ShadowLine& line = place.line();
     if (RecordTable* const table = memory_->table(line))
-        for (unsigned at = table->first_slot(by.info.who); table->begin()[at].id != 0; at = table->next_slot(at)) {
+        for (unsigned at = table->first_slot(by.info.who); table->begin()[at].id != 0;
+             at = table->next_slot(at)) {
             const RecordTable::Slot& slot = table->begin()[at];
             if (slot.id == by.id && slot.get().form() == Form::word_map) return map_of(slot.get());
         }
@@ -139,7 +146,8 @@ void RaceShadow::note_within(const Touch& touch, const Observer& by) {
 
 // --- races with what is there
 
-// False where there may be a race; true where every access before this write happens before it, of those that have bytes in common.
+// False where there may be a race; true where every access before this write happens before it, of those that
+// have bytes in common.
 bool RaceShadow::check_line(const LinePlace& place, const Observer& by, const Touch& touch) {
     bool ordered = by.info.kind() == AccessKind::write;
     any_record(place, [&](const Record& before) {
@@ -150,7 +158,9 @@ bool RaceShadow::check_line(const LinePlace& place, const Observer& by, const To
 }
 
 inline bool RaceShadow::conflicts(const AccessInfo& before, const Observer& by) const {
-    if ((conflicts_of[static_cast<unsigned>(by.info.kind())] >> static_cast<unsigned>(before.kind()) & 1) != 0) return true;
+    if ((conflicts_of[static_cast<unsigned>(by.info.kind())] >> static_cast<unsigned>(before.kind()) & 1) !=
+        0)
+        return true;
     // Strong accesses are no race where each reaches the other's thread.
     if (!by.info.is_narrow() && !before.is_narrow()) return false;
     const bool is_update = by.is_written != 0 || !is_read(before.kind());
@@ -164,7 +174,8 @@ inline bool RaceShadow::is_known(const AccessInfo& before, const Observer& by) c
 }
 
 // `words`: those that both access.
-inline bool RaceShadow::check_record(const Record& before, std::uint32_t words, const Observer& by, const Touch& touch) {
+inline bool RaceShadow::check_record(const Record& before, std::uint32_t words, const Observer& by,
+                                     const Touch& touch) {
     if (words == 0) return true;
     const AccessInfo& info = memory_->info(before.id);
     if (!conflicts(info, by)) return false;
@@ -185,15 +196,18 @@ bool RaceShadow::check_cells(const LinePlace& place, const Observer& by, const T
         if (is_known(info, by)) return;
         const unsigned unit = is_by_bytes(touch.record) ? 1 : word_bytes;
         for (unsigned byte = word * word_bytes; byte < (word + 1) * word_bytes; byte += unit)
-            ordered &= find_races_at((touch.number << line_shift) + byte, unit, cell.lanes, lanes_at(touch.record, byte), info, info.pc, by);
+            ordered &= find_races_at((touch.number << line_shift) + byte, unit, cell.lanes,
+                                     lanes_at(touch.record, byte), info, info.pc, by);
     });
     return ordered;
 }
 
-// Whether it is soon seen that each byte in common has the same lane, and that only: its accesses are in program order.
+// Whether it is soon seen that each byte in common has the same lane, and that only: its accesses are in
+// program order.
 inline bool RaceShadow::has_same_lanes(const Record& before, const Record& record) {
     if (record.form() <= Form::bytes) return before.form() <= Form::bytes && before.lane() == record.lane();
-    return before.form() == Form::shape && record.form() == Form::shape && shapes_->has_same_lanes(before.value, record.value);
+    return before.form() == Form::shape && record.form() == Form::shape &&
+           shapes_->has_same_lanes(before.value, record.value);
 }
 
 inline std::uint32_t RaceShadow::words_of(const Record& record) const {
@@ -231,7 +245,8 @@ std::uint32_t RaceShadow::pc_of(const Record& record, unsigned byte, unsigned la
 }
 
 // Byte by byte and lane by lane; true when there is none.
-bool RaceShadow::find_races(const Record& before, std::uint32_t words, const Observer& by, const Touch& touch) {
+bool RaceShadow::find_races(const Record& before, std::uint32_t words, const Observer& by,
+                            const Touch& touch) {
     const unsigned unit = is_by_bytes(before) || is_by_bytes(touch.record) ? 1 : word_bytes;
     const AccessInfo& info = memory_->info(before.id);
     bool none = true;
@@ -239,20 +254,24 @@ bool RaceShadow::find_races(const Record& before, std::uint32_t words, const Obs
         for (unsigned byte = word * word_bytes; byte < (word + 1) * word_bytes; byte += unit) {
             const std::uint32_t lanes_before = lanes_at(before, byte), lanes = lanes_at(touch.record, byte);
             if (lanes_before == 0 || lanes == 0) continue;
-            const std::uint32_t pc = pc_of(before, byte, static_cast<unsigned>(std::countr_zero(lanes_before)));
-            none &= find_races_at((touch.number << line_shift) + byte, unit, lanes_before, lanes, info, pc, by);
+            const std::uint32_t pc =
+                pc_of(before, byte, static_cast<unsigned>(std::countr_zero(lanes_before)));
+            none &=
+                find_races_at((touch.number << line_shift) + byte, unit, lanes_before, lanes, info, pc, by);
         }
     });
     return none;
 }
 
-bool RaceShadow::find_races_at(std::uint64_t address, unsigned bytes, std::uint32_t lanes_before, std::uint32_t lanes,
-                               const AccessInfo& before, std::uint32_t pc, const Observer& by) {
+bool RaceShadow::find_races_at(std::uint64_t address, unsigned bytes, std::uint32_t lanes_before,
+                               std::uint32_t lanes, const AccessInfo& before, std::uint32_t pc,
+                               const Observer& by) {
     bool none = true;
     for_each(lanes, [&](unsigned lane) {
         const unsigned knowing = by.lane == any_lane ? lane : by.lane;
         for (std::uint32_t rest = lanes_before; rest != 0; rest &= rest - 1) {
-            const Epoch of = epoch(before.agent(), static_cast<unsigned>(std::countr_zero(rest)), before.time);
+            const Epoch of =
+                epoch(before.agent(), static_cast<unsigned>(std::countr_zero(rest)), before.time);
             if (order_->knows(by.agent, knowing, of, is_read(before.kind()))) continue;
             add_race({of, pc, before.kind(), knowing, address, bytes});
             none = false;
@@ -265,8 +284,9 @@ bool RaceShadow::find_races_at(std::uint64_t address, unsigned bytes, std::uint3
 void RaceShadow::add_race(const Race& race) {
     if (!races_.empty()) {
         Race& last = races_.back();
-        const bool is_same = last.lane == race.lane && last.other.agent == race.other.agent && last.other.lane == race.other.lane &&
-                             last.other.time == race.other.time && last.pc == race.pc;
+        const bool is_same = last.lane == race.lane && last.other.agent == race.other.agent &&
+                             last.other.lane == race.other.lane && last.other.time == race.other.time &&
+                             last.pc == race.pc;
         if (is_same && last.address + last.bytes == race.address) {
             last.bytes += race.bytes;
             return;
@@ -281,19 +301,23 @@ std::optional<Race> RaceShadow::first_race(const RaceFilter* filter) {
     return races_.empty() ? std::nullopt : std::optional(races_.front());
 }
 
-std::optional<Race> RaceShadow::unknown_write(std::uint64_t begin, std::uint64_t end, const Clock& known, unsigned except) {
+std::optional<Race> RaceShadow::unknown_write(std::uint64_t begin, std::uint64_t end, const Clock& known,
+                                              unsigned except) {
     Race unknown;
     const auto is_written = [&](const AccessInfo& info) {
-        return !is_read(info.kind()) && info.agent() != except && !known.covers_all(info.agent(), info.time, false);
+        return !is_read(info.kind()) && info.agent() != except &&
+               !known.covers_all(info.agent(), info.time, false);
     };
     for (; begin < end; begin = (begin / line_bytes + 1) * line_bytes) {
         const std::uint64_t next = std::min(end, (begin / line_bytes + 1) * line_bytes);
-        const std::uint32_t words = words_at(static_cast<unsigned>(begin % line_bytes), static_cast<unsigned>(next - begin));
+        const std::uint32_t words =
+            words_at(static_cast<unsigned>(begin % line_bytes), static_cast<unsigned>(next - begin));
         const LinePlace place = memory_->line(begin >> line_shift);
         unknown.address = begin / line_bytes * line_bytes;
         detach(place);
         const bool is_in_records = any_record(place, [&](const Record& record) {
-            return is_written(memory_->info(record.id)) && find_unknown(record, words & words_of(record), known, unknown);
+            return is_written(memory_->info(record.id)) &&
+                   find_unknown(record, words & words_of(record), known, unknown);
         });
         if (is_in_records) return unknown;
         for (std::uint32_t rest = place.has_cells() ? words : 0; rest != 0; rest &= rest - 1) {
@@ -302,7 +326,8 @@ std::optional<Race> RaceShadow::unknown_write(std::uint64_t begin, std::uint64_t
             if (!memory_->is_live(cell) || !is_written(memory_->info(cell.id))) continue;
             const AccessInfo& info = memory_->info(cell.id);
             if (const auto lane = unknown_lane(info, cell.lanes, known)) {
-                unknown = {epoch(info.agent(), *lane, info.time), info.pc, info.kind(), 0, unknown.address + word * word_bytes, word_bytes};
+                unknown = {epoch(info.agent(), *lane, info.time), info.pc,   info.kind(), 0,
+                           unknown.address + word * word_bytes,   word_bytes};
                 return unknown;
             }
         }
@@ -311,7 +336,8 @@ std::optional<Race> RaceShadow::unknown_write(std::uint64_t begin, std::uint64_t
 }
 
 // Lanes that write one byte by one instruction write the same: that one of them is known suffices.
-std::optional<unsigned> RaceShadow::unknown_lane(const AccessInfo& info, std::uint32_t lanes, const Clock& known) {
+std::optional<unsigned> RaceShadow::unknown_lane(const AccessInfo& info, std::uint32_t lanes,
+                                                 const Clock& known) {
     std::optional<unsigned> first;
     for (; lanes != 0; lanes &= lanes - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
@@ -322,14 +348,20 @@ std::optional<unsigned> RaceShadow::unknown_lane(const AccessInfo& info, std::ui
 }
 
 // `unknown`: its address is the line's.
-bool RaceShadow::find_unknown(const Record& record, std::uint32_t words, const Clock& known, Race& unknown) const {
+bool RaceShadow::find_unknown(const Record& record, std::uint32_t words, const Clock& known,
+                              Race& unknown) const {
     const AccessInfo& info = memory_->info(record.id);
     for (; words != 0; words &= words - 1) {
         const auto word = static_cast<unsigned>(std::countr_zero(words));
         for (unsigned byte = word * word_bytes; byte < (word + 1) * word_bytes; ++byte) {
             const auto lane = unknown_lane(info, lanes_at(record, byte), known);
             if (!lane) continue;
-            unknown = {epoch(info.agent(), *lane, info.time), pc_of(record, byte, *lane), info.kind(), 0, unknown.address + byte, 1};
+            unknown = {epoch(info.agent(), *lane, info.time),
+                       pc_of(record, byte, *lane),
+                       info.kind(),
+                       0,
+                       unknown.address + byte,
+                       1};
             return true;
         }
     }
@@ -351,7 +383,8 @@ void RaceShadow::add(const LinePlace& place, const Observer& by, const Touch& to
     ShadowLine& line = place.line();
     const bool is_small = std::popcount(touch.words) <= most_cells && !is_by_bytes(touch.record);
     if (place.has_records()) {
-        if (merge(place, by, touch) || (line.is_full() && replace(place, by, touch))) return by.mark(line, touch.words);
+        if (merge(place, by, touch) || (line.is_full() && replace(place, by, touch)))
+            return by.mark(line, touch.words);
     }
     if (!is_small || !memory_->add_cells(*place.chunk)) return append(place, by, touch);
     for_each(add_to_cells(place, by, touch), [&](unsigned word) {
@@ -378,7 +411,8 @@ bool RaceShadow::merge(const LinePlace& place, const Observer& by, const Touch& 
     }
     RecordTable* const table = memory_->table(line);
     if (table == nullptr) return false;
-    for (unsigned at = table->first_slot(by.info.who); table->begin()[at].id != 0; at = table->next_slot(at)) {
+    for (unsigned at = table->first_slot(by.info.who); table->begin()[at].id != 0;
+         at = table->next_slot(at)) {
         RecordTable::Slot& slot = table->begin()[at];
         Record record = slot.get();
         if (slot.who != by.info.who || !merge_record(record, by, touch.record)) continue;
@@ -402,7 +436,8 @@ inline bool RaceShadow::merge_record(Record& into, const Observer& by, const Rec
         return true;
     }
     if (into.form() != Form::bytes || into.tag != record.tag) return false;
-    const std::uint32_t begin = into.value & 0xFF, end = begin + (into.value >> 8), first = record.value & 0xFF;
+    const std::uint32_t begin = into.value & 0xFF, end = begin + (into.value >> 8),
+                        first = record.value & 0xFF;
     if (first < begin || first > end) return false;
     into.value = begin | (std::max(end, first + (record.value >> 8)) - begin) << 8;
     return true;
@@ -443,7 +478,8 @@ std::uint32_t RaceShadow::add_to_cells(const LinePlace& place, const Observer& b
         }
         if (memory_->is_live(cell)) {
             const AccessInfo& info = memory_->info(cell.id);
-            const bool is_own = cell.lanes == lanes && info.agent() == by.agent && by.info.agent() == by.agent;
+            const bool is_own =
+                cell.lanes == lanes && info.agent() == by.agent && by.info.agent() == by.agent;
             if (!is_dominated_kind(info, by.info) || (!is_own && !is_known(info, by))) {
                 left |= 1u << word;
                 return;
@@ -512,8 +548,10 @@ bool RaceShadow::grow_table(const LinePlace& place) {
     if (RecordTable* const before = memory_->table(line)) {
         for (const RecordTable::Slot& slot : *before) {
             if (slot.id == 0) continue;
-            if (is_known_to_all(memory_->info(slot.id))) memory_->release(slot.get());
-            else slots.push_back(slot);
+            if (is_known_to_all(memory_->info(slot.id)))
+                memory_->release(slot.get());
+            else
+                slots.push_back(slot);
         }
         units = slots.size() * 2 > before->count ? before->units * 2 : before->units;
         memory_->arena().free(line.table, before->units);

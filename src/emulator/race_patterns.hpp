@@ -1,7 +1,7 @@
 #pragma once
 /// @file race_patterns.hpp
-/// How the lanes of an instruction lie to each other, and which shapes that makes on the lines they access: found out once, since an
-/// instruction in a loop accesses in the same few ways.
+/// How the lanes of an instruction lie to each other, and which shapes that makes on the lines they access:
+/// found out once, since an instruction in a loop accesses in the same few ways.
 
 #include <array>
 #include <cstdint>
@@ -26,9 +26,10 @@ struct AccessPattern {
 
 class PatternTable {
   public:
-    /// That of some accesses, whose offsets and `shift` together are from the begin of the first line on. Null when the instruction has had
-    /// too many different ones.
-    [[nodiscard]] const AccessPattern* find(const LaneAccesses& accesses, std::uint32_t mask, std::uint32_t shift, ShapeTable& shapes);
+    /// That of some accesses, whose offsets and `shift` together are from the begin of the first line on.
+    /// Null when the instruction has had too many different ones.
+    [[nodiscard]] const AccessPattern* find(const LaneAccesses& accesses, std::uint32_t mask,
+                                            std::uint32_t shift, ShapeTable& shapes);
     /// Another program's instructions come.
     void begin();
 
@@ -46,10 +47,11 @@ class PatternTable {
     [[nodiscard]] static std::size_t set_of(std::uint32_t pc, std::uint32_t first) {
         return (pc * 0x9E3779B1u ^ first / word_bytes % line_words * 0x85EBCA77u) >> 23;
     }
-    [[nodiscard]] const AccessPattern* add(Set& set, const LaneAccesses& accesses, std::uint32_t mask, std::uint32_t shift,
-                                           ShapeTable& shapes);
+    [[nodiscard]] const AccessPattern* add(Set& set, const LaneAccesses& accesses, std::uint32_t mask,
+                                           std::uint32_t shift, ShapeTable& shapes);
     [[nodiscard]] static bool make_parts(AccessPattern& pattern, ShapeTable& shapes);
-    [[nodiscard]] static bool make_part(const AccessPattern& pattern, std::uint32_t lanes, AccessPattern::Part& part, ShapeTable& shapes);
+    [[nodiscard]] static bool make_part(const AccessPattern& pattern, std::uint32_t lanes,
+                                        AccessPattern::Part& part, ShapeTable& shapes);
 
     std::vector<AccessPattern> patterns_;
     std::array<Instruction, 256> instructions_ = {};

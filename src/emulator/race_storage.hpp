@@ -15,7 +15,9 @@ struct RaceStorage {
     PatternTable patterns;
 
     /// To be kept for others; not what has become large.
-    [[nodiscard]] bool is_small() const { return shared.bytes() + global.bytes() <= most_bytes && !shapes.is_half_full(); }
+    [[nodiscard]] bool is_small() const {
+        return shared.bytes() + global.bytes() <= most_bytes && !shapes.is_half_full();
+    }
 
   private:
     static constexpr std::size_t most_bytes = std::size_t{32} << 20;

@@ -21,11 +21,13 @@ constexpr unsigned first_slot_shift = 64 - 6;
 constexpr std::size_t least_bytes = std::size_t{8} << 20;
 constexpr std::size_t large_page = std::size_t{2} << 20;
 
-// Zero, and touched by nobody yet. Small launches get by with the first slab; of more, large pages spare faults and address translation.
+// Zero, and touched by nobody yet. Small launches get by with the first slab; of more, large pages spare
+// faults and address translation.
 std::byte* new_slab(std::size_t bytes, bool is_first) {
 #ifdef __linux__
     const std::size_t more = is_first ? 0 : large_page;
-    void* const memory = mmap(nullptr, bytes + more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const memory =
+        mmap(nullptr, bytes + more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
     auto* const begin = static_cast<std::byte*>(memory);
     if (is_first) return begin;
@@ -66,14 +68,18 @@ std::uint32_t ShadowArena::allocate(unsigned units, std::size_t limit) {
         return place;
     }
     std::uint32_t place = next_;
-    if (place % units_per_slab + units > units_per_slab) place = (place / units_per_slab + 1) * units_per_slab;
+    if (place % units_per_slab + units > units_per_slab)
+        place = (place / units_per_slab + 1) * units_per_slab;
     if ((std::size_t{place} + units) * unit > limit) return 0;
-    if (place / units_per_slab >= slabs_.size()) slabs_.push_back(new_slab(units_per_slab * unit, slabs_.empty()));
+    if (place / units_per_slab >= slabs_.size())
+        slabs_.push_back(new_slab(units_per_slab * unit, slabs_.empty()));
     next_ = place + units;
     return place;
 }
 
-void ShadowArena::free(std::uint32_t place, unsigned units) { free_[static_cast<unsigned>(std::countr_zero(units))].push_back(place); }
+void ShadowArena::free(std::uint32_t place, unsigned units) {
+    free_[static_cast<unsigned>(std::countr_zero(units))].push_back(place);
+}
 
 void ShadowArena::clear() {
     next_ = 1;
@@ -130,11 +136,13 @@ void ShadowMemory::forget_accesses() {
 // --- lines
 
 std::size_t ShadowMemory::used() const {
-    return keys_.size() * chunk_stride + with_cells_ * cell_stride + arena_.used() + infos_.size() * sizeof(AccessInfo);
+    return keys_.size() * chunk_stride + with_cells_ * cell_stride + arena_.used() +
+           infos_.size() * sizeof(AccessInfo);
 }
 
 std::size_t ShadowMemory::bytes() const {
-    return chunks_.size() * chunk_stride + cell_chunks_ * cell_stride + arena_.bytes() + infos_.capacity() * sizeof(AccessInfo);
+    return chunks_.size() * chunk_stride + cell_chunks_ * cell_stride + arena_.bytes() +
+           infos_.capacity() * sizeof(AccessInfo);
 }
 
 ShadowChunk& ShadowMemory::find_chunk(std::uint64_t key) {
@@ -154,7 +162,8 @@ LinePlace ShadowMemory::known_line(std::uint64_t number) const {
     const std::uint64_t key = key_of(number >> ShadowChunk::shift);
     std::size_t at = slot_of(key);
     while (is_used(slots_[at]) && slots_[at].key != key) at = (at + 1) & (slots_.size() - 1);
-    return {is_used(slots_[at]) ? slots_[at].chunk : nullptr, static_cast<std::uint32_t>(number & (ShadowChunk::line_count - 1))};
+    return {is_used(slots_[at]) ? slots_[at].chunk : nullptr,
+            static_cast<std::uint32_t>(number & (ShadowChunk::line_count - 1))};
 }
 
 ShadowChunk* ShadowMemory::new_chunk(std::uint64_t key) {
@@ -165,8 +174,10 @@ ShadowChunk* ShadowMemory::new_chunk(std::uint64_t key) {
     }
     const std::size_t index = keys_.size();
     if (index == chunks_.size()) {
-        if (index % chunks_per_slab == 0) slabs_.push_back(new_slab(chunks_per_slab * chunk_stride, slabs_.empty()));
-        chunks_.emplace_back().lines = reinterpret_cast<ShadowLine*>(slabs_.back() + index % chunks_per_slab * chunk_stride);
+        if (index % chunks_per_slab == 0)
+            slabs_.push_back(new_slab(chunks_per_slab * chunk_stride, slabs_.empty()));
+        chunks_.emplace_back().lines =
+            reinterpret_cast<ShadowLine*>(slabs_.back() + index % chunks_per_slab * chunk_stride);
     }
     chunks_[index].with_records.fill(0);
     chunks_[index].with_cells.fill(0);
@@ -211,8 +222,8 @@ void ShadowMemory::grow_slots() {
         if (is_used(slot)) insert(slot);
 }
 
-// The chunk that has been in use for longest; its key is keys_[oldest_] then, and nobody finds it. The slots behind the one that becomes free
-// move up to where they would be without it.
+// The chunk that has been in use for longest; its key is keys_[oldest_] then, and nobody finds it. The slots
+// behind the one that becomes free move up to where they would be without it.
 ShadowChunk* ShadowMemory::forget_oldest() {
     ++forgotten_;
     oldest_ = (oldest_ + 1) % keys_.size();
@@ -229,7 +240,8 @@ ShadowChunk* ShadowMemory::forget_oldest() {
     std::size_t at = slot_of(keys_[oldest_]);
     while (slots_[at].key != keys_[oldest_]) at = (at + 1) & mask;
     slots_[at] = {};
-    for (std::size_t next = (at + 1) & mask; is_used(slots_[next]); next = (next + 1) & mask) insert(std::exchange(slots_[next], Slot{}));
+    for (std::size_t next = (at + 1) & mask; is_used(slots_[next]); next = (next + 1) & mask)
+        insert(std::exchange(slots_[next], Slot{}));
     return &chunk;
 }
 

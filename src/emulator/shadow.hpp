@@ -1,10 +1,12 @@
 #pragma once
 /// @file shadow.hpp
-/// Shadow memory of the race check: for every line of 128 bytes which lanes of which agents accessed which of its bytes, and when.
+/// Shadow memory of the race check: for every line of 128 bytes which lanes of which agents accessed which of
+/// its bytes, and when.
 ///
-/// What a warp accesses of a line in a regular way is one *record*; most lines have one or two. What lanes access at random is kept word by
-/// word, in *cells*. Both name an *access*: an epoch but for the lane, and an instruction. Lines are allocated in chunks, by first
-/// touch. When a generation ends everything is forgotten at once, and nothing is touched for that.
+/// What a warp accesses of a line in a regular way is one *record*; most lines have one or two. What lanes
+/// access at random is kept word by word, in *cells*. Both name an *access*: an epoch but for the lane, and
+/// an instruction. Lines are allocated in chunks, by first touch. When a generation ends everything is
+/// forgotten at once, and nothing is touched for that.
 
 #include <array>
 #include <bit>
@@ -21,17 +23,20 @@ namespace ptxgraft::emulator {
 /// What all lanes of an access have in common: the epoch but for the lane, and the instruction.
 struct AccessInfo {
     WarpTime time = 0;
-    std::uint32_t pc = 0;  ///< or a SequenceId
+    std::uint32_t pc = 0;   ///< or a SequenceId
     std::uint32_t who = 0;  ///< who_of()
 
     [[nodiscard]] unsigned agent() const { return who & ((1u << agent_bits) - 1); }
     [[nodiscard]] AccessKind kind() const { return static_cast<AccessKind>(who >> agent_bits & 7); }
     [[nodiscard]] bool is_narrow() const { return who >> (agent_bits + 3) != 0; }
-    [[nodiscard]] bool is_same_epoch(const AccessInfo& other) const { return time == other.time && who == other.who; }
+    [[nodiscard]] bool is_same_epoch(const AccessInfo& other) const {
+        return time == other.time && who == other.who;
+    }
 
     static constexpr unsigned agent_bits = 12;
     [[nodiscard]] static constexpr std::uint32_t who_of(unsigned agent, AccessKind kind, Reach reach) {
-        return agent | static_cast<unsigned>(kind) << agent_bits | (reach == Reach::cta ? 1u << (agent_bits + 3) : 0);
+        return agent | static_cast<unsigned>(kind) << agent_bits |
+               (reach == Reach::cta ? 1u << (agent_bits + 3) : 0);
     }
 };
 
@@ -62,10 +67,13 @@ struct Record {
     }
     /// Of one lane and some bytes of a line.
     [[nodiscard]] static Record of_bytes(AccessId id, unsigned lane, unsigned at, unsigned bytes) {
-        if ((at | bytes) % word_bytes == 0) return {id, word_mask(at / word_bytes, bytes / word_bytes), tag_of(Form::words, lane)};
+        if ((at | bytes) % word_bytes == 0)
+            return {id, word_mask(at / word_bytes, bytes / word_bytes), tag_of(Form::words, lane)};
         return {id, at | bytes << 8, tag_of(Form::bytes, lane)};
     }
-    [[nodiscard]] bool has_same_lanes(const Record& other) const { return value == other.value && tag == other.tag; }
+    [[nodiscard]] bool has_same_lanes(const Record& other) const {
+        return value == other.value && tag == other.tag;
+    }
 };
 
 /// The records of a line, as many as there are in front.
@@ -82,8 +90,12 @@ struct alignas(64) ShadowLine {
 
     [[nodiscard]] Record get(unsigned i) const { return {ids[i], values[i], tags[i]}; }
     [[nodiscard]] bool is_full() const { return ids[most_records - 1] != 0; }
-    [[nodiscard]] static std::uint8_t hint_of(std::uint32_t who) { return static_cast<std::uint8_t>(who * 0x9E3779B1u >> 24); }
-    void set(unsigned i, const Record& record) { ids[i] = record.id, values[i] = record.value, tags[i] = record.tag; }
+    [[nodiscard]] static std::uint8_t hint_of(std::uint32_t who) {
+        return static_cast<std::uint8_t>(who * 0x9E3779B1u >> 24);
+    }
+    void set(unsigned i, const Record& record) {
+        ids[i] = record.id, values[i] = record.value, tags[i] = record.tag;
+    }
     void set(unsigned i, const Record& record, std::uint32_t who) {
         set(i, record);
         hints[i] = hint_of(who);
@@ -138,7 +150,9 @@ class ShadowArena {
     [[nodiscard]] std::uint32_t allocate(unsigned units, std::size_t limit);
     void free(std::uint32_t place, unsigned units);
     void clear();
-    [[nodiscard]] std::byte* at(std::uint32_t place) const { return slabs_[place / units_per_slab] + place % units_per_slab * unit; }
+    [[nodiscard]] std::byte* at(std::uint32_t place) const {
+        return slabs_[place / units_per_slab] + place % units_per_slab * unit;
+    }
     [[nodiscard]] std::size_t used() const { return std::size_t{next_} * unit; }
     [[nodiscard]] std::size_t bytes() const { return slabs_.size() * units_per_slab * unit; }
 
@@ -156,7 +170,8 @@ struct ShadowChunk {
 
     std::array<std::uint64_t, line_count / 64> with_records = {}, with_cells = {};
     ShadowLine* lines = nullptr;
-    ShadowCell* cells = nullptr;    ///< 32 for each line, once one has needed them; those of earlier generations are nothing
+    ShadowCell* cells =
+        nullptr;  ///< 32 for each line, once one has needed them; those of earlier generations are nothing
     std::uint32_t cells_since = 0;  ///< the generation in which they count as used
 };
 
@@ -181,9 +196,11 @@ class ShadowMemory {
     ShadowMemory& operator=(const ShadowMemory&) = delete;
     ~ShadowMemory();
 
-    /// Forgets everything. From now on at most so many bytes of host memory are used, and what was touched first is forgotten first.
+    /// Forgets everything. From now on at most so many bytes of host memory are used, and what was touched
+    /// first is forgotten first.
     void begin(std::size_t limit);
-    /// Something was forgotten since for want of memory. Places that were asked for before may be those of other lines.
+    /// Something was forgotten since for want of memory. Places that were asked for before may be those of
+    /// other lines.
     [[nodiscard]] bool has_forgotten() const { return forgotten_ != 0; }
     /// How many times.
     [[nodiscard]] std::uint32_t forgotten() const { return forgotten_; }
@@ -201,7 +218,8 @@ class ShadowMemory {
     /// Within one.
     [[nodiscard]] AccessId further_access(const AccessInfo& info) {
         const KnownAccess& known = lately_[(info.pc * 0x9E3779B1u ^ info.who * 0x85EBCA77u) >> 23];
-        if (known.id >= first_id_ && known.info.pc == info.pc && known.info.is_same_epoch(info)) return known.id;
+        if (known.id >= first_id_ && known.info.pc == info.pc && known.info.is_same_epoch(info))
+            return known.id;
         return new_access(info);
     }
     [[nodiscard]] const AccessInfo& info(AccessId id) const { return infos_[id - first_id_]; }
@@ -214,9 +232,13 @@ class ShadowMemory {
     }
     /// No chunk, where nothing near it has been accessed.
     [[nodiscard]] LinePlace known_line(std::uint64_t number) const;
-    [[nodiscard]] static bool are_near(std::uint64_t a, std::uint64_t b) { return a >> ShadowChunk::shift == b >> ShadowChunk::shift; }
+    [[nodiscard]] static bool are_near(std::uint64_t a, std::uint64_t b) {
+        return a >> ShadowChunk::shift == b >> ShadowChunk::shift;
+    }
     /// Makes sure that the chunk has cells; false where there is no room for them.
-    [[nodiscard]] bool add_cells(ShadowChunk& chunk) { return chunk.cells_since == generation_ || make_cells(chunk); }
+    [[nodiscard]] bool add_cells(ShadowChunk& chunk) {
+        return chunk.cells_since == generation_ || make_cells(chunk);
+    }
     /// A block of the arena. What is forgotten for it is not the place's chunk. 0: there is no room left.
     [[nodiscard]] std::uint32_t allocate(unsigned units, const LinePlace& place);
     [[nodiscard]] ShadowArena& arena() { return arena_; }
@@ -233,18 +255,23 @@ class ShadowMemory {
     static constexpr std::size_t most_accesses = std::size_t{1} << 23;
     static constexpr std::size_t chunk_bytes = ShadowChunk::line_count * sizeof(ShadowLine);
     static constexpr std::size_t cell_bytes = ShadowChunk::line_count * line_words * sizeof(ShadowCell);
-    // From one chunk to the next one, so that places that lie powers of two apart are in different sets of the processor's caches.
-    static constexpr std::size_t chunk_stride = chunk_bytes + 5 * sizeof(ShadowLine), cell_stride = cell_bytes + 5 * sizeof(ShadowLine);
+    // From one chunk to the next one, so that places that lie powers of two apart are in different sets of
+    // the processor's caches.
+    static constexpr std::size_t chunk_stride = chunk_bytes + 5 * sizeof(ShadowLine),
+                                 cell_stride = cell_bytes + 5 * sizeof(ShadowLine);
     struct KnownAccess {
         AccessInfo info;
         AccessId id = 0;
     };
-    /// A chunk by its key: its number, and the generation in the upper half. Of other generations there is none.
+    /// A chunk by its key: its number, and the generation in the upper half. Of other generations there is
+    /// none.
     struct Slot {
         std::uint64_t key = 0;
         ShadowChunk* chunk = nullptr;
     };
-    [[nodiscard]] std::uint64_t key_of(std::uint64_t number) const { return number | std::uint64_t{generation_} << 32; }
+    [[nodiscard]] std::uint64_t key_of(std::uint64_t number) const {
+        return number | std::uint64_t{generation_} << 32;
+    }
     [[nodiscard]] bool is_used(const Slot& slot) const { return slot.key >> 32 == generation_; }
     [[nodiscard]] AccessId new_access(const AccessInfo& info);
     void forget_accesses();
@@ -253,8 +280,12 @@ class ShadowMemory {
         const Slot& known = known_chunks_[known_place(key)];
         return known.key == key ? *known.chunk : find_chunk(key);
     }
-    [[nodiscard]] static std::size_t known_place(std::uint64_t key) { return (key & 0xFFFFFFFF) * 0x9E3779B97F4A7C15u >> 55; }
-    [[nodiscard]] std::size_t slot_of(std::uint64_t key) const { return (key & 0xFFFFFFFF) * 0x9E3779B97F4A7C15u >> slot_shift_; }
+    [[nodiscard]] static std::size_t known_place(std::uint64_t key) {
+        return (key & 0xFFFFFFFF) * 0x9E3779B97F4A7C15u >> 55;
+    }
+    [[nodiscard]] std::size_t slot_of(std::uint64_t key) const {
+        return (key & 0xFFFFFFFF) * 0x9E3779B97F4A7C15u >> slot_shift_;
+    }
     [[nodiscard]] ShadowChunk& find_chunk(std::uint64_t key);
     [[nodiscard]] std::size_t used() const;
     ShadowChunk* new_chunk(std::uint64_t key);
@@ -271,8 +302,8 @@ class ShadowMemory {
     std::deque<ShadowChunk> chunks_;   // all that there are
     std::vector<std::uint64_t> keys_;  // of those that are in use
     std::size_t oldest_ = 0;           // of those, round and round
-    std::size_t with_cells_ = 0;          // chunks whose cells are in use
-    std::size_t cell_chunks_ = 0;         // and all that have some
+    std::size_t with_cells_ = 0;       // chunks whose cells are in use
+    std::size_t cell_chunks_ = 0;      // and all that have some
     std::size_t limit_ = 0;
     std::size_t most_now_ = 0;  // accesses
     std::uint32_t generation_ = 0;

@@ -7,7 +7,8 @@ namespace {
 
 std::uint64_t content_hash(const Shape& shape) {
     std::uint64_t hash = shape.by_bytes ? 1 : 2;
-    for (const std::uint32_t lanes : shape.lanes) hash = (hash ^ lanes) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
+    for (const std::uint32_t lanes : shape.lanes)
+        hash = (hash ^ lanes) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
     return hash;
 }
 
@@ -62,8 +63,10 @@ ShapeId ShapeTable::add_consecutive(unsigned bytes, int delta) {
     Shape shape = Shape::empty(bytes < 4);
     const int unit = bytes < 4 ? 1 : 4;
     for (int lane = 0; lane < 32; ++lane)
-        for (int at = delta + lane * static_cast<int>(bytes), end = at + static_cast<int>(bytes); at < end; at += unit)
-            if (at >= 0 && at < static_cast<int>(line_bytes)) shape.lanes[static_cast<std::size_t>(at / unit)] |= 1u << lane;
+        for (int at = delta + lane * static_cast<int>(bytes), end = at + static_cast<int>(bytes); at < end;
+             at += unit)
+            if (at >= 0 && at < static_cast<int>(line_bytes))
+                shape.lanes[static_cast<std::size_t>(at / unit)] |= 1u << lane;
     const ShapeId id = intern(std::move(shape), none);
     return consecutive_[log2(bytes)][static_cast<unsigned>(delta / static_cast<int>(bytes) + 32)] = id;
 }
@@ -111,8 +114,9 @@ ShapeId ShapeTable::make_union(const Union& of) {
 
 std::uint32_t ShapeTable::pc_of(ShapeId id, unsigned byte, unsigned lane) const {
     const std::vector<Shape::Part>& parts = shapes_[id].parts;
-    const auto found = std::ranges::find_if(
-        parts, [&](const Shape::Part& part) { return (shapes_[part.shape].map().at(byte) >> lane & 1) != 0; });
+    const auto found = std::ranges::find_if(parts, [&](const Shape::Part& part) {
+        return (shapes_[part.shape].map().at(byte) >> lane & 1) != 0;
+    });
     return found == parts.end() ? 0 : found->pc;
 }
 
@@ -120,11 +124,13 @@ SequenceId ShapeTable::find_sequence(Step wanted) {
     auto found = steps_.find(wanted);
     if (found == steps_.end()) {
         if (steps_.size() >= most_shapes) return no_sequence;
-        std::vector<Words> made =
-            wanted.pc < first_sequence ? std::vector<Words>{{wanted.pc, wanted.words}} : sequences_[wanted.pc - first_sequence];
+        std::vector<Words> made = wanted.pc < first_sequence ? std::vector<Words>{{wanted.pc, wanted.words}}
+                                                             : sequences_[wanted.pc - first_sequence];
         const auto same = std::ranges::find(made, wanted.next_pc, &Words::pc);
-        if (same != made.end()) same->words |= wanted.next_words;
-        else made.push_back({wanted.next_pc, wanted.next_words});
+        if (same != made.end())
+            same->words |= wanted.next_words;
+        else
+            made.push_back({wanted.next_pc, wanted.next_words});
         sequences_.push_back(std::move(made));
         wanted.value = first_sequence + static_cast<SequenceId>(sequences_.size() - 1);
         found = steps_.insert(wanted).first;
@@ -135,7 +141,8 @@ SequenceId ShapeTable::find_sequence(Step wanted) {
 
 std::uint32_t ShapeTable::pc_of_word(SequenceId id, unsigned word) const {
     const std::vector<Words>& parts = sequences_[id - first_sequence];
-    const auto found = std::ranges::find_if(parts, [&](const Words& part) { return (part.words >> word & 1) != 0; });
+    const auto found =
+        std::ranges::find_if(parts, [&](const Words& part) { return (part.words >> word & 1) != 0; });
     return found == parts.end() ? 0 : found->pc;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 /// @file shapes.hpp
-/// Which lanes of a warp access which bytes of a line of shadow memory: interned, since a program accesses lines again and again in the
-/// same few ways.
+/// Which lanes of a warp access which bytes of a line of shadow memory: interned, since a program accesses
+/// lines again and again in the same few ways.
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,8 @@ namespace ptxgraft::emulator {
 inline constexpr unsigned line_shift = 7, line_words = 32, word_bytes = 4;
 inline constexpr std::uint64_t line_bytes = std::uint64_t{1} << line_shift;
 
-/// Words of a line, by bit: `count` from `first` on, and those that some bytes lie in, or of which all bytes are among them.
+/// Words of a line, by bit: `count` from `first` on, and those that some bytes lie in, or of which all bytes
+/// are among them.
 [[nodiscard]] constexpr std::uint32_t word_mask(unsigned first, unsigned count) {
     return static_cast<std::uint32_t>(((std::uint64_t{1} << count) - 1) << first);
 }
@@ -56,7 +57,8 @@ struct Shape {
     [[nodiscard]] LaneMap map() const { return {by_bytes, lanes.data()}; }
 };
 
-/// What stands in the place of an instruction where a lane accesses words by several: which one accesses which.
+/// What stands in the place of an instruction where a lane accesses words by several: which one accesses
+/// which.
 using SequenceId = std::uint32_t;
 inline constexpr SequenceId first_sequence = SequenceId{1} << 31;
 
@@ -68,19 +70,25 @@ class ShapeTable {
 
     ShapeTable();
     [[nodiscard]] const Shape& operator[](ShapeId id) const { return shapes_[id]; }
-    [[nodiscard]] bool is_half_full() const { return std::max({shapes_.size(), unions_.size(), steps_.size()}) * 2 > most_shapes; }
-    /// Of all lanes, each behind the one before: lane 0 accesses `bytes` bytes at `delta` bytes from the line's begin.
+    [[nodiscard]] bool is_half_full() const {
+        return std::max({shapes_.size(), unions_.size(), steps_.size()}) * 2 > most_shapes;
+    }
+    /// Of all lanes, each behind the one before: lane 0 accesses `bytes` bytes at `delta` bytes from the
+    /// line's begin.
     [[nodiscard]] ShapeId consecutive(unsigned bytes, int delta) {
-        const ShapeId known = consecutive_[log2(bytes)][static_cast<unsigned>(delta / static_cast<int>(bytes) + 32)];
+        const ShapeId known =
+            consecutive_[log2(bytes)][static_cast<unsigned>(delta / static_cast<int>(bytes) + 32)];
         return known != none ? known : add_consecutive(bytes, delta);
     }
     /// Of all lanes at one place.
     [[nodiscard]] ShapeId broadcast(unsigned bytes, unsigned at);
     /// `none` when there are `most` already.
     [[nodiscard]] ShapeId intern(Shape shape, std::size_t most = most_shapes);
-    /// What two instructions access together; `none` when there are too many. The place of an `a` that has parts does not matter.
+    /// What two instructions access together; `none` when there are too many. The place of an `a` that has
+    /// parts does not matter.
     [[nodiscard]] ShapeId unite(ShapeId a, std::uint32_t pc_of_a, ShapeId b, std::uint32_t pc_of_b) {
-        const Union wanted{.a = a, .b = b, .pc_of_a = shapes_[a].parts.empty() ? pc_of_a : 0, .pc_of_b = pc_of_b};
+        const Union wanted{
+            .a = a, .b = b, .pc_of_a = shapes_[a].parts.empty() ? pc_of_a : 0, .pc_of_b = pc_of_b};
         const Union& known = lately_[UnionHash()(wanted) % lately_.size()];
         return known == wanted ? known.value : find_union(wanted);
     }
@@ -89,8 +97,10 @@ class ShapeTable {
     /// Whether no byte that both access has different lanes.
     [[nodiscard]] bool has_same_lanes(ShapeId a, ShapeId b);
 
-    /// What stands for an instruction, or some, that access some words, and one more; `no_sequence` when there are too many.
-    [[nodiscard]] SequenceId sequence(std::uint32_t pc, std::uint32_t words, std::uint32_t next_pc, std::uint32_t next_words) {
+    /// What stands for an instruction, or some, that access some words, and one more; `no_sequence` when
+    /// there are too many.
+    [[nodiscard]] SequenceId sequence(std::uint32_t pc, std::uint32_t words, std::uint32_t next_pc,
+                                      std::uint32_t next_words) {
         const Step wanted{pc, pc < first_sequence ? words : 0, next_pc, next_words};
         const Step& known = lately_stepped_[StepHash()(wanted) % lately_stepped_.size()];
         return known == wanted ? known.value : find_sequence(wanted);
@@ -112,27 +122,36 @@ class ShapeTable {
         }
     };
     struct UnionHash {
-        [[nodiscard]] std::size_t operator()(const Union& of) const { return hash_of(of.a, of.b, of.pc_of_a, of.pc_of_b); }
+        [[nodiscard]] std::size_t operator()(const Union& of) const {
+            return hash_of(of.a, of.b, of.pc_of_a, of.pc_of_b);
+        }
     };
     struct Step {
         std::uint32_t pc = 0, words = 0, next_pc = 0, next_words = 0;
         SequenceId value = no_sequence;
 
         [[nodiscard]] bool operator==(const Step& other) const {
-            return pc == other.pc && words == other.words && next_pc == other.next_pc && next_words == other.next_words;
+            return pc == other.pc && words == other.words && next_pc == other.next_pc &&
+                   next_words == other.next_words;
         }
     };
     struct StepHash {
-        [[nodiscard]] std::size_t operator()(const Step& of) const { return hash_of(of.pc, of.words, of.next_pc, of.next_words); }
+        [[nodiscard]] std::size_t operator()(const Step& of) const {
+            return hash_of(of.pc, of.words, of.next_pc, of.next_words);
+        }
     };
     struct Words {
         std::uint32_t pc = 0, words = 0;
     };
-    [[nodiscard]] static std::size_t hash_of(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
-        const std::uint64_t mixed = ((a << 32 | b) * 0x9E3779B97F4A7C15u) ^ ((c << 32 | d) * 0xC2B2AE3D27D4EB4Fu);
+    [[nodiscard]] static std::size_t hash_of(std::uint64_t a, std::uint64_t b, std::uint64_t c,
+                                             std::uint64_t d) {
+        const std::uint64_t mixed =
+            ((a << 32 | b) * 0x9E3779B97F4A7C15u) ^ ((c << 32 | d) * 0xC2B2AE3D27D4EB4Fu);
         return mixed ^ mixed >> 32;
     }
-    [[nodiscard]] static unsigned log2(unsigned bytes) { return static_cast<unsigned>(std::countr_zero(bytes)); }
+    [[nodiscard]] static unsigned log2(unsigned bytes) {
+        return static_cast<unsigned>(std::countr_zero(bytes));
+    }
     ShapeId add_consecutive(unsigned bytes, int delta);
     [[nodiscard]] ShapeId find_union(Union wanted);
     [[nodiscard]] ShapeId make_union(const Union& of);

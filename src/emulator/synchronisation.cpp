@@ -40,19 +40,22 @@ Synchronisation::Thread& Synchronisation::thread(unsigned warp, unsigned lane) {
 
 Synchronisation::Location* Synchronisation::find(std::uint64_t location) {
     auto found = locations_.find(location);
-    if (found == locations_.end() && locations_.size() >= most_locations) found = locations_.find(shared_location(location));
+    if (found == locations_.end() && locations_.size() >= most_locations)
+        found = locations_.find(shared_location(location));
     return found == locations_.end() ? nullptr : &found->second;
 }
 
 Synchronisation::Location& Synchronisation::make(std::uint64_t location) {
     has_locations_ = true;
-    if (locations_.size() >= most_locations && !locations_.contains(location)) location = shared_location(location);
+    if (locations_.size() >= most_locations && !locations_.contains(location))
+        location = shared_location(location);
     return locations_[location];
 }
 
 // Whether the location's last write precedes the operation in observation order: they are morally strong.
 bool Synchronisation::is_linked(const Location& at, const StrongOperation& operation) const {
-    return at.cta == cta_of(operation.warp) || (at.reach == Reach::cluster && operation.reach == Reach::cluster);
+    return at.cta == cta_of(operation.warp) ||
+           (at.reach == Reach::cluster && operation.reach == Reach::cluster);
 }
 
 // PTX ISA 8.8: a release on a location and a strong write there behind it, in program order, are one pattern.
@@ -68,13 +71,15 @@ void Synchronisation::contribute(Location& at, Contribution what) const {
         // Those of one CTA and reach become one.
         std::vector<Contribution> merged;
         for (const Contribution& one : at.sequence) {
-            const auto same = std::ranges::find_if(merged, [&](const Contribution& m) { return m.cta == one.cta && m.reach == one.reach; });
+            const auto same = std::ranges::find_if(
+                merged, [&](const Contribution& m) { return m.cta == one.cta && m.reach == one.reach; });
             if (same == merged.end()) {
                 auto clock = std::make_shared<Clock>(order_->size());
                 one.what.join_into(*clock);
                 merged.push_back({{std::move(clock), one.what.own}, one.cta, one.reach});
             } else {
-                one.what.join_into(const_cast<Clock&>(*same->what.known));  // made here, and nobody else's yet
+                one.what.join_into(
+                    const_cast<Clock&>(*same->what.known));  // made here, and nobody else's yet
             }
         }
         at.sequence = std::move(merged);
@@ -87,8 +92,9 @@ void Synchronisation::acquire(unsigned warp, unsigned lane, bool is_alone, const
 }
 
 bool Synchronisation::is_same(const Pending& a, const Pending& b) {
-    return a.what.known == b.what.known && a.location == b.location && a.is_far == b.is_far && a.what.own.agent == b.what.own.agent &&
-           a.what.own.lane == b.what.own.lane && a.what.own.time == b.what.own.time;
+    return a.what.known == b.what.known && a.location == b.location && a.is_far == b.is_far &&
+           a.what.own.agent == b.what.own.agent && a.what.own.lane == b.what.own.lane &&
+           a.what.own.time == b.what.own.time;
 }
 
 // Loops that wait for a value read what they have read before.
@@ -112,11 +118,14 @@ void Synchronisation::read(const StrongOperation& operation, unsigned lane, std:
         for (const Contribution& one : at->sequence) {
             const bool is_far = one.cta != cta_of(operation.warp);
             if (is_far && one.reach == Reach::cta) continue;
-            if (!acquires(operation.semantics)) add_pending(operation.warp, lane, {one.what, location, is_far});
-            else if (!is_far || operation.reach == Reach::cluster) acquire(operation.warp, lane, is_alone, one.what);
+            if (!acquires(operation.semantics))
+                add_pending(operation.warp, lane, {one.what, location, is_far});
+            else if (!is_far || operation.reach == Reach::cluster)
+                acquire(operation.warp, lane, is_alone, one.what);
         }
     }
-    if (acquires(operation.semantics) && (pending_[operation.warp] >> lane & 1) != 0) acquire_pending(operation, lane, location);
+    if (acquires(operation.semantics) && (pending_[operation.warp] >> lane & 1) != 0)
+        acquire_pending(operation, lane, location);
 }
 
 void Synchronisation::read_together(const StrongOperation& operation, std::uint64_t location) {
@@ -132,7 +141,8 @@ void Synchronisation::read_together(const StrongOperation& operation, std::uint6
 }
 
 // What was read before at the location, of an operation, or anywhere, of a fence.
-void Synchronisation::acquire_pending(const StrongOperation& operation, unsigned lane, std::uint64_t location) {
+void Synchronisation::acquire_pending(const StrongOperation& operation, unsigned lane,
+                                      std::uint64_t location) {
     const bool is_alone = operation.is_whole_warp && std::has_single_bit(operation.lanes);
     std::vector<Pending>& pending = thread(operation.warp, lane).pending;
     std::erase_if(pending, [&](const Pending& one) {
@@ -151,23 +161,28 @@ void Synchronisation::write(const StrongOperation& operation, unsigned lane, std
     if (at == nullptr && !is_fenced && !is_release) return;
     if (at == nullptr) at = &make(location);
     const bool is_shared = (location & shared_locations) != 0 || !locations_.contains(location);
-    if (!is_shared && (!operation.is_update || !is_linked(*at, operation))) begin_sequence(*at, thread_of(warp, lane));
+    if (!is_shared && (!operation.is_update || !is_linked(*at, operation)))
+        begin_sequence(*at, thread_of(warp, lane));
     const auto cta = static_cast<std::uint16_t>(cta_of(warp));
     at->cta = cta;
     at->reach = operation.reach;
     if (is_fenced) {
         const Thread& by = thread(warp, lane);
         contribute(*at, {by.far, cta, Reach::cluster});
-        if (by.near.is_any() && (!by.far.is_any() || by.near.known != by.far.known || by.near.own.time != by.far.own.time))
+        if (by.near.is_any() &&
+            (!by.far.is_any() || by.near.known != by.far.known || by.near.own.time != by.far.own.time))
             contribute(*at, {by.near, cta, Reach::cta});
         contribute(*at, {by.only, cta, Reach::cluster});
     }
     if (!is_release) return;
     const Contribution released{order_->publish(warp, lane, order_->close(warp)), cta, operation.reach};
     contribute(*at, released);
-    const auto own = std::ranges::find_if(at->releases, [&](const auto& r) { return r.thread == thread_of(warp, lane); });
-    if (own != at->releases.end()) own->what = released;
-    else if (at->releases.size() < most_releases) at->releases.push_back({thread_of(warp, lane), released});
+    const auto own =
+        std::ranges::find_if(at->releases, [&](const auto& r) { return r.thread == thread_of(warp, lane); });
+    if (own != at->releases.end())
+        own->what = released;
+    else if (at->releases.size() < most_releases)
+        at->releases.push_back({thread_of(warp, lane), released});
 }
 
 // Where all lanes have read the same, as when they wait for one flag, it is known to the warp.
@@ -176,8 +191,11 @@ bool Synchronisation::acquire_together(const StrongOperation& operation) {
     if (!operation.is_whole_warp || pending_[warp] != operation.lanes) return false;
     Threads& threads = *threads_[warp];
     const Thread& first = threads[static_cast<unsigned>(std::countr_zero(operation.lanes))];
-    bool is_common = std::ranges::none_of(first.pending, [&](const Pending& one) { return one.is_far && operation.reach == Reach::cta; });
-    for_each(operation.lanes, [&](unsigned lane) { is_common &= std::ranges::equal(threads[lane].pending, first.pending, is_same); });
+    bool is_common = std::ranges::none_of(
+        first.pending, [&](const Pending& one) { return one.is_far && operation.reach == Reach::cta; });
+    for_each(operation.lanes, [&](unsigned lane) {
+        is_common &= std::ranges::equal(threads[lane].pending, first.pending, is_same);
+    });
     if (!is_common) return false;
     for (const Pending& one : first.pending) order_->acquire(warp, operation.lanes, true, one.what);
     for_each(operation.lanes, [&](unsigned lane) { threads[lane].pending.clear(); });
@@ -187,8 +205,10 @@ bool Synchronisation::acquire_together(const StrongOperation& operation) {
 
 void Synchronisation::fence(const StrongOperation& operation) {
     const unsigned warp = operation.warp;
-    if (acquires(operation.semantics) && (pending_[warp] & operation.lanes) != 0 && !acquire_together(operation))
-        for_each(pending_[warp] & operation.lanes, [&](unsigned lane) { acquire_pending(operation, lane, everywhere); });
+    if (acquires(operation.semantics) && (pending_[warp] & operation.lanes) != 0 &&
+        !acquire_together(operation))
+        for_each(pending_[warp] & operation.lanes,
+                 [&](unsigned lane) { acquire_pending(operation, lane, everywhere); });
     if (!releases(operation.semantics)) return;
     const WarpTime time = order_->close(warp);
     for_each(operation.lanes, [&](unsigned lane) {
@@ -206,7 +226,8 @@ void Synchronisation::fence_only(unsigned warp, unsigned lane, const Epoch& of) 
 
 void Synchronisation::arrive(const StrongOperation& operation, Clock& into) {
     const unsigned warp = operation.warp;
-    if (releases(operation.semantics)) return order_->release(warp, operation.lanes, operation.is_whole_warp, into);
+    if (releases(operation.semantics))
+        return order_->release(warp, operation.lanes, operation.is_whole_warp, into);
     for_each(fenced_[warp] & operation.lanes, [&](unsigned lane) {
         const Thread& by = thread(warp, lane);
         const Published& fenced = operation.reach == Reach::cta ? by.near : by.far;
@@ -216,7 +237,8 @@ void Synchronisation::arrive(const StrongOperation& operation, Clock& into) {
 }
 
 void Synchronisation::wait(const StrongOperation& operation, const Clock& from) {
-    if (acquires(operation.semantics)) return order_->acquire(operation.warp, operation.lanes, operation.is_whole_warp, from);
+    if (acquires(operation.semantics))
+        return order_->acquire(operation.warp, operation.lanes, operation.is_whole_warp, from);
     const auto known = std::make_shared<const Clock>(from);
     for_each(operation.lanes, [&](unsigned lane) {
         add_pending(operation.warp, lane, {{known, {}}, everywhere, false});

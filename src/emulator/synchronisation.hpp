@@ -1,15 +1,17 @@
 #pragma once
 /// @file synchronisation.hpp
-/// Which threads synchronise with each other through memory: release and acquire patterns (PTX ISA 8.8), observation order with its
-/// release sequences (8.9.2), fences, and scopes (8.5, 8.9.4).
+/// Which threads synchronise with each other through memory: release and acquire patterns (PTX ISA 8.8),
+/// observation order with its release sequences (8.9.2), fences, and scopes (8.5, 8.9.4).
 ///
-/// A release pattern on a location is an operation that releases, or a fence that does and a strong write behind it; also a strong write
-/// behind an earlier release of the thread there. A location keeps what the last write published, and what those published that
-/// the read-modify-writes since then carry on; a plain write by anybody begins anew. An acquire pattern is an operation that acquires, or
-/// a strong read and a fence behind it. Both synchronise where the scope of each includes the other's thread, link by link.
+/// A release pattern on a location is an operation that releases, or a fence that does and a strong write
+/// behind it; also a strong write behind an earlier release of the thread there. A location keeps what the
+/// last write published, and what those published that the read-modify-writes since then carry on; a plain
+/// write by anybody begins anew. An acquire pattern is an operation that acquires, or a strong read and a
+/// fence behind it. Both synchronise where the scope of each includes the other's thread, link by link.
 ///
-/// Not so here: a fence.sc orders as a fence.acq_rel does. Which of two comes first in Fence-SC order is decided as the program runs, and
-/// a program that is ordered by that alone has another execution in which it is not.
+/// Not so here: a fence.sc orders as a fence.acq_rel does. Which of two comes first in Fence-SC order is
+/// decided as the program runs, and a program that is ordered by that alone has another execution in which it
+/// is not.
 
 #include <array>
 #include <cstdint>
@@ -45,7 +47,9 @@ class Synchronisation {
     /// Of all lanes, at one location.
     void read_together(const StrongOperation& operation, std::uint64_t location);
     /// False where there is nothing to do: most programs have strong operations that nobody synchronises by.
-    [[nodiscard]] bool may_read(const StrongOperation& operation) const { return has_locations_ || pending_[operation.warp] != 0; }
+    [[nodiscard]] bool may_read(const StrongOperation& operation) const {
+        return has_locations_ || pending_[operation.warp] != 0;
+    }
     [[nodiscard]] bool may_write(const StrongOperation& operation) const {
         return has_locations_ || fenced_[operation.warp] != 0 || releases(operation.semantics);
     }
@@ -54,10 +58,12 @@ class Synchronisation {
     void overwrite(std::uint64_t location) { locations_.erase(location); }
 
     void fence(const StrongOperation& operation);
-    /// A fence for what agents other than the warp did for its lanes, one epoch for each (fence.mbarrier_init).
+    /// A fence for what agents other than the warp did for its lanes, one epoch for each
+    /// (fence.mbarrier_init).
     void fence_only(unsigned warp, unsigned lane, const Epoch& of);
 
-    /// An arrival at a barrier: what the lanes release, or what their fences did, to those of a CTA alone or to all.
+    /// An arrival at a barrier: what the lanes release, or what their fences did, to those of a CTA alone or
+    /// to all.
     void arrive(const StrongOperation& operation, Clock& into);
     /// A wait at one: what is known there, now or behind a fence.
     void wait(const StrongOperation& operation, const Clock& from);
@@ -89,7 +95,8 @@ class Synchronisation {
         bool is_far = false;  ///< of another CTA
     };
     struct Thread {
-        Published near, far, only;  ///< at its last fences: of any scope, of one that reaches other CTAs, and fence_only()
+        Published near, far,
+            only;  ///< at its last fences: of any scope, of one that reaches other CTAs, and fence_only()
         std::vector<Pending> pending;
     };
     using Threads = std::array<Thread, 32>;
