@@ -27,7 +27,9 @@ std::string Provenance::source_of(std::uint32_t offset, std::string_view word) c
 
 Error Provenance::add_to(Error error, std::span<const Span> calls) const {
     if (!error.span.known() || error.source != nullptr) return error;
-    std::string more = source_of(error.span.begin, "; from ");
+    std::string more;
+    const std::string source = source_of(error.span.begin, ", from ");
+    if (!error.detail || error.detail->find(source) == std::string::npos) more = source_of(error.span.begin, "; from ");
     for (std::size_t i = 0; i < calls.size() && i < most_calls; ++i) {
         more += fmt::format("; called on line {}", position(text_, calls[i].begin).line);
         more += source_of(calls[i].begin, ", from ");
