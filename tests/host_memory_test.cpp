@@ -237,7 +237,7 @@ ptxgraft_status c_program() {
         if (const auto status = ptxgraft_device_take_output(nullptr, &size, device)) return status;
         std::uint32_t value = 0;
         if (const auto status = ptxgraft_buffer_read(&value, buffer, 0, 4)) return status;
-        return value == 7 ? PTXGRAFT_OK : PTXGRAFT_STATUS_internal_error;
+        return value == 7 ? PTXGRAFT_STATUS_ok : PTXGRAFT_STATUS_internal_error;
     };
     const ptxgraft_status status = steps();
     ptxgraft_buffer_destroy(buffer);
@@ -249,17 +249,19 @@ ptxgraft_status c_program() {
 }
 
 TEST(HostMemoryInC, IsAStatus) {
-    ASSERT_EQ(c_program(), PTXGRAFT_OK) << ptxgraft_error_message();
+    ASSERT_EQ(c_program(), PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message();
     for (const bool for_good : {false, true}) {
         long first = 0;
-        ptxgraft_status status = PTXGRAFT_OK;
+        ptxgraft_status status = PTXGRAFT_STATUS_ok;
         while (with_failure(first, for_good, [&] { status = c_program(); })) {
-            EXPECT_THAT(status, AnyOf(PTXGRAFT_OK, PTXGRAFT_STATUS_out_of_memory, PTXGRAFT_STATUS_out_of_device_memory)) << ptxgraft_error_message();
-            EXPECT_NE(ptxgraft_error_message(), nullptr);
+            EXPECT_THAT(status, AnyOf(PTXGRAFT_STATUS_ok, PTXGRAFT_STATUS_out_of_memory,
+                                      PTXGRAFT_STATUS_out_of_device_memory))
+                << ptxgraft_error_get_message();
+            EXPECT_NE(ptxgraft_error_get_message(), nullptr);
             first += 1 + first / 64;
         }
     }
-    EXPECT_EQ(c_program(), PTXGRAFT_OK);
+    EXPECT_EQ(c_program(), PTXGRAFT_STATUS_ok);
 }
 
 // ------------------------------------------------------------------------------------------------ a process with little memory
