@@ -70,7 +70,8 @@
  *   past the last, and of a struct_size that is none. The message names the parameter or the field.
  *   A yes or no is a uint32_t: 0 is no, everything else is yes.
  * - **Getters** that cannot fail return the value itself: a count, a size, an address, a name. Of a null object the
- *   value is 0, or "" where it is a string, and the thread's error message says that the object is null.
+ *   value is 0, or "" where it is a string, and the thread's error message says that the object is null. A getter by
+ *   index gives NULL where there is nothing of that index, or no object, and the message says so.
  * - **Ownership**: what `create`, `open` or `take_report` gave is the caller's, until `destroy`; `destroy(NULL)` does
  *   nothing. Objects keep alive what they depend on: they may be destroyed in any order. Inputs are copied or used
  *   within the call; the library keeps no pointer of the caller. Strings that a getter returns or an info struct
@@ -244,7 +245,7 @@ typedef struct ptxgraft_finding_info {
 #define PTXGRAFT_FINDING_INFO_INIT {sizeof(ptxgraft_finding_info), PTXGRAFT_STATUS_ok, 0, 0, 0, NULL, NULL, 0, 0}
 
 /**
- * What launches on the device did and found since this call last succeeded. Of a GPU: nothing.
+ * What launches on the device did and found since it was last asked. Of a GPU: nothing.
  *
  * @code
  *   ptxgraft_device_options options = PTXGRAFT_DEVICE_OPTIONS_INIT;
@@ -405,7 +406,7 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_skeleton_get_ptx(char* text, size_t* siz
 /** The architecture, "sm_90a". */
 PTXGRAFT_C_API const char* ptxgraft_skeleton_get_target(const ptxgraft_skeleton* skeleton);
 PTXGRAFT_C_API size_t ptxgraft_skeleton_get_entry_count(const ptxgraft_skeleton* skeleton);
-/** The name of an entry (a kernel); null, and an error message, when there is none of this index. */
+/** The name of an entry (a kernel); null when there is none of this index. */
 PTXGRAFT_C_API const char* ptxgraft_skeleton_get_entry_name(const ptxgraft_skeleton* skeleton, size_t entry);
 
 /* ------------------------------------------------------------------------------------------------------ sites */
