@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <exception>
@@ -36,7 +37,10 @@ struct WholeError {
     WholeError& operator=(const WholeError&) = delete;
 
     static void keep_cut(const Described& error) {
-        const std::size_t size = error.message.copy(last_error.cut.data(), last_error.cut.size() - 1);
+        std::size_t size = std::min(error.message.size(), last_error.cut.size() - 1);
+        const auto is_within_character = [&] { return (error.message[size] & 0xC0) == 0x80; };  // UTF-8
+        while (size != 0 && is_within_character()) --size;
+        error.message.copy(last_error.cut.data(), size);
         last_error.cut[size] = '\0';
         last_error.place = error.place;
         last_error.state = LastError::State::cut;
