@@ -18,16 +18,20 @@ std::string read(const char* path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The header without its comments.
+// The header without its comments. By hand, as enums are below: std::regex takes stack for every character.
 std::string header() {
-    return std::regex_replace(read("/include/ptxgraft/ptxgraft.h"),
-                              std::regex("/\\*[^*]*\\*+(?:[^/*][^*]*\\*+)*/"), "");
+    std::string text = read("/include/ptxgraft/ptxgraft.h");
+    for (auto begin = text.find("/*"); begin != std::string::npos; begin = text.find("/*", begin))
+        text.erase(begin, text.find("*/", begin) + 2 - begin);
+    return text;
 }
 
 std::vector<Match> all(const std::string& text, const std::string& pattern) {
     const std::regex regex(pattern);
     return {std::sregex_iterator(text.begin(), text.end(), regex), std::sregex_iterator()};
 }
+
+std::vector<Match> all(std::string&&, const std::string&) = delete;  // matches point into the text
 
 TEST(CApiNames, FunctionsAreNounAndVerb) {
     const std::set<std::string> verbs = {"create", "destroy", "open",   "get",        "find",
@@ -42,14 +46,15 @@ TEST(CApiNames, FunctionsAreNounAndVerb) {
 
 TEST(CApiNames, EnumeratorsAreInLowerCaseBehindThePrefixOfTheirEnum) {
     const std::string text = header();
-    const auto enums = all(text, "typedef enum ptxgraft_(\\w+) PTXGRAFT_C_ENUM \\{([^}]*)\\}");
+    const auto enums = all(text, "typedef enum ptxgraft_(\\w+) PTXGRAFT_C_ENUM \\{");
     EXPECT_EQ(enums.size(), all(text, "\\benum ptxgraft").size());
     EXPECT_GT(enums.size(), 10u);
     std::set<std::string> prefixes;
     for (const Match& one : enums) {
         std::string upper = one[1];
         for (char& c : upper) c = static_cast<char>(std::toupper(c));
-        const std::string body = one[2];
+        const auto begin = static_cast<std::size_t>(one.position() + one.length());
+        const std::string body = text.substr(begin, text.find('}', begin) - begin);
         std::set<std::string> of_this;
         for (const Match& enumerator : all(body, "PTXGRAFT_([A-Z][A-Z0-9]*(?:_[A-Z][A-Z0-9]*)*)_(\\w+) = ")) {
             of_this.insert(enumerator[1]);
@@ -62,7 +67,8 @@ TEST(CApiNames, EnumeratorsAreInLowerCaseBehindThePrefixOfTheirEnum) {
         EXPECT_NE(("_" + upper + "_").find("_" + *of_this.begin() + "_"), std::string::npos) << upper;
         EXPECT_TRUE(prefixes.insert(*of_this.begin()).second) << upper << ": the prefix of another enum";
     }
-    for (const Match& row : all(read("/include/ptxgraft/errc.def"), "\nPTXGRAFT_ERRC\\((\\w+)"))
+    const std::string errors = read("/include/ptxgraft/errc.def");
+    for (const Match& row : all(errors, "\nPTXGRAFT_ERRC\\((\\w+)"))
         EXPECT_TRUE(std::regex_match(row.str(1), std::regex("[a-z0-9_]+"))) << row.str(1);
 }
 
