@@ -8,8 +8,8 @@
 namespace {
 
 const bool is_said = [] {
-    benchmark::AddCustomContext("ptxgraft", ptxgraft_version());
-    benchmark::AddCustomContext("assembler", ptxgraft_assembler());
+    benchmark::AddCustomContext("ptxgraft", ptxgraft_library_get_version());
+    benchmark::AddCustomContext("assembler", ptxgraft_library_get_assembler());
     benchmark::AddCustomContext("nvjitlink", ptxgraft::nvjitlink()->version());
     benchmark::AddCustomContext("nvrtc", ptxgraft::nvrtc_version());
     return true;

@@ -43,19 +43,16 @@ typedef struct Work {
 } Work;
 
 static ptxgraft_status set_up(Work* work) {
-    char target[32];
-    size_t size = sizeof target;
     ptxgraft_cuda_options options = PTXGRAFT_CUDA_OPTIONS_INIT;
     ptxgraft_status status;
-    if ((status = ptxgraft_device_open(&work->device, "auto")) != PTXGRAFT_OK) return status;
-    if ((status = ptxgraft_device_get_target(target, &size, work->device)) != PTXGRAFT_OK) return status;
-    options.target = target;
+    if ((status = ptxgraft_device_open(&work->device, "auto"))) return status;
+    options.target = ptxgraft_device_get_target(work->device);
     options.file_name = "combine.cu";
-    if ((status = ptxgraft_skeleton_create_from_cuda(&work->skeleton, source, strlen(source), &options)) != PTXGRAFT_OK) return status;
-    if ((status = ptxgraft_buffer_create(&work->x, work->device, sizeof work->host_x)) != PTXGRAFT_OK) return status;
-    if ((status = ptxgraft_buffer_create(&work->y, work->device, sizeof work->host_y)) != PTXGRAFT_OK) return status;
-    if ((status = ptxgraft_buffer_create(&work->z, work->device, sizeof work->host_z)) != PTXGRAFT_OK) return status;
-    if ((status = ptxgraft_buffer_write(work->x, 0, work->host_x, sizeof work->host_x)) != PTXGRAFT_OK) return status;
+    if ((status = ptxgraft_skeleton_create_from_cuda(&work->skeleton, source, strlen(source), &options))) return status;
+    if ((status = ptxgraft_buffer_create(&work->x, work->device, sizeof work->host_x))) return status;
+    if ((status = ptxgraft_buffer_create(&work->y, work->device, sizeof work->host_y))) return status;
+    if ((status = ptxgraft_buffer_create(&work->z, work->device, sizeof work->host_z))) return status;
+    if ((status = ptxgraft_buffer_write(work->x, 0, work->host_x, sizeof work->host_x))) return status;
     return ptxgraft_buffer_write(work->y, 0, work->host_y, sizeof work->host_y);
 }
 
@@ -67,8 +64,8 @@ static ptxgraft_status launch(Work* work, const ptxgraft_kernel* kernel) {
     ptxgraft_status status;
     options.grid[0] = (COUNT + 127) / 128;
     options.block[0] = 128;
-    if ((status = ptxgraft_buffer_fill(work->z, 0xFF)) != PTXGRAFT_OK) return status; /* NaN: what is not written is seen */
-    if ((status = ptxgraft_kernel_launch(kernel, &options, arguments, 4)) != PTXGRAFT_OK) return status;
+    if ((status = ptxgraft_buffer_fill(work->z, 0xFF))) return status; /* NaN: what is not written is seen */
+    if ((status = ptxgraft_kernel_launch(kernel, &options, arguments, 4))) return status;
     return ptxgraft_buffer_read(work->host_z, work->z, 0, sizeof work->host_z);
 }
 
@@ -78,13 +75,13 @@ static ptxgraft_status run_variant(Work* work, const char* program) {
     ptxgraft_graft_options options = PTXGRAFT_GRAFT_OPTIONS_INIT;
     ptxgraft_graft graft = {"combine", NULL};
     ptxgraft_status status = ptxgraft_stub_create_from_program(&stub, work->skeleton, "combine", program, strlen(program));
-    if (status == PTXGRAFT_OK) {
+    if (status == PTXGRAFT_STATUS_ok) {
         graft.stub = stub;
         options.grafts = &graft;
         options.graft_count = 1;
         status = ptxgraft_kernel_create(&kernel, work->skeleton, work->device, &options);
     }
-    if (status == PTXGRAFT_OK) status = launch(work, kernel);
+    if (status == PTXGRAFT_STATUS_ok) status = launch(work, kernel);
     ptxgraft_kernel_destroy(kernel);
     ptxgraft_stub_destroy(stub);
     return status;
@@ -103,7 +100,7 @@ static int run_all(Work* work) {
     int wrong = 0;
     for (i = 0; i < count; ++i) {
         int here;
-        if (run_variant(work, variants[i].program) != PTXGRAFT_OK) return -1;
+        if (run_variant(work, variants[i].program) != PTXGRAFT_STATUS_ok) return -1;
         here = count_wrong(work, &variants[i]);
         printf("%-36s %d of %d correct\n", variants[i].program, COUNT - here, COUNT);
         wrong += here;
@@ -118,8 +115,8 @@ int main(void) {
         work.host_x[i] = (float)(i % 37 - 18) / 4;
         work.host_y[i] = (float)(i % 23 - 11) / 4;
     }
-    wrong = set_up(&work) == PTXGRAFT_OK ? run_all(&work) : -1;
-    if (wrong < 0) fputs(ptxgraft_error_message(), stderr);
+    wrong = set_up(&work) == PTXGRAFT_STATUS_ok ? run_all(&work) : -1;
+    if (wrong < 0) fputs(ptxgraft_error_get_message(), stderr);
     ptxgraft_buffer_destroy(work.x);
     ptxgraft_buffer_destroy(work.y);
     ptxgraft_buffer_destroy(work.z);

@@ -31,7 +31,7 @@ extern "C" __global__ void apply(const float* x, float* y, float scale, unsigned
 # The structs of ptxgraft.h that are used here. `struct_size` comes first.
 class GraftOptions(c.Structure):
     _fields_ = [("struct_size", c.c_size_t), ("grafts", c.c_void_p), ("graft_count", c.c_size_t), ("entry", c.c_char_p),
-                ("optimisation", c.c_uint32), ("max_registers", c.c_uint32), ("allow_performance_loss", c.c_uint32)]
+                ("optimisation", c.c_uint32), ("max_registers", c.c_uint32), ("allow_performance_loss", c.c_uint32), ("line_info", c.c_uint32)]
 
 
 class Graft(c.Structure):
@@ -52,13 +52,14 @@ class Argument(c.Structure):
 
 
 library = c.CDLL(sys.argv[1])
-library.ptxgraft_error_message.restype = c.c_char_p
+for getter in "error_get_message", "device_get_name", "skeleton_get_entry_name":
+    getattr(library, "ptxgraft_" + getter).restype = c.c_char_p
 
 
 def call(name, *arguments):
     """Calls a function that returns a status; raises its message."""
     if getattr(library, "ptxgraft_" + name)(*arguments) != 0:
-        raise RuntimeError(library.ptxgraft_error_message().decode())
+        raise RuntimeError(library.ptxgraft_error_get_message().decode())
 
 
 class Handle:
@@ -71,15 +72,6 @@ class Handle:
 
     def __del__(self):
         getattr(library, f"ptxgraft_{self.noun}_destroy")(self._as_parameter_)
-
-
-def text(name, *arguments):
-    """A text of the library: ask for its size, then for the text."""
-    size = c.c_size_t()
-    call(name, None, c.byref(size), *arguments)
-    buffer = c.create_string_buffer(size.value)
-    call(name, buffer, c.byref(size), *arguments)
-    return buffer.value.decode()
 
 
 def upload(device, array):
@@ -98,7 +90,7 @@ def graft(skeleton, device, site, program):
     """A kernel whose site is filled with a stack program."""
     stub = Handle("stub", "create_from_program", skeleton, site, program, c.c_size_t(len(program)))
     filled = Graft(site, stub._as_parameter_)
-    options = GraftOptions(c.sizeof(GraftOptions), c.addressof(filled), 1, None, 3, 0, 0)
+    options = GraftOptions(c.sizeof(GraftOptions), c.addressof(filled), 1, None, 3, 0, 0, 0)
     return Handle("kernel", "create", skeleton, device, c.byref(options))
 
 
@@ -143,7 +135,7 @@ if "--endless" in sys.argv:
     try:
         launch(kernel, 1, 1)
     except KeyboardInterrupt as interrupt:
-        print("ended:", library.ptxgraft_error_message().decode().splitlines()[0])
+        print("ended:", library.ptxgraft_error_get_message().decode().splitlines()[0])
         sys.exit(130)
 
 VARIANTS = {
@@ -154,7 +146,7 @@ VARIANTS = {
 
 device = Handle("device", "open", b"auto")
 skeleton = Handle("skeleton", "create_from_cuda", SOURCE, c.c_size_t(len(SOURCE)), None)
-print("on", text("device_get_name", device), "-", text("skeleton_get_entry_name", skeleton, c.c_size_t(0)))
+print("on", library.ptxgraft_device_get_name(device).decode(), "-", library.ptxgraft_skeleton_get_entry_name(skeleton, c.c_size_t(0)).decode())
 
 x = np.random.default_rng(1).standard_normal(1000, dtype=np.float32)
 scale = np.float32(0.75)

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "ptxgraft/device.hpp"
 #include "ptxgraft/error.hpp"
 #include "ptxgraft/ptxgraft.h"
 #include "ptxgraft/tolerance.hpp"
@@ -19,7 +20,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-#define ASSERT_OK(call) ASSERT_EQ(call, PTXGRAFT_OK) << ptxgraft_error_message()
+#define ASSERT_OK(call) ASSERT_EQ(call, PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message()
 
 std::string affine() {
     std::ifstream file(PTXGRAFT_SOURCE_DIR "/tests/golden/cli/affine.ptx", std::ios::binary);
@@ -30,9 +31,9 @@ std::string affine() {
 template <class Get>
 std::string text(Get&& get) {
     std::size_t size = 0;
-    EXPECT_EQ(get(static_cast<char*>(nullptr), &size), PTXGRAFT_OK) << ptxgraft_error_message();
+    EXPECT_EQ(get(static_cast<char*>(nullptr), &size), PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message();
     std::vector<char> buffer(size, 'x');
-    EXPECT_EQ(get(buffer.data(), &size), PTXGRAFT_OK) << ptxgraft_error_message();
+    EXPECT_EQ(get(buffer.data(), &size), PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message();
     EXPECT_EQ(size, buffer.size());
     EXPECT_EQ(buffer.back(), '\0');
     return buffer.data();
@@ -52,8 +53,8 @@ struct CApi : testing::Test {
         ptxgraft_stub* made = nullptr;
         EXPECT_EQ(
             ptxgraft_stub_create_from_program(&made, skeleton, "epilogue", program.data(), program.size()),
-            PTXGRAFT_OK)
-            << ptxgraft_error_message();
+            PTXGRAFT_STATUS_ok)
+            << ptxgraft_error_get_message();
         return made;
     }
     ptxgraft_device* device = nullptr;
@@ -67,20 +68,21 @@ TEST(CApiStatus, ValuesAreThoseOfTheLibrary) {
 #define PTXGRAFT_ERRC(name, value, message)                             \
     static_assert(PTXGRAFT_STATUS_##name == value);                     \
     static_assert(PTXGRAFT_STATUS_##name == int(ptxgraft::Errc::name)); \
-    EXPECT_STREQ(ptxgraft_status_name(PTXGRAFT_STATUS_##name), #name);
+    EXPECT_STREQ(ptxgraft_status_get_name(PTXGRAFT_STATUS_##name), #name);
 #include "ptxgraft/errc.def"
 #undef PTXGRAFT_ERRC
-    EXPECT_STREQ(ptxgraft_status_name(static_cast<ptxgraft_status>(99)), "unknown");
-    EXPECT_EQ(PTXGRAFT_OK, 0);
+    EXPECT_STREQ(ptxgraft_status_get_name(static_cast<ptxgraft_status>(99)), "unknown");
+    static_assert(PTXGRAFT_STATUS_ok == 0);
+    EXPECT_STREQ(ptxgraft_status_get_name(static_cast<ptxgraft_status>(-1)), "unknown");
 }
 
 TEST(CApiStatus, MessageIsTheThreadsOwnAndNeverNull) {
-    ASSERT_NE(ptxgraft_device_open(nullptr, "emulator"), PTXGRAFT_OK);
-    EXPECT_STREQ(ptxgraft_error_message(), "error: invalid argument: device is null\n");
+    ASSERT_NE(ptxgraft_device_open(nullptr, "emulator"), PTXGRAFT_STATUS_ok);
+    EXPECT_STREQ(ptxgraft_error_get_message(), "error: invalid argument: device is null\n");
     std::string other = "untouched";
-    std::thread([&] { other = ptxgraft_error_message(); }).join();
+    std::thread([&] { other = ptxgraft_error_get_message(); }).join();
     EXPECT_EQ(other, "");
-    EXPECT_EQ(ptxgraft_error_line(), 0u);
+    EXPECT_EQ(ptxgraft_error_get_line(), 0u);
 }
 
 TEST(CApiStatus, DestroyOfNullDoesNothing) {
@@ -91,32 +93,12 @@ TEST(CApiStatus, DestroyOfNullDoesNothing) {
     ptxgraft_skeleton_destroy(nullptr);
     ptxgraft_stub_destroy(nullptr);
     ptxgraft_kernel_destroy(nullptr);
+    ptxgraft_report_destroy(nullptr);
 }
 
 TEST(CApiStatus, VersionHasThreeNumbers) {
-    EXPECT_THAT(ptxgraft_version(), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
-    EXPECT_THAT(ptxgraft_assembler(), testing::MatchesRegex("nv[a-z]+ 13\\.[0-9]+\\.[0-9]+"));
-}
-
-TEST_F(CApi, NullWhereNoneIsAllowedIsNamed) {
-    std::size_t size = 0;
-    ptxgraft_stub* made = nullptr;
-    ptxgraft_kernel* kernel = nullptr;
-    ptxgraft_site_info info = PTXGRAFT_SITE_INFO_INIT;
-    const std::pair<ptxgraft_status, const char*> rows[] = {
-        {ptxgraft_skeleton_create_from_ptx(nullptr, "", 0), "skeleton"},
-        {ptxgraft_skeleton_get_ptx(nullptr, nullptr, skeleton), "size"},
-        {ptxgraft_skeleton_get_ptx(nullptr, &size, nullptr), "skeleton"},
-        {ptxgraft_site_get_info(nullptr, skeleton, 0), "info"},
-        {ptxgraft_site_get_info(&info, nullptr, 0), "skeleton"},
-        {ptxgraft_stub_create_from_program(&made, skeleton, nullptr, "", 0), "site"},
-        {ptxgraft_kernel_create(&kernel, skeleton, nullptr, nullptr), "device"},
-        {ptxgraft_kernel_launch(nullptr, nullptr, nullptr, 0), "kernel"},
-        {ptxgraft_event_get_elapsed(nullptr, nullptr, nullptr), "milliseconds"},
-    };
-    for (const auto& [status, name] : rows) EXPECT_EQ(status, PTXGRAFT_STATUS_invalid_argument) << name;
-    EXPECT_EQ(made, nullptr);
-    EXPECT_EQ(kernel, nullptr);
+    EXPECT_THAT(ptxgraft_library_get_version(), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+    EXPECT_THAT(ptxgraft_library_get_assembler(), testing::MatchesRegex("nv[a-z]+ 13\\.[0-9]+\\.[0-9]+"));
 }
 
 // ---------------------------------------------------------------------------------------------------- texts,
@@ -139,26 +121,12 @@ TEST_F(CApi, TextsAreWrittenWholeOrNotAtAll) {
     EXPECT_EQ(buffer[needed], 'x');
 }
 
-TEST_F(CApi, StructsOfAnUnknownSizeAreRefused) {
-    ptxgraft_site_info info = PTXGRAFT_SITE_INFO_INIT;
-    info.struct_size = 0;
-    EXPECT_EQ(ptxgraft_site_get_info(&info, skeleton, 0), PTXGRAFT_STATUS_struct_size_invalid);
-    EXPECT_EQ(info.name, nullptr);
-    ptxgraft_graft_options options = PTXGRAFT_GRAFT_OPTIONS_INIT;
-    options.struct_size = 10000;
-    ptxgraft_kernel* kernel = nullptr;
-    EXPECT_EQ(ptxgraft_kernel_create(&kernel, skeleton, device, &options),
-              PTXGRAFT_STATUS_struct_size_invalid);
-    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("_INIT"));
-}
-
 // ------------------------------------------------------------------------------------------------ skeletons
 // and sites
 
 TEST_F(CApi, SkeletonTellsItsSites) {
-    std::size_t count = 0, site = 9;
-    ASSERT_OK(ptxgraft_site_get_count(&count, skeleton));
-    EXPECT_EQ(count, 1u);
+    std::size_t site = 9;
+    EXPECT_EQ(ptxgraft_site_get_count(skeleton), 1u);
     ASSERT_OK(ptxgraft_site_find(&site, skeleton, "epilogue"));
     EXPECT_EQ(site, 0u);
     ptxgraft_site_info info = PTXGRAFT_SITE_INFO_INIT;
@@ -186,46 +154,44 @@ TEST_F(CApi, IndicesAreChecked) {
     ptxgraft_site_info info = PTXGRAFT_SITE_INFO_INIT;
     ptxgraft_operand_info operand = PTXGRAFT_OPERAND_INFO_INIT;
     ptxgraft_copy_info copy = PTXGRAFT_COPY_INFO_INIT;
-    std::size_t size = 0;
     EXPECT_EQ(ptxgraft_site_get_info(&info, skeleton, 1), PTXGRAFT_STATUS_invalid_argument);
     EXPECT_EQ(ptxgraft_site_get_operand(&operand, skeleton, 0, 2), PTXGRAFT_STATUS_invalid_argument);
     EXPECT_EQ(ptxgraft_site_get_copy(&copy, skeleton, 0, SIZE_MAX), PTXGRAFT_STATUS_invalid_argument);
-    EXPECT_EQ(ptxgraft_skeleton_get_entry_name(nullptr, &size, skeleton, 2),
-              PTXGRAFT_STATUS_invalid_argument);
-    EXPECT_STREQ(ptxgraft_error_message(), "error: invalid argument: entry 2 of 2\n");
+    EXPECT_EQ(info.name, nullptr);
+    EXPECT_EQ(ptxgraft_skeleton_get_entry_name(skeleton, 2), nullptr);
+    EXPECT_STREQ(ptxgraft_error_get_message(), "error: invalid argument: entry 2 of 2\n");
 }
 
 TEST_F(CApi, SkeletonTellsItsEntriesTargetAndPtx) {
-    std::size_t count = 0;
-    ASSERT_OK(ptxgraft_skeleton_get_entry_count(&count, skeleton));
-    ASSERT_EQ(count, 2u);
-    EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_skeleton_get_entry_name(b, s, skeleton, 1); }),
-              "touch");
-    EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_skeleton_get_target(b, s, skeleton); }),
-              "sm_80");
+    EXPECT_EQ(ptxgraft_skeleton_get_entry_count(skeleton), 2u);
+    const char* const name = ptxgraft_skeleton_get_entry_name(skeleton, 1);
+    EXPECT_STREQ(name, "touch");
+    EXPECT_EQ(ptxgraft_skeleton_get_entry_name(skeleton, 1), name);  // it is the skeleton's
+    EXPECT_STREQ(ptxgraft_skeleton_get_target(skeleton), "sm_80");
     EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_skeleton_get_ptx(b, s, skeleton); }), affine());
 }
 
 TEST_F(CApi, ErrorsOfTextsHaveTheirPlace) {
     const std::string broken = ".version 8.0\n.target sm_80\n.visible .entry k()\n{\n  add.f32 %f1, %f2\n}\n";
     ptxgraft_skeleton* made = nullptr;
-    EXPECT_NE(ptxgraft_skeleton_create_from_ptx(&made, broken.data(), broken.size()), PTXGRAFT_OK);
+    EXPECT_NE(ptxgraft_skeleton_create_from_ptx(&made, broken.data(), broken.size()), PTXGRAFT_STATUS_ok);
     EXPECT_EQ(made, nullptr);
-    EXPECT_THAT(ptxgraft_error_message(), StartsWith("ptx:" + std::to_string(ptxgraft_error_line()) + ":"));
-    EXPECT_GE(ptxgraft_error_line(), 5u);
+    EXPECT_THAT(ptxgraft_error_get_message(),
+                StartsWith("ptx:" + std::to_string(ptxgraft_error_get_line()) + ":"));
+    EXPECT_GE(ptxgraft_error_get_line(), 5u);
     const std::string program = "acc\nnothing add.f32 -> acc";
     ptxgraft_stub* no_stub = nullptr;
     EXPECT_NE(
         ptxgraft_stub_create_from_program(&no_stub, skeleton, "epilogue", program.data(), program.size()),
-        PTXGRAFT_OK);
+        PTXGRAFT_STATUS_ok);
     EXPECT_EQ(no_stub, nullptr);
-    EXPECT_EQ(ptxgraft_error_line(), 2u);
-    EXPECT_EQ(ptxgraft_error_column(), 1u);
-    EXPECT_THAT(ptxgraft_error_message(), StartsWith("program:2:1: error: "));
-    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("\n^~~~~~~\n"));
+    EXPECT_EQ(ptxgraft_error_get_line(), 2u);
+    EXPECT_EQ(ptxgraft_error_get_column(), 1u);
+    EXPECT_THAT(ptxgraft_error_get_message(), StartsWith("program:2:1: error: "));
+    EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr("\n^~~~~~~\n"));
     EXPECT_EQ(ptxgraft_stub_create_from_program(&no_stub, skeleton, "prologue", "", 0),
               PTXGRAFT_STATUS_unknown_site);
-    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("epilogue"));
+    EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr("epilogue"));
 }
 
 TEST_F(CApi, InputsNeedNoZeroAtTheirEnd) {
@@ -233,9 +199,7 @@ TEST_F(CApi, InputsNeedNoZeroAtTheirEnd) {
     ptxgraft_stub* made = nullptr;
     ASSERT_OK(
         ptxgraft_stub_create_from_program(&made, skeleton, "epilogue", program.data(), program.size() - 8));
-    std::uint32_t count = 0;
-    ASSERT_OK(ptxgraft_stub_get_instruction_count(&count, made));
-    EXPECT_GE(count, 1u);
+    EXPECT_GE(ptxgraft_stub_get_instruction_count(made), 1u);
     ptxgraft_stub_destroy(made);
 }
 
@@ -286,7 +250,7 @@ TEST_F(CApi, KernelsRunAndOutliveWhatTheyWereMadeOf) {
     ASSERT_OK(ptxgraft_buffer_read(result.data(), y, 0, 16));
     EXPECT_EQ(result, (std::vector<float>{1.5f, 0, 3.5f, 0}));
 
-    EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_kernel_get_entry(b, s, kernel); }), "affine");
+    EXPECT_STREQ(ptxgraft_kernel_get_entry(kernel), "affine");
     EXPECT_THAT(text([&](char* b, size_t* s) { return ptxgraft_kernel_get_ptx(b, s, kernel); }),
                 HasSubstr("max.f32"));
     ptxgraft_kernel_destroy(kernel);
@@ -299,9 +263,8 @@ TEST_F(CApi, KernelTellsItsParametersTimesAndMachineCode) {
     options.entry = "affine";
     ptxgraft_kernel* kernel = nullptr;
     ASSERT_OK(ptxgraft_kernel_create(&kernel, skeleton, device, &options));
-    std::size_t count = 0, size = 0;
-    ASSERT_OK(ptxgraft_kernel_get_parameter_count(&count, kernel));
-    EXPECT_EQ(count, 4u);
+    std::size_t size = 0;
+    EXPECT_EQ(ptxgraft_kernel_get_parameter_count(kernel), 4u);
     ptxgraft_parameter_info info = PTXGRAFT_PARAMETER_INFO_INIT;
     ASSERT_OK(ptxgraft_kernel_get_parameter(&info, kernel, 2));
     EXPECT_STREQ(info.name, "bias");
@@ -311,7 +274,7 @@ TEST_F(CApi, KernelTellsItsParametersTimesAndMachineCode) {
     ASSERT_OK(ptxgraft_kernel_get_times(&times, kernel));
     EXPECT_GE(times.render, 0);
     EXPECT_EQ(ptxgraft_kernel_get_cubin(nullptr, &size, kernel), PTXGRAFT_STATUS_no_machine_code);
-    EXPECT_EQ(ptxgraft_kernel_get_assembler(nullptr, &size, kernel), PTXGRAFT_STATUS_no_machine_code);
+    EXPECT_STREQ(ptxgraft_kernel_get_assembler(kernel), "");
     ptxgraft_kernel_destroy(kernel);
 }
 
@@ -325,16 +288,13 @@ TEST_F(CApi, LaunchesAreChecked) {
     const std::uint32_t narrow = 0;
     const ptxgraft_argument good[] = {PTXGRAFT_VALUE(nowhere), PTXGRAFT_VALUE(offset)};
     const ptxgraft_argument bad_size[] = {PTXGRAFT_VALUE(nowhere), PTXGRAFT_VALUE(narrow)};
-    const ptxgraft_argument empty[] = {PTXGRAFT_VALUE(nowhere), {nullptr, nullptr, 8}};
     ptxgraft_launch_options no_blocks = PTXGRAFT_LAUNCH_OPTIONS_INIT;
     no_blocks.grid[1] = 0;
     EXPECT_EQ(ptxgraft_kernel_launch(kernel, nullptr, good, 1), PTXGRAFT_STATUS_argument_count_differs);
     EXPECT_EQ(ptxgraft_kernel_launch(kernel, nullptr, bad_size, 2), PTXGRAFT_STATUS_argument_size_differs);
-    EXPECT_EQ(ptxgraft_kernel_launch(kernel, nullptr, empty, 2), PTXGRAFT_STATUS_invalid_argument);
-    EXPECT_EQ(ptxgraft_kernel_launch(kernel, nullptr, nullptr, 2), PTXGRAFT_STATUS_invalid_argument);
     EXPECT_EQ(ptxgraft_kernel_launch(kernel, &no_blocks, good, 2), PTXGRAFT_STATUS_launch_shape_invalid);
     EXPECT_EQ(ptxgraft_kernel_launch(kernel, nullptr, good, 2), PTXGRAFT_STATUS_address_out_of_bounds);
-    EXPECT_EQ(ptxgraft_error_line(), 47u) << ptxgraft_error_message();
+    EXPECT_EQ(ptxgraft_error_get_line(), 47u) << ptxgraft_error_get_message();
     ptxgraft_kernel_destroy(kernel);
 }
 
@@ -349,7 +309,7 @@ TEST_F(CApi, VariablesAreBuffers) {
     ASSERT_OK(ptxgraft_buffer_create_from_variable(&count, kernel, "count"));
     ptxgraft_buffer* other = count;
     EXPECT_EQ(ptxgraft_buffer_create_from_variable(&other, kernel, "counts"), PTXGRAFT_STATUS_symbol_not_found);
-    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("counts; the module has count"));
+    EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr("counts; the module has count"));
     EXPECT_EQ(ptxgraft_buffer_create_from_variable(&other, kernel, nullptr), PTXGRAFT_STATUS_invalid_argument);
     ASSERT_OK(ptxgraft_kernel_launch(kernel, nullptr, nullptr, 0));
     ptxgraft_kernel_destroy(kernel);
@@ -371,12 +331,7 @@ TEST_F(CApi, LaunchesMayHaveClusters) {
     launch.grid[0] = launch.cluster[0] = 2;
     launch.cooperative = 1;
     EXPECT_EQ(ptxgraft_kernel_launch(kernel, &launch, arguments, 2), PTXGRAFT_STATUS_launch_shape_invalid);
-    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("cluster of 2 x 1 x 1; clusters need sm_90"));
-    // The struct as it was before clusters: what follows is not looked at.
-    launch.struct_size = offsetof(ptxgraft_launch_options, cluster);
-    EXPECT_EQ(ptxgraft_kernel_launch(kernel, &launch, arguments, 2), PTXGRAFT_STATUS_address_out_of_bounds);
-    launch.struct_size -= 4;
-    EXPECT_EQ(ptxgraft_kernel_launch(kernel, &launch, arguments, 2), PTXGRAFT_STATUS_struct_size_invalid);
+    EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr("cluster of 2 x 1 x 1; clusters need sm_90"));
     ptxgraft_kernel_destroy(kernel);
 }
 
@@ -406,20 +361,15 @@ class CApiLimits : public testing::Test {
 };
 
 TEST_F(CApiLimits, OfADevice) {
-    std::array<char, 32> target;
-    std::size_t size = target.size();
-    ASSERT_OK(ptxgraft_device_get_target(target.data(), &size, device));
-    EXPECT_STREQ(target.data(), "sm_80");
+    EXPECT_STREQ(ptxgraft_device_get_target(device), "sm_80");
     EXPECT_EQ(ptxgraft_kernel_launch(kernel, nullptr, nullptr, 0), PTXGRAFT_STATUS_time_limit_spent);
-    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("the time limit is spent: 30 ms, in endless, block (0, 0, 0), thread (0, 0, 0)"));
-    EXPECT_EQ(ptxgraft_error_line(), 4u);
+    EXPECT_THAT(ptxgraft_error_get_message(),
+                HasSubstr("the time limit is spent: 30 ms, in endless, block (0, 0, 0), thread (0, 0, 0)"));
+    EXPECT_EQ(ptxgraft_error_get_line(), 4u);
     ptxgraft_buffer* buffer = nullptr;
     EXPECT_EQ(ptxgraft_buffer_create(&buffer, device, 2 << 20), PTXGRAFT_STATUS_out_of_device_memory);
     ptxgraft_device* other = nullptr;
     ptxgraft_device_options options = PTXGRAFT_DEVICE_OPTIONS_INIT;
-    options.struct_size -= 4;
-    EXPECT_EQ(ptxgraft_device_open_with_options(&other, nullptr, &options), PTXGRAFT_STATUS_struct_size_invalid);
-    options = PTXGRAFT_DEVICE_OPTIONS_INIT;
     options.sm = 77;
     EXPECT_EQ(ptxgraft_device_open_with_options(&other, "emulator", &options), PTXGRAFT_STATUS_no_such_device);
     ASSERT_OK(ptxgraft_device_open_with_options(&other, "emulator:fast", nullptr));
@@ -434,41 +384,43 @@ TEST_F(CApiLimits, OfALaunch) {
     launch.instruction_budget = 0;
     launch.time_limit_ms = 60;
     EXPECT_EQ(ptxgraft_kernel_launch(kernel, &launch, nullptr, 0), PTXGRAFT_STATUS_time_limit_spent);
-    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("60 ms"));
+    EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr("60 ms"));
     int asked = 0;
     launch.time_limit_ms = 60'000;
     launch.payload = &asked;
     launch.should_stop = [](void* payload) { return ++*static_cast<int*>(payload) == 3 ? 1 : 0; };
     EXPECT_EQ(ptxgraft_kernel_launch(kernel, &launch, nullptr, 0), PTXGRAFT_STATUS_launch_stopped);
     EXPECT_EQ(asked, 3);
-    // The struct as it was before the limits: what follows is not looked at.
-    launch.struct_size = offsetof(ptxgraft_launch_options, instruction_budget);
-    EXPECT_EQ(ptxgraft_kernel_launch(kernel, &launch, nullptr, 0), PTXGRAFT_STATUS_time_limit_spent);
-    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("30 ms"));
 }
 
 TEST_F(CApi, LegalSumsAreThoseOfTheLibrary) {
     double lowest = 0, highest = 0;
-    ASSERT_OK(ptxgraft_legal_sum(&lowest, &highest, PTXGRAFT_PRODUCT_bf16, PTXGRAFT_ACCUMULATOR_f32, 64, 10.0, 100.0));
+    const auto bounds = [&](ptxgraft_product_type type, ptxgraft_accumulator_type accumulator, double exact,
+                            double magnitudes) {
+        ptxgraft_sum_options options = PTXGRAFT_SUM_OPTIONS_INIT;
+        options.type = type;
+        options.accumulator = accumulator;
+        options.products = 64;
+        options.exact = exact;
+        options.magnitudes = magnitudes;
+        return ptxgraft_sum_get_bounds(&lowest, &highest, &options);
+    };
+    ASSERT_OK(bounds(PTXGRAFT_PRODUCT_bf16, PTXGRAFT_ACCUMULATOR_f32, 10.0, 100.0));
     const auto want = ptxgraft::legal_sum({.type = ptxgraft::ProductType::bf16, .products = 64}, 10.0, 100.0);
     EXPECT_EQ(lowest, want.lowest);
     EXPECT_EQ(highest, want.highest);
     EXPECT_TRUE(lowest < 10.0 && highest > 10.0 && highest < 10.01);
-    double half_lowest = 0, half_highest = 0;
-    ASSERT_OK(ptxgraft_legal_sum(&half_lowest, &half_highest, PTXGRAFT_PRODUCT_f16, PTXGRAFT_ACCUMULATOR_f16, 64, 10.0, 100.0));
-    EXPECT_LT(half_lowest, lowest);
-    ASSERT_OK(ptxgraft_legal_sum(&lowest, &highest, PTXGRAFT_PRODUCT_bf16, PTXGRAFT_ACCUMULATOR_f32, 64, -HUGE_VAL, HUGE_VAL));
+    const double single = lowest;
+    ASSERT_OK(bounds(PTXGRAFT_PRODUCT_f16, PTXGRAFT_ACCUMULATOR_f16, 10.0, 100.0));
+    EXPECT_LT(lowest, single);
+    ASSERT_OK(bounds(PTXGRAFT_PRODUCT_bf16, PTXGRAFT_ACCUMULATOR_f32, -HUGE_VAL, HUGE_VAL));
     EXPECT_EQ(lowest, -HUGE_VAL);
     EXPECT_EQ(highest, -HUGE_VAL);
-    ASSERT_OK(ptxgraft_legal_sum(&lowest, &highest, PTXGRAFT_PRODUCT_bf16, PTXGRAFT_ACCUMULATOR_f32, 64, std::nan(""), HUGE_VAL));
+    ASSERT_OK(bounds(PTXGRAFT_PRODUCT_bf16, PTXGRAFT_ACCUMULATOR_f32, std::nan(""), HUGE_VAL));
     EXPECT_TRUE(std::isnan(lowest) && std::isnan(highest));
-    ASSERT_OK(ptxgraft_legal_sum(&lowest, &highest, PTXGRAFT_PRODUCT_bf16, PTXGRAFT_ACCUMULATOR_f32, 64, 1e39, 1e39));
+    ASSERT_OK(bounds(PTXGRAFT_PRODUCT_bf16, PTXGRAFT_ACCUMULATOR_f32, 1e39, 1e39));
     EXPECT_GT(lowest, 3e38);
     EXPECT_EQ(highest, HUGE_VAL);
-    EXPECT_EQ(ptxgraft_legal_sum(&lowest, nullptr, PTXGRAFT_PRODUCT_f16, PTXGRAFT_ACCUMULATOR_f32, 1, 0, 0), PTXGRAFT_STATUS_invalid_argument);
-    EXPECT_EQ(ptxgraft_legal_sum(&lowest, &highest, static_cast<ptxgraft_product_type>(5), PTXGRAFT_ACCUMULATOR_f32, 1, 0, 0),
-              PTXGRAFT_STATUS_invalid_argument);
-    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("type is 5; it is 0 to 4"));
 }
 
 TEST_F(CApi, TensorMapsAreEncoded) {
@@ -496,18 +448,13 @@ TEST_F(CApi, TensorMapsAreEncoded) {
         change(changed);
         return ptxgraft_tensor_map_encode(&map, buffer, &changed);
     };
-    EXPECT_EQ(with([](auto& o) { o.offset = 4096; }), PTXGRAFT_OK);
+    EXPECT_EQ(with([](auto& o) { o.offset = 4096; }), PTXGRAFT_STATUS_ok);
     EXPECT_NE(std::memcmp(&map, &again, sizeof map), 0);
     EXPECT_EQ(with([](auto& o) { o.offset = 8; }), PTXGRAFT_STATUS_tensor_map_invalid);
     EXPECT_EQ(with([](auto& o) { o.offset = 4112; }), PTXGRAFT_STATUS_outside_of_buffer);
     EXPECT_EQ(with([&](auto& o) { o.box = no_box; }), PTXGRAFT_STATUS_tensor_map_invalid);
-    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("box[1] is 0; it is 1 to 256"));
+    EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr("box[1] is 0; it is 1 to 256"));
     EXPECT_EQ(with([](auto& o) { o.rank = 6; }), PTXGRAFT_STATUS_tensor_map_invalid);
-    EXPECT_EQ(with([](auto& o) { o.dims = nullptr; }), PTXGRAFT_STATUS_invalid_argument);
-    EXPECT_EQ(with([](auto& o) { o.strides = nullptr; }), PTXGRAFT_STATUS_tensor_map_invalid);
-    EXPECT_EQ(with([](auto& o) { o.struct_size = 8; }), PTXGRAFT_STATUS_struct_size_invalid);
-    EXPECT_EQ(with([](auto& o) { o.swizzle = static_cast<ptxgraft_tensor_swizzle>(7); }), PTXGRAFT_STATUS_tensor_map_invalid);
-    EXPECT_EQ(ptxgraft_tensor_map_encode(&map, buffer, nullptr), PTXGRAFT_STATUS_invalid_argument);
     ptxgraft_buffer_destroy(buffer);
     ptxgraft_buffer_destroy(old);
     ptxgraft_device_destroy(hopper);
@@ -515,16 +462,11 @@ TEST_F(CApi, TensorMapsAreEncoded) {
 
 TEST_F(CApi, RenderSplicesAndChecksItsGrafts) {
     ptxgraft_stub* square = stub("acc acc mul.f32 -> acc");
-    const ptxgraft_graft graft = {"epilogue", square}, no_stub = {"epilogue", nullptr};
-    std::size_t size = 0;
+    const ptxgraft_graft graft = {"epilogue", square};
     EXPECT_THAT(text([&](char* b, size_t* s) { return ptxgraft_skeleton_render(b, s, skeleton, &graft, 1); }),
                 HasSubstr("mul.f32"));
     EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_skeleton_render(b, s, skeleton, nullptr, 0); }),
               affine());
-    EXPECT_EQ(ptxgraft_skeleton_render(nullptr, &size, skeleton, &no_stub, 1),
-              PTXGRAFT_STATUS_invalid_argument);
-    EXPECT_EQ(ptxgraft_skeleton_render(nullptr, &size, skeleton, nullptr, 1),
-              PTXGRAFT_STATUS_invalid_argument);
     ptxgraft_stub_destroy(square);
 }
 
@@ -532,14 +474,10 @@ TEST_F(CApi, RenderSplicesAndChecksItsGrafts) {
 // devices
 
 TEST_F(CApi, DeviceTellsWhatItIs) {
-    ptxgraft_device_kind kind = PTXGRAFT_DEVICE_CUDA;
-    ASSERT_OK(ptxgraft_device_get_kind(&kind, device));
-    EXPECT_EQ(kind, PTXGRAFT_DEVICE_EMULATOR);
-    EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_device_get_name(b, s, device); }), "emulator");
-    EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_device_get_target(b, s, device); }), "sm_80");
-    std::uint32_t count = 99;
-    ASSERT_OK(ptxgraft_cuda_count(&count));
-    EXPECT_LT(count, 99u);
+    EXPECT_EQ(ptxgraft_device_get_kind(device), PTXGRAFT_DEVICE_emulator);
+    EXPECT_STREQ(ptxgraft_device_get_name(device), "emulator");
+    EXPECT_STREQ(ptxgraft_device_get_target(device), "sm_80");
+    EXPECT_EQ(ptxgraft_device_get_cuda_count(), ptxgraft::Device::cuda_count());
     ptxgraft_device* none = nullptr;
     EXPECT_EQ(ptxgraft_device_open(&none, "toaster"), PTXGRAFT_STATUS_no_such_device);
     EXPECT_EQ(none, nullptr);
@@ -548,12 +486,9 @@ TEST_F(CApi, DeviceTellsWhatItIs) {
 TEST_F(CApi, BuffersKeepTheirBounds) {
     ptxgraft_buffer* buffer = nullptr;
     ASSERT_OK(ptxgraft_buffer_create(&buffer, device, 8));
-    std::size_t size = 0;
-    std::uint64_t address = 0, value = 0;
-    ASSERT_OK(ptxgraft_buffer_get_size(&size, buffer));
-    ASSERT_OK(ptxgraft_buffer_get_address(&address, buffer));
-    EXPECT_EQ(size, 8u);
-    EXPECT_NE(address, 0u);
+    std::uint64_t value = 0;
+    EXPECT_EQ(ptxgraft_buffer_get_size(buffer), 8u);
+    EXPECT_NE(ptxgraft_buffer_get_address(buffer), 0u);
     ASSERT_OK(ptxgraft_buffer_fill(buffer, 0x11));
     ASSERT_OK(ptxgraft_buffer_write(buffer, 6, "\x22\x33", 2));
     ASSERT_OK(ptxgraft_buffer_read(&value, buffer, 0, 8));
@@ -561,7 +496,7 @@ TEST_F(CApi, BuffersKeepTheirBounds) {
     EXPECT_EQ(ptxgraft_buffer_write(buffer, 7, "\x22\x33", 2), PTXGRAFT_STATUS_outside_of_buffer);
     EXPECT_EQ(ptxgraft_buffer_read(&value, buffer, SIZE_MAX, 2), PTXGRAFT_STATUS_outside_of_buffer);
     EXPECT_EQ(ptxgraft_buffer_write(buffer, 0, nullptr, 2), PTXGRAFT_STATUS_invalid_argument);
-    EXPECT_EQ(ptxgraft_buffer_write(buffer, 8, nullptr, 0), PTXGRAFT_OK);
+    EXPECT_EQ(ptxgraft_buffer_write(buffer, 8, nullptr, 0), PTXGRAFT_STATUS_ok);
     ptxgraft_buffer_destroy(buffer);
 }
 
@@ -598,9 +533,9 @@ TEST(CApiCuda, SkeletonsComeFromCuda) {
     options.file_name = "k.cu";
     ptxgraft_skeleton* skeleton = nullptr;
     EXPECT_NE(ptxgraft_skeleton_create_from_cuda(&skeleton, source.data(), source.size(), &options),
-              PTXGRAFT_OK);
-    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("k.cu"));
-    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("FACTOR"));
+              PTXGRAFT_STATUS_ok);
+    EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr("k.cu"));
+    EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr("FACTOR"));
     options.defines = defines;
     options.define_count = 1;
     ASSERT_OK(ptxgraft_skeleton_create_from_cuda(&skeleton, source.data(), source.size(), &options));

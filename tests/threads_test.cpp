@@ -374,9 +374,15 @@ struct CObjects {
     ptxgraft_device* device = nullptr;
     ptxgraft_skeleton* skeleton = nullptr;
     CObjects() {
-        const ptxgraft_device_options options = {sizeof options, 80, 2, 0, 0, 60'000, 0};
-        EXPECT_EQ(ptxgraft_device_open_with_options(&device, "emulator", &options), PTXGRAFT_OK) << ptxgraft_error_message();
-        EXPECT_EQ(ptxgraft_skeleton_create_from_ptx(&skeleton, ptx.data(), ptx.size()), PTXGRAFT_OK) << ptxgraft_error_message();
+        ptxgraft_device_options options = PTXGRAFT_DEVICE_OPTIONS_INIT;
+        options.sm = 80;
+        options.threads = 2;
+        options.time_limit_ms = 60'000;
+        options.keep_going = 5;
+        EXPECT_EQ(ptxgraft_device_open_with_options(&device, "emulator", &options), PTXGRAFT_STATUS_ok)
+            << ptxgraft_error_get_message();
+        EXPECT_EQ(ptxgraft_skeleton_create_from_ptx(&skeleton, ptx.data(), ptx.size()), PTXGRAFT_STATUS_ok)
+            << ptxgraft_error_get_message();
     }
     ~CObjects() {
         ptxgraft_skeleton_destroy(skeleton);
@@ -388,7 +394,9 @@ struct CObjects {
 void c_round(const CObjects& shared, unsigned t, unsigned round) {
     const Variant& variant = variants[(t + round) % 3];
     const float s = static_cast<float>(round);
-    const auto check = [](ptxgraft_status status) { ASSERT_EQ(status, PTXGRAFT_OK) << ptxgraft_error_message(); };
+    const auto check = [](ptxgraft_status status) {
+        ASSERT_EQ(status, PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message();
+    };
     ptxgraft_stub* stub = nullptr;
     ptxgraft_kernel* kernel = nullptr;
     ptxgraft_buffer* buffer = nullptr;
@@ -403,9 +411,10 @@ void c_round(const CObjects& shared, unsigned t, unsigned round) {
     // An error: the message is the thread's own.
     const std::string wrong = "acc nope" + std::to_string(t) + " -> acc";
     ptxgraft_stub* none = nullptr;
-    EXPECT_NE(ptxgraft_stub_create_from_program(&none, shared.skeleton, "f", wrong.data(), wrong.size()), PTXGRAFT_OK);
-    EXPECT_THAT(ptxgraft_error_message(), HasSubstr("nope" + std::to_string(t)));
-    EXPECT_EQ(ptxgraft_error_column(), 5u);
+    EXPECT_NE(ptxgraft_stub_create_from_program(&none, shared.skeleton, "f", wrong.data(), wrong.size()),
+              PTXGRAFT_STATUS_ok);
+    EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr("nope" + std::to_string(t)));
+    EXPECT_EQ(ptxgraft_error_get_column(), 5u);
     const auto x = numbers(t);
     check(ptxgraft_buffer_create(&buffer, shared.device, count * 4));
     check(ptxgraft_buffer_write(buffer, 0, x.data(), count * 4));
@@ -429,8 +438,12 @@ void c_round(const CObjects& shared, unsigned t, unsigned round) {
     check(ptxgraft_device_take_output(text.data(), &size, shared.device));
     size = text.size();
     check(ptxgraft_kernel_get_ptx(text.data(), &size, kernel));
-    size_t sites = 0;
-    check(ptxgraft_site_get_count(&sites, shared.skeleton));
+    ptxgraft_report* report = nullptr;
+    check(ptxgraft_device_take_report(&report, shared.device));
+    EXPECT_EQ(ptxgraft_report_get_finding_count(report), 0u);
+    ptxgraft_report_destroy(report);
+    EXPECT_EQ(ptxgraft_site_get_count(shared.skeleton), 1u);
+    EXPECT_STREQ(ptxgraft_device_get_name(shared.device), "emulator");
     ptxgraft_site_info site = PTXGRAFT_SITE_INFO_INIT;
     check(ptxgraft_site_get_info(&site, shared.skeleton, 0));
     ptxgraft_copy_info copy = PTXGRAFT_COPY_INFO_INIT;
@@ -458,9 +471,9 @@ TEST(ThreadsInC, LaunchesTakeTurns) {
     const CObjects shared;
     ptxgraft_kernel* kernel = nullptr;
     ptxgraft_buffer* buffer = nullptr;
-    ASSERT_EQ(ptxgraft_kernel_create(&kernel, shared.skeleton, shared.device, nullptr), PTXGRAFT_OK);
-    ASSERT_EQ(ptxgraft_buffer_create(&buffer, shared.device, count * 4), PTXGRAFT_OK);
-    ASSERT_EQ(ptxgraft_buffer_fill(buffer, 0), PTXGRAFT_OK);
+    ASSERT_EQ(ptxgraft_kernel_create(&kernel, shared.skeleton, shared.device, nullptr), PTXGRAFT_STATUS_ok);
+    ASSERT_EQ(ptxgraft_buffer_create(&buffer, shared.device, count * 4), PTXGRAFT_STATUS_ok);
+    ASSERT_EQ(ptxgraft_buffer_fill(buffer, 0), PTXGRAFT_STATUS_ok);
     constexpr unsigned each = 25;
     on_threads(4, [&](unsigned) {
         const float one = 1;
@@ -468,11 +481,13 @@ TEST(ThreadsInC, LaunchesTakeTurns) {
         ptxgraft_launch_options launch = PTXGRAFT_LAUNCH_OPTIONS_INIT;
         launch.grid[0] = 4;
         launch.block[0] = 64;
-        for (unsigned i = 0; i < each; ++i) EXPECT_EQ(ptxgraft_kernel_launch(kernel, &launch, arguments, 2), PTXGRAFT_OK) << ptxgraft_error_message();
+        for (unsigned i = 0; i < each; ++i)
+            EXPECT_EQ(ptxgraft_kernel_launch(kernel, &launch, arguments, 2), PTXGRAFT_STATUS_ok)
+                << ptxgraft_error_get_message();
     });
     // None has overlapped with another one: every element was counted up by each.
     std::vector<float> y(count);
-    ASSERT_EQ(ptxgraft_buffer_read(y.data(), buffer, 0, count * 4), PTXGRAFT_OK);
+    ASSERT_EQ(ptxgraft_buffer_read(y.data(), buffer, 0, count * 4), PTXGRAFT_STATUS_ok);
     EXPECT_EQ(y, std::vector<float>(count, 4 * each));
     ptxgraft_buffer_destroy(buffer);
     ptxgraft_kernel_destroy(kernel);

@@ -108,7 +108,7 @@ class PTXGRAFT_API Device {
     /// What kernels on the emulator have printed since the last call. A GPU's driver writes to standard output itself.
     [[nodiscard]] std::string take_output() const;
     /// What launches on the emulator have done since the last call, and what its checks have found where they keep going
-    /// (EmulatorOptions::keep_going). Of a GPU: nothing.
+    /// (EmulatorOptions::keep_going); their errors bring the PTX. Of a GPU: nothing.
     [[nodiscard]] EmulatorReport take_report() const;
 
     /// Loads a kernel. On a GPU, `cubin` is loaded when it is given, else `ptx` is assembled with the default assembler

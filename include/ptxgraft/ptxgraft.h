@@ -24,28 +24,28 @@
  *       const size_t bytes = count * sizeof(float);
  *       ptxgraft_status status;
  *
- *       if ((status = ptxgraft_device_open(&device, "auto")) != PTXGRAFT_OK) goto done;
- *       if ((status = ptxgraft_skeleton_create_from_file(&skeleton, file, NULL)) != PTXGRAFT_OK) goto done;
- *       if ((status = ptxgraft_stub_create_from_program(&stub, skeleton, "apply", program, sizeof program - 1)) != PTXGRAFT_OK) goto done;
+ *       if ((status = ptxgraft_device_open(&device, "auto"))) goto done;
+ *       if ((status = ptxgraft_skeleton_create_from_file(&skeleton, file, NULL))) goto done;
+ *       if ((status = ptxgraft_stub_create_from_program(&stub, skeleton, "apply", program, sizeof program - 1))) goto done;
  *
  *       ptxgraft_graft graft = {"apply", stub};
  *       ptxgraft_graft_options options = PTXGRAFT_GRAFT_OPTIONS_INIT;
  *       options.grafts = &graft;
  *       options.graft_count = 1;
- *       if ((status = ptxgraft_kernel_create(&kernel, skeleton, device, &options)) != PTXGRAFT_OK) goto done;
+ *       if ((status = ptxgraft_kernel_create(&kernel, skeleton, device, &options))) goto done;
  *
- *       if ((status = ptxgraft_buffer_create(&in_buffer, device, bytes)) != PTXGRAFT_OK) goto done;
- *       if ((status = ptxgraft_buffer_create(&out_buffer, device, bytes)) != PTXGRAFT_OK) goto done;
- *       if ((status = ptxgraft_buffer_write(in_buffer, 0, x, bytes)) != PTXGRAFT_OK) goto done;
+ *       if ((status = ptxgraft_buffer_create(&in_buffer, device, bytes))) goto done;
+ *       if ((status = ptxgraft_buffer_create(&out_buffer, device, bytes))) goto done;
+ *       if ((status = ptxgraft_buffer_write(in_buffer, 0, x, bytes))) goto done;
  *
  *       ptxgraft_argument arguments[] = {PTXGRAFT_BUFFER(in_buffer), PTXGRAFT_BUFFER(out_buffer), PTXGRAFT_VALUE(count)};
  *       ptxgraft_launch_options launch = PTXGRAFT_LAUNCH_OPTIONS_INIT;
  *       launch.grid[0] = (count + 127) / 128;
  *       launch.block[0] = 128;
- *       if ((status = ptxgraft_kernel_launch(kernel, &launch, arguments, 3)) != PTXGRAFT_OK) goto done;
+ *       if ((status = ptxgraft_kernel_launch(kernel, &launch, arguments, 3))) goto done;
  *       status = ptxgraft_buffer_read(out, out_buffer, 0, bytes);
  *   done:
- *       if (status != PTXGRAFT_OK) fputs(ptxgraft_error_message(), stderr);
+ *       if (status != PTXGRAFT_STATUS_ok) fputs(ptxgraft_error_get_message(), stderr);
  *       ptxgraft_buffer_destroy(out_buffer);
  *       ptxgraft_buffer_destroy(in_buffer);
  *       ptxgraft_kernel_destroy(kernel);
@@ -58,22 +58,42 @@
  *
  * ## Rules that hold everywhere
  *
- * - **Names**: `ptxgraft_<noun>_<verb>`. What a function makes comes first, then what it works on.
- * - **Errors**: a function that can fail returns a ptxgraft_status. On failure it writes nothing through its out
- *   parameters, and ptxgraft_error_message() says what was wrong, where, and what would be right.
- *   A null pointer where none is allowed is PTXGRAFT_STATUS_invalid_argument. No exception leaves the library.
- * - **Ownership**: what `create` or `open` returned is the caller's, until `destroy`; `destroy(NULL)` does nothing.
- *   Objects keep alive what they depend on: they may be destroyed in any order. Inputs are copied or used within the
- *   call; the library keeps no pointer of the caller.
+ * - **Names**: functions are `ptxgraft_<noun>_<verb>`; what a function makes comes first, then what it works on.
+ *   Enumerators are `PTXGRAFT_<ENUM>_<value>`, the value in lower case but for the B of bytes, as PTX writes both:
+ *   PTXGRAFT_TENSOR_u8, PTXGRAFT_SWIZZLE_128B_atom_32B, PTXGRAFT_STATUS_unknown_site. Macros are capitals.
+ * - **Errors**: a function that can fail returns a ptxgraft_status: PTXGRAFT_STATUS_ok is 0 and the only success. On
+ *   failure it writes nothing through its out parameters, with one exception: PTXGRAFT_STATUS_buffer_too_small says in
+ *   `*size` how many bytes are needed. ptxgraft_error_get_message() says what was wrong, where, and what would be
+ *   right. No exception leaves the library.
+ * - **Arguments** are checked: PTXGRAFT_STATUS_invalid_argument is the status of a null pointer where none is allowed,
+ *   of a null list whose count is above 0, of a null string in a list, of a number that is no enumerator, of an index
+ *   past the last, and of a struct_size that is none. The message names the parameter or the field.
+ *   A yes or no is a uint32_t: 0 is no, everything else is yes.
+ * - **Getters** that cannot fail return the value itself: a count, a size, an address, a name. Of a null object the
+ *   value is 0, or "" where it is a string, and the thread's error message says that the object is null. A getter by
+ *   index gives NULL where there is nothing of that index, or no object, and the message says so.
+ * - **Ownership**: what `create`, `open` or `take_report` gave is the caller's, until `destroy`; `destroy(NULL)` does
+ *   nothing. Objects keep alive what they depend on: they may be destroyed in any order. Inputs are copied or used
+ *   within the call; the library keeps no pointer of the caller. Strings that a getter returns or an info struct
+ *   holds belong to the object that was asked and live as long as it.
  * - **Texts and bytes in**: a pointer and a size in bytes; they need no zero at the end. Names (of sites, entries,
  *   files, devices) are zero-terminated.
- * - **Texts and bytes out**: `(buffer, &size, object)`, to be called twice. With a null buffer, `*size` becomes the
- *   bytes needed. With a buffer, `*size` on entry is its capacity; if that is too small, the call is
- *   PTXGRAFT_STATUS_buffer_too_small, `*size` becomes the bytes needed and the buffer stays untouched; else `*size`
- *   becomes the bytes written. A text ends with a zero byte, which `*size` counts; machine code does not.
+ * - **Texts and bytes out**, where they are long or made by the call: `(buffer, &size, object)`, to be called twice.
+ *   With a null buffer, `*size` becomes the bytes needed. With a buffer, `*size` on entry is its capacity; if that is
+ *   too small, the call is PTXGRAFT_STATUS_buffer_too_small, `*size` becomes the bytes needed and the buffer stays
+ *   untouched; else `*size` becomes the bytes written. A text ends with a zero byte, which `*size` counts; machine
+ *   code does not.
  * - **Structs** start with `struct_size`, the size that the caller was compiled with: start from the `_INIT` macro.
- *   That way a struct may grow in later versions.
- * - **Strings in info structs** belong to the object that was asked and live as long as it.
+ *   That way they may grow at their end in later versions, and programs and libraries of different versions go
+ *   together:
+ *   - Options, which the caller fills: what a shorter struct of an earlier version lacks has the value that `_INIT`
+ *     gives it. A longer struct of a later version is taken if all that this library does not know of it is zero;
+ *     else it asks for what this library cannot do, and is refused. Zero means "as before" in every field to come.
+ *   - Infos, which the library fills: it writes as much as both know. What a longer struct has behind that stays as
+ *     it was, and so does `struct_size`.
+ *   - Less than the first version had is refused.
+ *   - ptxgraft_graft, ptxgraft_argument and ptxgraft_tensor_map have no struct_size, since they stand in arrays and
+ *     are passed by value. They are final: they will never change.
  * - **Threads**: every function may be called from several threads at once, also on one object; only its `destroy`
  *   comes after all other calls with that object, and an event is used by one thread at a time. Launches and copies on
  *   one emulator device take turns, first come, first served; making and destroying kernels, buffers and all else does
@@ -88,6 +108,13 @@
 
 #define PTXGRAFT_C_API __attribute__((visibility("default")))
 
+/* Enums are as large as int and may hold every int, so that the library can tell those that are no enumerators. */
+#ifdef __cplusplus
+#define PTXGRAFT_C_ENUM : int
+#else
+#define PTXGRAFT_C_ENUM
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -98,15 +125,15 @@ extern "C" {
  * What a call came to. The values are fixed; errc.def lists them all with their messages, each as
  * PTXGRAFT_STATUS_<name>: PTXGRAFT_STATUS_out_of_memory, PTXGRAFT_STATUS_unknown_site, …
  */
-typedef enum ptxgraft_status {
+typedef enum ptxgraft_status PTXGRAFT_C_ENUM {
 #define PTXGRAFT_ERRC(name, value, message) PTXGRAFT_STATUS_##name = value,
 #include "ptxgraft/errc.def"
 #undef PTXGRAFT_ERRC
-    PTXGRAFT_OK = 0
 } ptxgraft_status;
+typedef char ptxgraft_enums_are_ints[sizeof(ptxgraft_status) == sizeof(int) ? 1 : -1];
 
 /** The name of a status: "unknown_site". Never null; "unknown" for a value that is none. */
-PTXGRAFT_C_API const char* ptxgraft_status_name(ptxgraft_status status);
+PTXGRAFT_C_API const char* ptxgraft_status_get_name(ptxgraft_status status);
 
 /**
  * What went wrong in this thread's last call that failed: whole lines of text,
@@ -115,32 +142,36 @@ PTXGRAFT_C_API const char* ptxgraft_status_name(ptxgraft_status status);
  *     x y add.f64 -> z
  *         ^~~~~~~
  *
- * Never null; empty before the first failure. Valid until the thread's next failing call.
+ * Never null; empty before the first failure. Valid until the thread's next failing call, or until the thread ends.
+ * While the thread ends, in destructors of thread-local objects, a message may be cut short.
  */
-PTXGRAFT_C_API const char* ptxgraft_error_message(void);
+PTXGRAFT_C_API const char* ptxgraft_error_get_message(void);
 
 /** Line and column, from 1, of the same error in the text that it is about; 0 when it has no place. */
-PTXGRAFT_C_API uint32_t ptxgraft_error_line(void);
-PTXGRAFT_C_API uint32_t ptxgraft_error_column(void);
+PTXGRAFT_C_API uint32_t ptxgraft_error_get_line(void);
+PTXGRAFT_C_API uint32_t ptxgraft_error_get_column(void);
 
-/** "0.1.0": of the library that runs; PTXGRAFT_VERSION_STRING is that of this header. */
-PTXGRAFT_C_API const char* ptxgraft_version(void);
+/** "0.1.0": of the library that runs; PTXGRAFT_VERSION_STRING is that of this header. Never null. */
+PTXGRAFT_C_API const char* ptxgraft_library_get_version(void);
 /** "nvptxcompiler 13.5.37": what makes machine code for a GPU. Never null. The first call takes some
  * milliseconds. */
-PTXGRAFT_C_API const char* ptxgraft_assembler(void);
+PTXGRAFT_C_API const char* ptxgraft_library_get_assembler(void);
 
 /* ---------------------------------------------------------------------------------------------------- devices */
 
 /** Where kernels run. */
 typedef struct ptxgraft_device ptxgraft_device;
 
-typedef enum ptxgraft_device_kind { PTXGRAFT_DEVICE_CUDA = 0, PTXGRAFT_DEVICE_EMULATOR = 1 } ptxgraft_device_kind;
+/** `none` is the kind of a null device. */
+typedef enum ptxgraft_device_kind PTXGRAFT_C_ENUM {
+    PTXGRAFT_DEVICE_none = 0, PTXGRAFT_DEVICE_cuda = 1, PTXGRAFT_DEVICE_emulator = 2
+} ptxgraft_device_kind;
 
 /**
  * Opens a device by name; null means "auto".
  * "auto": the first GPU, or the emulator where there is none. "cuda", "cuda:1": a GPU. "emulator", "emulator:sm_80",
- * "emulator:sm_80:fast"; "emulator:fast" and "emulator:checks=-races" switch its checks: all, none, races, unwritten, async, barriers,
- * calls, heap, each perhaps behind a minus.
+ * "emulator:sm_80:fast"; "emulator:fast" and "emulator:checks=-races" switch its checks, as
+ * ptxgraft_device_options::checks does.
  */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_device_open(ptxgraft_device** device, const char* name);
 
@@ -152,26 +183,92 @@ typedef struct ptxgraft_device_options {
     uint64_t memory_size;         /**< of all buffers and variables; 0: 16 GiB */
     uint64_t instruction_budget;  /**< of each launch that has none of its own; 0: no limit */
     uint32_t time_limit_ms;       /**< the same, in milliseconds */
-    uint32_t fast;                /**< 1: without the checks for what nothing wrote and for races, as "emulator:fast" */
+    /** How many findings of the checks a report lists; 0: a launch ends at its first, with it as its error. A launch
+        that keeps going goes on from a finding as a GPU would, and succeeds: ptxgraft_device_take_report tells what
+        it found. What no GPU could go on from ends it all the same. */
+    uint32_t keep_going;
+    /** What launches are checked for (emulator_checks.hpp says what each check finds): names of checks with commas
+        between them, of races, unwritten, async, barriers, calls, heap, all, none; a name behind a minus is taken
+        away, and a list that begins with a minus begins with all: "none", "races,unwritten", "-races". Null: all.
+        What the device's name says of checks counts more. PTXGRAFT_STATUS_unknown_check names those that there are. */
+    const char* checks;
+    /** Lines on which findings are not reported: "races@120" of the PTX, "unwritten@src/scan.cu:41" of a source that
+        `.loc` names. A launch goes on from them. */
+    const char* const* excuses;
+    size_t excuse_count;
 } ptxgraft_device_options;
-#define PTXGRAFT_DEVICE_OPTIONS_INIT {sizeof(ptxgraft_device_options), 0, 0, 0, 0, 0, 0}
+#define PTXGRAFT_DEVICE_OPTIONS_INIT {sizeof(ptxgraft_device_options), 0, 0, 0, 0, 0, 0, NULL, NULL, 0}
 /** As ptxgraft_device_open. `options` may be null. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_device_open_with_options(ptxgraft_device** device, const char* name,
                                                                  const ptxgraft_device_options* options);
 PTXGRAFT_C_API void ptxgraft_device_destroy(ptxgraft_device* device);
 
-PTXGRAFT_C_API ptxgraft_status ptxgraft_device_get_kind(ptxgraft_device_kind* kind, const ptxgraft_device* device);
-/** Text: "NVIDIA H200", "emulator". */
-PTXGRAFT_C_API ptxgraft_status ptxgraft_device_get_name(char* text, size_t* size, const ptxgraft_device* device);
-/** Text: "sm_90a", the architecture to compile skeletons for. */
-PTXGRAFT_C_API ptxgraft_status ptxgraft_device_get_target(char* text, size_t* size, const ptxgraft_device* device);
+/** Number of GPUs; 0 when there is no driver, or when it does not start. */
+PTXGRAFT_C_API uint32_t ptxgraft_device_get_cuda_count(void);
+PTXGRAFT_C_API ptxgraft_device_kind ptxgraft_device_get_kind(const ptxgraft_device* device);
+/** "NVIDIA H200", "emulator". */
+PTXGRAFT_C_API const char* ptxgraft_device_get_name(const ptxgraft_device* device);
+/** "sm_90a", the architecture to compile skeletons for. */
+PTXGRAFT_C_API const char* ptxgraft_device_get_target(const ptxgraft_device* device);
 /** Waits for everything that was launched. A kernel that failed on a GPU may be reported only here. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_device_synchronize(const ptxgraft_device* device);
 /** Text: what kernels on the emulator printed since this call last succeeded with a buffer. A GPU's driver writes to
     standard output itself. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_device_take_output(char* text, size_t* size, ptxgraft_device* device);
-/** Number of GPUs; 0 when there is no driver. */
-PTXGRAFT_C_API ptxgraft_status ptxgraft_cuda_count(uint32_t* count);
+
+/** What launches on an emulator did, and what its checks found where they keep going. */
+typedef struct ptxgraft_report ptxgraft_report;
+
+/** Sums of all launches of a report. */
+typedef struct ptxgraft_report_info {
+    size_t struct_size;
+    uint64_t warp_instructions;
+    uint64_t thread_instructions;
+    uint64_t found_count;    /**< findings of checks, those that are not listed too; 0: the launches were clean */
+    uint64_t excused_count;  /**< findings that were excused */
+    size_t finding_count;    /**< that are listed, as ptxgraft_report_get_finding_count says */
+} ptxgraft_report_info;
+#define PTXGRAFT_REPORT_INFO_INIT {sizeof(ptxgraft_report_info), 0, 0, 0, 0, 0}
+
+/** A mistake of a kernel. One that happens again at the same instruction, or the same two, is one finding. */
+typedef struct ptxgraft_finding_info {
+    size_t struct_size;
+    ptxgraft_status status;  /**< what it is: PTXGRAFT_STATUS_data_race, PTXGRAFT_STATUS_memory_not_written, … */
+    uint32_t line;           /**< in the kernel's PTX, of its first occurrence, from 1; 0: it has no place */
+    uint32_t column;
+    uint32_t ended;       /**< 1: no check's finding, but what ended a launch, which was that launch's error too */
+    const char* check;    /**< the check that found it: "races"; "" where `ended` is 1 */
+    const char* message;  /**< whole lines, as ptxgraft_error_get_message() gives them: place, block, thread, caret */
+    uint64_t threads;     /**< in how many threads of how many blocks it happened */
+    uint64_t blocks;
+} ptxgraft_finding_info;
+#define PTXGRAFT_FINDING_INFO_INIT {sizeof(ptxgraft_finding_info), PTXGRAFT_STATUS_ok, 0, 0, 0, NULL, NULL, 0, 0}
+
+/**
+ * What launches on the device did and found since it was last asked. Of a GPU: nothing.
+ *
+ * @code
+ *   ptxgraft_device_options options = PTXGRAFT_DEVICE_OPTIONS_INIT;
+ *   options.keep_going = 20;
+ *   ptxgraft_device_open_with_options(&device, "emulator", &options);
+ *   …
+ *   ptxgraft_device_take_report(&report, device);
+ *   for (i = 0; i < ptxgraft_report_get_finding_count(report); ++i) {
+ *       ptxgraft_finding_info finding = PTXGRAFT_FINDING_INFO_INIT;
+ *       ptxgraft_report_get_finding(&finding, report, i);
+ *       printf("%sin %llu threads\n", finding.message, (unsigned long long)finding.threads);
+ *   }
+ *   ptxgraft_report_destroy(report);
+ * @endcode
+ */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_device_take_report(ptxgraft_report** report, ptxgraft_device* device);
+PTXGRAFT_C_API void ptxgraft_report_destroy(ptxgraft_report* report);
+PTXGRAFT_C_API ptxgraft_status ptxgraft_report_get_info(ptxgraft_report_info* info, const ptxgraft_report* report);
+/** The findings that are listed: the first ones, at most ptxgraft_device_options::keep_going of the checks, and
+    behind them what ended a launch. */
+PTXGRAFT_C_API size_t ptxgraft_report_get_finding_count(const ptxgraft_report* report);
+PTXGRAFT_C_API ptxgraft_status ptxgraft_report_get_finding(ptxgraft_finding_info* info, const ptxgraft_report* report,
+                                                           size_t finding);
 
 /** Device memory. */
 typedef struct ptxgraft_buffer ptxgraft_buffer;
@@ -180,34 +277,34 @@ typedef struct ptxgraft_buffer ptxgraft_buffer;
 PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_create(ptxgraft_buffer** buffer, const ptxgraft_device* device, size_t size);
 PTXGRAFT_C_API void ptxgraft_buffer_destroy(ptxgraft_buffer* buffer);
 
-/** Copies host memory into the buffer from `offset` on. */
+/** Copies host memory into the buffer from `offset` on. Of no bytes `data` may be null, here and below. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_write(ptxgraft_buffer* buffer, size_t offset, const void* data, size_t size);
 /** Copies from the buffer, from `offset` on, to host memory; waits for launches that came before. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_read(void* data, const ptxgraft_buffer* buffer, size_t offset, size_t size);
 /** Sets every byte. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_fill(ptxgraft_buffer* buffer, uint8_t value);
-PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_get_size(size_t* size, const ptxgraft_buffer* buffer);
+PTXGRAFT_C_API size_t ptxgraft_buffer_get_size(const ptxgraft_buffer* buffer);
 /** The device address, for pointers within structs that are given to a kernel. */
-PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_get_address(uint64_t* address, const ptxgraft_buffer* buffer);
+PTXGRAFT_C_API uint64_t ptxgraft_buffer_get_address(const ptxgraft_buffer* buffer);
 
 /** Types of a tensor's elements: the values are those of CUtensorMapDataType. */
-typedef enum ptxgraft_tensor_type {
+typedef enum ptxgraft_tensor_type PTXGRAFT_C_ENUM {
     PTXGRAFT_TENSOR_u8 = 0, PTXGRAFT_TENSOR_u16 = 1, PTXGRAFT_TENSOR_u32 = 2, PTXGRAFT_TENSOR_s32 = 3, PTXGRAFT_TENSOR_u64 = 4,
     PTXGRAFT_TENSOR_s64 = 5, PTXGRAFT_TENSOR_f16 = 6, PTXGRAFT_TENSOR_f32 = 7, PTXGRAFT_TENSOR_f64 = 8, PTXGRAFT_TENSOR_bf16 = 9,
     PTXGRAFT_TENSOR_f32_ftz = 10, PTXGRAFT_TENSOR_tf32 = 11, PTXGRAFT_TENSOR_tf32_ftz = 12, PTXGRAFT_TENSOR_b4x16 = 13,
     PTXGRAFT_TENSOR_b4x16_p64 = 14, PTXGRAFT_TENSOR_b6x16_p32 = 15
 } ptxgraft_tensor_type;
-typedef enum ptxgraft_tensor_interleave {
-    PTXGRAFT_INTERLEAVE_NONE = 0, PTXGRAFT_INTERLEAVE_16B = 1, PTXGRAFT_INTERLEAVE_32B = 2
+typedef enum ptxgraft_tensor_interleave PTXGRAFT_C_ENUM {
+    PTXGRAFT_INTERLEAVE_none = 0, PTXGRAFT_INTERLEAVE_16B = 1, PTXGRAFT_INTERLEAVE_32B = 2
 } ptxgraft_tensor_interleave;
-typedef enum ptxgraft_tensor_swizzle {
-    PTXGRAFT_SWIZZLE_NONE = 0, PTXGRAFT_SWIZZLE_32B = 1, PTXGRAFT_SWIZZLE_64B = 2, PTXGRAFT_SWIZZLE_128B = 3,
-    PTXGRAFT_SWIZZLE_128B_ATOM_32B = 4, PTXGRAFT_SWIZZLE_128B_ATOM_32B_FLIP_8B = 5, PTXGRAFT_SWIZZLE_128B_ATOM_64B = 6
+typedef enum ptxgraft_tensor_swizzle PTXGRAFT_C_ENUM {
+    PTXGRAFT_SWIZZLE_none = 0, PTXGRAFT_SWIZZLE_32B = 1, PTXGRAFT_SWIZZLE_64B = 2, PTXGRAFT_SWIZZLE_128B = 3,
+    PTXGRAFT_SWIZZLE_128B_atom_32B = 4, PTXGRAFT_SWIZZLE_128B_atom_32B_flip_8B = 5, PTXGRAFT_SWIZZLE_128B_atom_64B = 6
 } ptxgraft_tensor_swizzle;
-typedef enum ptxgraft_tensor_l2_promotion {
-    PTXGRAFT_L2_PROMOTION_NONE = 0, PTXGRAFT_L2_PROMOTION_64B = 1, PTXGRAFT_L2_PROMOTION_128B = 2, PTXGRAFT_L2_PROMOTION_256B = 3
+typedef enum ptxgraft_tensor_l2_promotion PTXGRAFT_C_ENUM {
+    PTXGRAFT_L2_PROMOTION_none = 0, PTXGRAFT_L2_PROMOTION_64B = 1, PTXGRAFT_L2_PROMOTION_128B = 2, PTXGRAFT_L2_PROMOTION_256B = 3
 } ptxgraft_tensor_l2_promotion;
-typedef enum ptxgraft_tensor_fill { PTXGRAFT_FILL_ZERO = 0, PTXGRAFT_FILL_NAN = 1 } ptxgraft_tensor_fill;
+typedef enum ptxgraft_tensor_fill PTXGRAFT_C_ENUM { PTXGRAFT_FILL_zero = 0, PTXGRAFT_FILL_nan = 1 } ptxgraft_tensor_fill;
 
 /** A tensor in a buffer and the boxes that `cp.async.bulk.tensor` copies; what each value may be is said at
     cuTensorMapEncodeTiled. Arrays begin with the innermost dimension. */
@@ -226,9 +323,9 @@ typedef struct ptxgraft_tensor_map_options {
     ptxgraft_tensor_fill fill;
 } ptxgraft_tensor_map_options;
 #define PTXGRAFT_TENSOR_MAP_OPTIONS_INIT {sizeof(ptxgraft_tensor_map_options), 0, PTXGRAFT_TENSOR_u8, 0, NULL, NULL, NULL, NULL, \
-    PTXGRAFT_INTERLEAVE_NONE, PTXGRAFT_SWIZZLE_NONE, PTXGRAFT_L2_PROMOTION_NONE, PTXGRAFT_FILL_ZERO}
+    PTXGRAFT_INTERLEAVE_none, PTXGRAFT_SWIZZLE_none, PTXGRAFT_L2_PROMOTION_none, PTXGRAFT_FILL_zero}
 
-/** Opaque: an argument of a kernel, by value (PTXGRAFT_VALUE). */
+/** Opaque: an argument of a kernel, by value (PTXGRAFT_VALUE). Final. */
 typedef struct ptxgraft_tensor_map {
     uint64_t words[16];
 } ptxgraft_tensor_map;
@@ -239,17 +336,24 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_tensor_map_encode(ptxgraft_tensor_map* m
 /* ---- Tolerance of tensor-core sums (tolerance.hpp says where the bounds come from) ---- */
 
 /** Types of multiplicands; the accumulator is .f32, or .f16. */
-typedef enum ptxgraft_product_type {
+typedef enum ptxgraft_product_type PTXGRAFT_C_ENUM {
     PTXGRAFT_PRODUCT_f16 = 0, PTXGRAFT_PRODUCT_bf16 = 1, PTXGRAFT_PRODUCT_tf32 = 2, PTXGRAFT_PRODUCT_e4m3 = 3, PTXGRAFT_PRODUCT_e5m2 = 4
 } ptxgraft_product_type;
-typedef enum ptxgraft_accumulator_type { PTXGRAFT_ACCUMULATOR_f32 = 0, PTXGRAFT_ACCUMULATOR_f16 = 1 } ptxgraft_accumulator_type;
-/** Between which values one element of A * B + C lies, in whatever order and precision the hardware adds: `products` are those of the whole
-    matrix product, `exact` is c plus their sum and `magnitudes` the sum of their absolute values, both computed in double. A bound is
-    infinite where intermediate sums may overflow that way; where both are, NaN is legal as well. An `exact` that is infinite or NaN is
+typedef enum ptxgraft_accumulator_type PTXGRAFT_C_ENUM { PTXGRAFT_ACCUMULATOR_f32 = 0, PTXGRAFT_ACCUMULATOR_f16 = 1 } ptxgraft_accumulator_type;
+/** One element of A * B + C. */
+typedef struct ptxgraft_sum_options {
+    size_t struct_size;
+    ptxgraft_product_type type;
+    ptxgraft_accumulator_type accumulator;
+    uint64_t products;  /**< those of the whole matrix product: K */
+    double exact;       /**< c plus the sum of the products, computed in double */
+    double magnitudes;  /**< the sum of the absolute values of the products, computed in double */
+} ptxgraft_sum_options;
+#define PTXGRAFT_SUM_OPTIONS_INIT {sizeof(ptxgraft_sum_options), PTXGRAFT_PRODUCT_f16, PTXGRAFT_ACCUMULATOR_f32, 0, 0, 0}
+/** Between which values the element lies, in whatever order and precision the hardware adds. A bound is infinite where
+    intermediate sums may overflow that way; where both are, NaN is legal as well. An `exact` that is infinite or NaN is
     both bounds, and nothing else is legal. */
-PTXGRAFT_C_API ptxgraft_status ptxgraft_legal_sum(double* lowest, double* highest, ptxgraft_product_type type,
-                                                  ptxgraft_accumulator_type accumulator, uint64_t products, double exact,
-                                                  double magnitudes);
+PTXGRAFT_C_API ptxgraft_status ptxgraft_sum_get_bounds(double* lowest, double* highest, const ptxgraft_sum_options* options);
 
 /** An order of launches on a device. */
 typedef struct ptxgraft_stream ptxgraft_stream;
@@ -299,17 +403,16 @@ PTXGRAFT_C_API void ptxgraft_skeleton_destroy(ptxgraft_skeleton* skeleton);
 
 /** Text: the PTX with its markers. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_skeleton_get_ptx(char* text, size_t* size, const ptxgraft_skeleton* skeleton);
-/** Text: the architecture, "sm_90a". */
-PTXGRAFT_C_API ptxgraft_status ptxgraft_skeleton_get_target(char* text, size_t* size, const ptxgraft_skeleton* skeleton);
-PTXGRAFT_C_API ptxgraft_status ptxgraft_skeleton_get_entry_count(size_t* count, const ptxgraft_skeleton* skeleton);
-/** Text: the name of an entry (a kernel). */
-PTXGRAFT_C_API ptxgraft_status ptxgraft_skeleton_get_entry_name(char* text, size_t* size, const ptxgraft_skeleton* skeleton,
-                                                                size_t entry);
+/** The architecture, "sm_90a". */
+PTXGRAFT_C_API const char* ptxgraft_skeleton_get_target(const ptxgraft_skeleton* skeleton);
+PTXGRAFT_C_API size_t ptxgraft_skeleton_get_entry_count(const ptxgraft_skeleton* skeleton);
+/** The name of an entry (a kernel); null when there is none of this index. */
+PTXGRAFT_C_API const char* ptxgraft_skeleton_get_entry_name(const ptxgraft_skeleton* skeleton, size_t entry);
 
 /* ------------------------------------------------------------------------------------------------------ sites */
 
 /** Types of operands: PTX ISA 5.2.1. */
-typedef enum ptxgraft_type {
+typedef enum ptxgraft_type PTXGRAFT_C_ENUM {
     PTXGRAFT_TYPE_pred = 0, PTXGRAFT_TYPE_b16 = 1, PTXGRAFT_TYPE_b32 = 2, PTXGRAFT_TYPE_b64 = 3,
     PTXGRAFT_TYPE_u16 = 4, PTXGRAFT_TYPE_u32 = 5, PTXGRAFT_TYPE_u64 = 6,
     PTXGRAFT_TYPE_s16 = 7, PTXGRAFT_TYPE_s32 = 8, PTXGRAFT_TYPE_s64 = 9,
@@ -318,17 +421,17 @@ typedef enum ptxgraft_type {
 } ptxgraft_type;
 
 /** Whether a stub reads an operand, reads and writes it, or writes it. */
-typedef enum ptxgraft_direction { PTXGRAFT_DIRECTION_in = 0, PTXGRAFT_DIRECTION_mod = 1, PTXGRAFT_DIRECTION_out = 2 } ptxgraft_direction;
+typedef enum ptxgraft_direction PTXGRAFT_C_ENUM { PTXGRAFT_DIRECTION_in = 0, PTXGRAFT_DIRECTION_mod = 1, PTXGRAFT_DIRECTION_out = 2 } ptxgraft_direction;
 
 /** What a stub may do at a site beyond computing in registers: bits of ptxgraft_site_info::allowed. `state`: the stack, nanosleep,
  *  setmaxnreg, pmevent, griddepcontrol. */
-typedef enum ptxgraft_effect {
+typedef enum ptxgraft_effect PTXGRAFT_C_ENUM {
     PTXGRAFT_EFFECT_load = 1, PTXGRAFT_EFFECT_store = 2, PTXGRAFT_EFFECT_atomic = 4, PTXGRAFT_EFFECT_warp = 8,
     PTXGRAFT_EFFECT_barrier = 16, PTXGRAFT_EFFECT_branch = 32, PTXGRAFT_EFFECT_call = 64, PTXGRAFT_EFFECT_tensor = 128,
     PTXGRAFT_EFFECT_exit = 256, PTXGRAFT_EFFECT_state = 512
 } ptxgraft_effect;
 
-/** A site. Start from the `_INIT` macro; strings live as long as the skeleton. */
+/** A site; strings live as long as the skeleton. */
 typedef struct ptxgraft_site_info {
     size_t struct_size;
     const char* name;
@@ -360,7 +463,7 @@ typedef struct ptxgraft_copy_info {
 } ptxgraft_copy_info;
 #define PTXGRAFT_COPY_INFO_INIT {sizeof(ptxgraft_copy_info), NULL, 0, 0}
 
-PTXGRAFT_C_API ptxgraft_status ptxgraft_site_get_count(size_t* count, const ptxgraft_skeleton* skeleton);
+PTXGRAFT_C_API size_t ptxgraft_site_get_count(const ptxgraft_skeleton* skeleton);
 /** The index of a site. PTXGRAFT_STATUS_unknown_site when there is none of this name; the message lists the names. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_site_find(size_t* site, const ptxgraft_skeleton* skeleton, const char* name);
 PTXGRAFT_C_API ptxgraft_status ptxgraft_site_get_info(ptxgraft_site_info* info, const ptxgraft_skeleton* skeleton, size_t site);
@@ -388,14 +491,14 @@ PTXGRAFT_C_API void ptxgraft_stub_destroy(ptxgraft_stub* stub);
 
 /** Text: the PTX that is spliced into the skeleton. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_stub_get_ptx(char* text, size_t* size, const ptxgraft_stub* stub);
-PTXGRAFT_C_API ptxgraft_status ptxgraft_stub_get_instruction_count(uint32_t* count, const ptxgraft_stub* stub);
+PTXGRAFT_C_API uint32_t ptxgraft_stub_get_instruction_count(const ptxgraft_stub* stub);
 
 /* ---------------------------------------------------------------------------------------------------- kernels */
 
 /** An entry of a skeleton with its stubs, loaded on a device. */
 typedef struct ptxgraft_kernel ptxgraft_kernel;
 
-/** One filled site. */
+/** One filled site. Final. */
 typedef struct ptxgraft_graft {
     const char* site;
     const ptxgraft_stub* stub;
@@ -410,8 +513,9 @@ typedef struct ptxgraft_graft_options {
     uint32_t optimisation;            /**< of the assembler, 0 to 3 */
     uint32_t max_registers;           /**< per thread; 0: no limit */
     uint32_t allow_performance_loss;  /**< 1: keep machine code of which the assembler says that it lost performance */
+    uint32_t line_info;               /**< 1: the machine code says which lines it comes from, for profilers */
 } ptxgraft_graft_options;
-#define PTXGRAFT_GRAFT_OPTIONS_INIT {sizeof(ptxgraft_graft_options), NULL, 0, NULL, 3, 0, 0}
+#define PTXGRAFT_GRAFT_OPTIONS_INIT {sizeof(ptxgraft_graft_options), NULL, 0, NULL, 3, 0, 0, 0}
 
 /** Text: the PTX with the stubs in. `grafts` may be null when `count` is 0. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_skeleton_render(char* text, size_t* size, const ptxgraft_skeleton* skeleton,
@@ -426,11 +530,10 @@ PTXGRAFT_C_API void ptxgraft_kernel_destroy(ptxgraft_kernel* kernel);
 PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_ptx(char* text, size_t* size, const ptxgraft_kernel* kernel);
 /** Bytes: the machine code, an ELF. PTXGRAFT_STATUS_no_machine_code on the emulator. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_cubin(void* bytes, size_t* size, const ptxgraft_kernel* kernel);
-/** Text: what made it, "nvptxcompiler 13.5.37". PTXGRAFT_STATUS_no_machine_code on the emulator. */
-PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_assembler(char* text, size_t* size,
-                                                             const ptxgraft_kernel* kernel);
-/** Text: the entry's name. */
-PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_entry(char* text, size_t* size, const ptxgraft_kernel* kernel);
+/** What made it, "nvptxcompiler 13.5.37"; "" on the emulator, where there is no machine code. */
+PTXGRAFT_C_API const char* ptxgraft_kernel_get_assembler(const ptxgraft_kernel* kernel);
+/** The entry's name. */
+PTXGRAFT_C_API const char* ptxgraft_kernel_get_entry(const ptxgraft_kernel* kernel);
 
 /** Milliseconds that the steps of ptxgraft_kernel_create took. */
 typedef struct ptxgraft_kernel_times {
@@ -445,10 +548,10 @@ typedef struct ptxgraft_parameter_info {
     size_t struct_size;
     const char* name;
     const char* type;  /**< "u64", "f32"; "b8" for structs */
-    uint32_t size;     /**< of the whole parameter */
+    size_t size;       /**< of the whole parameter */
 } ptxgraft_parameter_info;
 #define PTXGRAFT_PARAMETER_INFO_INIT {sizeof(ptxgraft_parameter_info), NULL, NULL, 0}
-PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_parameter_count(size_t* count, const ptxgraft_kernel* kernel);
+PTXGRAFT_C_API size_t ptxgraft_kernel_get_parameter_count(const ptxgraft_kernel* kernel);
 PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_parameter(ptxgraft_parameter_info* info, const ptxgraft_kernel* kernel,
                                                              size_t parameter);
 
@@ -485,7 +588,8 @@ typedef struct ptxgraft_launch_options {
 #define PTXGRAFT_LAUNCH_OPTIONS_INIT \
     {sizeof(ptxgraft_launch_options), {1, 1, 1}, {1, 1, 1}, 0, NULL, {1, 1, 1}, 0, 0, 0, NULL, NULL}
 
-/** An argument: a buffer, whose address the kernel gets, or else a value of `size` bytes, exactly the parameter's. */
+/** An argument: a buffer, whose address the kernel gets, or else a value of `size` bytes, exactly the parameter's; not
+    both. Final. */
 typedef struct ptxgraft_argument {
     const ptxgraft_buffer* buffer;
     const void* data;

@@ -2,7 +2,7 @@
 #define PTXGRAFT_VERSION_H
 /**
  * @file version.h
- * The version of these headers, for C and C++. That of the library which runs may be newer: ptxgraft_version().
+ * The version of these headers, for C and C++. That of the library which runs may be newer: ptxgraft_library_get_version().
  *
  * Versions follow semver.org. Before 1.0.0, a minor version may change the interface, a patch version may not; the
  * library's SONAME is that of the major version.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <exception>
 
@@ -10,29 +12,75 @@
 namespace ptxgraft::capi {
 namespace {
 
+/// The thread's last error. Destructors of thread-local objects may call the library when it has destroyed
+/// its own: this one has no destructor, and lasts as long as the thread's memory.
 struct LastError {
-    std::string message;
-    Position place{0, 0};
-    bool out_of_memory = false;  ///< the message itself could not be stored
+    enum class State : std::uint8_t { none, whole, out_of_memory, cut };
+    State state = State::none;
+    bool thread_ends = false;     ///< `whole` is destroyed
+    Described* whole = nullptr;   ///< of WholeError
+    Position place{0, 0};         ///< of one that was cut
+    std::array<char, 256> cut{};  ///< what is kept of a message when the thread ends
+};
+constinit thread_local LastError last_error;
+
+/// Owns the whole text.
+struct WholeError {
+    Described error;
+    WholeError() { last_error.whole = &error; }
+    ~WholeError() {
+        if (last_error.state == LastError::State::whole) keep_cut(error);
+        last_error.whole = nullptr;
+        last_error.thread_ends = true;
+    }
+    WholeError(const WholeError&) = delete;
+    WholeError& operator=(const WholeError&) = delete;
+
+    static void keep_cut(const Described& error) {
+        std::size_t size = std::min(error.message.size(), last_error.cut.size() - 1);
+        const auto is_within_character = [&] { return (error.message[size] & 0xC0) == 0x80; };  // UTF-8
+        while (size != 0 && is_within_character()) --size;
+        error.message.copy(last_error.cut.data(), size);
+        last_error.cut[size] = '\0';
+        last_error.place = error.place;
+        last_error.state = LastError::State::cut;
+    }
 };
 
-LastError& last_error() {
-    thread_local LastError error;
-    return error;
+void keep(Described error) {
+    if (last_error.thread_ends) return WholeError::keep_cut(error);
+    thread_local WholeError whole;
+    whole.error = std::move(error);
+    last_error.state = LastError::State::whole;
+}
+
+Position last_place() {
+    switch (last_error.state) {
+        case LastError::State::whole:
+            return last_error.whole->place;
+        case LastError::State::cut:
+            return last_error.place;
+        default:
+            return {0, 0};
+    }
 }
 
 ptxgraft_status report_out_of_memory() noexcept {
-    last_error().out_of_memory = true;
+    last_error.state = LastError::State::out_of_memory;
     return PTXGRAFT_STATUS_out_of_memory;
 }
 
 }  // namespace
 
+Described describe_error(const Error& error) {
+    Described described{describe(error), {0, 0}};
+    if (error.span.known() && error.source) described.place = position(error.source->text, error.span.begin);
+    return described;
+}
+
 ptxgraft_status report(const Error& error) noexcept {
     try {
-        LastError last{describe(error), {0, 0}, false};
-        if (error.span.known() && error.source) last.place = position(error.source->text, error.span.begin);
-        last_error() = std::move(last);
+        keep(describe_error(error));
         return static_cast<ptxgraft_status>(error.code);
     } catch (...) {
         return report_out_of_memory();
@@ -79,9 +127,27 @@ Expected<void> give_text(char* buffer, std::size_t* size, std::string_view text)
     return done;
 }
 
-tl::unexpected<Error> wrong_struct_size(std::size_t given, std::size_t known) {
-    return fail(Errc::struct_size_invalid,
-                fmt::format("{}, not {}; start from the _INIT macro", given, known));
+Expected<void> check_enumerators(std::initializer_list<Enumerator> all) {
+    for (const Enumerator& one : all)
+        if (one.value < 0 || one.value > one.last)
+            return fail(Errc::invalid_argument,
+                        fmt::format("{} is {}; it is 0 to {}", one.field, one.value, one.last));
+    return {};
+}
+
+Expected<void> check_list(const void* list, std::size_t count, const char* field, const char* count_field) {
+    if (list || count == 0) return {};
+    return fail(Errc::invalid_argument, fmt::format("{} is null, but {} is {}", field, count_field, count));
+}
+
+Expected<void> copy_strings(std::vector<std::string>& to, const char* const* list, std::size_t count,
+                            const char* field, const char* count_field) {
+    if (auto valid = check_list(list, count, field, count_field); !valid) return valid;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (!list[i]) return fail(Errc::invalid_argument, fmt::format("{}[{}] is null", field, i));
+        to.emplace_back(list[i]);
+    }
+    return {};
 }
 
 Expected<void> check_index(std::size_t index, std::size_t count, const char* what) {
@@ -99,15 +165,24 @@ Error with_source(Error error, std::string_view text, std::string_view name) {
 
 extern "C" {
 
-const char* ptxgraft_error_message(void) {
-    const auto& last = ptxgraft::capi::last_error();
-    return last.out_of_memory ? "error: out of memory\n" : last.message.c_str();
+const char* ptxgraft_error_get_message(void) {
+    using namespace ptxgraft::capi;
+    switch (last_error.state) {
+        case LastError::State::whole:
+            return last_error.whole->message.c_str();
+        case LastError::State::cut:
+            return last_error.cut.data();
+        case LastError::State::out_of_memory:
+            return "error: out of memory\n";
+        default:
+            return "";
+    }
 }
 
-uint32_t ptxgraft_error_line(void) { return ptxgraft::capi::last_error().place.line; }
-uint32_t ptxgraft_error_column(void) { return ptxgraft::capi::last_error().place.column; }
+uint32_t ptxgraft_error_get_line(void) { return ptxgraft::capi::last_place().line; }
+uint32_t ptxgraft_error_get_column(void) { return ptxgraft::capi::last_place().column; }
 
-const char* ptxgraft_status_name(ptxgraft_status status) {
+const char* ptxgraft_status_get_name(ptxgraft_status status) {
     switch (static_cast<int>(status)) {
 #define PTXGRAFT_ERRC(name, value, message) \
     case value:                             \
@@ -119,9 +194,9 @@ const char* ptxgraft_status_name(ptxgraft_status status) {
     }
 }
 
-const char* ptxgraft_version(void) { return PTXGRAFT_VERSION_STRING; }
+const char* ptxgraft_library_get_version(void) { return PTXGRAFT_VERSION_STRING; }
 
-const char* ptxgraft_assembler(void) {
+const char* ptxgraft_library_get_assembler(void) {
     try {
         static const std::string text =
             std::string(ptxgraft::default_assembler().name()) + " " + ptxgraft::default_assembler().version();

@@ -3,21 +3,28 @@
 /// The C boundary: arguments are checked, C++ is called, errors become a status and a message. Nothing is
 /// thrown.
 
-#include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <initializer_list>
 #include <new>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "capi/structs.hpp"
 #include "ptxgraft/error.hpp"
 #include "ptxgraft/ptxgraft.h"
 
 namespace ptxgraft::capi {
 
-/// Keeps the error's text for ptxgraft_error_message() and gives its status.
+/// An error as C gets it: its text, and its place in the text that it brings.
+struct Described {
+    std::string message;
+    Position place{0, 0};
+};
+[[nodiscard]] Described describe_error(const Error& error);
+
+/// Keeps the error's text for ptxgraft_error_get_message() and gives its status.
 ptxgraft_status report(const Error& error) noexcept;
 /// The same for the exception that is being handled.
 ptxgraft_status report_exception() noexcept;
@@ -35,10 +42,18 @@ ptxgraft_status call(std::initializer_list<Required> required, Body&& body) noex
     try {
         Expected<void> done = check_required(required);
         if (done) done = std::forward<Body>(body)();
-        return done ? PTXGRAFT_OK : report(done.error());
+        return done ? PTXGRAFT_STATUS_ok : report(done.error());
     } catch (...) {
         return report_exception();
     }
+}
+
+/// Runs a getter that cannot fail; of a null object, `name` in ptxgraft.h, it reports that and gives `none`.
+template <class Object, class Value, class Get>
+Value get(const Object* object, const char* name, Value none, Get&& body) noexcept {
+    if (object) return body(*object);
+    call({{object, name}}, [] { return Expected<void>(); });
+    return none;
 }
 
 /// Hands a new object to the caller.
@@ -49,45 +64,28 @@ template <class Object, class Inner>
     return {};
 }
 
-/// Hands a value to the caller.
-template <class T>
-[[nodiscard]] Expected<void> give_value(T* out, T value) {
-    *out = value;
-    return {};
-}
-
 /// The two calls of ptxgraft.h: the size needed, or the whole text with its zero, or nothing and an error.
 [[nodiscard]] Expected<void> give_text(char* buffer, std::size_t* size, std::string_view text);
 [[nodiscard]] Expected<void> give_bytes(void* buffer, std::size_t* size, const void* bytes,
                                         std::size_t count);
 
-[[nodiscard]] tl::unexpected<Error> wrong_struct_size(std::size_t given, std::size_t known);
-
-/// An option struct of the caller, or the defaults; also those of what an earlier version, of one of the
-/// `earlier` sizes, lacks.
-template <class Struct>
-[[nodiscard]] Expected<Struct> options_of(const Struct* given, const Struct& defaults,
-                                          std::initializer_list<std::size_t> earlier = {}) {
-    if (!given) return defaults;
-    const std::size_t size = given->struct_size;
-    const bool is_known =
-        size == sizeof(Struct) || std::find(earlier.begin(), earlier.end(), size) != earlier.end();
-    if (!is_known) return wrong_struct_size(size, sizeof(Struct));
-    Struct result = defaults;
-    std::memcpy(&result, given, size);
-    return result;
-}
-
-/// Fills an info struct of the caller.
-template <class Struct>
-[[nodiscard]] Expected<void> give_info(Struct* out, const Struct& info) {
-    if (out->struct_size != sizeof(Struct)) return wrong_struct_size(out->struct_size, sizeof(Struct));
-    *out = info;
-    return {};
-}
+/// A field that holds an enumerator, from 0 to `last`.
+struct Enumerator {
+    const char* field;
+    int value;
+    int last;
+};
+[[nodiscard]] Expected<void> check_enumerators(std::initializer_list<Enumerator> all);
 
 /// Errc::invalid_argument when `index` is not below `count`; `what` is the noun of the message.
 [[nodiscard]] Expected<void> check_index(std::size_t index, std::size_t count, const char* what);
+
+/// Errc::invalid_argument when a list that should have `count` elements is null; `count_field` says so many.
+[[nodiscard]] Expected<void> check_list(const void* list, std::size_t count, const char* field,
+                                        const char* count_field);
+/// Copies a list of zero-terminated strings, none of them null.
+[[nodiscard]] Expected<void> copy_strings(std::vector<std::string>& to, const char* const* list,
+                                          std::size_t count, const char* field, const char* count_field);
 
 /// The error of a call whose text the caller gave: names that text, unless the error brings its own.
 [[nodiscard]] Error with_source(Error error, std::string_view text, std::string_view name);

@@ -1,10 +1,13 @@
 #include "ptxgraft/kernel.hpp"
 
+#include <fmt/format.h>
+
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
 
 using namespace ptxgraft;
 using capi::call;
+using capi::get;
 
 namespace {
 
@@ -16,13 +19,17 @@ Expected<void> give_stub(ptxgraft_stub** stub, const ptxgraft_skeleton* skeleton
     return capi::give(stub, make(**found));
 }
 
-Expected<std::vector<Graft>> grafts_of(const ptxgraft_graft* grafts, std::size_t count) {
+Expected<std::vector<Graft>> grafts_of(const ptxgraft_graft* grafts, std::size_t count,
+                                       const char* count_name) {
+    if (auto valid = capi::check_list(grafts, count, "grafts", count_name); !valid)
+        return tl::unexpected(std::move(valid.error()));
     std::vector<Graft> result;
-    if (count && !grafts) return fail(Errc::invalid_argument, std::string("grafts is null"));
     for (std::size_t i = 0; i < count; ++i) {
-        if (!grafts[i].site || !grafts[i].stub)
-            return fail(Errc::invalid_argument, "graft " + std::to_string(i) + " lacks its site or stub");
-        result.push_back({grafts[i].site, grafts[i].stub->stub});
+        const auto& [site, stub] = grafts[i];
+        if (!site || !stub)
+            return fail(Errc::invalid_argument,
+                        fmt::format("grafts[{}].{} is null", i, site ? "stub" : "site"));
+        result.push_back({site, stub->stub});
     }
     return result;
 }
@@ -33,19 +40,22 @@ GraftOptions graft_options(const ptxgraft_graft_options& given) {
     options.assemble.optimisation = static_cast<int>(given.optimisation);
     options.assemble.max_registers = given.max_registers;
     options.assemble.allow_performance_loss = given.allow_performance_loss != 0;
+    options.assemble.line_info = given.line_info != 0;
     return options;
 }
 
 Expected<std::vector<Argument>> arguments_of(const ptxgraft_argument* arguments, std::size_t count) {
+    if (auto valid = capi::check_list(arguments, count, "arguments", "count"); !valid)
+        return tl::unexpected(std::move(valid.error()));
     std::vector<Argument> result;
-    if (count && !arguments) return fail(Errc::invalid_argument, std::string("arguments is null"));
     for (std::size_t i = 0; i < count; ++i) {
-        const ptxgraft_argument& a = arguments[i];
-        if (!a.buffer && !a.data)
+        const auto& [buffer, data, size] = arguments[i];
+        if (!buffer == !data)
             return fail(Errc::invalid_argument,
-                        "argument " + std::to_string(i) + " has neither buffer nor data");
-        if (a.buffer) result.push_back(Argument(a.buffer->buffer));
-        if (!a.buffer) result.push_back(Argument::raw({static_cast<const std::byte*>(a.data), a.size}));
+                        fmt::format("arguments[{}] has {}; it is one of them", i,
+                                    data ? "both buffer and data" : "neither buffer nor data"));
+        result.push_back(buffer ? Argument(buffer->buffer)
+                                : Argument::raw({static_cast<const std::byte*>(data), size}));
     }
     return result;
 }
@@ -111,15 +121,14 @@ ptxgraft_status ptxgraft_stub_get_ptx(char* text, size_t* size, const ptxgraft_s
                 [&] { return capi::give_text(text, size, stub->stub.ptx()); });
 }
 
-ptxgraft_status ptxgraft_stub_get_instruction_count(uint32_t* count, const ptxgraft_stub* stub) {
-    return call({{count, "count"}, {stub, "stub"}},
-                [&] { return capi::give_value(count, stub->stub.instruction_count()); });
+uint32_t ptxgraft_stub_get_instruction_count(const ptxgraft_stub* stub) {
+    return get(stub, "stub", uint32_t{0}, [](const ptxgraft_stub& s) { return s.stub.instruction_count(); });
 }
 
 ptxgraft_status ptxgraft_skeleton_render(char* text, size_t* size, const ptxgraft_skeleton* skeleton,
                                          const ptxgraft_graft* grafts, size_t count) {
     return call({{size, "size"}, {skeleton, "skeleton"}}, [&]() -> Expected<void> {
-        const auto list = grafts_of(grafts, count);
+        const auto list = grafts_of(grafts, count, "count");
         if (!list) return tl::unexpected(list.error());
         const auto ptx = skeleton->skeleton.render(*list);
         if (!ptx) return tl::unexpected(ptx.error());
@@ -130,11 +139,12 @@ ptxgraft_status ptxgraft_skeleton_render(char* text, size_t* size, const ptxgraf
 ptxgraft_status ptxgraft_kernel_create(ptxgraft_kernel** kernel, const ptxgraft_skeleton* skeleton,
                                        const ptxgraft_device* device, const ptxgraft_graft_options* options) {
     return call({{kernel, "kernel"}, {skeleton, "skeleton"}, {device, "device"}}, [&]() -> Expected<void> {
-        const auto given = capi::options_of(options, ptxgraft_graft_options PTXGRAFT_GRAFT_OPTIONS_INIT);
+        const auto given = capi::options_of(options);
         if (!given) return tl::unexpected(given.error());
         if (given->optimisation > 3)
-            return fail(Errc::invalid_argument, std::string("optimisation is above 3"));
-        const auto grafts = grafts_of(given->grafts, given->graft_count);
+            return fail(Errc::invalid_argument,
+                        fmt::format("optimisation is {}; it is 0 to 3", given->optimisation));
+        const auto grafts = grafts_of(given->grafts, given->graft_count, "graft_count");
         if (!grafts) return tl::unexpected(grafts.error());
         return capi::give(kernel, skeleton->skeleton.graft(*grafts, device->device, graft_options(*given)));
     });
@@ -155,17 +165,14 @@ ptxgraft_status ptxgraft_kernel_get_cubin(void* bytes, size_t* size, const ptxgr
     });
 }
 
-ptxgraft_status ptxgraft_kernel_get_assembler(char* text, size_t* size, const ptxgraft_kernel* kernel) {
-    return call({{size, "size"}, {kernel, "kernel"}}, [&]() -> Expected<void> {
-        const auto cubin = cubin_of(*kernel);
-        if (!cubin) return tl::unexpected(cubin.error());
-        return capi::give_text(text, size, (*cubin)->assembler);
+const char* ptxgraft_kernel_get_assembler(const ptxgraft_kernel* kernel) {
+    return get(kernel, "kernel", "", [](const ptxgraft_kernel& k) {
+        return k.kernel.cubin() ? k.kernel.cubin()->assembler.c_str() : "";
     });
 }
 
-ptxgraft_status ptxgraft_kernel_get_entry(char* text, size_t* size, const ptxgraft_kernel* kernel) {
-    return call({{size, "size"}, {kernel, "kernel"}},
-                [&] { return capi::give_text(text, size, kernel->kernel.entry()); });
+const char* ptxgraft_kernel_get_entry(const ptxgraft_kernel* kernel) {
+    return get(kernel, "kernel", "", [](const ptxgraft_kernel& k) { return k.entry.c_str(); });
 }
 
 ptxgraft_status ptxgraft_buffer_create_from_variable(ptxgraft_buffer** buffer, const ptxgraft_kernel* kernel, const char* name) {
@@ -180,9 +187,9 @@ ptxgraft_status ptxgraft_kernel_get_times(ptxgraft_kernel_times* times, const pt
     });
 }
 
-ptxgraft_status ptxgraft_kernel_get_parameter_count(size_t* count, const ptxgraft_kernel* kernel) {
-    return call({{count, "count"}, {kernel, "kernel"}},
-                [&] { return capi::give_value(count, kernel->kernel.function().parameters().size()); });
+size_t ptxgraft_kernel_get_parameter_count(const ptxgraft_kernel* kernel) {
+    return get(kernel, "kernel", size_t{0},
+               [](const ptxgraft_kernel& k) { return k.kernel.function().parameters().size(); });
 }
 
 ptxgraft_status ptxgraft_kernel_get_parameter(ptxgraft_parameter_info* info, const ptxgraft_kernel* kernel,
@@ -198,9 +205,7 @@ ptxgraft_status ptxgraft_kernel_get_parameter(ptxgraft_parameter_info* info, con
 ptxgraft_status ptxgraft_kernel_launch(const ptxgraft_kernel* kernel, const ptxgraft_launch_options* options,
                                        const ptxgraft_argument* arguments, size_t count) {
     return call({{kernel, "kernel"}}, [&]() -> Expected<void> {
-        const auto given = capi::options_of(options, ptxgraft_launch_options PTXGRAFT_LAUNCH_OPTIONS_INIT,
-                                            {offsetof(ptxgraft_launch_options, cluster),
-                                             offsetof(ptxgraft_launch_options, instruction_budget)});
+        const auto given = capi::options_of(options);
         if (!given) return tl::unexpected(given.error());
         const auto list = arguments_of(arguments, count);
         if (!list) return tl::unexpected(list.error());

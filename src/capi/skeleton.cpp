@@ -5,23 +5,25 @@
 
 using namespace ptxgraft;
 using capi::call;
+using capi::get;
 
 namespace {
 
-std::vector<std::string> strings(const char* const* texts, std::size_t count) {
-    return texts ? std::vector<std::string>(texts, texts + count) : std::vector<std::string>();
-}
-
 Expected<CudaOptions> cuda_options(const ptxgraft_cuda_options* given) {
-    const auto options = capi::options_of(given, ptxgraft_cuda_options PTXGRAFT_CUDA_OPTIONS_INIT);
+    const auto options = capi::options_of(given);
     if (!options) return tl::unexpected(options.error());
     CudaOptions result;
     if (options->target) result.target = options->target;
     if (options->file_name) result.file_name = options->file_name;
     if (options->cache_dir) result.cache_dir = options->cache_dir;
-    result.include_dirs = strings(options->include_dirs, options->include_dir_count);
-    result.defines = strings(options->defines, options->define_count);
-    result.options = strings(options->options, options->option_count);
+    const auto& o = *options;
+    auto copied = capi::copy_strings(result.include_dirs, o.include_dirs, o.include_dir_count, "include_dirs",
+                                     "include_dir_count");
+    if (copied)
+        copied = capi::copy_strings(result.defines, o.defines, o.define_count, "defines", "define_count");
+    if (copied)
+        copied = capi::copy_strings(result.options, o.options, o.option_count, "options", "option_count");
+    if (!copied) return tl::unexpected(std::move(copied.error()));
     return result;
 }
 
@@ -96,35 +98,38 @@ ptxgraft_status ptxgraft_skeleton_get_ptx(char* text, size_t* size, const ptxgra
                 [&] { return capi::give_text(text, size, skeleton->skeleton.ptx()); });
 }
 
-ptxgraft_status ptxgraft_skeleton_get_target(char* text, size_t* size, const ptxgraft_skeleton* skeleton) {
-    return call({{size, "size"}, {skeleton, "skeleton"}},
-                [&] { return capi::give_text(text, size, skeleton->skeleton.target()); });
+const char* ptxgraft_skeleton_get_target(const ptxgraft_skeleton* skeleton) {
+    return get(skeleton, "skeleton", "",
+               [](const ptxgraft_skeleton& s) { return s.skeleton.target().c_str(); });
 }
 
-ptxgraft_status ptxgraft_skeleton_get_entry_count(size_t* count, const ptxgraft_skeleton* skeleton) {
-    return call({{count, "count"}, {skeleton, "skeleton"}},
-                [&] { return capi::give_value(count, skeleton->skeleton.entries().size()); });
+size_t ptxgraft_skeleton_get_entry_count(const ptxgraft_skeleton* skeleton) {
+    return get(skeleton, "skeleton", size_t{0},
+               [](const ptxgraft_skeleton& s) { return s.skeleton.entries().size(); });
 }
 
-ptxgraft_status ptxgraft_skeleton_get_entry_name(char* text, size_t* size, const ptxgraft_skeleton* skeleton,
-                                                 size_t entry) {
-    return call({{size, "size"}, {skeleton, "skeleton"}}, [&]() -> Expected<void> {
-        const std::vector<std::string> entries = skeleton->skeleton.entries();
+const char* ptxgraft_skeleton_get_entry_name(const ptxgraft_skeleton* skeleton, size_t entry) {
+    const char* name = nullptr;
+    call({{skeleton, "skeleton"}}, [&]() -> Expected<void> {
+        const std::vector<std::string>& entries = skeleton->skeleton.entries();
         if (auto valid = capi::check_index(entry, entries.size(), "entry"); !valid) return valid;
-        return capi::give_text(text, size, entries[entry]);
+        name = entries[entry].c_str();
+        return {};
     });
+    return name;
 }
 
-ptxgraft_status ptxgraft_site_get_count(size_t* count, const ptxgraft_skeleton* skeleton) {
-    return call({{count, "count"}, {skeleton, "skeleton"}},
-                [&] { return capi::give_value(count, skeleton->skeleton.sites().sites.size()); });
+size_t ptxgraft_site_get_count(const ptxgraft_skeleton* skeleton) {
+    return get(skeleton, "skeleton", size_t{0},
+               [](const ptxgraft_skeleton& s) { return s.skeleton.sites().sites.size(); });
 }
 
 ptxgraft_status ptxgraft_site_find(size_t* site, const ptxgraft_skeleton* skeleton, const char* name) {
     return call({{site, "site"}, {skeleton, "skeleton"}, {name, "name"}}, [&]() -> Expected<void> {
         const auto found = skeleton->skeleton.find_site(name);
         if (!found) return tl::unexpected(found.error());
-        return capi::give_value(site, static_cast<size_t>(*found - skeleton->skeleton.sites().sites.data()));
+        *site = static_cast<size_t>(*found - skeleton->skeleton.sites().sites.data());
+        return {};
     });
 }
 

@@ -129,8 +129,14 @@ class EmulatedEntry final : public LoadedEntry {
   private:
     void keep_report() const {
         EmulatorReport report = shared_->emulator.take_report();
-        for (EmulatorFinding& finding : report.findings)
-            finding.error = with_stub(std::move(finding.error), ptx(*module_));
+        std::shared_ptr<const SourceText> source;
+        if (!report.findings.empty())
+            source =
+                std::make_shared<const SourceText>(SourceText{entry_ + ".ptx", std::string(ptx(*module_))});
+        for (EmulatorFinding& finding : report.findings) {
+            finding.error = with_stub(std::move(finding.error), source->text);
+            if (finding.error.span.known() && !finding.error.source) finding.error.source = source;
+        }
         shared_->add(std::move(report));
     }
 

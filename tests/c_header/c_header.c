@@ -15,7 +15,13 @@ int c_header(void) {
     ptxgraft_kernel_times times = PTXGRAFT_KERNEL_TIMES_INIT;
     ptxgraft_parameter_info parameter = PTXGRAFT_PARAMETER_INFO_INIT;
     ptxgraft_argument arguments[] = {PTXGRAFT_BUFFER(NULL), PTXGRAFT_VALUE(value)};
-    const size_t sizes = cuda.struct_size + device.struct_size + graft.struct_size + launch.struct_size + site.struct_size + operand.struct_size +
-                         copy.struct_size + times.struct_size + parameter.struct_size + arguments[1].size;
-    return sizes > 0 ? PTXGRAFT_OK : PTXGRAFT_STATUS_invalid_argument;
+    ptxgraft_tensor_map_options map = PTXGRAFT_TENSOR_MAP_OPTIONS_INIT;
+    ptxgraft_sum_options sum = PTXGRAFT_SUM_OPTIONS_INIT;
+    ptxgraft_report_info report = PTXGRAFT_REPORT_INFO_INIT;
+    ptxgraft_finding_info finding = PTXGRAFT_FINDING_INFO_INIT;
+    const size_t sizes = map.struct_size + sum.struct_size + report.struct_size + finding.struct_size +
+                         cuda.struct_size + device.struct_size + graft.struct_size + launch.struct_size +
+                         site.struct_size + operand.struct_size + copy.struct_size + times.struct_size +
+                         parameter.struct_size + arguments[1].size;
+    return sizes > 0 ? PTXGRAFT_STATUS_ok : PTXGRAFT_STATUS_invalid_argument;
 }

@@ -3,11 +3,11 @@
 
 int main(void) {
     ptxgraft_device* device = NULL;
-    if (ptxgraft_device_open(&device, "emulator") != PTXGRAFT_OK) {
-        fputs(ptxgraft_error_message(), stderr);
+    if (ptxgraft_device_open(&device, "emulator") != PTXGRAFT_STATUS_ok) {
+        fputs(ptxgraft_error_get_message(), stderr);
         return 1;
     }
     ptxgraft_device_destroy(device);
-    printf("C: ptxgraft %s, %s\n", ptxgraft_version(), ptxgraft_assembler());
+    printf("C: ptxgraft %s, %s\n", ptxgraft_library_get_version(), ptxgraft_library_get_assembler());
     return 0;
 }

@@ -1,0 +1,107 @@
+#pragma once
+/// @file structs.hpp
+/// The structs of ptxgraft.h that may grow: how large each was in version 1 of the interface, which never
+/// changes, what its `_INIT` says, and how those of callers of other versions are read and filled.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "ptxgraft/error.hpp"
+#include "ptxgraft/ptxgraft.h"
+
+namespace ptxgraft::capi {
+
+template <class Struct>
+struct Versioned;  ///< name, first_size, init
+
+/// Errc::invalid_argument when a struct has less than version 1 of it had.
+[[nodiscard]] inline Expected<void> check_size(std::size_t given, std::size_t first, const char* name) {
+    if (given >= first) return {};
+    return fail(Errc::invalid_argument, "struct_size is " + std::to_string(given) + "; a " + name +
+                                            " has at least " + std::to_string(first) +
+                                            " bytes; start from its _INIT macro");
+}
+
+/// Errc::invalid_argument when what options of a later version have behind the `known` bytes asks for
+/// anything.
+[[nodiscard]] inline Expected<void> check_rest(const void* options, std::size_t given, std::size_t known,
+                                               const char* name) {
+    constexpr std::size_t most = 4096;  // no struct will be as large: more is no size, and is not looked at
+    if (given > most)
+        return fail(Errc::invalid_argument, "struct_size is " + std::to_string(given) + "; no " + name +
+                                                " is as large; start from its _INIT macro");
+    const auto* const bytes = static_cast<const std::byte*>(options);
+    const auto is_set = [](std::byte byte) { return byte != std::byte{0}; };
+    if (given <= known || std::none_of(bytes + known, bytes + given, is_set)) return {};
+    return fail(Errc::invalid_argument, "these are options of a newer version: of the " +
+                                            std::to_string(given) + " bytes of a " + name +
+                                            " version " PTXGRAFT_VERSION_STRING " knows " +
+                                            std::to_string(known) + ", and what follows them is not zero");
+}
+
+/// An options struct of the caller; what an earlier version lacks, and all when it is null, is that of its
+/// `_INIT`.
+template <class Struct>
+[[nodiscard]] Expected<Struct> options_of(const Struct* given) {
+    using Version = Versioned<Struct>;
+    Struct result = Version::init;
+    if (!given) return result;
+    const std::size_t size = given->struct_size;
+    auto valid = check_size(size, Version::first_size, Version::name);
+    if (valid) valid = check_rest(given, size, sizeof(Struct), Version::name);
+    if (!valid) return tl::unexpected(std::move(valid.error()));
+    std::memcpy(&result, given, std::min(size, sizeof(Struct)));
+    return result;
+}
+
+/// Fills an info struct of the caller, but for its struct_size, as far as both know its fields.
+template <class Struct>
+[[nodiscard]] Expected<void> give_info(Struct* out, const Struct& info) {
+    using Version = Versioned<Struct>;
+    if (auto valid = check_size(out->struct_size, Version::first_size, Version::name); !valid) return valid;
+    constexpr std::size_t begin = sizeof out->struct_size;
+    std::memcpy(reinterpret_cast<std::byte*>(out) + begin, reinterpret_cast<const std::byte*>(&info) + begin,
+                std::min(out->struct_size, sizeof(Struct)) - begin);
+    return {};
+}
+
+// The struct, its size in version 1, its last field now, its _INIT. The last field ends the struct: a later
+// one that came to lie in padding would make the struct no longer, and what callers have in padding is
+// anything.
+#define PTXGRAFT_VERSIONED(Struct, size_in_version_1, last_field, INIT)                         \
+    template <>                                                                                 \
+    struct Versioned<Struct> {                                                                  \
+        static constexpr const char* name = #Struct;                                            \
+        static constexpr std::size_t first_size = size_in_version_1;                            \
+        static constexpr Struct init = INIT;                                                    \
+    };                                                                                          \
+    static_assert(sizeof(Struct) >= (size_in_version_1) && offsetof(Struct, struct_size) == 0); \
+    static_assert(offsetof(Struct, last_field) + sizeof(Struct::last_field) == sizeof(Struct))
+
+// Options, which the caller fills.
+PTXGRAFT_VERSIONED(ptxgraft_device_options, 64, excuse_count, PTXGRAFT_DEVICE_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_tensor_map_options, 72, fill, PTXGRAFT_TENSOR_MAP_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_sum_options, 40, magnitudes, PTXGRAFT_SUM_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_cuda_options, 80, option_count, PTXGRAFT_CUDA_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_graft_options, 48, line_info, PTXGRAFT_GRAFT_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_launch_options, 96, payload, PTXGRAFT_LAUNCH_OPTIONS_INIT);
+
+// Infos, which the library fills.
+PTXGRAFT_VERSIONED(ptxgraft_report_info, 48, finding_count, PTXGRAFT_REPORT_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_finding_info, 56, blocks, PTXGRAFT_FINDING_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_site_info, 40, pure, PTXGRAFT_SITE_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_operand_info, 48, register_name, PTXGRAFT_OPERAND_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_copy_info, 24, line, PTXGRAFT_COPY_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_kernel_times, 32, load, PTXGRAFT_KERNEL_TIMES_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_parameter_info, 32, size, PTXGRAFT_PARAMETER_INFO_INIT);
+
+#undef PTXGRAFT_VERSIONED
+
+// Final: they stand in arrays or are passed by value.
+static_assert(sizeof(ptxgraft_graft) == 16 && sizeof(ptxgraft_argument) == 24 &&
+              sizeof(ptxgraft_tensor_map) == 128);
+
+}  // namespace ptxgraft::capi

@@ -1,0 +1,91 @@
+// ptxgraft.h keeps the rules that it states of its names.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Match = std::smatch;
+
+std::string read(const char* path) {
+    std::ifstream file(std::string(PTXGRAFT_SOURCE_DIR) + path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The header without its comments. By hand, as enums are below: std::regex takes stack for every character.
+std::string header() {
+    std::string text = read("/include/ptxgraft/ptxgraft.h");
+    for (auto begin = text.find("/*"); begin != std::string::npos; begin = text.find("/*", begin))
+        text.erase(begin, text.find("*/", begin) + 2 - begin);
+    return text;
+}
+
+std::vector<Match> all(const std::string& text, const std::string& pattern) {
+    const std::regex regex(pattern);
+    return {std::sregex_iterator(text.begin(), text.end(), regex), std::sregex_iterator()};
+}
+
+std::vector<Match> all(std::string&&, const std::string&) = delete;  // matches point into the text
+
+TEST(CApiNames, FunctionsAreNounAndVerb) {
+    const std::set<std::string> verbs = {"create", "destroy", "open",   "get",        "find",
+                                         "take",   "read",    "write",  "fill",       "encode",
+                                         "record", "render",  "launch", "synchronize"};
+    const std::string text = header();
+    const auto functions = all(text, "\\bptxgraft_([a-z]+(?:_map)?)_([a-z]+)(?:_[a-z_]+)?\\(");
+    EXPECT_EQ(functions.size(), all(text, "PTXGRAFT_C_API (?!__)").size());
+    EXPECT_GT(functions.size(), 60u);
+    for (const Match& function : functions) EXPECT_EQ(verbs.count(function[2]), 1u) << function.str();
+}
+
+TEST(CApiNames, EnumeratorsAreInLowerCaseBehindThePrefixOfTheirEnum) {
+    const std::string text = header();
+    const auto enums = all(text, "typedef enum ptxgraft_(\\w+) PTXGRAFT_C_ENUM \\{");
+    EXPECT_EQ(enums.size(), all(text, "\\benum ptxgraft").size());
+    EXPECT_GT(enums.size(), 10u);
+    std::set<std::string> prefixes;
+    for (const Match& one : enums) {
+        std::string upper = one[1];
+        for (char& c : upper) c = static_cast<char>(std::toupper(c));
+        const auto begin = static_cast<std::size_t>(one.position() + one.length());
+        const std::string body = text.substr(begin, text.find('}', begin) - begin);
+        std::set<std::string> of_this;
+        for (const Match& enumerator : all(body, "PTXGRAFT_([A-Z][A-Z0-9]*(?:_[A-Z][A-Z0-9]*)*)_(\\w+) = ")) {
+            of_this.insert(enumerator[1]);
+            EXPECT_TRUE(
+                std::regex_match(enumerator.str(2), std::regex("([a-z0-9]+|[0-9]+B)(_([a-z0-9]+|[0-9]+B))*")))
+                << enumerator.str();
+        }
+        if (upper == "STATUS") of_this.insert("STATUS");  // errc.def
+        ASSERT_EQ(of_this.size(), 1u) << upper;
+        EXPECT_NE(("_" + upper + "_").find("_" + *of_this.begin() + "_"), std::string::npos) << upper;
+        EXPECT_TRUE(prefixes.insert(*of_this.begin()).second) << upper << ": the prefix of another enum";
+    }
+    const std::string errors = read("/include/ptxgraft/errc.def");
+    for (const Match& row : all(errors, "\nPTXGRAFT_ERRC\\((\\w+)"))
+        EXPECT_TRUE(std::regex_match(row.str(1), std::regex("[a-z0-9_]+"))) << row.str(1);
+}
+
+TEST(CApiNames, EveryStructThatMayGrowHasItsInitAndItsFirstSize) {
+    const std::string text = header(), sizes = read("/src/capi/structs.hpp");
+    std::size_t count = 0;
+    for (const Match& one : all(text, "typedef struct ptxgraft_(\\w+) \\{\\s*(\\w+) (\\w+);")) {
+        const std::string name = one[1];
+        if (name == "graft" || name == "argument" || name == "tensor_map") continue;  // final
+        ++count;
+        EXPECT_EQ(one[3], "struct_size") << name;
+        std::string upper = name;
+        for (char& c : upper) c = static_cast<char>(std::toupper(c));
+        EXPECT_NE(text.find("#define PTXGRAFT_" + upper + "_INIT"), std::string::npos) << name;
+        EXPECT_NE(sizes.find("PTXGRAFT_VERSIONED(ptxgraft_" + name + ", "), std::string::npos) << name;
+    }
+    EXPECT_GE(count, 13u);
+}
+
+}  // namespace
