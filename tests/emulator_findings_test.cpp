@@ -293,7 +293,7 @@ TEST(EmulatorExcuses, AreReadFromText) {
     const auto unknown = parse_excuse("race@3");
     ASSERT_FALSE(unknown);
     EXPECT_EQ(message(unknown.error()),
-              "no check is named 'race'; there are races, unwritten, async, barriers, calls, heap");
+              "no check is named 'race'; there are races, unwritten, async, barriers, calls, heap, equal_stores, unwaited_stores");
 }
 
 TEST(EmulatorChecksByName, AreReadAndWritten) {
@@ -306,7 +306,10 @@ TEST(EmulatorChecksByName, AreReadAndWritten) {
         {"-races", EmulatorChecks::all().without(races)},
         {"-races,-heap", EmulatorChecks::all().without(races).without(heap)},
         {"all,-calls", EmulatorChecks::all().without(calls)},
-        {"async,barriers,-async", {barriers}}};
+        {"async,barriers,-async", {barriers}},
+        {"+equal_stores", EmulatorChecks::all().with(equal_stores)},
+        {"all,unwaited_stores", EmulatorChecks::all().with(unwaited_stores)},
+        {"-races,+equal_stores", EmulatorChecks::all().without(races).with(equal_stores)}};
     for (const auto& [text, checks] : rows) {
         const auto read = parse_checks(text);
         ASSERT_TRUE(read) << text;
@@ -314,12 +317,12 @@ TEST(EmulatorChecksByName, AreReadAndWritten) {
     }
     EXPECT_EQ(names(EmulatorChecks::all()), "races unwritten async barriers calls heap");
     EXPECT_EQ(names(EmulatorChecks::none()), "none");
-    for (const char* const wrong : {"", "race", "races,", "-", "--races", "-all", "races unwritten"}) {
+    for (const char* const wrong : {"", "race", "races,", "-", "--races", "-all", "+all", "+-races", "races unwritten"}) {
         const auto read = parse_checks(wrong);
         ASSERT_FALSE(read) << wrong;
         EXPECT_EQ(read.error().code, Errc::unknown_check);
         EXPECT_THAT(message(read.error()),
-                    HasSubstr("there are races, unwritten, async, barriers, calls, heap, all and none"));
+                    HasSubstr("there are races, unwritten, async, barriers, calls, heap, equal_stores, unwaited_stores, all and none"));
     }
 }
 

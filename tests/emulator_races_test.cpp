@@ -66,7 +66,7 @@ TEST(EmulatorRaces, StoresOfEqualBytesAreNone) {
         {async_copies("%r2"), async_copies("%r1")}};
     for (const Row& row : rows) {
         EXPECT_EQ(outcome(row.equal), "") << row.equal;
-        EXPECT_THAT(outcome(row.equal, {.equal_stores = true}), HasSubstr("data race")) << row.equal;
+        EXPECT_THAT(outcome(row.equal, {.checks = EmulatorChecks::all().with(EmulatorCheck::equal_stores)}), HasSubstr("data race")) << row.equal;
         EXPECT_THAT(outcome(row.unequal), HasSubstr("data race")) << row.unequal;
     }
 }
@@ -166,7 +166,7 @@ TEST(EmulatorRaces, AnUnwaitedBulkStoreAtTheBlocksEnd) {
         "0;\nfence.proxy.async.shared::cta;\n"
         "@%p3 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [s+16], 16;\n";
     const std::string commit = "@%p3 cp.async.bulk.commit_group;\n", strict = "the block ends";
-    const EmulatorOptions asks{.unwaited_stores = true};
+    const EmulatorOptions asks{.checks = EmulatorChecks::all().with(EmulatorCheck::unwaited_stores)};
     EXPECT_EQ(outcome(kernel(store + commit + "@%p3 cp.async.bulk.wait_group 0;"), asks), "");
     EXPECT_EQ(outcome(kernel(store + commit + "@%p3 cp.async.bulk.wait_group.read 0;"), asks), "");
     EXPECT_THAT(outcome(kernel(store + commit), asks), HasSubstr(strict));
@@ -247,7 +247,7 @@ TEST(EmulatorRaces, BothAccessesAreNamedWithTheirValues) {
         const std::string said = outcome(kernel(row.body));
         for (const std::string& what : row.says) EXPECT_THAT(said, HasSubstr(what)) << row.body;
     }
-    EXPECT_THAT(outcome(kernel("@%p2 st.shared.u32 [s+8], 3;"), {.equal_stores = true}),
+    EXPECT_THAT(outcome(kernel("@%p2 st.shared.u32 [s+8], 3;"), {.checks = EmulatorChecks::all().with(EmulatorCheck::equal_stores)}),
                 HasSubstr("though what they store is the same"));
 }
 

@@ -58,10 +58,6 @@ struct EmulatorOptions {
     /// to five times of what the block accesses. What was accessed first is forgotten first where it does not suffice, and races with
     /// that are not found. The blocks of a cooperative launch share it.
     std::uint64_t shadow_bytes = std::uint64_t{1} << 30;
-    bool equal_stores = false;  ///< two stores of equal bytes that nothing orders are a race too
-    /// A bulk copy out of shared memory is an error when its thread has not waited for it and the block ends. Public kernels end behind
-    /// their last store, which reads shared memory that is there for long enough.
-    bool unwaited_stores = false;
     EmulatorObserver* observer = nullptr;  ///< is told of every instruction; lives longer than the emulator
     EmulatorChecks checks = EmulatorChecks::all();  ///< what launches are checked for (emulator_checks.hpp);
                                                     ///< one that is off costs nothing

@@ -29,8 +29,13 @@ namespace ptxgraft {
 /// counts that a barrier cannot have, instructions that are not possible.
 enum class EmulatorCheck : std::uint8_t {
     /// Errc::data_race: two threads of a block or a cluster access a byte of shared or global memory, one of
-    /// them writes, one of the accesses is neither atomic nor volatile nor relaxed, acquire or release, and
-    /// nothing orders them: no barrier of the block or of the warp, no mbarrier, no flag or lock.
+    /// them writes, one of the accesses is neither atomic nor volatile nor relaxed, acquire or release (or
+    /// has a scope without the other's thread), and nothing orders them: no barrier of the block or of the
+    /// warp, no mbarrier, no release and acquire pattern (PTX ISA 8.8) whose scopes include both threads.
+    /// What a pattern releases is known to who reads it, or what read-modify-writes made of it, until
+    /// another write comes. An mbarrier object is accessed by who initialises it and by who uses it, and one
+    /// has to come behind the other. The error names both accesses, their threads, and what they store.
+    /// Stores of equal bytes are let go.
     races,
     /// Errc::register_not_written, Errc::memory_not_written: a value that nothing wrote, bit by bit, decides
     /// where execution or an access goes, or is written to global memory. The error's span is that of the
@@ -68,8 +73,14 @@ enum class EmulatorCheck : std::uint8_t {
     /// Errc::address_out_of_bounds: memory of the device's heap is accessed that `malloc` did not give, or
     /// that `free` took back.
     heap,
+    /// Not among all(), as public kernels do it. Errc::data_race: two stores of equal bytes, as to a flag,
+    /// that are a race in all else.
+    equal_stores,
+    /// Not among all(), as public kernels do it. Errc::data_race: the block ends, and a thread has not waited
+    /// for its bulk copy out of shared memory. Together with `async` only.
+    unwaited_stores,
 };
-inline constexpr std::size_t emulator_check_count = 6;
+inline constexpr std::size_t emulator_check_count = 8;
 
 /// "races"
 [[nodiscard]] PTXGRAFT_API std::string_view name(EmulatorCheck check);
@@ -81,8 +92,9 @@ class EmulatorChecks {
     constexpr EmulatorChecks(std::initializer_list<EmulatorCheck> checks) {
         for (const EmulatorCheck check : checks) bits_ |= bit(check);
     }
+    /// Those that find mistakes alone: up to `heap`.
     [[nodiscard]] static constexpr EmulatorChecks all() {
-        return EmulatorChecks((1u << emulator_check_count) - 1);
+        return EmulatorChecks(bit(EmulatorCheck::equal_stores) - 1);
     }
     [[nodiscard]] static constexpr EmulatorChecks none() { return {}; }
 
@@ -103,7 +115,8 @@ class EmulatorChecks {
 };
 
 /// Reads a list of names: `races,unwritten`, `all`, `none`; a name behind a minus is taken away:
-/// `all,-races`. A list that begins with a minus begins with all: `-races,-heap`. Errors:
+/// `all,-races`. A list that begins with a minus or a plus begins with all: `-races,-heap`,
+/// `+equal_stores`. Errors:
 /// Errc::unknown_check, with the names that there are.
 [[nodiscard]] PTXGRAFT_API Expected<EmulatorChecks> parse_checks(std::string_view text);
 /// The names of a set in a row, in the order of EmulatorCheck: "races unwritten"; of none "none".

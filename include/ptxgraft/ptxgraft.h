@@ -189,7 +189,8 @@ typedef struct ptxgraft_device_options {
     uint32_t keep_going;
     /** What launches are checked for (emulator_checks.hpp says what each check finds): names of checks with commas
         between them, of races, unwritten, async, barriers, calls, heap, all, none; a name behind a minus is taken
-        away, and a list that begins with a minus begins with all: "none", "races,unwritten", "-races". Null: all.
+        away, and a list that begins with a minus or a plus begins with all: "none", "races,unwritten", "-races",
+        "+equal_stores". Null: all.
         What the device's name says of checks counts more. PTXGRAFT_STATUS_unknown_check names those that there are. */
     const char* checks;
     /** Lines on which findings are not reported: "races@120" of the PTX, "unwritten@src/scan.cu:41" of a source that

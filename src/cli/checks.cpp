@@ -52,7 +52,8 @@ void add_check_flags(CLI::App& verb, CheckFlags& flags) {
     CLI::Option* checks = verb.add_option("--checks", flags.checks,
                                           "What the emulator checks, a list of: races, unwritten, async, "
                                           "barriers, calls, heap; all (the default), none; "
-                                          "-races: all but that");
+                                          "-races: all but that; +equal_stores, +unwaited_stores: all, and "
+                                          "what public kernels do");
     verb.add_flag(
             "--fast", flags.fast,
             "The same as --checks none: what is left is bounds, deadlocks and what else no GPU goes on from")

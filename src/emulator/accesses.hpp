@@ -23,13 +23,14 @@ struct Race {
     unsigned lane = 0;          ///< of the access at hand
     std::uint64_t address = 0;  ///< of the bytes that both access
     std::uint32_t bytes = 0;
+    bool stores_are_equal = false;
 };
 
-/// Decides on races that are no errors, as two stores of equal bytes.
-class RaceFilter {
+/// Tells which races are of two stores of equal bytes.
+class EqualStores {
   public:
-    virtual ~RaceFilter() = default;
-    [[nodiscard]] virtual bool lets_go(const Race& race) const = 0;
+    virtual ~EqualStores() = default;
+    [[nodiscard]] virtual bool are_equal(const Race& race) const = 0;
 };
 
 /// What works for a lane asynchronously: the epoch of its access, and the lane whose knowledge it has.

@@ -145,12 +145,12 @@ void Warp::wait_async_groups(std::uint32_t mask, const BulkWait& wait) {
 
 // Shared memory is gone when the last thread of the CTA has ended, and only the thread that issued a bulk store can wait for it.
 bool Warp::check_bulk_stores() {
-    if (!notes_async_ || !launch_->reports_unwaited_stores || !cta_->has_ended()) return true;
+    if (!notes_async_ || !checks(EmulatorCheck::unwaited_stores) || !cta_->has_ended()) return true;
     Checker& checker = *cta_->checker();
     const auto thread = checker.pending_bulk_store(number() - index_, cta_->warps());
     if (!thread) return true;
     const unsigned warp = *thread / lane_count, lane = *thread % lane_count;
-    const Mistake mistake{EmulatorCheck::async, Errc::data_race, checker.bulk_stores(warp, lane).pc};
+    const Mistake mistake{EmulatorCheck::unwaited_stores, Errc::data_race, checker.bulk_stores(warp, lane).pc};
     return is_noted(mistake, 1u << lane) ||
            report_new(mistake, 1u << lane,
                       fmt::format("the block ends, and this asynchronous copy may still read its shared memory: the thread waits "

@@ -8,8 +8,8 @@
 namespace ptxgraft {
 namespace {
 
-constexpr std::array<std::string_view, emulator_check_count> check_names = {"races",    "unwritten", "async",
-                                                                            "barriers", "calls",     "heap"};
+constexpr std::array<std::string_view, emulator_check_count> check_names = {
+    "races", "unwritten", "async", "barriers", "calls", "heap", "equal_stores", "unwaited_stores"};
 
 std::optional<EmulatorCheck> find_check(std::string_view name) {
     for (std::size_t i = 0; i < check_names.size(); ++i)
@@ -27,11 +27,12 @@ tl::unexpected<Error> unknown_check(std::string_view name, std::string_view also
 std::string_view name(EmulatorCheck check) { return check_names[static_cast<std::size_t>(check)]; }
 
 Expected<EmulatorChecks> parse_checks(std::string_view text) {
-    EmulatorChecks checks = text.starts_with('-') ? EmulatorChecks::all() : EmulatorChecks::none();
+    const bool changes_all = text.starts_with('-') || text.starts_with('+');
+    EmulatorChecks checks = changes_all ? EmulatorChecks::all() : EmulatorChecks::none();
     for (std::size_t begin = 0; begin <= text.size();) {
         const std::size_t end = std::min(text.find(',', begin), text.size());
         const std::string_view word = text.substr(begin, end - begin),
-                               plain = word.substr(word.starts_with('-') ? 1 : 0);
+                               plain = word.substr(word.starts_with('-') || word.starts_with('+') ? 1 : 0);
         begin = end + 1;
         if (word == "all" || word == "none") {
             checks = word == "all" ? EmulatorChecks::all() : EmulatorChecks::none();
@@ -39,7 +40,7 @@ Expected<EmulatorChecks> parse_checks(std::string_view text) {
         }
         const auto check = find_check(plain);
         if (!check) return unknown_check(plain, ", all and none");
-        checks = plain.size() == word.size() ? checks.with(*check) : checks.without(*check);
+        checks = word.starts_with('-') ? checks.without(*check) : checks.with(*check);
     }
     return checks;
 }

@@ -54,8 +54,6 @@ struct Launch {
     mutable LaunchFindings findings;
     std::size_t shadow_bytes = 0;  ///< of each cluster, for each state space that races are looked for in
     Checkers* checkers = nullptr;
-    bool reports_equal_stores = false;
-    bool reports_unwaited_stores = false;
     EmulatorObserver* observer = nullptr;
     RegisterNames names;  ///< for the observer
     std::uint64_t grid_workspace = 0;  ///< address of what the barrier of a cooperative grid counts in; 0: none

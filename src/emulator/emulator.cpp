@@ -232,7 +232,8 @@ Expected<void> check_host_bytes(const Launch& launch) {
 // Of what runs asynchronously only programs that use it need an order.
 bool keeps_order(EmulatorChecks checks, const emulator::Program& program) {
     const bool is_async = program.uses_copies || program.uses_wgmma || program.uses_async_proxy;
-    return checks.has(EmulatorCheck::races) || (checks.has(EmulatorCheck::async) && is_async);
+    return checks.has(EmulatorCheck::races) || checks.has(EmulatorCheck::equal_stores) ||
+           (checks.has(EmulatorCheck::async) && is_async);
 }
 
 EmulatorReport report_of(const Launch& launch, const EmulatorOptions& options) {
@@ -429,8 +430,6 @@ Expected<EmulatorStats> Emulator::Data::launch(const EmulatedModule& module, std
     launch.is_ordered = keeps_order(options.checks, *program);
     launch.keeps_going = options.keep_going != 0;
     launch.checkers = &checkers;
-    launch.reports_equal_stores = options.equal_stores;
-    launch.reports_unwaited_stores = options.unwaited_stores;
     launch.shadow_bytes = shadow_bytes(launch.shape, options.shadow_bytes);
     launch.observer = options.observer;
     if (launch.observer != nullptr) launch.names = emulator::register_names(*program, module.text());

@@ -51,7 +51,7 @@ RaceShadow::Observer RaceShadow::observer(const AccessInfo& info, AccessId id, u
 }
 
 std::optional<Race> RaceShadow::note(const LaneAccesses& accesses, std::uint32_t mask,
-                                     const RaceFilter* filter) {
+                                     const EqualStores* equal) {
     races_.clear();
     const AccessInfo info{order_->access(accesses.warp), accesses.pc,
                           AccessInfo::who_of(accesses.warp, accesses.kind, accesses.reach)};
@@ -62,7 +62,7 @@ std::optional<Race> RaceShadow::note(const LaneAccesses& accesses, std::uint32_t
         note_lanes(accesses, mask, by);
     if (races_.empty()) [[likely]]
         return std::nullopt;
-    return first_race(filter);
+    return first_race(equal);
 }
 
 // By all lanes, in a row or at one place.
@@ -165,7 +165,7 @@ bool RaceShadow::note_pattern(const LaneAccesses& accesses, std::uint32_t mask, 
 }
 
 std::optional<Race> RaceShadow::note(std::uint64_t begin, std::uint64_t end, AccessKind kind,
-                                     const Accessor& by, std::uint32_t pc, const RaceFilter* filter) {
+                                     const Accessor& by, std::uint32_t pc, const EqualStores* equal) {
     races_.clear();
     const AccessInfo info{by.epoch.time, pc, AccessInfo::who_of(by.epoch.agent, kind, Reach::cluster)};
     const Observer observing = observer(info, memory_->access(info), by.agent, by.lane);
@@ -176,7 +176,7 @@ std::optional<Race> RaceShadow::note(std::uint64_t begin, std::uint64_t end, Acc
     }
     if (races_.empty()) [[likely]]
         return std::nullopt;
-    return first_race(filter);
+    return first_race(equal);
 }
 
 }  // namespace ptxgraft::emulator

@@ -5,8 +5,8 @@
 /// strong (PTX ISA 8.7.1). The detector keeps epochs and vector clocks in shadow memory, as FastTrack does
 /// (Flanagan & Freund 2009), but one epoch for what a warp accesses of a line at once.
 ///
-/// Two exceptions: a weak read beside an atomic operation is no race, since loops around atom.cas begin with
-/// one and find out when it read something old; and what a filter lets go.
+/// One exception: a weak read beside an atomic operation is no race, since loops around atom.cas begin with
+/// one and find out when it read something old. Stores of equal bytes are races that are marked as such.
 
 #include <array>
 #include <cstddef>
@@ -31,14 +31,13 @@ class RaceShadow {
     void begin(std::size_t limit, const Clock* fenced = nullptr);
     /// Everything that was noted is known to everybody.
     void forget() { memory_->begin(limit_); }
-    /// Notes the accesses of the lanes of `mask`. The race that the first lane is part of, of those that the
-    /// filter does not let go.
+    /// Notes the accesses of the lanes of `mask`. The race that the first lane is part of; found() has all.
     [[nodiscard]] std::optional<Race> note(const LaneAccesses& accesses, std::uint32_t mask,
-                                           const RaceFilter* filter = nullptr);
+                                           const EqualStores* equal = nullptr);
     /// Of bytes in a row, by something that works asynchronously.
     [[nodiscard]] std::optional<Race> note(std::uint64_t begin, std::uint64_t end, AccessKind kind,
                                            const Accessor& by, std::uint32_t pc,
-                                           const RaceFilter* filter = nullptr);
+                                           const EqualStores* equal = nullptr);
     /// All races of the access that was noted last, by lanes.
     [[nodiscard]] std::span<const Race> found() const { return races_; }
     /// A write to the bytes that a clock does not cover, if there is one; those of the agent `except` do not
@@ -111,7 +110,7 @@ class RaceShadow {
                                      std::uint32_t lanes, const AccessInfo& before, std::uint32_t pc,
                                      const Observer& by);
     void add_race(const Race& race);
-    [[nodiscard]] std::optional<Race> first_race(const RaceFilter* filter);
+    [[nodiscard]] std::optional<Race> first_race(const EqualStores* equal);
     [[nodiscard]] bool conflicts(const AccessInfo& before, const Observer& by) const;
     [[nodiscard]] bool is_known(const AccessInfo& before, const Observer& by) const;
     [[nodiscard]] bool has_same_lanes(const Record& before, const Record& record);

@@ -12,13 +12,13 @@ namespace {
 
 // Stores of equal bytes, as to a flag, are a race that changes nothing: what is there already, or what
 // another lane of the instruction is about to write, is what this lane writes.
-class EqualStores : public RaceFilter {
+class StoresOfLanes : public EqualStores {
   public:
-    EqualStores(const Warp& warp, const Located& at, std::uint32_t bytes, std::uint32_t mask,
-                const StoredValues& values)
+    StoresOfLanes(const Warp& warp, const Located& at, std::uint32_t bytes, std::uint32_t mask,
+                  const StoredValues& values)
         : warp_(&warp), at_(&at), bytes_(bytes), mask_(mask), values_(&values) {}
 
-    [[nodiscard]] bool lets_go(const Race& race) const override {
+    [[nodiscard]] bool are_equal(const Race& race) const override {
         const bool is_store =
             race.other_kind == AccessKind::write || race.other_kind == AccessKind::strong_write;
         if (!is_store || at_->host == nullptr) return false;
@@ -38,12 +38,12 @@ class EqualStores : public RaceFilter {
 };
 
 // As that, of something that works for one lane; what it wrote before is in memory.
-class EqualBytes : public RaceFilter {
+class StoresOfBytes : public EqualStores {
   public:
-    EqualBytes(std::uint64_t begin, const std::byte* host, const std::byte* bytes)
+    StoresOfBytes(std::uint64_t begin, const std::byte* host, const std::byte* bytes)
         : begin_(begin), host_(host), bytes_(bytes) {}
 
-    [[nodiscard]] bool lets_go(const Race& race) const override {
+    [[nodiscard]] bool are_equal(const Race& race) const override {
         const bool is_store =
             race.other_kind == AccessKind::write || race.other_kind == AccessKind::strong_write;
         const std::uint64_t offset = race.address - begin_;
@@ -61,9 +61,9 @@ bool Warp::note_stores(RaceShadow& shadow, const Located& at, unsigned lane,
                                       std::uint64_t bytes, AccessKind kind, const Accessor& by,
                                       const StoredValues* values) {
     const std::uint64_t begin = at.begin + at.offsets[lane], end = begin + bytes;
-    if (values == nullptr || at.host == nullptr || launch_->reports_equal_stores)
+    if (values == nullptr || at.host == nullptr)
         return shadow.note(begin, end, kind, by, pc_).has_value();
-    const EqualBytes equal(begin, at.host + at.offsets[lane], values->of(lane));
+    const StoresOfBytes equal(begin, at.host + at.offsets[lane], values->of(lane));
     return shadow.note(begin, end, kind, by, pc_, &equal).has_value();
 }
 
@@ -84,8 +84,8 @@ bool Warp::note_accesses(std::uint32_t mask, const Located& at, std::uint32_t by
                                 .least = at.least,
                                 .most = at.most};
     std::optional<Race> race;
-    if (note.values != nullptr && !launch_->reports_equal_stores) {
-        const EqualStores equal(*this, at, bytes, mask, *note.values);
+    if (note.values != nullptr) {
+        const StoresOfLanes equal(*this, at, bytes, mask, *note.values);
         race = shadow.note(accesses, mask, &equal);
     } else {
         race = shadow.note(accesses, mask);

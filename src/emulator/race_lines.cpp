@@ -295,9 +295,10 @@ void RaceShadow::add_race(const Race& race) {
     if (races_.size() < most_races) races_.push_back(race);
 }
 
-std::optional<Race> RaceShadow::first_race(const RaceFilter* filter) {
+std::optional<Race> RaceShadow::first_race(const EqualStores* equal) {
     std::ranges::stable_sort(races_, {}, &Race::lane);
-    if (filter != nullptr) std::erase_if(races_, [&](const Race& race) { return filter->lets_go(race); });
+    if (equal != nullptr)
+        for (Race& race : races_) race.stores_are_equal = equal->are_equal(race);
     return races_.empty() ? std::nullopt : std::optional(races_.front());
 }
 

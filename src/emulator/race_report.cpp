@@ -124,7 +124,10 @@ bool Warp::report_races(EmulatorCheck of, std::span<const Race> races, std::opti
     for (const Race& race : races) {
         const bool is_async =
             race.other.agent >= parties.warps() && race.other.agent != parties.initialiser();
-        const Mistake mistake{is_async ? EmulatorCheck::async : of, Errc::data_race, pc_, race.pc};
+        const EmulatorCheck check = race.stores_are_equal ? EmulatorCheck::equal_stores
+                                    : is_async            ? EmulatorCheck::async
+                                                          : of;
+        const Mistake mistake{check, Errc::data_race, pc_, race.pc};
         const unsigned by = lane.value_or(race.lane);
         if (!checks(mistake.check) || is_noted(mistake, 1u << by)) continue;
         if (!report_new(mistake, 1u << by, describe_race(race, by, at, bytes, kind, values, mask)))

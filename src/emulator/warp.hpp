@@ -524,7 +524,7 @@ class Warp {
     [[nodiscard]] bool report_unwritten(const Origin& origin, std::uint32_t lanes, Ref ref = no_ref);
     [[nodiscard]] bool report_unfenced(const Race& write, unsigned lane, std::string_view what);
     bool note_copied(const Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind, const StoredValues* values);
-    /// As RaceShadow::note, but for stores of equal bytes.
+    /// As RaceShadow::note, of bytes that a lane stores in a row.
     [[nodiscard]] bool note_stores(RaceShadow& shadow, const Located& at, unsigned lane, std::uint64_t bytes,
                                                   AccessKind kind, const Accessor& by, const StoredValues* values);
     // Of a race's report (race_report.cpp).
