@@ -120,10 +120,10 @@ TEST_F(CliFindings, WrongFlagsSayWhatThereIs) {
     const std::pair<std::vector<std::string>, std::string> rows[] = {
         {{"--checks", "race"},
          "error: --checks: no check is named 'race'; there are races, unwritten, async, barriers, calls, "
-         "heap, all and none\n"},
+         "heap, equal_stores, unwaited_stores, all and none\n"},
         {{"--excuse", "race@3"},
          "error: --excuse: no check is named 'race'; there are races, unwritten, async, barriers, calls, "
-         "heap\n"},
+         "heap, equal_stores, unwaited_stores\n"},
         {{"--excuse", "races@"},
          "error: --excuse: 'races@' is no excuse: CHECK@LINE for a line of the PTX, or CHECK@FILE:LINE for "
          "one of the source\n"},

@@ -1,6 +1,7 @@
 #include "emulator/checker.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace ptxgraft::emulator {
 
@@ -103,11 +104,13 @@ std::unique_ptr<Checker> Checkers::take(const Parties& all, std::size_t shadow_b
     std::unique_ptr<Checker> found;
     {
         const std::scoped_lock lock(mutex_);
-        if (!free_.empty()) {
-            const auto fitting = std::find_if(free_.rbegin(), free_.rend(), [&](const auto& one) { return one->fits(all, shadow_bytes); });
-            std::swap(fitting == free_.rend() ? free_.back() : *fitting, free_.back());
-            found = std::move(free_.back());
-            free_.pop_back();
+        if (count_ != 0) {
+            const auto free = std::span(free_).first(count_);
+            const auto fitting = std::find_if(free.rbegin(), free.rend(),
+                                              [&](const auto& one) { return one->fits(all, shadow_bytes); });
+            std::swap(fitting == free.rend() ? free.back() : *fitting, free.back());
+            found = std::move(free.back());
+            --count_;
         }
     }
     if (found == nullptr) return std::make_unique<Checker>(all, shadow_bytes, std::make_unique<RaceStorage>(), functions);
@@ -116,9 +119,9 @@ std::unique_ptr<Checker> Checkers::take(const Parties& all, std::size_t shadow_b
     return std::make_unique<Checker>(all, shadow_bytes, std::move(found->storage), functions);
 }
 
-void Checkers::give(std::unique_ptr<Checker> checker) {
+void Checkers::give(std::unique_ptr<Checker> checker) noexcept {
     const std::scoped_lock lock(mutex_);
-    if (checker->storage->is_small() && free_.size() < most) free_.push_back(std::move(checker));
+    if (checker->storage->is_small() && count_ < free_.size()) free_[count_++] = std::move(checker);
 }
 
 }  // namespace ptxgraft::emulator

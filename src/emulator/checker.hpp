@@ -209,12 +209,12 @@ class Checker {
 class Checkers {
   public:
     [[nodiscard]] std::unique_ptr<Checker> take(const Parties& all, std::size_t shadow_bytes, const LaneFunctions& functions);
-    void give(std::unique_ptr<Checker> checker);
+    void give(std::unique_ptr<Checker> checker) noexcept;
 
   private:
-    static constexpr std::size_t most = 64;
     std::mutex mutex_;
-    std::vector<std::unique_ptr<Checker>> free_;
+    std::array<std::unique_ptr<Checker>, 64> free_;
+    std::size_t count_ = 0;
 };
 
 }  // namespace ptxgraft::emulator

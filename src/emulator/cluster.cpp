@@ -1,6 +1,7 @@
 #include "emulator/cluster.hpp"
 
 #include <algorithm>
+#include <exception>
 
 namespace ptxgraft::emulator {
 namespace {
@@ -33,7 +34,8 @@ Cluster::Cluster(const Launch& launch) : launch_(&launch) {
 }
 
 Cluster::~Cluster() {
-    if (checker_ != nullptr) launch_->checkers->give(std::move(checker_));
+    // What an exception has left behind is not used again.
+    if (checker_ != nullptr && std::uncaught_exceptions() == 0) launch_->checkers->give(std::move(checker_));
 }
 
 std::uint64_t Cluster::host_bytes(const Launch& launch) {
