@@ -158,6 +158,54 @@ TEST(EmulatorRaces, AReleaseReachesAsFarAsItsScope) {
     }
 }
 
+// A thread of the second block arrives at the first one's mbarrier.
+TEST(EmulatorRaces, AWaitReachesAsFarAsItsScope) {
+    const LaunchConfig shape{.grid = {2, 1, 1}, .block = {1, 1, 1}, .cluster = {2, 1, 1}};
+    const auto of = [&](const std::string& arrival, const std::string& wait, const std::string& fence) {
+        return outcome(
+            kernel("mov.u32 %r5, s;\nmov.u32 %r6, bar;\nsetp.eq.u32 %p5, %r3, 1;\n"
+                   "mbarrier.init.shared::cta.b64 [bar], 1;\nfence.mbarrier_init.release.cluster;\n"
+                   "barrier.cluster.arrive;\nbarrier.cluster.wait;\n@!%p5 bra WAIT;\n"
+                   "mapa.shared::cluster.u32 %r7, %r5, 0;\nst.shared::cluster.u32 [%r7], 42;\n"
+                   "mapa.shared::cluster.u32 %r8, %r6, 0;\nmbarrier.arrive" +
+                   arrival + ".shared::cluster.b64 _, [%r8];\nbra END;\nWAIT:\nmbarrier.try_wait.parity" + wait +
+                   ".shared::cta.b64 %p6, [bar], 0;\n@!%p6 bra WAIT;\n" + fence +
+                   "ld.shared.u32 %r9, [s];\nst.global.u32 [%rd1], %r9;\nEND:\nbarrier.cluster.arrive;\n"
+                   "barrier.cluster.wait;"),
+            {}, shape);
+    };
+    const std::string release = ".release.cluster", relaxed = ".relaxed.cluster";
+    EXPECT_EQ(of(release, ".acquire.cluster", ""), "");
+    EXPECT_EQ(of(release, relaxed, "fence.acq_rel.cluster;\n"), "");
+    EXPECT_EQ(of("", "", ""), "");  // as public code has it
+    EXPECT_THAT(of(release, ".acquire.cta", ""), HasSubstr("data race"));
+    EXPECT_THAT(of(release, relaxed, "fence.acq_rel.cta;\n"), HasSubstr("data race"));
+    EXPECT_THAT(of(relaxed, ".acquire.cluster", ""), HasSubstr("data race"));
+}
+
+// --- atomic operations
+
+// Threads count in shared or global memory, and one looks at the sum.
+TEST(EmulatorRaces, AWeakReadBesideAtomicsIsOneUnlessACasFollows) {
+    for (const std::string& space : {std::string("shared"), std::string("global")}) {
+        const std::string at = space == "shared" ? "[s]" : "[%rd1+64]";
+        const std::string zero = "@%p3 st." + space + ".u32 " + at + ", 0;\nbar.sync 0;\n";
+        const std::string read = "ld." + space + ".u32 %r5, " + at + ";\n";
+        for (const std::string& count : {"atom." + space + ".add.u32 %r4, " + at + ", 1;\n",
+                                         "red." + space + ".max.u32 " + at + ", %r1;\n",
+                                         "atom." + space + ".exch.b32 %r4, " + at + ", 5;\n"}) {
+            EXPECT_EQ(outcome(kernel(zero + count + "bar.sync 0;\n@%p3 " + read)), "") << count;
+            EXPECT_THAT(outcome(kernel(zero + count + "@%p3 " + read)), HasSubstr("data race")) << count;
+            EXPECT_THAT(outcome(kernel(zero + "@%p3 " + read + count)), HasSubstr("data race")) << count;
+            EXPECT_THAT(outcome(kernel(zero + count + "@%p4 " + read)), HasSubstr("data race")) << count;
+        }
+        const std::string loop = "ld." + space + ".u32 %r5, " + at + ";\nAGAIN:\nadd.u32 %r6, %r5, 3;\natom." + space +
+                                 ".cas.b32 %r7, " + at + ", %r5, %r6;\nsetp.ne.u32 %p5, %r7, %r5;\nmov.u32 %r5, "
+                                 "%r7;\n@%p5 bra AGAIN;\n";
+        EXPECT_EQ(outcome(kernel(zero + loop)), "") << loop;
+    }
+}
+
 // --- bulk stores
 
 TEST(EmulatorRaces, AnUnwaitedBulkStoreAtTheBlocksEnd) {

@@ -29,10 +29,6 @@ struct Access {
 
 [[nodiscard]] bool conflict(const Access& a, const Access& b) {
     if (is_read(a.kind) && is_read(b.kind)) return false;
-    const auto is_pair = [&](AccessKind x, AccessKind y) {
-        return (a.kind == x && b.kind == y) || (a.kind == y && b.kind == x);
-    };
-    if (is_pair(AccessKind::read, AccessKind::atomic)) return false;
     if (is_weak(a.kind) || is_weak(b.kind)) return true;
     const bool is_far = a.actor / lanes / warps_of_cta != b.actor / lanes / warps_of_cta;
     return is_far && (a.reach == Reach::cta || b.reach == Reach::cta);

@@ -76,7 +76,7 @@ void Warp::finish_async_at(Space space, std::uint64_t address) {
     Checker& checker = *cta_->checker();
     const Place where = common_place(space, address);
     checker.order.release(async_.party, 1u << async_.lane, false,
-                          checker.phases(where.address).arrived);
+                          checker.phases(where.address).near.arrived);
 }
 
 // An arrival with the scope .cta, from another CTA than the mbarrier's, is morally strong with no wait.
@@ -84,22 +84,30 @@ void Warp::arrive_at(Space space, std::uint64_t address, unsigned lane, const Ac
     if (!is_ordered_) return;
     Checker& checker = *cta_->checker();
     const Place where = common_place(space, address);
-    if (access.reach == Reach::cta && where.address >> cluster_rank_shift != std::uint64_t{cta_->rank()} + 1) return;
-    checker.synchronisation.arrive(strong_operation(access, 1u << lane, true), checker.phases(where.address).arrived);
+    const bool is_near = where.address >> cluster_rank_shift == std::uint64_t{cta_->rank()} + 1;
+    if (access.reach == Reach::cta && !is_near) return;
+    Checker::Phases& phases = checker.phases(where.address);
+    phases.has_far |= !is_near;
+    checker.synchronisation.arrive(strong_operation(access, 1u << lane, true), (is_near ? phases.near : phases.far).arrived);
 }
 
 void Warp::wait_at(Space space, std::uint64_t address, unsigned lane, const Access& access) {
     if (!is_ordered_) return;
-    Checker& checker = *cta_->checker();
-    checker.synchronisation.wait(strong_operation(access, 1u << lane, false),
-                                 checker.phases(common_place(space, address).address).complete);
+    Synchronisation& synchronisation = cta_->checker()->synchronisation;
+    const Checker::Phases& phases = cta_->checker()->phases(common_place(space, address).address);
+    const StrongOperation operation = strong_operation(access, 1u << lane, false);
+    synchronisation.wait(operation, phases.near.complete, false);
+    if (phases.has_far && access.reach != Reach::cta) synchronisation.wait(operation, phases.far.complete, true);
 }
 
 void Warp::finish_phase_at(Space space, std::uint64_t address, std::uint64_t before, std::uint64_t after) {
     if (!is_ordered_ || Mbarrier::of(before).phase == Mbarrier::of(after).phase) return;
     Checker::Phases& phases = cta_->checker()->phases(common_place(space, address).address);
-    phases.complete.join(phases.arrived);
-    phases.arrived.clear();
+    phases.near.complete.join(phases.near.arrived);
+    phases.near.arrived.clear();
+    if (!phases.has_far) return;
+    phases.far.complete.join(phases.far.arrived);
+    phases.far.arrived.clear();
 }
 
 // --- mbarrier objects: who makes one writes it, and who uses it has to come behind that
@@ -229,7 +237,7 @@ void Warp::wait_copies(std::uint32_t mask, std::uint32_t pending) {
 void Warp::finish_copies_at(Space space, std::uint64_t address, unsigned lane) {
     if (!is_ordered_) return;
     Checker& checker = *cta_->checker();
-    Clock& arrived = checker.phases(common_place(space, address).address).arrived;
+    Clock& arrived = checker.phases(common_place(space, address).address).near.arrived;
     checker.order.release(number(), 1u << lane, false, arrived);
     if (!notes_async_) return;
     arrived.accesses.raise(checker.parties.copier(number()), 1u << lane, checker.copies(number(), lane).now++);

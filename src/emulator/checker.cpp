@@ -47,6 +47,7 @@ void Checker::begin() {
     bulk_stores_.clear();
     fenced.clear();
     stored.clear();
+    functions_with_cas.clear();
     findings.clear();
     mbarriers.clear();
     std::ranges::fill(copies_, ThreadCopies{});
@@ -55,7 +56,7 @@ void Checker::begin() {
 Checker::Phases& Checker::phases(std::uint64_t mbarrier) {
     const auto found = phases_.find(mbarrier);
     if (found != phases_.end()) return found->second;
-    return phases_.emplace(mbarrier, Phases{Clock(order.size()), Clock(order.size())}).first->second;
+    return phases_.emplace(mbarrier, Phases{{Clock(order.size()), Clock(order.size())}, {Clock(order.size()), Clock(order.size())}}).first->second;
 }
 
 void Checker::forget_accesses() {

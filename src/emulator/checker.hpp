@@ -149,8 +149,14 @@ class Checker {
     void begin();
 
     /// What those published that arrived at an mbarrier: in the phase that is not complete, and in those that are.
-    struct Phases {
+    struct Arrivals {
         Clock arrived, complete;
+    };
+    /// Of its own CTA's threads and what runs asynchronously; of the threads of other CTAs, which a wait with the scope .cta does not
+    /// synchronise with.
+    struct Phases {
+        Arrivals near, far;
+        bool has_far = false;
     };
     [[nodiscard]] Phases& phases(std::uint64_t mbarrier);
     /// All threads know of everything that was accessed, and nothing works asynchronously: no access from now on is in a race with one
@@ -193,6 +199,7 @@ class Checker {
     };
     [[nodiscard]] const WgmmaReads& wgmma_reads(const Wgmma& wgmma, const WgmmaOperands& operands);
     StoredOrigins stored;
+    std::unordered_map<std::uint32_t, bool> functions_with_cas;  ///< by operations of which somebody asked
     ClusterFindings findings;
     std::unordered_set<const std::byte*> mbarriers;  ///< where some were made
 

@@ -62,8 +62,7 @@ Flow execute_change(Warp& warp, const Operation& operation, std::uint32_t mask) 
         const Access& access = access_of(warp, operation);
         const std::uint64_t address = warp.address(access, operation, lane);
         const auto count = static_cast<std::uint32_t>(warp.value(input_of(warp, operation), lane));
-        const AccessKind kind = Of == Arriving::nobody && C == invalidate ? AccessKind::write : AccessKind::atomic;
-        if (!warp.note_mbarrier(access.space, address, lane, kind)) return false;
+        if (!warp.note_mbarrier(access.space, address, lane, AccessKind::atomic)) return false;
         const auto before = change_mbarrier(at, [&](Mbarrier& object) { return C(object, count); });
         if (!before) return fail(warp, lane, before.error()), false;
         warp.set(warp.operands(operation)[0], lane, *before);

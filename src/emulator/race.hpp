@@ -4,9 +4,7 @@
 /// different threads, of which one at least writes, that are neither ordered by happens-before nor both
 /// strong (PTX ISA 8.7.1). The detector keeps epochs and vector clocks in shadow memory, as FastTrack does
 /// (Flanagan & Freund 2009), but one epoch for what a warp accesses of a line at once.
-///
-/// One exception: a weak read beside an atomic operation is no race, since loops around atom.cas begin with
-/// one and find out when it read something old. Stores of equal bytes are races that are marked as such.
+/// Stores of equal bytes are races that are marked as such.
 
 #include <array>
 #include <cstddef>

@@ -20,11 +20,12 @@ constexpr unsigned all_kinds = bit(AccessKind::read) | bit(AccessKind::write) | 
 constexpr unsigned strong_kinds = all_kinds & ~(bit(AccessKind::read) | bit(AccessKind::write));
 // By kind: the kinds of earlier accesses that it may be in a race with, whatever their reach.
 constexpr unsigned conflicts_of[] = {
-    bit(AccessKind::write) | bit(AccessKind::strong_write) | bit(AccessKind::reduction),
+    bit(AccessKind::write) | bit(AccessKind::strong_write) | bit(AccessKind::atomic) |
+        bit(AccessKind::reduction),
     all_kinds,
     bit(AccessKind::write),
     bit(AccessKind::read) | bit(AccessKind::write),
-    bit(AccessKind::write),
+    bit(AccessKind::read) | bit(AccessKind::write),
     bit(AccessKind::read) | bit(AccessKind::write),
 };
 // By kind: the kinds of accesses before it that may be forgotten in its favour, since all that races with

@@ -14,7 +14,7 @@ constexpr std::size_t longest_instruction = 100;  // in a message
 
 std::string_view word_for(AccessKind kind) {
     constexpr std::string_view names[] = {
-        "read", "write", "strong read", "strong write", "atomic operation", "reduction"};
+        "a read", "a write", "a strong read", "a strong write", "an atomic operation", "a reduction"};
     return names[static_cast<std::size_t>(kind)];
 }
 
@@ -87,7 +87,7 @@ std::string Warp::describe_other(const Race& race, unsigned lane) const {
     const Parties& parties = checker.parties;
     const Epoch& who = race.other;
     const std::string what =
-        fmt::format("{}, a {}", describe_instruction(race.pc), word_for(race.other_kind));
+        fmt::format("{}, {}", describe_instruction(race.pc), word_for(race.other_kind));
     if (who.agent < parties.warps()) return fmt::format("{} by {}", what, thread_of(who.agent, who.lane));
     if (who.agent == parties.initialiser()) {
         const Epoch by = checker.initialiser(who);
@@ -116,6 +116,32 @@ const std::byte* Warp::stored_by_other(const Race& race, const Located& at, std:
     return at.host == nullptr ? nullptr : at.host + offset;
 }
 
+// Whether the function of an operation has an atom.cas, as the text says.
+bool Warp::has_cas(std::uint32_t pc) const {
+    const auto [known, is_new] = cta_->checker()->functions_with_cas.try_emplace(pc, false);
+    if (!is_new) return known->second;
+    std::uint32_t begin = 0, end = static_cast<std::uint32_t>(program_->spans.size());
+    for (const Function& function : program_->functions) {
+        if (function.begin <= pc) begin = std::max(begin, function.begin);
+        else end = std::min(end, function.begin);
+    }
+    Span text{Span::none, 0};
+    for (std::uint32_t i = begin; i < end; ++i) {
+        const Span& span = program_->spans[i];
+        if (!span.known()) continue;
+        text = {std::min(text.begin, span.begin), std::max(text.end, span.end)};
+    }
+    if (text.begin < text.end)
+        known->second = launch_->text.substr(text.begin, text.end - text.begin).find(".cas.") != std::string_view::npos;
+    return known->second;
+}
+
+// A loop around atom.cas begins with a weak read, and finds out when that was of something old.
+bool Warp::is_guess(const Race& race, AccessKind kind) const {
+    if (kind == AccessKind::read && race.other_kind == AccessKind::atomic) return has_cas(pc_);
+    return kind == AccessKind::atomic && race.other_kind == AccessKind::read && has_cas(race.pc);
+}
+
 // A race with what runs asynchronously is that check's, whichever of the two accesses comes second.
 bool Warp::report_races(EmulatorCheck of, std::span<const Race> races, std::optional<unsigned> lane,
                         const Located& at, std::uint32_t bytes, AccessKind kind, const StoredValues* values,
@@ -129,7 +155,7 @@ bool Warp::report_races(EmulatorCheck of, std::span<const Race> races, std::opti
                                                           : of;
         const Mistake mistake{check, Errc::data_race, pc_, race.pc};
         const unsigned by = lane.value_or(race.lane);
-        if (!checks(mistake.check) || is_noted(mistake, 1u << by)) continue;
+        if (!checks(mistake.check) || is_guess(race, kind) || is_noted(mistake, 1u << by)) continue;
         if (!report_new(mistake, 1u << by, describe_race(race, by, at, bytes, kind, values, mask)))
             return false;
     }
@@ -155,7 +181,7 @@ std::string Warp::describe_race(const Race& race, unsigned lane, const Located& 
                                             : ", and what they store differs";
     }
     const std::string other = describe_other(race, lane) + first;
-    const std::string own = fmt::format("{}, a {} of {} bytes by {}{}", describe_instruction(pc_),
+    const std::string own = fmt::format("{}, {} of {} bytes by {}{}", describe_instruction(pc_),
                                         word_for(kind), bytes, thread_of(number(), lane), then);
     return fmt::format("two accesses of {} memory at {:#x}{} are not ordered{}\n  first {}\n  then {}",
                        at.is_shared ? "shared" : "global", offset, describe_place(at, race.address), differ,

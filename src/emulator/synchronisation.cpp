@@ -236,12 +236,12 @@ void Synchronisation::arrive(const StrongOperation& operation, Clock& into) {
     });
 }
 
-void Synchronisation::wait(const StrongOperation& operation, const Clock& from) {
+void Synchronisation::wait(const StrongOperation& operation, const Clock& from, bool is_far) {
     if (acquires(operation.semantics))
         return order_->acquire(operation.warp, operation.lanes, operation.is_whole_warp, from);
     const auto known = std::make_shared<const Clock>(from);
     for_each(operation.lanes, [&](unsigned lane) {
-        add_pending(operation.warp, lane, {{known, {}}, everywhere, false});
+        add_pending(operation.warp, lane, {{known, {}}, everywhere, is_far});
     });
 }
 

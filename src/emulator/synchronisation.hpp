@@ -65,8 +65,8 @@ class Synchronisation {
     /// An arrival at a barrier: what the lanes release, or what their fences did, to those of a CTA alone or
     /// to all.
     void arrive(const StrongOperation& operation, Clock& into);
-    /// A wait at one: what is known there, now or behind a fence.
-    void wait(const StrongOperation& operation, const Clock& from);
+    /// A wait at one: what is known there, now or behind a fence. `is_far`: from threads of other CTAs.
+    void wait(const StrongOperation& operation, const Clock& from, bool is_far);
 
     [[nodiscard]] static std::uint64_t location_of(Space space, std::uint64_t address) {
         return address | (space == Space::shared ? std::uint64_t{1} << 63 : 0);

@@ -114,8 +114,12 @@ Expected<Ptx> compile(std::string_view source, const CudaOptions& options,
     const nvrtcResult result = nvrtcCompileProgram(program.get(), static_cast<int>(argv.size()), argv.data());
     std::string log = program_log(program.get());
     if (result != NVRTC_SUCCESS) {
-        if (options.toolkit_headers && log.find("could not open source file") != std::string::npos)
-            if (const std::string missing = missing_headers(); !missing.empty()) log += "\n" + missing;
+        if (log.find("open source file") != std::string::npos) {
+            log += "\nThis is NVRTC, which compiles device code alone and has no headers of the host's C and C++: "
+                   "leave them out, or take those that CUDA brings, as <cuda/std/cstdint>.";
+            const std::string missing = options.toolkit_headers ? missing_headers() : std::string();
+            if (!missing.empty()) log += "\n" + missing;
+        }
         const Span span = error_span(log, options.file_name, source);
         return fail(Errc::cuda_compile_failed, span,
                     log.empty() ? nvrtcGetErrorString(result) : std::move(log));
