@@ -423,6 +423,7 @@ TEST_F(Cli, MistakesInTheLaunchesOfALaunchFile) {
          R"(unknown key "in"; "x" has out, expect, tolerance)"},
         {R"({"buffers": {"x": {"in": "x.npy", "out": "y.npy"}}, "launches": [{"after": {"x": {"out": "./z/../y.npy"}}}]})",
          "1:42", "another output goes to y.npy already"},
+        {R"({"buffers": {"x": {"in": "x.npy", "out": ""}}})", "1:42", "the name of a file is empty"},
         {R"({"buffers": {"x": {"symbol": "x"}}, "launches": [{"after": {"x": {"expect": 5}}}]})", "1:66",
          R"(buffer "x" needs "type" and "shape" to be written or expected)"},
         {R"({"after": {}})", "1:2", R"(unknown key "after")"}};

@@ -35,8 +35,8 @@ enum class EmulatorCheck : std::uint8_t {
     /// What a pattern releases is known to who reads it, or what read-modify-writes made of it, until
     /// another write comes. An mbarrier object is accessed by who initialises it and by who uses it, and one
     /// has to come behind the other. The error names both accesses, their threads, and what they store.
-    /// Stores of equal bytes are let go, and weak reads beside atomic operations in a function that has an
-    /// atom.cas: loops around one begin with such a read, and find out when it was of something old.
+    /// Stores of equal bytes are let go, and weak reads beside an atom.cas: loops around one begin with such
+    /// a read, and find out when it was of something old.
     races,
     /// Errc::register_not_written, Errc::memory_not_written: a value that nothing wrote, bit by bit, decides
     /// where execution or an access goes, or is written to global memory. The error's span is that of the

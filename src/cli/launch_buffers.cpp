@@ -301,6 +301,7 @@ Expected<void> LaunchReader::compose(const JsonValue& value, PlannedBuffer& buff
 // ------------------------------------------------------------------------------------------------- outputs
 
 Expected<void> LaunchReader::check_output_file(const JsonValue& name) {
+    if (name.text.empty()) return mistake(name.span, "the name of a file is empty");
     const std::string path = std::filesystem::path(resolved(name.text)).lexically_normal().string();
     const auto same = std::find_if(output_files_.begin(), output_files_.end(),
                                    [&](const auto& other) { return other.first == path; });

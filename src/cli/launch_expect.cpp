@@ -68,7 +68,8 @@ Expected<Expectation> LaunchReader::expectation(const JsonValue& value, const Pl
 Expected<Expectation> LaunchReader::wanted(const JsonValue& given, const PlannedBuffer& buffer,
                                            bool is_exact) {
     const std::vector<std::uint64_t>& shape = buffer.array.shape;
-    if (given.kind == JsonKind::string) {
+    const bool is_number = given.text == "nan" || given.text == "inf" || given.text == "-inf";
+    if (given.kind == JsonKind::string && !is_number) {
         auto array = array_of(given, shape);
         if (!array) return passed(array);
         return Expectation{.text = given.text, .wanted = std::move(*array)};

@@ -47,7 +47,6 @@ void Checker::begin() {
     bulk_stores_.clear();
     fenced.clear();
     stored.clear();
-    functions_with_cas.clear();
     findings.clear();
     mbarriers.clear();
     std::ranges::fill(copies_, ThreadCopies{});

@@ -199,7 +199,6 @@ class Checker {
     };
     [[nodiscard]] const WgmmaReads& wgmma_reads(const Wgmma& wgmma, const WgmmaOperands& operands);
     StoredOrigins stored;
-    std::unordered_map<std::uint32_t, bool> functions_with_cas;  ///< by operations of which somebody asked
     ClusterFindings findings;
     std::unordered_set<const std::byte*> mbarriers;  ///< where some were made
 

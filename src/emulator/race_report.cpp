@@ -116,30 +116,14 @@ const std::byte* Warp::stored_by_other(const Race& race, const Located& at, std:
     return at.host == nullptr ? nullptr : at.host + offset;
 }
 
-// Whether the function of an operation has an atom.cas, as the text says.
-bool Warp::has_cas(std::uint32_t pc) const {
-    const auto [known, is_new] = cta_->checker()->functions_with_cas.try_emplace(pc, false);
-    if (!is_new) return known->second;
-    std::uint32_t begin = 0, end = static_cast<std::uint32_t>(program_->spans.size());
-    for (const Function& function : program_->functions) {
-        if (function.begin <= pc) begin = std::max(begin, function.begin);
-        else end = std::min(end, function.begin);
-    }
-    Span text{Span::none, 0};
-    for (std::uint32_t i = begin; i < end; ++i) {
-        const Span& span = program_->spans[i];
-        if (!span.known()) continue;
-        text = {std::min(text.begin, span.begin), std::max(text.end, span.end)};
-    }
-    if (text.begin < text.end)
-        known->second = launch_->text.substr(text.begin, text.end - text.begin).find(".cas.") != std::string_view::npos;
-    return known->second;
-}
-
 // A loop around atom.cas begins with a weak read, and finds out when that was of something old.
 bool Warp::is_guess(const Race& race, AccessKind kind) const {
-    if (kind == AccessKind::read && race.other_kind == AccessKind::atomic) return has_cas(pc_);
-    return kind == AccessKind::atomic && race.other_kind == AccessKind::read && has_cas(race.pc);
+    const auto is_cas = [&](std::uint32_t pc) {
+        const Span span = program_->spans[pc];
+        return launch_->text.substr(span.begin, span.end - span.begin).find(".cas.") != std::string_view::npos;
+    };
+    if (kind == AccessKind::read && race.other_kind == AccessKind::atomic) return is_cas(race.pc);
+    return kind == AccessKind::atomic && race.other_kind == AccessKind::read && is_cas(pc_);
 }
 
 // A race with what runs asynchronously is that check's, whichever of the two accesses comes second.

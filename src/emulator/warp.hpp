@@ -519,7 +519,6 @@ class Warp {
                                     std::uint32_t bytes, AccessKind kind, const StoredValues* values = nullptr,
                                     std::uint32_t mask = 0);
     [[nodiscard]] bool is_guess(const Race& race, AccessKind kind) const;
-    [[nodiscard]] bool has_cas(std::uint32_t pc) const;
     [[nodiscard]] std::string describe_race(const Race& race, unsigned lane, const Located& at, std::uint32_t bytes,
                                             AccessKind kind, const StoredValues* values, std::uint32_t mask) const;
     [[nodiscard]] bool report_unwritten(Ref ref, std::uint32_t lanes);
