@@ -100,7 +100,7 @@ add.u32 %r4, %r3, %r2;
 st.shared.u32 [%r4], %r1;
 bar.sync 0;
 shl.b32 %r5, %r1, 2; add.u32 %r6, %r3, %r5;
-ld.shared.u32 %r7, [%r6];
+ld.volatile.shared.u32 %r7, [%r6];
 mul.wide.u32 %rd2, %r1, 8;
 add.u64 %rd3, %rd1, %rd2;
 cvt.rn.f32.u32 %f1, %r1;
