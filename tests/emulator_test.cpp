@@ -542,7 +542,7 @@ TEST(Emulator, ChecksTheLaunch) {
         machine.load(".version 8.5\n.target sm_90\n.address_size 64\n.entry a(.param .u32 x, .param .align 8 "
                      ".b8 s[12]) { ret; }\n"
                      ".entry r() .reqntid 32, 2 { ret; }\n.entry m() .maxntid 64 { ret; }\n.entry s() { "
-                     ".shared .b8 x[40000]; ret; }\n"));
+                     ".shared .b8 x[40000]; ret; }\n.entry z() .reqnctapercluster 2, 0, 1 { ret; }\n"));
     const auto code = [&](std::string_view entry, const LaunchConfig& shape, const auto&... arguments) {
         const auto run = machine.launch(entry, shape, arguments...);
         return run ? Errc::ok : run.error().code;
@@ -550,6 +550,9 @@ TEST(Emulator, ChecksTheLaunch) {
     const std::array<std::byte, 12> s = {};
     EXPECT_EQ(code("a", {}, 1u, s), Errc::ok);
     EXPECT_EQ(code("a", {}, 1u), Errc::argument_count_mismatch);
+    EXPECT_EQ(code("z", {.grid = {2, 1, 1}}), Errc::invalid_launch_shape);
+    EXPECT_EQ(code("z", {.grid = {2, 1, 1}, .cluster = {2, 0, 1}}), Errc::invalid_launch_shape);
+    EXPECT_EQ(code("m", {.cluster = {0, 0, 0}, .cooperative = true}), Errc::invalid_launch_shape);
     EXPECT_EQ(code("a", {}, u64{1}, s), Errc::argument_size_mismatch);
     EXPECT_EQ(code("b", {}), Errc::entry_not_found);
     EXPECT_EQ(code("r", {.block = {32, 2, 1}}), Errc::ok);

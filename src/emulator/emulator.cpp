@@ -430,13 +430,13 @@ Expected<EmulatorStats> Emulator::Data::launch(const EmulatedModule& module, std
     launch.is_ordered = keeps_order(options.checks, *program);
     launch.keeps_going = options.keep_going != 0;
     launch.checkers = &checkers;
-    launch.shadow_bytes = shadow_bytes(launch.shape, options.shadow_bytes);
     launch.observer = options.observer;
     if (launch.observer != nullptr) launch.names = emulator::register_names(*program, module.text());
     if (auto done = check_shape(launch, options.sm); !done) return tl::unexpected<Error>(done.error());
     if (auto done = set_parameters(launch, arguments); !done) return tl::unexpected<Error>(done.error());
     if (auto done = set_shared(launch, options.sm); !done) return tl::unexpected<Error>(done.error());
     if (auto done = check_sizes(launch); !done) return tl::unexpected<Error>(done.error());
+    launch.shadow_bytes = shadow_bytes(launch.shape, options.shadow_bytes);
     GridWorkspace workspace(*memory);
     if (shape.cooperative) {
         auto address = workspace.make();
