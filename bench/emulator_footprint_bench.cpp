@@ -183,11 +183,14 @@ void BM_EmulatorFootprint(benchmark::State& state) {
 void all(benchmark::internal::Benchmark* bench) {
     bench->ArgNames({"kernel", "target", "KiB", "blocks", "warps"})->Unit(benchmark::kMillisecond);
     for (std::int64_t kernel = 0; kernel < std::ssize(kernels); ++kernel)
-        for (std::int64_t target = 0; target < std::ssize(targets); ++target)
-            for (const std::int64_t kib : {64, 256, 1024, 4096, 65536, 262144})
-                for (const std::int64_t blocks : {1, 4})
-                    for (const std::int64_t warps : {1, 32})
-                        if (kib <= 4096 || blocks == 1) bench->Args({kernel, target, kib, blocks, warps});
+        for (const std::int64_t kib : {64, 4096, 65536})
+            for (const std::int64_t warps : {1, 32}) bench->Args({kernel, 0, kib, 1, warps});
+    // Another architecture, and blocks beside each other, change little.
+    for (std::int64_t kernel = 0; kernel < std::ssize(kernels); ++kernel) {
+        bench->Args({kernel, std::ssize(targets) - 1, 4096, 1, 32});
+        bench->Args({kernel, 0, 4096, 4, 32});
+    }
+    bench->Args({0, 0, 262144, 1, 32});
 }
 BENCHMARK(BM_EmulatorFootprint)->Apply(all);
 
