@@ -44,7 +44,8 @@ roots=$work/source/.cuda/nvidia/cu13
 build "$work/top" -S "$work/source" -DPTXGRAFT_DEVELOPER=OFF -DPTXGRAFT_CUDA_ROOTS="$roots"
 no_warnings "$work/top"
 cmake --install "$work/top" --prefix "$work/first" > "$work/install.log"
-cmake -B "$work/top" -DPTXGRAFT_INSTALL_CUDA=OFF > /dev/null && cmake --build "$work/top" > /dev/null
+cmake -S "$work/source" -B "$work/top" -DPTXGRAFT_INSTALL_CUDA=OFF > /dev/null
+cmake --build "$work/top" > /dev/null
 cmake --install "$work/top" --prefix "$work/thin" > "$work/install.log"  # which needs the wheels where they are
 clean /lib64/ld-linux-x86-64.so.2 --inhibit-cache --list "$work/thin/bin/ptxgraft" | grep -qF "libnvrtc.so.13 => $roots/" ||
     fail "without PTXGRAFT_INSTALL_CUDA, the wheels are not found where they are"
