@@ -1,6 +1,7 @@
 # Finds the parts of CUDA 13 in PTXGRAFT_CUDA_ROOTS: an installed toolkit, NVIDIA's wheels.
-#   ptxgraft_cuda::nvrtc           the compiler, from the first root that has it; wheels have only versioned file names
 #   ptxgraft_cuda::nvjitlink       the linker, the newest of the roots: it links no cubin of an assembler newer than itself
+#   ptxgraft_cuda::nvrtc           the compiler, from the linker's root, else from the first that has it: one run path cannot name two
+#                                  folders that each have both libraries. Wheels have only versioned file names
 #   ptxgraft_cuda::nvptxcompiler   ptxas as a static library, the newest of the roots; the target exists only where the part was found
 #   ptxgraft_cuda::headers         cuda.h and what kernels include; the folder is PTXGRAFT_CUDA_INCLUDE_DIR, and PTXGRAFT_CCCL_INCLUDE_DIR
 #                                  that which has cccl/, the C++ headers
@@ -35,7 +36,7 @@ function(ptxgraft_cuda_part name kind file header)
   cmake_parse_arguments(PARSE_ARGV 4 arg "NEWEST" "" "")
   string(TOUPPER ${name} part)
   set(best_version "")
-  foreach(root IN LISTS PTXGRAFT_CUDA_ROOTS)
+  foreach(root IN LISTS cuda_roots)
     find_file(library ${file} PATHS ${root} PATH_SUFFIXES lib64 lib targets/x86_64-linux/lib NO_DEFAULT_PATH NO_CACHE)
     find_path(include_dir ${header} PATHS ${root} PATH_SUFFIXES include targets/x86_64-linux/include NO_DEFAULT_PATH NO_CACHE)
     if(library AND include_dir)
@@ -45,6 +46,7 @@ function(ptxgraft_cuda_part name kind file header)
       endif()
       if("${best_version}" STREQUAL "" OR version VERSION_GREATER best_version)
         set(best_version ${version})
+        set(best_root ${root})
         set(best_library ${library})
         set(best_include_dir ${include_dir})
       endif()
@@ -56,17 +58,20 @@ function(ptxgraft_cuda_part name kind file header)
     add_library(ptxgraft_cuda::${name} ${kind} IMPORTED GLOBAL)
     set_target_properties(ptxgraft_cuda::${name} PROPERTIES IMPORTED_LOCATION ${best_library}
                           INTERFACE_INCLUDE_DIRECTORIES ${best_include_dir})
+    set(PTXGRAFT_${part}_ROOT ${best_root} PARENT_SCOPE)
     set(PTXGRAFT_${part}_VERSION ${best_version} PARENT_SCOPE)
     set(PTXGRAFT_${part}_LIBRARY ${best_library} PARENT_SCOPE)
     set(PTXGRAFT_${part}_INCLUDE_DIR ${best_include_dir} PARENT_SCOPE)
   endif()
 endfunction()
 
-ptxgraft_cuda_part(nvrtc SHARED libnvrtc.so.13 nvrtc.h)
+set(cuda_roots ${PTXGRAFT_CUDA_ROOTS})
 ptxgraft_cuda_part(nvjitlink SHARED libnvJitLink.so.13 nvJitLink.h NEWEST)
 ptxgraft_cuda_part(nvptxcompiler STATIC libnvptxcompiler_static.a nvPTXCompiler.h NEWEST)
-find_path(PTXGRAFT_CUDA_INCLUDE_DIR cuda_runtime.h PATHS ${PTXGRAFT_CUDA_ROOTS} PATH_SUFFIXES include NO_DEFAULT_PATH NO_CACHE)
-find_path(PTXGRAFT_CCCL_INCLUDE_DIR cccl/cuda/std/version PATHS ${PTXGRAFT_CUDA_ROOTS} PATH_SUFFIXES include NO_DEFAULT_PATH NO_CACHE)
+list(PREPEND cuda_roots ${PTXGRAFT_NVJITLINK_ROOT})
+ptxgraft_cuda_part(nvrtc SHARED libnvrtc.so.13 nvrtc.h)
+find_path(PTXGRAFT_CUDA_INCLUDE_DIR cuda_runtime.h PATHS ${cuda_roots} PATH_SUFFIXES include NO_DEFAULT_PATH NO_CACHE)
+find_path(PTXGRAFT_CCCL_INCLUDE_DIR cccl/cuda/std/version PATHS ${cuda_roots} PATH_SUFFIXES include NO_DEFAULT_PATH NO_CACHE)
 find_program(PTXGRAFT_NVCC nvcc PATHS ${PTXGRAFT_CUDA_ROOTS} PATH_SUFFIXES bin NO_DEFAULT_PATH NO_CACHE)
 find_program(PTXGRAFT_PTXAS ptxas PATHS ${PTXGRAFT_CUDA_ROOTS} PATH_SUFFIXES bin NO_DEFAULT_PATH NO_CACHE)
 
