@@ -152,8 +152,8 @@ void make_finite(void* column, MatrixType type) {
 /// A product by the engine: `unpack_a`, `unpack_b` and `multiply` are its functions for the element.
 template <class Element>
 struct Functions {
-    void (*unpack_a)(const Words&, Element*);
-    void (*unpack_b)(const Words&, Element*);
+    void (*unpack_a)(const WordColumns&, Element*);
+    void (*unpack_b)(const WordColumns&, Element*);
     void (*multiply)(const Tiles<Element>&);
 };
 
@@ -167,7 +167,7 @@ void multiply_tiles(const Mma& mma, const MmaOperands& operands, const Functions
     const Destination destination(operands, fragment_sizes(mma), mma.wmma);
     const bool sparse = mma.sparsity != Sparsity::dense;
     for (unsigned block = 0; block < tiling.blocks; ++block) {
-        Words a_words{operands.a + block * tiling.a, tiling.a, mma.a, tiling.halves, false};
+        WordColumns a_words{operands.a + block * tiling.a, tiling.a, mma.a, tiling.halves, false};
         if (sparse) {
             expand({mma.a, mma.k, mma.selector, operands.metadata, false}, operands.a, dense);
             for (unsigned i = 0; i < 2 * tiling.a; ++i) dense_registers[i] = dense.words[i];

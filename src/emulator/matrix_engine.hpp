@@ -24,7 +24,7 @@ inline constexpr unsigned a_width = 64, b_width = 8;
 inline constexpr unsigned most_tiles = 2;  ///< that one call multiplies
 
 /// The operands of an unpacking: columns of 32-bit words.
-struct Words {
+struct WordColumns {
     const void* const* registers;
     unsigned count;
     MatrixType type;
@@ -63,11 +63,11 @@ struct DoubleTile {
 /// Integers are unpacked into pairs of 16-bit integers, which one instruction multiplies and adds; .b1 stays
 /// as it is.
 struct EngineFunctions {
-    void (*float_a)(const Words& words, float* panel);
-    void (*float_b)(const Words& words, float* panel);
+    void (*float_a)(const WordColumns& words, float* panel);
+    void (*float_b)(const WordColumns& words, float* panel);
     void (*multiply_floats)(const FloatTiles& tiles);
-    void (*integer_a)(const Words& words, std::uint32_t* panel);
-    void (*integer_b)(const Words& words, std::uint32_t* panel);
+    void (*integer_a)(const WordColumns& words, std::uint32_t* panel);
+    void (*integer_b)(const WordColumns& words, std::uint32_t* panel);
     void (*multiply_integers)(const IntegerTiles& tiles);
     void (*multiply_bits)(const IntegerTiles& tiles);
     bool (*multiply_doubles)(const DoubleTile& tile);  ///< false: D has a NaN, and which one is for others to say

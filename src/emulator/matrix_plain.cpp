@@ -77,7 +77,7 @@ const std::uint32_t* column(const void* of) { return static_cast<const std::uint
 /// Every value of a panel of A: `unpack(word, j)` for lane 4g + t is that of the word in lane 4g + t of row
 /// k.
 template <class T, class Unpack>
-void unpack_a(const Words& words, T* panel, Unpack unpack) {
+void unpack_a(const WordColumns& words, T* panel, Unpack unpack) {
     const unsigned per_word = rows_per_word(words.type);
     for (unsigned i = 0; i < words.count; ++i)
         for (unsigned t = 0; t < 4; ++t)
@@ -89,7 +89,7 @@ void unpack_a(const Words& words, T* panel, Unpack unpack) {
 }
 
 template <class T, class Unpack>
-void unpack_b(const Words& words, T* panel, Unpack unpack) {
+void unpack_b(const WordColumns& words, T* panel, Unpack unpack) {
     const unsigned per_word = rows_per_word(words.type);
     for (unsigned i = 0; i < words.count; ++i)
         for (unsigned t = 0; t < 4; ++t)
@@ -99,19 +99,19 @@ void unpack_b(const Words& words, T* panel, Unpack unpack) {
                         unpack(column(words.registers[i])[4 * n + t], j);
 }
 
-void float_a(const Words& words, float* panel) {
+void float_a(const WordColumns& words, float* panel) {
     const float sign = words.negate ? -1.0f : 1.0f;
     unpack_a(words, panel,
              [&](std::uint32_t word, unsigned j) { return sign * float_element(words.type, word, j); });
 }
-void float_b(const Words& words, float* panel) {
+void float_b(const WordColumns& words, float* panel) {
     unpack_b(words, panel,
              [&](std::uint32_t word, unsigned j) { return float_element(words.type, word, j); });
 }
-void integer_a(const Words& words, std::uint32_t* panel) {
+void integer_a(const WordColumns& words, std::uint32_t* panel) {
     unpack_a(words, panel, [&](std::uint32_t word, unsigned j) { return pair(words.type, word, j); });
 }
-void integer_b(const Words& words, std::uint32_t* panel) {
+void integer_b(const WordColumns& words, std::uint32_t* panel) {
     unpack_b(words, panel, [&](std::uint32_t word, unsigned j) { return pair(words.type, word, j); });
 }
 

@@ -33,7 +33,7 @@ PTXGRAFT_MATRIX_INLINE V::Float element(V::Word x, unsigned j) {
 }
 
 template <MatrixType T>
-PTXGRAFT_MATRIX_INLINE void float_a_of(const Words& words, float* panel) {
+PTXGRAFT_MATRIX_INLINE void float_a_of(const WordColumns& words, float* panel) {
     constexpr unsigned per_word = rows_per_word(T);
     for (unsigned i = 0; i < words.count; ++i) {
         const unsigned half = i % words.halves, word = i / words.halves * 4;
@@ -54,7 +54,7 @@ PTXGRAFT_MATRIX_INLINE void float_a_of(const Words& words, float* panel) {
 }
 
 template <MatrixType T>
-PTXGRAFT_MATRIX_INLINE void float_b_of(const Words& words, float* panel) {
+PTXGRAFT_MATRIX_INLINE void float_b_of(const WordColumns& words, float* panel) {
     constexpr unsigned per_word = rows_per_word(T);
     for (unsigned i = 0; i < words.count; ++i) {
         const V::Columns columns(words.registers[i]);
@@ -92,7 +92,7 @@ PTXGRAFT_MATRIX_INLINE V::Word unpacked(V::Word x, unsigned j) {
 }
 
 template <MatrixType T>
-PTXGRAFT_MATRIX_INLINE void integer_a_of(const Words& words, std::uint32_t* panel) {
+PTXGRAFT_MATRIX_INLINE void integer_a_of(const WordColumns& words, std::uint32_t* panel) {
     constexpr unsigned per_word = rows_per_word(T);
     for (unsigned i = 0; i < words.count; ++i) {
         const unsigned half = i % words.halves, word = i / words.halves * 4;
@@ -112,7 +112,7 @@ PTXGRAFT_MATRIX_INLINE void integer_a_of(const Words& words, std::uint32_t* pane
 }
 
 template <MatrixType T>
-PTXGRAFT_MATRIX_INLINE void integer_b_of(const Words& words, std::uint32_t* panel) {
+PTXGRAFT_MATRIX_INLINE void integer_b_of(const WordColumns& words, std::uint32_t* panel) {
     constexpr unsigned per_word = rows_per_word(T);
     for (unsigned i = 0; i < words.count; ++i) {
         const V::Columns columns(words.registers[i]);
@@ -125,7 +125,7 @@ PTXGRAFT_MATRIX_INLINE void integer_b_of(const Words& words, std::uint32_t* pane
     }
 }
 
-PTXGRAFT_MATRIX_TARGET void float_a(const Words& words, float* panel) {
+PTXGRAFT_MATRIX_TARGET void float_a(const WordColumns& words, float* panel) {
     switch (words.type) {
         case MatrixType::f16:
             return float_a_of<MatrixType::f16>(words, panel);
@@ -139,7 +139,7 @@ PTXGRAFT_MATRIX_TARGET void float_a(const Words& words, float* panel) {
             return float_a_of<MatrixType::tf32>(words, panel);
     }
 }
-PTXGRAFT_MATRIX_TARGET void float_b(const Words& words, float* panel) {
+PTXGRAFT_MATRIX_TARGET void float_b(const WordColumns& words, float* panel) {
     switch (words.type) {
         case MatrixType::f16:
             return float_b_of<MatrixType::f16>(words, panel);
@@ -153,7 +153,7 @@ PTXGRAFT_MATRIX_TARGET void float_b(const Words& words, float* panel) {
             return float_b_of<MatrixType::tf32>(words, panel);
     }
 }
-PTXGRAFT_MATRIX_TARGET void integer_a(const Words& words, std::uint32_t* panel) {
+PTXGRAFT_MATRIX_TARGET void integer_a(const WordColumns& words, std::uint32_t* panel) {
     switch (words.type) {
         case MatrixType::s8:
             return integer_a_of<MatrixType::s8>(words, panel);
@@ -167,7 +167,7 @@ PTXGRAFT_MATRIX_TARGET void integer_a(const Words& words, std::uint32_t* panel) 
             return integer_a_of<MatrixType::b1>(words, panel);
     }
 }
-PTXGRAFT_MATRIX_TARGET void integer_b(const Words& words, std::uint32_t* panel) {
+PTXGRAFT_MATRIX_TARGET void integer_b(const WordColumns& words, std::uint32_t* panel) {
     switch (words.type) {
         case MatrixType::s8:
             return integer_b_of<MatrixType::s8>(words, panel);

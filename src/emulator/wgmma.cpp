@@ -160,8 +160,8 @@ std::optional<WgmmaFault> find_b_fault(const Wgmma& wgmma, const Descriptor& b, 
 
 template <class Element>
 struct Functions {
-    void (*unpack_a)(const Words&, Element*);
-    void (*unpack_b)(const Words&, Element*);
+    void (*unpack_a)(const WordColumns&, Element*);
+    void (*unpack_b)(const WordColumns&, Element*);
     void (*multiply)(const Tiles<Element>&);
 };
 

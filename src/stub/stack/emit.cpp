@@ -472,7 +472,7 @@ std::string_view Emitter::emit(const Forest& forest) {
     Name made;
     // what a char* may not reach
     const LiveStep* const live = forest.live;
-    const Step* const steps = forest.steps;
+    const PlacedCode* const steps = forest.steps;
     const Instruction* const code = forest.code.data();
     Name* const names = forest.names;
     const Name* const operands = machine_.names.data();
@@ -480,7 +480,7 @@ std::string_view Emitter::emit(const Forest& forest) {
     std::uint32_t forms = 0;
     for (std::uint32_t k = forest.live_count; k-- > 0;) {
         const auto [at, reader] = live[k];
-        const Step step = steps[at];
+        const PlacedCode step = steps[at];
         Name* const stack = names + step.place;
         if (plain_inputs(step.code) != 0) {
             const EntryCode& e = entries[code[at].index];

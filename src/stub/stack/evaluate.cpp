@@ -61,7 +61,7 @@ class Run {
     void block(std::size_t at, std::size_t count) {
         at_ = at;
         count_ = count;
-        for (const Step& step : plan_.steps) run(step);
+        for (const PlanStep& step : plan_.steps) run(step);
         for (const auto& output : plan_.outputs)
             if (columns_.outputs[output.slot] != nullptr)
                 std::memcpy(static_cast<std::byte*>(columns_.outputs[output.slot]) + at * output.from.bytes, from(output.from), count * output.from.bytes);
@@ -76,27 +76,27 @@ class Run {
         }
     }
 
-    void run(const Step& step) {
+    void run(const PlanStep& step) {
         std::array<void*, most_pieces> to;
         std::array<const void*, most_pieces> in;
         const Place* const places = plan_.places.data() + step.places;
         for (std::size_t i = 0; i < step.outputs; ++i) to[i] = scratch_ + std::size_t{places[i].at} * plan_.block;
         for (std::size_t i = 0; i < step.inputs; ++i) in[i] = from(places[step.outputs + i]);
         switch (step.kind) {
-            case Step::Kind::pure:
+            case PlanStep::Kind::pure:
                 plan_.instructions[step.instruction].run_columns(to.data(), in.data(), count_);
                 break;
-            case Step::Kind::select:
+            case PlanStep::Kind::select:
                 at_width(places[0].bytes, [&]<std::size_t Bytes>() {
                     select<Bytes>(static_cast<std::byte*>(to[0]), bytes(in[0]), bytes(in[1]), bytes(in[2]), count_);
                 });
                 break;
-            case Step::Kind::move:
+            case PlanStep::Kind::move:
                 move(step, places, to.data(), in.data());
                 break;
         }
     }
-    void move(const Step& step, const Place* places, void* const* to, const void* const* in) const {
+    void move(const PlanStep& step, const Place* places, void* const* to, const void* const* in) const {
         if (step.outputs == 1) {
             at_width(places[1].bytes, [&]<std::size_t Bytes>() { gather<Bytes>(static_cast<std::byte*>(to[0]), in, step.inputs, count_); });
         } else if (places[0].bytes == places[step.outputs].bytes) {

@@ -52,7 +52,7 @@ class Planner {
     Forest& forest_;
     const Machine::Data& machine_;
     const CompileOptions& options_;
-    Step* const steps_;
+    PlacedCode* const steps_;
     std::uint32_t* const readers_;
     const std::uint32_t first_operand_place_, slots_;
     std::uint32_t wanted_ = 0;  // values that are read and not found yet
@@ -65,7 +65,7 @@ template <bool has_one_stack>
 bool Planner::place_all() {
     const Instruction* const code = forest_.code.data();
     const std::size_t size = forest_.code.size();
-    Step* const steps = steps_;
+    PlacedCode* const steps = steps_;
     std::uint32_t* const readers = readers_;
     const PlainTables& tables = machine_.plain;
     PlaceStack* const stacks = stacks_.data();
@@ -152,7 +152,7 @@ constexpr Four reads[most_plain_inputs + 1] = {{}, {~0u}, {~0u, ~0u}, {~0u, ~0u,
 
 // Back from the end, as far as values are wanted. What reads a value is noted in its place.
 void Planner::find_live() {
-    const Step* const steps = steps_;
+    const PlacedCode* const steps = steps_;
     std::uint32_t* const readers = readers_;
     std::uint32_t* const last_reads = forest_.last_reads;
     LiveStep* live = forest_.live;
@@ -184,7 +184,7 @@ bool plan(Forest& forest, ProgramView program, const Machine::Data& machine, con
     const std::size_t size = program.code.size();
     const std::uint64_t places = place_count(size, machine);
     forest.code = program.code;
-    forest.steps = arena.take<Step>(size + 1);
+    forest.steps = arena.take<PlacedCode>(size + 1);
     forest.live = arena.take<LiveStep>(size + 1);
     forest.readers = arena.take<std::uint32_t>(places);
     forest.names = arena.take<Name>(places);

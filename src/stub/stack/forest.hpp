@@ -20,7 +20,7 @@
 namespace ptxgraft::stack {
 
 /// A place of a stack, and what an instruction is. Places of all stacks count from one; place 0 is nobody's, and one for each slot follows it.
-struct Step {
+struct PlacedCode {
     std::uint32_t place;
     PlainCode code;
 };
@@ -40,7 +40,7 @@ struct Receives {
 
 struct Forest {
     std::span<const Instruction> code;
-    Step* steps = nullptr;
+    PlacedCode* steps = nullptr;
     LiveStep* live = nullptr;  ///< last first
     std::uint32_t live_count = 0;
     std::uint32_t* readers = nullptr;    ///< by place, while `plan` goes back; 0: nobody
@@ -69,7 +69,7 @@ inline constexpr std::uint32_t place_slack = 4;  ///< an instruction looks at fo
     // `\top d, a, b, c;\n`; of a slot the moves of a parallel copy, one of them to break a cycle
     constexpr std::uint64_t instruction_text = EntryCode::text_room + 4 * sizeof(Name) + 2, slot_text = 128;
     const std::uint64_t places = place_count(instructions, machine), slots = machine.slots.size(), nodes = 2 * slots;
-    std::uint64_t bytes = Arena::bytes<Step>(instructions + 1) + Arena::bytes<LiveStep>(instructions + 1) + Arena::bytes<std::uint32_t>(places) + Arena::bytes<Name>(places);
+    std::uint64_t bytes = Arena::bytes<PlacedCode>(instructions + 1) + Arena::bytes<LiveStep>(instructions + 1) + Arena::bytes<std::uint32_t>(places) + Arena::bytes<Name>(places);
     bytes += 2 * Arena::bytes<std::uint32_t>(slots + 1) + Arena::bytes<Receives>(slots + 1);
     bytes += Arena::bytes<Node>(nodes) + Arena::bytes<Name>(nodes) + Arena::bytes<const Name*>(nodes);
     bytes += Arena::bytes<NodeId>(slots + 1) + Arena::bytes<Assignment>(slots + 1) + Arena::bytes<SlotMove>(slots + 1);

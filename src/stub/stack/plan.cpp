@@ -100,7 +100,7 @@ class Planner {
     }
 
     // --- steps
-    Step& begin(Step::Kind kind) {
+    PlanStep& begin(PlanStep::Kind kind) {
         plan_->steps.push_back({.kind = kind, .outputs = 0, .inputs = 0, .places = static_cast<std::uint32_t>(operands_.size())});
         return plan_->steps.back();
     }
@@ -135,7 +135,7 @@ class Planner {
     [[nodiscard]] Expected<void> cannot(const Node& n) const { return fail(Errc::cannot_evaluate, {}, code_of(n).entry->name); }
 
     Expected<void> select(NodeId id, const Node& n) {
-        begin(Step::Kind::select);
+        begin(PlanStep::Kind::select);
         values_of_[id] = write(bytes_of(n.type));
         for (int i = 0; i < 3; ++i) read(values_of_[n.args[i]]);
         return {};
@@ -143,7 +143,7 @@ class Planner {
     Expected<void> on_preds(NodeId id, const Node& n, std::string_view opcode, std::uint32_t inputs) {
         constexpr std::array<std::string_view, 1> pred = {".pred"};
         const auto found = arithmetic::find_pure(opcode, pred, inputs + 1, false);
-        begin(Step::Kind::pure).instruction = static_cast<std::uint32_t>(plan_->instructions.size());
+        begin(PlanStep::Kind::pure).instruction = static_cast<std::uint32_t>(plan_->instructions.size());
         plan_->instructions.push_back(*found);
         values_of_[id] = write(1);
         for (std::uint32_t i = 0; i < inputs; ++i) read(values_of_[n.args[i]]);
@@ -186,7 +186,7 @@ class Planner {
         }
         for (std::size_t i = 0; i < found->outputs; ++i) to[i] = result_bytes(code, i);
         if (std::max(*std::max_element(to.begin(), to.end()), *std::max_element(from.begin(), from.end())) > 8) return cannot(n);
-        begin(Step::Kind::pure).instruction = instruction(code, found->with_widths({to.data(), found->outputs}, {from.data(), found->inputs}));
+        begin(PlanStep::Kind::pure).instruction = instruction(code, found->with_widths({to.data(), found->outputs}, {from.data(), found->inputs}));
         for (std::size_t i = 0; i < found->outputs; ++i) {
             const std::uint32_t value = write(to[i]);
             if (results[i] != no_node) values_of_[results[i]] = value;
@@ -214,7 +214,7 @@ class Planner {
                 if (results[i] != no_node) values_of_[results[i]] = argument(code, n, i, 4);
             return {};
         }
-        begin(Step::Kind::move);
+        begin(PlanStep::Kind::move);
         for (std::size_t i = 0; i < code.outputs; ++i) {
             const std::uint32_t value = write(result_bytes(code, i));
             if (results[i] != no_node) values_of_[results[i]] = value;
@@ -236,7 +236,7 @@ class Planner {
         }
     }
     std::uint32_t copied(std::uint32_t value) {
-        begin(Step::Kind::move).is_counted = false;
+        begin(PlanStep::Kind::move).is_counted = false;
         const std::uint32_t copy = write(values_[value].bytes);
         read(value);
         return copy;
@@ -250,7 +250,7 @@ class Planner {
         std::vector<Place> places(values_.size());
         for (std::size_t v = 0; v < values_.size(); ++v) places[v] = {values_[v].kind, values_[v].bytes, values_[v].at};
         for (std::uint32_t s = 0; s < plan_->steps.size(); ++s) {
-            const Step& step = plan_->steps[s];
+            const PlanStep& step = plan_->steps[s];
             const auto operands = operands_of(step);
             for (const std::uint32_t value : operands.first(step.outputs)) places[value].at = take(values_[value].bytes);
             for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -262,9 +262,9 @@ class Planner {
         }
         for (const std::uint32_t value : operands_) plan_->places.push_back(places[value]);
         for (const auto& [slot, value] : outputs_) plan_->outputs.push_back({slot, places[value]});
-        for (const Step& step : plan_->steps) plan_->instruction_count += step.is_counted ? 1 : 0;
+        for (const PlanStep& step : plan_->steps) plan_->instruction_count += step.is_counted ? 1 : 0;
     }
-    [[nodiscard]] std::span<const std::uint32_t> operands_of(const Step& step) const {
+    [[nodiscard]] std::span<const std::uint32_t> operands_of(const PlanStep& step) const {
         return std::span(operands_).subspan(step.places, std::size_t{step.outputs} + step.inputs);
     }
     std::uint32_t take(std::uint8_t bytes) {

@@ -25,7 +25,7 @@ struct Place {
 };
 
 /// Outputs, then inputs of a step are consecutive places of the plan.
-struct Step {
+struct PlanStep {
     enum class Kind : std::uint8_t { pure, select, move };
     Kind kind = Kind::pure;
     std::uint8_t outputs = 1;
@@ -50,7 +50,7 @@ struct Evaluator::Plan {
         std::uint32_t slot;
         Place from;
     };
-    std::vector<Step> steps;
+    std::vector<PlanStep> steps;
     std::vector<Place> places;
     std::vector<arithmetic::PureInstruction> instructions;
     std::vector<Output> outputs;
