@@ -183,6 +183,18 @@ TEST(EmulatorRaces, AWaitReachesAsFarAsItsScope) {
     EXPECT_THAT(of(relaxed, ".acquire.cluster", ""), HasSubstr("data race"));
 }
 
+// The last thread that has to do with an object ends it, as cuda::pipeline's destructor does; data may only stand there afterwards.
+TEST(EmulatorRaces, AnMbarrierThatEndsIsNoRaceWithArrivals) {
+    const std::string init = "@%p3 mbarrier.init.shared.b64 [bar], 2;\nbar.sync 0;\n",
+                      arrive = "@%p2 mbarrier.arrive.shared.b64 _, [bar];\n",
+                      wait = "@%p4 bra END;\n@!%p3 bra END;\nWAIT:\nmbarrier.test_wait.parity.relaxed.cta.shared.b64 %p6, [bar], "
+                             "0;\n@!%p6 bra WAIT;\nmbarrier.inval.shared.b64 [bar];\n",
+                      end = "END:\n";
+    EXPECT_EQ(outcome(kernel(init + arrive + wait + end)), "");
+    EXPECT_THAT(outcome(kernel(init + arrive + wait + "st.shared.b32 [bar], 7;\n" + end)), HasSubstr("data race"));
+    EXPECT_THAT(outcome(kernel(init + arrive + wait + "mbarrier.init.shared.b64 [bar], 1;\n" + end)), HasSubstr("data race"));
+}
+
 // --- atomic operations
 
 // Threads count in shared or global memory, and one looks at the sum.

@@ -157,6 +157,18 @@ TEST(CompileCuda, ErrorsInAHeaderHaveNoPlaceInTheSource) {
     EXPECT_THAT(detail(ptx.error()), HasSubstr("wrong.h(1)"));
 }
 
+TEST(CompileCuda, HeadersOfTheHostAreNotThere) {
+    for (const char* const header : {"stdio.h", "vector", "no_such_header.h"}) {
+        const auto ptx = compile_cuda(std::string("#include <") + header + ">\n__global__ void k() {}\n", {});
+        ASSERT_FALSE(ptx) << header;
+        EXPECT_THAT(detail(ptx.error()), HasSubstr("no headers of the host's C and C++")) << header;
+    }
+    EXPECT_TRUE(compile_cuda("#include <cuda/std/cstdint>\n__global__ void k(cuda::std::uint32_t*) {}\n", {}));
+    const auto other = compile_cuda("__global__ void k() { missing(); }\n", {});
+    ASSERT_FALSE(other);
+    EXPECT_THAT(detail(other.error()), testing::Not(HasSubstr("headers of the host")));
+}
+
 TEST(CompileCuda, OptionsDefinesAndFoldersReachNvrtc) {
     const TemporaryFolder folder;
     write(folder.path / "value.h", "#define VALUE 42\n");

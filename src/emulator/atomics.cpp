@@ -294,6 +294,10 @@ std::vector<Execute> atomic_operations() {
     return all;
 }
 
+bool is_compare_and_swap(Execute execute) {
+    return std::ranges::any_of(rows, [&](const Row& row) { return row.op == ".cas" && row.execute == execute; });
+}
+
 Execute atomic_operation(std::string_view op, std::string_view type) {
     for (const Row& row : rows) {
         if (row.op == op && row.type == as_bits(op, type)) return row.execute;

@@ -42,6 +42,7 @@ Flow execute_nothing(Warp& warp, const Operation& operation, std::uint32_t mask)
 /// there is none.
 [[nodiscard]] Execute atomic_operation(std::string_view op, std::string_view type);
 [[nodiscard]] std::vector<Execute> atomic_operations();  ///< all of them
+[[nodiscard]] bool is_compare_and_swap(Execute execute);
 
 // --- values that the frame or the warp knows
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "emulator/cluster.hpp"
+#include "emulator/operations.hpp"
 #include "emulator/provenance.hpp"
 #include "emulator/warp.hpp"
 
@@ -118,10 +119,7 @@ const std::byte* Warp::stored_by_other(const Race& race, const Located& at, std:
 
 // A loop around atom.cas begins with a weak read, and finds out when that was of something old.
 bool Warp::is_guess(const Race& race, AccessKind kind) const {
-    const auto is_cas = [&](std::uint32_t pc) {
-        const Span span = program_->spans[pc];
-        return launch_->text.substr(span.begin, span.end - span.begin).find(".cas.") != std::string_view::npos;
-    };
+    const auto is_cas = [&](std::uint32_t pc) { return is_compare_and_swap(program_->code[pc].execute); };
     if (kind == AccessKind::read && race.other_kind == AccessKind::atomic) return is_cas(race.pc);
     return kind == AccessKind::atomic && race.other_kind == AccessKind::read && is_cas(pc_);
 }

@@ -343,9 +343,6 @@ class Warp {
     /// memory yet.
     [[nodiscard]] const std::byte* stored_by_other(const Race& race, const Located& at, std::uint32_t bytes, const StoredValues* values,
                                                    std::uint32_t mask) const;
-    /// An access of one lane that must find written bytes (reads) or writes them.
-    [[nodiscard]] bool note_access(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes,
-                                   AccessKind kind);
     /// Of an mbarrier object: its initialisation, or what is done with it.
     [[nodiscard]] bool note_mbarrier(Space space, std::uint64_t address, unsigned lane, AccessKind kind);
     [[nodiscard]] bool note_mbarrier_init(Space space, std::uint64_t address, unsigned lane);

@@ -502,7 +502,8 @@ bool Warp::check_atomic(const Access& access, std::uint32_t mask, const Located&
     const std::uint32_t bytes = std::uint32_t{access.bytes} * access.count;
     if (at.written != nullptr) {
         const bool is_whole = each_lane(mask, [&](unsigned lane) {
-            return require_bytes(at.written + at.offsets[lane], at.begin + at.offsets[lane], lane, bytes);
+            return all_written_at(at.written + at.offsets[lane], bytes) ||
+                   require_bytes(at.written + at.offsets[lane], at.begin + at.offsets[lane], lane, bytes);
         });
         if (!is_whole) return false;
     }
@@ -598,16 +599,6 @@ bool Warp::note_stored(const Access& access, const Ref* refs, std::uint32_t mask
         if (!done) return false;
     }
     return true;
-}
-
-bool Warp::note_access(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes,
-                       AccessKind kind) {
-    if (std::uint8_t* const written = written_bytes(space, address, lane)) {
-        const bool reads = kind == AccessKind::read || kind == AccessKind::strong_read;
-        if (reads && !require_bytes(written, address, lane, bytes)) return false;
-        if (!reads) std::memset(written, all_bits, bytes);
-    }
-    return note_order(space, address, lane, bytes, {kind});
 }
 
 bool Warp::note_order(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes,
