@@ -95,7 +95,9 @@ inline std::string numbered(std::string_view text, std::size_t number) {
 }
 
 inline std::string module_of(std::size_t bytes) {
-    std::string text = ".version 9.0\n.target sm_90a\n.address_size 64\n\n.extern .func (.param .b32 r) __nv_device_function(.param .b64 a);\n";
+    std::string text =
+        ".version 9.0\n.target sm_90a\n.address_size 64\n\n.extern .func (.param .b32 r) "
+        "__nv_device_function(.param .b64 a);\n";
     for (std::size_t i = 0; text.size() < bytes; ++i) text += numbered(function, i);
     return text;
 }

@@ -99,19 +99,26 @@ void load(benchmark::State& state, const std::string& module) {
 
 // An entry of the kernels above, so many times.
 std::string repeated(const std::string& entry, std::int64_t times) {
-    const std::size_t begin = text().find(".visible .entry " + entry + "("), end = text().find("\n}\n", begin) + 3;
+    const std::size_t begin = text().find(".visible .entry " + entry + "("),
+                      end = text().find("\n}\n", begin) + 3;
     std::string module = text().substr(0, text().find(".visible .entry"));
     for (std::int64_t i = 0; i < times; ++i)
-        module += ".visible .entry k" + std::to_string(i) + text().substr(begin + 16 + entry.size(), end - begin - 16 - entry.size());
+        module += ".visible .entry k" + std::to_string(i) +
+                  text().substr(begin + 16 + entry.size(), end - begin - 16 - entry.size());
     return module;
 }
 // How many, and threads. 4000 short kernels are 14 MB, and so are 460 unrolled ones.
 void BM_EmulatorLoad(benchmark::State& state) { load(state, repeated("multiply", state.range(0))); }
-void BM_EmulatorLoadUnrolled(benchmark::State& state) { load(state, repeated("multiply_tiled", state.range(0))); }
+void BM_EmulatorLoadUnrolled(benchmark::State& state) {
+    load(state, repeated("multiply_tiled", state.range(0)));
+}
 // Bytes, and threads.
-void BM_EmulatorLoadCompilerModule(benchmark::State& state) { load(state, bench::module_of(static_cast<std::size_t>(state.range(0)))); }
+void BM_EmulatorLoadCompilerModule(benchmark::State& state) {
+    load(state, bench::module_of(static_cast<std::size_t>(state.range(0))));
+}
 void in_threads(benchmark::internal::Benchmark* bench, std::int64_t size) {
-    for (const std::int64_t threads : {1, 2}) bench->Args({size, threads})->Unit(benchmark::kMicrosecond)->UseRealTime();
+    for (const std::int64_t threads : {1, 2})
+        bench->Args({size, threads})->Unit(benchmark::kMicrosecond)->UseRealTime();
 }
 BENCHMARK(BM_EmulatorLoad)->Args({1, 1})->Unit(benchmark::kMicrosecond);
 BENCHMARK(BM_EmulatorLoad)->Apply([](auto* bench) { in_threads(bench, 4000); });
@@ -133,7 +140,8 @@ void BM_DeviceEmptyLaunch(benchmark::State& state) {
 }
 BENCHMARK(BM_DeviceEmptyLaunch)->ArgName("fast")->Arg(1)->Arg(0)->Unit(benchmark::kMicrosecond);
 
-// A kernel with a variable is made, launched and destroyed: alone, and beside a thread that launches kernels of some 3 ms in a loop.
+// A kernel with a variable is made, launched and destroyed: alone, and beside a thread that launches kernels
+// of some 3 ms in a loop.
 const std::string loop_and_touch = R"(.version 8.0
 .target sm_80
 .address_size 64
@@ -169,19 +177,38 @@ void make_kernels(benchmark::State& state, bool launches, bool waits) {
     other.join();
 }
 void BM_DeviceKernelsMade(benchmark::State& state) { make_kernels(state, state.range(0) != 0, false); }
-void BM_DeviceKernelsMadeAndLaunched(benchmark::State& state) { make_kernels(state, state.range(0) != 0, true); }
-BENCHMARK(BM_DeviceKernelsMade)->ArgName("beside_launches")->Arg(0)->Arg(1)->Unit(benchmark::kMicrosecond)->UseRealTime();
-BENCHMARK(BM_DeviceKernelsMadeAndLaunched)->ArgName("beside_launches")->Arg(0)->Arg(1)->Unit(benchmark::kMicrosecond)->UseRealTime();
+void BM_DeviceKernelsMadeAndLaunched(benchmark::State& state) {
+    make_kernels(state, state.range(0) != 0, true);
+}
+BENCHMARK(BM_DeviceKernelsMade)
+    ->ArgName("beside_launches")
+    ->Arg(0)
+    ->Arg(1)
+    ->Unit(benchmark::kMicrosecond)
+    ->UseRealTime();
+BENCHMARK(BM_DeviceKernelsMadeAndLaunched)
+    ->ArgName("beside_launches")
+    ->Arg(0)
+    ->Arg(1)
+    ->Unit(benchmark::kMicrosecond)
+    ->UseRealTime();
 
 // A thread that allocates so many blocks of 16 bytes and frees them, in the other order.
 void BM_EmulatorHeap(benchmark::State& state) {
     const std::string n = std::to_string(state.range(0));
-    const std::string module = ".version 8.0\n.target sm_80\n.address_size 64\n.extern .func (.param .b64 r) malloc(.param .b64 n);\n.extern .func free(.param .b64 p);\n"
-                               ".visible .entry k(.param .u64 p) {\n.reg .b64 %rd<6>; .reg .b32 %r<4>; .reg .pred %q;\nld.param.u64 %rd1, [p]; mov.u32 %r1, 0;\n"
-                               "L: { .param .b64 n; .param .b64 r; st.param.b64 [n], 16; call (r), malloc, (n); ld.param.b64 %rd3, [r]; }\n"
-                               "st.global.u64 [%rd1], %rd3; add.u64 %rd1, %rd1, 8; add.u32 %r1, %r1, 1; setp.lt.u32 %q, %r1, " + n + "; @%q bra L;\n"
-                               "M: sub.u64 %rd1, %rd1, 8; ld.global.u64 %rd3, [%rd1]; { .param .b64 n; st.param.b64 [n], %rd3; call free, (n); }\n"
-                               "sub.u32 %r1, %r1, 1; setp.ne.u32 %q, %r1, 0; @%q bra M;\nret;\n}\n";
+    const std::string module =
+        ".version 8.0\n.target sm_80\n.address_size 64\n.extern .func (.param .b64 r) malloc(.param .b64 "
+        "n);\n.extern .func free(.param .b64 p);\n"
+        ".visible .entry k(.param .u64 p) {\n.reg .b64 %rd<6>; .reg .b32 %r<4>; .reg .pred %q;\nld.param.u64 "
+        "%rd1, [p]; mov.u32 %r1, 0;\n"
+        "L: { .param .b64 n; .param .b64 r; st.param.b64 [n], 16; call (r), malloc, (n); ld.param.b64 %rd3, "
+        "[r]; }\n"
+        "st.global.u64 [%rd1], %rd3; add.u64 %rd1, %rd1, 8; add.u32 %r1, %r1, 1; setp.lt.u32 %q, %r1, " +
+        n +
+        "; @%q bra L;\n"
+        "M: sub.u64 %rd1, %rd1, 8; ld.global.u64 %rd3, [%rd1]; { .param .b64 n; st.param.b64 [n], %rd3; call "
+        "free, (n); }\n"
+        "sub.u32 %r1, %r1, 1; setp.ne.u32 %q, %r1, 0; @%q bra M;\nret;\n}\n";
     Emulator emulator({.fast = true});
     const auto loaded = emulator.load(module);
     const std::uint64_t address = *emulator.allocate(static_cast<std::size_t>(state.range(0)) * 8);
@@ -210,15 +237,18 @@ void screen(benchmark::State& state, const Variant& variant, std::size_t buffers
     }
     std::vector<std::span<const std::byte>> arguments;
     for (const std::uint64_t& address : addresses) arguments.push_back(std::as_bytes(std::span(&address, 1)));
-    for (const std::uint32_t& number : variant.numbers) arguments.push_back(std::as_bytes(std::span(&number, 1)));
+    for (const std::uint32_t& number : variant.numbers)
+        arguments.push_back(std::as_bytes(std::span(&number, 1)));
     for (auto _ : state) {
         const auto module = emulator.load(ptx->text);
-        if (!module || !emulator.launch(**module, variant.entry, variant.shape, arguments)) return state.SkipWithError("the launch failed");
+        if (!module || !emulator.launch(**module, variant.entry, variant.shape, arguments))
+            return state.SkipWithError("the launch failed");
     }
 }
 // 4 rows of 256.
 void BM_EmulatorScreenNorm(benchmark::State& state) {
-    screen(state, {"norm/rms.cu", "rms_norm", {.grid = {4, 1, 1}, .block = {128, 1, 1}}, {4, 256, 0x3727C5AC}}, 3);
+    screen(state,
+           {"norm/rms.cu", "rms_norm", {.grid = {4, 1, 1}, .block = {128, 1, 1}}, {4, 256, 0x3727C5AC}}, 3);
 }
 // 64 x 64 x 16: a block.
 void BM_EmulatorScreenGemm(benchmark::State& state) {
@@ -235,14 +265,16 @@ void product(benchmark::State& state, const char* entry, std::uint32_t tile, Dim
     const auto module = emulator.load(text());
     const std::uint64_t buffers[] = {*emulator.allocate(bytes), *emulator.allocate(bytes),
                                      *emulator.allocate(bytes)};
-    for (const std::uint64_t buffer : buffers) benchmark::DoNotOptimize(emulator.fill(buffer, std::byte{0}, bytes));
+    for (const std::uint64_t buffer : buffers)
+        benchmark::DoNotOptimize(emulator.fill(buffer, std::byte{0}, bytes));
     std::vector<std::span<const std::byte>> arguments;
     for (const std::uint64_t& buffer : buffers) arguments.push_back(std::as_bytes(std::span(&buffer, 1)));
     arguments.push_back(std::as_bytes(std::span(&n, 1)));
     const auto blocks = static_cast<std::uint32_t>(n) / tile;
     EmulatorStats stats;
     for (auto _ : state) {
-        const auto run = emulator.launch(**module, entry, {.grid = {blocks, blocks, 1}, .block = block}, arguments);
+        const auto run =
+            emulator.launch(**module, entry, {.grid = {blocks, blocks, 1}, .block = block}, arguments);
         if (!run) return state.SkipWithError("the launch failed");
         stats = *run;
     }

@@ -1,5 +1,6 @@
-// What the emulator's checks cost where a block touches much memory: the ratio of a checked launch to one that is `fast`,
-// in turns in the same run, for kernels of many ways to access memory and footprints from 64 KB to 256 MB.
+// What the emulator's checks cost where a block touches much memory: the ratio of a checked launch to one
+// that is `fast`, in turns in the same run, for kernels of many ways to access memory and footprints from 64
+// KB to 256 MB.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -106,8 +107,21 @@ extern "C" __global__ void transpose_straight(const float* x, float* y, const un
 }
 )";
 
-constexpr const char* kernels[] = {"copy", "axpy", "in_place", "copy_vectors", "copy_bytes", "columns", "gather", "scatter", "stencil", "reduce",
-                                   "reduce_often", "histogram_shared", "histogram_global", "transpose", "transpose_straight"};
+constexpr const char* kernels[] = {"copy",
+                                   "axpy",
+                                   "in_place",
+                                   "copy_vectors",
+                                   "copy_bytes",
+                                   "columns",
+                                   "gather",
+                                   "scatter",
+                                   "stencil",
+                                   "reduce",
+                                   "reduce_often",
+                                   "histogram_shared",
+                                   "histogram_global",
+                                   "transpose",
+                                   "transpose_straight"};
 constexpr const char* targets[] = {"sm_80", "sm_90a"};
 
 const std::string& text(std::int64_t target) {
@@ -128,22 +142,27 @@ double cpu_seconds() {
 // An emulator with the arrays of a launch, each of `blocks * n` elements.
 class Run {
   public:
-    Run(bool is_fast, const std::string& ptx, std::uint32_t blocks, std::uint32_t n, const std::vector<std::uint32_t>& indices)
+    Run(bool is_fast, const std::string& ptx, std::uint32_t blocks, std::uint32_t n,
+        const std::vector<std::uint32_t>& indices)
         : emulator_({.threads = 1, .fast = is_fast}), n_(n) {
         module_ = *emulator_.load(ptx);
         const std::size_t bytes = std::size_t{blocks} * n * 4;
-        for (std::uint64_t& buffer : buffers_) buffer = *emulator_.allocate(&buffer == &buffers_[2] ? indices.size() * 4 : bytes);
-        if (!emulator_.fill(buffers_[0], std::byte{0}, bytes) || !emulator_.fill(buffers_[1], std::byte{0}, bytes) ||
+        for (std::uint64_t& buffer : buffers_)
+            buffer = *emulator_.allocate(&buffer == &buffers_[2] ? indices.size() * 4 : bytes);
+        if (!emulator_.fill(buffers_[0], std::byte{0}, bytes) ||
+            !emulator_.fill(buffers_[1], std::byte{0}, bytes) ||
             !emulator_.write(buffers_[2], std::as_bytes(std::span(indices))))
             std::abort();
     }
     // Seconds of a launch; 0 when it fails.
     double operator()(const char* kernel, std::uint32_t blocks, std::uint32_t threads) {
         std::vector<std::span<const std::byte>> arguments;
-        for (const std::uint64_t& buffer : buffers_) arguments.push_back(std::as_bytes(std::span(&buffer, 1)));
+        for (const std::uint64_t& buffer : buffers_)
+            arguments.push_back(std::as_bytes(std::span(&buffer, 1)));
         arguments.push_back(std::as_bytes(std::span(&n_, 1)));
         const double begin = cpu_seconds();
-        const auto run = emulator_.launch(*module_, kernel, {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}}, arguments);
+        const auto run =
+            emulator_.launch(*module_, kernel, {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}}, arguments);
         if (run) instructions = run->warp_instructions;
         return run ? cpu_seconds() - begin : 0;
     }
@@ -159,13 +178,16 @@ class Run {
 // Kernel, target, KiB of footprint, blocks, warps of a block. The best of some launches of each kind counts.
 void BM_EmulatorFootprint(benchmark::State& state) {
     const char* const kernel = kernels[state.range(0)];
-    const auto blocks = static_cast<std::uint32_t>(state.range(3)), threads = static_cast<std::uint32_t>(state.range(4) * 32);
-    const bool is_one_array = state.range(0) == 2 || std::string(kernel).starts_with("reduce") || std::string(kernel) == "histogram_shared";
+    const auto blocks = static_cast<std::uint32_t>(state.range(3)),
+               threads = static_cast<std::uint32_t>(state.range(4) * 32);
+    const bool is_one_array = state.range(0) == 2 || std::string(kernel).starts_with("reduce") ||
+                              std::string(kernel) == "histogram_shared";
     const auto n = static_cast<std::uint32_t>(state.range(2) * 1024 / 4 / (is_one_array ? 1 : 2));
     std::vector<std::uint32_t> indices(n);
     for (std::uint32_t i = 0; i < n; ++i) indices[i] = i;
     std::shuffle(indices.begin(), indices.end(), std::mt19937_64(1));
-    Run fast(true, text(state.range(1)), blocks, n, indices), checked(false, text(state.range(1)), blocks, n, indices);
+    Run fast(true, text(state.range(1)), blocks, n, indices),
+        checked(false, text(state.range(1)), blocks, n, indices);
     double least_fast = 1e9, least_checked = 1e9;
     for (auto _ : state) {
         const double of_fast = fast(kernel, blocks, threads), of_checked = checked(kernel, blocks, threads);

@@ -15,11 +15,15 @@ constexpr std::size_t points = 4096;
 
 // 32 live instructions, as a search over f32 programs makes them, and the like of other types.
 constexpr const char* programs[] = {
-    "x y add.f32 z mul.f32 x y z fma.rn.f32 sub.f32 y max.f32 dup.f32 x mul.f32 y add.f32 z 2.5 fma.rn.f32 x add.f32 y max.f32 z mul.f32 x sub.f32 0.5 mul.f32 y add.f32 "
-    "dup.f32 z fma.rn.f32 1.25 x fma.rn.f32 y min.f32 x add.f32 z mul.f32 y sub.f32 3.0 max.f32 x y fma.rn.f32 z add.f32 y mul.f32 x sub.f32 z max.f32 0.75 mul.f32 y add.f32 "
+    "x y add.f32 z mul.f32 x y z fma.rn.f32 sub.f32 y max.f32 dup.f32 x mul.f32 y add.f32 z 2.5 fma.rn.f32 x "
+    "add.f32 y max.f32 z mul.f32 x sub.f32 0.5 mul.f32 y add.f32 "
+    "dup.f32 z fma.rn.f32 1.25 x fma.rn.f32 y min.f32 x add.f32 z mul.f32 y sub.f32 3.0 max.f32 x y "
+    "fma.rn.f32 z add.f32 y mul.f32 x sub.f32 z max.f32 0.75 mul.f32 y add.f32 "
     "x z fma.rn.f32 -> acc",
-    "n m add.u32 n mul.lo.u32 m xor.b32 n m 7 mad.lo.u32 sub.u32 m and.b32 n or.b32 3 shl.b32 m add.u32 n min.u32 m max.u32 n xor.b32 5 mul.lo.u32 m sub.u32 n add.u32 "
-    "m n mad.lo.u32 11 shr.u32 n add.u32 m xor.b32 n and.b32 m or.b32 9 add.u32 n mul.lo.u32 m sub.u32 n max.u32 m min.u32 n add.u32 m xor.b32 2 shl.b32 n add.u32 m sub.u32 -> c",
+    "n m add.u32 n mul.lo.u32 m xor.b32 n m 7 mad.lo.u32 sub.u32 m and.b32 n or.b32 3 shl.b32 m add.u32 n "
+    "min.u32 m max.u32 n xor.b32 5 mul.lo.u32 m sub.u32 n add.u32 "
+    "m n mad.lo.u32 11 shr.u32 n add.u32 m xor.b32 n and.b32 m or.b32 9 add.u32 n mul.lo.u32 m sub.u32 n "
+    "max.u32 m min.u32 n add.u32 m xor.b32 2 shl.b32 n add.u32 m sub.u32 -> c",
 };
 constexpr const char* names[] = {"f32", "u32"};
 
@@ -40,7 +44,8 @@ double copy_seconds() {
 
 void BM_Evaluate(benchmark::State& state) {
     const auto which = static_cast<std::size_t>(state.range(0));
-    const Signature signature = *Signature::parse("in f32 x, in f32 y, in f32 z, in u32 n, in u32 m, mod f32 acc, mod u32 c");
+    const Signature signature =
+        *Signature::parse("in f32 x, in f32 y, in f32 z, in u32 n, in u32 m, mod f32 acc, mod u32 c");
     const auto machine = stack::Machine::make(stack::find_set("full"), signature);
     const auto program = machine ? stack::parse(programs[which], *machine) : tl::unexpected(machine.error());
     if (!program) return state.SkipWithError(describe(program.error(), programs[which]).c_str());
@@ -48,7 +53,8 @@ void BM_Evaluate(benchmark::State& state) {
     if (!evaluator) return state.SkipWithError(describe(evaluator.error(), programs[which]).c_str());
     std::vector<std::vector<float>> columns(7, std::vector<float>(points));
     for (std::size_t c = 0; c < columns.size(); ++c)
-        for (std::size_t i = 0; i < points; ++i) columns[c][i] = static_cast<float>(static_cast<int>((i * 37 + c * 11) % 257) - 128) / 32.0f;
+        for (std::size_t i = 0; i < points; ++i)
+            columns[c][i] = static_cast<float>(static_cast<int>((i * 37 + c * 11) % 257) - 128) / 32.0f;
     std::vector<const void*> in;
     std::vector<void*> out;
     for (auto& column : columns) in.push_back(column.data()), out.push_back(column.data());
@@ -64,13 +70,16 @@ void BM_Evaluate(benchmark::State& state) {
     const double spent = (seconds() - begin) / static_cast<double>(state.iterations());
     state.SetLabel(names[which]);
     state.counters["instructions"] = evaluator->instruction_count();
-    state.counters["operations"] = benchmark::Counter(static_cast<double>(evaluator->instruction_count()) * points, benchmark::Counter::kIsIterationInvariantRate);
+    state.counters["operations"] =
+        benchmark::Counter(static_cast<double>(evaluator->instruction_count()) * points,
+                           benchmark::Counter::kIsIterationInvariantRate);
     state.counters["ratio_to_memcpy"] = spent / copy_seconds();
 }
 BENCHMARK(BM_Evaluate)->DenseRange(0, 1);
 
 void BM_EvaluatorMake(benchmark::State& state) {
-    const Signature signature = *Signature::parse("in f32 x, in f32 y, in f32 z, in u32 n, in u32 m, mod f32 acc, mod u32 c");
+    const Signature signature =
+        *Signature::parse("in f32 x, in f32 y, in f32 z, in u32 n, in u32 m, mod f32 acc, mod u32 c");
     const auto machine = *stack::Machine::make(stack::find_set("full"), signature);
     const auto program = *stack::parse(programs[0], machine);
     for (auto _ : state) benchmark::DoNotOptimize(stack::Evaluator::make(program, machine));

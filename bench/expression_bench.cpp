@@ -1,5 +1,5 @@
-// Expressions to stubs: an expression of N operations, from its text to checked PTX in a Stub, for a site seen before. `memcpy` is the time of
-// copying the output, measured in the same run.
+// Expressions to stubs: an expression of N operations, from its text to checked PTX in a Stub, for a site
+// seen before. `memcpy` is the time of copying the output, measured in the same run.
 
 #include <benchmark/benchmark.h>
 
@@ -22,7 +22,8 @@ const Signature& signature() {
 
 // `operations` of them: arithmetic, functions, comparisons, a cast.
 std::string text_of(std::int64_t operations) {
-    constexpr const char* parts[] = {" + bias", " * scale", " - max(bias, 0.5)", " + (bias < 0 ? scale : 1.5)", " / f32(col)"};
+    constexpr const char* parts[] = {" + bias", " * scale", " - max(bias, 0.5)",
+                                     " + (bias < 0 ? scale : 1.5)", " / f32(col)"};
     constexpr int counts[] = {1, 1, 2, 3, 2};
     std::string text = "acc = acc";
     std::int64_t done = 0;
@@ -33,7 +34,9 @@ std::string text_of(std::int64_t operations) {
     return text;
 }
 
-void report(benchmark::State& state, double units, std::string_view output, double spent) { bench::report(state, "ns_per_operation", units, output, spent); }
+void report(benchmark::State& state, double units, std::string_view output, double spent) {
+    bench::report(state, "ns_per_operation", units, output, spent);
+}
 
 void BM_ExpressionToStub(benchmark::State& state) {
     const std::string text = text_of(state.range(0));
@@ -64,7 +67,8 @@ void BM_ExpressionToProgram(benchmark::State& state) {
         benchmark::DoNotOptimize(size);
     }
     state.counters["instructions"] = static_cast<double>(size);
-    state.counters["ns_per_operation"] = (seconds() - start) / static_cast<double>(state.iterations()) / static_cast<double>(state.range(0)) * 1e9;
+    state.counters["ns_per_operation"] = (seconds() - start) / static_cast<double>(state.iterations()) /
+                                         static_cast<double>(state.range(0)) * 1e9;
 }
 BENCHMARK(BM_ExpressionToProgram)->Arg(20)->Arg(200);
 

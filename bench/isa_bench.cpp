@@ -17,7 +17,8 @@ void BM_IsaVerify(benchmark::State& state) {
     const std::string text = module_of(static_cast<std::size_t>(state.range(0)));
     const auto module = syntax::parse(text);
     std::vector<Error> findings;
-    against_memcpy(state, text, [] {}, [&] { findings = isa::verify(*module); });
+    against_memcpy(
+        state, text, [] {}, [&] { findings = isa::verify(*module); });
     if (!findings.empty()) state.SkipWithError(describe(findings.front(), text).c_str());
 }
 

@@ -48,7 +48,8 @@ void run_mma(benchmark::State& state, const Mma& mma) {
     std::memset(d.registers.data(), 0, sizes.d * sizeof(Register));
     const std::vector<std::uint32_t> metadata(32, 0x4E9C4E9C);
     for (auto _ : state) {
-        multiply(mma, {d.pointers.data(), a.constants.data(), b.constants.data(), d.constants.data(), metadata.data()});
+        multiply(mma, {d.pointers.data(), a.constants.data(), b.constants.data(), d.constants.data(),
+                       metadata.data()});
         benchmark::ClobberMemory();
     }
     count(state, 2.0 * mma.m * mma.n * mma.k);
@@ -110,7 +111,8 @@ void BM_Mma_sp_m16n8k32_f16(benchmark::State& state) {
     run_mma(state, {.m = 16, .n = 8, .k = 32, .sparsity = Sparsity::sp});
 }
 void BM_Mma_sp_m16n8k64_s8(benchmark::State& state) {
-    run_mma(state, {.m = 16, .n = 8, .k = 64, .a = s8, .b = s8, .c = s32, .d = s32, .sparsity = Sparsity::sp});
+    run_mma(state,
+            {.m = 16, .n = 8, .k = 64, .a = s8, .b = s8, .c = s32, .d = s32, .sparsity = Sparsity::sp});
 }
 void BM_Wmma_m16n16k16_f16(benchmark::State& state) {
     run_mma(state, {.m = 16, .n = 16, .k = 16, .wmma = true});
@@ -123,14 +125,17 @@ void BM_Wgmma_bf16_B_n_major(benchmark::State& state) {
 void BM_Wgmma_f16(benchmark::State& state) { run_wgmma(state, {.a = f16, .b = f16}, false); }
 void BM_Wgmma_e4m3(benchmark::State& state) { run_wgmma(state, {.a = e4m3, .b = e4m3}, false); }
 void BM_Wgmma_tf32(benchmark::State& state) { run_wgmma(state, {.a = tf32, .b = tf32}, false); }
-void BM_Wgmma_sp_bf16(benchmark::State& state) { run_wgmma(state, {.a = bf16, .b = bf16, .sparse = true}, false); }
+void BM_Wgmma_sp_bf16(benchmark::State& state) {
+    run_wgmma(state, {.a = bf16, .b = bf16, .sparse = true}, false);
+}
 void BM_Wgmma_s8(benchmark::State& state) { run_wgmma(state, {.a = s8, .b = s8, .d = s32}, false); }
 
 // --- through PTX: a loop of one warp (of a warpgroup), everything but the decoding; fast, or with all checks
 
 std::string cleared(const char* prefix, unsigned count, const char* type) {
     std::string text;
-    for (unsigned i = 0; i < count; ++i) text += fmt::format("    mov.{} {}{}, {};\n", type, prefix, i, *type == 'f' ? "0.0" : "0");
+    for (unsigned i = 0; i < count; ++i)
+        text += fmt::format("    mov.{} {}{}, {};\n", type, prefix, i, *type == 'f' ? "0.0" : "0");
     return text;
 }
 
@@ -159,16 +164,20 @@ void run_loop(benchmark::State& state, const std::string& body, std::uint32_t th
     mad.lo.u32 to, i, 16, at;
 FILL:
     st.shared.v4.b32 [to], {0, 0, 0, 0};
-    add.u32 to, to, )" + std::to_string(threads * 16) + R"(;
-    add.u32 i, i, )" + std::to_string(threads) + R"(;
+    add.u32 to, to, )" + std::to_string(threads * 16) +
+                             R"(;
+    add.u32 i, i, )" + std::to_string(threads) +
+                             R"(;
     setp.lt.u32 p, i, 3072;
     @p bra FILL;
     fence.proxy.async;
     bar.sync 0;
     mov.b64 desc, 0x4000004000010000;
     mov.b32 i, 0;
-)" + cleared("a", 4, "b32") + cleared("b", 8, "b32") + cleared("d", 128, "f32") + "LOOP:\n" + body + "    add.u32 i, i, 1;\n    setp.lt.u32 p, i, " +
-                             std::to_string(rounds) + ";\n    @p bra LOOP;\n    ret;\n}\n";
+)" + cleared("a", 4, "b32") + cleared("b", 8, "b32") +
+                             cleared("d", 128, "f32") + "LOOP:\n" + body +
+                             "    add.u32 i, i, 1;\n    setp.lt.u32 p, i, " + std::to_string(rounds) +
+                             ";\n    @p bra LOOP;\n    ret;\n}\n";
     ptxgraft::Emulator emulator({.fast = state.range(0) != 0});
     const auto module = emulator.load(text);
     if (!module) return state.SkipWithError(ptxgraft::describe(module.error(), text).c_str());
@@ -208,8 +217,10 @@ void BM_Ptx_wmma_loads_and_mma(benchmark::State& state) {
 }
 void BM_Ptx_wgmma_m64n256k16_bf16(benchmark::State& state) {
     run_loop(state,
-             "wgmma.fence.sync.aligned;\nwgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 " + numbered("d", 128) +
-                 ", desc, desc, 1, 1, 1, 0, 0;\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n",
+             "wgmma.fence.sync.aligned;\nwgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 " +
+                 numbered("d", 128) +
+                 ", desc, desc, 1, 1, 1, 0, "
+                 "0;\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n",
              128, 2.0 * 64 * 256 * 16);
 }
 

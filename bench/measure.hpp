@@ -26,8 +26,10 @@ inline double memcpy_seconds(std::string_view text) {
     return (seconds() - start) / rounds;
 }
 
-/// Counters of work that made `output`: the time of one of its units, and how far all of it is from copying what it made.
-inline void report(benchmark::State& state, const char* per_unit, double units, std::string_view output, double spent) {
+/// Counters of work that made `output`: the time of one of its units, and how far all of it is from copying
+/// what it made.
+inline void report(benchmark::State& state, const char* per_unit, double units, std::string_view output,
+                   double spent) {
     const double once = spent / static_cast<double>(state.iterations());
     state.counters[per_unit] = once / units * 1e9;
     state.counters["bytes"] = static_cast<double>(output.size());

@@ -30,13 +30,18 @@ std::string live_text(std::int64_t instructions) {
     return text + " -> acc";
 }
 
-void report(benchmark::State& state, double units, std::string_view output, double spent) { bench::report(state, "ns_per_instruction", units, output, spent); }
+void report(benchmark::State& state, double units, std::string_view output, double spent) {
+    bench::report(state, "ns_per_instruction", units, output, spent);
+}
 
-stack::Machine machine_of(const char* set) { return *stack::Machine::make(stack::find_set(set), signature()); }
+stack::Machine machine_of(const char* set) {
+    return *stack::Machine::make(stack::find_set(set), signature());
+}
 
 // The same with values that are shared and exchanged, and of other types.
 std::string mixed_text(std::int64_t instructions) {
-    constexpr const char* words[] = {" dup.f32 mul.f32", " b swap.f32 sub.f32", " 7 cvt.rn.f32.u32 add.f32", " over.f32 c setp.lt.f32 a selp.f32", " abs.f32"};
+    constexpr const char* words[] = {" dup.f32 mul.f32", " b swap.f32 sub.f32", " 7 cvt.rn.f32.u32 add.f32",
+                                     " over.f32 c setp.lt.f32 a selp.f32", " abs.f32"};
     constexpr int counts[] = {1, 1, 2, 2, 1};
     std::string text = "a acc";
     std::int64_t done = 0;
@@ -73,7 +78,8 @@ void BM_StackCompileRandom(benchmark::State& state, const char* set) {
     std::size_t bytes = 0, i = 0;
     std::string output;
     const double start = seconds();
-    for (auto _ : state) bytes += compiler.compile(programs[i++ % programs.size()], machine, stack::mutated)->ptx.size();
+    for (auto _ : state)
+        bytes += compiler.compile(programs[i++ % programs.size()], machine, stack::mutated)->ptx.size();
     const double spent = seconds() - start;
     output.resize(bytes / static_cast<std::size_t>(state.iterations()) + 1);
     report(state, 100, output, spent);
@@ -88,21 +94,29 @@ void BM_StackBatch(benchmark::State& state) {
     const std::vector<stack::Program> programs = random_programs(machine, 100000);
     const std::vector<stack::ProgramView> views(programs.begin(), programs.end());
     std::size_t bytes = 0;
-    for (auto _ : state) bytes = stack::compile_batch(views, machine, {.compile = stack::mutated, .threads = static_cast<unsigned>(state.range(0))}).text.size();
+    for (auto _ : state)
+        bytes =
+            stack::compile_batch(
+                views, machine, {.compile = stack::mutated, .threads = static_cast<unsigned>(state.range(0))})
+                .text.size();
     state.counters["bytes"] = static_cast<double>(bytes);
     state.SetItemsProcessed(state.iterations() * 100000);
 }
 BENCHMARK(BM_StackBatch)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-// `tokens` of a text with few different words, or with many: every second one is a literal that stands nowhere else.
+// `tokens` of a text with few different words, or with many: every second one is a literal that stands
+// nowhere else.
 std::string text_of(std::int64_t tokens, bool is_varied) {
     if (!is_varied) return live_text((tokens - 3) * 5 / 11);
     std::string text = "acc";
-    for (std::int64_t i = 3; i + 1 < tokens; i += 2) text += " " + std::to_string(i) + ".5 " + (i % 4 == 1 ? "add.f32" : "mul.rn.f32");
+    for (std::int64_t i = 3; i + 1 < tokens; i += 2)
+        text += " " + std::to_string(i) + ".5 " + (i % 4 == 1 ? "add.f32" : "mul.rn.f32");
     return text + " -> acc";
 }
 
-double count_tokens(const std::string& text) { return 1 + static_cast<double>(std::count(text.begin(), text.end(), ' ')); }
+double count_tokens(const std::string& text) {
+    return 1 + static_cast<double>(std::count(text.begin(), text.end(), ' '));
+}
 
 // A text of 100 tokens to a Stub: parse, compile, check, copy.
 void BM_StackText(benchmark::State& state) {
@@ -120,7 +134,12 @@ void BM_StackText(benchmark::State& state) {
     state.counters.erase("ns_per_instruction");
     state.counters["tokens"] = count_tokens(text);
 }
-BENCHMARK(BM_StackText)->ArgNames({"tokens", "varied"})->Args({100, 0})->Args({100, 1})->Args({10000, 0})->Args({10000, 1});
+BENCHMARK(BM_StackText)
+    ->ArgNames({"tokens", "varied"})
+    ->Args({100, 0})
+    ->Args({100, 1})
+    ->Args({10000, 0})
+    ->Args({10000, 1});
 
 // Text to program alone, and back.
 void BM_StackParse(benchmark::State& state) {
@@ -129,8 +148,10 @@ void BM_StackParse(benchmark::State& state) {
     const double start = seconds();
     for (auto _ : state) benchmark::DoNotOptimize(stack::parse(text, machine));
     const double spent = seconds() - start;
-    state.counters["ns_per_token"] = spent / (static_cast<double>(state.iterations()) * count_tokens(text)) * 1e9;
-    state.counters["ratio_to_memcpy"] = spent / static_cast<double>(state.iterations()) / memcpy_seconds(text);
+    state.counters["ns_per_token"] =
+        spent / (static_cast<double>(state.iterations()) * count_tokens(text)) * 1e9;
+    state.counters["ratio_to_memcpy"] =
+        spent / static_cast<double>(state.iterations()) / memcpy_seconds(text);
 }
 BENCHMARK(BM_StackParse)->ArgName("varied")->Arg(0)->Arg(1);
 
@@ -140,7 +161,8 @@ void BM_StackPrint(benchmark::State& state) {
     const stack::Program program = *stack::parse(text, machine);
     const double start = seconds();
     for (auto _ : state) benchmark::DoNotOptimize(stack::print(program, machine));
-    state.counters["ns_per_token"] = (seconds() - start) / (static_cast<double>(state.iterations()) * count_tokens(text)) * 1e9;
+    state.counters["ns_per_token"] =
+        (seconds() - start) / (static_cast<double>(state.iterations()) * count_tokens(text)) * 1e9;
 }
 BENCHMARK(BM_StackPrint);
 

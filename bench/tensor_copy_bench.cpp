@@ -37,8 +37,7 @@ double memcpy_seconds() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / rounds;
 }
 
-template <class Row>
-void run(benchmark::State& state, TensorDirection direction, Row&& each) {
+template <class Row> void run(benchmark::State& state, TensorDirection direction, Row&& each) {
     const TensorFields fields = map(static_cast<TensorSwizzle>(state.range(0)));
     std::vector<std::byte> global(8 * columns * rows, std::byte{1}), shared(box_bytes, std::byte{1});
     const std::array<std::int32_t, 2> start{64, 0};

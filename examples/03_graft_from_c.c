@@ -48,7 +48,8 @@ static ptxgraft_status set_up(Work* work) {
     if ((status = ptxgraft_device_open(&work->device, "auto"))) return status;
     options.target = ptxgraft_device_get_target(work->device);
     options.file_name = "combine.cu";
-    if ((status = ptxgraft_skeleton_create_from_cuda(&work->skeleton, source, strlen(source), &options))) return status;
+    if ((status = ptxgraft_skeleton_create_from_cuda(&work->skeleton, source, strlen(source), &options)))
+        return status;
     if ((status = ptxgraft_buffer_create(&work->x, work->device, sizeof work->host_x))) return status;
     if ((status = ptxgraft_buffer_create(&work->y, work->device, sizeof work->host_y))) return status;
     if ((status = ptxgraft_buffer_create(&work->z, work->device, sizeof work->host_z))) return status;
@@ -58,8 +59,8 @@ static ptxgraft_status set_up(Work* work) {
 
 static ptxgraft_status launch(Work* work, const ptxgraft_kernel* kernel) {
     const uint32_t count = COUNT;
-    const ptxgraft_argument arguments[] = {PTXGRAFT_BUFFER(work->x), PTXGRAFT_BUFFER(work->y), PTXGRAFT_BUFFER(work->z),
-                                           PTXGRAFT_VALUE(count)};
+    const ptxgraft_argument arguments[] = {PTXGRAFT_BUFFER(work->x), PTXGRAFT_BUFFER(work->y),
+                                           PTXGRAFT_BUFFER(work->z), PTXGRAFT_VALUE(count)};
     ptxgraft_launch_options options = PTXGRAFT_LAUNCH_OPTIONS_INIT;
     ptxgraft_status status;
     options.grid[0] = (COUNT + 127) / 128;
@@ -74,7 +75,8 @@ static ptxgraft_status run_variant(Work* work, const char* program) {
     ptxgraft_kernel* kernel = NULL;
     ptxgraft_graft_options options = PTXGRAFT_GRAFT_OPTIONS_INIT;
     ptxgraft_graft graft = {"combine", NULL};
-    ptxgraft_status status = ptxgraft_stub_create_from_program(&stub, work->skeleton, "combine", program, strlen(program));
+    ptxgraft_status status =
+        ptxgraft_stub_create_from_program(&stub, work->skeleton, "combine", program, strlen(program));
     if (status == PTXGRAFT_STATUS_ok) {
         graft.stub = stub;
         options.grafts = &graft;
@@ -90,7 +92,8 @@ static ptxgraft_status run_variant(Work* work, const char* program) {
 /* Elements that are wrong. The inputs are small multiples of 1/4, so that every result is exact. */
 static int count_wrong(const Work* work, const Variant* variant) {
     int wrong = 0, i;
-    for (i = 0; i < COUNT; ++i) wrong += !(work->host_z[i] == variant->expected(work->host_x[i], work->host_y[i]));
+    for (i = 0; i < COUNT; ++i)
+        wrong += !(work->host_z[i] == variant->expected(work->host_x[i], work->host_y[i]));
     return wrong;
 }
 

@@ -1,6 +1,6 @@
 /// @file demo.cpp
-/// The whole way, shown: a CUDA GEMM is compiled to PTX once; then stub after stub is grafted into it, and every variant
-/// runs and is checked against a double-precision reference, without compiling CUDA again.
+/// The whole way, shown: a CUDA GEMM is compiled to PTX once; then stub after stub is grafted into it, and
+/// every variant runs and is checked against a double-precision reference, without compiling CUDA again.
 
 #include <fmt/color.h>
 #include <fmt/format.h>
@@ -56,7 +56,8 @@ std::string styled(fmt::text_style style, std::string_view text) {
 std::string dim(std::string_view text) { return styled(fmt::fg(fmt::terminal_color::bright_black), text); }
 std::string bold(std::string_view text) { return styled(fmt::emphasis::bold, text); }
 std::string verdict(bool passed) {
-    return passed ? styled(fmt::fg(fmt::terminal_color::green), "ok") : styled(fmt::fg(fmt::terminal_color::red), "WRONG");
+    return passed ? styled(fmt::fg(fmt::terminal_color::green), "ok")
+                  : styled(fmt::fg(fmt::terminal_color::red), "WRONG");
 }
 
 std::string duration(double milliseconds) {
@@ -121,17 +122,25 @@ double silu(double x, unsigned, unsigned, double) { return x / (1 + std::exp(-x)
 double square_root(double x, unsigned, unsigned, double) { return std::sqrt(x); }
 double lower_triangle(double x, unsigned row, unsigned column, double) { return column <= row ? x : 0; }
 
-const Variant first{"bias and relu", {{"epilogue", "acc bias add.f32 0.0 max.f32 -> acc"}}, 0, dot, bias_relu};
+const Variant first{
+    "bias and relu", {{"epilogue", "acc bias add.f32 0.0 max.f32 -> acc"}}, 0, dot, bias_relu};
 const Variant others[] = {
     {"plain product", {}, 0, dot, unchanged},
     {"gelu", {{"epilogue", "activation/gelu_tanh.stub"}}, 0, dot, gelu},
     {"silu", {{"epilogue", "activation/silu.stub"}}, 0, dot, silu},
     {"lower triangle", {{"epilogue", "acc 0.0 col row setp.le.u32 selp.f32 -> acc"}}, 0, dot, lower_triangle},
-    {"max-plus", {{"initial", "0fFF800000 -> acc"}, {"multiply_accumulate", "semiring/max_plus.stub"}}, -infinity, max_plus, unchanged},
+    {"max-plus",
+     {{"initial", "0fFF800000 -> acc"}, {"multiply_accumulate", "semiring/max_plus.stub"}},
+     -infinity,
+     max_plus,
+     unchanged},
     {"L1 distance", {{"multiply_accumulate", "semiring/l1.stub"}}, 0, l1_distance, unchanged},
     {"L2 distance",
-     {{"multiply_accumulate", "a b sub.f32 dup.f32 acc fma.rn.f32 -> acc"}, {"epilogue", "acc sqrt.rn.f32 -> acc"}},
-     0, l2_distance, square_root},
+     {{"multiply_accumulate", "a b sub.f32 dup.f32 acc fma.rn.f32 -> acc"},
+      {"epilogue", "acc sqrt.rn.f32 -> acc"}},
+     0,
+     l2_distance,
+     square_root},
 };
 
 // --- one variant, with the time of every step
@@ -197,7 +206,8 @@ class Demo {
         return tl::unexpected(std::move(error));
     }
 
-    // A GPU's kernel is assembled already. The emulator runs the PTX; it is assembled here to show that it can be.
+    // A GPU's kernel is assembled already. The emulator runs the PTX; it is assembled here to show that it
+    // can be.
     Expected<void> assemble(const Kernel& kernel, Outcome& outcome) const {
         if (kernel.cubin() != nullptr) {
             outcome.cubin = *kernel.cubin();
@@ -243,7 +253,8 @@ class Demo {
         for (unsigned row = 0; row < m; ++row) {
             for (unsigned column = 0; column < n; ++column) {
                 double acc = variant.initial;
-                for (unsigned i = 0; i < k; ++i) acc = variant.accumulate(acc, matrices_.a[row * k + i], matrices_.b[i * n + column]);
+                for (unsigned i = 0; i < k; ++i)
+                    acc = variant.accumulate(acc, matrices_.a[row * k + i], matrices_.b[i * n + column]);
                 const double expected = variant.finish(acc, row, column, matrices_.bias[column]);
                 const double difference = std::fabs(expected - c[row * n + column]);
                 error = difference <= error ? error : std::isnan(difference) ? infinity : difference;
@@ -266,10 +277,12 @@ void show_sites(const Skeleton& skeleton) {
     watch.start();
     const auto sites = scan(skeleton.ptx());
     watch.stop();
-    step(2, fmt::format("find its sites: {} in {} copies", sites->sites.size(), sites->copy_count()), watch.total());
+    step(2, fmt::format("find its sites: {} in {} copies", sites->sites.size(), sites->copy_count()),
+         watch.total());
     for (const Site& site : sites->sites)
         detail(fmt::format("{:<20} {:<52} {:>3} {}, {}", site.name, site.signature.text(), site.copies.size(),
-                           site.copies.size() == 1 ? "copy" : "copies", site.policy.pure ? "pure" : "volatile"));
+                           site.copies.size() == 1 ? "copy" : "copies",
+                           site.policy.pure ? "pure" : "volatile"));
 }
 
 void show_lines(std::string_view text) {
@@ -286,7 +299,9 @@ std::string usage_text(const Cubin& cubin) {
     for (const FunctionUsage& function : cubin.functions)
         if (function.is_entry)
             return fmt::format("{} registers, {}, {:.0f} KB of shared memory", function.registers,
-                               function.spill_store_bytes == 0 ? "no spills" : fmt::format("{} B spilled", function.spill_store_bytes),
+                               function.spill_store_bytes == 0
+                                   ? "no spills"
+                                   : fmt::format("{} B spilled", function.spill_store_bytes),
                                function.shared_bytes / 1024.0);
     return "no entry";
 }
@@ -295,21 +310,28 @@ void show_first(const Outcome& outcome, const Device& device) {
     const Times& times = outcome.times;
     step(4, fmt::format("compile a stub for \"epilogue\": {}", first.fills.front().program), times.stub);
     show_lines(outcome.stubs.front().ptx());
-    step(5, fmt::format("render it into the PTX: {:.1f} KB", static_cast<double>(outcome.ptx.size()) / 1024), times.render);
-    step(6, fmt::format("assemble with {} {}", default_assembler().name(), default_assembler().version()), times.assemble);
-    detail(fmt::format("{:.1f} KB of machine code for {}: {}", static_cast<double>(outcome.cubin.image.size()) / 1024, device.target(),
+    step(5, fmt::format("render it into the PTX: {:.1f} KB", static_cast<double>(outcome.ptx.size()) / 1024),
+         times.render);
+    step(6, fmt::format("assemble with {} {}", default_assembler().name(), default_assembler().version()),
+         times.assemble);
+    detail(fmt::format("{:.1f} KB of machine code for {}: {}",
+                       static_cast<double>(outcome.cubin.image.size()) / 1024, device.target(),
                        usage_text(outcome.cubin)));
-    step(7, fmt::format("run on {}: c[{}x{}] = relu(a[{}x{}] b[{}x{}] + bias)", device.name(), m, n, m, k, k, n), times.run);
-    if (device.kind() == DeviceKind::emulator) detail(dim("this machine has no GPU; the emulator runs the same PTX on the CPU"));
+    step(7,
+         fmt::format("run on {}: c[{}x{}] = relu(a[{}x{}] b[{}x{}] + bias)", device.name(), m, n, m, k, k, n),
+         times.run);
+    if (device.kind() == DeviceKind::emulator)
+        detail(dim("this machine has no GPU; the emulator runs the same PTX on the CPU"));
     step(8, "check against double precision");
-    detail(fmt::format("largest error {:.1e}, tolerance {:.0e}: {}", outcome.error, Outcome::tolerance, verdict(outcome.passed())));
+    detail(fmt::format("largest error {:.1e}, tolerance {:.0e}: {}", outcome.error, Outcome::tolerance,
+                       verdict(outcome.passed())));
 }
 
 void show_row(const Variant& variant, const Outcome& outcome) {
     const Times& times = outcome.times;
     fmt::print("   {:<18}{:>12}{:>12}{:>12}{:>12}{:>12.1e}   {}\n", variant.name,
-               variant.fills.empty() ? "" : duration(times.stub), duration(times.render), duration(times.assemble),
-               duration(times.run), outcome.error, verdict(outcome.passed()));
+               variant.fills.empty() ? "" : duration(times.stub), duration(times.render),
+               duration(times.assemble), duration(times.run), outcome.error, verdict(outcome.passed()));
     for (const Fill& fill : variant.fills) detail(dim(fmt::format("    {}: {}", fill.site, fill.program)));
 }
 
@@ -336,8 +358,10 @@ int demo(const std::string& templates, const std::string& stubs) {
     watch.stop();
     if (!skeleton) return stop(skeleton.error());
     const double cuda = watch.total();
-    step(1, fmt::format("compile templates/gemm/simt.cu to PTX, once: {:.1f} KB for {} by NVRTC {}",
-                        static_cast<double>(skeleton->ptx().size()) / 1024, skeleton->target(), nvrtc_version()), cuda);
+    step(1,
+         fmt::format("compile templates/gemm/simt.cu to PTX, once: {:.1f} KB for {} by NVRTC {}",
+                     static_cast<double>(skeleton->ptx().size()) / 1024, skeleton->target(), nvrtc_version()),
+         cuda);
     show_sites(*skeleton);
 
     watch = Watch();
@@ -346,7 +370,8 @@ int demo(const std::string& templates, const std::string& stubs) {
     const auto machine = stack::Machine::make(set, Signature());
     watch.stop();
     if (!machine) return stop(machine.error());
-    step(3, fmt::format("make the instruction set of stubs, once: {} forms", set->entries().size()), watch.total());
+    step(3, fmt::format("make the instruction set of stubs, once: {} forms", set->entries().size()),
+         watch.total());
 
     const Demo demo(*device, *skeleton, stubs);
     auto outcome = demo.graft_and_run(first);
@@ -356,7 +381,8 @@ int demo(const std::string& templates, const std::string& stubs) {
     double total = outcome->times.stub + outcome->times.render;
 
     step(9, "other stubs in the same skeleton, without compiling CUDA");
-    detail(dim(fmt::format("{:<18}{:>12}{:>12}{:>12}{:>12}{:>12}", "", "stub", "render", "assemble", "run", "error")));
+    detail(dim(fmt::format("{:<18}{:>12}{:>12}{:>12}{:>12}{:>12}", "", "stub", "render", "assemble", "run",
+                           "error")));
     for (const Variant& variant : others) {
         outcome = demo.graft_and_run(variant);
         if (!outcome) return stop(outcome.error());

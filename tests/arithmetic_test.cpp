@@ -1,5 +1,6 @@
-// Every pure instruction of the emulator against an independent reference: the host's own arithmetic and rounding modes,
-// the loops of the manual's semantics, and for the 16-bit formats a search for the nearest value in a table of all.
+// Every pure instruction of the emulator against an independent reference: the host's own arithmetic and
+// rounding modes, the loops of the manual's semantics, and for the 16-bit formats a search for the nearest
+// value in a table of all.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +29,8 @@ struct Mode {
     const char* word;
     int mode;
 };
-constexpr Mode modes[] = {{".rn", FE_TONEAREST}, {".rz", FE_TOWARDZERO}, {".rm", FE_DOWNWARD}, {".rp", FE_UPWARD}};
+constexpr Mode modes[] = {
+    {".rn", FE_TONEAREST}, {".rz", FE_TOWARDZERO}, {".rm", FE_DOWNWARD}, {".rp", FE_UPWARD}};
 
 template <class T> T under(int mode, const std::function<T()>& operation) {
     std::fesetround(mode);
@@ -37,10 +39,14 @@ template <class T> T under(int mode, const std::function<T()>& operation) {
     return result;
 }
 u32 expect32(float result) { return std::isnan(result) ? 0x7FFFFFFFu : bits(result); }
-void expect_f32(u64 actual, float expected, const std::string& what) { EXPECT_EQ(static_cast<u32>(actual), expect32(expected)) << what; }
+void expect_f32(u64 actual, float expected, const std::string& what) {
+    EXPECT_EQ(static_cast<u32>(actual), expect32(expected)) << what;
+}
 void expect_f64(u64 actual, double expected, const std::string& what) {
-    if (std::isnan(expected)) EXPECT_TRUE(std::isnan(f64(actual))) << what;
-    else EXPECT_EQ(actual, std::bit_cast<u64>(expected)) << what;
+    if (std::isnan(expected))
+        EXPECT_TRUE(std::isnan(f64(actual))) << what;
+    else
+        EXPECT_EQ(actual, std::bit_cast<u64>(expected)) << what;
 }
 std::string show(const std::string& name, std::initializer_list<u64> operands) {
     std::string text = name;
@@ -56,30 +62,61 @@ constexpr std::size_t samples = 32 * 300;
 
 TEST(Arithmetic, F32InEveryRoundingMode) {
     const auto a = random32(samples, 1), b = random32(samples, 2), c = random32(samples, 3);
-    const struct { const char* name; float (*operation)(float, float); } operations[] = {
-        {"add", [](float x, float y) { volatile float a = x, b = y; volatile float r = a + b; return float{r}; }},
-        {"sub", [](float x, float y) { volatile float a = x, b = y; volatile float r = a - b; return float{r}; }},
-        {"mul", [](float x, float y) { volatile float a = x, b = y; volatile float r = a * b; return float{r}; }},
-        {"div", [](float x, float y) { volatile float a = x, b = y; volatile float r = a / b; return float{r}; }}};
+    const struct {
+        const char* name;
+        float (*operation)(float, float);
+    } operations[] = {{"add",
+                       [](float x, float y) {
+                           volatile float a = x, b = y;
+                           volatile float r = a + b;
+                           return float{r};
+                       }},
+                      {"sub",
+                       [](float x, float y) {
+                           volatile float a = x, b = y;
+                           volatile float r = a - b;
+                           return float{r};
+                       }},
+                      {"mul",
+                       [](float x, float y) {
+                           volatile float a = x, b = y;
+                           volatile float r = a * b;
+                           return float{r};
+                       }},
+                      {"div", [](float x, float y) {
+                           volatile float a = x, b = y;
+                           volatile float r = a / b;
+                           return float{r};
+                       }}};
     for (const Mode& mode : modes) {
         for (const auto& operation : operations) {
             const std::string name = std::string(operation.name) + mode.word + ".f32";
             const auto results = evaluate(name, {a, b});
             for (std::size_t i = 0; i < samples; ++i)
-                expect_f32(results[i][0], under<float>(mode.mode, [&] { return operation.operation(f32(a[i]), f32(b[i])); }), show(name, {a[i], b[i]}));
+                expect_f32(results[i][0],
+                           under<float>(mode.mode, [&] { return operation.operation(f32(a[i]), f32(b[i])); }),
+                           show(name, {a[i], b[i]}));
         }
         const std::string name = std::string("fma") + mode.word + ".f32";
         const auto results = evaluate(name, {a, b, c});
         for (std::size_t i = 0; i < samples; ++i) {
             volatile float x = f32(a[i]), y = f32(b[i]), z = f32(c[i]);
-            expect_f32(results[i][0], under<float>(mode.mode, [&] { return std::fma(x, y, z); }), show(name, {a[i], b[i], c[i]}));
+            expect_f32(results[i][0], under<float>(mode.mode, [&] { return std::fma(x, y, z); }),
+                       show(name, {a[i], b[i], c[i]}));
         }
         const auto roots = evaluate(std::string("sqrt") + mode.word + ".f32", {a});
         const auto reciprocals = evaluate(std::string("rcp") + mode.word + ".f32", {a});
         for (std::size_t i = 0; i < samples; ++i) {
             volatile float x = f32(a[i]);
-            expect_f32(roots[i][0], under<float>(mode.mode, [&] { volatile float r = std::sqrt(x); return r; }), show(mode.word, {a[i]}));
-            expect_f32(reciprocals[i][0], under<float>(mode.mode, [&] { return 1.0f / x; }), show(mode.word, {a[i]}));
+            expect_f32(roots[i][0],
+                       under<float>(mode.mode,
+                                    [&] {
+                                        volatile float r = std::sqrt(x);
+                                        return r;
+                                    }),
+                       show(mode.word, {a[i]}));
+            expect_f32(reciprocals[i][0], under<float>(mode.mode, [&] { return 1.0f / x; }),
+                       show(mode.word, {a[i]}));
         }
     }
 }
@@ -88,8 +125,9 @@ TEST(Arithmetic, F64InEveryRoundingMode) {
     const auto a = random64(samples, 4), b = random64(samples, 5), c = random64(samples, 6);
     for (const Mode& mode : modes) {
         const std::string suffix = std::string(mode.word) + ".f64";
-        const auto sum = evaluate("add" + suffix, {a, b}), difference = evaluate("sub" + suffix, {a, b}), product = evaluate("mul" + suffix, {a, b}),
-                   quotient = evaluate("div" + suffix, {a, b}), fused = evaluate("fma" + suffix, {a, b, c}), root = evaluate("sqrt" + suffix, {a});
+        const auto sum = evaluate("add" + suffix, {a, b}), difference = evaluate("sub" + suffix, {a, b}),
+                   product = evaluate("mul" + suffix, {a, b}), quotient = evaluate("div" + suffix, {a, b}),
+                   fused = evaluate("fma" + suffix, {a, b, c}), root = evaluate("sqrt" + suffix, {a});
         for (std::size_t i = 0; i < samples; ++i) {
             volatile double x = f64(a[i]), y = f64(b[i]), z = f64(c[i]);
             const std::string what = show(suffix, {a[i], b[i], c[i]});
@@ -98,7 +136,13 @@ TEST(Arithmetic, F64InEveryRoundingMode) {
             expect_f64(product[i][0], under<double>(mode.mode, [&] { return x * y; }), what);
             expect_f64(quotient[i][0], under<double>(mode.mode, [&] { return x / y; }), what);
             expect_f64(fused[i][0], under<double>(mode.mode, [&] { return std::fma(x, y, z); }), what);
-            expect_f64(root[i][0], under<double>(mode.mode, [&] { volatile double r = std::sqrt(x); return r; }), what);
+            expect_f64(root[i][0],
+                       under<double>(mode.mode,
+                                     [&] {
+                                         volatile double r = std::sqrt(x);
+                                         return r;
+                                     }),
+                       what);
         }
     }
 }
@@ -108,7 +152,8 @@ float saturate(float a) { return std::isnan(a) || a <= 0 ? 0.0f : std::min(a, 1.
 
 TEST(Arithmetic, FlushAndSaturate) {
     const auto a = random32(samples, 7), b = random32(samples, 8), c = random32(samples, 9);
-    const auto ftz = evaluate("mul.ftz.f32", {a, b}), sat = evaluate("add.sat.f32", {a, b}), both = evaluate("fma.rn.ftz.sat.f32", {a, b, c}),
+    const auto ftz = evaluate("mul.ftz.f32", {a, b}), sat = evaluate("add.sat.f32", {a, b}),
+               both = evaluate("fma.rn.ftz.sat.f32", {a, b, c}),
                fused = evaluate("fma.rn.ftz.f32", {a, b, c}), negated = evaluate("neg.ftz.f32", {a});
     for (std::size_t i = 0; i < samples; ++i) {
         const float x = flush(f32(a[i])), y = flush(f32(b[i])), z = flush(f32(c[i]));
@@ -132,18 +177,22 @@ struct Table {
         const int exponent = static_cast<int>(m >> fraction_bits);
         const u32 fraction = m & ((1u << fraction_bits) - 1);
         const double sign = (raw & 0x8000) != 0 ? -1 : 1;
-        if (exponent == (1 << (15 - fraction_bits)) - 1) return fraction != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * INFINITY;
-        return sign * (exponent == 0 ? std::ldexp(fraction, 1 - bias - fraction_bits)
-                                     : std::ldexp(fraction + (1u << fraction_bits), exponent - bias - fraction_bits));
+        if (exponent == (1 << (15 - fraction_bits)) - 1)
+            return fraction != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * INFINITY;
+        return sign * (exponent == 0
+                           ? std::ldexp(fraction, 1 - bias - fraction_bits)
+                           : std::ldexp(fraction + (1u << fraction_bits), exponent - bias - fraction_bits));
     }
     [[nodiscard]] u32 nearest(__float128 exact, bool negative_zero) const {
         if (exact != exact) return 0x7FFF;
         const u32 sign = exact < 0 || (exact == 0 && negative_zero) ? 0x8000u : 0;
         const __float128 magnitude = exact < 0 ? -exact : exact;
-        auto above = std::lower_bound(values.begin(), values.end(), magnitude, [](const auto& v, __float128 m) { return v.first < m; });
+        auto above = std::lower_bound(values.begin(), values.end(), magnitude,
+                                      [](const auto& v, __float128 m) { return v.first < m; });
         if (above != values.end() && above->first == magnitude) return sign | above->second;
         const auto below = above - 1;
-        const __float128 next = above == values.end() ? below->first * 2 - (below - 1)->first : above->first;  // where infinity stands
+        // where infinity stands
+        const __float128 next = above == values.end() ? below->first * 2 - (below - 1)->first : above->first;
         const __float128 to_below = magnitude - below->first, to_above = next - magnitude;
         const u32 upper = below->second + 1;
         if (to_below != to_above) return sign | (to_below < to_above ? below->second : upper);
@@ -153,13 +202,15 @@ struct Table {
 
 std::vector<u64> random16(std::size_t n, unsigned seed) {
     std::mt19937 random(seed);
-    constexpr u32 special[] = {0, 0x8000, 1, 0x8001, 0x3FF, 0x400, 0x3C00, 0xBC00, 0x7BFF, 0xFBFF, 0x7C00, 0xFC00, 0x7E00, 0x7F80, 0xFF80, 0x7F7F, 0x3F80, 0x7FFF};
+    constexpr u32 special[] = {0,      0x8000, 1,      0x8001, 0x3FF,  0x400,  0x3C00, 0xBC00, 0x7BFF,
+                               0xFBFF, 0x7C00, 0xFC00, 0x7E00, 0x7F80, 0xFF80, 0x7F7F, 0x3F80, 0x7FFF};
     std::vector<u64> values(n);
     for (u64& v : values) v = random() % 4 == 0 ? special[random() % std::size(special)] : random() & 0xFFFF;
     return values;
 }
 
-// a + b; where float128 loses bits of it, moved a little to the side of what was lost, so that no tie is invented.
+// a + b; where float128 loses bits of it, moved a little to the side of what was lost, so that no tie is
+// invented.
 __float128 sum_past_ties(__float128 a, __float128 b) {
     const __float128 sum = a + b, b_part = sum - a;
     const __float128 lost = (a - (sum - b_part)) + (b - b_part);
@@ -169,23 +220,28 @@ __float128 sum_past_ties(__float128 a, __float128 b) {
 
 void check_half(const std::string& type, const Table& table, unsigned seed) {
     const auto a = random16(samples, seed), b = random16(samples, seed + 1), c = random16(samples, seed + 2);
-    const auto sum = evaluate("add.rn." + type, {a, b}), product = evaluate("mul." + type, {a, b}), fused = evaluate("fma.rn." + type, {a, b, c}),
+    const auto sum = evaluate("add.rn." + type, {a, b}), product = evaluate("mul." + type, {a, b}),
+               fused = evaluate("fma.rn." + type, {a, b, c}),
                relu = evaluate("fma.rn.relu." + type, {a, b, c});
     for (std::size_t i = 0; i < samples; ++i) {
-        const double x = table.decode(static_cast<u32>(a[i])), y = table.decode(static_cast<u32>(b[i])), z = table.decode(static_cast<u32>(c[i]));
+        const double x = table.decode(static_cast<u32>(a[i])), y = table.decode(static_cast<u32>(b[i])),
+                     z = table.decode(static_cast<u32>(c[i]));
         const bool finite = std::isfinite(x) && std::isfinite(y) && std::isfinite(z);
         const std::string what = show(type, {a[i], b[i], c[i]});
         if (!finite) {
             const double special = std::fma(x, y, z);
-            const u32 expected = std::isnan(special) ? 0x7FFFu : std::isinf(special) ? table.nearest(special > 0 ? 1e300 : -1e300, false) : ~0u;
-            if (expected != ~0u) {
-                EXPECT_EQ(fused[i][0] & 0xFFFF, expected) << what;
-            }
+            const u32 expected = std::isnan(special)   ? 0x7FFFu
+                                 : std::isinf(special) ? table.nearest(special > 0 ? 1e300 : -1e300, false)
+                                                       : ~0u;
+            if (expected != ~0u) { EXPECT_EQ(fused[i][0] & 0xFFFF, expected) << what; }
             continue;
         }
-        EXPECT_EQ(sum[i][0] & 0xFFFF, table.nearest(static_cast<__float128>(x) + y, std::signbit(x + y))) << what;
-        EXPECT_EQ(product[i][0] & 0xFFFF, table.nearest(static_cast<__float128>(x) * y, std::signbit(x * y))) << what;
-        const u32 expected = table.nearest(sum_past_ties(static_cast<__float128>(x) * y, z), std::signbit(std::fma(x, y, z)));
+        EXPECT_EQ(sum[i][0] & 0xFFFF, table.nearest(static_cast<__float128>(x) + y, std::signbit(x + y)))
+            << what;
+        EXPECT_EQ(product[i][0] & 0xFFFF, table.nearest(static_cast<__float128>(x) * y, std::signbit(x * y)))
+            << what;
+        const u32 expected =
+            table.nearest(sum_past_ties(static_cast<__float128>(x) * y, z), std::signbit(std::fma(x, y, z)));
         EXPECT_EQ(fused[i][0] & 0xFFFF, expected) << what;
         EXPECT_EQ(relu[i][0] & 0xFFFF, (expected & 0x8000) != 0 ? 0u : expected) << what;
     }
@@ -200,14 +256,16 @@ TEST(Arithmetic, PackedHalvesDoEachHalf) {
         for (u64& v : *column) v = random();
     for (const std::string type : {"f16", "bf16"}) {
         for (const std::string operation : {"add.rn.", "mul.rn.", "fma.rn.", "min.", "max.NaN."}) {
-            std::vector<std::vector<u64>> in = operation == "fma.rn." ? std::vector{a, b, c} : std::vector{a, b};
+            std::vector<std::vector<u64>> in =
+                operation == "fma.rn." ? std::vector{a, b, c} : std::vector{a, b};
             const auto packed = evaluate(operation + type + "x2", in);
             const auto low = evaluate(operation + type, in);
             for (auto& column : in)
                 for (u64& v : column) v >>= 16;
             const auto high = evaluate(operation + type, in);
             for (std::size_t i = 0; i < a.size(); ++i)
-                EXPECT_EQ(packed[i][0], (high[i][0] & 0xFFFF) << 16 | (low[i][0] & 0xFFFF)) << operation << type;
+                EXPECT_EQ(packed[i][0], (high[i][0] & 0xFFFF) << 16 | (low[i][0] & 0xFFFF))
+                    << operation << type;
         }
     }
 }
@@ -215,9 +273,13 @@ TEST(Arithmetic, PackedHalvesDoEachHalf) {
 TEST(Arithmetic, FloatsToIntegersClampAndRound) {
     const auto a = random32(samples, 40);
     const auto d = random64(samples, 41);
-    const struct { const char* word; double (*round)(double); } roundings[] = {
-        {".rni", [](double x) { return std::nearbyint(x); }}, {".rzi", [](double x) { return std::trunc(x); }},
-        {".rmi", [](double x) { return std::floor(x); }}, {".rpi", [](double x) { return std::ceil(x); }}};
+    const struct {
+        const char* word;
+        double (*round)(double);
+    } roundings[] = {{".rni", [](double x) { return std::nearbyint(x); }},
+                     {".rzi", [](double x) { return std::trunc(x); }},
+                     {".rmi", [](double x) { return std::floor(x); }},
+                     {".rpi", [](double x) { return std::ceil(x); }}};
     for (const auto& rounding : roundings) {
         const auto check = [&](const std::string& type, auto least, auto most, bool nan_is_high_of_f32) {
             using T = decltype(least);
@@ -232,8 +294,10 @@ TEST(Arithmetic, FloatsToIntegersClampAndRound) {
                 return static_cast<T>(r);
             };
             for (std::size_t i = 0; i < samples; ++i) {
-                EXPECT_EQ(static_cast<T>(from32[i][0]), expected(f32(a[i]), nan_is_high_of_f32)) << show(type + rounding.word, {a[i]});
-                EXPECT_EQ(static_cast<T>(from64[i][0]), expected(f64(d[i]), true)) << show(type + rounding.word, {d[i]});
+                EXPECT_EQ(static_cast<T>(from32[i][0]), expected(f32(a[i]), nan_is_high_of_f32))
+                    << show(type + rounding.word, {a[i]});
+                EXPECT_EQ(static_cast<T>(from64[i][0]), expected(f64(d[i]), true))
+                    << show(type + rounding.word, {d[i]});
             }
         };
         check("s32", INT32_MIN, INT32_MAX, false);
@@ -259,8 +323,10 @@ TEST(Arithmetic, IntegersToFloatsInEveryRoundingMode) {
                 volatile T x = static_cast<T>(a[i]);
                 // A long double holds every 64-bit integer: one rounding.
                 volatile long double exact = static_cast<long double>(x);
-                expect_f32(single[i][0], under<float>(mode.mode, [&] { return static_cast<float>(exact); }), show(type + mode.word, {a[i]}));
-                expect_f64(twice[i][0], under<double>(mode.mode, [&] { return static_cast<double>(exact); }), show(type + mode.word, {a[i]}));
+                expect_f32(single[i][0], under<float>(mode.mode, [&] { return static_cast<float>(exact); }),
+                           show(type + mode.word, {a[i]}));
+                expect_f64(twice[i][0], under<double>(mode.mode, [&] { return static_cast<double>(exact); }),
+                           show(type + mode.word, {a[i]}));
             }
         };
         check("s32", std::int32_t{});
@@ -277,14 +343,16 @@ TEST(Arithmetic, FloatsToFloats) {
         const auto narrowed = evaluate(std::string("cvt") + mode.word + ".f32.f64", {d});
         for (std::size_t i = 0; i < samples; ++i) {
             volatile double x = f64(d[i]);
-            expect_f32(narrowed[i][0], under<float>(mode.mode, [&] { return static_cast<float>(x); }), show("cvt.f32.f64", {d[i]}));
+            expect_f32(narrowed[i][0], under<float>(mode.mode, [&] { return static_cast<float>(x); }),
+                       show("cvt.f32.f64", {d[i]}));
         }
     }
     const auto whole64 = evaluate("cvt.rzi.f64.f64", {d});
-    for (std::size_t i = 0; i < samples; ++i) expect_f64(whole64[i][0], std::trunc(f64(d[i])), show("cvt.rzi.f64.f64", {d[i]}));
+    for (std::size_t i = 0; i < samples; ++i)
+        expect_f64(whole64[i][0], std::trunc(f64(d[i])), show("cvt.rzi.f64.f64", {d[i]}));
     const Table half(10, 15, 0x7BFF), bfloat(7, 127, 0x7F7F);
-    const auto to_half = evaluate("cvt.rn.f16.f32", {a}), to_bfloat = evaluate("cvt.rn.bf16.f32", {a}), widened = evaluate("cvt.f64.f32", {a}),
-               whole = evaluate("cvt.rmi.f32.f32", {a});
+    const auto to_half = evaluate("cvt.rn.f16.f32", {a}), to_bfloat = evaluate("cvt.rn.bf16.f32", {a}),
+               widened = evaluate("cvt.f64.f32", {a}), whole = evaluate("cvt.rmi.f32.f32", {a});
     for (std::size_t i = 0; i < samples; ++i) {
         const float x = f32(a[i]);
         expect_f64(widened[i][0], static_cast<double>(x), show("cvt.f64.f32", {a[i]}));
@@ -303,7 +371,12 @@ TEST(Arithmetic, FloatsToFloats) {
 
 // Rows: name, inputs, result. Values are the manual's examples or worked by hand.
 TEST(Arithmetic, Rows) {
-    const struct { const char* name; std::vector<u64> inputs; u64 expected; std::size_t operands = 0; } rows[] = {
+    const struct {
+        const char* name;
+        std::vector<u64> inputs;
+        u64 expected;
+        std::size_t operands = 0;
+    } rows[] = {
         {"fns.b32", {0xaaaaaaaa, 3, 1}, 3},
         {"fns.b32", {0xaaaaaaaa, 3, static_cast<u64>(-1)}, 3},
         {"fns.b32", {0xaaaaaaaa, 2, 1}, 3},
@@ -428,7 +501,9 @@ TEST(Arithmetic, Rows) {
         {"mov.f32", {0x7FC12345}, 0x7FC12345},
         {"not.pred", {0}, 1},
         {"cnot.b32", {0}, 1},
-        {"add.f32x2", {u64{bits(1.0f)} << 32 | bits(2.0f), u64{bits(3.0f)} << 32 | bits(4.0f)}, u64{bits(4.0f)} << 32 | bits(6.0f)},
+        {"add.f32x2",
+         {u64{bits(1.0f)} << 32 | bits(2.0f), u64{bits(3.0f)} << 32 | bits(4.0f)},
+         u64{bits(4.0f)} << 32 | bits(6.0f)},
         {"mul24.lo.s32", {0x00FFFFFF, 2}, static_cast<u32>(-2)},
         {"add.f32.f16", {0x3C00, bits(2.0f)}, bits(3.0f)},
         {"ex2.approx.f32", {bits(3.0f)}, bits(8.0f)},
@@ -443,10 +518,10 @@ TEST(Arithmetic, Rows) {
         const u64 actual = one(row.name, row.inputs, row.operands);
         EXPECT_EQ(actual & 0xFFFFFFFF, row.expected & 0xFFFFFFFF) << row.name << " low";
         const std::string name = row.name;
-        const bool wide = name.find("64") != std::string::npos || name.find("wide.s32") != std::string::npos || name.find("f32x2") != std::string::npos;
-        if (wide) {
-            EXPECT_EQ(actual, row.expected) << row.name;
-        }
+        const bool wide = name.find("64") != std::string::npos ||
+                          name.find("wide.s32") != std::string::npos ||
+                          name.find("f32x2") != std::string::npos;
+        if (wide) { EXPECT_EQ(actual, row.expected) << row.name; }
     }
 }
 
@@ -485,7 +560,9 @@ TEST(Arithmetic, CarriesAndBorrows) {
 }
 
 TEST(Arithmetic, CarriesOfTheFormsThatTheManualLacks) {
-    const auto run = [](const char* name, u64 a, u64 b, u64 carry) { return evaluate(name, {{a}, {b}, {carry}}, false, 3)[0][0]; };
+    const auto run = [](const char* name, u64 a, u64 b, u64 carry) {
+        return evaluate(name, {{a}, {b}, {carry}}, false, 3)[0][0];
+    };
     EXPECT_EQ(run("addc.u16", 0xFFFF, 1, 1) & 0xFFFF, 1u);
     EXPECT_EQ(run("addc.s16", 0x7FFF, 0, 1) & 0xFFFF, 0x8000u);
     EXPECT_EQ(run("subc.u16", 5, 3, 1) & 0xFFFF, 2u);
@@ -499,7 +576,9 @@ TEST(Arithmetic, CarriesOfTheFormsThatTheManualLacks) {
     EXPECT_EQ(static_cast<u32>(run("subc.sat.s32", 0x80000000, 0, 1)), 0x80000000u);
     EXPECT_EQ(static_cast<u32>(run("subc.sat.s32", 0x7FFFFFFF, 0xFFFFFFFF, 0)), 0x7FFFFFFFu);
     EXPECT_EQ(static_cast<u32>(run("subc.sat.s32", 7, 3, 0)), 3u);
-    const auto fused = [](const char* name, u64 a, u64 b, u64 c, u64 carry) { return evaluate(name, {{a}, {b}, {c}, {carry}}, false, 4)[0][0]; };
+    const auto fused = [](const char* name, u64 a, u64 b, u64 c, u64 carry) {
+        return evaluate(name, {{a}, {b}, {c}, {carry}}, false, 4)[0][0];
+    };
     EXPECT_EQ(fused("madc.lo.s16", 0xFFFF, 3, 10, 1) & 0xFFFF, 8u);
     EXPECT_EQ(fused("madc.lo.u16", 300, 300, 1, 1) & 0xFFFF, (90000u + 2) & 0xFFFF);
     EXPECT_EQ(static_cast<u32>(fused("madc.hi.sat.s32", 0x40000000, 4, 0x7FFFFFFE, 1)), 0x7FFFFFFFu);
@@ -515,15 +594,24 @@ TEST(Arithmetic, WhatIsOutsideOfATensorMakesAFusedResultZero) {
         u64 a, b, c, d;
     };
     constexpr Row rows[] = {
-        {"fma.rn.oob.f16", 0x3C00, 0x4000, 0x3C00, 0x4200},            {"fma.rn.oob.f16", 0x7EFF, 0x4000, 0x3C00, 0},
-        {"fma.rn.oob.f16", 0x3C00, 0x7EFF, 0x3C00, 0},                 {"fma.rn.oob.f16", 0x7E00, 0x3C00, 0x3C00, 0x7FFF},
-        {"fma.rn.oob.relu.f16", 0xBC00, 0x4000, 0x3C00, 0},            {"fma.rn.oob.sat.f16", 0x3C00, 0x4000, 0x3C00, 0x3C00},
-        {"fma.rn.oob.f16x2", 0x7EFF3C00, 0x40004000, 0x3C003C00, 0x4200}, {"fma.rn.oob.bf16", 0x7FDF, 0x4000, 0x3F80, 0},
-        {"fma.rn.oob.bf16", 0x3F80, 0x4000, 0x3F80, 0x4040},           {"fma.rz.oob.bf16x2", 0x3F807FDF, 0x40004000, 0x3F803F80, 0x40400000},
+        {"fma.rn.oob.f16", 0x3C00, 0x4000, 0x3C00, 0x4200},
+        {"fma.rn.oob.f16", 0x7EFF, 0x4000, 0x3C00, 0},
+        {"fma.rn.oob.f16", 0x3C00, 0x7EFF, 0x3C00, 0},
+        {"fma.rn.oob.f16", 0x7E00, 0x3C00, 0x3C00, 0x7FFF},
+        {"fma.rn.oob.relu.f16", 0xBC00, 0x4000, 0x3C00, 0},
+        {"fma.rn.oob.sat.f16", 0x3C00, 0x4000, 0x3C00, 0x3C00},
+        {"fma.rn.oob.f16x2", 0x7EFF3C00, 0x40004000, 0x3C003C00, 0x4200},
+        {"fma.rn.oob.bf16", 0x7FDF, 0x4000, 0x3F80, 0},
+        {"fma.rn.oob.bf16", 0x3F80, 0x4000, 0x3F80, 0x4040},
+        {"fma.rz.oob.bf16x2", 0x3F807FDF, 0x40004000, 0x3F803F80, 0x40400000},
         {"fma.rp.oob.relu.bf16", 0x3F80, 0x4000, 0x3F80, 0x4040},
     };
-    for (const Row& row : rows) EXPECT_EQ(static_cast<u32>(one(row.name, {row.a, row.b, row.c}, 4)), row.d) << row.name << std::hex << ' ' << row.a;
-    for (const char* name : {"fma.rz.oob.f16", "fma.rn.oob.sat.bf16", "fma.rn.oob.f32", "fma.oob.f16", "fma.rn.ftz.oob.f16"}) EXPECT_FALSE(find(name, 4)) << name;
+    for (const Row& row : rows)
+        EXPECT_EQ(static_cast<u32>(one(row.name, {row.a, row.b, row.c}, 4)), row.d)
+            << row.name << std::hex << ' ' << row.a;
+    for (const char* name :
+         {"fma.rz.oob.f16", "fma.rn.oob.sat.bf16", "fma.rn.oob.f32", "fma.oob.f16", "fma.rn.ftz.oob.f16"})
+        EXPECT_FALSE(find(name, 4)) << name;
 }
 
 TEST(Arithmetic, WhatOnlyPtxasAccepts) {
@@ -552,7 +640,8 @@ TEST(Arithmetic, ColumnsOfOtherWidthsAreReadFromTheirLowBytesAndWrittenExtended)
 TEST(Arithmetic, RowsDoWhatColumnFunctionsDoOneByOne) {
     constexpr std::size_t registers = 12, lanes = 32, count = 9;
     std::mt19937_64 random(3);
-    for (const char* name : {"fma.rn.f32", "fma.rn.ftz.f32", "mul.rn.f32", "mul.ftz.f32", "add.f32", "add.rn.ftz.f32", "fma.rn.f64"}) {
+    for (const char* name : {"fma.rn.f32", "fma.rn.ftz.f32", "mul.rn.f32", "mul.ftz.f32", "add.f32",
+                             "add.rn.ftz.f32", "fma.rn.f64"}) {
         const bool is_fused = std::string_view(name).starts_with("fma");
         const auto pure = find(name, is_fused ? 4 : 3);
         ASSERT_TRUE(pure) << name;
@@ -561,9 +650,12 @@ TEST(Arithmetic, RowsDoWhatColumnFunctionsDoOneByOne) {
             const ColumnFunction one = pure->on(level).first_function();
             const RowFunction row = row_function(one);
             ASSERT_NE(row, nullptr) << name;
-            const std::size_t bytes = pure->input_bytes[0], column = bytes * lanes, operands = 1 + pure->all_inputs();
+            const std::size_t bytes = pure->input_bytes[0], column = bytes * lanes,
+                              operands = 1 + pure->all_inputs();
             std::vector<std::uint32_t> values(registers * column / 4);
-            for (std::uint32_t& value : values) value = random() % 4 == 0 ? static_cast<std::uint32_t>(random()) : 0x3F000000u + static_cast<std::uint32_t>(random() % 0x1000000);
+            for (std::uint32_t& value : values)
+                value = random() % 4 == 0 ? static_cast<std::uint32_t>(random())
+                                          : 0x3F000000u + static_cast<std::uint32_t>(random() % 0x1000000);
             std::vector<std::uint32_t> expected = values, places;
             for (std::size_t i = 0; i < count; ++i) {
                 void* to[1];
@@ -571,7 +663,8 @@ TEST(Arithmetic, RowsDoWhatColumnFunctionsDoOneByOne) {
                 for (std::size_t k = 0; k < operands; ++k) {
                     const std::size_t chosen = random() % registers;
                     places.push_back(static_cast<std::uint32_t>(chosen * column) | 2);
-                    (k == 0 ? to[0] : const_cast<void*&>(from[k - 1])) = expected.data() + chosen * column / 4;
+                    (k == 0 ? to[0] : const_cast<void*&>(from[k - 1])) =
+                        expected.data() + chosen * column / 4;
                 }
                 one(to, from, lanes);
             }
@@ -582,9 +675,30 @@ TEST(Arithmetic, RowsDoWhatColumnFunctionsDoOneByOne) {
 }
 
 TEST(Arithmetic, WhatIsUnknownIsNotGuessed) {
-    for (const char* name : {"add.f16.sat", "add.u8", "add.rn.u32", "fma.f32", "mul.u32", "cvt.f32.s32", "cvt.u32.f32", "cvt.rn.f16.f16", "setp.lo.f32", "setp.hi.s32", "setp.lt.b32",
-                             "min.ftz.f64", "tanh.approx.ftz.f32", "ex2.f32", "add.sat.u64", "shl.u32", "add.rn.ftz.bf16", "cvt.rs.f16x2.f32", "ld.global.u32",
-                             "bar.sync", "add.frobnicate.u32", "mov.b128", "cvt.rn.rn.f32.f64", ""})
+    for (const char* name : {"add.f16.sat",
+                             "add.u8",
+                             "add.rn.u32",
+                             "fma.f32",
+                             "mul.u32",
+                             "cvt.f32.s32",
+                             "cvt.u32.f32",
+                             "cvt.rn.f16.f16",
+                             "setp.lo.f32",
+                             "setp.hi.s32",
+                             "setp.lt.b32",
+                             "min.ftz.f64",
+                             "tanh.approx.ftz.f32",
+                             "ex2.f32",
+                             "add.sat.u64",
+                             "shl.u32",
+                             "add.rn.ftz.bf16",
+                             "cvt.rs.f16x2.f32",
+                             "ld.global.u32",
+                             "bar.sync",
+                             "add.frobnicate.u32",
+                             "mov.b128",
+                             "cvt.rn.rn.f32.f64",
+                             ""})
         EXPECT_FALSE(find(name, 3)) << name;
 }
 
@@ -592,7 +706,8 @@ TEST(Arithmetic, KnowsEveryPureFormOfTheTableThatTheManualDefines) {
     std::size_t known = 0;
     for (const std::string_view opcode : isa::pure_opcodes()) {
         for (const isa::Form& form : isa::forms(opcode)) {
-            if (!form.pure || form.spelling.starts_with("mov.")) continue;  // vectors are moved by those who hold them
+            // vectors are moved by those who hold them
+            if (!form.pure || form.spelling.starts_with("mov.")) continue;
             std::size_t written = 0, inputs = 0, outputs = 0;
             for (const isa::OperandSpec& operand : form.operands) {
                 written += operand.is_second ? 0 : 1;

@@ -37,7 +37,8 @@ TEST(Error, PositionsAtLineEnds) {
 TEST(Error, AnErrorThatBringsItsSourceShowsThatOne) {
     Error error{Errc::invalid_argument, {2, 3}, 0, nullptr};
     error.source = std::make_shared<const SourceText>(SourceText{"rendered.ptx", "a\nb\n"});
-    EXPECT_EQ(describe(error, "something else", "other"), "rendered.ptx:2:1: error: invalid argument: b\nb\n^\n");
+    EXPECT_EQ(describe(error, "something else", "other"),
+              "rendered.ptx:2:1: error: invalid argument: b\nb\n^\n");
 }
 
 TEST(Error, VeryLongLinesAreCutAroundTheCaret) {

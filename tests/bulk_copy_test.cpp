@@ -51,8 +51,7 @@ std::string fill_shared(unsigned bytes) {
            std::to_string(bytes) + ";\n@%p2 bra $fill;\nfence.proxy.async.shared::cta;\n";
 }
 
-template <class T>
-std::vector<T> counting(std::size_t count, T first = 0) {
+template <class T> std::vector<T> counting(std::size_t count, T first = 0) {
     std::vector<T> values(count);
     std::iota(values.begin(), values.end(), first);
     return values;
@@ -130,11 +129,14 @@ TEST(BulkCopy, StoresAndReductionsGoInBulkGroups) {
 }
 
 TEST(BulkCopy, AReductionAddsToWhatSomethingWrote) {
-    const std::string ptx = module_of(two_pointers, pointers + fill_shared(64) +
-                                                        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [smem], 64;\n"
-                                                        "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n");
-    auto other = device().allocate(64), fresh = device().allocate(64), zero = device().upload(std::vector<std::uint32_t>(16));
-    EXPECT_THAT(failure(run(ptx, *fresh, *other)), HasSubstr("of the 64 bytes that are copied from or added to"));
+    const std::string ptx = module_of(
+        two_pointers, pointers + fill_shared(64) +
+                          "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [smem], 64;\n"
+                          "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n");
+    auto other = device().allocate(64), fresh = device().allocate(64),
+         zero = device().upload(std::vector<std::uint32_t>(16));
+    EXPECT_THAT(failure(run(ptx, *fresh, *other)),
+                HasSubstr("of the 64 bytes that are copied from or added to"));
     const auto done = run(ptx, *zero, *other);
     EXPECT_TRUE(done) << failure(done);
 }
@@ -299,24 +301,30 @@ TEST(BulkCopy, LoadsOfWhatNothingWroteAreErrorsWhereItIsUsed) {
     auto fresh = device().allocate(4 * 8 * 6), out = device().allocate(64);
     const std::vector<std::uint32_t> row(8, 7);
     ASSERT_TRUE(fresh->write(std::as_bytes(std::span(row))));  // the first of six
-    const auto map = fresh->encode_tensor_map({.type = TensorType::u32, .dims = {8, 6}, .strides = {32}, .box = {4, 4}});
+    const auto map =
+        fresh->encode_tensor_map({.type = TensorType::u32, .dims = {8, 6}, .strides = {32}, .box = {4, 4}});
     ASSERT_TRUE(map);
     const std::string all = load_box(2, "0, -3", 64);  // three rows are outside
     const auto inside = run(all, *out, *map);
     EXPECT_TRUE(inside) << failure(inside);
     EXPECT_EQ(out->download<std::uint32_t>()->at(12), 7u);
-    EXPECT_THAT(failure(run(load_box(2, "0, 0", 64), *out, *map)), testing::AllOf(HasSubstr("memory that nothing wrote: shared memory at 0x"), HasSubstr("stored undefined")));
+    EXPECT_THAT(failure(run(load_box(2, "0, 0", 64), *out, *map)),
+                testing::AllOf(HasSubstr("memory that nothing wrote: shared memory at 0x"),
+                               HasSubstr("stored undefined")));
 }
 
 // What lies outside of the tensor is not stored, and need not have been written.
 TEST(BulkCopy, RowsOfAStoreThatAreOutsideMayBeUndefined) {
-    for (const char* how : {"cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd2, {%r1, 2}], [smem]",
-                            "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%rd2, {%r1, 2}], [smem]"})
+    for (const char* how :
+         {"cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd2, {%r1, 2}], [smem]",
+          "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%rd2, {%r1, 2}], [smem]"})
         for (const unsigned written : {32u, 16u}) {
             auto out = device().upload(counting<std::uint32_t>(8 * 4));
-            const auto map = out->encode_tensor_map({.type = TensorType::u32, .dims = {8, 4}, .strides = {32}, .box = {4, 4}});
-            const std::string ptx = module_of(pointer_and_map, map_address + "mov.u32 %r1, 0;\nmov.u64 %rd9, 0;\n" + fill_shared(written) + how +
-                                                                   ";\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n");
+            const auto map = out->encode_tensor_map(
+                {.type = TensorType::u32, .dims = {8, 4}, .strides = {32}, .box = {4, 4}});
+            const std::string ptx = module_of(
+                pointer_and_map, map_address + "mov.u32 %r1, 0;\nmov.u64 %rd9, 0;\n" + fill_shared(written) +
+                                     how + ";\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n");
             const auto done = run(ptx, *out, *map);
             EXPECT_EQ(static_cast<bool>(done), written == 32) << failure(done);
             if (!done) { EXPECT_THAT(failure(done), HasSubstr("byte 0 of a row of the box at 0x")); }

@@ -188,7 +188,8 @@ bool expect_same_code(const std::string& name, const std::string& text) {
     return true;
 }
 
-// ptxas takes minutes for the largest files: of these only the tree is compared, unless PTXGRAFT_WHOLE_CORPUS is set.
+// ptxas takes minutes for the largest files: of these only the tree is compared, unless PTXGRAFT_WHOLE_CORPUS
+// is set.
 bool is_for_every_run(const std::string& text) {
     constexpr std::size_t largest = 1000000;
     return text.size() <= largest || std::getenv("PTXGRAFT_WHOLE_CORPUS") != nullptr;

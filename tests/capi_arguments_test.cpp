@@ -17,8 +17,7 @@ struct GrownOptions {
     std::size_t struct_size;
     std::uint64_t a, b, c;
 };
-template <>
-struct ptxgraft::capi::Versioned<GrownOptions> {
+template <> struct ptxgraft::capi::Versioned<GrownOptions> {
     static constexpr const char* name = "GrownOptions";
     static constexpr std::size_t first_size = 16;
     static constexpr GrownOptions init = {32, 1, 2, 3};
@@ -150,8 +149,7 @@ struct CApiArguments : testing::Test {
 // structs
 
 // A caller of a later version: its struct is 16 bytes longer.
-template <class Struct>
-struct Later {
+template <class Struct> struct Later {
     Struct known;
     std::array<unsigned char, 16> more;
 };

@@ -88,7 +88,8 @@ TEST_F(CApiChecks, AreChosenByName) {
                   PTXGRAFT_STATUS_unknown_check);
         EXPECT_EQ(device, nullptr);
         EXPECT_THAT(ptxgraft_error_get_message(),
-                    HasSubstr("there are races, unwritten, async, barriers, calls, heap, equal_stores, unwaited_stores, all and none"));
+                    HasSubstr("there are races, unwritten, async, barriers, calls, heap, equal_stores, "
+                              "unwaited_stores, all and none"));
     }
 }
 

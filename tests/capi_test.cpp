@@ -28,8 +28,7 @@ std::string affine() {
 }
 
 // The two calls of every text.
-template <class Get>
-std::string text(Get&& get) {
+template <class Get> std::string text(Get&& get) {
     std::size_t size = 0;
     EXPECT_EQ(get(static_cast<char*>(nullptr), &size), PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message();
     std::vector<char> buffer(size, 'x');
@@ -217,7 +216,7 @@ TEST_F(CApi, StubsComeFromPtxAndSignaturesToo) {
     ptxgraft_stub_destroy(by_signature);
 }
 
-// ------------------------------------------------------------------------------------------------------------
+// -----------------------------------------------------------------------------------------------------------
 // kernels
 
 TEST_F(CApi, KernelsRunAndOutliveWhatTheyWereMadeOf) {
@@ -299,8 +298,11 @@ TEST_F(CApi, LaunchesAreChecked) {
 }
 
 TEST_F(CApi, VariablesAreBuffers) {
-    constexpr std::string_view ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.global .align 4 .u32 count = 5;\n.visible .entry up()\n{\n"
-                                     ".reg .b32 %r;\nld.global.u32 %r, [count];\nadd.u32 %r, %r, 1;\nst.global.u32 [count], %r;\nret;\n}\n";
+    constexpr std::string_view ptx =
+        ".version 8.0\n.target sm_80\n.address_size 64\n.global .align 4 .u32 count = 5;\n.visible .entry "
+        "up()\n{\n"
+        ".reg .b32 %r;\nld.global.u32 %r, [count];\nadd.u32 %r, %r, 1;\nst.global.u32 [count], "
+        "%r;\nret;\n}\n";
     ptxgraft_skeleton* counting = nullptr;
     ASSERT_OK(ptxgraft_skeleton_create_from_ptx(&counting, ptx.data(), ptx.size()));
     ptxgraft_kernel* kernel = nullptr;
@@ -308,9 +310,11 @@ TEST_F(CApi, VariablesAreBuffers) {
     ptxgraft_buffer* count = nullptr;
     ASSERT_OK(ptxgraft_buffer_create_from_variable(&count, kernel, "count"));
     ptxgraft_buffer* other = count;
-    EXPECT_EQ(ptxgraft_buffer_create_from_variable(&other, kernel, "counts"), PTXGRAFT_STATUS_symbol_not_found);
+    EXPECT_EQ(ptxgraft_buffer_create_from_variable(&other, kernel, "counts"),
+              PTXGRAFT_STATUS_symbol_not_found);
     EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr("counts; the module has count"));
-    EXPECT_EQ(ptxgraft_buffer_create_from_variable(&other, kernel, nullptr), PTXGRAFT_STATUS_invalid_argument);
+    EXPECT_EQ(ptxgraft_buffer_create_from_variable(&other, kernel, nullptr),
+              PTXGRAFT_STATUS_invalid_argument);
     ASSERT_OK(ptxgraft_kernel_launch(kernel, nullptr, nullptr, 0));
     ptxgraft_kernel_destroy(kernel);
     std::uint32_t value = 0;
@@ -335,7 +339,8 @@ TEST_F(CApi, LaunchesMayHaveClusters) {
     ptxgraft_kernel_destroy(kernel);
 }
 
-constexpr std::string_view endless = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry endless() { L: bra L; }\n";
+constexpr std::string_view endless =
+    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry endless() { L: bra L; }\n";
 
 // A kernel without an end, on a device with limits of its own.
 class CApiLimits : public testing::Test {
@@ -371,10 +376,12 @@ TEST_F(CApiLimits, OfADevice) {
     ptxgraft_device* other = nullptr;
     ptxgraft_device_options options = PTXGRAFT_DEVICE_OPTIONS_INIT;
     options.sm = 77;
-    EXPECT_EQ(ptxgraft_device_open_with_options(&other, "emulator", &options), PTXGRAFT_STATUS_no_such_device);
+    EXPECT_EQ(ptxgraft_device_open_with_options(&other, "emulator", &options),
+              PTXGRAFT_STATUS_no_such_device);
     ASSERT_OK(ptxgraft_device_open_with_options(&other, "emulator:fast", nullptr));
     ptxgraft_device_destroy(other);
-    EXPECT_EQ(ptxgraft_device_open_with_options(nullptr, "emulator", nullptr), PTXGRAFT_STATUS_invalid_argument);
+    EXPECT_EQ(ptxgraft_device_open_with_options(nullptr, "emulator", nullptr),
+              PTXGRAFT_STATUS_invalid_argument);
 }
 
 TEST_F(CApiLimits, OfALaunch) {
@@ -470,7 +477,7 @@ TEST_F(CApi, RenderSplicesAndChecksItsGrafts) {
     ptxgraft_stub_destroy(square);
 }
 
-// ------------------------------------------------------------------------------------------------------------
+// -----------------------------------------------------------------------------------------------------------
 // devices
 
 TEST_F(CApi, DeviceTellsWhatItIs) {
@@ -519,7 +526,7 @@ TEST_F(CApi, StreamsAndEventsMeasureTime) {
     ptxgraft_stream_destroy(stream);
 }
 
-// ---------------------------------------------------------------------------------------------------------------
+// -----------------------------------------------------------------------------------------------------------
 // CUDA
 
 TEST(CApiCuda, SkeletonsComeFromCuda) {

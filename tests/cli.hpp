@@ -62,10 +62,13 @@ inline pid_t begin(const std::vector<std::string>& arguments, std::string_view i
 inline Result result_of(pid_t child) {
     int status = -1;
     waitpid(child, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), slurp("stdout"), slurp("stderr")};
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), slurp("stdout"),
+            slurp("stderr")};
 }
 
-inline Result ptxgraft(const std::vector<std::string>& arguments, std::string_view input = {}) { return result_of(begin(arguments, input)); }
+inline Result ptxgraft(const std::vector<std::string>& arguments, std::string_view input = {}) {
+    return result_of(begin(arguments, input));
+}
 
 /// The same with Ctrl-C when it has run for some time.
 inline Result interrupted(const std::vector<std::string>& arguments, std::chrono::milliseconds after) {
@@ -84,8 +87,7 @@ inline std::string npy(const std::string& header, std::string_view data) {
            static_cast<char>(size >> 8) + text + std::string(data);
 }
 
-template <class T>
-std::string bytes_of(const std::vector<T>& values) {
+template <class T> std::string bytes_of(const std::vector<T>& values) {
     return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
@@ -96,8 +98,7 @@ inline std::string floats(const std::vector<float>& values) {
 }
 
 // The data of a .npy file of version 1.
-template <class T>
-std::vector<T> elements(const fs::path& path) {
+template <class T> std::vector<T> elements(const fs::path& path) {
     const std::string file = slurp(path);
     const std::string data = file.substr(std::min(file.size(), file.find('\n') + 1));
     std::vector<T> values(data.size() / sizeof(T));

@@ -30,8 +30,7 @@ struct Row {
     std::string says;  // empty: nothing differs
 };
 
-template <class T>
-std::string numbers(const std::string& descr, const std::vector<T>& values) {
+template <class T> std::string numbers(const std::string& descr, const std::vector<T>& values) {
     return array(descr, "(" + std::to_string(values.size()) + ",)", bytes_of(values));
 }
 std::string floats(const std::vector<float>& values) { return numbers("<f4", values); }

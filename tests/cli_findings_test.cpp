@@ -44,7 +44,8 @@ TEST_F(CliFindings, AreListedAndOutputsWritten) {
     EXPECT_EQ(all.out, "");
     EXPECT_THAT(
         all.err,
-        MatchesRegex("wrong.ptx:12:1: error: data race: [^\n]*\n  first [^\n]*, from /src/box.cu:7:3, [^\n]*\n  then [^\n]*\n[^\n]*\n[^\n]*\nnote: "
+        MatchesRegex("wrong.ptx:12:1: error: data race: [^\n]*\n  first [^\n]*, from /src/box.cu:7:3, "
+                     "[^\n]*\n  then [^\n]*\n[^\n]*\n[^\n]*\nnote: "
                      "found by the check of races, in 126 threads of 2 blocks\n"
                      "wrong.ptx:14:1: error: a register that nothing wrote: [^\n]*; from "
                      "/src/box.cu:8:3\n[^\n]*\n[^\n]*\n"
@@ -107,9 +108,11 @@ TEST_F(CliFindings, EndWithWhatEndsTheLaunch) {
     spill("wrong.ptx", text);
     const Result ended = run({"--keep-going", "10", "--findings", "found.json"});
     EXPECT_EQ(ended.status, 1);
-    EXPECT_THAT(ended.err,
-                MatchesRegex("wrong.ptx:12:1: error: data race: [^\n]*\n  first [^\n]*\n  then [^\n]*\n[^\n]*\n[^\n]*\nnote: "
-                             "[^\n]*\nwrong.ptx:17:1: error: misaligned address: [^\n]*\n[^\n]*\n[^\n]*\n"));
+    EXPECT_THAT(
+        ended.err,
+        MatchesRegex(
+            "wrong.ptx:12:1: error: data race: [^\n]*\n  first [^\n]*\n  then [^\n]*\n[^\n]*\n[^\n]*\nnote: "
+            "[^\n]*\nwrong.ptx:17:1: error: misaligned address: [^\n]*\n[^\n]*\n[^\n]*\n"));
     const auto rows = nlohmann::json::parse(slurp("found.json"));
     ASSERT_EQ(rows.size(), 2u);
     EXPECT_TRUE(rows[1]["check"].is_null());

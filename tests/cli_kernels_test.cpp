@@ -138,7 +138,8 @@ TEST_F(Cli, VariablesThatAreNotThereOrOtherwiseAreErrors) {
               HasSubstr("weights")));
     EXPECT_THAT(
         run("reduce.cu", "reduce.json", {{"[1, 2, 3, 4.0]", "[1, 2, 3]"}}).err,
-        HasSubstr("reduce.json:6:5: error: the variable weights has 16 bytes, what is said of it here has 12"));
+        HasSubstr(
+            "reduce.json:6:5: error: the variable weights has 16 bytes, what is said of it here has 12"));
     EXPECT_THAT(run("reduce.cu", "reduce.json",
                     {{"{\"buffer\": \"x\"}", "{\"buffer\": \"t\", \"offset\": 17}"},
                      {"\"runs\": {", "\"t\": {\"symbol\": \"weights\"}, \"runs\": {"}})
@@ -240,8 +241,7 @@ TEST_F(Cli, AddressesAreThoseOfTheBuffers) {
 
 // ------------------------------------------------------------------------------------------------- contents
 
-template <class T>
-std::vector<T> filled(const std::string& description) {
+template <class T> std::vector<T> filled(const std::string& description) {
     const Result result = idle(R"({"buffers": {"v": {"out": "v.npy", )" + description + "}}}");
     EXPECT_EQ(result.status, 0) << description << result.err;
     return elements<T>("v.npy");

@@ -195,18 +195,19 @@ void expect_mistakes(std::span<const Mistake> rows, const char* ptx = "affine.pt
 }
 
 TEST_F(Cli, WhatIsNotJsonIsAnError) {
-    const Mistake rows[] = {{"{", "1:2", "not JSON"},
-                            {"{\n  \"grid\": [1,\n  }", "3:3", "not JSON"},
-                            {"{\"grid\": [1] \"block\": [1]}", "1:14", "unexpected string literal; expected '}'"},
-                            {"{'grid': [1]}", "1:2", "not JSON"},
-                            {"{\"grid\": [01]}", "1:12", "not JSON"},
-                            {"{\"grid\": [1]} // so", "1:15", "not JSON"},
-                            {"{\"entry\": \"a", "1:13", "not JSON"},
-                            {"{\"entry\": \"\xFF\"}", "1:12", "not JSON"},
-                            {"{\"entry\": \"a\\q\"}", "1:14", "not JSON"},
-                            {"{\"smem\": 1,\n\"smem\": 2}", "2:1", "\"smem\" stands twice"},
-                            {"[1]", "1:1", "a launch file is an object, not an array"},
-                            {"7", "1:1", "a launch file is an object, not a number"}};
+    const Mistake rows[] = {
+        {"{", "1:2", "not JSON"},
+        {"{\n  \"grid\": [1,\n  }", "3:3", "not JSON"},
+        {"{\"grid\": [1] \"block\": [1]}", "1:14", "unexpected string literal; expected '}'"},
+        {"{'grid': [1]}", "1:2", "not JSON"},
+        {"{\"grid\": [01]}", "1:12", "not JSON"},
+        {"{\"grid\": [1]} // so", "1:15", "not JSON"},
+        {"{\"entry\": \"a", "1:13", "not JSON"},
+        {"{\"entry\": \"\xFF\"}", "1:12", "not JSON"},
+        {"{\"entry\": \"a\\q\"}", "1:14", "not JSON"},
+        {"{\"smem\": 1,\n\"smem\": 2}", "2:1", "\"smem\" stands twice"},
+        {"[1]", "1:1", "a launch file is an object, not an array"},
+        {"7", "1:1", "a launch file is an object, not a number"}};
     expect_mistakes(rows);
     EXPECT_THAT(launch("").err, StartsWith("launch.json: error: not JSON"));
     const Result deep = launch(std::string(100000, '['));
@@ -550,34 +551,47 @@ TEST_F(Cli, AKernelWithoutEndEndsWithItsBudget) {
     spill("up.ptx", count_up);
     const std::string json =
         R"({"block": [2], "buffers": {"h": {"type": "u32", "shape": [2]}}, "args": [{"buffer": "h"}]})";
-    EXPECT_EQ(launch(json, "up.ptx", {"--budget", "1000", "--fast"}).status, 0);  // its buffer begins as anything
+    // its buffer begins as anything
+    EXPECT_EQ(launch(json, "up.ptx", {"--budget", "1000", "--fast"}).status, 0);
     EXPECT_EQ(launch(json, "up.ptx", {"--budget", "3"}).status, 1);
     EXPECT_EQ(launch(json, "up.ptx", {"--budget", "many"}).status, 2);
     for (const char* const budget : {"-1", "99999999999999999999"})
         EXPECT_THAT(launch(json, "up.ptx", {"--budget", budget}).err,
-                    StartsWith(std::string("error: --budget: ") + budget + " is no number of instructions: digits, at most 19\n"));
+                    StartsWith(std::string("error: --budget: ") + budget +
+                               " is no number of instructions: digits, at most 19\n"));
 }
 
-constexpr const char* endless = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry loop()\n{\n$again:\nbra $again;\n}\n";
+constexpr const char* endless =
+    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry loop()\n{\n$again:\nbra $again;\n}\n";
 
 TEST_F(Cli, AKernelWithoutEndEndsWithItsTime) {
     spill("loop.ptx", endless);
-    const Result result = ptxgraft({"run", "loop.ptx", "--device", "emulator", "--budget", "0", "--time-limit", "0.2"});
+    const Result result =
+        ptxgraft({"run", "loop.ptx", "--device", "emulator", "--budget", "0", "--time-limit", "0.2"});
     EXPECT_EQ(result.status, 1);
-    EXPECT_THAT(result.err, AllOf(StartsWith("loop.ptx:7:1: error: the time limit is spent: 200 ms, in loop, block (0, 0, 0), thread (0, 0, 0)\nbra $again;")));
+    EXPECT_THAT(result.err, AllOf(StartsWith("loop.ptx:7:1: error: the time limit is spent: 200 ms, in loop, "
+                                             "block (0, 0, 0), thread (0, 0, 0)\nbra $again;")));
     for (const char* const seconds : {"-1", "much", "1s", "5000000", ""})
-        EXPECT_THAT(ptxgraft({"run", "loop.ptx", "--device", "emulator", "--time-limit", seconds}).err, HasSubstr("--time-limit: ")) << seconds;
+        EXPECT_THAT(ptxgraft({"run", "loop.ptx", "--device", "emulator", "--time-limit", seconds}).err,
+                    HasSubstr("--time-limit: "))
+            << seconds;
 }
 
 TEST_F(Cli, CtrlCEndsALaunch) {
     spill("loop.ptx", endless);
-    const Result result = interrupted({"run", "loop.ptx", "--device", "emulator", "--budget", "0"}, std::chrono::milliseconds(700));
+    const Result result = interrupted({"run", "loop.ptx", "--device", "emulator", "--budget", "0"},
+                                      std::chrono::milliseconds(700));
     EXPECT_EQ(result.status, 130);
-    EXPECT_THAT(result.err, StartsWith("loop.ptx:7:1: error: the launch was stopped: in loop, block (0, 0, 0), thread (0, 0, 0)\n"));
+    EXPECT_THAT(
+        result.err,
+        StartsWith(
+            "loop.ptx:7:1: error: the launch was stopped: in loop, block (0, 0, 0), thread (0, 0, 0)\n"));
 }
 
 TEST_F(Cli, EmptyClustersAreErrors) {
-    spill("none.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry none() .reqnctapercluster 2, 0, 1\n{\nret;\n}\n");
+    spill("none.ptx",
+          ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry none() .reqnctapercluster 2, 0, "
+          "1\n{\nret;\n}\n");
     const Result result = ptxgraft({"run", "none.ptx", "--device", "emulator", "--grid", "2"});
     EXPECT_EQ(result.status, 1);
     EXPECT_THAT(result.err, HasSubstr("none requires a cluster of 2 x 0 x 1, which is empty"));

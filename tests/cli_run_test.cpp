@@ -36,31 +36,40 @@ TEST_F(Cli, RunComputes) {
 
 TEST_F(Cli, RunProfilesAndTraces) {
     spill("tiny.ptx",
-          ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b32 %r<3>;\n.shared .b8 s[4096];\n"
+          ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b32 %r<3>;\n.shared .b8 "
+          "s[4096];\n"
           "mov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 7;\nst.shared.u32 [%r2], %r1;\nret;\n}\n");
-    const std::vector<std::string> base = {"run", "tiny.ptx", "--device", "emulator", "--grid", "2", "--block", "32"};
+    const std::vector<std::string> base = {"run",    "tiny.ptx", "--device", "emulator",
+                                           "--grid", "2",        "--block",  "32"};
     const auto with = [&](std::vector<std::string> more) {
         more.insert(more.begin(), base.begin(), base.end());
         return ptxgraft(more);
     };
     const Result profile = with({"--profile"});
     ASSERT_EQ(profile.status, 0) << profile.err;
-    EXPECT_EQ(profile.out,
-              "  line      warps  lanes conflicts  wavefronts/ideal     sectors/ideal       bytes  instruction\n"
-              "     7          2  32.00         -                 -                 -           -  mov.u32 %r1, %tid.x;\n"
-              "     8          2  32.00         -                 -                 -           -  shl.b32 %r2, %r1, 7;\n"
-              "     9          2  32.00        62              64/2                 -         256  st.shared.u32 [%r2], %r1;\n"
-              "    10          2  32.00         -                 -                 -           -  ret;\n"
-              "\n     warps      threads  shared bytes  global bytes  class\n"
-              "         2           64             -             -  control\n"
-              "         2           64             -             -  logic and shift\n"
-              "         2           64             -             -  move and convert\n"
-              "         2           64           256             -  shared store\n"
-              "         8          256           256             -  in all\n");
+    EXPECT_EQ(
+        profile.out,
+        "  line      warps  lanes conflicts  wavefronts/ideal     sectors/ideal       bytes  instruction\n"
+        "     7          2  32.00         -                 -                 -           -  mov.u32 %r1, "
+        "%tid.x;\n"
+        "     8          2  32.00         -                 -                 -           -  shl.b32 %r2, "
+        "%r1, 7;\n"
+        "     9          2  32.00        62              64/2                 -         256  st.shared.u32 "
+        "[%r2], %r1;\n"
+        "    10          2  32.00         -                 -                 -           -  ret;\n"
+        "\n     warps      threads  shared bytes  global bytes  class\n"
+        "         2           64             -             -  control\n"
+        "         2           64             -             -  logic and shift\n"
+        "         2           64             -             -  move and convert\n"
+        "         2           64           256             -  shared store\n"
+        "         8          256           256             -  in all\n");
     ASSERT_EQ(with({"--trace", "t.txt", "--trace-cta", "1", "--trace-warp", "0"}).status, 0);
     const std::string trace = slurp("t.txt");
     EXPECT_EQ(std::count(trace.begin(), trace.end(), '\n'), 4);
-    EXPECT_THAT(trace, StartsWith("block (1, 0, 0) warp 0 lanes 0xffffffff 7:1: mov.u32 %r1, %tid.x; | %r1 = [0x0 0x1 0x2 "));
+    EXPECT_THAT(
+        trace,
+        StartsWith(
+            "block (1, 0, 0) warp 0 lanes 0xffffffff 7:1: mov.u32 %r1, %tid.x; | %r1 = [0x0 0x1 0x2 "));
     EXPECT_EQ(with({"--trace", "t.txt", "--trace-cta", "one"}).status, 2);
     EXPECT_EQ(with({"--trace-warp", "0"}).status, 2);
     for (const char* const flag : {"--trace-cta", "--trace-warp"}) {
@@ -73,13 +82,19 @@ TEST_F(Cli, RunProfilesAndTraces) {
 
 TEST_F(Cli, RunSaysWhatIsWrongWithAnInstructionThatThereIsNot) {
     const auto of = [this](const std::string& instruction) {
-        spill("wrong.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b32 %r<3>;\n.reg .f64 %d<3>;\n" + instruction + "\nret;\n}\n");
+        spill("wrong.ptx",
+              ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b32 %r<3>;\n.reg .f64 "
+              "%d<3>;\n" +
+                  instruction + "\nret;\n}\n");
         return ptxgraft({"run", "wrong.ptx", "--device", "emulator"}).err;
     };
-    EXPECT_THAT(of("mov.f64 %d1, 0d0000000000000000; add.sat.f64 %d1, %d1, %d1;"),
-                StartsWith("wrong.ptx:7:37: error: .sat is not allowed in this form of add; forms: add{.sat}.type d, a, b"));
+    EXPECT_THAT(
+        of("mov.f64 %d1, 0d0000000000000000; add.sat.f64 %d1, %d1, %d1;"),
+        StartsWith(
+            "wrong.ptx:7:37: error: .sat is not allowed in this form of add; forms: add{.sat}.type d, a, b"));
     EXPECT_THAT(of("ad.u32 %r1, 1, 2;"), StartsWith("wrong.ptx:7:1: error: unknown opcode 'ad'"));
-    EXPECT_THAT(of("tcgen05.wait::ld.sync.aligned;"), StartsWith("wrong.ptx:7:1: error: tcgen05.wait::ld.sync.aligned needs "));
+    EXPECT_THAT(of("tcgen05.wait::ld.sync.aligned;"),
+                StartsWith("wrong.ptx:7:1: error: tcgen05.wait::ld.sync.aligned needs "));
 }
 
 TEST_F(Cli, RunGraftsStubs) {

@@ -17,7 +17,8 @@ using testing::StartsWith;
 // program
 
 TEST_F(Cli, HelpAndVersionSucceed) {
-    for (const char* verb : {"compile", "sites", "stub", "set", "graft", "roundtrip", "verify", "isa", "run"}) {
+    for (const char* verb :
+         {"compile", "sites", "stub", "set", "graft", "roundtrip", "verify", "isa", "run"}) {
         EXPECT_THAT(ptxgraft({"--help"}).out, HasSubstr(verb));
         const Result help = ptxgraft({verb, "--help"});
         EXPECT_EQ(help.status, 0) << verb;
@@ -207,7 +208,9 @@ TEST_F(Cli, RoundtripCountsAndFails) {
 // ------------------------------------------------------------------------------------------------------
 // verify, isa
 
-constexpr const char* wrong_ptx = ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b32 a<4>;\nadd.u32 a0, a1, b;\nadd.bogus.u32 a0, a1, a2;\n}\n";
+constexpr const char* wrong_ptx =
+    ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b32 a<4>;\nadd.u32 a0, a1, "
+    "b;\nadd.bogus.u32 a0, a1, a2;\n}\n";
 
 TEST_F(Cli, VerifyPrintsALineAFinding) {
     spill("wrong.ptx", wrong_ptx);
@@ -216,14 +219,17 @@ TEST_F(Cli, VerifyPrintsALineAFinding) {
     EXPECT_EQ(good.out, "affine.ptx: ok\naffine.ptx: ok\n");
     const Result bad = ptxgraft({"verify", "wrong.ptx", "affine.ptx"});
     EXPECT_EQ(bad.status, 1);
-    EXPECT_THAT(bad.out, StartsWith("wrong.ptx:6:17: error: 'b' is not declared\nwrong.ptx:7:4: error: unknown modifier '.bogus' for add"));
+    EXPECT_THAT(bad.out, StartsWith("wrong.ptx:6:17: error: 'b' is not declared\nwrong.ptx:7:4: error: "
+                                    "unknown modifier '.bogus' for add"));
     EXPECT_THAT(bad.out, EndsWith("\naffine.ptx: ok\n"));
     EXPECT_EQ(bad.err, "");
-    spill("broken.ptx", ".version 8.0\n.target sm_90\n.entry k() {\nadd.u32 a b;\nret\n}\n.entry l() { frob; }\n");
+    spill("broken.ptx",
+          ".version 8.0\n.target sm_90\n.entry k() {\nadd.u32 a b;\nret\n}\n.entry l() { frob; }\n");
     const Result broken = ptxgraft({"verify", "none.ptx", "broken.ptx"});
     EXPECT_EQ(broken.status, 1);
     EXPECT_THAT(broken.err, HasSubstr("cannot open none.ptx"));
-    EXPECT_THAT(broken.out, testing::AllOf(HasSubstr("broken.ptx:4:"), HasSubstr("broken.ptx:5:"), HasSubstr("broken.ptx:7:14: error: unknown opcode 'frob'")));
+    EXPECT_THAT(broken.out, testing::AllOf(HasSubstr("broken.ptx:4:"), HasSubstr("broken.ptx:5:"),
+                                           HasSubstr("broken.ptx:7:14: error: unknown opcode 'frob'")));
     const Result piped = ptxgraft({"verify", "-"}, wrong_ptx);
     EXPECT_THAT(piped.out, StartsWith("<stdin>:6:17: error: "));
 }
@@ -237,13 +243,17 @@ TEST_F(Cli, VerifyGivesJsonAndTakesATarget) {
     EXPECT_EQ(rows[0]["column"], 17);
     EXPECT_EQ(rows[0]["code"], "name_undeclared");
     EXPECT_EQ(rows[1]["code"], "modifier_unknown");
-    EXPECT_EQ(nlohmann::json::parse(ptxgraft({"verify", "--json", "affine.ptx"}).out), nlohmann::json::array());
-    spill("elect.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b32 a; .reg .pred p;\nelect.sync a|p, -1;\n}\n");
+    EXPECT_EQ(nlohmann::json::parse(ptxgraft({"verify", "--json", "affine.ptx"}).out),
+              nlohmann::json::array());
+    spill("elect.ptx",
+          ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b32 a; .reg .pred "
+          "p;\nelect.sync a|p, -1;\n}\n");
     EXPECT_EQ(ptxgraft({"verify", "elect.ptx"}).status, 0);
     const Result older = ptxgraft({"verify", "--target", "sm_80", "elect.ptx"});
     EXPECT_EQ(older.status, 1);
     EXPECT_THAT(older.out, HasSubstr("elect.sync needs sm_90; the target is sm_80"));
-    EXPECT_THAT(ptxgraft({"verify", "--target", "sm_1", "elect.ptx"}).out, HasSubstr("elect.ptx: error: target 'sm_1' is not known"));
+    EXPECT_THAT(ptxgraft({"verify", "--target", "sm_1", "elect.ptx"}).out,
+                HasSubstr("elect.ptx: error: target 'sm_1' is not known"));
 }
 
 TEST_F(Cli, SetsAreListedAndPrinted) {
@@ -257,7 +267,9 @@ TEST_F(Cli, SetsAreListedAndPrinted) {
     EXPECT_THAT(f32.out, HasSubstr("\nf16_to_f32 = cvt.f32.f16\n"));
     spill("f32.set", f32.out);
     EXPECT_EQ(ptxgraft({"set", "f32.set"}).out, f32.out);
-    EXPECT_EQ(ptxgraft({"set", "-"}, "type philox u32\nbump = add.u32 philox, u32 -> philox weight 2 # more\nmin.f32\n").out,
+    EXPECT_EQ(ptxgraft({"set", "-"},
+                       "type philox u32\nbump = add.u32 philox, u32 -> philox weight 2 # more\nmin.f32\n")
+                  .out,
               "type philox u32\nbump = add.u32 philox, u32 -> philox weight 2\nmin.f32\n");
 }
 
@@ -278,13 +290,17 @@ TEST_F(Cli, IsaPrintsRowsAndTheBacklog) {
     EXPECT_EQ(rows.status, 0);
     EXPECT_THAT(rows.out, HasSubstr("fma.rnd{.ftz}{.sat}.f32 d, a, b, c | 2.0 sm_20"));
     EXPECT_THAT(ptxgraft({"isa", "cp"}).out, HasSubstr("cp.async.bulk.commit_group"));
-    EXPECT_EQ(ptxgraft({"isa", "--emulated", "elect"}).out, "      1       1  elect\n      1       1  in all: emulated, spellings of sm_75 to sm_90a; 0 more are out of scope\n");
-    EXPECT_THAT(ptxgraft({"isa", "--emulated", "istypep"}).out, HasSubstr("istypep: out of scope (textures)\n                 lacks istypep.texref"));
+    EXPECT_EQ(ptxgraft({"isa", "--emulated", "elect"}).out,
+              "      1       1  elect\n      1       1  in all: emulated, spellings of sm_75 to sm_90a; 0 "
+              "more are out of scope\n");
+    EXPECT_THAT(ptxgraft({"isa", "--emulated", "istypep"}).out,
+                HasSubstr("istypep: out of scope (textures)\n                 lacks istypep.texref"));
     EXPECT_THAT(ptxgraft({"isa", "--emulated", "frobnicate"}).err, HasSubstr("no such opcode"));
     const Result none = ptxgraft({"isa", "frobnicate"});
     EXPECT_EQ(none.status, 1);
     EXPECT_EQ(none.err, "error: the table has no opcode frobnicate\n");
-    spill("new.ptx", ".version 8.0\n.target sm_90\n.entry k() {\nfrob.u32 a; frob.u32 b; add.u99 c, d, e; ret;\n}\n");
+    spill("new.ptx",
+          ".version 8.0\n.target sm_90\n.entry k() {\nfrob.u32 a; frob.u32 b; add.u99 c, d, e; ret;\n}\n");
     EXPECT_EQ(ptxgraft({"isa", "--missing", "new.ptx"}).out, "       2  frob.u32\n       1  add.u99\n");
     EXPECT_EQ(ptxgraft({"isa", "--missing", "affine.ptx"}).out, "");
 }

@@ -31,16 +31,10 @@ std::string shown(const Expected<Constant>& constant) {
         return std::string(name(constant.error().code)) + " " + std::to_string(constant.error().span.begin);
     std::ostringstream out;
     switch (constant->type) {
-        case Type::s64:
-            return std::to_string(constant->as_signed());
-        case Type::u64:
-            return std::to_string(constant->bits) + "u";
-        case Type::f64:
-            out << std::bit_cast<double>(constant->bits) << "d";
-            return out.str();
-        default:
-            out << "0f" << std::hex << constant->bits;
-            return out.str();
+        case Type::s64: return std::to_string(constant->as_signed());
+        case Type::u64: return std::to_string(constant->bits) + "u";
+        case Type::f64: out << std::bit_cast<double>(constant->bits) << "d"; return out.str();
+        default: out << "0f" << std::hex << constant->bits; return out.str();
     }
 }
 
@@ -512,24 +506,12 @@ TEST(Constant, PtxasRefusesTheSameExpressions) {
         const bool has_comment = text.find("//") != std::string::npos || text.find("/*") != std::string::npos;
         if (has_comment) continue;
         switch (random.below(6)) {
-            case 0:
-                lines.push_back("mov.b64 b64_1, " + text + ";");
-                break;
-            case 1:
-                lines.push_back("mov.f32 f32_1, " + text + ";");
-                break;
-            case 2:
-                lines.push_back("ld.global.b32 b32_1, [b64_1+" + text + "];");
-                break;
-            case 3:
-                lines.push_back("mov.b64 b64_1, gv+" + text + ";");
-                break;
-            case 4:
-                lines.push_back("st.global.b8 gv[" + text + "], b32_1;");
-                break;
-            default:
-                lines.push_back("selp.u32 b32_1, 1, 2, " + text + ";");
-                break;
+            case 0: lines.push_back("mov.b64 b64_1, " + text + ";"); break;
+            case 1: lines.push_back("mov.f32 f32_1, " + text + ";"); break;
+            case 2: lines.push_back("ld.global.b32 b32_1, [b64_1+" + text + "];"); break;
+            case 3: lines.push_back("mov.b64 b64_1, gv+" + text + ";"); break;
+            case 4: lines.push_back("st.global.b8 gv[" + text + "], b32_1;"); break;
+            default: lines.push_back("selp.u32 b32_1, 1, 2, " + text + ";"); break;
         }
     }
     const oracle::Setting setting{.target = "sm_90", .version = "8.7"};

@@ -32,8 +32,7 @@ FakeCuda& fake() {
     return *reinterpret_cast<FakeCuda* (*)()>(dlsym(handle, "fake_cuda"))();
 }
 
-template <class T>
-std::string failure(const Expected<T>& result) {
+template <class T> std::string failure(const Expected<T>& result) {
     return result ? "no error" : describe(result.error());
 }
 #define ASSERT_OK(result) ASSERT_TRUE(result) << failure(result)
@@ -61,9 +60,10 @@ $done:
 }
 )";
 
-constexpr std::string_view fill = ".version 8.0\n.target sm_80\n.address_size 64\n"
-                                  ".visible .entry fill(.param .u64 a, .param .u32 n, .param .b8 s[12]) { ret; }\n"
-                                  ".visible .entry other() { ret; }\n.func helper() { ret; }\n";
+constexpr std::string_view fill =
+    ".version 8.0\n.target sm_80\n.address_size 64\n"
+    ".visible .entry fill(.param .u64 a, .param .u32 n, .param .b8 s[12]) { ret; }\n"
+    ".visible .entry other() { ret; }\n.func helper() { ret; }\n";
 
 std::vector<float> counting(std::size_t n) {
     std::vector<float> values(n);
@@ -125,7 +125,8 @@ TEST(Device, NamesOfDevices) {
     fake() = {};
     for (const Row& row : rows) {
         const auto device = Device::open(row.name, driver(std::string(row.variant)));
-        EXPECT_EQ(device ? Errc::ok : device.error().code, row.code) << row.name << row.variant << failure(device);
+        EXPECT_EQ(device ? Errc::ok : device.error().code, row.code)
+            << row.name << row.variant << failure(device);
         if (device) {
             EXPECT_EQ(device->target(), row.target) << row.name;
         } else {
@@ -139,8 +140,14 @@ TEST(Device, TargetsOfArchitectures) {
         int major, minor;
         std::string_view target;
     };
-    for (const Row& row : {Row{7, 5, "sm_75"}, {8, 0, "sm_80"}, {8, 9, "sm_89"}, {9, 0, "sm_90a"}, {10, 0, "sm_100a"},
-                           {10, 3, "sm_103a"}, {12, 0, "sm_120a"}, {12, 1, "sm_121a"}}) {
+    for (const Row& row : {Row{7, 5, "sm_75"},
+                           {8, 0, "sm_80"},
+                           {8, 9, "sm_89"},
+                           {9, 0, "sm_90a"},
+                           {10, 0, "sm_100a"},
+                           {10, 3, "sm_103a"},
+                           {12, 0, "sm_120a"},
+                           {12, 1, "sm_121a"}}) {
         fake() = {};
         fake().major = row.major;
         fake().minor = row.minor;
@@ -207,9 +214,11 @@ TEST_F(FakeGpu, BuffersCopyWithinTheirBounds) {
     EXPECT_THAT(two, ElementsAre(99.0f, 100.0f));
     const auto beyond = buffer->read(std::as_writable_bytes(std::span(two)), 396);
     ASSERT_FALSE(beyond);
-    EXPECT_EQ(describe(beyond.error()), "error: outside of the buffer: 8 bytes from byte 396 of a buffer of 400\n");
+    EXPECT_EQ(describe(beyond.error()),
+              "error: outside of the buffer: 8 bytes from byte 396 of a buffer of 400\n");
     EXPECT_EQ(buffer->write(std::as_bytes(std::span(two)), SIZE_MAX).error().code, Errc::outside_of_buffer);
-    EXPECT_EQ(buffer->write(std::as_bytes(std::span(two)), SIZE_MAX - 3).error().code, Errc::outside_of_buffer);
+    EXPECT_EQ(buffer->write(std::as_bytes(std::span(two)), SIZE_MAX - 3).error().code,
+              Errc::outside_of_buffer);
 
     EXPECT_OK(buffer->fill(std::byte{0}));
     EXPECT_EQ(*buffer->download<float>(), std::vector<float>(100));
@@ -267,7 +276,8 @@ TEST_F(FakeGpu, ErrorsCarryTheDriversWords) {
     const auto memory = device().allocate(1000);
     ASSERT_FALSE(memory);
     EXPECT_EQ(describe(memory.error()),
-              "error: out of device memory: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out of memory), asked for 1000 bytes\n");
+              "error: out of device memory: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out of memory), asked for "
+              "1000 bytes\n");
     break_call("cuCtxSynchronize", 700);
     const auto failed = device().synchronize();
     ASSERT_FALSE(failed);
@@ -333,7 +343,9 @@ TEST_F(FakeGpu, StreamsAndEvents) {
 TEST_F(FakeGpu, LaunchesWithTheArgumentsAsBytes) {
     auto function = load_fill();
     ASSERT_OK(function);
-    EXPECT_EQ(fake().image, "\x7F" "ELF");
+    EXPECT_EQ(fake().image,
+              "\x7F"
+              "ELF");
     ASSERT_EQ(function->parameters().size(), 3u);
     EXPECT_EQ(function->parameters()[0].name, "a");
     EXPECT_EQ(function->parameters()[0].type, "u64");
@@ -369,7 +381,8 @@ TEST_F(FakeGpu, ArgumentsAreCheckedBeforeTheLaunch) {
     ASSERT_FALSE(wrong_size);
     EXPECT_EQ(wrong_size.error().index, 1u);
     EXPECT_EQ(describe(wrong_size.error()),
-              "error: an argument does not fit its parameter: argument 1 of fill has 8 bytes, its parameter u32 n has 4\n");
+              "error: an argument does not fit its parameter: argument 1 of fill has 8 bytes, its parameter "
+              "u32 n has 4\n");
     auto foreign = Device::open("emulator")->allocate(16);
     const auto elsewhere = function->launch({}, std::array<Argument, 3>{*foreign, 16u, text});
     EXPECT_EQ(elsewhere.error().code, Errc::other_device);
@@ -403,9 +416,7 @@ TEST_F(FakeGpu, ShapesAreCheckedBeforeTheLaunch) {
     for (const Row& row : rows) {
         const auto done = function->launch(row.config, {});
         EXPECT_EQ(bool(done), row.possible) << failure(done);
-        if (!done) {
-            EXPECT_EQ(done.error().code, Errc::launch_shape_invalid);
-        }
+        if (!done) { EXPECT_EQ(done.error().code, Errc::launch_shape_invalid); }
     }
 }
 
@@ -430,17 +441,18 @@ const Cubin elf = [] {
 }();
 
 // Entries that say something of clusters.
-constexpr std::string_view clustered = ".version 8.0\n.target sm_90\n.address_size 64\n"
-                                       ".visible .entry any() { ret; }\n"
-                                       ".visible .entry two() .reqnctapercluster 2 { ret; }\n"
-                                       ".visible .entry flat() .reqnctapercluster 2, 2 .maxntid 64 { ret; }\n"
-                                       ".visible .entry most() .maxclusterrank 4 { ret; }\n"
-                                       ".visible .entry explicit() .explicitcluster { ret; }\n"
-                                       ".visible .entry whole() .blocksareclusters .reqntid 1 .reqnctapercluster 2 { ret; }\n"
-                                       ".visible .entry zero() .reqnctapercluster 0 { ret; }\n"
-                                       ".visible .entry gap() .reqnctapercluster 2, 0, 1 { ret; }\n"
-                                       ".visible .entry hex() .reqnctapercluster 0x2 { ret; }\n"
-                                       ".visible .entry both() .explicitcluster .reqnctapercluster 2, 1, 1 { ret; }\n";
+constexpr std::string_view clustered =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".visible .entry any() { ret; }\n"
+    ".visible .entry two() .reqnctapercluster 2 { ret; }\n"
+    ".visible .entry flat() .reqnctapercluster 2, 2 .maxntid 64 { ret; }\n"
+    ".visible .entry most() .maxclusterrank 4 { ret; }\n"
+    ".visible .entry explicit() .explicitcluster { ret; }\n"
+    ".visible .entry whole() .blocksareclusters .reqntid 1 .reqnctapercluster 2 { ret; }\n"
+    ".visible .entry zero() .reqnctapercluster 0 { ret; }\n"
+    ".visible .entry gap() .reqnctapercluster 2, 0, 1 { ret; }\n"
+    ".visible .entry hex() .reqnctapercluster 0x2 { ret; }\n"
+    ".visible .entry both() .explicitcluster .reqnctapercluster 2, 1, 1 { ret; }\n";
 
 TEST_F(FakeGpu, ClustersAndCooperativeLaunchesReachTheDriver) {
     struct Row {
@@ -449,17 +461,18 @@ TEST_F(FakeGpu, ClustersAndCooperativeLaunchesReachTheDriver) {
         std::array<unsigned, 3> cluster;
         bool large;
     };
-    const Row rows[] = {{"any", {.grid = {8, 1, 1}}, {0, 0, 0}, false},
-                        {"any", {.grid = {8, 1, 1}, .cooperative = true}, {0, 0, 0}, false},
-                        {"any", {.grid = {8, 4, 2}, .cluster = {2, 2, 2}}, {2, 2, 2}, false},
-                        {"any", {.grid = {16, 1, 1}, .cluster = {16, 1, 1}, .cooperative = true}, {16, 1, 1}, true},
-                        {"two", {.grid = {8, 1, 1}}, {2, 1, 1}, false},
-                        {"two", {.grid = {8, 1, 1}, .cluster = {2, 1, 1}}, {2, 1, 1}, false},
-                        {"flat", {.grid = {8, 2, 1}}, {2, 2, 1}, false},
-                        {"both", {.grid = {2, 1, 1}}, {2, 1, 1}, false},
-                        {"explicit", {.grid = {2, 1, 1}, .cluster = {2, 1, 1}}, {2, 1, 1}, false},
-                        {"whole", {.grid = {3, 1, 1}}, {2, 1, 1}, false},
-                        {"most", {.grid = {4, 1, 1}, .cluster = {4, 1, 1}}, {4, 1, 1}, false}};
+    const Row rows[] = {
+        {"any", {.grid = {8, 1, 1}}, {0, 0, 0}, false},
+        {"any", {.grid = {8, 1, 1}, .cooperative = true}, {0, 0, 0}, false},
+        {"any", {.grid = {8, 4, 2}, .cluster = {2, 2, 2}}, {2, 2, 2}, false},
+        {"any", {.grid = {16, 1, 1}, .cluster = {16, 1, 1}, .cooperative = true}, {16, 1, 1}, true},
+        {"two", {.grid = {8, 1, 1}}, {2, 1, 1}, false},
+        {"two", {.grid = {8, 1, 1}, .cluster = {2, 1, 1}}, {2, 1, 1}, false},
+        {"flat", {.grid = {8, 2, 1}}, {2, 2, 1}, false},
+        {"both", {.grid = {2, 1, 1}}, {2, 1, 1}, false},
+        {"explicit", {.grid = {2, 1, 1}, .cluster = {2, 1, 1}}, {2, 1, 1}, false},
+        {"whole", {.grid = {3, 1, 1}}, {2, 1, 1}, false},
+        {"most", {.grid = {4, 1, 1}, .cluster = {4, 1, 1}}, {4, 1, 1}, false}};
     for (const Row& row : rows) {
         fake().launches.clear();
         fake().large_clusters = false;
@@ -482,7 +495,9 @@ struct ClusterRow {
 };
 const ClusterRow impossible_clusters[] = {
     {"any", {.cluster = {0, 1, 1}}, "cluster of 0 x 1 x 1 is empty"},
-    {"any", {.grid = {9, 1, 1}, .cluster = {2, 1, 1}}, "grid of 9 x 1 x 1; it is a multiple of the cluster of 2 x 1 x 1"},
+    {"any",
+     {.grid = {9, 1, 1}, .cluster = {2, 1, 1}},
+     "grid of 9 x 1 x 1; it is a multiple of the cluster of 2 x 1 x 1"},
     {"any", {.grid = {8, 1, 1}, .cluster = {1, 2, 1}}, "a multiple of the cluster of 1 x 2 x 1"},
     {"any", {.grid = {32, 1, 1}, .cluster = {32, 1, 1}}, "cluster of 32 x 1 x 1; at most 16 blocks"},
     {"any", {.grid = {65536, 65535, 1}, .cluster = {65536, 65536, 1}}, "at most 16 blocks"},
@@ -508,14 +523,16 @@ TEST_F(FakeGpu, ClustersThatCannotBeAreRefused) {
 }
 
 TEST(EmulatorDevice, ClustersThatCannotBeAreRefused) {
-    const Device device = std::move(*Device::open("emulator")), older = std::move(*Device::open("emulator:sm_80"));
+    const Device device = std::move(*Device::open("emulator")),
+                 older = std::move(*Device::open("emulator:sm_80"));
     for (const ClusterRow& row : impossible_clusters) {
         const auto done = device.load(clustered, row.entry)->launch(row.config, {});
         ASSERT_FALSE(done) << row.message;
         EXPECT_THAT(describe(done.error()), HasSubstr(row.message));
     }
     const Argument arguments[] = {Argument(std::uint64_t{0}), Argument(std::uint64_t{0}), Argument(0u)};
-    const auto done = older.load(twice, "twice")->launch({.grid = {2, 1, 1}, .cluster = {2, 1, 1}}, arguments);
+    const auto done =
+        older.load(twice, "twice")->launch({.grid = {2, 1, 1}, .cluster = {2, 1, 1}}, arguments);
     EXPECT_THAT(failure(done), HasSubstr("cluster of 2 x 1 x 1; clusters need sm_90"));
 }
 
@@ -527,8 +544,14 @@ TEST(EmulatorDevice, PtxForANewerArchitectureIsRefused) {
 }
 
 TensorMapOptions matrix(std::uint64_t address) {
-    return {.type = TensorType::bf16, .address = address, .dims = {64, 32}, .strides = {128}, .box = {64, 8},
-            .swizzle = TensorSwizzle::bytes128, .l2 = TensorL2Promotion::bytes256, .fill = TensorFill::nan};
+    return {.type = TensorType::bf16,
+            .address = address,
+            .dims = {64, 32},
+            .strides = {128},
+            .box = {64, 8},
+            .swizzle = TensorSwizzle::bytes128,
+            .l2 = TensorL2Promotion::bytes256,
+            .fill = TensorFill::nan};
 }
 
 TEST_F(FakeGpu, TensorMapsAreEncodedByTheDriver) {
@@ -544,7 +567,10 @@ TEST_F(FakeGpu, TensorMapsAreEncodedByTheDriver) {
     EXPECT_THAT(given.box, ElementsAre(64, 8));
     EXPECT_THAT(given.element_strides, ElementsAre(1, 1));
     EXPECT_THAT(given.modes, ElementsAre(0, 3, 3, 1));
-    TensorMapOptions columns{.type = TensorType::f16, .address = 0x1000, .dims = {64, 9, 14, 4}, .strides = {128, 1152, 16128},
+    TensorMapOptions columns{.type = TensorType::f16,
+                             .address = 0x1000,
+                             .dims = {64, 9, 14, 4},
+                             .strides = {128, 1152, 16128},
                              .element_strides = {1, 2, 2, 1},
                              .im2col = TensorIm2col{{-1, -2}, {-3, -4}, 8, 64}};
     ASSERT_OK(device().encode_tensor_map(columns));
@@ -563,7 +589,8 @@ TEST_F(FakeGpu, TensorMapsAreEncodedByTheDriver) {
 TEST_F(FakeGpu, TensorMapsThatCannotBeAreRefused) {
     const auto odd = device().encode_tensor_map(matrix(0x1008));
     ASSERT_FALSE(odd);
-    EXPECT_EQ(describe(odd.error()), "error: the tensor map is not possible: the address 0x1008 is not a multiple of 16\n");
+    EXPECT_EQ(describe(odd.error()),
+              "error: the tensor map is not possible: the address 0x1008 is not a multiple of 16\n");
     EXPECT_EQ(fake().calls["cuTensorMapEncodeTiled"], 0);
     break_call("cuTensorMapEncodeTiled", 1);
     const auto refused = device().encode_tensor_map(matrix(0x1000));
@@ -594,11 +621,14 @@ TEST(EmulatorDevice, TensorMapsAreArguments) {
     const auto map = device.encode_tensor_map(matrix(buffer->address()));
     ASSERT_OK(map);
     EXPECT_EQ(map->bytes, buffer->encode_tensor_map(matrix(0))->bytes);
-    auto function = device.load(".version 8.0\n.target sm_90\n.address_size 64\n"
-                                ".visible .entry k(.param .align 64 .b8 map[128]) { ret; }\n", "k");
+    auto function = device.load(
+        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".visible .entry k(.param .align 64 .b8 map[128]) { ret; }\n",
+        "k");
     ASSERT_OK(function);
     EXPECT_OK(function->launch({}, std::array<Argument, 1>{*map}));
-    EXPECT_THAT(failure(Device::open("emulator:sm_80")->encode_tensor_map(matrix(0x1000))), HasSubstr("tensor maps need sm_90"));
+    EXPECT_THAT(failure(Device::open("emulator:sm_80")->encode_tensor_map(matrix(0x1000))),
+                HasSubstr("tensor maps need sm_90"));
 }
 
 TEST_F(FakeGpu, LaunchesThatFailAreErrors) {
@@ -622,7 +652,9 @@ TEST_F(FakeGpu, ModulesThatDoNotLoadBringTheDriversLog) {
 TEST_F(FakeGpu, PtxIsAssembledForTheGpu) {
     auto function = device().load(twice, "twice");
     ASSERT_OK(function);
-    EXPECT_EQ(fake().image, "\x7F" "ELF");
+    EXPECT_EQ(fake().image,
+              "\x7F"
+              "ELF");
 }
 
 TEST_F(FakeGpu, PtxForAnotherArchitectureIsRefused) {
@@ -630,16 +662,19 @@ TEST_F(FakeGpu, PtxForAnotherArchitectureIsRefused) {
         std::string_view target;
         bool runs;
     };
-    for (const Row& row : {Row{"sm_75", true}, {"sm_90", true}, {"sm_90a", true}, {"sm_100", false}, {"sm_100a", false},
-                           {"sm_100f", false}, {"sm_120", false}}) {
+    for (const Row& row : {Row{"sm_75", true},
+                           {"sm_90", true},
+                           {"sm_90a", true},
+                           {"sm_100", false},
+                           {"sm_100a", false},
+                           {"sm_100f", false},
+                           {"sm_120", false}}) {
         std::string ptx(twice);
         ptx.replace(ptx.find("sm_80"), 5, row.target);
         ptx.replace(ptx.find("8.0"), 3, "9.0");
         const auto function = device().load(ptx, "twice");
         EXPECT_EQ(bool(function), row.runs) << row.target << failure(function);
-        if (!function) {
-            EXPECT_EQ(function.error().code, Errc::target_differs) << failure(function);
-        }
+        if (!function) { EXPECT_EQ(function.error().code, Errc::target_differs) << failure(function); }
     }
 }
 
@@ -650,7 +685,8 @@ TEST_F(FakeGpu, EntriesAreChosenByName) {
     EXPECT_EQ(device().load(fill, "").error().code, Errc::entry_not_named);
     EXPECT_EQ(device().load(fill, "helper").error().code, Errc::unknown_entry);
     EXPECT_OK(device().load(twice, ""));
-    EXPECT_EQ(device().load(".version 8.0\n.target sm_80\n.address_size 64\n", "").error().code, Errc::unknown_entry);
+    EXPECT_EQ(device().load(".version 8.0\n.target sm_80\n.address_size 64\n", "").error().code,
+              Errc::unknown_entry);
     EXPECT_FALSE(device().load("this is no PTX", "fill"));
     EXPECT_FALSE(device().load("", "fill"));
 }
@@ -695,16 +731,21 @@ TEST(EmulatorDevice, ErrorsOfAKernelBringTheirPtx) {
     const auto done = function->launch({{1, 1, 1}, {32, 1, 1}}, std::array<Argument, 3>{*in, *out, 32u});
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Errc::address_out_of_bounds);
-    EXPECT_THAT(describe(done.error()), AllOf(HasSubstr("twice.ptx:14:"), HasSubstr("ld.global.f32 %f1, [%rd4];")));
+    EXPECT_THAT(describe(done.error()),
+                AllOf(HasSubstr("twice.ptx:14:"), HasSubstr("ld.global.f32 %f1, [%rd4];")));
 }
 
 // PTX ISA 11.8.1: the grid counts clusters.
 TEST(EmulatorDevice, BlocksAreClusters) {
     const Device device = std::move(*Device::open("emulator"));
     auto count = device.upload(std::vector<std::uint32_t>(2));
-    auto function = device.load(".version 9.0\n.target sm_90\n.address_size 64\n.entry k(.param .u64 p) .blocksareclusters .reqntid 1 .reqnctapercluster 2 {\n"
-                                ".reg .b64 %a;\n.reg .b32 %n;\nld.param.u64 %a, [p];\nred.global.add.u32 [%a], 1;\nmov.u32 %n, %nctaid.x;\n"
-                                "red.global.max.u32 [%a+4], %n;\nret;\n}\n", "k");
+    auto function = device.load(
+        ".version 9.0\n.target sm_90\n.address_size 64\n.entry k(.param .u64 p) .blocksareclusters .reqntid "
+        "1 .reqnctapercluster 2 {\n"
+        ".reg .b64 %a;\n.reg .b32 %n;\nld.param.u64 %a, [p];\nred.global.add.u32 [%a], 1;\nmov.u32 %n, "
+        "%nctaid.x;\n"
+        "red.global.max.u32 [%a+4], %n;\nret;\n}\n",
+        "k");
     ASSERT_OK(function);
     ASSERT_OK(function->launch({{3, 1, 1}, {1, 1, 1}}, std::array<Argument, 1>{*count}));
     EXPECT_EQ(*count->download<std::uint32_t>(), (std::vector<std::uint32_t>{6, 6}));
@@ -717,13 +758,17 @@ TEST(EmulatorDevice, HasTheLimitsOfItsArchitecture) {
     };
     std::string ptx(fill);
     ptx.replace(ptx.find("sm_80"), 5, "sm_75");
-    for (const Row& row : {Row{"emulator:sm_75", 64}, {"emulator:sm_80", 163}, {"emulator:sm_89", 99}, {"emulator", 227},
+    for (const Row& row : {Row{"emulator:sm_75", 64},
+                           {"emulator:sm_80", 163},
+                           {"emulator:sm_89", 99},
+                           {"emulator", 227},
                            {"emulator:sm_120a", 99}}) {
         const Device device = std::move(*Device::open(row.name));
         auto function = device.load(ptx, "other");
         ASSERT_OK(function);
         EXPECT_OK(function->launch({{}, {}, row.kilobytes * 1024}, {})) << row.name;
-        EXPECT_EQ(function->launch({{}, {}, row.kilobytes * 1024 + 1}, {}).error().code, Errc::launch_shape_invalid);
+        EXPECT_EQ(function->launch({{}, {}, row.kilobytes * 1024 + 1}, {}).error().code,
+                  Errc::launch_shape_invalid);
     }
 }
 
@@ -797,12 +842,14 @@ TEST(EmulatorDevice, VariablesAndEntriesThatAreNotThereAreErrors) {
     ASSERT_OK(function);
     const auto no_variable = function->variable("cuont");
     EXPECT_EQ(no_variable.error().code, Errc::symbol_not_found);
-    EXPECT_THAT(describe(no_variable.error()), HasSubstr("no variable named cuont; the module has count, limit"));
+    EXPECT_THAT(describe(no_variable.error()),
+                HasSubstr("no variable named cuont; the module has count, limit"));
     const auto no_entry = function->other("thrice");
     EXPECT_EQ(no_entry.error().code, Errc::unknown_entry);
     EXPECT_THAT(describe(no_entry.error()), HasSubstr("add_limit, twice"));
     EXPECT_EQ(function->other("").error().code, Errc::entry_not_named);
-    EXPECT_THAT(describe(device.load(twice, "twice")->variable("x").error()), HasSubstr("x; the module has none"));
+    EXPECT_THAT(describe(device.load(twice, "twice")->variable("x").error()),
+                HasSubstr("x; the module has none"));
 }
 
 TEST_F(FakeGpu, EntriesOfAModuleShareItsVariables) {
@@ -837,7 +884,9 @@ TEST_F(FakeGpu, EntriesOfAModuleShareItsVariables) {
 TEST_F(FakeGpu, LimitsOfLaunchesAreRefused) {
     const auto function = load_fill("other");
     fake().argument_sizes.clear();
-    const auto with = [&](LaunchLimits limits) { return function->launch({.limits = std::move(limits)}, {}); };
+    const auto with = [&](LaunchLimits limits) {
+        return function->launch({.limits = std::move(limits)}, {});
+    };
     for (const auto& done : {with({.time_limit_ms = 1000}), with({.instruction_budget = 1})}) {
         ASSERT_FALSE(done);
         EXPECT_EQ(done.error().code, Errc::limit_not_possible);
@@ -887,7 +936,8 @@ TEST(EmulatorDevice, OptionsReachTheEmulator) {
     auto buffer = device->allocate(16);
     auto function = device->load(twice, "twice");
     ASSERT_OK(function);
-    EXPECT_EQ(function->launch({}, std::array<Argument, 3>{*buffer, *buffer, 4u}).error().code, Errc::instruction_budget_spent);
+    EXPECT_EQ(function->launch({}, std::array<Argument, 3>{*buffer, *buffer, 4u}).error().code,
+              Errc::instruction_budget_spent);
     EXPECT_EQ(Device::emulator({.sm = 1}).error().code, Errc::no_such_device);
 }
 

@@ -1,5 +1,5 @@
-// What device/driver.hpp declares of the driver, against CUDA's own header: every function's parameters in number, size
-// and kind, and every value. A difference does not compile.
+// What device/driver.hpp declares of the driver, against CUDA's own header: every function's parameters in
+// number, size and kind, and every value. A difference does not compile.
 
 #include <cuda.h>
 
@@ -12,24 +12,24 @@
 namespace ptxgraft::driver {
 namespace {
 
-template <class A, class B>
-constexpr bool same_kind() {
+template <class A, class B> constexpr bool same_kind() {
     return sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B>;
 }
 
-template <class A, class B>
-struct SameShape : std::false_type {};
+template <class A, class B> struct SameShape : std::false_type {};
 template <class... A, class... B>
-    requires(sizeof...(A) == sizeof...(B))
-struct SameShape<CUresult (*)(A...), Result (*)(B...)> : std::bool_constant<(same_kind<A, B>() && ...)> {};
+requires(sizeof...(A) == sizeof...(B)) struct SameShape<CUresult (*)(A...), Result (*)(B...)>
+    : std::bool_constant<(same_kind<A, B>() && ...)> {
+};
 
-#define PTXGRAFT_SAME_SHAPE(name, parameters) \
-    static_assert(SameShape<decltype(&::name), decltype(Driver::name)>::value, #name " differs from cuda.h");
+#define PTXGRAFT_SAME_SHAPE(name, parameters)                                        \
+    static_assert(SameShape<decltype(&::name), decltype(Driver::name)>::value, #name \
+                  " differs from "                                                   \
+                  "cuda.h");
 PTXGRAFT_DRIVER_FUNCTIONS(PTXGRAFT_SAME_SHAPE)
 PTXGRAFT_LATER_DRIVER_FUNCTIONS(PTXGRAFT_SAME_SHAPE)
 
-template <class Ours, class Theirs>
-constexpr bool equal(Ours ours, Theirs theirs) {
+template <class Ours, class Theirs> constexpr bool equal(Ours ours, Theirs theirs) {
     return static_cast<int>(ours) == static_cast<int>(theirs);
 }
 static_assert(equal(Result::success, CUDA_SUCCESS));
@@ -48,11 +48,14 @@ static_assert(equal(Result::invalid_pc, CUDA_ERROR_INVALID_PC));
 static_assert(equal(Result::launch_failed, CUDA_ERROR_LAUNCH_FAILED));
 static_assert(equal(DeviceAttribute::compute_capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
 static_assert(equal(DeviceAttribute::compute_capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
-static_assert(equal(DeviceAttribute::max_shared_memory_per_block_optin, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+static_assert(equal(DeviceAttribute::max_shared_memory_per_block_optin,
+                    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
 static_assert(equal(FunctionAttribute::max_threads_per_block, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
 static_assert(equal(FunctionAttribute::shared_size_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
-static_assert(equal(FunctionAttribute::max_dynamic_shared_size_bytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
-static_assert(equal(FunctionAttribute::non_portable_cluster_size_allowed, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED));
+static_assert(equal(FunctionAttribute::max_dynamic_shared_size_bytes,
+                    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
+static_assert(equal(FunctionAttribute::non_portable_cluster_size_allowed,
+                    CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED));
 static_assert(equal(LaunchAttributeId::cooperative, CU_LAUNCH_ATTRIBUTE_COOPERATIVE));
 static_assert(equal(LaunchAttributeId::cluster_dimension, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION));
 static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute) &&
@@ -63,8 +66,10 @@ static_assert(sizeof(LaunchConfiguration) == sizeof(CUlaunchConfig) &&
               offsetof(LaunchConfiguration, attributes) == offsetof(CUlaunchConfig, attrs) &&
               offsetof(LaunchConfiguration, attribute_count) == offsetof(CUlaunchConfig, numAttrs));
 static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && alignof(TensorMap) >= 64);
-static_assert(equal(TensorType::u8, CU_TENSOR_MAP_DATA_TYPE_UINT8) && equal(TensorType::s32, CU_TENSOR_MAP_DATA_TYPE_INT32) &&
-              equal(TensorType::f16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16) && equal(TensorType::f64, CU_TENSOR_MAP_DATA_TYPE_FLOAT64) &&
+static_assert(equal(TensorType::u8, CU_TENSOR_MAP_DATA_TYPE_UINT8) &&
+              equal(TensorType::s32, CU_TENSOR_MAP_DATA_TYPE_INT32) &&
+              equal(TensorType::f16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16) &&
+              equal(TensorType::f64, CU_TENSOR_MAP_DATA_TYPE_FLOAT64) &&
               equal(TensorType::bf16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16) &&
               equal(TensorType::f32_ftz, CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ) &&
               equal(TensorType::tf32_ftz, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ) &&

@@ -149,29 +149,42 @@ const Planted planted[] = {
      ready + fence + product + "\n" + commit + "mov.b32 %r40, %f4;\n<st.global.b32 [%rd6], %r40;>\n" + wait0,
      wait0 + "st.global.b32 [%rd6], %r40;"},
     {"ACopyOfACopy", Errc::register_in_flight,
-     ready + fence + product + "\n" + commit + "mov.b32 %r40, %f4;\nmov.b32 %r41, %r40;\nmov.b32 %r40, %r41;\n<and.b32 %r42, %r40, 15;>\n" + wait0,
+     ready + fence + product + "\n" + commit +
+         "mov.b32 %r40, %f4;\nmov.b32 %r41, %r40;\nmov.b32 %r40, %r41;\n<and.b32 %r42, %r40, 15;>\n" + wait0,
      wait0 + "and.b32 %r42, %r40, 15;"},
     {"ACopyInAPair", Errc::register_in_flight,
-     ready + fence + product + "\n" + commit + "mov.b64 %rd10, {%f1, %f4};\nmov.b64 {%r40, %r41}, %rd10;\n<st.shared.b32 [%r20], %r41;>\n" + wait0,
+     ready + fence + product + "\n" + commit +
+         "mov.b64 %rd10, {%f1, %f4};\nmov.b64 {%r40, %r41}, %rd10;\n<st.shared.b32 [%r20], %r41;>\n" + wait0,
      wait0 + sync + "st.shared.b32 [%r20], %r41;"},
     {"ACopyInHalves", Errc::register_in_flight,
-     ready + ".reg .b16 %h1, %h2;\n" + fence + product + "\n" + commit + "mov.b32 %r40, %f1;\nmov.b32 {%h1, %h2}, %r40;\n<cvt.u32.u16 %r41, %h2;>\n" + wait0,
+     ready + ".reg .b16 %h1, %h2;\n" + fence + product + "\n" + commit +
+         "mov.b32 %r40, %f1;\nmov.b32 {%h1, %h2}, %r40;\n<cvt.u32.u16 %r41, %h2;>\n" + wait0,
      wait0 + "cvt.u32.u16 %r41, %h2;"},
     {"AMovUnderAGuard", Errc::register_in_flight,
-     ready + fence + product + "\n" + commit + "mov.f32 %f21, %f5;\n<@%p1 mov.f32 %f21, %f4;>\n" + wait0, wait0 + "@%p1 mov.f32 %f21, %f4;"},
+     ready + fence + product + "\n" + commit + "mov.f32 %f21, %f5;\n<@%p1 mov.f32 %f21, %f4;>\n" + wait0,
+     wait0 + "@%p1 mov.f32 %f21, %f4;"},
     {"ACopyOfTheLastGroup", Errc::register_in_flight,
-     ready + fence + product + "\n" + commit + second + "\n" + commit + "mov.f32 %f21, %f1;\nmov.f32 %f22, %f5;\n" + wait1 + "<mul.f32 %f20, %f22, %f22;>\n" + wait0,
+     ready + fence + product + "\n" + commit + second + "\n" + commit +
+         "mov.f32 %f21, %f1;\nmov.f32 %f22, %f5;\n" + wait1 + "<mul.f32 %f20, %f22, %f22;>\n" + wait0,
      "mul.f32 %f20, %f21, %f21;"},
     {"ACopyAsAnAccumulator", Errc::register_in_flight,
-     ready + fence + product + "\n" + commit + "mov.f32 %f5, %f1;\nmov.f32 %f6, %f2;\nmov.f32 %f7, %f3;\nmov.f32 %f8, %f4;\n" + fence + "<" + second + ">\n" + commit + wait0,
+     ready + fence + product + "\n" + commit +
+         "mov.f32 %f5, %f1;\nmov.f32 %f6, %f2;\nmov.f32 %f7, %f3;\nmov.f32 %f8, %f4;\n" + fence + "<" +
+         second + ">\n" + commit + wait0,
      wait0 + fence + second},
     {"ACopyAsAFragmentOfA", Errc::register_in_flight,
      ready + fence + integers + "\n" + commit + "mov.b32 %r12, %r4;\n" + fence +
-         "<wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8 {%r8, %r9, %r10, %r11}, {%r12, %r13, %r14, %r15}, %rd3, 1;>\n" + commit + wait0,
-     wait0 + fence + "wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8 {%r8, %r9, %r10, %r11}, {%r12, %r13, %r14, %r15}, %rd3, 1;"},
+         "<wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8 {%r8, %r9, %r10, %r11}, {%r12, %r13, %r14, %r15}, "
+         "%rd3, 1;>\n" +
+         commit + wait0,
+     wait0 + fence +
+         "wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8 {%r8, %r9, %r10, %r11}, {%r12, %r13, %r14, %r15}, "
+         "%rd3, 1;"},
     // The copy is the accumulator itself, with which another product has gone on.
     {"ACopyOfWhatGoesOn", Errc::register_in_flight,
-     ready + fence + product + "\n" + commit + "mov.f32 %f21, %f4;\n" + fence + product + "\n" + commit + wait0 + "<mul.f32 %f20, %f21, %f21;>", "mul.f32 %f20, %f4, %f4;"},
+     ready + fence + product + "\n" + commit + "mov.f32 %f21, %f4;\n" + fence + product + "\n" + commit +
+         wait0 + "<mul.f32 %f20, %f21, %f21;>",
+     "mul.f32 %f20, %f4, %f4;"},
     {"AnAccumulatorIsClearedBeforeTheWait", Errc::register_in_flight,
      ready + fence + product + "\n" + commit + "<mov.f32 %f1, 0f00000000;>\n" + wait0,
      wait0 + "mov.f32 %f1, 0f00000000;"},
@@ -222,15 +235,21 @@ const Planted planted[] = {
 
     // --- shared memory of a wgmma
     {"ATileThatNothingWrote", Errc::memory_not_written,
-     ready + descriptor("%rd3", 12288) + fence + "<" + product + ">\n" + commit + wait0 + "mov.f32 %f20, %f1;", second},
+     ready + descriptor("%rd3", 12288) + fence + "<" + product + ">\n" + commit + wait0 +
+         "mov.f32 %f20, %f1;",
+     second},
     {"RowsThatNothingWrote", Errc::memory_not_written,
-     ready + descriptor("%rd2", 7936) + fence + "<" + product + ">\n" + commit + wait0 + "setp.lt.u32 %p2, %r1, 32;\n@%p2 mov.f32 %f20, %f3;", second},
+     ready + descriptor("%rd2", 7936) + fence + "<" + product + ">\n" + commit + wait0 +
+         "setp.lt.u32 %p2, %r1, 32;\n@%p2 mov.f32 %f20, %f3;",
+     second},
     {"ColumnsThatNothingWrote", Errc::memory_not_written,
-     ready + descriptor("%rd3", 7936) + fence + "<" + wider + ">\n" + commit + wait0 + "mov.f32 %f20, %f9;", second},
+     ready + descriptor("%rd3", 7936) + fence + "<" + wider + ">\n" + commit + wait0 + "mov.f32 %f20, %f9;",
+     second},
     {"AFragmentOfAThatNothingWrote", Errc::register_not_written,
      ready + "setp.lt.u32 %p2, %r1, 100;\n@%p2 mov.b32 %r40, 0;\n" + fence +
-         "<wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, {%r4, %r40, %r6, %r7}, %rd3, 1, 1, 1, 0;>\n" + commit + wait0 +
-         "mov.f32 %f20, %f4;",
+         "<wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, {%r4, %r40, %r6, %r7}, "
+         "%rd3, 1, 1, 1, 0;>\n" +
+         commit + wait0 + "mov.f32 %f20, %f4;",
      of_registers},
     {"ATileThatNoProxyFenceShows", Errc::data_race,
      fill + sync + descriptors + fence + "<" + product + ">\n" + commit + wait0, fence_proxy + product},
@@ -320,7 +339,8 @@ const Planted planted[] = {
      "@%p1 cp.async.bulk.wait_group.read 0;\n@%p1 st.shared.b32 [tile+8], 0;"},
     {"TheLastOfTwoStoresIsNotWaitedFor", Errc::data_race,
      ready + store(0) + bulk_group + store(1) + bulk_group +
-         "@%p1 cp.async.bulk.wait_group.read 1;\n<@%p1 st.shared.b32 [tile+2056], 0;>\n@%p1 cp.async.bulk.wait_group.read 0;",
+         "@%p1 cp.async.bulk.wait_group.read 1;\n<@%p1 st.shared.b32 [tile+2056], 0;>\n@%p1 "
+         "cp.async.bulk.wait_group.read 0;",
      "@%p1 st.shared.b32 [tile+8], 0;"},
     {"AStoreInNoGroup", Errc::data_race,
      ready + store(0) + "@%p1 cp.async.bulk.wait_group 0;\n<@%p1 st.shared.b32 [tile+8], 0;>",
@@ -401,7 +421,9 @@ TEST_P(AsyncMistake, IsNamedAtItsLine) {
 }
 
 EmulatorCheck check_of(const Planted& row) {
-    return row.code == Errc::register_not_written || row.code == Errc::memory_not_written ? EmulatorCheck::unwritten : EmulatorCheck::async;
+    return row.code == Errc::register_not_written || row.code == Errc::memory_not_written
+               ? EmulatorCheck::unwritten
+               : EmulatorCheck::async;
 }
 
 TEST_P(AsyncMistake, IsFoundByItsCheckAlone) {
@@ -414,7 +436,8 @@ TEST_P(AsyncMistake, IsFoundByItsCheckAlone) {
     expect_named(only, done.error(), text, line_at(text, text.find(body) + row.body.find('<')));
     Machine others({.instruction_budget = 1u << 20, .checks = EmulatorChecks::all().without(check_of(row))});
     const auto found = run(others, text, row.block);
-    EXPECT_TRUE(found || found.error().code != row.code) << others.text_of(found.error());  // what came too early may not be there yet
+    // what came too early may not be there yet
+    EXPECT_TRUE(found || found.error().code != row.code) << others.text_of(found.error());
 }
 
 TEST_P(AsyncMistake, IsTheFirstFindingOfALaunchThatGoesOn) {
@@ -446,39 +469,56 @@ TEST_P(AsyncMistake, PutRightIsClean) {
 INSTANTIATE_TEST_SUITE_P(Emulator, AsyncMistake, testing::ValuesIn(planted),
                          [](const testing::TestParamInfo<Planted>& info) { return info.param.name; });
 
-// A box that is smaller than the tile: the rows and columns that it leaves out are multiplied, and nobody stores them.
+// A box that is smaller than the tile: the rows and columns that it leaves out are multiplied, and nobody
+// stores them.
 TEST(EmulatorAsync, RowsAndColumnsThatNothingWroteMayGoUnused) {
-    const std::string rows = ready + descriptor("%rd2", 7936) + fence + product + "\n" + product + "\n" + commit + wait0 +
-                             "setp.lt.u32 %p2, %r1, 32;\n@%p2 mov.f32 %f20, %f1;\n@%p2 add.f32 %f20, %f20, %f2;\n";
-    const std::string columns = ready + descriptor("%rd3", 7936) + fence + wider + "\n" + commit + wait0 + "add.f32 %f20, %f1, %f4;\n";
+    const std::string rows =
+        ready + descriptor("%rd2", 7936) + fence + product + "\n" + product + "\n" + commit + wait0 +
+        "setp.lt.u32 %p2, %r1, 32;\n@%p2 mov.f32 %f20, %f1;\n@%p2 add.f32 %f20, %f20, %f2;\n";
+    const std::string columns = ready + descriptor("%rd3", 7936) + fence + wider + "\n" + commit + wait0 +
+                                "add.f32 %f20, %f1, %f4;\n";
     for (const std::string& body : {rows, columns}) {
         Machine machine;
         EXPECT_RUNS(machine, run(machine, kernel(body), threads));
     }
 }
 
-// As nvcc does, and as ptxas takes without waiting for it: %f1 to %f4 are of one group, %f5 to %f8 of the next.
+// As nvcc does, and as ptxas takes without waiting for it: %f1 to %f4 are of one group, %f5 to %f8 of the
+// next.
 TEST(EmulatorAsync, CopiesBeforeTheWaitHaveTheirValuesBehindIt) {
-    const std::string ones = "mov.u32 %r41, 0x3F803F80;\nst.shared.b32 [%r20], %r41;\nst.shared.b32 [%r20+512], %r41;\nst.shared.b32 [%r20+1024], %r41;\n"
-                             "st.shared.b32 [%r20+1536], %r41;\nst.shared.b32 [%r20+2048], %r41;\n" + fence_proxy + sync;
+    const std::string ones =
+        "mov.u32 %r41, 0x3F803F80;\nst.shared.b32 [%r20], %r41;\nst.shared.b32 [%r20+512], "
+        "%r41;\nst.shared.b32 [%r20+1024], %r41;\n"
+        "st.shared.b32 [%r20+1536], %r41;\nst.shared.b32 [%r20+2048], %r41;\n" +
+        fence_proxy + sync;
     const std::string both = descriptors + ones + fence + product + "\n" + commit +
-                             "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f5, %f6, %f7, %f8}, %rd2, %rd3, 1, 1, 1, 0, 0;\n" + commit;
+                             "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f5, %f6, %f7, %f8}, "
+                             "%rd2, %rd3, 1, 1, 1, 0, 0;\n" +
+                             commit;
     struct Row {
         std::string copies, uses;
         float wanted;
     };
-    const Row rows[] = {{"mov.b32 %r40, %f1;\n", wait1 + "mov.b32 %f20, %r40;\n" + wait0, 16},
-                        {"mov.b32 %r40, %f5;\nmov.b32 %r40, %f2;\n", wait1 + "mov.b32 %f20, %r40;\nadd.f32 %f20, %f20, %f20;\n" + wait0, 32},
-                        {"mov.b32 %r40, %f5;\nmov.b32 %r42, 7;\nmov.b32 %r40, %r42;\ncvt.rn.f32.u32 %f20, %r40;\n", wait0, 7},
-                        {"mov.b64 %rd10, {%f1, %f6};\n", wait0 + "mov.b64 {%f21, %f22}, %rd10;\nfma.rn.f32 %f20, %f21, %f22, %f3;\n", 272},
-                        {"mov.b32 %r40, %f1;\nmov.b32 %r42, %r40;\n", wait0 + fence + product + "\n" + commit + wait0 + "mov.b32 %f21, %r42;\nadd.f32 %f20, %f21, %f1;\n", 48}};
+    const Row rows[] = {
+        {"mov.b32 %r40, %f1;\n", wait1 + "mov.b32 %f20, %r40;\n" + wait0, 16},
+        {"mov.b32 %r40, %f5;\nmov.b32 %r40, %f2;\n",
+         wait1 + "mov.b32 %f20, %r40;\nadd.f32 %f20, %f20, %f20;\n" + wait0, 32},
+        {"mov.b32 %r40, %f5;\nmov.b32 %r42, 7;\nmov.b32 %r40, %r42;\ncvt.rn.f32.u32 %f20, %r40;\n", wait0, 7},
+        {"mov.b64 %rd10, {%f1, %f6};\n",
+         wait0 + "mov.b64 {%f21, %f22}, %rd10;\nfma.rn.f32 %f20, %f21, %f22, %f3;\n", 272},
+        {"mov.b32 %r40, %f1;\nmov.b32 %r42, %r40;\n",
+         wait0 + fence + product + "\n" + commit + wait0 + "mov.b32 %f21, %r42;\nadd.f32 %f20, %f21, %f1;\n",
+         48}};
     for (const Row& row : rows) {
         SCOPED_TRACE(row.copies + row.uses);
         const std::string text = kernel(both + row.copies + row.uses);
         if (const Assembler* assembler = nvptxcompiler()) {
             const auto cubin = assembler->assemble(text, {.target = "sm_90a"});
-            const bool waits_by_itself = &row == std::end(rows) - 1;  // for a copy that outlives the accumulator's value
-            EXPECT_TRUE(waits_by_itself ? !cubin && cubin.error().code == Errc::performance_loss : cubin.has_value()) << text;
+            // for a copy that outlives the accumulator's value
+            const bool waits_by_itself = &row == std::end(rows) - 1;
+            EXPECT_TRUE(waits_by_itself ? !cubin && cubin.error().code == Errc::performance_loss
+                                        : cubin.has_value())
+                << text;
         }
         Machine machine;
         ASSERT_TRUE(machine.load(text));
@@ -489,14 +529,22 @@ TEST(EmulatorAsync, CopiesBeforeTheWaitHaveTheirValuesBehindIt) {
 }
 
 TEST(EmulatorAsync, OnlyAMovCopiesBeforeTheWait) {
-    for (const char* const use : {"add.f32 %f20, %f1, %f1;", "cvt.rzi.s32.f32 %r40, %f1;", "mov.b32 %r41, %f2;\nselp.b32 %r40, %r41, 0, %p1;", "mov.b32 %r41, %f2;\nprmt.b32 %r40, %r41, 0, 0x3210;",
-                                  "mov.b32 %r41, %f2;\nshl.b32 %r40, %r41, 0;", "mov.b32 %r41, %f2;\ncvt.u64.u32 %rd10, %r41;", "setp.gt.f32 %p2, %f3, 0f00000000;",
-                                  "mov.b32 %r41, %f2;\nshfl.sync.idx.b32 %r40, %r41, 0, 31, -1;", "st.shared.f32 [%r20+8192], %f4;", "@%p1 mov.b32 %r41, %f2;"}) {
+    for (const char* const use :
+         {"add.f32 %f20, %f1, %f1;", "cvt.rzi.s32.f32 %r40, %f1;",
+          "mov.b32 %r41, %f2;\nselp.b32 %r40, %r41, 0, %p1;",
+          "mov.b32 %r41, %f2;\nprmt.b32 %r40, %r41, 0, 0x3210;", "mov.b32 %r41, %f2;\nshl.b32 %r40, %r41, 0;",
+          "mov.b32 %r41, %f2;\ncvt.u64.u32 %rd10, %r41;", "setp.gt.f32 %p2, %f3, 0f00000000;",
+          "mov.b32 %r41, %f2;\nshfl.sync.idx.b32 %r40, %r41, 0, 31, -1;", "st.shared.f32 [%r20+8192], %f4;",
+          "@%p1 mov.b32 %r41, %f2;"}) {
         Machine machine;
-        const auto early = run(machine, kernel(ready + fence + product + "\n" + commit + use + "\n" + wait0), threads);
+        const auto early =
+            run(machine, kernel(ready + fence + product + "\n" + commit + use + "\n" + wait0), threads);
         ASSERT_FALSE(early) << use;
         EXPECT_EQ(early.error().code, Errc::register_in_flight) << use;
-        EXPECT_RUNS(machine, run(machine, kernel(ready + fence + product + "\n" + commit + wait0 + "mov.b32 %r41, 0;\n" + use + "\n"), threads));
+        EXPECT_RUNS(machine, run(machine,
+                                 kernel(ready + fence + product + "\n" + commit + wait0 +
+                                        "mov.b32 %r41, 0;\n" + use + "\n"),
+                                 threads));
     }
 }
 
@@ -508,23 +556,35 @@ TEST(EmulatorAsync, ACopyNamesWhereItComesFrom) {
         const std::string text = kernel(body);
         const auto done = run(machine, text, threads);
         EXPECT_FALSE(done);
-        const auto line = [&](const char* what, std::size_t from) { return std::to_string(line_at(text, std::min(text.find(what, from), text.size()))); };
+        const auto line = [&](const char* what, std::size_t from) {
+            return std::to_string(line_at(text, std::min(text.find(what, from), text.size())));
+        };
         const std::size_t first = text.find("wgmma.mma_async");
-        const std::string made = "read of %f21, which line " + line("mov.f32 %f21, %f4", 0) + " copied from an accumulator of the wgmma.mma_async on line " + line("wgmma.mma_async", 0);
+        const std::string made = "read of %f21, which line " + line("mov.f32 %f21, %f4", 0) +
+                                 " copied from an accumulator of the wgmma.mma_async on line " +
+                                 line("wgmma.mma_async", 0);
         return std::tuple(message(done.error(), text), made, line("wgmma.mma_async", first + 1));
     };
     const auto [early, made, none] = says(copied + "add.f32 %f20, %f21, %f21;\n" + wait0);
     EXPECT_THAT(early, testing::HasSubstr(made + ", for whose group no wgmma.wait_group has waited"));
-    const auto [late, made_too, other] = says(copied + fence + product + "\n" + commit + wait0 + "add.f32 %f20, %f21, %f21;\n");
-    EXPECT_THAT(late, testing::HasSubstr(made_too + " before a wgmma.wait_group, and with which the wgmma.mma_async on line " + other + " has gone on"));
+    const auto [late, made_too, other] =
+        says(copied + fence + product + "\n" + commit + wait0 + "add.f32 %f20, %f21, %f21;\n");
+    EXPECT_THAT(late,
+                testing::HasSubstr(made_too +
+                                   " before a wgmma.wait_group, and with which the wgmma.mma_async on line " +
+                                   other + " has gone on"));
 }
 
 // A product that does not add to its accumulators gives them all their values.
 TEST(EmulatorAsync, AProductThatOverwritesIsDefined) {
     const std::string overwrites =
-        "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, %rd4, %rd5, 0, 1, 1, 0, 0;\n";
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, %rd4, %rd5, 0, 1, 1, 0, "
+        "0;\n";
     Machine machine;
-    EXPECT_RUNS(machine, run(machine, kernel(ready + descriptor("%rd2", 12288) + fence + product + "\n" + overwrites + commit + wait0 + "mov.f32 %f20, %f1;"), threads));
+    EXPECT_RUNS(machine, run(machine,
+                             kernel(ready + descriptor("%rd2", 12288) + fence + product + "\n" + overwrites +
+                                    commit + wait0 + "mov.f32 %f20, %f1;"),
+                             threads));
 }
 
 // Warp 3 leaves before, or behind, the fence.
@@ -532,7 +592,8 @@ TEST(EmulatorAsync, AWarpgroupWaitsForAllOfItsWarps) {
     struct Row {
         std::string body, waits, says;
     };
-    const std::string leave = "setp.ge.u32 %p2, %r1, 96;\n@%p2 bra DONE;\n", rest = product + "\n" + commit + wait0;
+    const std::string leave = "setp.ge.u32 %p2, %r1, 96;\n@%p2 bra DONE;\n",
+                      rest = product + "\n" + commit + wait0;
     const Row rows[] = {{ready + leave + fence + rest, fence, "never come to this wgmma.fence"},
                         {ready + fence + leave + rest, wait0, "never commit wgmma-group 1"}};
     for (const Row& row : rows)
@@ -547,37 +608,46 @@ TEST(EmulatorAsync, AWarpgroupWaitsForAllOfItsWarps) {
         }
 }
 
-// Lane 0 waits for what thread 128 says, which waits for thread 160, and asks again and again; the other lanes of its warp go
-// ahead to the product.
+// Lane 0 waits for what thread 128 says, which waits for thread 160, and asks again and again; the other
+// lanes of its warp go ahead to the product.
 TEST(EmulatorAsync, AProductGathersLanesThatRanInTurn) {
     const std::string lap = "xor.b32 %r41, %r41, 1;\nadd.u32 %r40, %r40, 1;\nsetp.lt.u32 %p4, %r40, 100;\n";
     const auto wait_at = [](int gate, const std::string& label) {
-        return label + ": mbarrier.try_wait.parity.shared.b64 %p6, [gate+" + std::to_string(8 * gate) + "], %r41;\n@!%p6 bra " + label + ";\n";
+        return label + ": mbarrier.try_wait.parity.shared.b64 %p6, [gate+" + std::to_string(8 * gate) +
+               "], %r41;\n@!%p6 bra " + label + ";\n";
     };
-    const auto arrive_at = [](int gate) { return "mbarrier.arrive.shared.b64 _, [gate+" + std::to_string(8 * gate) + "];\n"; };
+    const auto arrive_at = [](int gate) {
+        return "mbarrier.arrive.shared.b64 _, [gate+" + std::to_string(8 * gate) + "];\n";
+    };
     const std::string text = kernel(
         ready + "@%p1 mbarrier.init.shared.b64 [gate+24], 1;\n" + gates +
-        "mov.u32 %r40, 0;\nmov.u32 %r41, 0;\nsetp.eq.u32 %p2, %r1, 128;\n@%p2 bra SAY;\nsetp.eq.u32 %p2, %r1, 160;\n@%p2 bra "
+        "mov.u32 %r40, 0;\nmov.u32 %r41, 0;\nsetp.eq.u32 %p2, %r1, 128;\n@%p2 bra SAY;\nsetp.eq.u32 %p2, "
+        "%r1, 160;\n@%p2 bra "
         "ASK;\nsetp.ge.u32 %p2, %r1, 128;\n@%p2 bra DONE;\n" +
-        fence + "MULTIPLY:\n@!%p1 bra GO;\n" + wait_at(0, "FULL") + "GO:\n" + product + "\n" + commit + wait0 + "@%p1 " + arrive_at(1) + lap +
-        "@%p4 bra MULTIPLY;\nbra DONE;\nSAY:\n" + wait_at(3, "ASKED") + arrive_at(0) + wait_at(1, "EMPTY") + lap +
-        "@%p4 bra SAY;\nbra DONE;\nASK:\n" + arrive_at(3) + wait_at(1, "AGAIN") + lap + "@%p4 bra ASK;\n");
+        fence + "MULTIPLY:\n@!%p1 bra GO;\n" + wait_at(0, "FULL") + "GO:\n" + product + "\n" + commit +
+        wait0 + "@%p1 " + arrive_at(1) + lap + "@%p4 bra MULTIPLY;\nbra DONE;\nSAY:\n" + wait_at(3, "ASKED") +
+        arrive_at(0) + wait_at(1, "EMPTY") + lap + "@%p4 bra SAY;\nbra DONE;\nASK:\n" + arrive_at(3) +
+        wait_at(1, "AGAIN") + lap + "@%p4 bra ASK;\n");
     for (const bool fast : {false, true}) {
         Machine machine({.instruction_budget = 1u << 22, .fast = fast});
         EXPECT_RUNS(machine, run(machine, text, 192));
     }
 }
 
-// The threads of each warp write a part of B late, one warp later than the other; every warp multiplies all of B, and no
-// barrier but the wgmma.fence comes between.
+// The threads of each warp write a part of B late, one warp later than the other; every warp multiplies all
+// of B, and no barrier but the wgmma.fence comes between.
 TEST(EmulatorAsync, AWgmmaFenceShowsWhatAllWarpsWrote) {
     const std::string late =
-        "shr.u32 %r40, %r1, 5;\nmul.lo.u32 %r40, %r40, 1000;\nLATE:\nsub.u32 %r40, %r40, 1;\nsetp.gt.s32 %p2, %r40, 0;\n@%p2 bra "
+        "shr.u32 %r40, %r1, 5;\nmul.lo.u32 %r40, %r40, 1000;\nLATE:\nsub.u32 %r40, %r40, 1;\nsetp.gt.s32 "
+        "%p2, %r40, 0;\n@%p2 bra "
         "LATE;\n";
-    const std::string ones = "mov.u32 %r41, 0x3F803F80;\nst.shared.b32 [%r20], %r41;\n", more = "st.shared.b32 [%r20+2048], %r41;\n";
-    const std::string text = kernel(descriptors + ones + "st.shared.b32 [%r20+512], %r41;\nst.shared.b32 [%r20+1024], "
-                                    "%r41;\nst.shared.b32 [%r20+1536], %r41;\n" +
-                                    late + more + fence_proxy + fence + product + "\n" + commit + wait0 + "mov.f32 %f20, %f1;");
+    const std::string ones = "mov.u32 %r41, 0x3F803F80;\nst.shared.b32 [%r20], %r41;\n",
+                      more = "st.shared.b32 [%r20+2048], %r41;\n";
+    const std::string text =
+        kernel(descriptors + ones +
+               "st.shared.b32 [%r20+512], %r41;\nst.shared.b32 [%r20+1024], "
+               "%r41;\nst.shared.b32 [%r20+1536], %r41;\n" +
+               late + more + fence_proxy + fence + product + "\n" + commit + wait0 + "mov.f32 %f20, %f1;");
     for (const bool fast : {false, true}) {
         Machine machine({.fast = fast});
         ASSERT_TRUE(machine.load(text));
@@ -588,7 +658,8 @@ TEST(EmulatorAsync, AWgmmaFenceShowsWhatAllWarpsWrote) {
 }
 
 TEST(EmulatorAsync, AWarpgroupMultipliesWithAllOfItsWarps) {
-    const std::string body = ready + "setp.ge.u32 %p2, %r1, 64;\n" + fence + "@%p2 bra OVER;\n" + product + "\nOVER:\n" + commit + wait0;
+    const std::string body = ready + "setp.ge.u32 %p2, %r1, 64;\n" + fence + "@%p2 bra OVER;\n" + product +
+                             "\nOVER:\n" + commit + wait0;
     Machine machine;
     const std::string text = kernel(body);
     const auto done = run(machine, text, threads);
@@ -599,14 +670,18 @@ TEST(EmulatorAsync, AWarpgroupMultipliesWithAllOfItsWarps) {
 }
 
 TEST(EmulatorAsync, HalfAWarpDoesNothingForItsWarpgroup) {
-    for (const std::string& instruction : {fence, commit, std::string("setmaxnreg.dec.sync.aligned.u32 40;\n")}) {
-        const std::string text = kernel(ready + fence + product + "\nand.b32 %r40, %r1, 16;\nsetp.eq.u32 %p2, %r40, 0;\n@%p2 bra OVER;\n" + instruction +
-                                        "OVER:\n" + commit + wait0);
+    for (const std::string& instruction :
+         {fence, commit, std::string("setmaxnreg.dec.sync.aligned.u32 40;\n")}) {
+        const std::string text =
+            kernel(ready + fence + product +
+                   "\nand.b32 %r40, %r1, 16;\nsetp.eq.u32 %p2, %r40, 0;\n@%p2 bra OVER;\n" + instruction +
+                   "OVER:\n" + commit + wait0);
         Machine machine;
         const auto done = run(machine, text, threads);
         ASSERT_FALSE(done) << text;
         EXPECT_EQ(done.error().code, Errc::warp_not_whole);
-        EXPECT_THAT(machine.text_of(done.error()), testing::HasSubstr("executed by the lanes 0xffff0000, and the others are elsewhere"));
+        EXPECT_THAT(machine.text_of(done.error()),
+                    testing::HasSubstr("executed by the lanes 0xffff0000, and the others are elsewhere"));
     }
 }
 
@@ -619,13 +694,20 @@ void expect_race_at(const std::string& body, const std::string& access, u32 bloc
     expect_named(machine, done.error(), text, line_at(text, text.find(access)));
 }
 
-// All lanes of a warp have come to a product when one of them goes on: it says for all that what they read before is read.
+// All lanes of a warp have come to a product when one of them goes on: it says for all that what they read
+// before is read.
 TEST(EmulatorAsync, LanesThatMultiplyHaveReadWhatTheyReadBefore) {
-    const std::string access = "ld.shared.f32 %f20, [%r20];\n", multiply = fence + product + "\n" + commit + wait0,
-                      freed = "and.b32 %r43, %r1, 31;\nsetp.eq.u32 %p7, %r43, 0;\n@%p7 mbarrier.arrive.shared.b64 _, [gate+24];",
-                      free_again = "xor.b32 %r42, %r41, 1;\nEMPTY: mbarrier.try_wait.parity.shared.b64 %p6, [gate+24], %r42;\n@!%p6 bra EMPTY;\n";
+    const std::string access = "ld.shared.f32 %f20, [%r20];\n",
+                      multiply = fence + product + "\n" + commit + wait0,
+                      freed =
+                          "and.b32 %r43, %r1, 31;\nsetp.eq.u32 %p7, %r43, 0;\n@%p7 "
+                          "mbarrier.arrive.shared.b64 _, [gate+24];",
+                      free_again =
+                          "xor.b32 %r42, %r41, 1;\nEMPTY: mbarrier.try_wait.parity.shared.b64 %p6, "
+                          "[gate+24], %r42;\n@!%p6 bra EMPTY;\n";
     const auto body = [&](const std::string& consume) {
-        return "@%p1 mbarrier.init.shared.b64 [gate+24], 4;\n" + specialised(full + consume + freed, free_again + refill);
+        return "@%p1 mbarrier.init.shared.b64 [gate+24], 4;\n" +
+               specialised(full + consume + freed, free_again + refill);
     };
     Machine machine({.instruction_budget = 1u << 20});
     EXPECT_RUNS(machine, run(machine, kernel(body(access + multiply)), 160));
@@ -633,8 +715,10 @@ TEST(EmulatorAsync, LanesThatMultiplyHaveReadWhatTheyReadBefore) {
 }
 
 TEST(EmulatorAsync, LanesThatShuffleHaveReadWhatTheyReadBefore) {
-    const std::string shuffle = "shfl.sync.idx.b32 %r30, %r1, 0, 31, 0xffffffff;\n", store = "st.shared.b32 [%r20], %r1;\n",
-                      other = "xor.b32 %r22, %r20, 4;\nld.shared.f32 %f20, [%r22];\n", written = store + "bar.sync 0;\n";
+    const std::string shuffle = "shfl.sync.idx.b32 %r30, %r1, 0, 31, 0xffffffff;\n",
+                      store = "st.shared.b32 [%r20], %r1;\n",
+                      other = "xor.b32 %r22, %r20, 4;\nld.shared.f32 %f20, [%r22];\n",
+                      written = store + "bar.sync 0;\n";
     Machine machine({.instruction_budget = 1u << 20});
     EXPECT_RUNS(machine, run(machine, kernel(written + other + shuffle + store), threads));
     expect_race_at(store + shuffle + other, "ld.shared.f32 %f20, [%r22]", threads);
@@ -643,10 +727,12 @@ TEST(EmulatorAsync, LanesThatShuffleHaveReadWhatTheyReadBefore) {
 // One lane waits for other warps and tells its own by a shuffle, as groups of several warps do.
 TEST(EmulatorAsync, AShuffleTellsWhatOneLaneHasWaitedFor) {
     const std::string body =
-        "st.shared.b32 [%r20+1024], 0;\nbar.sync 0;\nand.b32 %r22, %r1, 31;\nsetp.eq.u32 %p2, %r22, 0;\nsetp.lt.u32 %p3, %r1, 32;\n"
+        "st.shared.b32 [%r20+1024], 0;\nbar.sync 0;\nand.b32 %r22, %r1, 31;\nsetp.eq.u32 %p2, %r22, "
+        "0;\nsetp.lt.u32 %p3, %r1, 32;\n"
         "@%p3 bra WRITE;\nMORE:\nmov.b32 %r23, 0;\n@%p2 ld.acquire.cta.shared.b32 %r23, [tile+1024];\n"
         "shfl.sync.idx.b32 %r23, %r23, 0, 31, 0xffffffff;\nsetp.eq.u32 %p4, %r23, 0;\n@%p4 bra MORE;\n"
-        "and.b32 %r24, %r20, 127;\nadd.u32 %r24, %r24, %r21;\nld.shared.f32 %f20, [%r24];\nbra DONE;\nWRITE:\n"
+        "and.b32 %r24, %r20, 127;\nadd.u32 %r24, %r24, %r21;\nld.shared.f32 %f20, [%r24];\nbra "
+        "DONE;\nWRITE:\n"
         "st.shared.b32 [%r20], %r1;\nbar.warp.sync -1;\n@%p2 st.release.cta.shared.b32 [tile+1024], 1;\n";
     for (const bool fast : {false, true}) {
         Machine machine({.instruction_budget = 1u << 20, .fast = fast});
@@ -663,12 +749,17 @@ TEST(EmulatorAsync, APhaseThatNobodyCompletesIsADeadlock) {
         ASSERT_FALSE(done);
         EXPECT_EQ(done.error().code, Errc::barrier_deadlock);
         EXPECT_EQ(line_at(text, done.error().span.begin), line_at(text, text.find("W: mbarrier.try_wait")));
-        EXPECT_RUNS(machine, run(machine, kernel(gates + arrive + "@%p1 mbarrier.arrive.shared.b64 _, [gate+16];\n" + wait), threads));
+        EXPECT_RUNS(
+            machine,
+            run(machine, kernel(gates + arrive + "@%p1 mbarrier.arrive.shared.b64 _, [gate+16];\n" + wait),
+                threads));
     }
 }
 
 TEST(EmulatorAsync, LanesThatWaitAtSeveralPlacesAreADeadlockToo) {
-    const std::string split = "and.b32 %r22, %r1, 31;\nsetp.eq.u32 %p2, %r22, 5;\n", apart = split + "@%p2 bra ALONE;\n" + wait_for(2, 0, "W") + "bra DONE;\nALONE:\n" + wait_for(2, 0, "V");
+    const std::string split = "and.b32 %r22, %r1, 31;\nsetp.eq.u32 %p2, %r22, 5;\n",
+                      apart = split + "@%p2 bra ALONE;\n" + wait_for(2, 0, "W") + "bra DONE;\nALONE:\n" +
+                              wait_for(2, 0, "V");
     const std::string arrive = "@!%p1 mbarrier.arrive.shared.b64 _, [gate+16];\n";
     for (const bool fast : {false, true}) {
         Machine machine({.fast = fast});
@@ -676,14 +767,20 @@ TEST(EmulatorAsync, LanesThatWaitAtSeveralPlacesAreADeadlockToo) {
         const auto done = run(machine, text, threads);
         ASSERT_FALSE(done);
         EXPECT_EQ(done.error().code, Errc::barrier_deadlock);
-        EXPECT_TRUE(text.substr(done.error().span.begin).starts_with("mbarrier.try_wait")) << describe(done.error(), text);
-        EXPECT_RUNS(machine, run(machine, kernel(gates + arrive + "@%p1 mbarrier.arrive.shared.b64 _, [gate+16];\n" + apart), threads));
+        EXPECT_TRUE(text.substr(done.error().span.begin).starts_with("mbarrier.try_wait"))
+            << describe(done.error(), text);
+        EXPECT_RUNS(
+            machine,
+            run(machine, kernel(gates + arrive + "@%p1 mbarrier.arrive.shared.b64 _, [gate+16];\n" + apart),
+                threads));
     }
 }
 
 TEST(EmulatorAsync, AThreadClearsAStageTwice) {
-    const std::string place = "mad.lo.u32 %r22, %r1, 16, %r21;\n", clear = "cp.async.cg.shared.global [%r22], [%rd6], 16, 0;\n",
-                      fill_it = "cp.async.cg.shared.global [%r22], [%rd6], 16, 16;\n", end = "cp.async.wait_all;\n" + read(0);
+    const std::string place = "mad.lo.u32 %r22, %r1, 16, %r21;\n",
+                      clear = "cp.async.cg.shared.global [%r22], [%rd6], 16, 0;\n",
+                      fill_it = "cp.async.cg.shared.global [%r22], [%rd6], 16, 16;\n",
+                      end = "cp.async.wait_all;\n" + read(0);
     Machine machine({.instruction_budget = 1u << 20});
     EXPECT_RUNS(machine, run(machine, kernel(place + clear + clear + end), threads));
     expect_race_at(place + clear + fill_it + end, fill_it, threads);
@@ -708,7 +805,8 @@ TEST(EmulatorAsync, AWholeWarpIssuesOneStore) {
 
 // Kernels end behind their last store: a block's shared memory is there until its copies have been made.
 TEST(EmulatorAsync, ABlockMayEndBeforeItsStores) {
-    for (const std::string& body : {ready + store(0) + bulk_group, ready + store(0) + bulk_group + store(1), ready + store(0)}) {
+    for (const std::string& body :
+         {ready + store(0) + bulk_group, ready + store(0) + bulk_group + store(1), ready + store(0)}) {
         Machine machine({.instruction_budget = 1u << 20});
         EXPECT_RUNS(machine, run(machine, kernel(body), threads));
     }

@@ -48,7 +48,8 @@ class EmulatorCoverage : public testing::Test {
         return all;
     }
     static const EmulatedOpcode& opcode(std::string_view name) {
-        return *std::find_if(opcodes().begin(), opcodes().end(), [&](const EmulatedOpcode& o) { return o.opcode == name; });
+        return *std::find_if(opcodes().begin(), opcodes().end(),
+                             [&](const EmulatedOpcode& o) { return o.opcode == name; });
     }
 };
 
@@ -56,7 +57,8 @@ TEST_F(EmulatorCoverage, EveryOpcodeIsWholeButForTheKnownGaps) {
     for (const EmulatedOpcode& one : opcodes()) {
         if (!one.out_of_scope.empty()) continue;
         const auto gap = gaps.find(one.opcode);
-        EXPECT_LE(one.missing.size(), gap == gaps.end() ? 0 : gap->second) << one.opcode << ", such as " << one.missing.front();
+        EXPECT_LE(one.missing.size(), gap == gaps.end() ? 0 : gap->second)
+            << one.opcode << ", such as " << one.missing.front();
     }
 }
 
@@ -70,8 +72,8 @@ TEST_F(EmulatorCoverage, TheTotalDoesNotFall) {
 // The table's own numbers, counted by hand from its rows.
 TEST_F(EmulatorCoverage, CountsTheSpellingsOfATargetInRange) {
     EXPECT_EQ(opcode("elect").spellings, 1u);
-    EXPECT_EQ(opcode("bra").spellings, 2u);           // .uni or not
-    EXPECT_EQ(opcode("shfl").spellings, 8u);          // four modes, .sync or as PTX 6.3 on sm_75 still has it
+    EXPECT_EQ(opcode("bra").spellings, 2u);   // .uni or not
+    EXPECT_EQ(opcode("shfl").spellings, 8u);  // four modes, .sync or as PTX 6.3 on sm_75 still has it
     EXPECT_EQ(opcode("activemask").spellings, 1u);
     EXPECT_EQ(opcode("tex").out_of_scope, "textures");
     const auto is_of_blackwell = [](const EmulatedOpcode& o) { return o.opcode.starts_with("tcgen05"); };

@@ -109,8 +109,9 @@ class Comparison {
         return both(&Program::matrices) && same(a_.matrices[x], b_.matrices[y]);
     }
     static bool same(const Access& x, const Access& y) {
-        return x.space == y.space && x.frame_relative == y.frame_relative && x.semantics == y.semantics && x.reach == y.reach &&
-               x.has_base == y.has_base && x.bytes == y.bytes && x.count == y.count && x.offset == y.offset;
+        return x.space == y.space && x.frame_relative == y.frame_relative && x.semantics == y.semantics &&
+               x.reach == y.reach && x.has_base == y.has_base && x.bytes == y.bytes && x.count == y.count &&
+               x.offset == y.offset;
     }
     bool same(const CollectiveCall& x, const CollectiveCall& y) {
         return x.function == y.function && x.extra == y.extra && may_be_same(x.member_mask, y.member_mask) &&
@@ -203,8 +204,10 @@ TEST(EmulatorDecode, AnInstructionBecomesTheSameByItsShapeAsByItself) {
         "cvt.s16.s32 %r3, %r4; cvta.to.global.u64 %d1, %d2; cvta.shared.u64 %d3, %d4; cvta.local.u64 %d1, "
         "lv; cvta.global.u64 %d5, gv;",
         "shfl.sync.bfly.b32 %r1, %r2, 16, 31, -1; shfl.sync.bfly.b32 %r3|%p1, %r4, 8, 31, -1; "
-        "shfl.sync.idx.b32 %r3, %r4, %r5, 31, %r6; shfl.sync.idx.b32 %r7, %r4, 3, 31, %r5; @%p2 shfl.sync.idx.b32 %r3, "
-        "%r4, %r5, 31, %r8; vote.sync.ballot.b32 %r1, %p1, %r2; vote.sync.ballot.b32 %r3, %p2, %r4; vote.sync.ballot.b32 %r1, %p1, -1; vote.sync.all.pred "
+        "shfl.sync.idx.b32 %r3, %r4, %r5, 31, %r6; shfl.sync.idx.b32 %r7, %r4, 3, 31, %r5; @%p2 "
+        "shfl.sync.idx.b32 %r3, "
+        "%r4, %r5, 31, %r8; vote.sync.ballot.b32 %r1, %p1, %r2; vote.sync.ballot.b32 %r3, %p2, %r4; "
+        "vote.sync.ballot.b32 %r1, %p1, -1; vote.sync.all.pred "
         "%p2, !%p3, -1; activemask.b32 %r1; activemask.b32 %r2;",
         "bar.sync 0; bar.sync 0; bar.sync 1, 64; bar.sync %r1; bar.red.popc.u32 %r1, 0, %p1; bar.warp.sync "
         "-1; bar.warp.sync %r1; barrier.sync 0; bra L; @%p1 bra L; @!%p2 bra.uni L; L: bra L;",
@@ -304,7 +307,8 @@ TEST(EmulatorDecode, ErrorsAreThoseOfTheFirstInstructionThatIsWrongWhateverWasSe
         const char* detail;
     };
     const Row rows[] = {
-        {"add.f32 %f1, %f2, 0.0; add.f32 %f1, %f2, 0.0; add.f32 %f1, %f2, 1;", Errc::invalid_operand, "1;", "1"},
+        {"add.f32 %f1, %f2, 0.0; add.f32 %f1, %f2, 0.0; add.f32 %f1, %f2, 1;", Errc::invalid_operand, "1;",
+         "1"},
         {"add.s32 %r1, %r2, 1; add.s32 %r1, %r2, 1; add.s32 %r1, %q2, 1;", Errc::unknown_identifier, "%q2",
          "%q2"},
         {"bra L; bra L; L: bra M;", Errc::unknown_identifier, "M;", "label M"},
@@ -385,8 +389,10 @@ TEST(EmulatorDecode, RegistersKeepTheirPlacesWhenARangeFills) {
 
 // A single register hides one of a range in its block alone, at whatever place names were asked for before.
 TEST(EmulatorDecode, SingleNamesHideThoseOfRangesInTheirBlock) {
-    const std::string body = ".entry NAME() { .reg .b32 %r<9>; mov.b32 %r1, 1; mov.b32 %r2, %r1; { .reg .b32 %r1; mov.b32 %r1, 2; "
-                             "mov.b32 %r3, %r1; { .reg .b32 %r<2>; mov.b32 %r1, 3; mov.b32 %r0, %r2; } mov.b32 %r4, %r1; } mov.b32 %r5, %r1; ret; }\n";
+    const std::string body =
+        ".entry NAME() { .reg .b32 %r<9>; mov.b32 %r1, 1; mov.b32 %r2, %r1; { .reg .b32 %r1; mov.b32 %r1, 2; "
+        "mov.b32 %r3, %r1; { .reg .b32 %r<2>; mov.b32 %r1, 3; mov.b32 %r0, %r2; } mov.b32 %r4, %r1; } "
+        "mov.b32 %r5, %r1; ret; }\n";
     std::string text = with_header("");
     for (const char* name : {"a", "b"}) text += std::string(body).replace(body.find("NAME"), 4, name);
     const Decoded decoded(text);
@@ -407,13 +413,18 @@ TEST(EmulatorDecode, SingleNamesHideThoseOfRangesInTheirBlock) {
 // Entries so long that modules of them are decoded in several parts; LAST_ONE is what the last one does.
 std::string long_module(const std::string& last_one, const std::string& middle = {}) {
     std::string text = with_header(
-        ".global .align 16 .b8 gv[64];\n.func (.reg .b32 r) fn(.reg .b32 a) { .shared .b32 own; add.u32 r, a, 7; ret; }\n");
+        ".global .align 16 .b8 gv[64];\n.func (.reg .b32 r) fn(.reg .b32 a) { .shared .b32 own; add.u32 r, "
+        "a, 7; ret; }\n");
     constexpr int entries = 60;
     for (int i = 0; i < entries; ++i) {
         const std::string body = i + 1 == entries ? last_one : i == entries / 2 ? middle : std::string();
-        text += ".entry k" + std::to_string(i) + "(.param .u64 p) {\n.reg .b32 %r<9>; .reg .b64 %rd<9>; .shared .b32 s[" + std::to_string(i + 1) +
-                "];\n//" + std::string(50000, ' ') + "\nld.param.u64 %rd1, [p]; mov.u32 %r1, " + std::to_string(1000 + i) +
-                "; shl.b32 %r2, %r1, 3; call (%r3), fn, (%r2); mov.u64 %rd2, gv; st.global.u32 [%rd1], %r3;\n" + body + "\nret;\n}\n";
+        text +=
+            ".entry k" + std::to_string(i) +
+            "(.param .u64 p) {\n.reg .b32 %r<9>; .reg .b64 %rd<9>; .shared .b32 s[" + std::to_string(i + 1) +
+            "];\n//" + std::string(50000, ' ') + "\nld.param.u64 %rd1, [p]; mov.u32 %r1, " +
+            std::to_string(1000 + i) +
+            "; shl.b32 %r2, %r1, 3; call (%r3), fn, (%r2); mov.u64 %rd2, gv; st.global.u32 [%rd1], %r3;\n" +
+            body + "\nret;\n}\n";
     }
     return text;
 }
@@ -436,14 +447,17 @@ struct DecodedInParts {
 };
 
 // What an entry's operations are, without where anything stands.
-std::vector<std::string> operations_of(const Program& program, const Function& function, std::string_view text) {
+std::vector<std::string> operations_of(const Program& program, const Function& function,
+                                       std::string_view text) {
     std::vector<std::string> all;
     for (std::uint32_t pc = function.begin; pc < function.end.code; ++pc) {
         const Operation& operation = program.code[pc];
-        std::string one(text.substr(program.spans[pc].begin, program.spans[pc].end - program.spans[pc].begin));
+        std::string one(
+            text.substr(program.spans[pc].begin, program.spans[pc].end - program.spans[pc].begin));
         for (unsigned i = 0; i < operation.outputs + operation.inputs; ++i) {
             const Ref ref = program.refs[operation.operands + i];
-            one += " " + std::to_string(width(ref)) + (is_register(ref) ? "r" + std::to_string(offset(ref)) : "");
+            one += " " + std::to_string(width(ref)) +
+                   (is_register(ref) ? "r" + std::to_string(offset(ref)) : "");
             if (ref >> bank_shift == constant_bank >> bank_shift) {
                 std::uint32_t value = 0;
                 std::memcpy(&value, program.constants[0].bytes.data() + offset(ref), sizeof value);
@@ -484,7 +498,8 @@ TEST(EmulatorDecode, LongModulesBecomeTheSameInParts) {
 }
 
 TEST(EmulatorDecode, ErrorsOfPartsAreThoseOfTheWhole) {
-    const std::string texts[] = {long_module("mov.u32 %r1, %nope;"), long_module("", "mov.u32 %r1, %none;"), long_module("mov.u32 %r1, %nope;", "add.u32 %r1, %r2;"),
+    const std::string texts[] = {long_module("mov.u32 %r1, %nope;"), long_module("", "mov.u32 %r1, %none;"),
+                                 long_module("mov.u32 %r1, %nope;", "add.u32 %r1, %r2;"),
                                  long_module("bra NOWHERE;", "")};
     for (const std::string& text : texts) {
         const DecodedInParts whole(text, 1), parts(text, 2);
@@ -498,8 +513,9 @@ TEST(EmulatorDecode, ErrorsOfPartsAreThoseOfTheWhole) {
 
 // Variables of bodies stand in memory in the order of the text.
 TEST(EmulatorDecode, ModulesWhoseBodiesHaveGlobalVariablesAreDecodedWhole) {
-    for (const std::string& text : {long_module(".global .align 4 .b32 counter = 5; ld.global.u32 %r5, [counter];"),
-                                    long_module("", ".const .align 4 .b32 three = 3; ld.const.u32 %r5, [three];")}) {
+    for (const std::string& text :
+         {long_module(".global .align 4 .b32 counter = 5; ld.global.u32 %r5, [counter];"),
+          long_module("", ".const .align 4 .b32 three = 3; ld.const.u32 %r5, [three];")}) {
         const DecodedInParts whole(text, 1), parts(text, 2);
         ASSERT_TRUE(whole.programs && parts.programs);
         ASSERT_EQ(parts.programs->size(), 1u);

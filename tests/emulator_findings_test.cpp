@@ -182,13 +182,14 @@ TEST(EmulatorFindings, GoOnBehindEverythingThatIsNoEnd) {
 }
 
 TEST(EmulatorFindings, OfAClusterCountItsBlocks) {
-    std::string text = kernel("st.shared.u32 [box], %r1;\nsetp.eq.u32 %p1, %r2, 3;\n@%p1 st.global.u32 [%rd2], %r30;");
+    std::string text =
+        kernel("st.shared.u32 [box], %r1;\nsetp.eq.u32 %p1, %r2, 3;\n@%p1 st.global.u32 [%rd2], %r30;");
     Machine machine({.keep_going = 5});
     ASSERT_TRUE(machine.load(text));
     const u64 data = machine.upload(std::vector<u32>(4096));
     for (u32 times = 1; times <= 2; ++times) {
-        EXPECT_RUNS(machine,
-                    machine.launch("k", {.grid = {6, 1, 1}, .block = {40, 1, 1}, .cluster = {2, 1, 1}}, data));
+        EXPECT_RUNS(machine, machine.launch(
+                                 "k", {.grid = {6, 1, 1}, .block = {40, 1, 1}, .cluster = {2, 1, 1}}, data));
         const EmulatorReport report = machine.emulator.take_report();
         ASSERT_EQ(report.findings.size(), 2u);
         EXPECT_EQ(report.findings[0].blocks, 6u);
@@ -293,7 +294,8 @@ TEST(EmulatorExcuses, AreReadFromText) {
     const auto unknown = parse_excuse("race@3");
     ASSERT_FALSE(unknown);
     EXPECT_EQ(message(unknown.error()),
-              "no check is named 'race'; there are races, unwritten, async, barriers, calls, heap, equal_stores, unwaited_stores");
+              "no check is named 'race'; there are races, unwritten, async, barriers, calls, heap, "
+              "equal_stores, unwaited_stores");
 }
 
 TEST(EmulatorChecksByName, AreReadAndWritten) {
@@ -317,12 +319,13 @@ TEST(EmulatorChecksByName, AreReadAndWritten) {
     }
     EXPECT_EQ(names(EmulatorChecks::all()), "races unwritten async barriers calls heap");
     EXPECT_EQ(names(EmulatorChecks::none()), "none");
-    for (const char* const wrong : {"", "race", "races,", "-", "--races", "-all", "+all", "+-races", "races unwritten"}) {
+    for (const char* const wrong :
+         {"", "race", "races,", "-", "--races", "-all", "+all", "+-races", "races unwritten"}) {
         const auto read = parse_checks(wrong);
         ASSERT_FALSE(read) << wrong;
         EXPECT_EQ(read.error().code, Errc::unknown_check);
-        EXPECT_THAT(message(read.error()),
-                    HasSubstr("there are races, unwritten, async, barriers, calls, heap, equal_stores, unwaited_stores, all and none"));
+        EXPECT_THAT(message(read.error()), HasSubstr("there are races, unwritten, async, barriers, calls, "
+                                                     "heap, equal_stores, unwaited_stores, all and none"));
     }
 }
 

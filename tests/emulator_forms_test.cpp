@@ -150,7 +150,8 @@ TEST(EmulatorForms, DotProducts) {
             };
             check("dp4a" + types + " %rd, %ra, %rb, %rc;" + d32, [=](const In& x) {
                 u64 d = x.c;
-                for (u32 i = 0; i < 32; i += 8) d += static_cast<u64>(part(x.a, i, 8, a_signed) * part(x.b, i, 8, b_signed));
+                for (u32 i = 0; i < 32; i += 8)
+                    d += static_cast<u64>(part(x.a, i, 8, a_signed) * part(x.b, i, 8, b_signed));
                 return Out{static_cast<u32>(d)};
             });
             check("dp2a.lo" + types + " %rd, %ra, %rb, %rc;\ndp2a.hi" + types + " %re, %ra, %rb, %rc;" + d32,

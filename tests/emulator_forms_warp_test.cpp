@@ -33,7 +33,8 @@ TEST(EmulatorForms, ShufflesAreTheManualsPseudocode) {
             }
             const auto out = run(among(mask, "shfl.sync." + mode + ".b32 %rd|%p1, %ra, %rb, %rc, " +
                                                  std::to_string(mask) + ";\nselp.u32 %re, 1, 0, %p1;" + d32),
-                                 in, "sm_90a", {.fast = true});  // some read of lanes that are not in the mask
+                                 // some read of lanes that are not in the mask
+                                 in, "sm_90a", {.fast = true});
             for (u32 i = 0; i < in.size(); ++i) {
                 const s32 lane = static_cast<s32>(i % 32), b = static_cast<s32>(in[i].b & 31),
                           c = static_cast<s32>(in[i].c & 31), segment = static_cast<s32>(in[i].c >> 8 & 31);

@@ -16,15 +16,13 @@ class Machine {
   public:
     explicit Machine(const EmulatorOptions& options = {}) : emulator(options) {}
 
-    template <class T>
-    std::uint64_t upload(const std::vector<T>& values) {
+    template <class T> std::uint64_t upload(const std::vector<T>& values) {
         auto address = emulator.allocate(values.size() * sizeof(T));
         if (!address) return 0;
         EXPECT_TRUE(emulator.write(*address, std::as_bytes(std::span(values))));
         return *address;
     }
-    template <class T>
-    std::vector<T> download(std::uint64_t address, std::size_t count) {
+    template <class T> std::vector<T> download(std::uint64_t address, std::size_t count) {
         std::vector<T> values(count);
         EXPECT_TRUE(emulator.read(address, std::as_writable_bytes(std::span(values))));
         return values;
@@ -36,8 +34,7 @@ class Machine {
         return {};
     }
     template <class... T>
-    Expected<EmulatorStats> launch(std::string_view entry, const LaunchConfig& shape,
-                                   const T&... arguments) {
+    Expected<EmulatorStats> launch(std::string_view entry, const LaunchConfig& shape, const T&... arguments) {
         const std::vector<std::span<const std::byte>> bytes = {std::as_bytes(std::span(&arguments, 1))...};
         return emulator.launch(*module, entry, shape, bytes);
     }

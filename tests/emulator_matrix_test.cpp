@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <algorithm>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -62,8 +62,7 @@ std::vector<int> small_integers(std::size_t count, unsigned seed, int least, int
     return values;
 }
 
-template <class T, class F>
-std::vector<T> converted(const std::vector<int>& values, F convert) {
+template <class T, class F> std::vector<T> converted(const std::vector<int>& values, F convert) {
     std::vector<T> result;
     for (const int value : values) result.push_back(static_cast<T>(convert(value)));
     return result;
@@ -351,8 +350,7 @@ class EmulatorMma : public testing::Test {
         load(machine, text);
     }
     /// The error of a launch of one warp, with its place.
-    template <class... T>
-    std::string error_of(std::string_view entry, const T&... arguments) {
+    template <class... T> std::string error_of(std::string_view entry, const T&... arguments) {
         const auto outcome = machine.launch(entry, {.block = {32, 1, 1}}, arguments...);
         return outcome ? "none" : machine.text_of(outcome.error());
     }
@@ -471,7 +469,8 @@ TEST_F(EmulatorMma, WrongOperandsAreNamed) {
                 HasSubstr("misaligned address: 16 bytes of shared memory at 0x8"));
     EXPECT_THAT(error_of("stride", d_at, 8, d_at),
                 HasSubstr("a stride of 8 elements; one line of this matrix has 16"));
-    EXPECT_THAT(error_of("stride", d_at + 2, 16, d_at), HasSubstr("misaligned address: 4 bytes of global memory"));
+    EXPECT_THAT(error_of("stride", d_at + 2, 16, d_at),
+                HasSubstr("misaligned address: 4 bytes of global memory"));
     EXPECT_EQ(error_of("stride", d_at, 16, d_at), "none");
     EXPECT_THAT(error_of("stride", d_at, 1 << 20, d_at), HasSubstr("address out of bounds"));
 }
@@ -614,7 +613,8 @@ TEST(EmulatorMatrixText, WrongTextIsNamedByLine) {
                 HasSubstr("the emulator does not run"));
 }
 
-// Sums in other orders and with other roundings lie between the bounds; what a wrong product would give does not.
+// Sums in other orders and with other roundings lie between the bounds; what a wrong product would give does
+// not.
 TEST(EmulatorSums, AnyOrderIsLegalAndAMissingTermIsNot) {
     std::mt19937 random(5);
     for (const unsigned products : {1u, 16u, 300u}) {
@@ -625,7 +625,8 @@ TEST(EmulatorSums, AnyOrderIsLegalAndAMissingTermIsNot) {
             exact += term;
             magnitudes += std::abs(term);
         }
-        const SumBounds bounds = legal_sum({.type = ProductType::bf16, .products = products}, exact, magnitudes);
+        const SumBounds bounds =
+            legal_sum({.type = ProductType::bf16, .products = products}, exact, magnitudes);
         EXPECT_LE(bounds.lowest, exact);
         EXPECT_GE(bounds.highest, exact);
         for (int order = 0; order < 20; ++order) {
@@ -636,19 +637,23 @@ TEST(EmulatorSums, AnyOrderIsLegalAndAMissingTermIsNot) {
         }
         EXPECT_FALSE(bounds.contain(exact - terms[0]));
     }
-    EXPECT_GT(legal_sum({.type = ProductType::e4m3, .products = 32}, 1, 10).highest, legal_sum({.type = ProductType::f16, .products = 32}, 1, 10).highest);
+    EXPECT_GT(legal_sum({.type = ProductType::e4m3, .products = 32}, 1, 10).highest,
+              legal_sum({.type = ProductType::f16, .products = 32}, 1, 10).highest);
 }
 
 // What is legal where sums overflow, and where a term is infinite or NaN.
 TEST(EmulatorSums, OverflowsAndInfinitiesAreLegalWhereSomeOrderGivesThem) {
-    const double infinity = std::numeric_limits<double>::infinity(), nan = std::nan(""), most = 0x1.fffffep127;
+    const double infinity = std::numeric_limits<double>::infinity(), nan = std::nan(""),
+                 most = 0x1.fffffep127;
     struct Row {
         ProductSum sum;
         double exact, magnitudes;
         std::vector<double> legal, illegal;
     };
-    const ProductSum f32{.type = ProductType::bf16, .products = 64}, f16{.accumulator = AccumulatorType::f16, .products = 4},
-        long_f16{.accumulator = AccumulatorType::f16, .products = 4096}, endless{.products = std::uint64_t{1} << 40};
+    const ProductSum f32{.type = ProductType::bf16, .products = 64},
+        f16{.accumulator = AccumulatorType::f16, .products = 4},
+        long_f16{.accumulator = AccumulatorType::f16, .products = 4096},
+        endless{.products = std::uint64_t{1} << 40};
     const Row rows[] = {
         {f32, 1, 10, {1, 1.00001}, {1.1, 0.9, infinity, -infinity, nan}},
         {f32, infinity, infinity, {infinity}, {0, 1, most, -infinity, nan}},
@@ -673,14 +678,18 @@ TEST(EmulatorSums, OverflowsAndInfinitiesAreLegalWhereSomeOrderGivesThem) {
         {f32, 1, infinity, {1, 100, nan}, {}},
     };
     for (const Row& row : rows) {
-        SCOPED_TRACE(testing::Message() << row.exact << " of " << row.magnitudes << ", " << row.sum.products << " products");
+        SCOPED_TRACE(testing::Message()
+                     << row.exact << " of " << row.magnitudes << ", " << row.sum.products << " products");
         const SumBounds bounds = legal_sum(row.sum, row.exact, row.magnitudes);
         for (const double value : row.legal) EXPECT_TRUE(bounds.contain(value)) << value;
-        for (const double value : row.illegal) EXPECT_FALSE(bounds.contain(value)) << value << " in " << bounds.lowest << " to " << bounds.highest;
+        for (const double value : row.illegal)
+            EXPECT_FALSE(bounds.contain(value))
+                << value << " in " << bounds.lowest << " to " << bounds.highest;
     }
 }
 
-// Sums of large terms in any order, whose overflows are infinite or the largest number, lie between the bounds.
+// Sums of large terms in any order, whose overflows are infinite or the largest number, lie between the
+// bounds.
 TEST(EmulatorSums, AnyOrderOfLargeTermsIsLegal) {
     std::mt19937 random(6);
     for (int round = 0; round < 2000; ++round) {
@@ -688,11 +697,13 @@ TEST(EmulatorSums, AnyOrderOfLargeTermsIsLegal) {
         std::vector<float> terms(products);
         double exact = 0, magnitudes = 0;
         for (float& term : terms) {
-            term = std::ldexp(static_cast<float>(1 + random() % 255), 120) * (random() % 3 == 0 ? -1.0f : 1.0f);
+            term =
+                std::ldexp(static_cast<float>(1 + random() % 255), 120) * (random() % 3 == 0 ? -1.0f : 1.0f);
             exact += static_cast<double>(term);
             magnitudes += std::abs(static_cast<double>(term));
         }
-        const SumBounds bounds = legal_sum({.type = ProductType::bf16, .products = products}, exact, magnitudes);
+        const SumBounds bounds =
+            legal_sum({.type = ProductType::bf16, .products = products}, exact, magnitudes);
         const bool is_cut = random() % 2 == 0;
         float sum = 0;
         for (const float term : terms) {

@@ -66,7 +66,9 @@ TEST(EmulatorRaces, StoresOfEqualBytesAreNone) {
         {async_copies("%r2"), async_copies("%r1")}};
     for (const Row& row : rows) {
         EXPECT_EQ(outcome(row.equal), "") << row.equal;
-        EXPECT_THAT(outcome(row.equal, {.checks = EmulatorChecks::all().with(EmulatorCheck::equal_stores)}), HasSubstr("data race")) << row.equal;
+        EXPECT_THAT(outcome(row.equal, {.checks = EmulatorChecks::all().with(EmulatorCheck::equal_stores)}),
+                    HasSubstr("data race"))
+            << row.equal;
         EXPECT_THAT(outcome(row.unequal), HasSubstr("data race")) << row.unequal;
     }
 }
@@ -168,8 +170,8 @@ TEST(EmulatorRaces, AWaitReachesAsFarAsItsScope) {
                    "barrier.cluster.arrive;\nbarrier.cluster.wait;\n@!%p5 bra WAIT;\n"
                    "mapa.shared::cluster.u32 %r7, %r5, 0;\nst.shared::cluster.u32 [%r7], 42;\n"
                    "mapa.shared::cluster.u32 %r8, %r6, 0;\nmbarrier.arrive" +
-                   arrival + ".shared::cluster.b64 _, [%r8];\nbra END;\nWAIT:\nmbarrier.try_wait.parity" + wait +
-                   ".shared::cta.b64 %p6, [bar], 0;\n@!%p6 bra WAIT;\n" + fence +
+                   arrival + ".shared::cluster.b64 _, [%r8];\nbra END;\nWAIT:\nmbarrier.try_wait.parity" +
+                   wait + ".shared::cta.b64 %p6, [bar], 0;\n@!%p6 bra WAIT;\n" + fence +
                    "ld.shared.u32 %r9, [s];\nst.global.u32 [%rd1], %r9;\nEND:\nbarrier.cluster.arrive;\n"
                    "barrier.cluster.wait;"),
             {}, shape);
@@ -183,16 +185,21 @@ TEST(EmulatorRaces, AWaitReachesAsFarAsItsScope) {
     EXPECT_THAT(of(relaxed, ".acquire.cluster", ""), HasSubstr("data race"));
 }
 
-// The last thread that has to do with an object ends it, as cuda::pipeline's destructor does; data may only stand there afterwards.
+// The last thread that has to do with an object ends it, as cuda::pipeline's destructor does; data may only
+// stand there afterwards.
 TEST(EmulatorRaces, AnMbarrierThatEndsIsNoRaceWithArrivals) {
     const std::string init = "@%p3 mbarrier.init.shared.b64 [bar], 2;\nbar.sync 0;\n",
                       arrive = "@%p2 mbarrier.arrive.shared.b64 _, [bar];\n",
-                      wait = "@%p4 bra END;\n@!%p3 bra END;\nWAIT:\nmbarrier.test_wait.parity.relaxed.cta.shared.b64 %p6, [bar], "
-                             "0;\n@!%p6 bra WAIT;\nmbarrier.inval.shared.b64 [bar];\n",
+                      wait =
+                          "@%p4 bra END;\n@!%p3 bra "
+                          "END;\nWAIT:\nmbarrier.test_wait.parity.relaxed.cta.shared.b64 %p6, [bar], "
+                          "0;\n@!%p6 bra WAIT;\nmbarrier.inval.shared.b64 [bar];\n",
                       end = "END:\n";
     EXPECT_EQ(outcome(kernel(init + arrive + wait + end)), "");
-    EXPECT_THAT(outcome(kernel(init + arrive + wait + "st.shared.b32 [bar], 7;\n" + end)), HasSubstr("data race"));
-    EXPECT_THAT(outcome(kernel(init + arrive + wait + "mbarrier.init.shared.b64 [bar], 1;\n" + end)), HasSubstr("data race"));
+    EXPECT_THAT(outcome(kernel(init + arrive + wait + "st.shared.b32 [bar], 7;\n" + end)),
+                HasSubstr("data race"));
+    EXPECT_THAT(outcome(kernel(init + arrive + wait + "mbarrier.init.shared.b64 [bar], 1;\n" + end)),
+                HasSubstr("data race"));
 }
 
 // --- atomic operations
@@ -211,8 +218,9 @@ TEST(EmulatorRaces, AWeakReadBesideAtomicsIsOneUnlessACasFollows) {
             EXPECT_THAT(outcome(kernel(zero + "@%p3 " + read + count)), HasSubstr("data race")) << count;
             EXPECT_THAT(outcome(kernel(zero + count + "@%p4 " + read)), HasSubstr("data race")) << count;
         }
-        const std::string loop = "ld." + space + ".u32 %r5, " + at + ";\nAGAIN:\nadd.u32 %r6, %r5, 3;\natom." + space +
-                                 ".cas.b32 %r7, " + at + ", %r5, %r6;\nsetp.ne.u32 %p5, %r7, %r5;\nmov.u32 %r5, "
+        const std::string loop = "ld." + space + ".u32 %r5, " + at +
+                                 ";\nAGAIN:\nadd.u32 %r6, %r5, 3;\natom." + space + ".cas.b32 %r7, " + at +
+                                 ", %r5, %r6;\nsetp.ne.u32 %p5, %r7, %r5;\nmov.u32 %r5, "
                                  "%r7;\n@%p5 bra AGAIN;\n";
         EXPECT_EQ(outcome(kernel(zero + loop)), "") << loop;
     }
@@ -307,7 +315,8 @@ TEST(EmulatorRaces, BothAccessesAreNamedWithTheirValues) {
         const std::string said = outcome(kernel(row.body));
         for (const std::string& what : row.says) EXPECT_THAT(said, HasSubstr(what)) << row.body;
     }
-    EXPECT_THAT(outcome(kernel("@%p2 st.shared.u32 [s+8], 3;"), {.checks = EmulatorChecks::all().with(EmulatorCheck::equal_stores)}),
+    EXPECT_THAT(outcome(kernel("@%p2 st.shared.u32 [s+8], 3;"),
+                        {.checks = EmulatorChecks::all().with(EmulatorCheck::equal_stores)}),
                 HasSubstr("though what they store is the same"));
 }
 

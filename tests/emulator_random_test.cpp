@@ -1,4 +1,5 @@
-// Random programs of hundreds of registers, with branches that diverge, loops and guards, against the same program on the host.
+// Random programs of hundreds of registers, with branches that diverge, loops and guards, against the same
+// program on the host.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -36,18 +37,23 @@ class Program {
 
     [[nodiscard]] std::string ptx() const {
         std::string text = fmt::format(
-            ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out) {{\n.reg .pred %p<3>;\n.reg .b32 %r<{}>, %s, %t;\n.reg .b64 %rd<4>;\n"
-            ".shared .align 4 .b8 box[{}];\nld.param.u64 %rd1, [out];\nmov.u32 %r0, %tid.x;\nmul.wide.u32 %rd2, %r0, 4;\nadd.u64 %rd1, %rd1, %rd2;\n"
+            ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out) {{\n.reg "
+            ".pred %p<3>;\n.reg .b32 %r<{}>, %s, %t;\n.reg .b64 %rd<4>;\n"
+            ".shared .align 4 .b8 box[{}];\nld.param.u64 %rd1, [out];\nmov.u32 %r0, %tid.x;\nmul.wide.u32 "
+            "%rd2, %r0, 4;\nadd.u64 %rd1, %rd1, %rd2;\n"
             "mov.u32 %s, box;\nshl.b32 %t, %r0, 2;\nadd.u32 %s, %s, %t;\nmov.u32 %r1, 0;\n",
             all_registers_ + 2, threads * 4);
-        for (unsigned i = 2; i < registers_; ++i) text += fmt::format("mad.lo.u32 %r{}, %r0, {}, {};\n", i, i * 2654435761u, i * 40503u);
+        for (unsigned i = 2; i < registers_; ++i)
+            text += fmt::format("mad.lo.u32 %r{}, %r0, {}, {};\n", i, i * 2654435761u, i * 40503u);
         text += "L:\n";
         for (std::size_t i = 0; i < blocks_.size(); ++i) {
-            if (blocks_[i].skipped_by >= 0) text += bit_of("%p1", blocks_[i].skipped_by) + fmt::format("@%p1 bra B{};\n", i);
+            if (blocks_[i].skipped_by >= 0)
+                text += bit_of("%p1", blocks_[i].skipped_by) + fmt::format("@%p1 bra B{};\n", i);
             for (const Instruction& one : blocks_[i].instructions) text += line(one);
             text += fmt::format("B{}:\n", i);
         }
-        text += fmt::format("add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p2, %r1, {};\n@%p2 bra L;\nmov.u32 %t, 0;\n", turns_);
+        text += fmt::format("add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p2, %r1, {};\n@%p2 bra L;\nmov.u32 %t, 0;\n",
+                            turns_);
         for (unsigned i = 0; i < registers_; ++i) text += fmt::format("mad.lo.u32 %t, %t, 31, %r{};\n", i);
         return text + "st.global.u32 [%rd1], %t;\nret;\n}\n";
     }
@@ -70,7 +76,8 @@ class Program {
     // Mostly what was written lately, as compilers do.
     unsigned source() {
         if (recent_.empty() || below(3) == 0) return below(registers_);
-        return recent_[recent_.size() - 1 - below(std::min<unsigned>(40, static_cast<unsigned>(recent_.size())))];
+        return recent_[recent_.size() - 1 -
+                       below(std::min<unsigned>(40, static_cast<unsigned>(recent_.size())))];
     }
     // Values of the block alone have registers of their own, now and then written twice; the others live on.
     Block block() {
@@ -80,27 +87,39 @@ class Program {
         for (unsigned i = 20 + below(300); i > 0; --i) {
             Instruction one{static_cast<Instruction::Kind>(below(5)), 0, source(), source(), source()};
             const unsigned choice = below(10);
-            if (choice < 7) one.d = all_registers_++;
-            else if (choice == 7 && !recent_.empty()) one.d = recent_[below(static_cast<unsigned>(recent_.size()))];
-            else one.d = 2 + below(registers_ - 2);
+            if (choice < 7)
+                one.d = all_registers_++;
+            else if (choice == 7 && !recent_.empty())
+                one.d = recent_[below(static_cast<unsigned>(recent_.size()))];
+            else
+                one.d = 2 + below(registers_ - 2);
             if (choice >= 7 && below(3) == 0) one.guard = static_cast<int>(source());
             if (choice < 7) recent_.push_back(one.d);
             made.instructions.push_back(one);
         }
         return made;
     }
-    static std::string bit_of(const char* predicate, int reg) { return fmt::format("and.b32 %t, %r{}, 1;\nsetp.ne.u32 {}, %t, 0;\n", reg, predicate); }
+    static std::string bit_of(const char* predicate, int reg) {
+        return fmt::format("and.b32 %t, %r{}, 1;\nsetp.ne.u32 {}, %t, 0;\n", reg, predicate);
+    }
     static std::string line(const Instruction& one) {
         std::string text;
         const std::string guard = one.guard >= 0 ? "@%p0 " : "";
         if (one.guard >= 0) text += bit_of("%p0", one.guard);
         switch (one.kind) {
-            case Instruction::add: return text + fmt::format("{}add.u32 %r{}, %r{}, %r{};\n", guard, one.d, one.a, one.b);
-            case Instruction::exclusive_or: return text + fmt::format("{}xor.b32 %r{}, %r{}, %r{};\n", guard, one.d, one.a, one.b);
-            case Instruction::multiply_add: return text + fmt::format("{}mad.lo.u32 %r{}, %r{}, %r{}, %r{};\n", guard, one.d, one.a, one.b, one.c);
+            case Instruction::add:
+                return text + fmt::format("{}add.u32 %r{}, %r{}, %r{};\n", guard, one.d, one.a, one.b);
+            case Instruction::exclusive_or:
+                return text + fmt::format("{}xor.b32 %r{}, %r{}, %r{};\n", guard, one.d, one.a, one.b);
+            case Instruction::multiply_add:
+                return text + fmt::format("{}mad.lo.u32 %r{}, %r{}, %r{}, %r{};\n", guard, one.d, one.a,
+                                          one.b, one.c);
             case Instruction::select:
-                return text + fmt::format("setp.lt.u32 %p1, %r{}, %r{};\n{}selp.u32 %r{}, %r{}, %r{}, %p1;\n", one.a, one.b, guard, one.d, one.b, one.c);
-            default: return text + fmt::format("{}st.shared.u32 [%s], %r{};\n{}ld.shared.u32 %r{}, [%s];\n", guard, one.a, guard, one.d);
+                return text + fmt::format("setp.lt.u32 %p1, %r{}, %r{};\n{}selp.u32 %r{}, %r{}, %r{}, %p1;\n",
+                                          one.a, one.b, guard, one.d, one.b, one.c);
+            default:
+                return text + fmt::format("{}st.shared.u32 [%s], %r{};\n{}ld.shared.u32 %r{}, [%s];\n", guard,
+                                          one.a, guard, one.d);
         }
     }
     static void run(const Instruction& one, std::vector<u32>& r) {
@@ -132,27 +151,31 @@ TEST_P(RandomProgram, ComputesWhatTheHostDoes) {
         const auto out = machine.upload(std::vector<u32>(threads));
         EXPECT_RUNS(machine, machine.launch("k", {.block = {threads, 1, 1}}, out));
         const auto results = machine.download<u32>(out, threads);
-        for (unsigned thread = 0; thread < threads; ++thread) ASSERT_EQ(results[thread], program.expected(thread)) << "seed " << seed << ", thread " << thread;
+        for (unsigned thread = 0; thread < threads; ++thread)
+            ASSERT_EQ(results[thread], program.expected(thread)) << "seed " << seed << ", thread " << thread;
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Emulator, RandomProgram, testing::Bool(), [](const auto& p) { return p.param ? "Fast" : "Checked"; });
+INSTANTIATE_TEST_SUITE_P(Emulator, RandomProgram, testing::Bool(),
+                         [](const auto& p) { return p.param ? "Fast" : "Checked"; });
 
 // A register of hundreds that is read before anything wrote it is named, whatever stood in its place before.
 TEST(RandomProgram, NamesWhatNothingWrote) {
     std::string body;
     for (unsigned i = 1; i < 300; ++i) body += fmt::format("add.u32 %r{}, %r{}, 1;\n", i, i - 1);
-    const std::string text =
-        fmt::format(".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out) {{\n.reg .b32 %r<400>;\n.reg .b64 %rd1;\nld.param.u64 %rd1, [out];\n"
-                    "mov.u32 %r0, 7;\n{}add.u32 %r350, %r299, %r333;\nst.global.u32 [%rd1], %r350;\nret;\n}}\n",
-                    body);
+    const std::string text = fmt::format(
+        ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out) {{\n.reg .b32 "
+        "%r<400>;\n.reg .b64 %rd1;\nld.param.u64 %rd1, [out];\n"
+        "mov.u32 %r0, 7;\n{}add.u32 %r350, %r299, %r333;\nst.global.u32 [%rd1], %r350;\nret;\n}}\n",
+        body);
     Machine machine;
     EXPECT_RUNS(machine, machine.load(text));
     const auto out = machine.upload(std::vector<u32>(1));
     const auto done = machine.launch("k", {}, out);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Errc::register_not_written);
-    EXPECT_NE(machine.text_of(done.error()).find("%r333"), std::string::npos) << machine.text_of(done.error());
+    EXPECT_NE(machine.text_of(done.error()).find("%r333"), std::string::npos)
+        << machine.text_of(done.error());
 }
 
 }  // namespace

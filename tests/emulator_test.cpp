@@ -133,9 +133,12 @@ const Row rows[] = {
      ".reg .v4 .u32 v;\nld.global.v4.u32 v, [table];\nadd.u32 %r2, v.x, v.w;\nadd.u32 %r2, %r2, v.g;",
      [](u32) { return 1u + 4u + 2u; }, ".global .align 16 .u32 table[4] = {1, 2, 3, 4};"},
     {"RangesOfVectorRegisters",
-     ".local .align 16 .b8 l[16];\n.reg .v4 .u32 v<3>, w<2>;\n.reg .v2 .u32 q;\nld.global.v4.u32 v2, [table];\nmov.u32 q.x, 10;\nmov.u32 q.y, 20;\n"
-     "{\n.reg .v2 .u32 w<1>;\nmov.v2.u32 w0, q;\nadd.u32 q.x, w0.y, 5;\n}\nmov.v4.u32 w0, v02;\nst.local.v4.u32 [l], w0;\n"
-     "ld.local.u32 %r3, [l+12];\nadd.u32 %r2, v2.y, w0.b;\nmad.lo.u32 %r2, q.x, 100, %r2;\nadd.u32 %r2, %r2, %r3;",
+     ".local .align 16 .b8 l[16];\n.reg .v4 .u32 v<3>, w<2>;\n.reg .v2 .u32 q;\nld.global.v4.u32 v2, "
+     "[table];\nmov.u32 q.x, 10;\nmov.u32 q.y, 20;\n"
+     "{\n.reg .v2 .u32 w<1>;\nmov.v2.u32 w0, q;\nadd.u32 q.x, w0.y, 5;\n}\nmov.v4.u32 w0, "
+     "v02;\nst.local.v4.u32 [l], w0;\n"
+     "ld.local.u32 %r3, [l+12];\nadd.u32 %r2, v2.y, w0.b;\nmad.lo.u32 %r2, q.x, 100, %r2;\nadd.u32 %r2, %r2, "
+     "%r3;",
      [](u32) { return 25u * 100 + 2 + 3 + 4; }, ".global .align 16 .u32 table[4] = {1, 2, 3, 4};"},
     {"LocalMemoryIsEachThreadsOwn",
      ".local .align 8 .b8 depot[32];\nmov.u64 %rd3, depot;\ncvta.local.u64 %rd4, %rd3;\nst.local.u32 "
@@ -311,8 +314,10 @@ const Row rows[] = {
      "add.u32 %r3, %r1, %r2; st.param.b32 [r], %r3; ret; }"},
 };
 
-// In them threads write one place at once, or read what nothing wrote: it makes no difference to their results.
-constexpr std::string_view careless[] = {"VectorsMoveInOneAccess", "AsyncCopies", "AtomicsReturnWhatWasThere"};
+// In them threads write one place at once, or read what nothing wrote: it makes no difference to their
+// results.
+constexpr std::string_view careless[] = {"VectorsMoveInOneAccess", "AsyncCopies",
+                                         "AtomicsReturnWhatWasThere"};
 
 void run(const Row& row, const EmulatorOptions& options) {
     Machine machine(options);
@@ -412,10 +417,12 @@ TEST(Emulator, AnAddressOutsideOfBuffersIsSaidOfTheNearestOne) {
     const u64 first = machine.upload(std::vector<u32>(25)), second = machine.upload(std::vector<u32>(50));
     ASSERT_LT(first, second);
     const auto said = [&](u64 address) { return machine.text_of(machine.launch("k", {}, address).error()); };
-    EXPECT_THAT(said(first + 100), HasSubstr(fmt::format("0 bytes behind the end of the 100 bytes at {:#x}", first)));
+    EXPECT_THAT(said(first + 100),
+                HasSubstr(fmt::format("0 bytes behind the end of the 100 bytes at {:#x}", first)));
     EXPECT_THAT(said(first - 4), HasSubstr(fmt::format("4 bytes before the 100 bytes at {:#x}", first)));
     EXPECT_THAT(said(second - 4), HasSubstr(fmt::format("4 bytes before the 200 bytes at {:#x}", second)));
-    EXPECT_THAT(said(second + 220), HasSubstr(fmt::format("20 bytes behind the end of the 200 bytes at {:#x}", second)));
+    EXPECT_THAT(said(second + 220),
+                HasSubstr(fmt::format("20 bytes behind the end of the 200 bytes at {:#x}", second)));
 }
 
 TEST(Emulator, AnUnknownInstructionIsAnErrorOnlyWhenExecuted) {
@@ -429,7 +436,9 @@ TEST(Emulator, AnUnknownInstructionIsAnErrorOnlyWhenExecuted) {
 
 TEST(Emulator, APartOfARegisterIsNoReasonToRefuseTheModule) {
     Machine machine;
-    ASSERT_TRUE(machine.load(kernel("setp.gt.u32 %p1, %r1, 100;\n@%p1 vmad.u32.u32.u32.shr7 %r3, %r1.b0, %r1.b1, %r2;\nmov.u32 %r2, 3;")));
+    ASSERT_TRUE(
+        machine.load(kernel("setp.gt.u32 %p1, %r1, 100;\n@%p1 vmad.u32.u32.u32.shr7 %r3, %r1.b0, %r1.b1, "
+                            "%r2;\nmov.u32 %r2, 3;")));
     const u64 out = machine.upload(std::vector<u32>(threads));
     EXPECT_RUNS(machine, machine.launch("k", {.block = {threads, 1, 1}}, out));
     EXPECT_FALSE(machine.load(kernel("mov.u32 %r2, %r99.b0;")));
@@ -484,17 +493,21 @@ TEST(Emulator, RefusesModulesThatDeclareNonsense) {
     }
 }
 
-// A module so long that threads share its decoding: entries of both halves have the same variables and functions.
+// A module so long that threads share its decoding: entries of both halves have the same variables and
+// functions.
 TEST(Emulator, EntriesOfLongModulesShareFunctionsAndVariables) {
     const std::string padding = "//" + repeated(" ", 1300000) + "\n";
-    const std::string text = ".version 8.5\n.target sm_90\n.address_size 64\n.global .u64 function;\n.global .u32 state = 5;\n"
-                             ".func (.reg .b32 r) half(.reg .b32 a) { shr.u32 r, a, 1; ret; }\n"
-                             ".func (.reg .b32 r) triple(.reg .b32 a) { mul.lo.u32 r, a, 3; ret; }\n"
-                             ".entry first() {\n.reg .b64 %d<3>; mov.u64 %d1, triple; st.global.u64 [function], %d1; st.global.u32 [state], 14;\n" +
-                             padding + "ret; }\n" +
-                             ".entry second(.param .u64 out) {\n.reg .b64 %d<3>; .reg .b32 %r<5>;\n" + padding +
-                             "ld.param.u64 %d1, [out]; ld.global.u64 %d2, [function]; ld.global.u32 %r1, [state];\n"
-                             "proto: .callprototype (.reg .b32 _) _ (.reg .b32 _);\ncall (%r2), %d2, (%r1), proto; st.global.u32 [%d1], %r2; ret; }\n";
+    const std::string text =
+        ".version 8.5\n.target sm_90\n.address_size 64\n.global .u64 function;\n.global .u32 state = 5;\n"
+        ".func (.reg .b32 r) half(.reg .b32 a) { shr.u32 r, a, 1; ret; }\n"
+        ".func (.reg .b32 r) triple(.reg .b32 a) { mul.lo.u32 r, a, 3; ret; }\n"
+        ".entry first() {\n.reg .b64 %d<3>; mov.u64 %d1, triple; st.global.u64 [function], %d1; "
+        "st.global.u32 [state], 14;\n" +
+        padding + "ret; }\n" + ".entry second(.param .u64 out) {\n.reg .b64 %d<3>; .reg .b32 %r<5>;\n" +
+        padding +
+        "ld.param.u64 %d1, [out]; ld.global.u64 %d2, [function]; ld.global.u32 %r1, [state];\n"
+        "proto: .callprototype (.reg .b32 _) _ (.reg .b32 _);\ncall (%r2), %d2, (%r1), proto; st.global.u32 "
+        "[%d1], %r2; ret; }\n";
     for (const std::uint32_t threads : {1u, 2u}) {
         Machine machine({.threads = threads});
         ASSERT_TRUE(machine.load(text));

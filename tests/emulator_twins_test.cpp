@@ -112,12 +112,13 @@ void Run::download_bytes(u64 address, void* data, std::size_t size) {
 
 Map Run::map_of_bf16(u64 address, u32 columns, u32 rows, u32 box_columns, u32 box_rows, bool swizzled) {
     Map map{};
-    const auto encoded = data_.device->encode_tensor_map({.type = TensorType::bf16,
-                                                          .address = address,
-                                                          .dims = {columns, rows},
-                                                          .strides = {columns * u64{2}},
-                                                          .box = {box_columns, box_rows},
-                                                          .swizzle = swizzled ? TensorSwizzle::bytes128 : TensorSwizzle::none});
+    const auto encoded = data_.device->encode_tensor_map(
+        {.type = TensorType::bf16,
+         .address = address,
+         .dims = {columns, rows},
+         .strides = {columns * u64{2}},
+         .box = {box_columns, box_rows},
+         .swizzle = swizzled ? TensorSwizzle::bytes128 : TensorSwizzle::none});
     if (!encoded) return fail(describe(encoded.error(), "")), map;
     static_assert(sizeof map == sizeof *encoded);
     std::memcpy(&map, &*encoded, sizeof map);
@@ -135,8 +136,9 @@ void Run::launch_bytes(const char* entry, const Shape& shape, const std::vector<
     std::vector<Argument> values;
     for (const auto& [data, size] : arguments)
         values.push_back(Argument::raw(std::span(static_cast<const std::byte*>(data), size)));
-    const LaunchConfig config{
-        .grid = {shape.grid, shape.grid_y, 1}, .block = {shape.block, shape.block_y, 1}, .shared_bytes = shape.shared};
+    const LaunchConfig config{.grid = {shape.grid, shape.grid_y, 1},
+                              .block = {shape.block, shape.block_y, 1},
+                              .shared_bytes = shape.shared};
     if (auto done = function->second.launch(config, values); !done)
         fail(describe(done.error(), function->second.ptx()));
 }

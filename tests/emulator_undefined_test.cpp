@@ -54,18 +54,22 @@ const std::string rows = "shl.b32 %r22, %r1, 4;\nadd.u32 %r22, %r22, %r21;\n";
 const std::string sum = "mov.b32 %r2, ";
 
 const Case cases[] = {
-    // A branch that skips what is computed in registers only, as of the rows that a tile has beyond its matrix; and others.
+    // A branch that skips what is computed in registers only, as of the rows that a tile has beyond its
+    // matrix; and others.
     {"ABranchOverRegisters",
-     "<ld.shared.f32 %f5, [%r20+4096];>\nsetp.eq.f32 %p2, %f5, 0f00000000;\nmov.f32 %f6, 0f7F800000;\nmov.f32 %f7, %f6;\n@%p2 bra OVER;\nlg2.approx.f32 "
+     "<ld.shared.f32 %f5, [%r20+4096];>\nsetp.eq.f32 %p2, %f5, 0f00000000;\nmov.f32 %f6, "
+     "0f7F800000;\nmov.f32 %f7, %f6;\n@%p2 bra OVER;\nlg2.approx.f32 "
      "%f6, %f5;\nfma.rn.f32 %f6, %f6, %f1, %f2;\nOVER:\n",
      "mov.b32 %r2, %f7;", sum + "%f6;"},
     {"ABranchOverRegistersOfSomeLanes",
-     "mov.f32 %f5, 0f3F800000;\n<@%p1 ld.shared.f32 %f5, [%r20+4096];>\nsetp.eq.f32 %p2, %f5, 0f3F800000;\nmov.f32 %f6, %f1;\n@!%p2 bra OVER;\nmov.f32 "
+     "mov.f32 %f5, 0f3F800000;\n<@%p1 ld.shared.f32 %f5, [%r20+4096];>\nsetp.eq.f32 %p2, %f5, "
+     "0f3F800000;\nmov.f32 %f6, %f1;\n@!%p2 bra OVER;\nmov.f32 "
      "%f6, %f5;\nOVER:\n",
      "@!%p1 mov.b32 %r2, %f6;", sum + "%f6;"},
     {"ABranchOverAStore", "<ld.shared.b32 %r30, [%r20+4096];>\nsetp.eq.u32 %p2, %r30, 0;\n", "",
      "@%p2 bra OVER;\nst.shared.b32 [%r20], %r1;\nOVER:\n"},
-    {"ALoop", "<ld.shared.b32 %r30, [%r20+4096];>\nsetp.ne.u32 %p2, %r30, 0;\n", "", "mov.u32 %r31, 0;\nAGAIN:\nadd.u32 %r31, %r31, 1;\n@%p2 bra AGAIN;\n"},
+    {"ALoop", "<ld.shared.b32 %r30, [%r20+4096];>\nsetp.ne.u32 %p2, %r30, 0;\n", "",
+     "mov.u32 %r31, 0;\nAGAIN:\nadd.u32 %r31, %r31, 1;\n@%p2 bra AGAIN;\n"},
     // %r30 is written in lanes 4 to 31: row 0 of A is not, nor column 0 of B.
     {"ARowOfA",
      "@!%p1 mov.b32 %r30, 1;\n<" + mma + "{%r30, %r5, %r6, %r7}, {%r8, %r9}, {%f1, %f2, %f3, %f4};>\n",

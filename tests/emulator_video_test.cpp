@@ -77,8 +77,7 @@ class Cases {
                 a = "-" + a;
                 b = "-" + b;
                 break;
-            default:
-                break;
+            default: break;
         }
     }
     std::string part() {

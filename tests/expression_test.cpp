@@ -33,7 +33,7 @@ Signature signature_of(std::string_view text) {
 struct Row {
     const char* signature;
     const char* text;
-    std::vector<std::uint64_t> inputs;   // of all registers; those of `out` operands are not read
+    std::vector<std::uint64_t> inputs;  // of all registers; those of `out` operands are not read
     std::vector<std::uint64_t> expected;
 };
 
@@ -197,7 +197,8 @@ TEST(Expression, ComputesOnTheEmulator) {
         for (const std::uint64_t word : row.inputs) values.push_back({word});
         const auto results = test::by_emulator(signature, {stub->ptx()}, values);
         ASSERT_TRUE(results) << describe(results.error()) << stub->ptx();
-        for (std::size_t r = 0; r < row.expected.size(); ++r) EXPECT_EQ((*results)[0][r][0], row.expected[r]) << "register " << r << '\n' << stub->ptx();
+        for (std::size_t r = 0; r < row.expected.size(); ++r)
+            EXPECT_EQ((*results)[0][r][0], row.expected[r]) << "register " << r << '\n' << stub->ptx();
     }
 }
 
@@ -213,7 +214,8 @@ TEST(Expression, EvaluatesToTheSame) {
         for (const std::uint64_t word : row.inputs) values.push_back(std::vector<std::uint64_t>(3, word));
         const auto results = test::by_evaluate(*program, *machine, values);
         ASSERT_TRUE(results) << describe(results.error());
-        for (std::size_t r = 0; r < row.expected.size(); ++r) EXPECT_EQ((*results)[r][2], row.expected[r]) << "register " << r;
+        for (std::size_t r = 0; r < row.expected.size(); ++r)
+            EXPECT_EQ((*results)[r][2], row.expected[r]) << "register " << r;
     }
 }
 
@@ -232,9 +234,12 @@ TEST(Expression, ItsProgramIsATextOfTheStackLanguage) {
 
 // ---- pointers
 
-constexpr const char* pointer_signature = "mod f32 acc, in u64 p, in ptr_f32:u64 q, in s32 i, in u32 u, in s64 l, in u64 k, in f64 wide, in f16 half";
+constexpr const char* pointer_signature =
+    "mod f32 acc, in u64 p, in ptr_f32:u64 q, in s32 i, in u32 u, in s64 l, in u64 k, in f64 wide, in f16 "
+    "half";
 
-float run_with_memory(std::string_view text, float acc, std::int32_t i, const std::vector<float>& memory, std::size_t origin, std::string* error = nullptr) {
+float run_with_memory(std::string_view text, float acc, std::int32_t i, const std::vector<float>& memory,
+                      std::size_t origin, std::string* error = nullptr) {
     const Signature signature = signature_of(pointer_signature);
     const auto stub = compile_expression(text, signature, {}, {.allowed = Effect::load});
     EXPECT_TRUE(stub) << (stub ? "" : describe(stub.error(), text));
@@ -243,14 +248,26 @@ float run_with_memory(std::string_view text, float acc, std::int32_t i, const st
     const auto address = emulator.allocate(memory.size() * 4), table = emulator.allocate(9 * 8);
     EXPECT_TRUE(emulator.write(*address, std::as_bytes(std::span(memory))));
     const std::uint64_t pointer = *address + 4 * origin;
-    const std::vector<std::uint64_t> registers = {f(acc), pointer, pointer, s(i), s(i), static_cast<std::uint64_t>(std::int64_t{i}), static_cast<std::uint64_t>(std::int64_t{i}), d(0), 0};
+    const std::vector<std::uint64_t> registers = {f(acc),
+                                                  pointer,
+                                                  pointer,
+                                                  s(i),
+                                                  s(i),
+                                                  static_cast<std::uint64_t>(std::int64_t{i}),
+                                                  static_cast<std::uint64_t>(std::int64_t{i}),
+                                                  d(0),
+                                                  0};
     EXPECT_TRUE(emulator.write(*table, std::as_bytes(std::span(registers))));
     const auto module = emulator.load(test::table_kernel(signature, {stub->ptx()}, 1));
     EXPECT_TRUE(module);
-    const std::vector<std::span<const std::byte>> arguments = {std::as_bytes(std::span(&*table, 1)), std::as_bytes(std::span(&*table, 1))};
+    const std::vector<std::span<const std::byte>> arguments = {std::as_bytes(std::span(&*table, 1)),
+                                                               std::as_bytes(std::span(&*table, 1))};
     const auto run = emulator.launch(**module, "k", {.grid = {1, 1, 1}, .block = {1, 1, 1}}, arguments);
-    if (error != nullptr) *error = run ? "" : message(run.error());
-    else EXPECT_TRUE(run) << (run ? "" : describe(run.error(), test::table_kernel(signature, {stub->ptx()}, 1)));
+    if (error != nullptr)
+        *error = run ? "" : message(run.error());
+    else
+        EXPECT_TRUE(run) << (run ? ""
+                                 : describe(run.error(), test::table_kernel(signature, {stub->ptx()}, 1)));
     std::uint32_t word = 0;
     EXPECT_TRUE(emulator.read(*table, std::as_writable_bytes(std::span(&word, 1))));
     return std::bit_cast<float>(word);
@@ -258,15 +275,24 @@ float run_with_memory(std::string_view text, float acc, std::int32_t i, const st
 
 TEST(Expression, LoadsWhatPointersPointTo) {
     const std::vector<float> memory = {10, 20, 30, 40, 50};
-    for (const char* text : {"acc = acc + p[i]", "acc = p[i] + acc", "acc = acc + f32[p, i]", "acc = acc + q[i]", "acc = acc + q[l]", "acc = q[k] + acc", "t = p[i]; acc = acc + t",
-                             "acc += p[i]", "r = p + u64(4 * s64(i)); acc = acc + r[0]", "acc = i > -100 ? acc + p[i] : 0", "acc = acc + f32(f64(q[i]))", "acc = max(acc + p[\ni\n], 0)"})
-        for (const int i : {-2, -1, 0, 1, 2}) EXPECT_EQ(run_with_memory(text, 1, i, memory, 2), 31 + 10 * static_cast<float>(i)) << text << ' ' << i;
+    for (const char* text :
+         {"acc = acc + p[i]", "acc = p[i] + acc", "acc = acc + f32[p, i]", "acc = acc + q[i]",
+          "acc = acc + q[l]", "acc = q[k] + acc", "t = p[i]; acc = acc + t", "acc += p[i]",
+          "r = p + u64(4 * s64(i)); acc = acc + r[0]", "acc = i > -100 ? acc + p[i] : 0",
+          "acc = acc + f32(f64(q[i]))", "acc = max(acc + p[\ni\n], 0)"})
+        for (const int i : {-2, -1, 0, 1, 2})
+            EXPECT_EQ(run_with_memory(text, 1, i, memory, 2), 31 + 10 * static_cast<float>(i))
+                << text << ' ' << i;
     EXPECT_EQ(run_with_memory("acc = p[-2] + 2 * p[1]", 0, 0, memory, 2), 90);
     EXPECT_EQ(run_with_memory("acc = q[u]", 0, 2, memory, 2), 50);
     // other types read the same bytes: the upper half of an f32 is a bf16
-    for (const char* text : {"acc = f32(bf16[p, 2 * i + 1])", "acc = float_bits(u32(u16[p, 2 * i + 1]) << 16)", "acc = float_bits(u32[p, i])", "acc = float_bits(u32(s64[p, i / 4] >> 32))",
-                             "h = f16[p, 2 * i]; acc = q[i] + f32(h)", "acc = f32(f64(s32[p, i] >> 24)) > 64 ? q[k] : -1"})
-        EXPECT_EQ(run_with_memory(text, 0, 2, memory, 2), std::string_view(text).find("s64") == std::string_view::npos ? 50 : 40) << text;
+    for (const char* text :
+         {"acc = f32(bf16[p, 2 * i + 1])", "acc = float_bits(u32(u16[p, 2 * i + 1]) << 16)",
+          "acc = float_bits(u32[p, i])", "acc = float_bits(u32(s64[p, i / 4] >> 32))",
+          "h = f16[p, 2 * i]; acc = q[i] + f32(h)", "acc = f32(f64(s32[p, i] >> 24)) > 64 ? q[k] : -1"})
+        EXPECT_EQ(run_with_memory(text, 0, 2, memory, 2),
+                  std::string_view(text).find("s64") == std::string_view::npos ? 50 : 40)
+            << text;
     EXPECT_EQ(run_with_memory("acc = p[s32(q[0]) / 10 - 2]", 0, 0, memory, 2), 40);
 }
 
@@ -297,21 +323,29 @@ std::string ptx_of(std::string_view text, std::string_view signature, const Expr
 }
 
 TEST(Expression, TakesFormsThatTheAssemblerDoesNotContract) {
-    EXPECT_THAT(ptx_of("x = x * y + 1", "mod f32 x, in f32 y"), testing::AllOf(testing::HasSubstr("mul.rn.f32"), testing::HasSubstr("add.rn.f32")));
-    EXPECT_THAT(ptx_of("x = x * y - sqrt(x) / y", "mod f64 x, in f64 y"), testing::AllOf(testing::HasSubstr("mul.rn.f64"), testing::HasSubstr("div.rn.f64")));
+    EXPECT_THAT(ptx_of("x = x * y + 1", "mod f32 x, in f32 y"),
+                testing::AllOf(testing::HasSubstr("mul.rn.f32"), testing::HasSubstr("add.rn.f32")));
+    EXPECT_THAT(ptx_of("x = x * y - sqrt(x) / y", "mod f64 x, in f64 y"),
+                testing::AllOf(testing::HasSubstr("mul.rn.f64"), testing::HasSubstr("div.rn.f64")));
     EXPECT_THAT(ptx_of("x = x * y + 1", "mod f16 x, in f16 y"), testing::HasSubstr("mul.rn.f16"));
 }
 
 TEST(Expression, ContractsWhereItMay) {
     const ExpressionOptions options{.contract = true};
-    for (const char* text : {"x = x * y + z", "x = z + x * y", "x = x * y - z", "x = z - x * y", "x = x * y + x * z"}) {
+    for (const char* text :
+         {"x = x * y + z", "x = z + x * y", "x = x * y - z", "x = z - x * y", "x = x * y + x * z"}) {
         const std::string ptx = ptx_of(text, "mod f32 x, in f32 y, in f32 z", options);
-        EXPECT_THAT(ptx, testing::AllOf(testing::HasSubstr("fma.rn.f32"), testing::Not(testing::HasSubstr("add.")), testing::Not(testing::HasSubstr("sub.")))) << text;
+        EXPECT_THAT(ptx,
+                    testing::AllOf(testing::HasSubstr("fma.rn.f32"), testing::Not(testing::HasSubstr("add.")),
+                                   testing::Not(testing::HasSubstr("sub."))))
+            << text;
     }
-    EXPECT_THAT(ptx_of("x = x * y + z", "mod s32 x, in s32 y, in s32 z", options), testing::HasSubstr("add.s32"));
+    EXPECT_THAT(ptx_of("x = x * y + z", "mod s32 x, in s32 y, in s32 z", options),
+                testing::HasSubstr("add.s32"));
     const Signature signature = signature_of("mod f32 x, in f32 y, in f32 z");
     std::vector<std::string> stubs;
-    for (const char* text : {"x = x * y + z", "x = z + x * y", "x = x * y - z", "x = z - x * y"}) stubs.push_back(compile_expression(text, signature, options)->ptx());
+    for (const char* text : {"x = x * y + z", "x = z + x * y", "x = x * y - z", "x = z - x * y"})
+        stubs.push_back(compile_expression(text, signature, options)->ptx());
     const auto results = test::by_emulator(signature, stubs, {{f(3)}, {f(5)}, {f(7)}});
     ASSERT_TRUE(results);
     const float expected[] = {22, 22, 8, -8};
@@ -324,7 +358,9 @@ TEST(Expression, TakesApproximateFormsByNameAndByOption) {
     EXPECT_THAT(ptx_of("x = x / 3", "mod f32 x", {.approx = true}), testing::HasSubstr("div.full.f32"));
     EXPECT_THAT(ptx_of("x = x / 3", "mod f64 x", {.approx = true}), testing::HasSubstr("div.rn.f64"));
     EXPECT_THAT(ptx_of("x = sin(x)", "mod f32 x"), testing::Not(testing::HasSubstr("approx")));
-    EXPECT_THAT(ptx_of("x = approx_exp2(x) + x", "mod f32 x", {.ftz = true}), testing::AllOf(testing::HasSubstr("ex2.approx.ftz.f32"), testing::HasSubstr("add.rn.ftz.f32")));
+    EXPECT_THAT(
+        ptx_of("x = approx_exp2(x) + x", "mod f32 x", {.ftz = true}),
+        testing::AllOf(testing::HasSubstr("ex2.approx.ftz.f32"), testing::HasSubstr("add.rn.ftz.f32")));
 }
 
 // ---- errors
@@ -336,7 +372,8 @@ struct ErrorRow {
     const char* part;  // of the message
 };
 
-constexpr const char* error_signature = "mod f32 acc, in f32 bias, mod s32 n, in u32 u, in u64 p, in f32 frag[4], in f16 h, in pred q, out f32 o";
+constexpr const char* error_signature =
+    "mod f32 acc, in f32 bias, mod s32 n, in u32 u, in u64 p, in f32 frag[4], in f16 h, in pred q, out f32 o";
 
 const ErrorRow error_rows[] = {
     {"acc = mx(acc, 1)", Errc::expression_unknown_name, 1, 7, "did you mean max?"},
@@ -468,7 +505,8 @@ TEST(Expression, RefusesWhatIsNestedTooDeep) {
         for (std::size_t i = 0; i < count; ++i) all += text;
         return all;
     };
-    for (const char* part : {"(", "-", "!", "max(", "p ? ", "p ? x : ", "x + (", "~", "x[", "f32[", "p && (", "x < ", "x ? (", "x * -"}) {
+    for (const char* part : {"(", "-", "!", "max(", "p ? ", "p ? x : ", "x + (", "~", "x[", "f32[", "p && (",
+                             "x < ", "x ? (", "x * -"}) {
         const std::string text = "x = " + repeated(part, 200000);
         EXPECT_FALSE(compile_expression(text, signature)) << part;
     }
@@ -483,7 +521,8 @@ TEST(Expression, TakesLongTexts) {
     std::string sum = "x = x", names = "a0 = x\n";
     constexpr int count = 20000;
     for (int i = 0; i < count; ++i) sum += " + 1";
-    for (int i = 1; i < count; ++i) names += "a" + std::to_string(i) + " = a" + std::to_string(i - 1) + " + 1\n";
+    for (int i = 1; i < count; ++i)
+        names += "a" + std::to_string(i) + " = a" + std::to_string(i - 1) + " + 1\n";
     names += "x = a" + std::to_string(count - 1);
     for (const std::string& text : {sum, names}) {
         const auto stub = compile_expression(text, signature);

@@ -1,5 +1,5 @@
-// Replaces operator new by one that fails when it is told to. A file of its own: where the compiler sees both sides of a pair of new and
-// delete, it warns of what stands here on purpose.
+// Replaces operator new by one that fails when it is told to. A file of its own: where the compiler sees both
+// sides of a pair of new and delete, it warns of what stands here on purpose.
 #include "failing_new.hpp"
 
 #include <cstdlib>

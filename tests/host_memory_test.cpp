@@ -1,5 +1,5 @@
-// What runs out of host memory is an error, whichever allocation fails, in whichever thread: nothing ends the process, no lock is kept,
-// and the next call works.
+// What runs out of host memory is an error, whichever allocation fails, in whichever thread: nothing ends the
+// process, no lock is kept, and the next call works.
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -65,16 +65,15 @@ constexpr std::uint32_t blocks = 8, threads = 64, count = blocks * threads;
 bool is_memory(Errc code) { return code == Errc::out_of_memory || code == Errc::out_of_device_memory; }
 
 // Some call with the allocation behind `first` failing; false when none failed any more.
-template <class Call>
-bool with_failure(long first, bool for_good, Call&& call) {
+template <class Call> bool with_failure(long first, bool for_good, Call&& call) {
     const FailingNew failing(first, for_good);
     call();
     return failing.has_failed();
 }
 
-// Every allocation of a call fails once, first alone and then with all behind it; of the many, later ones not each.
-template <class Call>
-void fail_each(Call&& call) {
+// Every allocation of a call fails once, first alone and then with all behind it; of the many, later ones not
+// each.
+template <class Call> void fail_each(Call&& call) {
     for (const bool for_good : {false, true}) {
         long first = 0;
         while (with_failure(first, for_good, [&] { call(); })) first += 1 + first / 64;
@@ -82,8 +81,7 @@ void fail_each(Call&& call) {
     }
 }
 
-template <class T>
-void expect_memory(const Expected<T>& result) {
+template <class T> void expect_memory(const Expected<T>& result) {
     EXPECT_TRUE(result || is_memory(result.error().code)) << describe(result.error());
 }
 
@@ -95,7 +93,8 @@ class HostMemory : public testing::TestWithParam<bool> {
         const std::vector<std::uint32_t> values(count, 5);
         const auto buffer = device.upload(values);
         ASSERT_TRUE(buffer);
-        const auto run = function.launch({.grid = {blocks}, .block = {threads}}, std::array<Argument, 1>{*buffer});
+        const auto run =
+            function.launch({.grid = {blocks}, .block = {threads}}, std::array<Argument, 1>{*buffer});
         ASSERT_TRUE(run) << describe(run.error());
         EXPECT_EQ(*buffer->download<std::uint32_t>(), std::vector<std::uint32_t>(count, 12));
         EXPECT_EQ(device.take_output(), "hihi");
@@ -113,7 +112,8 @@ TEST_P(HostMemory, OfALoadInThreads) {
     std::string text = ptx;
     const std::size_t begin = ptx.find(".visible .entry"), name = ptx.find("k(", begin);
     for (int i = 0; i < 40; ++i)
-        text += ptx.substr(begin, name - begin) + "k" + std::to_string(i) + ptx.substr(name + 1) + "//" + std::string(80000, ' ') + "\n";
+        text += ptx.substr(begin, name - begin) + "k" + std::to_string(i) + ptx.substr(name + 1) + "//" +
+                std::string(80000, ' ') + "\n";
     long first = 0;
     while (with_failure(first, false, [&] { expect_memory(device.load(text, "k")); })) first += 1 + first / 8;
     expect_works(*device.load(text, "k"));
@@ -165,13 +165,15 @@ TEST_P(HostMemory, OfEverythingElseOfADevice) {
     expect_works(*device.load(ptx, "k"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Emulators, HostMemory, testing::Bool(), [](const auto& info) { return info.param ? "Fast" : "Checked"; });
+INSTANTIATE_TEST_SUITE_P(Emulators, HostMemory, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Fast" : "Checked"; });
 
 // ------------------------------------------------------------------------------------------------ batches
 
 // What returns no Expected throws, on the calling thread, when all others are done.
 TEST(HostMemoryOfBatches, IsABadAllocOfTheCaller) {
-    const stack::Machine machine = stack::Machine::make(stack::find_set("f32"), *Signature::parse("mod f32 x, in f32 y")).value();
+    const stack::Machine machine =
+        stack::Machine::make(stack::find_set("f32"), *Signature::parse("mod f32 x, in f32 y")).value();
     std::vector<stack::Program> programs;
     for (std::uint64_t i = 0; i < 500; ++i) programs.push_back(stack::random_program(machine, i, 20));
     const std::vector<stack::ProgramView> views(programs.begin(), programs.end());
@@ -180,34 +182,37 @@ TEST(HostMemoryOfBatches, IsABadAllocOfTheCaller) {
     while (with_failure(first, false, [&] {
         try {
             EXPECT_EQ(stack::compile_batch(views, machine, {.threads = 4}).text, whole.text);
-        } catch (const std::bad_alloc&) {
-        }
+        } catch (const std::bad_alloc&) {}
     }))
         first += 1 + first / 8;
     EXPECT_EQ(stack::compile_batch(views, machine, {.threads = 4}).text, whole.text);
 }
 
-// ------------------------------------------------------------------------------------------------ what threads keep
+// ------------------------------------------------------------------------------------------------ what threa
 
-// Compilers keep memory from one call to the next: a call that failed halfway leaves nothing in it that the next one sees.
+// Compilers keep memory from one call to the next: a call that failed halfway leaves nothing in it that the
+// next one sees.
 TEST(HostMemoryOfCompilers, IsCleanAfterAFailure) {
     const auto signature = Signature::parse("mod f32 x, in f32 y, out f32 z");
-    const auto program = [&] { return stack::compile("x y mul.f32 1.5 add.f32 -> z; x neg.f32 -> x", *signature).value().ptx(); };
-    const auto expression = [&] { return compile_expression("z = exp(x) * y; x = sqrt(z)", *signature).value().ptx(); };
+    const auto program = [&] {
+        return stack::compile("x y mul.f32 1.5 add.f32 -> z; x neg.f32 -> x", *signature).value().ptx();
+    };
+    const auto expression = [&] {
+        return compile_expression("z = exp(x) * y; x = sqrt(z)", *signature).value().ptx();
+    };
     const std::string of_program(program()), of_expression(expression());
     const auto fail_at = [&](long first, const auto& compile) {
         return with_failure(first, false, [&] {
             try {
                 static_cast<void>(compile());
-            } catch (const std::bad_alloc&) {
-            }
+            } catch (const std::bad_alloc&) {}
         });
     };
     for (long first = 0; fail_at(first, program); ++first) EXPECT_EQ(program(), of_program);
     for (long first = 0; fail_at(first, expression); ++first) EXPECT_EQ(expression(), of_expression);
 }
 
-// ------------------------------------------------------------------------------------------------ the C interface
+// ------------------------------------------------------------------------------------------------ the C inte
 
 // A whole program of the C interface; its status.
 ptxgraft_status c_program() {
@@ -229,7 +234,8 @@ ptxgraft_status c_program() {
             return status;
         if (const auto status = ptxgraft_skeleton_create_from_ptx(&skeleton, ptx.data(), ptx.size()))
             return status;
-        if (const auto status = ptxgraft_stub_create_from_program(&stub, skeleton, "f", program.data(), program.size()))
+        if (const auto status =
+                ptxgraft_stub_create_from_program(&stub, skeleton, "f", program.data(), program.size()))
             return status;
         const ptxgraft_graft graft{"f", stub};
         ptxgraft_graft_options options = PTXGRAFT_GRAFT_OPTIONS_INIT;
@@ -276,7 +282,7 @@ TEST(HostMemoryInC, IsAStatus) {
     EXPECT_EQ(c_program(), PTXGRAFT_STATUS_ok);
 }
 
-// ------------------------------------------------------------------------------------------------ a process with little memory
+// ------------------------------------------------------------------------------------------------ a process
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool can_limit = false;  // their shadows take more than any limit
@@ -285,8 +291,7 @@ constexpr bool can_limit = true;
 #endif
 
 // In a process of its own with so many bytes more than it has, `check` holds.
-template <class Check>
-void expect_in_process(std::size_t bytes, Check&& check) {
+template <class Check> void expect_in_process(std::size_t bytes, Check&& check) {
     const pid_t child = fork();
     if (child == 0) {
         std::size_t pages = 0;
@@ -299,14 +304,19 @@ void expect_in_process(std::size_t bytes, Check&& check) {
     }
     int status = -1;
     waitpid(child, &status, 0);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << (WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : std::to_string(WEXITSTATUS(status)));
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        << (WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : std::to_string(WEXITSTATUS(status)));
 }
 
 TEST(HostMemoryOfAProcess, ALaunchThatTakesItAllIsAnError) {
     if (!can_limit) GTEST_SKIP() << "a sanitizer takes memory of its own";
-    const std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p) {\n.reg .b64 %rd<3>;\n"
-                             ".local .align 4 .b8 x[200000];\nld.param.u64 %rd1, [p]; st.local.u32 [x], 5; st.global.u32 [%rd1], 5; ret;\n}\n"
-                             ".visible .entry small(.param .u64 p) {\n.reg .b64 %rd<3>;\nld.param.u64 %rd1, [p]; st.global.u32 [%rd1], 6; ret;\n}\n";
+    const std::string text =
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p) {\n.reg .b64 "
+        "%rd<3>;\n"
+        ".local .align 4 .b8 x[200000];\nld.param.u64 %rd1, [p]; st.local.u32 [x], 5; st.global.u32 [%rd1], "
+        "5; ret;\n}\n"
+        ".visible .entry small(.param .u64 p) {\n.reg .b64 %rd<3>;\nld.param.u64 %rd1, [p]; st.global.u32 "
+        "[%rd1], 6; ret;\n}\n";
     for (const std::uint32_t host_threads : {1u, 4u}) {
         expect_in_process(std::size_t{300} << 20, [&] {
             const auto device = Device::emulator({.threads = host_threads});
@@ -318,7 +328,8 @@ TEST(HostMemoryOfAProcess, ALaunchThatTakesItAllIsAnError) {
             if (run || !is_memory(run.error().code)) return false;
             const auto huge = device->allocate(std::size_t{1} << 30);
             if (huge || !is_memory(huge.error().code)) return false;
-            return small->launch({}, arguments).has_value() && buffer->download<std::uint32_t>()->front() == 6;
+            return small->launch({}, arguments).has_value() &&
+                   buffer->download<std::uint32_t>()->front() == 6;
         });
     }
 }

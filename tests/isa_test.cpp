@@ -53,7 +53,9 @@ TEST(Isa, NamesOfFormsAreUniqueAndEachIsFound) {
         ASSERT_TRUE(found) << form.name;
         EXPECT_EQ(found->name, form.name);
         EXPECT_EQ(found->spelling, form.spelling);
-        for (const std::uint16_t sm : std::initializer_list<std::uint16_t>{75, 90, 100}) EXPECT_EQ(isa::is_available(*found, 80, {sm, 0}), isa::is_available(form, 80, {sm, 0})) << form.name;
+        for (const std::uint16_t sm : std::initializer_list<std::uint16_t>{75, 90, 100})
+            EXPECT_EQ(isa::is_available(*found, 80, {sm, 0}), isa::is_available(form, 80, {sm, 0}))
+                << form.name;
         EXPECT_EQ(shape(*found), shape(form)) << form.name;
     }
     EXPECT_GT(count, 7000u);

@@ -5,9 +5,9 @@
 
 #include <cmath>
 #include <fstream>
-#include <stdexcept>
 #include <numeric>
 #include <optional>
+#include <stdexcept>
 
 namespace ptxgraft {
 namespace {
@@ -17,8 +17,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-template <class T>
-std::string failure(const Expected<T>& result) {
+template <class T> std::string failure(const Expected<T>& result) {
     return result ? "no error" : describe(result.error());
 }
 #define ASSERT_OK(result) ASSERT_TRUE(result) << failure(result)
@@ -26,7 +25,8 @@ std::string failure(const Expected<T>& result) {
 
 // y[i] = stub(x[i], bias), for i < n, in each of two entries; without a stub y[i] = x[i].
 std::string entry_text(std::string_view name) {
-    return ".visible .entry " + std::string(name) + R"((.param .u64 x, .param .u64 y, .param .f32 bias, .param .u32 n)
+    return ".visible .entry " + std::string(name) +
+           R"((.param .u64 x, .param .u64 y, .param .f32 bias, .param .u32 n)
 {
 	.reg .pred %p<2>; .reg .b32 %r<6>; .reg .b64 %rd<6>; .reg .f32 %f<3>;
 	ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y]; ld.param.f32 %f2, [bias]; ld.param.u32 %r1, [n];
@@ -91,7 +91,8 @@ TEST(Skeleton, KnowsItsSitesEntriesAndTarget) {
     const auto unknown = skeleton.find_site("prologue");
     ASSERT_FALSE(unknown);
     EXPECT_EQ(unknown.error().code, Errc::unknown_site);
-    EXPECT_THAT(describe(unknown.error()), AllOf(HasSubstr("prologue"), HasSubstr("the skeleton has epilogue")));
+    EXPECT_THAT(describe(unknown.error()),
+                AllOf(HasSubstr("prologue"), HasSubstr("the skeleton has epilogue")));
 }
 
 TEST(Skeleton, WithoutSitesOrEntriesIsASkeleton) {
@@ -143,7 +144,8 @@ TEST(Skeleton, ReadsFiles) {
     ASSERT_OK(skeleton);
     EXPECT_EQ(skeleton->ptx(), one_entry);
     std::ofstream(path, std::ios::binary) << header << ".entry f( { }\n";
-    EXPECT_THAT(failure(Skeleton::from_file(path)), AllOf(HasSubstr(path + ":4:"), HasSubstr(".entry f( { }")));
+    EXPECT_THAT(failure(Skeleton::from_file(path)),
+                AllOf(HasSubstr(path + ":4:"), HasSubstr(".entry f( { }")));
     EXPECT_EQ(Skeleton::from_file("/there/is/no/such.ptx").error().code, Errc::file_not_found);
     EXPECT_EQ(Skeleton::from_file("kernel.cubin").error().code, Errc::file_kind_unknown);
     EXPECT_EQ(Skeleton::from_file("").error().code, Errc::file_kind_unknown);
@@ -181,7 +183,8 @@ TEST(Kernel, EntriesAreNamedWhereThereAreSeveral) {
     const Skeleton skeleton = skeleton_of(two_entries);
     const auto unnamed = skeleton.graft({}, emulator());
     ASSERT_FALSE(unnamed);
-    EXPECT_EQ(describe(unnamed.error()), "error: the module has several entries; name one of them: one, two\n");
+    EXPECT_EQ(describe(unnamed.error()),
+              "error: the module has several entries; name one of them: one, two\n");
     const auto unknown = skeleton.graft({}, emulator(), {.entry = "three"});
     ASSERT_FALSE(unknown);
     EXPECT_EQ(describe(unknown.error()), "error: no such entry: three; the skeleton has one, two\n");
@@ -196,7 +199,8 @@ TEST(Kernel, OutlivesItsSkeletonAndDevice) {
     std::optional<Device> device(emulator());
     {
         const Skeleton skeleton = skeleton_of(one_entry);
-        kernel.emplace(std::move(*skeleton.graft({{"epilogue", stub_for(skeleton, "acc neg.f32 -> acc")}}, *device)));
+        kernel.emplace(
+            std::move(*skeleton.graft({{"epilogue", stub_for(skeleton, "acc neg.f32 -> acc")}}, *device)));
     }
     EXPECT_EQ(run(*kernel, *device)[0], 4.0f);
     auto buffer = device->allocate(256);

@@ -1,5 +1,5 @@
-#include "machine_code.hpp"
 #include "ptxgraft/link.hpp"
+#include "machine_code.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -163,7 +163,8 @@ TEST(CompileCuda, HeadersOfTheHostAreNotThere) {
         ASSERT_FALSE(ptx) << header;
         EXPECT_THAT(detail(ptx.error()), HasSubstr("no headers of the host's C and C++")) << header;
     }
-    EXPECT_TRUE(compile_cuda("#include <cuda/std/cstdint>\n__global__ void k(cuda::std::uint32_t*) {}\n", {}));
+    EXPECT_TRUE(
+        compile_cuda("#include <cuda/std/cstdint>\n__global__ void k(cuda::std::uint32_t*) {}\n", {}));
     const auto other = compile_cuda("__global__ void k() { missing(); }\n", {});
     ASSERT_FALSE(other);
     EXPECT_THAT(detail(other.error()), testing::Not(HasSubstr("headers of the host")));

@@ -37,7 +37,8 @@ inline std::map<std::string, std::string> machine_code(std::string_view image) {
     return code;
 }
 inline std::map<std::string, std::string> machine_code(const Cubin& cubin) {
-    return machine_code(std::string_view(reinterpret_cast<const char*>(cubin.image.data()), cubin.image.size()));
+    return machine_code(
+        std::string_view(reinterpret_cast<const char*>(cubin.image.data()), cubin.image.size()));
 }
 
 }  // namespace ptxgraft

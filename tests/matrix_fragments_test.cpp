@@ -226,7 +226,8 @@ TEST(Matrix, MetadataThatMeanNothingAreFound) {
                         const std::uint32_t wrong =
                             sparsity == Sparsity::ordered && mma.a != tf32 ? 0b0001 : 0b1010;
                         metadata.lane[lane] |= wrong << bit;
-                        EXPECT_FALSE(find_metadata_fault(mma, {.a = zeros.data(), .metadata = metadata.lane}));
+                        EXPECT_FALSE(
+                            find_metadata_fault(mma, {.a = zeros.data(), .metadata = metadata.lane}));
                         const auto fault = find_metadata_fault(mma, {.metadata = metadata.lane});
                         if (!fault) continue;
                         ++found;

@@ -47,30 +47,18 @@ inline double number_with_specials(std::uint32_t bits, int exponent_bits, int fr
 /// The value of an element that stands in the low bits.
 inline double value_of(MatrixType type, std::uint32_t bits) {
     switch (type) {
-        case MatrixType::f16:
-            return number_with_specials(bits & 0xFFFF, 5, 10);
-        case MatrixType::bf16:
-            return number_with_specials(bits & 0xFFFF, 8, 7);
-        case MatrixType::tf32:
-            return number_with_specials(bits >> 13, 8, 10);
-        case MatrixType::e5m2:
-            return number_with_specials(bits & 0xFF, 5, 2);
-        case MatrixType::e4m3:
-            return (bits & 0x7F) == 0x7F ? std::nan("") : number(bits & 0xFF, 4, 3);
-        case MatrixType::f32:
-            return static_cast<double>(std::bit_cast<float>(bits));
-        case MatrixType::s8:
-            return static_cast<std::int8_t>(bits & 0xFF);
-        case MatrixType::u8:
-            return bits & 0xFF;
-        case MatrixType::s4:
-            return (bits & 7) - static_cast<double>(bits & 8);
-        case MatrixType::u4:
-            return bits & 0xF;
-        case MatrixType::s32:
-            return static_cast<std::int32_t>(bits);
-        default:
-            return bits & 1;
+        case MatrixType::f16: return number_with_specials(bits & 0xFFFF, 5, 10);
+        case MatrixType::bf16: return number_with_specials(bits & 0xFFFF, 8, 7);
+        case MatrixType::tf32: return number_with_specials(bits >> 13, 8, 10);
+        case MatrixType::e5m2: return number_with_specials(bits & 0xFF, 5, 2);
+        case MatrixType::e4m3: return (bits & 0x7F) == 0x7F ? std::nan("") : number(bits & 0xFF, 4, 3);
+        case MatrixType::f32: return static_cast<double>(std::bit_cast<float>(bits));
+        case MatrixType::s8: return static_cast<std::int8_t>(bits & 0xFF);
+        case MatrixType::u8: return bits & 0xFF;
+        case MatrixType::s4: return (bits & 7) - static_cast<double>(bits & 8);
+        case MatrixType::u4: return bits & 0xF;
+        case MatrixType::s32: return static_cast<std::int32_t>(bits);
+        default: return bits & 1;
     }
 }
 
@@ -165,8 +153,7 @@ class RandomElements {
                 return special ? pick({0, 0x80000000, 0x7F800000, 0xFF800000, 0x7FC00001, 1, 0x807FFFFF,
                                        0x7F7FFFFF})
                                : moderate(any, 8, 23);
-            default:
-                return any;
+            default: return any;
         }
     }
 
@@ -216,8 +203,7 @@ inline void set_element(TestRegister* registers, MatrixType type, unsigned lane,
     word = (word & ~(mask << shift)) | (value & mask) << shift;
 }
 
-template <class T>
-std::vector<void*> pointers(std::vector<T>& registers) {
+template <class T> std::vector<void*> pointers(std::vector<T>& registers) {
     std::vector<void*> all;
     for (auto& one : registers) all.push_back(one.lane);
     return all;

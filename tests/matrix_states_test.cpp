@@ -35,23 +35,15 @@ std::uint64_t number(MatrixType type, unsigned i) {
                             e5[] = {0x3C, 0x40, 0x42},
                             doubles[] = {0x3FF0000000000000, 0x4000000000000000, 0x4008000000000000};
     switch (type) {
-        case f16:
-            return halves[i];
-        case bf16:
-            return bfloats[i];
+        case f16: return halves[i];
+        case bf16: return bfloats[i];
         case tf32:
-        case f32:
-            return floats[i];
-        case e4m3:
-            return e4[i];
-        case e5m2:
-            return e5[i];
-        case f64:
-            return doubles[i];
-        case b1:
-            return i % 2;
-        default:
-            return i + 1;
+        case f32: return floats[i];
+        case e4m3: return e4[i];
+        case e5m2: return e5[i];
+        case f64: return doubles[i];
+        case b1: return i % 2;
+        default: return i + 1;
     }
 }
 

@@ -229,13 +229,19 @@ TEST(Matrix, DoublesAreFusedInTheRoundingOfTheInstruction) {
 // The first of a, b and the sum that is a NaN, made quiet, as of fma.f64; and D may be A.
 TEST(Matrix, NansAndInfinitiesOfDoublesAreThoseOfFma) {
     std::mt19937_64 random(9);
-    const double values[] = {1.5, -0.0, 0x1p-1070, -0x1p1000, std::numeric_limits<double>::infinity(), std::bit_cast<double>(0x7FF8000000000123ull),
+    const double values[] = {1.5,
+                             -0.0,
+                             0x1p-1070,
+                             -0x1p1000,
+                             std::numeric_limits<double>::infinity(),
+                             std::bit_cast<double>(0x7FF8000000000123ull),
                              std::bit_cast<double>(0xFFF0000000000456ull)};
     for (unsigned trial = 0; trial < 300; ++trial) {
         const unsigned kinds = trial % 3 == 0 ? 3 : trial % 3 == 1 ? 5 : 7;
         const auto fill = [&](std::vector<TestDoubles>& to) {
             for (auto& one : to)
-                for (double& value : one.lane) value = random() % 4 == 0 ? values[random() % kinds] : static_cast<double>(random() % 8);
+                for (double& value : one.lane)
+                    value = random() % 4 == 0 ? values[random() % kinds] : static_cast<double>(random() % 8);
         };
         const Mma mma{.m = 16, .n = 8, .k = 16, .a = f64, .b = f64, .c = f64, .d = f64};
         std::vector<TestDoubles> a(8), b(4), c(4);
@@ -245,10 +251,16 @@ TEST(Matrix, NansAndInfinitiesOfDoublesAreThoseOfFma) {
             for (unsigned lane = 0; lane < 32; ++lane) {
                 double sum = c[i].lane[lane];
                 for (unsigned k = 0; k < 16; ++k) {
-                    const double x = a[k / 4 * 2 + i / 2].lane[lane / 4 * 4 + k % 4], y = b[k / 4].lane[4 * (lane % 4 * 2 + i % 2) + k % 4];
-                    const double nan = std::isnan(x) ? x : std::isnan(y) ? y : std::isnan(sum) ? sum : std::bit_cast<double>(0xFFF8000000000000ull);
+                    const double x = a[k / 4 * 2 + i / 2].lane[lane / 4 * 4 + k % 4],
+                                 y = b[k / 4].lane[4 * (lane % 4 * 2 + i % 2) + k % 4];
+                    const double nan = std::isnan(x)     ? x
+                                       : std::isnan(y)   ? y
+                                       : std::isnan(sum) ? sum
+                                                         : std::bit_cast<double>(0xFFF8000000000000ull);
                     sum = std::fma(x, y, sum);
-                    if (std::isnan(sum)) sum = std::bit_cast<double>(std::bit_cast<std::uint64_t>(nan) | 0x0008000000000000ull);
+                    if (std::isnan(sum))
+                        sum =
+                            std::bit_cast<double>(std::bit_cast<std::uint64_t>(nan) | 0x0008000000000000ull);
                 }
                 want[i].lane[lane] = sum;
             }
@@ -256,9 +268,12 @@ TEST(Matrix, NansAndInfinitiesOfDoublesAreThoseOfFma) {
             const WithEngine with(engine);
             auto copy = a;
             const auto d = pointers(copy);
-            const auto a_pointers = constant(pointers(copy)), b_pointers = constant(pointers(b)), c_pointers = constant(pointers(c));
+            const auto a_pointers = constant(pointers(copy)), b_pointers = constant(pointers(b)),
+                       c_pointers = constant(pointers(c));
             multiply(mma, {d.data(), a_pointers.data(), b_pointers.data(), c_pointers.data()});
-            for (unsigned i = 0; i < 4; ++i) ASSERT_EQ(std::memcmp(copy[i].lane, want[i].lane, sizeof want[i].lane), 0) << trial << " engine " << static_cast<int>(engine);
+            for (unsigned i = 0; i < 4; ++i)
+                ASSERT_EQ(std::memcmp(copy[i].lane, want[i].lane, sizeof want[i].lane), 0)
+                    << trial << " engine " << static_cast<int>(engine);
         }
     }
 }

@@ -8,7 +8,8 @@ namespace ptxgraft::test {
 /// random bits of .rs), or is of a later version than the manual (clmad, .scaled); or only a launch knows
 /// them (addresses).
 inline bool is_left_open(std::string_view spelling) {
-    for (const std::string_view opcode : {"clmad.", "createpolicy.", "cvta.", "isspacep.", "mapa.", "getctarank.", "cvt.rs."})
+    for (const std::string_view opcode :
+         {"clmad.", "createpolicy.", "cvta.", "isspacep.", "mapa.", "getctarank.", "cvt.rs."})
         if (spelling.starts_with(opcode)) return true;
     for (const std::string_view part : {".s2f6x2", ".scaled::n2::ue8m0"})
         if (spelling.find(part) != std::string_view::npos) return true;

@@ -16,24 +16,30 @@
 namespace ptxgraft::oracle {
 namespace {
 
-constexpr const char* register_types[] = {"b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "f16x2", "f32", "f64", "pred"};
+constexpr const char* register_types[] = {"b8", "b16", "b32", "b64", "b128", "u8",    "u16", "u32", "u64",
+                                          "s8", "s16", "s32", "s64", "f16",  "f16x2", "f32", "f64", "pred"};
 // A wrong line on purpose: ptxas then ends behind its front end, which reports every wrong line.
 constexpr std::string_view deliberate = "add.f32 deliberate_error, deliberate_error, deliberate_error;";
 
-std::string text_of(const Frame& f, const std::vector<std::string>& lines, const std::vector<std::size_t>& alive) {
+std::string text_of(const Frame& f, const std::vector<std::string>& lines,
+                    const std::vector<std::size_t>& alive) {
     std::string text = f.before;
     for (const std::size_t i : alive) text += "{ " + lines[i] + " }\n";
     return text + f.behind;
 }
 
 // The lines that a log of ptxas speaks of: "… line 12; error   : message".
-void read_log(std::string_view log, std::uint32_t first_line, const std::vector<std::size_t>& alive, std::vector<std::string>& found) {
+void read_log(std::string_view log, std::uint32_t first_line, const std::vector<std::size_t>& alive,
+              std::vector<std::string>& found) {
     for (std::size_t at = 0; at < log.size();) {
         const std::size_t end = std::min(log.find('\n', at), log.size());
         const std::string_view row = log.substr(at, end - at);
         at = end + 1;
         const std::size_t line = row.find("line "), semicolon = row.find(';', line);
-        if (line == std::string_view::npos || semicolon == std::string_view::npos || row.find("warning", semicolon) != std::string_view::npos || row.find("info", semicolon) == semicolon + 2) continue;
+        if (line == std::string_view::npos || semicolon == std::string_view::npos ||
+            row.find("warning", semicolon) != std::string_view::npos ||
+            row.find("info", semicolon) == semicolon + 2)
+            continue;
         std::uint32_t number = 0;
         std::from_chars(row.data() + line + 5, row.data() + semicolon, number);
         if (number < first_line || number - first_line >= alive.size()) continue;
@@ -42,11 +48,13 @@ void read_log(std::string_view log, std::uint32_t first_line, const std::vector<
     }
 }
 
-// Checks lines one after another; `tell` hears of each wrong one. Behind an error, the front end does not make other instructions of
-// one, and does not find what is wrong in those; behind a syntax error, it reads nothing. So what stands behind the first error is
-// checked again without the wrong lines, until there is none. False: a log that names no line.
+// Checks lines one after another; `tell` hears of each wrong one. Behind an error, the front end does not
+// make other instructions of one, and does not find what is wrong in those; behind a syntax error, it reads
+// nothing. So what stands behind the first error is checked again without the wrong lines, until there is
+// none. False: a log that names no line.
 template <class Tell>
-bool run(const std::vector<std::string>& lines, std::vector<std::size_t> alive, const Setting& setting, Tell tell) {
+bool run(const std::vector<std::string>& lines, std::vector<std::size_t> alive, const Setting& setting,
+         Tell tell) {
     Frame f = frame(setting);
     f.behind = std::string(deliberate) + "\n" + f.behind;
     std::vector<std::string> found(lines.size());
@@ -77,16 +85,19 @@ void write_all(int file, const void* data, std::size_t size) {
 std::string read_all(int file) {
     std::string all;
     std::array<char, 65536> block;
-    for (ssize_t got = 0; (got = read(file, block.data(), block.size())) > 0;) all.append(block.data(), static_cast<std::size_t>(got));
+    for (ssize_t got = 0; (got = read(file, block.data(), block.size())) > 0;)
+        all.append(block.data(), static_cast<std::size_t>(got));
     return all;
 }
 
-// In a process of its own, because some wrong instructions crash ptxas: what it told before it ended, and whether it ended well.
+// In a process of its own, because some wrong instructions crash ptxas: what it told before it ended, and
+// whether it ended well.
 struct Outcome {
     bool is_complete = false;
     std::vector<std::pair<std::size_t, std::string>> told;
 };
-Outcome run_apart(const std::vector<std::string>& lines, const std::vector<std::size_t>& alive, const Setting& setting) {
+Outcome run_apart(const std::vector<std::string>& lines, const std::vector<std::size_t>& alive,
+                  const Setting& setting) {
     Outcome out;
     int ends[2];
     if (pipe(ends) != 0) return out;
@@ -117,7 +128,8 @@ Outcome run_apart(const std::vector<std::string>& lines, const std::vector<std::
     return out;
 }
 
-void check(const std::vector<std::string>& lines, const std::vector<std::size_t>& alive, const Setting& setting, std::vector<std::string>& found) {
+void check(const std::vector<std::string>& lines, const std::vector<std::size_t>& alive,
+           const Setting& setting, std::vector<std::string>& found) {
     if (alive.empty()) return;
     const Outcome out = run_apart(lines, alive, setting);
     if (out.is_complete) {
@@ -147,12 +159,15 @@ std::string reason_to_skip() {
 Frame frame(const Setting& setting) {
     Frame f;
     f.before = ".version " + setting.version + "\n.target " + setting.target + "\n.address_size 64\n";
-    f.before += ".global .align 128 .b8 gv[1024];\n.shared .align 128 .b8 sv[1024];\n.const .align 128 .b8 cv[1024];\n";
+    f.before +=
+        ".global .align 128 .b8 gv[1024];\n.shared .align 128 .b8 sv[1024];\n.const .align 128 .b8 "
+        "cv[1024];\n";
     f.before += ".global .texref tex_; .global .surfref surf_;";
     f.before += setting.has_samplers() ? " .global .samplerref samp_;\n" : "\n";
     f.before += ".func (.reg .b32 r0) fn1 (.reg .b32 a0) { mov.b32 r0, a0; ret; }\n";
     f.before += ".entry k(.param .align 128 .b8 kp[1024]) {\n";
-    for (const char* type : register_types) f.before += ".reg ." + std::string(type) + " " + type + "_<300>;\n";
+    for (const char* type : register_types)
+        f.before += ".reg ." + std::string(type) + " " + type + "_<300>;\n";
     f.before += ".local .align 128 .b8 lv[1024];\n";
     f.behind = "ret;\n}\n";
     f.first_line = static_cast<std::uint32_t>(std::count(f.before.begin(), f.before.end(), '\n')) + 1;
@@ -177,7 +192,9 @@ std::vector<std::string> ours(const std::vector<std::string>& lines, const Setti
     const Frame f = frame(setting);
     for (;;) {
         const std::string text = text_of(f, lines, alive);
-        const auto index_of = [&](std::uint32_t offset) { return position(text, offset).line - f.first_line; };
+        const auto index_of = [&](std::uint32_t offset) {
+            return position(text, offset).line - f.first_line;
+        };
         const auto module = syntax::parse(text);
         if (!module) {
             const std::uint32_t index = index_of(module.error().span.begin);
@@ -193,7 +210,8 @@ std::vector<std::string> ours(const std::vector<std::string>& lines, const Setti
         for (std::size_t i = 0; i < text.size(); ++i)
             if (text[i] == '\n') starts.push_back(static_cast<std::uint32_t>(i + 1));
         for (const Error& error : isa::verify(*module)) {
-            const auto line = static_cast<std::uint32_t>(std::upper_bound(starts.begin(), starts.end(), error.span.begin) - starts.begin());
+            const auto line = static_cast<std::uint32_t>(
+                std::upper_bound(starts.begin(), starts.end(), error.span.begin) - starts.begin());
             if (line < f.first_line || line - f.first_line >= alive.size()) {
                 for (const std::size_t i : alive) found[i] = "outside of the lines: " + message(error, text);
                 return found;

@@ -1,6 +1,7 @@
 #pragma once
-// ptxas as an oracle: which lines of a body does it take? Lines stand in blocks of their own behind declarations of registers of every
-// type (`f32_3`, `b64_1`), variables of every space (gv, sv, cv, lv, kp), with .target texmode_independent a sampler (samp_), and a function (fn1).
+// ptxas as an oracle: which lines of a body does it take? Lines stand in blocks of their own behind
+// declarations of registers of every type (`f32_3`, `b64_1`), variables of every space (gv, sv, cv, lv, kp),
+// with .target texmode_independent a sampler (samp_), and a function (fn1).
 
 #include <string>
 #include <string_view>
@@ -11,7 +12,9 @@ namespace ptxgraft::oracle {
 struct Setting {
     std::string target = "sm_90a";  // or with a texture mode: "sm_90a, texmode_independent"
     std::string version = "9.0";
-    [[nodiscard]] bool has_samplers() const { return target.find("texmode_independent") != std::string::npos; }
+    [[nodiscard]] bool has_samplers() const {
+        return target.find("texmode_independent") != std::string::npos;
+    }
 };
 
 /// The text around the lines: what stands before the first, and behind the last.
@@ -28,7 +31,8 @@ struct Frame {
 /// What `ptxas` says of a line that crashes it.
 inline constexpr const char* crashed = "crashed";
 
-/// ptxas's message for each line; empty: it takes it. Only its front end runs, which sees all but what code generation finds.
+/// ptxas's message for each line; empty: it takes it. Only its front end runs, which sees all but what code
+/// generation finds.
 [[nodiscard]] std::vector<std::string> ptxas(const std::vector<std::string>& lines, const Setting& setting);
 
 /// verify's message for each line, likewise.

@@ -29,7 +29,8 @@ std::string code_of(const std::filesystem::path& path) {
 // Declarations of functions that return an Expected, each from where it begins to its name.
 std::vector<std::string> fallible_functions(const std::string& code) {
     std::vector<std::string> all;
-    for (std::size_t at = code.find("Expected<"); at != std::string::npos; at = code.find("Expected<", at + 1)) {
+    for (std::size_t at = code.find("Expected<"); at != std::string::npos;
+         at = code.find("Expected<", at + 1)) {
         std::size_t end = at + 8;
         for (int depth = 0; end < code.size(); ++end) {
             depth += code[end] == '<' ? 1 : code[end] == '>' ? -1 : 0;
@@ -37,10 +38,13 @@ std::vector<std::string> fallible_functions(const std::string& code) {
         }
         const std::size_t name = code.find_first_not_of(" \n", end + 1);
         std::size_t behind = name;
-        while (behind < code.size() && (std::isalnum(static_cast<unsigned char>(code[behind])) != 0 || code[behind] == '_')) ++behind;
+        while (behind < code.size() &&
+               (std::isalnum(static_cast<unsigned char>(code[behind])) != 0 || code[behind] == '_'))
+            ++behind;
         if (name == std::string::npos || behind == name || code[behind] != '(') continue;
         const std::size_t before = code.find_last_of(";{}(,", at);
-        if (before != std::string::npos && (code[before] == '(' || code[before] == ',')) continue;  // a parameter
+        // a parameter
+        if (before != std::string::npos && (code[before] == '(' || code[before] == ',')) continue;
         const std::string declaration = code.substr(before + 1, behind - before - 1);
         if (declaration.find("friend") == std::string::npos) all.push_back(declaration);
     }
@@ -53,15 +57,18 @@ TEST(PublicHeaders, NoErrorIsDroppedInSilence) {
         if (entry.path().extension() != ".hpp") continue;
         for (const std::string& declaration : fallible_functions(code_of(entry.path()))) {
             ++count;
-            EXPECT_NE(declaration.find("[[nodiscard]]"), std::string::npos) << entry.path() << ":" << declaration;
+            EXPECT_NE(declaration.find("[[nodiscard]]"), std::string::npos)
+                << entry.path() << ":" << declaration;
         }
     }
     EXPECT_GT(count, 90u);
 }
 
 TEST(PublicHeaders, ADeclarationWithoutItIsFound) {
-    const auto found = fallible_functions("class A {\n  public:\n    Expected<void> a(int);\n    [[nodiscard]] static Expected<std::span<int>>\n b();\n"
-                                          "    void c(Expected<int> x, Expected<int> y);\n};");
+    const auto found = fallible_functions(
+        "class A {\n  public:\n    Expected<void> a(int);\n    [[nodiscard]] static "
+        "Expected<std::span<int>>\n b();\n"
+        "    void c(Expected<int> x, Expected<int> y);\n};");
     ASSERT_EQ(found.size(), 2u);
     EXPECT_EQ(found[0].find("[[nodiscard]]"), std::string::npos);
     EXPECT_NE(found[1].find("[[nodiscard]]"), std::string::npos);

@@ -80,15 +80,9 @@ class RandomPrograms {
                     o.register_name = std::string("%") + "pbhrdqfe"[below(8)] +
                                       (o.count != 0 ? "" : std::to_string(below(40)));
                     break;
-                case 1:
-                    o.register_name = "_" + o.name + std::string(1 + below(100), 'x');
-                    break;
-                case 2:
-                    o.register_name = "%f$1_" + (o.count != 0 ? "" : std::to_string(i));
-                    break;
-                default:
-                    o.register_name = "_" + o.name + (o.count != 0 ? "_" : "");
-                    break;
+                case 1: o.register_name = "_" + o.name + std::string(1 + below(100), 'x'); break;
+                case 2: o.register_name = "%f$1_" + (o.count != 0 ? "" : std::to_string(i)); break;
+                default: o.register_name = "_" + o.name + (o.count != 0 ? "_" : ""); break;
             }
             for (const SiteOperand& other : s.operands)
                 if (other.register_name.starts_with(o.register_name) ||
@@ -135,15 +129,9 @@ class RandomPrograms {
         for (std::uint64_t n = below(20); n-- > 0 && !code.empty();) {
             const auto at = code.begin() + static_cast<std::ptrdiff_t>(below(code.size()));
             switch (below(4)) {
-                case 0:
-                    code.erase(at);
-                    break;
-                case 1:
-                    code.insert(at, instruction(machine, true));
-                    break;
-                case 2:
-                    std::swap(*at, code[below(code.size())]);
-                    break;
+                case 0: code.erase(at); break;
+                case 1: code.insert(at, instruction(machine, true)); break;
+                case 2: std::swap(*at, code[below(code.size())]); break;
                 default:
                     *at = std::bit_cast<stack::Instruction>(std::bit_cast<std::uint64_t>(*at) ^
                                                             std::uint64_t{1} << below(64));
@@ -167,27 +155,18 @@ class RandomPrograms {
                 i.index = short_index(operands);
                 i.payload = static_cast<std::uint32_t>(below(2) == 0 ? 0 : below(6));
                 break;
-            case Opcode::form:
-                i.index = short_index(machine.set().entries().size());
-                break;
-            case Opcode::cast:
-                i.index = type();
-                break;
+            case Opcode::form: i.index = short_index(machine.set().entries().size()); break;
+            case Opcode::cast: i.index = type(); break;
             case Opcode::yank_dup:
             case Opcode::swap_with:
             case Opcode::replace:
             case Opcode::store:
-            case Opcode::load:
-                i.payload = static_cast<std::uint32_t>(below(5));
-                break;
-            case Opcode::call:
-                i.index = short_index(3);
-                break;
+            case Opcode::load: i.payload = static_cast<std::uint32_t>(below(5)); break;
+            case Opcode::call: i.index = short_index(3); break;
             case Opcode::repeat:
                 i.payload = static_cast<std::uint32_t>(below(40) == 0 ? random_() : below(4));
                 break;
-            default:
-                break;
+            default: break;
         }
         return i;
     }

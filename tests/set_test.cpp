@@ -63,8 +63,9 @@ TEST(Set, TakesEveryKindOfLine) {
         "%tid.x\n"
         "lane = %laneid weight 2");
     ASSERT_TRUE(set);
-    EXPECT_EQ(names_of(*set), (std::vector<std::string>{"add.f32", "add.rn.f32", "mac", "bump", "bump2",
-                                                        "ld8", "split", "lut", "put", "put2", "%tid.x", "lane"}));
+    EXPECT_EQ(names_of(*set),
+              (std::vector<std::string>{"add.f32", "add.rn.f32", "mac", "bump", "bump2", "ld8", "split",
+                                        "lut", "put", "put2", "%tid.x", "lane"}));
     const auto entry = [&](std::string_view name) -> const Entry& {
         return set->entries()[static_cast<std::size_t>(set->find(name))];
     };

@@ -36,17 +36,26 @@ inline const std::vector<KnownForm>& known_forms() {
                  [compute](const Words& i, Words& o, Word immediate, bool&) { compute(i, o, immediate); }});
         };
         // Of floats, all of one type.
-        const auto floats = [&]<class Float, class Bits>(Type type, Float, Bits, std::string name, std::size_t n, auto compute) {
-            forms.push_back({std::move(name), std::vector<Type>(n, type), {type}, [compute](const Words& i, Words& o, Word, bool& undefined) {
+        const auto floats = [&]<class Float, class Bits>(Type type, Float, Bits, std::string name,
+                                                         std::size_t n, auto compute) {
+            forms.push_back({std::move(name),
+                             std::vector<Type>(n, type),
+                             {type},
+                             [compute](const Words& i, Words& o, Word, bool& undefined) {
                                  std::array<Float, 3> x{};
-                                 for (std::size_t k = 0; k < i.size(); ++k) x[k] = bit_cast<Float>(static_cast<Bits>(i[k]));
+                                 for (std::size_t k = 0; k < i.size(); ++k)
+                                     x[k] = bit_cast<Float>(static_cast<Bits>(i[k]));
                                  const Float result = compute(x);
                                  undefined = undefined || std::isnan(result);
                                  o[0] = bit_cast<Bits>(result);
                              }});
         };
-        const auto single = [&](std::string name, std::size_t n, auto compute) { floats(Type::f32, float{}, std::uint32_t{}, std::move(name), n, compute); };
-        const auto twice = [&](std::string name, std::size_t n, auto compute) { floats(Type::f64, double{}, Word{}, std::move(name), n, compute); };
+        const auto single = [&](std::string name, std::size_t n, auto compute) {
+            floats(Type::f32, float{}, std::uint32_t{}, std::move(name), n, compute);
+        };
+        const auto twice = [&](std::string name, std::size_t n, auto compute) {
+            floats(Type::f64, double{}, Word{}, std::move(name), n, compute);
+        };
         constexpr Type u32 = Type::u32, s32 = Type::s32, u64 = Type::u64, u16 = Type::u16, pred = Type::pred,
                        f32 = Type::f32;
         const auto low = [](Word w) { return static_cast<std::uint32_t>(w); };
@@ -361,12 +370,8 @@ class Meaning {
                     v[n - 3] = v[n - 2], v[n - 2] = v[n - 1], v[n - 1] = a;
                 }
                 return;
-            case Opcode::reverse:
-                v = Words(v.rbegin(), v.rend());
-                return;
-            case Opcode::clear:
-                v.clear();
-                return;
+            case Opcode::reverse: v = Words(v.rbegin(), v.rend()); return;
+            case Opcode::clear: v.clear(); return;
             case Opcode::yank_dup:
                 if (i.payload < n) v.push_back(Word{v[n - 1 - i.payload]});
                 return;
@@ -397,8 +402,7 @@ class Meaning {
                 s.stacks[t].push_back(bits);
                 return;
             }
-            default:
-                return;
+            default: return;
         }
     }
 

@@ -231,20 +231,13 @@ class Interpreter {
 
     static char letter(stack::TypeId type) {
         switch (type) {
-            case stack::type_id(Type::pred):
-                return 'p';
-            case stack::type_id(Type::u16):
-                return 'h';
-            case stack::type_id(Type::u32):
-                return 'u';
-            case stack::type_id(Type::s32):
-                return 's';
-            case stack::type_id(Type::u64):
-                return 'l';
-            case stack::first_user_type:
-                return 'a';
-            default:
-                return '?';
+            case stack::type_id(Type::pred): return 'p';
+            case stack::type_id(Type::u16): return 'h';
+            case stack::type_id(Type::u32): return 'u';
+            case stack::type_id(Type::s32): return 's';
+            case stack::type_id(Type::u64): return 'l';
+            case stack::first_user_type: return 'a';
+            default: return '?';
         }
     }
 
@@ -569,27 +562,21 @@ stack::Instruction random_instruction(std::mt19937_64& random, bool is_program, 
     const stack::TypeId type = types[random() % std::size(types)];
     const auto index = [&](size_t n) { return static_cast<std::uint16_t>(random() % n); };
     switch (random() % 20) {
-        case 0:
-            return {moves[random() % std::size(moves)], type, 0, 0};
+        case 0: return {moves[random() % std::size(moves)], type, 0, 0};
         case 1:
             return {Opcode::constant, type == stack::first_user_type ? types[0] : type, 0,
                     static_cast<uint32_t>(random() % 5)};
-        case 2:
-            return {Opcode::store, type, 0, static_cast<uint32_t>(random() % 2)};
-        case 3:
-            return {Opcode::load, type, 0, static_cast<uint32_t>(random() % 2)};
+        case 2: return {Opcode::store, type, 0, static_cast<uint32_t>(random() % 2)};
+        case 3: return {Opcode::load, type, 0, static_cast<uint32_t>(random() % 2)};
         case 4:
             return {is_program ? Opcode::assign : Opcode::swap, is_program ? stack::TypeId{0} : type,
                     static_cast<std::uint16_t>(9 + random() % 6), 0};
         case 5:
             return {routines == 0 ? Opcode::dup : Opcode::call, routines == 0 ? type : stack::TypeId{0},
                     routines == 0 ? std::uint16_t{0} : index(routines), 0};
-        case 6:
-            return {Opcode::if_};
-        case 7:
-            return {Opcode::else_};
-        case 8:
-            return {Opcode::end};
+        case 6: return {Opcode::if_};
+        case 7: return {Opcode::else_};
+        case 8: return {Opcode::end};
         case 9:
             return random() % 3 == 0
                        ? stack::Instruction{Opcode::repeat, 0, 0, static_cast<uint32_t>(random() % 4)}
@@ -603,10 +590,8 @@ stack::Instruction random_instruction(std::mt19937_64& random, bool is_program, 
                     index(random() % 2 == 0 ? 5 : 12), 0};
         case 14:
         case 15:
-        case 16:
-            return {Opcode::form, 0, index(21), 0};
-        default:
-            return {Opcode::form, 0, index(std::size(known)), 0};
+        case 16: return {Opcode::form, 0, index(21), 0};
+        default: return {Opcode::form, 0, index(std::size(known)), 0};
     }
 }
 

@@ -31,7 +31,8 @@ const Signature& signature() {
 }
 
 const stack::Machine& machine() {
-    static const stack::Machine m = *stack::Machine::make(stack::find_set("standard"), signature(), {.policy = everything});
+    static const stack::Machine m =
+        *stack::Machine::make(stack::find_set("standard"), signature(), {.policy = everything});
     return m;
 }
 
@@ -222,7 +223,8 @@ TEST(Stack, AssignmentsAreAParallelCopy) {
         const Registers result = execute_moves(std::string(compiled->ptx));
         for (int i = 0; i < 4; ++i) {
             const auto at = result.find(values[i]);
-            EXPECT_EQ(at == result.end() ? values[i] : at->second, values[source[i]]) << program << "\n" << compiled->ptx;
+            EXPECT_EQ(at == result.end() ? values[i] : at->second, values[source[i]]) << program << "\n"
+                                                                                      << compiled->ptx;
         }
     }
 }
@@ -237,15 +239,23 @@ std::vector<Instruction> random_code(std::mt19937_64& random, std::size_t size, 
         instruction = std::bit_cast<Instruction>(random());
         if (any_bytes) continue;
         const auto pick = [&](std::uint64_t n) { return static_cast<std::uint16_t>(random() % n); };
-        constexpr Type types[] = {Type::pred, Type::u32, Type::s32, Type::f32, Type::b32, Type::f64, Type::f16};
+        constexpr Type types[] = {Type::pred, Type::u32, Type::s32, Type::f32,
+                                  Type::b32,  Type::f64, Type::f16};
         const auto type = stack::type_id(types[pick(7)]);
-        const Opcode opcode = pick(2) == 0 ? static_cast<Opcode>(pick(stack::opcode_count)) : pick(2) == 0 ? Opcode::input : Opcode::form;
+        const Opcode opcode = pick(2) == 0   ? static_cast<Opcode>(pick(stack::opcode_count))
+                              : pick(2) == 0 ? Opcode::input
+                                             : Opcode::form;
         switch (opcode) {
             case Opcode::input:
             case Opcode::assign: instruction = {opcode, 0, pick(11), 0}; break;
-            case Opcode::form: instruction = {opcode, 0, pick(entries), pick(3) == 0 ? 0 : static_cast<std::uint32_t>(random())}; break;
+            case Opcode::form:
+                instruction = {opcode, 0, pick(entries),
+                               pick(3) == 0 ? 0 : static_cast<std::uint32_t>(random())};
+                break;
             case Opcode::cast: instruction = {opcode, type, stack::type_id(types[pick(7)]), 0}; break;
-            case Opcode::constant: instruction = {opcode, type, 0, static_cast<std::uint32_t>(random())}; break;
+            case Opcode::constant:
+                instruction = {opcode, type, 0, static_cast<std::uint32_t>(random())};
+                break;
             case Opcode::repeat: instruction = {opcode, 0, 0, pick(4)}; break;
             case Opcode::if_:
             case Opcode::else_:
@@ -260,9 +270,13 @@ std::vector<Instruction> random_code(std::mt19937_64& random, std::size_t size, 
 Program random_program(std::mt19937_64& random, bool any_bytes) {
     Program program;
     program.code = random_code(random, random() % 100, any_bytes);
-    for (std::size_t i = random() % 4; i-- > 0;) program.pool.push_back(random() % 2 == 0 ? random() : random() % 100);
+    for (std::size_t i = random() % 4; i-- > 0;)
+        program.pool.push_back(random() % 2 == 0 ? random() : random() % 100);
     for (std::size_t i = random() % 3; i-- > 0;)
-        program.routines.push_back({"r" + std::to_string(i), {stack::type_id(Type::f32)}, {stack::type_id(Type::f32)}, random_code(random, random() % 10, any_bytes)});
+        program.routines.push_back({"r" + std::to_string(i),
+                                    {stack::type_id(Type::f32)},
+                                    {stack::type_id(Type::f32)},
+                                    random_code(random, random() % 10, any_bytes)});
     return program;
 }
 

@@ -1,4 +1,5 @@
-// Programs are compiled in one pass, by places, or by a graph, whatever serves: the text may not tell. With a hash they go by the graph.
+// Programs are compiled in one pass, by places, or by a graph, whatever serves: the text may not tell. With a
+// hash they go by the graph.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +14,8 @@ namespace {
 using namespace ptxgraft;
 using stack::Opcode, stack::Program;
 
-void expect_one_text(const Program& p, const stack::Machine& m, const stack::CompileOptions& options, const std::string& trace) {
+void expect_one_text(const Program& p, const stack::Machine& m, const stack::CompileOptions& options,
+                     const std::string& trace) {
     stack::CompileOptions hashed = options;
     hashed.hash = true;
     stack::Compiler compiler, with_graph;
@@ -38,22 +40,32 @@ Program random_plain(const stack::Machine& m, std::mt19937& random, const std::v
     for (std::size_t length = 1 + random() % 120; p.code.size() < length;) {
         const auto kind = random() % 20;
         const auto operand = static_cast<std::uint16_t>(random() % operands);
-        if (kind < 5) p.code.push_back({Opcode::input, 0, operand, random() % 8 == 0 ? 1u : 0u});
-        else if (kind < 8) p.code.push_back({Opcode::constant, stack::type_id(random() % 4 == 0 ? Type::u32 : Type::f32), 0, static_cast<std::uint32_t>(random())});
-        else if (kind < 10) p.code.push_back({Opcode::assign, 0, operand, 0});
-        else p.code.push_back({Opcode::form, 0, forms[random() % forms.size()], 0});
+        if (kind < 5)
+            p.code.push_back({Opcode::input, 0, operand, random() % 8 == 0 ? 1u : 0u});
+        else if (kind < 8)
+            p.code.push_back({Opcode::constant, stack::type_id(random() % 4 == 0 ? Type::u32 : Type::f32), 0,
+                              static_cast<std::uint32_t>(random())});
+        else if (kind < 10)
+            p.code.push_back({Opcode::assign, 0, operand, 0});
+        else
+            p.code.push_back({Opcode::form, 0, forms[random() % forms.size()], 0});
     }
     return p;
 }
 
 TEST(StackWays, PlainProgramsHaveOneText) {
     std::mt19937 random(1);
-    for (const char* text : {"mod f32 acc, in f32 a, in f32 b", "mod f32 x, mod f32 y, out f32 z, in u32 n, mod u32 m", "out f32 y[2], in f32 x[3], in s32 k"}) {
+    for (const char* text :
+         {"mod f32 acc, in f32 a, in f32 b", "mod f32 x, mod f32 y, out f32 z, in u32 n, mod u32 m",
+          "out f32 y[2], in f32 x[3], in s32 k"}) {
         const stack::Machine m = *stack::Machine::make(stack::find_set("f32"), *Signature::parse(text));
         std::vector<std::uint16_t> forms;
-        for (const char* name : {"add.f32", "fma.rn.f32", "neg.f32", "max.f32", "sub.f32", "add.u32", "mad.lo.u32"})
+        for (const char* name :
+             {"add.f32", "fma.rn.f32", "neg.f32", "max.f32", "sub.f32", "add.u32", "mad.lo.u32"})
             for (std::size_t k = 0; k < m.set().entries().size(); ++k)
-                if (const stack::Entry& e = m.set().entries()[k]; e.form != nullptr && e.form->spelling == name) forms.push_back(static_cast<std::uint16_t>(k));
+                if (const stack::Entry& e = m.set().entries()[k];
+                    e.form != nullptr && e.form->spelling == name)
+                    forms.push_back(static_cast<std::uint16_t>(k));
         ASSERT_EQ(forms.size(), 7u);
         stack::Compiler compiler;
         std::uint32_t compiled = 0;
@@ -70,17 +82,21 @@ TEST(StackWays, PlainProgramsHaveOneText) {
 
 // Trees whose every value is used, assigned at once, later, or to an operand that is still read.
 TEST(StackWays, LiveProgramsHaveOneText) {
-    const stack::Machine m = *stack::Machine::make(stack::find_set("f32"), *Signature::parse("mod f32 x, mod f32 y, in f32 a"));
+    const stack::Machine m =
+        *stack::Machine::make(stack::find_set("f32"), *Signature::parse("mod f32 x, mod f32 y, in f32 a"));
     for (const char* text :
-         {"x a add.f32 -> x", "x y add.f32 -> x; x y sub.f32 -> y", "x a a a fma.rn.f32 -> y; a add.f32 -> x", "x y add.f32 x y sub.f32 -> x y", "x y -> y x", "1.0 -> x; y neg.f32 -> y",
-          "x neg.f32 -> x", "a neg.f32 -> y; x y add.f32 -> x", "x a neg.f32 -> x; -> y", "a 2.0 mul.f32 abs.f32 -> x; a -> y"}) {
+         {"x a add.f32 -> x", "x y add.f32 -> x; x y sub.f32 -> y", "x a a a fma.rn.f32 -> y; a add.f32 -> x",
+          "x y add.f32 x y sub.f32 -> x y", "x y -> y x", "1.0 -> x; y neg.f32 -> y", "x neg.f32 -> x",
+          "a neg.f32 -> y; x y add.f32 -> x", "x a neg.f32 -> x; -> y",
+          "a 2.0 mul.f32 abs.f32 -> x; a -> y"}) {
         const auto p = stack::parse(text, m);
         ASSERT_TRUE(p) << text;
         expect_one_text(*p, m, {}, text);
     }
 }
 
-// Texts over many types whose every value is used, with values shared, exchanged and cast; now and then one that nobody reads.
+// Texts over many types whose every value is used, with values shared, exchanged and cast; now and then one
+// that nobody reads.
 class Mixer {
   public:
     explicit Mixer(std::uint32_t seed) : random_(seed) {}
@@ -103,9 +119,11 @@ class Mixer {
     static void pop(int& depth) { --depth; }
     void word(const std::string& w, const Depths& change) {
         text_ += " " + w;
-        have_.pred += change.pred, have_.f32 += change.f32, have_.u32 += change.u32, have_.s32 += change.s32, have_.f16 += change.f16;
+        have_.pred += change.pred, have_.f32 += change.f32, have_.u32 += change.u32, have_.s32 += change.s32,
+            have_.f16 += change.f16;
     }
-    void finish(int& depth, const std::string& combine, const std::string& operand, const std::string& target) {
+    void finish(int& depth, const std::string& combine, const std::string& operand,
+                const std::string& target) {
         if (depth == 0) text_ += " " + operand, ++depth;
         for (; depth > 1; --depth) text_ += " " + combine;
         if (random_() % 16 != 0) text_ += " " + operand + " " + combine;
@@ -126,16 +144,27 @@ class Mixer {
             case 9: return have_.f32 > 1 ? word("sub.f32", {.f32 = -1}) : step();
             case 10: return have_.f32 > 2 ? word("fma.rn.f32", {.f32 = -2}) : step();
             case 11: return have_.f32 > 0 ? word("dup.f32", {.f32 = 1}) : step();
-            case 12: return have_.f32 > 1 ? word(random_() % 2 == 0 ? "swap.f32" : "over.f32 mul.f32", {}) : step();
-            case 13: return have_.f32 > 2 ? word(random_() % 2 == 0 ? "rotate.f32" : "swap_with.f32 2", {}) : step();
+            case 12:
+                return have_.f32 > 1 ? word(random_() % 2 == 0 ? "swap.f32" : "over.f32 mul.f32", {})
+                                     : step();
+            case 13:
+                return have_.f32 > 2 ? word(random_() % 2 == 0 ? "rotate.f32" : "swap_with.f32 2", {})
+                                     : step();
             case 14: return have_.f32 > 1 ? word("setp.lt.f32", {.pred = 1, .f32 = -2}) : step();
-            case 15: return have_.pred > 0 && have_.f32 > 1 ? word("selp.f32", {.pred = -1, .f32 = -1}) : step();
+            case 15:
+                return have_.pred > 0 && have_.f32 > 1 ? word("selp.f32", {.pred = -1, .f32 = -1}) : step();
             case 16: return have_.u32 > 0 ? word("cvt.rn.f32.u32", {.f32 = 1, .u32 = -1}) : step();
             case 17: return have_.s32 > 0 ? word("as.u32.s32", {.u32 = 1, .s32 = -1}) : step();
-            case 18: return random_() % 16 == 0 && have_.f32 > 0 ? word("as.u32.f32", {.f32 = -1, .u32 = 1}) : step();
+            case 18:
+                return random_() % 16 == 0 && have_.f32 > 0 ? word("as.u32.f32", {.f32 = -1, .u32 = 1})
+                                                            : step();
             case 19: return have_.s32 > 0 && have_.u32 > 0 ? word("shr.s32", {.u32 = -1}) : step();
-            case 20: return random_() % 16 == 0 && have_.u32 > 2 ? word("0xE8 lop3.b32", {.u32 = -2}) : step();
-            case 21: return have_.u32 > 1 ? word(random_() % 2 == 0 ? "setp.ge.u32" : "and.b32 0 setp.ne.u32", {.pred = 1, .u32 = -2}) : step();
+            case 20:
+                return random_() % 16 == 0 && have_.u32 > 2 ? word("0xE8 lop3.b32", {.u32 = -2}) : step();
+            case 21:
+                return have_.u32 > 1 ? word(random_() % 2 == 0 ? "setp.ge.u32" : "and.b32 0 setp.ne.u32",
+                                            {.pred = 1, .u32 = -2})
+                                     : step();
             case 22: return have_.f16 > 0 ? word("cvt.f32.f16", {.f32 = 1, .f16 = -1}) : step();
             default: return random_() % 32 == 0 && have_.f32 > 0 ? word("drop.f32", {.f32 = -1}) : step();
         }
@@ -147,8 +176,9 @@ class Mixer {
 };
 
 TEST(StackWays, MixedProgramsHaveOneText) {
-    const stack::Machine m =
-        *stack::Machine::make(stack::find_set("standard"), *Signature::parse("mod f32 x, mod u32 n, mod s32 k, mod f16 h, in f32 a, in u32 b, in s32 c, in f16 g, mod f32 y[2]"));
+    const stack::Machine m = *stack::Machine::make(
+        stack::find_set("standard"), *Signature::parse("mod f32 x, mod u32 n, mod s32 k, mod f16 h, in f32 "
+                                                       "a, in u32 b, in s32 c, in f16 g, mod f32 y[2]"));
     for (std::uint32_t seed = 0; seed < 4000; ++seed) {
         const std::string text = Mixer(seed).text();
         const auto p = stack::parse(text, m);

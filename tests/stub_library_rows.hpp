@@ -163,8 +163,7 @@ inline double fp8_pair(const Fp8& format, const Point& p) {
 
 // --- masks: bit j says whether `keeps(column + j)`, in integers
 
-template <class Keeps>
-Wants mask_of(const Point& p, std::size_t column, std::uint32_t old, Keeps keeps) {
+template <class Keeps> Wants mask_of(const Point& p, std::size_t column, std::uint32_t old, Keeps keeps) {
     std::uint32_t mask = 0;
     for (std::uint32_t j = 0; j < 32; ++j)
         if (keeps(std::int64_t{p.u(column)} + j)) mask |= 1u << j;

@@ -60,8 +60,7 @@ std::string kernel(const Signature& signature, const std::string& stub, std::str
     return text + stub + stores + "\tret;\n}\n";
 }
 
-template <class T>
-std::span<const std::byte> bytes_of(const T& values) {
+template <class T> std::span<const std::byte> bytes_of(const T& values) {
     return std::as_bytes(std::span(values));
 }
 
@@ -131,16 +130,11 @@ float any_float(Random& random) {
                                   std::numeric_limits<float>::quiet_NaN()};
     std::uniform_real_distribution<float> usual(-8.0f, 8.0f), wide(-130.0f, 130.0f), power(-45.0f, 38.0f);
     switch (random() % 8) {
-        case 0:
-            return edges[random() % std::size(edges)];
-        case 1:
-            return std::bit_cast<float>(static_cast<std::uint32_t>(random()));
-        case 2:
-            return std::pow(10.0f, power(random)) * (random() % 2 == 0 ? 1.0f : -1.0f);
-        case 3:
-            return wide(random);
-        default:
-            return usual(random);
+        case 0: return edges[random() % std::size(edges)];
+        case 1: return std::bit_cast<float>(static_cast<std::uint32_t>(random()));
+        case 2: return std::pow(10.0f, power(random)) * (random() % 2 == 0 ? 1.0f : -1.0f);
+        case 3: return wide(random);
+        default: return usual(random);
     }
 }
 
@@ -150,16 +144,11 @@ std::uint64_t any_integer(Random& random, std::uint64_t before) {
                                           33,         63,         64,         65,          0x7FFFFFFF,
                                           0x80000000, 0xFFFFFFFE, 0xFFFFFFFF, 0x100000000, ~std::uint64_t{0}};
     switch (random() % 6) {
-        case 0:
-            return edges[random() % std::size(edges)];
-        case 1:
-            return random();
-        case 2:
-            return random() % 100;
-        case 3:
-            return (random() >> (random() % 64));
-        default:
-            return before + random() % 80 - 40;
+        case 0: return edges[random() % std::size(edges)];
+        case 1: return random();
+        case 2: return random() % 100;
+        case 3: return (random() >> (random() % 64));
+        default: return before + random() % 80 - 40;
     }
 }
 
@@ -185,12 +174,9 @@ std::vector<std::uint64_t> inputs(const Signature& signature, std::uint32_t poin
 
 double value_of(Type type, std::uint64_t bits) {
     switch (type) {
-        case Type::f32:
-            return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-        case Type::s32:
-            return static_cast<std::int32_t>(bits);
-        default:
-            return static_cast<double>(bits);
+        case Type::f32: return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+        case Type::s32: return static_cast<std::int32_t>(bits);
+        default: return static_cast<double>(bits);
     }
 }
 

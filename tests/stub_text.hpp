@@ -32,7 +32,8 @@ inline std::string body(const std::string& ptx) {
         EXPECT_NE(end, std::string::npos) << "the last line does not end: " << ptx;
         EXPECT_EQ(ptx[at], '\t') << ptx;
         const std::string line = ptx.substr(at + 1, end - at - 1);
-        if (line != "{" && line != "}" && line.rfind(".reg", 0) != 0) text += (text.empty() ? "" : " ") + line;
+        if (line != "{" && line != "}" && line.rfind(".reg", 0) != 0)
+            text += (text.empty() ? "" : " ") + line;
         at = end + 1;
     }
     return text;

@@ -287,13 +287,17 @@ TEST(SyntaxRename, IsRefusedWhereAPlaceWouldMeanSomethingElse) {
 
 // PTX wants no space before `%` and `{`.
 TEST(SyntaxRename, LeavesASpaceWhereTheNewNameWouldRunIntoTheWordBefore) {
-    Module module = parsed(".version 9.0\n.target sm_90\n.entry%k()\n{\n.reg .b32%r;\nmov.u32%r, 1;\nadd.u32 %r,%r,%r;\n.loc 1 2 3%L:bra%L;\n}\n");
+    Module module = parsed(
+        ".version 9.0\n.target sm_90\n.entry%k()\n{\n.reg .b32%r;\nmov.u32%r, 1;\nadd.u32 %r,%r,%r;\n.loc 1 "
+        "2 3%L:bra%L;\n}\n");
     ASSERT_TRUE(module.clone(module.find_function("%k"), "g"));
     const Statement body = module.find_function("%k").first_child();
     ASSERT_TRUE(module.rename(Names(module).find(body, "%r"), "x"));
     ASSERT_TRUE(module.rename(Names(module).find(body, "%L"), "y"));
-    EXPECT_EQ(print(module), ".version 9.0\n.target sm_90\n.entry%k()\n{\n.reg .b32 x;\nmov.u32 x, 1;\nadd.u32 x,x,x;\n.loc 1 2 3 y:bra y;\n}\n\n"
-                             ".entry g()\n{\n.reg .b32%r;\nmov.u32%r, 1;\nadd.u32 %r,%r,%r;\n.loc 1 2 3%L:bra%L;\n}\n");
+    EXPECT_EQ(print(module),
+              ".version 9.0\n.target sm_90\n.entry%k()\n{\n.reg .b32 x;\nmov.u32 x, 1;\nadd.u32 x,x,x;\n.loc "
+              "1 2 3 y:bra y;\n}\n\n"
+              ".entry g()\n{\n.reg .b32%r;\nmov.u32%r, 1;\nadd.u32 %r,%r,%r;\n.loc 1 2 3%L:bra%L;\n}\n");
 }
 
 TEST(SyntaxParts, AreExchangedAndAllElseStays) {

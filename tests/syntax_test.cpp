@@ -123,15 +123,17 @@ TEST(Syntax, OddModulesPrintBackByteForByte) {
         in_function(".reg .b32 %r<4>, a, b; .reg.pred p; .shared .align 16 .b8 s[2][8], t[];"),
         in_function(
             ".loc 1 4 0, function_name $L__info_string0+3, inlined_at 1 5 0 add.s32 a, b, c; .loc 1 2 3"),
-        in_function(
-            "p_0: .callprototype (.param .b32 _) _ (.param .b64 _, .param .align 8 .b8 _[16]) .noreturn .abi_preserve 3;"),
+        in_function("p_0: .callprototype (.param .b32 _) _ (.param .b64 _, .param .align 8 .b8 _[16]) "
+                    ".noreturn .abi_preserve 3;"),
         in_function("t: .branchtargets a, b, c; u: .calltargets f, g; v: .branchtargets a<8>;"),
         in_function("call (%r1), f, (%r2, 3, _), p_0; call.uni f; call f, (); call (), f, ();"),
         in_function("tex.2d.v4.f32.f32 {a,b,c,_}|p, [t, s, {x, y}], {1, 2}, !q;"),
-        in_function("mov.u32 a, (.s64) 5 + -(1 << 4) * ~2 ? 3 : 4 % 5 & 6 ^ 7 && 8 != 9; add.s32 a, -b, WARP_SZ * 2;"),
+        in_function("mov.u32 a, (.s64) 5 + -(1 << 4) * ~2 ? 3 : 4 % 5 & 6 ^ 7 && 8 != 9; add.s32 a, -b, "
+                    "WARP_SZ * 2;"),
         in_function("ld.u32 a, [b + 4*2].unified; ld.u32 a, g[2]; mov.f32 f, %v .x; mov.b32 c, 0x3f803f80U;"),
         in_function("mov.u64 a, 18446744073709551615U + 0xFFFFFFFFFFFFFFFF + 01777777777777777777777;"),
-        in_function("brandnew.opcode.v9::x.2d.128x256b %a|%b, [c], [d, {e}], [d, s, {1, e}], 0F3F800000, %r60.b3210;"),
+        in_function("brandnew.opcode.v9::x.2d.128x256b %a|%b, [c], [d, {e}], [d, s, {1, e}], 0F3F800000, "
+                    "%r60.b3210;"),
         in_function("mov.u32 __$1, %tid.x; \xC3\xA9: bra \xC3\xA9;"),
     };
     for (const std::string& text : modules) {
@@ -268,7 +270,8 @@ TEST(Syntax, VariablesShowTheirDeclarators) {
 }
 
 TEST(Syntax, NumbersTooLargeForADeclarationDoNotWrapAround) {
-    const Module module = parse(".reg .b32 %r<4294967297>;\n.func f(.param .b8 p[18446744073709551615]);").value();
+    const Module module =
+        parse(".reg .b32 %r<4294967297>;\n.func f(.param .b8 p[18446744073709551615]);").value();
     EXPECT_EQ(module.statements()[0].variable()->declarators[0].range, 0xFFFFFFFFu);
     EXPECT_EQ(module.statements()[1].parameters()[0].count, ~std::uint64_t{0});
 }
@@ -294,7 +297,7 @@ std::string show(const std::optional<Constant>& constant) {
 }
 
 std::string show(const Operand& o) {
-    static constexpr std::string_view names[] = {"id",   "imm", "addr", "vec", "list",
+    static constexpr std::string_view names[] = {"id",   "imm", "addr", "vec",  "list",
                                                  "pair", "not", "sum",  "sink", "elem"};
     std::string out(names[static_cast<std::size_t>(o.kind())]);
     const auto number = [](std::optional<std::int64_t> n) { return n ? std::to_string(*n) : "?"; };
@@ -315,9 +318,17 @@ TEST(Syntax, InstructionsShowGuardModifiersAndEveryKindOfOperand) {
         {"add.s32 %r1, %tid.x, -4;", "", "add.s32", {".s32"}, "id:%r1 id:%tid.x imm<-4>:-4 "},
         {"mov.u32 a, (1+2)*3 << 1;", "", "mov.u32", {".u32"}, "id:a imm<18>:(1+2)*3 << 1 "},
         {"mov.u32 a, 1|2;", "", "mov.u32", {".u32"}, "id:a imm<3>:1|2 "},
-        {"mov.u64 a, 0xFFFFFFFFFFFFFFFFU;", "", "mov.u64", {".u64"}, "id:a imm<18446744073709551615u>:0xFFFFFFFFFFFFFFFFU "},
+        {"mov.u64 a, 0xFFFFFFFFFFFFFFFFU;",
+         "",
+         "mov.u64",
+         {".u64"},
+         "id:a imm<18446744073709551615u>:0xFFFFFFFFFFFFFFFFU "},
         {"mov.f32 a, 0f3F800000;", "", "mov.f32", {".f32"}, "id:a imm<f32 3f800000>:0f3F800000 "},
-        {"mov.f64 a, 0d3FF0000000000000;", "", "mov.f64", {".f64"}, "id:a imm<f64 3ff0000000000000>:0d3FF0000000000000 "},
+        {"mov.f64 a, 0d3FF0000000000000;",
+         "",
+         "mov.f64",
+         {".f64"},
+         "id:a imm<f64 3ff0000000000000>:0d3FF0000000000000 "},
         {"mov.f64 a, -1.5e-3;", "", "mov.f64", {".f64"}, "id:a imm<f64 bf589374bc6a7efa>:-1.5e-3 "},
         {"mov.b32 a, g+8;", "", "mov.b32", {".b32"}, "id:a sum<g+8> "},
         {"mov.b32 a, %rd1+-8;", "", "mov.b32", {".b32"}, "id:a sum<%rd1+-8> "},
@@ -372,7 +383,11 @@ TEST(Syntax, InstructionsShowGuardModifiersAndEveryKindOfOperand) {
         {"mov.u64 a, g[1];", "", "mov.u64", {".u64"}, "id:a elem<g>(imm<1>:1) "},
         {"ld.u32 a, g[%r1+2*2];", "", "ld.u32", {".u32"}, "id:a elem<g>(sum<%r1+4>) "},
         {"ld.u32 a, g[%r1].unified;", "", "ld.u32", {".u32"}, "id:a elem<g>(id:%r1) "},
-        {"vmad.s32.s32.s32 a, -b, -%v.x, c;", "", "vmad.s32.s32.s32", {".s32", ".s32", ".s32"}, "id:a not(id:b) not(id:%v.x) id:c "},
+        {"vmad.s32.s32.s32 a, -b, -%v.x, c;",
+         "",
+         "vmad.s32.s32.s32",
+         {".s32", ".s32", ".s32"},
+         "id:a not(id:b) not(id:%v.x) id:c "},
         {"add .s32 a,/* b, */c // d\n,e;", "", "add .s32", {".s32"}, "id:a id:c id:e "},
     };
     for (const InstructionRow& row : rows) {
@@ -423,11 +438,14 @@ TEST(Syntax, TokenizeKeepsTextAndPlace) {
 // The lexer reads long texts many characters at a time: a token may lie anywhere in such a stretch.
 TEST(Syntax, TokensAreTheSameWhereverTheyStand) {
     const std::string sample =
-        "@!%p1 ld.shared::cta.v2.f32{%f1,_},[%rd1+-4];//c\n.5 1.5e-3 0x2AU \"s\"<<7%3 a%b $x%tid.x::y/*z*/ a::b "
-        "12345678901234567890 123456789012345678 0 07 1. 2.e5}.2d ].unified 0f3F800000\f(.s64)9==1&&2!=3 .a::b::c:d a\xC3\xA9z %\xC3\xA9 \xC3\xA9 .\xC3\xA9 $\xC3\xA9";
+        "@!%p1 ld.shared::cta.v2.f32{%f1,_},[%rd1+-4];//c\n.5 1.5e-3 0x2AU \"s\"<<7%3 a%b $x%tid.x::y/*z*/ "
+        "a::b "
+        "12345678901234567890 123456789012345678 0 07 1. 2.e5}.2d ].unified 0f3F800000\f(.s64)9==1&&2!=3 "
+        ".a::b::c:d a\xC3\xA9z %\xC3\xA9 \xC3\xA9 .\xC3\xA9 $\xC3\xA9";
     const auto kinds_and_texts = [](const std::vector<Token>& tokens) {
         std::string out;
-        for (const Token& t : tokens) out.append(std::to_string(static_cast<int>(t.kind))).append(t.text).append(" ");
+        for (const Token& t : tokens)
+            out.append(std::to_string(static_cast<int>(t.kind))).append(t.text).append(" ");
         return out;
     };
     const auto plain = tokenize(sample);
@@ -625,7 +643,7 @@ TEST(SyntaxEdit, ARefusedEditChangesNothingAndSaysWhereInTheNewText) {
     Edited e;
     const Statement at = e.at("add.s32 \t%r1, %r2, 7;");
     const std::pair<std::string_view, Span> rows[] = {
-        {"add.s32 a, b", {12, 12}}, {"{ ret;", {0, 1}}, {"ret; }", {5, 6}},   {"", {0, 0}},
+        {"add.s32 a, b", {12, 12}}, {"{ ret;", {0, 1}}, {"ret; }", {5, 6}},    {"", {0, 0}},
         {" // nothing\n", {0, 0}},  {"ret; `", {5, 6}}, {".entry f;", {0, 6}}, {"/*", {0, 2}},
     };
     for (const auto& [text, span] : rows) {
@@ -652,7 +670,7 @@ TEST(SyntaxEdit, AHundredThousandEdits) {
               in_function(" ret; ").size() + 100000 * (std::string_view("\n\tadd.s32 a, longer, c;").size()));
 }
 
-// ------------------------------------------------------------------------------------------------- source lines
+// ------------------------------------------------------------------------------------------------- source li
 
 constexpr std::string_view located = R"(.version 8.5
 .target sm_90
@@ -694,14 +712,18 @@ std::string lines_at(std::string_view text, std::string_view instruction) {
     if (!module) return "does not parse";
     std::string all;
     for (const SourceLine& line : source_lines(*module, static_cast<std::uint32_t>(text.find(instruction))))
-        all += line.file + ":" + std::to_string(line.line) + ":" + std::to_string(line.column) + " " + line.function + ";";
+        all += line.file + ":" + std::to_string(line.line) + ":" + std::to_string(line.column) + " " +
+               line.function + ";";
     return all;
 }
 
 TEST(SourceLines, FollowWhatWasInlinedOutwards) {
-    EXPECT_EQ(lines_at(located, "add.u32 %r1, %r1, 1"), "/x/y.h:15:9 b();a b.cu:10:5 a(int, bool);a b.cu:27:3 ;");
+    EXPECT_EQ(lines_at(located, "add.u32 %r1, %r1, 1"),
+              "/x/y.h:15:9 b();a b.cu:10:5 a(int, bool);a b.cu:27:3 ;");
 }
-TEST(SourceLines, EndWhereNoLocationIsThatOfTheCaller) { EXPECT_EQ(lines_at(located, "add.u32 %r1, %r1, 2"), "a b.cu:28:2 plain;file 3:5:6 ;"); }
+TEST(SourceLines, EndWhereNoLocationIsThatOfTheCaller) {
+    EXPECT_EQ(lines_at(located, "add.u32 %r1, %r1, 2"), "a b.cu:28:2 plain;file 3:5:6 ;");
+}
 TEST(SourceLines, OfABlock) { EXPECT_EQ(lines_at(located, "add.u32 %r1, %r1, 3"), "a b.cu:30:0 ;"); }
 TEST(SourceLines, AreTheFunctionsOwn) {
     EXPECT_EQ(lines_at(located, "bar.sync"), "");
@@ -709,7 +731,10 @@ TEST(SourceLines, AreTheFunctionsOwn) {
     EXPECT_EQ(lines_at(located, ".version"), "");
 }
 TEST(SourceLines, OfLocationsThatInlineEachOtherEnd) {
-    EXPECT_EQ(lines_at(".version 8.5\n.target sm_90\n.visible .entry k() {\n.loc 1 1 1, function_name f, inlined_at 1 1 1\nret;\n}\n", "ret"), "file 1:1:1 ;file 1:1:1 ;");
+    EXPECT_EQ(lines_at(".version 8.5\n.target sm_90\n.visible .entry k() {\n.loc 1 1 1, function_name f, "
+                       "inlined_at 1 1 1\nret;\n}\n",
+                       "ret"),
+              "file 1:1:1 ;file 1:1:1 ;");
 }
 
 }  // namespace

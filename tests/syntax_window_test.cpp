@@ -41,7 +41,8 @@ void expect_sets(Classify classify, const std::string& text) {
 void expect_sets_of_any_text(Classify classify) {
     std::string all(256, '\0');
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<char>(i);
-    for (std::size_t i = 0; i < all.size(); i += window_size) expect_sets(classify, all.substr(i, window_size));
+    for (std::size_t i = 0; i < all.size(); i += window_size)
+        expect_sets(classify, all.substr(i, window_size));
     std::mt19937 random(1);
     std::string text(window_size, '\0');
     for (int n = 0; n < 200; ++n) {

@@ -256,7 +256,8 @@ TEST(TensorMap, MapsThatDisagreeWithThemselvesAreFoundWhenUsed) {
                 HasSubstr("the swizzle 32B has an atomicity of 16 bytes"));
 }
 
-// CuTe's make_tma_copy does this to what it is given, where the tensor is small and the driver not newer than 13.1.
+// CuTe's make_tma_copy does this to what it is given, where the tensor is small and the driver not newer than
+// 13.1.
 TEST(TensorMap, TheBitThatCuteClearsSaysNothing) {
     for (const std::uint64_t address : {std::uint64_t{0x1000200000}, ~std::uint64_t{0xFF}}) {
         TensorMapOptions options = good();
@@ -274,7 +275,11 @@ TEST(TensorMap, TheBitThatCuteClearsSaysNothing) {
 
 // As Triton makes them in a kernel.
 TEST(TensorMap, ZerosBecomeTheMapThatIsEncoded) {
-    const TensorMap encoded = encode({.type = TensorType::f16, .address = 0x1000, .dims = {192, 200}, .strides = {384}, .box = {64, 128},
+    const TensorMap encoded = encode({.type = TensorType::f16,
+                                      .address = 0x1000,
+                                      .dims = {192, 200},
+                                      .strides = {384},
+                                      .box = {64, 128},
                                       .swizzle = TensorSwizzle::bytes128})
                                   .value();
     struct Row {
@@ -284,8 +289,17 @@ TEST(TensorMap, ZerosBecomeTheMapThatIsEncoded) {
     };
     using enum TensorField;
     TensorMap map{};
-    for (const Row& row : {Row{global_address, 0, 0x1000}, {rank, 0, 1}, {box_dim, 0, 64}, {box_dim, 1, 128}, {global_dim, 0, 192}, {global_dim, 1, 200},
-                           {global_stride, 0, 384}, {element_stride, 0, 1}, {element_stride, 1, 1}, {elemtype, 0, 6}, {swizzle_mode, 0, 3}})
+    for (const Row& row : {Row{global_address, 0, 0x1000},
+                           {rank, 0, 1},
+                           {box_dim, 0, 64},
+                           {box_dim, 1, 128},
+                           {global_dim, 0, 192},
+                           {global_dim, 1, 200},
+                           {global_stride, 0, 384},
+                           {element_stride, 0, 1},
+                           {element_stride, 1, 1},
+                           {elemtype, 0, 6},
+                           {swizzle_mode, 0, 3}})
         ASSERT_TRUE(replace(map.bytes.data(), row.field, row.ordinal, row.value));
     EXPECT_EQ(map.bytes, encoded.bytes);
 }

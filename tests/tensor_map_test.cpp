@@ -185,8 +185,7 @@ TensorFields fields_of(const TensorMapOptions& options) {
 }
 
 // What rows refer to, checked to be inside the tensor's bytes.
-template <class Visit>
-void each_row(TensorTile tile, std::size_t global_bytes, Visit&& visit) {
+template <class Visit> void each_row(TensorTile tile, std::size_t global_bytes, Visit&& visit) {
     for (TensorRow row; tile.next(row);) {
         ASSERT_TRUE(row.global_bytes == 0 || row.global - base_address + row.global_bytes <= global_bytes);
         visit(row, row.global_bytes == 0 ? 0 : row.global - base_address);
@@ -210,14 +209,10 @@ Bytes store(const TensorTile& tile, Bytes global, const Bytes& shared, std::uint
 std::uint64_t outside_value(const TensorMapOptions& o) {
     if (o.fill == TensorFill::zero) return 0;
     switch (o.type) {
-        case TensorType::f16:
-            return 0x7EFF;
-        case TensorType::bf16:
-            return 0x7FDF;
-        case TensorType::f64:
-            return 0x7FFBFFFFFFFFFFFF;
-        default:
-            return 0x7FDFFFFF;
+        case TensorType::f16: return 0x7EFF;
+        case TensorType::bf16: return 0x7FDF;
+        case TensorType::f64: return 0x7FFBFFFFFFFFFFFF;
+        default: return 0x7FDFFFFF;
     }
 }
 

@@ -1,5 +1,5 @@
-// Every public object from several threads at once, as far as its header lets them. Meant to be run under the thread sanitizer (preset
-// `tsan`) as well.
+// Every public object from several threads at once, as far as its header lets them. Meant to be run under the
+// thread sanitizer (preset `tsan`) as well.
 #include <gmock/gmock.h>
 
 #include <array>
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "device/fair_mutex.hpp"
+#include "ptxgraft/emulator_observer.hpp"
 #include "ptxgraft/ptxgraft.h"
 #include "ptxgraft/ptxgraft.hpp"
-#include "ptxgraft/emulator_observer.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -23,7 +23,8 @@ using std::chrono::milliseconds;
 using testing::HasSubstr;
 using Clock = std::chrono::steady_clock;
 
-// x[i] becomes f(x[i], s), with the sum of a variable, a constant and minus 10 added, which is 0. Block 0 prints.
+// x[i] becomes f(x[i], s), with the sum of a variable, a constant and minus 10 added, which is 0. Block 0
+// prints.
 const std::string ptx = R"(.version 8.0
 .target sm_80
 .address_size 64
@@ -72,24 +73,23 @@ constexpr Variant variants[] = {{"acc bias mul.f32 -> acc", [](float x, float s)
 
 std::vector<float> numbers(unsigned seed) {
     std::vector<float> all(count);
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<float>((i * 37 + seed * 101) % 200) / 4 - 25;
+    for (std::size_t i = 0; i < all.size(); ++i)
+        all[i] = static_cast<float>((i * 37 + seed * 101) % 200) / 4 - 25;
     return all;
 }
 
 // Calls work(t) for t = 0, 1, … on threads of their own.
-template <class Work>
-void on_threads(unsigned threads, Work&& work) {
+template <class Work> void on_threads(unsigned threads, Work&& work) {
     std::vector<std::jthread> all;
     for (unsigned t = 0; t < threads; ++t) all.emplace_back([&work, t] { work(t); });
 }
 
-template <class T>
-bool ok(const Expected<T>& result) {
+template <class T> bool ok(const Expected<T>& result) {
     EXPECT_TRUE(result) << describe(result.error());
     return result.has_value();
 }
 
-// ------------------------------------------------------------------------------------------------ C++: devices
+// ------------------------------------------------------------------------------------------------ C++: devic
 
 // One device and one skeleton for all: each makes kernels, launches, copies and destroys them.
 TEST(Threads, MakeLaunchAndDestroyKernelsOnOneDevice) {
@@ -104,10 +104,13 @@ TEST(Threads, MakeLaunchAndDestroyKernelsOnOneDevice) {
             const auto kernel = skeleton.graft({{"f", *stub}}, device);
             const auto x = numbers(t);
             const auto buffer = device.upload(x), copy = device.allocate(count * sizeof(float));
-            if (!ok(kernel) || !ok(buffer) || !ok(copy) || !ok(kernel->launch(config, *buffer, s)) || !ok(copy->copy_from(*buffer))) return;
+            if (!ok(kernel) || !ok(buffer) || !ok(copy) || !ok(kernel->launch(config, *buffer, s)) ||
+                !ok(copy->copy_from(*buffer)))
+                return;
             const auto y = copy->download<float>();
             if (!ok(y)) return;
-            for (std::size_t k = 0; k < x.size(); ++k) ASSERT_EQ((*y)[k], variant.function(x[k], s)) << variant.program;
+            for (std::size_t k = 0; k < x.size(); ++k)
+                ASSERT_EQ((*y)[k], variant.function(x[k], s)) << variant.program;
             static_cast<void>(device.take_output());
         }
     });
@@ -166,7 +169,9 @@ TEST(Threads, BuffersStreamsAndEventsOfOneDevice) {
 TEST(Threads, EmulatorsOfTheirOwn) {
     on_threads(4, [&](unsigned t) {
         EmulatorProfile profile;
-        const auto device = Device::emulator({.threads = 2, .fast = t % 2 == 0, .observer = t < 2 ? &profile : nullptr}).value();
+        const auto device =
+            Device::emulator({.threads = 2, .fast = t % 2 == 0, .observer = t < 2 ? &profile : nullptr})
+                .value();
         const auto kernel = Skeleton::from_ptx(ptx)->graft({}, device).value();
         const auto buffer = device.upload(numbers(t)).value();
         for (unsigned i = 0; i < 5; ++i) EXPECT_TRUE(kernel.launch(config, buffer, 1.0f));
@@ -174,9 +179,12 @@ TEST(Threads, EmulatorsOfTheirOwn) {
     });
 }
 
-const std::string endless = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\n.reg .b32 %r;\nL: add.u32 %r, 1, 1; bra L;\n}\n";
+const std::string endless =
+    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\n.reg .b32 %r;\nL: add.u32 %r, 1, "
+    "1; bra L;\n}\n";
 
-// What does not use the device's memory waits for no launch: kernels and buffers are made and destroyed, texts taken, events recorded.
+// What does not use the device's memory waits for no launch: kernels and buffers are made and destroyed,
+// texts taken, events recorded.
 TEST(Threads, NothingButLaunchesAndCopiesWaitsForALaunch) {
     const auto device = Device::emulator({.threads = 2}).value();
     const auto skeleton = Skeleton::from_ptx(ptx).value();
@@ -255,23 +263,32 @@ TEST(Threads, AFairMutexKeepsTheOrder) {
     // Whoever throws while it waits leaves the queue.
     mutex.lock();
     on_threads(2, [&](unsigned) {
-        EXPECT_THROW(mutex.lock_unless([]() -> bool { throw std::runtime_error("no"); }, milliseconds(1)), std::runtime_error);
+        EXPECT_THROW(mutex.lock_unless([]() -> bool { throw std::runtime_error("no"); }, milliseconds(1)),
+                     std::runtime_error);
     });
     mutex.unlock();
     mutex.lock();
     mutex.unlock();
 }
 
-// Blocks that race in emulated memory race there alone: every value is one that somebody wrote, and the host is none the worse.
+// Blocks that race in emulated memory race there alone: every value is one that somebody wrote, and the host
+// is none the worse.
 TEST(Threads, RacesOfBlocksAreRacesOfEmulatedMemory) {
-    const std::string text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<9>; .reg .b64 %rd<5>; .reg .pred %q;\n"
-                             ".shared .align 16 .b8 s[1024];\n"
-                             "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd2, %rd1, %rd2; mov.u32 %r3, 0;\n"
-                             "shl.b32 %r6, %r1, 4; mov.u32 %r7, s; add.u32 %r6, %r6, %r7; mul.wide.u32 %rd3, %r1, 16; add.u64 %rd3, %rd1, %rd3;\n"
-                             "L: st.global.u32 [%rd2], %r2; ld.global.u32 %r4, [%rd2]; atom.global.add.u32 %r5, [%rd1+1024], 1; red.global.max.u32 [%rd1+1028], %r2;\n"
-                             "st.global.v4.u32 [%rd3+2048], {%r2, %r2, %r2, %r2}; ld.global.v4.u32 {%r4, %r5, %r4, %r5}, [%rd3+2048]; st.volatile.global.u32 [%rd1+1032], %r2;\n"
-                             "ld.volatile.global.u32 %r4, [%rd1+1032]; cp.async.ca.shared.global [%r6], [%rd3+2048], 16; cp.async.wait_all; st.global.u8 [%rd2+1040], %r2;\n"
-                             "add.u32 %r3, %r3, 1; setp.lt.u32 %q, %r3, 20; @%q bra L;\nret;\n}\n";
+    const std::string text =
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n.reg .b32 "
+        "%r<9>; .reg .b64 %rd<5>; .reg .pred %q;\n"
+        ".shared .align 16 .b8 s[1024];\n"
+        "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mul.wide.u32 %rd2, %r1, 4; "
+        "add.u64 %rd2, %rd1, %rd2; mov.u32 %r3, 0;\n"
+        "shl.b32 %r6, %r1, 4; mov.u32 %r7, s; add.u32 %r6, %r6, %r7; mul.wide.u32 %rd3, %r1, 16; add.u64 "
+        "%rd3, %rd1, %rd3;\n"
+        "L: st.global.u32 [%rd2], %r2; ld.global.u32 %r4, [%rd2]; atom.global.add.u32 %r5, [%rd1+1024], 1; "
+        "red.global.max.u32 [%rd1+1028], %r2;\n"
+        "st.global.v4.u32 [%rd3+2048], {%r2, %r2, %r2, %r2}; ld.global.v4.u32 {%r4, %r5, %r4, %r5}, "
+        "[%rd3+2048]; st.volatile.global.u32 [%rd1+1032], %r2;\n"
+        "ld.volatile.global.u32 %r4, [%rd1+1032]; cp.async.ca.shared.global [%r6], [%rd3+2048], 16; "
+        "cp.async.wait_all; st.global.u8 [%rd2+1040], %r2;\n"
+        "add.u32 %r3, %r3, 1; setp.lt.u32 %q, %r3, 20; @%q bra L;\nret;\n}\n";
     for (const bool fast : {false, true}) {
         const auto device = Device::emulator({.threads = 4, .fast = fast}).value();
         const auto function = device.load(text, "").value();
@@ -337,7 +354,8 @@ TEST(Threads, StackMachinesCompilersEvaluatorsAndSets) {
             void* const outputs[] = {x.data(), nullptr};
             evaluator.run({inputs, outputs, x.size()});
             EXPECT_EQ(x[99], 2 * static_cast<float>(t) + 0.5f);
-            for (const char* const name : {"f32", "standard", "full"}) EXPECT_NE(stack::find_set(name), nullptr);
+            for (const char* const name : {"f32", "standard", "full"})
+                EXPECT_NE(stack::find_set(name), nullptr);
             const auto set = stack::InstructionSet::parse("include f32\n");
             if (!ok(set)) return;
             EXPECT_TRUE(stack::Machine::make(*set, signature));
@@ -354,11 +372,14 @@ TEST(Threads, CompilersOfCudaAndAssemblers) {
     const std::string source = "extern \"C\" __global__ void k(float* x) { x[threadIdx.x] *= 2; }";
     on_threads(3, [&](unsigned t) {
         for (unsigned i = 0; i < 2; ++i) {
-            const auto compiled = compile_cuda(source, {.target = "sm_90", .defines = {"VARIANT=" + std::to_string(t * i)}, .cache_dir = i == 0 ? "" : cache});
+            const auto compiled = compile_cuda(source, {.target = "sm_90",
+                                                        .defines = {"VARIANT=" + std::to_string(t * i)},
+                                                        .cache_dir = i == 0 ? "" : cache});
             if (!ok(compiled)) return;
             const auto cubin = default_assembler().assemble(compiled->text, {.relocatable = t == 0});
             EXPECT_TRUE(cubin);
-            EXPECT_FALSE(default_assembler().assemble(".version 8.0\n.target sm_90\n.entry k() { add.f32; }"));
+            EXPECT_FALSE(
+                default_assembler().assemble(".version 8.0\n.target sm_90\n.entry k() { add.f32; }"));
             EXPECT_FALSE(compile_cuda("no CUDA"));
             if (t != 0 || !cubin) continue;
             const std::span<const std::byte> image(cubin->image);
@@ -402,7 +423,8 @@ void c_round(const CObjects& shared, unsigned t, unsigned round) {
     ptxgraft_buffer* buffer = nullptr;
     ptxgraft_stream* stream = nullptr;
     ptxgraft_event* event = nullptr;
-    check(ptxgraft_stub_create_from_program(&stub, shared.skeleton, "f", variant.program, std::strlen(variant.program)));
+    check(ptxgraft_stub_create_from_program(&stub, shared.skeleton, "f", variant.program,
+                                            std::strlen(variant.program)));
     const ptxgraft_graft graft{"f", stub};
     ptxgraft_graft_options options = PTXGRAFT_GRAFT_OPTIONS_INIT;
     options.grafts = &graft;
@@ -425,7 +447,9 @@ void c_round(const CObjects& shared, unsigned t, unsigned round) {
     launch.grid[0] = 4;
     launch.block[0] = 64;
     launch.stream = stream;
-    launch.should_stop = [](void* payload) { return static_cast<std::atomic<int>*>(payload)->load() < 0 ? 1 : 0; };
+    launch.should_stop = [](void* payload) {
+        return static_cast<std::atomic<int>*>(payload)->load() < 0 ? 1 : 0;
+    };
     std::atomic<int> payload = 0;
     launch.payload = &payload;
     const ptxgraft_argument arguments[] = {PTXGRAFT_BUFFER(buffer), PTXGRAFT_VALUE(s)};
@@ -466,7 +490,8 @@ TEST(ThreadsInC, ShareADeviceAndASkeleton) {
     });
 }
 
-// Launches of several threads on one device take turns, without a mutex of the caller; so do launches of one kernel.
+// Launches of several threads on one device take turns, without a mutex of the caller; so do launches of one
+// kernel.
 TEST(ThreadsInC, LaunchesTakeTurns) {
     const CObjects shared;
     ptxgraft_kernel* kernel = nullptr;

@@ -65,12 +65,16 @@ TEST(Verify, PtxasAgreesAboutModules) {
     for (const Case& c : cases()) {
         if (!c.ptxas_agrees) continue;
         const auto cubin = default_assembler().assemble(c.text, {.optimisation = 0});
-        EXPECT_EQ(cubin.has_value(), c.expected == "ok") << c.name << "\n" << c.text << (cubin ? "" : describe(cubin.error(), c.text));
+        EXPECT_EQ(cubin.has_value(), c.expected == "ok")
+            << c.name << "\n"
+            << c.text << (cubin ? "" : describe(cubin.error(), c.text));
     }
 }
 
 TEST(Verify, ReportsEveryViolationInTheOrderOfTheText) {
-    const std::string text = ".version 9.0\n.target sm_90a\n.address_size 64\n.entry k() {\n.reg .b32 a<4>;\nadd.u32 a0, a1, b;\nadd.f64 a0, a1, a2;\nfrob.u32 a0;\nbra L;\n}\n";
+    const std::string text =
+        ".version 9.0\n.target sm_90a\n.address_size 64\n.entry k() {\n.reg .b32 a<4>;\nadd.u32 a0, a1, "
+        "b;\nadd.f64 a0, a1, a2;\nfrob.u32 a0;\nbra L;\n}\n";
     const std::vector<Error> all = findings(text);
     ASSERT_EQ(all.size(), 4u);
     EXPECT_EQ(all[0].code, Errc::name_undeclared);
@@ -86,12 +90,23 @@ TEST(Verify, MessagesSayWhatWouldBeRight) {
         const char* line;
         const char* message;
     };
-    for (const Row& row : {Row{"ad.u32 r0, r1, r2;", "did you mean add?"}, Row{"add.sta.s32 r0, r1, r2;", "did you mean .sat?"}, Row{"add.sat.f64 d0, d1, d2;", "forms: add"}, Row{"add r0, r1, r2;", "a modifier is missing"},
-                           Row{"add.u32 r0, r1;", "form: add.type d, a, b"}, Row{"add.u32 r0, f1, r2;", "'f1' is a register of .f32; expected a register of .u32 or a constant"},
-                           Row{"add.u32 r0, [r1], r2;", "expected"}, Row{"bar.sync 99;", "0 to 15"}, Row{"ld.shared.u32 r0, [g];", "'g' is a variable in .global, but the instruction addresses .shared"},
-                           Row{"add.rn.rz.f32 f0, f1, f2;", "beside another modifier of its kind"}, Row{"mov.u32 r0, {r1, r2};", "form: mov"}, Row{"ld.global.v2.u32 {r0, r1, r2}, [g];", "vector"},
-                           Row{"mbarrier.init.b64 [g], 1;", "mbarrier.init takes those of .shared"}, Row{"sust.b.1d.b32.trap [g,\r\n\tr0, {r1}], {r2};", "'[g,   r0, {r1}]'"}}) {
-        const std::string text = std::string(".version 9.0\n.target sm_90a\n.address_size 64\n.global .b32 g[4];\n.entry k() {\n.reg .b32 r<4>; .reg .f32 f<4>; .reg .f64 d<4>;\n") + row.line + "\n}\n";
+    for (const Row& row :
+         {Row{"ad.u32 r0, r1, r2;", "did you mean add?"},
+          Row{"add.sta.s32 r0, r1, r2;", "did you mean .sat?"}, Row{"add.sat.f64 d0, d1, d2;", "forms: add"},
+          Row{"add r0, r1, r2;", "a modifier is missing"}, Row{"add.u32 r0, r1;", "form: add.type d, a, b"},
+          Row{"add.u32 r0, f1, r2;", "'f1' is a register of .f32; expected a register of .u32 or a constant"},
+          Row{"add.u32 r0, [r1], r2;", "expected"}, Row{"bar.sync 99;", "0 to 15"},
+          Row{"ld.shared.u32 r0, [g];",
+              "'g' is a variable in .global, but the instruction addresses .shared"},
+          Row{"add.rn.rz.f32 f0, f1, f2;", "beside another modifier of its kind"},
+          Row{"mov.u32 r0, {r1, r2};", "form: mov"}, Row{"ld.global.v2.u32 {r0, r1, r2}, [g];", "vector"},
+          Row{"mbarrier.init.b64 [g], 1;", "mbarrier.init takes those of .shared"},
+          Row{"sust.b.1d.b32.trap [g,\r\n\tr0, {r1}], {r2};", "'[g,   r0, {r1}]'"}}) {
+        const std::string text =
+            std::string(
+                ".version 9.0\n.target sm_90a\n.address_size 64\n.global .b32 g[4];\n.entry k() {\n.reg .b32 "
+                "r<4>; .reg .f32 f<4>; .reg .f64 d<4>;\n") +
+            row.line + "\n}\n";
         const std::vector<Error> all = findings(text);
         ASSERT_EQ(all.size(), 1u) << row.line;
         EXPECT_THAT(message(all.front(), text), HasSubstr(row.message)) << row.line;
@@ -114,20 +129,33 @@ TEST(Verify, VersionsAndTargets) {
         const char *version, *target, *line;
         Errc code;
     };
-    for (const Row& row : {Row{"7.0", "sm_80", "elect.sync r0|p0, -1;", Errc::target_not_able}, Row{"7.8", "sm_90", "elect.sync r0|p0, -1;", Errc::version_too_old}, Row{"8.0", "sm_90", "elect.sync r0|p0, -1;", Errc::ok},
-                           Row{"8.0", "sm_90", "setmaxnreg.inc.sync.aligned.u32 40;", Errc::target_not_able}, Row{"8.0", "sm_90a", "setmaxnreg.inc.sync.aligned.u32 40;", Errc::ok},
-                           Row{"9.0", "sm_80", "vote.ballot.b32 r0, p0;", Errc::form_removed}, Row{"6.0", "sm_70", "vote.ballot.b32 r0, p0;", Errc::ok},
-                           Row{"9.0", "sm_89", "ld.global.b32 r0, [r1];", Errc::ok}, Row{"9.0", "sm_90", "ld.global.b32 r0, [r1];", Errc::operand_type_wrong}, Row{"9.0", "sm_90", "ld.shared.b32 r0, [r1];", Errc::ok},
-                           Row{"9.0", "sm_90", "atom.add.u32 r0, [r1], 1;", Errc::operand_type_wrong}, Row{"9.0", "sm_89", "cvta.shared.u32 r0, r1;", Errc::ok},
+    for (const Row& row : {Row{"7.0", "sm_80", "elect.sync r0|p0, -1;", Errc::target_not_able},
+                           Row{"7.8", "sm_90", "elect.sync r0|p0, -1;", Errc::version_too_old},
+                           Row{"8.0", "sm_90", "elect.sync r0|p0, -1;", Errc::ok},
+                           Row{"8.0", "sm_90", "setmaxnreg.inc.sync.aligned.u32 40;", Errc::target_not_able},
+                           Row{"8.0", "sm_90a", "setmaxnreg.inc.sync.aligned.u32 40;", Errc::ok},
+                           Row{"9.0", "sm_80", "vote.ballot.b32 r0, p0;", Errc::form_removed},
+                           Row{"6.0", "sm_70", "vote.ballot.b32 r0, p0;", Errc::ok},
+                           Row{"9.0", "sm_89", "ld.global.b32 r0, [r1];", Errc::ok},
+                           Row{"9.0", "sm_90", "ld.global.b32 r0, [r1];", Errc::operand_type_wrong},
+                           Row{"9.0", "sm_90", "ld.shared.b32 r0, [r1];", Errc::ok},
+                           Row{"9.0", "sm_90", "atom.add.u32 r0, [r1], 1;", Errc::operand_type_wrong},
+                           Row{"9.0", "sm_89", "cvta.shared.u32 r0, r1;", Errc::ok},
                            Row{"9.0", "sm_90", "cvta.shared.u32 r0, r1;", Errc::operand_type_wrong}}) {
-        const std::string text = std::string(".version ") + row.version + "\n.target " + row.target + "\n.address_size 64\n.entry k() {\n.reg .b32 r<4>; .reg .pred p<4>;\n" + row.line + "\n}\n";
+        const std::string text = std::string(".version ") + row.version + "\n.target " + row.target +
+                                 "\n.address_size 64\n.entry k() {\n.reg .b32 r<4>; .reg .pred p<4>;\n" +
+                                 row.line + "\n}\n";
         const std::vector<Error> all = findings(text);
-        EXPECT_EQ(all.empty() ? Errc::ok : all.front().code, row.code) << row.version << " " << row.target << " " << row.line << (all.empty() ? "" : describe(all.front(), text));
+        EXPECT_EQ(all.empty() ? Errc::ok : all.front().code, row.code)
+            << row.version << " " << row.target << " " << row.line
+            << (all.empty() ? "" : describe(all.front(), text));
     }
 }
 
 TEST(Verify, AnotherTargetAndTheManualsOrderOnRequest) {
-    const std::string text = ".version 9.0\n.target sm_90a\n.address_size 64\n.entry k() {\n.reg .f32 f<4>;\nadd.ftz.rn.f32 f0, f1, f2;\nsetmaxnreg.inc.sync.aligned.u32 40;\n}\n";
+    const std::string text =
+        ".version 9.0\n.target sm_90a\n.address_size 64\n.entry k() {\n.reg .f32 f<4>;\nadd.ftz.rn.f32 f0, "
+        "f1, f2;\nsetmaxnreg.inc.sync.aligned.u32 40;\n}\n";
     EXPECT_TRUE(findings(text).empty());
     const auto other = findings(text, {.target = "sm_100"});
     ASSERT_EQ(other.size(), 1u);
@@ -158,9 +186,11 @@ TEST(Verify, FindsNothingInWhatCompilersMake) {
         ASSERT_TRUE(module) << describe(module.error(), text, entry.path().string());
         for (const syntax::Statement& f : module->functions())
             for (const syntax::Statement& s : f.body_recursive())
-                if (const auto i = s.instruction(); i && !isa::knows(*i)) ADD_FAILURE() << entry.path() << " has an unknown " << i->name;
+                if (const auto i = s.instruction(); i && !isa::knows(*i))
+                    ADD_FAILURE() << entry.path() << " has an unknown " << i->name;
         if (!assembles(entry.path())) continue;
-        for (const Error& error : isa::verify(*module)) ADD_FAILURE() << describe(error, text, entry.path().string());
+        for (const Error& error : isa::verify(*module))
+            ADD_FAILURE() << describe(error, text, entry.path().string());
     }
 }
 

@@ -235,7 +235,9 @@ class Product {
                                      metadata_[warp].lane,
                                      case_.scale_d,
                                      static_cast<std::uint8_t>(warp)};
-        ASSERT_FALSE(w().sparse && find_metadata_fault(w(), operands, {shared_.data(), static_cast<std::uint32_t>(shared_.size())}));
+        ASSERT_FALSE(
+            w().sparse &&
+            find_metadata_fault(w(), operands, {shared_.data(), static_cast<std::uint32_t>(shared_.size())}));
         const auto fault = multiply(w(), operands, shared());
         ASSERT_FALSE(fault) << describe(*fault) << " " << name_of(case_);
         for (unsigned lane = 0; lane < 32; ++lane)

@@ -1,5 +1,5 @@
-// What a kernel costs on a GPU: its launch, its loading, the way from stubs to the first launch; and what the templates
-// reach, beside the copy bandwidth of the same run.
+// What a kernel costs on a GPU: its launch, its loading, the way from stubs to the first launch; and what the
+// templates reach, beside the copy bandwidth of the same run.
 
 #include <benchmark/benchmark.h>
 
@@ -15,8 +15,7 @@
 namespace ptxgraft {
 namespace {
 
-template <class T>
-T value(Expected<T> result) {
+template <class T> T value(Expected<T> result) {
     if (!result) throw std::runtime_error(describe(result.error()));
     return std::move(*result);
 }
@@ -25,15 +24,12 @@ void done(const Expected<void>& result) {
 }
 
 // Runs a bench's body with the first GPU; skips where there is none, and where a step fails.
-template <class Body>
-void with_gpu(benchmark::State& state, Body&& body) {
+template <class Body> void with_gpu(benchmark::State& state, Body&& body) {
     static const auto device = Device::open("cuda");
     if (!device) return state.SkipWithError(message(device.error()).c_str());
     try {
         body(*device);
-    } catch (const std::exception& error) {
-        state.SkipWithError(error.what());
-    }
+    } catch (const std::exception& error) { state.SkipWithError(error.what()); }
 }
 
 Skeleton skeleton_of(const std::string& file, const Device& device) {
@@ -55,8 +51,9 @@ void time_on_stream(benchmark::State& state, const Device& device, int launches,
     }
 }
 
-constexpr std::string_view empty_kernel = ".version 7.0\n.target sm_75\n.address_size 64\n"
-                                          ".visible .entry empty(.param .u64 a, .param .u32 n) { ret; }\n";
+constexpr std::string_view empty_kernel =
+    ".version 7.0\n.target sm_75\n.address_size 64\n"
+    ".visible .entry empty(.param .u64 a, .param .u32 n) { ret; }\n";
 
 // The host's time of one launch, queue never full.
 void BM_LaunchOverhead(benchmark::State& state) {
@@ -111,7 +108,8 @@ void BM_GraftToFirstLaunch(benchmark::State& state) {
         const Buffer a = value(device.allocate(64 * 64 * 4)), c = value(device.allocate(64 * 64 * 4));
         GraftTimes sum;
         for (auto _ : state) {
-            const Stub stub = value(stack::compile("acc bias add.f32 0.0 max.f32 -> acc", *skeleton.site("epilogue")));
+            const Stub stub =
+                value(stack::compile("acc bias add.f32 0.0 max.f32 -> acc", *skeleton.site("epilogue")));
             const Kernel kernel = value(skeleton.graft({{"epilogue", stub}}, device));
             done(kernel.launch({{1, 1, 1}, {16, 16, 1}}, a, a, a, c, 64u, 64u, 64u));
             done(device.synchronize());
@@ -119,7 +117,9 @@ void BM_GraftToFirstLaunch(benchmark::State& state) {
             sum.assemble += kernel.times().assemble;
             sum.load += kernel.times().load;
         }
-        const auto each = [&](double total) { return benchmark::Counter(total, benchmark::Counter::kAvgIterations); };
+        const auto each = [&](double total) {
+            return benchmark::Counter(total, benchmark::Counter::kAvgIterations);
+        };
         state.counters["render_ms"] = each(sum.render);
         state.counters["assemble_ms"] = each(sum.assemble);
         state.counters["load_ms"] = each(sum.load);
@@ -179,7 +179,8 @@ void BM_RmsNorm(benchmark::State& state) {
         done(x.fill(std::byte{0x3F}));
         done(weight.fill(std::byte{0x3F}));
         time_on_stream(state, device, 10, [&](const Stream& stream) {
-            done(kernel.launch_on(stream, {{std::min(rows, 65535u), 1, 1}, {256, 1, 1}}, x, weight, y, rows, columns, 1e-5f));
+            done(kernel.launch_on(stream, {{std::min(rows, 65535u), 1, 1}, {256, 1, 1}}, x, weight, y, rows,
+                                  columns, 1e-5f));
         });
         count_bytes(state, device, 2.0 * array_bytes);  // the second reading of a row comes from a cache
     });
@@ -189,15 +190,17 @@ BENCHMARK(BM_RmsNorm)->Arg(1024)->Arg(8192)->UseManualTime()->Unit(benchmark::kM
 void BM_Gemm(benchmark::State& state) {
     with_gpu(state, [&](const Device& device) {
         const Skeleton skeleton = skeleton_of("gemm/simt.cu", device);
-        const Stub stub = value(stack::compile("acc bias add.f32 0.0 max.f32 -> acc", *skeleton.site("epilogue")));
+        const Stub stub =
+            value(stack::compile("acc bias add.f32 0.0 max.f32 -> acc", *skeleton.site("epilogue")));
         const Kernel kernel = value(skeleton.graft({{"epilogue", stub}}, device));
         const auto n = static_cast<std::uint32_t>(state.range(0));
         const std::size_t bytes = std::size_t{n} * n * sizeof(float);
-        const Buffer a = value(device.allocate(bytes)), b = value(device.allocate(bytes)), c = value(device.allocate(bytes)),
-                     bias = value(device.allocate(n * sizeof(float)));
+        const Buffer a = value(device.allocate(bytes)), b = value(device.allocate(bytes)),
+                     c = value(device.allocate(bytes)), bias = value(device.allocate(n * sizeof(float)));
         for (const Buffer* buffer : {&a, &b, &bias}) done(buffer->fill(std::byte{0x3C}));
         time_on_stream(state, device, 5, [&](const Stream& stream) {
-            done(kernel.launch_on(stream, {{(n + 63) / 64, (n + 63) / 64, 1}, {16, 16, 1}}, a, b, bias, c, n, n, n));
+            done(kernel.launch_on(stream, {{(n + 63) / 64, (n + 63) / 64, 1}, {16, 16, 1}}, a, b, bias, c, n,
+                                  n, n));
         });
         state.counters["TFLOP/s"] =
             benchmark::Counter(2.0 * n * n * n / 1e12, benchmark::Counter::kIsIterationInvariantRate);

@@ -102,17 +102,12 @@ class Twins {
     void step() {
         switch (random_() % 10) {
             case 0:
-            case 1:
-                return input();
+            case 1: return input();
             case 2:
-            case 3:
-                return constant(random_() % 2 == 0 ? f32 : u32);
-            case 4:
-                return rearrange(static_cast<Lane>(random_() % lanes));
-            case 5:
-                return random_() % 2 == 0 ? store(static_cast<Lane>(random_() % lanes)) : load();
-            default:
-                return form(random_() % forms().size());
+            case 3: return constant(random_() % 2 == 0 ? f32 : u32);
+            case 4: return rearrange(static_cast<Lane>(random_() % lanes));
+            case 5: return random_() % 2 == 0 ? store(static_cast<Lane>(random_() % lanes)) : load();
+            default: return form(random_() % forms().size());
         }
     }
 
@@ -178,12 +173,8 @@ class Twins {
                 meta(STACK_PTX_META_INSTRUCTION_DUP, lane);
                 ++depth_[lane];
                 return add(Opcode::dup, type);
-            case 1:
-                meta(STACK_PTX_META_INSTRUCTION_SWAP, lane);
-                return add(Opcode::swap, type);
-            case 2:
-                meta(STACK_PTX_META_INSTRUCTION_REVERSE, lane);
-                return add(Opcode::reverse, type);
+            case 1: meta(STACK_PTX_META_INSTRUCTION_SWAP, lane); return add(Opcode::swap, type);
+            case 2: meta(STACK_PTX_META_INSTRUCTION_REVERSE, lane); return add(Opcode::reverse, type);
             case 3:  // the other way round
                 meta(STACK_PTX_META_INSTRUCTION_ROTATE, lane);
                 add(Opcode::rotate, type);

@@ -1,8 +1,8 @@
 #pragma once
 /// @file api.hpp
-/// What the shared library exports, and the language that its headers are in. What is exported is visible for those who use the
-/// library too: where a program is compiled with `-fvisibility=hidden`, the type information of a class would otherwise be
-/// another one in the program than in the library.
+/// What the shared library exports, and the language that its headers are in. What is exported is visible for
+/// those who use the library too: where a program is compiled with `-fvisibility=hidden`, the type
+/// information of a class would otherwise be another one in the program than in the library.
 
 #if __cplusplus < 202002L
 #error \

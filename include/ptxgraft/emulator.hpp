@@ -11,13 +11,13 @@
 /// auto run = emulator.launch(*module, "kernel", {.grid = {8, 1, 1}, .block = {128, 1, 1}}, arguments);
 /// @endcode
 ///
-/// Tensor cores (mma, wmma, wgmma): PTX leaves order and precision of the sums of floating-point products to the
-/// hardware. Here products are exact and every element is `acc = fma(a, b, acc)` in .f32, rounded to nearest
-/// even, for k ascending from the accumulator on; one of type .f16 is rounded once, at the end. Subnormal
-/// numbers count, NaN is 0x7FFFFFFF (0x7FFF), and what B has against the zeros of a sparse A does not count.
-/// .f64 is fma for k ascending too; integers are exact, at the end wrapped or clamped. The layout of a wmma
-/// fragment is that of mma, tile by tile. wgmma computes where it stands, from what shared memory then
-/// holds: what the warps of its warpgroup wrote before the wgmma.fence is in it.
+/// Tensor cores (mma, wmma, wgmma): PTX leaves order and precision of the sums of floating-point products to
+/// the hardware. Here products are exact and every element is `acc = fma(a, b, acc)` in .f32, rounded to
+/// nearest even, for k ascending from the accumulator on; one of type .f16 is rounded once, at the end.
+/// Subnormal numbers count, NaN is 0x7FFFFFFF (0x7FFF), and what B has against the zeros of a sparse A does
+/// not count. .f64 is fma for k ascending too; integers are exact, at the end wrapped or clamped. The layout
+/// of a wmma fragment is that of mma, tile by tile. wgmma computes where it stands, from what shared memory
+/// then holds: what the warps of its warpgroup wrote before the wgmma.fence is in it.
 
 #include <array>
 #include <cstddef>
@@ -41,22 +41,25 @@ struct Dim3 {
 };
 
 /// A decoded module. Shared and immutable but for its `.global` variables, which live in the emulator that
-/// loaded it. Threads: its last handle may go on any thread, also while the emulator runs a launch of another one.
+/// loaded it. Threads: its last handle may go on any thread, also while the emulator runs a launch of another
+/// one.
 class EmulatedModule;
 
 class EmulatorObserver;  // emulator_observer.hpp
 
 struct EmulatorOptions {
-    std::uint64_t instruction_budget = 0;  ///< of each launch that has none of its own (LaunchLimits); 0: no limit
-    std::uint32_t time_limit_ms = 0;       ///< the same, in milliseconds
-    std::uint32_t threads = 0;  ///< host threads; 0: one per core. Results do not depend on it
+    /// of each launch that has none of its own (LaunchLimits); 0: no limit
+    std::uint64_t instruction_budget = 0;
+    std::uint32_t time_limit_ms = 0;  ///< the same, in milliseconds
+    std::uint32_t threads = 0;        ///< host threads; 0: one per core. Results do not depend on it
     std::uint64_t memory_bytes = std::uint64_t{16} << 30;  ///< of all allocations
     std::uint32_t sm = 90;  ///< architecture to be: limits and special registers
     bool fast = false;  ///< short for no `checks`: what is left keeps the host safe, and is what no GPU could
                         ///< go on from
-    /// Host memory for the shadow memory that races are looked for in, of one block or cluster at a time on each host thread: a quarter
-    /// to five times of what the block accesses. What was accessed first is forgotten first where it does not suffice, and races with
-    /// that are not found. The blocks of a cooperative launch share it.
+    /// Host memory for the shadow memory that races are looked for in, of one block or cluster at a time on
+    /// each host thread: a quarter to five times of what the block accesses. What was accessed first is
+    /// forgotten first where it does not suffice, and races with that are not found. The blocks of a
+    /// cooperative launch share it.
     std::uint64_t shadow_bytes = std::uint64_t{1} << 30;
     EmulatorObserver* observer = nullptr;  ///< is told of every instruction; lives longer than the emulator
     EmulatorChecks checks = EmulatorChecks::all();  ///< what launches are checked for (emulator_checks.hpp);
@@ -85,13 +88,13 @@ struct LaunchLimits {
     /// Anybody may ask for the end, from any thread. Errc::launch_stopped
     std::stop_token stop = {};
     /// Is asked every few milliseconds on the launching thread, also while it waits for its turn: true ends
-    /// the launch. Errc::launch_stopped. What it throws ends the launch too, and comes out of the call. A launch
-    /// or a copy on the same device that it tries is Errc::device_in_use.
+    /// the launch. Errc::launch_stopped. What it throws ends the launch too, and comes out of the call. A
+    /// launch or a copy on the same device that it tries is Errc::device_in_use.
     std::function<bool()> should_stop = {};
 };
 
-/// The shape of a launch. Units: grid and cluster in blocks, block in threads, shared memory in bytes per block. The grid of an
-/// entry that is `.blocksareclusters` is in clusters (PTX ISA 11.8.1).
+/// The shape of a launch. Units: grid and cluster in blocks, block in threads, shared memory in bytes per
+/// block. The grid of an entry that is `.blocksareclusters` is in clusters (PTX ISA 11.8.1).
 struct LaunchConfig {
     Dim3 grid = {};
     Dim3 block = {};
@@ -114,16 +117,18 @@ struct EmulatorStats {
 
 /// A CUDA device made of the CPU: memory, modules, launches. Launches are synchronous.
 ///
-/// Threads: launches, copies (`write`, `read`, `fill`, `copy`, `forget`) and moves of the emulator itself come one at a time; everything else may come
-/// from any thread at any time, also while a launch runs. A Device (device.hpp) does the waiting. A launch runs the grid's blocks on some threads
-/// of its own: blocks that access the same memory without an order race in emulated memory alone, as on a GPU, where every read gives what
-/// somebody wrote.
+/// Threads: launches, copies (`write`, `read`, `fill`, `copy`, `forget`) and moves of the emulator itself
+/// come one at a time; everything else may come from any thread at any time, also while a launch runs. A
+/// Device (device.hpp) does the waiting. A launch runs the grid's blocks on some threads of its own: blocks
+/// that access the same memory without an order race in emulated memory alone, as on a GPU, where every read
+/// gives what somebody wrote.
 ///
-/// What runs out of the host's memory is Errc::out_of_memory (Errc::out_of_device_memory where an allocation is too large for it, or a kernel wants
-/// more than there is to be): no call but for the constructor throws, but for what an observer or LaunchLimits::should_stop throws.
-/// Bounds: of one launch 16 MiB of printed text are kept, in the order of the blocks, and a line says so where more was printed; until somebody takes it,
-/// 64 MiB. The device's heap has 8 MiB. Blocks that run together have 2 GiB of the host for registers, local and shared memory when
-/// they begin, and 4 GiB with what calls and alloca take.
+/// What runs out of the host's memory is Errc::out_of_memory (Errc::out_of_device_memory where an allocation
+/// is too large for it, or a kernel wants more than there is to be): no call but for the constructor throws,
+/// but for what an observer or LaunchLimits::should_stop throws. Bounds: of one launch 16 MiB of printed text
+/// are kept, in the order of the blocks, and a line says so where more was printed; until somebody takes it,
+/// 64 MiB. The device's heap has 8 MiB. Blocks that run together have 2 GiB of the host for registers, local
+/// and shared memory when they begin, and 4 GiB with what calls and alloca take.
 ///
 /// A launch also fails with what its checks find: emulator_checks.hpp says what that is.
 class PTXGRAFT_API Emulator {

@@ -157,7 +157,8 @@ struct PTXGRAFT_API EmulatorReport {
     /// The first ones, at most EmulatorOptions::keep_going, in the order of the blocks in which they happened
     /// first; behind them, without a check, what ended a launch.
     std::vector<EmulatorFinding> findings = {};
-    std::vector<std::uint64_t> excused = {};  ///< for each excuse of the options, the findings that it excused
+    /// for each excuse of the options, the findings that it excused
+    std::vector<std::uint64_t> excused = {};
 };
 
 }  // namespace ptxgraft

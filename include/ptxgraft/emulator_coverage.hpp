@@ -11,7 +11,8 @@
 
 namespace ptxgraft {
 
-/// One opcode of the instruction table (`add`, `mul.wide`). A spelling is an opcode with one choice of modifiers.
+/// One opcode of the instruction table (`add`, `mul.wide`). A spelling is an opcode with one choice of
+/// modifiers.
 struct EmulatedOpcode {
     std::string_view opcode;
     std::size_t spellings = 0;         ///< that some target from sm_75 to sm_90a has
@@ -20,9 +21,10 @@ struct EmulatedOpcode {
     std::string_view out_of_scope;     ///< why the emulator need not have it: "textures"; else empty
 };
 
-/// All opcodes that a target from sm_75 to sm_90a has, by name. A spelling counts as emulated when the emulator decodes it with its
-/// optional operands and without them. Not counted are st.async and red.async without an mbarrier, of which ptxas makes no code for
-/// these targets. Asks of some ten thousand instructions: a second's work.
+/// All opcodes that a target from sm_75 to sm_90a has, by name. A spelling counts as emulated when the
+/// emulator decodes it with its optional operands and without them. Not counted are st.async and red.async
+/// without an mbarrier, of which ptxas makes no code for these targets. Asks of some ten thousand
+/// instructions: a second's work.
 [[nodiscard]] PTXGRAFT_API std::vector<EmulatedOpcode> emulated_opcodes();
 
 }  // namespace ptxgraft

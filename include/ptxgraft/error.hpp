@@ -1,8 +1,8 @@
 #pragma once
 /// @file error.hpp
-/// Errors are values: every function that can fail returns `Expected<T>`, which holds the result or an `Error`.
-/// The library never prints, never aborts and never reads the environment. `std::bad_alloc` is its only exception; calls that devices and the emulator
-/// offer give Errc::out_of_memory instead.
+/// Errors are values: every function that can fail returns `Expected<T>`, which holds the result or an
+/// `Error`. The library never prints, never aborts and never reads the environment. `std::bad_alloc` is its
+/// only exception; calls that devices and the emulator offer give Errc::out_of_memory instead.
 ///
 /// @code
 /// auto module = ptxgraft::syntax::parse(text);
@@ -39,15 +39,15 @@ struct Span {
     friend constexpr bool operator==(Span, Span) = default;
 };
 
-/// A text that an error's span is in, for errors in texts that the caller does not hold: a file that the library
-/// read, PTX that it rendered.
+/// A text that an error's span is in, for errors in texts that the caller does not hold: a file that the
+/// library read, PTX that it rendered.
 struct SourceText {
     std::string name;  ///< for the place in `describe`: a path, or what the text is
     std::string text;
 };
 
-/// One error: its code, its place in the source that the failing call was given, and, where the place is not enough,
-/// a detail (a log, a name). Cheap to copy; making one without a detail does not allocate.
+/// One error: its code, its place in the source that the failing call was given, and, where the place is not
+/// enough, a detail (a log, a name). Cheap to copy; making one without a detail does not allocate.
 struct Error {
     Errc code = Errc::ok;
     Span span = {};
@@ -56,10 +56,10 @@ struct Error {
     std::shared_ptr<const SourceText> source = {};  ///< when set, what `span` is in; `describe` prefers it
 };
 
-template <class T>
-using Expected = tl::expected<T, Error>;
+template <class T> using Expected = tl::expected<T, Error>;
 
-/// Makes the error branch of an `Expected`. The only place where errors are made: break here to stop at any of them.
+/// Makes the error branch of an `Expected`. The only place where errors are made: break here to stop at any
+/// of them.
 [[nodiscard]] PTXGRAFT_API tl::unexpected<Error> fail(Errc code, Span span = {});
 [[nodiscard]] PTXGRAFT_API tl::unexpected<Error> fail(Errc code, Span span, std::string detail);
 [[nodiscard]] PTXGRAFT_API tl::unexpected<Error> fail(Errc code, std::string detail);
@@ -78,8 +78,8 @@ struct Position {
 [[nodiscard]] PTXGRAFT_API std::string message(const Error& error, std::string_view source = {});
 
 /// The message with its place: `FILE:LINE:COL: error: …`, then the line and a caret. Without a known span:
-/// `FILE: error: …`; without a file name: `error: …`. Ends with a newline.
-/// `source` is the text given to the failing call; it may be empty. An error that brings its own source shows that one.
+/// `FILE: error: …`; without a file name: `error: …`. Ends with a newline. `source` is the text given to the
+/// failing call; it may be empty. An error that brings its own source shows that one.
 [[nodiscard]] PTXGRAFT_API std::string describe(const Error& error, std::string_view source = {},
                                                 std::string_view file = {});
 

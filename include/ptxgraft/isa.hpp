@@ -2,9 +2,9 @@
 /// @file isa.hpp
 /// The instruction table: the forms of PTX, read from src/isa/ptx.isa when the library is built.
 ///
-/// A form is one fully spelled instruction (`fma.rn.ftz.f32`) with the types of its operands. A row of the table,
-/// in the manual's notation (`add{.rnd}{.ftz}{.sat}.f32 d, a, b`), stands for all forms that its modifiers make. Threads: every function may be called
-/// from any number at once, also on one module.
+/// A form is one fully spelled instruction (`fma.rn.ftz.f32`) with the types of its operands. A row of the
+/// table, in the manual's notation (`add{.rnd}{.ftz}{.sat}.f32 d, a, b`), stands for all forms that its
+/// modifiers make. Threads: every function may be called from any number at once, also on one module.
 
 #include <cstdint>
 #include <optional>
@@ -27,22 +27,48 @@ struct Architecture {
 
 /// What an operand of a form is. Those up to `f64` are the types of ptxgraft::Type, with its numbers.
 enum class OperandType : std::uint8_t {
-    pred, b16, b32, b64, u16, u32, u64, s16, s32, s64, f16, f16x2, bf16, bf16x2, f32, f64,
-    b8, u8, s8, b128, tf32, f32x2, u16x2, s16x2, u8x4, s8x4
+    pred,
+    b16,
+    b32,
+    b64,
+    u16,
+    u32,
+    u64,
+    s16,
+    s32,
+    s64,
+    f16,
+    f16x2,
+    bf16,
+    bf16x2,
+    f32,
+    f64,
+    b8,
+    u8,
+    s8,
+    b128,
+    tf32,
+    f32x2,
+    u16x2,
+    s16x2,
+    u8x4,
+    s8x4
 };
 
 /// One operand of a form, once its modifiers are fixed.
 struct OperandSpec {
     OperandType type = OperandType::b32;
-    std::uint8_t count = 1;         ///< elements; with `is_vector` written {a, b, …}
+    std::uint8_t count = 1;  ///< elements; with `is_vector` written {a, b, …}
     bool is_output = false;
     bool is_vector = false;
-    bool is_address = false;        ///< written [a]: a register of `type` (b64; b32 in .shared)
-    bool is_second = false;         ///< written behind the one before with `|`
-    bool is_immediate = false;      ///< only a constant
-    bool is_register = false;       ///< no constant
-    bool is_exact = false;          ///< only a register declared with this very type, not of another one of its size
-    bool is_wide = false;           ///< also a wider register (the relaxed rule of ld, st, cvt; PTX ISA 9.4.1)
+    bool is_address = false;    ///< written [a]: a register of `type` (b64; b32 in .shared)
+    bool is_second = false;     ///< written behind the one before with `|`
+    bool is_immediate = false;  ///< only a constant
+    bool is_register = false;   ///< no constant
+    /// only a register declared with this very type, not of another one of its size
+    bool is_exact = false;
+    /// also a wider register (the relaxed rule of ld, st, cvt; PTX ISA 9.4.1)
+    bool is_wide = false;
     std::int64_t low = INT64_MIN, high = INT64_MAX;  ///< what a constant must lie within
     std::int64_t step = 1;                           ///< and be `low` plus a multiple of
 };
@@ -60,32 +86,36 @@ struct Form {
     const void* row_ = nullptr;  // of the table
 };
 
-/// Every form of an opcode (`add`, `mul.wide`) whose operands are registers, constants and addresses, in the table's order. Made anew by each
-/// call. An optional operand makes two forms. None
-/// for rows with operands of other kinds (labels, textures, an output that is read too).
+/// Every form of an opcode (`add`, `mul.wide`) whose operands are registers, constants and addresses, in the
+/// table's order. Made anew by each call. An optional operand makes two forms. None for rows with operands of
+/// other kinds (labels, textures, an output that is read too).
 [[nodiscard]] PTXGRAFT_API std::vector<Form> forms(std::string_view opcode);
 /// The form of a name in the sense of Form::name; nothing when the table has none.
 [[nodiscard]] PTXGRAFT_API std::optional<Form> find_form(std::string_view name);
 /// The opcodes that have a pure form, ordered by name.
 [[nodiscard]] PTXGRAFT_API std::vector<std::string_view> pure_opcodes();
 /// Whether a PTX version (90: 9.0; 0: any) and target (sm 0: any) have a form.
-[[nodiscard]] PTXGRAFT_API bool is_available(const Form& form, std::uint16_t ptx_version, Architecture target);
-/// The type and kind of a special register (`%tid.x`, `%laneid`); nothing when there is none. `is_volatile`: each read may differ (%clock …).
+[[nodiscard]] PTXGRAFT_API bool is_available(const Form& form, std::uint16_t ptx_version,
+                                             Architecture target);
+/// The type and kind of a special register (`%tid.x`, `%laneid`); nothing when there is none. `is_volatile`:
+/// each read may differ (%clock …).
 struct SpecialInfo {
     OperandType type;
     bool is_volatile;
 };
 [[nodiscard]] PTXGRAFT_API std::optional<SpecialInfo> special_register(std::string_view name);
-[[nodiscard]] PTXGRAFT_API bool is_special_available(std::string_view name, std::uint16_t ptx_version, Architecture target);
+[[nodiscard]] PTXGRAFT_API bool is_special_available(std::string_view name, std::uint16_t ptx_version,
+                                                     Architecture target);
 
-/// The rows of the table for an opcode (`add`, `mul.wide`, or `cp` for all that begin so), as they stand in it, with versions; empty when
-/// there is none.
+/// The rows of the table for an opcode (`add`, `mul.wide`, or `cp` for all that begin so), as they stand in
+/// it, with versions; empty when there is none.
 [[nodiscard]] PTXGRAFT_API std::vector<std::string> rows(std::string_view opcode);
 /// Some row has this name: `cp.async.bulk.commit_group`. Modifiers may stand in any order that ptxas takes.
 [[nodiscard]] PTXGRAFT_API bool knows(const syntax::Instruction& instruction);
 
-/// What an instruction does with the registers of an operand, as the table has it: a syntax::AccessOf for Names and outline, which by
-/// themselves know PTX's custom only. Of an instruction that fits no row: syntax::usual_access.
+/// What an instruction does with the registers of an operand, as the table has it: a syntax::AccessOf for
+/// Names and outline, which by themselves know PTX's custom only. Of an instruction that fits no row:
+/// syntax::usual_access.
 /// @code
 /// for (const syntax::Use& use : names.writes(names.find(at, "%r1"), isa::access)) …
 /// @endcode
@@ -93,7 +123,8 @@ struct SpecialInfo {
 
 struct VerifyOptions {
     std::string_view target = {};  ///< verify for this one, not for the module's own: "sm_100a"
-    bool manual_order = false;     ///< modifiers that do not stand in the manual's order, which ptxas takes, are findings too
+    /// modifiers that do not stand in the manual's order, which ptxas takes, are findings too
+    bool manual_order = false;
 };
 
 /// What the front end of ptxas 13.5 would refuse in a module, in the order of the text: unknown opcodes and
@@ -106,10 +137,11 @@ struct VerifyOptions {
 /// @code
 /// for (const Error& error : isa::verify(*module)) std::cerr << describe(error, module->source(), "a.ptx");
 /// @endcode
-[[nodiscard]] PTXGRAFT_API std::vector<Error> verify(const syntax::Module& module, const VerifyOptions& options = {});
+[[nodiscard]] PTXGRAFT_API std::vector<Error> verify(const syntax::Module& module,
+                                                     const VerifyOptions& options = {});
 
-/// What an opcode may do beyond its register outputs: bits as in ptxgraft::Effect. Covers every opcode of PTX ISA 9.0.
-/// Unknown opcodes answer `unknown_opcode`.
+/// What an opcode may do beyond its register outputs: bits as in ptxgraft::Effect. Covers every opcode of PTX
+/// ISA 9.0. Unknown opcodes answer `unknown_opcode`.
 inline constexpr std::uint16_t unknown_opcode = 0xFFFF;
 [[nodiscard]] PTXGRAFT_API std::uint16_t effects(std::string_view opcode);
 

@@ -3,10 +3,10 @@
 /// The whole way: a skeleton, compiled once; stubs grafted into it; a kernel, launched.
 ///
 /// @code
-/// auto skeleton = ptxgraft::Skeleton::from_cuda(source, {.target = "sm_90a"});
-/// auto stub     = ptxgraft::stack::compile("acc bias add.f32 0.0 max.f32 -> acc", *skeleton->site("epilogue"));
-/// auto kernel   = skeleton->graft({{"epilogue", *stub}}, device);
-/// auto launched = kernel->launch({.grid = {8, 8}, .block = {16, 16}}, a, b, bias, c, m, n, k);
+/// auto skeleton = ptxgraft::Skeleton::from_cuda(source, {.target = "sm_90a"}); auto stub     =
+/// ptxgraft::stack::compile("acc bias add.f32 0.0 max.f32 -> acc", *skeleton->site("epilogue")); auto kernel
+/// = skeleton->graft({{"epilogue", *stub}}, device); auto launched = kernel->launch({.grid = {8, 8}, .block =
+/// {16, 16}}, a, b, bias, c, m, n, k);
 /// @endcode
 
 #include <array>
@@ -41,11 +41,12 @@ struct GraftTimes {
 
 /// A launchable kernel: an entry of a skeleton with its stubs, loaded on a device. A shared handle.
 ///
-/// Threads: any number may launch and read one kernel at once, and its last handle may go on any thread, whatever else runs on the device.
+/// Threads: any number may launch and read one kernel at once, and its last handle may go on any thread,
+/// whatever else runs on the device.
 class PTXGRAFT_API Kernel {
   public:
-    /// One argument per parameter: buffers and scalars, of exactly the parameters' sizes (`5u` for a .u32, `1.5f` for
-    /// an .f32). Errors are those of Function::launch.
+    /// One argument per parameter: buffers and scalars, of exactly the parameters' sizes (`5u` for a .u32,
+    /// `1.5f` for an .f32). Errors are those of Function::launch.
     template <class... Arguments>
     [[nodiscard]] Expected<void> launch(const LaunchConfig& config, const Arguments&... arguments) const {
         const std::array<Argument, sizeof...(Arguments)> list{Argument(arguments)...};
@@ -53,7 +54,8 @@ class PTXGRAFT_API Kernel {
     }
     /// The same on a stream.
     template <class... Arguments>
-    [[nodiscard]] Expected<void> launch_on(const Stream& stream, const LaunchConfig& config, const Arguments&... arguments) const {
+    [[nodiscard]] Expected<void> launch_on(const Stream& stream, const LaunchConfig& config,
+                                           const Arguments&... arguments) const {
         const std::array<Argument, sizeof...(Arguments)> list{Argument(arguments)...};
         return launch_with(config, list, &stream);
     }
@@ -62,8 +64,8 @@ class PTXGRAFT_API Kernel {
                                              const Stream* stream = nullptr) const;
 
     [[nodiscard]] std::string_view entry() const;
-    [[nodiscard]] const std::string& ptx() const;       ///< with the stubs in
-    [[nodiscard]] const Cubin* cubin() const;           ///< null on the emulator
+    [[nodiscard]] const std::string& ptx() const;  ///< with the stubs in
+    [[nodiscard]] const Cubin* cubin() const;      ///< null on the emulator
     [[nodiscard]] const GraftTimes& times() const;
     [[nodiscard]] const Function& function() const;
 
@@ -80,17 +82,22 @@ struct GraftOptions {
     AssembleOptions assemble = {};
 };
 
-/// Annotated PTX with its sites. Copies share their text. Threads: any number may read it, render and graft at once.
+/// Annotated PTX with its sites. Copies share their text. Threads: any number may read it, render and graft
+/// at once.
 class PTXGRAFT_API Skeleton {
   public:
     /// Compiles CUDA source with marked sites (site.cuh). Errors are those of compile_cuda and from_ptx.
     /// They have spans in the CUDA source's PTX, which they bring along.
-    [[nodiscard]] static Expected<Skeleton> from_cuda(std::string_view source, const CudaOptions& options = {});
-    /// Takes PTX with markers, or without any. Errors are those of syntax::parse and scan, with spans in `ptx`.
+    [[nodiscard]] static Expected<Skeleton> from_cuda(std::string_view source,
+                                                      const CudaOptions& options = {});
+    /// Takes PTX with markers, or without any. Errors are those of syntax::parse and scan, with spans in
+    /// `ptx`.
     [[nodiscard]] static Expected<Skeleton> from_ptx(std::string ptx);
-    /// Reads a `.cu` or `.ptx` file. Errors are those of from_cuda and from_ptx, and bring the file's name and text;
-    /// Errc::file_not_found, Errc::file_kind_unknown. `#include "x.cuh"` finds files beside a `.cu` file.
-    [[nodiscard]] static Expected<Skeleton> from_file(const std::string& path, const CudaOptions& options = {});
+    /// Reads a `.cu` or `.ptx` file. Errors are those of from_cuda and from_ptx, and bring the file's name
+    /// and text; Errc::file_not_found, Errc::file_kind_unknown. `#include "x.cuh"` finds files beside a `.cu`
+    /// file.
+    [[nodiscard]] static Expected<Skeleton> from_file(const std::string& path,
+                                                      const CudaOptions& options = {});
 
     [[nodiscard]] const std::string& ptx() const;
     [[nodiscard]] const Sites& sites() const;
@@ -101,16 +108,18 @@ class PTXGRAFT_API Skeleton {
     [[nodiscard]] const std::vector<std::string>& entries() const;  ///< in text order
     [[nodiscard]] const std::string& target() const;                ///< "sm_90a": the module's `.target`
 
-    /// The PTX with the stubs in. Sites that are not named keep their default stub. Errors, with the graft's `index`:
-    /// Errc::unknown_site lists the sites; Errc::site_filled_twice; Errc::stub_does_not_fit names both signatures.
+    /// The PTX with the stubs in. Sites that are not named keep their default stub. Errors, with the graft's
+    /// `index`: Errc::unknown_site lists the sites; Errc::site_filled_twice; Errc::stub_does_not_fit names
+    /// both signatures.
     [[nodiscard]] Expected<std::string> render(std::span<const Graft> grafts) const;
     [[nodiscard]] Expected<std::string> render(std::initializer_list<Graft> grafts) const {
         return render(std::span<const Graft>(grafts.begin(), grafts.size()));
     }
-    /// Renders, assembles (on a GPU, for that GPU unless the options say otherwise) and loads. Errors of the assembler
-    /// have spans in the rendered PTX, which they bring along. Errc::unknown_entry and Errc::entry_not_named list the
-    /// entries.
-    [[nodiscard]] Expected<Kernel> graft(std::span<const Graft> grafts, const Device& device, const GraftOptions& options = {}) const;
+    /// Renders, assembles (on a GPU, for that GPU unless the options say otherwise) and loads. Errors of the
+    /// assembler have spans in the rendered PTX, which they bring along. Errc::unknown_entry and
+    /// Errc::entry_not_named list the entries.
+    [[nodiscard]] Expected<Kernel> graft(std::span<const Graft> grafts, const Device& device,
+                                         const GraftOptions& options = {}) const;
     [[nodiscard]] Expected<Kernel> graft(std::initializer_list<Graft> grafts, const Device& device,
                                          const GraftOptions& options = {}) const {
         return graft(std::span<const Graft>(grafts.begin(), grafts.size()), device, options);

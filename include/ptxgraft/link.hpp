@@ -1,7 +1,7 @@
 #pragma once
 /// @file link.hpp
-/// From CUDA source to PTX (NVRTC), from PTX to machine code (assemblers), and linking of machine code. Threads: every function may be called from
-/// any number at once, also with one cache folder.
+/// From CUDA source to PTX (NVRTC), from PTX to machine code (assemblers), and linking of machine code.
+/// Threads: every function may be called from any number at once, also with one cache folder.
 
 #include <chrono>
 #include <cstddef>
@@ -108,8 +108,8 @@ class PTXGRAFT_API Assembler {
                                                    const AssembleOptions& options = {}) const = 0;
 };
 
-/// ptxas in process (nvPTXCompiler): the default for whole programs; its SASS equals that of ptxas of the same
-/// version. Null when the library was built without it.
+/// ptxas in process (nvPTXCompiler): the default for whole programs; its SASS equals that of ptxas of the
+/// same version. Null when the library was built without it.
 [[nodiscard]] PTXGRAFT_API const Assembler* nvptxcompiler();
 /// nvJitLink: always assembles as relocatable, so it refuses modules with setmaxnreg or wgmma.
 [[nodiscard]] PTXGRAFT_API const Assembler* nvjitlink();

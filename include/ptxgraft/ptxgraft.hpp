@@ -1,8 +1,7 @@
 #pragma once
 /// @file ptxgraft.hpp
-/// Everything of the C++ API. One header per stage:
-/// error, syntax, isa, site, stub, stack, set, expression, evaluate, link, emulator (its observer, its coverage, tolerances of sums),
-/// device, tensor_map, kernel.
+/// Everything of the C++ API. One header per stage: error, syntax, isa, site, stub, stack, set, expression,
+/// evaluate, link, emulator (its observer, its coverage, tolerances of sums), device, tensor_map, kernel.
 
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/emulator.hpp"

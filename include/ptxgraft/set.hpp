@@ -63,13 +63,13 @@ struct EntryOperand {
 
 /// One instruction of a set.
 struct Entry {
-    std::string name;                    ///< `mac`; for most `fma.rn.f32`
-    const isa::Form* form = nullptr;     ///< null: a special register
-    std::string special;                 ///< `%tid.x`, or empty
+    std::string name;                 ///< `mac`; for most `fma.rn.f32`
+    const isa::Form* form = nullptr;  ///< null: a special register
+    std::string special;              ///< `%tid.x`, or empty
     TypeId special_type = 0;
     std::vector<EntryOperand> operands;  ///< in PTX's order, vectors laid out element by element
     double weight = 1;
-    Effect effects = Effect::none;       ///< what a site must allow for it
+    Effect effects = Effect::none;  ///< what a site must allow for it
 };
 
 /// Threads: any number may read one at once.
@@ -87,7 +87,8 @@ class PTXGRAFT_API InstructionSet {
         Type base;
     };
     [[nodiscard]] std::span<const UserType> user_types() const;  ///< type first_user_type + i
-    [[nodiscard]] std::string_view type_name(TypeId type) const;                        ///< "f32", "philox"; empty: no such type
+    /// "f32", "philox"; empty: no such type
+    [[nodiscard]] std::string_view type_name(TypeId type) const;
     /// The type of a name, b32 and the like included; max_types: none.
     [[nodiscard]] TypeId find_type(std::string_view name) const;
 
@@ -106,7 +107,8 @@ class PTXGRAFT_API InstructionSet {
     std::unique_ptr<Data> data_;
 };
 
-/// The type whose stack holds values of a type: `b32` values live with `u32`, `b16` with `u16`, `b64` with `u64`; the others with themselves.
+/// The type whose stack holds values of a type: `b32` values live with `u32`, `b16` with `u16`, `b64` with
+/// `u64`; the others with themselves.
 constexpr TypeId stack_of(TypeId type) {
     switch (type) {
         case type_id(Type::b16): return type_id(Type::u16);

@@ -1,10 +1,11 @@
 #pragma once
 /// @file site.hpp
-/// Sites: the places in a PTX module that a stub may fill. `scan` finds them, `render` fills them. Threads: any number may read one Sites, Site or
-/// Signature, and render with it, at once.
+/// Sites: the places in a PTX module that a stub may fill. `scan` finds them, `render` fills them. Threads:
+/// any number may read one Sites, Site or Signature, and render with it, at once.
 ///
-/// A site is marked in CUDA code with the macros of site.cuh. The compiler copies each marking into PTX as often as it
-/// unrolls or inlines the code around it; each textual occurrence is a **site copy**. One stub serves all copies.
+/// A site is marked in CUDA code with the macros of site.cuh. The compiler copies each marking into PTX as
+/// often as it unrolls or inlines the code around it; each textual occurrence is a **site copy**. One stub
+/// serves all copies.
 ///
 /// What a copy looks like in PTX (site.cuh makes it; blanks, tabs and line ends are free, CRLF is fine):
 /// @code
@@ -21,15 +22,16 @@
 ///     mov.b32 %f5, _acc;
 ///     }
 /// @endcode
-/// After the name on the PTXGRAFT_SITE line may stand `pure` (the compiler was free to move or drop the site) and
-/// `allow WORD…` (what a stub may do there, see Policy). Operand lines end with a comment of the form
-/// `// in|mod|out TYPE NAME [COUNT]`, where TYPE is a PTX type or, for a user type, `name:TYPE`. A marker is a `//` comment
-/// outside of strings and block comments whose first word is the marker; the end marker stands alone on its line.
-/// A stub refers to operand `acc` as register `_acc`, to element 2 of the fragment `frag` as `_frag2`.
+/// After the name on the PTXGRAFT_SITE line may stand `pure` (the compiler was free to move or drop the site)
+/// and `allow WORD…` (what a stub may do there, see Policy). Operand lines end with a comment of the form `//
+/// in|mod|out TYPE NAME [COUNT]`, where TYPE is a PTX type or, for a user type, `name:TYPE`. A marker is a
+/// `//` comment outside of strings and block comments whose first word is the marker; the end marker stands
+/// alone on its line. A stub refers to operand `acc` as register `_acc`, to element 2 of the fragment `frag`
+/// as `_frag2`.
 ///
-/// mm-ptx's markers are read as well, so that its kernels work unchanged:
-/// `// PTX_INJECT_START name`, lines `// _x0 m f32 F32 v` (register without its `%`; i|o|m; PTX type; type token;
-/// operand name), `// PTX_INJECT_END`. There the register of operand `v` is `%_x0`. Their policy allows everything.
+/// mm-ptx's markers are read as well, so that its kernels work unchanged: `// PTX_INJECT_START name`, lines
+/// `// _x0 m f32 F32 v` (register without its `%`; i|o|m; PTX type; type token; operand name), `//
+/// PTX_INJECT_END`. There the register of operand `v` is `%_x0`. Their policy allows everything.
 
 #include <cstdint>
 #include <span>
@@ -43,7 +45,24 @@
 namespace ptxgraft {
 
 /// The types of operands. The enumerators are the PTX fundamental types (PTX ISA 5.2.1) without the dot.
-enum class Type : std::uint8_t { pred, b16, b32, b64, u16, u32, u64, s16, s32, s64, f16, f16x2, bf16, bf16x2, f32, f64 };
+enum class Type : std::uint8_t {
+    pred,
+    b16,
+    b32,
+    b64,
+    u16,
+    u32,
+    u64,
+    s16,
+    s32,
+    s64,
+    f16,
+    f16x2,
+    bf16,
+    bf16x2,
+    f32,
+    f64
+};
 
 [[nodiscard]] PTXGRAFT_API std::string_view name(Type type);  ///< "f16x2"
 /// The type of a name ("f32"); Errc::unknown_type otherwise.
@@ -57,11 +76,11 @@ enum class Direction : std::uint8_t { in, mod, out };
 
 /// One operand of a site.
 struct SiteOperand {
-    std::string name;       ///< as in the marking: `acc`
+    std::string name;  ///< as in the marking: `acc`
     Type type = Type::f32;
     Direction direction = Direction::in;
-    std::uint32_t count = 0;///< elements of a fragment; 0: a scalar
-    std::string user_type;  ///< the name of a user-defined type over `type`; empty for the types above
+    std::uint32_t count = 0;    ///< elements of a fragment; 0: a scalar
+    std::string user_type;      ///< the name of a user-defined type over `type`; empty for the types above
     std::string register_name;  ///< `_acc`; of a fragment the stem `_frag`, elements are `_frag0`, `_frag1` …
 
     friend bool operator==(const SiteOperand&, const SiteOperand&) = default;
@@ -72,19 +91,21 @@ struct PTXGRAFT_API Signature {
     std::vector<SiteOperand> operands;
 
     [[nodiscard]] const SiteOperand* find(std::string_view name) const;
-    /// Reads a signature from text: `in f32 x, mod f32 acc, in f32 frag[8]`. Registers are named as site.cuh names them.
+    /// Reads a signature from text: `in f32 x, mod f32 acc, in f32 frag[8]`. Registers are named as site.cuh
+    /// names them.
     [[nodiscard]] static Expected<Signature> parse(std::string_view text);
     /// The text that `parse` reads.
     [[nodiscard]] std::string text() const;
     friend bool operator==(const Signature&, const Signature&) = default;
 };
 
-/// What a stub may do at a site beyond computing its outputs in registers. The words are those of `allow` in a marking.
-/// An instruction without effects makes its results of its operands alone: nothing else changes, and it waits for nothing.
-/// isa::effects() says which effects each opcode has.
+/// What a stub may do at a site beyond computing its outputs in registers. The words are those of `allow` in
+/// a marking. An instruction without effects makes its results of its operands alone: nothing else changes,
+/// and it waits for nothing. isa::effects() says which effects each opcode has.
 enum class Effect : std::uint16_t {
     none = 0,
-    load = 1,      ///< read memory, or say how it is to be read: prefetch, createpolicy, the attributes of textures
+    /// read memory, or say how it is to be read: prefetch, createpolicy, the attributes of textures
+    load = 1,
     store = 2,     ///< write memory, discard included
     atomic = 4,    ///< atom, red
     warp = 8,      ///< shfl, vote, match, redux, activemask, elect: exchange with other lanes
@@ -93,13 +114,17 @@ enum class Effect : std::uint16_t {
     call = 64,     ///< call of functions of the module
     tensor = 128,  ///< mma, wgmma, tcgen05, ldmatrix, stmatrix
     exit = 256,    ///< ret, exit, trap, brkpt
-    state = 512,   ///< what the thread, the warp or the launch has beside memory: the stack (alloca, stacksave, stackrestore), its
-                   ///< number of registers (setmaxnreg), its time (nanosleep), counters (pmevent), other launches (griddepcontrol,
-                   ///< clusterlaunchcontrol)
+    /// what the thread, the warp or the launch has beside memory: the stack (alloca, stacksave,
+    /// stackrestore), its
+    state = 512,
+    ///< number of registers (setmaxnreg), its time (nanosleep), counters (pmevent), other
+    ///< launches (griddepcontrol, clusterlaunchcontrol)
     all = 1023,
 };
 constexpr Effect operator|(Effect a, Effect b) { return Effect(std::uint16_t(a) | std::uint16_t(b)); }
-constexpr bool contains(Effect set, Effect part) { return (std::uint16_t(set) & std::uint16_t(part)) == std::uint16_t(part); }
+constexpr bool contains(Effect set, Effect part) {
+    return (std::uint16_t(set) & std::uint16_t(part)) == std::uint16_t(part);
+}
 [[nodiscard]] PTXGRAFT_API std::string_view name(Effect effect);  ///< of one effect: "load"
 
 struct Policy {
@@ -110,9 +135,11 @@ struct Policy {
 
 /// One occurrence of a site in the text. Spans are byte ranges of the scanned text.
 struct SiteCopy {
-    Span marker;             ///< from the first marker to the end of the last
-    Span stub;               ///< what render replaces: after the line of PTXGRAFT_STUB, before the line of PTXGRAFT_END
-    std::uint32_t function = 0;  ///< index into Sites::functions of the function around it, an entry or a `.func`
+    Span marker;  ///< from the first marker to the end of the last
+    /// what render replaces: after the line of PTXGRAFT_STUB, before the line of PTXGRAFT_END
+    Span stub;
+    /// index into Sites::functions of the function around it, an entry or a `.func`
+    std::uint32_t function = 0;
 };
 
 struct Site {
@@ -128,7 +155,7 @@ class PTXGRAFT_API Sites {
     struct Function {
         std::string name;  ///< of the `.entry` or `.func`
         bool is_entry = false;
-        Span span;         ///< from its directive to its closing brace
+        Span span;  ///< from its directive to its closing brace
     };
     std::vector<Site> sites;
     std::vector<Function> functions;  ///< only those that hold a copy
@@ -147,13 +174,14 @@ class PTXGRAFT_API Sites {
     std::vector<std::uint32_t> names_;  // open addressing over `sites`
 };
 
-/// Finds every site and copy. Refuses copies of one name whose signatures or policies disagree, markers without an
-/// end, malformed operand lines, and clashing operand names, each with its place. Linear in bytes and in sites.
+/// Finds every site and copy. Refuses copies of one name whose signatures or policies disagree, markers
+/// without an end, malformed operand lines, and clashing operand names, each with its place. Linear in bytes
+/// and in sites.
 [[nodiscard]] PTXGRAFT_API Expected<Sites> scan(std::string_view ptx);
 
-/// Splices stub text into every copy of the sites named, and changes no other byte; sites that are not named keep
-/// what they hold. The text is inserted as given (end it with a newline). `ptx` must be the text that was scanned.
-/// Unknown names are Errc::unknown_site with `index` of the replacement.
+/// Splices stub text into every copy of the sites named, and changes no other byte; sites that are not named
+/// keep what they hold. The text is inserted as given (end it with a newline). `ptx` must be the text that
+/// was scanned. Unknown names are Errc::unknown_site with `index` of the replacement.
 struct Replacement {
     std::string_view site;
     std::string_view text;
@@ -161,7 +189,8 @@ struct Replacement {
 [[nodiscard]] PTXGRAFT_API Expected<std::string> render(std::string_view ptx, const Sites& sites,
                                                         std::span<const Replacement> replacements);
 /// The same into the caller's string, whose capacity is reused.
-[[nodiscard]] PTXGRAFT_API Expected<void> render_to(std::string& out, std::string_view ptx, const Sites& sites,
+[[nodiscard]] PTXGRAFT_API Expected<void> render_to(std::string& out, std::string_view ptx,
+                                                    const Sites& sites,
                                                     std::span<const Replacement> replacements);
 
 }  // namespace ptxgraft

@@ -7,7 +7,8 @@
 /// that follows them. `print(parse(text))` is `text`, byte for byte, because printing walks the statements;
 /// after an edit the print shows the edit and nothing else moves.
 ///
-/// Threads: any number may read one Module at once, with all handles of it; while one edits it, no other may use it.
+/// Threads: any number may read one Module at once, with all handles of it; while one edits it, no other may
+/// use it.
 ///
 /// @code
 /// auto module = syntax::parse(text);
@@ -73,8 +74,8 @@ enum class StatementKind : std::uint8_t {
     block,        ///< `{ … }` inside a body
     directive,    ///< every other directive: `.file`, `.loc`, `.pragma`, `.section …{}`, `.alias`,
                   ///< `.branchtargets` …
-    error,  ///< text that is no statement: only in a module of parse_all
-    end,    ///< the text after the last statement (blanks, comments): always the module's last statement
+    error,        ///< text that is no statement: only in a module of parse_all
+    end,  ///< the text after the last statement (blanks, comments): always the module's last statement
 };
 
 enum class OperandKind : std::uint8_t {
@@ -96,16 +97,19 @@ enum class OperandKind : std::uint8_t {
 class PTXGRAFT_API Operand {
   public:
     [[nodiscard]] OperandKind kind() const { return kind_; }
-    [[nodiscard]] std::string_view text() const { return text_; }  ///< as written, without the trivia before it
-    [[nodiscard]] Span span() const { return span_; }              ///< in the text that was parsed
+    /// as written, without the trivia before it
+    [[nodiscard]] std::string_view text() const { return text_; }
+    [[nodiscard]] Span span() const { return span_; }  ///< in the text that was parsed
     [[nodiscard]] const std::vector<Operand>& children() const { return children_; }
-    /// For `address` and `sum`: the identifier before the offset, or empty for an absolute address. For `element`: the array.
+    /// For `address` and `sum`: the identifier before the offset, or empty for an absolute address. For
+    /// `element`: the array.
     [[nodiscard]] std::string_view base() const { return base_; }
-    /// For `address` and `sum`: the bytes behind the base, 0 when none are written. Nothing when they are no integer
-    /// constant expression that has a value (`[%rd1+5/0]`), which `isa::verify` reports, and for operands of other kinds.
+    /// For `address` and `sum`: the bytes behind the base, 0 when none are written. Nothing when they are no
+    /// integer constant expression that has a value (`[%rd1+5/0]`), which `isa::verify` reports, and for
+    /// operands of other kinds.
     [[nodiscard]] std::optional<std::int64_t> offset() const;
-    /// For `immediate`: the value of the expression (`-4`, `(1+2)*3`, `0f3F800000`). Nothing when it has none (`5/0`);
-    /// evaluate_constant(text()) says why.
+    /// For `immediate`: the value of the expression (`-4`, `(1+2)*3`, `0f3F800000`). Nothing when it has none
+    /// (`5/0`); evaluate_constant(text()) says why.
     [[nodiscard]] std::optional<Constant> constant() const;
 
   private:
@@ -157,13 +161,13 @@ class PTXGRAFT_API Statement {
     [[nodiscard]] bool is_entry() const;       ///< `.entry`
     [[nodiscard]] bool is_definition() const;  ///< has a body
     struct Parameter {
-        std::string_view name;    ///< empty when unnamed
-        std::string_view type;    ///< `.u64`
-        std::string_view space;   ///< `.param` or `.reg`
-        std::uint32_t align = 0;  ///< of `.align N` before the type (not of `.ptr .align`); 0: natural
-        std::uint64_t count = 0;  ///< elements of an array `p[64]`; 0: scalar, or open
-        bool is_open = false;     ///< an array without a size, `p[]` or `p[0]`
-        std::uint32_t vector = 1; ///< 2 for `.v2`
+        std::string_view name;     ///< empty when unnamed
+        std::string_view type;     ///< `.u64`
+        std::string_view space;    ///< `.param` or `.reg`
+        std::uint32_t align = 0;   ///< of `.align N` before the type (not of `.ptr .align`); 0: natural
+        std::uint64_t count = 0;   ///< elements of an array `p[64]`; 0: scalar, or open
+        bool is_open = false;      ///< an array without a size, `p[]` or `p[0]`
+        std::uint32_t vector = 1;  ///< 2 for `.v2`
     };
     [[nodiscard]] std::vector<Parameter> parameters() const;
     [[nodiscard]] std::vector<Parameter> return_parameters() const;
@@ -216,8 +220,9 @@ class PTXGRAFT_API Statement {
     Statement() = default;
 };
 
-/// Statements in text order, found one at a time; those in nested blocks follow their block. Edits are allowed while
-/// an iterator stands on a statement, also removing or replacing that one: the walk goes on with what followed it.
+/// Statements in text order, found one at a time; those in nested blocks follow their block. Edits are
+/// allowed while an iterator stands on a statement, also removing or replacing that one: the walk goes on
+/// with what followed it.
 ///
 /// @code
 /// for (syntax::Statement s : module.find_function("k").instructions())
@@ -275,10 +280,10 @@ enum class NameKind : std::uint8_t {
 /// What a name stands for: its declaration. Tests false when there is none.
 struct Name {
     NameKind kind = NameKind::none;
-    std::string_view text;   ///< as declared: `%r` for `.reg .b32 %r<4>`
-    Statement declaration;   ///< the statement that declares it; of a function the definition if there is one
-    std::uint32_t token = 0; ///< which of declaration.tokens() is the name
-    std::uint32_t range = 0; ///< N of `%r<N>`; 0: a single name
+    std::string_view text;  ///< as declared: `%r` for `.reg .b32 %r<4>`
+    Statement declaration;  ///< the statement that declares it; of a function the definition if there is one
+    std::uint32_t token = 0;  ///< which of declaration.tokens() is the name
+    std::uint32_t range = 0;  ///< N of `%r<N>`; 0: a single name
     /// Of a range: 1 stands for `%r1` alone, nothing for the whole of `%r<4>`.
     std::optional<std::uint32_t> element;
     Statement scope;  ///< the function or block in which it is visible; null: the module
@@ -298,8 +303,8 @@ enum class UseKind : std::uint8_t {
 /// A place where a name stands.
 struct Use {
     Statement statement;
-    std::uint32_t token = 0;    ///< which of statement.tokens()
-    std::string_view text;      ///< `%r1`
+    std::uint32_t token = 0;  ///< which of statement.tokens()
+    std::string_view text;    ///< `%r1`
     UseKind kind = UseKind::other;
     std::uint32_t operand = 0;  ///< which of instruction()->operands, for UseKind::operand and address
     bool negated = false;       ///< `@!%p1`, `!%p1`
@@ -309,19 +314,20 @@ struct Use {
 enum class Access : std::uint8_t { read = 1, write = 2, read_write = 3 };
 /// Says it for an operand (by its index); registers in an address are read and not asked for.
 using AccessOf = std::function<Access(const Instruction&, std::size_t operand)>;
-/// PTX's custom, for those who have no table of instructions: the first operand is written, the others are read. Of an
-/// instruction with one register for its only operand, and of wgmma, the first operand is read and written; those of
-/// bar, barrier, brx, tcgen05 and call's target and arguments are read.
+/// PTX's custom, for those who have no table of instructions: the first operand is written, the others are
+/// read. Of an instruction with one register for its only operand, and of wgmma, the first operand is read
+/// and written; those of bar, barrier, brx, tcgen05 and call's target and arguments are read.
 [[nodiscard]] PTXGRAFT_API Access usual_access(const Instruction& instruction, std::size_t operand);
 
-/// Every name of a module bound to its declaration, as ptxas binds them (PTX ISA manual, 5 and 7): a block hides the
-/// names of what is around it; variables are known behind their declaration, labels in the whole of their block,
-/// functions, variables and section labels of module level in the whole module; `.reg .b32 %r<4>` declares %r0 to
-/// %r3, which may be written `%r03`. In a `.section`, names that are none of the module's stand for the first label
-/// of that name in a function. Words that are no names are not looked at: opcodes, modifiers, `.loc`'s words, `_`.
+/// Every name of a module bound to its declaration, as ptxas binds them (PTX ISA manual, 5 and 7): a block
+/// hides the names of what is around it; variables are known behind their declaration, labels in the whole of
+/// their block, functions, variables and section labels of module level in the whole module; `.reg .b32
+/// %r<4>` declares %r0 to %r3, which may be written `%r03`. In a `.section`, names that are none of the
+/// module's stand for the first label of that name in a function. Words that are no names are not looked at:
+/// opcodes, modifiers, `.loc`'s words, `_`.
 ///
-/// A snapshot: an edit of the module makes it out of date. Costs several times what the parse does, and so do the edits that
-/// bind names: rename of a Name, splice, clone, outline.
+/// A snapshot: an edit of the module makes it out of date. Costs several times what the parse does, and so do
+/// the edits that bind names: rename of a Name, splice, clone, outline.
 ///
 /// @code
 /// const syntax::Names names(module);
@@ -336,13 +342,15 @@ class PTXGRAFT_API Names {
     Names& operator=(Names&&) noexcept;
     ~Names();
 
-    /// What a name means at a statement; false when nothing declares it. At a function or block: at the end of its
-    /// body. `%r` finds the whole of `%r<4>`, `%r1` that element. A null statement asks for the names of the module.
+    /// What a name means at a statement; false when nothing declares it. At a function or block: at the end
+    /// of its body. `%r` finds the whole of `%r<4>`, `%r1` that element. A null statement asks for the names
+    /// of the module.
     [[nodiscard]] Name find(Statement at, std::string_view name) const;
-    /// Every place of a name, its declarations too, in text order. Of a range as a whole: of all its elements.
+    /// Every place of a name, its declarations too, in text order. Of a range as a whole: of all its
+    /// elements.
     [[nodiscard]] std::vector<Use> uses(const Name& name) const;
-    /// Of them those that instructions write or read; the declaration is in neither, an operand that is read and
-    /// written in both. Guards and addresses are read.
+    /// Of them those that instructions write or read; the declaration is in neither, an operand that is read
+    /// and written in both. Guards and addresses are read.
     [[nodiscard]] std::vector<Use> writes(const Name& name, const AccessOf& access = usual_access) const;
     [[nodiscard]] std::vector<Use> reads(const Name& name, const AccessOf& access = usual_access) const;
     /// Each use in a statement (of a function: in its head) with what it means there, in text order.
@@ -365,8 +373,9 @@ class PTXGRAFT_API Module {
     Module& operator=(Module&&) noexcept;
     ~Module();
 
-    [[nodiscard]] std::string_view source() const;            ///< the text that was parsed
-    [[nodiscard]] std::string take_source() &&;               ///< the same, for whoever needs the tree no longer
+    [[nodiscard]] std::string_view source() const;  ///< the text that was parsed
+    /// the same, for whoever needs the tree no longer
+    [[nodiscard]] std::string take_source() &&;
     [[nodiscard]] std::vector<Statement> statements() const;  ///< of module level, `end` included
     [[nodiscard]] std::vector<Statement> functions() const;
     [[nodiscard]] Statement find_function(
@@ -397,29 +406,33 @@ class PTXGRAFT_API Module {
     void remove(Statement at);
     /// Puts other text in its place, keeping the trivia before it.
     [[nodiscard]] Expected<Statement> replace(Statement at, std::string_view text);
-    /// Puts other text in the place of a statement without a body, keeping the trivia before it and the handle: one
-    /// statement of the same kind.
+    /// Puts other text in the place of a statement without a body, keeping the trivia before it and the
+    /// handle: one statement of the same kind.
     [[nodiscard]] Expected<void> rewrite(Statement at, std::string_view text);
 
-    // --- parts of an instruction; the rest of its text stays byte for byte, and so does the handle. The new text must
-    // be exactly one such part; an index past the last is an error (Errc::invalid_argument).
+    // --- parts of an instruction; the rest of its text stays byte for byte, and so does the handle. The new
+    // text must be exactly one such part; an index past the last is an error (Errc::invalid_argument).
 
     /// Another opcode: `sub`.
     [[nodiscard]] Expected<void> set_opcode(Statement instruction, std::string_view opcode);
     /// Another modifier in place of one: `.rz`. Empty text takes it away.
-    [[nodiscard]] Expected<void> set_modifier(Statement instruction, std::size_t index, std::string_view modifier);
+    [[nodiscard]] Expected<void> set_modifier(Statement instruction, std::size_t index,
+                                              std::string_view modifier);
     /// A further modifier before that of the index; their number appends.
-    [[nodiscard]] Expected<void> insert_modifier(Statement instruction, std::size_t index, std::string_view modifier);
-    [[nodiscard]] Expected<void> set_operand(Statement instruction, std::size_t index, std::string_view operand);
+    [[nodiscard]] Expected<void> insert_modifier(Statement instruction, std::size_t index,
+                                                 std::string_view modifier);
+    [[nodiscard]] Expected<void> set_operand(Statement instruction, std::size_t index,
+                                             std::string_view operand);
     /// `%p1`, `!%p1`, or empty for no guard.
     [[nodiscard]] Expected<void> set_guard(Statement instruction, std::string_view guard);
 
     // --- names
 
-    /// Renames what a name stands for: its declarations and every place bound to it, in its scope and in those within,
-    /// and nothing else of an equal text. The whole of `%r<4>` gets a new stem (`%r1` becomes `%sum1`). One element of
-    /// a range gets a declaration of its own behind that of the range, which keeps its size. Refused when any place
-    /// would then mean something else (Errc::name_taken). Returns the number of replaced tokens.
+    /// Renames what a name stands for: its declarations and every place bound to it, in its scope and in
+    /// those within, and nothing else of an equal text. The whole of `%r<4>` gets a new stem (`%r1` becomes
+    /// `%sum1`). One element of a range gets a declaration of its own behind that of the range, which keeps
+    /// its size. Refused when any place would then mean something else (Errc::name_taken). Returns the number
+    /// of replaced tokens.
     [[nodiscard]] Expected<std::size_t> rename(const Name& name, std::string_view to);
     /// Replaces one token's text wherever `from` is a whole name within `scope` (a function or block, or null
     /// for the module); opcodes and the words of `.loc` and `.target` are no names. Returns the number of
@@ -429,33 +442,36 @@ class PTXGRAFT_API Module {
 
     // --- bodies
 
-    /// Other statements between the braces of a function or block, which stay where they are; empty text for none.
+    /// Other statements between the braces of a function or block, which stay where they are; empty text for
+    /// none.
     [[nodiscard]] Expected<void> replace_body(Statement at, std::string_view text);
-    /// A copy of a function's or block's body, of this or another module, as a block `{ … }` before `at`. The copy's
-    /// own registers, variables and labels stay its own; every other name in it must be declared where it comes to
-    /// stand (Errc::name_not_declared names the first that is not: a parameter, say). Returns the block.
+    /// A copy of a function's or block's body, of this or another module, as a block `{ … }` before `at`. The
+    /// copy's own registers, variables and labels stay its own; every other name in it must be declared where
+    /// it comes to stand (Errc::name_not_declared names the first that is not: a parameter, say). Returns the
+    /// block.
     [[nodiscard]] Expected<Statement> splice(Statement at, Statement source);
-    /// A copy of a function behind it, with another name; where it names itself (a recursive call), the copy does so
-    /// too. Debug sections go on describing the original. Returns the copy. Errors: Errc::name_taken.
+    /// A copy of a function behind it, with another name; where it names itself (a recursive call), the copy
+    /// does so too. Debug sections go on describing the original. Returns the copy. Errors: Errc::name_taken.
     [[nodiscard]] Expected<Statement> clone(Statement function, std::string_view name);
 
     struct Outlined {
         Statement function;  ///< the new `.func`, before the one that the statements were in
         Statement call;      ///< the block that calls it
     };
-    /// Moves the statements from `first` to `last`, neighbours in one body, into a `.func` of that name, and calls it in
-    /// their place. Registers whose value is needed inside become `.param`s, in the order of their first use; those
-    /// written inside and read elsewhere are returned: one as a scalar, several as one `.param` array of bytes.
-    /// Registers used nowhere else are declared in the function. A guarded write, or one behind a label, keeps the old
-    /// value, so its register goes in and out.
+    /// Moves the statements from `first` to `last`, neighbours in one body, into a `.func` of that name, and
+    /// calls it in their place. Registers whose value is needed inside become `.param`s, in the order of
+    /// their first use; those written inside and read elsewhere are returned: one as a scalar, several as one
+    /// `.param` array of bytes. Registers used nowhere else are declared in the function. A guarded write, or
+    /// one behind a label, keeps the old value, so its register goes in and out.
     ///
-    /// Refused (Errc::not_outlinable, with the span of what is in the way) for code that does not mean the same in
-    /// another function: a jump or a name across the border (a label, `.param`, `.shared` or `.local` variable of the
-    /// function; a declaration that is used behind the range), `ret`, `setmaxnreg`, stack allocation, a carry flag
-    /// (`.cc`) that crosses the border, registers that cannot be parameters (vectors), asynchronous wgmma. Barriers
-    /// may move. `access` says what operands do; a table of instructions knows more than the usual custom.
+    /// Refused (Errc::not_outlinable, with the span of what is in the way) for code that does not mean the
+    /// same in another function: a jump or a name across the border (a label, `.param`, `.shared` or `.local`
+    /// variable of the function; a declaration that is used behind the range), `ret`, `setmaxnreg`, stack
+    /// allocation, a carry flag (`.cc`) that crosses the border, registers that cannot be parameters
+    /// (vectors), asynchronous wgmma. Barriers may move. `access` says what operands do; a table of
+    /// instructions knows more than the usual custom.
     [[nodiscard]] Expected<Outlined> outline(Statement first, Statement last, std::string_view name,
-                               const AccessOf& access = usual_access);
+                                             const AccessOf& access = usual_access);
 
     // --- walks over the whole module
 
@@ -475,23 +491,27 @@ class PTXGRAFT_API Module {
     [[nodiscard]] Statement find(StatementKind kind) const;
     [[nodiscard]] std::string_view first_argument(StatementKind kind) const;
     [[nodiscard]] static Expected<Module> parse_into(std::unique_ptr<ModuleData> data);
-    [[nodiscard]] static Expected<Recovered> recover(std::unique_ptr<ModuleData> data, std::size_t max_errors);
+    [[nodiscard]] static Expected<Recovered> recover(std::unique_ptr<ModuleData> data,
+                                                     std::size_t max_errors);
     [[nodiscard]] bool owns(Statement statement) const;
-    [[nodiscard]] Expected<Statement> insert(std::uint32_t parent, std::uint32_t before, std::string_view text);
+    [[nodiscard]] Expected<Statement> insert(std::uint32_t parent, std::uint32_t before,
+                                             std::string_view text);
     [[nodiscard]] Expected<Statement> declare_alone(const Name& element, std::string_view name);
     [[nodiscard]] Expected<std::string_view> instruction_text(Statement at) const;
-    [[nodiscard]] Expected<void> reshape(Statement at, const std::string& text, std::size_t modifiers, std::size_t operands);
+    [[nodiscard]] Expected<void> reshape(Statement at, const std::string& text, std::size_t modifiers,
+                                         std::size_t operands);
     std::unique_ptr<ModuleData> data_;
 };
 
 /// Parses a whole module. The module keeps the text. Texts of 4 GiB and more are refused
 /// (Errc::text_too_large).
 ///
-/// The grammar is as strict as that of ptxas 13.0 to 13.5: what is a syntax error there is an error here, with its
-/// place and what was expected; what only breaks a rule of an instruction or a declaration is for `verify`. Taken
-/// beyond ptxas: UTF-8 in names, comments and strings; `.file 1 "folder" "name"` and names with a dot in debug
-/// sections, which clang writes; statements before or without `.version` and `.target`. Refused although ptxas takes
-/// them: integers past 64 bits, a second word behind an element of a vector, `.target` inside a function.
+/// The grammar is as strict as that of ptxas 13.0 to 13.5: what is a syntax error there is an error here,
+/// with its place and what was expected; what only breaks a rule of an instruction or a declaration is for
+/// `verify`. Taken beyond ptxas: UTF-8 in names, comments and strings; `.file 1 "folder" "name"` and names
+/// with a dot in debug sections, which clang writes; statements before or without `.version` and `.target`.
+/// Refused although ptxas takes them: integers past 64 bits, a second word behind an element of a vector,
+/// `.target` inside a function.
 [[nodiscard]] PTXGRAFT_API Expected<Module> parse(std::string text);
 
 /// The same into the memory of a module that is no longer needed: parsing in a loop allocates nothing but
@@ -510,9 +530,10 @@ struct Recovered {
 };
 
 /// Parses any text: goes on behind each error where the next statement may begin. What does not parse is a
-/// statement of kind `error`, a missing `}` is taken as there, so that the print is the text, byte for byte. A
-/// statement gives one error; of the statements behind a `}` too many only the first does. Fails only for texts of
-/// 4 GiB and more. Edits of a module with errors work, but its print need not parse to the same tree.
+/// statement of kind `error`, a missing `}` is taken as there, so that the print is the text, byte for byte.
+/// A statement gives one error; of the statements behind a `}` too many only the first does. Fails only for
+/// texts of 4 GiB and more. Edits of a module with errors work, but its print need not parse to the same
+/// tree.
 ///
 /// @code
 /// for (const Error& e : syntax::parse_all(text)->errors) std::cerr << describe(e, text, "kernel.ptx");
@@ -522,18 +543,23 @@ struct Recovered {
 /// The text of the tree: walks the statements.
 [[nodiscard]] PTXGRAFT_API std::string print(const Module& module);
 
-/// The canonical text of the tree: the same statements without comments, for whoever compares, hashes or makes
-/// modules. ptxas makes the same machine code of it. `canonical(parse(canonical(m)))` is `canonical(m)`.
+/// The canonical text of the tree: the same statements without comments, for whoever compares, hashes or
+/// makes modules. ptxas makes the same machine code of it. `canonical(parse(canonical(m)))` is
+/// `canonical(m)`.
 ///
-/// - Every statement is on a line of its own, as are `{` and `}`; lines end in `\n`; there are no empty lines, comments,
-///   line markers, or blanks at line ends. A module without statements is the empty text.
-/// - A tab for each brace around a statement, 32 at most; labels one less. `.section` has a line per label and directive.
+/// - Every statement is on a line of its own, as are `{` and `}`; lines end in `\n`; there are no empty
+///   lines, comments, line markers, or blanks at line ends. A module without statements is the empty text.
+/// - A tab for each brace around a statement, 32 at most; labels one less. `.section` has a line per label
+///   and directive.
 /// - Tokens are spelled as in the tree: no number, name or string is changed, strings keep their line ends.
-/// - Opcode and modifiers are one word (`add .s32` becomes `add.s32`), and so are a name and its suffix (`%v.x`).
-/// - One space behind an opcode, a directive's words, each comma, and a guard (`@!%p1 bra L;`); none before a comma or
-///   semicolon, nor inside of brackets: `ld.v2.f32 {%f1, %f2}, [%rd1+-4];`, `.func (.param .b32 r) f(.param .b32 a)`.
-/// - `+`, `-` and `|` between operands stand tight (`foo+8`, `p|q`), signs before their operand too (`-4`, `!p`, `- -4`
-///   where two equal ones meet), other operators have a space on both sides (`1 << 4`, `a = {1, 2}`).
+/// - Opcode and modifiers are one word (`add .s32` becomes `add.s32`), and so are a name and its suffix
+///   (`%v.x`).
+/// - One space behind an opcode, a directive's words, each comma, and a guard (`@!%p1 bra L;`); none before a
+///   comma or semicolon, nor inside of brackets: `ld.v2.f32 {%f1, %f2}, [%rd1+-4];`, `.func (.param .b32 r)
+///   f(.param .b32 a)`.
+/// - `+`, `-` and `|` between operands stand tight (`foo+8`, `p|q`), signs before their operand too (`-4`,
+///   `!p`, `- -4` where two equal ones meet), other operators have a space on both sides (`1 << 4`, `a = {1,
+///   2}`).
 [[nodiscard]] PTXGRAFT_API std::string canonical(const Module& module);
 /// The same of one statement with its body, not indented; empty for the module's end.
 [[nodiscard]] PTXGRAFT_API std::string canonical(Statement statement);
@@ -557,10 +583,11 @@ struct ModuleHeader {
 struct SourceLine {
     std::string file;
     std::uint32_t line = 0, column = 0;
-    std::string function;  ///< that was inlined, demangled where it is a C++ name; empty for the function that it ended up in
+    /// that was inlined, demangled where it is a C++ name; empty for the function that it ended up in
+    std::string function;
 };
-/// Where the statement at an offset of the module's text comes from, by the last `.loc` before it in its function: innermost first, then
-/// where that was inlined, and so on outwards. Empty without a `.loc`.
+/// Where the statement at an offset of the module's text comes from, by the last `.loc` before it in its
+/// function: innermost first, then where that was inlined, and so on outwards. Empty without a `.loc`.
 [[nodiscard]] PTXGRAFT_API std::vector<SourceLine> source_lines(const Module& module, std::uint32_t offset);
 
 /// Splits text into tokens without building a tree. First error only.

@@ -36,8 +36,8 @@ struct ProductSum {
 
 struct SumBounds {
     double lowest = 0, highest = 0;
-    /// NaN is legal where the bounds are NaN, and then nothing else is; and where they are minus and plus infinity, since
-    /// intermediate sums may overflow both ways there.
+    /// NaN is legal where the bounds are NaN, and then nothing else is; and where they are minus and plus
+    /// infinity, since intermediate sums may overflow both ways there.
     [[nodiscard]] bool contain(double value) const {
         if (!std::isnan(value)) return value >= lowest && value <= highest;
         return std::isnan(lowest) || (lowest < 0 && highest > 0 && std::isinf(lowest) && std::isinf(highest));

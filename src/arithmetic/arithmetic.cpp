@@ -12,13 +12,15 @@
 namespace ptxgraft::arithmetic {
 namespace {
 
-// An opcode stands in several chapters (add in four): all its resolvers are asked, the first that knows the types answers.
+// An opcode stands in several chapters (add in four): all its resolvers are asked, the first that knows the
+// types answers.
 using Table = std::unordered_multimap<std::string_view, Resolver>;
 
 const Table& table() {
     static const Table built = [] {
         Table all;
-        for (const auto rows : {integer_rows(), logic_rows(), comparison_rows(), float_rows(), conversion_rows(), narrow_rows(), video_rows()})
+        for (const auto rows : {integer_rows(), logic_rows(), comparison_rows(), float_rows(),
+                                conversion_rows(), narrow_rows(), video_rows()})
             for (const ResolverRow& row : rows) all.emplace(row.opcode, row.resolve);
         return all;
     }();
@@ -32,11 +34,12 @@ namespace {
 // A processor that lacks one of the extensions is taken for the one below.
 Processor find_processor() {
 #if defined(__x86_64__) && defined(__GNUC__)
-    const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-                          __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+    const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                          __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+                          __builtin_cpu_supports("popcnt");
     if (!has_avx2) return Processor::baseline;
-    const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-                            __builtin_cpu_supports("avx512vl");
+    const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
     return has_avx512 ? Processor::avx512 : Processor::avx2;
 #else
     return Processor::baseline;
@@ -45,7 +48,9 @@ Processor find_processor() {
 
 // Values on the stack between columns of other widths, or between two functions.
 constexpr std::size_t block = 256;
-struct alignas(64) Block { std::byte bytes[block * sizeof(std::uint64_t)]; };
+struct alignas(64) Block {
+    std::byte bytes[block * sizeof(std::uint64_t)];
+};
 
 }  // namespace
 
@@ -55,7 +60,8 @@ namespace {
 __extension__ using u128 = unsigned __int128;
 __extension__ using s128 = __int128;
 
-template <class From, class To> void extend(void* const* outputs, const void* const* inputs, std::size_t count) {
+template <class From, class To>
+void extend(void* const* outputs, const void* const* inputs, std::size_t count) {
     auto* const to = static_cast<std::byte*>(outputs[0]);
     const auto* const from = static_cast<const std::byte*>(inputs[0]);
     for (std::size_t i = 0; i < count; ++i) {
@@ -74,7 +80,8 @@ template <class From> ColumnFunction extension_of(std::uint8_t bytes) {
         default: return extend<From, u128>;
     }
 }
-void convert(void* to, std::uint8_t to_bytes, const void* from, std::uint8_t from_bytes, bool is_signed, std::size_t count) {
+void convert(void* to, std::uint8_t to_bytes, const void* from, std::uint8_t from_bytes, bool is_signed,
+             std::size_t count) {
     extension(from_bytes, to_bytes, is_signed)(&to, &from, count);
 }
 
@@ -114,8 +121,10 @@ void PureInstruction::run_both(void* const* to, const void* const* from, std::si
         std::array<const void*, most_inputs + 1> in{};
         std::array<const void*, most_inputs + 2> rest{results[0], results[1]};
         std::array<void*, most_outputs + 1> out{};
-        for (std::size_t i = 0; i < all_inputs(); ++i) in[i] = static_cast<const std::byte*>(from[i]) + at * input_bytes[i];
-        for (std::size_t i = 0; i < all_outputs(); ++i) out[i] = static_cast<std::byte*>(to[i]) + at * output_bytes[i];
+        for (std::size_t i = 0; i < all_inputs(); ++i)
+            in[i] = static_cast<const std::byte*>(from[i]) + at * input_bytes[i];
+        for (std::size_t i = 0; i < all_outputs(); ++i)
+            out[i] = static_cast<std::byte*>(to[i]) + at * output_bytes[i];
         for (std::size_t i = first_inputs, next = first_outputs; i < all_inputs(); ++i) rest[next++] = in[i];
         const std::size_t n = std::min(block, count - at);
         first_function()(results, in.data(), n);
@@ -133,20 +142,26 @@ void PureInstruction::run_converted(void* const* to, const void* const* from, st
         std::array<void*, most_outputs> out{};
         const std::size_t n = std::min(block, count - at);
         for (std::size_t i = 0; i < inputs; ++i) {
-            convert(in_blocks[i].bytes, input_bytes[i], static_cast<const std::byte*>(from[i]) + at * in_column_bytes[i], in_column_bytes[i], false, n);
+            convert(in_blocks[i].bytes, input_bytes[i],
+                    static_cast<const std::byte*>(from[i]) + at * in_column_bytes[i], in_column_bytes[i],
+                    false, n);
             in[i] = in_blocks[i].bytes;
         }
         for (std::size_t i = 0; i < outputs; ++i) out[i] = out_blocks[i].bytes;
         native.run_columns(out.data(), in.data(), n);
         for (std::size_t i = 0; i < outputs; ++i)
-            convert(static_cast<std::byte*>(to[i]) + at * out_column_bytes[i], out_column_bytes[i], out_blocks[i].bytes, output_bytes[i], output_signed[i], n);
+            convert(static_cast<std::byte*>(to[i]) + at * out_column_bytes[i], out_column_bytes[i],
+                    out_blocks[i].bytes, output_bytes[i], output_signed[i], n);
     }
 }
 
 void PureInstruction::run_columns(void* const* to, const void* const* from, std::size_t count) const {
-    if (in_column_bytes[0] != 0 || out_column_bytes[0] != 0) run_converted(to, from, count);
-    else if (has_second()) run_both(to, from, count);
-    else first_function()(to, from, count * column_elements);
+    if (in_column_bytes[0] != 0 || out_column_bytes[0] != 0)
+        run_converted(to, from, count);
+    else if (has_second())
+        run_both(to, from, count);
+    else
+        first_function()(to, from, count * column_elements);
 }
 
 void PureInstruction::run(std::uint64_t* to, const std::uint64_t* from) const {
@@ -167,7 +182,8 @@ void PureInstruction::run(std::uint64_t* to, const std::uint64_t* from) const {
         convert(&to[i], 8, &out_values[i], output_bytes[i], output_signed[i], 1);
 }
 
-PureInstruction PureInstruction::with_widths(std::span<const std::uint8_t> to, std::span<const std::uint8_t> from) const {
+PureInstruction PureInstruction::with_widths(std::span<const std::uint8_t> to,
+                                             std::span<const std::uint8_t> from) const {
     PureInstruction made = *this;
     made.out_column_bytes = output_bytes, made.in_column_bytes = input_bytes;
     std::ranges::copy(to.first(std::min<std::size_t>(to.size(), outputs)), made.out_column_bytes.begin());
@@ -179,7 +195,9 @@ PureInstruction PureInstruction::with_widths(std::span<const std::uint8_t> to, s
 namespace {
 
 bool is_nan(ImmediateType type, std::uint64_t bits) {
-    const auto above = [&](std::uint64_t infinity, int shift = 0) { return (bits >> shift & 0x7FFF) > infinity; };
+    const auto above = [&](std::uint64_t infinity, int shift = 0) {
+        return (bits >> shift & 0x7FFF) > infinity;
+    };
     switch (type) {
         case ImmediateType::f16: return above(0x7C00);
         case ImmediateType::bf16: return above(0x7F80);
@@ -201,7 +219,9 @@ bool PureInstruction::leaves_open(const std::uint64_t* to, const std::uint64_t* 
         case Open::nan: return is_nan(output_type, to[0]);
         case Open::zero_divisor: {
             const std::uint64_t divisor = from[inputs - 1];
-            return input_bytes[inputs - 1u] == 8 ? divisor == 0 : (divisor & ((std::uint64_t{1} << (8 * input_bytes[inputs - 1u])) - 1)) == 0;
+            return input_bytes[inputs - 1u] == 8
+                       ? divisor == 0
+                       : (divisor & ((std::uint64_t{1} << (8 * input_bytes[inputs - 1u])) - 1)) == 0;
         }
         case Open::always: return true;
     }
@@ -217,10 +237,12 @@ Resolved resolve(std::string_view opcode, std::span<const std::string_view> modi
     return resolve_half(opcode, Modifiers(modifiers), shape);
 }
 
-// ptxas takes .ftz and .relu after the type as well; CUDA's headers write so: lg2.approx.f32.ftz, max.s16x2.relu.
+// ptxas takes .ftz and .relu after the type as well; CUDA's headers write so: lg2.approx.f32.ftz,
+// max.s16x2.relu.
 std::vector<std::string_view> type_last(std::span<const std::string_view> modifiers) {
     std::vector<std::string_view> turned(modifiers.begin(), modifiers.end());
-    if (turned.size() > 1 && (turned.back() == ".ftz" || turned.back() == ".relu")) std::iter_swap(turned.end() - 1, turned.end() - 2);
+    if (turned.size() > 1 && (turned.back() == ".ftz" || turned.back() == ".relu"))
+        std::iter_swap(turned.end() - 1, turned.end() - 2);
     return turned;
 }
 
@@ -231,7 +253,9 @@ std::optional<PureInstruction> find_pure(std::string_view opcode, std::span<cons
     Resolved found = resolve(opcode, modifiers, Shape{operands, pair});
     if (!found) found = resolve(opcode, type_last(modifiers), Shape{operands, pair});
     if (!found) return found;
-    if (std::ranges::find(modifiers, ".approx") != modifiers.end() || std::ranges::find(modifiers, ".full") != modifiers.end()) found->open = Open::always;
+    if (std::ranges::find(modifiers, ".approx") != modifiers.end() ||
+        std::ranges::find(modifiers, ".full") != modifiers.end())
+        found->open = Open::always;
     found->processor = this_processor();
     return found;
 }

@@ -1,7 +1,7 @@
 // PTX ISA 9.7.9.8 (mov of scalars), 9.7.9.21 (cvt) and 9.7.9.22 (cvt.pack).
 //
-// A conversion is two steps: the source as a wide value (a 64-bit integer; a double, rounded to odd where 64 bits do
-// not fit), and from there the destination. So the combinations add up and do not multiply.
+// A conversion is two steps: the source as a wide value (a 64-bit integer; a double, rounded to odd where 64
+// bits do not fit), and from there the destination. So the combinations add up and do not multiply.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -32,18 +32,23 @@ template <class S> std::int64_t widen(S a) { return static_cast<std::int64_t>(to
 template <class D> D truncate(std::int64_t a) { return static_cast<D>(a); }
 template <class D> D clamp_signed(std::int64_t a) {
     if (a < 0 && !std::is_signed_v<D>) return 0;
-    if constexpr (sizeof(D) == 8) return static_cast<D>(a);
-    else return static_cast<D>(std::clamp<std::int64_t>(a, std::numeric_limits<D>::min(), std::numeric_limits<D>::max()));
+    if constexpr (sizeof(D) == 8)
+        return static_cast<D>(a);
+    else
+        return static_cast<D>(
+            std::clamp<std::int64_t>(a, std::numeric_limits<D>::min(), std::numeric_limits<D>::max()));
 }
 template <class D> D clamp_unsigned(std::int64_t bits) {
-    return static_cast<D>(std::min(static_cast<std::uint64_t>(bits), static_cast<std::uint64_t>(std::numeric_limits<D>::max())));
+    return static_cast<D>(std::min(static_cast<std::uint64_t>(bits),
+                                   static_cast<std::uint64_t>(std::numeric_limits<D>::max())));
 }
 
 // --- to double
 template <class S> double integer_odd(S a) {
     if constexpr (sizeof(S) < 8) return static_cast<double>(a);
     const bool negative = a < 0;
-    const std::uint64_t magnitude = negative ? 0 - static_cast<std::uint64_t>(a) : static_cast<std::uint64_t>(a);
+    const std::uint64_t magnitude =
+        negative ? 0 - static_cast<std::uint64_t>(a) : static_cast<std::uint64_t>(a);
     const int shift = std::max(0, 11 - std::countl_zero(magnitude | 1));
     const std::uint64_t lost = magnitude & ((std::uint64_t{1} << shift) - 1);
     const double result = std::ldexp(static_cast<double>(magnitude >> shift | (lost != 0 ? 1 : 0)), shift);
@@ -51,16 +56,24 @@ template <class S> double integer_odd(S a) {
 }
 enum Integral : int { keep, rni, rzi, rmi, rpi };
 template <Integral I> double integral(double a) {
-    if constexpr (I == rni) return std::nearbyint(a);  // the processor's mode here is always to nearest even
-    else if constexpr (I == rzi) return std::trunc(a);
-    else if constexpr (I == rmi) return std::floor(a);
-    else if constexpr (I == rpi) return std::ceil(a);
-    else return a;
+    if constexpr (I == rni)
+        return std::nearbyint(a);  // the processor's mode here is always to nearest even
+    else if constexpr (I == rzi)
+        return std::trunc(a);
+    else if constexpr (I == rmi)
+        return std::floor(a);
+    else if constexpr (I == rpi)
+        return std::ceil(a);
+    else
+        return a;
 }
 template <class S, Integral I, bool Ftz> double to_double(S a) {
-    if constexpr (std::is_same_v<S, float>) return integral<I>(flushed<Ftz>(a));
-    else if constexpr (std::is_same_v<S, double>) return integral<I>(a);
-    else return integral<I>(value(a));
+    if constexpr (std::is_same_v<S, float>)
+        return integral<I>(flushed<Ftz>(a));
+    else if constexpr (std::is_same_v<S, double>)
+        return integral<I>(a);
+    else
+        return integral<I>(value(a));
 }
 
 // --- from double
@@ -69,14 +82,16 @@ template <class D, bool NanIsHigh> D to_integer(double a) {
     constexpr auto most = std::numeric_limits<D>::max();
     if (std::isnan(a)) return NanIsHigh ? static_cast<D>(std::uint64_t{1} << (sizeof(D) * 8 - 1)) : D{0};
     if (a <= static_cast<double>(least)) return least;
-    if (a >= static_cast<double>(most)) return most;  // of 64-bit types the bound rounds up to the power of two: just right
+    // of 64-bit types the bound rounds up to the power of two: just right
+    if (a >= static_cast<double>(most)) return most;
     return static_cast<D>(a);
 }
 enum Finish : int { plain = 0, sat = 1, relu = 2, satfinite = 4 };
 template <class T, Rounding R, int F> T to_half(double a) {
     const Format& format = format_of<T>();
     std::uint32_t bits = round_to(format, a, R);
-    if ((F & satfinite) != 0 && !std::isnan(a) && (bits & 0x7FFFu) > format.largest) bits = (bits & 0x8000u) | format.largest;
+    if ((F & satfinite) != 0 && !std::isnan(a) && (bits & 0x7FFFu) > format.largest)
+        bits = (bits & 0x8000u) | format.largest;
     const double rounded = value_of(format, bits);
     if ((F & sat) != 0) bits = rounded > 0 ? (rounded < 1 ? bits : round_to(format, 1.0, R)) : 0;
     if ((F & relu) != 0 && !std::isnan(rounded) && (bits & 0x8000u) != 0) bits = 0;
@@ -84,8 +99,11 @@ template <class T, Rounding R, int F> T to_half(double a) {
 }
 template <Rounding R, bool Ftz, bool Sat> float to_float(double a) {
     float result;
-    if constexpr (R == Rounding::rn) result = a != a ? canonical_nan : static_cast<float>(a);  // as the host rounds
-    else result = std::bit_cast<float>(round_to(f32_format, a, R));
+    // as the host rounds
+    if constexpr (R == Rounding::rn)
+        result = a != a ? canonical_nan : static_cast<float>(a);
+    else
+        result = std::bit_cast<float>(round_to(f32_format, a, R));
     result = flushed<Ftz>(result);
     return Sat ? saturate(result) : result;
 }
@@ -98,23 +116,27 @@ template <bool Sat> double to_f64(double a) {
 template <class S, Rounding R> double integer_to_f64(S a) {
     const auto nearest = static_cast<double>(a);
     if constexpr (R == Rounding::rn || sizeof(S) < 8) return nearest;
-    // Where the nearest double lies on the wrong side, its neighbour is the answer. 2^64 and 2^63 lie above every integer.
+    // Where the nearest double lies on the wrong side, its neighbour is the answer. 2^64 and 2^63 lie above
+    // every integer.
     const auto back = static_cast<__int128>(nearest);
     const auto exact = static_cast<__int128>(a);
     if (back == exact) return nearest;
     const bool down = R == Rounding::rm || (R == Rounding::rz && a > 0);
-    if (down) return back > exact ? std::nextafter(nearest, -std::numeric_limits<double>::infinity()) : nearest;
+    if (down)
+        return back > exact ? std::nextafter(nearest, -std::numeric_limits<double>::infinity()) : nearest;
     return back < exact ? std::nextafter(nearest, std::numeric_limits<double>::infinity()) : nearest;
 }
 
 // --- packed destinations. Input a is the upper part.
 template <class P, Rounding R, int F> P pack_f32(float a, float b) {
-    return pack<P>(to_half<Element<P>, R, F>(static_cast<double>(a)), to_half<Element<P>, R, F>(static_cast<double>(b)));
+    return pack<P>(to_half<Element<P>, R, F>(static_cast<double>(a)),
+                   to_half<Element<P>, R, F>(static_cast<double>(b)));
 }
 inline constexpr Format tf32_format{10, 127, 0x3FC00, 0x3FBFF, 0x3FFFF, 18};
 template <Rounding R, int F> std::uint32_t to_tf32(float a) {
     std::uint32_t bits = round_to(tf32_format, static_cast<double>(a), R);
-    if ((F & satfinite) != 0 && !std::isnan(a) && (bits & 0x3FFFFu) > tf32_format.largest) bits = (bits & 0x40000u) | tf32_format.largest;
+    if ((F & satfinite) != 0 && !std::isnan(a) && (bits & 0x3FFFFu) > tf32_format.largest)
+        bits = (bits & 0x40000u) | tf32_format.largest;
     if ((F & relu) != 0 && !std::isnan(a) && (bits & 0x40000u) != 0) bits = 0;
     return bits << 13;
 }
@@ -136,7 +158,9 @@ template <class... Ts, class F> Resolved of_type(std::string_view type, F f) {
     Modifiers only{one};
     return by_type<Ts...>(only, f);
 }
-template <class F> Resolved of_integer(std::string_view type, F f) { return of_type<U8, U16, U32, U64, S8, S16, S32, S64>(type, f); }
+template <class F> Resolved of_integer(std::string_view type, F f) {
+    return of_type<U8, U16, U32, U64, S8, S16, S32, S64>(type, f);
+}
 
 Resolved integer_to_integer(const Conversion& c) {
     const Resolved first = of_integer(c.from, []<class S>() -> Resolved { return make_fast<&widen<S>>(); });
@@ -145,7 +169,8 @@ Resolved integer_to_integer(const Conversion& c) {
         if (c.finish == plain) return make_fast<&truncate<D>>();
         return from_signed ? make_fast<&clamp_signed<D>>() : make_fast<&clamp_unsigned<D>>();
     });
-    if (!first || !second || c.rounding >= 0 || c.integral != keep || c.ftz || (c.finish & ~sat) != 0) return std::nullopt;
+    if (!first || !second || c.rounding >= 0 || c.integral != keep || c.ftz || (c.finish & ~sat) != 0)
+        return std::nullopt;
     return then(*first, *second);
 }
 
@@ -171,7 +196,8 @@ Resolved float_to_integer(const Conversion& c) {
     const Resolved first = float_source(c);
     const bool from_double = c.from == ".f64";
     const Resolved second = of_integer(c.to, [&]<class D>() -> Resolved {
-        return from_double || sizeof(D) == 8 ? make_fast<&to_integer<D, true>>() : make_fast<&to_integer<D, false>>();
+        return from_double || sizeof(D) == 8 ? make_fast<&to_integer<D, true>>()
+                                             : make_fast<&to_integer<D, false>>();
     });
     return first && second ? Resolved(then(*first, *second)) : std::nullopt;
 }
@@ -192,8 +218,11 @@ template <Rounding R> Resolved float_destination(const Conversion& c) {
     if ((c.finish & ~sat) != 0) return std::nullopt;
     const bool saturated = c.finish == sat;
     if (c.to == ".f64") return saturated ? make_fast<&to_f64<true>>() : make_fast<&to_f64<false>>();
-    if (c.ftz) return saturated ? make_rounded<&to_float<R, true, true>, R>() : make_rounded<&to_float<R, true, false>, R>();
-    return saturated ? make_rounded<&to_float<R, false, true>, R>() : make_rounded<&to_float<R, false, false>, R>();
+    if (c.ftz)
+        return saturated ? make_rounded<&to_float<R, true, true>, R>()
+                         : make_rounded<&to_float<R, true, false>, R>();
+    return saturated ? make_rounded<&to_float<R, false, true>, R>()
+                     : make_rounded<&to_float<R, false, false>, R>();
 }
 Resolved rounded_destination(const Conversion& c) {
     switch (c.rounding) {
@@ -206,7 +235,8 @@ Resolved rounded_destination(const Conversion& c) {
 }
 int width_of(std::string_view type) { return type == ".f64" ? 64 : type == ".f32" ? 32 : 16; }
 Resolved float_to_float(const Conversion& c) {
-    const bool loses = width_of(c.to) < width_of(c.from) || (c.to != c.from && width_of(c.to) == 16 && width_of(c.from) == 16);
+    const bool loses = width_of(c.to) < width_of(c.from) ||
+                       (c.to != c.from && width_of(c.to) == 16 && width_of(c.from) == 16);
     if (c.integral != keep ? c.to != c.from || c.rounding >= 0 : loses && c.rounding < 0) return std::nullopt;
     if (c.ftz && c.to != ".f32" && c.from != ".f32") return std::nullopt;
     const Resolved first = float_source(c), second = rounded_destination(c);
@@ -217,12 +247,14 @@ Resolved integer_to_float(const Conversion& c) {
     if (c.rounding < 0 || c.rounding > 3 || c.integral != keep) return std::nullopt;
     if (c.to == ".f64" && c.finish == plain && (c.from == ".s64" || c.from == ".u64")) {
         return of_type<S64, U64>(c.from, [&]<class S>() -> Resolved {
-            static constexpr PureInstruction modes[] = {make<&integer_to_f64<S, Rounding::rn>>(), make<&integer_to_f64<S, Rounding::rz>>(),
-                                                        make<&integer_to_f64<S, Rounding::rm>>(), make<&integer_to_f64<S, Rounding::rp>>()};
+            static constexpr PureInstruction modes[] = {
+                make<&integer_to_f64<S, Rounding::rn>>(), make<&integer_to_f64<S, Rounding::rz>>(),
+                make<&integer_to_f64<S, Rounding::rm>>(), make<&integer_to_f64<S, Rounding::rp>>()};
             return modes[c.rounding];
         });
     }
-    const Resolved first = of_integer(c.from, []<class S>() -> Resolved { return make_fast<&integer_odd<S>>(); });
+    const Resolved first =
+        of_integer(c.from, []<class S>() -> Resolved { return make_fast<&integer_odd<S>>(); });
     const Resolved second = rounded_destination(c);
     return first && second ? Resolved(then(*first, *second)) : std::nullopt;
 }
@@ -261,10 +293,13 @@ Resolved special(const Conversion& c) {
 
 // --- cvt.pack
 template <int Bits, bool Signed> std::uint32_t clamp_bits(std::int32_t a) {
-    constexpr std::int32_t least = Signed ? -(1 << (Bits - 1)) : 0, most = Signed ? (1 << (Bits - 1)) - 1 : (1 << Bits) - 1;
+    constexpr std::int32_t least = Signed ? -(1 << (Bits - 1)) : 0,
+                           most = Signed ? (1 << (Bits - 1)) - 1 : (1 << Bits) - 1;
     return static_cast<std::uint32_t>(std::clamp(a, least, most)) & ((1u << Bits) - 1);
 }
-template <bool Signed> std::uint32_t pack16(std::int32_t a, std::int32_t b) { return clamp_bits<16, Signed>(a) << 16 | clamp_bits<16, Signed>(b); }
+template <bool Signed> std::uint32_t pack16(std::int32_t a, std::int32_t b) {
+    return clamp_bits<16, Signed>(a) << 16 | clamp_bits<16, Signed>(b);
+}
 template <int Bits, bool Signed> std::uint32_t pack_onto(std::int32_t a, std::int32_t b, std::uint32_t c) {
     return c << (2 * Bits) | clamp_bits<Bits, Signed>(a) << Bits | clamp_bits<Bits, Signed>(b);
 }
@@ -273,8 +308,9 @@ Resolved resolve_pack(Modifiers m) {
     const int type = m.take_of({".u16", ".s16", ".u8", ".s8", ".u4", ".s4", ".u2", ".s2"});
     if (type < 0 || !m.take(".s32")) return std::nullopt;
     if (type >= 2 && !m.take(".b32")) return std::nullopt;
-    static constexpr PureInstruction forms[] = {make<&pack16<false>>(),       make<&pack16<true>>(),       make<&pack_onto<8, false>>(),
-                                                make<&pack_onto<8, true>>(),  make<&pack_onto<4, false>>(), make<&pack_onto<4, true>>(),
+    static constexpr PureInstruction forms[] = {make<&pack16<false>>(),       make<&pack16<true>>(),
+                                                make<&pack_onto<8, false>>(), make<&pack_onto<8, true>>(),
+                                                make<&pack_onto<4, false>>(), make<&pack_onto<4, true>>(),
                                                 make<&pack_onto<2, false>>(), make<&pack_onto<2, true>>()};
     return m.done() ? Resolved(forms[type]) : std::nullopt;
 }
@@ -288,10 +324,13 @@ Resolved as_bits(const Conversion& c) {
         i.input_types[0] = from;
         return Resolved(i);
     };
-    if (c.to == ".f32" && c.from == ".bf16" && c.rounding < 4) return floats(make_fast<&shifted_up>(), ImmediateType::f32, ImmediateType::bf16);
+    if (c.to == ".f32" && c.from == ".bf16" && c.rounding < 4)
+        return floats(make_fast<&shifted_up>(), ImmediateType::f32, ImmediateType::bf16);
     if (c.to != c.from || c.rounding >= 0) return std::nullopt;
-    if (c.to == ".f32") return floats(make_fast<&mov<std::uint32_t>>(), ImmediateType::f32, ImmediateType::f32);
-    if (c.to == ".f64") return floats(make_fast<&mov<std::uint64_t>>(), ImmediateType::f64, ImmediateType::f64);
+    if (c.to == ".f32")
+        return floats(make_fast<&mov<std::uint32_t>>(), ImmediateType::f32, ImmediateType::f32);
+    if (c.to == ".f64")
+        return floats(make_fast<&mov<std::uint64_t>>(), ImmediateType::f64, ImmediateType::f64);
     return std::nullopt;
 }
 
@@ -302,16 +341,22 @@ Resolved resolve_cvt(Modifiers m, Shape shape) {
     c.rounding = m.take_of({".rn", ".rz", ".rm", ".rp", ".rna"});
     c.ftz = m.take(".ftz");
     for (;;) {
-        if (m.take(".sat")) c.finish |= sat;
-        else if (m.take(".relu")) c.finish |= relu;
-        else if (m.take(".satfinite")) c.finish |= satfinite;
-        else break;
+        if (m.take(".sat"))
+            c.finish |= sat;
+        else if (m.take(".relu"))
+            c.finish |= relu;
+        else if (m.take(".satfinite"))
+            c.finish |= satfinite;
+        else
+            break;
     }
     c.to = m.take(), c.from = m.take();
     if (!m.done() || c.from.empty()) return std::nullopt;
     const bool to_float = is_float(c.to), from_float = is_float(c.from);
-    const bool is_between_halves = (c.to == ".bf16" && c.from == ".f16") || (c.to == ".f16" && c.from == ".bf16");
-    if (is_between_halves && c.rounding < 0 && c.integral == keep && c.finish == plain) c.rounding = 0;  // as ptxas has it
+    const bool is_between_halves =
+        (c.to == ".bf16" && c.from == ".f16") || (c.to == ".f16" && c.from == ".bf16");
+    // as ptxas has it
+    if (is_between_halves && c.rounding < 0 && c.integral == keep && c.finish == plain) c.rounding = 0;
     Resolved found = special(c);
     if (!found) found = as_bits(c);
     if (!found && to_float && from_float) found = float_to_float(c);

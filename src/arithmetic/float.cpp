@@ -13,19 +13,29 @@ enum Operation : int { add, sub, mul, div_, fma_ };
 float canonical(float a) { return std::isnan(a) ? canonical_nan : a; }
 
 template <Operation O> float nearest(float a, float b) {
-    if constexpr (O == add) return a + b;
-    else if constexpr (O == sub) return a - b;
-    else if constexpr (O == mul) return a * b;
-    else return a / b;
+    if constexpr (O == add)
+        return a + b;
+    else if constexpr (O == sub)
+        return a - b;
+    else if constexpr (O == mul)
+        return a * b;
+    else
+        return a / b;
 }
 // The exact result, or one rounded to odd, in a double.
 template <Operation O, Rounding R> double odd(double a, double b) {
-    if constexpr (O == add) return add_odd(a, b, R);
-    else if constexpr (O == sub) return add_odd(a, -b, R);
-    else if constexpr (O == mul) return a * b;
-    else return div_odd(a, b);
+    if constexpr (O == add)
+        return add_odd(a, b, R);
+    else if constexpr (O == sub)
+        return add_odd(a, -b, R);
+    else if constexpr (O == mul)
+        return a * b;
+    else
+        return div_odd(a, b);
 }
-inline float to_f32(double value, Rounding mode) { return std::bit_cast<float>(round_to(f32_format, value, mode)); }
+inline float to_f32(double value, Rounding mode) {
+    return std::bit_cast<float>(round_to(f32_format, value, mode));
+}
 
 template <bool Ftz, bool Sat> float finish(float result) {
     result = flushed<Ftz>(canonical(result));
@@ -33,13 +43,17 @@ template <bool Ftz, bool Sat> float finish(float result) {
 }
 template <Operation O, Rounding R, bool Ftz, bool Sat> float arithmetic(float a, float b) {
     a = flushed<Ftz>(a), b = flushed<Ftz>(b);
-    if constexpr (R == Rounding::rn) return finish<Ftz, Sat>(nearest<O>(a, b));
-    else return finish<Ftz, Sat>(to_f32(odd<O, R>(a, b), R));
+    if constexpr (R == Rounding::rn)
+        return finish<Ftz, Sat>(nearest<O>(a, b));
+    else
+        return finish<Ftz, Sat>(to_f32(odd<O, R>(a, b), R));
 }
 template <Rounding R, bool Ftz, bool Sat> float fused(float a, float b, float c) {
     a = flushed<Ftz>(a), b = flushed<Ftz>(b), c = flushed<Ftz>(c);
-    if constexpr (R == Rounding::rn) return finish<Ftz, Sat>(std::fma(a, b, c));  // exact in libm too, where the processor has none
-    // The product of two floats is exact in a double, so that one rounding to odd leaves the exact fma's rounding.
+    // exact in libm too, where the processor has none
+    if constexpr (R == Rounding::rn) return finish<Ftz, Sat>(std::fma(a, b, c));
+    // The product of two floats is exact in a double, so that one rounding to odd leaves the exact fma's
+    // rounding.
     const double product = static_cast<double>(a) * static_cast<double>(b);
     return finish<Ftz, Sat>(to_f32(add_odd(product, static_cast<double>(c), R), R));
 }
@@ -47,7 +61,9 @@ template <Rounding R, bool Ftz, bool Sat> float fused(float a, float b, float c)
 class RoundingScope {
   public:
     explicit RoundingScope(Rounding mode) : saved_(std::fegetround()) {
-        std::fesetround(mode == Rounding::rz ? FE_TOWARDZERO : mode == Rounding::rm ? FE_DOWNWARD : FE_UPWARD);
+        std::fesetround(mode == Rounding::rz   ? FE_TOWARDZERO
+                        : mode == Rounding::rm ? FE_DOWNWARD
+                                               : FE_UPWARD);
     }
     ~RoundingScope() { std::fesetround(saved_); }
 
@@ -56,12 +72,18 @@ class RoundingScope {
 };
 template <Operation O> double plain(double a, double b, double c) {
     volatile double x = a, y = b, z = c;  // keeps the operation between the changes of the control word
-    volatile double result = O == add ? x + y : O == sub ? x - y : O == mul ? x * y : O == div_ ? x / y : std::fma(x, y, z);
+    volatile double result = O == add    ? x + y
+                             : O == sub  ? x - y
+                             : O == mul  ? x * y
+                             : O == div_ ? x / y
+                                         : std::fma(x, y, z);
     return result;
 }
-// PTX leaves open which NaN an operation on doubles gives; here it is the first input that is one, made quiet, whatever
-// order the compiler gave the operands of the host's instruction.
-double quiet(double a) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(a) | std::uint64_t{1} << 51); }
+// PTX leaves open which NaN an operation on doubles gives; here it is the first input that is one, made
+// quiet, whatever order the compiler gave the operands of the host's instruction.
+double quiet(double a) {
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(a) | std::uint64_t{1} << 51);
+}
 double nan_of(double result, double a, double b, double c) {
     double nan = std::bit_cast<double>(0xFFF8000000000000ull);
     nan = c != c ? quiet(c) : nan;
@@ -100,21 +122,31 @@ template <Rounding R> double sqrt64(double a) {
 template <Rounding R, bool Ftz> float rcp(float a) { return arithmetic<div_, R, Ftz, false>(1.0f, a); }
 template <Rounding R, bool Ftz> float sqrt_of(float a) {
     a = flushed<Ftz>(a);
-    if constexpr (R == Rounding::rn) return finish<Ftz, false>(std::sqrt(a));
-    else return finish<Ftz, false>(to_f32(sqrt_odd(a), R));
+    if constexpr (R == Rounding::rn)
+        return finish<Ftz, false>(std::sqrt(a));
+    else
+        return finish<Ftz, false>(to_f32(sqrt_odd(a), R));
 }
 
 // --- approximations: computed in double and rounded once, inside every bound of the manual
 enum Function : int { rcp_f, sqrt_f, rsqrt_f, sin_f, cos_f, lg2_f, ex2_f, tanh_f };
 template <Function F> double exact(double a) {
-    if constexpr (F == rcp_f) return 1.0 / a;
-    else if constexpr (F == sqrt_f) return std::sqrt(a);
-    else if constexpr (F == rsqrt_f) return 1.0 / std::sqrt(a);
-    else if constexpr (F == sin_f) return std::sin(a);
-    else if constexpr (F == cos_f) return std::cos(a);
-    else if constexpr (F == lg2_f) return std::log2(a);
-    else if constexpr (F == ex2_f) return std::exp2(a);
-    else return std::tanh(a);
+    if constexpr (F == rcp_f)
+        return 1.0 / a;
+    else if constexpr (F == sqrt_f)
+        return std::sqrt(a);
+    else if constexpr (F == rsqrt_f)
+        return 1.0 / std::sqrt(a);
+    else if constexpr (F == sin_f)
+        return std::sin(a);
+    else if constexpr (F == cos_f)
+        return std::cos(a);
+    else if constexpr (F == lg2_f)
+        return std::log2(a);
+    else if constexpr (F == ex2_f)
+        return std::exp2(a);
+    else
+        return std::tanh(a);
 }
 template <Function F, bool Ftz> float approximate(float a) {
     return finish<Ftz, false>(static_cast<float>(exact<F>(flushed<Ftz>(a))));
@@ -123,23 +155,38 @@ template <Function F, bool Ftz> float approximate(float a) {
 template <bool Ftz> float div_approx(float a, float b) {
     a = flushed<Ftz>(a), b = flushed<Ftz>(b);
     if (std::abs(b) > 0x1p126f && std::isfinite(b))
-        return std::isinf(a) ? canonical_nan : std::isnan(a) ? canonical_nan : std::copysign(0.0f, std::signbit(a) != std::signbit(b) ? -1.0f : 1.0f);
+        return std::isinf(a)   ? canonical_nan
+               : std::isnan(a) ? canonical_nan
+                               : std::copysign(0.0f, std::signbit(a) != std::signbit(b) ? -1.0f : 1.0f);
     return finish<Ftz, false>(a / b);
 }
-template <bool Ftz> float div_full(float a, float b) { return arithmetic<div_, Rounding::rn, Ftz, false>(a, b); }
+template <bool Ftz> float div_full(float a, float b) {
+    return arithmetic<div_, Rounding::rn, Ftz, false>(a, b);
+}
 
 // 9.7.3.14 and .17: the 20 upper bits of the significand, subnormals flushed, the lower word zero.
-double upper_word(double a) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(a) & 0xFFFFFFFF00000000ull); }
+double upper_word(double a) {
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(a) & 0xFFFFFFFF00000000ull);
+}
 double flush64(double a) { return std::fpclassify(a) == FP_SUBNORMAL ? std::copysign(0.0, a) : a; }
 double rcp_approx64(double a) { return flush64(upper_word(1.0 / flush64(upper_word(a)))); }
 double rsqrt_approx_ftz64(double a) { return upper_word(1.0 / std::sqrt(flush64(upper_word(a)))); }
 double rsqrt_approx64(double a) { return 1.0 / std::sqrt(a); }
 
-// --- sign and selection. A NaN becomes an unspecified NaN (9.7.3.9, 9.7.3.10): that of an addition, which ptxas makes of them.
-template <bool Ftz> float abs_of(float a) { return canonical(flushed<Ftz>(std::bit_cast<float>(std::bit_cast<std::uint32_t>(a) & 0x7FFFFFFFu))); }
-template <bool Ftz> float neg(float a) { return canonical(flushed<Ftz>(std::bit_cast<float>(std::bit_cast<std::uint32_t>(a) ^ 0x80000000u))); }
-double abs64(double a) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(a) & ~(std::uint64_t{1} << 63)); }
-double neg64(double a) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(a) ^ (std::uint64_t{1} << 63)); }
+// --- sign and selection. A NaN becomes an unspecified NaN (9.7.3.9, 9.7.3.10): that of an addition, which
+// ptxas makes of them.
+template <bool Ftz> float abs_of(float a) {
+    return canonical(flushed<Ftz>(std::bit_cast<float>(std::bit_cast<std::uint32_t>(a) & 0x7FFFFFFFu)));
+}
+template <bool Ftz> float neg(float a) {
+    return canonical(flushed<Ftz>(std::bit_cast<float>(std::bit_cast<std::uint32_t>(a) ^ 0x80000000u)));
+}
+double abs64(double a) {
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(a) & ~(std::uint64_t{1} << 63));
+}
+double neg64(double a) {
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(a) ^ (std::uint64_t{1} << 63));
+}
 float copysign32(float a, float b) { return std::copysign(b, a); }
 double copysign64(double a, double b) { return std::copysign(b, a); }
 
@@ -184,12 +231,17 @@ template <class F> Resolved at_flags(bool ftz, bool sat, F f) {
     if (ftz) return sat ? f.template operator()<true, true>() : f.template operator()<true, false>();
     return sat ? f.template operator()<false, true>() : f.template operator()<false, false>();
 }
-template <auto F, Rounding R> constexpr PureInstruction make_rounded64() { return leaving(Open::nan, make_rounded<F, R>()); }
+template <auto F, Rounding R> constexpr PureInstruction make_rounded64() {
+    return leaving(Open::nan, make_rounded<F, R>());
+}
 int take_rounding(Modifiers& m) { return m.take_of({".rn", ".rz", ".rm", ".rp"}); }
 
 template <Operation O> Resolved resolve_arithmetic(Modifiers m, Shape) {
     const int written = take_rounding(m), rounding = written < 0 ? 0 : written;  // .rn is the default
-    if (m.take(".f64")) return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved { return make_rounded64<&arithmetic64<O, R>, R>(); });
+    if (m.take(".f64"))
+        return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved {
+            return make_rounded64<&arithmetic64<O, R>, R>();
+        });
     const bool ftz = m.take(".ftz"), sat = m.take(".sat");
     const std::string_view type = m.take();
     if (!m.done() || (type != ".f32" && type != ".f32x2") || (sat && type == ".f32x2")) return std::nullopt;
@@ -202,7 +254,10 @@ template <Operation O> Resolved resolve_arithmetic(Modifiers m, Shape) {
 }
 Resolved resolve_fma(Modifiers m, Shape) {
     const int rounding = take_rounding(m);
-    if (m.take(".f64")) return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved { return make_rounded64<&fused64<R>, R>(); });
+    if (m.take(".f64"))
+        return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved {
+            return make_rounded64<&fused64<R>, R>();
+        });
     const bool ftz = m.take(".ftz"), sat = m.take(".sat");
     const std::string_view type = m.take();
     if (!m.done() || (type != ".f32" && type != ".f32x2") || (sat && type == ".f32x2")) return std::nullopt;
@@ -227,11 +282,15 @@ Resolved resolve_div(Modifiers m, Shape) {
     const int kind = m.take_of({".approx", ".full"});
     if (kind < 0) {
         const int rounding = take_rounding(m);
-        if (m.take(".f64")) return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved { return make_rounded64<&arithmetic64<div_, R>, R>(); });
+        if (m.take(".f64"))
+            return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved {
+                return make_rounded64<&arithmetic64<div_, R>, R>();
+            });
         const bool ftz = m.take(".ftz");
         if (!m.take(".f32") || !m.done()) return std::nullopt;
         return at_rounding(rounding, [&]<Rounding R>() -> Resolved {
-            return ftz ? make_rounded<&arithmetic<div_, R, true, false>, R>() : make_rounded<&arithmetic<div_, R, false, false>, R>();
+            return ftz ? make_rounded<&arithmetic<div_, R, true, false>, R>()
+                       : make_rounded<&arithmetic<div_, R, false, false>, R>();
         });
     }
     const bool ftz = m.take(".ftz");
@@ -251,39 +310,54 @@ template <Function F> Resolved resolve_approximate(Modifiers m, Shape) {
 Resolved resolve_rcp(Modifiers m, Shape) {
     if (m.take(".approx")) {
         Modifiers double_form = m;
-        if (double_form.take(".ftz") && double_form.take(".f64")) return double_form.done() ? Resolved(make<&rcp_approx64>()) : std::nullopt;
+        if (double_form.take(".ftz") && double_form.take(".f64"))
+            return double_form.done() ? Resolved(make<&rcp_approx64>()) : std::nullopt;
         return approximation<rcp_f>(m);
     }
     const int rounding = take_rounding(m);
     const bool ftz = m.take(".ftz");  // ptxas lets it stand in front of .f64, where it changes nothing
-    if (m.take(".f64")) return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved { return make_rounded64<&rcp64<R>, R>(); });
+    if (m.take(".f64"))
+        return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved {
+            return make_rounded64<&rcp64<R>, R>();
+        });
     if (!m.take(".f32") || !m.done()) return std::nullopt;
-    return at_rounding(rounding, [&]<Rounding R>() -> Resolved { return ftz ? make_rounded<&rcp<R, true>, R>() : make_rounded<&rcp<R, false>, R>(); });
+    return at_rounding(rounding, [&]<Rounding R>() -> Resolved {
+        return ftz ? make_rounded<&rcp<R, true>, R>() : make_rounded<&rcp<R, false>, R>();
+    });
 }
 Resolved resolve_sqrt(Modifiers m, Shape) {
     if (m.take(".approx")) return approximation<sqrt_f>(m);
     const int rounding = take_rounding(m);
-    if (m.take(".f64")) return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved { return make_rounded64<&sqrt64<R>, R>(); });
+    if (m.take(".f64"))
+        return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved {
+            return make_rounded64<&sqrt64<R>, R>();
+        });
     const bool ftz = m.take(".ftz");
     if (!m.take(".f32") || !m.done()) return std::nullopt;
-    return at_rounding(rounding, [&]<Rounding R>() -> Resolved { return ftz ? make_rounded<&sqrt_of<R, true>, R>() : make_rounded<&sqrt_of<R, false>, R>(); });
+    return at_rounding(rounding, [&]<Rounding R>() -> Resolved {
+        return ftz ? make_rounded<&sqrt_of<R, true>, R>() : make_rounded<&sqrt_of<R, false>, R>();
+    });
 }
 Resolved resolve_rsqrt(Modifiers m, Shape) {
     if (!m.take(".approx")) return std::nullopt;
     Modifiers double_form = m;
     const bool ftz = double_form.take(".ftz");
-    if (double_form.take(".f64")) return !double_form.done() ? std::nullopt : Resolved(ftz ? make<&rsqrt_approx_ftz64>() : make<&rsqrt_approx64>());
+    if (double_form.take(".f64"))
+        return !double_form.done() ? std::nullopt
+                                   : Resolved(ftz ? make<&rsqrt_approx_ftz64>() : make<&rsqrt_approx64>());
     return approximation<rsqrt_f>(m);
 }
 // 9.7.3.22 has no .ftz: subnormals are kept.
 Resolved resolve_tanh(Modifiers m, Shape) {
-    return m.take(".approx") && m.take(".f32") && m.done() ? Resolved(make<&approximate<tanh_f, false>>()) : std::nullopt;
+    return m.take(".approx") && m.take(".f32") && m.done() ? Resolved(make<&approximate<tanh_f, false>>())
+                                                           : std::nullopt;
 }
 Resolved resolve_abs(Modifiers m, Shape) {
     if (m.take(".f64")) return m.done() ? Resolved(make_fast<&abs64>()) : std::nullopt;
     const bool ftz = m.take(".ftz");
     if (!m.take(".f32") || !m.done()) return std::nullopt;
-    return ftz ? leaving(Open::nan, make_fast<&abs_of<true>>()) : leaving(Open::nan, make_fast<&abs_of<false>>());
+    return ftz ? leaving(Open::nan, make_fast<&abs_of<true>>())
+               : leaving(Open::nan, make_fast<&abs_of<false>>());
 }
 Resolved resolve_neg(Modifiers m, Shape) {
     if (m.take(".f64")) return m.done() ? Resolved(leaving(Open::nan, make_fast<&neg64>())) : std::nullopt;
@@ -296,24 +370,39 @@ Resolved resolve_copysign(Modifiers m, Shape) {
     return m.take(".f64") && m.done() ? Resolved(make_fast<&copysign64>()) : std::nullopt;
 }
 template <bool Max> Resolved resolve_min_max(Modifiers m, Shape shape) {
-    if (m.take(".f64")) return m.done() ? Resolved(leaving(Open::nan, make_fast<&min_max64<Max>>())) : std::nullopt;
+    if (m.take(".f64"))
+        return m.done() ? Resolved(leaving(Open::nan, make_fast<&min_max64<Max>>())) : std::nullopt;
     const bool ftz = m.take(".ftz"), nan = m.take(".NaN"), xorsign = m.take(".xorsign"), abs = m.take(".abs");
     if (!m.take(".f32") || !m.done() || (xorsign && !abs)) return std::nullopt;
     const bool three = shape.operands == 4;
     if (three ? xorsign : (abs && !xorsign)) return std::nullopt;
     return at_flags(ftz, nan, [&]<bool Ftz, bool Nan>() -> Resolved {
-        if (three) return abs ? make<&min_max3<Max, Ftz, Nan, true>>() : make<&min_max3<Max, Ftz, Nan, false>>();
-        return abs ? make<&min_max<Max, Ftz, Nan, true, true>>() : make_fast<&min_max<Max, Ftz, Nan, false, false>>();
+        if (three)
+            return abs ? make<&min_max3<Max, Ftz, Nan, true>>() : make<&min_max3<Max, Ftz, Nan, false>>();
+        return abs ? make<&min_max<Max, Ftz, Nan, true, true>>()
+                   : make_fast<&min_max<Max, Ftz, Nan, false, false>>();
     });
 }
 
 constexpr ResolverRow rows[] = {
-    {"add", resolve_arithmetic<add>}, {"sub", resolve_arithmetic<sub>}, {"mul", resolve_arithmetic<mul>},
-    {"fma", resolve_fma},             {"mad", resolve_mad},             {"div", resolve_div},
-    {"rcp", resolve_rcp},             {"sqrt", resolve_sqrt},           {"rsqrt", resolve_rsqrt},
-    {"sin", resolve_approximate<sin_f>}, {"cos", resolve_approximate<cos_f>}, {"lg2", resolve_approximate<lg2_f>},
-    {"ex2", resolve_approximate<ex2_f>}, {"tanh", resolve_tanh},        {"abs", resolve_abs},
-    {"neg", resolve_neg},             {"copysign", resolve_copysign},   {"min", resolve_min_max<false>},
+    {"add", resolve_arithmetic<add>},
+    {"sub", resolve_arithmetic<sub>},
+    {"mul", resolve_arithmetic<mul>},
+    {"fma", resolve_fma},
+    {"mad", resolve_mad},
+    {"div", resolve_div},
+    {"rcp", resolve_rcp},
+    {"sqrt", resolve_sqrt},
+    {"rsqrt", resolve_rsqrt},
+    {"sin", resolve_approximate<sin_f>},
+    {"cos", resolve_approximate<cos_f>},
+    {"lg2", resolve_approximate<lg2_f>},
+    {"ex2", resolve_approximate<ex2_f>},
+    {"tanh", resolve_tanh},
+    {"abs", resolve_abs},
+    {"neg", resolve_neg},
+    {"copysign", resolve_copysign},
+    {"min", resolve_min_max<false>},
     {"max", resolve_min_max<true>},
 };
 
@@ -322,11 +411,13 @@ constexpr ResolverRow rows[] = {
 std::span<const ResolverRow> float_rows() { return rows; }
 
 RowFunction row_function(ColumnFunction function) {
-    static constexpr std::array<Rows, 3> all[] = {
-        rows_of<&fused<Rounding::rn, false, false>>(), rows_of<&fused<Rounding::rn, true, false>>(),
-        rows_of<&arithmetic<mul, Rounding::rn, false, false>>(), rows_of<&arithmetic<mul, Rounding::rn, true, false>>(),
-        rows_of<&arithmetic<add, Rounding::rn, false, false>>(), rows_of<&arithmetic<add, Rounding::rn, true, false>>(),
-        rows_of<&fused64<Rounding::rn>>()};
+    static constexpr std::array<Rows, 3> all[] = {rows_of<&fused<Rounding::rn, false, false>>(),
+                                                  rows_of<&fused<Rounding::rn, true, false>>(),
+                                                  rows_of<&arithmetic<mul, Rounding::rn, false, false>>(),
+                                                  rows_of<&arithmetic<mul, Rounding::rn, true, false>>(),
+                                                  rows_of<&arithmetic<add, Rounding::rn, false, false>>(),
+                                                  rows_of<&arithmetic<add, Rounding::rn, true, false>>(),
+                                                  rows_of<&fused64<Rounding::rn>>()};
     for (const auto& levels : all)
         for (const Rows& one : levels)
             if (one.column == function) return one.row;

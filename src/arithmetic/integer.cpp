@@ -18,7 +18,8 @@ template <> struct Wider<std::int64_t> { using type = __int128; };
 template <class T> using Wide = typename Wider<T>::type;
 template <class T> constexpr int width = static_cast<int>(sizeof(T) * 8);
 
-// Wrapping arithmetic goes through 64-bit unsigned: no overflow is undefined, no 16-bit operand is promoted to int.
+// Wrapping arithmetic goes through 64-bit unsigned: no overflow is undefined, no 16-bit operand is promoted
+// to int.
 template <class T> constexpr T wrap(std::uint64_t value) { return static_cast<T>(value); }
 template <class T> T add(T a, T b) { return wrap<T>(std::uint64_t(a) + std::uint64_t(b)); }
 template <class T> T sub(T a, T b) { return wrap<T>(std::uint64_t(a) - std::uint64_t(b)); }
@@ -32,9 +33,12 @@ template <class T> Wide<T> mad_wide(T a, T b, Wide<T> c) { return add<Wide<T>>(m
 std::int32_t clamp_s32(std::int64_t value) {
     return static_cast<std::int32_t>(std::clamp<std::int64_t>(value, INT32_MIN, INT32_MAX));
 }
-std::int32_t mad_hi_sat(std::int32_t a, std::int32_t b, std::int32_t c) { return clamp_s32(std::int64_t{mul_hi(a, b)} + c); }
+std::int32_t mad_hi_sat(std::int32_t a, std::int32_t b, std::int32_t c) {
+    return clamp_s32(std::int64_t{mul_hi(a, b)} + c);
+}
 
-// 9.7.1.8: division by zero yields an unspecified machine-specific value; all ones is what NVIDIA's code gives.
+// 9.7.1.8: division by zero yields an unspecified machine-specific value; all ones is what NVIDIA's code
+// gives.
 template <class T> T div(T a, T b) {
     if (b == 0) return static_cast<T>(-1);
     if constexpr (std::is_signed_v<T>)
@@ -56,16 +60,20 @@ template <class T> T max_relu(T a, T b) { return std::max<T>(std::max(a, b), 0);
 template <class T> T sad(T a, T b, T c) { return add<T>(c, a < b ? sub<T>(b, a) : sub<T>(a, b)); }
 
 template <class T> T add_clamped(T a, T b) {
-    return static_cast<T>(std::clamp<std::int64_t>(std::int64_t{a} + b, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+    return static_cast<T>(std::clamp<std::int64_t>(std::int64_t{a} + b, std::numeric_limits<T>::min(),
+                                                   std::numeric_limits<T>::max()));
 }
 template <class T> T sub_clamped(T a, T b) {
-    return static_cast<T>(std::clamp<std::int64_t>(std::int64_t{a} - b, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+    return static_cast<T>(std::clamp<std::int64_t>(std::int64_t{a} - b, std::numeric_limits<T>::min(),
+                                                   std::numeric_limits<T>::max()));
 }
 
 // Four bytes of a 32-bit register, each by F.
 template <auto F, class T> std::uint32_t bytes(std::uint32_t a, std::uint32_t b) {
     std::uint32_t result = 0;
-    for (int i = 0; i < 32; i += 8) result |= std::uint32_t{static_cast<std::uint8_t>(F(static_cast<T>(a >> i), static_cast<T>(b >> i)))} << i;
+    for (int i = 0; i < 32; i += 8)
+        result |= std::uint32_t{static_cast<std::uint8_t>(F(static_cast<T>(a >> i), static_cast<T>(b >> i)))}
+                  << i;
     return result;
 }
 std::uint32_t neg_bytes(std::uint32_t a) { return bytes<sub<std::int8_t>, std::int8_t>(0, a); }
@@ -76,7 +84,9 @@ template <class T> T mul24_lo(T a, T b) { return static_cast<T>(low24(a) * low24
 template <class T> T mul24_hi(T a, T b) { return static_cast<T>((low24(a) * low24(b)) >> 16); }
 template <class T> T mad24_lo(T a, T b, T c) { return add<T>(mul24_lo(a, b), c); }
 template <class T> T mad24_hi(T a, T b, T c) { return add<T>(mul24_hi(a, b), c); }
-std::int32_t mad24_hi_sat(std::int32_t a, std::int32_t b, std::int32_t c) { return clamp_s32(std::int64_t{mul24_hi(a, b)} + c); }
+std::int32_t mad24_hi_sat(std::int32_t a, std::int32_t b, std::int32_t c) {
+    return clamp_s32(std::int64_t{mul24_hi(a, b)} + c);
+}
 
 template <class T> std::uint32_t popc(T a) { return static_cast<std::uint32_t>(std::popcount(a)); }
 template <class T> std::uint32_t clz(T a) { return static_cast<std::uint32_t>(std::countl_zero(a)); }
@@ -121,7 +131,8 @@ template <class T> T bfe(T a, std::uint32_t b, std::uint32_t c) {
 template <class T> T bfi(T a, T b, std::uint32_t c, std::uint32_t d) {
     const std::uint32_t position = c & 0xFF, length = d & 0xFF;
     if (length == 0 || position >= static_cast<std::uint32_t>(width<T>)) return b;
-    const T ones = length >= static_cast<std::uint32_t>(width<T>) ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << length) - 1);
+    const T ones = length >= static_cast<std::uint32_t>(width<T>) ? static_cast<T>(~T{0})
+                                                                  : static_cast<T>((T{1} << length) - 1);
     const T mask = static_cast<T>(ones << position);
     return static_cast<T>((b & ~mask) | (static_cast<T>(a << position) & mask));
 }
@@ -143,23 +154,28 @@ template <bool Clamp> std::uint32_t bmsk(std::uint32_t a, std::uint32_t b) {
 
 template <class A, class B> std::uint32_t dp4a(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
     for (int i = 0; i < 32; i += 8)
-        c += static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<A>(a >> i)) * static_cast<std::int32_t>(static_cast<B>(b >> i)));
+        c += static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<A>(a >> i)) *
+                                        static_cast<std::int32_t>(static_cast<B>(b >> i)));
     return c;
 }
-template <class A16, class B8, int Shift> std::uint32_t dp2a(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+template <class A16, class B8, int Shift>
+std::uint32_t dp2a(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
     for (int i = 0; i < 2; ++i)
         c += static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<A16>(a >> (16 * i))) *
                                         static_cast<std::int32_t>(static_cast<B8>(b >> (Shift + 8 * i))));
     return c;
 }
 
-// 9.7.2. The condition code is the carry of an addition. A subtraction adds the complement: its condition code is the carry of that,
-// so 0 says that there is a borrow. The manual leaves it open; nvcc's division of 128 bits reads with addc what subc.cc has left.
+// 9.7.2. The condition code is the carry of an addition. A subtraction adds the complement: its condition
+// code is the carry of that, so 0 says that there is a borrow. The manual leaves it open; nvcc's division of
+// 128 bits reads with addc what subc.cc has left.
 template <class T> Two<T, bool> add_carry(T a, T b, bool carry) {
     const auto sum = static_cast<unsigned __int128>(a) + b + (carry ? 1 : 0);
     return {static_cast<T>(sum), (sum >> width<T> & 1) != 0};
 }
-template <class T> Two<T, bool> sub_carry(T a, T b, bool carry) { return add_carry(a, static_cast<T>(~b), carry); }
+template <class T> Two<T, bool> sub_carry(T a, T b, bool carry) {
+    return add_carry(a, static_cast<T>(~b), carry);
+}
 template <class T> Two<T, bool> add_cc(T a, T b) { return add_carry(a, b, false); }
 template <class T> Two<T, bool> sub_cc(T a, T b) { return sub_carry(a, b, true); }
 template <class T> T addc(T a, T b, bool carry) { return add_carry(a, b, carry).first; }
@@ -170,12 +186,20 @@ template <class T, auto Mul> Two<Unsigned<T>, bool> mad_cc(T a, T b, Unsigned<T>
 template <class T, auto Mul> Two<Unsigned<T>, bool> madc_cc(T a, T b, Unsigned<T> c, bool carry) {
     return add_carry(static_cast<Unsigned<T>>(Mul(a, b)), c, carry);
 }
-template <class T, auto Mul> Unsigned<T> madc(T a, T b, Unsigned<T> c, bool carry) { return madc_cc<T, Mul>(a, b, c, carry).first; }
+template <class T, auto Mul> Unsigned<T> madc(T a, T b, Unsigned<T> c, bool carry) {
+    return madc_cc<T, Mul>(a, b, c, carry).first;
+}
 
 // Forms that ptxas knows and the manual does not: of 16 bits, and clamped.
-std::int32_t addc_sat(std::int32_t a, std::int32_t b, bool carry) { return clamp_s32(std::int64_t{a} + b + (carry ? 1 : 0)); }
-std::int32_t subc_sat(std::int32_t a, std::int32_t b, bool carry) { return clamp_s32(std::int64_t{a} - b - (carry ? 0 : 1)); }
-std::int32_t madc_hi_sat(std::int32_t a, std::int32_t b, std::int32_t c, bool carry) { return addc_sat(mul_hi<std::int32_t>(a, b), c, carry); }
+std::int32_t addc_sat(std::int32_t a, std::int32_t b, bool carry) {
+    return clamp_s32(std::int64_t{a} + b + (carry ? 1 : 0));
+}
+std::int32_t subc_sat(std::int32_t a, std::int32_t b, bool carry) {
+    return clamp_s32(std::int64_t{a} - b - (carry ? 0 : 1));
+}
+std::int32_t madc_hi_sat(std::int32_t a, std::int32_t b, std::int32_t c, bool carry) {
+    return addc_sat(mul_hi<std::int32_t>(a, b), c, carry);
+}
 
 // The packed types of an operation, by its functions on u16, s16, u8 and s8.
 template <auto F16, auto G16, auto F8, auto G8> Resolved packed(Modifiers m) {
@@ -187,14 +211,17 @@ template <auto F16, auto G16, auto F8, auto G8> Resolved packed(Modifiers m) {
     if (m.take(".s8x4")) return m.done() ? Resolved(make<&bytes<G8, s8>>()) : std::nullopt;
     return std::nullopt;
 }
-#define PTXGRAFT_PACKED(function) packed<&function<std::uint16_t>, &function<std::int16_t>, &function<std::uint8_t>, &function<std::int8_t>>
+#define PTXGRAFT_PACKED(function) \
+    packed<&function<std::uint16_t>, &function<std::int16_t>, &function<std::uint8_t>, &function<std::int8_t>>
 
 #define PTXGRAFT_MAKE(function) []<class T>() -> Resolved { return make<&function<T>>(); }
 #define PTXGRAFT_FAST(function) []<class T>() -> Resolved { return make_fast<&function<T>>(); }
 
 Resolved resolve_add(Modifiers m, Shape) {
     if (m.take(".cc")) {
-        const auto made = []<class T>() -> Resolved { return with_carry(make<&add_cc<Unsigned<T>>>(), false, true); };
+        const auto made = []<class T>() -> Resolved {
+            return with_carry(make<&add_cc<Unsigned<T>>>(), false, true);
+        };
         return by_type<U32, S32, B32, U64, S64, B64>(m, made);
     }
     if (m.take(".sat")) {
@@ -206,7 +233,9 @@ Resolved resolve_add(Modifiers m, Shape) {
 }
 Resolved resolve_sub(Modifiers m, Shape) {
     if (m.take(".cc")) {
-        const auto made = []<class T>() -> Resolved { return with_carry(make<&sub_cc<Unsigned<T>>>(), false, true); };
+        const auto made = []<class T>() -> Resolved {
+            return with_carry(make<&sub_cc<Unsigned<T>>>(), false, true);
+        };
         return by_type<U32, S32, B32, U64, S64, B64>(m, made);
     }
     if (m.take(".sat")) {
@@ -218,15 +247,23 @@ Resolved resolve_sub(Modifiers m, Shape) {
 }
 Resolved resolve_addc(Modifiers m, Shape) {
     if (m.take(".cc"))
-        return by_type<U32, S32, B32, U64, S64, B64>(m, []<class T>() -> Resolved { return with_carry(make<&add_carry<Unsigned<T>>>(), true, true); });
-    if (m.take(".sat")) return m.take(".s32") && m.done() ? Resolved(with_carry(make<&addc_sat>(), true, false)) : std::nullopt;
-    return by_type<U16, S16, U32, S32, B32, U64, S64, B64>(m, []<class T>() -> Resolved { return with_carry(make<&addc<Unsigned<T>>>(), true, false); });
+        return by_type<U32, S32, B32, U64, S64, B64>(
+            m, []<class T>() -> Resolved { return with_carry(make<&add_carry<Unsigned<T>>>(), true, true); });
+    if (m.take(".sat"))
+        return m.take(".s32") && m.done() ? Resolved(with_carry(make<&addc_sat>(), true, false))
+                                          : std::nullopt;
+    return by_type<U16, S16, U32, S32, B32, U64, S64, B64>(
+        m, []<class T>() -> Resolved { return with_carry(make<&addc<Unsigned<T>>>(), true, false); });
 }
 Resolved resolve_subc(Modifiers m, Shape) {
     if (m.take(".cc"))
-        return by_type<U32, S32, B32, U64, S64, B64>(m, []<class T>() -> Resolved { return with_carry(make<&sub_carry<Unsigned<T>>>(), true, true); });
-    if (m.take(".sat")) return m.take(".s32") && m.done() ? Resolved(with_carry(make<&subc_sat>(), true, false)) : std::nullopt;
-    return by_type<U16, S16, U32, S32, B32, U64, S64, B64>(m, []<class T>() -> Resolved { return with_carry(make<&subc<Unsigned<T>>>(), true, false); });
+        return by_type<U32, S32, B32, U64, S64, B64>(
+            m, []<class T>() -> Resolved { return with_carry(make<&sub_carry<Unsigned<T>>>(), true, true); });
+    if (m.take(".sat"))
+        return m.take(".s32") && m.done() ? Resolved(with_carry(make<&subc_sat>(), true, false))
+                                          : std::nullopt;
+    return by_type<U16, S16, U32, S32, B32, U64, S64, B64>(
+        m, []<class T>() -> Resolved { return with_carry(make<&subc<Unsigned<T>>>(), true, false); });
 }
 Resolved resolve_mul(Modifiers m, Shape) {
     if (m.take(".lo")) return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(mul_lo));
@@ -237,12 +274,16 @@ Resolved resolve_mul(Modifiers m, Shape) {
 Resolved resolve_mad(Modifiers m, Shape) {
     if (m.take(".lo")) {
         if (m.take(".cc"))
-            return by_type<U32, S32, U64, S64>(m, []<class T>() -> Resolved { return with_carry(make<&mad_cc<T, mul_lo<T>>>(), false, true); });
+            return by_type<U32, S32, U64, S64>(m, []<class T>() -> Resolved {
+                return with_carry(make<&mad_cc<T, mul_lo<T>>>(), false, true);
+            });
         return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(mad_lo));
     }
     if (m.take(".hi")) {
         if (m.take(".cc"))
-            return by_type<U32, S32, U64, S64>(m, []<class T>() -> Resolved { return with_carry(make<&mad_cc<T, mul_hi<T>>>(), false, true); });
+            return by_type<U32, S32, U64, S64>(m, []<class T>() -> Resolved {
+                return with_carry(make<&mad_cc<T, mul_hi<T>>>(), false, true);
+            });
         if (m.take(".sat")) return m.take(".s32") && m.done() ? Resolved(make<&mad_hi_sat>()) : std::nullopt;
         return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(mad_hi));
     }
@@ -253,14 +294,20 @@ Resolved resolve_madc(Modifiers m, Shape) {
     const int half = m.take_of({".lo", ".hi"});
     if (half < 0) return std::nullopt;
     const bool writes = m.take(".cc");
-    if (half == 1 && !writes && m.take(".sat")) return m.take(".s32") && m.done() ? Resolved(with_carry(make<&madc_hi_sat>(), true, false)) : std::nullopt;
+    if (half == 1 && !writes && m.take(".sat"))
+        return m.take(".s32") && m.done() ? Resolved(with_carry(make<&madc_hi_sat>(), true, false))
+                                          : std::nullopt;
     if (half == 0 && !writes) {
         Modifiers narrow = m;
-        const auto made = []<class T>() -> Resolved { return with_carry(make<&madc<T, mul_lo<T>>>(), true, false); };
+        const auto made = []<class T>() -> Resolved {
+            return with_carry(make<&madc<T, mul_lo<T>>>(), true, false);
+        };
         if (Resolved found = by_type<U16, S16>(narrow, made)) return found;
     }
     return by_type<U32, S32, U64, S64>(m, [&]<class T>() -> Resolved {
-        if (writes) return with_carry(half == 0 ? make<&madc_cc<T, mul_lo<T>>>() : make<&madc_cc<T, mul_hi<T>>>(), true, true);
+        if (writes)
+            return with_carry(half == 0 ? make<&madc_cc<T, mul_lo<T>>>() : make<&madc_cc<T, mul_hi<T>>>(),
+                              true, true);
         return with_carry(half == 0 ? make<&madc<T, mul_lo<T>>>() : make<&madc<T, mul_hi<T>>>(), true, false);
     });
 }
@@ -275,9 +322,17 @@ Resolved resolve_mad24(Modifiers m, Shape) {
     if (m.take(".sat")) return m.take(".s32") && m.done() ? Resolved(make<&mad24_hi_sat>()) : std::nullopt;
     return by_type<U32, S32>(m, PTXGRAFT_MAKE(mad24_hi));
 }
-Resolved resolve_sad(Modifiers m, Shape) { return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(sad)); }
-Resolved resolve_div(Modifiers m, Shape) { return by_type<U16, U32, U64, S16, S32, S64>(m, []<class T>() -> Resolved { return leaving(Open::zero_divisor, make<&div<T>>()); }); }
-Resolved resolve_rem(Modifiers m, Shape) { return by_type<U16, U32, U64, S16, S32, S64>(m, []<class T>() -> Resolved { return leaving(Open::zero_divisor, make<&rem<T>>()); }); }
+Resolved resolve_sad(Modifiers m, Shape) {
+    return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(sad));
+}
+Resolved resolve_div(Modifiers m, Shape) {
+    return by_type<U16, U32, U64, S16, S32, S64>(
+        m, []<class T>() -> Resolved { return leaving(Open::zero_divisor, make<&div<T>>()); });
+}
+Resolved resolve_rem(Modifiers m, Shape) {
+    return by_type<U16, U32, U64, S16, S32, S64>(
+        m, []<class T>() -> Resolved { return leaving(Open::zero_divisor, make<&rem<T>>()); });
+}
 Resolved resolve_abs(Modifiers m, Shape) { return by_type<S16, S32, S64>(m, PTXGRAFT_FAST(abs_of)); }
 Resolved resolve_neg(Modifiers m, Shape) {
     if (m.take(".s8x4")) return m.done() ? Resolved(make<&neg_bytes>()) : std::nullopt;
@@ -293,12 +348,16 @@ template <auto F16, auto F8, auto F32> Resolved clamped_at_zero(Modifiers m) {
     return type == 1 ? make<&bytes<F8, std::int8_t>>() : make_fast<F32>();
 }
 Resolved resolve_min(Modifiers m, Shape) {
-    if (Resolved found = clamped_at_zero<&min_relu<std::int16_t>, &min_relu<std::int8_t>, &min_relu<std::int32_t>>(m)) return found;
+    if (Resolved found =
+            clamped_at_zero<&min_relu<std::int16_t>, &min_relu<std::int8_t>, &min_relu<std::int32_t>>(m))
+        return found;
     if (Resolved found = PTXGRAFT_PACKED(min_of)(m)) return found;
     return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(min_of));
 }
 Resolved resolve_max(Modifiers m, Shape) {
-    if (Resolved found = clamped_at_zero<&max_relu<std::int16_t>, &max_relu<std::int8_t>, &max_relu<std::int32_t>>(m)) return found;
+    if (Resolved found =
+            clamped_at_zero<&max_relu<std::int16_t>, &max_relu<std::int8_t>, &max_relu<std::int32_t>>(m))
+        return found;
     if (Resolved found = PTXGRAFT_PACKED(max_of)(m)) return found;
     return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(max_of));
 }
@@ -311,7 +370,9 @@ Resolved resolve_bfind(Modifiers m, Shape) {
     if (m.take(".shiftamt")) return by_type<U32, U64, S32, S64>(m, PTXGRAFT_MAKE(bfind_shift));
     return by_type<U32, U64, S32, S64>(m, PTXGRAFT_MAKE(bfind));
 }
-Resolved resolve_fns(Modifiers m, Shape) { return m.take(".b32") && m.done() ? Resolved(make<&fns>()) : std::nullopt; }
+Resolved resolve_fns(Modifiers m, Shape) {
+    return m.take(".b32") && m.done() ? Resolved(make<&fns>()) : std::nullopt;
+}
 
 Resolved resolve_szext(Modifiers m, Shape) {
     const int mode = m.take_of({".clamp", ".wrap"}), type = m.take_of({".u32", ".s32"});
@@ -327,13 +388,16 @@ Resolved resolve_bmsk(Modifiers m, Shape) {
 Resolved resolve_dp4a(Modifiers m, Shape) {
     const int a = m.take_of({".u32", ".s32"}), b = m.take_of({".u32", ".s32"});
     if (a < 0 || b < 0 || !m.done()) return std::nullopt;
-    if (a == 0) return b == 0 ? make<&dp4a<std::uint8_t, std::uint8_t>>() : make<&dp4a<std::uint8_t, std::int8_t>>();
+    if (a == 0)
+        return b == 0 ? make<&dp4a<std::uint8_t, std::uint8_t>>() : make<&dp4a<std::uint8_t, std::int8_t>>();
     return b == 0 ? make<&dp4a<std::int8_t, std::uint8_t>>() : make<&dp4a<std::int8_t, std::int8_t>>();
 }
 template <int Shift> Resolved dp2a_of(int a, int b) {
     if (a == 0)
-        return b == 0 ? make<&dp2a<std::uint16_t, std::uint8_t, Shift>>() : make<&dp2a<std::uint16_t, std::int8_t, Shift>>();
-    return b == 0 ? make<&dp2a<std::int16_t, std::uint8_t, Shift>>() : make<&dp2a<std::int16_t, std::int8_t, Shift>>();
+        return b == 0 ? make<&dp2a<std::uint16_t, std::uint8_t, Shift>>()
+                      : make<&dp2a<std::uint16_t, std::int8_t, Shift>>();
+    return b == 0 ? make<&dp2a<std::int16_t, std::uint8_t, Shift>>()
+                  : make<&dp2a<std::int16_t, std::int8_t, Shift>>();
 }
 Resolved resolve_dp2a(Modifiers m, Shape) {
     const int half = m.take_of({".lo", ".hi"});
@@ -346,13 +410,13 @@ Resolved resolve_dp2a(Modifiers m, Shape) {
 #undef PTXGRAFT_FAST
 
 constexpr ResolverRow rows[] = {
-    {"add", resolve_add},     {"sub", resolve_sub},   {"addc", resolve_addc},   {"subc", resolve_subc},
-    {"mul", resolve_mul},     {"mad", resolve_mad},   {"madc", resolve_madc},   {"mul24", resolve_mul24},
-    {"mad24", resolve_mad24}, {"sad", resolve_sad},   {"div", resolve_div},     {"rem", resolve_rem},
-    {"abs", resolve_abs},     {"neg", resolve_neg},   {"min", resolve_min},     {"max", resolve_max},
-    {"popc", resolve_popc},   {"clz", resolve_clz},   {"brev", resolve_brev},   {"bfe", resolve_bfe},
+    {"add", resolve_add},     {"sub", resolve_sub},     {"addc", resolve_addc}, {"subc", resolve_subc},
+    {"mul", resolve_mul},     {"mad", resolve_mad},     {"madc", resolve_madc}, {"mul24", resolve_mul24},
+    {"mad24", resolve_mad24}, {"sad", resolve_sad},     {"div", resolve_div},   {"rem", resolve_rem},
+    {"abs", resolve_abs},     {"neg", resolve_neg},     {"min", resolve_min},   {"max", resolve_max},
+    {"popc", resolve_popc},   {"clz", resolve_clz},     {"brev", resolve_brev}, {"bfe", resolve_bfe},
     {"bfi", resolve_bfi},     {"bfind", resolve_bfind}, {"fns", resolve_fns},   {"szext", resolve_szext},
-    {"bmsk", resolve_bmsk},   {"dp4a", resolve_dp4a}, {"dp2a", resolve_dp2a},
+    {"bmsk", resolve_bmsk},   {"dp4a", resolve_dp4a},   {"dp2a", resolve_dp2a},
 };
 
 }  // namespace

@@ -10,8 +10,10 @@ template <class T> T and_of(T a, T b) { return static_cast<T>(a & b); }
 template <class T> T or_of(T a, T b) { return static_cast<T>(a | b); }
 template <class T> T xor_of(T a, T b) { return static_cast<T>(a ^ b); }
 template <class T> T not_of(T a) {
-    if constexpr (std::is_same_v<T, bool>) return !a;
-    else return static_cast<T>(~a);
+    if constexpr (std::is_same_v<T, bool>)
+        return !a;
+    else
+        return static_cast<T>(~a);
 }
 template <class T> T cnot(T a) { return a == 0 ? T{1} : T{0}; }
 
@@ -35,7 +37,8 @@ std::uint32_t lop3(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint3
     return result;
 }
 template <bool Or>
-Two<std::uint32_t, bool> lop3_pred(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t table, bool q) {
+Two<std::uint32_t, bool> lop3_pred(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t table,
+                                   bool q) {
     const std::uint32_t d = lop3(a, b, c, table);
     return {d, Or ? (d != 0 || q) : (d != 0 && q)};
 }
@@ -97,16 +100,18 @@ Resolved resolve_shf(Modifiers m, Shape) {
 }
 Resolved resolve_prmt(Modifiers m, Shape) {
     if (!m.take(".b32")) return std::nullopt;
-    static constexpr PureInstruction modes[] = {make<&prmt_mode<0>>(), make<&prmt_mode<1>>(), make<&prmt_mode<2>>(),
-                                                make<&prmt_mode<3>>(), make<&prmt_mode<4>>(), make<&prmt_mode<5>>()};
+    static constexpr PureInstruction modes[] = {make<&prmt_mode<0>>(), make<&prmt_mode<1>>(),
+                                                make<&prmt_mode<2>>(), make<&prmt_mode<3>>(),
+                                                make<&prmt_mode<4>>(), make<&prmt_mode<5>>()};
     const int mode = m.take_of({".f4e", ".b4e", ".rc8", ".ecl", ".ecr", ".rc16"});
     if (!m.done()) return std::nullopt;
     return mode < 0 ? make_fast<&prmt>() : modes[mode];
 }
 
 constexpr ResolverRow rows[] = {
-    {"and", resolve_and}, {"or", resolve_or},   {"xor", resolve_xor},   {"not", resolve_not}, {"cnot", resolve_cnot},
-    {"shl", resolve_shl}, {"shr", resolve_shr}, {"lop3", resolve_lop3}, {"shf", resolve_shf}, {"prmt", resolve_prmt},
+    {"and", resolve_and},   {"or", resolve_or},     {"xor", resolve_xor}, {"not", resolve_not},
+    {"cnot", resolve_cnot}, {"shl", resolve_shl},   {"shr", resolve_shr}, {"lop3", resolve_lop3},
+    {"shf", resolve_shf},   {"prmt", resolve_prmt},
 };
 
 }  // namespace

@@ -27,23 +27,31 @@ template <const Format& F, bool Relu> std::uint32_t to_narrow(double a) {
 template <const Format& F, bool Relu> Packed<F> packed(double high, double low) {
     return static_cast<Packed<F>>(to_narrow<F, Relu>(high) << cell<F> | to_narrow<F, Relu>(low));
 }
-template <const Format& F, bool Relu> Packed<F> of_f32(float a, float b) { return packed<F, Relu>(static_cast<double>(a), static_cast<double>(b)); }
-template <const Format& F, bool Relu, class P> Packed<F> of_pair(P a) { return packed<F, Relu>(value(high(a)), value(low(a))); }
+template <const Format& F, bool Relu> Packed<F> of_f32(float a, float b) {
+    return packed<F, Relu>(static_cast<double>(a), static_cast<double>(b));
+}
+template <const Format& F, bool Relu, class P> Packed<F> of_pair(P a) {
+    return packed<F, Relu>(value(high(a)), value(low(a)));
+}
 
 // Every value of these formats is one of f16 and of bf16.
 template <class T, const Format& F, bool Relu, bool Finite> T widened(std::uint32_t bits) {
     double a = value_of(F, bits & ((2u << F.sign_bit) - 1));
     if (Relu && !std::isnan(a) && std::signbit(a)) a = 0;
-    if (Finite && std::isinf(a)) return {static_cast<std::uint16_t>(format_of<T>().largest | (a < 0 ? 0x8000u : 0))};
+    if (Finite && std::isinf(a))
+        return {static_cast<std::uint16_t>(format_of<T>().largest | (a < 0 ? 0x8000u : 0))};
     return narrow<T>(a, Rounding::rn);
 }
 template <class P, const Format& F, bool Relu, bool Finite> P to_pair(Packed<F> a) {
-    return pack<P>(widened<Element<P>, F, Relu, Finite>(static_cast<std::uint32_t>(a >> cell<F>)), widened<Element<P>, F, Relu, Finite>(a));
+    return pack<P>(widened<Element<P>, F, Relu, Finite>(static_cast<std::uint32_t>(a >> cell<F>)),
+                   widened<Element<P>, F, Relu, Finite>(a));
 }
 
 // ue8m0 is a power of two, of the magnitude alone; 0xFF is NaN.
 template <bool Up, bool Finite> std::uint32_t to_ue8m0(float a) {
-    const std::uint32_t bits = std::bit_cast<std::uint32_t>(a) & 0x7FFFFFFFu, infinity = 0x7F800000u, least = 0x00400000u;  // 2^-127
+    // 2^-127
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(a) & 0x7FFFFFFFu, infinity = 0x7F800000u,
+                        least = 0x00400000u;
     if (bits > infinity) return 0xFF;
     const std::uint32_t power = (bits >> 23) + (Up && (bits & 0x7FFFFF) != 0 && bits > least ? 1 : 0);
     return Finite ? std::min(power, 0xFEu) : power;
@@ -52,7 +60,8 @@ template <bool Up, bool Finite> std::uint16_t ue8m0_of_f32(float a, float b) {
     return static_cast<std::uint16_t>(to_ue8m0<Up, Finite>(a) << 8 | to_ue8m0<Up, Finite>(b));
 }
 template <bool Up, bool Finite> std::uint16_t ue8m0_of_pair(BfloatPair a) {
-    return ue8m0_of_f32<Up, Finite>(std::bit_cast<float>(a.bits & 0xFFFF0000u), std::bit_cast<float>(a.bits << 16));
+    return ue8m0_of_f32<Up, Finite>(std::bit_cast<float>(a.bits & 0xFFFF0000u),
+                                    std::bit_cast<float>(a.bits << 16));
 }
 Bfloat of_ue8m0(std::uint32_t power) {
     if (power == 0xFF) return {static_cast<std::uint16_t>(bf16_format.nan)};
@@ -79,13 +88,16 @@ template <class P, const Format& F> Resolved widening(bool relu, bool finite) {
 }
 template <const Format& F> Resolved of_format(const Wanted& w, std::string_view name) {
     if (w.rounding != 0) return std::nullopt;
-    if (w.to == name) return !w.finite ? std::nullopt : w.relu ? narrowing<F, true>(w.from) : narrowing<F, false>(w.from);
+    if (w.to == name)
+        return !w.finite ? std::nullopt : w.relu ? narrowing<F, true>(w.from) : narrowing<F, false>(w.from);
     if (w.to == ".f16x2" && !w.finite) return widening<HalfPair, F>(w.relu, false);
     return w.to == ".bf16x2" ? widening<BfloatPair, F>(w.relu, w.finite) : std::nullopt;
 }
 template <bool Up> Resolved powers(const Wanted& w) {
-    if (w.from == ".f32") return w.finite ? make<&ue8m0_of_f32<Up, true>>() : make<&ue8m0_of_f32<Up, false>>();
-    if (w.from == ".bf16x2") return w.finite ? make<&ue8m0_of_pair<Up, true>>() : make<&ue8m0_of_pair<Up, false>>();
+    if (w.from == ".f32")
+        return w.finite ? make<&ue8m0_of_f32<Up, true>>() : make<&ue8m0_of_f32<Up, false>>();
+    if (w.from == ".bf16x2")
+        return w.finite ? make<&ue8m0_of_pair<Up, true>>() : make<&ue8m0_of_pair<Up, false>>();
     return std::nullopt;
 }
 
@@ -93,21 +105,31 @@ Resolved resolve_cvt(Modifiers m, Shape shape) {
     Wanted w{};
     w.rounding = m.take_of({".rn", ".rz", ".rp"});
     for (;;) {
-        if (m.take(".relu")) w.relu = true;
-        else if (m.take(".satfinite")) w.finite = true;
-        else break;
+        if (m.take(".relu"))
+            w.relu = true;
+        else if (m.take(".satfinite"))
+            w.finite = true;
+        else
+            break;
     }
     w.to = m.take(), w.from = m.take();
     if (!m.done() || w.rounding < 0) return std::nullopt;
     const auto has = [&](std::string_view format) { return w.to == format || w.from == format; };
     Resolved found;
-    if (has(".e4m3x2")) found = of_format<e4m3>(w, ".e4m3x2");
-    else if (has(".e5m2x2")) found = of_format<e5m2>(w, ".e5m2x2");
-    else if (has(".e2m3x2")) found = of_format<e2m3>(w, ".e2m3x2");
-    else if (has(".e3m2x2")) found = of_format<e3m2>(w, ".e3m2x2");
-    else if (has(".e2m1x2")) found = of_format<e2m1>(w, ".e2m1x2");
-    else if (w.to == ".ue8m0x2" && !w.relu && w.rounding != 0) found = w.rounding == 1 ? powers<false>(w) : powers<true>(w);
-    else if (w.from == ".ue8m0x2" && w.to == ".bf16x2" && w.rounding == 0 && !w.relu && !w.finite) found = make<&pair_of_ue8m0>();
+    if (has(".e4m3x2"))
+        found = of_format<e4m3>(w, ".e4m3x2");
+    else if (has(".e5m2x2"))
+        found = of_format<e5m2>(w, ".e5m2x2");
+    else if (has(".e2m3x2"))
+        found = of_format<e2m3>(w, ".e2m3x2");
+    else if (has(".e3m2x2"))
+        found = of_format<e3m2>(w, ".e3m2x2");
+    else if (has(".e2m1x2"))
+        found = of_format<e2m1>(w, ".e2m1x2");
+    else if (w.to == ".ue8m0x2" && !w.relu && w.rounding != 0)
+        found = w.rounding == 1 ? powers<false>(w) : powers<true>(w);
+    else if (w.from == ".ue8m0x2" && w.to == ".bf16x2" && w.rounding == 0 && !w.relu && !w.finite)
+        found = make<&pair_of_ue8m0>();
     return found && shape.operands == std::size_t{found->outputs} + found->inputs ? found : std::nullopt;
 }
 

@@ -20,64 +20,93 @@
 namespace ptxgraft::arithmetic {
 
 // --- values that C++ has no type for
-struct Half { std::uint16_t bits; };       ///< .f16
-struct Bfloat { std::uint16_t bits; };     ///< .bf16
-struct HalfPair { std::uint32_t bits; };   ///< .f16x2
-struct BfloatPair { std::uint32_t bits; }; ///< .bf16x2
+struct Half {
+    std::uint16_t bits;
+};  ///< .f16
+struct Bfloat {
+    std::uint16_t bits;
+};  ///< .bf16
+struct HalfPair {
+    std::uint32_t bits;
+};  ///< .f16x2
+struct BfloatPair {
+    std::uint32_t bits;
+};  ///< .bf16x2
 
 /// Two results of one lane: `p|q`, or a value and the condition code.
-template <class A, class B>
-struct Two {
+template <class A, class B> struct Two {
     A first;
     B second;
 };
 
-template <class T>
-constexpr T from_bits(std::uint64_t bits) {
-    if constexpr (std::is_same_v<T, bool>) return (bits & 1) != 0;
-    else if constexpr (std::is_integral_v<T>) return static_cast<T>(bits);
-    else if constexpr (std::is_same_v<T, double>) return std::bit_cast<double>(bits);
-    else if constexpr (sizeof(T) == 4) return std::bit_cast<T>(static_cast<std::uint32_t>(bits));
-    else return std::bit_cast<T>(static_cast<std::uint16_t>(bits));
+template <class T> constexpr T from_bits(std::uint64_t bits) {
+    if constexpr (std::is_same_v<T, bool>)
+        return (bits & 1) != 0;
+    else if constexpr (std::is_integral_v<T>)
+        return static_cast<T>(bits);
+    else if constexpr (std::is_same_v<T, double>)
+        return std::bit_cast<double>(bits);
+    else if constexpr (sizeof(T) == 4)
+        return std::bit_cast<T>(static_cast<std::uint32_t>(bits));
+    else
+        return std::bit_cast<T>(static_cast<std::uint16_t>(bits));
 }
 
-/// Signed integers are extended by their sign to 64 bits: a wider destination register gets what PTX ISA 9.4.1 asks for.
-template <class T>
-constexpr std::uint64_t to_bits(T value) {
-    if constexpr (std::is_same_v<T, bool>) return value ? 1 : 0;
-    else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
-    else if constexpr (std::is_integral_v<T>) return value;
-    else if constexpr (std::is_same_v<T, double>) return std::bit_cast<std::uint64_t>(value);
-    else if constexpr (sizeof(T) == 4) return std::bit_cast<std::uint32_t>(value);
-    else return std::bit_cast<std::uint16_t>(value);
+/// Signed integers are extended by their sign to 64 bits: a wider destination register gets what PTX ISA
+/// 9.4.1 asks for.
+template <class T> constexpr std::uint64_t to_bits(T value) {
+    if constexpr (std::is_same_v<T, bool>)
+        return value ? 1 : 0;
+    else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
+        return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+    else if constexpr (std::is_integral_v<T>)
+        return value;
+    else if constexpr (std::is_same_v<T, double>)
+        return std::bit_cast<std::uint64_t>(value);
+    else if constexpr (sizeof(T) == 4)
+        return std::bit_cast<std::uint32_t>(value);
+    else
+        return std::bit_cast<std::uint16_t>(value);
 }
 
-template <class T>
-constexpr ImmediateType immediate_type() {
-    if constexpr (std::is_same_v<T, float>) return ImmediateType::f32;
-    else if constexpr (std::is_same_v<T, double>) return ImmediateType::f64;
-    else if constexpr (std::is_same_v<T, Half>) return ImmediateType::f16;
-    else if constexpr (std::is_same_v<T, HalfPair>) return ImmediateType::f16x2;
-    else if constexpr (std::is_same_v<T, Bfloat>) return ImmediateType::bf16;
-    else if constexpr (std::is_same_v<T, BfloatPair>) return ImmediateType::bf16x2;
-    else if constexpr (std::is_same_v<T, bool>) return ImmediateType::predicate;
-    else return ImmediateType::integer;
+template <class T> constexpr ImmediateType immediate_type() {
+    if constexpr (std::is_same_v<T, float>)
+        return ImmediateType::f32;
+    else if constexpr (std::is_same_v<T, double>)
+        return ImmediateType::f64;
+    else if constexpr (std::is_same_v<T, Half>)
+        return ImmediateType::f16;
+    else if constexpr (std::is_same_v<T, HalfPair>)
+        return ImmediateType::f16x2;
+    else if constexpr (std::is_same_v<T, Bfloat>)
+        return ImmediateType::bf16;
+    else if constexpr (std::is_same_v<T, BfloatPair>)
+        return ImmediateType::bf16x2;
+    else if constexpr (std::is_same_v<T, bool>)
+        return ImmediateType::predicate;
+    else
+        return ImmediateType::integer;
 }
 
 template <class T> struct is_two : std::false_type {};
 template <class A, class B> struct is_two<Two<A, B>> : std::true_type {};
 
-// The functions that matter are compiled again for processors with AVX2 and FMA, and with AVX-512. An attribute does it, not
-// a compiler option: an inline function of the standard library compiled with the option could be linked into code for all.
-// lzcnt is not asked of the processor: clang 14 does not take its name, and every processor with BMI2 has it.
+// The functions that matter are compiled again for processors with AVX2 and FMA, and with AVX-512. An
+// attribute does it, not a compiler option: an inline function of the standard library compiled with the
+// option could be linked into code for all. lzcnt is not asked of the processor: clang 14 does not take its
+// name, and every processor with BMI2 has it.
 #if defined(__x86_64__) && defined(__clang__)
 #define PTXGRAFT_AVX2 [[gnu::target("avx2,fma,bmi,bmi2,lzcnt,popcnt"), gnu::flatten]]
-#define PTXGRAFT_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,popcnt"), gnu::flatten]]
+#define PTXGRAFT_AVX512 \
+    [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,popcnt"), gnu::flatten]]
 #define PTXGRAFT_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #pragma clang diagnostic ignored "-Wpass-failed"  // says of every loop that it is none that gains by vectors
 #elif defined(__x86_64__) && defined(__GNUC__)
 #define PTXGRAFT_AVX2 [[gnu::target("avx2,fma,bmi,bmi2,lzcnt,popcnt"), gnu::flatten]]
-#define PTXGRAFT_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,popcnt,prefer-vector-width=512"), gnu::flatten]]
+#define PTXGRAFT_AVX512                                                                                 \
+    [[gnu::target(                                                                                      \
+          "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,popcnt,prefer-vector-width=512"), \
+      gnu::flatten]]
 #define PTXGRAFT_INDEPENDENT _Pragma("GCC ivdep")
 #else
 #define PTXGRAFT_AVX2
@@ -90,17 +119,23 @@ template <class T> T read(const std::byte* column, std::size_t i) {
     using Bits = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
     Bits value;
     std::memcpy(&value, column + i * sizeof(T), sizeof(T));
-    if constexpr (std::is_same_v<T, bool>) return value != 0;
-    else return value;
+    if constexpr (std::is_same_v<T, bool>)
+        return value != 0;
+    else
+        return value;
 }
 template <class T> void write(std::byte* column, std::size_t i, T value) {
-    if constexpr (std::is_same_v<T, bool>) column[i] = value ? std::byte{1} : std::byte{0};
-    else std::memcpy(column + i * sizeof(T), &value, sizeof(T));
+    if constexpr (std::is_same_v<T, bool>)
+        column[i] = value ? std::byte{1} : std::byte{0};
+    else
+        std::memcpy(column + i * sizeof(T), &value, sizeof(T));
 }
 
-// The elements are independent of each other, even where an output is an input. In pieces of 32, whose loop has no rest.
+// The elements are independent of each other, even where an output is an input. In pieces of 32, whose loop
+// has no rest.
 template <auto F, class R, class... A, std::size_t... I>
-inline void run_columns(void* const* outputs, const void* const* inputs, std::size_t count, std::index_sequence<I...>) {
+inline void run_columns(void* const* outputs, const void* const* inputs, std::size_t count,
+                        std::index_sequence<I...>) {
     const std::array<const std::byte*, sizeof...(A)> in{static_cast<const std::byte*>(inputs[I])...};
     auto* const out = static_cast<std::byte*>(outputs[0]);
     std::byte* second = nullptr;
@@ -124,7 +159,8 @@ inline void run_columns(void* const* outputs, const void* const* inputs, std::si
 }
 
 template <auto F, class R, class... A, std::size_t... I>
-inline void run_rows(std::byte* columns, const std::uint32_t* places, std::uint32_t mask, std::size_t count, std::index_sequence<I...>) {
+inline void run_rows(std::byte* columns, const std::uint32_t* places, std::uint32_t mask, std::size_t count,
+                     std::index_sequence<I...>) {
     for (; count != 0; --count, places += 1 + sizeof...(A)) {
         const std::array<const std::byte*, sizeof...(A)> in{columns + (places[1 + I] & mask)...};
         std::byte* const out = columns + (places[0] & mask);
@@ -138,22 +174,26 @@ template <auto F, class R, class... A> struct Compiled<F, R (*)(A...)> {
     static void columns(void* const* outputs, const void* const* inputs, std::size_t count) {
         run_columns<F, R, A...>(outputs, inputs, count, std::index_sequence_for<A...>{});
     }
-    PTXGRAFT_AVX2 static void columns_avx2(void* const* outputs, const void* const* inputs, std::size_t count) {
+    PTXGRAFT_AVX2 static void columns_avx2(void* const* outputs, const void* const* inputs,
+                                           std::size_t count) {
         run_columns<F, R, A...>(outputs, inputs, count, std::index_sequence_for<A...>{});
     }
-    PTXGRAFT_AVX512 static void columns_avx512(void* const* outputs, const void* const* inputs, std::size_t count) {
+    PTXGRAFT_AVX512 static void columns_avx512(void* const* outputs, const void* const* inputs,
+                                               std::size_t count) {
         run_columns<F, R, A...>(outputs, inputs, count, std::index_sequence_for<A...>{});
     }
     static void rows(std::byte* columns, const std::uint32_t* places, std::uint32_t mask, std::size_t count) {
         run_rows<F, R, A...>(columns, places, mask, count, std::index_sequence_for<A...>{});
     }
-    PTXGRAFT_AVX2 static void rows_avx2(std::byte* columns, const std::uint32_t* places, std::uint32_t mask, std::size_t count) {
+    PTXGRAFT_AVX2 static void rows_avx2(std::byte* columns, const std::uint32_t* places, std::uint32_t mask,
+                                        std::size_t count) {
         run_rows<F, R, A...>(columns, places, mask, count, std::index_sequence_for<A...>{});
     }
-    PTXGRAFT_AVX512 static void rows_avx512(std::byte* columns, const std::uint32_t* places, std::uint32_t mask, std::size_t count) {
+    PTXGRAFT_AVX512 static void rows_avx512(std::byte* columns, const std::uint32_t* places,
+                                            std::uint32_t mask, std::size_t count) {
         run_rows<F, R, A...>(columns, places, mask, count, std::index_sequence_for<A...>{});
     }
-    template <class T> static constexpr bool is_signed = std::is_integral_v<T> && std::is_signed_v<T>;
+    template <class T> static constexpr bool is_signed = std::is_integral_v<T>&& std::is_signed_v<T>;
     static constexpr PureInstruction instruction() {
         PureInstruction made;
         made.first[0] = columns;
@@ -174,13 +214,9 @@ template <auto F, class R, class... A> struct Compiled<F, R (*)(A...)> {
 };
 
 /// The instruction that computes the function F, its operands in F's order.
-template <auto F>
-constexpr PureInstruction make() {
-    return Compiled<F, decltype(F)>::instruction();
-}
+template <auto F> constexpr PureInstruction make() { return Compiled<F, decltype(F)>::instruction(); }
 /// The same, compiled for every processor: for what is simple and common.
-template <auto F>
-constexpr PureInstruction make_fast() {
+template <auto F> constexpr PureInstruction make_fast() {
     PureInstruction made = make<F>();
     made.first[1] = Compiled<F, decltype(F)>::columns_avx2;
     made.first[2] = Compiled<F, decltype(F)>::columns_avx512;
@@ -191,8 +227,7 @@ struct Rows {
     ColumnFunction column;
     RowFunction row;
 };
-template <auto F>
-constexpr std::array<Rows, 3> rows_of() {
+template <auto F> constexpr std::array<Rows, 3> rows_of() {
     using C = Compiled<F, decltype(F)>;
     return {{{C::columns, C::rows}, {C::columns_avx2, C::rows_avx2}, {C::columns_avx512, C::rows_avx512}}};
 }
@@ -241,8 +276,8 @@ constexpr PureInstruction with_carry(PureInstruction made, bool reads, bool writ
 
 using Resolved = std::optional<PureInstruction>;
 
-/// The modifiers of an instruction, taken one after the other in the order of the manual's syntax line. Whatever is
-/// left at the end makes the instruction unknown: a modifier is never ignored.
+/// The modifiers of an instruction, taken one after the other in the order of the manual's syntax line.
+/// Whatever is left at the end makes the instruction unknown: a modifier is never ignored.
 class Modifiers {
   public:
     explicit Modifiers(std::span<const std::string_view> all) : left_(all) {}
@@ -283,13 +318,11 @@ struct Shape {
 };
 
 /// A type modifier and its C++ type: TypeWord<".u32", std::uint32_t>.
-template <std::size_t N>
-struct Word {
+template <std::size_t N> struct Word {
     char text[N];
     constexpr Word(const char (&from)[N]) { std::copy_n(from, N, text); }
 };
-template <Word W, class T>
-struct TypeWord {
+template <Word W, class T> struct TypeWord {
     static constexpr std::string_view word{W.text};
     using type = T;
 };
@@ -313,8 +346,7 @@ using F32 = TypeWord<".f32", float>;
 using F64 = TypeWord<".f64", double>;
 
 /// Calls `make_for.operator()<T>()` for the type of the last modifier, which must be one of Ts.
-template <class... Ts, class MakeFor>
-Resolved by_type(Modifiers modifiers, MakeFor make_for) {
+template <class... Ts, class MakeFor> Resolved by_type(Modifiers modifiers, MakeFor make_for) {
     const std::string_view word = modifiers.take();
     if (!modifiers.done()) return std::nullopt;
     Resolved found;

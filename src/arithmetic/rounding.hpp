@@ -1,10 +1,11 @@
 #pragma once
 /// @file rounding.hpp
-/// Binary floating-point formats and PTX's rounding modes, on values held exactly, or rounded to odd, in doubles.
+/// Binary floating-point formats and PTX's rounding modes, on values held exactly, or rounded to odd, in
+/// doubles.
 ///
-/// Rounding to odd (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding
-/// to odd", 2008): a double rounded to odd can be rounded once more to any format with at least two fewer bits, in any
-/// mode, and gives what a single rounding of the exact value gives.
+/// Rounding to odd (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms
+/// using rounding to odd", 2008): a double rounded to odd can be rounded once more to any format with at
+/// least two fewer bits, in any mode, and gives what a single rounding of the exact value gives.
 
 #include <bit>
 #include <cmath>
@@ -19,12 +20,14 @@ enum class Rounding : std::uint8_t { rn, rna, rz, rm, rp };
 
 /// The nearest rounding is what programs use: it has functions for columns.
 template <auto F, Rounding R> constexpr PureInstruction make_rounded() {
-    if constexpr (R == Rounding::rn) return make_fast<F>();
-    else return make<F>();
+    if constexpr (R == Rounding::rn)
+        return make_fast<F>();
+    else
+        return make<F>();
 }
 
-/// A format: bits of the stored fraction, the exponent's bias, the bits of infinity (or of the largest finite value,
-/// where the format has none), the canonical NaN.
+/// A format: bits of the stored fraction, the exponent's bias, the bits of infinity (or of the largest finite
+/// value, where the format has none), the canonical NaN.
 struct Format {
     int fraction_bits;
     int bias;
@@ -37,7 +40,8 @@ inline constexpr Format f32_format{23, 127, 0x7F800000, 0x7F7FFFFF, 0x7FFFFFFF, 
 inline constexpr Format f16_format{10, 15, 0x7C00, 0x7BFF, 0x7FFF, 15};
 inline constexpr Format bf16_format{7, 127, 0x7F80, 0x7F7F, 0x7FFF, 15};
 
-/// Whether a magnitude is rounded away from zero: `low` is the last kept bit, `half` the first dropped, `rest` the others.
+/// Whether a magnitude is rounded away from zero: `low` is the last kept bit, `half` the first dropped,
+/// `rest` the others.
 constexpr bool rounds_up(Rounding mode, bool negative, bool low, bool half, bool rest) {
     switch (mode) {
         case Rounding::rn: return half && (rest || low);
@@ -51,7 +55,8 @@ constexpr bool rounds_up(Rounding mode, bool negative, bool low, bool half, bool
 
 /// What an overflow becomes: infinity or the largest finite value.
 constexpr std::uint32_t overflowed(const Format& format, Rounding mode, bool negative) {
-    const bool to_largest = mode == Rounding::rz || (mode == Rounding::rm && !negative) || (mode == Rounding::rp && negative);
+    const bool to_largest =
+        mode == Rounding::rz || (mode == Rounding::rm && !negative) || (mode == Rounding::rp && negative);
     if (format.infinity == 0) return to_largest ? format.largest : format.nan;
     return to_largest ? format.largest : format.infinity;
 }
@@ -79,10 +84,12 @@ inline std::uint32_t round_to(const Format& format, double value, Rounding mode)
     const bool half = (significand >> (drop - 1) & 1) != 0;
     const bool rest = (significand & ((std::uint64_t{1} << (drop - 1)) - 1)) != 0;
     if (rounds_up(mode, negative, (kept & 1) != 0, half, rest)) ++kept;
-    // The carry of a rounding up walks into the exponent by itself: a full fraction becomes the next power of two.
+    // The carry of a rounding up walks into the exponent by itself: a full fraction becomes the next power of
+    // two.
     const std::int64_t biased = target_exponent < 1 ? 0 : target_exponent - 1;
     const std::int64_t magnitude = (biased << format.fraction_bits) + static_cast<std::int64_t>(kept);
-    if (magnitude > static_cast<std::int64_t>(format.largest)) return sign | overflowed(format, mode, negative);
+    if (magnitude > static_cast<std::int64_t>(format.largest))
+        return sign | overflowed(format, mode, negative);
     return sign | static_cast<std::uint32_t>(magnitude);
 }
 
@@ -91,7 +98,8 @@ inline double value_of(const Format& format, std::uint32_t bits) {
     const std::uint32_t sign_mask = std::uint32_t{1} << format.sign_bit;
     const std::uint32_t magnitude = bits & (sign_mask - 1);
     const double sign = (bits & sign_mask) != 0 ? -1.0 : 1.0;
-    if (magnitude == format.infinity && format.infinity != 0) return sign * std::numeric_limits<double>::infinity();
+    if (magnitude == format.infinity && format.infinity != 0)
+        return sign * std::numeric_limits<double>::infinity();
     if (magnitude > format.largest) return std::numeric_limits<double>::quiet_NaN();
     const int exponent = static_cast<int>(magnitude >> format.fraction_bits);
     const std::uint32_t fraction = magnitude & ((1u << format.fraction_bits) - 1);
@@ -134,12 +142,16 @@ inline double sqrt_odd(double a) {
 // --- the 16-bit formats
 inline double value(Half a) {
     const std::uint32_t magnitude = a.bits & 0x7FFFu;
-    // As the bits of a float it is too small by 2^112, subnormals too; infinity and NaN are ordinary floats there.
+    // As the bits of a float it is too small by 2^112, subnormals too; infinity and NaN are ordinary floats
+    // there.
     float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
     scaled = magnitude >= 0x7C00 ? std::bit_cast<float>(magnitude << 13 | 0x7F800000u) : scaled;
-    return static_cast<double>(std::bit_cast<float>(std::bit_cast<std::uint32_t>(scaled) | std::uint32_t{a.bits & 0x8000u} << 16));
+    return static_cast<double>(
+        std::bit_cast<float>(std::bit_cast<std::uint32_t>(scaled) | std::uint32_t{a.bits & 0x8000u} << 16));
 }
-inline double value(Bfloat a) { return static_cast<double>(std::bit_cast<float>(std::uint32_t{a.bits} << 16)); }
+inline double value(Bfloat a) {
+    return static_cast<double>(std::bit_cast<float>(std::uint32_t{a.bits} << 16));
+}
 template <class T> constexpr const Format& format_of();
 template <> constexpr const Format& format_of<Half>() { return f16_format; }
 template <> constexpr const Format& format_of<Bfloat>() { return bf16_format; }
@@ -152,7 +164,9 @@ template <> struct ElementOf<BfloatPair> { using type = Bfloat; };
 template <class P> using Element = typename ElementOf<P>::type;
 template <class P> Element<P> low(P pair) { return {static_cast<std::uint16_t>(pair.bits)}; }
 template <class P> Element<P> high(P pair) { return {static_cast<std::uint16_t>(pair.bits >> 16)}; }
-template <class P> P pack(Element<P> high, Element<P> low) { return {std::uint32_t{high.bits} << 16 | low.bits}; }
+template <class P> P pack(Element<P> high, Element<P> low) {
+    return {std::uint32_t{high.bits} << 16 | low.bits};
+}
 
 // --- f32
 inline constexpr float canonical_nan = std::bit_cast<float>(0x7FFFFFFFu);
@@ -162,8 +176,10 @@ inline float flush(float a) {
     return (bits & 0x7F800000u) == 0 ? std::bit_cast<float>(bits & 0x80000000u) : a;
 }
 template <bool Ftz> float flushed(float a) {
-    if constexpr (Ftz) return flush(a);
-    else return a;
+    if constexpr (Ftz)
+        return flush(a);
+    else
+        return a;
 }
 /// .sat: to [0, 1]; NaN and -0 become +0.
 inline float saturate(float a) { return a > 0.0f ? (a < 1.0f ? a : 1.0f) : 0.0f; }

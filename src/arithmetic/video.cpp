@@ -22,18 +22,30 @@ enum Operation : int { add, sub, absdiff, min_of, max_of, avrg, eq, ne, lt, le, 
 int take_compare(Modifiers& m) { return m.take_of({".eq", ".ne", ".lt", ".le", ".gt", ".ge"}); }
 
 template <Operation O> constexpr i64 operate(i64 a, i64 b) {
-    if constexpr (O == add) return a + b;
-    else if constexpr (O == sub) return a - b;
-    else if constexpr (O == absdiff) return a < b ? b - a : a - b;
-    else if constexpr (O == min_of) return std::min(a, b);
-    else if constexpr (O == max_of) return std::max(a, b);
-    else if constexpr (O == avrg) return (a + b >= 0 ? a + b + 1 : a + b) >> 1;
-    else if constexpr (O == eq) return a == b;
-    else if constexpr (O == ne) return a != b;
-    else if constexpr (O == lt) return a < b;
-    else if constexpr (O == le) return a <= b;
-    else if constexpr (O == gt) return a > b;
-    else return a >= b;
+    if constexpr (O == add)
+        return a + b;
+    else if constexpr (O == sub)
+        return a - b;
+    else if constexpr (O == absdiff)
+        return a < b ? b - a : a - b;
+    else if constexpr (O == min_of)
+        return std::min(a, b);
+    else if constexpr (O == max_of)
+        return std::max(a, b);
+    else if constexpr (O == avrg)
+        return (a + b >= 0 ? a + b + 1 : a + b) >> 1;
+    else if constexpr (O == eq)
+        return a == b;
+    else if constexpr (O == ne)
+        return a != b;
+    else if constexpr (O == lt)
+        return a < b;
+    else if constexpr (O == le)
+        return a <= b;
+    else if constexpr (O == gt)
+        return a > b;
+    else
+        return a >= b;
 }
 
 // --- 9.7.18.1: one value
@@ -53,16 +65,21 @@ template <class D, bool Sat> u32 finish(i64 t) { return static_cast<u32>(saturat
 template <class D, bool Sat, Second S> u32 finish_with(i64 t, u32 c) {
     t = saturated<D, Sat>(t);
     const i64 third = static_cast<D>(c);
-    if constexpr (S == and_add) return static_cast<u32>(t + third);
-    else if constexpr (S == and_min) return static_cast<u32>(std::min(t, third));
-    else if constexpr (S == and_max) return static_cast<u32>(std::max(t, third));
-    else return static_cast<u32>(t);  // a merge of the whole register
+    if constexpr (S == and_add)
+        return static_cast<u32>(t + third);
+    else if constexpr (S == and_min)
+        return static_cast<u32>(std::min(t, third));
+    else if constexpr (S == and_max)
+        return static_cast<u32>(std::max(t, third));
+    else
+        return static_cast<u32>(t);  // a merge of the whole register
 }
 template <class D, bool Sat> Resolved finishing(int second, std::size_t operands) {
     if (second == nothing && operands == 3) return make<&finish<D, Sat>>();
     if (operands != 4) return std::nullopt;
-    static constexpr PureInstruction seconds[] = {make<&finish_with<D, Sat, nothing>>(), make<&finish_with<D, Sat, and_add>>(),
-                                                  make<&finish_with<D, Sat, and_min>>(), make<&finish_with<D, Sat, and_max>>()};
+    static constexpr PureInstruction seconds[] = {
+        make<&finish_with<D, Sat, nothing>>(), make<&finish_with<D, Sat, and_add>>(),
+        make<&finish_with<D, Sat, and_min>>(), make<&finish_with<D, Sat, and_max>>()};
     return seconds[second];
 }
 // A result for a part of a register, in its low bits.
@@ -71,8 +88,7 @@ int take_part(Modifiers& m) {
     if (m.take_of({".b0", ".b1", ".b2", ".b3"}) >= 0) return byte;
     return m.take_of({".h0", ".h1"}) >= 0 ? half : whole_register;
 }
-template <class Byte, class Half, class Word>
-PureInstruction cutting(bool sat, int part) {
+template <class Byte, class Half, class Word> PureInstruction cutting(bool sat, int part) {
     if (!sat) return make<&finish<Word, false>>();
     return part == byte ? make<&finish<Byte, true>>() : make<&finish<Half, true>>();
 }
@@ -83,17 +99,20 @@ Resolved cutting(bool is_signed, bool sat, int part) {
 Resolved finishing(bool is_signed, bool sat, int second, int part, std::size_t operands) {
     if (part != whole_register)
         return second == nothing && operands == 3 ? cutting(is_signed, sat, part) : std::nullopt;
-    if (is_signed) return sat ? finishing<s32, true>(second, operands) : finishing<s32, false>(second, operands);
+    if (is_signed)
+        return sat ? finishing<s32, true>(second, operands) : finishing<s32, false>(second, operands);
     return sat ? finishing<u32, true>(second, operands) : finishing<u32, false>(second, operands);
 }
-Resolved both(const Resolved& first, const Resolved& second) { return first && second ? Resolved(then(*first, *second)) : std::nullopt; }
+Resolved both(const Resolved& first, const Resolved& second) {
+    return first && second ? Resolved(then(*first, *second)) : std::nullopt;
+}
 
 int take_sign(Modifiers& m) { return m.take_of({".u32", ".s32"}); }
 int take_second(Modifiers& m) { return m.take_of({".add", ".min", ".max"}) + 1; }
 
 template <Operation O> PureInstruction scalar_of(int a, int b) {
-    static constexpr PureInstruction types[] = {make<&scalar<O, u32, u32>>(), make<&scalar<O, u32, s32>>(), make<&scalar<O, s32, u32>>(),
-                                                make<&scalar<O, s32, s32>>()};
+    static constexpr PureInstruction types[] = {make<&scalar<O, u32, u32>>(), make<&scalar<O, u32, s32>>(),
+                                                make<&scalar<O, s32, u32>>(), make<&scalar<O, s32, s32>>()};
     return types[2 * a + b];
 }
 template <Operation O> Resolved resolve_scalar(Modifiers m, Shape shape) {
@@ -109,8 +128,9 @@ template <bool Left> Resolved resolve_shift(Modifiers m, Shape shape) {
     const bool sat = m.take(".sat");
     const int mode = m.take_of({".clamp", ".wrap"}), second = take_second(m), part = take_part(m);
     if (mode < 0 || !m.done()) return std::nullopt;
-    static constexpr PureInstruction shifts[] = {make<&shifted<u32, Left, true>>(), make<&shifted<u32, Left, false>>(),
-                                                 make<&shifted<s32, Left, true>>(), make<&shifted<s32, Left, false>>()};
+    static constexpr PureInstruction shifts[] = {
+        make<&shifted<u32, Left, true>>(), make<&shifted<u32, Left, false>>(),
+        make<&shifted<s32, Left, true>>(), make<&shifted<s32, Left, false>>()};
     return both(shifts[2 * a + mode], finishing(d == 1, sat, second, part, shape.operands));
 }
 PureInstruction comparison_of(int compare, int a, int b) {
@@ -133,8 +153,7 @@ Resolved resolve_set(Modifiers m, Shape shape) {
 // vmad. What is added is signed with the result, which is signed unless both factors are unsigned and nothing
 // is negated.
 enum Sum : int { plain, plus_one, negated_product, negated_third };
-template <class A, class B, Sum S, bool Sat, int Shift>
-u32 multiply_add(A a, B b, u32 c) {
+template <class A, class B, Sum S, bool Sat, int Shift> u32 multiply_add(A a, B b, u32 c) {
     constexpr bool is_signed = std::is_signed_v<A> || std::is_signed_v<B> || S >= negated_product;
     const __int128 product = __int128{i64{a}} * i64{b};
     const i64 third = is_signed ? i64{static_cast<s32>(c)} : i64{c};
@@ -148,15 +167,13 @@ u32 multiply_add(A a, B b, u32 c) {
         return static_cast<u32>(
             std::clamp<__int128>(result, std::numeric_limits<D>::min(), std::numeric_limits<D>::max()));
 }
-template <class A, class B, Sum S, bool Sat>
-PureInstruction scaled(int scale) {
+template <class A, class B, Sum S, bool Sat> PureInstruction scaled(int scale) {
     static constexpr PureInstruction scales[] = {make<&multiply_add<A, B, S, Sat, 0>>(),
                                                  make<&multiply_add<A, B, S, Sat, 7>>(),
                                                  make<&multiply_add<A, B, S, Sat, 15>>()};
     return scales[scale];
 }
-template <class A, class B>
-PureInstruction sum_of(int sum, bool sat, int scale) {
+template <class A, class B> PureInstruction sum_of(int sum, bool sat, int scale) {
     switch (sum) {
         case plus_one:
             return sat ? scaled<A, B, plus_one, true>(scale) : scaled<A, B, plus_one, false>(scale);
@@ -165,8 +182,7 @@ PureInstruction sum_of(int sum, bool sat, int scale) {
                        : scaled<A, B, negated_product, false>(scale);
         case negated_third:
             return sat ? scaled<A, B, negated_third, true>(scale) : scaled<A, B, negated_third, false>(scale);
-        default:
-            return sat ? scaled<A, B, plain, true>(scale) : scaled<A, B, plain, false>(scale);
+        default: return sat ? scaled<A, B, plain, true>(scale) : scaled<A, B, plain, false>(scale);
     }
 }
 Resolved resolve_mad(Modifiers m, Shape) {
@@ -181,8 +197,16 @@ Resolved resolve_mad(Modifiers m, Shape) {
 
 // --- 9.7.18.2: two halves or four bytes. Between the two steps they stand in the parts of 64 bits.
 template <int Count> struct Parts;
-template <> struct Parts<2> { using u = std::uint16_t; using s = std::int16_t; using wide = std::int32_t; };
-template <> struct Parts<4> { using u = std::uint8_t; using s = std::int8_t; using wide = std::int16_t; };
+template <> struct Parts<2> {
+    using u = std::uint16_t;
+    using s = std::int16_t;
+    using wide = std::int32_t;
+};
+template <> struct Parts<4> {
+    using u = std::uint8_t;
+    using s = std::int8_t;
+    using wide = std::int16_t;
+};
 
 template <int Count, Operation O, bool ASigned, bool BSigned> std::uint64_t each(u32 a, u32 b) {
     using P = Parts<Count>;
@@ -197,22 +221,22 @@ template <int Count, Operation O, bool ASigned, bool BSigned> std::uint64_t each
     return all;
 }
 enum Mode : int { cut, sat_unsigned, sat_signed, accumulate };
-template <int Count, Mode M>
-u32 gathered(std::uint64_t all, u32) {
+template <int Count, Mode M> u32 gathered(std::uint64_t all, u32) {
     using P = Parts<Count>;
     constexpr int wide = 64 / Count, narrow = 32 / Count;
     u32 result = 0;
     for (int i = 0; i < Count; ++i) {
         i64 t = static_cast<typename P::wide>(all >> (wide * i));
         if constexpr (M == sat_unsigned) t = std::clamp<i64>(t, 0, std::numeric_limits<typename P::u>::max());
-        if constexpr (M == sat_signed) t = std::clamp<i64>(t, std::numeric_limits<typename P::s>::min(), std::numeric_limits<typename P::s>::max());
+        if constexpr (M == sat_signed)
+            t = std::clamp<i64>(t, std::numeric_limits<typename P::s>::min(),
+                                std::numeric_limits<typename P::s>::max());
         result |= u32{static_cast<typename P::u>(t)} << (narrow * i);
     }
     return result;
 }
 // The results of the parts that are in the mask, added to c.
-template <int Count, unsigned Mask>
-u32 accumulated(std::uint64_t all, u32 c) {
+template <int Count, unsigned Mask> u32 accumulated(std::uint64_t all, u32 c) {
     using P = Parts<Count>;
     for (int i = 0; i < Count; ++i)
         if ((Mask >> i & 1) != 0)
@@ -224,8 +248,7 @@ PureInstruction accumulating(unsigned mask, std::integer_sequence<unsigned, Befo
     static constexpr PureInstruction masks[] = {make<&accumulated<Count, Before + 1>>()...};
     return masks[mask - 1];
 }
-template <int Count>
-PureInstruction gathering(Mode mode, unsigned mask) {
+template <int Count> PureInstruction gathering(Mode mode, unsigned mask) {
     static constexpr PureInstruction modes[] = {make<&gathered<Count, cut>>(),
                                                 make<&gathered<Count, sat_unsigned>>(),
                                                 make<&gathered<Count, sat_signed>>()};
@@ -234,8 +257,7 @@ PureInstruction gathering(Mode mode, unsigned mask) {
                : modes[mode];
 }
 // `.h10`, `.b320`: the parts, the highest first; without one all of them. Zero: none such.
-template <int Count>
-unsigned take_mask(Modifiers& m, Mode mode) {
+template <int Count> unsigned take_mask(Modifiers& m, Mode mode) {
     if (m.done() || mode != accumulate) return (1u << Count) - 1;
     const std::string_view word = m.take();
     unsigned mask = 0;
@@ -250,8 +272,9 @@ unsigned take_mask(Modifiers& m, Mode mode) {
     return mask;
 }
 template <int Count, Operation O> PureInstruction each_of(int a, int b) {
-    static constexpr PureInstruction types[] = {make<&each<Count, O, false, false>>(), make<&each<Count, O, false, true>>(), make<&each<Count, O, true, false>>(),
-                                                make<&each<Count, O, true, true>>()};
+    static constexpr PureInstruction types[] = {
+        make<&each<Count, O, false, false>>(), make<&each<Count, O, false, true>>(),
+        make<&each<Count, O, true, false>>(), make<&each<Count, O, true, true>>()};
     return types[2 * a + b];
 }
 template <int Count, Operation O> Resolved resolve_each(Modifiers m, Shape) {
@@ -266,20 +289,36 @@ template <int Count> Resolved resolve_set_each(Modifiers m, Shape) {
     const Mode mode = m.take(".add") ? accumulate : cut;
     const unsigned mask = take_mask<Count>(m, mode);
     if (a < 0 || b < 0 || compare < 0 || mask == 0 || !m.done()) return std::nullopt;
-    const PureInstruction compared[] = {each_of<Count, eq>(a, b), each_of<Count, ne>(a, b), each_of<Count, lt>(a, b),
-                                        each_of<Count, le>(a, b), each_of<Count, gt>(a, b), each_of<Count, ge>(a, b)};
+    const PureInstruction compared[] = {each_of<Count, eq>(a, b), each_of<Count, ne>(a, b),
+                                        each_of<Count, lt>(a, b), each_of<Count, le>(a, b),
+                                        each_of<Count, gt>(a, b), each_of<Count, ge>(a, b)};
     return then(compared[compare], gathering<Count>(mode, mask));
 }
 
 constexpr ResolverRow rows[] = {
-    {"vadd", resolve_scalar<add>},       {"vsub", resolve_scalar<sub>},       {"vabsdiff", resolve_scalar<absdiff>},
-    {"vmin", resolve_scalar<min_of>},    {"vmax", resolve_scalar<max_of>},    {"vshl", resolve_shift<true>},
-    {"vshr", resolve_shift<false>},      {"vset", resolve_set},               {"vmad", resolve_mad},
-    {"vadd2", resolve_each<2, add>},     {"vsub2", resolve_each<2, sub>},     {"vabsdiff2", resolve_each<2, absdiff>},
-    {"vmin2", resolve_each<2, min_of>},  {"vmax2", resolve_each<2, max_of>},  {"vavrg2", resolve_each<2, avrg>},
-    {"vset2", resolve_set_each<2>},      {"vadd4", resolve_each<4, add>},     {"vsub4", resolve_each<4, sub>},
-    {"vabsdiff4", resolve_each<4, absdiff>}, {"vmin4", resolve_each<4, min_of>}, {"vmax4", resolve_each<4, max_of>},
-    {"vavrg4", resolve_each<4, avrg>},   {"vset4", resolve_set_each<4>},
+    {"vadd", resolve_scalar<add>},
+    {"vsub", resolve_scalar<sub>},
+    {"vabsdiff", resolve_scalar<absdiff>},
+    {"vmin", resolve_scalar<min_of>},
+    {"vmax", resolve_scalar<max_of>},
+    {"vshl", resolve_shift<true>},
+    {"vshr", resolve_shift<false>},
+    {"vset", resolve_set},
+    {"vmad", resolve_mad},
+    {"vadd2", resolve_each<2, add>},
+    {"vsub2", resolve_each<2, sub>},
+    {"vabsdiff2", resolve_each<2, absdiff>},
+    {"vmin2", resolve_each<2, min_of>},
+    {"vmax2", resolve_each<2, max_of>},
+    {"vavrg2", resolve_each<2, avrg>},
+    {"vset2", resolve_set_each<2>},
+    {"vadd4", resolve_each<4, add>},
+    {"vsub4", resolve_each<4, sub>},
+    {"vabsdiff4", resolve_each<4, absdiff>},
+    {"vmin4", resolve_each<4, min_of>},
+    {"vmax4", resolve_each<4, max_of>},
+    {"vavrg4", resolve_each<4, avrg>},
+    {"vset4", resolve_set_each<4>},
 };
 
 }  // namespace

@@ -20,7 +20,8 @@ constexpr Row rows[] = {
 };
 
 const Row& row(Errc code) {
-    const auto found = std::find_if(std::begin(rows), std::end(rows), [&](const Row& r) { return r.code == code; });
+    const auto found =
+        std::find_if(std::begin(rows), std::end(rows), [&](const Row& r) { return r.code == code; });
     return found == std::end(rows) ? rows[0] : *found;
 }
 
@@ -38,7 +39,8 @@ std::string_view line_at(std::string_view source, std::uint32_t offset) {
     return source.substr(begin, end - begin);
 }
 
-// The line, cut to a window around the column where it is very long, and a caret below; tabs keep their width.
+// The line, cut to a window around the column where it is very long, and a caret below; tabs keep their
+// width.
 std::string excerpt(std::string_view line, std::uint32_t column, std::size_t length) {
     constexpr std::size_t window = 160;
     std::size_t at = std::min<std::size_t>(column - 1, line.size());
@@ -50,16 +52,21 @@ std::string excerpt(std::string_view line, std::uint32_t column, std::size_t len
     std::string caret;
     for (std::size_t i = 0; i < at; ++i) caret += line[i] == '\t' ? '\t' : ' ';
     caret += '^';
-    if (length > 1) caret.append(std::min(length, line.size() - std::min(at, line.size())) - (at < line.size() ? 1 : 0), '~');
+    if (length > 1)
+        caret.append(std::min(length, line.size() - std::min(at, line.size())) - (at < line.size() ? 1 : 0),
+                     '~');
     return fmt::format("{}\n{}\n", line, caret);
 }
 
 }  // namespace
 
-tl::unexpected<Error> fail(Errc code, Span span) { return tl::unexpected<Error>(Error{code, span, 0, nullptr, nullptr}); }
+tl::unexpected<Error> fail(Errc code, Span span) {
+    return tl::unexpected<Error>(Error{code, span, 0, nullptr, nullptr});
+}
 
 tl::unexpected<Error> fail(Errc code, Span span, std::string detail) {
-    return tl::unexpected<Error>(Error{code, span, 0, std::make_shared<const std::string>(std::move(detail)), nullptr});
+    return tl::unexpected<Error>(
+        Error{code, span, 0, std::make_shared<const std::string>(std::move(detail)), nullptr});
 }
 
 tl::unexpected<Error> fail(Errc code, std::string detail) { return fail(code, Span{}, std::move(detail)); }
@@ -76,7 +83,8 @@ Position position(std::string_view source, std::uint32_t offset) {
 std::string message(const Error& error, std::string_view source) {
     if (error.source) source = error.source->text;
     std::string text(row(error.code).message);
-    const std::string_view filler = error.detail ? std::string_view(*error.detail) : text_at(error.span, source).substr(0, 60);
+    const std::string_view filler =
+        error.detail ? std::string_view(*error.detail) : text_at(error.span, source).substr(0, 60);
     if (const std::size_t hole = text.find("{}"); hole != std::string::npos) {
         text.replace(hole, 2, filler);
     } else if (error.detail) {
@@ -93,7 +101,8 @@ std::string describe(const Error& error, std::string_view source, std::string_vi
     const std::string text = message(error, source);
     std::string prefix(file);
     if (!prefix.empty()) prefix += ':';
-    if (!error.span.known() || source.empty()) return fmt::format("{}{}error: {}\n", prefix, prefix.empty() ? "" : " ", text);
+    if (!error.span.known() || source.empty())
+        return fmt::format("{}{}error: {}\n", prefix, prefix.empty() ? "" : " ", text);
     const Position at = position(source, error.span.begin);
     const std::size_t length = error.span.end > error.span.begin ? error.span.end - error.span.begin : 1;
     return fmt::format("{}{}:{}: error: {}\n{}", prefix, at.line, at.column, text,

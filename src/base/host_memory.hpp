@@ -11,8 +11,7 @@ namespace ptxgraft {
 
 /// What `call`, which returns an Expected, returns; Errc::out_of_memory where it throws std::bad_alloc.
 /// Making that error takes no memory.
-template <class Call>
-auto or_out_of_memory(Call&& call) -> decltype(call()) {
+template <class Call> auto or_out_of_memory(Call&& call) -> decltype(call()) {
     try {
         return std::forward<Call>(call)();
     } catch (const std::bad_alloc&) {

@@ -56,12 +56,9 @@ void keep(Described error) {
 
 Position last_place() {
     switch (last_error.state) {
-        case LastError::State::whole:
-            return last_error.whole->place;
-        case LastError::State::cut:
-            return last_error.place;
-        default:
-            return {0, 0};
+        case LastError::State::whole: return last_error.whole->place;
+        case LastError::State::cut: return last_error.place;
+        default: return {0, 0};
     }
 }
 
@@ -82,9 +79,7 @@ ptxgraft_status report(const Error& error) noexcept {
     try {
         keep(describe_error(error));
         return static_cast<ptxgraft_status>(error.code);
-    } catch (...) {
-        return report_out_of_memory();
-    }
+    } catch (...) { return report_out_of_memory(); }
 }
 
 ptxgraft_status report_exception() noexcept {
@@ -96,12 +91,8 @@ ptxgraft_status report_exception() noexcept {
         try {
             return report(
                 {Errc::internal_error, {}, 0, std::make_shared<const std::string>(exception.what()), {}});
-        } catch (...) {
-            return report_out_of_memory();
-        }
-    } catch (...) {
-        return report({Errc::internal_error, {}, 0, {}, {}});
-    }
+        } catch (...) { return report_out_of_memory(); }
+    } catch (...) { return report({Errc::internal_error, {}, 0, {}, {}}); }
 }
 
 Expected<void> check_required(std::initializer_list<Required> all) {
@@ -168,14 +159,10 @@ extern "C" {
 const char* ptxgraft_error_get_message(void) {
     using namespace ptxgraft::capi;
     switch (last_error.state) {
-        case LastError::State::whole:
-            return last_error.whole->message.c_str();
-        case LastError::State::cut:
-            return last_error.cut.data();
-        case LastError::State::out_of_memory:
-            return "error: out of memory\n";
-        default:
-            return "";
+        case LastError::State::whole: return last_error.whole->message.c_str();
+        case LastError::State::cut: return last_error.cut.data();
+        case LastError::State::out_of_memory: return "error: out of memory\n";
+        default: return "";
     }
 }
 
@@ -189,8 +176,7 @@ const char* ptxgraft_status_get_name(ptxgraft_status status) {
         return #name;
 #include "ptxgraft/errc.def"
 #undef PTXGRAFT_ERRC
-        default:
-            return "unknown";
+        default: return "unknown";
     }
 }
 
@@ -201,9 +187,7 @@ const char* ptxgraft_library_get_assembler(void) {
         static const std::string text =
             std::string(ptxgraft::default_assembler().name()) + " " + ptxgraft::default_assembler().version();
         return text.c_str();
-    } catch (...) {
-        return "";
-    }
+    } catch (...) { return ""; }
 }
 
 }  // extern "C"

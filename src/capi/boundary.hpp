@@ -37,15 +37,12 @@ struct Required {
 [[nodiscard]] Expected<void> check_required(std::initializer_list<Required> all);
 
 /// Runs the body of a C function, which returns Expected<void>.
-template <class Body>
-ptxgraft_status call(std::initializer_list<Required> required, Body&& body) noexcept {
+template <class Body> ptxgraft_status call(std::initializer_list<Required> required, Body&& body) noexcept {
     try {
         Expected<void> done = check_required(required);
         if (done) done = std::forward<Body>(body)();
         return done ? PTXGRAFT_STATUS_ok : report(done.error());
-    } catch (...) {
-        return report_exception();
-    }
+    } catch (...) { return report_exception(); }
 }
 
 /// Runs a getter that cannot fail; of a null object, `name` in ptxgraft.h, it reports that and gives `none`.
@@ -57,8 +54,7 @@ Value get(const Object* object, const char* name, Value none, Get&& body) noexce
 }
 
 /// Hands a new object to the caller.
-template <class Object, class Inner>
-[[nodiscard]] Expected<void> give(Object** out, Expected<Inner> inner) {
+template <class Object, class Inner> [[nodiscard]] Expected<void> give(Object** out, Expected<Inner> inner) {
     if (!inner) return tl::unexpected(std::move(inner.error()));
     *out = new Object{std::move(*inner)};
     return {};

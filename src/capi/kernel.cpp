@@ -175,7 +175,8 @@ const char* ptxgraft_kernel_get_entry(const ptxgraft_kernel* kernel) {
     return get(kernel, "kernel", "", [](const ptxgraft_kernel& k) { return k.entry.c_str(); });
 }
 
-ptxgraft_status ptxgraft_buffer_create_from_variable(ptxgraft_buffer** buffer, const ptxgraft_kernel* kernel, const char* name) {
+ptxgraft_status ptxgraft_buffer_create_from_variable(ptxgraft_buffer** buffer, const ptxgraft_kernel* kernel,
+                                                     const char* name) {
     return call({{buffer, "buffer"}, {kernel, "kernel"}, {name, "name"}},
                 [&] { return capi::give(buffer, kernel->kernel.function().variable(name)); });
 }

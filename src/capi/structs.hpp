@@ -14,8 +14,7 @@
 
 namespace ptxgraft::capi {
 
-template <class Struct>
-struct Versioned;  ///< name, first_size, init
+template <class Struct> struct Versioned;  ///< name, first_size, init
 
 /// Errc::invalid_argument when a struct has less than version 1 of it had.
 [[nodiscard]] inline Expected<void> check_size(std::size_t given, std::size_t first, const char* name) {
@@ -44,8 +43,7 @@ struct Versioned;  ///< name, first_size, init
 
 /// An options struct of the caller; what an earlier version lacks, and all when it is null, is that of its
 /// `_INIT`.
-template <class Struct>
-[[nodiscard]] Expected<Struct> options_of(const Struct* given) {
+template <class Struct> [[nodiscard]] Expected<Struct> options_of(const Struct* given) {
     using Version = Versioned<Struct>;
     Struct result = Version::init;
     if (!given) return result;
@@ -58,8 +56,7 @@ template <class Struct>
 }
 
 /// Fills an info struct of the caller, but for its struct_size, as far as both know its fields.
-template <class Struct>
-[[nodiscard]] Expected<void> give_info(Struct* out, const Struct& info) {
+template <class Struct> [[nodiscard]] Expected<void> give_info(Struct* out, const Struct& info) {
     using Version = Versioned<Struct>;
     if (auto valid = check_size(out->struct_size, Version::first_size, Version::name); !valid) return valid;
     constexpr std::size_t begin = sizeof out->struct_size;
@@ -72,8 +69,7 @@ template <class Struct>
 // one that came to lie in padding would make the struct no longer, and what callers have in padding is
 // anything.
 #define PTXGRAFT_VERSIONED(Struct, size_in_version_1, last_field, INIT)                         \
-    template <>                                                                                 \
-    struct Versioned<Struct> {                                                                  \
+    template <> struct Versioned<Struct> {                                                      \
         static constexpr const char* name = #Struct;                                            \
         static constexpr std::size_t first_size = size_in_version_1;                            \
         static constexpr Struct init = INIT;                                                    \

@@ -23,8 +23,7 @@ static_assert(PTXGRAFT_PRODUCT_e5m2 == int(ProductType::e5m2) &&
 
 namespace {
 
-template <class T>
-std::vector<T> list(const T* numbers, std::size_t count) {
+template <class T> std::vector<T> list(const T* numbers, std::size_t count) {
     return numbers ? std::vector<T>(numbers, numbers + count) : std::vector<T>();
 }
 

@@ -114,8 +114,11 @@ Expected<Dim3> parse_dim3(std::string_view text) {
 std::optional<Dim3> parse_place(std::string_view text) {
     const auto values = extents(text);
     const auto fits = [](std::uint64_t v) { return v <= std::numeric_limits<std::uint32_t>::max(); };
-    if (!values || values->size() > 3 || !std::all_of(values->begin(), values->end(), fits)) return std::nullopt;
-    const auto axis = [&](std::size_t i) { return i < values->size() ? static_cast<std::uint32_t>((*values)[i]) : 0; };
+    if (!values || values->size() > 3 || !std::all_of(values->begin(), values->end(), fits))
+        return std::nullopt;
+    const auto axis = [&](std::size_t i) {
+        return i < values->size() ? static_cast<std::uint32_t>((*values)[i]) : 0;
+    };
     return Dim3{axis(0), axis(1), axis(2)};
 }
 

@@ -40,7 +40,8 @@ struct KernelArgument {
 
 /// `8`, `8,4`, `8x4x1`: extents of a grid or block, each at least 1.
 [[nodiscard]] Expected<Dim3> parse_dim3(std::string_view text);
-/// The same for the place of a block: each at least 0, and 0 where it is left out. Nothing for what is no place.
+/// The same for the place of a block: each at least 0, and 0 where it is left out. Nothing for what is no
+/// place.
 [[nodiscard]] std::optional<Dim3> parse_place(std::string_view text);
 
 }  // namespace ptxgraft::cli

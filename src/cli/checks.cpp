@@ -27,8 +27,7 @@ std::string milliseconds(std::chrono::nanoseconds time) {
     return fmt::format("{:.{}f} ms", value, value < 10 ? 2 : value < 100 ? 1 : 0);
 }
 
-template <class T>
-T read(Expected<T> result, std::string_view option) {
+template <class T> T read(Expected<T> result, std::string_view option) {
     if (!result) fail_usage(fmt::format("{}: {}", option, message(result.error())));
     return std::move(*result);
 }

@@ -38,28 +38,17 @@ Bytes that are not UTF-8 become U+FFFD.)";
 
 std::string_view name_of(StatementKind kind) {
     switch (kind) {
-        case StatementKind::version:
-            return "version";
-        case StatementKind::target:
-            return "target";
-        case StatementKind::address_size:
-            return "address_size";
-        case StatementKind::function:
-            return "function";
-        case StatementKind::variable:
-            return "variable";
-        case StatementKind::instruction:
-            return "instruction";
-        case StatementKind::label:
-            return "label";
-        case StatementKind::block:
-            return "block";
-        case StatementKind::directive:
-            return "directive";
-        case StatementKind::error:
-            return "error";
-        default:
-            return "end";
+        case StatementKind::version: return "version";
+        case StatementKind::target: return "target";
+        case StatementKind::address_size: return "address_size";
+        case StatementKind::function: return "function";
+        case StatementKind::variable: return "variable";
+        case StatementKind::instruction: return "instruction";
+        case StatementKind::label: return "label";
+        case StatementKind::block: return "block";
+        case StatementKind::directive: return "directive";
+        case StatementKind::error: return "error";
+        default: return "end";
     }
 }
 

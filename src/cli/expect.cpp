@@ -13,8 +13,7 @@
 namespace ptxgraft::cli {
 namespace {
 
-template <class T>
-T read(const std::byte* from) {
+template <class T> T read(const std::byte* from) {
     T value;
     std::memcpy(&value, from, sizeof value);
     return value;

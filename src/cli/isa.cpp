@@ -23,7 +23,8 @@ struct Options {
 void print_rows(const std::vector<std::string>& opcodes) {
     for (const std::string& opcode : opcodes) {
         const std::vector<std::string> rows = isa::rows(opcode);
-        if (rows.empty()) throw Failure{fmt::format("error: the table has no opcode {}\n", opcode), work_failed};
+        if (rows.empty())
+            throw Failure{fmt::format("error: the table has no opcode {}\n", opcode), work_failed};
         for (const std::string& row : rows) fmt::print("{}\n", row);
     }
 }
@@ -42,13 +43,18 @@ void print_missing(const std::vector<std::string>& files) {
     for (const std::string& path : files) count_missing(path, missing);
     std::vector<std::pair<std::size_t, std::string>> order;
     for (const auto& [name, count] : missing) order.emplace_back(count, name);
-    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
     for (const auto& [count, name] : order) fmt::print("{:8}  {}\n", count, name);
 }
 
-// Of each opcode, how many spellings the emulator runs; of opcodes that are named, those that it lacks as well.
+// Of each opcode, how many spellings the emulator runs; of opcodes that are named, those that it lacks as
+// well.
 void print_emulated(const std::vector<std::string>& words) {
-    const auto is_named = [&](std::string_view opcode) { return std::find(words.begin(), words.end(), opcode.substr(0, opcode.find('.'))) != words.end() || std::find(words.begin(), words.end(), opcode) != words.end(); };
+    const auto is_named = [&](std::string_view opcode) {
+        return std::find(words.begin(), words.end(), opcode.substr(0, opcode.find('.'))) != words.end() ||
+               std::find(words.begin(), words.end(), opcode) != words.end();
+    };
     std::size_t emulated = 0, spellings = 0, apart = 0;
     bool found = false;
     for (const EmulatedOpcode& one : emulated_opcodes()) {
@@ -56,7 +62,8 @@ void print_emulated(const std::vector<std::string>& words) {
         found = true;
         if (!one.out_of_scope.empty()) {
             apart += one.spellings;
-            fmt::print("{:7} {:7}  {}: out of scope ({})\n", one.emulated, one.spellings, one.opcode, one.out_of_scope);
+            fmt::print("{:7} {:7}  {}: out of scope ({})\n", one.emulated, one.spellings, one.opcode,
+                       one.out_of_scope);
         } else {
             emulated += one.emulated;
             spellings += one.spellings;
@@ -65,7 +72,8 @@ void print_emulated(const std::vector<std::string>& words) {
         for (const std::string& name : one.missing) fmt::print("                 lacks {}\n", name);
     }
     if (!found) throw Failure{"error: the table has no such opcode for sm_75 to sm_90a\n", work_failed};
-    fmt::print("{:7} {:7}  in all: emulated, spellings of sm_75 to sm_90a; {} more are out of scope\n", emulated, spellings, apart);
+    fmt::print("{:7} {:7}  in all: emulated, spellings of sm_75 to sm_90a; {} more are out of scope\n",
+               emulated, spellings, apart);
 }
 
 void run(const Options& options) {
@@ -77,11 +85,17 @@ void run(const Options& options) {
 }  // namespace
 
 void add_isa(CLI::App& app) {
-    CLI::App* verb = app.add_subcommand("isa", "Print the instruction table's rows of opcodes, the forms in PTX files that it lacks, or what the emulator runs of it");
+    CLI::App* verb = app.add_subcommand("isa",
+                                        "Print the instruction table's rows of opcodes, the forms in PTX "
+                                        "files that it lacks, or what the emulator runs of it");
     const auto options = std::make_shared<Options>();
-    verb->add_option("OPCODE", options->words, "Opcodes: add, mul.wide, cp; with --missing: PTX files; with --emulated: none for all");
-    verb->add_flag("--missing", options->missing, "List the instructions of PTX files that no row has, most frequent first");
-    verb->add_flag("--emulated", options->emulated, "List how many spellings of each opcode the emulator runs, of all that sm_75 to sm_90a have, and name those that it lacks");
+    verb->add_option("OPCODE", options->words,
+                     "Opcodes: add, mul.wide, cp; with --missing: PTX files; with --emulated: none for all");
+    verb->add_flag("--missing", options->missing,
+                   "List the instructions of PTX files that no row has, most frequent first");
+    verb->add_flag("--emulated", options->emulated,
+                   "List how many spellings of each opcode the emulator runs, of all that sm_75 to sm_90a "
+                   "have, and name those that it lacks");
     verb->callback([options] { run(*options); });
 }
 

@@ -45,7 +45,7 @@ enum class Contents : std::uint8_t {
 struct PlannedBuffer {
     std::string text;  ///< what messages call it
     Contents contents = Contents::nothing;
-    Array array = {};  ///< type and shape; data where that is how it begins
+    Array array = {};           ///< type and shape; data where that is how it begins
     std::uint64_t bytes = 0;    ///< of the whole array
     std::string variable = {};  ///< the module's variable that it is; empty: it has memory of its own
     bool has_shape = true;      ///< else it is a variable whose size the module alone knows

@@ -12,8 +12,7 @@
 namespace ptxgraft::cli {
 namespace {
 
-template <class T>
-void put(std::vector<std::byte>& bytes, std::size_t at, const T& value) {
+template <class T> void put(std::vector<std::byte>& bytes, std::size_t at, const T& value) {
     std::memcpy(&bytes[at], &value, sizeof value);
 }
 
@@ -60,8 +59,8 @@ Buffer LaunchMemory::make(PlannedBuffer& planned, const Device& device, const Fu
     auto variable = function.variable(planned.variable);
     if (!variable) fail_in_launch_file(variable.error(), plan_, planned.span);
     if (planned.has_shape && variable->bytes() != planned.bytes) {
-        auto why = fmt::format("the variable {} has {} bytes, what is said of it here has {}", planned.variable,
-                               variable->bytes(), planned.bytes);
+        auto why = fmt::format("the variable {} has {} bytes, what is said of it here has {}",
+                               planned.variable, variable->bytes(), planned.bytes);
         fail_in_launch_file(
             {Errc::launch_file_invalid, {}, 0, std::make_shared<const std::string>(std::move(why))}, plan_,
             planned.span);

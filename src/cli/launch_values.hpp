@@ -19,8 +19,7 @@ namespace ptxgraft::cli {
 
 [[nodiscard]] tl::unexpected<Error> mistake(Span span, std::string why);
 
-template <class T>
-tl::unexpected<Error> passed(const Expected<T>& failed) {
+template <class T> tl::unexpected<Error> passed(const Expected<T>& failed) {
     return tl::unexpected(failed.error());
 }
 

@@ -15,8 +15,8 @@ std::string version_text() {
     const Assembler& assembler = default_assembler();
     const std::string linker =
         &assembler == nvjitlink() ? "" : fmt::format(", nvjitlink {}", nvjitlink()->version());
-    return fmt::format("ptxgraft {} (NVRTC {}, {} {}{})", PTXGRAFT_VERSION_STRING, nvrtc_version(), assembler.name(),
-                       assembler.version(), linker);
+    return fmt::format("ptxgraft {} (NVRTC {}, {} {}{})", PTXGRAFT_VERSION_STRING, nvrtc_version(),
+                       assembler.name(), assembler.version(), linker);
 }
 
 std::string usage_message(const CLI::App* app, const CLI::Error& error) {

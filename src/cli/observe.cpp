@@ -17,27 +17,35 @@ std::string shown(std::string_view text) {
     std::string line;
     for (const char c : text) {
         const bool is_space = c == ' ' || c == '\t' || c == '\n' || c == '\r';
-        if (!is_space) line += c;
-        else if (!line.empty() && line.back() != ' ') line += ' ';
+        if (!is_space)
+            line += c;
+        else if (!line.empty() && line.back() != ' ')
+            line += ' ';
     }
     return line.size() > most ? line.substr(0, most) + "…" : line;
 }
 
-std::string cost(std::uint64_t actual, std::uint64_t ideal) { return actual == 0 ? std::string("-") : fmt::format("{}/{}", actual, ideal); }
+std::string cost(std::uint64_t actual, std::uint64_t ideal) {
+    return actual == 0 ? std::string("-") : fmt::format("{}/{}", actual, ideal);
+}
 
 std::string amount(std::uint64_t bytes) { return bytes == 0 ? std::string("-") : fmt::format("{}", bytes); }
 
 void print(const EmulatorProfile& profile) {
-    fmt::print("{:>6} {:>10} {:>6} {:>9} {:>17} {:>17} {:>11}  {}\n", "line", "warps", "lanes", "conflicts", "wavefronts/ideal", "sectors/ideal", "bytes", "instruction");
+    fmt::print("{:>6} {:>10} {:>6} {:>9} {:>17} {:>17} {:>11}  {}\n", "line", "warps", "lanes", "conflicts",
+               "wavefronts/ideal", "sectors/ideal", "bytes", "instruction");
     std::uint64_t warps = 0, lanes = 0, shared = 0, global = 0;
     for (const ProfileLine& line : profile.lines()) {
         const std::string conflicts = line.wavefronts == 0 ? "-" : fmt::format("{}", line.bank_conflicts());
-        fmt::print("{:>6} {:>10} {:>6.2f} {:>9} {:>17} {:>17} {:>11}  {}\n", line.line, line.warps, line.average_lanes(), conflicts, cost(line.wavefronts, line.ideal_wavefronts),
-                   cost(line.sectors, line.ideal_sectors), amount(line.shared_bytes + line.global_bytes), shown(line.text));
+        fmt::print("{:>6} {:>10} {:>6.2f} {:>9} {:>17} {:>17} {:>11}  {}\n", line.line, line.warps,
+                   line.average_lanes(), conflicts, cost(line.wavefronts, line.ideal_wavefronts),
+                   cost(line.sectors, line.ideal_sectors), amount(line.shared_bytes + line.global_bytes),
+                   shown(line.text));
     }
     fmt::print("\n{:>10} {:>12} {:>13} {:>13}  class\n", "warps", "threads", "shared bytes", "global bytes");
     for (const ProfileClass& one : profile.classes()) {
-        fmt::print("{:>10} {:>12} {:>13} {:>13}  {}\n", one.warps, one.lanes, amount(one.shared_bytes), amount(one.global_bytes), one.name);
+        fmt::print("{:>10} {:>12} {:>13} {:>13}  {}\n", one.warps, one.lanes, amount(one.shared_bytes),
+                   amount(one.global_bytes), one.name);
         warps += one.warps;
         lanes += one.lanes;
         shared += one.shared_bytes;
@@ -49,11 +57,14 @@ void print(const EmulatorProfile& profile) {
 }  // namespace
 
 void add_observe_flags(CLI::App& verb, ObserveFlags& flags) {
-    CLI::Option* trace = verb.add_option("--trace", flags.trace_file, "Write every instruction that the emulator executes to this file, with the values of its lanes");
+    CLI::Option* trace = verb.add_option(
+        "--trace", flags.trace_file,
+        "Write every instruction that the emulator executes to this file, with the values of its lanes");
     verb.add_option("--trace-cta", flags.trace_block, "Trace only this block: X, X,Y or XxYxZ")->needs(trace);
     verb.add_option("--trace-warp", flags.trace_warp, "Trace only this warp of a block")->needs(trace);
     verb.add_flag("--profile", flags.profile,
-                  "Print what each PTX line cost on the emulator: executed warps, active lanes, bank conflicts of shared memory, sectors of global memory, bytes; and by class");
+                  "Print what each PTX line cost on the emulator: executed warps, active lanes, bank "
+                  "conflicts of shared memory, sectors of global memory, bytes; and by class");
 }
 
 Observation::Observation(const ObserveFlags& flags) : flags_(flags) {
@@ -61,11 +72,15 @@ Observation::Observation(const ObserveFlags& flags) : flags_(flags) {
     EmulatorTrace::Filter filter{.warp = flags.trace_warp};
     if (!flags.trace_block.empty()) {
         const auto block = parse_place(flags.trace_block);
-        if (!block) fail_usage(fmt::format("--trace-cta: {} is no place of a block; X, X,Y or XxYxZ", flags.trace_block));
+        if (!block)
+            fail_usage(
+                fmt::format("--trace-cta: {} is no place of a block; X, X,Y or XxYxZ", flags.trace_block));
         filter.block = *block;
     }
     file_.reset(std::fopen(flags.trace_file.c_str(), "wb"));
-    if (file_ == nullptr) throw Failure{fmt::format("error: cannot write {}: {}\n", flags.trace_file, std::strerror(errno)), work_failed};
+    if (file_ == nullptr)
+        throw Failure{fmt::format("error: cannot write {}: {}\n", flags.trace_file, std::strerror(errno)),
+                      work_failed};
     trace_.emplace(filter, [this](std::string_view line) {
         has_traced_ = true;
         std::fwrite(line.data(), 1, line.size(), file_.get());
@@ -86,7 +101,9 @@ void Observation::finish() {
 }
 
 void Observation::require_traced() const {
-    if (trace_ && !has_traced_) throw Failure{"error: nothing was traced: the launch has no such block, or no such warp\n", work_failed};
+    if (trace_ && !has_traced_)
+        throw Failure{"error: nothing was traced: the launch has no such block, or no such warp\n",
+                      work_failed};
 }
 
 }  // namespace ptxgraft::cli

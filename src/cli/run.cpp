@@ -33,7 +33,9 @@ constexpr double usual_seconds = 120;
 // What is wrong with it; empty: nothing.
 std::string wrong_budget(const std::string& text) {
     constexpr std::size_t most_digits = 19;  // of 64 bits
-    if (!text.empty() && text.size() <= most_digits && text.find_first_not_of("0123456789") == std::string::npos) return {};
+    if (!text.empty() && text.size() <= most_digits &&
+        text.find_first_not_of("0123456789") == std::string::npos)
+        return {};
     return fmt::format("{} is no number of instructions: digits, at most {}", text, most_digits);
 }
 
@@ -61,8 +63,7 @@ struct RunFlags {
 };
 
 // A mistake on the command line that the library found.
-template <class T>
-T take_usage(Expected<T> result, const char* option) {
+template <class T> T take_usage(Expected<T> result, const char* option) {
     if (!result) throw Failure{fmt::format("error: {}: {}\n", option, message(result.error())), wrong_usage};
     return std::move(*result);
 }
@@ -152,7 +153,9 @@ Error explained(const Error& error, const std::string& ptx) {
     const auto module = syntax::parse(ptx);
     if (!module) return error;
     const std::vector<Error> wrong = isa::verify(*module);
-    const auto found = std::find_if(wrong.begin(), wrong.end(), [&](const Error& one) { return one.span.begin >= error.span.begin && one.span.begin < error.span.end; });
+    const auto found = std::find_if(wrong.begin(), wrong.end(), [&](const Error& one) {
+        return one.span.begin >= error.span.begin && one.span.begin < error.span.end;
+    });
     return found == wrong.end() ? error : *found;
 }
 
@@ -213,8 +216,8 @@ Expected<void> launch(const RunFlags& flags, const Device& device, const Functio
 
 // A launch, as often as it is repeated, and what buffers hold then; its time is added.
 std::optional<FailedLaunch> execute(const PlannedLaunch& planned, const Function& function,
-                                    const Device& device, const LaunchMemory& memory,
-                                    const RunFlags& flags, std::vector<LaunchResult>& results, std::chrono::nanoseconds& time) {
+                                    const Device& device, const LaunchMemory& memory, const RunFlags& flags,
+                                    std::vector<LaunchResult>& results, std::chrono::nanoseconds& time) {
     const std::vector<std::vector<std::byte>> values = memory.arguments(planned);
     std::vector<Argument> raw;
     for (const auto& value : values) raw.push_back(Argument::raw(value));

@@ -24,8 +24,7 @@ constexpr ElementType element_types[] = {
 
 tl::unexpected<Error> wrong(std::string text) { return fail(Errc::invalid_argument, std::move(text)); }
 
-template <class T>
-std::vector<std::byte> bytes_of(T value, std::size_t size = sizeof(T)) {
+template <class T> std::vector<std::byte> bytes_of(T value, std::size_t size = sizeof(T)) {
     std::vector<std::byte> bytes(size);
     std::memcpy(bytes.data(), &value, size);  // x86-64 and the GPU are little-endian
     return bytes;
@@ -56,8 +55,7 @@ std::optional<double> hex_float(std::string_view text) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
 }
 
-template <class T>
-Expected<T> decimal(const ElementType& type, std::string_view text) {
+template <class T> Expected<T> decimal(const ElementType& type, std::string_view text) {
     if (const auto bits = hex_float(text)) return static_cast<T>(*bits);
     const std::string_view digits = text.substr(text.starts_with('+') ? 1 : 0);
     T value = 0;
@@ -118,12 +116,9 @@ std::optional<std::uint64_t> magnitude(std::string_view text) {
 
 Expected<std::vector<std::byte>> scalar_bytes(const ElementType& type, std::string_view text) {
     switch (type.family) {
-        case 'f':
-            return floating_bytes(type, text);
-        case 'p':
-            return predicate_bytes(text);
-        default:
-            return integer_bytes(type, text);
+        case 'f': return floating_bytes(type, text);
+        case 'p': return predicate_bytes(text);
+        default: return integer_bytes(type, text);
     }
 }
 

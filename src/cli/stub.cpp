@@ -25,13 +25,17 @@ struct StubVerbFlags {
     CudaFlags cuda;
 };
 
-bool names_a_file(std::string_view text) { return text == "-" || text.ends_with(".stub") || is_ptx_file(text); }
+bool names_a_file(std::string_view text) {
+    return text == "-" || text.ends_with(".stub") || is_ptx_file(text);
+}
 
 StubProgram load_program(const StubVerbFlags& flags) {
-    if (flags.program.empty() == flags.expression.empty()) fail_usage("which program? Give PROGRAM, or --expr TEXT instead");
+    if (flags.program.empty() == flags.expression.empty())
+        fail_usage("which program? Give PROGRAM, or --expr TEXT instead");
     if (!flags.expression.empty()) return {flags.expression, "--expr", Language::expression};
     if (!names_a_file(flags.program)) return {flags.program, "PROGRAM", Language::stack};
-    return {take(read_file(flags.program)), display_name(flags.program), is_ptx_file(flags.program) ? Language::ptx : Language::stack};
+    return {take(read_file(flags.program)), display_name(flags.program),
+            is_ptx_file(flags.program) ? Language::ptx : Language::stack};
 }
 
 // `sm_90a`, if there is such a one: verify knows them all.
@@ -50,7 +54,9 @@ isa::Architecture read_target(const std::string& text) {
 std::shared_ptr<const stack::InstructionSet> load_set(const std::string& name) {
     if (name.empty()) return stack::find_set("standard");
     if (auto shipped = stack::find_set(name)) return shipped;
-    if (!name.ends_with(".set")) fail_usage(fmt::format("--set: there is no set '{}'; there are {}, or give a file NAME.set", name, fmt::join(stack::set_names(), " ")));
+    if (!name.ends_with(".set"))
+        fail_usage(fmt::format("--set: there is no set '{}'; there are {}, or give a file NAME.set", name,
+                               fmt::join(stack::set_names(), " ")));
     const std::string text = take(read_file(name));
     return take(stack::InstructionSet::parse(text), text, display_name(name));
 }
@@ -59,7 +65,8 @@ std::shared_ptr<const stack::InstructionSet> load_set(const std::string& name) {
 void find_operands(StubContext& context, const StubProgram& program, const StubVerbFlags& flags) {
     if (!flags.site.empty()) {
         const std::size_t colon = flags.site.rfind(':');
-        if (colon == std::string::npos || colon == 0 || colon + 1 == flags.site.size()) fail_usage(fmt::format("--site wants FILE:SITE, but got '{}'", flags.site));
+        if (colon == std::string::npos || colon == 0 || colon + 1 == flags.site.size())
+            fail_usage(fmt::format("--site wants FILE:SITE, but got '{}'", flags.site));
         const Input input = load_input(flags.site.substr(0, colon), flags.cuda, CudaOptions{}.target);
         const Site& site = *take(input.skeleton.find_site(flags.site.substr(colon + 1)), {}, input.file);
         context.signature = site.signature;
@@ -76,7 +83,9 @@ void find_operands(StubContext& context, const StubProgram& program, const StubV
         has_signature = file.program_offset != 0;
     }
     if (!has_signature && flags.random_count == 0)
-        fail_usage("whose operands? Give --site FILE:SITE, --signature 'in f32 x, mod f32 acc', or a file with a signature line");
+        fail_usage(
+            "whose operands? Give --site FILE:SITE, --signature 'in f32 x, mod f32 acc', or a file with a "
+            "signature line");
 }
 
 StubContext make_context(const StubProgram& program, const StubVerbFlags& flags) {
@@ -84,7 +93,8 @@ StubContext make_context(const StubProgram& program, const StubVerbFlags& flags)
     context.target = read_target(flags.cuda.target);
     context.is_strict = flags.is_strict;
     context.expression = {flags.contract, flags.approx, flags.ftz, context.target};
-    if (program.language == Language::expression && !flags.set.empty()) fail_usage("--set is for stack programs: expressions have a set of their own");
+    if (program.language == Language::expression && !flags.set.empty())
+        fail_usage("--set is for stack programs: expressions have a set of their own");
     context.set = program.language == Language::expression ? expression_set() : load_set(flags.set);
     find_operands(context, program, flags);
     return context;
@@ -92,14 +102,18 @@ StubContext make_context(const StubProgram& program, const StubVerbFlags& flags)
 
 // One program per line.
 void print_random_programs(const StubVerbFlags& flags) {
-    if (!flags.program.empty() || !flags.expression.empty()) fail_usage("--random makes programs: PROGRAM and --expr do not go with it");
+    if (!flags.program.empty() || !flags.expression.empty())
+        fail_usage("--random makes programs: PROGRAM and --expr do not go with it");
     const StubContext context = make_context({}, flags);
-    const auto machine = take(stack::Machine::make(context.set, context.signature, {context.policy, context.target, 0}));
+    const auto machine =
+        take(stack::Machine::make(context.set, context.signature, {context.policy, context.target, 0}));
     std::string text;
     for (std::uint32_t i = 0; i < flags.random_count; ++i) {
-        std::string line = stack::print(stack::random_program(machine, flags.seed + i, flags.length), machine);
+        std::string line =
+            stack::print(stack::random_program(machine, flags.seed + i, flags.length), machine);
         while (line.ends_with('\n')) line.pop_back();
-        for (std::size_t at = 0; (at = line.find('\n', at)) != std::string::npos; at += 2) line.replace(at, 1, "; ");
+        for (std::size_t at = 0; (at = line.find('\n', at)) != std::string::npos; at += 2)
+            line.replace(at, 1, "; ");
         text.append(line).append("\n");
     }
     take(write_file(flags.output, text));
@@ -119,28 +133,40 @@ void take_program_with_minus(CLI::App& verb, StubVerbFlags& flags) {
     if (rest.empty()) return;
     const std::string& first = rest.front();
     if (rest.size() > 1 || !flags.program.empty() || !first.starts_with('-') || first.starts_with("--"))
-        fail_usage(fmt::format("'{}' is no option of stub\nRun 'ptxgraft stub --help' for how to use it.", first));
+        fail_usage(
+            fmt::format("'{}' is no option of stub\nRun 'ptxgraft stub --help' for how to use it.", first));
     flags.program = first;
 }
 
 }  // namespace
 
 void add_stub(CLI::App& app) {
-    CLI::App* verb = app.add_subcommand("stub", "Compile a stack program or an expression, or check hand-written PTX, and print the stub or what it computes");
+    CLI::App* verb = app.add_subcommand("stub",
+                                        "Compile a stack program or an expression, or check hand-written "
+                                        "PTX, and print the stub or what it computes");
     const auto flags = std::make_shared<StubVerbFlags>();
-    verb->add_option("PROGRAM", flags->program, "Stack program, a .stub file, or a .ptx file with hand-written PTX");
+    verb->add_option("PROGRAM", flags->program,
+                     "Stack program, a .stub file, or a .ptx file with hand-written PTX");
     verb->add_option("--expr", flags->expression, "An expression instead: 'acc = max(acc + bias, 0)'");
     auto* site = verb->add_option("--site", flags->site, "FILE:SITE, the site that it is for");
-    verb->add_option("--signature", flags->signature, "Operands, such as 'in f32 x, mod f32 acc'")->excludes(site);
-    verb->add_option("--set", flags->set, "Instruction set: one of the library's, or a file NAME.set (default: standard)");
+    verb->add_option("--signature", flags->signature, "Operands, such as 'in f32 x, mod f32 acc'")
+        ->excludes(site);
+    verb->add_option("--set", flags->set,
+                     "Instruction set: one of the library's, or a file NAME.set (default: standard)");
     verb->add_flag("--strict", flags->is_strict, "Missing operands and values left over are errors");
     verb->add_flag("--contract", flags->contract, "Expressions: a * b + c may become one fma");
     verb->add_flag("--approx", flags->approx, "Expressions: functions and / are the approximate ones");
     verb->add_flag("--ftz", flags->ftz, "Expressions: f32 operations flush subnormals to zero");
-    auto* values = verb->add_option("--evaluate", flags->values, "Run it on the CPU: x=1,2,3 frag[0]=4,5,6 …; prints a line per output")->expected(0, 4096);
-    verb->add_flag("--bits", flags->prints_bits, "With --evaluate: print register contents in hexadecimal")->needs(values);
-    auto* random = verb->add_option("--random", flags->random_count, "Print so many programs made at random, one per line")->check(CLI::PositiveNumber);
-    verb->add_option("--seed", flags->seed, "Of the first program; the next ones follow (default: 1)")->needs(random);
+    auto* values = verb->add_option("--evaluate", flags->values,
+                                    "Run it on the CPU: x=1,2,3 frag[0]=4,5,6 …; prints a line per output")
+                       ->expected(0, 4096);
+    verb->add_flag("--bits", flags->prints_bits, "With --evaluate: print register contents in hexadecimal")
+        ->needs(values);
+    auto* random = verb->add_option("--random", flags->random_count,
+                                    "Print so many programs made at random, one per line")
+                       ->check(CLI::PositiveNumber);
+    verb->add_option("--seed", flags->seed, "Of the first program; the next ones follow (default: 1)")
+        ->needs(random);
     verb->add_option("--length", flags->length, "Instructions of a program (default: 20)")->needs(random);
     verb->add_option("-o,--output", flags->output, "File (default: standard output)");
     add_cuda_flags(*verb, flags->cuda);

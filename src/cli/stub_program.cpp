@@ -26,23 +26,30 @@ namespace {
 void warn(const Error& error, const StubProgram& program) {
     std::string text = describe(error, program.text, program.file);
     constexpr std::string_view word = "error: ";
-    if (const std::size_t at = text.find(word); at != std::string::npos) text.replace(at, word.size(), "warning: ");
+    if (const std::size_t at = text.find(word); at != std::string::npos)
+        text.replace(at, word.size(), "warning: ");
     std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
-Expected<Stub> compile_text(const StubProgram& program, const StubContext& context, const stack::CompileOptions& options) {
-    return stack::compile(program.text, context.signature, {context.set, options, context.target}, context.policy);
+Expected<Stub> compile_text(const StubProgram& program, const StubContext& context,
+                            const stack::CompileOptions& options) {
+    return stack::compile(program.text, context.signature, {context.set, options, context.target},
+                          context.policy);
 }
 
-// Warns of all instructions that do nothing because operands are missing, but for the place of an error that follows. Nothing else is forgiven.
-void warn_of_missing(const StubProgram& program, const StubContext& context, const stack::CompileOptions& options, Span error) {
+// Warns of all instructions that do nothing because operands are missing, but for the place of an error that
+// follows. Nothing else is forgiven.
+void warn_of_missing(const StubProgram& program, const StubContext& context,
+                     const stack::CompileOptions& options, Span error) {
     constexpr std::size_t most = 20;
-    const std::vector<Error> missing = stack::find_missing(program.text, context.signature, {context.set, options, context.target}, context.policy);
+    const std::vector<Error> missing = stack::find_missing(
+        program.text, context.signature, {context.set, options, context.target}, context.policy);
     for (const Error& one : missing)
         if (one.code != Errc::stack_values_missing) fail_work(one, program.text, program.file);
     for (std::size_t i = 0; i < std::min(missing.size(), most); ++i)
         if (missing[i].span != error) warn(missing[i], program);
-    if (missing.size() > most) std::fputs(fmt::format("warning: {} more such\n", missing.size() - most).c_str(), stderr);
+    if (missing.size() > most)
+        std::fputs(fmt::format("warning: {} more such\n", missing.size() - most).c_str(), stderr);
 }
 
 // An instruction whose operands are missing does nothing, with a warning.
@@ -51,7 +58,8 @@ Stub compile_leniently(const StubProgram& program, const StubContext& context) {
     options.missing = stack::Missing::error;
     auto complete = compile_text(program, context, options);
     if (complete) return std::move(*complete);
-    if (complete.error().code != Errc::stack_values_missing) fail_work(complete.error(), program.text, program.file);
+    if (complete.error().code != Errc::stack_values_missing)
+        fail_work(complete.error(), program.text, program.file);
     auto stub = compile_text(program, context, context.compile_options());
     warn_of_missing(program, context, context.compile_options(), stub ? Span{} : stub.error().span);
     return take(std::move(stub), program.text, program.file);
@@ -65,7 +73,8 @@ void warn_of_leftovers(const StubProgram& program, const StubContext& context) {
 }
 
 Stub compile_stack_text(const StubProgram& program, const StubContext& context) {
-    if (context.is_strict) return take(compile_text(program, context, context.compile_options()), program.text, program.file);
+    if (context.is_strict)
+        return take(compile_text(program, context, context.compile_options()), program.text, program.file);
     auto stub = compile_leniently(program, context);
     warn_of_leftovers(program, context);
     return stub;
@@ -75,9 +84,13 @@ Stub compile_stack_text(const StubProgram& program, const StubContext& context) 
 
 Stub compile_stub(const StubProgram& program, const StubContext& context) {
     switch (program.language) {
-        case Language::ptx: return take(Stub::from_ptx(program.text, context.signature, context.policy), program.text, program.file);
+        case Language::ptx:
+            return take(Stub::from_ptx(program.text, context.signature, context.policy), program.text,
+                        program.file);
         case Language::expression:
-            return take(compile_expression(program.text, context.signature, context.expression, context.policy), program.text, program.file);
+            return take(
+                compile_expression(program.text, context.signature, context.expression, context.policy),
+                program.text, program.file);
         case Language::stack: break;
     }
     return compile_stack_text(program, context);
@@ -93,7 +106,8 @@ std::size_t bytes_of(Type type) { return type == Type::pred ? 1 : bits(type) / 8
 // Digits in upper case: behind them a type's name is no digit.
 std::string upper_digits(std::string text) {
     if (text.starts_with("0x") || text.starts_with("0X"))
-        std::transform(text.begin() + 2, text.end(), text.begin() + 2, [](char c) { return c >= 'a' && c <= 'f' ? static_cast<char>(c - 32) : c; });
+        std::transform(text.begin() + 2, text.end(), text.begin() + 2,
+                       [](char c) { return c >= 'a' && c <= 'f' ? static_cast<char>(c - 32) : c; });
     return text;
 }
 
@@ -101,7 +115,9 @@ std::string upper_digits(std::string text) {
 class ValueReader {
   public:
     ValueReader(Type type, const std::shared_ptr<const stack::InstructionSet>& set)
-        : type_(type), machine_(take(stack::Machine::make(set, take(Signature::parse(fmt::format("out {} v", name(type))))))) {}
+        : type_(type),
+          machine_(
+              take(stack::Machine::make(set, take(Signature::parse(fmt::format("out {} v", name(type))))))) {}
 
     // As it is, or with the type's name behind it; nothing if it is no value of the type.
     [[nodiscard]] Expected<std::uint64_t> read(std::string_view value) const {
@@ -113,7 +129,10 @@ class ValueReader {
 
   private:
     [[nodiscard]] std::string_view suffix() const {
-        return type_ == Type::b16 ? "u16" : type_ == Type::b32 ? "u32" : type_ == Type::b64 ? "u64" : name(type_);
+        return type_ == Type::b16   ? "u16"
+               : type_ == Type::b32 ? "u32"
+               : type_ == Type::b64 ? "u64"
+                                    : name(type_);
     }
     [[nodiscard]] Expected<std::uint64_t> run(const std::string& literal) const {
         const std::string text = literal + " -> v";
@@ -124,7 +143,8 @@ class ValueReader {
         std::uint64_t bits = 0;
         void* outputs[] = {&bits};
         const void* inputs[] = {nullptr};
-        const auto done = stack::evaluate(*program, machine_, {inputs, outputs, 1}, {.leftover = stack::Leftover::error});
+        const auto done =
+            stack::evaluate(*program, machine_, {inputs, outputs, 1}, {.leftover = stack::Leftover::error});
         return done ? Expected<std::uint64_t>(bits) : tl::unexpected(done.error());
     }
 
@@ -141,21 +161,29 @@ class Values {
   public:
     explicit Values(const StubContext& context) : context_(context) {
         for (const SiteOperand& operand : context.signature.operands)
-            for (std::uint32_t i = 0; i < std::max(operand.count, 1u); ++i) registers_.push_back({&operand, register_text(operand, i), {}, false});
+            for (std::uint32_t i = 0; i < std::max(operand.count, 1u); ++i)
+                registers_.push_back({&operand, register_text(operand, i), {}, false});
     }
 
     void read(const std::string& argument) {
         const NamedValue given = split_named("--evaluate", argument);
-        const auto found = std::find_if(registers_.begin(), registers_.end(), [&](const Register& r) { return r.name == given.name; });
-        if (found == registers_.end()) fail_usage(fmt::format("--evaluate: there is no operand {}; there are {}", given.name, names()));
-        if (found->operand->direction == Direction::out) fail_usage(fmt::format("--evaluate: {} is `out`: it has no value to give", given.name));
-        if (std::exchange(found->is_given, true)) fail_usage(fmt::format("--evaluate: {} is given twice", given.name));
+        const auto found = std::find_if(registers_.begin(), registers_.end(),
+                                        [&](const Register& r) { return r.name == given.name; });
+        if (found == registers_.end())
+            fail_usage(fmt::format("--evaluate: there is no operand {}; there are {}", given.name, names()));
+        if (found->operand->direction == Direction::out)
+            fail_usage(fmt::format("--evaluate: {} is `out`: it has no value to give", given.name));
+        if (std::exchange(found->is_given, true))
+            fail_usage(fmt::format("--evaluate: {} is given twice", given.name));
         const ValueReader reader(found->operand->type, context_.set);
         for (std::size_t begin = 0; begin <= given.value.size();) {
             const std::size_t end = std::min(given.value.find(',', begin), given.value.size());
             const std::string value = given.value.substr(begin, end - begin);
             const auto bits = reader.read(value);
-            if (!bits) fail_usage(fmt::format("--evaluate: {} is {}: '{}' is no value of it: {}", given.name, ptxgraft::name(found->operand->type), value, message(bits.error(), value)));
+            if (!bits)
+                fail_usage(fmt::format("--evaluate: {} is {}: '{}' is no value of it: {}", given.name,
+                                       ptxgraft::name(found->operand->type), value,
+                                       message(bits.error(), value)));
             const auto* bytes = reinterpret_cast<const std::byte*>(&*bits);
             found->values.insert(found->values.end(), bytes, bytes + bytes_of(found->operand->type));
             begin = end + 1;
@@ -168,9 +196,12 @@ class Values {
         const Register* first = nullptr;
         for (const Register& r : registers_) {
             if (r.operand->direction == Direction::out) continue;
-            if (!r.is_given) fail_usage(fmt::format("--evaluate: {} has no value; give {}=1,2,3", r.name, r.name));
+            if (!r.is_given)
+                fail_usage(fmt::format("--evaluate: {} has no value; give {}=1,2,3", r.name, r.name));
             const std::size_t own = r.values.size() / bytes_of(r.operand->type);
-            if (count && own != *count) fail_usage(fmt::format("--evaluate: {} has {} values and {} has {}", first->name, *count, r.name, own));
+            if (count && own != *count)
+                fail_usage(fmt::format("--evaluate: {} has {} values and {} has {}", first->name, *count,
+                                       r.name, own));
             if (!count) first = &r;
             count = own;
         }
@@ -214,12 +245,14 @@ class Values {
 float half_value(std::uint64_t bits, int exponent_bits) {
     if (exponent_bits == 8) return std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16));
     const int exponent = static_cast<int>(bits >> 10 & 31), mantissa = static_cast<int>(bits & 1023);
-    const float size = exponent == 31 ? (mantissa != 0 ? NAN : INFINITY) : std::ldexp(static_cast<float>(exponent == 0 ? mantissa : mantissa + 1024), std::max(exponent, 1) - 25);
+    const float size = exponent == 31
+                           ? (mantissa != 0 ? NAN : INFINITY)
+                           : std::ldexp(static_cast<float>(exponent == 0 ? mantissa : mantissa + 1024),
+                                        std::max(exponent, 1) - 25);
     return (bits & 0x8000) != 0 ? -size : size;
 }
 
-template <class T>
-std::string float_text(T value) {
+template <class T> std::string float_text(T value) {
     return std::isnan(value) ? "nan" : fmt::format("{}", value);
 }
 
@@ -249,7 +282,9 @@ std::string Values::text(std::size_t count, bool bits) const {
             std::uint64_t value = 0;
             std::memcpy(&value, r.values.data() + i * size, size);
             text += ' ';
-            text += !bits ? value_text(r.operand->type, value) : r.operand->type == Type::pred ? fmt::format("0x{:x}", value) : fmt::format("0x{:0{}x}", value, 2 * size);
+            text += !bits                           ? value_text(r.operand->type, value)
+                    : r.operand->type == Type::pred ? fmt::format("0x{:x}", value)
+                                                    : fmt::format("0x{:0{}x}", value, 2 * size);
         }
         text += '\n';
     }
@@ -260,20 +295,29 @@ std::string Values::text(std::size_t count, bool bits) const {
 std::string without_signature_line(const StubProgram& program) {
     std::string text = program.text;
     const std::uint32_t offset = take(stack::parse_file(text), text, program.file).program_offset;
-    std::replace_if(text.begin(), text.begin() + offset, [](char c) { return c != '\n'; }, ' ');
+    std::replace_if(
+        text.begin(), text.begin() + offset, [](char c) { return c != '\n'; }, ' ');
     return text;
 }
 
 }  // namespace
 
-std::string evaluate_stub(const StubProgram& program, const StubContext& context, const std::vector<std::string>& values, bool bits) {
-    if (program.language == Language::ptx) fail_usage("--evaluate runs stack programs and expressions, not PTX");
+std::string evaluate_stub(const StubProgram& program, const StubContext& context,
+                          const std::vector<std::string>& values, bool bits) {
+    if (program.language == Language::ptx)
+        fail_usage("--evaluate runs stack programs and expressions, not PTX");
     (void)compile_stub(program, context);  // its errors and warnings
-    const auto machine = take(stack::Machine::make(context.set, context.signature, {context.policy, context.target, 0}));
+    const auto machine =
+        take(stack::Machine::make(context.set, context.signature, {context.policy, context.target, 0}));
     const bool is_stack = program.language == Language::stack;
     const std::string text = is_stack ? without_signature_line(program) : program.text;
-    const stack::Program parsed = take(is_stack ? stack::parse(text, machine) : parse_expression(text, machine, context.expression), text, program.file);
-    const auto evaluator = take(stack::Evaluator::make(parsed, machine, is_stack ? context.compile_options() : stack::CompileOptions{}), text, program.file);
+    const stack::Program parsed =
+        take(is_stack ? stack::parse(text, machine) : parse_expression(text, machine, context.expression),
+             text, program.file);
+    const auto evaluator =
+        take(stack::Evaluator::make(parsed, machine,
+                                    is_stack ? context.compile_options() : stack::CompileOptions{}),
+             text, program.file);
     Values all(context);
     for (const std::string& value : values)
         if (!value.empty()) all.read(value);  // --evaluate alone is one empty value

@@ -33,7 +33,9 @@ struct StubContext {
 /// Compiles, or ends the verb. Warnings go to standard error.
 [[nodiscard]] Stub compile_stub(const StubProgram& program, const StubContext& context);
 
-/// Runs the program over values such as `x=1,2,3` and returns a line per output: `z = 5 7 9`, with `bits` as register contents.
-[[nodiscard]] std::string evaluate_stub(const StubProgram& program, const StubContext& context, const std::vector<std::string>& values, bool bits);
+/// Runs the program over values such as `x=1,2,3` and returns a line per output: `z = 5 7 9`, with `bits` as
+/// register contents.
+[[nodiscard]] std::string evaluate_stub(const StubProgram& program, const StubContext& context,
+                                        const std::vector<std::string>& values, bool bits);
 
 }  // namespace ptxgraft::cli

@@ -29,8 +29,7 @@ struct Failure {
 [[noreturn]] void fail_work(const Error& error, std::string_view source = {}, std::string_view file = {});
 
 /// The value, or the end of the verb.
-template <class T>
-T take(Expected<T> result, std::string_view source = {}, std::string_view file = {}) {
+template <class T> T take(Expected<T> result, std::string_view source = {}, std::string_view file = {}) {
     if (!result) fail_work(result.error(), source, file);
     if constexpr (!std::is_void_v<T>) return std::move(*result);
 }

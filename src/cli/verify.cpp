@@ -45,12 +45,15 @@ std::vector<Error> findings(const std::string& text, const Options& options) {
     auto parsed = syntax::parse_all(text);
     if (!parsed) return {parsed.error()};
     std::vector<Error> all = std::move(parsed->errors);
-    for (Error& error : isa::verify(parsed->module, {options.target, options.manual_order})) all.push_back(std::move(error));
-    std::stable_sort(all.begin(), all.end(), [](const Error& a, const Error& b) { return a.span.begin < b.span.begin; });
+    for (Error& error : isa::verify(parsed->module, {options.target, options.manual_order}))
+        all.push_back(std::move(error));
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Error& a, const Error& b) { return a.span.begin < b.span.begin; });
     return all;
 }
 
-nlohmann::json as_json(const Error& error, const std::string& file, std::optional<Position> place, std::string_view text) {
+nlohmann::json as_json(const Error& error, const std::string& file, std::optional<Position> place,
+                       std::string_view text) {
     nlohmann::json row{{"file", file}, {"code", name(error.code)}, {"message", message(error, text)}};
     if (place) row.update({{"line", place->line}, {"column", place->column}});
     return row;
@@ -73,7 +76,8 @@ void verify(const Options& options) {
         if (found.empty() && !options.json) fmt::print("{}: ok\n", file);
         Positions positions(text);
         for (const Error& error : found) {
-            const auto place = error.span.known() ? std::optional(positions.of(error.span.begin)) : std::nullopt;
+            const auto place =
+                error.span.known() ? std::optional(positions.of(error.span.begin)) : std::nullopt;
             if (options.json)
                 rows.push_back(as_json(error, file, place, text));
             else if (place)
@@ -89,12 +93,15 @@ void verify(const Options& options) {
 }  // namespace
 
 void add_verify(CLI::App& app) {
-    CLI::App* verb = app.add_subcommand("verify", "Check PTX as ptxas would, and report everything that is wrong");
+    CLI::App* verb =
+        app.add_subcommand("verify", "Check PTX as ptxas would, and report everything that is wrong");
     const auto options = std::make_shared<Options>();
     verb->add_option("FILE", options->files, "PTX files")->required();
-    verb->add_option("--target", options->target, "Check for this architecture (sm_100a), not for the module's own");
+    verb->add_option("--target", options->target,
+                     "Check for this architecture (sm_100a), not for the module's own");
     verb->add_flag("--json", options->json, "An array of findings: file, line, column, code, message");
-    verb->add_flag("--manual-order", options->manual_order, "Report modifiers out of the manual's order, which ptxas takes");
+    verb->add_flag("--manual-order", options->manual_order,
+                   "Report modifiers out of the manual's order, which ptxas takes");
     verb->callback([options] { verify(*options); });
 }
 

@@ -29,8 +29,7 @@ class PrimaryContext {
 
     /// Makes one driver call with this context current, and puts back what was current before: the CUDA
     /// runtime takes its device from there.
-    template <class Call>
-    Result run(Call&& call) const {
+    template <class Call> Result run(Call&& call) const {
         if (const Result pushed = driver_->cuCtxPushCurrent_v2(context_); pushed != Result::success)
             return pushed;
         const Result result = call(*driver_);
@@ -49,8 +48,7 @@ class PrimaryContext {
     driver::Context context_;
 };
 
-template <class Handle>
-std::uint64_t number(Handle handle) {
+template <class Handle> std::uint64_t number(Handle handle) {
     return reinterpret_cast<std::uint64_t>(handle);
 }
 driver::Stream stream_of(std::uint64_t handle) { return reinterpret_cast<driver::Stream>(handle); }
@@ -65,17 +63,20 @@ Expected<int> attribute(const Driver& driver, driver::Device device, driver::Dev
 }
 
 // A function of later drivers.
-template <class Call>
-Expected<void> present(Call* call, const char* name) {
+template <class Call> Expected<void> present(Call* call, const char* name) {
     if (call != nullptr) return {};
-    return fail(Errc::driver_too_old, fmt::format("it has no function {}; those from CUDA 12.0 on have it", name));
+    return fail(Errc::driver_too_old,
+                fmt::format("it has no function {}; those from CUDA 12.0 on have it", name));
 }
 
 /// A module in a GPU's context, which its entries share. What the GPU lets a block have is noted with it.
 class CudaModule {
   public:
-    CudaModule(std::shared_ptr<const PrimaryContext> context, int shared_bytes_per_block, std::uint32_t blocks_per_cluster)
-        : context_(std::move(context)), shared_bytes_per_block_(shared_bytes_per_block), blocks_per_cluster_(blocks_per_cluster) {}
+    CudaModule(std::shared_ptr<const PrimaryContext> context, int shared_bytes_per_block,
+               std::uint32_t blocks_per_cluster)
+        : context_(std::move(context)),
+          shared_bytes_per_block_(shared_bytes_per_block),
+          blocks_per_cluster_(blocks_per_cluster) {}
     ~CudaModule() {
         if (handle_ != nullptr)
             context_->run([&](const Driver& driver) { return driver.cuModuleUnload(handle_); });
@@ -104,10 +105,12 @@ class CudaModule {
     [[nodiscard]] Expected<Variable> variable(const std::string& name) const {
         driver::DevicePointer address = 0;
         std::size_t bytes = 0;
-        const Result result = context_->run(
-            [&](const Driver& driver) { return driver.cuModuleGetGlobal_v2(&address, &bytes, handle_, name.c_str()); });
+        const Result result = context_->run([&](const Driver& driver) {
+            return driver.cuModuleGetGlobal_v2(&address, &bytes, handle_, name.c_str());
+        });
         if (result == Result::not_found) return fail(Errc::symbol_not_found, name);
-        if (auto done = context_->driver().check(result, "cuModuleGetGlobal"); !done) return tl::unexpected(done.error());
+        if (auto done = context_->driver().check(result, "cuModuleGetGlobal"); !done)
+            return tl::unexpected(done.error());
         return Variable{address, bytes};
     }
 
@@ -120,7 +123,8 @@ class CudaModule {
 
 class CudaEntry final : public LoadedEntry {
   public:
-    static Expected<std::unique_ptr<LoadedEntry>> find(std::shared_ptr<const CudaModule> module, const std::string& entry) {
+    static Expected<std::unique_ptr<LoadedEntry>> find(std::shared_ptr<const CudaModule> module,
+                                                       const std::string& entry) {
         auto loaded = std::unique_ptr<CudaEntry>(new CudaEntry(std::move(module)));
         if (auto done = loaded->find_function(entry); !done) return tl::unexpected(done.error());
         return loaded;
@@ -130,7 +134,9 @@ class CudaEntry final : public LoadedEntry {
     [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> other(const std::string& entry) const override {
         return find(module_, entry);
     }
-    [[nodiscard]] Expected<Variable> variable(const std::string& name) const override { return module_->variable(name); }
+    [[nodiscard]] Expected<Variable> variable(const std::string& name) const override {
+        return module_->variable(name);
+    }
 
     [[nodiscard]] Expected<void> launch(const LaunchConfig& config, std::span<const Argument> arguments,
                                         std::uint64_t stream) const override {
@@ -155,7 +161,8 @@ class CudaEntry final : public LoadedEntry {
     }
 
   private:
-    explicit CudaEntry(std::shared_ptr<const CudaModule> module) : module_(std::move(module)), context_(module_->context()) {}
+    explicit CudaEntry(std::shared_ptr<const CudaModule> module)
+        : module_(std::move(module)), context_(module_->context()) {}
 
     // Nothing ends a kernel that a GPU has begun.
     static Expected<void> check_limits(const LaunchLimits& limits) {
@@ -175,7 +182,9 @@ class CudaEntry final : public LoadedEntry {
         if (auto done = present(context_->driver().cuLaunchKernelEx, "cuLaunchKernelEx"); !done) return done;
         const Dim3 grid = config.grid, block = config.block, cluster = config.cluster;
         if (blocks(cluster) > portable_blocks_per_cluster)
-            if (auto done = set_attribute(driver::FunctionAttribute::non_portable_cluster_size_allowed, 1); !done) return done;
+            if (auto done = set_attribute(driver::FunctionAttribute::non_portable_cluster_size_allowed, 1);
+                !done)
+                return done;
         std::array<driver::LaunchAttribute, 2> attributes{};
         unsigned count = 0;
         if (config.cooperative) {
@@ -186,15 +195,26 @@ class CudaEntry final : public LoadedEntry {
             attributes[count].id = driver::LaunchAttributeId::cluster_dimension;
             std::copy_n(std::array{cluster.x, cluster.y, cluster.z}.begin(), 3, attributes[count++].cluster);
         }
-        const driver::LaunchConfiguration whole{grid.x, grid.y, grid.z, block.x, block.y, block.z, config.shared_bytes,
-                                                stream_of(stream), attributes.data(), count};
-        const auto launch = [&](const Driver& driver) { return driver.cuLaunchKernelEx(&whole, function_, parameters, nullptr); };
+        const driver::LaunchConfiguration whole{grid.x,
+                                                grid.y,
+                                                grid.z,
+                                                block.x,
+                                                block.y,
+                                                block.z,
+                                                config.shared_bytes,
+                                                stream_of(stream),
+                                                attributes.data(),
+                                                count};
+        const auto launch = [&](const Driver& driver) {
+            return driver.cuLaunchKernelEx(&whole, function_, parameters, nullptr);
+        };
         return context_->checked("cuLaunchKernelEx", launch, Errc::launch_failed);
     }
 
     Expected<void> set_attribute(driver::FunctionAttribute which, int value) const {
-        return context_->checked("cuFuncSetAttribute",
-                                 [&](const Driver& driver) { return driver.cuFuncSetAttribute(function_, which, value); });
+        return context_->checked("cuFuncSetAttribute", [&](const Driver& driver) {
+            return driver.cuFuncSetAttribute(function_, which, value);
+        });
     }
 
     Expected<void> find_function(const std::string& entry) {
@@ -343,7 +363,8 @@ class CudaBackend final : public Backend {
   private:
     explicit CudaBackend(std::shared_ptr<const PrimaryContext> context) : context_(std::move(context)) {}
     Expected<void> describe();
-    [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> load(std::span<const std::byte> image, const std::string& entry) const {
+    [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> load(std::span<const std::byte> image,
+                                                              const std::string& entry) const {
         const auto module = std::make_shared<CudaModule>(context_, shared_bytes_, blocks_per_cluster_);
         if (auto done = module->load(image); !done) return tl::unexpected(done.error());
         return CudaEntry::find(module, entry);
@@ -357,22 +378,24 @@ class CudaBackend final : public Backend {
 
 Expected<TensorMap> CudaBackend::encode_tensor_map(const TensorMapOptions& o) {
     const Driver& driver = context_->driver();
-    if (auto done = present(driver.cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled"); !done) return tl::unexpected(done.error());
+    if (auto done = present(driver.cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled"); !done)
+        return tl::unexpected(done.error());
     const auto rank = static_cast<unsigned>(o.dims.size());
     std::vector<std::uint32_t> steps = o.element_strides;
     steps.resize(rank, 1);
     auto* const address = reinterpret_cast<void*>(o.address);
     const int type = static_cast<int>(o.type), interleave = static_cast<int>(o.interleave),
-              swizzle = static_cast<int>(o.swizzle), l2 = static_cast<int>(o.l2), fill = static_cast<int>(o.fill);
+              swizzle = static_cast<int>(o.swizzle), l2 = static_cast<int>(o.l2),
+              fill = static_cast<int>(o.fill);
     TensorMap map;
     const auto encode = [&](const Driver& d) {
         if (!o.im2col)
-            return d.cuTensorMapEncodeTiled(&map, type, rank, address, o.dims.data(), o.strides.data(), o.box.data(),
-                                            steps.data(), interleave, swizzle, l2, fill);
+            return d.cuTensorMapEncodeTiled(&map, type, rank, address, o.dims.data(), o.strides.data(),
+                                            o.box.data(), steps.data(), interleave, swizzle, l2, fill);
         return d.cuTensorMapEncodeIm2col(&map, type, rank, address, o.dims.data(), o.strides.data(),
                                          o.im2col->lower_corner.data(), o.im2col->upper_corner.data(),
-                                         o.im2col->channels_per_pixel, o.im2col->pixels_per_column, steps.data(), interleave,
-                                         swizzle, l2, fill);
+                                         o.im2col->channels_per_pixel, o.im2col->pixels_per_column,
+                                         steps.data(), interleave, swizzle, l2, fill);
     };
     if (auto done = context_->checked("cuTensorMapEncode", encode, Errc::tensor_map_invalid); !done)
         return tl::unexpected(done.error());

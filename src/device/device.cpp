@@ -13,8 +13,8 @@
 namespace ptxgraft {
 namespace {
 
-constexpr std::string_view architectures[] = {"sm_75",  "sm_80",  "sm_86",  "sm_87",  "sm_88",  "sm_89",
-                                              "sm_90",  "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"};
+constexpr std::string_view architectures[] = {"sm_75", "sm_80",  "sm_86",  "sm_87",  "sm_88",  "sm_89",
+                                              "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"};
 
 std::optional<std::uint32_t> read_number(std::string_view text) {
     std::uint32_t value = 0;
@@ -39,7 +39,8 @@ Expected<std::uint32_t> read_architecture(std::string_view target) {
         const std::uint32_t number = *read_number(known.substr(3));
         if (plain.size() == target.size() || number >= (target.ends_with('a') ? 90u : 100u)) return number;
     }
-    return fail(Errc::no_such_device, fmt::format("emulator:{}; architectures are {}", target, fmt::join(architectures, ", ")));
+    return fail(Errc::no_such_device,
+                fmt::format("emulator:{}; architectures are {}", target, fmt::join(architectures, ", ")));
 }
 
 std::string default_target(std::uint32_t sm) { return fmt::format("sm_{}{}", sm, sm >= 90 ? "a" : ""); }
@@ -102,7 +103,9 @@ Expected<Device> Device::emulator(const EmulatorOptions& options) {
     return open("emulator", {.emulator = options});
 }
 
-std::uint32_t Device::cuda_count(const DeviceOptions& options) { return device::count_cuda(options.driver).value_or(0); }
+std::uint32_t Device::cuda_count(const DeviceOptions& options) {
+    return device::count_cuda(options.driver).value_or(0);
+}
 
 DeviceKind Device::kind() const { return data_->backend->kind(); }
 std::string Device::name() const { return data_->backend->name(); }
@@ -125,7 +128,8 @@ Expected<TensorMap> encode(device::Backend& backend, const TensorMapOptions& opt
     // Checked here for every device: a driver only says that some value is wrong.
     if (auto possible = emulator::encode(options); !possible) return possible;
     if (device::sm_of(backend.target()) < 90)
-        return fail(Errc::tensor_map_invalid, fmt::format("tensor maps need sm_90; this device is {}", backend.target()));
+        return fail(Errc::tensor_map_invalid,
+                    fmt::format("tensor maps need sm_90; this device is {}", backend.target()));
     return backend.encode_tensor_map(options);
 }
 
@@ -149,11 +153,15 @@ Expected<Event> Device::create_event() const {
 
 // --- Buffer
 
-Argument::Argument(const Buffer& buffer) : Argument(std::as_bytes(std::span(&buffer.address_, 1)), buffer.device_.get()) {}
+Argument::Argument(const Buffer& buffer)
+    : Argument(std::as_bytes(std::span(&buffer.address_, 1)), buffer.device_.get()) {}
 
-Argument::Argument(std::span<const std::byte> bytes, const void* device) : device_(device), size_(bytes.size()) {
-    if (size_ <= few_.size()) std::copy(bytes.begin(), bytes.end(), few_.begin());
-    else many_.assign(bytes.begin(), bytes.end());
+Argument::Argument(std::span<const std::byte> bytes, const void* device)
+    : device_(device), size_(bytes.size()) {
+    if (size_ <= few_.size())
+        std::copy(bytes.begin(), bytes.end(), few_.begin());
+    else
+        many_.assign(bytes.begin(), bytes.end());
 }
 
 Buffer::Buffer(std::shared_ptr<Device::Data> device, std::uint64_t address, std::size_t bytes)
@@ -181,7 +189,8 @@ namespace {
 
 Expected<void> check_range(std::size_t offset, std::size_t bytes, std::size_t size) {
     if (offset <= size && bytes <= size - offset) return {};
-    return fail(Errc::outside_of_buffer, fmt::format("{} bytes from byte {} of a buffer of {}", bytes, offset, size));
+    return fail(Errc::outside_of_buffer,
+                fmt::format("{} bytes from byte {} of a buffer of {}", bytes, offset, size));
 }
 
 }  // namespace
@@ -198,7 +207,8 @@ Expected<void> Buffer::read(std::span<std::byte> target, std::size_t offset) con
 
 Expected<TensorMap> Buffer::encode_tensor_map(TensorMapOptions options) const {
     if (options.address > bytes_)
-        return fail(Errc::outside_of_buffer, fmt::format("a tensor from byte {} of a buffer of {}", options.address, bytes_));
+        return fail(Errc::outside_of_buffer,
+                    fmt::format("a tensor from byte {} of a buffer of {}", options.address, bytes_));
     options.address += address_;
     return encode(*device_->backend, options);
 }
@@ -216,15 +226,18 @@ Expected<void> Buffer::poison(std::byte value) const {
 Expected<void> Buffer::copy_from(const Buffer& source) const {
     if (source.device_ != device_) return other_device("the source of the copy");
     if (source.bytes_ != bytes_)
-        return fail(Errc::outside_of_buffer, fmt::format("a copy of {} bytes into a buffer of {}", source.bytes_, bytes_));
+        return fail(Errc::outside_of_buffer,
+                    fmt::format("a copy of {} bytes into a buffer of {}", source.bytes_, bytes_));
     if (bytes_ == 0) return {};
     return device_->backend->copy(address_, source.address_, bytes_);
 }
 
 // --- Stream
 
-Stream::Stream(std::shared_ptr<Device::Data> device, std::uint64_t handle) : device_(std::move(device)), handle_(handle) {}
-Stream::Stream(Stream&& other) noexcept : device_(std::move(other.device_)), handle_(std::exchange(other.handle_, 0)) {}
+Stream::Stream(std::shared_ptr<Device::Data> device, std::uint64_t handle)
+    : device_(std::move(device)), handle_(handle) {}
+Stream::Stream(Stream&& other) noexcept
+    : device_(std::move(other.device_)), handle_(std::exchange(other.handle_, 0)) {}
 Stream& Stream::operator=(Stream&& other) noexcept {
     if (this == &other) return *this;
     release();
@@ -240,9 +253,12 @@ Expected<void> Stream::synchronize() const { return device_->backend->synchroniz
 
 // --- Event
 
-Event::Event(std::shared_ptr<Device::Data> device, std::uint64_t handle) : device_(std::move(device)), handle_(handle) {}
+Event::Event(std::shared_ptr<Device::Data> device, std::uint64_t handle)
+    : device_(std::move(device)), handle_(handle) {}
 Event::Event(Event&& other) noexcept
-    : device_(std::move(other.device_)), handle_(std::exchange(other.handle_, 0)), recorded_(std::exchange(other.recorded_, false)) {}
+    : device_(std::move(other.device_)),
+      handle_(std::exchange(other.handle_, 0)),
+      recorded_(std::exchange(other.recorded_, false)) {}
 Event& Event::operator=(Event&& other) noexcept {
     if (this == &other) return *this;
     release();

@@ -16,11 +16,10 @@ struct Symbol {
 
 constexpr Symbol symbols[] = {
 #define PTXGRAFT_DRIVER_SYMBOL(name, parameters) \
-    {#name, [](Driver& driver, void* address) { driver.name = reinterpret_cast<Result(*) parameters>(address); }},
-    PTXGRAFT_DRIVER_FUNCTIONS(PTXGRAFT_DRIVER_SYMBOL)
-};
-constexpr Symbol later_symbols[] = {
-    PTXGRAFT_LATER_DRIVER_FUNCTIONS(PTXGRAFT_DRIVER_SYMBOL)
+    {#name,                                      \
+     [](Driver& driver, void* address) { driver.name = reinterpret_cast<Result(*) parameters>(address); }},
+    PTXGRAFT_DRIVER_FUNCTIONS(PTXGRAFT_DRIVER_SYMBOL)};
+constexpr Symbol later_symbols[] = {PTXGRAFT_LATER_DRIVER_FUNCTIONS(PTXGRAFT_DRIVER_SYMBOL)
 #undef PTXGRAFT_DRIVER_SYMBOL
 };
 
@@ -96,7 +95,8 @@ Expected<void> Driver::check(Result result, std::string_view call, Errc otherwis
 Expected<int> Driver::device_count() const {
     if (!has_devices) return 0;
     int count = 0;
-    if (auto done = check(cuDeviceGetCount(&count), "cuDeviceGetCount"); !done) return tl::unexpected(done.error());
+    if (auto done = check(cuDeviceGetCount(&count), "cuDeviceGetCount"); !done)
+        return tl::unexpected(done.error());
     return count;
 }
 

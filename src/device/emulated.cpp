@@ -19,25 +19,29 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Launches and copies, which use the bytes of its memory, come in turn; all else the emulator synchronises itself.
+/// Launches and copies, which use the bytes of its memory, come in turn; all else the emulator synchronises
+/// itself.
 class SharedEmulator {
   public:
     explicit SharedEmulator(const EmulatorOptions& options) : emulator(options) {}
     Emulator emulator;
 
-    /// What `use` returns, an Expected, in this thread's turn. While it waits, `gives_up` is asked every `interval`.
+    /// What `use` returns, an Expected, in this thread's turn. While it waits, `gives_up` is asked every
+    /// `interval`.
     template <class GivesUp, class Use>
-    auto in_turn_unless(GivesUp&& gives_up, std::chrono::milliseconds interval, Use&& use) -> decltype(use()) {
+    auto in_turn_unless(GivesUp&& gives_up, std::chrono::milliseconds interval, Use&& use)
+        -> decltype(use()) {
         if (user_.load(std::memory_order_relaxed) == std::this_thread::get_id())
-            return fail(Errc::device_in_use, std::string("by this thread's own launch, which asks should_stop or tells an observer"));
+            return fail(
+                Errc::device_in_use,
+                std::string("by this thread's own launch, which asks should_stop or tells an observer"));
         if (!mutex_.lock_unless(gives_up, interval))
             return fail(Errc::launch_stopped, std::string("while it waited for its turn on the device"));
         const std::lock_guard lock(mutex_, std::adopt_lock);
         const User user(user_);
         return use();
     }
-    template <class Use>
-    auto in_turn(Use&& use) -> decltype(use()) {
+    template <class Use> auto in_turn(Use&& use) -> decltype(use()) {
         return in_turn_unless([] { return false; }, std::chrono::hours(1), use);
     }
 
@@ -53,7 +57,9 @@ class SharedEmulator {
 
   private:
     struct User {
-        explicit User(std::atomic<std::thread::id>& id_) : id(id_) { id.store(std::this_thread::get_id(), std::memory_order_relaxed); }
+        explicit User(std::atomic<std::thread::id>& id_) : id(id_) {
+            id.store(std::this_thread::get_id(), std::memory_order_relaxed);
+        }
         ~User() { id.store({}, std::memory_order_relaxed); }
         User(const User&) = delete;
         User& operator=(const User&) = delete;
@@ -65,11 +71,11 @@ class SharedEmulator {
     EmulatorReport report_;
 };
 
-// Shared memory per block, static and dynamic, in KB (CUDA C++ Programming Guide, technical specifications per
-// compute capability).
+// Shared memory per block, static and dynamic, in KB (CUDA C++ Programming Guide, technical specifications
+// per compute capability).
 std::uint32_t shared_kilobytes(std::uint32_t sm) {
-    constexpr std::pair<std::uint32_t, std::uint32_t> rows[] = {{75, 64}, {80, 163}, {86, 99}, {87, 163}, {89, 99},
-                                                                {90, 227}, {120, 99}};
+    constexpr std::pair<std::uint32_t, std::uint32_t> rows[] = {{75, 64}, {80, 163}, {86, 99}, {87, 163},
+                                                                {89, 99}, {90, 227}, {120, 99}};
     std::uint32_t result = 48;
     for (const auto& [from, kilobytes] : rows)
         if (sm >= from) result = kilobytes;
@@ -79,7 +85,9 @@ std::uint32_t shared_kilobytes(std::uint32_t sm) {
 // An error in a stub says so: its lines count from the one behind the marker.
 Error with_stub(Error error, std::string_view ptx) {
     if (!error.span.known() || error.source != nullptr) return error;
-    if (ptx.find("PTXGRAFT_STUB") == std::string_view::npos && ptx.find("PTX_INJECT_START") == std::string_view::npos) return error;
+    if (ptx.find("PTXGRAFT_STUB") == std::string_view::npos &&
+        ptx.find("PTX_INJECT_START") == std::string_view::npos)
+        return error;
     const auto sites = scan(ptx);
     if (!sites) return error;
     const std::uint32_t at = error.span.begin;
@@ -88,7 +96,8 @@ Error with_stub(Error error, std::string_view ptx) {
             if (at < copy.stub.begin || at >= copy.stub.end) continue;
             const auto line = 1 + std::ranges::count(ptx.substr(copy.stub.begin, at - copy.stub.begin), '\n');
             const std::string detail = error.detail ? *error.detail : std::string();
-            error.detail = std::make_shared<const std::string>(fmt::format("{}; in the stub of site {}, line {}", detail, site.name, line));
+            error.detail = std::make_shared<const std::string>(
+                fmt::format("{}; in the stub of site {}, line {}", detail, site.name, line));
         }
     }
     return error;
@@ -96,19 +105,24 @@ Error with_stub(Error error, std::string_view ptx) {
 
 class EmulatedEntry final : public LoadedEntry {
   public:
-    EmulatedEntry(std::shared_ptr<SharedEmulator> shared, std::shared_ptr<const EmulatedModule> module, std::string entry)
+    EmulatedEntry(std::shared_ptr<SharedEmulator> shared, std::shared_ptr<const EmulatedModule> module,
+                  std::string entry)
         : shared_(std::move(shared)), module_(std::move(module)), entry_(std::move(entry)) {}
 
     [[nodiscard]] EntryLimits limits() const override {
         const std::uint32_t sm = shared_->emulator.options().sm;
-        return {.dynamic_shared_bytes = shared_kilobytes(sm) * 1024, .blocks_per_cluster = blocks_per_cluster(sm)};
+        return {.dynamic_shared_bytes = shared_kilobytes(sm) * 1024,
+                .blocks_per_cluster = blocks_per_cluster(sm)};
     }
     [[nodiscard]] Expected<void> launch(const LaunchConfig& config, std::span<const Argument> arguments,
                                         std::uint64_t) const override {
         std::vector<std::span<const std::byte>> bytes(arguments.size());
-        std::transform(arguments.begin(), arguments.end(), bytes.begin(), [](const Argument& a) { return a.bytes(); });
+        std::transform(arguments.begin(), arguments.end(), bytes.begin(),
+                       [](const Argument& a) { return a.bytes(); });
         const LaunchLimits& limits = config.limits;
-        const auto is_stopped = [&] { return limits.stop.stop_requested() || (limits.should_stop && limits.should_stop()); };
+        const auto is_stopped = [&] {
+            return limits.stop.stop_requested() || (limits.should_stop && limits.should_stop());
+        };
         const auto run = shared_->in_turn_unless(is_stopped, std::chrono::milliseconds(2), [&] {
             auto launched = shared_->emulator.launch(*module_, entry_, config, bytes);
             keep_report();
@@ -145,7 +159,8 @@ class EmulatedEntry final : public LoadedEntry {
     std::string entry_;
 };
 
-/// Everything happens at once and in order, so streams have no state and events are points of the host's time.
+/// Everything happens at once and in order, so streams have no state and events are points of the host's
+/// time.
 class EmulatorBackend final : public Backend {
   public:
     EmulatorBackend(const EmulatorOptions& options, std::string target)
@@ -168,7 +183,8 @@ class EmulatorBackend final : public Backend {
     [[nodiscard]] Expected<void> read(std::uint64_t source, std::span<std::byte> target) override {
         return shared_->in_turn([&] { return shared_->emulator.read(source, target); });
     }
-    [[nodiscard]] Expected<void> copy(std::uint64_t target, std::uint64_t source, std::size_t bytes) override {
+    [[nodiscard]] Expected<void> copy(std::uint64_t target, std::uint64_t source,
+                                      std::size_t bytes) override {
         return shared_->in_turn([&] { return shared_->emulator.copy(target, source, bytes); });
     }
     [[nodiscard]] Expected<void> fill(std::uint64_t target, std::byte value, std::size_t bytes) override {

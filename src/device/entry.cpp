@@ -14,10 +14,10 @@ namespace {
 // Bytes of the types that a kernel's parameter may have (PTX ISA 5.2.1 and 5.3).
 std::uint64_t bytes_of(std::string_view type) {
     constexpr std::pair<std::string_view, std::uint64_t> rows[] = {
-        {".b8", 1},   {".u8", 1},    {".s8", 1},     {".b16", 2},  {".u16", 2},  {".s16", 2},     {".f16", 2},
-        {".bf16", 2}, {".b32", 4},   {".u32", 4},    {".s32", 4},  {".f32", 4},  {".f16x2", 4},   {".bf16x2", 4},
-        {".b64", 8},  {".u64", 8},   {".s64", 8},    {".f64", 8},  {".b128", 16}, {".texref", 8}, {".samplerref", 8},
-        {".surfref", 8}};
+        {".b8", 1},    {".u8", 1},     {".s8", 1},         {".b16", 2},    {".u16", 2}, {".s16", 2},
+        {".f16", 2},   {".bf16", 2},   {".b32", 4},        {".u32", 4},    {".s32", 4}, {".f32", 4},
+        {".f16x2", 4}, {".bf16x2", 4}, {".b64", 8},        {".u64", 8},    {".s64", 8}, {".f64", 8},
+        {".b128", 16}, {".texref", 8}, {".samplerref", 8}, {".surfref", 8}};
     for (const auto& [name, bytes] : rows)
         if (name == type) return bytes;
     return 0;
@@ -34,7 +34,8 @@ Expected<std::vector<ParameterInfo>> parameters_of(syntax::Statement entry) {
             return fail(Errc::parameter_type_unknown, entry.span(),
                         fmt::format("{} {} of {}", parameter.type, parameter.name, entry.name()));
         const std::string_view type = std::string_view(parameter.type).substr(1);
-        result.push_back({std::string(parameter.name), std::string(type), static_cast<std::uint32_t>(element * count)});
+        result.push_back(
+            {std::string(parameter.name), std::string(type), static_cast<std::uint32_t>(element * count)});
     }
     return result;
 }
@@ -96,7 +97,8 @@ Expected<EntryInfo> find_entry(std::string_view ptx, std::string_view name) {
     }
     if (name.empty() && entries > 1) return fail(Errc::entry_not_named, names);
     if (!found)
-        return fail(Errc::unknown_entry, entries == 0 ? "the module has none" : fmt::format("{}; the module has {}", name, names));
+        return fail(Errc::unknown_entry,
+                    entries == 0 ? "the module has none" : fmt::format("{}; the module has {}", name, names));
     auto parameters = parameters_of(found);
     if (!parameters) return tl::unexpected(parameters.error());
     EntryInfo info{std::string(found.name()), std::move(*parameters), std::string(module->target())};
@@ -113,9 +115,11 @@ std::string variable_names(std::string_view ptx) {
     std::string names;
     if (!module) return names;
     for (const syntax::Statement& statement : module->statements()) {
-        const auto variable = statement.kind() == syntax::StatementKind::variable ? statement.variable() : std::nullopt;
+        const auto variable =
+            statement.kind() == syntax::StatementKind::variable ? statement.variable() : std::nullopt;
         if (!variable || (variable->space != ".global" && variable->space != ".const")) continue;
-        for (const auto& declared : variable->declarators) names += fmt::format("{}{}", names.empty() ? "" : ", ", declared.name);
+        for (const auto& declared : variable->declarators)
+            names += fmt::format("{}{}", names.empty() ? "" : ", ", declared.name);
     }
     return names;
 }

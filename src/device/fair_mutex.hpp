@@ -21,8 +21,7 @@ class FairMutex {
     }
 
     /// Waits for it, and asks every `interval` whether to give up. False: the mutex is not taken.
-    template <class GivesUp, class Interval>
-    bool lock_unless(GivesUp&& gives_up, Interval interval) {
+    template <class GivesUp, class Interval> bool lock_unless(GivesUp&& gives_up, Interval interval) {
         std::unique_lock lock(mutex_);
         if (!is_taken_) return is_taken_ = true;
         Waiting waiting(*this);

@@ -38,9 +38,10 @@ Expected<void> check_arguments(const device::EntryInfo& entry, std::span<const A
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         const std::size_t bytes = arguments[i].bytes().size();
         if (bytes == parameters[i].bytes) continue;
-        auto error = fail(Errc::argument_size_differs,
-                          fmt::format("argument {} of {} has {} bytes, its parameter {} {} has {}", i, entry.name, bytes,
-                                      parameters[i].type, parameters[i].name, parameters[i].bytes));
+        auto error =
+            fail(Errc::argument_size_differs,
+                 fmt::format("argument {} of {} has {} bytes, its parameter {} {} has {}", i, entry.name,
+                             bytes, parameters[i].type, parameters[i].name, parameters[i].bytes));
         error.value().index = static_cast<std::uint32_t>(i);
         return error;
     }
@@ -51,26 +52,31 @@ Expected<void> check_shape(const LaunchConfig& config, const device::EntryLimits
     const auto& [grid, block, cluster] = std::tie(config.grid, config.block, config.cluster);
     const std::uint32_t shared_bytes = config.shared_bytes;
     const auto refuse = [](std::string why) { return fail(Errc::launch_shape_invalid, std::move(why)); };
-    for (const auto& [name, dim] : {std::pair{"grid", &grid}, std::pair{"block", &block}, std::pair{"cluster", &cluster}})
+    for (const auto& [name, dim] :
+         {std::pair{"grid", &grid}, std::pair{"block", &block}, std::pair{"cluster", &cluster}})
         if (is_empty(*dim))
             return refuse(fmt::format("{} of {} x {} x {} is empty", name, dim->x, dim->y, dim->z));
     if (grid.x > 2147483647 || grid.y > 65535 || grid.z > 65535)
-        return refuse(fmt::format("grid of {} x {} x {}; at most 2147483647 x 65535 x 65535", grid.x, grid.y, grid.z));
+        return refuse(
+            fmt::format("grid of {} x {} x {}; at most 2147483647 x 65535 x 65535", grid.x, grid.y, grid.z));
     if (block.x > 1024 || block.y > 1024 || block.z > 64)
-        return refuse(fmt::format("block of {} x {} x {}; at most 1024 x 1024 x 64", block.x, block.y, block.z));
+        return refuse(
+            fmt::format("block of {} x {} x {}; at most 1024 x 1024 x 64", block.x, block.y, block.z));
     const std::uint32_t threads = block.x * block.y * block.z;  // at most 2^26
     if (threads > limits.threads_per_block)
-        return refuse(fmt::format("block of {} threads; this kernel runs with at most {}", threads, limits.threads_per_block));
+        return refuse(fmt::format("block of {} threads; this kernel runs with at most {}", threads,
+                                  limits.threads_per_block));
     if (shared_bytes > limits.dynamic_shared_bytes)
-        return refuse(fmt::format("{} bytes of dynamic shared memory; this kernel can have at most {}", shared_bytes,
-                                  limits.dynamic_shared_bytes));
+        return refuse(fmt::format("{} bytes of dynamic shared memory; this kernel can have at most {}",
+                                  shared_bytes, limits.dynamic_shared_bytes));
     return {};
 }
 
 std::string text(const Dim3& shape) { return fmt::format("{} x {} x {}", shape.x, shape.y, shape.z); }
 
 // PTX ISA 11.7: what an entry says of clusters. `config` has the entry's own cluster where it gave none.
-Expected<void> check_cluster(const LaunchConfig& config, const device::EntryInfo& entry, std::uint32_t most_blocks) {
+Expected<void> check_cluster(const LaunchConfig& config, const device::EntryInfo& entry,
+                             std::uint32_t most_blocks) {
     const auto refuse = [](std::string why) { return fail(Errc::launch_shape_invalid, std::move(why)); };
     const auto& [grid, cluster] = std::tie(config.grid, config.cluster);
     const Dim3& required = entry.required_cluster;
@@ -79,7 +85,8 @@ Expected<void> check_cluster(const LaunchConfig& config, const device::EntryInfo
         return refuse(fmt::format("{} requires a cluster of {}, which is empty: no launch can have it",
                                   entry.name, text(required)));
     if (!is_one(required) && text(required) != text(cluster))
-        return refuse(fmt::format("cluster of {}; {} requires {}", text(cluster), entry.name, text(required)));
+        return refuse(
+            fmt::format("cluster of {}; {} requires {}", text(cluster), entry.name, text(required)));
     if (is_one(cluster) && entry.wants_cluster)
         return refuse(fmt::format("{} wants a cluster: it is .explicitcluster", entry.name));
     if (is_one(cluster)) return {};
@@ -89,10 +96,12 @@ Expected<void> check_cluster(const LaunchConfig& config, const device::EntryInfo
     if (is_wide || blocks > most_blocks)
         return refuse(fmt::format("cluster of {}; at most {} blocks", text(cluster), most_blocks));
     if (entry.most_cluster_blocks != 0 && blocks > entry.most_cluster_blocks)
-        return refuse(fmt::format("cluster of {} blocks; {} allows {}", blocks, entry.name, entry.most_cluster_blocks));
+        return refuse(
+            fmt::format("cluster of {} blocks; {} allows {}", blocks, entry.name, entry.most_cluster_blocks));
     if (entry.blocks_are_clusters) return {};  // the grid is in clusters
     if (grid.x % cluster.x == 0 && grid.y % cluster.y == 0 && grid.z % cluster.z == 0) return {};
-    return refuse(fmt::format("grid of {}; it is a multiple of the cluster of {}", text(grid), text(cluster)));
+    return refuse(
+        fmt::format("grid of {}; it is a multiple of the cluster of {}", text(grid), text(cluster)));
 }
 
 // The caller may not hold the PTX any more: a place in it comes with its text.
@@ -142,14 +151,16 @@ Expected<Function> Function::other(std::string_view entry) const {
     if (!found) return tl::unexpected(found.error());
     auto loaded = data_->loaded->other(found->name);
     if (!loaded) return tl::unexpected(loaded.error());
-    return Function(std::make_shared<const Data>(Data{data_->device, std::move(*found), data_->source, std::move(*loaded)}));
+    return Function(std::make_shared<const Data>(
+        Data{data_->device, std::move(*found), data_->source, std::move(*loaded)}));
 }
 
 Expected<Buffer> Function::variable(std::string_view name) const {
     const auto found = data_->loaded->variable(std::string(name));
     if (!found && found.error().code == Errc::symbol_not_found) {
         const std::string names = device::variable_names(data_->source->text);
-        return fail(Errc::symbol_not_found, fmt::format("{}; the module has {}", name, names.empty() ? "none" : names));
+        return fail(Errc::symbol_not_found,
+                    fmt::format("{}; the module has {}", name, names.empty() ? "none" : names));
     }
     if (!found) return tl::unexpected(found.error());
     Buffer buffer(data_->device, found->address, found->bytes);

@@ -24,13 +24,15 @@ std::uint64_t Warp::address(const Access& access, const Operation& operation, un
     return width(base) == 4 ? address & 0xFFFFFFFFu : address - generic_window(access, address);
 }
 
-// Of a shared access by a generic address in 64 bits: hardware takes the lower half of it, and programs rely on that.
+// Of a shared access by a generic address in 64 bits: hardware takes the lower half of it, and programs rely
+// on that.
 std::uint64_t Warp::generic_window(const Access& access, std::uint64_t address) {
     const bool is_shared = access.space == Space::shared || access.space == Space::shared_cluster;
     return is_shared && address - shared_window < window_bytes ? shared_window : 0;
 }
 
-std::byte* Warp::resolve(const Access& access, const Operation& operation, unsigned lane, std::uint32_t bytes, Use use) {
+std::byte* Warp::resolve(const Access& access, const Operation& operation, unsigned lane, std::uint32_t bytes,
+                         Use use) {
     return resolve(access.space, address(access, operation, lane), lane, bytes, use);
 }
 
@@ -59,13 +61,14 @@ Warp::Piece Warp::piece(const Access& access, const Operation& operation, std::u
         if (space != Space::global) window = emulator::window(space);
     } else if (access.has_base && width(operands(operation)[operation.outputs]) == 8) {
         const Ref base = operands(operation)[operation.outputs];
-        window = generic_window(access, access.offset + value(base, static_cast<unsigned>(std::countr_zero(mask))));
+        window = generic_window(access,
+                                access.offset + value(base, static_cast<unsigned>(std::countr_zero(mask))));
     }
     switch (space) {
-        case Space::shared:
-            return shared_piece(*cta_, window);
+        case Space::shared: return shared_piece(*cta_, window);
         case Space::shared_cluster: {
-            const std::uint64_t at = address(access, operation, static_cast<unsigned>(std::countr_zero(mask)));
+            const std::uint64_t at =
+                address(access, operation, static_cast<unsigned>(std::countr_zero(mask)));
             const std::uint64_t first = access.space == Space::generic ? at - window : at;
             Cta* const owner = owner_of(first);
             if (owner == nullptr) return {};
@@ -80,10 +83,11 @@ Warp::Piece Warp::piece(const Access& access, const Operation& operation, std::u
                     .space = Space::local};
         case Space::param:
             if (use == Use::write) return {};
-            return {.host = const_cast<std::byte*>(launch_->parameters.data()), .begin = window, .bytes = launch_->parameters.size(),
+            return {.host = const_cast<std::byte*>(launch_->parameters.data()),
+                    .begin = window,
+                    .bytes = launch_->parameters.size(),
                     .space = Space::param};
-        default:
-            break;
+        default: break;
     }
     const std::uint64_t first = address(access, operation, static_cast<unsigned>(std::countr_zero(mask)));
     if (region_ == nullptr || !region_->holds(first, 1)) {
@@ -93,10 +97,12 @@ Warp::Piece Warp::piece(const Access& access, const Operation& operation, std::u
     }
     if ((use == Use::write && region_->read_only) || (region_->is_heap && checks(EmulatorCheck::heap)))
         return {};
-    return {.host = region_->host, .begin = region_->begin, .bytes = region_->bytes, .written = region_->written};
+    return {
+        .host = region_->host, .begin = region_->begin, .bytes = region_->bytes, .written = region_->written};
 }
 
-std::byte* Warp::locate(const Access& access, const Operation& operation, std::uint32_t mask, Use use, Located& located) {
+std::byte* Warp::locate(const Access& access, const Operation& operation, std::uint32_t mask, Use use,
+                        Located& located) {
     const Piece in = piece(access, operation, mask, use);
     const std::uint32_t bytes = std::uint32_t{access.bytes} * access.count;
     if (in.host == nullptr || in.bytes < bytes || in.bytes > most_located_bytes) return nullptr;
@@ -112,24 +118,28 @@ std::byte* Warp::locate(const Access& access, const Operation& operation, std::u
         const Ref base = operands(operation)[operation.outputs];
         const LaneFunctions& functions = *launch_->lane_functions;
         if (width(base) == 8) {
-            if (!functions.locate64(located, column_of<std::uint64_t>(base), add, last, bytes, bytes, mask)) return nullptr;
+            if (!functions.locate64(located, column_of<std::uint64_t>(base), add, last, bytes, bytes, mask))
+                return nullptr;
         } else if (in.begin != 0 || width(base) != 4) {
             return nullptr;
-        } else if (!functions.locate32(located, column_of<std::uint32_t>(base), static_cast<std::uint32_t>(add), last, bytes, bytes,
-                                       mask)) {
+        } else if (!functions.locate32(located, column_of<std::uint32_t>(base),
+                                       static_cast<std::uint32_t>(add), last, bytes, bytes, mask)) {
             return nullptr;
         }
     }
     if (tracks_written_ || is_ordered_) {
         located.host = in.host;
         located.written = in.written;
-        located.begin = in.space == Space::global ? in.begin : in.space == Space::shared ? shared_place(in.owner) : 0;
+        located.begin = in.space == Space::global   ? in.begin
+                        : in.space == Space::shared ? shared_place(in.owner)
+                                                    : 0;
         located.is_shared = in.space == Space::shared;
         located.is_global = in.space == Space::global;
     }
     if (in.lane_stride != 0) {
         if (std::uint64_t{in.lane_stride} * lane_count > most_located_bytes) return nullptr;
-        for (std::uint32_t lane = 0; lane < lane_count; ++lane) located.offsets[lane] += lane * in.lane_stride;
+        for (std::uint32_t lane = 0; lane < lane_count; ++lane)
+            located.offsets[lane] += lane * in.lane_stride;
         located.most += (lane_count - 1) * in.lane_stride;
         located.all_equal = located.consecutive = false;
     }
@@ -164,18 +174,15 @@ std::string Warp::describe(Space space, std::uint64_t address, std::uint64_t byt
 std::string Warp::surroundings(Space space, std::uint64_t address, std::uint64_t bytes) const {
     const Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
     switch (where.space) {
-        case Space::shared:
-            return fmt::format("; the block has {} bytes", cta_->shared().size());
-        case Space::local:
-            return fmt::format("; the thread has {} bytes", frame_->local_top);
-        case Space::param:
-            return fmt::format("; there are {} bytes", launch_->parameters.size());
-        default:
-            break;
+        case Space::shared: return fmt::format("; the block has {} bytes", cta_->shared().size());
+        case Space::local: return fmt::format("; the thread has {} bytes", frame_->local_top);
+        case Space::param: return fmt::format("; there are {} bytes", launch_->parameters.size());
+        default: break;
     }
     const Place other = emulator::place(where.address);
     if (other.space != Space::global) return fmt::format(", which is {} memory", name(other.space));
-    if (where.address < window_bytes) return ", which is no address of global memory: those of other state spaces are small";
+    if (where.address < window_bytes)
+        return ", which is no address of global memory: those of other state spaces are small";
     std::string text = launch_->memory->surroundings(where.address);
     const Region* region = launch_->memory->find(where.address);
     const std::uint64_t at = region != nullptr ? region->begin : where.address;
@@ -197,7 +204,8 @@ std::byte* Warp::find(Space space, std::uint64_t address, unsigned lane, std::ui
             if (!region->holds(address, bytes)) return nullptr;
         }
         if (use == Use::write && region_->read_only) return nullptr;
-        if (region_->is_heap && checks(EmulatorCheck::heap) && !launch_->memory->heap().holds(address, bytes) &&
+        if (region_->is_heap && checks(EmulatorCheck::heap) &&
+            !launch_->memory->heap().holds(address, bytes) &&
             !report({EmulatorCheck::heap, Errc::address_out_of_bounds, pc_}, 1u << lane, [&] {
                 return describe(space, address, bytes, use) + surroundings(space, address, bytes);
             }))
@@ -228,7 +236,8 @@ Cta* Warp::owner_of(std::uint64_t address) {
     const std::uint64_t tag = address >> cluster_rank_shift;
     if (tag == 0) return cta_;
     Cluster& cluster = cta_->cluster();
-    if (tag > cluster.size() || cluster.cta(static_cast<std::uint32_t>(tag - 1)).is_finished()) return nullptr;
+    if (tag > cluster.size() || cluster.cta(static_cast<std::uint32_t>(tag - 1)).is_finished())
+        return nullptr;
     return &cluster.cta(static_cast<std::uint32_t>(tag - 1));
 }
 
@@ -237,9 +246,12 @@ bool Warp::fail_without_owner(Space space, std::uint64_t address, unsigned lane)
     if (in.space != Space::shared_cluster || owner_of(in.address) != nullptr) return false;
     const std::uint64_t tag = in.address >> cluster_rank_shift, size = cta_->cluster().size();
     if (tag > size)
-        fail(Errc::address_out_of_bounds, lane, fmt::format("shared memory at {:#x}, of the block of rank {} in a cluster of {}", in.address, tag - 1, size));
+        fail(Errc::address_out_of_bounds, lane,
+             fmt::format("shared memory at {:#x}, of the block of rank {} in a cluster of {}", in.address,
+                         tag - 1, size));
     else
-        fail(Errc::shared_memory_gone, lane, fmt::format("at {:#x}, of the block of rank {} in the cluster", in.address, tag - 1));
+        fail(Errc::shared_memory_gone, lane,
+             fmt::format("at {:#x}, of the block of rank {} in the cluster", in.address, tag - 1));
     return true;
 }
 
@@ -262,7 +274,8 @@ bool Warp::reserve_local(std::uint64_t bytes) {
     if (tracks_written_) {
         std::vector<std::uint8_t> written(std::size_t{stride} * 32);
         for (std::size_t lane = 0; lane < 32 && local_stride_ != 0; ++lane)
-            std::copy_n(local_written_.data() + lane * local_stride_, local_stride_, written.data() + lane * stride);
+            std::copy_n(local_written_.data() + lane * local_stride_, local_stride_,
+                        written.data() + lane * stride);
         local_written_ = std::move(written);
     }
     host_bytes_.take((std::uint64_t{stride} - local_stride_) * lane_count * (tracks_written_ ? 2 : 1));

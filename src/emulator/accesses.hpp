@@ -9,11 +9,15 @@
 
 namespace ptxgraft::emulator {
 
-/// How an access takes part in the memory consistency model (PTX ISA 8.4): `read` and `write` are weak; `atomic` is a read-modify-write,
-/// `reduction` one of the async proxy.
+/// How an access takes part in the memory consistency model (PTX ISA 8.4): `read` and `write` are weak;
+/// `atomic` is a read-modify-write, `reduction` one of the async proxy.
 enum class AccessKind : std::uint8_t { read, write, strong_read, strong_write, atomic, reduction };
-[[nodiscard]] constexpr bool is_read(AccessKind kind) { return kind == AccessKind::read || kind == AccessKind::strong_read; }
-[[nodiscard]] constexpr bool is_weak(AccessKind kind) { return kind == AccessKind::read || kind == AccessKind::write; }
+[[nodiscard]] constexpr bool is_read(AccessKind kind) {
+    return kind == AccessKind::read || kind == AccessKind::strong_read;
+}
+[[nodiscard]] constexpr bool is_weak(AccessKind kind) {
+    return kind == AccessKind::read || kind == AccessKind::write;
+}
 
 /// Two accesses of one byte that are not ordered by happens-before.
 struct Race {
@@ -39,7 +43,8 @@ struct Accessor {
     unsigned agent = 0, lane = 0;
 };
 
-/// What the lanes of a warp access by one instruction: `bytes` bytes each, a power of two, aligned, from `begin + offsets[lane]` on.
+/// What the lanes of a warp access by one instruction: `bytes` bytes each, a power of two, aligned, from
+/// `begin + offsets[lane]` on.
 struct LaneAccesses {
     std::uint64_t begin;
     const std::uint32_t* offsets;

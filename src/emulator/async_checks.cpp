@@ -46,7 +46,8 @@ bool Warp::note_async(Space space, std::uint64_t address, unsigned lane, std::ui
            note_async_order(space, address, lane, bytes, kind);
 }
 
-void Warp::note_undefined_copy(std::uint64_t shared, std::uint64_t global, unsigned lane, std::uint64_t bytes) {
+void Warp::note_undefined_copy(std::uint64_t shared, std::uint64_t global, unsigned lane,
+                               std::uint64_t bytes) {
     const Place where = common_place(Space::shared_cluster, shared);
     remember(where.space, where.address, lane, bytes, origin_at(Space::global, global, lane));
 }
@@ -68,15 +69,15 @@ bool Warp::note_async_order(Space space, std::uint64_t address, unsigned lane, s
     const unsigned as = !async_.is_store ? async_.lane : reads ? Parties::reads_lane : Parties::writes_lane;
     const Accessor by{epoch(async_.party, as, checker.order.access(async_.party)), number(), lane};
     if (!shadow.note(at.begin, at.begin + bytes, kind, by, pc_)) return true;
-    return report_races(EmulatorCheck::async, shadow.found(), lane, at, static_cast<std::uint32_t>(bytes), kind);
+    return report_races(EmulatorCheck::async, shadow.found(), lane, at, static_cast<std::uint32_t>(bytes),
+                        kind);
 }
 
 void Warp::finish_async_at(Space space, std::uint64_t address) {
     if (!notes_async_) return;
     Checker& checker = *cta_->checker();
     const Place where = common_place(space, address);
-    checker.order.release(async_.party, 1u << async_.lane, false,
-                          checker.phases(where.address).near.arrived);
+    checker.order.release(async_.party, 1u << async_.lane, false, checker.phases(where.address).near.arrived);
 }
 
 // An arrival with the scope .cta, from another CTA than the mbarrier's, is morally strong with no wait.
@@ -88,7 +89,8 @@ void Warp::arrive_at(Space space, std::uint64_t address, unsigned lane, const Ac
     if (access.reach == Reach::cta && !is_near) return;
     Checker::Phases& phases = checker.phases(where.address);
     phases.has_far |= !is_near;
-    checker.synchronisation.arrive(strong_operation(access, 1u << lane, true), (is_near ? phases.near : phases.far).arrived);
+    checker.synchronisation.arrive(strong_operation(access, 1u << lane, true),
+                                   (is_near ? phases.near : phases.far).arrived);
 }
 
 void Warp::wait_at(Space space, std::uint64_t address, unsigned lane, const Access& access) {
@@ -97,7 +99,8 @@ void Warp::wait_at(Space space, std::uint64_t address, unsigned lane, const Acce
     const Checker::Phases& phases = cta_->checker()->phases(common_place(space, address).address);
     const StrongOperation operation = strong_operation(access, 1u << lane, false);
     synchronisation.wait(operation, phases.near.complete, false);
-    if (phases.has_far && access.reach != Reach::cta) synchronisation.wait(operation, phases.far.complete, true);
+    if (phases.has_far && access.reach != Reach::cta)
+        synchronisation.wait(operation, phases.far.complete, true);
 }
 
 void Warp::finish_phase_at(Space space, std::uint64_t address, std::uint64_t before, std::uint64_t after) {
@@ -146,24 +149,29 @@ void Warp::wait_async_groups(std::uint32_t mask, const BulkWait& wait) {
         const WarpTime time = stores.groups.complete(wait.pending);
         stores.waited = std::max(stores.waited, time);
         const std::uint32_t what = wait.reads_only ? 1u << Parties::reads_lane : ~0u;
-        if (time != 0) checker.order.learn(number(), 1u << lane, false, checker.parties.bulk_stores(), what, time);
+        if (time != 0)
+            checker.order.learn(number(), 1u << lane, false, checker.parties.bulk_stores(), what, time);
         return true;
     });
 }
 
-// Shared memory is gone when the last thread of the CTA has ended, and only the thread that issued a bulk store can wait for it.
+// Shared memory is gone when the last thread of the CTA has ended, and only the thread that issued a bulk
+// store can wait for it.
 bool Warp::check_bulk_stores() {
     if (!notes_async_ || !checks(EmulatorCheck::unwaited_stores) || !cta_->has_ended()) return true;
     Checker& checker = *cta_->checker();
     const auto thread = checker.pending_bulk_store(number() - index_, cta_->warps());
     if (!thread) return true;
     const unsigned warp = *thread / lane_count, lane = *thread % lane_count;
-    const Mistake mistake{EmulatorCheck::unwaited_stores, Errc::data_race, checker.bulk_stores(warp, lane).pc};
+    const Mistake mistake{EmulatorCheck::unwaited_stores, Errc::data_race,
+                          checker.bulk_stores(warp, lane).pc};
     return is_noted(mistake, 1u << lane) ||
-           report_new(mistake, 1u << lane,
-                      fmt::format("the block ends, and this asynchronous copy may still read its shared memory: the thread waits "
-                                  "for it by no cp.async.bulk.wait_group behind a cp.async.bulk.commit_group, {}",
-                                  thread_of(warp, lane)));
+           report_new(
+               mistake, 1u << lane,
+               fmt::format("the block ends, and this asynchronous copy may still read its shared memory: the "
+                           "thread waits "
+                           "for it by no cp.async.bulk.wait_group behind a cp.async.bulk.commit_group, {}",
+                           thread_of(warp, lane)));
 }
 
 void Warp::fence_async(std::uint32_t mask) {
@@ -206,11 +214,13 @@ bool Warp::note_copy(const Access& access, const CopiedPiece& piece, unsigned la
     return note_copied(from, lane, piece.wanted, AccessKind::read, nullptr);
 }
 
-bool Warp::note_copied(const Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind, const StoredValues* values) {
+bool Warp::note_copied(const Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind,
+                       const StoredValues* values) {
     if (!notes_async_) return true;
     Checker& checker = *cta_->checker();
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
-    const Accessor by{epoch(checker.parties.copier(number()), lane, checker.copies(number(), lane).now), number(), lane};
+    const Accessor by{epoch(checker.parties.copier(number()), lane, checker.copies(number(), lane).now),
+                      number(), lane};
     if (!note_stores(shadow, at, lane, bytes, kind, by, values)) return true;
     return report_races(EmulatorCheck::async, shadow.found(), lane, at, bytes, kind, values);
 }
@@ -240,7 +250,8 @@ void Warp::finish_copies_at(Space space, std::uint64_t address, unsigned lane) {
     Clock& arrived = checker.phases(common_place(space, address).address).near.arrived;
     checker.order.release(number(), 1u << lane, false, arrived);
     if (!notes_async_) return;
-    arrived.accesses.raise(checker.parties.copier(number()), 1u << lane, checker.copies(number(), lane).now++);
+    arrived.accesses.raise(checker.parties.copier(number()), 1u << lane,
+                           checker.copies(number(), lane).now++);
 }
 
 }  // namespace ptxgraft::emulator

@@ -12,8 +12,9 @@ namespace ptxgraft::emulator {
 namespace {
 
 template <class T>
-using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t,
-                                std::conditional_t<sizeof(T) == 4, std::uint32_t, std::conditional_t<sizeof(T) == 8, std::uint64_t, T>>>;
+using Bits = std::conditional_t<
+    sizeof(T) == 2, std::uint16_t,
+    std::conditional_t<sizeof(T) == 4, std::uint32_t, std::conditional_t<sizeof(T) == 8, std::uint64_t, T>>>;
 
 __extension__ using u128 = unsigned __int128;
 
@@ -24,10 +25,7 @@ float flushed(float value) {
 }
 
 struct Add {
-    template <class T>
-    static T apply(T a, T b, T, bool) {
-        return static_cast<T>(a + b);
-    }
+    template <class T> static T apply(T a, T b, T, bool) { return static_cast<T>(a + b); }
     static float apply(float a, float b, float, bool in_global) {
         const float sum = in_global ? flushed(flushed(a) + flushed(b)) : a + b;
         return std::isnan(sum) ? std::bit_cast<float>(0x7FFFFFFFu) : sum;
@@ -35,63 +33,35 @@ struct Add {
     static double apply(double a, double b, double, bool) { return a + b; }
 };
 struct Min {
-    template <class T>
-    static T apply(T a, T b, T, bool) {
-        return std::min(a, b);
-    }
+    template <class T> static T apply(T a, T b, T, bool) { return std::min(a, b); }
 };
 struct Max {
-    template <class T>
-    static T apply(T a, T b, T, bool) {
-        return std::max(a, b);
-    }
+    template <class T> static T apply(T a, T b, T, bool) { return std::max(a, b); }
 };
 struct And {
-    template <class T>
-    static T apply(T a, T b, T, bool) {
-        return a & b;
-    }
+    template <class T> static T apply(T a, T b, T, bool) { return a & b; }
 };
 struct Or {
-    template <class T>
-    static T apply(T a, T b, T, bool) {
-        return a | b;
-    }
+    template <class T> static T apply(T a, T b, T, bool) { return a | b; }
 };
 struct Xor {
-    template <class T>
-    static T apply(T a, T b, T, bool) {
-        return a ^ b;
-    }
+    template <class T> static T apply(T a, T b, T, bool) { return a ^ b; }
 };
 struct Exchange {
-    template <class T>
-    static T apply(T, T b, T, bool) {
-        return b;
-    }
+    template <class T> static T apply(T, T b, T, bool) { return b; }
 };
 struct CompareAndSwap {
-    template <class T>
-    static T apply(T a, T b, T c, bool) {
-        return a == b ? c : a;
-    }
+    template <class T> static T apply(T a, T b, T c, bool) { return a == b ? c : a; }
 };
 struct Increment {
-    template <class T>
-    static T apply(T a, T b, T, bool) {
-        return a >= b ? 0 : a + 1;
-    }
+    template <class T> static T apply(T a, T b, T, bool) { return a >= b ? 0 : a + 1; }
 };
 struct Decrement {
-    template <class T>
-    static T apply(T a, T b, T, bool) {
-        return a == 0 || a > b ? b : a - 1;
-    }
+    template <class T> static T apply(T a, T b, T, bool) { return a == 0 || a > b ? b : a - 1; }
 };
 
 // Halves, alone or in pairs, by the arithmetic of the instruction of that name.
-template <class T, const char* const* Opcode, const char* const* Modifiers>
-struct Pure {
+template <class T, const char* const* Opcode, const char* const* Modifiers> struct Pure {
     static T apply(T a, T b, T, bool) {
         static const auto instruction = [] {
             const std::array<std::string_view, 1> modifiers = {*Modifiers};
@@ -111,8 +81,7 @@ constexpr const char* f16x2 = ".f16x2";
 constexpr const char* bf16 = ".bf16";
 constexpr const char* bf16x2 = ".bf16x2";
 
-template <class T>
-T load_word(T* word) {
+template <class T> T load_word(T* word) {
     if constexpr (sizeof(T) <= 8) return __atomic_load_n(word, __ATOMIC_ACQUIRE);
     T value;
     std::memcpy(&value, word, sizeof value);
@@ -120,8 +89,7 @@ T load_word(T* word) {
 }
 
 // Stores `after` where `before` still is; else `before` becomes what is there.
-template <class T>
-bool exchange(T* word, T& before, T after) {
+template <class T> bool exchange(T* word, T& before, T after) {
     return __atomic_compare_exchange_n(word, &before, after, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE);
 }
 bool exchange(u128* word, u128& before, u128 after) {
@@ -142,8 +110,7 @@ bool exchange(u128* word, u128& before, u128 after) {
 #endif
 }
 
-template <class T, class F>
-T update(std::byte* at, T b, T c, bool is_global) {
+template <class T, class F> T update(std::byte* at, T b, T c, bool is_global) {
     auto* const word = reinterpret_cast<Bits<T>*>(at);
     Bits<T> before = load_word(word);
     if (!is_global) {  // one host thread runs the whole cluster
@@ -151,28 +118,28 @@ T update(std::byte* at, T b, T c, bool is_global) {
         std::memcpy(word, &after, sizeof after);
         return std::bit_cast<T>(before);
     }
-    while (!exchange(word, before, std::bit_cast<Bits<T>>(F::apply(std::bit_cast<T>(before), b, c, true)))) {
-    }
+    while (!exchange(word, before, std::bit_cast<Bits<T>>(F::apply(std::bit_cast<T>(before), b, c, true)))) {}
     return std::bit_cast<T>(before);
 }
 
 bool is_global(const Access& access, std::uint64_t address) {
-    if (access.space == Space::shared || access.space == Space::local || access.space == Space::shared_cluster) return false;
+    if (access.space == Space::shared || access.space == Space::local ||
+        access.space == Space::shared_cluster)
+        return false;
     return access.space == Space::global || place(address).space == Space::global;
 }
 
 // The values of an atomic instruction: the elements of one input or two, and of the results.
-template <class T>
-struct Elements {
+template <class T> struct Elements {
     static constexpr std::size_t most = 8;
 
-    // Operands: the destination's elements, if there is one; the address's register, if it has one; the inputs.
+    // Operands: the destination's elements, if there is one; the address's register, if it has one; the
+    // inputs.
     Elements(Warp& on, const Operation& operation, const Access& access) : warp(on), count(access.count) {
         sources = on.operands(operation) + operation.outputs + (access.has_base ? 1 : 0);
         has_second = count == 1 && operation.inputs == (access.has_base ? 3 : 2);
     }
-    template <class F>
-    void update_lane(std::byte* at, unsigned lane, bool in_global) {
+    template <class F> void update_lane(std::byte* at, unsigned lane, bool in_global) {
         for (std::size_t i = 0; i < count; ++i) {
             const T b = std::bit_cast<T>(warp.column_of<Bits<T>>(sources[i])[lane]);
             const T c = has_second ? std::bit_cast<T>(warp.column_of<Bits<T>>(sources[1])[lane]) : b;
@@ -187,8 +154,7 @@ struct Elements {
     std::array<std::array<Bits<T>, lane_count>, most> results;
 };
 
-template <class T, class F>
-Flow atomic(Warp& warp, const Operation& operation, std::uint32_t mask) {
+template <class T, class F> Flow atomic(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Access& access = warp.program().accesses[operation.extra];
     Elements<T> elements(warp, operation, access);
     const auto bytes = static_cast<std::uint32_t>(sizeof(T) * elements.count);
@@ -197,7 +163,8 @@ Flow atomic(Warp& warp, const Operation& operation, std::uint32_t mask) {
     Located located;
     if (std::byte* const host = warp.locate(access, operation, mask, Use::write, located)) {
         if (is_checked && !warp.check_atomic(access, mask, located)) return Flow::fail;
-        const bool in_global = is_global(access, warp.address(access, operation, static_cast<unsigned>(std::countr_zero(mask))));
+        const bool in_global =
+            is_global(access, warp.address(access, operation, static_cast<unsigned>(std::countr_zero(mask))));
         each_lane(mask, [&](unsigned lane) {
             elements.template update_lane<F>(host + located.offsets[lane], lane, in_global);
             return true;
@@ -218,7 +185,8 @@ Flow atomic(Warp& warp, const Operation& operation, std::uint32_t mask) {
     }
     // After the last lane: the destination may be the address's register.
     const Ref* const refs = warp.operands(operation);
-    for (unsigned i = 0; i < operation.outputs; ++i) warp.blend(refs[i], reinterpret_cast<const std::byte*>(elements.results[i].data()), mask);
+    for (unsigned i = 0; i < operation.outputs; ++i)
+        warp.blend(refs[i], reinterpret_cast<const std::byte*>(elements.results[i].data()), mask);
     return warp.strong();
 }
 
@@ -295,7 +263,8 @@ std::vector<Execute> atomic_operations() {
 }
 
 bool is_compare_and_swap(Execute execute) {
-    return std::ranges::any_of(rows, [&](const Row& row) { return row.op == ".cas" && row.execute == execute; });
+    return std::ranges::any_of(rows,
+                               [&](const Row& row) { return row.op == ".cas" && row.execute == execute; });
 }
 
 Execute atomic_operation(std::string_view op, std::string_view type) {

@@ -116,8 +116,7 @@ class Printer {
         if (is_kept_) out_ += text;
     }
 
-    template <class T>
-    bool take(T& value) {
+    template <class T> bool take(T& value) {
         next_ = (next_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
         const std::byte* at = read_bytes(warp_, next_, lane_, sizeof(T));
         next_ += sizeof(T);
@@ -126,8 +125,7 @@ class Printer {
         return at != nullptr;
     }
 
-    template <class... T>
-    void write(const std::string& spec, T... values) {
+    template <class... T> void write(const std::string& spec, T... values) {
         constexpr std::uint64_t units = 8;
         warp_.charge(units);
         if (!is_kept_) return;
@@ -299,11 +297,13 @@ Flow allocate(Warp& warp, const Call& call, std::uint32_t mask) {
 // To others it is as if all bytes of a block that is freed were written.
 bool note_released(Warp& warp, std::uint64_t address, unsigned lane) {
     constexpr std::uint64_t stretch = std::uint64_t{1} << 16, looks_at_byte = 8;
-    const std::uint64_t bytes = warp.is_ordered() || warp.tracks_written() ? warp.launch().memory->heap().size(address) : 0;
+    const std::uint64_t bytes =
+        warp.is_ordered() || warp.tracks_written() ? warp.launch().memory->heap().size(address) : 0;
     for (std::uint64_t done = 0; done < bytes; done += stretch) {
         const std::uint64_t some = std::min(stretch, bytes - done);
         warp.charge_bytes(some * looks_at_byte);
-        if (!warp.note_range(Space::global, address + done, lane, some, Use::write) || !warp.goes_on()) return false;
+        if (!warp.note_range(Space::global, address + done, lane, some, Use::write) || !warp.goes_on())
+            return false;
     }
     return true;
 }

@@ -29,16 +29,21 @@ struct Lane {
 
     [[nodiscard]] std::uint64_t value(Ref ref) const { return warp.value(ref, lane); }
 
-    // The host bytes of a range that the thread itself reads or writes, or that the async proxy copies for it.
-    std::byte* range(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment, Use use) const {
+    // The host bytes of a range that the thread itself reads or writes, or that the async proxy copies for
+    // it.
+    std::byte* range(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment,
+                     Use use) const {
         std::byte* const found = place(space, address, bytes, alignment, use);
         return found != nullptr && warp.note_range(space, address, lane, bytes, use) ? found : nullptr;
     }
 
     // A reduction is one for others that reduce there too: strong.
-    std::byte* copied(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment, AccessKind kind) const {
-        std::byte* const found = place(space, address, bytes, alignment, kind == AccessKind::read ? Use::read : Use::write);
-        if (found != nullptr && warp.is_observed()) warp.observe({space, address, static_cast<std::uint32_t>(bytes), kind});
+    std::byte* copied(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment,
+                      AccessKind kind) const {
+        std::byte* const found =
+            place(space, address, bytes, alignment, kind == AccessKind::read ? Use::read : Use::write);
+        if (found != nullptr && warp.is_observed())
+            warp.observe({space, address, static_cast<std::uint32_t>(bytes), kind});
         return found != nullptr && warp.note_async(space, address, lane, bytes, kind) ? found : nullptr;
     }
 
@@ -46,7 +51,8 @@ struct Lane {
     std::byte* copied_in_part(Space space, std::uint64_t address, std::uint64_t bytes,
                               std::uint32_t alignment) const {
         std::byte* const found = place(space, address, bytes, alignment, Use::read);
-        if (found != nullptr && warp.is_observed()) warp.observe({space, address, static_cast<std::uint32_t>(bytes), AccessKind::read});
+        if (found != nullptr && warp.is_observed())
+            warp.observe({space, address, static_cast<std::uint32_t>(bytes), AccessKind::read});
         return found != nullptr && warp.note_async_order(space, address, lane, bytes, AccessKind::read)
                    ? found
                    : nullptr;
@@ -66,9 +72,8 @@ struct Lane {
                      Use use) const {
         const bool is_shared = space == Space::shared || space == Space::shared_cluster;
         if (address % alignment != 0) {
-            fail(Errc::misaligned_address,
-                 fmt::format("{:#x} in {} memory is no multiple of {}", address,
-                             is_shared ? "shared" : "global", alignment));
+            fail(Errc::misaligned_address, fmt::format("{:#x} in {} memory is no multiple of {}", address,
+                                                       is_shared ? "shared" : "global", alignment));
             return nullptr;
         }
         std::byte* const found = warp.find(space, address, lane, bytes, use);
@@ -102,13 +107,14 @@ struct Lane {
     bool check_mask(std::uint64_t mask) const {
         if (mask != 0 && mask >> warp.cta().cluster().size() == 0) return true;
         return fail(Errc::tensor_copy_invalid,
-                    mask == 0 ? std::string("the mask names no CTA") : fmt::format("the mask {:#x} names CTAs that the cluster does not have", mask));
+                    mask == 0
+                        ? std::string("the mask names no CTA")
+                        : fmt::format("the mask {:#x} names CTAs that the cluster does not have", mask));
     }
 
-    // Calls `f(offset in the address)` for the CTA that the address is in, or with a mask for all that it names: the bytes, and the
-    // mbarrier that is told, are at the same places in each.
-    template <class F>
-    bool in_each(bool has_mask, std::uint64_t mask, F&& f) const {
+    // Calls `f(offset in the address)` for the CTA that the address is in, or with a mask for all that it
+    // names: the bytes, and the mbarrier that is told, are at the same places in each.
+    template <class F> bool in_each(bool has_mask, std::uint64_t mask, F&& f) const {
         if (!has_mask) return f([](std::uint64_t address) { return address; });
         if (!check_mask(mask)) return false;
         return each_lane(static_cast<std::uint32_t>(mask), [&](unsigned rank) {
@@ -124,8 +130,7 @@ const BulkCopy& copy_of(const Warp& warp, const Operation& operation) {
     return warp.program().bulk_copies[operation.extra];
 }
 
-template <class Do>
-Flow for_each(Warp& warp, std::uint32_t mask, Do&& work) {
+template <class Do> Flow for_each(Warp& warp, std::uint32_t mask, Do&& work) {
     return each_lane(mask, [&](unsigned lane) { return work(Lane{warp, lane}); }) ? Flow::next : Flow::fail;
 }
 
@@ -138,7 +143,8 @@ void copy_masked(std::byte* to, const std::byte* from, std::size_t bytes, std::u
 }
 
 bool is_whole(const std::uint8_t* states, std::size_t bytes) {
-    return states == nullptr || std::all_of(states, states + bytes, [](std::uint8_t bits) { return bits == all_bits; });
+    return states == nullptr ||
+           std::all_of(states, states + bytes, [](std::uint8_t bits) { return bits == all_bits; });
 }
 
 // What nothing wrote of global memory is in shared memory what it was.
@@ -162,10 +168,12 @@ bool copy(const BulkCopy& what, const Ref* refs, const Lane& lane) {
         const std::byte* from = nullptr;
         if (size != 0) {
             lane.warp.charge_bytes(size);
-            to = lane.copied(to_space, there(lane.value(refs[0])), size, 16, what.reduction ? AccessKind::reduction : AccessKind::write);
+            to = lane.copied(to_space, there(lane.value(refs[0])), size, 16,
+                             what.reduction ? AccessKind::reduction : AccessKind::write);
             if (to != nullptr)
-                from = what.from_global ? lane.copied_in_part(from_space, lane.value(refs[1]), size, 16)
-                                        : lane.copied(from_space, lane.value(refs[1]), size, 16, AccessKind::read);
+                from = what.from_global
+                           ? lane.copied_in_part(from_space, lane.value(refs[1]), size, 16)
+                           : lane.copied(from_space, lane.value(refs[1]), size, 16, AccessKind::read);
             if (from == nullptr) return false;
             if (what.from_global) copy_states(lane, there(lane.value(refs[0])), lane.value(refs[1]), size);
         }
@@ -224,14 +232,15 @@ void load_row_states(const TensorTile& tile, const TensorRow& row, std::uint64_t
                      const Lane& lane) {
     const std::uint8_t* const states = lane.warp.written_bytes(Space::global, row.global, lane.lane);
     if (is_whole(states, row.global_bytes)) return;
-    auto* const shared = reinterpret_cast<std::byte*>(lane.warp.written_bytes(Space::shared_cluster, box, lane.lane));
+    auto* const shared =
+        reinterpret_cast<std::byte*>(lane.warp.written_bytes(Space::shared_cluster, box, lane.lane));
     load_states(tile, row, reinterpret_cast<const std::byte*>(states), shared, address);
     lane.warp.note_undefined_copy(box, row.global, lane.lane, tile.shared_extent());
 }
 
 // `box`: its place among the cluster's shared memory; `address`: in its CTA's.
-bool copy_rows(TensorTile& tile, const BulkCopy& what, std::byte* shared, std::uint64_t box, std::uint32_t address,
-               const Lane& lane) {
+bool copy_rows(TensorTile& tile, const BulkCopy& what, std::byte* shared, std::uint64_t box,
+               std::uint32_t address, const Lane& lane) {
     std::optional<Reduction> reduction;
     if (what.reduce) {
         const auto found = Reduction::of(*what.reduce, tile.map().type);
@@ -246,7 +255,9 @@ bool copy_rows(TensorTile& tile, const BulkCopy& what, std::byte* shared, std::u
         if (!check_written(tile, row, written, address, lane)) return false;
         std::byte* global = nullptr;
         if (row.global_bytes != 0) {
-            const AccessKind kind = what.from_global ? AccessKind::read : reduction ? AccessKind::reduction : AccessKind::write;
+            const AccessKind kind = what.from_global ? AccessKind::read
+                                    : reduction      ? AccessKind::reduction
+                                                     : AccessKind::write;
             global = what.from_global ? lane.copied_in_part(Space::global, row.global, row.global_bytes, 1)
                                       : lane.copied(Space::global, row.global, row.global_bytes, 1, kind);
             if (global == nullptr) return false;
@@ -291,21 +302,25 @@ bool copy_tensor(const BulkCopy& what, const Ref* refs, const Lane& lane) {
         const std::uint64_t place = address & ((std::uint64_t{1} << cluster_rank_shift) - 1);
         if (!copy_rows(rows, what, shared, address, static_cast<std::uint32_t>(place), lane)) return false;
         return !what.from_global ||
-               lane.complete(Space::shared_cluster, there(lane.value(refs[2 + what.coordinates])), tile->bytes());
+               lane.complete(Space::shared_cluster, there(lane.value(refs[2 + what.coordinates])),
+                             tile->bytes());
     });
 }
 
-// A whole warp may issue one store, as CUTLASS's epilogues do: of the lanes that write the same to the same place, the first.
+// A whole warp may issue one store, as CUTLASS's epilogues do: of the lanes that write the same to the same
+// place, the first.
 std::uint32_t different_stores(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Ref* const refs = warp.operands(operation);
     const auto is_same = [&](unsigned a, unsigned b) {
-        return std::all_of(refs, refs + operation.inputs, [&](Ref ref) { return warp.value(ref, a) == warp.value(ref, b); });
+        return std::all_of(refs, refs + operation.inputs,
+                           [&](Ref ref) { return warp.value(ref, a) == warp.value(ref, b); });
     };
     std::uint32_t different = 0;
     for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(rest));
         std::uint32_t others = different;
-        while (others != 0 && !is_same(lane, static_cast<unsigned>(std::countr_zero(others)))) others &= others - 1;
+        while (others != 0 && !is_same(lane, static_cast<unsigned>(std::countr_zero(others))))
+            others &= others - 1;
         if (others == 0) different |= 1u << lane;
     }
     return different;
@@ -318,7 +333,8 @@ Flow execute_bulk_copy(Warp& warp, const Operation& operation, std::uint32_t mas
     const Ref* const refs = warp.operands(operation);
     if (what.to_global && !what.reduction && !what.reduce) mask = different_stores(warp, operation, mask);
     return for_each(warp, mask, [&](const Lane& lane) {
-        const std::uint64_t mbarrier = what.to_global ? 0 : lane.value(refs[what.coordinates != 0 ? 2 + what.coordinates : 3]);
+        const std::uint64_t mbarrier =
+            what.to_global ? 0 : lane.value(refs[what.coordinates != 0 ? 2 + what.coordinates : 3]);
         warp.begin_async(lane.lane, {.is_store = what.to_global, .mbarrier = mbarrier});
         return what.coordinates != 0 ? copy_tensor(what, refs, lane) : copy(what, refs, lane);
     });
@@ -360,7 +376,8 @@ Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t m
         if (!lane.is_shared(space, lane.value(refs[0])) || !lane.is_shared(space, lane.value(refs[1])))
             return false;
         warp.begin_async(lane.lane, {.mbarrier = lane.value(refs[1])});
-        std::byte* const to = lane.copied(space, lane.value(refs[0]), bytes, bytes, what.reduction ? AccessKind::reduction : AccessKind::write);
+        std::byte* const to = lane.copied(space, lane.value(refs[0]), bytes, bytes,
+                                          what.reduction ? AccessKind::reduction : AccessKind::write);
         if (to == nullptr) return false;
         for (unsigned i = 0; i < what.count; ++i) {
             const std::uint64_t value = lane.value(refs[2 + i]);

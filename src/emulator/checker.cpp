@@ -22,7 +22,8 @@ StoredOrigin StoredOrigins::find(Space space, std::uint64_t address, unsigned th
     return found != origins_.end() ? found->second : StoredOrigin{};
 }
 
-Checker::Checker(const Parties& all, std::size_t shadow_bytes, std::unique_ptr<RaceStorage> its_storage, const LaneFunctions& functions)
+Checker::Checker(const Parties& all, std::size_t shadow_bytes, std::unique_ptr<RaceStorage> its_storage,
+                 const LaneFunctions& functions)
     : parties(all),
       order(all.size(), all.warps(), all.copiers()),
       synchronisation(order, all.warps(), all.warps_of_cta()),
@@ -55,7 +56,10 @@ void Checker::begin() {
 Checker::Phases& Checker::phases(std::uint64_t mbarrier) {
     const auto found = phases_.find(mbarrier);
     if (found != phases_.end()) return found->second;
-    return phases_.emplace(mbarrier, Phases{{Clock(order.size()), Clock(order.size())}, {Clock(order.size()), Clock(order.size())}}).first->second;
+    return phases_
+        .emplace(mbarrier, Phases{{Clock(order.size()), Clock(order.size())},
+                                  {Clock(order.size()), Clock(order.size())}})
+        .first->second;
 }
 
 void Checker::forget_accesses() {
@@ -73,7 +77,8 @@ Epoch Checker::initialise(unsigned warp, unsigned lane) {
 std::optional<Epoch> Checker::last_initialised(unsigned warp, unsigned lane) const {
     for (std::size_t time = initialisers_.size(); time > 0; --time) {
         const Epoch& by = initialisers_[time - 1];
-        if (by.agent == warp && by.lane == lane) return epoch(parties.initialiser(), lane, static_cast<WarpTime>(time));
+        if (by.agent == warp && by.lane == lane)
+            return epoch(parties.initialiser(), lane, static_cast<WarpTime>(time));
     }
     return std::nullopt;
 }
@@ -89,18 +94,23 @@ std::optional<unsigned> Checker::pending_bulk_store(unsigned first_warp, unsigne
 
 const Checker::WgmmaReads& Checker::wgmma_reads(const Wgmma& wgmma, const WgmmaOperands& operands) {
     const bool a_in_registers = operands.a != nullptr;
-    WgmmaReads& reads = wgmma_reads_[(operands.a_descriptor * 3 + operands.b_descriptor) / 2 * 4 % wgmma_reads_.size() + operands.warp % 4];
-    if (reads.wgmma == wgmma && reads.a_descriptor == operands.a_descriptor && reads.b_descriptor == operands.b_descriptor &&
-        reads.warp == operands.warp && reads.a_in_registers == a_in_registers)
+    WgmmaReads& reads =
+        wgmma_reads_[(operands.a_descriptor * 3 + operands.b_descriptor) / 2 * 4 % wgmma_reads_.size() +
+                     operands.warp % 4];
+    if (reads.wgmma == wgmma && reads.a_descriptor == operands.a_descriptor &&
+        reads.b_descriptor == operands.b_descriptor && reads.warp == operands.warp &&
+        reads.a_in_registers == a_in_registers)
         return reads;
-    reads = {wgmma, operands.a_descriptor, operands.b_descriptor, operands.warp, a_in_registers, 0, std::move(reads.ranges)};
+    reads = {wgmma, operands.a_descriptor,  operands.b_descriptor, operands.warp, a_in_registers,
+             0,     std::move(reads.ranges)};
     reads.ranges.clear();
     reads.of_a = wgmma_ranges(wgmma, operands, reads.ranges);
     return reads;
 }
 
 // One that fits, or what another one has in memory.
-std::unique_ptr<Checker> Checkers::take(const Parties& all, std::size_t shadow_bytes, const LaneFunctions& functions) {
+std::unique_ptr<Checker> Checkers::take(const Parties& all, std::size_t shadow_bytes,
+                                        const LaneFunctions& functions) {
     std::unique_ptr<Checker> found;
     {
         const std::scoped_lock lock(mutex_);
@@ -113,7 +123,8 @@ std::unique_ptr<Checker> Checkers::take(const Parties& all, std::size_t shadow_b
             --count_;
         }
     }
-    if (found == nullptr) return std::make_unique<Checker>(all, shadow_bytes, std::make_unique<RaceStorage>(), functions);
+    if (found == nullptr)
+        return std::make_unique<Checker>(all, shadow_bytes, std::make_unique<RaceStorage>(), functions);
     found->storage->patterns.begin();
     if (found->fits(all, shadow_bytes)) return found;
     return std::make_unique<Checker>(all, shadow_bytes, std::move(found->storage), functions);

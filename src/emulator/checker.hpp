@@ -82,7 +82,8 @@ class StoredOrigins {
     std::unordered_map<std::uint64_t, StoredOrigin> origins_;
 };
 
-/// Numbers the agents of a cluster's happens-before order: the warps first, CTA by CTA, then what works for them asynchronously.
+/// Numbers the agents of a cluster's happens-before order: the warps first, CTA by CTA, then what works for
+/// them asynchronously.
 class Parties {
   public:
     struct Asynchronous {
@@ -122,8 +123,8 @@ class Parties {
     /// And where bulk groups do: a lane for what it reads, and one for what it writes.
     [[nodiscard]] unsigned bulk_stores() const { return warps_ + 1; }
     static constexpr unsigned reads_lane = 0, writes_lane = 1;
-    /// Who writes mbarrier objects for the threads that initialise them: a fence may order that alone (fence.mbarrier_init). Every object
-    /// that is initialised has a time.
+    /// Who writes mbarrier objects for the threads that initialise them: a fence may order that alone
+    /// (fence.mbarrier_init). Every object that is initialised has a time.
     [[nodiscard]] unsigned initialiser() const { return warps_ + 2; }
 
     [[nodiscard]] unsigned copiers() const { return copiers_; }  ///< 0: there are none
@@ -145,22 +146,24 @@ class Parties {
 class Checker {
   public:
     /// `shadow_bytes`: host memory for the shadow memory of each of the two state spaces.
-    Checker(const Parties& all, std::size_t shadow_bytes, std::unique_ptr<RaceStorage> storage, const LaneFunctions& functions);
+    Checker(const Parties& all, std::size_t shadow_bytes, std::unique_ptr<RaceStorage> storage,
+            const LaneFunctions& functions);
     void begin();
 
-    /// What those published that arrived at an mbarrier: in the phase that is not complete, and in those that are.
+    /// What those published that arrived at an mbarrier: in the phase that is not complete, and in those that
+    /// are.
     struct Arrivals {
         Clock arrived, complete;
     };
-    /// Of its own CTA's threads and what runs asynchronously; of the threads of other CTAs, which a wait with the scope .cta does not
-    /// synchronise with.
+    /// Of its own CTA's threads and what runs asynchronously; of the threads of other CTAs, which a wait with
+    /// the scope .cta does not synchronise with.
     struct Phases {
         Arrivals near, far;
         bool has_far = false;
     };
     [[nodiscard]] Phases& phases(std::uint64_t mbarrier);
-    /// All threads know of everything that was accessed, and nothing works asynchronously: no access from now on is in a race with one
-    /// from before.
+    /// All threads know of everything that was accessed, and nothing works asynchronously: no access from now
+    /// on is in a race with one from before.
     void forget_accesses();
     /// An mbarrier object was initialised by a lane; the epoch of that.
     [[nodiscard]] Epoch initialise(unsigned warp, unsigned lane);
@@ -178,7 +181,9 @@ class Checker {
     }
 
     /// Another cluster may use it.
-    [[nodiscard]] bool fits(const Parties& all, std::size_t shadow_bytes) const { return parties == all && shadow_bytes_ == shadow_bytes; }
+    [[nodiscard]] bool fits(const Parties& all, std::size_t shadow_bytes) const {
+        return parties == all && shadow_bytes_ == shadow_bytes;
+    }
 
     const Parties parties;
     Order order;
@@ -205,16 +210,18 @@ class Checker {
   private:
     std::size_t shadow_bytes_;
     std::unordered_map<std::uint64_t, Phases> phases_;
-    std::vector<Epoch> initialisers_;  // by the initialiser's time, from 1
+    std::vector<Epoch> initialisers_;                             // by the initialiser's time, from 1
     std::unordered_map<unsigned, ThreadBulkStores> bulk_stores_;  // by thread
     std::vector<ThreadCopies> copies_;
     std::array<WgmmaReads, 64> wgmma_reads_;
 };
 
-/// Those that clusters of earlier launches have left: small launches would spend most of their time with the allocation of a new one.
+/// Those that clusters of earlier launches have left: small launches would spend most of their time with the
+/// allocation of a new one.
 class Checkers {
   public:
-    [[nodiscard]] std::unique_ptr<Checker> take(const Parties& all, std::size_t shadow_bytes, const LaneFunctions& functions);
+    [[nodiscard]] std::unique_ptr<Checker> take(const Parties& all, std::size_t shadow_bytes,
+                                                const LaneFunctions& functions);
     void give(std::unique_ptr<Checker> checker) noexcept;
 
   private:

@@ -5,8 +5,7 @@
 namespace ptxgraft::emulator {
 namespace {
 
-template <class F>
-void for_each(std::uint32_t lanes, F&& f) {
+template <class F> void for_each(std::uint32_t lanes, F&& f) {
     for (; lanes != 0; lanes &= lanes - 1) f(static_cast<unsigned>(std::countr_zero(lanes)));
 }
 
@@ -65,7 +64,8 @@ void VectorClock::forget(unsigned agent) {
     if (!place_.empty() && place_[agent] != 0) ahead_[place_[agent] - 1].fill(0);
 }
 
-Order::Order(std::size_t agents, std::size_t warps, unsigned copiers) : warps_(agents), count_(warps), copiers_(copiers) {
+Order::Order(std::size_t agents, std::size_t warps, unsigned copiers)
+    : warps_(agents), count_(warps), copiers_(copiers) {
     for (Warp& warp : warps_) warp.common = Clock(agents);
 }
 
@@ -82,9 +82,9 @@ void Order::begin() {
 }
 
 bool Order::is_known_to_all(unsigned agent, WarpTime time, bool is_read) const {
-    return std::all_of(warps_.begin(), warps_.begin() + static_cast<std::ptrdiff_t>(count_), [&](const Warp& warp) {
-        return warp.has_ended || warp.common.covers_all(agent, time, is_read);
-    });
+    return std::all_of(
+        warps_.begin(), warps_.begin() + static_cast<std::ptrdiff_t>(count_),
+        [&](const Warp& warp) { return warp.has_ended || warp.common.covers_all(agent, time, is_read); });
 }
 
 void Order::forget_lanes(Warp& warp) {
@@ -103,7 +103,8 @@ void Order::release(unsigned index, std::uint32_t lanes, bool all, Clock& into) 
     Warp& warp = warps_[index];
     into.join(warp.common);
     for_each(lanes & warp.with_clock, [&](unsigned lane) { into.join(*warp.lanes[lane]); });
-    if (warp.met != nullptr) for_each(lanes, [&](unsigned lane) { into.reads.raise(index, ~0u, (*warp.met)[lane]); });
+    if (warp.met != nullptr)
+        for_each(lanes, [&](unsigned lane) { into.reads.raise(index, ~0u, (*warp.met)[lane]); });
     into.accesses.raise(index, all ? ~0u : lanes, close(index));
     if (warp.has_copied) release_copies(index, all ? ~0u : lanes, into);
 }
@@ -130,7 +131,8 @@ void Order::acquire_own(unsigned index, const Clock& from) {
     forget_lanes(warp);
 }
 
-void Order::learn(unsigned index, std::uint32_t lanes, bool all, unsigned agent, std::uint32_t agents_lanes, WarpTime time) {
+void Order::learn(unsigned index, std::uint32_t lanes, bool all, unsigned agent, std::uint32_t agents_lanes,
+                  WarpTime time) {
     Warp& warp = warps_[index];
     if (all) return change(warp).accesses.raise(agent, agents_lanes, time);
     for_each(lanes, [&](unsigned lane) { lane_clock(warp, lane).accesses.raise(agent, agents_lanes, time); });
@@ -181,10 +183,12 @@ void Order::meet(unsigned index, std::uint32_t lanes, bool all) {
     if (all) warp.untold = 0;
 }
 
-// Each of the lanes gets to know what any of them knows that others of the warp have read, and what they themselves have.
+// Each of the lanes gets to know what any of them knows that others of the warp have read, and what they
+// themselves have.
 void Order::meet_in_part(Warp& warp, std::uint32_t lanes, WarpTime now) {
     LaneTimes together = {};
-    for_each(lanes, [&](unsigned lane) { join_times(together.data(), (*warp.met)[lane].data(), together.size()); });
+    for_each(lanes,
+             [&](unsigned lane) { join_times(together.data(), (*warp.met)[lane].data(), together.size()); });
     for_each(lanes, [&](unsigned lane) { together[lane] = now; });
     for_each(lanes, [&](unsigned lane) { (*warp.met)[lane] = together; });
 }
@@ -192,7 +196,8 @@ void Order::meet_in_part(Warp& warp, std::uint32_t lanes, WarpTime now) {
 Published Order::publish(unsigned index, unsigned lane, WarpTime time) {
     Warp& warp = warps_[index];
     const Epoch own = epoch(index, lane, time);
-    const bool is_alone = (warp.with_clock >> lane & 1) != 0 || (warp.has_copied && warp.copied[lane] != 0) || warp.met != nullptr;
+    const bool is_alone = (warp.with_clock >> lane & 1) != 0 || (warp.has_copied && warp.copied[lane] != 0) ||
+                          warp.met != nullptr;
     if (!is_alone) {
         if (warp.snapshot == nullptr) warp.snapshot = std::make_shared<const Clock>(warp.common);
         return {warp.snapshot, own};

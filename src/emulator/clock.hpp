@@ -1,14 +1,17 @@
 #pragma once
 /// @file clock.hpp
-/// Happens-before (in PTX's words: causality order, PTX ISA 8.9.5) among the threads of a cluster, by vector clocks.
+/// Happens-before (in PTX's words: causality order, PTX ISA 8.9.5) among the threads of a cluster, by vector
+/// clocks.
 ///
-/// Every warp has a time, which moves on when one of its lanes releases what it did. An access has an epoch: its warp, its lane and the
-/// warp's time. A vector clock says up to which time the accesses of every lane happen before what its owner does next. It is kept
-/// warp by warp, and lane by lane only where lanes differ; nothing is rounded.
+/// Every warp has a time, which moves on when one of its lanes releases what it did. An access has an epoch:
+/// its warp, its lane and the warp's time. A vector clock says up to which time the accesses of every lane
+/// happen before what its owner does next. It is kept warp by warp, and lane by lane only where lanes differ;
+/// nothing is rounded.
 ///
-/// What copies or multiplies for a thread asynchronously is not part of its program order (PTX ISA 8.9.1.1). It has epochs of its own,
-/// which the thread's clock covers once it has waited: the async proxy, bulk stores, the cp.async of each warp, the wgmma of each
-/// warpgroup (checker.hpp). They and the warps are the *agents* of the order.
+/// What copies or multiplies for a thread asynchronously is not part of its program order (PTX ISA 8.9.1.1).
+/// It has epochs of its own, which the thread's clock covers once it has waited: the async proxy, bulk
+/// stores, the cp.async of each warp, the wgmma of each warpgroup (checker.hpp). They and the warps are the
+/// *agents* of the order.
 
 #include <array>
 #include <bit>
@@ -62,8 +65,8 @@ class VectorClock {
     std::vector<std::uint16_t> place_;  // of each agent there, from 1; empty when there are none
 };
 
-/// What a thread knows: which accesses happened before, and which reads are at least done, so that their place may be written
-/// (Order::meet). The second is never less than the first.
+/// What a thread knows: which accesses happened before, and which reads are at least done, so that their
+/// place may be written (Order::meet). The second is never less than the first.
 struct Clock {
     explicit Clock(std::size_t agents = 0) : accesses(agents), reads(agents) {}
     VectorClock accesses, reads;
@@ -100,8 +103,8 @@ struct Published {
 /// The order of the accesses of some warps, and of what works for them asynchronously.
 class Order {
   public:
-    /// The first `warps` of the agents are warps. `copiers`: the first of those that execute cp.async for the lanes of warp 0, warp
-    /// 1 …; 0: there are none.
+    /// The first `warps` of the agents are warps. `copiers`: the first of those that execute cp.async for the
+    /// lanes of warp 0, warp 1 …; 0: there are none.
     Order(std::size_t agents, std::size_t warps, unsigned copiers = 0);
     void begin();
 
@@ -121,8 +124,11 @@ class Order {
         if (observer.common.covers(of, is_read)) return true;
         const Clock* const own = observer.lanes[lane].get();
         if (own != nullptr && own->covers(of, is_read)) return true;
-        if (is_read && of.agent == warp && observer.met != nullptr && of.time <= (*observer.met)[lane][of.lane]) return true;
-        return copiers_ != 0 && of.agent == copiers_ + warp && of.lane == lane && of.time <= observer.copied[lane];
+        if (is_read && of.agent == warp && observer.met != nullptr &&
+            of.time <= (*observer.met)[lane][of.lane])
+            return true;
+        return copiers_ != 0 && of.agent == copiers_ + warp && of.lane == lane &&
+               of.time <= observer.copied[lane];
     }
 
     /// Whether an access happens before what any warp does next, but those that have ended.
@@ -138,17 +144,20 @@ class Order {
     /// All lanes of a warp get to know what each of them has released into `from` before, and more.
     void acquire_own(unsigned warp, const Clock& from);
     /// Lanes of a warp get to know what one agent did.
-    void learn(unsigned warp, std::uint32_t lanes, bool all, unsigned agent, std::uint32_t agents_lanes, WarpTime time);
+    void learn(unsigned warp, std::uint32_t lanes, bool all, unsigned agent, std::uint32_t agents_lanes,
+               WarpTime time);
     /// A lane has waited for its own copies up to a time.
     void learn_copies(unsigned warp, unsigned lane, WarpTime time);
     /// The time of an agent moves on; what it was.
     WarpTime advance(unsigned agent) { return warps_[agent].now++; }
     /// Lanes of one warp wait for each other.
     void synchronise(unsigned warp, std::uint32_t lanes, bool all);
-    /// Lanes of one warp meet at a shuffle, a vote or a product, which orders nothing that they wrote themselves. But what one has
-    /// waited for counts for all, as where one asks a flag; and what they read before is read, so that one may say so for all.
+    /// Lanes of one warp meet at a shuffle, a vote or a product, which orders nothing that they wrote
+    /// themselves. But what one has waited for counts for all, as where one asks a flag; and what they read
+    /// before is read, so that one may say so for all.
     void meet(unsigned warp, std::uint32_t lanes, bool all);
-    /// Ends the epoch of a warp: what it accesses next has a later time than the one returned, and nothing before has.
+    /// Ends the epoch of a warp: what it accesses next has a later time than the one returned, and nothing
+    /// before has.
     WarpTime close(unsigned warp) {
         Warp& closed = warps_[warp];
         if (closed.has_accessed) ++closed.now;
@@ -169,7 +178,8 @@ class Order {
         std::array<WarpTime, 32> copied = {};  // up to when each lane has waited for its own copies
         bool has_copied = false;
         bool has_ended = false;
-        std::unique_ptr<std::array<LaneTimes, 32>> met;  // up to when each lane knows that others of the warp have read
+        // up to when each lane knows that others of the warp have read
+        std::unique_ptr<std::array<LaneTimes, 32>> met;
         std::shared_ptr<const Clock> snapshot;  // of `common`, while it stays as it is
     };
     [[nodiscard]] static Clock& change(Warp& warp) {

@@ -6,8 +6,8 @@
 namespace ptxgraft::emulator {
 namespace {
 
-// Turns of waiting for other threads after which other clusters go on: they may be what is waited for. Where all wait for each other
-// all the time, sooner.
+// Turns of waiting for other threads after which other clusters go on: they may be what is waited for. Where
+// all wait for each other all the time, sooner.
 constexpr unsigned usual_turns = 256, cooperative_turns = 2;
 
 Dim3 times(const Dim3& a, const Dim3& b) { return {a.x * b.x, a.y * b.y, a.z * b.z}; }
@@ -19,17 +19,20 @@ std::uint64_t product(const Dim3& shape) { return std::uint64_t{shape.x} * shape
 Cluster::Cluster(const Launch& launch) : launch_(&launch) {
     const Dim3& shape = launch.shape.cluster;
     const auto size = static_cast<std::uint32_t>(product(shape));
-    const auto warps = static_cast<std::uint32_t>((product(launch.shape.block) + lane_count - 1) / lane_count);
+    const auto warps =
+        static_cast<std::uint32_t>((product(launch.shape.block) + lane_count - 1) / lane_count);
     if (launch.checks.any()) {
         const bool is_async = launch.checks.has(EmulatorCheck::async);
         const Parties::Asynchronous what{.copies = is_async && launch.program->uses_copies,
                                          .wgmma = is_async && launch.program->uses_wgmma,
                                          .async_proxy = is_async && launch.program->uses_async_proxy};
-        checker_ = launch.checkers->take(launch.is_ordered ? Parties(size, warps, what) : Parties(0, warps, {}),
-                                         launch.shadow_bytes, *launch.lane_functions);
+        checker_ =
+            launch.checkers->take(launch.is_ordered ? Parties(size, warps, what) : Parties(0, warps, {}),
+                                  launch.shadow_bytes, *launch.lane_functions);
     }
     ctas_.reserve(size);
-    for (std::uint32_t rank = 0; rank < size; ++rank) ctas_.push_back(std::make_unique<Cta>(launch, *this, rank, checker_.get()));
+    for (std::uint32_t rank = 0; rank < size; ++rank)
+        ctas_.push_back(std::make_unique<Cta>(launch, *this, rank, checker_.get()));
     lanes_.resize(std::size_t{size} * ctas_[0]->warps());
 }
 
@@ -49,7 +52,8 @@ std::uint64_t Cluster::host_bytes(const Launch& launch) {
 Dim3 Cluster::position() const {
     const Dim3 &grid = launch_->shape.grid, &shape = launch_->shape.cluster;
     const std::uint64_t width = grid.x / shape.x, height = grid.y / shape.y, row = index_ / width;
-    return {static_cast<std::uint32_t>(index_ % width), static_cast<std::uint32_t>(row % height), static_cast<std::uint32_t>(row / height)};
+    return {static_cast<std::uint32_t>(index_ % width), static_cast<std::uint32_t>(row % height),
+            static_cast<std::uint32_t>(row / height)};
 }
 
 bool Cluster::begin(std::uint64_t index, Pace& pace) {
@@ -59,7 +63,8 @@ bool Cluster::begin(std::uint64_t index, Pace& pace) {
     if (checker_ != nullptr) checker_->begin();
     const Dim3 &grid = launch_->shape.grid, &shape = launch_->shape.cluster, first = times(position(), shape);
     for (std::uint32_t rank = 0; rank < size(); ++rank) {
-        const std::uint64_t x = first.x + rank % shape.x, y = first.y + rank / shape.x % shape.y, z = first.z + rank / shape.x / shape.y;
+        const std::uint64_t x = first.x + rank % shape.x, y = first.y + rank / shape.x % shape.y,
+                            z = first.z + rank / shape.x / shape.y;
         if (ctas_[rank]->begin((z * grid.y + y) * grid.x + x, pace)) continue;
         error_ = ctas_[rank]->error();
         return false;
@@ -82,7 +87,9 @@ Cta::State Cluster::run(Pace& pace) {
         }
         if (finished) return Cta::State::finished;
         // mbarriers are of the cluster: nobody outside can complete a phase.
-        if (!ran || std::ranges::all_of(ctas_, [](const auto& cta) { return cta->is_finished() || cta->only_waits(); })) return deadlock();
+        if (!ran || std::ranges::all_of(
+                        ctas_, [](const auto& cta) { return cta->is_finished() || cta->only_waits(); }))
+            return deadlock();
         if (!yielded) --turn;  // barriers only: nobody outside is waited for
     }
     return Cta::State::yielded;
@@ -107,8 +114,11 @@ Cluster::Arrival Cluster::arrive(const Warp& warp, std::uint32_t mask, Semantics
     if (((here.arrived | here.complete) & mask) != 0) return Arrival::twice;
     here.arrived |= mask;
     if (launch_->is_ordered)
-        checker_->synchronisation.arrive(
-            {.warp = warp.number(), .lanes = mask, .is_whole_warp = mask == warp.live(), .semantics = semantics}, checker_->arrived);
+        checker_->synchronisation.arrive({.warp = warp.number(),
+                                          .lanes = mask,
+                                          .is_whole_warp = mask == warp.live(),
+                                          .semantics = semantics},
+                                         checker_->arrived);
     any_arrived_ = true;
     return Arrival::ok;
 }

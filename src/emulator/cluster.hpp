@@ -1,6 +1,7 @@
 #pragma once
 /// @file cluster.hpp
-/// The CTAs of a cluster, which run together on one host thread, and their barrier. Without clusters each CTA is one of its own.
+/// The CTAs of a cluster, which run together on one host thread, and their barrier. Without clusters each CTA
+/// is one of its own.
 
 #include <memory>
 #include <vector>

@@ -22,7 +22,8 @@ bool check_shared(Warp& warp, const Operation& operation, std::uint64_t address,
     if (operation.extra == 0) return true;
     const Space space = place(address).space;
     if (space == Space::shared || space == Space::shared_cluster) return true;
-    warp.fail(Errc::address_out_of_bounds, lane, fmt::format("{:#x} is no generic address of shared memory", address));
+    warp.fail(Errc::address_out_of_bounds, lane,
+              fmt::format("{:#x} is no generic address of shared memory", address));
     return false;
 }
 
@@ -30,8 +31,10 @@ bool check_shared(Warp& warp, const Operation& operation, std::uint64_t address,
 
 Flow execute_cluster_arrive(Warp& warp, const Operation& operation, std::uint32_t mask) {
     Cluster& cluster = warp.cta().cluster();
-    if (cluster.arrive(warp, mask, operation.extra != 0 ? Semantics::relaxed : Semantics::release) == Cluster::Arrival::twice)
-        return warp.fail(Errc::invalid_barrier, first_lane(mask), "a thread arrives at the cluster's barrier that has arrived and not waited yet");
+    if (cluster.arrive(warp, mask, operation.extra != 0 ? Semantics::relaxed : Semantics::release) ==
+        Cluster::Arrival::twice)
+        return warp.fail(Errc::invalid_barrier, first_lane(mask),
+                         "a thread arrives at the cluster's barrier that has arrived and not waited yet");
     cluster.complete();
     return Flow::next;
 }
@@ -39,7 +42,8 @@ Flow execute_cluster_arrive(Warp& warp, const Operation& operation, std::uint32_
 Flow execute_cluster_wait(Warp& warp, const Operation&, std::uint32_t mask) {
     Cluster& cluster = warp.cta().cluster();
     if (const std::uint32_t absent = cluster.absent(warp, mask); absent != 0)
-        return warp.fail(Errc::invalid_barrier, first_lane(absent), "a thread waits at the cluster's barrier that has not arrived there");
+        return warp.fail(Errc::invalid_barrier, first_lane(absent),
+                         "a thread waits at the cluster's barrier that has not arrived there");
     const std::uint32_t through = cluster.pass(warp, mask);
     if (through == mask) return Flow::next;
     warp.wait(mask & ~through, Wait::barrier, cluster_barrier);
@@ -53,11 +57,13 @@ Flow execute_mapa(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const bool done = each_lane(mask, [&](unsigned lane) {
         const std::uint64_t address = warp.value(refs[1], lane), rank = warp.value(refs[2], lane);
         if (rank >= size) {
-            warp.fail(Errc::address_out_of_bounds, lane, fmt::format("the block of rank {} in a cluster of {}", rank, size));
+            warp.fail(Errc::address_out_of_bounds, lane,
+                      fmt::format("the block of rank {} in a cluster of {}", rank, size));
             return false;
         }
         if (!check_shared(warp, operation, address, lane)) return false;
-        constexpr std::uint64_t tag_mask = std::uint64_t{0xFFFFFFFF} >> cluster_rank_shift << cluster_rank_shift;
+        constexpr std::uint64_t tag_mask = std::uint64_t{0xFFFFFFFF} >> cluster_rank_shift
+                                                                            << cluster_rank_shift;
         warp.set(refs[0], lane, (address & ~tag_mask) | (rank + 1) << cluster_rank_shift);
         return true;
     });

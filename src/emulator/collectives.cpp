@@ -28,24 +28,25 @@ unsigned source_lane(unsigned lane, std::uint32_t b, std::uint32_t c, bool& in_r
 }
 
 // The values of a column; a destination may be one of the sources.
-template <class T>
-std::array<T, lane_count> copy_of(const void* column) {
+template <class T> std::array<T, lane_count> copy_of(const void* column) {
     std::array<T, lane_count> values;
     std::memcpy(values.data(), column, sizeof values);
     return values;
 }
-template <class T>
-void spread(void* column, T value, std::uint32_t mask) {
+template <class T> void spread(void* column, T value, std::uint32_t mask) {
     each_lane(mask, [&](unsigned lane) {
         static_cast<T*>(column)[lane] = value;
         return true;
     });
 }
-void spread_truth(void* column, bool value, std::uint32_t mask) { spread<std::uint8_t>(column, value ? 1 : 0, mask); }
+void spread_truth(void* column, bool value, std::uint32_t mask) {
+    spread<std::uint8_t>(column, value ? 1 : 0, mask);
+}
 
 template <Shuffle Mode>
 void shuffle(void* const* outputs, const void* const* inputs, std::uint32_t mask, std::uint32_t) {
-    const auto values = copy_of<std::uint32_t>(inputs[0]), b = copy_of<std::uint32_t>(inputs[1]), c = copy_of<std::uint32_t>(inputs[2]);
+    const auto values = copy_of<std::uint32_t>(inputs[0]), b = copy_of<std::uint32_t>(inputs[1]),
+               c = copy_of<std::uint32_t>(inputs[2]);
     each_lane(mask, [&](unsigned lane) {
         bool in_range = false;
         const unsigned from = source_lane<Mode>(lane, b[lane], c[lane], in_range);
@@ -72,7 +73,8 @@ void match_any(void* const* outputs, const void* const* inputs, std::uint32_t ma
     const auto values = copy_of<T>(inputs[0]);
     each_lane(mask, [&](unsigned lane) {
         std::uint32_t same = 0;
-        for (unsigned other = 0; other < lane_count; ++other) same |= (values[other] == values[lane] ? 1u : 0u) << other;
+        for (unsigned other = 0; other < lane_count; ++other)
+            same |= (values[other] == values[lane] ? 1u : 0u) << other;
         static_cast<std::uint32_t*>(outputs[0])[lane] = same & mask;
         return true;
     });
@@ -98,30 +100,12 @@ void reduce(void* const* outputs, const void* const* inputs, std::uint32_t mask,
     spread(outputs[0], result, mask);
 }
 
-template <class T>
-T add(T a, T b) {
-    return a + b;
-}
-template <class T>
-T min(T a, T b) {
-    return std::min(a, b);
-}
-template <class T>
-T max(T a, T b) {
-    return std::max(a, b);
-}
-template <class T>
-T and_(T a, T b) {
-    return a & b;
-}
-template <class T>
-T or_(T a, T b) {
-    return a | b;
-}
-template <class T>
-T xor_(T a, T b) {
-    return a ^ b;
-}
+template <class T> T add(T a, T b) { return a + b; }
+template <class T> T min(T a, T b) { return std::min(a, b); }
+template <class T> T max(T a, T b) { return std::max(a, b); }
+template <class T> T and_(T a, T b) { return a & b; }
+template <class T> T or_(T a, T b) { return a | b; }
+template <class T> T xor_(T a, T b) { return a ^ b; }
 
 void elect(void* const* outputs, const void* const*, std::uint32_t mask, std::uint32_t) {
     const auto leader = static_cast<unsigned>(std::countr_zero(mask));
@@ -137,8 +121,7 @@ struct Row {
     Collective function;
 };
 
-template <std::size_t N>
-Collective find(const Row (&rows)[N], std::string_view mode) {
+template <std::size_t N> Collective find(const Row (&rows)[N], std::string_view mode) {
     const auto found = std::find_if(rows, rows + N, [&](const Row& row) { return row.mode == mode; });
     return found == rows + N ? nullptr : found->function;
 }

@@ -60,8 +60,8 @@ Flow execute_branch(Warp& warp, const Operation& operation, std::uint32_t mask) 
 }
 
 Flow execute_branch_index(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    return warp.branch_by_index(warp.program().branch_tables[operation.extra],
-                                warp.operands(operation)[0], mask);
+    return warp.branch_by_index(warp.program().branch_tables[operation.extra], warp.operands(operation)[0],
+                                mask);
 }
 
 Flow execute_call(Warp& warp, const Operation& operation, std::uint32_t mask) {
@@ -153,8 +153,7 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) 
     const auto count =
         barrier.count == no_ref ? 0 : static_cast<std::uint32_t>(warp.value(barrier.count, lane));
     const bool counted = barrier.count != no_ref;
-    if (id >= named_barriers || count % 32 != 0 ||
-        (counted && count == 0)) {
+    if (id >= named_barriers || count % 32 != 0 || (counted && count == 0)) {
         return warp.fail(
             Errc::invalid_barrier, lane,
             fmt::format("barrier {} of {} threads; barriers are 0 to 15, counts multiples of 32", id, count));

@@ -24,7 +24,8 @@ constexpr Scope scopes[] = {
 
 std::string_view reason_out_of_scope(std::string_view opcode) {
     const std::string_view word = opcode.substr(0, opcode.find('.'));
-    const auto found = std::find_if(std::begin(scopes), std::end(scopes), [&](const Scope& s) { return s.opcode == word; });
+    const auto found =
+        std::find_if(std::begin(scopes), std::end(scopes), [&](const Scope& s) { return s.opcode == word; });
     return found == std::end(scopes) ? std::string_view() : found->reason;
 }
 
@@ -33,7 +34,8 @@ bool is_in_range(const isa::Match& match) {
     constexpr std::uint16_t first = 63, last = isa::newest_version;
     constexpr isa::Architecture targets[] = {{75, 0}, {80, 0}, {86, 0}, {87, 0}, {89, 0}, {90, 0}, {90, 'a'}};
     return isa::is_available(match, first, targets[0]) ||
-           std::any_of(std::begin(targets), std::end(targets), [&](isa::Architecture a) { return isa::is_available(match, last, a); });
+           std::any_of(std::begin(targets), std::end(targets),
+                       [&](isa::Architecture a) { return isa::is_available(match, last, a); });
 }
 
 struct Line {
@@ -52,7 +54,8 @@ struct Text {
                ".global .surfref surf_;\n"
                ".func (.reg .b32 r0) fn1 (.reg .b32 a0) { mov.b32 r0, a0; ret; }\n.entry k() {\n"
                "P: .callprototype (.reg .b32 _) _ (.reg .b32 _);\n";
-        for (const char* type : {"b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "f16x2", "f32", "f64", "pred"})
+        for (const char* type : {"b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16",
+                                 "s32", "s64", "f16", "f16x2", "f32", "f64", "pred"})
             text += fmt::format(".reg .{} {}_<300>;\n", type, type);
         for (std::size_t i = first; i < last; ++i) {
             text += "{ " + lines[i].text + " }\n";
@@ -104,11 +107,12 @@ void mark_missing(std::vector<Line> lines, std::vector<bool>& is_missing) {
     }
 }
 
-// Of st.async and red.async, ptxas takes lines without an mbarrier up to sm_90 and makes no code of them, and single values of a
-// vector's type; the manual has neither.
+// Of st.async and red.async, ptxas takes lines without an mbarrier up to sm_90 and makes no code of them, and
+// single values of a vector's type; the manual has neither.
 bool is_defined(std::string_view opcode, std::string_view name, const std::vector<std::string>& operands) {
     if (opcode != "st.async" && opcode != "red.async") return true;
-    const bool is_vector = name.find(".v2.") != std::string_view::npos || name.find(".v4.") != std::string_view::npos;
+    const bool is_vector =
+        name.find(".v2.") != std::string_view::npos || name.find(".v4.") != std::string_view::npos;
     return operands.size() == 3 && (!is_vector || operands[1].find('{') != std::string::npos);
 }
 

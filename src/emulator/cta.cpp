@@ -50,7 +50,8 @@ bool Cta::begin(std::uint64_t index, Pace& pace) {
     std::fill(finished_.begin(), finished_.end(), std::uint8_t{0});
     barriers_ = {};
     std::fill(shared_written_.begin(), shared_written_.end(), std::uint8_t{0});
-    if (shared_written_.size() > launch_->reserved_shared) std::fill(shared_written_.begin() + launch_->reserved_shared, shared_written_.end(), all_bits);
+    if (shared_written_.size() > launch_->reserved_shared)
+        std::fill(shared_written_.begin() + launch_->reserved_shared, shared_written_.end(), all_bits);
     for (Clock& clock : barrier_clocks_) clock.clear();
     constexpr std::uint64_t units_of_warp = 8, bytes_of_unit = 64;
     std::uint64_t units = (shared_.size() + shared_written_.size()) / bytes_of_unit;
@@ -101,7 +102,8 @@ Cta::State Cta::deadlock() {
         if (finished_[warp.index()] != 0 || !warp.only_waits()) continue;
         const std::string place = warp.place(static_cast<unsigned>(std::countr_zero(warp.wait_mask())));
         return fail({Errc::barrier_deadlock, launch_->program->spans[warp.wait_pc()], 0,
-                     std::make_shared<const std::string>(fmt::format("the mbarrier waits for arrivals or bytes that never come, {}", place))},
+                     std::make_shared<const std::string>(
+                         fmt::format("the mbarrier waits for arrivals or bytes that never come, {}", place))},
                     warp.wait_calls());
     }
     for (Warp& warp : warps_) {
@@ -164,7 +166,8 @@ void Cta::release_if_complete(std::uint32_t id) {
     std::uint32_t wanted = 0;
     for (const Warp& warp : warps_)
         if (warp.live() != 0) wanted |= 1u << warp.index();
-    const bool complete = barrier.expected != 0 ? barrier.threads >= barrier.expected : (wanted & ~barrier.full) == 0;
+    const bool complete =
+        barrier.expected != 0 ? barrier.threads >= barrier.expected : (wanted & ~barrier.full) == 0;
     if (!complete) return;
     const Warp::Reductions reductions{barrier.popc, barrier.popc == barrier.arrived, barrier.popc != 0};
     barrier = {};
@@ -175,14 +178,19 @@ void Cta::release_if_complete(std::uint32_t id) {
     }
     if (order() == nullptr) return;
     barrier_clocks_[id].clear();
-    if (passed == all && cluster_->size() == 1 && checker_->parties.is_synchronous()) checker_->forget_accesses();
+    if (passed == all && cluster_->size() == 1 && checker_->parties.is_synchronous())
+        checker_->forget_accesses();
 }
 
 void Cta::pass_barrier(const Warp& warp, std::uint32_t id, std::uint32_t mask) {
     if (order() == nullptr) return;
-    if (id == cluster_barrier) checker_->order.acquire(warp.number(), mask, mask == warp.live(), checker_->complete);
-    else if (mask == warp.live()) checker_->order.acquire_own(warp.number(), barrier_clocks_[id]);  // all of its lanes arrived there
-    else checker_->order.acquire(warp.number(), mask, false, barrier_clocks_[id]);
+    if (id == cluster_barrier)
+        checker_->order.acquire(warp.number(), mask, mask == warp.live(), checker_->complete);
+    // all of its lanes arrived there
+    else if (mask == warp.live())
+        checker_->order.acquire_own(warp.number(), barrier_clocks_[id]);
+    else
+        checker_->order.acquire(warp.number(), mask, false, barrier_clocks_[id]);
 }
 
 bool Cta::has_ended() const {

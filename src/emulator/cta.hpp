@@ -43,9 +43,10 @@ struct Launch {
     LaunchConfig shape;
     std::vector<std::byte> parameters;
     std::uint32_t dynamic_shared = 0;  ///< address of the dynamic part
-    std::uint32_t shared_bytes = 0;    ///< static and dynamic, and what is reserved where the program asks for it
+    /// static and dynamic, and what is reserved where the program asks for it
+    std::uint32_t shared_bytes = 0;
     std::uint32_t reserved_shared = 0;  ///< address of what is reserved
-    std::string_view text;  ///< of the module
+    std::string_view text;              ///< of the module
     EmulatorChecks checks;
     bool is_ordered = false;  ///< it is kept which accesses are: for races, or for what runs asynchronously
     bool keeps_going = false;
@@ -56,7 +57,8 @@ struct Launch {
     Checkers* checkers = nullptr;
     EmulatorObserver* observer = nullptr;
     RegisterNames names;  ///< for the observer
-    std::uint64_t grid_workspace = 0;  ///< address of what the barrier of a cooperative grid counts in; 0: none
+    /// address of what the barrier of a cooperative grid counts in; 0: none
+    std::uint64_t grid_workspace = 0;
     Watch* watch = nullptr;
     PrintedText* printed = nullptr;
     HostBytes* host_bytes = nullptr;
@@ -120,8 +122,8 @@ class Cta {
                 std::uint32_t predicate);
     /// The warps of a warp's warpgroup.
     [[nodiscard]] std::span<Warp> warpgroup(const Warp& warp);
-    /// To how many wgmma.fences all warps of a warp's warpgroup have come that have not exited, or how many wgmma-groups they
-    /// have committed; and lets those go on that wait for that.
+    /// To how many wgmma.fences all warps of a warp's warpgroup have come that have not exited, or how many
+    /// wgmma-groups they have committed; and lets those go on that wait for that.
     [[nodiscard]] std::uint32_t wgmma_count(const Warp& warp, Wait what);
     void release_wgmma(const Warp& warp, Wait what);
     /// Lanes of a warp have exited: nobody waits for them any longer.

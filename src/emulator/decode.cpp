@@ -92,13 +92,15 @@ std::uint32_t type_bits(std::string_view type) {
     if (type == ".bf16") return 16;
     if (type.size() < 3 || std::string_view("bsuf").find(type[1]) == std::string_view::npos) return 0;
     const std::string_view digits = type.substr(2);
-    constexpr std::pair<std::string_view, std::uint32_t> rows[] = {{"32", 32}, {"64", 64}, {"16", 16}, {"8", 8}, {"128", 128}};
+    constexpr std::pair<std::string_view, std::uint32_t> rows[] = {
+        {"32", 32}, {"64", 64}, {"16", 16}, {"8", 8}, {"128", 128}};
     for (const auto& [name, bits] : rows)
         if (digits == name) return bits;
     return 0;
 }
 
-std::uint32_t element_bytes(const syntax::Statement::Variable& variable, const syntax::Statement::Declarator& declarator) {
+std::uint32_t element_bytes(const syntax::Statement::Variable& variable,
+                            const syntax::Statement::Declarator& declarator) {
     return declarator.extents.empty() ? 0 : std::max(type_bits(variable.type) / 8, 1u);
 }
 
@@ -129,7 +131,8 @@ Expected<Extent> extent(const syntax::Statement::Variable& variable,
     for (const std::uint64_t count : declarator.extents) result.bytes = times(result.bytes, count);
     if (!declarator.extents.empty() && declarator.extents[0] == 0 && !declarator.initialiser.empty()) {
         result.bytes = times(element, syntax::count_lists(declarator.initialiser));
-        for (std::size_t i = 1; i < declarator.extents.size(); ++i) result.bytes = times(result.bytes, declarator.extents[i]);
+        for (std::size_t i = 1; i < declarator.extents.size(); ++i)
+            result.bytes = times(result.bytes, declarator.extents[i]);
     }
     if (result.bytes > most_bytes || !std::has_single_bit(result.align)) {
         return fail(Errc::invalid_declaration, span, fmt::format("{}, size or alignment", declarator.name));
@@ -147,7 +150,8 @@ Expected<Program> ModuleDecoder::decode() {
 Expected<void> ModuleDecoder::declare() {
     scopes.open();
     for (const syntax::Statement& statement : module_.statements()) {
-        if (statement.kind() == syntax::StatementKind::target) is_debug_ = statement.text().find("debug") != std::string::npos;
+        if (statement.kind() == syntax::StatementKind::target)
+            is_debug_ = statement.text().find("debug") != std::string::npos;
         if (statement.kind() != syntax::StatementKind::variable) continue;
         if (auto done = declare(statement, program.shared_bytes); !done) return done;
     }
@@ -168,7 +172,8 @@ void ModuleDecoder::declare_as(const ModuleDecoder& other) {
         function.signature = declared.signature;
     }
     program.shared_bytes = declared_shared_bytes_ = other.declared_shared_bytes_;
-    program.shared_variables = other.program.shared_variables;  // those of the module: no function of it has been decoded
+    // those of the module: no function of it has been decoded
+    program.shared_variables = other.program.shared_variables;
     program.dynamic_alignment = other.program.dynamic_alignment;
     program.uses_heap = other.program.uses_heap;
     functions_ = other.functions_;
@@ -177,7 +182,8 @@ void ModuleDecoder::declare_as(const ModuleDecoder& other) {
 }
 
 Expected<void> ModuleDecoder::decode_bodies(ModulePart part) {
-    constexpr std::size_t least_operation_text = 24, least_ref_text = 12;  // and what is not used costs nothing
+    // and what is not used costs nothing
+    constexpr std::size_t least_operation_text = 24, least_ref_text = 12;
     const std::size_t size = module_.source().size() / part.count;
     program.code.reserve(size / least_operation_text);
     program.spans.reserve(size / least_operation_text);
@@ -191,7 +197,8 @@ Expected<void> ModuleDecoder::decode_bodies(ModulePart part) {
 }
 
 Expected<Program> ModuleDecoder::finish() {
-    if (constant_bytes_ > most_bank_bytes) return fail(Errc::unsupported_module, "more than a GiB of constants");
+    if (constant_bytes_ > most_bank_bytes)
+        return fail(Errc::unsupported_module, "more than a GiB of constants");
     program.refs.resize(program.refs.size() + 8);  // execution looks at some behind the last operation's
     if (program.constants.empty()) program.constants.resize(1);
     return std::move(program);
@@ -208,9 +215,11 @@ Expected<void> ModuleDecoder::declare_functions() {
         }
         Function& function = program.functions[*at];
         if (function.is_entry != is_entry)
-            return fail(Errc::invalid_declaration, statement.span(), fmt::format("{} is both .entry and .func", name));
+            return fail(Errc::invalid_declaration, statement.span(),
+                        fmt::format("{} is both .entry and .func", name));
         if (function.is_defined && is_definition)
-            return fail(Errc::invalid_declaration, statement.span(), fmt::format("{} is defined twice", name));
+            return fail(Errc::invalid_declaration, statement.span(),
+                        fmt::format("{} is defined twice", name));
         function.name = name;
         function.is_defined |= is_definition;
         if (!is_entry) function.signature = signature_of(statement);
@@ -265,7 +274,9 @@ Expected<void> ModuleDecoder::decode_bodies(bool entries, ModulePart part) {
     FunctionDecoder decoder(*this);
     const std::uint64_t size = module_.source().size() + 1;
     for (const Body& body : *bodies_) {
-        if (body.is_entry != entries || (entries && std::uint64_t{body.begin} * part.count / size != part.index)) continue;
+        if (body.is_entry != entries ||
+            (entries && std::uint64_t{body.begin} * part.count / size != part.index))
+            continue;
         if (entries) EntryHeader(syntax::TokenView(body.statement), program.functions[body.function]).read();
         if (auto done = decoder.decode(body.statement, body.function); !done) return done;
     }
@@ -287,10 +298,10 @@ std::optional<std::uint32_t> ModuleDecoder::find_function(std::string_view name)
 
 namespace {
 
-template <class T>
-void fill(std::byte* column, std::uint64_t bits) {
+template <class T> void fill(std::byte* column, std::uint64_t bits) {
     const T value = static_cast<T>(bits);
-    for (unsigned lane = 0; lane < lane_count; ++lane) std::memcpy(column + lane * sizeof(T), &value, sizeof(T));
+    for (unsigned lane = 0; lane < lane_count; ++lane)
+        std::memcpy(column + lane * sizeof(T), &value, sizeof(T));
 }
 
 }  // namespace
@@ -305,7 +316,8 @@ Ref ModuleDecoder::constant(std::uint64_t bits, std::uint32_t bytes) {
 }
 
 Ref ModuleDecoder::find_constant(std::uint64_t bits, std::uint32_t bytes) {
-    const auto [at, is_new] = constants_[static_cast<std::size_t>(std::countr_zero(bytes))].emplace(bits, no_ref);
+    const auto [at, is_new] =
+        constants_[static_cast<std::size_t>(std::countr_zero(bytes))].emplace(bits, no_ref);
     if (!is_new) return at->second;
     const Ref ref = constant_bank | take_column(constant_bytes_, bytes);
     program.constants.resize((constant_bytes_ + sizeof(ColumnBlock) - 1) / sizeof(ColumnBlock));
@@ -323,7 +335,8 @@ Ref ModuleDecoder::find_constant(std::uint64_t bits, std::uint32_t bytes) {
 
 Ref ModuleDecoder::special(Special special, std::uint32_t bytes) {
     auto& specials = program.specials;
-    const auto found = std::find_if(specials.begin(), specials.end(), [&](const SpecialColumn& s) { return s.special == special; });
+    const auto found = std::find_if(specials.begin(), specials.end(),
+                                    [&](const SpecialColumn& s) { return s.special == special; });
     if (found != specials.end()) return found->ref;
     specials.push_back({special, special_bank | take_column(program.special_bytes, bytes)});
     return specials.back().ref;
@@ -336,7 +349,10 @@ const std::optional<PureInstruction>& ModuleDecoder::pure(const syntax::Instruct
     if (pair) key += '|';
     const auto found = pure_.find(key);
     if (found != pure_.end()) return found->second;
-    return pure_.emplace(std::move(key), find_pure(instruction.opcode, instruction.modifiers, instruction.operands.size(), pair)).first->second;
+    return pure_
+        .emplace(std::move(key),
+                 find_pure(instruction.opcode, instruction.modifiers, instruction.operands.size(), pair))
+        .first->second;
 }
 
 Expected<void> ModuleDecoder::declare(const syntax::Statement& statement, std::uint32_t& shared_top) {
@@ -351,7 +367,10 @@ Expected<void> ModuleDecoder::declare(const syntax::Statement& statement, std::u
         }
         const auto size = extent(*variable, declarator, span);
         if (!size) return tl::unexpected<Error>(size.error());
-        Symbol symbol{.kind = Symbol::Kind::variable, .space = Space::shared, .bytes = size->bytes, .element_bytes = element_bytes(*variable, declarator)};
+        Symbol symbol{.kind = Symbol::Kind::variable,
+                      .space = Space::shared,
+                      .bytes = size->bytes,
+                      .element_bytes = element_bytes(*variable, declarator)};
         if (variable->linkage == ".extern" && size->bytes == 0) {
             symbol.dynamic = true;
             program.dynamic_alignment = std::max(program.dynamic_alignment, size->align);
@@ -375,22 +394,28 @@ void ModuleDecoder::declare(std::string_view name, const Symbol& symbol) {
     if (!is_in_bodies_) declared_.emplace_back(name, symbol);
 }
 
-Expected<void> ModuleDecoder::place_global(const syntax::Statement::Variable& variable, std::size_t index, Span span) {
+Expected<void> ModuleDecoder::place_global(const syntax::Statement::Variable& variable, std::size_t index,
+                                           Span span) {
     const auto& declarator = variable.declarators[index];
     const bool is_external = variable.linkage == ".extern";
     if (is_external || type_bits(variable.type) == 0) {  // textures, samplers, surfaces have no bytes
-        if (!scopes.is_declared_here(declarator.name)) declare(declarator.name, {.kind = Symbol::Kind::external});
+        if (!scopes.is_declared_here(declarator.name))
+            declare(declarator.name, {.kind = Symbol::Kind::external});
         return {};
     }
     const auto size = extent(variable, declarator, span);
     if (!size) return tl::unexpected<Error>(size.error());
-    if (needs_order_ = is_one_of_several_; needs_order_) return fail(Errc::unsupported_module, span, "several parts");
+    if (needs_order_ = is_one_of_several_; needs_order_)
+        return fail(Errc::unsupported_module, span, "several parts");
     const auto region = variables_.reserve(size->bytes);
     if (!region) return fail(region.error().code, span, *region.error().detail);
     const Space space = space_of(variable.space);
     const std::uint64_t address = (*region)->begin;
-    declare(declarator.name,
-            {.kind = Symbol::Kind::variable, .space = space, .address = address, .bytes = size->bytes, .element_bytes = element_bytes(variable, declarator)});
+    declare(declarator.name, {.kind = Symbol::Kind::variable,
+                              .space = space,
+                              .address = address,
+                              .bytes = size->bytes,
+                              .element_bytes = element_bytes(variable, declarator)});
     program.variables[std::string(declarator.name)] = {address, size->bytes, space, false};
     initialisers_.push_back({*region, variable, index});
     return {};
@@ -400,7 +425,9 @@ Expected<void> ModuleDecoder::initialise() {
     for (const Initialiser& initialiser : initialisers_) {
         Region& region = *initialiser.region;
         const auto& declarator = initialiser.variable.declarators[initialiser.declarator];
-        if (auto done = initialise_variable(*this, {region.host, region.bytes}, initialiser.variable, declarator); !done)
+        if (auto done =
+                initialise_variable(*this, {region.host, region.bytes}, initialiser.variable, declarator);
+            !done)
             return done;
         if (region.written != nullptr)
             std::fill_n(region.written, region.bytes, all_bits);  // what no initialiser names is zero

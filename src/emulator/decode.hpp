@@ -23,9 +23,10 @@ namespace ptxgraft::emulator {
 /// Bits of a fundamental type (`.u32`, `.f16x2`, `.pred` as 1); 0 for others.
 [[nodiscard]] std::uint32_t type_bits(std::string_view type);
 [[nodiscard]] ImmediateType immediate_type(std::string_view type);
-/// The bits of a constant as an operand of a type and width has it, extended to 64; nullopt when it is none of that type.
-[[nodiscard]] std::optional<std::uint64_t> immediate_bits(const syntax::Constant& constant, std::uint32_t bytes,
-                                                          ImmediateType type);
+/// The bits of a constant as an operand of a type and width has it, extended to 64; nullopt when it is none
+/// of that type.
+[[nodiscard]] std::optional<std::uint64_t> immediate_bits(const syntax::Constant& constant,
+                                                          std::uint32_t bytes, ImmediateType type);
 /// The value of an operand that is an integer constant.
 [[nodiscard]] std::optional<std::int64_t> integer_of(const syntax::Operand& operand);
 
@@ -140,9 +141,10 @@ class ModuleDecoder {
     Ref constant(std::uint64_t bits, std::uint32_t bytes);
     Ref special(Special special, std::uint32_t bytes);
     /// The functions of a pure instruction, which are looked for once.
-    [[nodiscard]] const std::optional<PureInstruction>& pure(const syntax::Instruction& instruction, bool pair);
-    /// Declares a `.global`, `.const` or `.shared` variable in the innermost scope. `shared_top` is where the next shared
-    /// variable goes.
+    [[nodiscard]] const std::optional<PureInstruction>& pure(const syntax::Instruction& instruction,
+                                                             bool pair);
+    /// Declares a `.global`, `.const` or `.shared` variable in the innermost scope. `shared_top` is where the
+    /// next shared variable goes.
     Expected<void> declare(const syntax::Statement& statement, std::uint32_t& shared_top);
     /// `.target …, debug`: values live in memory, and registers hold them for one instruction at a time.
     [[nodiscard]] bool is_debug() const { return is_debug_; }
@@ -187,8 +189,9 @@ class ModuleDecoder {
     bool is_in_bodies_ = false, is_one_of_several_ = false, needs_order_ = false;
 };
 
-/// Decodes a long module in up to `threads` threads, into a program for each part: all have all functions, and the
-/// entries are in one of them, as Function::has_code says. Addresses, function numbers and errors are those of one part.
+/// Decodes a long module in up to `threads` threads, into a program for each part: all have all functions,
+/// and the entries are in one of them, as Function::has_code says. Addresses, function numbers and errors are
+/// those of one part.
 [[nodiscard]] Expected<std::vector<Program>> decode_in_parts(const syntax::Module& module,
                                                              ModuleVariables& variables, DecoderMemory& kept,
                                                              std::uint32_t threads);
@@ -199,7 +202,8 @@ struct Extent {
     std::uint32_t align = 1;
 };
 /// Of a declarator that is an array; else 0.
-[[nodiscard]] std::uint32_t element_bytes(const syntax::Statement::Variable& variable, const syntax::Statement::Declarator& declarator);
+[[nodiscard]] std::uint32_t element_bytes(const syntax::Statement::Variable& variable,
+                                          const syntax::Statement::Declarator& declarator);
 /// Of a function or a `.callprototype`.
 [[nodiscard]] Signature signature_of(const syntax::Statement& statement);
 
@@ -217,20 +221,24 @@ class FunctionDecoder {
     [[nodiscard]] Program& program() { return module_.program; }
     [[nodiscard]] ModuleDecoder& module() { return module_; }
     [[nodiscard]] Function& function() { return *function_; }
-    /// The column of `bytes` wide values that an operand reads: a register, whose lower bytes count where it is wider, an
-    /// immediate, a special register, the address of something.
-    Expected<Ref> input(const syntax::Operand& operand, std::uint32_t bytes, ImmediateType type = ImmediateType::integer);
+    /// The column of `bytes` wide values that an operand reads: a register, whose lower bytes count where it
+    /// is wider, an immediate, a special register, the address of something.
+    Expected<Ref> input(const syntax::Operand& operand, std::uint32_t bytes,
+                        ImmediateType type = ImmediateType::integer);
     /// The column that is written for an operand. A wider register gets the value afterwards, extended.
-    Expected<Ref> output(const syntax::Operand& operand, std::uint32_t bytes, Extension extension = Extension::zeros);
+    Expected<Ref> output(const syntax::Operand& operand, std::uint32_t bytes,
+                         Extension extension = Extension::zeros);
     /// A predicate input, perhaps `!p`; `negated` says so.
     Expected<Ref> predicate(const syntax::Operand& operand, bool& negated);
     /// The elements of a vector operand, or the operand itself.
-    Expected<std::vector<Ref>> inputs(const syntax::Operand& operand, std::uint32_t bytes, ImmediateType type);
-    Expected<std::vector<Ref>> outputs(const syntax::Operand& operand, std::uint32_t bytes, Extension extension = Extension::zeros);
+    Expected<std::vector<Ref>> inputs(const syntax::Operand& operand, std::uint32_t bytes,
+                                      ImmediateType type);
+    Expected<std::vector<Ref>> outputs(const syntax::Operand& operand, std::uint32_t bytes,
+                                       Extension extension = Extension::zeros);
     [[nodiscard]] bool is_vector(const syntax::Operand& operand);
     [[nodiscard]] std::size_t elements(const syntax::Operand& operand);  ///< of a vector; 1 of others
-    /// Fills the place of an access from an address operand and the space that the instruction names; the register of the
-    /// address, if access.has_base says that there is one.
+    /// Fills the place of an access from an address operand and the space that the instruction names; the
+    /// register of the address, if access.has_base says that there is one.
     Expected<Ref> address(const syntax::Operand& operand, Access& access);
     /// The address itself, offset added, in 8 bytes.
     Expected<Ref> address_value(const syntax::Operand& operand);
@@ -238,7 +246,8 @@ class FunctionDecoder {
     [[nodiscard]] TableEntry add(const CollectiveCall& call);
     [[nodiscard]] TableEntry add(const Barrier& barrier);
     [[nodiscard]] TableEntry add(MatrixInstruction instruction);
-    /// A name that is no scalar register. Of an element of `.reg .v4 .b32 %v<3>` it holds until the next call.
+    /// A name that is no scalar register. Of an element of `.reg .v4 .b32 %v<3>` it holds until the next
+    /// call.
     [[nodiscard]] const Symbol* find(std::string_view name);
     /// Registers and components of vectors, by name.
     std::optional<Ref> find_register(std::string_view name);
@@ -306,20 +315,21 @@ class FunctionDecoder {
 
     ModuleDecoder& module_;
     Function* function_ = nullptr;  // in the program
-    std::size_t depth_ = 0;  // of blocks
+    std::size_t depth_ = 0;         // of blocks
     std::uint32_t frame_top_ = 0;
     std::uint32_t shared_top_ = 0;
     std::vector<RegisterName> names_;
     std::vector<std::uint32_t> label_pcs_;
-    std::size_t next_label_ = 0;  // the number of the one that comes next in this body: they are numbered as they stand
+    // the number of the one that comes next in this body: they are numbered as they stand
+    std::size_t next_label_ = 0;
     std::vector<Draft> after_;  // what extends results, behind the operation at hand
     Ref carry_ = no_ref;
     std::vector<bool> is_target_;  // of branches: operations of this function
     Reading reading_;
-    Symbol vector_;  // the last element of a range of vectors that was asked for
+    Symbol vector_;                 // the last element of a range of vectors that was asked for
     Learning* learning_ = nullptr;  // while the shape of an instruction is learned
-    std::string_view table_name_;  // the last label: a `.branchtargets` may follow
-    Span span_;                    // of the statement at hand
+    std::string_view table_name_;   // the last label: a `.branchtargets` may follow
+    Span span_;                     // of the statement at hand
 };
 
 /// Decodes one instruction without its guard. Errc::instruction_not_emulated is kept until it is executed.
@@ -338,16 +348,17 @@ struct InstructionRow {
 [[nodiscard]] std::span<const InstructionRow> matrix_rows();
 [[nodiscard]] std::span<const InstructionRow> bulk_rows();
 /// cp.async.bulk, cp.reduce.async.bulk
-[[nodiscard]] Expected<Draft> decode_bulk_copy(FunctionDecoder& decoder, const syntax::Instruction& instruction);
+[[nodiscard]] Expected<Draft> decode_bulk_copy(FunctionDecoder& decoder,
+                                               const syntax::Instruction& instruction);
 /// st.async, red.async
-[[nodiscard]] Expected<Draft> decode_async_store(FunctionDecoder& decoder, const syntax::Instruction& instruction);
+[[nodiscard]] Expected<Draft> decode_async_store(FunctionDecoder& decoder,
+                                                 const syntax::Instruction& instruction);
 /// The operand of a wait_group: how many of the last groups may still be pending.
 [[nodiscard]] Expected<std::uint32_t> pending_groups(const syntax::Instruction& instruction);
 /// cp.async.mbarrier.arrive
 [[nodiscard]] Expected<Draft> decode_copy_arrival(FunctionDecoder& decoder,
-                                                      const syntax::Instruction& instruction);
-[[nodiscard]] Expected<Draft> decode_pure(FunctionDecoder& decoder,
-                                              const syntax::Instruction& instruction);
+                                                  const syntax::Instruction& instruction);
+[[nodiscard]] Expected<Draft> decode_pure(FunctionDecoder& decoder, const syntax::Instruction& instruction);
 /// The columns of a pure instruction's operands; those of the condition code are put in behind them.
 struct PureOperands {
     std::array<Ref, arithmetic::most_outputs + 1> outputs = {};

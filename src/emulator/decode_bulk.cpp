@@ -210,7 +210,9 @@ Expected<Draft> decode_replace(FunctionDecoder& decoder, const Instruction& inst
         replace.field >= TensorField::box_dim && replace.field <= TensorField::element_stride;
     if (has_ordinal && instruction.operands.size() == 3) {
         const auto ordinal = integer_of(instruction.operands[1]);
-        if (!ordinal) return fail(Errc::invalid_operand, instruction.operands[1].span(), "the number of a dimension is a constant");
+        if (!ordinal)
+            return fail(Errc::invalid_operand, instruction.operands[1].span(),
+                        "the number of a dimension is a constant");
         replace.ordinal = static_cast<std::uint32_t>(*ordinal);
     }
     auto& replaces = decoder.program().tensormap_replaces;
@@ -240,12 +242,16 @@ Expected<Draft> decode_tensormap(FunctionDecoder& decoder, const Instruction& in
     return operands.finish(std::move(draft));
 }
 
-// Memory is in order here: fences say what others may rely on. Of the proxies only the async proxy has an order of its own.
+// Memory is in order here: fences say what others may rely on. Of the proxies only the async proxy has an
+// order of its own.
 Expected<Draft> decode_fence(FunctionDecoder&, const Instruction& instruction) {
     const auto& words = instruction.modifiers;
-    const bool is_async = std::any_of(words.begin(), words.end(), [](std::string_view word) { return word.starts_with(".async"); });
+    const bool is_async = std::any_of(words.begin(), words.end(),
+                                      [](std::string_view word) { return word.starts_with(".async"); });
     if (is_async) return Draft(execute_proxy_fence);
-    if (std::any_of(words.begin(), words.end(), [](std::string_view word) { return word.starts_with(".proxy"); })) return Draft(execute_nothing);
+    if (std::any_of(words.begin(), words.end(),
+                    [](std::string_view word) { return word.starts_with(".proxy"); }))
+        return Draft(execute_nothing);
     Words left(instruction);
     Fence fence{.only_mbarrier_inits = left.take(".mbarrier_init")};
     fence.semantics = left.take_semantics(Semantics::acq_rel);
@@ -302,7 +308,8 @@ Expected<std::uint32_t> pending_groups(const Instruction& instruction) {
     const auto& operands = instruction.operands;
     const auto number = operands.size() == 1 ? integer_of(operands[0]) : std::nullopt;
     if (number && *number >= 0) return static_cast<std::uint32_t>(std::min(*number, most));
-    return fail(Errc::invalid_operand, instruction.span, fmt::format("{} has one operand, a constant from 0 on", instruction.name));
+    return fail(Errc::invalid_operand, instruction.span,
+                fmt::format("{} has one operand, a constant from 0 on", instruction.name));
 }
 
 // cp.async.bulk.prefetch.L2.global [a], size; of tensors nothing is looked at.

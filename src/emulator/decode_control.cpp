@@ -85,25 +85,16 @@ Expected<Draft> decode_call(FunctionDecoder& decoder, const Instruction& instruc
 Expected<Draft> decode_return(FunctionDecoder& decoder, const Instruction& instruction) {
     Words words(instruction);
     words.take(".uni");
-    return words.empty() ? Expected<Draft>(Draft(execute_return))
-                         : decoder.missing(instruction);
+    return words.empty() ? Expected<Draft>(Draft(execute_return)) : decoder.missing(instruction);
 }
 
-Expected<Draft> decode_exit(FunctionDecoder&, const Instruction&) {
-    return Draft(execute_exit);
-}
-Expected<Draft> decode_trap(FunctionDecoder&, const Instruction&) {
-    return Draft(execute_trap);
-}
-Expected<Draft> decode_yield(FunctionDecoder&, const Instruction&) {
-    return Draft(execute_yield);
-}
+Expected<Draft> decode_exit(FunctionDecoder&, const Instruction&) { return Draft(execute_exit); }
+Expected<Draft> decode_trap(FunctionDecoder&, const Instruction&) { return Draft(execute_trap); }
+Expected<Draft> decode_yield(FunctionDecoder&, const Instruction&) { return Draft(execute_yield); }
 Expected<Draft> decode_set_registers(FunctionDecoder&, const Instruction&) {
     return Draft(execute_set_registers);
 }
-Expected<Draft> decode_nothing(FunctionDecoder&, const Instruction&) {
-    return Draft(execute_nothing);
-}
+Expected<Draft> decode_nothing(FunctionDecoder&, const Instruction&) { return Draft(execute_nothing); }
 
 Expected<Draft> decode_warp_barrier(FunctionDecoder& decoder, const Instruction& instruction) {
     auto mask = decoder.input(instruction.operands[0], 4);
@@ -120,7 +111,8 @@ Expected<void> decode_reduction(FunctionDecoder& decoder, const Instruction& ins
     barrier.kind = op == ".popc"  ? Barrier::Kind::popc
                    : op == ".and" ? Barrier::Kind::and_
                                   : Barrier::Kind::or_;
-    auto destination = decoder.output(instruction.operands.front(), barrier.kind == Barrier::Kind::popc ? 4 : 1);
+    auto destination =
+        decoder.output(instruction.operands.front(), barrier.kind == Barrier::Kind::popc ? 4 : 1);
     auto predicate = decoder.predicate(instruction.operands.back(), barrier.negated);
     if (!destination) return tl::unexpected<Error>(destination.error());
     if (!predicate) return tl::unexpected<Error>(predicate.error());
@@ -130,7 +122,7 @@ Expected<void> decode_reduction(FunctionDecoder& decoder, const Instruction& ins
 }
 
 Expected<Draft> decode_cluster_barrier(FunctionDecoder& decoder, const Instruction& instruction,
-                                           Words& words) {
+                                       Words& words) {
     const bool arrives = words.take(".arrive");
     const bool is_relaxed = arrives && words.take_of({".release", ".relaxed"}) == ".relaxed";
     if (!arrives) words.take(".acquire");
@@ -175,12 +167,18 @@ Expected<Draft> decode_barrier(FunctionDecoder& decoder, const Instruction& inst
 }
 
 constexpr InstructionRow rows[] = {
-    {"bra", decode_branch},         {"brx", decode_branch_index},
-    {"call", decode_call},          {"ret", decode_return},
-    {"exit", decode_exit},          {"trap", decode_trap},
-    {"brkpt", decode_trap},         {"nanosleep", decode_yield},
-    {"pmevent", decode_nothing},    {"griddepcontrol", decode_nothing},
-    {"setmaxnreg", decode_set_registers}, {"bar", decode_barrier},
+    {"bra", decode_branch},
+    {"brx", decode_branch_index},
+    {"call", decode_call},
+    {"ret", decode_return},
+    {"exit", decode_exit},
+    {"trap", decode_trap},
+    {"brkpt", decode_trap},
+    {"nanosleep", decode_yield},
+    {"pmevent", decode_nothing},
+    {"griddepcontrol", decode_nothing},
+    {"setmaxnreg", decode_set_registers},
+    {"bar", decode_barrier},
     {"barrier", decode_barrier},
 };
 

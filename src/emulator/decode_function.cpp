@@ -37,13 +37,15 @@ ImmediateType immediate_type(std::string_view type) {
     return ImmediateType::integer;
 }
 
-std::optional<std::uint64_t> immediate_bits(const syntax::Constant& constant, std::uint32_t bytes, ImmediateType type) {
-    const bool is_half = type == ImmediateType::f16 || type == ImmediateType::f16x2 || type == ImmediateType::bf16 ||
-                         type == ImmediateType::bf16x2;
+std::optional<std::uint64_t> immediate_bits(const syntax::Constant& constant, std::uint32_t bytes,
+                                            ImmediateType type) {
+    const bool is_half = type == ImmediateType::f16 || type == ImmediateType::f16x2 ||
+                         type == ImmediateType::bf16 || type == ImmediateType::bf16x2;
     if (is_half && !constant.is_integer()) return std::nullopt;
     const auto use = type == ImmediateType::predicate ? syntax::ConstantUse::predicate
-                     : type == ImmediateType::f32 || type == ImmediateType::f64 ? syntax::ConstantUse::floating
-                                                                                : syntax::ConstantUse::bits;
+                     : type == ImmediateType::f32 || type == ImmediateType::f64
+                         ? syntax::ConstantUse::floating
+                         : syntax::ConstantUse::bits;
     return syntax::convert(constant, use, 8 * bytes);
 }
 
@@ -73,7 +75,8 @@ Expected<void> FunctionDecoder::decode(const Statement& statement, std::uint32_t
     emit(Draft(execute_return));  // PTX ISA 9.7.12.6: the end of a body returns
     link_labels();
     mark_runs();
-    if (function().register_bytes > most_bank_bytes) return fail(Errc::unsupported_module, span_, "more than a GiB of registers");
+    if (function().register_bytes > most_bank_bytes)
+        return fail(Errc::unsupported_module, span_, "more than a GiB of registers");
     function().end = program().marks();
     function().names.assign(names_.begin(), names_.end());
     function().shared_bytes = shared_top_;
@@ -99,7 +102,11 @@ Expected<void> FunctionDecoder::declare_parameters(const Statement& statement) {
         }
         function().parameters.push_back(
             {static_cast<std::uint32_t>(top), static_cast<std::uint32_t>(bytes), no_ref});
-        scopes().declare(parameter.name, {.space = Space::param, .address = top, .bytes = bytes, .element_bytes = is_array(parameter) ? static_cast<std::uint32_t>(element) : 0});
+        scopes().declare(parameter.name,
+                         {.space = Space::param,
+                          .address = top,
+                          .bytes = bytes,
+                          .element_bytes = is_array(parameter) ? static_cast<std::uint32_t>(element) : 0});
         top += bytes;
     }
     function().param_bytes = static_cast<std::uint32_t>(top);
@@ -122,7 +129,11 @@ Expected<void> FunctionDecoder::declare_slots(const std::vector<Statement::Param
             auto offset = place_in_frame(bytes, parameter.align != 0 ? parameter.align : element, span);
             if (!offset) return tl::unexpected<Error>(offset.error());
             slot = {*offset, static_cast<std::uint32_t>(bytes), no_ref};
-            scopes().declare(parameter.name, {.space = Space::local, .frame_relative = true, .address = *offset, .bytes = bytes, .element_bytes = is_array(parameter) ? element : 0});
+            scopes().declare(parameter.name, {.space = Space::local,
+                                              .frame_relative = true,
+                                              .address = *offset,
+                                              .bytes = bytes,
+                                              .element_bytes = is_array(parameter) ? element : 0});
         }
         slots.push_back(slot);
     }
@@ -189,21 +200,12 @@ void FunctionDecoder::declare_labels(const Statement& parent) {
 
 Expected<void> FunctionDecoder::statement(const Statement& statement, StatementKind kind) {
     switch (kind) {
-        case StatementKind::instruction:
-            return instruction(statement);
-        case StatementKind::variable:
-            span_ = statement.span();
-            return variable(statement);
-        case StatementKind::block:
-            span_ = statement.span();
-            return block(statement);
-        case StatementKind::label:
-            place_label(statement);
-            return {};
-        case StatementKind::directive:
-            return branch_targets(statement);
-        default:
-            return {};
+        case StatementKind::instruction: return instruction(statement);
+        case StatementKind::variable: span_ = statement.span(); return variable(statement);
+        case StatementKind::block: span_ = statement.span(); return block(statement);
+        case StatementKind::label: place_label(statement); return {};
+        case StatementKind::directive: return branch_targets(statement);
+        default: return {};
     }
 }
 
@@ -247,7 +249,10 @@ bool FunctionDecoder::declare_plain(const TokenView& tokens) {
     const std::string_view name = tokens.text(2);
     if (bits == 0 || (!is_register && tokens.text(0) != ".param")) return false;
     if (tokens.kind(3) == L::semicolon) {
-        if (const Symbol* const before = find(name); before != nullptr && before->kind != Symbol::Kind::register_ && before->kind != Symbol::Kind::variable) return false;
+        if (const Symbol* const before = find(name); before != nullptr &&
+                                                     before->kind != Symbol::Kind::register_ &&
+                                                     before->kind != Symbol::Kind::variable)
+            return false;
         return is_register ? declare_register(name, bytes) : declare_local(name, bytes);
     }
     constexpr std::array range = {L::less, L::integer, L::greater, L::semicolon};
@@ -269,7 +274,9 @@ bool FunctionDecoder::declare_register(std::string_view name, std::uint32_t byte
 
 bool FunctionDecoder::declare_local(std::string_view name, std::uint32_t bytes) {
     const auto offset = place_in_frame(bytes, bytes, span_);
-    if (offset) scopes().declare(name, {.space = Space::local, .frame_relative = true, .address = *offset, .bytes = bytes});
+    if (offset)
+        scopes().declare(name,
+                         {.space = Space::local, .frame_relative = true, .address = *offset, .bytes = bytes});
     return offset.has_value();
 }
 
@@ -278,7 +285,8 @@ Expected<void> FunctionDecoder::variable(const Statement& statement) {
     const auto variable = statement.variable();
     const Span span = statement.span();
     for (const auto& declarator : variable->declarators) {
-        const Symbol* const before = scopes().is_declared_here(declarator.name) ? find(declarator.name) : nullptr;
+        const Symbol* const before =
+            scopes().is_declared_here(declarator.name) ? find(declarator.name) : nullptr;
         if (before != nullptr && before->kind >= Symbol::Kind::label)
             return fail(Errc::invalid_declaration, span, fmt::format("{} is a label", declarator.name));
     }
@@ -296,7 +304,11 @@ Expected<void> FunctionDecoder::variable(const Statement& statement) {
         if (!size) return tl::unexpected<Error>(size.error());
         auto offset = place_in_frame(size->bytes, size->align, span);
         if (!offset) return tl::unexpected<Error>(offset.error());
-        scopes().declare(declarator.name, {.space = Space::local, .frame_relative = true, .address = *offset, .bytes = size->bytes, .element_bytes = element_bytes(*variable, declarator)});
+        scopes().declare(declarator.name, {.space = Space::local,
+                                           .frame_relative = true,
+                                           .address = *offset,
+                                           .bytes = size->bytes,
+                                           .element_bytes = element_bytes(*variable, declarator)});
     }
     return {};
 }
@@ -308,13 +320,18 @@ Expected<void> FunctionDecoder::declare_registers(const Statement::Variable& var
         return fail(Errc::invalid_declaration, span, fmt::format("registers of type {}", variable.type));
     for (const auto& declarator : variable.declarators) {
         if (declarator.range != 0) {
-            scopes().declare_range(declarator.name, declarator.range, std::max(bits / 8, 1u), variable.vector);
+            scopes().declare_range(declarator.name, declarator.range, std::max(bits / 8, 1u),
+                                   variable.vector);
             continue;
         }
         const Ref ref = temporary(std::max(bits / 8, 1u));
-        scopes().declare(declarator.name, {.kind = variable.vector > 1 ? Symbol::Kind::vector : Symbol::Kind::register_, .count = variable.vector, .ref = ref});
+        scopes().declare(declarator.name,
+                         {.kind = variable.vector > 1 ? Symbol::Kind::vector : Symbol::Kind::register_,
+                          .count = variable.vector,
+                          .ref = ref});
         names_.push_back({ref, module_.span_of(declarator.name)});
-        for (std::uint32_t i = 1; i < variable.vector; ++i) static_cast<void>(temporary(std::max(bits / 8, 1u)));
+        for (std::uint32_t i = 1; i < variable.vector; ++i)
+            static_cast<void>(temporary(std::max(bits / 8, 1u)));
     }
     return {};
 }
@@ -327,25 +344,31 @@ const Symbol* FunctionDecoder::find(std::string_view name) {
 const Symbol* FunctionDecoder::find_vector(std::string_view name) {
     const auto [symbol, range, number] = scopes().find_register(name);
     if (range == nullptr || range->components() == 1) return nullptr;
-    vector_ = {.kind = Symbol::Kind::vector, .count = range->components(), .ref = register_of(*range, number, name)};
+    vector_ = {
+        .kind = Symbol::Kind::vector, .count = range->components(), .ref = register_of(*range, number, name)};
     return &vector_;
 }
 
 Ref FunctionDecoder::register_of(const Scopes::Meaning& meaning, std::string_view name) {
-    if (meaning.range == nullptr) return meaning.symbol != nullptr && meaning.symbol->kind == Symbol::Kind::register_ ? meaning.symbol->ref : no_ref;
+    if (meaning.range == nullptr)
+        return meaning.symbol != nullptr && meaning.symbol->kind == Symbol::Kind::register_
+                   ? meaning.symbol->ref
+                   : no_ref;
     return meaning.range->components() == 1 ? register_of(*meaning.range, meaning.number, name) : no_ref;
 }
 
 Ref FunctionDecoder::new_register(RegisterRange& range, std::uint32_t number, std::string_view name) {
     const Ref ref = range[number] = take_column(function().register_bytes, range.bytes());
-    for (std::uint32_t i = 1; i < range.components(); ++i) static_cast<void>(take_column(function().register_bytes, range.bytes()));
+    for (std::uint32_t i = 1; i < range.components(); ++i)
+        static_cast<void>(take_column(function().register_bytes, range.bytes()));
     names_.push_back({ref, module_.span_of(name)});
     return ref;
 }
 
 std::optional<Ref> FunctionDecoder::find_register(std::string_view name) {
     if (learning_ != nullptr)
-        if (const auto at = reading_.register_at(name, learning_->tokens)) return place(*at, width(reading_.values[*at]));
+        if (const auto at = reading_.register_at(name, learning_->tokens))
+            return place(*at, width(reading_.values[*at]));
     const Scopes::Meaning meaning = scopes().find_register(name);
     if (const Ref ref = register_of(meaning, name); ref != no_ref) return ref;
     if (meaning.symbol != nullptr) return std::nullopt;
@@ -366,7 +389,8 @@ void FunctionDecoder::emit(const Draft& draft) {
     operation.is_large = operation.outputs > 1 || operation.inputs > 3;
     const auto refs = draft.refs();
     program().refs.insert(program().refs.end(), refs.begin(), refs.end());
-    if (learning_ != nullptr && draft.table != Table::none) learning_->entries.push_back({program().code.size(), {draft.table, operation.extra}});
+    if (learning_ != nullptr && draft.table != Table::none)
+        learning_->entries.push_back({program().code.size(), {draft.table, operation.extra}});
     program().code.push_back(operation);
     program().spans.push_back(span_);
 }
@@ -478,7 +502,8 @@ void FunctionDecoder::mark_runs() {
         }
         const bool ends = is_target_[pc + 1 - function().begin] || behind.run == UINT16_MAX;
         operation.run = static_cast<std::uint16_t>(1 + (ends ? 0 : behind.run));
-        operation.run_counted = static_cast<std::uint16_t>((operation.is_part ? 0 : 1) + (ends ? 0 : behind.run_counted));
+        operation.run_counted =
+            static_cast<std::uint16_t>((operation.is_part ? 0 : 1) + (ends ? 0 : behind.run_counted));
         if (!ends && behind.run != 0) join_row(operation, code[pc + 1]);
         if (ends || behind.run == 0) ++runs;
         operation.run_number = runs;
@@ -488,7 +513,9 @@ void FunctionDecoder::mark_runs() {
 
 // Operations of one function on registers of the frame, whose operands lie one behind the other, are a row.
 void FunctionDecoder::join_row(Operation& operation, Operation& behind) {
-    if (behind.function != operation.function || operation.elements != lane_count || behind.elements != lane_count) return;
+    if (behind.function != operation.function || operation.elements != lane_count ||
+        behind.elements != lane_count)
+        return;
     const std::uint32_t count = operation.outputs + operation.inputs;
     const auto refs = std::span(program().refs).subspan(operation.operands, std::size_t{count} * 2);
     if (behind.operands != operation.operands + count || !std::ranges::all_of(refs, is_register)) return;
@@ -512,7 +539,8 @@ struct BitMover {
     std::string_view opcode;
     std::uint8_t controls;
 };
-constexpr BitMover bit_movers[] = {{"mov", 0}, {"selp", 1}, {"prmt", 1}, {"shl", 1}, {"shr", 1}, {"shf", 1}, {"bfe", 2}, {"bfi", 2}};
+constexpr BitMover bit_movers[] = {{"mov", 0}, {"selp", 1}, {"prmt", 1}, {"shl", 1},
+                                   {"shr", 1}, {"shf", 1},  {"bfe", 2},  {"bfi", 2}};
 
 constexpr std::string_view bit_by_bit[] = {"and", "or", "xor", "not", "lop3"};
 constexpr std::string_view carrying[] = {"add", "sub", "mul", "mad", "neg"};
@@ -525,7 +553,8 @@ bool is_integer_type(std::string_view word) {
 bool is_carrying(const syntax::Instruction& instruction) {
     return std::ranges::find(carrying, instruction.opcode) != std::end(carrying) &&
            std::ranges::all_of(instruction.modifiers, [](std::string_view word) {
-               return word == ".lo" || word == ".wide" || (is_integer_type(word) && word.find('x') == std::string_view::npos);
+               return word == ".lo" || word == ".wide" ||
+                      (is_integer_type(word) && word.find('x') == std::string_view::npos);
            });
 }
 
@@ -536,7 +565,8 @@ bool is_integer_conversion(const syntax::Instruction& instruction) {
 void set_undefined(Operation& operation, const syntax::Instruction& instruction) {
     if (std::ranges::find(bit_by_bit, instruction.opcode) != std::end(bit_by_bit) && operation.outputs == 1)
         operation.undefined = Undefined::bits;
-    if (instruction.opcode != "cvt" && operation.outputs == 1 && !instruction.modifiers.empty() && instruction.modifiers.back().ends_with("x2"))
+    if (instruction.opcode != "cvt" && operation.outputs == 1 && !instruction.modifiers.empty() &&
+        instruction.modifiers.back().ends_with("x2"))
         operation.undefined = Undefined::halves;
     if (is_carrying(instruction)) operation.undefined = Undefined::carries;
     if (is_integer_conversion(instruction)) operation.undefined = Undefined::moves;

@@ -351,7 +351,8 @@ Expected<void> take_immediates(const Instruction& instruction, std::size_t first
 void name_fragments(Function& function, const Draft& draft, unsigned inputs) {
     const auto refs = draft.refs();
     for (unsigned i = 0; i < draft.operation.outputs + inputs; ++i)
-        if (is_register(refs[i])) function.fragments.push_back({offset(refs[i]) / 32, i < draft.operation.outputs});
+        if (is_register(refs[i]))
+            function.fragments.push_back({offset(refs[i]) / 32, i < draft.operation.outputs});
 }
 
 Expected<Draft> decode_wgmma_product(FunctionDecoder& decoder, const Instruction& instruction, Words& words) {
@@ -406,7 +407,10 @@ Expected<Draft> decode_wgmma(FunctionDecoder& decoder, const Instruction& instru
     const auto pending = what == ".wait_group" ? pending_groups(instruction) : Expected<std::uint32_t>(0);
     if (!pending) return tl::unexpected<Error>(pending.error());
     gather_lanes(decoder);
-    return Draft(what == ".fence" ? execute_wgmma_fence : what == ".commit_group" ? execute_wgmma_commit : execute_wgmma_wait, *pending);
+    return Draft(what == ".fence"          ? execute_wgmma_fence
+                 : what == ".commit_group" ? execute_wgmma_commit
+                                           : execute_wgmma_wait,
+                 *pending);
 }
 
 constexpr InstructionRow rows[] = {

@@ -32,13 +32,17 @@ void Words::take_cache_hints() {
 
 bool Words::take_scope() { return !take_of({".cta", ".cluster", ".gpu", ".sys"}).empty(); }
 
-Reach Words::take_reach() { return take_of({".cta", ".cluster", ".gpu", ".sys"}) == ".cta" ? Reach::cta : Reach::cluster; }
+Reach Words::take_reach() {
+    return take_of({".cta", ".cluster", ".gpu", ".sys"}) == ".cta" ? Reach::cta : Reach::cluster;
+}
 
 Semantics Words::take_semantics(Semantics none) {
     const std::string_view word = take_of({".volatile", ".relaxed", ".acquire", ".release", ".acq_rel"});
     if (word.empty()) return none;
-    return word == ".acquire" ? Semantics::acquire : word == ".release" ? Semantics::release
-         : word == ".acq_rel" ? Semantics::acq_rel : Semantics::relaxed;
+    return word == ".acquire"   ? Semantics::acquire
+           : word == ".release" ? Semantics::release
+           : word == ".acq_rel" ? Semantics::acq_rel
+                                : Semantics::relaxed;
 }
 
 std::string_view Words::take_type() {
@@ -59,9 +63,15 @@ struct SpaceRow {
 };
 
 constexpr SpaceRow space_rows[] = {
-    {".global", Space::global},      {".const", Space::constant},         {".shared", Space::shared},
-    {".shared::cta", Space::shared}, {".shared::cluster", Space::shared_cluster}, {".local", Space::local},
-    {".param", Space::param},        {".param::entry", Space::param},     {".param::func", Space::param},
+    {".global", Space::global},
+    {".const", Space::constant},
+    {".shared", Space::shared},
+    {".shared::cta", Space::shared},
+    {".shared::cluster", Space::shared_cluster},
+    {".local", Space::local},
+    {".param", Space::param},
+    {".param::entry", Space::param},
+    {".param::func", Space::param},
 };
 
 Space take_space(Words& words) {
@@ -104,7 +114,8 @@ Expected<Move> decode_move(FunctionDecoder& decoder, const Instruction& instruct
     return move;
 }
 
-Expected<void> check_elements(const Instruction& instruction, const Expected<std::vector<Ref>>& refs, const Access& access) {
+Expected<void> check_elements(const Instruction& instruction, const Expected<std::vector<Ref>>& refs,
+                              const Access& access) {
     if (!refs) return tl::unexpected<Error>(refs.error());
     if (refs->size() == access.count) return {};
     return fail(Errc::invalid_operand, instruction.span,
@@ -116,7 +127,8 @@ Expected<Draft> decode_load(FunctionDecoder& decoder, const Instruction& instruc
     if (!move) return tl::unexpected<Error>(move.error());
     const Extension extension = move->type[1] == 's' ? Extension::sign : Extension::zeros;
     const auto elements = decoder.outputs(instruction.operands[0], move->access.bytes, extension);
-    if (auto fits = check_elements(instruction, elements, move->access); !fits) return tl::unexpected<Error>(fits.error());
+    if (auto fits = check_elements(instruction, elements, move->access); !fits)
+        return tl::unexpected<Error>(fits.error());
     Draft draft(load_operation(move->access.bytes), decoder.add(move->access));
     for (const Ref element : *elements) draft.output(element);
     if (move->access.has_base) draft.input(move->base);
@@ -127,8 +139,10 @@ Expected<Draft> decode_store(FunctionDecoder& decoder, const Instruction& instru
     if (instruction.has(".async")) return decode_async_store(decoder, instruction);
     auto move = decode_move(decoder, instruction, 0);
     if (!move) return tl::unexpected<Error>(move.error());
-    const auto elements = decoder.inputs(instruction.operands[1], move->access.bytes, immediate_type(move->type));
-    if (auto fits = check_elements(instruction, elements, move->access); !fits) return tl::unexpected<Error>(fits.error());
+    const auto elements =
+        decoder.inputs(instruction.operands[1], move->access.bytes, immediate_type(move->type));
+    if (auto fits = check_elements(instruction, elements, move->access); !fits)
+        return tl::unexpected<Error>(fits.error());
     Draft draft(store_operation(move->access.bytes), decoder.add(move->access));
     if (move->access.has_base) draft.input(move->base);
     draft.operation.strict = draft.operation.inputs;  // what is stored may be undefined
@@ -145,13 +159,17 @@ Expected<Draft> decode_atomic(FunctionDecoder& decoder, const Instruction& instr
     const Semantics semantics = words.take_semantics(Semantics::relaxed);
     const Reach reach = words.take_reach();
     words.take(".noftz");  // of halves, which are never flushed
-    Access access{.space = take_space(words), .semantics = semantics, .reach = reach, .is_reduction = instruction.opcode == "red"};
+    Access access{.space = take_space(words),
+                  .semantics = semantics,
+                  .reach = reach,
+                  .is_reduction = instruction.opcode == "red"};
     access.count = take_vector(words);
     const std::string_view op =
         words.take_of({".add", ".min", ".max", ".and", ".or", ".xor", ".exch", ".cas", ".inc", ".dec"});
     const Execute execute = atomic_operation(op, type);
     const bool is_vector_type = type == ".f32" || type.ends_with("f16") || type.ends_with("f16x2");
-    if (!words.empty() || execute == nullptr || (access.count > 1 && !is_vector_type)) return decoder.missing(instruction);
+    if (!words.empty() || execute == nullptr || (access.count > 1 && !is_vector_type))
+        return decoder.missing(instruction);
     const std::size_t first = instruction.opcode == "atom" ? 1 : 0, inputs = op == ".cas" ? 2 : 1;
     const auto& operands = instruction.operands;
     if (operands.size() != first + 1 + inputs + (has_policy ? 1 : 0)) {
@@ -164,14 +182,17 @@ Expected<Draft> decode_atomic(FunctionDecoder& decoder, const Instruction& instr
     if (!base) return tl::unexpected<Error>(base.error());
     Draft draft(execute);
     if (first == 1) {
-        const auto destination = decoder.outputs(operands[0], bytes, type[1] == 's' ? Extension::sign : Extension::zeros);
-        if (auto fits = check_elements(instruction, destination, access); !fits) return tl::unexpected<Error>(fits.error());
+        const auto destination =
+            decoder.outputs(operands[0], bytes, type[1] == 's' ? Extension::sign : Extension::zeros);
+        if (auto fits = check_elements(instruction, destination, access); !fits)
+            return tl::unexpected<Error>(fits.error());
         for (const Ref element : *destination) draft.output(element);
     }
     if (access.has_base) draft.input(*base);
     for (std::size_t i = 0; i < inputs; ++i) {
         const auto value = decoder.inputs(operands[first + 1 + i], bytes, immediate_type(type));
-        if (auto fits = check_elements(instruction, value, access); !fits) return tl::unexpected<Error>(fits.error());
+        if (auto fits = check_elements(instruction, value, access); !fits)
+            return tl::unexpected<Error>(fits.error());
         for (const Ref element : *value) draft.input(element);
     }
     draft.set(decoder.add(access));
@@ -197,11 +218,12 @@ Expected<Draft> decode_mov(FunctionDecoder& decoder, const Instruction& instruct
     // mov.v4.u32 moves elements of its type; mov.b64 packs or unpacks a vector that is as wide as its type.
     const auto count = [&](std::size_t at) { return decoder.elements(instruction.operands[at]); };
     const std::size_t parts = std::max(count(0), count(1));
-    // A vector from a scalar of its elements' width is not in the manual: ptxas gives each element its part, of at least
-    // a byte.
+    // A vector from a scalar of its elements' width is not in the manual: ptxas gives each element its part,
+    // of at least a byte.
     if (is_vector && !packs && bits < 8 * parts) return decoder.missing(instruction);
     const bool copies = packs == unpacks;
-    if (parts > 4 || parts < 1 || (copies ? count(0) != count(1) || packs != is_vector : bits % (8 * parts) != 0)) {
+    if (parts > 4 || parts < 1 ||
+        (copies ? count(0) != count(1) || packs != is_vector : bits % (8 * parts) != 0)) {
         return fail(Errc::invalid_operand, instruction.span,
                     fmt::format("{} of {} parts", instruction.name, parts));
     }
@@ -211,7 +233,7 @@ Expected<Draft> decode_mov(FunctionDecoder& decoder, const Instruction& instruct
     if (!to) return tl::unexpected<Error>(to.error());
     if (!from) return tl::unexpected<Error>(from.error());
     const auto count_of_parts = static_cast<std::uint32_t>(parts);
-    Draft draft(copies ? copy_function(part, count_of_parts)
+    Draft draft(copies  ? copy_function(part, count_of_parts)
                 : packs ? pack_function(part, count_of_parts)
                         : unpack_function(part, count_of_parts));
     if (draft.operation.function == nullptr) return decoder.missing(instruction);
@@ -263,9 +285,7 @@ Expected<Draft> decode_membar(FunctionDecoder&, const Instruction& instruction) 
 }
 
 // What tells the caches: no state changes here.
-Expected<Draft> decode_nothing(FunctionDecoder&, const Instruction&) {
-    return Draft(execute_nothing);
-}
+Expected<Draft> decode_nothing(FunctionDecoder&, const Instruction&) { return Draft(execute_nothing); }
 
 // The fourth operand of cp.async: the bytes to read, or a predicate that says that none are.
 Expected<Ref> decode_source_size(FunctionDecoder& decoder, const syntax::Operand& operand, Ref all) {
@@ -276,7 +296,11 @@ Expected<Ref> decode_source_size(FunctionDecoder& decoder, const syntax::Operand
     if (!ignored) return ignored;
     const Ref size = decoder.temporary(4);
     const std::array<std::string_view, 1> type = {".b32"};
-    decoder.emit(Draft(find_pure("selp", type, 4, false)->first_function()).output(size).input(decoder.constant(0, 4)).input(all).input(*ignored));
+    decoder.emit(Draft(find_pure("selp", type, 4, false)->first_function())
+                     .output(size)
+                     .input(decoder.constant(0, 4))
+                     .input(all)
+                     .input(*ignored));
     decoder.program().code.back().is_part = true;
     return size;
 }
@@ -288,7 +312,8 @@ Expected<Draft> decode_discard(FunctionDecoder& decoder, const Instruction& inst
     Access access{.space = take_space(words)};
     const auto& operands = instruction.operands;
     if (!words.empty() || operands.size() != 2) return decoder.missing(instruction);
-    if (integer_of(operands[1]) != discarded_bytes) return fail(Errc::invalid_operand, operands[1].span(), "128 bytes are discarded");
+    if (integer_of(operands[1]) != discarded_bytes)
+        return fail(Errc::invalid_operand, operands[1].span(), "128 bytes are discarded");
     auto base = decoder.address(operands[0], access);
     if (!base) return tl::unexpected<Error>(base.error());
     Draft draft(execute_discard, decoder.add(access));
@@ -302,7 +327,8 @@ Expected<Draft> decode_copy(FunctionDecoder& decoder, const Instruction& instruc
     Words words(instruction);
     if (!words.take(".async")) return decoder.missing(instruction);
     decoder.program().uses_copies = true;
-    if (const std::string_view group = words.take_of({".commit_group", ".wait_group", ".wait_all"}); !group.empty() && words.empty()) {
+    if (const std::string_view group = words.take_of({".commit_group", ".wait_group", ".wait_all"});
+        !group.empty() && words.empty()) {
         if (group == ".commit_group") return Draft(execute_copy_commit);
         if (group == ".wait_all") return Draft(execute_copy_wait_all);
         const auto pending = pending_groups(instruction);
@@ -358,7 +384,8 @@ Expected<Draft> decode_stack(FunctionDecoder& decoder, const Instruction& instru
     if (instruction.operands.size() != 1) return decoder.missing(instruction);
     const bool saves = instruction.opcode == "stacksave";
     const std::uint32_t bytes = instruction.has(".u32") ? 4 : 8;
-    auto ref = saves ? decoder.output(instruction.operands[0], bytes) : decoder.input(instruction.operands[0], bytes);
+    auto ref = saves ? decoder.output(instruction.operands[0], bytes)
+                     : decoder.input(instruction.operands[0], bytes);
     if (!ref) return tl::unexpected<Error>(ref.error());
     return saves ? Draft(execute_stacksave).output(*ref) : Draft(execute_stackrestore).input(*ref);
 }
@@ -371,8 +398,9 @@ Expected<Draft> decode_createpolicy(FunctionDecoder& decoder, const Instruction&
     return Draft(arithmetic::extension(8, 8, false)).output(*d).input(decoder.constant(0, 8));
 }
 
-// PTX ISA 9.7.9.14, 9.7.9.26, 9.7.9.27. A multimem address stands for one place on each device of a team; the emulator
-// is a team of one, where every global address is one: a load reduces one value, the others are what they are without it.
+// PTX ISA 9.7.9.14, 9.7.9.26, 9.7.9.27. A multimem address stands for one place on each device of a team; the
+// emulator is a team of one, where every global address is one: a load reduces one value, the others are what
+// they are without it.
 Expected<Draft> decode_multimem(FunctionDecoder& decoder, const Instruction& instruction) {
     Instruction alone = instruction;
     const std::string_view what = alone.modifiers.empty() ? std::string_view() : alone.modifiers.front();

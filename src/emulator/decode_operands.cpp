@@ -10,13 +10,15 @@ using syntax::OperandKind;
 // A name that stands for nothing; a special register of the table is something that the emulator lacks.
 tl::unexpected<Error> FunctionDecoder::unknown(std::string_view name, Span span) {
     const bool is_known = isa::special_register(name).has_value();
-    return fail(is_known ? Errc::instruction_not_emulated : Errc::unknown_identifier, span, std::string(name));
+    return fail(is_known ? Errc::instruction_not_emulated : Errc::unknown_identifier, span,
+                std::string(name));
 }
 
 Ref FunctionDecoder::read_as(Ref ref, std::uint32_t bytes) {
     if (width(ref) == bytes) return ref;
     const Ref low = temporary(bytes);
-    Draft draft(arithmetic::extension(static_cast<std::uint8_t>(width(ref)), static_cast<std::uint8_t>(bytes), false));
+    Draft draft(arithmetic::extension(static_cast<std::uint8_t>(width(ref)), static_cast<std::uint8_t>(bytes),
+                                      false));
     emit(draft.output(low).input(ref));
     program().code.back().is_part = true;
     program().code.back().is_copy = true;
@@ -24,7 +26,8 @@ Ref FunctionDecoder::read_as(Ref ref, std::uint32_t bytes) {
     return low;
 }
 
-Expected<Ref> FunctionDecoder::input(const syntax::Operand& operand, std::uint32_t bytes, ImmediateType type) {
+Expected<Ref> FunctionDecoder::input(const syntax::Operand& operand, std::uint32_t bytes,
+                                     ImmediateType type) {
     switch (operand.kind()) {
         case OperandKind::immediate: {
             const auto constant = operand.constant();
@@ -32,13 +35,11 @@ Expected<Ref> FunctionDecoder::input(const syntax::Operand& operand, std::uint32
             if (!bits) return wrong_constant(operand);
             return immediate(operand.text(), *bits, bytes, type);
         }
-        case OperandKind::identifier:
-            return value_of(operand.text(), 0, bytes, operand.span());
+        case OperandKind::identifier: return value_of(operand.text(), 0, bytes, operand.span());
         case OperandKind::sum:
             if (!operand.offset()) return wrong_constant(operand);
             return value_of(operand.base(), *operand.offset(), bytes, operand.span());
-        case OperandKind::element:
-            return element_address(operand, bytes);
+        case OperandKind::element: return element_address(operand, bytes);
         case OperandKind::negation: {
             if (bytes != 1 || operand.text().starts_with('-'))
                 return fail(Errc::invalid_operand, operand.span(),
@@ -55,12 +56,12 @@ Expected<Ref> FunctionDecoder::input(const syntax::Operand& operand, std::uint32
             program().code.back().is_part = true;
             return result;
         }
-        default:
-            return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
+        default: return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
     }
 }
 
-Expected<Ref> FunctionDecoder::value_of(std::string_view name, std::int64_t offset, std::uint32_t bytes, Span span) {
+Expected<Ref> FunctionDecoder::value_of(std::string_view name, std::int64_t offset, std::uint32_t bytes,
+                                        Span span) {
     Ref base = no_ref;
     if (const auto reg = find_register(name)) {
         base = read_as(*reg, bytes);
@@ -78,7 +79,9 @@ Expected<Ref> FunctionDecoder::value_of(std::string_view name, std::int64_t offs
             program().code.back().is_part = true;
             return base;
         }
-        if (!symbol->dynamic) return offset == 0 ? immediate(name, address, bytes, ImmediateType::integer) : constant(address, bytes);
+        if (!symbol->dynamic)
+            return offset == 0 ? immediate(name, address, bytes, ImmediateType::integer)
+                               : constant(address, bytes);
         base = read_as(special_register(Special::dynamic_shared, 4), bytes);
     } else if (const auto function = module_.find_function(name)) {
         if (learning_ != nullptr) learning_->is_refused = true;  // another module has other functions
@@ -96,7 +99,8 @@ tl::unexpected<Error> FunctionDecoder::wrong_constant(const syntax::Operand& ope
     if (value) return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
     Error error = value.error();
     const auto begin = operand.span().begin + static_cast<std::uint32_t>(from);
-    if (operand.span().known() && error.span.known()) error.span = {begin + error.span.begin, begin + error.span.end};
+    if (operand.span().known() && error.span.known())
+        error.span = {begin + error.span.begin, begin + error.span.end};
     return tl::unexpected(std::move(error));
 }
 
@@ -116,19 +120,21 @@ Expected<Ref> FunctionDecoder::element_address(const syntax::Operand& operand, s
     return sum_of(*base, *distance, bytes);
 }
 
-// The bytes from an array's begin to an element. As ptxas has it, they are the lower 32 bits of the product and never negative;
-// elements are of the array's type, also where it has several dimensions or vectors.
+// The bytes from an array's begin to an element. As ptxas has it, they are the lower 32 bits of the product
+// and never negative; elements are of the array's type, also where it has several dimensions or vectors.
 Expected<Ref> FunctionDecoder::element_offset(const syntax::Operand& operand, std::uint32_t bytes) {
     const Symbol* const symbol = find(operand.base());
     if (symbol == nullptr) return unknown(operand.base(), operand.span());
     if (symbol->kind != Symbol::Kind::variable || symbol->element_bytes == 0)
-        return fail(Errc::invalid_operand, operand.span(), fmt::format("{}: {} is no array", operand.text(), operand.base()));
+        return fail(Errc::invalid_operand, operand.span(),
+                    fmt::format("{}: {} is no array", operand.text(), operand.base()));
     const syntax::Operand& index = operand.children().front();
     const std::uint32_t element_bytes = symbol->element_bytes;
     if (index.kind() == OperandKind::immediate) {
         const auto value = integer_of(index);
         if (!value) return wrong_constant(index);
-        return constant(static_cast<std::uint32_t>(static_cast<std::uint64_t>(*value) * element_bytes), bytes);
+        return constant(static_cast<std::uint32_t>(static_cast<std::uint64_t>(*value) * element_bytes),
+                        bytes);
     }
     const auto reg = find_register(index.base().empty() ? index.text() : index.base());
     const auto from = index.kind() == OperandKind::sum ? index.offset() : 0;
@@ -137,30 +143,33 @@ Expected<Ref> FunctionDecoder::element_offset(const syntax::Operand& operand, st
     const Ref product = temporary(4);
     Draft draft(+[](void* const* to, const void* const* factors, std::size_t count) {
         for (std::size_t i = 0; i < count; ++i)
-            static_cast<std::uint32_t*>(to[0])[i] = static_cast<const std::uint32_t*>(factors[0])[i] * static_cast<const std::uint32_t*>(factors[1])[i];
+            static_cast<std::uint32_t*>(to[0])[i] = static_cast<const std::uint32_t*>(factors[0])[i] *
+                                                    static_cast<const std::uint32_t*>(factors[1])[i];
     });
     emit(draft.output(product).input(number).input(constant(element_bytes, 4)));
     program().code.back().is_part = true;
     return read_as(product, bytes);
 }
 
-Expected<Ref> FunctionDecoder::output(const syntax::Operand& operand, std::uint32_t bytes, Extension extension) {
+Expected<Ref> FunctionDecoder::output(const syntax::Operand& operand, std::uint32_t bytes,
+                                      Extension extension) {
     if (operand.kind() == OperandKind::sink) return temporary(bytes);
     if (operand.kind() == OperandKind::identifier) {
         if (const auto reg = find_register(operand.text()); reg && is_register(*reg)) {
             if (width(*reg) == bytes) return *reg;
             if (width(*reg) < bytes)
                 return fail(Errc::invalid_operand, operand.span(),
-                            fmt::format("{}, of {} bits, for a result of {}", operand.text(), width(*reg) * 8, bytes * 8));
+                            fmt::format("{}, of {} bits, for a result of {}", operand.text(), width(*reg) * 8,
+                                        bytes * 8));
             const Ref result = temporary(bytes);
-            after_.push_back(Draft(arithmetic::extension(static_cast<std::uint8_t>(bytes), static_cast<std::uint8_t>(width(*reg)),
+            after_.push_back(Draft(arithmetic::extension(static_cast<std::uint8_t>(bytes),
+                                                         static_cast<std::uint8_t>(width(*reg)),
                                                          extension == Extension::sign))
                                  .output(*reg)
                                  .input(result));
             return result;
         }
-        if (find(operand.text()) == nullptr)
-            return unknown(operand.text(), operand.span());
+        if (find(operand.text()) == nullptr) return unknown(operand.text(), operand.span());
     }
     return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
 }
@@ -178,8 +187,8 @@ bool FunctionDecoder::is_vector(const syntax::Operand& operand) {
 
 // `%tid` as a whole: its four components.
 bool FunctionDecoder::is_special_vector(const syntax::Operand& operand) {
-    return operand.kind() == OperandKind::identifier && operand.text().ends_with("id") && !find_register(operand.text()) &&
-           find_special(std::string(operand.text()) + ".w");
+    return operand.kind() == OperandKind::identifier && operand.text().ends_with("id") &&
+           !find_register(operand.text()) && find_special(std::string(operand.text()) + ".w");
 }
 
 std::size_t FunctionDecoder::elements(const syntax::Operand& operand) {
@@ -188,15 +197,18 @@ std::size_t FunctionDecoder::elements(const syntax::Operand& operand) {
     return is_vector(operand) ? find(operand.text())->count : 1;
 }
 
-Expected<std::vector<Ref>> FunctionDecoder::inputs(const syntax::Operand& operand, std::uint32_t bytes, ImmediateType type) {
+Expected<std::vector<Ref>> FunctionDecoder::inputs(const syntax::Operand& operand, std::uint32_t bytes,
+                                                   ImmediateType type) {
     std::vector<Ref> refs;
     if (is_special_vector(operand)) {
-        for (const char* component : {".x", ".y", ".z", ".w"}) refs.push_back(read_as(*find_special(std::string(operand.text()) + component), bytes));
+        for (const char* component : {".x", ".y", ".z", ".w"})
+            refs.push_back(read_as(*find_special(std::string(operand.text()) + component), bytes));
         return refs;
     }
     if (operand.kind() == OperandKind::identifier && is_vector(operand)) {
         const Symbol vector = *find(operand.text());
-        for (std::uint32_t i = 0; i < vector.count; ++i) refs.push_back(read_as(element(vector.ref, i), bytes));
+        for (std::uint32_t i = 0; i < vector.count; ++i)
+            refs.push_back(read_as(element(vector.ref, i), bytes));
         return refs;
     }
     const bool many = operand.kind() == OperandKind::vector;
@@ -208,12 +220,16 @@ Expected<std::vector<Ref>> FunctionDecoder::inputs(const syntax::Operand& operan
     return refs;
 }
 
-Expected<std::vector<Ref>> FunctionDecoder::outputs(const syntax::Operand& operand, std::uint32_t bytes, Extension extension) {
+Expected<std::vector<Ref>> FunctionDecoder::outputs(const syntax::Operand& operand, std::uint32_t bytes,
+                                                    Extension extension) {
     std::vector<Ref> refs;
-    if (is_special_vector(operand)) return fail(Errc::invalid_operand, operand.span(), fmt::format("{}, which is only read", operand.text()));
+    if (is_special_vector(operand))
+        return fail(Errc::invalid_operand, operand.span(),
+                    fmt::format("{}, which is only read", operand.text()));
     if (operand.kind() == OperandKind::identifier && is_vector(operand)) {
         const Symbol& vector = *find(operand.text());
-        if (width(vector.ref) != bytes) return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
+        if (width(vector.ref) != bytes)
+            return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
         for (std::uint32_t i = 0; i < vector.count; ++i) refs.push_back(element(vector.ref, i));
         return refs;
     }
@@ -265,18 +281,25 @@ Expected<Ref> FunctionDecoder::address(const syntax::Operand& operand, Access& a
 
 namespace {
 
-template <class Entry>
-TableEntry append(Table table, std::vector<Entry>& entries, Entry entry) {
+template <class Entry> TableEntry append(Table table, std::vector<Entry>& entries, Entry entry) {
     entries.push_back(std::move(entry));
     return {table, static_cast<std::uint32_t>(entries.size() - 1)};
 }
 
 }  // namespace
 
-TableEntry FunctionDecoder::add(const Access& access) { return append(Table::accesses, program().accesses, access); }
-TableEntry FunctionDecoder::add(const CollectiveCall& call) { return append(Table::collectives, program().collectives, call); }
-TableEntry FunctionDecoder::add(const Barrier& barrier) { return append(Table::barriers, program().barriers, barrier); }
-TableEntry FunctionDecoder::add(MatrixInstruction instruction) { return append(Table::matrices, program().matrices, std::move(instruction)); }
+TableEntry FunctionDecoder::add(const Access& access) {
+    return append(Table::accesses, program().accesses, access);
+}
+TableEntry FunctionDecoder::add(const CollectiveCall& call) {
+    return append(Table::collectives, program().collectives, call);
+}
+TableEntry FunctionDecoder::add(const Barrier& barrier) {
+    return append(Table::barriers, program().barriers, barrier);
+}
+TableEntry FunctionDecoder::add(MatrixInstruction instruction) {
+    return append(Table::matrices, program().matrices, std::move(instruction));
+}
 
 Expected<Ref> FunctionDecoder::address_value(const syntax::Operand& operand) {
     if (operand.kind() != OperandKind::address || operand.children().size() != 1) {

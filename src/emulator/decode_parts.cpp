@@ -10,10 +10,12 @@
 namespace ptxgraft::emulator {
 namespace {
 
-// All decode the functions, which should not be most of the module; a short one takes less time than a thread.
+// All decode the functions, which should not be most of the module; a short one takes less time than a
+// thread.
 std::uint32_t count_parts(const syntax::Module& module, std::uint32_t threads) {
     constexpr std::uint64_t least_bytes = 1 << 20;
-    const std::uint64_t size = module.source().size(), wanted = std::min<std::uint64_t>(threads, size / least_bytes);
+    const std::uint64_t size = module.source().size(),
+                        wanted = std::min<std::uint64_t>(threads, size / least_bytes);
     if (wanted < 2) return 1;
     std::uint64_t of_functions = 0, begin = size;
     const std::vector<syntax::Statement> functions = module.functions();
@@ -44,7 +46,9 @@ class Parts {
         std::vector<std::future<Expected<void>>> results;
         for (std::uint32_t i = 1; i < count_; ++i) {
             Part& part = *others_.emplace_back(std::make_unique<Part>(module_, variables_, first_));
-            results.push_back(in_a_thread([&part, i, this] { return part.decoder.decode_bodies({i, count_}); }));
+            results.push_back(in_a_thread([&part, i, this] {
+                return part.decoder.decode_bodies({i, count_});
+            }));
         }
         Expected<void> result = first_.decode_bodies({0, count_});
         for (auto& one : results) {
@@ -69,7 +73,8 @@ class Parts {
 
   private:
     [[nodiscard]] bool needs_order() const {
-        return first_.needs_order() || std::ranges::any_of(others_, [](const auto& part) { return part->decoder.needs_order(); });
+        return first_.needs_order() ||
+               std::ranges::any_of(others_, [](const auto& part) { return part->decoder.needs_order(); });
     }
     // Once more, in one part. The module's own variables have their places.
     Expected<void> decode_in_order() {
@@ -83,8 +88,7 @@ class Parts {
         return whole.initialise();
     }
 
-    template <class Work>
-    static std::future<Expected<void>> in_a_thread(const Work& work) {
+    template <class Work> static std::future<Expected<void>> in_a_thread(const Work& work) {
         try {
             return std::async(std::launch::async, work);
         } catch (const std::system_error&) {  // this thread does it

@@ -13,8 +13,7 @@ using syntax::Lexeme;
 using syntax::TokenView;
 
 // The tables that instructions add to.
-template <class Visit>
-void for_each_table(Program& p, Visit visit) {
+template <class Visit> void for_each_table(Program& p, Visit visit) {
     std::size_t i = 0;
     visit(i++, p.code);
     visit(i++, p.spans);
@@ -46,7 +45,8 @@ bool fits(Ref ref) { return ref == no_ref || is_place(ref); }
 bool is_the_same_everywhere(Ref ref) { return ref == no_ref || (is_place(ref) && !is_register(ref)); }
 bool is_the_same_everywhere(const Access&) { return true; }
 bool is_the_same_everywhere(const MatrixInstruction&) { return true; }
-bool is_the_same_everywhere(const CollectiveCall& call) { return fits(call.member_mask); }  // or each has its own
+// or each has its own
+bool is_the_same_everywhere(const CollectiveCall& call) { return fits(call.member_mask); }
 bool is_the_same_everywhere(const Barrier& barrier) {
     const std::array refs = {barrier.id, barrier.count, barrier.predicate, barrier.destination};
     return std::ranges::all_of(refs, [](Ref ref) { return is_the_same_everywhere(ref); });
@@ -85,8 +85,9 @@ bool keep(Program& program, const TableSizes& before, const Learning& learning) 
         take_added(program.collectives, before[index_of(Table::collectives)], shape.collectives) &&
         take_added(program.barriers, before[index_of(Table::barriers)], shape.barriers) &&
         take_added(program.matrices, before[index_of(Table::matrices)], shape.matrices);
-    shape.has_own_collectives = !std::ranges::all_of(
-        shape.collectives, [](const CollectiveCall& call) { return is_the_same_everywhere(call.member_mask); });
+    shape.has_own_collectives = !std::ranges::all_of(shape.collectives, [](const CollectiveCall& call) {
+        return is_the_same_everywhere(call.member_mask);
+    });
     const bool has_its_offset =
         !learning.reading.has_address ||
         (shape.accesses.size() == 1 && shape.accesses[0].offset == learning.reading.offset);
@@ -94,8 +95,10 @@ bool keep(Program& program, const TableSizes& before, const Learning& learning) 
            std::ranges::all_of(shape.operations, [](const Operation& o) { return fits(o.guard); });
 }
 
-std::optional<std::uint64_t> bits_of(const Reading::Immediate& immediate, std::uint32_t bytes, ImmediateType type) {
-    if (!immediate.is_floating) return immediate_bits({syntax::Constant::Type::u64, immediate.value}, bytes, type);
+std::optional<std::uint64_t> bits_of(const Reading::Immediate& immediate, std::uint32_t bytes,
+                                     ImmediateType type) {
+    if (!immediate.is_floating)
+        return immediate_bits({syntax::Constant::Type::u64, immediate.value}, bytes, type);
     const auto constant = syntax::literal_constant(syntax::TokenKind::floating, immediate.text);
     return constant ? immediate_bits(*constant, bytes, type) : std::nullopt;
 }
@@ -202,8 +205,10 @@ void FunctionDecoder::bind(InstructionShape& shape) {
     shape.bound_refs.clear();
     std::ranges::transform(shape.refs, std::back_inserter(shape.bound_refs), ref);
     shape.places.clear();
-    for (const Ref r : shape.bound_refs) shape.places.push_back(is_place(r) ? static_cast<std::uint8_t>(number_of(r)) : not_a_place);
-    shape.is_simple = shape.operations.size() == 1 && shape.immediates.empty() && shape.temporaries.empty() && !shape.uses_carry;
+    for (const Ref r : shape.bound_refs)
+        shape.places.push_back(is_place(r) ? static_cast<std::uint8_t>(number_of(r)) : not_a_place);
+    shape.is_simple = shape.operations.size() == 1 && shape.immediates.empty() && shape.temporaries.empty() &&
+                      !shape.uses_carry;
     shape.has_last_access = false;
     shape.module = module_.number;
 }
@@ -238,13 +243,15 @@ bool FunctionDecoder::make(InstructionShape& shape) {
         operation.operands += first_ref;
         operation.guard = value(operation.guard);
         if (reading_.has_address && shape.tables[i] == Table::accesses) operation.extra = access;
-        if (shape.has_own_collectives && shape.tables[i] == Table::collectives) operation.extra += first_collective;
+        if (shape.has_own_collectives && shape.tables[i] == Table::collectives)
+            operation.extra += first_collective;
         p.spans.push_back(span_);
     }
     const std::size_t count = shape.bound_refs.size();
     p.refs.resize(first_ref + count);
     Ref* const refs = p.refs.data() + first_ref;
-    for (std::size_t i = 0; i < count; ++i) refs[i] = shape.places[i] == not_a_place ? shape.bound_refs[i] : values[shape.places[i]];
+    for (std::size_t i = 0; i < count; ++i)
+        refs[i] = shape.places[i] == not_a_place ? shape.bound_refs[i] : values[shape.places[i]];
     return true;
 }
 
@@ -252,8 +259,8 @@ bool FunctionDecoder::make_values(const InstructionShape& shape) {
     auto& values = reading_.values;
     for (std::size_t i = 0; i < shape.immediates.size(); ++i) {
         const ShapeConstant& constant = shape.immediates[i];
-        const auto bits =
-            bits_of(reading_.immediates[static_cast<std::size_t>(constant.immediate)], constant.bytes, constant.type);
+        const auto bits = bits_of(reading_.immediates[static_cast<std::size_t>(constant.immediate)],
+                                  constant.bytes, constant.type);
         if (!bits) return false;
         values[Reading::first_immediate + i] = module_.constant(*bits, constant.bytes);
     }

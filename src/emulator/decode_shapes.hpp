@@ -67,7 +67,8 @@ struct Reading {
     /// What stands in the places of registers: those named, in order; the condition code; temporaries;
     /// immediates.
     std::array<Ref, most_values> values;
-    std::array<std::uint32_t, most_registers> tokens;  ///< of the instruction's, those that name the registers
+    /// of the instruction's, those that name the registers
+    std::array<std::uint32_t, most_registers> tokens;
     std::array<Immediate, 4> immediates;
     std::array<std::uint64_t, most_key_words> key;
     std::size_t registers = 0, immediate_count = 0, key_size = 0;
@@ -109,8 +110,9 @@ struct InstructionShape {
     std::vector<Operation> bound_operations;
     std::vector<Ref> bound_refs;
     std::vector<CollectiveCall> bound_collectives;
-    std::vector<std::uint8_t> places;  ///< for each of bound_refs, which of Reading::values it is where it is a place
-    bool is_simple = false;  ///< one operation on registers and what is the same everywhere
+    /// for each of bound_refs, which of Reading::values it is where it is a place
+    std::vector<std::uint8_t> places;
+    bool is_simple = false;         ///< one operation on registers and what is the same everywhere
     std::uint64_t last_offset = 0;  ///< of an access that the module has already
     std::uint32_t last_access = 0;
     bool has_last_access = false;
@@ -125,7 +127,8 @@ class Shapes {
     };
     /// Of an opcode with its modifiers, which stands somewhere in a text.
     [[nodiscard]] Name name(std::string_view text, std::size_t readable_before) {
-        if (text.size() > longest_known_name || readable_before + text.size() < longest_known_name) return look_up(text);
+        if (text.size() > longest_known_name || readable_before + text.size() < longest_known_name)
+            return look_up(text);
         const char* const end = text.data() + text.size();
         const std::size_t last = text.size() < 8 ? text.size() : 8;
         const std::uint64_t high = syntax::load_back(end, last);
@@ -195,9 +198,10 @@ class Shapes {
     std::uint64_t modules_ = 0;
 };
 
-/// Makes a Reading of an instruction. False for one that has no shape; then it is decoded by itself. Of a branch,
-/// `at` is the token of the label.
-[[nodiscard]] bool read_shape(FunctionDecoder& decoder, const syntax::TokenView& tokens, Reading& reading, std::size_t& at);
+/// Makes a Reading of an instruction. False for one that has no shape; then it is decoded by itself. Of a
+/// branch, `at` is the token of the label.
+[[nodiscard]] bool read_shape(FunctionDecoder& decoder, const syntax::TokenView& tokens, Reading& reading,
+                              std::size_t& at);
 
 /// What decoding keeps from one module of an emulator to the next.
 struct DecoderMemory {

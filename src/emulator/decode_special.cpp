@@ -78,8 +78,8 @@ constexpr SpecialRow special_rows[] = {
     {"%envreg2", Special::grid_workspace_lo},
 };
 
-// Registers that are 0 here: `%envreg0` to `%envreg31`, of which CUDA sets those that have a row above; counters that nobody started; the
-// graph that a launch is part of. Their width, or 0.
+// Registers that are 0 here: `%envreg0` to `%envreg31`, of which CUDA sets those that have a row above;
+// counters that nobody started; the graph that a launch is part of. Their width, or 0.
 std::uint32_t zero_bytes(std::string_view name) {
     if (name == "%current_graph_exec") return 8;
     if (name.starts_with("%pm") && name.size() >= 4 && name[3] >= '0' && name[3] <= '7')

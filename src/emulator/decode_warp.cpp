@@ -7,16 +7,16 @@ namespace {
 using syntax::Instruction;
 using syntax::OperandKind;
 
-// What a collective computes: the widths of its results and sources. The member mask is the last operand of all .sync
-// forms; results that are not written down go nowhere.
+// What a collective computes: the widths of its results and sources. The member mask is the last operand of
+// all .sync forms; results that are not written down go nowhere.
 struct Shape {
     std::vector<std::uint32_t> outputs, inputs;
     bool has_members = true;
     bool moves = false;
 };
 
-Expected<Draft> collective(FunctionDecoder& decoder, const Instruction& instruction, Collective function, const Shape& shape,
-                           std::uint32_t extra = 0) {
+Expected<Draft> collective(FunctionDecoder& decoder, const Instruction& instruction, Collective function,
+                           const Shape& shape, std::uint32_t extra = 0) {
     const auto& operands = instruction.operands;
     if (function == nullptr) return decoder.missing(instruction);
     if (operands.size() != 1 + shape.inputs.size() + (shape.has_members ? 1 : 0))
@@ -28,19 +28,22 @@ Expected<Draft> collective(FunctionDecoder& decoder, const Instruction& instruct
     Draft draft(execute_collective);
     for (std::size_t i = 0; i < shape.outputs.size(); ++i) {
         auto result = i >= written ? Expected<Ref>(decoder.temporary(shape.outputs[i]))
-                                   : decoder.output(is_pair ? operands[0].children()[i] : operands[0], shape.outputs[i]);
+                                   : decoder.output(is_pair ? operands[0].children()[i] : operands[0],
+                                                    shape.outputs[i]);
         if (!result) return tl::unexpected<Error>(result.error());
         draft.output(*result);
     }
     for (std::size_t i = 0; i < shape.inputs.size(); ++i) {
         bool negated = false;
-        auto value = shape.inputs[i] == 1 ? decoder.predicate(operands[1 + i], negated) : decoder.input(operands[1 + i], shape.inputs[i]);
+        auto value = shape.inputs[i] == 1 ? decoder.predicate(operands[1 + i], negated)
+                                          : decoder.input(operands[1 + i], shape.inputs[i]);
         if (!value) return tl::unexpected<Error>(value.error());
         if (negated) extra = 1;
         draft.input(*value);
     }
     CollectiveCall call{function, extra, no_ref, shape.moves};
-    if (shape.moves) draft.operation.strict = 0, draft.operation.own = 1;  // what nobody uses may be undefined
+    // what nobody uses may be undefined
+    if (shape.moves) draft.operation.strict = 0, draft.operation.own = 1;
     if (shape.has_members) {
         auto members = decoder.input(operands.back(), 4);
         if (!members) return tl::unexpected<Error>(members.error());

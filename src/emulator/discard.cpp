@@ -4,7 +4,8 @@
 
 namespace ptxgraft::emulator {
 
-// PTX ISA 9.7.9.17 (discard): the bytes have no value from here on. Those that stand there are left, and nobody may rely on them.
+// PTX ISA 9.7.9.17 (discard): the bytes have no value from here on. Those that stand there are left, and
+// nobody may rely on them.
 Flow execute_discard(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Access& access = warp.program().accesses[operation.extra];
     const bool done = each_lane(mask, [&](unsigned lane) {

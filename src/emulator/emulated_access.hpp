@@ -1,7 +1,7 @@
 #pragma once
 /// @file emulated_access.hpp
-/// Blocks that access the same memory without an order race in the emulated program. What their host threads do then is what the program
-/// says, and no mistake of the host: the thread sanitizer is not to look at it.
+/// Blocks that access the same memory without an order race in the emulated program. What their host threads
+/// do then is what the program says, and no mistake of the host: the thread sanitizer is not to look at it.
 
 #if !defined(PTXGRAFT_THREAD_SANITIZER) && defined(__SANITIZE_THREAD__)
 #define PTXGRAFT_THREAD_SANITIZER 1
@@ -22,7 +22,8 @@ void AnnotateIgnoreWritesEnd(const char* file, int line);
 
 namespace ptxgraft::emulator {
 
-/// While it lives, this thread's reads and writes are those of the program that it emulates. Its locks and atomic operations still count.
+/// While it lives, this thread's reads and writes are those of the program that it emulates. Its locks and
+/// atomic operations still count.
 class EmulatedAccess {
   public:
 #ifdef PTXGRAFT_THREAD_SANITIZER

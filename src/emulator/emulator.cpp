@@ -97,23 +97,30 @@ LaunchConfig with_cluster(const Function& entry, LaunchConfig launch) {
     const auto& required = entry.required_cluster;
     if (blocks(launch.cluster) == 1 && required) launch.cluster = dim3(*required);
     if (!entry.blocks_are_clusters) return launch;
-    const auto times = [](std::uint32_t a, std::uint32_t b) { return static_cast<std::uint32_t>(std::min<std::uint64_t>(std::uint64_t{a} * b, UINT32_MAX)); };
-    launch.grid = {times(launch.grid.x, launch.cluster.x), times(launch.grid.y, launch.cluster.y), times(launch.grid.z, launch.cluster.z)};
+    const auto times = [](std::uint32_t a, std::uint32_t b) {
+        return static_cast<std::uint32_t>(std::min<std::uint64_t>(std::uint64_t{a} * b, UINT32_MAX));
+    };
+    launch.grid = {times(launch.grid.x, launch.cluster.x), times(launch.grid.y, launch.cluster.y),
+                   times(launch.grid.z, launch.cluster.z)};
     return launch;
 }
 
-// PTX ISA 11.7, and CUDA's limits: 8 blocks on every device with clusters, 16 on sm_90 and later data center ones.
+// PTX ISA 11.7, and CUDA's limits: 8 blocks on every device with clusters, 16 on sm_90 and later data center
+// ones.
 Expected<void> check_cluster(const Function& entry, const LaunchConfig& launch, std::uint32_t sm) {
     constexpr std::uint32_t most_blocks = 16;
     const Dim3 &cluster = launch.cluster, &grid = launch.grid;
     const auto& required = entry.required_cluster;
     const std::uint64_t count = blocks(cluster);
-    const auto refuse = [&](const std::string& what) { return fail(Errc::invalid_launch_shape, fmt::format("cluster {}; {}", shape_text(cluster), what)); };
+    const auto refuse = [&](const std::string& what) {
+        return fail(Errc::invalid_launch_shape, fmt::format("cluster {}; {}", shape_text(cluster), what));
+    };
     if (count == 0)
         return refuse(
             required ? fmt::format("{} requires it, and yet a cluster has at least one block", entry.name)
                      : std::string("a cluster has at least one block"));
-    if (count == 1 && entry.wants_cluster) return refuse(fmt::format("{} wants one: it is .explicitcluster", entry.name));
+    if (count == 1 && entry.wants_cluster)
+        return refuse(fmt::format("{} wants one: it is .explicitcluster", entry.name));
     if (count > 1 && sm < 90) return refuse("clusters need sm_90");
     if (cluster.x > most_blocks || cluster.y > most_blocks || cluster.z > most_blocks || count > most_blocks)
         return refuse(fmt::format("at most {} blocks", most_blocks));
@@ -125,15 +132,22 @@ Expected<void> check_cluster(const Function& entry, const LaunchConfig& launch, 
     return refuse(fmt::format("the grid {} is no multiple of it", shape_text(grid)));
 }
 
-// All blocks of a cooperative grid are on the device at once: those that an H100 holds, of its 132 multiprocessors.
+// All blocks of a cooperative grid are on the device at once: those that an H100 holds, of its 132
+// multiprocessors.
 Expected<void> check_cooperative(const Launch& launch) {
-    constexpr std::uint64_t multiprocessors = 132, most_warps = 64, most_blocks = 32, shared_bytes = 228 << 10;
+    constexpr std::uint64_t multiprocessors = 132, most_warps = 64, most_blocks = 32,
+                            shared_bytes = 228 << 10;
     if (!launch.shape.cooperative) return {};
     const std::uint64_t warps = (blocks(launch.shape.block) + 31) / 32;
-    const std::uint64_t each = std::min({most_blocks, most_warps / warps, shared_bytes / (launch.reserved_shared + emulator::cuda_shared_bytes)});
+    const std::uint64_t each =
+        std::min({most_blocks, most_warps / warps,
+                  shared_bytes / (launch.reserved_shared + emulator::cuda_shared_bytes)});
     if (blocks(launch.shape.grid) <= each * multiprocessors) return {};
-    return fail(Errc::invalid_launch_shape, fmt::format("a cooperative grid of {} blocks; {} fit on the device at once, {} on each of {} multiprocessors",
-                                                        blocks(launch.shape.grid), each * multiprocessors, each, multiprocessors));
+    return fail(
+        Errc::invalid_launch_shape,
+        fmt::format(
+            "a cooperative grid of {} blocks; {} fit on the device at once, {} on each of {} multiprocessors",
+            blocks(launch.shape.grid), each * multiprocessors, each, multiprocessors));
 }
 
 // What a grid-wide barrier counts in, for as long as the launch lasts.
@@ -187,7 +201,8 @@ Expected<void> set_parameters(Launch& launch, std::span<const std::span<const st
 
 bool uses_reserved_shared(const emulator::Program& program) {
     return std::ranges::any_of(program.specials, [](const emulator::SpecialColumn& column) {
-        return column.special >= emulator::Special::reserved_smem_begin && column.special <= emulator::Special::reserved_smem_1;
+        return column.special >= emulator::Special::reserved_smem_begin &&
+               column.special <= emulator::Special::reserved_smem_1;
     });
 }
 
@@ -203,12 +218,16 @@ Expected<void> set_shared(Launch& launch, std::uint32_t sm) {
                                 launch.shape.shared_bytes, sm, most_shared_bytes(sm)));
     }
     launch.dynamic_shared = static_cast<std::uint32_t>(dynamic);
-    launch.reserved_shared = static_cast<std::uint32_t>((bytes + 127) / 128 * 128);  // in units in which it is allocated since sm_80
-    launch.shared_bytes = uses_reserved_shared(*launch.program) ? launch.reserved_shared + emulator::cuda_shared_bytes : static_cast<std::uint32_t>(bytes);
+    // in units in which it is allocated since sm_80
+    launch.reserved_shared = static_cast<std::uint32_t>((bytes + 127) / 128 * 128);
+    launch.shared_bytes = uses_reserved_shared(*launch.program)
+                              ? launch.reserved_shared + emulator::cuda_shared_bytes
+                              : static_cast<std::uint32_t>(bytes);
     return {};
 }
 
-// For each cluster and each of the two state spaces: those of a cooperative launch are there at the same time.
+// For each cluster and each of the two state spaces: those of a cooperative launch are there at the same
+// time.
 std::size_t shadow_bytes(const LaunchConfig& shape, std::uint64_t all) {
     const std::uint64_t clusters = std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z /
                                    (std::uint64_t{shape.cluster.x} * shape.cluster.y * shape.cluster.z);
@@ -272,7 +291,9 @@ void EmulatorReport::add(EmulatorReport later, std::size_t most) {
 Emulator::Emulator(const EmulatorOptions& options) : data_(std::make_unique<Data>()) {
     data_->options = options;
     if (options.fast) data_->options.checks = EmulatorChecks::none();
-    data_->threads = options.threads != 0 ? options.threads : std::max(std::thread::hardware_concurrency(), 1u);  // asking takes as long as a small launch
+    // asking takes as long as a small launch
+    data_->threads =
+        options.threads != 0 ? options.threads : std::max(std::thread::hardware_concurrency(), 1u);
     data_->memory =
         std::make_shared<Memory>(options.memory_bytes, data_->options.checks.has(EmulatorCheck::unwritten));
 }
@@ -395,8 +416,7 @@ Expected<void> check_sizes(const Launch& launch) {
     return check_host_bytes(launch);
 }
 
-template <class F>
-class Finally {
+template <class F> class Finally {
   public:
     explicit Finally(F f) : f_(std::move(f)) {}
     ~Finally() { f_(); }
@@ -463,7 +483,8 @@ Expected<EmulatorStats> Emulator::Data::run(Launch& launch, const LaunchLimits& 
         return tl::unexpected<Error>(launch.ending({}, "before it began"));
     }
     const Memory::Use use(*memory);
-    const Finally keep_text([&] { keep_if_possible(printed); });  // of a launch that fails, and where an observer throws
+    // of a launch that fails, and where an observer throws
+    const Finally keep_text([&] { keep_if_possible(printed); });
     const auto done = emulator::run(launch, launch.observer != nullptr ? 1 : threads);
     const EmulatorStats stats = keep_report(launch, done);
     if (!done) return tl::unexpected<Error>(done.error());
@@ -488,7 +509,8 @@ void Emulator::Data::keep(emulator::PrintedText& printed) {
     if (text.empty() || output.size() >= most_waiting) return;
     output += text;
     if (output.size() >= most_waiting)
-        output += fmt::format("\n[what is printed from here on is lost until somebody takes these {} bytes]\n", output.size());
+        output += fmt::format(
+            "\n[what is printed from here on is lost until somebody takes these {} bytes]\n", output.size());
 }
 
 void Emulator::Data::keep_if_possible(emulator::PrintedText& printed) noexcept {

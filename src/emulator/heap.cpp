@@ -13,8 +13,7 @@ constexpr std::size_t most_freed = 4096;                      // blocks that are
 
 std::uint64_t in_units(std::uint64_t bytes) { return (bytes + unit - 1) / unit * unit; }
 
-template <class Nodes>
-typename Nodes::node_type new_node(typename Nodes::value_type value) {
+template <class Nodes> typename Nodes::node_type new_node(typename Nodes::value_type value) {
     Nodes one;
     one.insert(value);
     return one.extract(one.begin());

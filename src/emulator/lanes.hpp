@@ -24,7 +24,8 @@ inline std::uint32_t predicate_mask(const std::byte* predicate) {
     return bits(predicate) | bits(predicate + 16) << 16;
 #else
     std::uint32_t mask = 0;
-    for (unsigned lane = 0; lane < 32; ++lane) mask |= static_cast<std::uint32_t>(predicate[lane] & std::byte{1}) << lane;
+    for (unsigned lane = 0; lane < 32; ++lane)
+        mask |= static_cast<std::uint32_t>(predicate[lane] & std::byte{1}) << lane;
     return mask;
 #endif
 }
@@ -42,8 +43,8 @@ inline void set_lane_value(std::byte* column, std::uint32_t bytes, unsigned lane
 /// Where the lanes of an access are in one piece of memory, and how they lie.
 struct Located {
     alignas(64) std::uint32_t offsets[32];
-    bool all_equal = false;    ///< all 32 lanes at one place
-    bool consecutive = false;  ///< all 32 lanes, each behind the one before
+    bool all_equal = false;             ///< all 32 lanes at one place
+    bool consecutive = false;           ///< all 32 lanes, each behind the one before
     std::uint32_t least = 0, most = 0;  ///< where all 32 lanes access: all offsets are in between
 
     // Of a checked launch.
@@ -61,16 +62,17 @@ struct LaneFunctions {
     /// Four values of 4 bytes at each of 32 places, to and from four columns.
     void (*gather4)(std::byte* const* to, const std::byte* from, const Located& located);
     void (*scatter4)(std::byte* to, const std::byte* const* from, const Located& located);
-    /// Offsets of addresses in a piece of memory that begins at `begin`: false when an access of one of the lanes begins
-    /// behind `last`, or at no multiple of `unit`, a power of two. `step`: bytes of one lane's access.
-    bool (*locate32)(Located& located, const std::uint32_t* addresses, std::uint32_t add, std::uint32_t last, std::uint32_t unit,
-                     std::uint32_t step, std::uint32_t mask);
-    bool (*locate64)(Located& located, const std::uint64_t* addresses, std::uint64_t add, std::uint32_t last, std::uint32_t unit,
-                     std::uint32_t step, std::uint32_t mask);
-    /// Of lanes that access words of lines of 128 bytes: `word << ` its place joins the words of each lane that is still on its line. The
-    /// others.
-    std::uint32_t (*walk)(std::uint32_t* words, const std::uint32_t* lines, const std::uint32_t* offsets, std::uint32_t shift,
-                          std::uint32_t word);
+    /// Offsets of addresses in a piece of memory that begins at `begin`: false when an access of one of the
+    /// lanes begins behind `last`, or at no multiple of `unit`, a power of two. `step`: bytes of one lane's
+    /// access.
+    bool (*locate32)(Located& located, const std::uint32_t* addresses, std::uint32_t add, std::uint32_t last,
+                     std::uint32_t unit, std::uint32_t step, std::uint32_t mask);
+    bool (*locate64)(Located& located, const std::uint64_t* addresses, std::uint64_t add, std::uint32_t last,
+                     std::uint32_t unit, std::uint32_t step, std::uint32_t mask);
+    /// Of lanes that access words of lines of 128 bytes: `word << ` its place joins the words of each lane
+    /// that is still on its line. The others.
+    std::uint32_t (*walk)(std::uint32_t* words, const std::uint32_t* lines, const std::uint32_t* offsets,
+                          std::uint32_t shift, std::uint32_t word);
 };
 [[nodiscard]] const LaneFunctions& lane_functions(arithmetic::Processor processor);
 

@@ -18,7 +18,8 @@
 namespace ptxgraft::emulator {
 namespace {
 
-// CTAs that one host thread keeps begun at a time: those of a grid may wait for each other. No fewer than a device holds.
+// CTAs that one host thread keeps begun at a time: those of a grid may wait for each other. No fewer than a
+// device holds.
 constexpr std::size_t most_resident = 8192;
 // How long CTAs in front of a failed one may go on: an error of theirs comes first.
 constexpr unsigned last_turns = 2;
@@ -59,8 +60,7 @@ class Grid {
                     leave();
                 });
         } catch (const std::system_error&) {  // fewer threads do the same
-        } catch (const std::bad_alloc&) {
-        }
+        } catch (const std::bad_alloc&) {}
     }
 
     void leave() {
@@ -89,8 +89,7 @@ class Grid {
     }
 
     // No exception may leave a host thread: the first one is for the launching thread, when all are done.
-    template <class Work>
-    void guarded(Work&& work) noexcept {
+    template <class Work> void guarded(Work&& work) noexcept {
         try {
             work();
         } catch (const std::bad_alloc&) {
@@ -217,8 +216,7 @@ Error Launch::ending(Span where, std::string_view place) const {
                          fmt::format("{} warp instructions, ", limits.instruction_budget));
         case Ending::time_spent:
             return error(Errc::time_limit_spent, fmt::format("{} ms, ", limits.time_limit_ms));
-        default:
-            return error(Errc::launch_stopped, "");
+        default: return error(Errc::launch_stopped, "");
     }
 }
 

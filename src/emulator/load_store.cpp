@@ -19,8 +19,7 @@ const Access& access_of(const Warp& warp, const Operation& operation) {
 }
 
 // Calls `f(lane)` for the lanes of a mask; for all of them in a loop of its own, which the compiler unrolls.
-template <class F>
-void for_lanes(std::uint32_t mask, F&& f) {
+template <class F> void for_lanes(std::uint32_t mask, F&& f) {
     if (mask == ~0u) {
         for (unsigned lane = 0; lane < lane_count; ++lane) f(lane);
     } else {
@@ -28,28 +27,30 @@ void for_lanes(std::uint32_t mask, F&& f) {
     }
 }
 
-// Other CTAs run on other host threads: an element is read and written at once, and in the order of the program, which
-// costs nothing on x86.
-template <class T>
-T load_element(const std::byte* from) {
+// Other CTAs run on other host threads: an element is read and written at once, and in the order of the
+// program, which costs nothing on x86.
+template <class T> T load_element(const std::byte* from) {
     if constexpr (sizeof(T) <= 8) return __atomic_load_n(reinterpret_cast<const T*>(from), __ATOMIC_ACQUIRE);
     T value;
     std::memcpy(&value, from, sizeof value);
     return value;
 }
-template <class T>
-void store_element(std::byte* to, const T& value) {
-    if constexpr (sizeof(T) <= 8) __atomic_store_n(reinterpret_cast<T*>(to), value, __ATOMIC_RELEASE);
-    else std::memcpy(to, &value, sizeof value);
+template <class T> void store_element(std::byte* to, const T& value) {
+    if constexpr (sizeof(T) <= 8)
+        __atomic_store_n(reinterpret_cast<T*>(to), value, __ATOMIC_RELEASE);
+    else
+        std::memcpy(to, &value, sizeof value);
 }
 
 template <class T>
-void load_located(Warp& warp, const Operation& operation, std::uint32_t mask, const std::byte* from, const Located& at) {
+void load_located(Warp& warp, const Operation& operation, std::uint32_t mask, const std::byte* from,
+                  const Located& at) {
     const Ref* const refs = warp.operands(operation);
     const unsigned count = operation.outputs;
     const auto gather = warp.launch().lane_functions->gather[std::countr_zero(sizeof(T))];
     if (sizeof(T) == 4 && count == 4 && mask == ~0u && !at.all_equal) {
-        std::byte* const to[] = {warp.column(refs[0]), warp.column(refs[1]), warp.column(refs[2]), warp.column(refs[3])};
+        std::byte* const to[] = {warp.column(refs[0]), warp.column(refs[1]), warp.column(refs[2]),
+                                 warp.column(refs[3])};
         return warp.launch().lane_functions->gather4(to, from, at);
     }
     for (unsigned i = 0; i < count; ++i) {
@@ -65,10 +66,11 @@ void load_located(Warp& warp, const Operation& operation, std::uint32_t mask, co
     }
 }
 
-// Calls `f(lanes, host bytes, where they are)` for all lanes at once, or for one after the other when they access
-// different pieces of memory; false after an error.
+// Calls `f(lanes, host bytes, where they are)` for all lanes at once, or for one after the other when they
+// access different pieces of memory; false after an error.
 template <class F>
-bool for_pieces(Warp& warp, const Access& access, const Operation& operation, std::uint32_t mask, Use use, F&& f) {
+bool for_pieces(Warp& warp, const Access& access, const Operation& operation, std::uint32_t mask, Use use,
+                F&& f) {
     Located at;
     if (std::byte* const host = warp.locate(access, operation, mask, use, at)) return f(mask, host, at);
     std::array<std::uint64_t, lane_count> addresses;  // an output may be the address's register
@@ -87,8 +89,7 @@ bool for_pieces(Warp& warp, const Access& access, const Operation& operation, st
     });
 }
 
-template <class T>
-Flow load(Warp& warp, const Operation& operation, std::uint32_t mask) {
+template <class T> Flow load(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Access& access = access_of(warp, operation);
     const bool done = for_pieces(warp, access, operation, mask, Use::read,
                                  [&](std::uint32_t lanes, const std::byte* from, const Located& at) {
@@ -103,9 +104,11 @@ Flow load(Warp& warp, const Operation& operation, std::uint32_t mask) {
 }
 
 template <class T>
-void store_located(Warp& warp, const Access& access, const Ref* refs, std::uint32_t mask, std::byte* to, const Located& at) {
+void store_located(Warp& warp, const Access& access, const Ref* refs, std::uint32_t mask, std::byte* to,
+                   const Located& at) {
     if (sizeof(T) == 4 && access.count == 4 && mask == ~0u) {
-        const std::byte* const from[] = {warp.column(refs[0]), warp.column(refs[1]), warp.column(refs[2]), warp.column(refs[3])};
+        const std::byte* const from[] = {warp.column(refs[0]), warp.column(refs[1]), warp.column(refs[2]),
+                                         warp.column(refs[3])};
         return warp.launch().lane_functions->scatter4(to, from, at);
     }
     for (unsigned i = 0; i < access.count; ++i) {
@@ -113,13 +116,14 @@ void store_located(Warp& warp, const Access& access, const Ref* refs, std::uint3
         if (at.consecutive && access.count == 1) {
             std::memcpy(to + at.offsets[0], from, lane_count * sizeof(T));
         } else {
-            for_lanes(mask, [&](unsigned lane) { store_element<T>(to + at.offsets[lane] + i * sizeof(T), from[lane]); });
+            for_lanes(mask, [&](unsigned lane) {
+                store_element<T>(to + at.offsets[lane] + i * sizeof(T), from[lane]);
+            });
         }
     }
 }
 
-template <class T>
-Flow store(Warp& warp, const Operation& operation, std::uint32_t mask) {
+template <class T> Flow store(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Access& access = access_of(warp, operation);
     const Ref* const refs = warp.operands(operation) + (access.has_base ? 1 : 0);
     const bool done = for_pieces(
@@ -137,31 +141,21 @@ Flow store(Warp& warp, const Operation& operation, std::uint32_t mask) {
 
 Execute load_operation(std::uint32_t bytes) {
     switch (bytes) {
-        case 1:
-            return load<std::uint8_t>;
-        case 2:
-            return load<std::uint16_t>;
-        case 4:
-            return load<std::uint32_t>;
-        case 8:
-            return load<std::uint64_t>;
-        default:
-            return load<Wide>;
+        case 1: return load<std::uint8_t>;
+        case 2: return load<std::uint16_t>;
+        case 4: return load<std::uint32_t>;
+        case 8: return load<std::uint64_t>;
+        default: return load<Wide>;
     }
 }
 
 Execute store_operation(std::uint32_t bytes) {
     switch (bytes) {
-        case 1:
-            return store<std::uint8_t>;
-        case 2:
-            return store<std::uint16_t>;
-        case 4:
-            return store<std::uint32_t>;
-        case 8:
-            return store<std::uint64_t>;
-        default:
-            return store<Wide>;
+        case 1: return store<std::uint8_t>;
+        case 2: return store<std::uint16_t>;
+        case 4: return store<std::uint32_t>;
+        case 8: return store<std::uint64_t>;
+        default: return store<Wide>;
     }
 }
 
@@ -189,8 +183,11 @@ Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {
             }
             std::copy_n(from, wanted, data.begin());
         }
-        const Warp::CopiedPiece piece{.from = warp.value(refs[0], lane), .to = warp.address(access, operation, lane), .wanted = wanted,
-                                      .host = to, .bytes = data.data()};
+        const Warp::CopiedPiece piece{.from = warp.value(refs[0], lane),
+                                      .to = warp.address(access, operation, lane),
+                                      .wanted = wanted,
+                                      .host = to,
+                                      .bytes = data.data()};
         if (!warp.note_copy(access, piece, lane)) return false;
         std::copy_n(data.begin(), bytes, to);
         return true;

@@ -150,8 +150,7 @@ void make_finite(void* column, MatrixType type) {
 }
 
 /// A product by the engine: `unpack_a`, `unpack_b` and `multiply` are its functions for the element.
-template <class Element>
-struct Functions {
+template <class Element> struct Functions {
     void (*unpack_a)(const WordColumns&, Element*);
     void (*unpack_b)(const WordColumns&, Element*);
     void (*multiply)(const Tiles<Element>&);
@@ -209,11 +208,13 @@ const arithmetic::PureInstruction& fma_of(MatrixRounding rounding) {
 bool multiply_numbers(const Mma& mma, const MmaOperands& operands) {
     const Tiling tiling = tiling_of(mma);
     double d[16][b_width];
-    if (mma.rounding != MatrixRounding::rn || !engine().multiply_doubles({operands.a, operands.b, operands.c, mma.k, tiling.halves, d}))
+    if (mma.rounding != MatrixRounding::rn ||
+        !engine().multiply_doubles({operands.a, operands.b, operands.c, mma.k, tiling.halves, d}))
         return false;
     for (unsigned i = 0; i < tiling.c; ++i)
         for (unsigned g = 0; g < 8; ++g)
-            std::memcpy(static_cast<double*>(operands.d[i]) + 4 * g, d[i / 2 * 8 + g] + i % 2 * 4, 4 * sizeof d[0][0]);
+            std::memcpy(static_cast<double*>(operands.d[i]) + 4 * g, d[i / 2 * 8 + g] + i % 2 * 4,
+                        4 * sizeof d[0][0]);
     return true;
 }
 
@@ -243,23 +244,17 @@ void multiply_doubles(const Mma& mma, const MmaOperands& operands) {
 
 unsigned element_bits(MatrixType type) {
     switch (type) {
-        case MatrixType::b1:
-            return 1;
+        case MatrixType::b1: return 1;
         case MatrixType::s4:
-        case MatrixType::u4:
-            return 4;
+        case MatrixType::u4: return 4;
         case MatrixType::s8:
         case MatrixType::u8:
         case MatrixType::e4m3:
-        case MatrixType::e5m2:
-            return 8;
+        case MatrixType::e5m2: return 8;
         case MatrixType::f16:
-        case MatrixType::bf16:
-            return 16;
-        case MatrixType::f64:
-            return 64;
-        default:
-            return 32;
+        case MatrixType::bf16: return 16;
+        case MatrixType::f64: return 64;
+        default: return 32;
     }
 }
 
@@ -291,13 +286,15 @@ void multiply(const Mma& mma, const MmaOperands& operands) {
 
 std::optional<MetadataFault> find_metadata_fault(const Mma& mma, const MmaOperands& operands) {
     return find_metadata_fault(
-        SparseRows{mma.a, mma.k, mma.selector, operands.metadata, mma.sparsity == Sparsity::ordered}, operands.a);
+        SparseRows{mma.a, mma.k, mma.selector, operands.metadata, mma.sparsity == Sparsity::ordered},
+        operands.a);
 }
 
 AccumulationBound accumulation_bound(MatrixType type, MatrixType accumulator, unsigned k, double exact,
                                      double magnitudes) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
-    if (!std::isfinite(exact)) return {exact, exact};  // from infinities or NaN among the terms: every order gives it
+    // from infinities or NaN among the terms: every order gives it
+    if (!std::isfinite(exact)) return {exact, exact};
     const bool f8_type = type == MatrixType::e4m3 || type == MatrixType::e5m2;
     const bool half = accumulator == MatrixType::f16;
     // The error of one truncated operation, relative and of the smallest numbers.
@@ -306,8 +303,9 @@ AccumulationBound accumulation_bound(MatrixType type, MatrixType accumulator, un
     const double growth = std::expm1(steps * std::log1p(unit));
     const double error = growth * magnitudes + (1 + growth) * steps * smallest;
     if (!std::isfinite(error)) return {-infinity, infinity};
-    // No intermediate sum is above that of all positive terms, nor below that of all negative ones. One that overflows
-    // is infinite, or the largest number where sums are truncated, from which the terms of the other sign are taken.
+    // No intermediate sum is above that of all positive terms, nor below that of all negative ones. One that
+    // overflows is infinite, or the largest number where sums are truncated, from which the terms of the
+    // other sign are taken.
     const double most = half ? 65504.0 : 0x1.fffffep127;
     const double positive = (magnitudes + exact) / 2, negative = (magnitudes - exact) / 2;
     const bool up = positive + error >= most, down = negative + error >= most;

@@ -183,11 +183,13 @@ struct SharedRange {
 /// of B. Sorted within each operand, adjacent ones joined; they may lie outside of shared memory. How many
 /// are of A.
 std::size_t wgmma_ranges(const Wgmma& wgmma, const WgmmaOperands& operands, std::vector<SharedRange>& ranges);
-/// Appends the addresses of the rows of 16 bytes that a warpgroup reads for one warp: those of its 8x8 matrices of A, row by row, and
-/// for the first warp, of all of B.
+/// Appends the addresses of the rows of 16 bytes that a warpgroup reads for one warp: those of its 8x8
+/// matrices of A, row by row, and for the first warp, of all of B.
 void wgmma_rows(const Wgmma& wgmma, const WgmmaOperands& operands, std::vector<std::uint32_t>& rows);
 /// None where A is outside of shared memory, which multiply() tells.
-[[nodiscard]] std::optional<MetadataFault> find_metadata_fault(const Wgmma& wgmma, const WgmmaOperands& operands, SharedMemory shared);
+[[nodiscard]] std::optional<MetadataFault> find_metadata_fault(const Wgmma& wgmma,
+                                                               const WgmmaOperands& operands,
+                                                               SharedMemory shared);
 
 // --- what nothing had written
 //
@@ -221,8 +223,9 @@ struct AccumulationBound {
 /// truncated or rounded to .f32 (`type` and the accumulator .f32), to .f16 (accumulator .f16), or to the 14
 /// bits that tensor cores of sm_89 and sm_90 keep for .e4m3 and .e5m2. `exact` is c plus the sum of the
 /// products and `magnitudes` the sum of their absolute values, as good as double can; `k` is the number of
-/// products. An exact sum that is infinite or NaN is both bounds. Where intermediate sums may overflow upwards the upper
-/// bound is infinite, where downwards the lower one; where both may be, a result may also be NaN.
+/// products. An exact sum that is infinite or NaN is both bounds. Where intermediate sums may overflow
+/// upwards the upper bound is infinite, where downwards the lower one; where both may be, a result may also
+/// be NaN.
 [[nodiscard]] AccumulationBound accumulation_bound(MatrixType type, MatrixType accumulator, unsigned k,
                                                    double exact, double magnitudes);
 

@@ -41,28 +41,14 @@ struct V {
     PTXGRAFT_MATRIX_OPERATION Float zero() { return _mm256_setzero_ps(); }
     PTXGRAFT_MATRIX_OPERATION Word no_words() { return _mm256_setzero_si256(); }
     PTXGRAFT_MATRIX_OPERATION Float as_float(Word x) { return _mm256_castsi256_ps(x); }
-    template <int Bits>
-    PTXGRAFT_MATRIX_OPERATION Word left(Word x) {
-        return _mm256_slli_epi32(x, Bits);
-    }
-    template <int Bits>
-    PTXGRAFT_MATRIX_OPERATION Word right(Word x) {
-        return _mm256_srli_epi32(x, Bits);
-    }
-    template <int Bits>
-    PTXGRAFT_MATRIX_OPERATION Word arithmetic_right(Word x) {
+    template <int Bits> PTXGRAFT_MATRIX_OPERATION Word left(Word x) { return _mm256_slli_epi32(x, Bits); }
+    template <int Bits> PTXGRAFT_MATRIX_OPERATION Word right(Word x) { return _mm256_srli_epi32(x, Bits); }
+    template <int Bits> PTXGRAFT_MATRIX_OPERATION Word arithmetic_right(Word x) {
         return _mm256_srai_epi32(x, Bits);
     }
-    template <int Bits>
-    PTXGRAFT_MATRIX_OPERATION Word left16(Word x) {
-        return _mm256_slli_epi16(x, Bits);
-    }
-    template <int Bits>
-    PTXGRAFT_MATRIX_OPERATION Word right16(Word x) {
-        return _mm256_srli_epi16(x, Bits);
-    }
-    template <int Bits>
-    PTXGRAFT_MATRIX_OPERATION Word arithmetic_right16(Word x) {
+    template <int Bits> PTXGRAFT_MATRIX_OPERATION Word left16(Word x) { return _mm256_slli_epi16(x, Bits); }
+    template <int Bits> PTXGRAFT_MATRIX_OPERATION Word right16(Word x) { return _mm256_srli_epi16(x, Bits); }
+    template <int Bits> PTXGRAFT_MATRIX_OPERATION Word arithmetic_right16(Word x) {
         return _mm256_srai_epi16(x, Bits);
     }
     PTXGRAFT_MATRIX_OPERATION Word all(std::uint32_t x) { return _mm256_set1_epi32(static_cast<int>(x)); }
@@ -85,12 +71,8 @@ struct V {
         return _mm256_blendv_ps(c, fma(a, b, c), as_float(chosen));
     }
     /// In each four lanes: that of lane I.
-    template <int I>
-    PTXGRAFT_MATRIX_OPERATION Float group(Float f) {
-        return _mm256_permute_ps(f, I * 0x55);
-    }
-    template <int I>
-    PTXGRAFT_MATRIX_OPERATION Word group(Word x) {
+    template <int I> PTXGRAFT_MATRIX_OPERATION Float group(Float f) { return _mm256_permute_ps(f, I * 0x55); }
+    template <int I> PTXGRAFT_MATRIX_OPERATION Word group(Word x) {
         return _mm256_shuffle_epi32(x, I * 0x55);
     }
     /// The low half of each word, a .f16.
@@ -167,8 +149,8 @@ PTXGRAFT_MATRIX_TARGET void multiply_floats(const FloatTiles& tiles) {
 
 }  // namespace
 
-const EngineFunctions avx2_engine = {float_a,           float_b,       multiply_floats, integer_a, integer_b,
-                                     multiply_integers, multiply_bits, multiply_doubles};
+const EngineFunctions avx2_engine = {float_a,   float_b,           multiply_floats, integer_a,
+                                     integer_b, multiply_integers, multiply_bits,   multiply_doubles};
 
 }  // namespace ptxgraft::emulator
 #endif

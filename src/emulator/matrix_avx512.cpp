@@ -42,28 +42,22 @@ struct V {
     PTXGRAFT_MATRIX_OPERATION Float zero() { return _mm512_setzero_ps(); }
     PTXGRAFT_MATRIX_OPERATION Word no_words() { return _mm512_setzero_si512(); }
     PTXGRAFT_MATRIX_OPERATION Float as_float(Word x) { return _mm512_castsi512_ps(x); }
-    template <unsigned Bits>
-    PTXGRAFT_MATRIX_OPERATION Word left(Word x) {
+    template <unsigned Bits> PTXGRAFT_MATRIX_OPERATION Word left(Word x) {
         return _mm512_slli_epi32(x, Bits);
     }
-    template <unsigned Bits>
-    PTXGRAFT_MATRIX_OPERATION Word right(Word x) {
+    template <unsigned Bits> PTXGRAFT_MATRIX_OPERATION Word right(Word x) {
         return _mm512_srli_epi32(x, Bits);
     }
-    template <unsigned Bits>
-    PTXGRAFT_MATRIX_OPERATION Word arithmetic_right(Word x) {
+    template <unsigned Bits> PTXGRAFT_MATRIX_OPERATION Word arithmetic_right(Word x) {
         return _mm512_srai_epi32(x, Bits);
     }
-    template <unsigned Bits>
-    PTXGRAFT_MATRIX_OPERATION Word left16(Word x) {
+    template <unsigned Bits> PTXGRAFT_MATRIX_OPERATION Word left16(Word x) {
         return _mm512_slli_epi16(x, Bits);
     }
-    template <unsigned Bits>
-    PTXGRAFT_MATRIX_OPERATION Word right16(Word x) {
+    template <unsigned Bits> PTXGRAFT_MATRIX_OPERATION Word right16(Word x) {
         return _mm512_srli_epi16(x, Bits);
     }
-    template <unsigned Bits>
-    PTXGRAFT_MATRIX_OPERATION Word arithmetic_right16(Word x) {
+    template <unsigned Bits> PTXGRAFT_MATRIX_OPERATION Word arithmetic_right16(Word x) {
         return _mm512_srai_epi16(x, Bits);
     }
     PTXGRAFT_MATRIX_OPERATION Word all(std::uint32_t x) { return _mm512_set1_epi32(static_cast<int>(x)); }
@@ -84,12 +78,8 @@ struct V {
         return _mm512_mask3_fmadd_ps(a, b, c, static_cast<__mmask16>(lanes_of));
     }
     /// In each four lanes: that of lane I.
-    template <int I>
-    PTXGRAFT_MATRIX_OPERATION Float group(Float f) {
-        return _mm512_permute_ps(f, I * 0x55);
-    }
-    template <int I>
-    PTXGRAFT_MATRIX_OPERATION Word group(Word x) {
+    template <int I> PTXGRAFT_MATRIX_OPERATION Float group(Float f) { return _mm512_permute_ps(f, I * 0x55); }
+    template <int I> PTXGRAFT_MATRIX_OPERATION Word group(Word x) {
         return _mm512_shuffle_epi32(x, static_cast<_MM_PERM_ENUM>(I * 0x55));
     }
     /// The low half of each word, a .f16.
@@ -159,8 +149,8 @@ PTXGRAFT_MATRIX_TARGET void multiply_floats(const FloatTiles& tiles) {
 
 }  // namespace
 
-const EngineFunctions avx512_engine = {float_a,           float_b,       multiply_floats, integer_a, integer_b,
-                                       multiply_integers, multiply_bits, multiply_doubles};
+const EngineFunctions avx512_engine = {float_a,   float_b,           multiply_floats, integer_a,
+                                       integer_b, multiply_integers, multiply_bits,   multiply_doubles};
 
 }  // namespace ptxgraft::emulator
 #endif

@@ -82,7 +82,8 @@ void Warp::note_rows_loaded(const Ref* refs, Transposition transposition, const 
     while (row < rows.count && is_written_row(row)) ++row;
     if (row == rows.count) return;
     std::array<const std::byte*, lane_count> states_of_rows = {};
-    for (row = 0; row < rows.count; ++row) states_of_rows[row] = reinterpret_cast<const std::byte*>(rows.written[row]);
+    for (row = 0; row < rows.count; ++row)
+        states_of_rows[row] = reinterpret_cast<const std::byte*>(rows.written[row]);
     std::array<Column, 4> states;
     std::array<void*, 4> columns = {};
     const unsigned count = rows.count / rows_of_matrix;
@@ -107,7 +108,8 @@ Origin Warp::origin_of_row(const MatrixRows& rows, unsigned row) {
 
 void Warp::note_rows_stored(const Ref* refs, Transposition transposition, const MatrixRows& rows) {
     std::array<std::byte*, lane_count> states_of_rows = {};
-    for (unsigned row = 0; row < rows.count; ++row) states_of_rows[row] = reinterpret_cast<std::byte*>(rows.written[row]);
+    for (unsigned row = 0; row < rows.count; ++row)
+        states_of_rows[row] = reinterpret_cast<std::byte*>(rows.written[row]);
     std::array<Column, 4> states;
     std::array<const void*, 4> columns = {};
     const unsigned count = rows.count / rows_of_matrix;

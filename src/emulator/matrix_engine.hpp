@@ -33,8 +33,7 @@ struct WordColumns {
 };
 
 /// Products of one A with up to two tiles of B.
-template <class Element>
-struct Tiles {
+template <class Element> struct Tiles {
     const Element* a;
     const Element* b;  ///< [tile][panel_rows][b_width]
     unsigned depth;    ///< rows of the panels
@@ -50,8 +49,8 @@ struct Tiles {
 using FloatTiles = Tiles<float>;
 using IntegerTiles = Tiles<std::uint32_t>;
 
-/// One block of an mma of .f64, rounded to nearest even, in the registers of the operands. Its D goes to `d`: a row of
-/// eight columns in the order of panels of B for every row of A.
+/// One block of an mma of .f64, rounded to nearest even, in the registers of the operands. Its D goes to `d`:
+/// a row of eight columns in the order of panels of B for every row of A.
 struct DoubleTile {
     const void* const* a;
     const void* const* b;
@@ -70,7 +69,8 @@ struct EngineFunctions {
     void (*integer_b)(const WordColumns& words, std::uint32_t* panel);
     void (*multiply_integers)(const IntegerTiles& tiles);
     void (*multiply_bits)(const IntegerTiles& tiles);
-    bool (*multiply_doubles)(const DoubleTile& tile);  ///< false: D has a NaN, and which one is for others to say
+    /// false: D has a NaN, and which one is for others to say
+    bool (*multiply_doubles)(const DoubleTile& tile);
 };
 
 extern const EngineFunctions plain_engine;
@@ -94,18 +94,14 @@ struct Tiling {
 [[nodiscard]] constexpr unsigned rows_per_word(MatrixType type) {
     switch (type) {
         case MatrixType::e4m3:
-        case MatrixType::e5m2:
-            return 4;
+        case MatrixType::e5m2: return 4;
         case MatrixType::f16:
         case MatrixType::bf16:
         case MatrixType::s8:
-        case MatrixType::u8:
-            return 2;
+        case MatrixType::u8: return 2;
         case MatrixType::s4:
-        case MatrixType::u4:
-            return 4;
-        default:
-            return 1;
+        case MatrixType::u4: return 4;
+        default: return 1;
     }
 }
 [[nodiscard]] constexpr bool is_signed(MatrixType type) {

@@ -29,13 +29,11 @@ Flow not_whole(Warp& warp, std::uint32_t mask) {
 }
 
 /// The columns of operands `first` to `first + count - 1`.
-template <class Pointer>
-void columns(Warp& warp, const Ref* refs, std::size_t count, Pointer* to) {
+template <class Pointer> void columns(Warp& warp, const Ref* refs, std::size_t count, Pointer* to) {
     for (std::size_t i = 0; i < count; ++i) to[i] = warp.column(refs[i]);
 }
 
-template <class T>
-bool is_uniform(const T* column) {
+template <class T> bool is_uniform(const T* column) {
     T differences = 0;
     for (unsigned lane = 1; lane < lane_count; ++lane)
         differences |= static_cast<T>(column[lane] ^ column[0]);
@@ -118,14 +116,10 @@ struct WmmaPlace {
 
 MatrixType element_type(const MatrixInstruction& instruction) {
     switch (instruction.matrix) {
-        case WmmaMatrix::a:
-            return instruction.mma.a;
-        case WmmaMatrix::b:
-            return instruction.mma.b;
-        case WmmaMatrix::c:
-            return instruction.mma.c;
-        default:
-            return instruction.mma.d;
+        case WmmaMatrix::a: return instruction.mma.a;
+        case WmmaMatrix::b: return instruction.mma.b;
+        case WmmaMatrix::c: return instruction.mma.c;
+        default: return instruction.mma.d;
     }
 }
 
@@ -165,14 +159,10 @@ void move_part(const WmmaAccess& access, std::byte* const* memory, std::byte* co
 void move_part(const WmmaAccess& access, std::byte* const* memory, std::byte* column, std::size_t bytes,
                Use use) {
     switch (access.bits) {
-        case 8:
-            return move_part<std::uint8_t>(access, memory, column, bytes, use);
-        case 16:
-            return move_part<std::uint16_t>(access, memory, column, bytes, use);
-        case 32:
-            return move_part<std::uint32_t>(access, memory, column, bytes, use);
-        default:
-            return move_part<std::uint64_t>(access, memory, column, bytes, use);
+        case 8: return move_part<std::uint8_t>(access, memory, column, bytes, use);
+        case 16: return move_part<std::uint16_t>(access, memory, column, bytes, use);
+        case 32: return move_part<std::uint32_t>(access, memory, column, bytes, use);
+        default: return move_part<std::uint64_t>(access, memory, column, bytes, use);
     }
 }
 
@@ -191,15 +181,18 @@ constexpr std::uint64_t most_piece_bytes = std::uint64_t{1} << 31;  // offsets h
 
 /// Whether something wrote the whole matrix.
 bool is_written(const MatrixInstruction& instruction, const WmmaPlace& place, const std::uint8_t* states) {
-    const std::uint64_t stride = place.stride * place.element_bits / 8, bytes = instruction.least_stride * place.element_bits / 8;
+    const std::uint64_t stride = place.stride * place.element_bits / 8,
+                        bytes = instruction.least_stride * place.element_bits / 8;
     for (unsigned line = 0; states != nullptr && line < instruction.lines; ++line, states += stride)
-        if (std::any_of(states, states + bytes, [](std::uint8_t bits) { return bits != all_bits; })) return false;
+        if (std::any_of(states, states + bytes, [](std::uint8_t bits) { return bits != all_bits; }))
+            return false;
     return true;
 }
 
 /// The places of an access in a piece of memory, for a checked launch.
 void locate(const WmmaPlace& place, const WmmaAccess& access, Located& located) {
-    for (unsigned lane = 0; lane < lane_count; ++lane) located.offsets[lane] = static_cast<std::uint32_t>(place.offset(access, lane));
+    for (unsigned lane = 0; lane < lane_count; ++lane)
+        located.offsets[lane] = static_cast<std::uint32_t>(place.offset(access, lane));
     const auto [least, most] = std::ranges::minmax(located.offsets);
     located.least = least, located.most = most;
 }
@@ -237,19 +230,22 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
         if (is_piece) {
             locate(place, access, piece);
             const StoredParts values(warp.column(refs[access.reg]), width(refs[access.reg]), access);
-            if (!warp.note_accesses(mask, piece, access.bits / 8u, {.kind = kind, .values = use == Use::write ? &values : nullptr}))
+            if (!warp.note_accesses(mask, piece, access.bits / 8u,
+                                    {.kind = kind, .values = use == Use::write ? &values : nullptr}))
                 return Flow::fail;
         }
         std::byte* memory[lane_count];
         for (unsigned lane = 0; lane < lane_count; ++lane) {
             const std::uint64_t offset = place.offset(access, lane);
             addresses[i * lane_count + lane] = place.address + offset;
-            if (is_observed) warp.observe({instruction.access.space, place.address + offset, access.bits / 8u, kind});
+            if (is_observed)
+                warp.observe({instruction.access.space, place.address + offset, access.bits / 8u, kind});
             memory[lane] = all != nullptr ? all + offset
                                           : warp.resolve(instruction.access.space, place.address + offset,
                                                          lane, access.bits / 8u, use);
             if (memory[lane] == nullptr) return Flow::fail;
-            if (!is_piece && !warp.note_order(instruction.access.space, place.address + offset, lane, access.bits / 8u, {kind}))
+            if (!is_piece && !warp.note_order(instruction.access.space, place.address + offset, lane,
+                                              access.bits / 8u, {kind}))
                 return Flow::fail;
         }
         move_part(access, memory, warp.column(refs[access.reg]), width(refs[access.reg]), use);
@@ -257,7 +253,8 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
     if (!warp.tracks_written()) return Flow::next;
     if (use == Use::write)
         return warp.note_wmma_stored(refs, instruction, addresses) ? Flow::next : Flow::fail;
-    if (!is_piece || !is_written(instruction, place, piece.written)) warp.note_wmma_loaded(operation, instruction, addresses);
+    if (!is_piece || !is_written(instruction, place, piece.written))
+        warp.note_wmma_loaded(operation, instruction, addresses);
     return Flow::next;
 }
 
@@ -290,7 +287,8 @@ class StoredRows : public StoredValues {
     std::array<std::array<std::byte, row_bytes>, lane_count> rows_;
 };
 
-/// The rows of 16 bytes at the addresses of the first lanes, eight for each matrix; false after fail(). `values`: what is stored there.
+/// The rows of 16 bytes at the addresses of the first lanes, eight for each matrix; false after fail().
+/// `values`: what is stored there.
 bool find_rows(Warp& warp, const Operation& operation, const MatrixInstruction& instruction, unsigned count,
                const StoredValues* values, MatrixRows& rows) {
     const Use use = values == nullptr ? Use::read : Use::write;
@@ -324,7 +322,8 @@ bool find_rows(Warp& warp, const Operation& operation, const MatrixInstruction& 
         rows.written[lane] = located.written;
         rows.places[lane] = located.begin;
         located.host = rows.bytes[lane];
-        if (!warp.note_accesses(1u << lane, located, row_bytes, {.kind = kind, .values = values})) return false;
+        if (!warp.note_accesses(1u << lane, located, row_bytes, {.kind = kind, .values = values}))
+            return false;
     }
     return true;
 }
@@ -395,9 +394,11 @@ Flow execute_wgmma(Warp& warp, const Operation& operation, std::uint32_t mask) {
     if (!uniform(warp, *input, "scale-d", scale)) return Flow::fail;
     operands.scale_d = (scale & 1) != 0;
     warp.charge(instruction.wgmma.n);  // a column of 16 rows is about an instruction of others
-    const SharedMemory shared{warp.cta().shared().data(), static_cast<std::uint32_t>(warp.cta().shared().size())};
+    const SharedMemory shared{warp.cta().shared().data(),
+                              static_cast<std::uint32_t>(warp.cta().shared().size())};
     if (operands.metadata != nullptr)
-        if (const auto fault = find_metadata_fault(instruction.wgmma, operands, shared)) return meaningless(warp, *fault);
+        if (const auto fault = find_metadata_fault(instruction.wgmma, operands, shared))
+            return meaningless(warp, *fault);
     const auto fault = multiply(instruction.wgmma, operands, shared);
     if (fault) return warp.fail(Errc::matrix_operand_invalid, 0, describe(*fault));
     if (warp.is_observed()) {

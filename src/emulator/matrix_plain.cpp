@@ -30,18 +30,14 @@ namespace {
 /// Element j of a word.
 float float_element(MatrixType type, std::uint32_t word, unsigned j) {
     switch (type) {
-        case MatrixType::f16:
-            return f16_value(word >> 16 * j & 0xFFFF);
-        case MatrixType::bf16:
-            return std::bit_cast<float>(word >> 16 * j << 16);
-        case MatrixType::e5m2:
-            return f16_value((word >> 8 * j & 0xFF) << 8);
+        case MatrixType::f16: return f16_value(word >> 16 * j & 0xFFFF);
+        case MatrixType::bf16: return std::bit_cast<float>(word >> 16 * j << 16);
+        case MatrixType::e5m2: return f16_value((word >> 8 * j & 0xFF) << 8);
         case MatrixType::e4m3: {
             const std::uint32_t byte = word >> 8 * j & 0xFF;
             return (byte & 0x7F) == 0x7F ? std::bit_cast<float>(f32_nan) : finite_value(byte, 4, 3);
         }
-        default:
-            return std::bit_cast<float>(word & 0xFFFFE000);
+        default: return std::bit_cast<float>(word & 0xFFFFE000);
     }
 }
 
@@ -76,8 +72,7 @@ const std::uint32_t* column(const void* of) { return static_cast<const std::uint
 
 /// Every value of a panel of A: `unpack(word, j)` for lane 4g + t is that of the word in lane 4g + t of row
 /// k.
-template <class T, class Unpack>
-void unpack_a(const WordColumns& words, T* panel, Unpack unpack) {
+template <class T, class Unpack> void unpack_a(const WordColumns& words, T* panel, Unpack unpack) {
     const unsigned per_word = rows_per_word(words.type);
     for (unsigned i = 0; i < words.count; ++i)
         for (unsigned t = 0; t < 4; ++t)
@@ -88,8 +83,7 @@ void unpack_a(const WordColumns& words, T* panel, Unpack unpack) {
             }
 }
 
-template <class T, class Unpack>
-void unpack_b(const WordColumns& words, T* panel, Unpack unpack) {
+template <class T, class Unpack> void unpack_b(const WordColumns& words, T* panel, Unpack unpack) {
     const unsigned per_word = rows_per_word(words.type);
     for (unsigned i = 0; i < words.count; ++i)
         for (unsigned t = 0; t < 4; ++t)
@@ -156,8 +150,7 @@ std::int64_t product_of_pairs(std::uint32_t x, std::uint32_t y) {
     return low(x) * low(y) + low(x >> 16) * low(y >> 16);
 }
 
-template <class Product>
-void multiply_words(const IntegerTiles& tiles, Product product) {
+template <class Product> void multiply_words(const IntegerTiles& tiles, Product product) {
     for (unsigned i = 0; i < tiles.tiles * tiles.halves * 2; ++i) {
         const unsigned b = i % 2, half = i / 2 % tiles.halves, tile = i / 2 / tiles.halves;
         for (unsigned lane = 0; lane < 32; ++lane) {
@@ -184,7 +177,7 @@ bool multiply_doubles(const DoubleTile&) { return false; }
 
 }  // namespace
 
-const EngineFunctions plain_engine = {float_a,           float_b,       multiply_floats, integer_a, integer_b,
-                                      multiply_integers, multiply_bits, multiply_doubles};
+const EngineFunctions plain_engine = {float_a,   float_b,           multiply_floats, integer_a,
+                                      integer_b, multiply_integers, multiply_bits,   multiply_doubles};
 
 }  // namespace ptxgraft::emulator

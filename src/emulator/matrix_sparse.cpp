@@ -34,7 +34,8 @@ bool is_meaningful(const SparseRows& rows, unsigned indices) {
 
 /// Of row g or g + 8: four bits for every chunk, the first chunk's the lowest.
 std::uint64_t indices_of(const SparseRows& rows, unsigned g, unsigned half) {
-    const unsigned chunks = rows.depth / columns_of_indices(rows.type), together = element_bits(rows.type) >= 16 ? 4 : 8;
+    const unsigned chunks = rows.depth / columns_of_indices(rows.type),
+                   together = element_bits(rows.type) >= 16 ? 4 : 8;
     std::uint64_t all = 0;
     for (unsigned q = 0; q < chunks; q += together) {
         const Place place = place_of(rows, g, half, q);
@@ -44,7 +45,8 @@ std::uint64_t indices_of(const SparseRows& rows, unsigned g, unsigned half) {
     return all;
 }
 
-/// A row of the register layout of both, the stored and the dense: 32-bit words, four lanes in every other register.
+/// A row of the register layout of both, the stored and the dense: 32-bit words, four lanes in every other
+/// register.
 struct Row {
     unsigned first_lane, half;
     [[nodiscard]] unsigned reg(unsigned word) const { return word / 4 * 2 + half; }
@@ -53,13 +55,15 @@ struct Row {
 
 /// `Bits` are those of a part that moves as one: an element, of 4-bit types a pair.
 template <unsigned Bits>
-void expand_row(const Row& row, unsigned chunks, std::uint64_t indices, const void* const* registers, DenseRows& dense) {
+void expand_row(const Row& row, unsigned chunks, std::uint64_t indices, const void* const* registers,
+                DenseRows& dense) {
     constexpr unsigned stored_bits = Bits == 32 ? 32 : 2 * Bits, per_word = 32 / stored_bits;
     const std::uint64_t lanes = std::uint64_t{0xF} << (row.half * 32 + row.first_lane);
 #pragma GCC unroll 4
     for (unsigned q = 0; q < chunks; ++q, indices >>= 4) {
         const unsigned from = q / per_word;
-        const std::uint32_t word = static_cast<const std::uint32_t*>(registers[row.reg(from)])[row.lane(from)];
+        const std::uint32_t word =
+            static_cast<const std::uint32_t*>(registers[row.reg(from)])[row.lane(from)];
         const unsigned first = indices & 3, second = indices >> 2 & 3;
         if constexpr (Bits == 32) {
             const bool upper = (first & 2) != 0;
@@ -72,7 +76,8 @@ void expand_row(const Row& row, unsigned chunks, std::uint64_t indices, const vo
         const std::uint64_t both = word >> q % per_word * stored_bits;
         const std::uint64_t expanded = (both & mask) << first * Bits | (both >> Bits & mask) << second * Bits;
         if constexpr (Bits == 16)
-            std::memcpy(&dense.words[row.reg(2 * q)][row.lane(2 * q)], &expanded, sizeof expanded);  // two lanes side by side
+            // two lanes side by side
+            std::memcpy(&dense.words[row.reg(2 * q)][row.lane(2 * q)], &expanded, sizeof expanded);
         else
             dense.words[row.reg(q)][row.lane(q)] = static_cast<std::uint32_t>(expanded);
         dense.present[4 * q + first] |= lanes;
@@ -86,28 +91,30 @@ void expand(const SparseRows& rows, const void* const* registers, DenseRows& den
     const unsigned chunks = rows.depth / columns_of_indices(rows.type);
     const auto by_row = [&]<unsigned Bits>() {
         for (unsigned half = 0; half < 2; ++half)
-            for (unsigned g = 0; g < 8; ++g) expand_row<Bits>({4 * g, half}, chunks, indices_of(rows, g, half), registers, dense);
+            for (unsigned g = 0; g < 8; ++g)
+                expand_row<Bits>({4 * g, half}, chunks, indices_of(rows, g, half), registers, dense);
     };
     std::memset(dense.present, 0, rows.depth * sizeof dense.present[0]);
     switch (element_bits(rows.type)) {
-        case 32:
-            return by_row.operator()<32>();
-        case 16:
-            return by_row.operator()<16>();
-        default:
-            return by_row.operator()<8>();
+        case 32: return by_row.operator()<32>();
+        case 16: return by_row.operator()<16>();
+        default: return by_row.operator()<8>();
     }
 }
 
 namespace {
 
-bool is_float(MatrixType type) { return element_bits(type) >= 8 && type != MatrixType::s8 && type != MatrixType::u8; }
+bool is_float(MatrixType type) {
+    return element_bits(type) >= 8 && type != MatrixType::s8 && type != MatrixType::u8;
+}
 
 // Whether what a chunk stores is zero.
 bool is_zero(const SparseRows& rows, const void* const* registers, const Row& row, unsigned chunk) {
-    const unsigned bits = element_bits(rows.type), stored_bits = bits >= 16 ? 32 : 16, per_word = 32 / stored_bits;
+    const unsigned bits = element_bits(rows.type), stored_bits = bits >= 16 ? 32 : 16,
+                   per_word = 32 / stored_bits;
     const unsigned from = chunk / per_word;
-    std::uint32_t word = static_cast<const std::uint32_t*>(registers[row.reg(from)])[row.lane(from)] >> chunk % per_word * stored_bits;
+    std::uint32_t word = static_cast<const std::uint32_t*>(registers[row.reg(from)])[row.lane(from)] >>
+                         chunk % per_word * stored_bits;
     if (stored_bits == 16) word &= 0xFFFF;
     if (rows.type == MatrixType::tf32) word &= static_cast<std::uint32_t>(significant_bits(rows.type));
     if (!is_float(rows.type)) return word == 0;
@@ -120,7 +127,8 @@ bool is_zero(const SparseRows& rows, const void* const* registers, const Row& ro
 std::optional<MetadataFault> find_metadata_fault(const SparseRows& rows, const void* const* registers) {
     const unsigned chunks = rows.depth / columns_of_indices(rows.type);
     std::uint32_t meaningful = 0;  // by indices
-    for (unsigned indices = 0; indices < 16; ++indices) meaningful |= static_cast<std::uint32_t>(is_meaningful(rows, indices)) << indices;
+    for (unsigned indices = 0; indices < 16; ++indices)
+        meaningful |= static_cast<std::uint32_t>(is_meaningful(rows, indices)) << indices;
     for (unsigned row = 0; row < 16; ++row) {
         std::uint64_t all = indices_of(rows, row % 8, row / 8);
         for (unsigned q = 0; q < chunks; ++q, all >>= 4) {
@@ -128,7 +136,8 @@ std::optional<MetadataFault> find_metadata_fault(const SparseRows& rows, const v
             if ((meaningful >> indices & 1) != 0) continue;
             if (registers != nullptr && is_zero(rows, registers, {row % 8 * 4, row / 8}, q)) continue;
             const Place place = place_of(rows, row % 8, row / 8, q);
-            return MetadataFault{static_cast<std::uint8_t>(place.lane), static_cast<std::uint8_t>(place.bit), indices};
+            return MetadataFault{static_cast<std::uint8_t>(place.lane), static_cast<std::uint8_t>(place.bit),
+                                 indices};
         }
     }
     return std::nullopt;

@@ -17,16 +17,17 @@ struct SparseRows {
     bool ordered;
 };
 
-/// A as registers of the dense m16 layout, zero where nothing is stored, and (of floats) for every k the lanes
-/// (of rows g in the low half, of g + 8 in the high half) whose row has an element there.
+/// A as registers of the dense m16 layout, zero where nothing is stored, and (of floats) for every k the
+/// lanes (of rows g in the low half, of g + 8 in the high half) whose row has an element there.
 struct DenseRows {
     alignas(64) std::uint32_t words[8][32];
     std::uint64_t present[128];
 };
 void expand(const SparseRows& rows, const void* const* registers, DenseRows& dense);
 
-/// Not where all that a chunk stores is zero, as behind the end of a matrix that was filled with zeros, metadata and all;
-/// `registers` null: nothing is known of it.
-[[nodiscard]] std::optional<MetadataFault> find_metadata_fault(const SparseRows& rows, const void* const* registers);
+/// Not where all that a chunk stores is zero, as behind the end of a matrix that was filled with zeros,
+/// metadata and all; `registers` null: nothing is known of it.
+[[nodiscard]] std::optional<MetadataFault> find_metadata_fault(const SparseRows& rows,
+                                                               const void* const* registers);
 
 }  // namespace ptxgraft::emulator

@@ -15,29 +15,21 @@ struct alignas(64) Column {
 
 std::uint64_t one_of(MatrixType type) {
     switch (type) {
-        case MatrixType::f16:
-            return 0x3C00;
-        case MatrixType::bf16:
-            return 0x3F80;
+        case MatrixType::f16: return 0x3C00;
+        case MatrixType::bf16: return 0x3F80;
         case MatrixType::tf32:
-        case MatrixType::f32:
-            return 0x3F800000;
-        case MatrixType::e4m3:
-            return 0x38;
-        case MatrixType::e5m2:
-            return 0x3C;
-        case MatrixType::f64:
-            return 0x3FF0000000000000;
-        default:
-            return 1;
+        case MatrixType::f32: return 0x3F800000;
+        case MatrixType::e4m3: return 0x38;
+        case MatrixType::e5m2: return 0x3C;
+        case MatrixType::f64: return 0x3FF0000000000000;
+        default: return 1;
     }
 }
 
 std::uint64_t all_of(MatrixType type) { return ~std::uint64_t{0} >> (64 - element_bits(type)); }
 
 // The bits of a register of 4 or 8 bytes, whose elements are one after the other.
-template <class F>
-std::uint64_t each_element(MatrixType type, F&& f) {
+template <class F> std::uint64_t each_element(MatrixType type, F&& f) {
     const unsigned bits = element_bits(type), width = bits == 64 ? 64 : 32;
     std::uint64_t word = 0;
     for (unsigned at = 0; at < width; at += bits) word |= f(at) << at;

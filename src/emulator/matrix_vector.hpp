@@ -12,8 +12,7 @@ namespace {
 constexpr unsigned vectors = 32 / V::lanes;  // of one register
 
 /// Element j of each word, as .f32.
-template <MatrixType T>
-PTXGRAFT_MATRIX_INLINE V::Float element(V::Word x, unsigned j) {
+template <MatrixType T> PTXGRAFT_MATRIX_INLINE V::Float element(V::Word x, unsigned j) {
     if constexpr (T == MatrixType::tf32) {
         return V::as_float(V::and_(x, 0xFFFFE000));
     } else if constexpr (T == MatrixType::bf16) {
@@ -32,8 +31,7 @@ PTXGRAFT_MATRIX_INLINE V::Float element(V::Word x, unsigned j) {
     }
 }
 
-template <MatrixType T>
-PTXGRAFT_MATRIX_INLINE void float_a_of(const WordColumns& words, float* panel) {
+template <MatrixType T> PTXGRAFT_MATRIX_INLINE void float_a_of(const WordColumns& words, float* panel) {
     constexpr unsigned per_word = rows_per_word(T);
     for (unsigned i = 0; i < words.count; ++i) {
         const unsigned half = i % words.halves, word = i / words.halves * 4;
@@ -53,8 +51,7 @@ PTXGRAFT_MATRIX_INLINE void float_a_of(const WordColumns& words, float* panel) {
     }
 }
 
-template <MatrixType T>
-PTXGRAFT_MATRIX_INLINE void float_b_of(const WordColumns& words, float* panel) {
+template <MatrixType T> PTXGRAFT_MATRIX_INLINE void float_b_of(const WordColumns& words, float* panel) {
     constexpr unsigned per_word = rows_per_word(T);
     for (unsigned i = 0; i < words.count; ++i) {
         const V::Columns columns(words.registers[i]);
@@ -68,8 +65,7 @@ PTXGRAFT_MATRIX_INLINE void float_b_of(const WordColumns& words, float* panel) {
 }
 
 /// Pair `j` of each word: of 8-bit elements 0 and 2 (1 and 3), of 4-bit elements j and j + 4.
-template <MatrixType T>
-PTXGRAFT_MATRIX_INLINE V::Word pair(V::Word x, unsigned j) {
+template <MatrixType T> PTXGRAFT_MATRIX_INLINE V::Word pair(V::Word x, unsigned j) {
     constexpr bool nibbles = T == MatrixType::s4 || T == MatrixType::u4, sign = is_signed(T);
     if constexpr (nibbles) {
         const V::Word high = j == 0   ? V::template left16<12>(x)
@@ -83,8 +79,7 @@ PTXGRAFT_MATRIX_INLINE V::Word pair(V::Word x, unsigned j) {
     }
 }
 
-template <MatrixType T>
-PTXGRAFT_MATRIX_INLINE V::Word unpacked(V::Word x, unsigned j) {
+template <MatrixType T> PTXGRAFT_MATRIX_INLINE V::Word unpacked(V::Word x, unsigned j) {
     if constexpr (T == MatrixType::b1)
         return x;
     else
@@ -127,58 +122,38 @@ PTXGRAFT_MATRIX_INLINE void integer_b_of(const WordColumns& words, std::uint32_t
 
 PTXGRAFT_MATRIX_TARGET void float_a(const WordColumns& words, float* panel) {
     switch (words.type) {
-        case MatrixType::f16:
-            return float_a_of<MatrixType::f16>(words, panel);
-        case MatrixType::bf16:
-            return float_a_of<MatrixType::bf16>(words, panel);
-        case MatrixType::e4m3:
-            return float_a_of<MatrixType::e4m3>(words, panel);
-        case MatrixType::e5m2:
-            return float_a_of<MatrixType::e5m2>(words, panel);
-        default:
-            return float_a_of<MatrixType::tf32>(words, panel);
+        case MatrixType::f16: return float_a_of<MatrixType::f16>(words, panel);
+        case MatrixType::bf16: return float_a_of<MatrixType::bf16>(words, panel);
+        case MatrixType::e4m3: return float_a_of<MatrixType::e4m3>(words, panel);
+        case MatrixType::e5m2: return float_a_of<MatrixType::e5m2>(words, panel);
+        default: return float_a_of<MatrixType::tf32>(words, panel);
     }
 }
 PTXGRAFT_MATRIX_TARGET void float_b(const WordColumns& words, float* panel) {
     switch (words.type) {
-        case MatrixType::f16:
-            return float_b_of<MatrixType::f16>(words, panel);
-        case MatrixType::bf16:
-            return float_b_of<MatrixType::bf16>(words, panel);
-        case MatrixType::e4m3:
-            return float_b_of<MatrixType::e4m3>(words, panel);
-        case MatrixType::e5m2:
-            return float_b_of<MatrixType::e5m2>(words, panel);
-        default:
-            return float_b_of<MatrixType::tf32>(words, panel);
+        case MatrixType::f16: return float_b_of<MatrixType::f16>(words, panel);
+        case MatrixType::bf16: return float_b_of<MatrixType::bf16>(words, panel);
+        case MatrixType::e4m3: return float_b_of<MatrixType::e4m3>(words, panel);
+        case MatrixType::e5m2: return float_b_of<MatrixType::e5m2>(words, panel);
+        default: return float_b_of<MatrixType::tf32>(words, panel);
     }
 }
 PTXGRAFT_MATRIX_TARGET void integer_a(const WordColumns& words, std::uint32_t* panel) {
     switch (words.type) {
-        case MatrixType::s8:
-            return integer_a_of<MatrixType::s8>(words, panel);
-        case MatrixType::u8:
-            return integer_a_of<MatrixType::u8>(words, panel);
-        case MatrixType::s4:
-            return integer_a_of<MatrixType::s4>(words, panel);
-        case MatrixType::u4:
-            return integer_a_of<MatrixType::u4>(words, panel);
-        default:
-            return integer_a_of<MatrixType::b1>(words, panel);
+        case MatrixType::s8: return integer_a_of<MatrixType::s8>(words, panel);
+        case MatrixType::u8: return integer_a_of<MatrixType::u8>(words, panel);
+        case MatrixType::s4: return integer_a_of<MatrixType::s4>(words, panel);
+        case MatrixType::u4: return integer_a_of<MatrixType::u4>(words, panel);
+        default: return integer_a_of<MatrixType::b1>(words, panel);
     }
 }
 PTXGRAFT_MATRIX_TARGET void integer_b(const WordColumns& words, std::uint32_t* panel) {
     switch (words.type) {
-        case MatrixType::s8:
-            return integer_b_of<MatrixType::s8>(words, panel);
-        case MatrixType::u8:
-            return integer_b_of<MatrixType::u8>(words, panel);
-        case MatrixType::s4:
-            return integer_b_of<MatrixType::s4>(words, panel);
-        case MatrixType::u4:
-            return integer_b_of<MatrixType::u4>(words, panel);
-        default:
-            return integer_b_of<MatrixType::b1>(words, panel);
+        case MatrixType::s8: return integer_b_of<MatrixType::s8>(words, panel);
+        case MatrixType::u8: return integer_b_of<MatrixType::u8>(words, panel);
+        case MatrixType::s4: return integer_b_of<MatrixType::s4>(words, panel);
+        case MatrixType::u4: return integer_b_of<MatrixType::u4>(words, panel);
+        default: return integer_b_of<MatrixType::b1>(words, panel);
     }
 }
 
@@ -315,7 +290,9 @@ PTXGRAFT_MATRIX_TARGET void multiply_bits(const IntegerTiles& tiles) {
     }
 }
 
-PTXGRAFT_MATRIX_INLINE const double* doubles(const void* column) { return static_cast<const double*>(column); }
+PTXGRAFT_MATRIX_INLINE const double* doubles(const void* column) {
+    return static_cast<const double*>(column);
+}
 
 PTXGRAFT_MATRIX_TARGET bool multiply_doubles(const DoubleTile& tile) {
     constexpr unsigned most_depth_of_doubles = 16, together = V::lanes / 2;  // rows of D in registers
@@ -328,7 +305,8 @@ PTXGRAFT_MATRIX_TARGET bool multiply_doubles(const DoubleTile& tile) {
         V::Doubles sums[together];
 #pragma GCC unroll 8
         for (unsigned r = 0; r < together; ++r)
-            sums[r] = V::load_doubles(doubles(tile.c[2 * half]) + lane + 4 * r, doubles(tile.c[2 * half + 1]) + lane + 4 * r);
+            sums[r] = V::load_doubles(doubles(tile.c[2 * half]) + lane + 4 * r,
+                                      doubles(tile.c[2 * half + 1]) + lane + 4 * r);
         for (unsigned k = 0; k < tile.depth; ++k) {
             const double* a = doubles(tile.a[k / 4 * tile.halves + half]) + lane + k % 4;
             const V::Doubles of_k = V::load_doubles(b[k], b[k] + 4);

@@ -74,17 +74,14 @@ Flow execute_change(Warp& warp, const Operation& operation, std::uint32_t mask) 
     return done ? Flow::next : Flow::fail;
 }
 
-template <bool Drop>
-Expected<void> arrive(Mbarrier& object, std::uint32_t count) {
+template <bool Drop> Expected<void> arrive(Mbarrier& object, std::uint32_t count) {
     return object.arrive(count, Drop);
 }
-template <bool Drop>
-Expected<void> arrive_expecting(Mbarrier& object, std::uint32_t count) {
+template <bool Drop> Expected<void> arrive_expecting(Mbarrier& object, std::uint32_t count) {
     auto done = object.expect(count);
     return done ? object.arrive(1, Drop) : done;
 }
-template <bool Drop>
-Expected<void> arrive_without_completing(Mbarrier& object, std::uint32_t count) {
+template <bool Drop> Expected<void> arrive_without_completing(Mbarrier& object, std::uint32_t count) {
     const std::uint32_t phase = object.phase;
     auto done = object.arrive(count, Drop);
     if (!done || object.phase == phase) return done;
@@ -121,8 +118,7 @@ Flow execute_init(Warp& warp, const Operation& operation, std::uint32_t mask) {
 }
 
 // True when the phase of a state, or the one of a parity, is complete.
-template <bool Parity>
-Flow execute_test(Warp& warp, const Operation& operation, std::uint32_t mask) {
+template <bool Parity> Flow execute_test(Warp& warp, const Operation& operation, std::uint32_t mask) {
     bool any_complete = false;
     const bool done = each_lane(mask, [&](unsigned lane) {
         const Access& access = access_of(warp, operation);
@@ -164,8 +160,9 @@ Flow execute_pending_count(Warp& warp, const Operation& operation, std::uint32_t
     return Flow::next;
 }
 
-// What all forms have in common: destination or none, address, one input or the constant 1. An mbarrier that another CTA of the cluster
-// arrives at without a scope is one that public code waits at: here it reaches the cluster, though .cta is what the manual has.
+// What all forms have in common: destination or none, address, one input or the constant 1. An mbarrier that
+// another CTA of the cluster arrives at without a scope is one that public code waits at: here it reaches the
+// cluster, though .cta is what the manual has.
 Expected<Draft> decode(FunctionDecoder& decoder, const Instruction& instruction, Execute execute,
                        std::uint32_t result_bytes, std::uint32_t input_bytes) {
     const auto& operands = instruction.operands;
@@ -226,11 +223,14 @@ Expected<Draft> decode_mbarrier(FunctionDecoder& decoder, const Instruction& ins
                       (!parity || waits) && (expects || !what.empty());
     if (!words.take(".b64") || !words.empty() || !fits || instruction.operands.empty())
         return decoder.missing(instruction);
-    if (what.empty()) return decode(decoder, instruction, execute_change<expect, Owner::any, Arriving::nobody>, 0, 4);
-    if (what == ".complete_tx") return decode(decoder, instruction, execute_change<complete, Owner::any, Arriving::nobody>, 0, 4);
+    if (what.empty())
+        return decode(decoder, instruction, execute_change<expect, Owner::any, Arriving::nobody>, 0, 4);
+    if (what == ".complete_tx")
+        return decode(decoder, instruction, execute_change<complete, Owner::any, Arriving::nobody>, 0, 4);
     if (what == ".pending_count") return decode_pending_count(decoder, instruction);
     if (what == ".inval")
-        return decode(decoder, instruction, execute_change<invalidate, Owner::this_cta, Arriving::nobody>, 0, 4);
+        return decode(decoder, instruction, execute_change<invalidate, Owner::this_cta, Arriving::nobody>, 0,
+                      4);
     if (what == ".init") return decode(decoder, instruction, execute_init, 0, 4);
     if (waits)
         return decode(decoder, instruction, parity ? execute_test<true> : execute_test<false>, 1,

@@ -31,12 +31,13 @@ struct Mbarrier {
 };
 
 /// What the bytes of an object hold now.
-inline std::uint64_t mbarrier_word(const std::byte* at) { return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(at), __ATOMIC_ACQUIRE); }
+inline std::uint64_t mbarrier_word(const std::byte* at) {
+    return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(at), __ATOMIC_ACQUIRE);
+}
 
 /// Changes the object at `at` in one step; its word before, or the error of `change`, which leaves it as it
 /// is. `change` is given a valid object.
-template <class Change>
-Expected<std::uint64_t> change_mbarrier(std::byte* at, Change&& change) {
+template <class Change> Expected<std::uint64_t> change_mbarrier(std::byte* at, Change&& change) {
     auto* const word = reinterpret_cast<std::uint64_t*>(at);
     std::uint64_t before = __atomic_load_n(word, __ATOMIC_ACQUIRE), after = 0;
     do {

@@ -26,21 +26,18 @@ std::byte* host_memory(std::uint64_t bytes) {
 }  // namespace
 
 std::string_view name(Space space) {
-    constexpr std::string_view names[] = {"generic", "global", "constant", "shared", "local", "parameter", "shared::cluster"};
+    constexpr std::string_view names[] = {"generic", "global",    "constant",       "shared",
+                                          "local",   "parameter", "shared::cluster"};
     return names[static_cast<std::size_t>(space)];
 }
 
 std::uint64_t window(Space space) {
     switch (space) {
         case Space::shared:
-        case Space::shared_cluster:
-            return shared_window;
-        case Space::local:
-            return local_window;
-        case Space::param:
-            return param_window;
-        default:
-            return 0;
+        case Space::shared_cluster: return shared_window;
+        case Space::local: return local_window;
+        case Space::param: return param_window;
+        default: return 0;
     }
 }
 
@@ -214,8 +211,9 @@ std::string Memory::surroundings(std::uint64_t address) const {
             if (region.holds(address, 1))
                 return fmt::format("in the {} bytes at {:#x} that were freed", region.bytes, region.begin);
     }
-    const auto after = std::upper_bound(regions_.begin(), regions_.end(), address,
-                                        [](std::uint64_t a, const Region& region) { return a < region.begin; });
+    const auto after =
+        std::upper_bound(regions_.begin(), regions_.end(), address,
+                         [](std::uint64_t a, const Region& region) { return a < region.begin; });
     constexpr std::uint64_t near = guard_bytes, nowhere = ~std::uint64_t{0};
     std::uint64_t behind = nowhere;  // the end of the one before it
     if (after != regions_.begin()) {
@@ -223,14 +221,17 @@ std::string Memory::surroundings(std::uint64_t address) const {
         if (before.is_heap && before.holds(address, 1)) return heap_.surroundings(address);
         const std::uint64_t end = before.begin + before.bytes;
         if (before.holds(address, 1))
-            return fmt::format("{} bytes before the end of the {} bytes at {:#x}", end - address, before.bytes, before.begin);
+            return fmt::format("{} bytes before the end of the {} bytes at {:#x}", end - address,
+                               before.bytes, before.begin);
         behind = address - end;
     }
     const std::uint64_t ahead = after == regions_.end() ? nowhere : after->begin - address;
     if (std::min(behind, ahead) > near) return "near no allocation";
-    if (ahead < behind) return fmt::format("{} bytes before the {} bytes at {:#x}", ahead, after->bytes, after->begin);
+    if (ahead < behind)
+        return fmt::format("{} bytes before the {} bytes at {:#x}", ahead, after->bytes, after->begin);
     const Region& before = *(after - 1);
-    return fmt::format("{} bytes behind the end of the {} bytes at {:#x}", behind, before.bytes, before.begin);
+    return fmt::format("{} bytes behind the end of the {} bytes at {:#x}", behind, before.bytes,
+                       before.begin);
 }
 
 std::byte* Memory::host(std::uint64_t address, std::uint64_t bytes) const {

@@ -27,10 +27,13 @@ inline constexpr std::uint64_t shared_window = std::uint64_t{0x7F01} << 32;
 inline constexpr std::uint64_t local_window = std::uint64_t{0x7F02} << 32;
 inline constexpr std::uint64_t param_window = std::uint64_t{0x7F03} << 32;
 inline constexpr std::uint64_t function_window = std::uint64_t{0x7F04} << 32;
-/// An address of shared memory has the rank of its CTA in the cluster, plus 1, in its upper bits; 0 stands for the CTA that uses it.
+/// An address of shared memory has the rank of its CTA in the cluster, plus 1, in its upper bits; 0 stands
+/// for the CTA that uses it.
 inline constexpr unsigned cluster_rank_shift = 24;
 /// Where the shared memory of the CTA of a rank begins.
-[[nodiscard]] constexpr std::uint64_t shared_place(std::uint32_t rank) { return (std::uint64_t{rank} + 1) << cluster_rank_shift; }
+[[nodiscard]] constexpr std::uint64_t shared_place(std::uint32_t rank) {
+    return (std::uint64_t{rank} + 1) << cluster_rank_shift;
+}
 inline constexpr std::uint64_t function_stride = 16;  // bytes between the addresses of two functions
 
 /// The window of a space; 0 where the space's addresses are generic addresses.
@@ -50,9 +53,10 @@ struct Region {
     std::uint64_t begin = 0;
     std::uint64_t bytes = 0;
     std::byte* host = nullptr;
-    std::uint8_t* written = nullptr;  ///< for each byte the bits that were written; null when nothing is checked
+    /// for each byte the bits that were written; null when nothing is checked
+    std::uint8_t* written = nullptr;
     bool read_only = false;
-    bool is_heap = false;  ///< only blocks of it are anybody's
+    bool is_heap = false;   ///< only blocks of it are anybody's
     bool is_freed = false;  ///< it goes when nobody uses the memory; only Memory looks at this
 
     [[nodiscard]] bool holds(std::uint64_t address, std::uint64_t size) const {

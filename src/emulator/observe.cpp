@@ -34,17 +34,12 @@ const std::unordered_map<Execute, Kind>& access_kinds() {
 
 ObservedAccess::Space observed(Space space) {
     switch (space) {
-        case Space::constant:
-            return ObservedAccess::Space::constant;
+        case Space::constant: return ObservedAccess::Space::constant;
         case Space::shared:
-        case Space::shared_cluster:
-            return ObservedAccess::Space::shared;
-        case Space::local:
-            return ObservedAccess::Space::local;
-        case Space::param:
-            return ObservedAccess::Space::parameter;
-        default:
-            return ObservedAccess::Space::global;
+        case Space::shared_cluster: return ObservedAccess::Space::shared;
+        case Space::local: return ObservedAccess::Space::local;
+        case Space::param: return ObservedAccess::Space::parameter;
+        default: return ObservedAccess::Space::global;
     }
 }
 
@@ -69,7 +64,9 @@ class Accesses {
         many_.assign(accesses_.begin(), accesses_.begin() + static_cast<std::ptrdiff_t>(count_));
         const AccessedPiece* last = nullptr;
         for (const AccessedPiece& piece : pieces) {
-            const bool is_like_last = last != nullptr && last->space == piece.space && last->kind == piece.kind && last->bytes == piece.bytes && many_.back().lanes != ~0u;
+            const bool is_like_last = last != nullptr && last->space == piece.space &&
+                                      last->kind == piece.kind && last->bytes == piece.bytes &&
+                                      many_.back().lanes != ~0u;
             if (!is_like_last) many_.push_back(access_of(piece));
             ObservedAccess& access = many_.back();
             const auto lane = static_cast<unsigned>(std::popcount(access.lanes));
@@ -79,11 +76,13 @@ class Accesses {
         }
     }
     [[nodiscard]] std::span<const ObservedAccess> all() const {
-        return many_.empty() ? std::span<const ObservedAccess>(accesses_.data(), count_) : std::span<const ObservedAccess>(many_);
+        return many_.empty() ? std::span<const ObservedAccess>(accesses_.data(), count_)
+                             : std::span<const ObservedAccess>(many_);
     }
 
   private:
-    void add(Warp& warp, const Operation& operation, const Access& access, Kind kind, std::uint32_t bytes, std::uint32_t mask) {
+    void add(Warp& warp, const Operation& operation, const Access& access, Kind kind, std::uint32_t bytes,
+             std::uint32_t mask) {
         ObservedAccess& one = accesses_[count_++];
         one = {.kind = kind, .bytes = bytes, .lanes = mask};
         each_lane(mask, [&](unsigned lane) {
@@ -110,11 +109,14 @@ class Accesses {
         const bool loads = operation.execute == execute_ldmatrix;
         const Access& access = warp.program().matrices[operation.extra].access;
         const unsigned count = loads ? operation.outputs : operation.inputs - (access.has_base ? 1u : 0u);
-        add(warp, operation, access, loads ? Kind::load : Kind::store, 16, count >= 4 ? ~0u : (1u << 8 * count) - 1);
+        add(warp, operation, access, loads ? Kind::load : Kind::store, 16,
+            count >= 4 ? ~0u : (1u << 8 * count) - 1);
     }
 
     static ObservedAccess access_of(const AccessedPiece& piece) {
-        const Kind kind = piece.kind == AccessKind::read ? Kind::load : piece.kind == AccessKind::write ? Kind::store : Kind::atomic;
+        const Kind kind = piece.kind == AccessKind::read    ? Kind::load
+                          : piece.kind == AccessKind::write ? Kind::store
+                                                            : Kind::atomic;
         const Space space = piece.space == Space::generic ? place(piece.address).space : piece.space;
         return {.kind = kind, .space = observed(space), .bytes = piece.bytes};
     }
@@ -133,7 +135,8 @@ class Written {
     // `columns`: of the frame.
     void add(const Program& program, const Operation& operation, std::byte* columns) {
         for (unsigned i = 0; i < operation.outputs; ++i)
-            add(program.declared_operand(function_, operation.operands + i), program.refs[operation.operands + i], columns);
+            add(program.declared_operand(function_, operation.operands + i),
+                program.refs[operation.operands + i], columns);
         if (operation.execute != execute_barrier) return;
         const Ref destination = program.barriers[operation.extra].destination;
         if (destination != no_ref && is_register(destination)) add(destination, destination, columns);
@@ -296,7 +299,8 @@ Flow Warp::run_observed(const Operation& operation) {
     accesses.add(pieces_);
     step.accesses = accesses.all();
     Written written(*launch_, *frame);
-    const bool is_done = flow == Flow::next || flow == Flow::yield;  // a wait that may have to be tried again yields
+    // a wait that may have to be tried again yields
+    const bool is_done = flow == Flow::next || flow == Flow::yield;
     if (is_done && mask != 0 && frame_ == frame) written.add(*program_, operation, frame->columns());
     step.written = written.all();
     if (!is_part || !step.written.empty()) launch_->observer->step(step);

@@ -15,31 +15,38 @@ namespace ptxgraft::emulator {
 /// ld of elements of 1, 2, 4, 8 or 16 bytes into registers of that width; and st.
 [[nodiscard]] Execute load_operation(std::uint32_t bytes);
 [[nodiscard]] Execute store_operation(std::uint32_t bytes);
-/// Copies as cp.async: the access is the shared destination; the last two inputs are the source's address and the number
-/// of bytes to read.
+/// Copies as cp.async: the access is the shared destination; the last two inputs are the source's address and
+/// the number of bytes to read.
 Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask);
-Flow execute_bulk_copy(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< extra: of Program::bulk_copies
+/// extra: of Program::bulk_copies
+Flow execute_bulk_copy(Warp& warp, const Operation& operation, std::uint32_t mask);
 Flow execute_bulk_prefetch(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< address, size
-Flow execute_bulk_commit(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< cp.async.bulk.commit_group
+/// cp.async.bulk.commit_group
+Flow execute_bulk_commit(Warp& warp, const Operation& operation, std::uint32_t mask);
 /// cp.async.bulk.wait_group; extra: twice the number of groups that may be pending, and 1 with .read
 Flow execute_bulk_wait(Warp& warp, const Operation& operation, std::uint32_t mask);
-Flow execute_copy_commit(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< cp.async.commit_group
-Flow execute_copy_wait(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< cp.async.wait_group; extra: the groups that may be pending
+/// cp.async.commit_group
+Flow execute_copy_commit(Warp& warp, const Operation& operation, std::uint32_t mask);
+/// cp.async.wait_group; extra: the groups that may be pending
+Flow execute_copy_wait(Warp& warp, const Operation& operation, std::uint32_t mask);
 Flow execute_copy_wait_all(Warp& warp, const Operation& operation, std::uint32_t mask);
-Flow execute_fence(Warp& warp, const Operation& operation, std::uint32_t mask);        ///< fence, membar; extra: Fence::bits()
+/// fence, membar; extra: Fence::bits()
+Flow execute_fence(Warp& warp, const Operation& operation, std::uint32_t mask);
 Flow execute_proxy_fence(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< fence.proxy.async
-Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< extra: of Program::async_stores
+/// extra: of Program::async_stores
+Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t mask);
 Flow execute_tensormap_replace(Warp& warp, const Operation& operation,
                                std::uint32_t mask);  ///< extra: of Program::tensormap_replaces
-Flow execute_tensormap_copy(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< destination, source
+/// destination, source
+Flow execute_tensormap_copy(Warp& warp, const Operation& operation, std::uint32_t mask);
 /// Gives up what stands at an address.
 Flow execute_discard(Warp& warp, const Operation& operation, std::uint32_t mask);
 inline constexpr std::uint32_t discarded_bytes = 128;
 /// Checks nothing and moves nothing: prefetch …
 Flow execute_nothing(Warp& warp, const Operation& operation, std::uint32_t mask);
 
-/// atom and red of `.op.type`: the output, if any, is the destination; one or two inputs follow the address. Null when
-/// there is none.
+/// atom and red of `.op.type`: the output, if any, is the destination; one or two inputs follow the address.
+/// Null when there is none.
 [[nodiscard]] Execute atomic_operation(std::string_view op, std::string_view type);
 [[nodiscard]] std::vector<Execute> atomic_operations();  ///< all of them
 [[nodiscard]] bool is_compare_and_swap(Execute execute);
@@ -56,7 +63,8 @@ Flow execute_alloca(Warp& warp, const Operation& operation,
                     std::uint32_t mask);  ///< d, bytes; extra is the alignment
 Flow execute_stacksave(Warp& warp, const Operation& operation, std::uint32_t mask);
 Flow execute_stackrestore(Warp& warp, const Operation& operation, std::uint32_t mask);
-/// mov with a vector of 2 or 4 parts: into one register, from one, or from part to part. Null when there is none.
+/// mov with a vector of 2 or 4 parts: into one register, from one, or from part to part. Null when there is
+/// none.
 [[nodiscard]] ColumnFunction pack_function(std::uint32_t part_bytes, std::uint32_t parts);
 [[nodiscard]] ColumnFunction unpack_function(std::uint32_t part_bytes, std::uint32_t parts);
 [[nodiscard]] ColumnFunction copy_function(std::uint32_t part_bytes, std::uint32_t parts);
@@ -74,10 +82,14 @@ Flow execute_failure(Warp& warp, const Operation& operation,
 Flow execute_yield(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< nanosleep
 Flow execute_barrier(Warp& warp, const Operation& operation,
                      std::uint32_t mask);  ///< extra: of Program::barriers
-Flow execute_cluster_arrive(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< extra 1: .relaxed
-Flow execute_cluster_wait(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< extra: of Program::barriers
-Flow execute_mapa(Warp& warp, const Operation& operation, std::uint32_t mask);          ///< d, a, rank; extra 1: generic addresses
-Flow execute_getctarank(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< d, a; extra 1: a generic address
+/// extra 1: .relaxed
+Flow execute_cluster_arrive(Warp& warp, const Operation& operation, std::uint32_t mask);
+/// extra: of Program::barriers
+Flow execute_cluster_wait(Warp& warp, const Operation& operation, std::uint32_t mask);
+/// d, a, rank; extra 1: generic addresses
+Flow execute_mapa(Warp& warp, const Operation& operation, std::uint32_t mask);
+/// d, a; extra 1: a generic address
+Flow execute_getctarank(Warp& warp, const Operation& operation, std::uint32_t mask);
 Flow execute_collective(Warp& warp, const Operation& operation,
                         std::uint32_t mask);  ///< extra: of Program::collectives
 
@@ -89,17 +101,22 @@ Flow execute_collective(Warp& warp, const Operation& operation,
 
 /// Lets the lanes of a warp that is split come together; `extra` is of Program::collectives.
 Flow execute_gathering(Warp& warp, const Operation& operation, std::uint32_t mask);
-Flow execute_mma(Warp& warp, const Operation& operation, std::uint32_t mask);          ///< d… <- a… b… c…, metadata
-Flow execute_wmma_load(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< d… <- address, stride
-Flow execute_wmma_store(Warp& warp, const Operation& operation, std::uint32_t mask);   ///< address, stride, b…
-Flow execute_ldmatrix(Warp& warp, const Operation& operation, std::uint32_t mask);     ///< d… <- address
-Flow execute_stmatrix(Warp& warp, const Operation& operation, std::uint32_t mask);     ///< address, b…
-Flow execute_movmatrix(Warp& warp, const Operation& operation, std::uint32_t mask);    ///< d <- a
+/// d… <- a… b… c…, metadata
+Flow execute_mma(Warp& warp, const Operation& operation, std::uint32_t mask);
+/// d… <- address, stride
+Flow execute_wmma_load(Warp& warp, const Operation& operation, std::uint32_t mask);
+/// address, stride, b…
+Flow execute_wmma_store(Warp& warp, const Operation& operation, std::uint32_t mask);
+Flow execute_ldmatrix(Warp& warp, const Operation& operation, std::uint32_t mask);       ///< d… <- address
+Flow execute_stmatrix(Warp& warp, const Operation& operation, std::uint32_t mask);       ///< address, b…
+Flow execute_movmatrix(Warp& warp, const Operation& operation, std::uint32_t mask);      ///< d <- a
 Flow execute_set_registers(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< setmaxnreg
 Flow execute_wgmma_fence(Warp& warp, const Operation& operation, std::uint32_t mask);
 Flow execute_wgmma_commit(Warp& warp, const Operation& operation, std::uint32_t mask);
-Flow execute_wgmma_wait(Warp& warp, const Operation& operation, std::uint32_t mask);  ///< extra: the groups that may be pending
-/// d… <- a, four registers or a descriptor; b's descriptor, metadata, scale-d. At once, where the program says so.
+/// extra: the groups that may be pending
+Flow execute_wgmma_wait(Warp& warp, const Operation& operation, std::uint32_t mask);
+/// d… <- a, four registers or a descriptor; b's descriptor, metadata, scale-d. At once, where the program
+/// says so.
 Flow execute_wgmma(Warp& warp, const Operation& operation, std::uint32_t mask);
 
 // --- collectives

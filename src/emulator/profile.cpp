@@ -40,7 +40,8 @@ Name name_of(std::string_view text) {
     }
     const std::string_view word = text.substr(0, text.find_first_of(" \t\r\n;{(["));
     const std::size_t dot = std::min(word.find('.'), word.size()), last = word.rfind('.');
-    return {word.substr(0, dot), word.substr(dot), last == std::string_view::npos ? std::string_view() : word.substr(last)};
+    return {word.substr(0, dot), word.substr(dot),
+            last == std::string_view::npos ? std::string_view() : word.substr(last)};
 }
 
 std::string_view class_by_type(std::string_view type) {
@@ -52,10 +53,13 @@ std::string_view class_by_type(std::string_view type) {
 
 std::string_view memory_class(std::string_view opcode, const ObservedStep& step) {
     using Space = ObservedAccess::Space;
-    constexpr std::string_view loads[] = {"global load", "constant load", "shared load", "local load", "parameter load"};
-    constexpr std::string_view stores[] = {"global store", "constant store", "shared store", "local store", "parameter store"};
+    constexpr std::string_view loads[] = {"global load", "constant load", "shared load", "local load",
+                                          "parameter load"};
+    constexpr std::string_view stores[] = {"global store", "constant store", "shared store", "local store",
+                                           "parameter store"};
     const Space space = step.accesses.empty() ? Space::global : step.accesses[0].space;
-    if (opcode == "atom" || opcode == "red") return space == Space::shared ? "shared atomic" : "global atomic";
+    if (opcode == "atom" || opcode == "red")
+        return space == Space::shared ? "shared atomic" : "global atomic";
     return (opcode == "st" ? stores : loads)[static_cast<std::size_t>(space)];
 }
 
@@ -67,10 +71,16 @@ bool has(std::string_view modifiers, std::string_view one) {
 
 // Of opcodes whose forms differ: nothing for all others.
 std::string_view class_by_modifiers(const Name& name) {
-    if (name.opcode == "wmma") return has(name.modifiers, ".load") || has(name.modifiers, ".store") ? "matrix load and store" : "tensor core";
+    if (name.opcode == "wmma")
+        return has(name.modifiers, ".load") || has(name.modifiers, ".store") ? "matrix load and store"
+                                                                             : "tensor core";
     if (name.opcode == "multimem" && has(name.modifiers, ".cp")) return "bulk copy";
-    if (name.opcode == "multimem") return has(name.modifiers, ".st") ? "global store" : has(name.modifiers, ".red") ? "global atomic" : "global load";
-    if (name.opcode == "wgmma") return has(name.modifiers, ".mma_async") ? "tensor core" : "barrier and fence";
+    if (name.opcode == "multimem")
+        return has(name.modifiers, ".st")    ? "global store"
+               : has(name.modifiers, ".red") ? "global atomic"
+                                             : "global load";
+    if (name.opcode == "wgmma")
+        return has(name.modifiers, ".mma_async") ? "tensor core" : "barrier and fence";
     if (name.opcode != "cp") return {};
     for (const std::string_view wait : {".commit_group", ".wait_group", ".wait_all", ".mbarrier.arrive"})
         if (has(name.modifiers, wait)) return "barrier and fence";
@@ -84,7 +94,9 @@ std::string_view class_of(const ObservedStep& step, std::string_view text) {
         if (name.opcode == opcode) return memory_class(opcode, step);
     for (const ClassRow& row : class_rows) {
         const std::size_t at = row.opcodes.find(name.opcode);
-        if (at != std::string_view::npos && row.opcodes[at - 1] == ' ' && row.opcodes[at + name.opcode.size()] == ' ') return row.name;
+        if (at != std::string_view::npos && row.opcodes[at - 1] == ' ' &&
+            row.opcodes[at + name.opcode.size()] == ' ')
+            return row.name;
     }
     return class_by_type(name.type);
 }
@@ -95,7 +107,8 @@ class Banks {
     void ask(std::uint64_t word, bool takes_turns) {
         auto& bank = words_[word % banks];
         auto& count = counts_[word % banks];
-        if (!takes_turns && std::find(bank.begin(), bank.begin() + count, word) != bank.begin() + count) return;
+        if (!takes_turns && std::find(bank.begin(), bank.begin() + count, word) != bank.begin() + count)
+            return;
         bank[count++] = word;
     }
     [[nodiscard]] std::uint64_t turns() const { return *std::max_element(counts_.begin(), counts_.end()); }
@@ -126,7 +139,8 @@ AccessCost lines_of(const ObservedAccess& access) {
 
 AccessCost shared_wavefronts(const ObservedAccess& access) {
     if (access.bytes > 16) return lines_of(access);
-    const std::uint32_t together = access.bytes <= 4 ? 32 : access.bytes <= 8 ? 16 : 8;  // lanes of one wavefront
+    // lanes of one wavefront
+    const std::uint32_t together = access.bytes <= 4 ? 32 : access.bytes <= 8 ? 16 : 8;
     AccessCost cost;
     for (std::uint32_t first = 0; first < 32; first += together) {
         const std::uint32_t lanes = access.lanes >> first & (together == 32 ? ~0u : (1u << together) - 1);
@@ -135,7 +149,8 @@ AccessCost shared_wavefronts(const ObservedAccess& access) {
         for (std::uint32_t lane = 0; lane < together; ++lane) {
             if ((lanes >> lane & 1) == 0) continue;
             const std::uint64_t begin = access.addresses[first + lane], last = begin + access.bytes - 1;
-            for (std::uint64_t word = begin / word_bytes; word <= last / word_bytes; ++word) asked.ask(word, access.kind == ObservedAccess::Kind::atomic);
+            for (std::uint64_t word = begin / word_bytes; word <= last / word_bytes; ++word)
+                asked.ask(word, access.kind == ObservedAccess::Kind::atomic);
         }
         cost.actual += asked.turns();
         ++cost.ideal;
@@ -147,15 +162,18 @@ AccessCost global_sectors(const ObservedAccess& access) {
     std::array<std::pair<std::uint64_t, std::uint64_t>, 32> ranges;  // of bytes, by address
     std::size_t count = 0;
     for (unsigned lane = 0; lane < 32; ++lane)
-        if ((access.lanes >> lane & 1) != 0) ranges[count++] = {access.addresses[lane], access.addresses[lane] + access.bytes};
+        if ((access.lanes >> lane & 1) != 0)
+            ranges[count++] = {access.addresses[lane], access.addresses[lane] + access.bytes};
     std::sort(ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(count));
     AccessCost cost;
-    std::uint64_t bytes = 0, end = 0, next_sector = 0;  // of those counted: bytes up to `end`, sectors before `next_sector`
+    // of those counted: bytes up to `end`, sectors before `next_sector`
+    std::uint64_t bytes = 0, end = 0, next_sector = 0;
     for (std::size_t i = 0; i < count; ++i) {
         const auto [from, to] = ranges[i];
         if (to > end) bytes += to - std::max(from, end);
         end = std::max(end, to);
-        const std::uint64_t first = std::max(from / sector_bytes, next_sector), last = (to - 1) / sector_bytes;
+        const std::uint64_t first = std::max(from / sector_bytes, next_sector),
+                            last = (to - 1) / sector_bytes;
         if (last + 1 > first) cost.actual += last + 1 - first;
         next_sector = std::max(next_sector, last + 1);
     }
@@ -169,8 +187,8 @@ struct EmulatorProfile::Data {
         std::string_view class_;
         ProfileLine counts;
     };
-    const char* seen = nullptr;  // the module's text
-    std::string ptx;             // a copy
+    const char* seen = nullptr;              // the module's text
+    std::string ptx;                         // a copy
     std::map<std::uint32_t, Entry> entries;  // by the instruction's place
 
     Entry& entry_of(const ObservedStep& step) {

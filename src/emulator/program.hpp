@@ -31,11 +31,11 @@ using arithmetic::PureInstruction;
 class Warp;
 struct Operation;
 
-/// A register of a warp is a *column*: the values of its 32 lanes, one after the other, each at the register's width of
-/// 1, 2, 4, 8 or 16 bytes. A predicate is a byte, 0 or 1.
+/// A register of a warp is a *column*: the values of its 32 lanes, one after the other, each at the
+/// register's width of 1, 2, 4, 8 or 16 bytes. A predicate is a byte, 0 or 1.
 ///
-/// A Ref says where a column is and how wide its values are: an offset in bytes into one of the warp's banks, a multiple
-/// of 32, whose low bits hold the width's logarithm. Bank 0: the registers of the running frame.
+/// A Ref says where a column is and how wide its values are: an offset in bytes into one of the warp's banks,
+/// a multiple of 32, whose low bits hold the width's logarithm. Bank 0: the registers of the running frame.
 using Ref = std::uint32_t;
 inline constexpr unsigned lane_count = 32;
 inline constexpr unsigned bank_shift = 30;
@@ -52,7 +52,8 @@ inline constexpr std::uint32_t most_bank_bytes = offset_mask - 8192;
 
 /// The next free column of a bank, which grows; columns of vectors' width begin at a multiple of it.
 [[nodiscard]] constexpr Ref take_column(std::uint32_t& bank_bytes, std::uint32_t bytes) {
-    if (bank_bytes > most_bank_bytes) return static_cast<Ref>(std::countr_zero(bytes));  // the program is refused in the end
+    // the program is refused in the end
+    if (bank_bytes > most_bank_bytes) return static_cast<Ref>(std::countr_zero(bytes));
     const std::uint32_t size = bytes * lane_count, unit = size < 64 ? size : 64;  // powers of two
     const std::uint32_t begin = (bank_bytes + unit - 1) & ~(unit - 1);
     bank_bytes = begin + size;
@@ -60,7 +61,9 @@ inline constexpr std::uint32_t most_bank_bytes = offset_mask - 8192;
 }
 
 /// The column of an element of a vector, whose columns lie one behind the other.
-[[nodiscard]] constexpr Ref element(Ref first, std::uint32_t index) { return first + index * width(first) * lane_count; }
+[[nodiscard]] constexpr Ref element(Ref first, std::uint32_t index) {
+    return first + index * width(first) * lane_count;
+}
 
 /// What columns stand in.
 struct alignas(64) ColumnBlock {
@@ -79,12 +82,14 @@ using Execute = Flow (*)(Warp& warp, const Operation& operation, std::uint32_t m
 
 /// What a checked launch does when a source has bytes that nothing wrote.
 enum class Undefined : std::uint8_t {
-    spreads,   ///< the results are undefined as a whole
-    moves,     ///< bits go where the function puts them: it is applied to their states; not those of the last `controls` sources
-    bits,      ///< bit by bit: a result's is known when it is the same whatever was not written
-    halves,    ///< as spreads, of each half of a pair by itself
-    carries,   ///< a result's bits are known below the lowest one of a source that is not
-    refused,   ///< an error, of the first `strict` sources
+    spreads,  ///< the results are undefined as a whole
+    /// bits go where the function puts them: it is applied to their states; not those of the last `controls`
+    /// sources
+    moves,
+    bits,     ///< bit by bit: a result's is known when it is the same whatever was not written
+    halves,   ///< as spreads, of each half of a pair by itself
+    carries,  ///< a result's bits are known below the lowest one of a source that is not
+    refused,  ///< an error, of the first `strict` sources
 };
 
 /// One operation. `function` is set for pure instructions and `execute` for all others.
@@ -95,7 +100,8 @@ struct Operation {
     std::uint32_t extra = 0;     ///< a small constant, or an index into one of the program's tables
     Ref guard = no_ref;
     std::uint16_t run_counted = 0;  ///< of `run`, those that are not parts
-    std::uint16_t run = 0;          ///< how many operations from here on are pure, without guards, and no branch leads between them
+    /// how many operations from here on are pure, without guards, and no branch leads between them
+    std::uint16_t run = 0;
     std::uint8_t outputs = 0;
     std::uint8_t inputs = 0;
     std::uint8_t elements = lane_count;  ///< of `function` in a column: 64 for pairs
@@ -106,19 +112,19 @@ struct Operation {
     std::uint8_t controls = 0;
     std::uint8_t own = 0;  ///< of its first results the operation says itself which lanes were written
     std::uint16_t run_number = 0;  ///< of a run that begins here: those of a loop have different ones
-    std::uint16_t row = 0;  ///< how many operations from here on a row function may execute
-    bool is_part = false;   ///< of the instruction whose operation follows or came before
-    bool is_copy = false;   ///< mov, and what reads or writes a part of a register for another operation
+    std::uint16_t row = 0;         ///< how many operations from here on a row function may execute
+    bool is_part = false;          ///< of the instruction whose operation follows or came before
+    bool is_copy = false;  ///< mov, and what reads or writes a part of a register for another operation
 };
 
-/// An address operand and what is moved there. The register of the address, if there is one, is the operation's first
-/// input.
+/// An address operand and what is moved there. The register of the address, if there is one, is the
+/// operation's first input.
 struct Access {
     Space space = Space::generic;
     bool frame_relative = false;  ///< of a `.local` or function `.param` variable: relative to the frame
     Semantics semantics = Semantics::weak;  ///< others than weak: other threads may be waited for
     Reach reach = Reach::cluster;
-    bool is_reduction = false;    ///< red: its read is part of no acquire pattern (PTX ISA 8.11.1)
+    bool is_reduction = false;  ///< red: its read is part of no acquire pattern (PTX ISA 8.11.1)
     bool has_base = false;
     std::uint8_t bytes = 4;  ///< of one element
     std::uint8_t count = 1;  ///< elements
@@ -134,7 +140,8 @@ struct Fence {
     bool only_mbarrier_inits = false;  ///< .mbarrier_init
 
     [[nodiscard]] constexpr std::uint32_t bits() const {
-        return static_cast<std::uint32_t>(semantics) | static_cast<std::uint32_t>(reach) << 8 | (only_mbarrier_inits ? 1u << 16 : 0);
+        return static_cast<std::uint32_t>(semantics) | static_cast<std::uint32_t>(reach) << 8 |
+               (only_mbarrier_inits ? 1u << 16 : 0);
     }
     [[nodiscard]] static constexpr Fence of(std::uint32_t bits) {
         return {static_cast<Semantics>(bits & 0xFF), static_cast<Reach>(bits >> 8 & 0xFF), bits >> 16 != 0};
@@ -145,13 +152,13 @@ struct Fence {
 struct Slot {
     std::uint32_t offset = 0;  ///< in the frame's local memory, or in the kernel's parameters
     std::uint32_t bytes = 0;
-    Ref reg = no_ref;  ///< of a `.reg` parameter, or an argument that is a register or an immediate
+    Ref reg = no_ref;            ///< of a `.reg` parameter, or an argument that is a register or an immediate
     bool goes_with_any = false;  ///< an immediate, or `_` for a result that nobody reads: of any size
 };
 
 struct Call {
-    std::uint32_t function = 0;  ///< index; unused when indirect
-    Ref target = no_ref;         ///< the register with the function's address when indirect
+    std::uint32_t function = 0;              ///< index; unused when indirect
+    Ref target = no_ref;                     ///< the register with the function's address when indirect
     std::uint32_t prototype = no_prototype;  ///< of Program::prototypes
     std::vector<Slot> returns, arguments;
 
@@ -185,7 +192,9 @@ using Builtin = Flow (*)(Warp& warp, const Call& call, std::uint32_t mask);
 struct RegisterName {
     Ref ref = no_ref;
     Span span;  ///< of its name, where it first stands in the text
-    [[nodiscard]] std::string_view name(std::string_view text) const { return text.substr(span.begin, span.end - span.begin); }
+    [[nodiscard]] std::string_view name(std::string_view text) const {
+        return text.substr(span.begin, span.end - span.begin);
+    }
 };
 
 /// A register that is part of a wgmma's accumulator, or of its fragment of A.
@@ -206,22 +215,24 @@ struct Function {
     bool is_defined = false;
     bool has_code = false;  ///< in this program
     Builtin builtin = nullptr;
-    std::uint32_t begin = 0;     ///< in Program::code
-    TableMarks first, end;       ///< what is its own
-    std::vector<Ref> declared;   ///< the operands of its operations before registers shared columns; empty when none do
+    std::uint32_t begin = 0;  ///< in Program::code
+    TableMarks first, end;    ///< what is its own
+    /// the operands of its operations before registers shared columns; empty when none do
+    std::vector<Ref> declared;
     std::uint32_t register_bytes = 0;
     std::uint32_t local_bytes = 0;
     std::uint32_t param_bytes = 0;   ///< of an entry
     std::uint32_t shared_bytes = 0;  ///< static, with the module's own
     std::vector<Slot> parameters, returns;
-    Signature signature;                               ///< of one that is no entry
+    Signature signature;                                                ///< of one that is no entry
     std::optional<std::array<std::uint32_t, 3>> required_block = {};    ///< of `.reqntid`
     std::optional<std::array<std::uint32_t, 3>> required_cluster = {};  ///< of `.reqnctapercluster`
-    std::uint64_t most_cluster_blocks = 0;               ///< of `.maxclusterrank`; 0: no limit but the device's
-    bool wants_cluster = false;                          ///< `.explicitcluster`
+    /// of `.maxclusterrank`; 0: no limit but the device's
+    std::uint64_t most_cluster_blocks = 0;
+    bool wants_cluster = false;  ///< `.explicitcluster`
     bool blocks_are_clusters = false;
-    std::optional<std::uint64_t> max_threads = {};     ///< of `.maxntid`
-    std::vector<FragmentColumn> fragments;             ///< that some wgmma names
+    std::optional<std::uint64_t> max_threads = {};  ///< of `.maxntid`
+    std::vector<FragmentColumn> fragments;          ///< that some wgmma names
 };
 
 /// The special registers that have a value here (PTX ISA chapter 10).
@@ -289,8 +300,10 @@ struct SpecialColumn {
     Ref ref;
 };
 
-/// One collective of a warp (shfl, vote …): it computes columns for the lanes of `mask`, which see each other.
-using Collective = void (*)(void* const* outputs, const void* const* inputs, std::uint32_t mask, std::uint32_t extra);
+/// One collective of a warp (shfl, vote …): it computes columns for the lanes of `mask`, which see each
+/// other.
+using Collective = void (*)(void* const* outputs, const void* const* inputs, std::uint32_t mask,
+                            std::uint32_t extra);
 struct CollectiveCall {
     Collective function = nullptr;
     std::uint32_t extra = 0;
@@ -344,7 +357,8 @@ struct SharedVariable {
 struct Program {
     /// An operand as its function's `names` have it.
     [[nodiscard]] Ref declared_operand(const Function& function, std::uint32_t index) const {
-        return function.declared.empty() ? refs[index] : function.declared[index - code[function.begin].operands];
+        return function.declared.empty() ? refs[index]
+                                         : function.declared[index - code[function.begin].operands];
     }
 
     [[nodiscard]] TableMarks marks() const {
@@ -352,11 +366,10 @@ struct Program {
         return {size(code), size(barriers), size(collectives), size(calls), size(branch_tables)};
     }
 
-    template <class T>
-    using LargeVector = std::vector<T, syntax::LargePageAllocator<T>>;
+    template <class T> using LargeVector = std::vector<T, syntax::LargePageAllocator<T>>;
     LargeVector<Operation> code;
-    LargeVector<Span> spans;  ///< of the instruction of each operation
-    LargeVector<Ref> refs;    ///< the operands of all operations
+    LargeVector<Span> spans;                    ///< of the instruction of each operation
+    LargeVector<Ref> refs;                      ///< the operands of all operations
     std::vector<arithmetic::RowFunction> rows;  ///< of operations whose `row` is not 0: `extra` is an index
     std::vector<ColumnBlock> constants;
     std::vector<SpecialColumn> specials;
@@ -371,11 +384,11 @@ struct Program {
     std::vector<TensorMapReplace> tensormap_replaces;
     std::vector<AsyncStore> async_stores;
     std::vector<std::vector<std::uint32_t>> branch_tables;
-    std::vector<Error> failures;         ///< of instructions that are errors when they are executed
+    std::vector<Error> failures;  ///< of instructions that are errors when they are executed
     std::vector<Function> functions;
     std::unordered_map<std::string, Variable> variables;
     std::vector<SharedVariable> shared_variables;  ///< but for dynamic ones
-    std::uint32_t shared_bytes = 0;  ///< of module-level `.shared` variables
+    std::uint32_t shared_bytes = 0;                ///< of module-level `.shared` variables
     std::uint32_t dynamic_alignment = 16;
     bool uses_heap = false;
     bool uses_copies = false;  ///< cp.async

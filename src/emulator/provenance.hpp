@@ -1,6 +1,7 @@
 #pragma once
 /// @file provenance.hpp
-/// Where the instruction of an error comes from: the source that PTX was made of, and the calls that led there.
+/// Where the instruction of an error comes from: the source that PTX was made of, and the calls that led
+/// there.
 
 #include <mutex>
 #include <optional>
@@ -24,7 +25,8 @@ class Provenance {
     /// Adds to the error's detail the source lines, and those of the calls: instructions of the functions
     /// that run, the innermost first.
     [[nodiscard]] Error add_to(Error error, std::span<const Span> calls) const;
-    /// `, from k.cu:12:5 in f`, after `word`: the source of the statement at an offset; empty where no `.loc` says it.
+    /// `, from k.cu:12:5 in f`, after `word`: the source of the statement at an offset; empty where no `.loc`
+    /// says it.
     [[nodiscard]] std::string source_of(std::uint32_t offset, std::string_view word) const;
 
   private:

@@ -10,8 +10,7 @@ namespace {
 // Where the lanes of an access lie farther apart, most have a line of their own, and each is noted by itself.
 constexpr std::uint64_t most_pattern_lines = 64;
 
-template <class F>
-void for_each(std::uint32_t lanes, F&& f) {
+template <class F> void for_each(std::uint32_t lanes, F&& f) {
     for (; lanes != 0; lanes &= lanes - 1) f(static_cast<unsigned>(std::countr_zero(lanes)));
 }
 

@@ -116,8 +116,7 @@ class RaceShadow {
     [[nodiscard]] std::uint32_t lanes_at(const Record& record, unsigned byte) const;
     [[nodiscard]] bool is_by_bytes(const Record& record) const;
     [[nodiscard]] std::uint32_t pc_of(const Record& record, unsigned byte, unsigned lane) const;
-    template <class F>
-    bool any_record(const LinePlace& place, F&& f) const;
+    template <class F> bool any_record(const LinePlace& place, F&& f) const;
     [[nodiscard]] static std::optional<unsigned> unknown_lane(const AccessInfo& info, std::uint32_t lanes,
                                                               const Clock& known);
     [[nodiscard]] bool find_unknown(const Record& record, std::uint32_t words, const Clock& known,

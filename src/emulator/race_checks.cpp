@@ -57,12 +57,10 @@ class StoresOfBytes : public EqualStores {
 
 }  // namespace
 
-bool Warp::note_stores(RaceShadow& shadow, const Located& at, unsigned lane,
-                                      std::uint64_t bytes, AccessKind kind, const Accessor& by,
-                                      const StoredValues* values) {
+bool Warp::note_stores(RaceShadow& shadow, const Located& at, unsigned lane, std::uint64_t bytes,
+                       AccessKind kind, const Accessor& by, const StoredValues* values) {
     const std::uint64_t begin = at.begin + at.offsets[lane], end = begin + bytes;
-    if (values == nullptr || at.host == nullptr)
-        return shadow.note(begin, end, kind, by, pc_).has_value();
+    if (values == nullptr || at.host == nullptr) return shadow.note(begin, end, kind, by, pc_).has_value();
     const StoresOfBytes equal(begin, at.host + at.offsets[lane], values->of(lane));
     return shadow.note(begin, end, kind, by, pc_, &equal).has_value();
 }
@@ -92,7 +90,8 @@ bool Warp::note_accesses(std::uint32_t mask, const Located& at, std::uint32_t by
     }
     if (!race) [[likely]]
         return true;
-    return report_races(EmulatorCheck::races, shadow.found(), std::nullopt, at, bytes, note.kind, note.values, mask);
+    return report_races(EmulatorCheck::races, shadow.found(), std::nullopt, at, bytes, note.kind, note.values,
+                        mask);
 }
 
 // --- strong accesses and fences

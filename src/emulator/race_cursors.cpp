@@ -13,8 +13,7 @@ namespace {
 constexpr unsigned many_misses = 3, skipped_accesses = 512;
 constexpr int many_moved = 16;
 
-template <class F>
-void for_each(std::uint32_t lanes, F&& f) {
+template <class F> void for_each(std::uint32_t lanes, F&& f) {
     for (; lanes != 0; lanes &= lanes - 1) f(static_cast<unsigned>(std::countr_zero(lanes)));
 }
 

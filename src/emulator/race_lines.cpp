@@ -45,16 +45,14 @@ bool is_dominated_kind(const AccessInfo& before, const AccessInfo& now) {
     return may_be && (!before.is_narrow() || now.is_narrow());
 }
 
-template <class F>
-void for_each(std::uint32_t bits, F&& f) {
+template <class F> void for_each(std::uint32_t bits, F&& f) {
     for (; bits != 0; bits &= bits - 1) f(static_cast<unsigned>(std::countr_zero(bits)));
 }
 
 }  // namespace
 
 // Until `f(record)` is true.
-template <class F>
-bool RaceShadow::any_record(const LinePlace& place, F&& f) const {
+template <class F> bool RaceShadow::any_record(const LinePlace& place, F&& f) const {
     if (!place.has_records()) return false;
     const ShadowLine& line = place.line();
     for (unsigned i = 0; i < ShadowLine::most_records; ++i) {
@@ -224,16 +222,11 @@ inline bool RaceShadow::is_by_bytes(const Record& record) const {
 
 inline std::uint32_t RaceShadow::lanes_at(const Record& record, unsigned byte) const {
     switch (record.form()) {
-        case Form::words:
-            return (record.value >> byte / word_bytes & 1) != 0 ? 1u << record.lane() : 0;
-        case Form::bytes:
-            return byte - (record.value & 0xFF) < record.value >> 8 ? 1u << record.lane() : 0;
-        case Form::shape:
-            return (*shapes_)[record.value].map().at(byte);
-        case Form::word_map:
-            return map_of(record)[byte / word_bytes];
-        default:
-            return map_of(record)[byte];
+        case Form::words: return (record.value >> byte / word_bytes & 1) != 0 ? 1u << record.lane() : 0;
+        case Form::bytes: return byte - (record.value & 0xFF) < record.value >> 8 ? 1u << record.lane() : 0;
+        case Form::shape: return (*shapes_)[record.value].map().at(byte);
+        case Form::word_map: return map_of(record)[byte / word_bytes];
+        default: return map_of(record)[byte];
     }
 }
 

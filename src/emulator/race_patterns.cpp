@@ -10,8 +10,7 @@ constexpr std::size_t most_patterns = 2048;
 // Misses in a row after which an instruction counts as irregular, for some accesses.
 constexpr unsigned many_misses = 10, skipped_accesses = 512;
 
-template <class F>
-void for_each(std::uint32_t lanes, F&& f) {
+template <class F> void for_each(std::uint32_t lanes, F&& f) {
     for (; lanes != 0; lanes &= lanes - 1) f(static_cast<unsigned>(std::countr_zero(lanes)));
 }
 

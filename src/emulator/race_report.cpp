@@ -87,8 +87,7 @@ std::string Warp::describe_other(const Race& race, unsigned lane) const {
     const Checker& checker = *cta_->checker();
     const Parties& parties = checker.parties;
     const Epoch& who = race.other;
-    const std::string what =
-        fmt::format("{}, {}", describe_instruction(race.pc), word_for(race.other_kind));
+    const std::string what = fmt::format("{}, {}", describe_instruction(race.pc), word_for(race.other_kind));
     if (who.agent < parties.warps()) return fmt::format("{} by {}", what, thread_of(who.agent, who.lane));
     if (who.agent == parties.initialiser()) {
         const Epoch by = checker.initialiser(who);

@@ -34,7 +34,9 @@ Flow execute_isspacep(Warp& warp, const Operation& operation, std::uint32_t mask
         const Place in = place(address);
         Space space = in.space;
         if (space == Space::shared && wanted == Space::shared_cluster) space = Space::shared_cluster;
-        if (space == Space::shared_cluster && wanted == Space::shared && in.address >> cluster_rank_shift == warp.cta().rank() + 1) space = Space::shared;
+        if (space == Space::shared_cluster && wanted == Space::shared &&
+            in.address >> cluster_rank_shift == warp.cta().rank() + 1)
+            space = Space::shared;
         if (space == Space::global) {
             const Region* region = warp.launch().memory->find(address);
             if (region != nullptr && region->read_only) space = Space::constant;

@@ -16,7 +16,8 @@ Ref& RegisterRange::place(std::uint32_t number) {
     constexpr std::uint64_t least = 64, most_gap = 1 << 15;
     if (const auto found = far_.empty() ? far_.end() : far_.find(number); found != far_.end())
         return found->second;
-    if (number >= 4 * std::uint64_t{near_count_} + most_gap) return far_.emplace(number, no_ref).first->second;
+    if (number >= 4 * std::uint64_t{near_count_} + most_gap)
+        return far_.emplace(number, no_ref).first->second;
     const std::uint64_t wanted = std::max({least, 2 * std::uint64_t{near_count_}, std::uint64_t{number} + 1});
     const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, count_));
     if (near_.size() < count) near_.resize(count);
@@ -92,8 +93,10 @@ Scopes::Names& Scopes::names_for(std::string_view name) {
 void Scopes::declare(std::string_view name, const Symbol& symbol) {
     if (const Numbered n = numbered(name); !n.stem.empty() && !numbered_.may_have(n.stem)) {
         numbered_.add(n.stem);
-        if (depth() <= 1) outer_numbered_.add(n.stem);
-        else has_inner_numbered_ = true;
+        if (depth() <= 1)
+            outer_numbered_.add(n.stem);
+        else
+            has_inner_numbered_ = true;
         ++time_;
     }
     Names& names = names_for(name);
@@ -111,7 +114,8 @@ RegisterRange& Scopes::new_range() {
 }
 
 // One of the same stem in the same scope hides the one before.
-void Scopes::declare_range(std::string_view stem, std::uint32_t count, std::uint32_t bytes, std::uint32_t components) {
+void Scopes::declare_range(std::string_view stem, std::uint32_t count, std::uint32_t bytes,
+                           std::uint32_t components) {
     ++time_;
     ranges_.add(stem);
     RegisterRange& range = new_range();

@@ -47,7 +47,8 @@ class RegisterRange {
   private:
     Ref& place(std::uint32_t number);
     std::uint32_t count_ = 0, bytes_ = 0, components_ = 1, near_count_ = 0;
-    std::vector<Ref> near_;  // by number, as far as numbers are in use closely: the first near_count_ of this range
+    // by number, as far as numbers are in use closely: the first near_count_ of this range
+    std::vector<Ref> near_;
     std::unordered_map<std::uint32_t, Ref> far_;
 };
 
@@ -64,7 +65,8 @@ class Scopes {
     /// In the innermost scope; it takes the place of one of that name there.
     void declare(std::string_view name, const Symbol& symbol);
     /// `%r<5>`: %r0 to %r4, also written %r04.
-    void declare_range(std::string_view stem, std::uint32_t count, std::uint32_t bytes, std::uint32_t components = 1);
+    void declare_range(std::string_view stem, std::uint32_t count, std::uint32_t bytes,
+                       std::uint32_t components = 1);
     /// A name that was declared by itself.
     [[nodiscard]] const Symbol* find(std::string_view name) const;
     [[nodiscard]] bool is_declared_here(std::string_view name) const;
@@ -87,12 +89,15 @@ class Scopes {
         constexpr std::uint64_t zeros = 0x3030303030303030u, tens = 0x7676767676767676u,
                                 low = 0x7F7F7F7F7F7F7F7Fu;
         const std::uint64_t values = name ^ zeros;
-        const std::uint64_t others = (((values & low) + tens) | values) & ~low;  // high bits of what is no digit
-        const auto bits = static_cast<unsigned>(std::countl_zero(others | 1)) & 0x78u;  // of the digits at the end
+        // high bits of what is no digit
+        const std::uint64_t others = (((values & low) + tens) | values) & ~low;
+        // of the digits at the end
+        const auto bits = static_cast<unsigned>(std::countl_zero(others | 1)) & 0x78u;
         const std::uint64_t stem = name << bits;
         const KnownStem& known = known_[place_of(stem)];
         const std::uint64_t number = decimal(values & ~(~std::uint64_t{0} >> bits));
-        if (known.word != stem || known.time != time_ || number >= known.range->count() || bits == 0) return {};
+        if (known.word != stem || known.time != time_ || number >= known.range->count() || bits == 0)
+            return {};
         return {known.range, static_cast<std::uint32_t>(number)};
     }
 
@@ -118,7 +123,8 @@ class Scopes {
     static std::uint64_t decimal(std::uint64_t digits) {
         digits = digits * 10 + (digits >> 8);
         constexpr std::uint64_t pairs = 0x000000FF000000FFu;
-        constexpr std::uint64_t first = 100 + (std::uint64_t{1000000} << 32), second = 1 + (std::uint64_t{10000} << 32);
+        constexpr std::uint64_t first = 100 + (std::uint64_t{1000000} << 32),
+                                second = 1 + (std::uint64_t{10000} << 32);
         return ((digits & pairs) * first + ((digits >> 16) & pairs) * second) >> 32;
     }
     static std::size_t place_of(std::uint64_t word) {

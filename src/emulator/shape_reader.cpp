@@ -68,8 +68,8 @@ enum class Piece : std::uint8_t {
 };
 static_assert(syntax::lexeme_count < 0x80);
 
-// Writes the pieces of a key, eight bytes to a word, zeros behind the last one. No piece is zero, and each says
-// by its first byte where it ends: no other pieces make the same words.
+// Writes the pieces of a key, eight bytes to a word, zeros behind the last one. No piece is zero, and each
+// says by its first byte where it ends: no other pieces make the same words.
 class KeyWriter {
   public:
     explicit KeyWriter(Reading& reading) : reading_(reading) {}
@@ -92,8 +92,7 @@ class KeyWriter {
         byte(static_cast<std::uint8_t>((static_cast<std::uint8_t>(Piece::register_) + (ref & width_mask)) |
                                        (has_comma ? comma : 0)));
     }
-    template <class T>
-    void number(T value) {
+    template <class T> void number(T value) {
         for (std::size_t i = 0; i < sizeof value; ++i)
             byte(static_cast<std::uint8_t>(static_cast<std::uint64_t>(value) >> 8 * i));
     }
@@ -132,7 +131,12 @@ class KeyWriter {
 class ShapeReader {
   public:
     ShapeReader(FunctionDecoder& decoder, Shapes& shapes, Reading& reading, const TokenView& tokens)
-        : decoder_(decoder), shapes_(shapes), reading_(reading), tokens_(tokens), source_(tokens.source()), key_(reading) {
+        : decoder_(decoder),
+          shapes_(shapes),
+          reading_(reading),
+          tokens_(tokens),
+          source_(tokens.source()),
+          key_(reading) {
         reading.registers = reading.immediate_count = 0;
         reading.has_address = false;
     }
@@ -149,7 +153,8 @@ class ShapeReader {
         reading_.shaping = name.shaping;
         at = at_;
         if (name.shaping == Shaping::none) return false;
-        if (!KeyWriter::has_place(tokens_.size(), tokens_.end(tokens_.size() - 1) - tokens_.begin(0))) return false;
+        if (!KeyWriter::has_place(tokens_.size(), tokens_.end(tokens_.size() - 1) - tokens_.begin(0)))
+            return false;
         key_.opcode(name.number, decoder_.function().is_entry);
         if (has_guard && !guard(is_negated)) return false;
         if (name.shaping == Shaping::branch) return true;
@@ -188,7 +193,8 @@ class ShapeReader {
         if (size > longest || place.begin < longest || source_ == nullptr) return no_ref;
         const char* const begin = source_ + place.begin;
         const auto [range, number] = decoder_.scopes().find_element(syntax::load_back(begin + size, size));
-        return range == nullptr ? no_ref : decoder_.register_of(*range, number, std::string_view(begin, size));
+        return range == nullptr ? no_ref
+                                : decoder_.register_of(*range, number, std::string_view(begin, size));
     }
 
     // The token is a register, and most have a comma behind them.
@@ -216,18 +222,14 @@ class ShapeReader {
                 if (reading_.shaping == Shaping::address && !reading_.has_address && address()) return true;
                 break;
             case Lexeme::integer:
-            case Lexeme::floating:
-                return immediate(kind == Lexeme::floating) || text();
+            case Lexeme::floating: return immediate(kind == Lexeme::floating) || text();
             case Lexeme::directive:  // `%tid.x` is one name
                 return tokens_.begin(at_) == tokens_.end(at_ - 1) && text();
-            case Lexeme::two_char_operator:
-                return text();
+            case Lexeme::two_char_operator: return text();
             case Lexeme::string:
             case Lexeme::invalid:
-            case Lexeme::end:
-                return false;
-            default:
-                break;
+            case Lexeme::end: return false;
+            default: break;
         }
         key_.lexeme(kind);
         ++at_;
@@ -249,7 +251,8 @@ class ShapeReader {
     }
 
     bool variable(const Symbol& symbol) {
-        if (symbol.kind != Symbol::Kind::variable || tokens_.kind(at_ + 1) == Lexeme::open_bracket) return false;
+        if (symbol.kind != Symbol::Kind::variable || tokens_.kind(at_ + 1) == Lexeme::open_bracket)
+            return false;
         if (symbol.space == Space::global || symbol.space == Space::constant) {
             if (!stands_alone() || !add_immediate({tokens_.text(at_), symbol.address, false})) return false;
             key_.piece(Piece::address);
@@ -311,7 +314,8 @@ class ShapeReader {
         if (const Ref ref = known_register(token); ref != no_ref) return add_register(ref, token);
         const std::string_view name = tokens_.text(token);
         const Scopes::Meaning meaning = decoder_.scopes().find_register(name);
-        if (const Ref ref = decoder_.register_of(meaning, name); ref != no_ref) return add_register(ref, token);
+        if (const Ref ref = decoder_.register_of(meaning, name); ref != no_ref)
+            return add_register(ref, token);
         if (meaning.symbol == nullptr || meaning.symbol->kind != Symbol::Kind::variable) return false;
         key_.variable(Piece::addressed, *meaning.symbol);
         offset += meaning.symbol->address;

@@ -29,7 +29,8 @@ constexpr std::uint32_t unit = 32;  // bytes: columns begin at its multiples
 
 class ColumnSharing {
   public:
-    ColumnSharing(Program& program, Function& function) : program_(program), function_(function), columns_(function.register_bytes / unit + 1) {
+    ColumnSharing(Program& program, Function& function)
+        : program_(program), function_(function), columns_(function.register_bytes / unit + 1) {
         used_.reserve(columns_.size() / 4);
     }
 
@@ -50,7 +51,9 @@ class ColumnSharing {
     [[nodiscard]] std::span<Ref> sources(const Operation& operation) {
         return std::span(program_.refs).subspan(operation.operands + operation.outputs, operation.inputs);
     }
-    [[nodiscard]] std::span<Ref> results(const Operation& operation) { return std::span(program_.refs).subspan(operation.operands, operation.outputs); }
+    [[nodiscard]] std::span<Ref> results(const Operation& operation) {
+        return std::span(program_.refs).subspan(operation.operands, operation.outputs);
+    }
     void fix(Ref ref) {
         if (ref == no_ref || !is_register(ref)) return;
         Column& at = column(ref);
@@ -59,7 +62,8 @@ class ColumnSharing {
         at.width = std::max(at.width, static_cast<std::uint8_t>(ref & width_mask));
     }
 
-    // Arithmetic, loads and stores name registers as operands alone, and write whole columns of the lanes that execute them.
+    // Arithmetic, loads and stores name registers as operands alone, and write whole columns of the lanes
+    // that execute them.
     static bool is_simple(const Operation& operation) {
         static const auto memory = [] {
             std::array<Execute, 10> all;
@@ -117,9 +121,11 @@ class ColumnSharing {
         const TableMarks &first = function_.first, &end = function_.end;
         for (std::size_t i = first.barriers; i < end.barriers; ++i) {
             const Barrier& barrier = program_.barriers[i];
-            for (const Ref ref : {barrier.id, barrier.count, barrier.predicate, barrier.destination}) fix(ref);
+            for (const Ref ref : {barrier.id, barrier.count, barrier.predicate, barrier.destination})
+                fix(ref);
         }
-        for (std::size_t i = first.collectives; i < end.collectives; ++i) fix(program_.collectives[i].member_mask);
+        for (std::size_t i = first.collectives; i < end.collectives; ++i)
+            fix(program_.collectives[i].member_mask);
         for (std::size_t i = first.calls; i < end.calls; ++i) {
             fix(program_.calls[i].target);
             fix_slots(program_.calls[i].arguments);
@@ -150,8 +156,10 @@ class ColumnSharing {
     void collect_places() {
         for (std::size_t i = used_.size(); i-- > 0;) {
             const Column& at = columns_[used_[i]];
-            if (at.life == Life::fixed) use(used_[i] * unit, widest_unit);
-            else places_[at.width].push_back((used_[i] * unit) | at.width);
+            if (at.life == Life::fixed)
+                use(used_[i] * unit, widest_unit);
+            else
+                places_[at.width].push_back((used_[i] * unit) | at.width);
         }
     }
     Ref take(std::uint8_t width) {
@@ -161,7 +169,9 @@ class ColumnSharing {
         use(offset(taken), std::uint32_t{unit} << width);
         return taken;
     }
-    void use(std::uint32_t begin, std::uint32_t bytes) { top_ = std::max(top_, std::min(begin + bytes, function_.register_bytes)); }
+    void use(std::uint32_t begin, std::uint32_t bytes) {
+        top_ = std::max(top_, std::min(begin + bytes, function_.register_bytes));
+    }
 
     void settle_long_lives() {
         for (const std::uint32_t i : used_)
@@ -176,7 +186,9 @@ class ColumnSharing {
         function_.declared.assign(program_.refs.begin() + begin, program_.refs.begin() + end);
         for (std::uint32_t pc = function_.begin; pc < function_.end.code; ++pc) {
             const Operation& operation = program_.code[pc];
-            const std::span<Ref> declared = std::span(function_.declared).subspan(operation.operands - begin, operation.outputs + operation.inputs);
+            const std::span<Ref> declared =
+                std::span(function_.declared)
+                    .subspan(operation.operands - begin, operation.outputs + operation.inputs);
             for (Ref& ref : sources(operation)) ref = renamed(ref);
             for (Ref& ref : results(operation)) ref = renamed(ref);
             for (const Ref ref : declared) release(ref, pc);
@@ -203,7 +215,7 @@ class ColumnSharing {
     Function& function_;
     std::vector<bool> is_target_;  // of branches: the function's operations
     std::vector<Column> columns_;
-    std::vector<std::uint32_t> used_;  // of them, by place
+    std::vector<std::uint32_t> used_;         // of them, by place
     std::array<std::vector<Ref>, 5> places_;  // by the width's logarithm
     std::uint32_t top_ = 0;
 };

@@ -11,8 +11,7 @@ constexpr std::size_t most_contributions = 8, most_pending = 8, most_releases = 
 constexpr std::size_t most_locations = 1u << 16;
 constexpr std::uint64_t shared_locations = std::uint64_t{1} << 62, shared_count = 1024;
 
-template <class F>
-void for_each(std::uint32_t lanes, F&& f) {
+template <class F> void for_each(std::uint32_t lanes, F&& f) {
     for (; lanes != 0; lanes &= lanes - 1) f(static_cast<unsigned>(std::countr_zero(lanes)));
 }
 

@@ -15,8 +15,7 @@ tl::unexpected<Error> wrong(std::string why) { return fail(Errc::tensor_copy_inv
 
 // ------------------------------------------------------------------------------------------------- elements
 
-template <class Bits>
-void fill_with(std::byte* at, std::size_t bytes, Bits value) {
+template <class Bits> void fill_with(std::byte* at, std::size_t bytes, Bits value) {
     for (std::size_t i = 0; i < bytes; i += sizeof value) std::memcpy(at + i, &value, sizeof value);
 }
 
@@ -25,14 +24,10 @@ void fill_with(std::byte* at, std::size_t bytes, Bits value) {
 void fill_outside(const TensorFields& map, std::byte* at, std::size_t bytes) {
     if (map.fill == TensorFill::zero) return static_cast<void>(std::memset(at, 0, bytes));
     switch (map.type) {
-        case TensorType::f16:
-            return fill_with(at, bytes, std::uint16_t{0x7EFF});
-        case TensorType::bf16:
-            return fill_with(at, bytes, std::uint16_t{0x7FDF});
-        case TensorType::f64:
-            return fill_with(at, bytes, std::uint64_t{0x7FFBFFFFFFFFFFFF});
-        default:
-            return fill_with(at, bytes, std::uint32_t{0x7FDFFFFF});
+        case TensorType::f16: return fill_with(at, bytes, std::uint16_t{0x7EFF});
+        case TensorType::bf16: return fill_with(at, bytes, std::uint16_t{0x7FDF});
+        case TensorType::f64: return fill_with(at, bytes, std::uint64_t{0x7FFBFFFFFFFFFFFF});
+        default: return fill_with(at, bytes, std::uint32_t{0x7FDFFFFF});
     }
 }
 
@@ -290,15 +285,19 @@ void load_row(const TensorTile& tile, const TensorRow& row, const std::byte* glo
 void load_states(const TensorTile& tile, const TensorRow& row, const std::byte* global, std::byte* shared,
                  std::uint32_t shared_address) {
     const TensorUnit& unit = unit_of(tile.map().type);
-    const std::uint32_t distance = unit_distance(row, unit), whole = (row.before + row.inside + row.after) * unit.shared_bytes;
+    const std::uint32_t distance = unit_distance(row, unit),
+                        whole = (row.before + row.inside + row.after) * unit.shared_bytes;
     RowBytes states;
     std::fill_n(states.begin(), whole, std::byte{0xFF});
     for (std::uint32_t i = 0; i < row.inside; ++i) {
         const std::byte* const from = global + std::size_t{i} * distance;
-        std::copy_n(from, std::min(unit.global_bytes, unit.shared_bytes), &states[(row.before + i) * unit.shared_bytes]);
+        std::copy_n(from, std::min(unit.global_bytes, unit.shared_bytes),
+                    &states[(row.before + i) * unit.shared_bytes]);
     }
     each_piece(tile.map(), row.shared, whole, shared_address,
-               [&](std::uint32_t at, auto piece, std::uint32_t to) { std::memcpy(shared + to, &states[at], piece); });
+               [&](std::uint32_t at, auto piece, std::uint32_t to) {
+                   std::memcpy(shared + to, &states[at], piece);
+               });
 }
 
 void store_row(const TensorTile& tile, const TensorRow& row, std::byte* global, const std::byte* shared,
@@ -340,16 +339,12 @@ bool has(std::string_view types, std::string_view type) {
 
 std::string_view types_of(ReduceOperation operation) {
     switch (operation) {
-        case ReduceOperation::add:
-            return " .u32 .s32 .u64 .f32 .f64 .f16 .bf16 ";
+        case ReduceOperation::add: return " .u32 .s32 .u64 .f32 .f64 .f16 .bf16 ";
         case ReduceOperation::min:
-        case ReduceOperation::max:
-            return " .u32 .s32 .u64 .s64 .f16 .bf16 ";
+        case ReduceOperation::max: return " .u32 .s32 .u64 .s64 .f16 .bf16 ";
         case ReduceOperation::inc:
-        case ReduceOperation::dec:
-            return " .u32 ";
-        default:
-            return " .b32 .b64 ";
+        case ReduceOperation::dec: return " .u32 ";
+        default: return " .b32 .b64 ";
     }
 }
 
@@ -424,8 +419,7 @@ void Reduction::compute(std::byte* result, const std::byte* left, const std::byt
     instruction_->run_columns(outputs, inputs, bytes / element_bytes_);
 }
 
-template <class Bits>
-void Reduction::run_as(std::byte* to, const std::byte* from, std::size_t bytes) const {
+template <class Bits> void Reduction::run_as(std::byte* to, const std::byte* from, std::size_t bytes) const {
     // Column functions want results apart from inputs, and columns aligned as their elements. Nearly always
     // nobody else has written an element meanwhile; else it is done anew.
     std::array<Bits, 64> left, right, result;
@@ -447,12 +441,9 @@ void Reduction::run_as(std::byte* to, const std::byte* from, std::size_t bytes) 
 
 void Reduction::run(std::byte* to, const std::byte* from, std::size_t bytes) const {
     switch (element_bytes_) {
-        case 2:
-            return run_as<std::uint16_t>(to, from, bytes);
-        case 4:
-            return run_as<std::uint32_t>(to, from, bytes);
-        default:
-            return run_as<std::uint64_t>(to, from, bytes);
+        case 2: return run_as<std::uint16_t>(to, from, bytes);
+        case 4: return run_as<std::uint32_t>(to, from, bytes);
+        default: return run_as<std::uint64_t>(to, from, bytes);
     }
 }
 

@@ -79,7 +79,8 @@ void gather(const TensorTile& tile, const TensorRow& row, RowBytes& bytes, const
 /// are none), `shared` are the `shared_extent()` bytes at `shared_address`, the box's place in shared memory.
 void load_row(const TensorTile& tile, const TensorRow& row, const std::byte* global, std::byte* shared,
               std::uint32_t shared_address);
-/// Of a loaded row: the states of its bytes in shared memory, by those in global memory. What is outside is written.
+/// Of a loaded row: the states of its bytes in shared memory, by those in global memory. What is outside is
+/// written.
 void load_states(const TensorTile& tile, const TensorRow& row, const std::byte* global, std::byte* shared,
                  std::uint32_t shared_address);
 /// Writes the part of a row that is inside the tensor to global memory.
@@ -104,8 +105,7 @@ class Reduction {
 
   private:
     void compute(std::byte* result, const std::byte* left, const std::byte* right, std::size_t bytes) const;
-    template <class Bits>
-    void run_as(std::byte* to, const std::byte* from, std::size_t bytes) const;
+    template <class Bits> void run_as(std::byte* to, const std::byte* from, std::size_t bytes) const;
     std::optional<arithmetic::PureInstruction> instruction_;  // nothing for inc and dec
     bool is_increment_ = false;
     std::size_t element_bytes_ = 4;

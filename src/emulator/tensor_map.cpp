@@ -262,8 +262,7 @@ Expected<void> check_widths(const TensorMapOptions& options) {
 }
 
 // Their values have been checked.
-template <class Field>
-constexpr auto narrow = [](auto value) { return static_cast<Field>(value); };
+template <class Field> constexpr auto narrow = [](auto value) { return static_cast<Field>(value); };
 
 void set_im2col(TensorFields& map, const TensorIm2col& im2col) {
     map.is_im2col = 1;
@@ -292,9 +291,11 @@ constexpr TensorType element_types[] = {
     TensorType::f32_ftz,  TensorType::f64,   TensorType::bf16,      TensorType::tf32,
     TensorType::tf32_ftz, TensorType::b4x16, TensorType::b4x16_p64, TensorType::b6x16_p32};
 
-// Programs make maps from nothing, too: they fill 128 bytes with zeros, and replace every field that is to be another.
+// Programs make maps from nothing, too: they fill 128 bytes with zeros, and replace every field that is to be
+// another.
 Expected<TensorFields> fields_to_replace(const std::byte* map) {
-    if (std::any_of(map, map + sizeof(TensorFields), [](std::byte byte) { return byte != std::byte{0}; })) return fields_of(map);
+    if (std::any_of(map, map + sizeof(TensorFields), [](std::byte byte) { return byte != std::byte{0}; }))
+        return fields_of(map);
     TensorFields blank{};
     blank.magic = magic;
     return blank;
@@ -339,7 +340,9 @@ Expected<TensorMap> encode(const TensorMapOptions& options) {
     std::copy(options.strides.begin(), options.strides.end(), map.strides);
     std::transform(options.box.begin(), options.box.end(), map.box, narrow<std::uint16_t>);
     for (unsigned i = 0; i < std::min<unsigned>(map.rank, most_tensor_dims); ++i)
-        map.element_strides[i] = options.element_strides.empty() ? std::uint8_t{1} : narrow<std::uint8_t>(options.element_strides[i]);
+        map.element_strides[i] = options.element_strides.empty()
+                                     ? std::uint8_t{1}
+                                     : narrow<std::uint8_t>(options.element_strides[i]);
     std::tie(map.swizzle, map.atomicity) = swizzles[static_cast<unsigned>(options.swizzle)];
     map.type = options.type;
     map.interleave = options.interleave;
@@ -383,24 +386,16 @@ std::uint32_t swizzled(const TensorFields& map, std::uint32_t address) {
     // line.
     const std::uint32_t line = address >> 7;
     switch (map.swizzle) {
-        case SwizzleMode::bytes32:
-            return address ^ (line & 1) << 4;
-        case SwizzleMode::bytes64:
-            return address ^ (line & 3) << 4;
-        case SwizzleMode::bytes128:
-            break;
-        default:
-            return address;
+        case SwizzleMode::bytes32: return address ^ (line & 1) << 4;
+        case SwizzleMode::bytes64: return address ^ (line & 3) << 4;
+        case SwizzleMode::bytes128: break;
+        default: return address;
     }
     switch (map.atomicity) {
-        case SwizzleAtomicity::bytes16:
-            return address ^ (line & 7) << 4;
-        case SwizzleAtomicity::bytes32:
-            return address ^ (line & 3) << 5;
-        case SwizzleAtomicity::bytes32_flip8:
-            return address ^ (line & 3) << 5 ^ (line & 1) << 3;
-        case SwizzleAtomicity::bytes64:
-            return address ^ (line & 1) << 6;
+        case SwizzleAtomicity::bytes16: return address ^ (line & 7) << 4;
+        case SwizzleAtomicity::bytes32: return address ^ (line & 3) << 5;
+        case SwizzleAtomicity::bytes32_flip8: return address ^ (line & 3) << 5 ^ (line & 1) << 3;
+        case SwizzleAtomicity::bytes64: return address ^ (line & 1) << 6;
     }
     return address;
 }

@@ -21,8 +21,8 @@ enum class SwizzleAtomicity : std::uint8_t { bytes16, bytes32, bytes32_flip8, by
 /// What the 128 bytes hold. A program may write anything there, so nothing is relied on before `decode` has
 /// checked it.
 ///
-/// CuTe clears bit 21 of the second word of the maps of small tensors, to mend what drivers up to 13.1 encode: here that bit is
-/// 0 in every map.
+/// CuTe clears bit 21 of the second word of the maps of small tensors, to mend what drivers up to 13.1
+/// encode: here that bit is 0 in every map.
 struct alignas(64) TensorFields {
     std::uint64_t address;
     std::uint64_t magic;
@@ -75,9 +75,10 @@ enum class TensorField : std::uint8_t {
     fill_mode
 };
 
-/// Replaces one field of the 128 bytes of a map, or of zeros, which become one. `ordinal` counts dimensions from 0 (for global_stride:
-/// strides); `value` is what the instruction says (for rank: one less than the rank). Values that no map can
-/// have are Errc::tensor_map_invalid; whether the fields agree with each other is for `decode`.
+/// Replaces one field of the 128 bytes of a map, or of zeros, which become one. `ordinal` counts dimensions
+/// from 0 (for global_stride: strides); `value` is what the instruction says (for rank: one less than the
+/// rank). Values that no map can have are Errc::tensor_map_invalid; whether the fields agree with each other
+/// is for `decode`.
 [[nodiscard]] Expected<void> replace(std::byte* map, TensorField field, std::uint32_t ordinal,
                                      std::uint64_t value);
 

@@ -14,8 +14,7 @@ namespace {
 bool same(const Dim3& a, const Dim3& b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 
 // One value, or those of the active lanes in brackets; `-` stands for one that is not active.
-template <class Value>
-std::string values_of(std::uint32_t lanes, Value&& value) {
+template <class Value> std::string values_of(std::uint32_t lanes, Value&& value) {
     if (lanes == 0) return "-";
     const std::string first = value(static_cast<unsigned>(std::countr_zero(lanes)));
     std::string list;
@@ -32,7 +31,8 @@ std::string values_of(std::uint32_t lanes, Value&& value) {
 std::string hexadecimal(const ObservedRegister& reg, unsigned lane) {
     std::uint64_t parts[2] = {0, 0};
     std::memcpy(parts, reg.values + std::size_t{lane} * reg.bytes, reg.bytes);
-    return reg.bytes == 16 && parts[1] != 0 ? fmt::format("{:#x}{:016x}", parts[1], parts[0]) : fmt::format("{:#x}", parts[0]);
+    return reg.bytes == 16 && parts[1] != 0 ? fmt::format("{:#x}{:016x}", parts[1], parts[0])
+                                            : fmt::format("{:#x}", parts[0]);
 }
 
 std::string_view name(ObservedAccess::Space space) {
@@ -49,8 +49,10 @@ std::string text_of(std::string_view ptx, Span span) {
     std::string text;
     for (const char c : ptx.substr(span.begin, span.end - span.begin)) {
         const bool is_space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
-        if (!is_space) text += c;
-        else if (!text.empty() && text.back() != ' ') text += ' ';
+        if (!is_space)
+            text += c;
+        else if (!text.empty() && text.back() != ' ')
+            text += ' ';
     }
     return text;
 }
@@ -64,7 +66,8 @@ struct EmulatorTrace::Data {
     const char* ptx = nullptr;
 
     [[nodiscard]] bool wants(const ObservedStep& step) const {
-        return (!filter.block || same(*filter.block, step.block)) && (!filter.warp || *filter.warp == step.warp);
+        return (!filter.block || same(*filter.block, step.block)) &&
+               (!filter.warp || *filter.warp == step.warp);
     }
     const std::string& instruction_of(const ObservedStep& step) {
         if (ptx != step.ptx.data()) places.clear();
@@ -85,7 +88,8 @@ EmulatorTrace::~EmulatorTrace() = default;
 void EmulatorTrace::step(const ObservedStep& step) {
     if (!data_->wants(step)) return;
     const std::string& instruction = data_->instruction_of(step);
-    std::string line = fmt::format("block ({}, {}, {}) warp {} lanes {:#010x} {}{}", step.block.x, step.block.y, step.block.z, step.warp, step.lanes, instruction,
+    std::string line = fmt::format("block ({}, {}, {}) warp {} lanes {:#010x} {}{}", step.block.x,
+                                   step.block.y, step.block.z, step.warp, step.lanes, instruction,
                                    step.is_rest ? " (further results)" : "");
     const auto add = [&](const ObservedRegister& reg, std::string_view sign, std::uint32_t lanes) {
         line += fmt::format(" | {}{} {}", reg.name, sign,
@@ -96,7 +100,9 @@ void EmulatorTrace::step(const ObservedStep& step) {
     for (const ObservedRegister& reg : step.written) add(reg, " =", step.lanes);
     for (const ObservedAccess& access : step.accesses)
         line += fmt::format(" | {} {} of {} bytes at {}", name(access.space), name(access.kind), access.bytes,
-                            values_of(access.lanes, [&](unsigned lane) { return fmt::format("{:#x}", access.addresses[lane]); }));
+                            values_of(access.lanes, [&](unsigned lane) {
+                                return fmt::format("{:#x}", access.addresses[lane]);
+                            }));
     line += '\n';
     data_->write(line);
 }

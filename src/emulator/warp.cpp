@@ -14,11 +14,13 @@ namespace ptxgraft::emulator {
 namespace {
 
 constexpr std::uint32_t frame_alignment = 128;  // of the local memory of a call
-constexpr std::size_t most_operands = 8;  // of a collective
+constexpr std::size_t most_operands = 8;        // of a collective
 constexpr std::size_t most_results = arithmetic::most_outputs + 1, most_sources = arithmetic::most_inputs + 1;
 
 // Without a call where the processor is not asked for popcnt.
-std::uint64_t lanes_of(std::uint32_t mask) { return mask == ~0u ? 32u : static_cast<std::uint64_t>(std::popcount(mask)); }
+std::uint64_t lanes_of(std::uint32_t mask) {
+    return mask == ~0u ? 32u : static_cast<std::uint64_t>(std::popcount(mask));
+}
 
 }  // namespace
 
@@ -54,7 +56,8 @@ std::uint64_t Warp::begin() {
     in_turn_ = false;
     free_frames_.clear();
     for (const auto& frame : frames_) free_frames_.push_back(frame.get());
-    banks_ = {nullptr, const_cast<std::byte*>(program_->constants[0].bytes.data()), specials_[0].bytes.data()};
+    banks_ = {nullptr, const_cast<std::byte*>(program_->constants[0].bytes.data()),
+              specials_[0].bytes.data()};
     fill_specials();
     Frame* frame = new_frame(*launch_->entry);
     frame->lanes = live_;
@@ -177,18 +180,14 @@ Warp::State Warp::fail_ending() {
     return State::failed;
 }
 
-template <bool Observed>
-Warp::State Warp::run_selected() {
+template <bool Observed> Warp::State Warp::run_selected() {
     const Operation* const code = program_->code.data();
     while (true) {
         const Operation& operation = code[pc_];
         const bool many = !Observed && operation.run != 0;
         switch (many ? run_many(operation) : Observed ? run_observed(operation) : run_one(operation)) {
-            case Flow::next:
-                ++pc_;
-                break;
-            case Flow::jump:
-                break;
+            case Flow::next: ++pc_; break;
+            case Flow::jump: break;
             case Flow::select:
                 in_turn_ = false;
                 if (!select()) return live_ == 0 ? State::finished : State::blocked;
@@ -197,8 +196,7 @@ Warp::State Warp::run_selected() {
                 ++pc_;
                 yield();
                 return State::yielded;
-            case Flow::fail:
-                return State::failed;
+            case Flow::fail: return State::failed;
         }
         if (pc_ >= next_pc_) reconverge();
         if (issued_ >= pause_) {
@@ -210,8 +208,8 @@ Warp::State Warp::run_selected() {
     }
 }
 
-// The next turn is of another length: were all alike, a loop that takes a lock and gives it back could end each turn with the lock
-// in its hands, and no other thread would ever get it.
+// The next turn is of another length: were all alike, a loop that takes a lock and gives it back could end
+// each turn with the lock in its hands, and no other thread would ever get it.
 void Warp::yield() {
     strong_ = 0;
     strong_limit_ = 32 + (strong_limit_ * 5 + 3) % 64;
@@ -235,18 +233,23 @@ Flow Warp::run_one(const Operation& operation) {
         return mask_ != 0 ? Flow::next : Flow::select;  // all have left where nobody knows where they go
     if (is_tracked_ && !track(operation, mask)) return Flow::fail;
     if (operation.function == nullptr) {
-        [[maybe_unused]] const EmulatedAccess access(operation.execute != execute_call);  // functions of the host are not emulated
+        // functions of the host are not emulated
+        [[maybe_unused]] const EmulatedAccess access(operation.execute != execute_call);
         return operation.execute(*this, operation, mask);
     }
-    if (mask == frame_->lanes) run_pure(operation);
-    else run_pure(operation, mask);
+    if (mask == frame_->lanes)
+        run_pure(operation);
+    else
+        run_pure(operation, mask);
     return Flow::next;
 }
 
-// Whether the sources of a row of pure operations are known to be written: in a loop they were, the last time.
+// Whether the sources of a row of pure operations are known to be written: in a loop they were, the last
+// time.
 inline bool Warp::is_found(const Operation& first) const {
     const Frame::Found& found = frame_->found_of(first);
-    return fragments_ == nullptr && found.pc == pc_ && (mask_ & ~found.lanes) == 0 && found.undefined == frame_->undefined;
+    return fragments_ == nullptr && found.pc == pc_ && (mask_ & ~found.lanes) == 0 &&
+           found.undefined == frame_->undefined;
 }
 
 // Executes an operation of a run by all lanes, or some in a row; how many.
@@ -259,7 +262,8 @@ inline std::size_t Warp::run_row(const Operation& operation) {
     return operation.row;
 }
 
-// Pure operations in a row. When all lanes of the frame run, the others' registers are nobody's: nothing is masked.
+// Pure operations in a row. When all lanes of the frame run, the others' registers are nobody's: nothing is
+// masked.
 Flow Warp::run_many(const Operation& first) {
     const Operation* const end = &first + first.run;
     const bool is_whole = mask_ == frame_->lanes;
@@ -267,15 +271,18 @@ Flow Warp::run_many(const Operation& first) {
         const std::uint32_t begin = pc_, undefined = frame_->undefined;
         for (const Operation* operation = &first; operation != end; ++operation, ++pc_) {
             if (!track(*operation, mask_)) return Flow::fail;
-            if (is_whole) run_pure(*operation);
-            else run_pure(*operation, mask_);
+            if (is_whole)
+                run_pure(*operation);
+            else
+                run_pure(*operation, mask_);
         }
         if (undefined == frame_->undefined) frame_->found_of(first) = {begin, mask_, undefined};
     } else {
         if (is_whole) {
             for (const Operation* operation = &first; operation != end;) operation += run_row(*operation);
         } else {
-            for (const Operation* operation = &first; operation != end; ++operation) run_pure(*operation, mask_);
+            for (const Operation* operation = &first; operation != end; ++operation)
+                run_pure(*operation, mask_);
         }
         pc_ += first.run;
     }
@@ -302,8 +309,8 @@ inline bool Warp::track(const Operation& operation, std::uint32_t mask) {
     return true;
 }
 
-// Most operations have one result and no more than three sources: for them no number is looked at, and what the arrays hold
-// beyond it nobody reads.
+// Most operations have one result and no more than three sources: for them no number is looked at, and what
+// the arrays hold beyond it nobody reads.
 inline void Warp::run_pure(const Operation& operation) {
     if (operation.is_large) return run_large(operation);
     const Ref* const ref = operands(operation);
@@ -556,7 +563,8 @@ Flow Warp::exit(std::uint32_t mask) {
 // Those that wait for lanes of their own warp say more than those at a barrier, which wait for everybody.
 const Group* Warp::waiting() const {
     const Group* const end = groups_.data() + group_count_;
-    const Group* const found = std::find_if(groups_.data(), end, [](const Group& group) { return group.wait == Wait::members; });
+    const Group* const found =
+        std::find_if(groups_.data(), end, [](const Group& group) { return group.wait == Wait::members; });
     return found != end ? found : group_count_ == 0 ? nullptr : groups_.data();
 }
 
@@ -568,7 +576,8 @@ Flow Warp::collective(const Operation& operation, const CollectiveCall& call, st
         std::uint32_t party = left, members = left;
         if (call.member_mask != no_ref) {
             if (!require(call.member_mask, left)) return Flow::fail;
-            members = static_cast<std::uint32_t>(value(call.member_mask, static_cast<unsigned>(std::countr_zero(left))));
+            members = static_cast<std::uint32_t>(
+                value(call.member_mask, static_cast<unsigned>(std::countr_zero(left))));
             party = 0;
             each_lane(left, [&](unsigned lane) {
                 if (static_cast<std::uint32_t>(value(call.member_mask, lane)) == members) party |= 1u << lane;
@@ -610,8 +619,10 @@ void Warp::run_collective(const Operation& operation, const CollectiveCall& call
 void Warp::order_members(const CollectiveCall& call, std::uint32_t mask) {
     if (!is_ordered_) return;
     Order& order = cta_->checker()->order;
-    if (call.function == sync_collective()) order.synchronise(number(), mask, mask == live_);
-    else order.meet(number(), mask, mask == live_);
+    if (call.function == sync_collective())
+        order.synchronise(number(), mask, mask == live_);
+    else
+        order.meet(number(), mask, mask == live_);
 }
 
 void Warp::meet() {
@@ -638,11 +649,13 @@ bool Warp::join_members(const Operation& operation, const CollectiveCall& call, 
     };
     std::array<Column, most_operands> values = {};
     const LaneFunctions& functions = *launch_->lane_functions;
-    const auto move = [&](const Operation& o, Frame& frame, std::uint32_t lanes, unsigned first, unsigned last, bool out) {
+    const auto move = [&](const Operation& o, Frame& frame, std::uint32_t lanes, unsigned first,
+                          unsigned last, bool out) {
         for (unsigned i = first; i < last; ++i) {
             const Ref ref = operands(o)[i];
             std::byte* const theirs = column_in(frame, ref);
-            functions.blend[ref & width_mask](out ? theirs : values[i].bytes, out ? values[i].bytes : theirs, lanes);
+            functions.blend[ref & width_mask](out ? theirs : values[i].bytes, out ? values[i].bytes : theirs,
+                                              lanes);
             if (out && tracks_written_ && is_register(ref)) frame.written[offset(ref) / 32] |= lanes;
         }
     };
@@ -670,8 +683,11 @@ bool Warp::join_members(const Operation& operation, const CollectiveCall& call, 
         }
         note_late(group.frame, group.pc, group.mask);
         group.wait = Wait::none;
-        if (group.frame == frame_ && group.pc == pc_) mask_ |= take(i).mask;  // also of lanes that run in turn: all go on together
-        else ++groups_[i++].pc;
+        // also of lanes that run in turn: all go on together
+        if (group.frame == frame_ && group.pc == pc_)
+            mask_ |= take(i).mask;
+        else
+            ++groups_[i++].pc;
     }
     update_next();
     return true;
@@ -717,7 +733,8 @@ bool Warp::is_noted(const Mistake& mistake, std::uint32_t lanes) {
 }
 
 bool Warp::report_new(const Mistake& mistake, std::uint32_t lanes, std::string detail) {
-    Error error{mistake.code, program_->spans[mistake.pc], 0, std::make_shared<const std::string>(std::move(detail))};
+    Error error{mistake.code, program_->spans[mistake.pc], 0,
+                std::make_shared<const std::string>(std::move(detail))};
     if (!launch_->keeps_going) return fail(std::move(error)), false;
     cta_->checker()->findings.add({.mistake = mistake, .error = std::move(error), .calls = calls()}, number(),
                                   lanes);

@@ -39,7 +39,8 @@ struct Origin {
     bool is_of_memory = false;
     Space space = Space::global;
     bool is_of_absent_lane = false;  ///< the register of a lane that takes no part in a shuffle
-    bool is_value = false;  ///< computed, or widened, and no copy of a structure with gaps, which nobody does with those
+    /// computed, or widened, and no copy of a structure with gaps, which nobody does with those
+    bool is_value = false;
     std::uint64_t address = 0;
     StoredOrigin stored = {};  ///< of memory: when it was stored there undefined
 };
@@ -57,10 +58,10 @@ using States = std::array<std::uint8_t, std::size_t{lane_count} * 16>;
 /// What is kept of a register that a wgmma names: of its accumulator or its fragment of A.
 struct Fragment {
     bool is_fragment = false, is_accumulator = false;  ///< of some wgmma of the function
-    bool accumulates = false, is_read = false;  ///< by a wgmma that is not known to be complete
-    bool is_copy = false;       ///< of an accumulator in flight: among the warp's pending copies
-    bool is_written = false;    ///< what touched it last: a write, or a read
-    std::uint32_t fences = 0;   ///< that the warp had passed then, and one more; 0: nothing touched it
+    bool accumulates = false, is_read = false;         ///< by a wgmma that is not known to be complete
+    bool is_copy = false;      ///< of an accumulator in flight: among the warp's pending copies
+    bool is_written = false;   ///< what touched it last: a write, or a read
+    std::uint32_t fences = 0;  ///< that the warp had passed then, and one more; 0: nothing touched it
     std::uint32_t pc = 0;
 };
 
@@ -94,16 +95,17 @@ struct Frame {
     std::uint32_t lanes = 0;  ///< that have not returned
     std::uint32_t depth = 0;
     std::vector<ColumnBlock> registers;
-    // Of a checked launch, by offset / 32: the lanes of a register of which every byte was written, and what is known of
-    // the others.
+    // Of a checked launch, by offset / 32: the lanes of a register of which every byte was written, and what
+    // is known of the others.
     std::vector<std::uint32_t> written;
     std::unordered_map<std::uint32_t, Taint> taints;
     std::vector<Fragment> fragments;  // of those that a wgmma names; empty where there is none
-    /// A row of pure operations whose sources were found to be written by lanes, when `undefined` had a value.
+    /// A row of pure operations whose sources were found to be written by lanes, when `undefined` had a
+    /// value.
     struct Found {
         std::uint32_t pc = 0, lanes = 0, undefined = 0;
     };
-    std::uint32_t undefined = 0;  ///< how often an operation had or made something undefined
+    std::uint32_t undefined = 0;   ///< how often an operation had or made something undefined
     std::array<Found, 128> found;  ///< by the number of the run
 
     [[nodiscard]] Found& found_of(const Operation& first) { return found[first.run_number % found.size()]; }
@@ -118,7 +120,8 @@ struct Group {
     std::uint32_t pc = 0;
     std::uint32_t mask = 0;
     Wait wait = Wait::none;
-    std::uint32_t what = 0;  ///< the barrier, the member mask, the wgmma.fence or the wgmma-group, counted from 1
+    /// the barrier, the member mask, the wgmma.fence or the wgmma-group, counted from 1
+    std::uint32_t what = 0;
     std::uint64_t last_run = 0;
 };
 
@@ -145,8 +148,7 @@ struct LateResult {
 };
 
 /// Calls `f(lane)` for every lane of a mask, in order, until it returns false. True when it never did.
-template <class F>
-bool each_lane(std::uint32_t mask, F&& f) {
+template <class F> bool each_lane(std::uint32_t mask, F&& f) {
     for (; mask != 0; mask &= mask - 1) {
         if (!f(static_cast<unsigned>(std::countr_zero(mask)))) return false;
     }
@@ -186,15 +188,16 @@ class Warp {
 
     [[nodiscard]] const Ref* operands(const Operation& operation) const { return refs_ + operation.operands; }
     [[nodiscard]] std::byte* column(Ref ref) { return banks_[ref >> bank_shift] + offset(ref); }
-    template <class T>
-    [[nodiscard]] T* column_of(Ref ref) {
-        return reinterpret_cast<T*>(column(ref));
-    }
+    template <class T> [[nodiscard]] T* column_of(Ref ref) { return reinterpret_cast<T*>(column(ref)); }
     /// The value of one lane, extended by zeros; of 16 bytes the lower 8.
-    [[nodiscard]] std::uint64_t value(Ref ref, unsigned lane) { return lane_value(column(ref), width(ref), lane); }
+    [[nodiscard]] std::uint64_t value(Ref ref, unsigned lane) {
+        return lane_value(column(ref), width(ref), lane);
+    }
     /// Writes the lanes of `mask` from a column of the register's width.
     void blend(Ref ref, const std::byte* from, std::uint32_t mask);
-    void set(Ref ref, unsigned lane, std::uint64_t value) { set_lane_value(column(ref), width(ref), lane, value); }
+    void set(Ref ref, unsigned lane, std::uint64_t value) {
+        set_lane_value(column(ref), width(ref), lane, value);
+    }
     [[nodiscard]] std::uint32_t live() const { return live_; }
     [[nodiscard]] std::uint32_t running() const { return mask_; }
     [[nodiscard]] std::uint32_t index() const { return index_; }
@@ -215,9 +218,11 @@ class Warp {
     void charge_bytes(std::uint64_t bytes) { charge(bytes / bytes_of_unit); }
     /// For what takes milliseconds, in between: false, after fail(), where the launch has ended.
     [[nodiscard]] bool goes_on() { return pause() || fail_ending() != State::failed; }
-    /// Lanes have asked an mbarrier whether a phase is complete. Of a warp that does nothing else for long only others can help.
+    /// Lanes have asked an mbarrier whether a phase is complete. Of a warp that does nothing else for long
+    /// only others can help.
     void note_wait(std::uint32_t mask, bool any_complete) {
-        const bool is_again = issued_ - wait_issued_ <= most_between_waits;  // by these lanes or others, at this mbarrier or another
+        // by these lanes or others, at this mbarrier or another
+        const bool is_again = issued_ - wait_issued_ <= most_between_waits;
         waits_ = any_complete ? 0 : is_again ? waits_ + 1 : 1;
         wait_pc_ = pc_, wait_mask_ = mask, wait_issued_ = issued_, wait_frame_ = frame_;
     }
@@ -227,8 +232,8 @@ class Warp {
     [[nodiscard]] std::vector<Span> wait_calls() const { return calls(wait_frame_); }
 
     /// The host bytes of one lane's access, `bytes` a power of two; null after fail().
-    [[nodiscard]] std::byte* resolve(const Access& access, const Operation& operation, unsigned lane, std::uint32_t bytes,
-                                     Use use);
+    [[nodiscard]] std::byte* resolve(const Access& access, const Operation& operation, unsigned lane,
+                                     std::uint32_t bytes, Use use);
     [[nodiscard]] std::byte* resolve(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes,
                                      Use use);
     /// As resolve, without alignment and without an error: null when the bytes are not all in one place.
@@ -239,10 +244,10 @@ class Warp {
     [[nodiscard]] static std::uint64_t generic_window(const Access& access, std::uint64_t address);
     /// True, after fail(): an address of shared memory in the cluster that belongs to no CTA that still runs.
     bool fail_without_owner(Space space, std::uint64_t address, unsigned lane);
-    /// Where the lanes of `mask` access, when all do so in one piece of memory and nothing is wrong with any; else null,
-    /// and each is to be resolved.
-    [[nodiscard]] std::byte* locate(const Access& access, const Operation& operation, std::uint32_t mask, Use use,
-                                    Located& located);
+    /// Where the lanes of `mask` access, when all do so in one piece of memory and nothing is wrong with any;
+    /// else null, and each is to be resolved.
+    [[nodiscard]] std::byte* locate(const Access& access, const Operation& operation, std::uint32_t mask,
+                                    Use use, Located& located);
     /// The bytes of the frame's local memory at `offset`.
     [[nodiscard]] std::byte* local(const Frame& frame, unsigned lane, std::uint32_t offset);
     /// Takes `bytes` more of the running frame's local memory; its offset.
@@ -272,11 +277,13 @@ class Warp {
         return frame_->local_base + offset;
     }
 
-    // --- wgmma: the products of a warpgroup begin when all of its warps have come to the wgmma.fence before them, and are
-    // complete when all have computed theirs
+    // --- wgmma: the products of a warpgroup begin when all of its warps have come to the wgmma.fence before
+    // them, and are complete when all have computed theirs
 
     /// How many fences the warp has come to, or groups it has committed.
-    [[nodiscard]] std::uint32_t wgmma_count(Wait what) const { return what == Wait::wgmma_fence ? wgmma_fences_ : wgmma_groups_; }
+    [[nodiscard]] std::uint32_t wgmma_count(Wait what) const {
+        return what == Wait::wgmma_fence ? wgmma_fences_ : wgmma_groups_;
+    }
     Flow fence_wgmma(std::uint32_t mask);
     void commit_wgmma();
     [[nodiscard]] bool check_warpgroup(std::uint32_t groups);
@@ -298,7 +305,9 @@ class Warp {
     template <class Detail>
     [[nodiscard]] bool report(const Mistake& mistake, std::uint32_t lanes, Detail&& detail) {
         return is_noted(mistake, lanes) ||
-               report_new(mistake, lanes, std::string(detail()) + ", " + place(static_cast<unsigned>(std::countr_zero(lanes))));
+               report_new(
+                   mistake, lanes,
+                   std::string(detail()) + ", " + place(static_cast<unsigned>(std::countr_zero(lanes))));
     }
     [[nodiscard]] bool is_observed() const;
     /// A launch that is observed tells of what an operation accesses otherwise than lane by lane.
@@ -317,7 +326,8 @@ class Warp {
     void mark_slot(const Slot& slot, std::uint32_t mask);
     /// Races and what is known at flags, before a load; and before a store, which writes the bytes.
     [[nodiscard]] bool check_load(const Access& access, std::uint32_t mask, const Located& at);
-    [[nodiscard]] bool check_store(const Access& access, const Ref* refs, std::uint32_t mask, const Located& at);
+    [[nodiscard]] bool check_store(const Access& access, const Ref* refs, std::uint32_t mask,
+                                   const Located& at);
     /// One lane's copy from global memory to shared memory.
     struct CopiedPiece {
         std::uint64_t from = 0, to = 0;
@@ -330,19 +340,22 @@ class Warp {
     void describe(Space space, std::uint64_t address, unsigned lane, Located& at);
     /// What was loaded may have been written by nobody.
     void note_loaded(const Operation& operation, std::uint32_t mask, const Located& at);
-    /// What is stored is written now; fails when nothing wrote what goes to global memory. `refs`: the elements.
-    [[nodiscard]] bool note_stored(const Access& access, const Ref* refs, std::uint32_t mask, const Located& at);
+    /// What is stored is written now; fails when nothing wrote what goes to global memory. `refs`: the
+    /// elements.
+    [[nodiscard]] bool note_stored(const Access& access, const Ref* refs, std::uint32_t mask,
+                                   const Located& at);
     /// Notes accesses of `bytes` bytes for each lane; false for a race.
     struct AccessNote {
         AccessKind kind = AccessKind::read;
         Reach reach = Reach::cluster;
         const StoredValues* values = nullptr;  ///< what is written, where equal stores are no race
     };
-    [[nodiscard]] bool note_accesses(std::uint32_t mask, const Located& at, std::uint32_t bytes, const AccessNote& note);
-    /// What the other access of a race stored, if it is a store. `mask`: the lanes that store `values` by this instruction, which are not in
-    /// memory yet.
-    [[nodiscard]] const std::byte* stored_by_other(const Race& race, const Located& at, std::uint32_t bytes, const StoredValues* values,
-                                                   std::uint32_t mask) const;
+    [[nodiscard]] bool note_accesses(std::uint32_t mask, const Located& at, std::uint32_t bytes,
+                                     const AccessNote& note);
+    /// What the other access of a race stored, if it is a store. `mask`: the lanes that store `values` by
+    /// this instruction, which are not in memory yet.
+    [[nodiscard]] const std::byte* stored_by_other(const Race& race, const Located& at, std::uint32_t bytes,
+                                                   const StoredValues* values, std::uint32_t mask) const;
     /// Of an mbarrier object: its initialisation, or what is done with it.
     [[nodiscard]] bool note_mbarrier(Space space, std::uint64_t address, unsigned lane, AccessKind kind);
     [[nodiscard]] bool note_mbarrier_init(Space space, std::uint64_t address, unsigned lane);
@@ -382,7 +395,8 @@ class Warp {
     void finish_phase_at(Space space, std::uint64_t address, std::uint64_t before, std::uint64_t after);
     /// What the proxy did is known to who waits for an mbarrier.
     void finish_async_at(Space space, std::uint64_t address);
-    /// Bulk groups of each lane: the last `pending` ones are not waited for, nor, with `reads_only`, what the others write.
+    /// Bulk groups of each lane: the last `pending` ones are not waited for, nor, with `reads_only`, what the
+    /// others write.
     struct BulkWait {
         std::uint32_t pending = 0;
         bool reads_only = false;
@@ -404,9 +418,11 @@ class Warp {
     /// An argument or a result of a call.
     [[nodiscard]] bool check_fragment(Ref ref, Use use, std::uint32_t mask);
     /// As note_access, of many bytes, which lie in one piece of memory.
-    [[nodiscard]] bool note_range(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use);
+    [[nodiscard]] bool note_range(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
+                                  Use use);
     /// Of one lane: fails where a byte was not written.
-    [[nodiscard]] bool require_written(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes);
+    [[nodiscard]] bool require_written(Space space, std::uint64_t address, unsigned lane,
+                                       std::uint32_t bytes);
     /// Atomic accesses: the bytes must have been written.
     [[nodiscard]] bool check_atomic(const Access& access, std::uint32_t mask, const Located& at);
     /// What strong accesses, and fences, order.
@@ -437,7 +453,8 @@ class Warp {
         bool and_, or_;
     };
     std::uint32_t release(std::uint32_t barrier, const Reductions& reductions);  ///< those lanes
-    [[nodiscard]] std::uint32_t started() const { return started_; }             ///< the lanes that there are threads for
+    /// the lanes that there are threads for
+    [[nodiscard]] std::uint32_t started() const { return started_; }
     /// A lane that waits and its operation, for the report of a deadlock.
     [[nodiscard]] const Group* waiting() const;
     [[nodiscard]] std::uint64_t thread_instructions() const { return thread_instructions_; }
@@ -509,22 +526,26 @@ class Warp {
                                      std::uint32_t bytes);
     [[nodiscard]] bool note_written(const Located& at, std::uint64_t address, unsigned lane,
                                     std::uint64_t bytes, Use use);
-    [[nodiscard]] StrongOperation strong_operation(const Access& access, std::uint32_t mask, bool is_update) const;
-    /// Of one access, by lanes. `mask`: lanes that store `values` by this instruction. False: the launch ends.
-    /// `lane`: who accesses, where it is not the lane of the race.
-    [[nodiscard]] bool report_races(EmulatorCheck of, std::span<const Race> races, std::optional<unsigned> lane, const Located& at,
-                                    std::uint32_t bytes, AccessKind kind, const StoredValues* values = nullptr,
+    [[nodiscard]] StrongOperation strong_operation(const Access& access, std::uint32_t mask,
+                                                   bool is_update) const;
+    /// Of one access, by lanes. `mask`: lanes that store `values` by this instruction. False: the launch
+    /// ends. `lane`: who accesses, where it is not the lane of the race.
+    [[nodiscard]] bool report_races(EmulatorCheck of, std::span<const Race> races,
+                                    std::optional<unsigned> lane, const Located& at, std::uint32_t bytes,
+                                    AccessKind kind, const StoredValues* values = nullptr,
                                     std::uint32_t mask = 0);
     [[nodiscard]] bool is_guess(const Race& race, AccessKind kind) const;
-    [[nodiscard]] std::string describe_race(const Race& race, unsigned lane, const Located& at, std::uint32_t bytes,
-                                            AccessKind kind, const StoredValues* values, std::uint32_t mask) const;
+    [[nodiscard]] std::string describe_race(const Race& race, unsigned lane, const Located& at,
+                                            std::uint32_t bytes, AccessKind kind, const StoredValues* values,
+                                            std::uint32_t mask) const;
     [[nodiscard]] bool report_unwritten(Ref ref, std::uint32_t lanes);
     [[nodiscard]] bool report_unwritten(const Origin& origin, std::uint32_t lanes, Ref ref = no_ref);
     [[nodiscard]] bool report_unfenced(const Race& write, unsigned lane, std::string_view what);
-    bool note_copied(const Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind, const StoredValues* values);
+    bool note_copied(const Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind,
+                     const StoredValues* values);
     /// As RaceShadow::note, of bytes that a lane stores in a row.
     [[nodiscard]] bool note_stores(RaceShadow& shadow, const Located& at, unsigned lane, std::uint64_t bytes,
-                                                  AccessKind kind, const Accessor& by, const StoredValues* values);
+                                   AccessKind kind, const Accessor& by, const StoredValues* values);
     // Of a race's report (race_report.cpp).
     [[nodiscard]] std::string describe_place(const Located& at, std::uint64_t address) const;
     [[nodiscard]] std::string describe_other(const Race& race, unsigned lane) const;
@@ -563,8 +584,7 @@ class Warp {
     Flow run_observed(const Operation& operation);
     void tell_late_results();
     void note_late(Frame* frame, std::uint32_t pc, std::uint32_t mask);
-    template <bool Observed>
-    State run_selected();
+    template <bool Observed> State run_selected();
     void run_collective(const Operation& operation, const CollectiveCall& call, std::uint32_t mask);
     void move_states(const Operation& operation, std::uint32_t mask, const Origin& origin);
     void shuffle_states(const Operation& operation, const CollectiveCall& call, const void* const* inputs,
@@ -607,7 +627,8 @@ class Warp {
                                             // cost beyond their number
     std::uint32_t strong_ = 0;
     std::uint32_t strong_limit_ = 64;
-    static constexpr std::uint64_t most_between_waits = 64, many_waits = 20000;  // instructions; waits in vain
+    // instructions; waits in vain
+    static constexpr std::uint64_t most_between_waits = 64, many_waits = 20000;
     std::uint64_t waits_ = 0, wait_issued_ = 0;
     std::uint32_t wait_pc_ = 0, wait_mask_ = 0;
     const Frame* wait_frame_ = nullptr;  // may have returned since: only the loop's next one is made of it
@@ -629,17 +650,17 @@ class Warp {
         bool is_store = false;
     } async_;  // who copies
     std::uint32_t wgmma_groups_ = 0;
-    std::uint32_t products_ = 0;                         // of a checked launch: wgmma.mma_async so far
+    std::uint32_t products_ = 0;                           // of a checked launch: wgmma.mma_async so far
     std::array<std::uint32_t, 8> products_of_group_ = {};  // up to each of the last groups
     std::uint32_t wgmma_fences_ = 0;
     bool wgmma_stage_ = false;  // a wgmma.fence came, and no wait since
     std::vector<PendingWgmma> pending_wgmma_;
     std::vector<PendingCopy> pending_copies_;
-    Fragment* fragments_ = nullptr;  // of the running frame
+    Fragment* fragments_ = nullptr;                        // of the running frame
     std::unordered_map<std::uint32_t, Hammock> hammocks_;  // of branches that were asked for
-    std::uint32_t local_stride_ = 0;  // bytes of each thread
+    std::uint32_t local_stride_ = 0;                       // bytes of each thread
 
-    std::vector<AccessedPiece> pieces_;    // of a launch that is observed: those of the running operation
+    std::vector<AccessedPiece> pieces_;  // of a launch that is observed: those of the running operation
     std::vector<LateResult> late_results_;
 
     const Region* region_ = nullptr;  // the last one found

@@ -1,4 +1,5 @@
-// What a checked launch keeps track of: which bytes of registers and memory were written, and which accesses are ordered.
+// What a checked launch keeps track of: which bytes of registers and memory were written, and which accesses
+// are ordered.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,33 +30,25 @@ bool all_written(const std::uint8_t* bytes, std::size_t count) {
 bool all_written_at(const std::uint8_t* bytes, std::uint32_t count) {
     std::uint64_t word = 0;
     switch (count) {
-        case 1:
-            return *bytes == all_bits;
-        case 2:
-            std::memcpy(&word, bytes, 2);
-            return word == 0xFFFF;
-        case 4:
-            std::memcpy(&word, bytes, 4);
-            return word == 0xFFFFFFFF;
-        case 8:
-            std::memcpy(&word, bytes, 8);
-            return word == ~std::uint64_t{0};
+        case 1: return *bytes == all_bits;
+        case 2: std::memcpy(&word, bytes, 2); return word == 0xFFFF;
+        case 4: std::memcpy(&word, bytes, 4); return word == 0xFFFFFFFF;
+        case 8: std::memcpy(&word, bytes, 8); return word == ~std::uint64_t{0};
         case 16: {
             std::uint64_t second = 0;
             std::memcpy(&word, bytes, 8);
             std::memcpy(&second, bytes + 8, 8);
             return (word & second) == ~std::uint64_t{0};
         }
-        default:
-            return all_written(bytes, count);
+        default: return all_written(bytes, count);
     }
 }
 
-template <class T>
-void mark_lanes(const Located& at, std::uint32_t mask) {
+template <class T> void mark_lanes(const Located& at, std::uint32_t mask) {
     T all;
     std::memset(&all, all_bits, sizeof all);
-    for (; mask != 0; mask &= mask - 1) std::memcpy(at.written + at.offsets[std::countr_zero(mask)], &all, sizeof all);
+    for (; mask != 0; mask &= mask - 1)
+        std::memcpy(at.written + at.offsets[std::countr_zero(mask)], &all, sizeof all);
 }
 // The bytes of each lane's access are defined.
 void mark_lanes(const Located& at, std::uint32_t mask, std::size_t bytes) {
@@ -63,14 +56,12 @@ void mark_lanes(const Located& at, std::uint32_t mask, std::size_t bytes) {
         std::uint64_t words[2];
     };
     switch (bytes) {
-        case 4:
-            return mark_lanes<std::uint32_t>(at, mask);
-        case 8:
-            return mark_lanes<std::uint64_t>(at, mask);
-        case 16:
-            return mark_lanes<Wide>(at, mask);
+        case 4: return mark_lanes<std::uint32_t>(at, mask);
+        case 8: return mark_lanes<std::uint64_t>(at, mask);
+        case 16: return mark_lanes<Wide>(at, mask);
         default:
-            for (; mask != 0; mask &= mask - 1) std::memset(at.written + at.offsets[std::countr_zero(mask)], all_bits, bytes);
+            for (; mask != 0; mask &= mask - 1)
+                std::memset(at.written + at.offsets[std::countr_zero(mask)], all_bits, bytes);
     }
 }
 
@@ -86,7 +77,8 @@ void Warp::mark_slot(const Slot& slot, std::uint32_t mask) {
     if (!tracks_written_) return;
     if (slot.reg != no_ref) return mark_written(slot.reg, mask);
     each_lane(mask, [&](unsigned lane) {
-        std::fill_n(&local_written_[std::size_t{lane} * local_stride_ + frame_->local_base + slot.offset], slot.bytes, all_bits);
+        std::fill_n(&local_written_[std::size_t{lane} * local_stride_ + frame_->local_base + slot.offset],
+                    slot.bytes, all_bits);
         return true;
     });
 }
@@ -149,9 +141,12 @@ void Warp::read_states(Ref ref, std::uint8_t* states) {
     const auto found = frame_->taints.find(index_of(ref));
     for (std::size_t lane = 0; lane < lane_count; ++lane) {
         std::uint8_t* const to = states + lane * bytes;
-        if ((written >> lane & 1) != 0) std::fill_n(to, bytes, all_bits);
-        else if (found != frame_->taints.end()) std::copy_n(&found->second.bytes[lane * bytes], bytes, to);
-        else std::fill_n(to, bytes, std::uint8_t{0});
+        if ((written >> lane & 1) != 0)
+            std::fill_n(to, bytes, all_bits);
+        else if (found != frame_->taints.end())
+            std::copy_n(&found->second.bytes[lane * bytes], bytes, to);
+        else
+            std::fill_n(to, bytes, std::uint8_t{0});
     }
 }
 
@@ -186,7 +181,8 @@ void Warp::try_bits(const Operation& operation, std::uint8_t* states) {
     std::array<States, most_moved> values;
     std::array<const void*, most_moved> inputs{};
     for (unsigned i = 0; i < operation.inputs; ++i) {
-        inputs[i] = is_register(refs[1 + i]) ? values[i].data() : static_cast<const void*>(column(refs[1 + i]));
+        inputs[i] =
+            is_register(refs[1 + i]) ? values[i].data() : static_cast<const void*>(column(refs[1 + i]));
         read_states(refs[1 + i], known[i].data());
     }
     States result, other;
@@ -197,12 +193,14 @@ void Warp::try_bits(const Operation& operation, std::uint8_t* states) {
             const auto* const from = reinterpret_cast<const std::uint8_t*>(column(refs[1 + i]));
             const std::uint8_t unwritten = (choice >> i & 1) != 0 ? all : 0;
             for (std::size_t b = 0; b < width(refs[1 + i]) * std::size_t{lane_count}; ++b)
-                values[i][b] = static_cast<std::uint8_t>((from[b] & known[i][b]) | (unwritten & ~known[i][b]));
+                values[i][b] =
+                    static_cast<std::uint8_t>((from[b] & known[i][b]) | (unwritten & ~known[i][b]));
         }
         void* const output = choice == 0 ? result.data() : other.data();
         operation.function(&output, inputs.data(), operation.elements);
         if (choice == 0) continue;
-        for (std::size_t b = 0; b < count; ++b) states[b] &= static_cast<std::uint8_t>(~(result[b] ^ other[b]));
+        for (std::size_t b = 0; b < count; ++b)
+            states[b] &= static_cast<std::uint8_t>(~(result[b] ^ other[b]));
     }
     if (bytes != 1) return;
     for (std::size_t b = 0; b < count; ++b) states[b] = (states[b] & 1) != 0 ? all_bits : std::uint8_t{0};
@@ -229,7 +227,8 @@ void Warp::carry_states(const Operation& operation, std::uint8_t* states) {
 
 void Warp::spread_states(const Operation& operation, Ref result, std::uint8_t* states) {
     const Ref* const sources = operands(operation) + operation.outputs;
-    const std::size_t bytes = width(result), piece = operation.undefined == Undefined::halves ? bytes / 2 : bytes;
+    const std::size_t bytes = width(result),
+                      piece = operation.undefined == Undefined::halves ? bytes / 2 : bytes;
     std::fill_n(states, bytes * lane_count, all_bits);
     States known;
     for (unsigned i = 0; i < operation.inputs; ++i) {
@@ -243,7 +242,8 @@ void Warp::spread_states(const Operation& operation, Ref result, std::uint8_t* s
     }
 }
 
-// The bits of a source that something wrote; none of a constant, nor of what was known of a value before it was filled in.
+// The bits of a source that something wrote; none of a constant, nor of what was known of a value before it
+// was filled in.
 void Warp::read_data(Ref ref, std::uint8_t* data) {
     const std::size_t bytes = width(ref);
     if (!is_register(ref)) {
@@ -261,7 +261,8 @@ void Warp::read_data(Ref ref, std::uint8_t* data) {
 bool Warp::is_filled(const Operation& operation, unsigned lane) {
     const Ref* const sources = operands(operation) + operation.outputs;
     const auto any = [lane](const States& states, std::size_t bytes) {
-        return std::any_of(&states[lane * bytes], &states[lane * bytes] + bytes, [](std::uint8_t bits) { return bits != 0; });
+        return std::any_of(&states[lane * bytes], &states[lane * bytes] + bytes,
+                           [](std::uint8_t bits) { return bits != 0; });
     };
     std::array<States, most_moved> data{}, to{};
     std::array<void*, most_moved> outputs{};
@@ -349,13 +350,15 @@ void Warp::move_states(const Operation& operation, std::uint32_t mask, const Ori
     for (unsigned i = 0; i < operation.outputs; ++i) {
         const std::size_t bytes = width(results[i]);
         for (std::size_t b = 0; b < bytes * lane_count; ++b)
-            to[i][b] = (chosen >> (b / bytes) & 1) != 0 ? static_cast<std::uint8_t>(~to[i][b]) : std::uint8_t{0};
+            to[i][b] =
+                (chosen >> (b / bytes) & 1) != 0 ? static_cast<std::uint8_t>(~to[i][b]) : std::uint8_t{0};
         taint(results[i], mask, origin, to[i].data());
     }
 }
 
 // The states of the first source go the way of its values.
-void Warp::shuffle_states(const Operation& operation, const CollectiveCall& call, const void* const* inputs, std::uint32_t mask) {
+void Warp::shuffle_states(const Operation& operation, const CollectiveCall& call, const void* const* inputs,
+                          std::uint32_t mask) {
     const Ref result = operands(operation)[0], source = operands(operation)[operation.outputs];
     const bool is_written = !is_register(source) || (mask & ~frame_->written[index_of(source)]) == 0;
     if (is_written && mask == ~0u) return mark_written(result, mask);
@@ -379,7 +382,8 @@ void Warp::shuffle_states(const Operation& operation, const CollectiveCall& call
 // An operand of the running operation.
 std::string Warp::name_of(Ref ref) const {
     const Operation& operation = program_->code[pc_];
-    for (std::uint32_t i = operation.operands; i < operation.operands + operation.outputs + operation.inputs; ++i) {
+    for (std::uint32_t i = operation.operands; i < operation.operands + operation.outputs + operation.inputs;
+         ++i) {
         if (program_->refs[i] != ref) continue;
         ref = program_->declared_operand(*frame_->function, i);
         break;
@@ -442,12 +446,17 @@ std::uint8_t* Warp::written_bytes(Space space, std::uint64_t address, unsigned l
     const Place where = common_place(space, address);
     if (where.space == Space::shared) {
         Cta* const owner = owner_of(where.address);
-        return owner == nullptr ? nullptr : owner->shared_written().data() + (where.address & ((std::uint64_t{1} << cluster_rank_shift) - 1));
+        return owner == nullptr ? nullptr
+                                : owner->shared_written().data() +
+                                      (where.address & ((std::uint64_t{1} << cluster_rank_shift) - 1));
     }
-    if (where.space == Space::local) return local_written_.data() + std::size_t{lane} * local_stride_ + where.address;
+    if (where.space == Space::local)
+        return local_written_.data() + std::size_t{lane} * local_stride_ + where.address;
     if (where.space == Space::param) return nullptr;
     const Region* const region = launch_->memory->find(where.address);
-    return region == nullptr || region->written == nullptr ? nullptr : region->written + (where.address - region->begin);
+    return region == nullptr || region->written == nullptr
+               ? nullptr
+               : region->written + (where.address - region->begin);
 }
 
 void Warp::describe(Space space, std::uint64_t address, unsigned lane, Located& at) {
@@ -461,7 +470,8 @@ void Warp::describe(Space space, std::uint64_t address, unsigned lane, Located& 
 
 bool Warp::check_load(const Access& access, std::uint32_t mask, const Located& at) {
     const AccessKind kind = access.is_strong() ? AccessKind::strong_read : AccessKind::read;
-    if (!note_accesses(mask, at, std::uint32_t{access.bytes} * access.count, {kind, access.reach})) return false;
+    if (!note_accesses(mask, at, std::uint32_t{access.bytes} * access.count, {kind, access.reach}))
+        return false;
     if (access.is_strong()) synchronise_reads(access, mask, at);
     return true;
 }
@@ -517,12 +527,16 @@ void Warp::note_loaded(const Operation& operation, std::uint32_t mask, const Loc
     if (at.written == nullptr || operation.outputs == 0) return;
     const Ref* const results = operands(operation);
     const std::uint32_t bytes = width(results[0]), whole = bytes * operation.outputs;
-    if (mask == ~0u && at.most - at.least < widest_look && all_written(at.written + at.least, at.most - at.least + whole)) return;
+    if (mask == ~0u && at.most - at.least < widest_look &&
+        all_written(at.written + at.least, at.most - at.least + whole))
+        return;
     std::uint32_t partly = 0, before = ~0u;  // one look for lanes in a row that load the same
     each_lane(at.all_equal ? 1 : mask, [&](unsigned lane) {
         if (at.offsets[lane] == before) return true;
-        if (all_written_at(at.written + at.offsets[lane], whole)) before = at.offsets[lane];
-        else partly |= 1u << lane;
+        if (all_written_at(at.written + at.offsets[lane], whole))
+            before = at.offsets[lane];
+        else
+            partly |= 1u << lane;
         return true;
     });
     if (at.all_equal && partly != 0) partly = mask;
@@ -567,7 +581,8 @@ bool Warp::note_stored(const Access& access, const Ref* refs, std::uint32_t mask
     if (at.written == nullptr) return true;
     const std::size_t bytes = access.bytes, whole = bytes * access.count;
     std::uint32_t all = ~0u;
-    for (unsigned i = 0; i < access.count; ++i) all &= is_register(refs[i]) ? frame_->written[index_of(refs[i])] : ~0u;
+    for (unsigned i = 0; i < access.count; ++i)
+        all &= is_register(refs[i]) ? frame_->written[index_of(refs[i])] : ~0u;
     if ((mask & ~all) == 0) {
         if (at.consecutive) {
             std::memset(at.written + at.offsets[0], all_bits, whole * lane_count);
@@ -581,7 +596,8 @@ bool Warp::note_stored(const Access& access, const Ref* refs, std::uint32_t mask
     for (unsigned i = 0; i < access.count; ++i) {
         read_states(refs[i], states.data());
         const Origin origin = origin_of(refs[i]);
-        const bool is_gap = bytes == 1 && access.count > 1 && origin.is_of_memory;  // as compilers copy structures
+        // as compilers copy structures
+        const bool is_gap = bytes == 1 && access.count > 1 && origin.is_of_memory;
         const bool done = each_lane(mask, [&](unsigned lane) {
             bool any = false;
             for (std::size_t b = 0; b < bytes; ++b) {
@@ -610,10 +626,12 @@ bool Warp::note_order(Space space, std::uint64_t address, unsigned lane, std::ui
 }
 
 // The bytes of a copy: all written, when it reads them; written from now on, when it writes them.
-bool Warp::note_written(const Located& at, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use) {
+bool Warp::note_written(const Located& at, std::uint64_t address, unsigned lane, std::uint64_t bytes,
+                        Use use) {
     if (at.written != nullptr && use == Use::write) std::memset(at.written, all_bits, bytes);
     if (at.written == nullptr || use == Use::write) return true;
-    const auto* const unwritten = std::find_if(at.written, at.written + bytes, [](std::uint8_t bits) { return bits != all_bits; });
+    const auto* const unwritten =
+        std::find_if(at.written, at.written + bytes, [](std::uint8_t bits) { return bits != all_bits; });
     if (unwritten == at.written + bytes) return true;
     const bool goes_on = report({EmulatorCheck::unwritten, Errc::memory_not_written, pc_}, 1u << lane, [&] {
         return fmt::format("{:#x}, of the {} bytes that are copied from or added to at {:#x}",
@@ -638,7 +656,8 @@ bool Warp::note_range(Space space, std::uint64_t address, unsigned lane, std::ui
     if (!note_written(at, address, lane, bytes, use)) return false;
     const std::uint32_t unit = address % 4 == 0 && bytes % 4 == 0 ? 4 : 1;
     for (std::uint64_t done = 0; done < bytes; done += unit, at.begin += unit)
-        if (!note_accesses(1u << lane, at, unit, {use == Use::read ? AccessKind::read : AccessKind::write})) return false;
+        if (!note_accesses(1u << lane, at, unit, {use == Use::read ? AccessKind::read : AccessKind::write}))
+            return false;
     return true;
 }
 
@@ -652,7 +671,8 @@ bool Warp::require_written(Space space, std::uint64_t address, unsigned lane, st
 }
 
 // Arguments and results keep which of their bytes were written.
-void Warp::pass_states(const Slot& from, Frame& source, const Slot& to, Frame& target, unsigned lane, std::uint32_t bytes) {
+void Warp::pass_states(const Slot& from, Frame& source, const Slot& to, Frame& target, unsigned lane,
+                       std::uint32_t bytes) {
     Frame* const running = frame_;
     States states{};
     Origin origin{.pc = pc_};
@@ -676,7 +696,9 @@ void Warp::pass_states(const Slot& from, Frame& source, const Slot& to, Frame& t
         StoredOrigins& stored = cta_->checker()->stored;
         const unsigned thread = number() * lane_count + lane;
         for (std::uint32_t done = 0; done < bytes; done += StoredOrigins::unit)
-            if (const StoredOrigin of = stored.find(Space::local, source.local_base + from.offset + done, thread); of.is_known())
+            if (const StoredOrigin of =
+                    stored.find(Space::local, source.local_base + from.offset + done, thread);
+                of.is_known())
                 stored.add(Space::local, address + done, thread, StoredOrigins::unit, of);
         return;
     }

@@ -1,7 +1,8 @@
-// wgmma (PTX ISA 9.7.15): products are computed at once here, each warp's own rows of them. A wgmma.fence tells that the
-// warpgroup has written what its products read, so a warp lets the other warps come to the fence before it computes; and one
-// that waits for a group lets them commit it first. What a checked launch keeps besides: which registers and which shared
-// memory a product that nobody has waited for still uses, and which registers no wgmma.fence has ordered.
+// wgmma (PTX ISA 9.7.15): products are computed at once here, each warp's own rows of them. A wgmma.fence
+// tells that the warpgroup has written what its products read, so a warp lets the other warps come to the
+// fence before it computes; and one that waits for a group lets them commit it first. What a checked launch
+// keeps besides: which registers and which shared memory a product that nobody has waited for still uses, and
+// which registers no wgmma.fence has ordered.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -107,8 +108,8 @@ void Warp::finish_wgmma(std::uint32_t groups) {
     wgmma_stage_ = false;
     if (notes_async_) {
         Checker& checker = *cta_->checker();
-        checker.order.learn(number(), live_, true, checker.parties.warpgroup(cta_->rank(), index_),
-                            ~0u, groups);
+        checker.order.learn(number(), live_, true, checker.parties.warpgroup(cta_->rank(), index_), ~0u,
+                            groups);
     }
     finish_registers(groups);
 }
@@ -396,9 +397,11 @@ bool Warp::note_wgmma(const SharedRange& range, const Located& shared, unsigned 
     const Accessor by{epoch(warpgroup, index_ % 4, wgmma_groups_ + 1), warpgroup, index_ % 4};
     const std::uint64_t begin = shared.begin + range.begin, end = shared.begin + range.end;
     if (checker.shared_races.note(begin, end, AccessKind::read, by, pc_) &&
-        !report_races(EmulatorCheck::async, checker.shared_races.found(), 0, shared, row_bytes, AccessKind::read))
+        !report_races(EmulatorCheck::async, checker.shared_races.found(), 0, shared, row_bytes,
+                      AccessKind::read))
         return false;
-    const auto unfenced = checker.shared_races.unknown_write(begin, end, checker.fenced, checker.parties.async_proxy());
+    const auto unfenced =
+        checker.shared_races.unknown_write(begin, end, checker.fenced, checker.parties.async_proxy());
     return !unfenced || report_unfenced(*unfenced, 0, "wgmma.mma_async");
 }
 

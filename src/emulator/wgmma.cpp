@@ -87,7 +87,8 @@ class Reader {
         : descriptor_(descriptor), shared_(shared), operand_(operand) {}
 
     /// Whether `count` blocks from `first` on, of `chunks` chunks, lie in shared memory; if not, where not.
-    [[nodiscard]] std::optional<WgmmaFault> find_fault(unsigned first, unsigned count, unsigned chunks) const {
+    [[nodiscard]] std::optional<WgmmaFault> find_fault(unsigned first, unsigned count,
+                                                       unsigned chunks) const {
         if (descriptor_.end(first + count, chunks) <= shared_.size) return std::nullopt;
         for (unsigned k = 0; k < chunks; ++k)
             for (unsigned i = first; i < first + count; ++i) {
@@ -158,8 +159,7 @@ std::optional<WgmmaFault> find_b_fault(const Wgmma& wgmma, const Descriptor& b, 
     return reader.find_fault(0, wgmma.n / 8u, b_chunks(wgmma));
 }
 
-template <class Element>
-struct Functions {
+template <class Element> struct Functions {
     void (*unpack_a)(const WordColumns&, Element*);
     void (*unpack_b)(const WordColumns&, Element*);
     void (*multiply)(const Tiles<Element>&);
@@ -185,7 +185,8 @@ void multiply_tiles(const Wgmma& wgmma, const WgmmaOperands& operands, const voi
         for (unsigned i = 0; i < count; ++i)
             for (unsigned k = 0; k < chunks; ++k) b_reader.read(tile + i, k, words[i][k]);
         for (unsigned i = 0; i < count; ++i) {
-            const void* const b_registers[most_b_chunks] = {words[i][0], words[i][1], words[i][2], words[i][3]};
+            const void* const b_registers[most_b_chunks] = {words[i][0], words[i][1], words[i][2],
+                                                            words[i][3]};
             functions.unpack_b({b_registers, chunks, wgmma.b}, b + i * panel_rows * b_width);
         }
         void* const* d = operands.d + tile * of_tile;
@@ -286,7 +287,8 @@ void wgmma_rows(const Wgmma& wgmma, const WgmmaOperands& operands, std::vector<s
     const auto append = [&](const Descriptor& descriptor, unsigned first, unsigned count, unsigned chunks) {
         for (unsigned i = 0; i < count * chunks; ++i) {
             const Block block = descriptor.block(first + i / chunks, i % chunks);
-            for (unsigned r = 0; r < 8; ++r) rows.push_back(descriptor.swizzled(block.begin + r * block.step));
+            for (unsigned r = 0; r < 8; ++r)
+                rows.push_back(descriptor.swizzled(block.begin + r * block.step));
         }
     };
     if (operands.a == nullptr) append(multiplicands.a, 2u * operands.warp, 2, a_chunks);
@@ -324,13 +326,15 @@ UndefinedParts undefined_parts(const Wgmma& wgmma, const WgmmaOperands& states, 
     return parts;
 }
 
-std::optional<MetadataFault> find_metadata_fault(const Wgmma& wgmma, const WgmmaOperands& operands, SharedMemory shared) {
+std::optional<MetadataFault> find_metadata_fault(const Wgmma& wgmma, const WgmmaOperands& operands,
+                                                 SharedMemory shared) {
     const SparseRows rows{wgmma.a, depth(wgmma), wgmma.selector, operands.metadata, false};
     const auto fault = find_metadata_fault(rows, operands.a);
     if (!fault || operands.a != nullptr) return fault;
     AWords a;
     const Multiplicands multiplicands(wgmma, operands);
-    return read_a(multiplicands.a, operands, shared, a) ? std::nullopt : find_metadata_fault(rows, a.registers);
+    return read_a(multiplicands.a, operands, shared, a) ? std::nullopt
+                                                        : find_metadata_fault(rows, a.registers);
 }
 
 }  // namespace ptxgraft::emulator

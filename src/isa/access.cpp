@@ -16,8 +16,10 @@ namespace {
 // As far as it shows without declarations: rows of one name differ in where addresses stand.
 bool may_be(const OperandRule& rule, const Operand& operand) {
     const bool wants_address = rule.kind == RuleKind::address, wants_list = rule.kind == RuleKind::list;
-    const bool is_element = wants_address && operand.kind() == OperandKind::element && rule.children.front().takes_element;
-    const bool is_address = operand.kind() == OperandKind::address || is_element, is_list = operand.kind() == OperandKind::list;
+    const bool is_element =
+        wants_address && operand.kind() == OperandKind::element && rule.children.front().takes_element;
+    const bool is_address = operand.kind() == OperandKind::address || is_element,
+               is_list = operand.kind() == OperandKind::list;
     const bool is_loose = wants_address && rule.children.front().is_loose;
     return (is_address == wants_address || is_loose) && is_list == wants_list;
 }
@@ -32,7 +34,8 @@ bool may_be(const ActiveRules& rules, const std::vector<Operand>& operands) {
 Access access(const OperandRule& rule) {
     const bool is_group = rule.kind == RuleKind::pair || rule.kind == RuleKind::list;
     if (is_group && !rule.children.empty()) return access(rule.children.front());
-    const bool is_output = rule.is_output && rule.kind != RuleKind::address && rule.kind != RuleKind::prototype;
+    const bool is_output =
+        rule.is_output && rule.kind != RuleKind::address && rule.kind != RuleKind::prototype;
     if (!is_output) return Access::read;
     return rule.is_inout ? Access::read_write : Access::write;
 }

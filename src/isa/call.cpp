@@ -1,4 +1,5 @@
-// verify: calls (PTX ISA 9.7.12.5): as many arguments as parameters, each of its parameter's size, alignment and type.
+// verify: calls (PTX ISA 9.7.12.5): as many arguments as parameters, each of its parameter's size, alignment
+// and type.
 
 #include <algorithm>
 
@@ -18,24 +19,36 @@ namespace {
 bool types_go(RegisterType given, RegisterType formal) {
     const TypeClass a = info(given).kind, b = info(formal).kind;
     if (a == TypeClass::pred || b == TypeClass::pred) return a == b;
-    return a == b || a == TypeClass::bits || b == TypeClass::bits || a == TypeClass::packed || b == TypeClass::packed;
+    return a == b || a == TypeClass::bits || b == TypeClass::bits || a == TypeClass::packed ||
+           b == TypeClass::packed;
 }
 
-std::uint32_t alignment(std::uint32_t declared, RegisterType type, std::uint32_t vector) { return declared != 0 ? declared : bytes_of(type) * vector; }
+std::uint32_t alignment(std::uint32_t declared, RegisterType type, std::uint32_t vector) {
+    return declared != 0 ? declared : bytes_of(type) * vector;
+}
 
-// Why a register or variable cannot be given for a parameter, as "… of argument 1"; empty: it can. Arrays and vectors need only be of one size.
+// Why a register or variable cannot be given for a parameter, as "… of argument 1"; empty: it can. Arrays and
+// vectors need only be of one size.
 std::string argument_difference(const Symbol& given, const Statement::Parameter& formal) {
     const RegisterType type = type_of(formal.type);
     if (type == RegisterType::none || given.type == RegisterType::none) return {};
     const bool is_array = formal.count != 0 || formal.is_open, is_register = given.kind == SymbolKind::reg;
-    const std::uint64_t wanted = std::uint64_t{bytes_of(type)} * formal.vector * std::max<std::uint64_t>(formal.count, 1);
-    const std::uint64_t bytes = is_register ? std::uint64_t{bytes_of(given.type)} * given.vector : given.bytes;
-    if (bytes != 0 && wanted != 0 && bytes != wanted && !formal.is_open) return "has " + std::to_string(bytes) + " bytes, not the " + std::to_string(wanted);
-    if (given.is_array != is_array) return is_array ? "is no array, other than the " + std::string(formal.type) + " array" : "is an array, not the scalar " + std::string(formal.type);
-    if (!is_array && given.vector == 1 && formal.vector == 1 && !types_go(given.type, type)) return "is a ." + std::string(info(given.type).name) + ", not the " + std::string(formal.type);
-    const std::uint32_t aligned = alignment(given.align, given.type, given.vector), wanted_alignment = alignment(formal.align, type, formal.vector);
+    const std::uint64_t wanted =
+        std::uint64_t{bytes_of(type)} * formal.vector * std::max<std::uint64_t>(formal.count, 1);
+    const std::uint64_t bytes =
+        is_register ? std::uint64_t{bytes_of(given.type)} * given.vector : given.bytes;
+    if (bytes != 0 && wanted != 0 && bytes != wanted && !formal.is_open)
+        return "has " + std::to_string(bytes) + " bytes, not the " + std::to_string(wanted);
+    if (given.is_array != is_array)
+        return is_array ? "is no array, other than the " + std::string(formal.type) + " array"
+                        : "is an array, not the scalar " + std::string(formal.type);
+    if (!is_array && given.vector == 1 && formal.vector == 1 && !types_go(given.type, type))
+        return "is a ." + std::string(info(given.type).name) + ", not the " + std::string(formal.type);
+    const std::uint32_t aligned = alignment(given.align, given.type, given.vector),
+                        wanted_alignment = alignment(formal.align, type, formal.vector);
     if (aligned == wanted_alignment) return {};
-    return "is aligned to " + std::to_string(aligned) + " bytes, not to the " + std::to_string(wanted_alignment);
+    return "is aligned to " + std::to_string(aligned) + " bytes, not to the " +
+           std::to_string(wanted_alignment);
 }
 
 }  // namespace
@@ -56,37 +69,55 @@ void Verifier::call(const Instruction& i) {
     const Symbol* symbol = symbols_.find(callee.text());
     if (symbol == nullptr) return;
     if (symbol->kind == SymbolKind::function) {
-        if (symbol->declaration.is_entry()) return report(Errc::call_mismatch, callee.span(), "'" + std::string(callee.text()) + "' is an entry; only a .func can be called");
+        if (symbol->declaration.is_entry())
+            return report(Errc::call_mismatch, callee.span(),
+                          "'" + std::string(callee.text()) + "' is an entry; only a .func can be called");
         return call_to(i, symbol->declaration, callee.text(), returns, arguments);
     }
-    if (operands.empty()) return report(Errc::call_mismatch, callee.span(), "a call through a register names a .callprototype or .calltargets as its last operand");
+    if (operands.empty())
+        return report(Errc::call_mismatch, callee.span(),
+                      "a call through a register names a .callprototype or .calltargets as its last operand");
     const Symbol* list = symbols_.find(operands.front().text());
-    if (list != nullptr && list->kind == SymbolKind::prototype) call_to(i, list->declaration, operands.front().text(), returns, arguments);
+    if (list != nullptr && list->kind == SymbolKind::prototype)
+        call_to(i, list->declaration, operands.front().text(), returns, arguments);
     if (list == nullptr || list->kind != SymbolKind::call_targets) return;
     for (const syntax::Token& token : list->declaration.tokens())
-        if (const Symbol* target = symbols_.find(token.text); target != nullptr && target->kind == SymbolKind::function) call_to(i, target->declaration, token.text, returns, arguments);
+        if (const Symbol* target = symbols_.find(token.text);
+            target != nullptr && target->kind == SymbolKind::function)
+            call_to(i, target->declaration, token.text, returns, arguments);
 }
 
-void Verifier::call_to(const Instruction& i, const Statement& callee, std::string_view name, std::span<const Operand> returns, std::span<const Operand> arguments) {
+void Verifier::call_to(const Instruction& i, const Statement& callee, std::string_view name,
+                       std::span<const Operand> returns, std::span<const Operand> arguments) {
     check_arguments(returns, callee.return_parameters(), "return value", i, name);
     check_arguments(arguments, callee.parameters(), "argument", i, name);
 }
 
-void Verifier::check_arguments(std::span<const Operand> given, const std::vector<Statement::Parameter>& formal, std::string_view what, const Instruction& i, std::string_view name) {
+void Verifier::check_arguments(std::span<const Operand> given,
+                               const std::vector<Statement::Parameter>& formal, std::string_view what,
+                               const Instruction& i, std::string_view name) {
     const bool is_return = what == "return value";
     const bool lacks_open = !formal.empty() && formal.back().is_open && given.size() + 1 == formal.size();
     if (given.size() != formal.size() && !lacks_open) {
-        const std::string text = "'" + std::string(name) + "' has " + std::to_string(formal.size()) + " " + std::string(what) + (formal.size() == 1 ? "" : "s") + ", the call gives " + std::to_string(given.size());
-        return report(is_return && given.empty() ? Errc::return_value_missing : Errc::call_mismatch, i.span, text);
+        const std::string text = "'" + std::string(name) + "' has " + std::to_string(formal.size()) + " " +
+                                 std::string(what) + (formal.size() == 1 ? "" : "s") + ", the call gives " +
+                                 std::to_string(given.size());
+        return report(is_return && given.empty() ? Errc::return_value_missing : Errc::call_mismatch, i.span,
+                      text);
     }
     for (std::size_t k = 0; k < given.size(); ++k) {
         const Operand& operand = given[k];
         if (operand.kind() == OperandKind::sink) {
-            if (!is_return) report(Errc::operand_kind_wrong, operand.span(), "'_' stands for a return value that nobody reads, not for an argument");
+            if (!is_return)
+                report(Errc::operand_kind_wrong, operand.span(),
+                       "'_' stands for a return value that nobody reads, not for an argument");
             continue;
         }
         if (operand.kind() != OperandKind::identifier) {
-            if (formal[k].count != 0 || formal[k].is_open) report(Errc::call_mismatch, operand.span(), std::string(what) + " " + std::to_string(k + 1) + " of '" + std::string(name) + "' is an array, for which a .param array is given");
+            if (formal[k].count != 0 || formal[k].is_open)
+                report(Errc::call_mismatch, operand.span(),
+                       std::string(what) + " " + std::to_string(k + 1) + " of '" + std::string(name) +
+                           "' is an array, for which a .param array is given");
             continue;
         }
         const Symbol* symbol = symbols_.find(operand.text());
@@ -96,11 +127,17 @@ void Verifier::check_arguments(std::span<const Operand> given, const std::vector
         }
         const bool is_param = symbol->kind == SymbolKind::variable && symbol->space == Space::param;
         if (is_param && (symbol->is_input || symbol->is_return)) {
-            report(Errc::operand_kind_wrong, operand.span(), "'" + std::string(operand.text()) + "' is a parameter of this function; copy it to a .param variable of its body");
+            report(Errc::operand_kind_wrong, operand.span(),
+                   "'" + std::string(operand.text()) +
+                       "' is a parameter of this function; copy it to a .param variable of its body");
         } else if (symbol->kind != SymbolKind::reg && !is_param) {
-            report(Errc::operand_kind_wrong, operand.span(), "'" + std::string(operand.text()) + "' is neither a register nor a .param variable");
-        } else if (const std::string difference = argument_difference(*symbol, formal[k]); !difference.empty()) {
-            report(Errc::call_mismatch, operand.span(), "'" + std::string(operand.text()) + "' " + difference + " of " + std::string(what) + " " + std::to_string(k + 1) + " of '" + std::string(name) + "'");
+            report(Errc::operand_kind_wrong, operand.span(),
+                   "'" + std::string(operand.text()) + "' is neither a register nor a .param variable");
+        } else if (const std::string difference = argument_difference(*symbol, formal[k]);
+                   !difference.empty()) {
+            report(Errc::call_mismatch, operand.span(),
+                   "'" + std::string(operand.text()) + "' " + difference + " of " + std::string(what) + " " +
+                       std::to_string(k + 1) + " of '" + std::string(name) + "'");
         }
     }
 }

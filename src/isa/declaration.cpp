@@ -10,8 +10,8 @@
 
 namespace ptxgraft::isa {
 
-using syntax::Statement;
 using syntax::Lexeme;
+using syntax::Statement;
 using syntax::Token;
 using syntax::TokenKind;
 using syntax::TokenView;
@@ -30,13 +30,17 @@ constexpr std::uint64_t too_large = std::uint64_t{1} << 40;
 
 std::uint64_t total_bytes(const Statement::Variable& v, const Statement::Declarator& d) {
     std::uint64_t bytes = std::uint64_t{bytes_of(type_of(v.type))} * v.vector;
-    for (const std::uint64_t extent : d.extents) bytes = extent > too_large || bytes > too_large ? 0 : bytes * extent;
+    for (const std::uint64_t extent : d.extents)
+        bytes = extent > too_large || bytes > too_large ? 0 : bytes * extent;
     return bytes;
 }
 
-Symbol variable_symbol(const Statement& statement, const Statement::Variable& v, const Statement::Declarator& d) {
+Symbol variable_symbol(const Statement& statement, const Statement::Variable& v,
+                       const Statement::Declarator& d) {
     Symbol symbol;
-    symbol.kind = v.space == ".reg" ? SymbolKind::reg : v.space == ".tex" ? SymbolKind::texref : variable_kind(v.type);
+    symbol.kind = v.space == ".reg"   ? SymbolKind::reg
+                  : v.space == ".tex" ? SymbolKind::texref
+                                      : variable_kind(v.type);
     symbol.type = type_of(v.type);
     symbol.space = space_of(v.space);
     symbol.vector = static_cast<std::uint8_t>(std::min<std::uint32_t>(v.vector, 255));
@@ -55,7 +59,9 @@ RegisterType type_of(std::string_view word) {
     return found == nullptr ? RegisterType::none : found->type;
 }
 
-std::uint32_t bytes_of(RegisterType type) { return type == RegisterType::none || type == RegisterType::pred ? 0 : info(type).bits / 8u; }
+std::uint32_t bytes_of(RegisterType type) {
+    return type == RegisterType::none || type == RegisterType::pred ? 0 : info(type).bits / 8u;
+}
 
 Symbol parameter_symbol(const Statement::Parameter& p) {
     Symbol symbol;
@@ -72,7 +78,8 @@ Symbol parameter_symbol(const Statement::Parameter& p) {
 
 void Verifier::redeclared(std::string_view name, const Symbol* before) {
     const bool is_label = before != nullptr && before->kind == SymbolKind::label;
-    report(Errc::name_redeclared, name, quote(name) + " is declared twice in this scope" + (is_label ? "; it is a label already" : ""));
+    report(Errc::name_redeclared, name,
+           quote(name) + " is declared twice in this scope" + (is_label ? "; it is a label already" : ""));
 }
 
 void Verifier::variable(const Statement& statement) {
@@ -96,7 +103,9 @@ bool Verifier::plain_registers(const Statement& statement, const TokenView& toke
     for (std::size_t i = 2; i < tokens.size(); ++i) {
         const Lexeme k = tokens.kind(i);
         const bool is_name = k == Lexeme::identifier && tokens.text(i) != "_";
-        if (!is_name && k != Lexeme::less && k != Lexeme::integer && k != Lexeme::greater && k != Lexeme::comma && k != Lexeme::semicolon) return false;
+        if (!is_name && k != Lexeme::less && k != Lexeme::integer && k != Lexeme::greater &&
+            k != Lexeme::comma && k != Lexeme::semicolon)
+            return false;
     }
     Symbol symbol;
     symbol.kind = SymbolKind::reg;
@@ -109,17 +118,25 @@ bool Verifier::plain_registers(const Statement& statement, const TokenView& toke
     symbol.bytes = bytes_of(symbol.type);
     for (std::size_t i = 2; i < tokens.size(); ++i) {
         if (tokens.kind(i) != Lexeme::identifier || tokens.text(i) == "WARP_SZ") continue;  // `%q<WARP_SZ>`
-        const auto count = tokens.kind(i + 1) == Lexeme::less ? syntax::integer_value(tokens.text(i + 2)) : std::nullopt;
-        declare_variable(tokens.text(i), static_cast<std::uint32_t>(std::min<std::uint64_t>(count.value_or(0), 0xFFFFFFFFu)), symbol);
+        const auto count =
+            tokens.kind(i + 1) == Lexeme::less ? syntax::integer_value(tokens.text(i + 2)) : std::nullopt;
+        declare_variable(tokens.text(i),
+                         static_cast<std::uint32_t>(std::min<std::uint64_t>(count.value_or(0), 0xFFFFFFFFu)),
+                         symbol);
     }
     return true;
 }
 
 // `.reg .reg`, which is one state space too many.
 void Verifier::doubled_spaces(const TokenView& tokens) {
-    const auto is_space = [&](std::size_t i) { return tokens.kind(i) == Lexeme::directive && space_of(tokens.text(i)) != Space::none; };
+    const auto is_space = [&](std::size_t i) {
+        return tokens.kind(i) == Lexeme::directive && space_of(tokens.text(i)) != Space::none;
+    };
     for (std::size_t i = 1; i < tokens.size() && tokens.kind(i) != Lexeme::equal; ++i)
-        if (is_space(i) && is_space(i - 1)) report(Errc::declaration_invalid, tokens.text(i), "a declaration has one state space; " + std::string(tokens.text(i - 1)) + " stands already");
+        if (is_space(i) && is_space(i - 1))
+            report(
+                Errc::declaration_invalid, tokens.text(i),
+                "a declaration has one state space; " + std::string(tokens.text(i - 1)) + " stands already");
 }
 
 void Verifier::alignments(const TokenView& tokens) {
@@ -127,22 +144,34 @@ void Verifier::alignments(const TokenView& tokens) {
     for (std::size_t i = 0; i + 1 < tokens.size() && tokens.kind(i) != Lexeme::equal; ++i) {
         if (tokens.kind(i) != Lexeme::directive || tokens.text(i) != ".align") continue;
         const auto value = syntax::integer_value(tokens.text(i + 1));
-        if (value && (*value == 0 || (*value & (*value - 1)) != 0 || *value > 0xFFFFFFFFu)) report(Errc::declaration_invalid, tokens.text(i + 1), ".align takes a power of two of 32 bits");
+        if (value && (*value == 0 || (*value & (*value - 1)) != 0 || *value > 0xFFFFFFFFu))
+            report(Errc::declaration_invalid, tokens.text(i + 1), ".align takes a power of two of 32 bits");
     }
 }
 
 void Verifier::variable_space(const Statement& statement, const Statement::Variable& v) {
-    const bool is_inside = static_cast<bool>(statement.parent()), is_handle = variable_kind(v.type) != SymbolKind::variable;
-    if (is_inside && !v.linkage.empty()) report(Errc::directive_invalid, v.linkage, std::string(v.linkage) + " belongs to declarations outside of functions");
-    if (!is_inside && v.space == ".param") report(Errc::declaration_invalid, v.space, ".param variables are declared in functions");
-    if (v.linkage == ".common" && v.space != ".global") report(Errc::declaration_invalid, v.space, ".common variables are declared in .global");
-    if (v.space == ".sreg") report(Errc::declaration_invalid, v.space, "special registers cannot be declared");
-    if (v.space == ".tex" && version_ >= 15) report(Errc::form_removed, v.space, ".tex is gone since PTX ISA 1.5; declare a .global .texref");
-    if (is_handle && v.space != ".global" && v.space != ".param") report(Errc::declaration_invalid, v.space, std::string(v.type) + " variables are declared in .global");
+    const bool is_inside = static_cast<bool>(statement.parent()),
+               is_handle = variable_kind(v.type) != SymbolKind::variable;
+    if (is_inside && !v.linkage.empty())
+        report(Errc::directive_invalid, v.linkage,
+               std::string(v.linkage) + " belongs to declarations outside of functions");
+    if (!is_inside && v.space == ".param")
+        report(Errc::declaration_invalid, v.space, ".param variables are declared in functions");
+    if (v.linkage == ".common" && v.space != ".global")
+        report(Errc::declaration_invalid, v.space, ".common variables are declared in .global");
+    if (v.space == ".sreg")
+        report(Errc::declaration_invalid, v.space, "special registers cannot be declared");
+    if (v.space == ".tex" && version_ >= 15)
+        report(Errc::form_removed, v.space, ".tex is gone since PTX ISA 1.5; declare a .global .texref");
+    if (is_handle && v.space != ".global" && v.space != ".param")
+        report(Errc::declaration_invalid, v.space,
+               std::string(v.type) + " variables are declared in .global");
 }
 
 void Verifier::sampler(std::string_view type) {
-    if (type == ".samplerref" && !has_samplers_) report(Errc::declaration_invalid, type, "a .samplerref is for .target …, texmode_independent; else a texture has its sampler within");
+    if (type == ".samplerref" && !has_samplers_)
+        report(Errc::declaration_invalid, type,
+               "a .samplerref is for .target …, texmode_independent; else a texture has its sampler within");
 }
 
 // The words before the first value that `variable_space` does not see.
@@ -153,46 +182,77 @@ void Verifier::variable_words(const TokenView& tokens, const Statement::Variable
         const std::string_view word = tokens.text(i);
         is_attribute &= tokens.kind(i) != Lexeme::close_paren;
         if (tokens.kind(i) != Lexeme::directive) continue;
-        if (i == 1 && !v.linkage.empty() && std::find(linkages.begin(), linkages.end(), word) != linkages.end()) report(Errc::directive_invalid, word, "a declaration has one linkage");
-        if (word == ".const" && version_ >= 22 && tokens.kind(i + 1) == Lexeme::open_bracket) report(Errc::form_removed, tokens.text(i + 1), "banks of .const are gone since PTX ISA 2.2");
-        if (word == ".managed" && v.space != ".global") report(Errc::declaration_invalid, word, ".managed belongs to variables in .global");
+        if (i == 1 && !v.linkage.empty() &&
+            std::find(linkages.begin(), linkages.end(), word) != linkages.end())
+            report(Errc::directive_invalid, word, "a declaration has one linkage");
+        if (word == ".const" && version_ >= 22 && tokens.kind(i + 1) == Lexeme::open_bracket)
+            report(Errc::form_removed, tokens.text(i + 1), "banks of .const are gone since PTX ISA 2.2");
+        if (word == ".managed" && v.space != ".global")
+            report(Errc::declaration_invalid, word, ".managed belongs to variables in .global");
         // PTX ISA 5.4.8
-        if (is_attribute && word != ".managed" && word != ".unified") report(Errc::directive_invalid, word, std::string(word) + " is no attribute; there are .managed and .unified(u, v)");
+        if (is_attribute && word != ".managed" && word != ".unified")
+            report(Errc::directive_invalid, word,
+                   std::string(word) + " is no attribute; there are .managed and .unified(u, v)");
         is_attribute |= word == ".attribute";
     }
 }
 
 void Verifier::type_version(std::string_view type) {
-    if (type == ".b128" && version_ < 83) report(Errc::version_too_old, type, ".b128 needs PTX ISA 8.3; the module has " + version_text(version_));
+    if (type == ".b128" && version_ < 83)
+        report(Errc::version_too_old, type,
+               ".b128 needs PTX ISA 8.3; the module has " + version_text(version_));
 }
 
 void Verifier::variable_type(const Statement::Variable& v) {
     const RegisterType type = type_of(v.type);
     type_version(v.type);
-    if (v.space == ".param" && v.align > most_param_alignment) report(Errc::declaration_invalid, v.type, ".param variables are aligned to 1, 2, 4 … 128 bytes");
+    if (v.space == ".param" && v.align > most_param_alignment)
+        report(Errc::declaration_invalid, v.type, ".param variables are aligned to 1, 2, 4 … 128 bytes");
     const bool is_reg = v.space == ".reg";
     if (is_reg && (type == RegisterType::none || !info(type).is_declared))
-        report(Errc::declaration_invalid, v.type, std::string(v.type) + " is no type of a register; registers have .pred, .b8 to .b128, .u8 to .u64, .s8 to .s64, .f16, .f16x2, .f32 or .f64");
-    else if (!is_reg && variable_kind(v.type) == SymbolKind::variable && v.space != ".tex" && (type == RegisterType::none || !info(type).is_declared))
-        report(Errc::declaration_invalid, v.type, std::string(v.type) + " is no type of a variable; memory holds .b8 to .b128, .u8 to .u64, .s8 to .s64, .f16, .f16x2, .f32 or .f64");
-    if (!is_reg && type == RegisterType::pred) report(Errc::declaration_invalid, v.type, "a predicate can only be a register (.reg)");
-    if (v.vector != 1 && v.vector != 2 && v.vector != 4) report(Errc::declaration_invalid, v.type, "a vector has 2 or 4 elements");
-    if (v.vector > 1 && type == RegisterType::pred) report(Errc::declaration_invalid, v.type, "there are no vectors of predicates");
-    if (v.vector > 1 && v.space == ".param") report(Errc::declaration_invalid, v.type, "there are no vectors in .param; declare an array");
-    if (v.vector > 1 && type != RegisterType::none && info(type).bits * v.vector > 128) report(Errc::declaration_invalid, v.type, "a vector has at most 128 bits");
+        report(Errc::declaration_invalid, v.type,
+               std::string(v.type) +
+                   " is no type of a register; registers have .pred, .b8 to .b128, .u8 to .u64, .s8 to .s64, "
+                   ".f16, .f16x2, .f32 or .f64");
+    else if (!is_reg && variable_kind(v.type) == SymbolKind::variable && v.space != ".tex" &&
+             (type == RegisterType::none || !info(type).is_declared))
+        report(Errc::declaration_invalid, v.type,
+               std::string(v.type) +
+                   " is no type of a variable; memory holds .b8 to .b128, .u8 to .u64, .s8 to .s64, .f16, "
+                   ".f16x2, .f32 or .f64");
+    if (!is_reg && type == RegisterType::pred)
+        report(Errc::declaration_invalid, v.type, "a predicate can only be a register (.reg)");
+    if (v.vector != 1 && v.vector != 2 && v.vector != 4)
+        report(Errc::declaration_invalid, v.type, "a vector has 2 or 4 elements");
+    if (v.vector > 1 && type == RegisterType::pred)
+        report(Errc::declaration_invalid, v.type, "there are no vectors of predicates");
+    if (v.vector > 1 && v.space == ".param")
+        report(Errc::declaration_invalid, v.type, "there are no vectors in .param; declare an array");
+    if (v.vector > 1 && type != RegisterType::none && info(type).bits * v.vector > 128)
+        report(Errc::declaration_invalid, v.type, "a vector has at most 128 bits");
 }
 
-void Verifier::declarator(const Statement& statement, const Statement::Variable& v, const Statement::Declarator& d) {
+void Verifier::declarator(const Statement& statement, const Statement::Variable& v,
+                          const Statement::Declarator& d) {
     const Symbol symbol = variable_symbol(statement, v, d);
-    if (symbol.kind == SymbolKind::reg && !d.extents.empty()) report(Errc::declaration_invalid, d.name, "registers have no arrays; " + std::string(d.name) + "<N> declares N registers");
-    if (v.space == ".param" && symbol.type == RegisterType::f16x2 && d.extents.empty()) report(Errc::declaration_invalid, v.type, "a .f16x2 cannot be in .param; declare a .b32");
+    if (symbol.kind == SymbolKind::reg && !d.extents.empty())
+        report(Errc::declaration_invalid, d.name,
+               "registers have no arrays; " + std::string(d.name) + "<N> declares N registers");
+    if (v.space == ".param" && symbol.type == RegisterType::f16x2 && d.extents.empty())
+        report(Errc::declaration_invalid, v.type, "a .f16x2 cannot be in .param; declare a .b32");
     if (d.name == "_") return report(Errc::declaration_invalid, d.name, "'_' is no name");
-    const bool may_be_open = v.linkage == ".extern" || !d.initialiser.empty() || symbol.kind == SymbolKind::reg;
-    if (!d.extents.empty() && d.extents.front() == 0 && !may_be_open) report(Errc::declaration_invalid, d.name, quote(d.name) + " has no size; only .extern variables may be open");
+    const bool may_be_open =
+        v.linkage == ".extern" || !d.initialiser.empty() || symbol.kind == SymbolKind::reg;
+    if (!d.extents.empty() && d.extents.front() == 0 && !may_be_open)
+        report(Errc::declaration_invalid, d.name,
+               quote(d.name) + " has no size; only .extern variables may be open");
     for (std::size_t i = 1; i < d.extents.size(); ++i)
-        if (d.extents[i] == 0) report(Errc::declaration_invalid, d.name, "only the first size of " + quote(d.name) + " may be open");
+        if (d.extents[i] == 0)
+            report(Errc::declaration_invalid, d.name,
+                   "only the first size of " + quote(d.name) + " may be open");
     if (!d.initialiser.empty()) initialiser(v, d);
-    const Symbol* before = d.range == 0 && symbol.kind != SymbolKind::reg ? symbols_.find_innermost(d.name) : nullptr;
+    const Symbol* before =
+        d.range == 0 && symbol.kind != SymbolKind::reg ? symbols_.find_innermost(d.name) : nullptr;
     if (before == nullptr)
         declare_variable(d.name, d.range, symbol);
     else
@@ -205,21 +265,30 @@ void Verifier::declare_variable(std::string_view name, std::uint32_t count, cons
 }
 
 void Verifier::declare_range(std::string_view name, std::uint32_t count, const Symbol& symbol) {
-    if (count == 0xFFFFFFFFu) report(Errc::declaration_invalid, name, "the number of registers of " + quote(name) + " has more than 32 bits");
+    if (count == 0xFFFFFFFFu)
+        report(Errc::declaration_invalid, name,
+               "the number of registers of " + quote(name) + " has more than 32 bits");
     const Symbol* before = nullptr;
     constexpr std::uint32_t looked_at = 64;  // single names that a range would hide are few and small
-    for (std::uint32_t i = 0; symbols_.may_have_numbered(name) && i < std::min(count, looked_at) && before == nullptr; ++i) before = symbols_.find_innermost(std::string(name) + std::to_string(i));
+    for (std::uint32_t i = 0;
+         symbols_.may_have_numbered(name) && i < std::min(count, looked_at) && before == nullptr; ++i)
+        before = symbols_.find_innermost(std::string(name) + std::to_string(i));
     if (before != nullptr || !symbols_.declare_range(name, count, symbol)) redeclared(name, before);
 }
 
 // A variable that its scope has already: .extern declarations may stand around one definition.
-void Verifier::again(const Statement::Variable& v, const Statement::Declarator& d, const Symbol& before, const Symbol& symbol) {
+void Verifier::again(const Statement::Variable& v, const Statement::Declarator& d, const Symbol& before,
+                     const Symbol& symbol) {
     const auto first = before.declaration ? before.declaration.variable() : std::nullopt;
     if (before.kind != symbol.kind || !first) return redeclared(d.name, &before);
     if (before.is_defined && symbol.is_defined) return redeclared(d.name, &before);
-    if (before.type != symbol.type || before.is_array != symbol.is_array || first->vector != v.vector || (before.bytes != symbol.bytes && before.bytes != 0 && symbol.bytes != 0))
-        return report(Errc::declaration_invalid, d.name, quote(d.name) + " has another type or size here than in its first declaration");
-    if (first->linkage == ".extern" && v.linkage.empty()) return report(Errc::declaration_invalid, d.name, quote(d.name) + " is .extern above; its definition is .visible, .weak or .common");
+    if (before.type != symbol.type || before.is_array != symbol.is_array || first->vector != v.vector ||
+        (before.bytes != symbol.bytes && before.bytes != 0 && symbol.bytes != 0))
+        return report(Errc::declaration_invalid, d.name,
+                      quote(d.name) + " has another type or size here than in its first declaration");
+    if (first->linkage == ".extern" && v.linkage.empty())
+        return report(Errc::declaration_invalid, d.name,
+                      quote(d.name) + " is .extern above; its definition is .visible, .weak or .common");
     if (symbol.is_defined) symbols_.replace(d.name, symbol);
 }
 
@@ -230,7 +299,8 @@ void Verifier::directive(const Statement& statement) {
     if (word == ".callprototype") return parameter_shapes(statement);
     if (word == ".file") return file(view);
     if (word == ".loc") return location(view);
-    const bool names_functions = word == ".alias" || word == ".calltargets", names_labels = word == ".branchtargets";
+    const bool names_functions = word == ".alias" || word == ".calltargets",
+               names_labels = word == ".branchtargets";
     if (!names_functions && !names_labels) return;
     const std::vector<Token> tokens = statement.tokens();
     std::vector<const Symbol*> functions;
@@ -238,7 +308,9 @@ void Verifier::directive(const Statement& statement) {
         if (token.kind != TokenKind::identifier) continue;
         const Symbol* symbol = symbols_.find(token.text);
         if (symbol == nullptr)
-            report(names_labels ? Errc::label_undefined : Errc::name_undeclared, token.text, names_labels ? "label " + quote(token.text) + " is not defined in this function" : quote(token.text));
+            report(names_labels ? Errc::label_undefined : Errc::name_undeclared, token.text,
+                   names_labels ? "label " + quote(token.text) + " is not defined in this function"
+                                : quote(token.text));
         else if (names_functions && symbol->kind != SymbolKind::function)
             report(Errc::directive_invalid, token.text, quote(token.text) + " is no function");
         else if (names_labels && symbol->kind != SymbolKind::label)
@@ -251,21 +323,27 @@ void Verifier::directive(const Statement& statement) {
 
 // PTX ISA 11.5.3. Folder and file apart, as clang's assembler takes them, are one name for ptxas.
 void Verifier::file(const TokenView& tokens) {
-    if (const auto index = syntax::integer_value(tokens.text(1)); index && *index > 0xFFFFFFFFu) report(Errc::directive_invalid, tokens.text(1), "the number of a .file has at most 32 bits");
-    if (tokens.size() > 3 && tokens.kind(3) == Lexeme::string) report(Errc::directive_invalid, tokens.text(3), "a .file has one name, with its folders");
+    if (const auto index = syntax::integer_value(tokens.text(1)); index && *index > 0xFFFFFFFFu)
+        report(Errc::directive_invalid, tokens.text(1), "the number of a .file has at most 32 bits");
+    if (tokens.size() > 3 && tokens.kind(3) == Lexeme::string)
+        report(Errc::directive_invalid, tokens.text(3), "a .file has one name, with its folders");
 }
 
 // PTX ISA 11.5.4: the place that a function is inlined at has a .loc before.
 void Verifier::location(const TokenView& tokens) {
     const auto place = [&](std::size_t first) {
         SourcePlace p{};
-        for (std::size_t k = 0; k < p.size(); ++k) p[k] = syntax::integer_value(tokens.text(first + k)).value_or(0);
+        for (std::size_t k = 0; k < p.size(); ++k)
+            p[k] = syntax::integer_value(tokens.text(first + k)).value_or(0);
         return p;
     };
     if (tokens.size() >= 11) {
         const std::size_t inlined_at = tokens.size() - 3;
         if (!locations_.contains(place(inlined_at)))
-            report(Errc::directive_invalid, tokens.text(inlined_at), "no .loc before this one is of the place " + std::string(tokens.text(inlined_at)) + " " + std::string(tokens.text(inlined_at + 1)) + " " + std::string(tokens.text(inlined_at + 2)));
+            report(Errc::directive_invalid, tokens.text(inlined_at),
+                   "no .loc before this one is of the place " + std::string(tokens.text(inlined_at)) + " " +
+                       std::string(tokens.text(inlined_at + 1)) + " " +
+                       std::string(tokens.text(inlined_at + 2)));
     }
     locations_.insert(place(1));
 }
@@ -282,10 +360,13 @@ void Verifier::alias(const std::vector<Token>& tokens, const Symbol& name, const
     if (linkage == ".weak" || linkage == ".extern")
         return report(Errc::directive_invalid, of,
                       quote(of) + " is " + std::string(linkage) + ", so it has no alias");
-    if (aliasee.declaration.is_entry() || name.declaration.is_entry()) return report(Errc::directive_invalid, place, "an .alias is of a function, not of an entry");
-    if (name.is_defined) return report(Errc::directive_invalid, place, quote(place) + " has a body, so it cannot be an alias");
+    if (aliasee.declaration.is_entry() || name.declaration.is_entry())
+        return report(Errc::directive_invalid, place, "an .alias is of a function, not of an entry");
+    if (name.is_defined)
+        return report(Errc::directive_invalid, place, quote(place) + " has a body, so it cannot be an alias");
     if (const auto differs = prototype_difference(name.declaration, aliasee.declaration); !differs.empty())
-        report(Errc::directive_invalid, place, quote(place) + " has " + std::string(differs) + " than the function that it is an alias of");
+        report(Errc::directive_invalid, place,
+               quote(place) + " has " + std::string(differs) + " than the function that it is an alias of");
 }
 
 }  // namespace ptxgraft::isa

@@ -50,8 +50,7 @@ class Shapes {
 
     /// Calls add(operands, suffix) for each shape of a match: optional operands are written from the left on,
     /// and where a constant is one of a list there is a shape for each, `:size8`.
-    template <class Add>
-    void run(const Match& match, const Add& add) {
+    template <class Add> void run(const Match& match, const Add& add) {
         match_ = &match;
         if (is_narrow_cvta()) return;
         if (has_addresses_) find_spaces();
@@ -98,15 +97,12 @@ class Shapes {
     bool one(const OperandRule& rule) {
         switch (rule.kind) {
             case RuleKind::value:
-            case RuleKind::vector:
-                return value(rule);
-            case RuleKind::pair:
-                return pair(rule);
+            case RuleKind::vector: return value(rule);
+            case RuleKind::pair: return pair(rule);
             case RuleKind::address:
                 return rule.children.size() == 1 && rule.children[0].kind == RuleKind::base &&
                        base(rule.children[0], true);
-            case RuleKind::base:
-                return base(rule, false);
+            case RuleKind::base: return base(rule, false);
             case RuleKind::selector:
             case RuleKind::selector2:
             case RuleKind::selector4:
@@ -115,8 +111,7 @@ class Shapes {
                 operands_.push_back(
                     {.type = OperandType::b32, .is_output = rule.is_output, .is_register = true});
                 return true;
-            default:
-                return false;
+            default: return false;
         }
     }
 
@@ -176,8 +171,7 @@ class Shapes {
         }
     }
 
-    template <class Add>
-    void variants(const Add& add) {
+    template <class Add> void variants(const Add& add) {
         if (listed_ == nullptr) return add(operands_, std::string_view());
         for (const std::int64_t v : listed_->range->values) {
             operands_[listed_at_].low = operands_[listed_at_].high = v;

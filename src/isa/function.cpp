@@ -21,7 +21,8 @@ bool has_word(const Statement& f, std::string_view word) {
 }
 
 // What differs between two lists of parameters; empty: nothing.
-std::string_view difference(const std::vector<Statement::Parameter>& a, const std::vector<Statement::Parameter>& b) {
+std::string_view difference(const std::vector<Statement::Parameter>& a,
+                            const std::vector<Statement::Parameter>& b) {
     if (a.size() != b.size()) return "another number of parameters";
     for (std::size_t i = 0; i < a.size(); ++i) {
         if (a[i].type != b[i].type || a[i].count != b[i].count) return "parameters of other types";
@@ -32,7 +33,9 @@ std::string_view difference(const std::vector<Statement::Parameter>& a, const st
 }
 
 // A later declaration may leave .visible and .weak away, and otherwise repeats the linkage.
-bool linkage_goes(std::string_view first, std::string_view second) { return first == second || (second.empty() && (first == ".visible" || first == ".weak")); }
+bool linkage_goes(std::string_view first, std::string_view second) {
+    return first == second || (second.empty() && (first == ".visible" || first == ".weak"));
+}
 
 }  // namespace
 
@@ -52,14 +55,18 @@ void Verifier::declare_function(const Statement& f) {
     const std::vector<Token> tokens = f.tokens();
     const std::string_view linkage = linkage_of(tokens);
     if (linkage == ".common") report(Errc::directive_invalid, linkage, "only variables are .common");
-    if (linkage == ".extern" && f.is_definition()) report(Errc::declaration_invalid, f.name(), quote(f.name()) + " is .extern, so it has no body here");
-    if (f.return_parameters().size() > 1 && std::any_of(tokens.begin(), tokens.end(), [&](const Token& t) { return t.text == ".param"; }))
+    if (linkage == ".extern" && f.is_definition())
+        report(Errc::declaration_invalid, f.name(), quote(f.name()) + " is .extern, so it has no body here");
+    if (f.return_parameters().size() > 1 &&
+        std::any_of(tokens.begin(), tokens.end(), [&](const Token& t) { return t.text == ".param"; }))
         for (const auto& p : f.return_parameters())
             if (p.space == ".param") {
-                report(Errc::declaration_invalid, p.name.empty() ? f.name() : p.name, "several return parameters are declared in .reg");
+                report(Errc::declaration_invalid, p.name.empty() ? f.name() : p.name,
+                       "several return parameters are declared in .reg");
                 break;
             }
-    if (f.is_entry() && !f.return_parameters().empty()) report(Errc::declaration_invalid, f.name(), "an entry has no return parameters");
+    if (f.is_entry() && !f.return_parameters().empty())
+        report(Errc::declaration_invalid, f.name(), "an entry has no return parameters");
     Symbol symbol;
     symbol.kind = SymbolKind::function;
     symbol.declaration = f;
@@ -71,18 +78,28 @@ void Verifier::declare_function(const Statement& f) {
     }
     if (before->kind != SymbolKind::function) return redeclared(f.name(), before);
     const Statement first = before->declaration;
-    if (first.is_entry() != f.is_entry()) return report(Errc::name_redeclared, f.name(), quote(f.name()) + " is an entry and a function");
-    if (before->is_defined) return report(Errc::name_redeclared, f.name(), quote(f.name()) + (f.is_definition() ? " is defined twice" : " is declared behind its definition"));
+    if (first.is_entry() != f.is_entry())
+        return report(Errc::name_redeclared, f.name(), quote(f.name()) + " is an entry and a function");
+    if (before->is_defined)
+        return report(Errc::name_redeclared, f.name(),
+                      quote(f.name()) +
+                          (f.is_definition() ? " is defined twice" : " is declared behind its definition"));
     if (const auto differs = prototype_difference(first, f); !differs.empty())
-        return report(Errc::declaration_invalid, f.name(), quote(f.name()) + " has " + std::string(differs) + " in its first declaration");
-    if (!linkage_goes(linkage_of(first.tokens()), linkage) || has_word(first, ".noreturn") != has_word(f, ".noreturn"))
-        return report(Errc::declaration_invalid, f.name(), quote(f.name()) + " has another linkage or .noreturn in its first declaration");
+        return report(Errc::declaration_invalid, f.name(),
+                      quote(f.name()) + " has " + std::string(differs) + " in its first declaration");
+    if (!linkage_goes(linkage_of(first.tokens()), linkage) ||
+        has_word(first, ".noreturn") != has_word(f, ".noreturn"))
+        return report(Errc::declaration_invalid, f.name(),
+                      quote(f.name()) + " has another linkage or .noreturn in its first declaration");
     symbols_.replace(f.name(), symbol);
 }
 
-// Of functions and prototypes (PTX ISA 11.2.2): the last parameter of a function may be an array without a size.
+// Of functions and prototypes (PTX ISA 11.2.2): the last parameter of a function may be an array without a
+// size.
 void Verifier::parameter_shapes(const Statement& f) {
-    const auto place = [&](const Statement::Parameter& p) { return p.name.empty() || p.name == "_" ? p.type : p.name; };
+    const auto place = [&](const Statement::Parameter& p) {
+        return p.name.empty() || p.name == "_" ? p.type : p.name;
+    };
     for (const auto& p : f.return_parameters()) {
         parameter_shape(f, p);
         if (p.is_open) report(Errc::declaration_invalid, place(p), "a return parameter has a size");
@@ -91,27 +108,41 @@ void Verifier::parameter_shapes(const Statement& f) {
     for (std::size_t k = 0; k < parameters.size(); ++k) {
         const Statement::Parameter& p = parameters[k];
         parameter_shape(f, p);
-        if (p.is_open && f.is_entry()) report(Errc::declaration_invalid, place(p), "a parameter of an entry has a size");
-        else if (p.is_open && k + 1 != parameters.size()) report(Errc::declaration_invalid, place(p), "only the last parameter may be without a size");
-        else if (p.is_open && p.space == ".reg") report(Errc::declaration_invalid, place(p), "a parameter without a size is declared in .param");
+        if (p.is_open && f.is_entry())
+            report(Errc::declaration_invalid, place(p), "a parameter of an entry has a size");
+        else if (p.is_open && k + 1 != parameters.size())
+            report(Errc::declaration_invalid, place(p), "only the last parameter may be without a size");
+        else if (p.is_open && p.space == ".reg")
+            report(Errc::declaration_invalid, place(p), "a parameter without a size is declared in .param");
     }
 }
 
 void Verifier::parameter_shape(const Statement& f, const Statement::Parameter& p) {
     if (f.kind() != syntax::StatementKind::function) return;  // a prototype declares nothing
-    if (p.name == "_" && !f.is_entry()) report(Errc::declaration_invalid, p.name, "a parameter of a function has a name; only those of a .callprototype may be '_'");
-    if (!f.is_entry() && p.space == ".param" && p.align > most_param_alignment) report(Errc::declaration_invalid, p.name, "parameters are aligned to 1, 2, 4 … 128 bytes");
+    if (p.name == "_" && !f.is_entry())
+        report(Errc::declaration_invalid, p.name,
+               "a parameter of a function has a name; only those of a .callprototype may be '_'");
+    if (!f.is_entry() && p.space == ".param" && p.align > most_param_alignment)
+        report(Errc::declaration_invalid, p.name, "parameters are aligned to 1, 2, 4 … 128 bytes");
     type_version(p.type);
-    if (p.space == ".reg" && p.count != 0) report(Errc::declaration_invalid, p.name, "registers have no arrays; pass an array in .param");
-    if (p.space == ".param" && p.type == ".f16x2" && p.count == 0) report(Errc::declaration_invalid, p.type, "a .f16x2 cannot be in .param; pass a .b32");
-    if (p.space == ".param" && p.vector != 1) report(Errc::declaration_invalid, p.type, "there are no vectors in .param; pass an array");
+    if (p.space == ".reg" && p.count != 0)
+        report(Errc::declaration_invalid, p.name, "registers have no arrays; pass an array in .param");
+    if (p.space == ".param" && p.type == ".f16x2" && p.count == 0)
+        report(Errc::declaration_invalid, p.type, "a .f16x2 cannot be in .param; pass a .b32");
+    if (p.space == ".param" && p.vector != 1)
+        report(Errc::declaration_invalid, p.type, "there are no vectors in .param; pass an array");
 }
 
 void Verifier::declare_parameters(const Statement& f) {
     const auto declare = [&](const Statement::Parameter& p, bool is_input) {
-        if (!f.is_entry() && p.space != ".reg" && p.space != ".param") return report(Errc::declaration_invalid, p.space, "parameters are declared in .reg or .param");
-        if (f.is_entry() && p.space != ".param") return report(Errc::declaration_invalid, p.name, "parameter " + quote(p.name) + " of an entry is declared in .param");
-        if (p.type == ".pred" && p.space != ".reg") return report(Errc::declaration_invalid, p.type, "a predicate can only be a register; pass a .b32");
+        if (!f.is_entry() && p.space != ".reg" && p.space != ".param")
+            return report(Errc::declaration_invalid, p.space, "parameters are declared in .reg or .param");
+        if (f.is_entry() && p.space != ".param")
+            return report(Errc::declaration_invalid, p.name,
+                          "parameter " + quote(p.name) + " of an entry is declared in .param");
+        if (p.type == ".pred" && p.space != ".reg")
+            return report(Errc::declaration_invalid, p.type,
+                          "a predicate can only be a register; pass a .b32");
         if (p.name.empty() || p.name == "_") return;
         if (f.is_entry()) sampler(p.type);
         Symbol symbol = parameter_symbol(p);
@@ -124,7 +155,8 @@ void Verifier::declare_parameters(const Statement& f) {
     for (const auto& p : f.return_parameters()) declare(p, false);
     for (const auto& p : f.parameters()) declare(p, true);
     for (const Token& token : f.tokens())
-        if (token.text == ".ptr" && !f.is_entry()) report(Errc::declaration_invalid, token.text, ".ptr belongs to the parameters of entries");
+        if (token.text == ".ptr" && !f.is_entry())
+            report(Errc::declaration_invalid, token.text, ".ptr belongs to the parameters of entries");
 }
 
 namespace {
@@ -156,8 +188,10 @@ constexpr std::array<Performance, 14> performance_rows = {{
 
 // Words of a head that are no performance directives.
 bool is_head_word(std::string_view word) {
-    constexpr std::array<std::string_view, 19> words = {".pragma", ".entry", ".func", ".extern", ".visible", ".weak", ".common", ".param", ".reg", ".align", ".ptr", ".attribute", ".unified",
-                                                        ".global", ".const", ".shared", ".local", ".texref", ".samplerref"};
+    constexpr std::array<std::string_view, 19> words = {
+        ".pragma", ".entry",  ".func",  ".extern", ".visible",   ".weak",    ".common",
+        ".param",  ".reg",    ".align", ".ptr",    ".attribute", ".unified", ".global",
+        ".const",  ".shared", ".local", ".texref", ".samplerref"};
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
@@ -170,46 +204,66 @@ void Verifier::performance_directives(const Statement& f) {
         depth += tokens[i].text == "(";
         depth -= tokens[i].text == ")";
         if (depth != 0 || tokens[i].kind != TokenKind::directive) continue;
-        const auto row = std::find_if(performance_rows.begin(), performance_rows.end(), [&](const Performance& r) { return r.word == tokens[i].text; });
+        const auto row = std::find_if(performance_rows.begin(), performance_rows.end(),
+                                      [&](const Performance& r) { return r.word == tokens[i].text; });
         if (row != performance_rows.end())
             performance_directive(f, tokens, i);
         else if (!is_head_word(tokens[i].text))
-            report(Errc::directive_invalid, tokens[i].text, std::string(tokens[i].text) + " is no directive for the head of a function");
+            report(Errc::directive_invalid, tokens[i].text,
+                   std::string(tokens[i].text) + " is no directive for the head of a function");
     }
     exclusive_directives(f, tokens);
 }
 
 void Verifier::performance_directive(const Statement& f, const std::vector<Token>& tokens, std::size_t at) {
-    const Performance& row = *std::find_if(performance_rows.begin(), performance_rows.end(), [&](const Performance& r) { return r.word == tokens[at].text; });
+    const Performance& row = *std::find_if(performance_rows.begin(), performance_rows.end(),
+                                           [&](const Performance& r) { return r.word == tokens[at].text; });
     const std::string word(row.word);
-    if (row.place == Place::entry && !f.is_entry()) report(Errc::directive_invalid, tokens[at].text, word + " belongs to an entry, not to a function");
-    if (row.place == Place::func && f.is_entry()) report(Errc::directive_invalid, tokens[at].text, word + " belongs to a function, not to an entry");
-    if (row.word == ".maxnctapersm" && version_ >= 20) report(Errc::form_removed, tokens[at].text, ".maxnctapersm is gone since PTX ISA 2.0; use .minnctapersm");
+    if (row.place == Place::entry && !f.is_entry())
+        report(Errc::directive_invalid, tokens[at].text, word + " belongs to an entry, not to a function");
+    if (row.place == Place::func && f.is_entry())
+        report(Errc::directive_invalid, tokens[at].text, word + " belongs to a function, not to an entry");
+    if (row.word == ".maxnctapersm" && version_ >= 20)
+        report(Errc::form_removed, tokens[at].text,
+               ".maxnctapersm is gone since PTX ISA 2.0; use .minnctapersm");
     const std::array<Architecture, 1> sm = {{{row.sm, 0}}};
     const std::array<Since, 1> since = {{{row.version, sm}}};
     require(since, span_of(tokens[at].text), word);
     std::size_t numbers = 0;
-    for (std::size_t k = at + 1; k < tokens.size() && (syntax::integer_value(tokens[k].text) || tokens[k].text == ","); ++k) {
+    for (std::size_t k = at + 1;
+         k < tokens.size() && (syntax::integer_value(tokens[k].text) || tokens[k].text == ","); ++k) {
         if (tokens[k].text == ",") continue;
         ++numbers;
         const auto value = syntax::integer_value(tokens[k].text);
-        if (row.is_positive && value == 0) report(Errc::directive_invalid, tokens[k].text, word + " takes numbers above 0");
-        if (!value || *value > 0xFFFFFFFFu) report(Errc::directive_invalid, tokens[k].text, word + " takes numbers of 32 bits");
+        if (row.is_positive && value == 0)
+            report(Errc::directive_invalid, tokens[k].text, word + " takes numbers above 0");
+        if (!value || *value > 0xFFFFFFFFu)
+            report(Errc::directive_invalid, tokens[k].text, word + " takes numbers of 32 bits");
     }
     if (numbers > row.most_numbers || (numbers == 0 && row.most_numbers != 0))
-        report(Errc::directive_invalid, tokens[at].text, word + (row.most_numbers == 0 ? " takes no number" : row.most_numbers == 1 ? " takes one number" : " takes one to three numbers"));
+        report(Errc::directive_invalid, tokens[at].text,
+               word + (row.most_numbers == 0   ? " takes no number"
+                       : row.most_numbers == 1 ? " takes one number"
+                                               : " takes one to three numbers"));
 }
 
 void Verifier::exclusive_directives(const Statement& f, const std::vector<Token>& tokens) {
     const auto find = [&](std::string_view word) {
-        const auto at = std::find_if(tokens.begin(), tokens.end(), [&](const Token& t) { return t.text == word; });
+        const auto at =
+            std::find_if(tokens.begin(), tokens.end(), [&](const Token& t) { return t.text == word; });
         return at == tokens.end() ? std::string_view() : at->text;
     };
-    const std::string_view reqntid = find(".reqntid"), required = find(".reqnctapercluster"), rank = find(".maxclusterrank"), blocks = find(".blocksareclusters");
-    if (!find(".maxntid").empty() && !reqntid.empty()) report(Errc::directive_invalid, reqntid, ".maxntid and .reqntid exclude each other");
-    if (!required.empty() && !rank.empty()) report(Errc::directive_invalid, rank, ".reqnctapercluster and .maxclusterrank exclude each other");
-    if (!blocks.empty() && (reqntid.empty() || required.empty())) report(Errc::directive_invalid, blocks, ".blocksareclusters needs .reqntid and .reqnctapercluster");
-    if (!find(".noreturn").empty() && !f.return_parameters().empty()) report(Errc::directive_invalid, find(".noreturn"), "a function that does not return has no return values");
+    const std::string_view reqntid = find(".reqntid"), required = find(".reqnctapercluster"),
+                           rank = find(".maxclusterrank"), blocks = find(".blocksareclusters");
+    if (!find(".maxntid").empty() && !reqntid.empty())
+        report(Errc::directive_invalid, reqntid, ".maxntid and .reqntid exclude each other");
+    if (!required.empty() && !rank.empty())
+        report(Errc::directive_invalid, rank, ".reqnctapercluster and .maxclusterrank exclude each other");
+    if (!blocks.empty() && (reqntid.empty() || required.empty()))
+        report(Errc::directive_invalid, blocks, ".blocksareclusters needs .reqntid and .reqnctapercluster");
+    if (!find(".noreturn").empty() && !f.return_parameters().empty())
+        report(Errc::directive_invalid, find(".noreturn"),
+               "a function that does not return has no return values");
 }
 
 }  // namespace ptxgraft::isa

@@ -1,4 +1,5 @@
-// The table's compiler, a host tool of the build: `generate ptx.isa table.cpp`. A bad row ends the build with its line.
+// The table's compiler, a host tool of the build: `generate ptx.isa table.cpp`. A bad row ends the build with
+// its line.
 
 #include <fstream>
 #include <iostream>

@@ -13,7 +13,9 @@ using syntax::Instruction;
 using syntax::Operand;
 using syntax::OperandKind;
 
-bool knows(const Instruction& instruction) { return !match_name(instruction.opcode, instruction.modifiers).matches.empty(); }
+bool knows(const Instruction& instruction) {
+    return !match_name(instruction.opcode, instruction.modifiers).matches.empty();
+}
 
 const NameMatch& Verifier::name_match(const Instruction& i) {
     const auto [match, is_new] = names_.put(i.name);
@@ -43,42 +45,56 @@ void Verifier::look_at(const Instruction& i) {
             const bool fits_target = !knows_target_ || is_available(match.row->since, version_, target_);
             if (fitting == nullptr || fits_target) fitting = &match;
             if (fits_target) break;
-        } else if (!nearest_problem || problem->progress > nearest_problem->progress || (nearest_problem->kind == OperandProblem::Kind::count && problem->kind != OperandProblem::Kind::count)) {
+        } else if (!nearest_problem || problem->progress > nearest_problem->progress ||
+                   (nearest_problem->kind == OperandProblem::Kind::count &&
+                    problem->kind != OperandProblem::Kind::count)) {
             nearest_problem = problem;
             nearest_match = &match;
         }
     }
     if (fitting == nullptr) {
         const OperandProblem& p = *nearest_problem;
-        if (p.kind == OperandProblem::Kind::undeclared && p.rule != nullptr && p.rule->kind == RuleKind::label) return undefined_label(*p.operand);
+        if (p.kind == OperandProblem::Kind::undeclared && p.rule != nullptr &&
+            p.rule->kind == RuleKind::label)
+            return undefined_label(*p.operand);
         return report(p.code(), p.operand == nullptr ? i.span : p.operand->span(), p.message(*nearest_match));
     }
     requirements(i, *fitting);
     special_registers(i);
-    if (options_.manual_order && !fitting->in_order) report(Errc::modifier_out_of_order, i.name, "the manual's order is " + fitting->canonical_name());
+    if (options_.manual_order && !fitting->in_order)
+        report(Errc::modifier_out_of_order, i.name, "the manual's order is " + fitting->canonical_name());
     address_width(i, *fitting);
     shared_variable(i, *fitting);
     if (i.opcode == "call") call(i);
     if (i.opcode == "ld" || i.opcode == "st") parameter_access(i);
-    if (i.opcode == "tex" || i.opcode == "tld4" || i.opcode == "txq") has_samplers_ ? texture_mode(i) : unified_sampler(i, *fitting);
+    if (i.opcode == "tex" || i.opcode == "tld4" || i.opcode == "txq")
+        has_samplers_ ? texture_mode(i) : unified_sampler(i, *fitting);
 }
 
-// From sm_90 on, ptxas refuses these with a base of 32 bits where the address is generic or in .global: it takes them for
-// 32-bit addressing. Other instructions, and registers narrower still, pass.
+// From sm_90 on, ptxas refuses these with a base of 32 bits where the address is generic or in .global: it
+// takes them for 32-bit addressing. Other instructions, and registers narrower still, pass.
 void Verifier::address_width(const Instruction& i, const Match& match) {
-    constexpr std::array<std::string_view, 12> opcodes = {"applypriority", "atom", "discard", "ld", "ldu", "multimem.ld_reduce", "multimem.red", "multimem.st", "prefetch", "prefetchu", "red", "st"};
+    constexpr std::array<std::string_view, 12> opcodes = {
+        "applypriority", "atom",        "discard",  "ld",        "ldu", "multimem.ld_reduce",
+        "multimem.red",  "multimem.st", "prefetch", "prefetchu", "red", "st"};
     const std::string_view opcode = match.row->opcode;
-    if (knows_target_ && target_.sm >= 90 && opcode.starts_with("cvta") && std::find(i.modifiers.begin(), i.modifiers.end(), ".u32") != i.modifiers.end())
+    if (knows_target_ && target_.sm >= 90 && opcode.starts_with("cvta") &&
+        std::find(i.modifiers.begin(), i.modifiers.end(), ".u32") != i.modifiers.end())
         return report(Errc::operand_type_wrong, i.name, "a generic address has 64 bits from sm_90 on: .u64");
-    const bool is_one = std::find(opcodes.begin(), opcodes.end(), opcode) != opcodes.end() || opcode.starts_with("mbarrier.");
-    if (!knows_target_ || target_.sm < 90 || !is_one || (opcode == "prefetch" && match.row->syntax.find(".tensormap") != std::string_view::npos)) return;
+    const bool is_one =
+        std::find(opcodes.begin(), opcodes.end(), opcode) != opcodes.end() || opcode.starts_with("mbarrier.");
+    if (!knows_target_ || target_.sm < 90 || !is_one ||
+        (opcode == "prefetch" && match.row->syntax.find(".tensormap") != std::string_view::npos))
+        return;
     for (const std::string_view modifier : i.modifiers)
         if (const Space space = space_of(modifier); space != Space::none && space != Space::global) return;
     for (const Operand& operand : i.operands) {
         if (operand.kind() != OperandKind::address) continue;
         const Symbol* symbol = symbols_.find(operand.base());
         if (symbol == nullptr || symbol->kind != SymbolKind::reg || info(symbol->type).bits != 32) continue;
-        report(Errc::operand_type_wrong, operand.span(), "'" + std::string(operand.base()) + "' has 32 bits; from sm_90 on, a generic or .global address has 64");
+        report(Errc::operand_type_wrong, operand.span(),
+               "'" + std::string(operand.base()) +
+                   "' has 32 bits; from sm_90 on, a generic or .global address has 64");
     }
 }
 
@@ -91,7 +107,9 @@ void Verifier::shared_variable(const Instruction& i, const Match& match) {
         const std::string_view name = is_named ? operand.base() : operand.text();
         const Symbol* symbol = symbols_.find(name);
         if (symbol != nullptr && symbol->kind == SymbolKind::variable && symbol->space != Space::shared)
-            report(Errc::state_space_mismatch, operand.span(), "'" + std::string(name) + "' is a variable in " + std::string(text(symbol->space)) + "; " + std::string(opcode) + " takes those of .shared");
+            report(Errc::state_space_mismatch, operand.span(),
+                   "'" + std::string(name) + "' is a variable in " + std::string(text(symbol->space)) + "; " +
+                       std::string(opcode) + " takes those of .shared");
     }
 }
 
@@ -111,35 +129,59 @@ void Verifier::parameter_access(const Instruction& i) {
                       "in an entry, .param::func is the space of its calls' .param variables alone");
     if (symbol == nullptr || symbol->space != Space::param) return;
     const std::string name = "'" + std::string(i.operands[at].base()) + "'";
-    if (is_store && symbol->is_input) report(Errc::operand_kind_wrong, i.operands[at].span(), name + " is an input parameter, which cannot be written");
-    if (!is_store && symbol->is_return) report(Errc::operand_kind_wrong, i.operands[at].span(), name + " is a return parameter, which cannot be read");
+    if (is_store && symbol->is_input)
+        report(Errc::operand_kind_wrong, i.operands[at].span(),
+               name + " is an input parameter, which cannot be written");
+    if (!is_store && symbol->is_return)
+        report(Errc::operand_kind_wrong, i.operands[at].span(),
+               name + " is a return parameter, which cannot be read");
 }
 
-// PTX ISA 5.3: with texmode_independent, samplers are apart from textures, and what is theirs is asked of them.
+// PTX ISA 5.3: with texmode_independent, samplers are apart from textures, and what is theirs is asked of
+// them.
 void Verifier::texture_mode(const Instruction& i) {
-    constexpr std::array<std::string_view, 4> of_sampler = {".filter_mode", ".addr_mode_0", ".addr_mode_1", ".addr_mode_2"};
+    constexpr std::array<std::string_view, 4> of_sampler = {".filter_mode", ".addr_mode_0", ".addr_mode_1",
+                                                            ".addr_mode_2"};
     for (const Operand& operand : i.operands) {
         if (operand.kind() != OperandKind::address) continue;
         const Symbol* symbol = symbols_.find(operand.base());
-        const bool asks_sampler = std::find_first_of(i.modifiers.begin(), i.modifiers.end(), of_sampler.begin(), of_sampler.end()) != i.modifiers.end();
+        const bool asks_sampler =
+            std::find_first_of(i.modifiers.begin(), i.modifiers.end(), of_sampler.begin(),
+                               of_sampler.end()) != i.modifiers.end();
         if (i.opcode != "txq" && operand.children().size() < 3)
-            report(Errc::operand_count_wrong, operand.span(), "with .target texmode_independent, a texture is read as [texture, sampler, coordinates]");
+            report(Errc::operand_count_wrong, operand.span(),
+                   "with .target texmode_independent, a texture is read as [texture, sampler, coordinates]");
         if (i.opcode == "txq" && asks_sampler && symbol != nullptr && symbol->kind == SymbolKind::texref)
-            report(Errc::operand_kind_wrong, operand.span(), "with .target texmode_independent, this is asked of a .samplerref; '" + std::string(operand.base()) + "' is a .texref");
+            report(Errc::operand_kind_wrong, operand.span(),
+                   "with .target texmode_independent, this is asked of a .samplerref; '" +
+                       std::string(operand.base()) + "' is a .texref");
     }
 }
 
-// PTX ISA 9.7.10.1: in unified mode, a texture has its sampler within. ptxas takes another behind it, but misreads these forms then.
+// PTX ISA 9.7.10.1: in unified mode, a texture has its sampler within. ptxas takes another behind it, but
+// misreads these forms then.
 void Verifier::unified_sampler(const Instruction& i, const Match& match) {
-    const auto has = [&](std::string_view modifier) { return std::find(i.modifiers.begin(), i.modifiers.end(), modifier) != i.modifiers.end(); };
-    const auto address = std::find_if(i.operands.begin(), i.operands.end(), [](const Operand& o) { return o.kind() == OperandKind::address; });
+    const auto has = [&](std::string_view modifier) {
+        return std::find(i.modifiers.begin(), i.modifiers.end(), modifier) != i.modifiers.end();
+    };
+    const auto address = std::find_if(i.operands.begin(), i.operands.end(),
+                                      [](const Operand& o) { return o.kind() == OperandKind::address; });
     if (address == i.operands.end() || address->children().size() < 3) return;
-    constexpr std::uint16_t grad_in_parts = 83;  // the PTX version from which tex.grad becomes other instructions on sm_90 and later
-    const bool is_cube = has(".cube") || has(".acube"), has_depth = match.row->operands.back().name == "f", has_offset = i.operands.size() > (has_depth ? 4u : 3u);
+    // the PTX version from which tex.grad becomes other instructions on sm_90 and later
+    constexpr std::uint16_t grad_in_parts = 83;
+    const bool is_cube = has(".cube") || has(".acube"), has_depth = match.row->operands.back().name == "f",
+               has_offset = i.operands.size() > (has_depth ? 4u : 3u);
     bool is_wrong = is_cube;
-    if (match.row->opcode == "tex.level") is_wrong = has(".3d") || (has_offset && !has_depth) || i.modifiers.back() == ".s32";
-    if (match.row->opcode == "tex.grad") is_wrong |= has(".a1d") || has(".a2d") || (knows_target_ && target_.sm >= 90 && version_ >= grad_in_parts && (has(".3d") || (has_depth && !has(".f16x2"))));
-    if (is_wrong) report(Errc::operand_count_wrong, address->span(), "a texture has its sampler within: [texture, coordinates]; with .target texmode_independent: [texture, sampler, coordinates]");
+    if (match.row->opcode == "tex.level")
+        is_wrong = has(".3d") || (has_offset && !has_depth) || i.modifiers.back() == ".s32";
+    if (match.row->opcode == "tex.grad")
+        is_wrong |= has(".a1d") || has(".a2d") ||
+                    (knows_target_ && target_.sm >= 90 && version_ >= grad_in_parts &&
+                     (has(".3d") || (has_depth && !has(".f16x2"))));
+    if (is_wrong)
+        report(Errc::operand_count_wrong, address->span(),
+               "a texture has its sampler within: [texture, coordinates]; with .target texmode_independent: "
+               "[texture, sampler, coordinates]");
 }
 
 void Verifier::guard(const Instruction& i) {
@@ -148,40 +190,51 @@ void Verifier::guard(const Instruction& i) {
     const Symbol* symbol = symbols_.find(name);
     if (symbol == nullptr) return report(Errc::name_undeclared, name, "'" + std::string(name) + "'");
     if (symbol->kind != SymbolKind::reg || symbol->type != RegisterType::pred)
-        report(Errc::guard_invalid, name, "'" + std::string(name) + "' is no predicate; a guard is a register of .pred: @p or @!p");
+        report(Errc::guard_invalid, name,
+               "'" + std::string(name) + "' is no predicate; a guard is a register of .pred: @p or @!p");
 }
 
 void Verifier::unmatched(const Instruction& i, const NameMatch& name) {
-    const std::string_view place = name.modifier >= 0 ? i.modifiers[static_cast<std::size_t>(name.modifier)] : name.code == Errc::opcode_unknown ? i.opcode : i.name;
+    const std::string_view place = name.modifier >= 0 ? i.modifiers[static_cast<std::size_t>(name.modifier)]
+                                   : name.code == Errc::opcode_unknown ? i.opcode
+                                                                       : i.name;
     report(name.code, place, name.message);
 }
 
 void Verifier::requirements(const Instruction& i, const Match& match) {
     const Row& row = *match.row;
     if (row.until_version != 0 && version_ > row.until_version && knows_target_ && target_.sm >= row.until_sm)
-        return report(Errc::form_removed, i.name, match.canonical_name() + " is gone after PTX ISA " + version_text(row.until_version) + " on sm_" + std::to_string(row.until_sm) + " and later");
+        return report(Errc::form_removed, i.name,
+                      match.canonical_name() + " is gone after PTX ISA " + version_text(row.until_version) +
+                          " on sm_" + std::to_string(row.until_sm) + " and later");
     require(row.since, span_of(i.name), match);
     for (const Constraint& c : row.constraints)
-        if (c.kind == Constraint::Kind::since && match.any_holds(c.left)) require(c.since, span_of(i.name), match);
+        if (c.kind == Constraint::Kind::since && match.any_holds(c.left))
+            require(c.since, span_of(i.name), match);
 }
 
 void Verifier::require(std::span<const Since> since, Span span, const Match& match) {
-    if (knows_target_ && !is_available(since, version_, target_)) require(since, span, match.canonical_name());
+    if (knows_target_ && !is_available(since, version_, target_))
+        require(since, span, match.canonical_name());
 }
 
 void Verifier::require(std::span<const Since> since, Span span, const std::string& what) {
     if (!knows_target_ || is_available(since, version_, target_)) return;
     const Availability a = availability(since, version_, target_);
     if (a.version_is_missing)
-        report(Errc::version_too_old, span, what + " needs " + a.needed + "; the module has " + version_text(version_));
+        report(Errc::version_too_old, span,
+               what + " needs " + a.needed + "; the module has " + version_text(version_));
     else
         report(Errc::target_not_able, span, what + " needs " + a.needed + "; the target is " + text(target_));
 }
 
 void Verifier::special_registers(const Instruction& i) {
     const auto look = [&](const Operand& operand) {
-        if (operand.kind() != OperandKind::identifier || !operand.text().starts_with('%') || symbols_.find(operand.text()) != nullptr) return;
-        if (const auto special = find_special(operand.text())) require(special->row->since, operand.span(), std::string(operand.text()));
+        if (operand.kind() != OperandKind::identifier || !operand.text().starts_with('%') ||
+            symbols_.find(operand.text()) != nullptr)
+            return;
+        if (const auto special = find_special(operand.text()))
+            require(special->row->since, operand.span(), std::string(operand.text()));
         if (operand.text().starts_with("%perctamemory")) per_cta_memory(operand);
     };
     for (const Operand& operand : i.operands) {
@@ -215,9 +268,14 @@ void Verifier::undefined_label(const Operand& operand) {
     }
     const std::string name = "'" + std::string(operand.text()) + "'";
     const std::string_view* owner = labels_.find(operand.text());
-    if (owner == nullptr) return report(Errc::label_undefined, operand.span(), "label " + name + " is not defined in this function");
-    if (*owner == function_.name()) return report(Errc::label_undefined, operand.span(), "label " + name + " stands in a block that this branch is not in");
-    report(Errc::label_of_other_function, operand.span(), "label " + name + " belongs to another function, " + std::string(*owner));
+    if (owner == nullptr)
+        return report(Errc::label_undefined, operand.span(),
+                      "label " + name + " is not defined in this function");
+    if (*owner == function_.name())
+        return report(Errc::label_undefined, operand.span(),
+                      "label " + name + " stands in a block that this branch is not in");
+    report(Errc::label_of_other_function, operand.span(),
+           "label " + name + " belongs to another function, " + std::string(*owner));
 }
 
 }  // namespace ptxgraft::isa

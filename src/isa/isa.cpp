@@ -20,7 +20,8 @@ std::string since_text(std::span<const Since> since) {
     std::string out;
     for (const Since& s : since) {
         out.append(out.empty() ? "" : " or ").append(version_text(s.ptx_version));
-        for (std::size_t i = 0; i < s.architectures.size(); ++i) out.append(i == 0 ? " " : ",").append(text(s.architectures[i]));
+        for (std::size_t i = 0; i < s.architectures.size(); ++i)
+            out.append(i == 0 ? " " : ",").append(text(s.architectures[i]));
     }
     return out;
 }
@@ -28,7 +29,11 @@ std::string since_text(std::span<const Since> since) {
 std::string row_text(const Row& row) {
     std::string out(row.syntax);
     out.append(" | ").append(since_text(row.since));
-    if (row.until_version != 0) out.append(" until ").append(version_text(row.until_version)).append(" sm_").append(std::to_string(row.until_sm));
+    if (row.until_version != 0)
+        out.append(" until ")
+            .append(version_text(row.until_version))
+            .append(" sm_")
+            .append(std::to_string(row.until_sm));
     if (row.pure) out.append(" | pure");
     for (const Slot& slot : row.slots) {
         if (slot.members.size() == 1) continue;

@@ -11,7 +11,8 @@ namespace {
 
 // The number in a modifier: 4 of .v4 and .x4, 3 of .3d, 128 of .m64n128k16.
 std::uint32_t number_of(std::string_view word) {
-    if (const auto n = word.find('n', 1); word.starts_with(".m") && n != std::string_view::npos) word = word.substr(n);
+    if (const auto n = word.find('n', 1); word.starts_with(".m") && n != std::string_view::npos)
+        word = word.substr(n);
     std::uint32_t value = 0;
     for (const char c : word) {
         const bool is_digit = c >= '0' && c <= '9';
@@ -29,7 +30,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
         next[0] = i;
         for (std::size_t j = 1; j <= b.size(); ++j) {
             next[j] = std::min({row[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1), row[j] + 1, next[j - 1] + 1});
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) next[j] = std::min(next[j], before[j - 2] + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                next[j] = std::min(next[j], before[j - 2] + 1);
         }
         std::swap(before, row);
         std::swap(row, next);
@@ -37,7 +39,9 @@ std::size_t distance(std::string_view a, std::string_view b) {
     return row.back();
 }
 
-bool has(const Slot& slot, WordId word) { return std::find(slot.members.begin(), slot.members.end(), word) != slot.members.end(); }
+bool has(const Slot& slot, WordId word) {
+    return std::find(slot.members.begin(), slot.members.end(), word) != slot.members.end();
+}
 
 // How one row takes the written modifiers.
 struct Attempt {
@@ -52,12 +56,19 @@ struct Attempt {
     [[nodiscard]] bool fits() const { return refused < 0 && missing < 0 && broken == nullptr; }
 };
 
-bool may_repeat(WordId word) { return std::find(table_repeatable.begin(), table_repeatable.end(), word) != table_repeatable.end(); }
-bool holds(const Match& match, WordId word) { return std::find(match.chosen.begin(), match.chosen.end(), word) != match.chosen.end(); }
+bool may_repeat(WordId word) {
+    return std::find(table_repeatable.begin(), table_repeatable.end(), word) != table_repeatable.end();
+}
+bool holds(const Match& match, WordId word) {
+    return std::find(match.chosen.begin(), match.chosen.end(), word) != match.chosen.end();
+}
 
 // ptxas takes `.pred` among the modifiers of these, as often as it stands, and makes the same code.
 bool ignores_predicate(std::string_view opcode) {
-    constexpr std::array<std::string_view, 23> opcodes = {"abs", "add", "atom", "cos", "cvt", "ex2", "fma", "lg2", "max", "min", "mul", "neg", "rcp", "red", "rsqrt", "set", "setp", "sin", "sqrt", "sub", "tanh", "wgmma.mma_async", "wmma.mma"};
+    constexpr std::array<std::string_view, 23> opcodes = {
+        "abs",     "add", "atom", "cos",   "cvt", "ex2",  "fma", "lg2",  "max", "min",  "mul",
+        "neg",     "rcp", "red",  "rsqrt", "set", "setp", "sin", "sqrt", "sub", "tanh", "wgmma.mma_async",
+        "wmma.mma"};
     return std::find(opcodes.begin(), opcodes.end(), opcode) != opcodes.end();
 }
 
@@ -71,12 +82,14 @@ Attempt attempt(const Row& row, std::span<const WordId> words) {
     for (std::size_t i = 0; i < words.size(); ++i) {
         std::size_t slot = 0;
         bool is_filled = false;
-        while (slot < row.slots.size() && (a.match.chosen[slot] != no_word || !has(row.slots[slot], words[i]))) {
+        while (slot < row.slots.size() &&
+               (a.match.chosen[slot] != no_word || !has(row.slots[slot], words[i]))) {
             is_filled |= has(row.slots[slot], words[i]);
             ++slot;
         }
         const bool is_repeated = is_filled && may_repeat(words[i]) && holds(a.match, words[i]);
-        if (slot == row.slots.size() && (is_repeated || (words[i] == pred && ignores_predicate(row.opcode)))) {
+        if (slot == row.slots.size() &&
+            (is_repeated || (words[i] == pred && ignores_predicate(row.opcode)))) {
             a.match.in_order = false;
             ++a.taken;
             continue;
@@ -104,7 +117,8 @@ Attempt attempt(const Row& row, std::span<const WordId> words) {
     }
     for (const Constraint& c : row.constraints) {
         if (c.kind == Constraint::Kind::since || !a.match.any_holds(c.left)) continue;
-        if (a.match.any_holds(c.right) != (c.kind == Constraint::Kind::needs) && a.broken == nullptr) a.broken = &c;
+        if (a.match.any_holds(c.right) != (c.kind == Constraint::Kind::needs) && a.broken == nullptr)
+            a.broken = &c;
     }
     return a;
 }
@@ -113,14 +127,16 @@ std::string quote(std::string_view text) { return "'" + std::string(text) + "'";
 
 std::string members_of(const Slot& slot) {
     std::string text;
-    for (std::size_t i = 0; i < slot.members.size() && i < 12; ++i) text.append(i == 0 ? "" : " ").append(table_words[slot.members[i]]);
+    for (std::size_t i = 0; i < slot.members.size() && i < 12; ++i)
+        text.append(i == 0 ? "" : " ").append(table_words[slot.members[i]]);
     return slot.members.size() > 12 ? text + " …" : text;
 }
 
 // Explains why no row of an opcode takes the modifiers.
 class Explainer {
   public:
-    Explainer(std::string_view opcode, std::span<const Opcode* const> opcodes, std::span<const std::string_view> modifiers)
+    Explainer(std::string_view opcode, std::span<const Opcode* const> opcodes,
+              std::span<const std::string_view> modifiers)
         : opcode_(opcode), opcodes_(opcodes), modifiers_(modifiers) {}
 
     NameMatch run() {
@@ -138,9 +154,11 @@ class Explainer {
     };
 
     void try_rows(const Opcode& opcode) {
-        const auto skipped = static_cast<std::size_t>(std::count(opcode.name.begin(), opcode.name.end(), '.'));
+        const auto skipped =
+            static_cast<std::size_t>(std::count(opcode.name.begin(), opcode.name.end(), '.'));
         std::vector<WordId> words;
-        for (const std::string_view modifier : modifiers_.subspan(skipped)) words.push_back(word_id(modifier));
+        for (const std::string_view modifier : modifiers_.subspan(skipped))
+            words.push_back(word_id(modifier));
         for (const Row& row : opcode.rows) tried_.push_back({attempt(row, words), skipped});
     }
 
@@ -159,7 +177,8 @@ class Explainer {
     }
 
     [[nodiscard]] bool is_in_opcode(std::size_t modifier) const {
-        return std::any_of(tried_.begin(), tried_.end(), [&](const Tried& t) { return modifier < t.skipped; });
+        return std::any_of(tried_.begin(), tried_.end(),
+                           [&](const Tried& t) { return modifier < t.skipped; });
     }
 
     bool unknown_word() {
@@ -167,7 +186,9 @@ class Explainer {
             if (is_in_opcode(i) || word_id(modifiers_[i]) != no_word) continue;
             const std::vector<std::string_view> known = vocabulary();
             const std::string_view near = nearest(modifiers_[i], known);
-            set(Errc::modifier_unknown, static_cast<int>(i), quote(modifiers_[i]) + " for " + opcode_ + (near.empty() ? "; forms: " + forms() : "; did you mean " + std::string(near) + "?"));
+            set(Errc::modifier_unknown, static_cast<int>(i),
+                quote(modifiers_[i]) + " for " + opcode_ +
+                    (near.empty() ? "; forms: " + forms() : "; did you mean " + std::string(near) + "?"));
             return true;
         }
         return false;
@@ -176,8 +197,10 @@ class Explainer {
     bool foreign_word() {
         const std::vector<std::string_view> known = vocabulary();
         for (std::size_t i = 0; i < modifiers_.size(); ++i) {
-            if (is_in_opcode(i) || std::find(known.begin(), known.end(), modifiers_[i]) != known.end()) continue;
-            set(Errc::modifier_not_allowed, static_cast<int>(i), std::string(modifiers_[i]) + " is not allowed with " + opcode_ + "; forms: " + forms());
+            if (is_in_opcode(i) || std::find(known.begin(), known.end(), modifiers_[i]) != known.end())
+                continue;
+            set(Errc::modifier_not_allowed, static_cast<int>(i),
+                std::string(modifiers_[i]) + " is not allowed with " + opcode_ + "; forms: " + forms());
             return true;
         }
         return false;
@@ -185,9 +208,11 @@ class Explainer {
 
     bool duplicate() {
         for (std::size_t i = 1; i < modifiers_.size(); ++i) {
-            const auto before = std::find(modifiers_.begin(), modifiers_.begin() + static_cast<std::ptrdiff_t>(i), modifiers_[i]);
+            const auto before = std::find(modifiers_.begin(),
+                                          modifiers_.begin() + static_cast<std::ptrdiff_t>(i), modifiers_[i]);
             if (before == modifiers_.begin() + static_cast<std::ptrdiff_t>(i)) continue;
-            const bool may_repeat = std::any_of(tried_.begin(), tried_.end(), [&](const Tried& t) { return holds_twice(t, modifiers_[i]); });
+            const bool may_repeat = std::any_of(
+                tried_.begin(), tried_.end(), [&](const Tried& t) { return holds_twice(t, modifiers_[i]); });
             if (may_repeat) continue;
             set(Errc::modifier_duplicated, static_cast<int>(i), std::string(modifiers_[i]) + " stands twice");
             return true;
@@ -204,7 +229,8 @@ class Explainer {
     void explain_best() {
         const auto worse = [](const Tried& a, const Tried& b) {
             if (a.taken() != b.taken()) return a.taken() < b.taken();
-            if (a.attempt.missing_count != b.attempt.missing_count) return a.attempt.missing_count > b.attempt.missing_count;
+            if (a.attempt.missing_count != b.attempt.missing_count)
+                return a.attempt.missing_count > b.attempt.missing_count;
             return a.attempt.broken != nullptr && b.attempt.broken == nullptr;
         };
         const Tried& best = *std::max_element(tried_.begin(), tried_.end(), worse);
@@ -215,22 +241,28 @@ class Explainer {
         if (a.refused >= 0) {
             const std::string word(modifiers_[static_cast<std::size_t>(refused)]);
             return set(a.refused_is_filled ? Errc::modifiers_conflict : Errc::modifier_not_allowed, refused,
-                       word + " is not allowed " + (a.refused_is_filled ? "beside another modifier of its kind" : "in this form of " + opcode_) + "; forms: " + forms());
+                       word + " is not allowed " +
+                           (a.refused_is_filled ? "beside another modifier of its kind"
+                                                : "in this form of " + opcode_) +
+                           "; forms: " + forms());
         }
         if (a.missing >= 0) {
             const Slot& slot = row.slots[static_cast<std::size_t>(a.missing)];
             return set(Errc::modifier_missing, -1, "a modifier is missing: " + members_of(slot) + form);
         }
-        set(Errc::modifiers_conflict, -1, "these modifiers do not go together: " + std::string(a.broken->text) + form);
+        set(Errc::modifiers_conflict, -1,
+            "these modifiers do not go together: " + std::string(a.broken->text) + form);
     }
 
     // The forms nearest to what was written, at most three.
     [[nodiscard]] std::string forms() const {
         std::vector<const Tried*> order;
         for (const Tried& t : tried_) order.push_back(&t);
-        std::stable_sort(order.begin(), order.end(), [](const Tried* a, const Tried* b) { return a->taken() > b->taken(); });
+        std::stable_sort(order.begin(), order.end(),
+                         [](const Tried* a, const Tried* b) { return a->taken() > b->taken(); });
         std::string text;
-        for (std::size_t i = 0; i < order.size() && i < 3; ++i) text.append(i == 0 ? "" : "; ").append(order[i]->attempt.match.row->syntax);
+        for (std::size_t i = 0; i < order.size() && i < 3; ++i)
+            text.append(i == 0 ? "" : "; ").append(order[i]->attempt.match.row->syntax);
         return text;
     }
 
@@ -267,7 +299,9 @@ bool Match::holds(Term term) const {
     return std::all_of(term.begin(), term.end(), [&](const Atom& a) {
         bool present = false;
         if (a.slot == any_slot)
-            present = std::find(chosen.begin(), chosen.begin() + static_cast<std::ptrdiff_t>(row->slots.size()), a.word) != chosen.begin() + static_cast<std::ptrdiff_t>(row->slots.size());
+            present =
+                std::find(chosen.begin(), chosen.begin() + static_cast<std::ptrdiff_t>(row->slots.size()),
+                          a.word) != chosen.begin() + static_cast<std::ptrdiff_t>(row->slots.size());
         else
             present = a.word == no_word ? chosen[a.slot] != no_word : chosen[a.slot] == a.word;
         return present != a.is_absent;
@@ -280,20 +314,24 @@ bool Match::any_holds(std::span<const Term> terms) const {
 
 RegisterType Match::type(TypeRef ref) const {
     if (ref.slot == any_slot) return ref.type;
-    const TypeInfo* found = chosen[ref.slot] == no_word ? nullptr : type_info(table_words[chosen[ref.slot]].substr(1));
+    const TypeInfo* found =
+        chosen[ref.slot] == no_word ? nullptr : type_info(table_words[chosen[ref.slot]].substr(1));
     return found == nullptr ? RegisterType::none : found->type;
 }
 
 std::uint32_t Match::count(const Count& count) const {
     std::uint32_t value = count.value;
-    if (count.slot != any_slot) value = chosen[count.slot] == no_word ? 1 : number_of(table_words[chosen[count.slot]]);
+    if (count.slot != any_slot)
+        value = chosen[count.slot] == no_word ? 1 : number_of(table_words[chosen[count.slot]]);
     return value * count.times / count.divided_by - count.minus;
 }
 
 bool keeps_constraints(const Match& match) {
-    return std::all_of(match.row->constraints.begin(), match.row->constraints.end(), [&](const Constraint& c) {
-        return c.kind == Constraint::Kind::since || !match.any_holds(c.left) || match.any_holds(c.right) == (c.kind == Constraint::Kind::needs);
-    });
+    return std::all_of(match.row->constraints.begin(), match.row->constraints.end(),
+                       [&](const Constraint& c) {
+                           return c.kind == Constraint::Kind::since || !match.any_holds(c.left) ||
+                                  match.any_holds(c.right) == (c.kind == Constraint::Kind::needs);
+                       });
 }
 
 std::string Match::canonical_name() const {
@@ -305,11 +343,13 @@ std::string Match::canonical_name() const {
 
 WordId word_id(std::string_view modifier) {
     const auto at = std::lower_bound(table_words.begin(), table_words.end(), modifier);
-    return at != table_words.end() && *at == modifier ? static_cast<WordId>(at - table_words.begin()) : no_word;
+    return at != table_words.end() && *at == modifier ? static_cast<WordId>(at - table_words.begin())
+                                                      : no_word;
 }
 
 const Opcode* find_opcode(std::string_view name) {
-    const auto at = std::lower_bound(table_opcodes.begin(), table_opcodes.end(), name, [](const Opcode& o, std::string_view n) { return o.name < n; });
+    const auto at = std::lower_bound(table_opcodes.begin(), table_opcodes.end(), name,
+                                     [](const Opcode& o, std::string_view n) { return o.name < n; });
     return at != table_opcodes.end() && at->name == name ? &*at : nullptr;
 }
 

@@ -6,16 +6,11 @@ namespace {
 
 std::optional<syntax::ConstantUse> use_of(TypeClass kind) {
     switch (kind) {
-        case TypeClass::pred:
-            return syntax::ConstantUse::predicate;
-        case TypeClass::integer:
-            return syntax::ConstantUse::integer;
-        case TypeClass::floating:
-            return syntax::ConstantUse::floating;
-        case TypeClass::bits:
-            return syntax::ConstantUse::bits;
-        default:
-            return std::nullopt;
+        case TypeClass::pred: return syntax::ConstantUse::predicate;
+        case TypeClass::integer: return syntax::ConstantUse::integer;
+        case TypeClass::floating: return syntax::ConstantUse::floating;
+        case TypeClass::bits: return syntax::ConstantUse::bits;
+        default: return std::nullopt;
     }
 }
 

@@ -14,13 +14,16 @@ using syntax::OperandKind;
 using Kind = OperandProblem::Kind;
 
 bool is_integer(RegisterType type) { return info(type).kind == TypeClass::integer; }
-bool is_integer_constant_at(const Operand& operand) { return operand.constant() && operand.constant()->is_integer() && operand.kind() == OperandKind::immediate; }
+bool is_integer_constant_at(const Operand& operand) {
+    return operand.constant() && operand.constant()->is_integer() && operand.kind() == OperandKind::immediate;
+}
 
 class Checker {
   public:
     Checker(const Match& match, const Symbols& symbols) : match_(match), symbols_(symbols) { find_spaces(); }
 
-    std::optional<OperandProblem> run(std::span<const OperandRule> rules, std::span<const Operand> operands, const Operand* around) {
+    std::optional<OperandProblem> run(std::span<const OperandRule> rules, std::span<const Operand> operands,
+                                      const Operand* around) {
         const ActiveRules active(match_, rules, operands.size());
         if (active.size() != operands.size()) return problem(Kind::count, around, nullptr);
         for (std::size_t i = 0; i < active.size(); ++i) {
@@ -31,7 +34,8 @@ class Checker {
     }
 
   private:
-    OperandProblem problem(Kind kind, const Operand* operand, const OperandRule* rule, const Symbol* symbol = nullptr) const {
+    OperandProblem problem(Kind kind, const Operand* operand, const OperandRule* rule,
+                           const Symbol* symbol = nullptr) const {
         return {kind, operand, rule, symbol, Space::none, progress_};
     }
 
@@ -62,52 +66,58 @@ class Checker {
             return rule.takes_minus ? check(rule, operand.children().front())
                                     : problem(Kind::minus, &operand, &rule);
         switch (rule.kind) {
-            case RuleKind::value:
-                return value(rule, operand);
-            case RuleKind::vector:
-                return vector(rule, operand);
-            case RuleKind::pair:
-                return pair(rule, operand);
+            case RuleKind::value: return value(rule, operand);
+            case RuleKind::vector: return vector(rule, operand);
+            case RuleKind::pair: return pair(rule, operand);
             case RuleKind::address:
-                if (operand.kind() == OperandKind::element && rule.children.front().takes_element) return element(rule.children.front(), operand);
-                if (operand.kind() != OperandKind::address && rule.children.front().is_loose) return loose(rule, operand);
-                if (operand.kind() != OperandKind::address || !suffix_is_right(operand)) return problem(Kind::not_allowed, &operand, &rule);
-                if (operand.children().size() > 1 && operand.children().front().kind() == OperandKind::sum) return problem(Kind::not_allowed, &operand.children().front(), &rule.children.front());
+                if (operand.kind() == OperandKind::element && rule.children.front().takes_element)
+                    return element(rule.children.front(), operand);
+                if (operand.kind() != OperandKind::address && rule.children.front().is_loose)
+                    return loose(rule, operand);
+                if (operand.kind() != OperandKind::address || !suffix_is_right(operand))
+                    return problem(Kind::not_allowed, &operand, &rule);
+                if (operand.children().size() > 1 && operand.children().front().kind() == OperandKind::sum)
+                    return problem(Kind::not_allowed, &operand.children().front(), &rule.children.front());
                 return run(rule.children, operand.children(), &operand);
             case RuleKind::list:
                 if (operand.kind() != OperandKind::list) return problem(Kind::not_allowed, &operand, &rule);
                 return std::nullopt;
-            case RuleKind::base:
-                return base(rule, operand);
+            case RuleKind::base: return base(rule, operand);
             case RuleKind::selector:
             case RuleKind::selector2:
             case RuleKind::selector4:
             case RuleKind::mask2:
-            case RuleKind::mask4:
-                return selector(rule, operand);
-            default:
-                return named(rule, operand);
+            case RuleKind::mask4: return selector(rule, operand);
+            default: return named(rule, operand);
         }
     }
 
-    // Without brackets, ptxas takes any register or floating constant for these addresses of tensor copies, and what may be a
-    // cache policy for the mbarrier of a bulk copy.
+    // Without brackets, ptxas takes any register or floating constant for these addresses of tensor copies,
+    // and what may be a cache policy for the mbarrier of a bulk copy.
     std::optional<OperandProblem> loose(const OperandRule& rule, const Operand& operand) {
         const bool is_tensor = match_.row->opcode.find(".tensor") != std::string_view::npos;
-        const Symbol* symbol = operand.kind() == OperandKind::identifier ? symbols_.find(operand.text()) : nullptr;
+        const Symbol* symbol =
+            operand.kind() == OperandKind::identifier ? symbols_.find(operand.text()) : nullptr;
         const bool is_register = symbol != nullptr && symbol->kind == SymbolKind::reg;
-        if (operand.kind() == OperandKind::identifier && !is_register) return base(rule.children.front(), operand);
+        if (operand.kind() == OperandKind::identifier && !is_register)
+            return base(rule.children.front(), operand);
         const bool is_integer_constant = is_integer_constant_at(operand);
-        const bool is_plain = operand.kind() == OperandKind::identifier || operand.kind() == OperandKind::immediate || operand.kind() == OperandKind::negation;
-        const bool is_policy = is_integer_constant || (is_register && goes(symbol->type, RegisterType::u64, false, false));
+        const bool is_plain = operand.kind() == OperandKind::identifier ||
+                              operand.kind() == OperandKind::immediate ||
+                              operand.kind() == OperandKind::negation;
+        const bool is_policy =
+            is_integer_constant || (is_register && goes(symbol->type, RegisterType::u64, false, false));
         ++address_;
-        return (is_tensor ? is_plain && !is_integer_constant : is_policy) ? std::nullopt : std::optional(problem(Kind::not_allowed, &operand, &rule));
+        return (is_tensor ? is_plain && !is_integer_constant : is_policy)
+                   ? std::nullopt
+                   : std::optional(problem(Kind::not_allowed, &operand, &rule));
     }
 
     // PTX ISA 9.7.9.8: `[a].unified` of loads from generic and global addresses
     [[nodiscard]] bool suffix_is_right(const Operand& operand) const {
         const std::string_view suffix = operand.text().substr(operand.text().rfind(']') + 1);
-        return suffix.empty() || (suffix == ".unified" && match_.row->opcode == "ld" && (space_count_ == 0 || spaces_[0] == Space::global));
+        return suffix.empty() || (suffix == ".unified" && match_.row->opcode == "ld" &&
+                                  (space_count_ == 0 || spaces_[0] == Space::global));
     }
 
     std::optional<OperandProblem> pair(const OperandRule& rule, const Operand& operand) {
@@ -125,23 +135,31 @@ class Checker {
         const std::uint32_t count = match_.count(rule.count);
         if (operand.kind() == OperandKind::vector) {
             const std::size_t given = operand.children().size();
-            const bool has_more = rule.count.or_more && given > count && (given == 2 || given == 4 || given == 8);
+            const bool has_more =
+                rule.count.or_more && given > count && (given == 2 || given == 4 || given == 8);
             if (given != count && !has_more) return problem(Kind::vector_length, &operand, &rule);
             return rule.is_mixed ? mixed_elements(rule, operand) : elements(rule, operand);
         }
         if (count == 1 && rule.needs_braces) return problem(Kind::vector_length, &operand, &rule);
-        if (count == 1 || (rule.count.or_more && operand.kind() != OperandKind::identifier)) return value(rule, operand);
-        if (rule.count.or_more && symbols_.find(operand.text()) != nullptr && symbols_.find(operand.text())->vector == 1) return rule.is_mixed ? mixed(rule, operand) : value(rule, operand);
+        if (count == 1 || (rule.count.or_more && operand.kind() != OperandKind::identifier))
+            return value(rule, operand);
+        if (rule.count.or_more && symbols_.find(operand.text()) != nullptr &&
+            symbols_.find(operand.text())->vector == 1)
+            return rule.is_mixed ? mixed(rule, operand) : value(rule, operand);
         if (operand.kind() != OperandKind::identifier) return problem(Kind::vector_length, &operand, &rule);
         if (const auto special = find_special(operand.text()))
-            return special->is_whole_vector && rule.takes_special && count == 4 ? std::nullopt : std::optional(problem(Kind::vector_length, &operand, &rule));
+            return special->is_whole_vector && rule.takes_special && count == 4
+                       ? std::nullopt
+                       : std::optional(problem(Kind::vector_length, &operand, &rule));
         const Symbol* symbol = symbols_.find(operand.text());
         if (symbol == nullptr) return problem(Kind::undeclared, &operand, &rule);
-        if (symbol->kind != SymbolKind::reg || symbol->vector != count) return problem(Kind::vector_length, &operand, &rule);
+        if (symbol->kind != SymbolKind::reg || symbol->vector != count)
+            return problem(Kind::vector_length, &operand, &rule);
         return registers(rule, operand, *symbol);
     }
 
-    // ptxas looks at the registers of a vector together: of one width and class, where a .bX among them goes with any.
+    // ptxas looks at the registers of a vector together: of one width and class, where a .bX among them goes
+    // with any.
     std::optional<OperandProblem> elements(const OperandRule& rule, const Operand& operand) {
         RegisterType joined = RegisterType::none;
         const Operand* first = nullptr;
@@ -150,7 +168,8 @@ class Checker {
             const RegisterType type = element_type(element);
             if (type == RegisterType::none) {
                 const bool is_first = &element == &operand.children().front();
-                if (auto p = value(is_first || rule.children.empty() ? rule : rule.children.front(), element)) return p;
+                if (auto p = value(is_first || rule.children.empty() ? rule : rule.children.front(), element))
+                    return p;
                 continue;
             }
             const auto both = joined == RegisterType::none ? std::optional(type) : join(joined, type);
@@ -161,22 +180,27 @@ class Checker {
         if (first == nullptr) return std::nullopt;
         const RegisterType wanted = match_.type(rule.type);
         const bool is_float = info(wanted).kind == TypeClass::floating && info(wanted).bits >= 32;
-        const bool fits = goes(joined, wanted, rule.is_exact, rule.is_wide) || (is_float && is_integer(joined) && info(joined).bits == info(wanted).bits);
-        return fits ? std::nullopt : std::optional(problem(Kind::type, first, &rule, symbols_.find(first->text())));
+        const bool fits = goes(joined, wanted, rule.is_exact, rule.is_wide) ||
+                          (is_float && is_integer(joined) && info(joined).bits == info(wanted).bits);
+        return fits ? std::nullopt
+                    : std::optional(problem(Kind::type, first, &rule, symbols_.find(first->text())));
     }
     std::optional<OperandProblem> mixed_elements(const OperandRule& rule, const Operand& operand) {
         const Operand& index = operand.children().front();  // of an array: an integer
         const RegisterType type = element_type(index);
-        if (type != RegisterType::none && info(type).kind == TypeClass::floating) return problem(Kind::type, &index, &rule, symbols_.find(index.text()));
+        if (type != RegisterType::none && info(type).kind == TypeClass::floating)
+            return problem(Kind::type, &index, &rule, symbols_.find(index.text()));
         for (const Operand& element : operand.children())
             if (auto p = mixed(rule, element)) return p;
         return std::nullopt;
     }
     std::optional<OperandProblem> mixed(const OperandRule& rule, const Operand& element) {
         const RegisterType type = element_type(element);
-        if (type == RegisterType::none) return element.kind() == OperandKind::immediate ? std::nullopt : value(rule, element);
+        if (type == RegisterType::none)
+            return element.kind() == OperandKind::immediate ? std::nullopt : value(rule, element);
         const bool fits = info(type).bits == info(match_.type(rule.type)).bits && type != RegisterType::pred;
-        return fits ? std::nullopt : std::optional(problem(Kind::type, &element, &rule, symbols_.find(element.text())));
+        return fits ? std::nullopt
+                    : std::optional(problem(Kind::type, &element, &rule, symbols_.find(element.text())));
     }
     // A register's or special register's type; none for other operands.
     [[nodiscard]] RegisterType element_type(const Operand& element) const {
@@ -188,7 +212,9 @@ class Checker {
         return special && !special->is_whole_vector ? bits_type(special->row->type) : RegisterType::none;
     }
     static RegisterType bits_type(RegisterType type) {
-        const auto at = std::find_if(type_infos.begin(), type_infos.end(), [&](const TypeInfo& t) { return t.kind == TypeClass::bits && t.bits == info(type).bits; });
+        const auto at = std::find_if(type_infos.begin(), type_infos.end(), [&](const TypeInfo& t) {
+            return t.kind == TypeClass::bits && t.bits == info(type).bits;
+        });
         return at == type_infos.end() ? RegisterType::none : at->type;
     }
     static std::optional<RegisterType> join(RegisterType a, RegisterType b) {
@@ -200,38 +226,36 @@ class Checker {
 
     std::optional<OperandProblem> value(const OperandRule& rule, const Operand& operand) {
         switch (operand.kind()) {
-            case OperandKind::immediate:
-                return constant(rule, operand);
-            case OperandKind::identifier:
-                return identifier(rule, operand);
+            case OperandKind::immediate: return constant(rule, operand);
+            case OperandKind::identifier: return identifier(rule, operand);
             case OperandKind::sink:
                 return rule.takes_sink ? std::nullopt : std::optional(problem(Kind::sink, &operand, &rule));
-            case OperandKind::negation:
-                return negation(rule, operand);
-            case OperandKind::sum:
-                return sum(rule, operand);
-            case OperandKind::element:
-                return element(rule, operand);
-            default:
-                return problem(Kind::not_allowed, &operand, &rule);
+            case OperandKind::negation: return negation(rule, operand);
+            case OperandKind::sum: return sum(rule, operand);
+            case OperandKind::element: return element(rule, operand);
+            default: return problem(Kind::not_allowed, &operand, &rule);
         }
     }
 
     std::optional<OperandProblem> constant(const OperandRule& rule, const Operand& operand) {
-        if (rule.is_output || rule.register_only || rule.takes_sink) return problem(Kind::constant, &operand, &rule);
+        if (rule.is_output || rule.register_only || rule.takes_sink)
+            return problem(Kind::constant, &operand, &rule);
         if (!operand.constant()) return problem(Kind::constant_value, &operand, &rule);
         if (rule.constant_only && rule.type.slot == any_slot && rule.type.type == RegisterType::none) {
             if (!operand.constant()->is_integer()) return problem(Kind::constant_kind, &operand, &rule);
         } else if (!takes_constant(match_.type(rule.type), operand.constant()->type)) {
             const TypeClass wanted = info(match_.type(rule.type)).kind;
-            const bool takes_none = wanted == TypeClass::packed || (wanted == TypeClass::floating && info(match_.type(rule.type)).bits == 16);
+            const bool takes_none = wanted == TypeClass::packed || (wanted == TypeClass::floating &&
+                                                                    info(match_.type(rule.type)).bits == 16);
             return problem(takes_none ? Kind::constant : Kind::constant_kind, &operand, &rule);
         }
-        if (rule.range != nullptr && !in_range(*rule.range, operand.constant()->as_signed())) return problem(Kind::range, &operand, &rule);
+        if (rule.range != nullptr && !in_range(*rule.range, operand.constant()->as_signed()))
+            return problem(Kind::range, &operand, &rule);
         return std::nullopt;
     }
     static bool in_range(const Range& range, std::int64_t value) {
-        if (!range.values.empty()) return std::find(range.values.begin(), range.values.end(), value) != range.values.end();
+        if (!range.values.empty())
+            return std::find(range.values.begin(), range.values.end(), value) != range.values.end();
         return value >= range.low && value <= range.high && value % range.step == 0;
     }
 
@@ -243,7 +267,10 @@ class Checker {
             symbol = vector_part(name);
         }
         if (symbol == nullptr) return problem(Kind::undeclared, &operand, &rule);
-        if (symbol->kind == SymbolKind::reg) return symbol->vector != 1 && symbols_.find(name) == symbol ? std::optional(problem(Kind::not_allowed, &operand, &rule, symbol)) : registers(rule, operand, *symbol);
+        if (symbol->kind == SymbolKind::reg)
+            return symbol->vector != 1 && symbols_.find(name) == symbol
+                       ? std::optional(problem(Kind::not_allowed, &operand, &rule, symbol))
+                       : registers(rule, operand, *symbol);
         return address_of(rule, operand, *symbol);
     }
 
@@ -257,33 +284,43 @@ class Checker {
         return symbol != nullptr && symbol->kind == SymbolKind::reg && symbol->vector > 1 ? symbol : nullptr;
     }
 
-    std::optional<OperandProblem> registers(const OperandRule& rule, const Operand& operand, const Symbol& symbol) {
+    std::optional<OperandProblem> registers(const OperandRule& rule, const Operand& operand,
+                                            const Symbol& symbol) {
         if (rule.constant_only) return problem(Kind::not_allowed, &operand, &rule, &symbol);
         const bool is_refused = rule.is_plain && symbol.type == RegisterType::f16x2;
-        if (!is_refused && goes(symbol.type, match_.type(rule.type), rule.is_exact, rule.is_wide)) return std::nullopt;
+        if (!is_refused && goes(symbol.type, match_.type(rule.type), rule.is_exact, rule.is_wide))
+            return std::nullopt;
         return problem(Kind::type, &operand, &rule, &symbol);
     }
 
-    std::optional<OperandProblem> special_register(const OperandRule& rule, const Operand& operand, const SpecialUse& special) {
+    std::optional<OperandProblem> special_register(const OperandRule& rule, const Operand& operand,
+                                                   const SpecialUse& special) {
         if (!rule.takes_special || special.is_whole_vector) return problem(Kind::special, &operand, &rule);
         const RegisterType wanted = match_.type(rule.type), type = special.row->type;
-        const bool narrow = (special.row->is_narrow || rule.is_wide) && is_integer(type) && info(wanted).bits <= info(type).bits && (is_integer(wanted) || info(wanted).kind == TypeClass::bits);
+        const bool narrow = (special.row->is_narrow || rule.is_wide) && is_integer(type) &&
+                            info(wanted).bits <= info(type).bits &&
+                            (is_integer(wanted) || info(wanted).kind == TypeClass::bits);
         if (goes(type, wanted, false, false) || narrow) return std::nullopt;
         return problem(Kind::special, &operand, &rule);
     }
 
     // The name of a variable or function, as its address.
-    std::optional<OperandProblem> address_of(const OperandRule& rule, const Operand& operand, const Symbol& symbol) {
-        const bool has_address = symbol.kind != SymbolKind::label && symbol.kind != SymbolKind::prototype && symbol.kind != SymbolKind::branch_targets && symbol.kind != SymbolKind::call_targets;
+    std::optional<OperandProblem> address_of(const OperandRule& rule, const Operand& operand,
+                                             const Symbol& symbol) {
+        const bool has_address = symbol.kind != SymbolKind::label && symbol.kind != SymbolKind::prototype &&
+                                 symbol.kind != SymbolKind::branch_targets &&
+                                 symbol.kind != SymbolKind::call_targets;
         if (!rule.takes_symbol || !has_address) return problem(Kind::not_allowed, &operand, &rule, &symbol);
         const TypeInfo& wanted = info(match_.type(rule.type));
-        if (wanted.bits >= 16 && (wanted.kind == TypeClass::integer || wanted.kind == TypeClass::bits)) return space(rule, operand, symbol, true);
+        if (wanted.bits >= 16 && (wanted.kind == TypeClass::integer || wanted.kind == TypeClass::bits))
+            return space(rule, operand, symbol, true);
         return problem(Kind::type, &operand, &rule, &symbol);
     }
 
     // `!%p1`
     std::optional<OperandProblem> negation(const OperandRule& rule, const Operand& operand) {
-        if (rule.is_output || rule.constant_only || match_.type(rule.type) != RegisterType::pred) return problem(Kind::negation, &operand, &rule);
+        if (rule.is_output || rule.constant_only || match_.type(rule.type) != RegisterType::pred)
+            return problem(Kind::negation, &operand, &rule);
         return identifier(rule, operand.children().front());
     }
 
@@ -295,25 +332,32 @@ class Checker {
         return address_of(rule, operand, *symbol);
     }
 
-    // PTX ISA 6.4.2: `a[1]`, `a[%r1+2]` is the address of an element, in brackets of its own where an address is asked for.
+    // PTX ISA 6.4.2: `a[1]`, `a[%r1+2]` is the address of an element, in brackets of its own where an address
+    // is asked for.
     std::optional<OperandProblem> element(const OperandRule& rule, const Operand& operand) {
         if (!rule.takes_symbol && !rule.takes_element) return problem(Kind::not_allowed, &operand, &rule);
         const Symbol* symbol = symbols_.find(operand.base());
         if (symbol == nullptr) return problem(Kind::undeclared, &operand, &rule);
-        if (symbol->kind != SymbolKind::variable || !symbol->is_array) return problem(Kind::no_array, &operand, &rule, symbol);
+        if (symbol->kind != SymbolKind::variable || !symbol->is_array)
+            return problem(Kind::no_array, &operand, &rule, symbol);
         if (auto p = element_index(rule, operand.children().front())) return p;
-        return rule.takes_symbol ? address_of(rule, operand, *symbol) : space(rule, operand, *symbol, false, address_++);
+        return rule.takes_symbol ? address_of(rule, operand, *symbol)
+                                 : space(rule, operand, *symbol, false, address_++);
     }
     std::optional<OperandProblem> element_index(const OperandRule& rule, const Operand& index) {
-        if (index.kind() == OperandKind::immediate) return index_constant(rule, index, index.constant().has_value() && index.constant()->is_integer());
+        if (index.kind() == OperandKind::immediate)
+            return index_constant(rule, index,
+                                  index.constant().has_value() && index.constant()->is_integer());
         if (index.kind() == OperandKind::sum && !index.offset()) return index_constant(rule, index, false);
         const Symbol* symbol = symbols_.find(index.kind() == OperandKind::sum ? index.base() : index.text());
         if (symbol == nullptr) return problem(Kind::undeclared, &index, &rule);
         const TypeInfo& type = info(symbol->type);
-        const bool is_number = symbol->kind == SymbolKind::reg && symbol->vector == 1 && type.bits <= 64 && (type.kind == TypeClass::integer || type.kind == TypeClass::bits);
+        const bool is_number = symbol->kind == SymbolKind::reg && symbol->vector == 1 && type.bits <= 64 &&
+                               (type.kind == TypeClass::integer || type.kind == TypeClass::bits);
         return is_number ? std::nullopt : std::optional(problem(Kind::type, &index, &rule, symbol));
     }
-    std::optional<OperandProblem> index_constant(const OperandRule& rule, const Operand& index, bool is_right) {
+    std::optional<OperandProblem> index_constant(const OperandRule& rule, const Operand& index,
+                                                 bool is_right) {
         return is_right ? std::nullopt : std::optional(problem(Kind::constant_value, &index, &rule));
     }
 
@@ -322,7 +366,9 @@ class Checker {
     void find_spaces() {
         for (std::size_t i = 0; i < match_.row->slots.size(); ++i)
             if (match_.chosen[i] != no_word)
-                if (const Space s = space_of(table_words[match_.chosen[i]]); s != Space::none && space_count_ < spaces_.size()) spaces_[space_count_++] = s;
+                if (const Space s = space_of(table_words[match_.chosen[i]]);
+                    s != Space::none && space_count_ < spaces_.size())
+                    spaces_[space_count_++] = s;
     }
 
     std::optional<OperandProblem> base(const OperandRule& rule, const Operand& operand) {
@@ -334,36 +380,49 @@ class Checker {
             if (!operand.constant()->is_integer()) return problem(Kind::constant_kind, &operand, &rule);
             return is_local ? std::nullopt : std::optional(problem(Kind::not_allowed, &operand, &rule));
         }
-        if (operand.kind() != OperandKind::identifier && operand.kind() != OperandKind::sum) return problem(Kind::not_allowed, &operand, &rule);
-        if (operand.kind() == OperandKind::sum && !operand.offset()) return problem(Kind::constant_value, &operand, &rule);
+        if (operand.kind() != OperandKind::identifier && operand.kind() != OperandKind::sum)
+            return problem(Kind::not_allowed, &operand, &rule);
+        if (operand.kind() == OperandKind::sum && !operand.offset())
+            return problem(Kind::constant_value, &operand, &rule);
         const std::string_view name = operand.kind() == OperandKind::sum ? operand.base() : operand.text();
         const Symbol* symbol = symbols_.find(name);
         if (symbol == nullptr) symbol = vector_part(name);
         if (symbol == nullptr) {
             const auto special = find_special(name);
-            const bool is_address = special && !special->is_whole_vector && is_integer(special->row->type) && name.find('.') == std::string_view::npos;
+            const bool is_address = special && !special->is_whole_vector && is_integer(special->row->type) &&
+                                    name.find('.') == std::string_view::npos;
             if (is_address) return std::nullopt;
             return problem(special ? Kind::special : Kind::undeclared, &operand, &rule);
         }
         if (symbol->kind == SymbolKind::reg) {
             const TypeInfo& type = info(symbol->type);
             const bool is_integer_or_bits = type.kind == TypeClass::integer || type.kind == TypeClass::bits;
-            const bool is_address = is_integer_or_bits && type.bits <= 64 && (!rule.register_only || type.bits == 32) && (!rule.is_exact || type.type == RegisterType::b32);
+            const bool is_address = is_integer_or_bits && type.bits <= 64 &&
+                                    (!rule.register_only || type.bits == 32) &&
+                                    (!rule.is_exact || type.type == RegisterType::b32);
             return is_address ? std::nullopt : std::optional(problem(Kind::type, &operand, &rule, symbol));
         }
         if (rule.is_exact) return problem(Kind::not_allowed, &operand, &rule, symbol);
-        if (symbol->kind != SymbolKind::variable) return is_opaque(*symbol) ? std::nullopt : std::optional(problem(Kind::not_allowed, &operand, &rule, symbol));
+        if (symbol->kind != SymbolKind::variable)
+            return is_opaque(*symbol) ? std::nullopt
+                                      : std::optional(problem(Kind::not_allowed, &operand, &rule, symbol));
         if (index < space_count_ || is_generic) return space(rule, operand, *symbol, false, index);
-        if (symbol->space == Space::shared || symbol->space == Space::none) return std::nullopt;  // the mbarrier of a bulk copy
+        // the mbarrier of a bulk copy
+        if (symbol->space == Space::shared || symbol->space == Space::none) return std::nullopt;
         OperandProblem p = problem(Kind::space, &operand, &rule, symbol);
         p.space = Space::shared;
         return p;
     }
-    static bool is_opaque(const Symbol& s) { return s.kind == SymbolKind::texref || s.kind == SymbolKind::samplerref || s.kind == SymbolKind::surfref; }
+    static bool is_opaque(const Symbol& s) {
+        return s.kind == SymbolKind::texref || s.kind == SymbolKind::samplerref ||
+               s.kind == SymbolKind::surfref;
+    }
 
-    std::optional<OperandProblem> space(const OperandRule& rule, const Operand& operand, const Symbol& symbol, bool is_value, std::size_t index = 0) {
+    std::optional<OperandProblem> space(const OperandRule& rule, const Operand& operand, const Symbol& symbol,
+                                        bool is_value, std::size_t index = 0) {
         if (space_count_ == 0) {
-            const bool is_generic = symbol.space == Space::global || symbol.space == Space::shared || symbol.space == Space::local;
+            const bool is_generic = symbol.space == Space::global || symbol.space == Space::shared ||
+                                    symbol.space == Space::local;
             if (is_value || is_generic) return std::nullopt;
         } else if (index < space_count_ && (spaces_[index] == symbol.space || symbol.space == Space::none)) {
             return std::nullopt;
@@ -378,63 +437,72 @@ class Checker {
         if (operand.kind() != OperandKind::identifier) return problem(Kind::not_allowed, &operand, &rule);
         const Symbol* symbol = symbols_.find(operand.text());
         if (symbol == nullptr) return problem(Kind::undeclared, &operand, &rule);
-        return is_named(rule.kind, *symbol) ? std::nullopt : std::optional(problem(Kind::not_allowed, &operand, &rule, symbol));
+        return is_named(rule.kind, *symbol)
+                   ? std::nullopt
+                   : std::optional(problem(Kind::not_allowed, &operand, &rule, symbol));
     }
     static bool is_named(RuleKind kind, const Symbol& symbol) {
-        const bool is_handle = symbol.kind == SymbolKind::reg && info(symbol.type).bits == 64 && (info(symbol.type).kind == TypeClass::bits || is_integer(symbol.type));
+        const bool is_handle = symbol.kind == SymbolKind::reg && info(symbol.type).bits == 64 &&
+                               (info(symbol.type).kind == TypeClass::bits || is_integer(symbol.type));
         switch (kind) {
-            case RuleKind::label:
-                return symbol.kind == SymbolKind::label;
-            case RuleKind::labels:
-                return symbol.kind == SymbolKind::branch_targets;
+            case RuleKind::label: return symbol.kind == SymbolKind::label;
+            case RuleKind::labels: return symbol.kind == SymbolKind::branch_targets;
             case RuleKind::callee:
-                return symbol.kind == SymbolKind::function || is_handle || (symbol.kind == SymbolKind::reg && info(symbol.type).bits == 32);
+                return symbol.kind == SymbolKind::function || is_handle ||
+                       (symbol.kind == SymbolKind::reg && info(symbol.type).bits == 32);
             case RuleKind::prototype:
                 return symbol.kind == SymbolKind::prototype || symbol.kind == SymbolKind::call_targets;
             case RuleKind::texref:
-                return symbol.kind == SymbolKind::texref || is_handle || symbol.space == Space::tex || symbol.space == Space::param;
+                return symbol.kind == SymbolKind::texref || is_handle || symbol.space == Space::tex ||
+                       symbol.space == Space::param;
             case RuleKind::samplerref:
                 return symbol.kind == SymbolKind::samplerref || is_handle || symbol.space == Space::param;
             case RuleKind::surfref:
                 return symbol.kind == SymbolKind::surfref || is_handle || symbol.space == Space::param;
-            default:
-                return false;
+            default: return false;
         }
     }
 
-    // `%r1.b0`, `%r1.h10`: a register, and which of its parts. Scalar video instructions take constants, SIMD ones do not.
+    // `%r1.b0`, `%r1.h10`: a register, and which of its parts. Scalar video instructions take constants, SIMD
+    // ones do not.
     std::optional<OperandProblem> selector(const OperandRule& rule, const Operand& operand) {
         const bool takes_constant = !rule.is_output && rule.kind == RuleKind::selector;
         if (operand.kind() == OperandKind::immediate && takes_constant) {
             if (!operand.constant()) return problem(Kind::constant_value, &operand, &rule);
-            return operand.constant()->is_integer() ? std::nullopt : std::optional(problem(Kind::constant_kind, &operand, &rule));
+            return operand.constant()->is_integer()
+                       ? std::nullopt
+                       : std::optional(problem(Kind::constant_kind, &operand, &rule));
         }
         if (operand.kind() != OperandKind::identifier) return problem(Kind::not_allowed, &operand, &rule);
         const std::string_view name = operand.text();
         const std::size_t dot = std::min(name.find('.'), name.size());
         const Symbol* symbol = symbols_.find(name.substr(0, dot));
-        if (symbol == nullptr) return problem(find_special(name) ? Kind::special : Kind::undeclared, &operand, &rule);
-        const bool fits = symbol->kind == SymbolKind::reg && symbol->vector == 1 && goes(symbol->type, RegisterType::u32, false, false) && !(rule.is_plain && symbol->type == RegisterType::f16x2);
+        if (symbol == nullptr)
+            return problem(find_special(name) ? Kind::special : Kind::undeclared, &operand, &rule);
+        const bool fits = symbol->kind == SymbolKind::reg && symbol->vector == 1 &&
+                          goes(symbol->type, RegisterType::u32, false, false) &&
+                          !(rule.is_plain && symbol->type == RegisterType::f16x2);
         if (!fits) return problem(Kind::type, &operand, &rule, symbol);
-        return is_part(rule.kind, name.substr(dot)) ? std::nullopt : std::optional(problem(Kind::not_allowed, &operand, &rule));
+        return is_part(rule.kind, name.substr(dot))
+                   ? std::nullopt
+                   : std::optional(problem(Kind::not_allowed, &operand, &rule));
     }
     static bool is_part(RuleKind kind, std::string_view part) {
         if (part.empty()) return true;
         const auto digits = part.substr(std::min<std::size_t>(2, part.size()));
-        const auto all_below = [&](char end) { return std::all_of(digits.begin(), digits.end(), [&](char c) { return c >= '0' && c < end; }); };
-        const bool falls = std::adjacent_find(digits.begin(), digits.end(), [](char a, char b) { return a <= b; }) == digits.end();
+        const auto all_below = [&](char end) {
+            return std::all_of(digits.begin(), digits.end(), [&](char c) { return c >= '0' && c < end; });
+        };
+        const bool falls = std::adjacent_find(digits.begin(), digits.end(),
+                                              [](char a, char b) { return a <= b; }) == digits.end();
         const bool is_half = part[1] == 'h', is_byte = part[1] == 'b';
         switch (kind) {
             case RuleKind::selector:
                 return (is_half || is_byte) && digits.size() == 1 && all_below(is_half ? '2' : '4');
-            case RuleKind::selector2:
-                return is_half && digits.size() == 2 && all_below('4');
-            case RuleKind::selector4:
-                return is_byte && digits.size() == 4 && all_below('8');
-            case RuleKind::mask2:
-                return is_half && !digits.empty() && falls && all_below('2');
-            default:
-                return is_byte && !digits.empty() && falls && all_below('4');
+            case RuleKind::selector2: return is_half && digits.size() == 2 && all_below('4');
+            case RuleKind::selector4: return is_byte && digits.size() == 4 && all_below('8');
+            case RuleKind::mask2: return is_half && !digits.empty() && falls && all_below('2');
+            default: return is_byte && !digits.empty() && falls && all_below('4');
         }
     }
 
@@ -468,11 +536,14 @@ bool goes(RegisterType declared, RegisterType wanted, bool exact, bool wide) {
     if (d.bits < w.bits || (d.bits > w.bits && !wide)) return false;
     if (d.kind == TypeClass::bits || w.kind == TypeClass::bits) return true;
     if (declared == RegisterType::f16x2)  // as ptxas has it
-        return w.kind == TypeClass::integer || (w.kind == TypeClass::packed && wanted != RegisterType::bf16x2 && wanted != RegisterType::tf32);
+        return w.kind == TypeClass::integer ||
+               (w.kind == TypeClass::packed && wanted != RegisterType::bf16x2 &&
+                wanted != RegisterType::tf32);
     return d.kind == TypeClass::integer && w.kind == TypeClass::integer;
 }
 
-std::optional<OperandProblem> check_operands(const Match& match, std::span<const Operand> operands, const Symbols& symbols) {
+std::optional<OperandProblem> check_operands(const Match& match, std::span<const Operand> operands,
+                                             const Symbols& symbols) {
     return Checker(match, symbols).run(match.row->operands, operands, nullptr);
 }
 

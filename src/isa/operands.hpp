@@ -41,8 +41,8 @@ struct OperandProblem {
         sink,
         special,
         negation,
-        no_array,        // `x[1]` of a variable that is none
-        minus,  // of a register
+        no_array,  // `x[1]` of a variable that is none
+        minus,     // of a register
     } kind;
     const syntax::Operand* operand = nullptr;  // null: the instruction as a whole
     const OperandRule* rule = nullptr;
@@ -58,7 +58,9 @@ struct OperandProblem {
 };
 
 /// The first wrong operand; nothing when all are right.
-[[nodiscard]] std::optional<OperandProblem> check_operands(const Match& match, std::span<const syntax::Operand> operands, const Symbols& symbols);
+[[nodiscard]] std::optional<OperandProblem> check_operands(const Match& match,
+                                                           std::span<const syntax::Operand> operands,
+                                                           const Symbols& symbols);
 
 /// A register of `declared` type can stand where `wanted` is asked for (PTX ISA 9.4 and, wide, 9.4.1).
 [[nodiscard]] bool goes(RegisterType declared, RegisterType wanted, bool exact, bool wide);

@@ -7,7 +7,8 @@ using syntax::TokenView;
 
 namespace {
 
-// What a piece of a shape begins with; no other piece begins so, and each ends where its first character says.
+// What a piece of a shape begins with; no other piece begins so, and each ends where its first character
+// says.
 constexpr char declared_name = '\x7F';  // five bytes; all others are lexemes
 static_assert(syntax::lexeme_count < 0x7F);
 
@@ -76,20 +77,19 @@ char* Shapes::add(const TokenView& tokens, std::size_t at, const Symbols& symbol
         case Lexeme::identifier: {
             const std::string_view name = tokens.text(at);
             const Symbol* symbol = symbols.find(name);
-            if (symbol == nullptr) return name.find('.') == std::string_view::npos ? add_text(kind, name, to) : nullptr;  // a special register
+            // a special register
+            if (symbol == nullptr)
+                return name.find('.') == std::string_view::npos ? add_text(kind, name, to) : nullptr;
             return symbol->kind == SymbolKind::function ? nullptr : add_symbol(*symbol, to);
         }
         case Lexeme::integer:
         case Lexeme::floating:
         case Lexeme::directive:
-        case Lexeme::two_char_operator:
-            return add_text(kind, tokens.text(at), to);
+        case Lexeme::two_char_operator: return add_text(kind, tokens.text(at), to);
         case Lexeme::string:
         case Lexeme::invalid:
-        case Lexeme::end:
-            return nullptr;
-        default:
-            return add_character(kind, to);
+        case Lexeme::end: return nullptr;
+        default: return add_character(kind, to);
     }
 }
 

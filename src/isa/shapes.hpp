@@ -1,6 +1,7 @@
 #pragma once
-// Instructions of a shape that was found right before. The shape is all that the check of an instruction looks at: its name, the kinds and
-// types of its operands' names, its constants and punctuation. Two instructions of one shape are both right or both wrong.
+// Instructions of a shape that was found right before. The shape is all that the check of an instruction
+// looks at: its name, the kinds and types of its operands' names, its constants and punctuation. Two
+// instructions of one shape are both right or both wrong.
 
 #include <deque>
 #include <string>
@@ -22,11 +23,13 @@ class Shapes {
 
   private:
     [[nodiscard]] bool make(const syntax::TokenView& tokens, const Symbols& symbols);
-    [[nodiscard]] char* add(const syntax::TokenView& tokens, std::size_t at, const Symbols& symbols, char* to);
+    [[nodiscard]] char* add(const syntax::TokenView& tokens, std::size_t at, const Symbols& symbols,
+                            char* to);
     [[nodiscard]] std::string_view shape() const { return {buffer_.data(), size_}; }
 
     std::string buffer_;
-    std::size_t size_ = 0;           // of the shape in the buffer; 0: the instruction must be looked at by itself
+    // of the shape in the buffer; 0: the instruction must be looked at by itself
+    std::size_t size_ = 0;
     std::deque<std::string> kept_;
     syntax::NameMap<std::monostate> right_;  // views of kept_
 };

@@ -8,8 +8,9 @@ namespace ptxgraft::isa {
 namespace {
 
 const SpecialRegister* row_named(std::string_view name) {
-    const auto at = std::lower_bound(table_special.begin(), table_special.end(), name,
-                                     [](const SpecialRegister& row, std::string_view n) { return row.name < n; });
+    const auto at =
+        std::lower_bound(table_special.begin(), table_special.end(), name,
+                         [](const SpecialRegister& row, std::string_view n) { return row.name < n; });
     return at != table_special.end() && at->name == name ? &*at : nullptr;
 }
 
@@ -28,7 +29,8 @@ std::optional<SpecialUse> find_special(std::string_view name) {
     }
     const auto n = numbered(name);
     row = n ? row_named(n->stem) : nullptr;
-    const bool has_leading_zero = row != nullptr && n->number < 10 && name.size() > row->name.size() + 1;  // %pm07
+    // %pm07
+    const bool has_leading_zero = row != nullptr && n->number < 10 && name.size() > row->name.size() + 1;
     if (row == nullptr || n->number >= row->count || has_leading_zero) return std::nullopt;
     return SpecialUse{row, false};
 }

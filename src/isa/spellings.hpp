@@ -25,8 +25,7 @@ namespace ptxgraft::isa {
 }
 
 namespace spelling {
-template <class Visit>
-void from(Match& match, std::size_t slot, Visit& visit) {
+template <class Visit> void from(Match& match, std::size_t slot, Visit& visit) {
     if (slot == match.row->slots.size()) {
         if (keeps_constraints(match)) visit(std::as_const(match));
         return;
@@ -42,8 +41,7 @@ void from(Match& match, std::size_t slot, Visit& visit) {
 }  // namespace spelling
 
 /// Calls visit(const Match&) for each, the first members of the slots first.
-template <class Visit>
-void for_each_spelling(const Row& row, Visit visit) {
+template <class Visit> void for_each_spelling(const Row& row, Visit visit) {
     Match match;
     match.row = &row;
     match.chosen.fill(no_word);

@@ -61,7 +61,8 @@ const Symbols::Entry* Symbols::find_in_range(const Names& names, std::uint64_t n
     return nullptr;
 }
 
-// The element of a range. One whose stem ends in a digit (`a1<5>`) has none: ptxas takes a10 for number 10 of `a`.
+// The element of a range. One whose stem ends in a digit (`a1<5>`) has none: ptxas takes a10 for number 10 of
+// `a`.
 const Symbols::Entry* Symbols::find_numbered(const Numbered& n) const {
     const Entry* found = nullptr;
     if (ranges_.may_have(n.stem))
@@ -124,13 +125,15 @@ constexpr std::array<SpaceName, 13> space_names = {{
 }  // namespace
 
 std::string_view text(Space space) {
-    const auto at = std::find_if(space_names.begin(), space_names.end(), [&](const SpaceName& n) { return n.space == space; });
+    const auto at = std::find_if(space_names.begin(), space_names.end(),
+                                 [&](const SpaceName& n) { return n.space == space; });
     return at == space_names.end() || space == Space::none ? "generic" : at->word;
 }
 
 Space space_of(std::string_view word) {
     word = word.substr(0, word.find('['));  // .const[3]
-    const auto at = std::find_if(space_names.begin(), space_names.end(), [&](const SpaceName& n) { return n.word == word; });
+    const auto at = std::find_if(space_names.begin(), space_names.end(),
+                                 [&](const SpaceName& n) { return n.word == word; });
     return at == space_names.end() ? Space::none : at->space;
 }
 

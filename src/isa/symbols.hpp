@@ -13,16 +13,27 @@
 namespace ptxgraft::isa {
 
 enum class Space : std::uint8_t { none, reg, global, shared, local, const_, param, tex };
-enum class SymbolKind : std::uint8_t { reg, variable, function, label, branch_targets, call_targets, prototype, texref, samplerref, surfref };
+enum class SymbolKind : std::uint8_t {
+    reg,
+    variable,
+    function,
+    label,
+    branch_targets,
+    call_targets,
+    prototype,
+    texref,
+    samplerref,
+    surfref
+};
 
 struct Symbol {
     SymbolKind kind = SymbolKind::reg;
     RegisterType type = RegisterType::none;
     Space space = Space::none;
-    std::uint8_t vector = 1;        // elements of a `.v4` register
-    bool is_input = false;          // a parameter of an entry or function
-    bool is_return = false;         // a return parameter
-    bool is_defined = false;        // not only declared
+    std::uint8_t vector = 1;  // elements of a `.v4` register
+    bool is_input = false;    // a parameter of an entry or function
+    bool is_return = false;   // a return parameter
+    bool is_defined = false;  // not only declared
     bool is_array = false;
     std::uint32_t align = 0;        // of a variable, where it is not natural
     std::uint64_t bytes = 0;        // of a variable; 0: not known
@@ -48,7 +59,9 @@ class Symbols {
     /// False when surely no name was declared by itself that is this stem with digits behind it.
     [[nodiscard]] bool may_have_numbered(std::string_view stem) const { return numbered_.may_have(stem); }
     /// Puts another meaning in the place of a name of the innermost scope.
-    void replace(std::string_view name, const Symbol& symbol) { entries_[names_of(name)->single].symbol = symbol; }
+    void replace(std::string_view name, const Symbol& symbol) {
+        entries_[names_of(name)->single].symbol = symbol;
+    }
     [[nodiscard]] const Symbol* find(std::string_view name) const;
     [[nodiscard]] const Symbol* find_innermost(std::string_view name) const;
 
@@ -74,12 +87,13 @@ class Symbols {
 
     syntax::Stems ranges_;    // `%r` of `%r<5>`
     syntax::Stems numbered_;  // `a` of a single `a7`
-    syntax::NameMap<Names> outer_, inner_;  // of the module; of the function that is open: small, and soon warm again
-    std::vector<Entry> entries_;    // of the open scopes, in order
+    // of the module; of the function that is open: small, and soon warm again
+    syntax::NameMap<Names> outer_, inner_;
+    std::vector<Entry> entries_;  // of the open scopes, in order
     std::vector<std::size_t> marks_;
 };
 
-[[nodiscard]] std::string_view text(Space space);  // ".global"
+[[nodiscard]] std::string_view text(Space space);     // ".global"
 [[nodiscard]] Space space_of(std::string_view word);  // ".shared::cta" is shared; none for other words
 
 }  // namespace ptxgraft::isa

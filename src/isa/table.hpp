@@ -1,6 +1,6 @@
 #pragma once
-// The table as the generator lays it out (generate.cpp writes its data), in flat arrays: every span points into one.
-// Modifiers are numbers, places in `table_words`, which is ordered by text.
+// The table as the generator lays it out (generate.cpp writes its data), in flat arrays: every span points
+// into one. Modifiers are numbers, places in `table_words`, which is ordered by text.
 
 #include <cstdint>
 #include <span>
@@ -23,7 +23,8 @@ struct Slot {
     std::uint8_t vocabulary;  // modifiers of one vocabulary keep their order; 0: of none
 };
 
-/// A modifier in a constraint: `word` in `slot`; no_word: whatever fills the slot; any_slot: wherever the word stands.
+/// A modifier in a constraint: `word` in `slot`; no_word: whatever fills the slot; any_slot: wherever the
+/// word stands.
 struct Atom {
     std::uint8_t slot;
     WordId word;
@@ -52,24 +53,24 @@ struct TypeRef {
 
 /// `.num*2`: the number in the member that fills a slot, or a fixed one, then steps of arithmetic.
 struct Count {
-    std::uint8_t slot;   // any_slot: `value`
+    std::uint8_t slot;  // any_slot: `value`
     std::uint16_t value;
     std::uint8_t times, divided_by, minus;
-    bool or_more;        // `2+`: this many or more, where ptxas takes 1, 2, 4 and 8
+    bool or_more;  // `2+`: this many or more, where ptxas takes 1, 2, 4 and 8
 };
 
 struct Range {
-    std::int64_t low, high, step;             // a multiple of step
-    std::span<const std::int64_t> values;     // or one of these
+    std::int64_t low, high, step;          // a multiple of step
+    std::span<const std::int64_t> values;  // or one of these
 };
 
 enum class RuleKind : std::uint8_t {
-    value,      // a register or constant of `type`
-    vector,     // {…} of `count` values
-    pair,       // children: first and second
-    address,    // [ children ]; the first is the base
-    list,       // ( … )
-    base,       // a plain address: register or variable, with offset
+    value,    // a register or constant of `type`
+    vector,   // {…} of `count` values
+    pair,     // children: first and second
+    address,  // [ children ]; the first is the base
+    list,     // ( … )
+    base,     // a plain address: register or variable, with offset
     label,
     labels,
     callee,
@@ -92,8 +93,8 @@ struct OperandRule {
     bool is_output, is_optional;
     bool register_only, constant_only, is_exact, is_wide, takes_sink, takes_special, takes_symbol, is_mixed,
         is_plain, needs_braces, is_loose, is_inout, takes_minus, takes_element;
-    const Range* range;                     // null: none
-    std::span<const Term> with, without;    // present exactly when one holds; when none holds
+    const Range* range;                   // null: none
+    std::span<const Term> with, without;  // present exactly when one holds; when none holds
     std::span<const OperandRule> children;
 };
 
@@ -104,7 +105,8 @@ struct Row {
     std::span<const OperandRule> operands;
     std::span<const Constraint> constraints;
     std::span<const Since> since;
-    std::uint16_t until_version, until_sm;  // gone after this PTX version on this architecture and later; 0: never
+    // gone after this PTX version on this architecture and later; 0: never
+    std::uint16_t until_version, until_sm;
     bool pure;
 };
 
@@ -114,12 +116,12 @@ struct Opcode {
 };
 
 struct SpecialRegister {
-    std::string_view name;      // "%tid", "%envreg"
+    std::string_view name;  // "%tid", "%envreg"
     RegisterType type;
-    bool is_vector;             // %tid: also .x .y .z .w
-    bool is_narrow;             // mov takes it as a narrower integer, too
-    bool is_volatile;           // each read may give another value
-    std::uint16_t count;        // of a numbered family; 0: none
+    bool is_vector;       // %tid: also .x .y .z .w
+    bool is_narrow;       // mov takes it as a narrower integer, too
+    bool is_volatile;     // each read may give another value
+    std::uint16_t count;  // of a numbered family; 0: none
     std::span<const Since> since;
 };
 
@@ -129,9 +131,9 @@ struct OpcodeEffects {
 };
 
 extern const std::span<const std::string_view> table_words;
-extern const std::span<const WordId> table_repeatable;              // that ptxas takes twice
-extern const std::span<const Opcode> table_opcodes;                 // ordered by name
-extern const std::span<const SpecialRegister> table_special;        // ordered by name
-extern const std::span<const OpcodeEffects> table_effects;          // ordered by opcode
+extern const std::span<const WordId> table_repeatable;        // that ptxas takes twice
+extern const std::span<const Opcode> table_opcodes;           // ordered by name
+extern const std::span<const SpecialRegister> table_special;  // ordered by name
+extern const std::span<const OpcodeEffects> table_effects;    // ordered by opcode
 
 }  // namespace ptxgraft::isa

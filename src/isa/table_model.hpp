@@ -1,5 +1,6 @@
 #pragma once
-// What the rows of ptx.isa say, before it becomes arrays. Part of the generator; its notation stands at the top of ptx.isa.
+// What the rows of ptx.isa say, before it becomes arrays. Part of the generator; its notation stands at the
+// top of ptx.isa.
 
 #include <cstdint>
 #include <istream>

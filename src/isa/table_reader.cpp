@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <iostream>
 #include <set>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -18,14 +17,13 @@ namespace {
 
 constexpr std::array effect_names = {"load",   "store", "atomic", "warp", "barrier",
                                      "branch", "call",  "tensor", "exit", "state"};
-constexpr std::array flag_words = {"reg",   "exact", "wide",   "sink",  "special", "symbol",
-                                   "mixed", "plain", "braces", "loose", "inout",   "minus", "element"};
-constexpr std::array typeless_kinds = {"label",  "labels",     "callee",  "prototype", "arguments",
-                                       "texref", "samplerref", "surfref", "address",   "selector",
-                                       "selector2", "selector4", "mask2", "mask4"};
+constexpr std::array flag_words = {"reg",   "exact",  "wide",  "sink",  "special", "symbol", "mixed",
+                                   "plain", "braces", "loose", "inout", "minus",   "element"};
+constexpr std::array typeless_kinds = {"label",     "labels",     "callee",  "prototype", "arguments",
+                                       "texref",    "samplerref", "surfref", "address",   "selector",
+                                       "selector2", "selector4",  "mask2",   "mask4"};
 
-template <class Array>
-bool contains(const Array& array, const std::string& word) {
+template <class Array> bool contains(const Array& array, const std::string& word) {
     return std::find(array.begin(), array.end(), word) != array.end();
 }
 
@@ -63,7 +61,8 @@ Strings columns_of(const std::string& text) {
 }
 
 unsigned number(int line, const std::string& text) {
-    if (text.empty() || text.size() > 9 || !std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); }))
+    if (text.empty() || text.size() > 9 ||
+        !std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); }))
         stop(line, "'" + text + "' is no number");
     return static_cast<unsigned>(std::stoul(text));
 }
@@ -126,19 +125,22 @@ class Reader {
             if (word != "none") bits |= 1u << (at - effect_names.begin());
         }
         for (const std::string& opcode : split(text.substr(colon + 1), " "))
-            if (!table_.effects.emplace(opcode, bits).second) error(opcode + " stands twice among the effects");
+            if (!table_.effects.emplace(opcode, bits).second)
+                error(opcode + " stands twice among the effects");
     }
 
     void target(const std::string& text) {
         const auto equals = text.find('=');
         if (equals == std::string::npos) error("a target is written: target NAME = VERSION sm_X,sm_Y or …");
         const std::string name = trim(text.substr(0, equals));
-        if (!targets_.emplace(name, since(trim(text.substr(equals + 1)))).second) error("target " + name + " stands twice");
+        if (!targets_.emplace(name, since(trim(text.substr(equals + 1)))).second)
+            error("target " + name + " stands twice");
     }
 
     void opcodes(const std::string& text) {
         for (const std::string& word : split(text, " ")) {
-            if (word.find('.') == std::string::npos) error(word + " is one word; only opcodes of several are declared");
+            if (word.find('.') == std::string::npos)
+                error(word + " is one word; only opcodes of several are declared");
             compounds_.insert(word);
         }
     }
@@ -150,8 +152,10 @@ class Reader {
     void special(const std::string& text) {
         const Strings columns = columns_of(text);
         const Strings words = split(columns[0], " ");
-        const bool is_narrow = words.size() == 3 && words[2] == "narrow", is_volatile = words.size() == 3 && words[2] == "volatile";
-        if (columns.size() != 2 || (words.size() != 2 && !is_narrow && !is_volatile)) error("a special register is written: special NAME TYPE [narrow|volatile] | SINCE");
+        const bool is_narrow = words.size() == 3 && words[2] == "narrow",
+                   is_volatile = words.size() == 3 && words[2] == "volatile";
+        if (columns.size() != 2 || (words.size() != 2 && !is_narrow && !is_volatile))
+            error("a special register is written: special NAME TYPE [narrow|volatile] | SINCE");
         Special s;
         s.name = words[0];
         s.type = words[1].substr(1);
@@ -184,7 +188,8 @@ class Reader {
             if (i + 2 > words.size()) error("'" + text + "' is not: VERSION sm_X");
             Since s;
             s.version = version_number(line_, words[i]);
-            for (const std::string& arch : split(words[i + 1], ",")) s.architectures.push_back(architecture(line_, arch));
+            for (const std::string& arch : split(words[i + 1], ","))
+                s.architectures.push_back(architecture(line_, arch));
             list.push_back(std::move(s));
             i += 2;
         }
@@ -291,7 +296,8 @@ class Reader {
             if (defined == slots_.end())
                 part.members = {part.name};
             else
-                for (const std::string& member : defined->second) member == "none" ? void(part.is_optional = true) : part.members.push_back(member);
+                for (const std::string& member : defined->second)
+                    member == "none" ? void(part.is_optional = true) : part.members.push_back(member);
             for (const std::string& member : part.members)
                 if (!all.empty() && member[0] != '.') error("'" + member + "' is no modifier");
             used.insert(part.name);
@@ -318,13 +324,15 @@ class Reader {
         all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
     }
 
-    // A written modifier takes the first free slot that has it; an optional one before another would take it wrongly.
+    // A written modifier takes the first free slot that has it; an optional one before another would take it
+    // wrongly.
     void check_overlap(const std::vector<Part>& all) const {
         for (std::size_t i = 0; i < all.size(); ++i)
             for (std::size_t j = i + 1; all[i].is_optional && j < all.size(); ++j)
                 for (const std::string& member : all[i].members)
                     if (contains(all[j].members, member))
-                        error(member + " may fill optional " + all[i].name + " and " + all[j].name + "; write two rows");
+                        error(member + " may fill optional " + all[i].name + " and " + all[j].name +
+                              "; write two rows");
     }
 
     // --- operands: `d{|p}, [a, c]{, e}`
@@ -355,7 +363,8 @@ class Reader {
             const char close = operands_[at] == '[' ? ']' : ')';
             o.kind = operands_[at] == '[' ? "address" : "list";
             o.children = operand_list(++at, close);
-            if (at == operands_.size() || o.children.empty()) error("a bracket of the operands is not closed, or empty");
+            if (at == operands_.size() || o.children.empty())
+                error("a bracket of the operands is not closed, or empty");
             ++at;
             return o;
         }
@@ -374,7 +383,9 @@ class Reader {
 
     std::string operand_name(std::size_t& at) const {
         const std::size_t begin = at;
-        while (at < operands_.size() && (std::isalnum(static_cast<unsigned char>(operands_[at])) || operands_[at] == '_' || operands_[at] == '-')) ++at;
+        while (at < operands_.size() && (std::isalnum(static_cast<unsigned char>(operands_[at])) ||
+                                         operands_[at] == '_' || operands_[at] == '-'))
+            ++at;
         if (begin == at) error("an operand's name is missing at '" + operands_.substr(at) + "'");
         return operands_.substr(begin, at - begin);
     }
@@ -414,7 +425,8 @@ class Reader {
     }
 
     void describe(Operand& operand, const Strings& words) {
-        if (!operand.type.empty() || operand.kind != "value") error("operand " + operand.name + " has two descriptions");
+        if (!operand.type.empty() || operand.kind != "value")
+            error("operand " + operand.name + " has two descriptions");
         for (std::size_t i = 0; i < words.size(); ++i) {
             const std::string& word = words[i];
             if (word == "with" || word == "without") {
@@ -444,10 +456,15 @@ class Reader {
     // Modifiers behind `with`; the last word of the description is its type where no other gives one.
     std::size_t presence(Operand& operand, const Strings& words, std::size_t at) {
         auto& terms = words[at] == "with" ? operand.with : operand.without;
-        const auto is_modifier = [&](std::size_t i) { return i < words.size() && words[i].find('*') == std::string::npos && (words[i][0] == '.' || words[i][0] == '!'); };
+        const auto is_modifier = [&](std::size_t i) {
+            return i < words.size() && words[i].find('*') == std::string::npos &&
+                   (words[i][0] == '.' || words[i][0] == '!');
+        };
         std::size_t end = at + 1;
         while (is_modifier(end)) ++end;
-        if (end == words.size() && end - at > 2 && operand.type.empty() && operand.kind == "value" && !operand.has("constant")) --end;
+        if (end == words.size() && end - at > 2 && operand.type.empty() && operand.kind == "value" &&
+            !operand.has("constant"))
+            --end;
         for (std::size_t i = at + 1; i < end; ++i)
             for (const std::string& word : split(words[i], ",")) terms.push_back(term(word));
         if (terms.empty()) error("modifiers stand behind with and without");
@@ -458,7 +475,8 @@ class Reader {
         if (word.rfind("imm", 0) == 0) operand.words.push_back("constant");
         if (word == "imm") return;
         const auto open = word.find('(');
-        if (open == std::string::npos || word.back() != ')') error("'" + word + "' is no range; right is: imm(0..15), range(24..256/8), imm(4,8)");
+        if (open == std::string::npos || word.back() != ')')
+            error("'" + word + "' is no range; right is: imm(0..15), range(24..256/8), imm(4,8)");
         const std::string inside = word.substr(open + 1, word.size() - open - 2);
         const auto semicolon = inside.find(';');
         operand.range = range(inside.substr(0, semicolon));
@@ -510,7 +528,8 @@ class Reader {
         while (at < text.size()) {
             const char op = text[at];
             const std::size_t next = text.find_first_of("*/-", at + 1);
-            const unsigned n = number(line_, text.substr(at + 1, next == std::string::npos ? next : next - at - 1));
+            const unsigned n =
+                number(line_, text.substr(at + 1, next == std::string::npos ? next : next - at - 1));
             (op == '*' ? c.times : op == '/' ? c.divided_by : c.minus) = n;
             at = next;
         }
@@ -525,7 +544,8 @@ class Reader {
         for (std::size_t i = 0; i < operand.children.size(); ++i)
             finish(operand.children[i], operand.kind == "address" && i == 0);
         if (operand.kind == "value" && operand.type.empty() && in_brackets) operand.kind = "base";
-        const bool needs_type = (operand.kind == "value" && !operand.has("constant")) || operand.kind == "vector";
+        const bool needs_type =
+            (operand.kind == "value" && !operand.has("constant")) || operand.kind == "vector";
         if (needs_type && operand.type.empty()) error("operand " + operand.name + " has no type");
         if (!operand.type.empty()) check_type(operand.type);
         for (const auto* terms : {&operand.with, &operand.without})
@@ -537,7 +557,8 @@ class Reader {
         if (part == nullptr && type_info(type.substr(1)) == nullptr) error("no type is named " + type);
         if (part == nullptr) return;
         for (const std::string& member : part->members)
-            if (type_info(member.substr(1)) == nullptr) error("slot " + type + " gives a type, but " + member + " is none");
+            if (type_info(member.substr(1)) == nullptr)
+                error("slot " + type + " gives a type, but " + member + " is none");
     }
 
     void check(const Constraint& c) const {
@@ -546,8 +567,11 @@ class Reader {
     }
     void check(const Term& t) const {
         for (const Atom& atom : t) {
-            const auto holds = [&](const Part& part) { return part.name == atom.word || contains(part.members, atom.word); };
-            if (std::none_of(row_->parts.begin(), row_->parts.end(), holds)) error("the syntax line has no " + atom.word);
+            const auto holds = [&](const Part& part) {
+                return part.name == atom.word || contains(part.members, atom.word);
+            };
+            if (std::none_of(row_->parts.begin(), row_->parts.end(), holds))
+                error("the syntax line has no " + atom.word);
         }
     }
 

@@ -21,10 +21,11 @@ constexpr std::uint16_t newest_version = 95;
 /// The first PTX version with the architecture; 0 when there is none.
 [[nodiscard]] std::uint16_t first_version(Architecture architecture);
 
-/// What runs on `needed` runs on `target`: sm_90 on all later ones, sm_90a on it alone, sm_100f on its family.
+/// What runs on `needed` runs on `target`: sm_90 on all later ones, sm_90a on it alone, sm_100f on its
+/// family.
 [[nodiscard]] bool supports(Architecture target, Architecture needed);
 
-[[nodiscard]] std::string text(Architecture architecture);  // "sm_90a"
+[[nodiscard]] std::string text(Architecture architecture);      // "sm_90a"
 [[nodiscard]] std::string version_text(std::uint16_t version);  // "7.8"
 
 /// One of the alternatives holds. Otherwise what is missing.
@@ -33,6 +34,7 @@ struct Availability {
     std::string needed;  // "PTX ISA 7.8 or later", "sm_90a, or sm_100f"
 };
 [[nodiscard]] bool is_available(std::span<const Since> since, std::uint16_t version, Architecture target);
-[[nodiscard]] Availability availability(std::span<const Since> since, std::uint16_t version, Architecture target);
+[[nodiscard]] Availability availability(std::span<const Since> since, std::uint16_t version,
+                                        Architecture target);
 
 }  // namespace ptxgraft::isa

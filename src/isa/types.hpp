@@ -8,11 +8,37 @@
 namespace ptxgraft::isa {
 
 enum class RegisterType : std::uint8_t {
-    pred, b8, b16, b32, b64, b128, u8, u16, u32, u64, s8, s16, s32, s64, f16, f16x2, bf16, bf16x2, tf32, f32, f32x2, f64,
-    u8x4, s8x4, u16x2, s16x2, none
+    pred,
+    b8,
+    b16,
+    b32,
+    b64,
+    b128,
+    u8,
+    u16,
+    u32,
+    u64,
+    s8,
+    s16,
+    s32,
+    s64,
+    f16,
+    f16x2,
+    bf16,
+    bf16x2,
+    tf32,
+    f32,
+    f32x2,
+    f64,
+    u8x4,
+    s8x4,
+    u16x2,
+    s16x2,
+    none
 };
 
-/// What decides with which registers a type goes: integers of one width go together, the rest only with its own.
+/// What decides with which registers a type goes: integers of one width go together, the rest only with its
+/// own.
 enum class TypeClass : std::uint8_t { none, pred, bits, integer, floating, packed };
 
 struct TypeInfo {

@@ -18,13 +18,16 @@ namespace ptxgraft::isa {
 
 class Verifier {
   public:
-    Verifier(const syntax::Module& module, const VerifyOptions& options) : module_(module), options_(options) {}
+    Verifier(const syntax::Module& module, const VerifyOptions& options)
+        : module_(module), options_(options) {}
     std::vector<Error> run();
 
   private:
     // --- findings
     void report(Errc code, Span span, std::string message);
-    void report(Errc code, std::string_view place, std::string message) { report(code, span_of(place), std::move(message)); }
+    void report(Errc code, std::string_view place, std::string message) {
+        report(code, span_of(place), std::move(message));
+    }
     /// The span of a view into the module's text; unknown for edited text.
     [[nodiscard]] Span span_of(std::string_view text) const;
 
@@ -59,10 +62,12 @@ class Verifier {
 
     // --- call.cpp
     void call(const syntax::Instruction& instruction);
-    void call_to(const syntax::Instruction& instruction, const syntax::Statement& callee, std::string_view name, std::span<const syntax::Operand> returns,
+    void call_to(const syntax::Instruction& instruction, const syntax::Statement& callee,
+                 std::string_view name, std::span<const syntax::Operand> returns,
                  std::span<const syntax::Operand> arguments);
-    void check_arguments(std::span<const syntax::Operand> given, const std::vector<syntax::Statement::Parameter>& formal, std::string_view what, const syntax::Instruction& instruction,
-                         std::string_view name);
+    void check_arguments(std::span<const syntax::Operand> given,
+                         const std::vector<syntax::Statement::Parameter>& formal, std::string_view what,
+                         const syntax::Instruction& instruction, std::string_view name);
 
     // --- function.cpp
     void declare_function(const syntax::Statement& function);
@@ -74,7 +79,8 @@ class Verifier {
     void parameter_shape(const syntax::Statement& function, const syntax::Statement::Parameter& p);
     void declare_parameters(const syntax::Statement& function);
     void performance_directives(const syntax::Statement& function);
-    void performance_directive(const syntax::Statement& function, const std::vector<syntax::Token>& tokens, std::size_t at);
+    void performance_directive(const syntax::Statement& function, const std::vector<syntax::Token>& tokens,
+                               std::size_t at);
     void exclusive_directives(const syntax::Statement& function, const std::vector<syntax::Token>& tokens);
 
     // --- declaration.cpp
@@ -86,10 +92,12 @@ class Verifier {
     void variable_words(const syntax::TokenView& tokens, const syntax::Statement::Variable& v);
     void doubled_spaces(const syntax::TokenView& tokens);
     void alignments(const syntax::TokenView& tokens);
-    void declarator(const syntax::Statement& statement, const syntax::Statement::Variable& v, const syntax::Statement::Declarator& d);
+    void declarator(const syntax::Statement& statement, const syntax::Statement::Variable& v,
+                    const syntax::Statement::Declarator& d);
     void declare_variable(std::string_view name, std::uint32_t count, const Symbol& symbol);
     void declare_range(std::string_view name, std::uint32_t count, const Symbol& symbol);
-    void again(const syntax::Statement::Variable& v, const syntax::Statement::Declarator& d, const Symbol& before, const Symbol& symbol);
+    void again(const syntax::Statement::Variable& v, const syntax::Statement::Declarator& d,
+               const Symbol& before, const Symbol& symbol);
     void directive(const syntax::Statement& statement);
     void alias(const std::vector<syntax::Token>& tokens, const Symbol& name, const Symbol& aliasee);
     void redeclared(std::string_view name, const Symbol* before);
@@ -122,7 +130,9 @@ class Verifier {
     bool has_labels_ = false;
     using SourcePlace = std::array<std::uint64_t, 3>;  // file, line and column
     struct SourcePlaceHash {
-        std::size_t operator()(const SourcePlace& p) const { return (p[0] * 0x9E3779B97F4A7C15u ^ p[1]) * 0x9E3779B97F4A7C15u ^ p[2] * 0xC2B2AE3D27D4EB4Fu; }
+        std::size_t operator()(const SourcePlace& p) const {
+            return (p[0] * 0x9E3779B97F4A7C15u ^ p[1]) * 0x9E3779B97F4A7C15u ^ p[2] * 0xC2B2AE3D27D4EB4Fu;
+        }
     };
     std::unordered_set<SourcePlace, SourcePlaceHash> locations_;  // of the .loc so far
     std::unordered_set<std::string_view> aliases_;                // that .alias has made so far

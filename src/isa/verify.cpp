@@ -27,20 +27,25 @@ bool is_ascii(std::string_view text) {
 
 }  // namespace
 
-std::vector<Error> verify(const syntax::Module& module, const VerifyOptions& options) { return Verifier(module, options).run(); }
+std::vector<Error> verify(const syntax::Module& module, const VerifyOptions& options) {
+    return Verifier(module, options).run();
+}
 
 std::vector<Error> Verifier::run() {
     characters();
     header();
     symbols_.open();
     for (const Statement& s : module_.statements()) statement(s, s.kind());
-    std::stable_sort(findings_.begin(), findings_.end(), [](const Error& a, const Error& b) { return a.span.begin < b.span.begin; });
+    std::stable_sort(findings_.begin(), findings_.end(),
+                     [](const Error& a, const Error& b) { return a.span.begin < b.span.begin; });
     return std::move(findings_);
 }
 
 void Verifier::report(Errc code, Span span, std::string message) {
     Error error{code, span, 0, nullptr, nullptr};
-    std::replace_if(message.begin(), message.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');  // an operand may stand on many lines
+    // an operand may stand on many lines
+    std::replace_if(
+        message.begin(), message.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
     error.detail = std::make_shared<const std::string>(std::move(message));
     findings_.push_back(std::move(error));
 }
@@ -72,25 +77,35 @@ void Verifier::characters() {
 void Verifier::header() {
     const std::vector<Statement> all = module_.statements();
     const auto kind_at = [&](std::size_t i) { return i < all.size() ? all[i].kind() : StatementKind::end; };
-    if (kind_at(0) != StatementKind::version) report(Errc::directive_invalid, all.front().span(), "a module begins with .version, as in: .version 8.0");
+    if (kind_at(0) != StatementKind::version)
+        report(Errc::directive_invalid, all.front().span(),
+               "a module begins with .version, as in: .version 8.0");
     if (kind_at(0) == StatementKind::version && kind_at(1) != StatementKind::target)
-        report(Errc::directive_invalid, kind_at(1) == StatementKind::end ? all.front().span() : all[1].span(), ".target stands behind .version, as in: .target sm_90");
+        report(Errc::directive_invalid, kind_at(1) == StatementKind::end ? all.front().span() : all[1].span(),
+               ".target stands behind .version, as in: .target sm_90");
     if (!module_.version().empty()) {
         const auto version = parse_version(module_.version());
         if (!version || !is_version(*version))
-            report(Errc::version_not_known, module_.version(), "PTX version " + std::string(module_.version()) + " is not known; the newest is " + version_text(newest_version));
+            report(Errc::version_not_known, module_.version(),
+                   "PTX version " + std::string(module_.version()) + " is not known; the newest is " +
+                       version_text(newest_version));
         else
             version_ = *version;
     }
     for (std::size_t i = 0; i < all.size(); ++i) {
         const StatementKind kind = all[i].kind();
         if (kind == StatementKind::target) target_directive(all[i]);
-        if (kind == StatementKind::version && i != 0) report(Errc::directive_invalid, all[i].span(), ".version stands once, at the beginning");
-        if (kind == StatementKind::address_size && i != 0 && kind_at(i - 1) != StatementKind::target) report(Errc::directive_invalid, all[i].span(), ".address_size stands once, behind .target");
+        if (kind == StatementKind::version && i != 0)
+            report(Errc::directive_invalid, all[i].span(), ".version stands once, at the beginning");
+        if (kind == StatementKind::address_size && i != 0 && kind_at(i - 1) != StatementKind::target)
+            report(Errc::directive_invalid, all[i].span(), ".address_size stands once, behind .target");
     }
     if (!options_.target.empty()) {
         const auto target = parse_architecture(options_.target);
-        if (!target) return report(Errc::target_not_known, Span{}, "target '" + std::string(options_.target) + "' is not known; right is, for example, sm_90a");
+        if (!target)
+            return report(
+                Errc::target_not_known, Span{},
+                "target '" + std::string(options_.target) + "' is not known; right is, for example, sm_90a");
         target_ = *target;
         knows_target_ = true;
     }
@@ -98,7 +113,8 @@ void Verifier::header() {
 }
 
 void Verifier::target_directive(const Statement& statement) {
-    constexpr std::string_view others[] = {"texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"};
+    constexpr std::string_view others[] = {"texmode_unified", "texmode_independent", "debug",
+                                           "map_f64_to_f32"};
     bool has_architecture = false, maps_f64 = false;
     for (const Token& token : statement.tokens()) {
         if (token.kind != syntax::TokenKind::identifier) continue;
@@ -107,36 +123,36 @@ void Verifier::target_directive(const Statement& statement) {
         if (std::find(std::begin(others), std::end(others), token.text) != std::end(others)) continue;
         const auto target = parse_architecture(token.text);
         if (!target) {
-            report(Errc::target_not_known, token.text, "target '" + std::string(token.text) + "' is not known; right is, for example, sm_90a");
+            report(Errc::target_not_known, token.text,
+                   "target '" + std::string(token.text) + "' is not known; right is, for example, sm_90a");
             continue;
         }
         if (first_version(*target) > version_)
-            report(Errc::version_too_old, token.text, text(*target) + " needs PTX ISA " + version_text(first_version(*target)) + " or later; the module has " + version_text(version_));
+            report(Errc::version_too_old, token.text,
+                   text(*target) + " needs PTX ISA " + version_text(first_version(*target)) +
+                       " or later; the module has " + version_text(version_));
         if (has_architecture) report(Errc::directive_invalid, token.text, "a module has one architecture");
         if (!has_architecture) target_ = *target;
         knows_target_ = has_architecture = true;
     }
-    if (maps_f64 && target_.sm >= 13) report(Errc::directive_invalid, statement.span(), "map_f64_to_f32 is for architectures before sm_13");
+    if (maps_f64 && target_.sm >= 13)
+        report(Errc::directive_invalid, statement.span(), "map_f64_to_f32 is for architectures before sm_13");
 }
 
 void Verifier::statement(const Statement& s, StatementKind kind) {
     switch (kind) {
-        case StatementKind::function:
-            return function(s);
-        case StatementKind::variable:
-            return variable(s);
-        case StatementKind::instruction:
-            return instruction(s);
-        case StatementKind::directive:
-            return directive(s);
+        case StatementKind::function: return function(s);
+        case StatementKind::variable: return variable(s);
+        case StatementKind::instruction: return instruction(s);
+        case StatementKind::directive: return directive(s);
         case StatementKind::label:
             if (const SymbolKind names = label_kind(s); names != SymbolKind::label) declare_label(s, names);
             return;
         case StatementKind::address_size:
-            if (address_size_ != 32 && address_size_ != 64) report(Errc::directive_invalid, s.span(), ".address_size is 32 or 64");
+            if (address_size_ != 32 && address_size_ != 64)
+                report(Errc::directive_invalid, s.span(), ".address_size is 32 or 64");
             return;
-        default:
-            return;
+        default: return;
     }
 }
 
@@ -153,7 +169,8 @@ void Verifier::function(const Statement& f) {
     symbols_.close();
 }
 
-// Labels may be used before they stand; all else is declared first. Blocks may be nested as deep as memory allows.
+// Labels may be used before they stand; all else is declared first. Blocks may be nested as deep as memory
+// allows.
 void Verifier::body(const Statement& parent) {
     std::vector<Statement> blocks;  // that are open
     declare_labels(parent);
@@ -188,12 +205,14 @@ void Verifier::declare_label(const Statement& label, SymbolKind kind) {
     Symbol symbol;
     symbol.kind = kind;
     symbol.declaration = label.next();
-    if (!symbols_.declare(label.name(), symbol)) redeclared(label.name(), symbols_.find_innermost(label.name()));
+    if (!symbols_.declare(label.name(), symbol))
+        redeclared(label.name(), symbols_.find_innermost(label.name()));
 }
 
 void Verifier::declare_labels(const Statement& parent) {
     for_each_child(parent, [&](const Statement& s, StatementKind kind) {
-        if (kind == StatementKind::label && label_kind(s) == SymbolKind::label) declare_label(s, SymbolKind::label);
+        if (kind == StatementKind::label && label_kind(s) == SymbolKind::label)
+            declare_label(s, SymbolKind::label);
     });
 }
 

@@ -4,7 +4,8 @@
 
 namespace ptxgraft {
 
-Expected<void> Kernel::launch_with(const LaunchConfig& config, std::span<const Argument> arguments, const Stream* stream) const {
+Expected<void> Kernel::launch_with(const LaunchConfig& config, std::span<const Argument> arguments,
+                                   const Stream* stream) const {
     return data_->function.launch(config, arguments, stream);
 }
 

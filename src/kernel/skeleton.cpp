@@ -46,7 +46,8 @@ tl::unexpected<Error> with_source(Error error, std::string name, std::string tex
 std::string site_list(const Sites& sites) {
     if (sites.sites.empty()) return "the skeleton has none";
     std::string text = "the skeleton has ";
-    for (const Site& site : sites.sites) text += fmt::format("{}{}", &site == sites.sites.data() ? "" : ", ", site.name);
+    for (const Site& site : sites.sites)
+        text += fmt::format("{}{}", &site == sites.sites.data() ? "" : ", ", site.name);
     return text;
 }
 
@@ -60,8 +61,9 @@ tl::unexpected<Error> at(std::size_t index, tl::unexpected<Error> error) {
 }
 
 tl::unexpected<Error> does_not_fit(const Site& site, const Stub& stub, const Error& why) {
-    return fail(Errc::stub_does_not_fit, fmt::format("site {} ({}), stub ({}): {}", site.name, site.signature.text(),
-                                                     stub.signature().text(), message(why)));
+    return fail(Errc::stub_does_not_fit,
+                fmt::format("site {} ({}), stub ({}): {}", site.name, site.signature.text(),
+                            stub.signature().text(), message(why)));
 }
 
 Expected<std::string> choose_entry(const std::vector<std::string>& entries, std::string_view name) {
@@ -75,10 +77,12 @@ Expected<std::string> choose_entry(const std::vector<std::string>& entries, std:
 }
 
 // Without another wish, machine code is made for the device at hand: PTX of sm_80 runs on every later GPU.
-Expected<Cubin> assemble_for(const Device& device, const std::string& ptx, std::string_view ptx_target, AssembleOptions options) {
+Expected<Cubin> assemble_for(const Device& device, const std::string& ptx, std::string_view ptx_target,
+                             AssembleOptions options) {
     if (options.target.empty()) options.target = device.target();
     if (!device::runs_on(ptx_target, options.target))
-        return fail(Errc::target_differs, fmt::format("its PTX is for {}, the device is {} ({})", ptx_target, device.name(), options.target));
+        return fail(Errc::target_differs, fmt::format("its PTX is for {}, the device is {} ({})", ptx_target,
+                                                      device.name(), options.target));
     return default_assembler().assemble(ptx, options);
 }
 
@@ -144,14 +148,17 @@ Expected<std::string> Skeleton::render(std::span<const Graft> grafts) const {
         const Graft& graft = grafts[i];
         const Site* const found = site(graft.site);
         if (found == nullptr) return at(i, unknown_site(graft.site, data_->sites));
-        if (!filled.insert(graft.site).second) return at(i, fail(Errc::site_filled_twice, std::string(graft.site)));
-        if (auto fits = graft.stub.check(*found); !fits) return at(i, does_not_fit(*found, graft.stub, fits.error()));
+        if (!filled.insert(graft.site).second)
+            return at(i, fail(Errc::site_filled_twice, std::string(graft.site)));
+        if (auto fits = graft.stub.check(*found); !fits)
+            return at(i, does_not_fit(*found, graft.stub, fits.error()));
         replacements.push_back({graft.site, graft.stub.ptx()});
     }
     return ptxgraft::render(data_->ptx, data_->sites, replacements);
 }
 
-Expected<Kernel> Skeleton::graft(std::span<const Graft> grafts, const Device& device, const GraftOptions& options) const {
+Expected<Kernel> Skeleton::graft(std::span<const Graft> grafts, const Device& device,
+                                 const GraftOptions& options) const {
     auto entry = choose_entry(data_->entries, options.entry);
     if (!entry) return tl::unexpected(entry.error());
     Stopwatch watch;

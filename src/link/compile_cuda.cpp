@@ -115,8 +115,10 @@ Expected<Ptx> compile(std::string_view source, const CudaOptions& options,
     std::string log = program_log(program.get());
     if (result != NVRTC_SUCCESS) {
         if (log.find("open source file") != std::string::npos) {
-            log += "\nThis is NVRTC, which compiles device code alone and has no headers of the host's C and C++: "
-                   "leave them out, or take those that CUDA brings, as <cuda/std/cstdint>.";
+            log +=
+                "\nThis is NVRTC, which compiles device code alone and has no headers of the host's C and "
+                "C++: "
+                "leave them out, or take those that CUDA brings, as <cuda/std/cstdint>.";
             const std::string missing = options.toolkit_headers ? missing_headers() : std::string();
             if (!missing.empty()) log += "\n" + missing;
         }

@@ -84,8 +84,7 @@ bool Elf::are_symbols_sound(const Elf64_Shdr& table) const {
     return true;
 }
 
-template <class Relocation>
-bool Elf::are_relocations_sound(const Elf64_Shdr& table) const {
+template <class Relocation> bool Elf::are_relocations_sound(const Elf64_Shdr& table) const {
     const auto symbols = section(table.sh_link), target = section(table.sh_info);
     if (table.sh_entsize != sizeof(Relocation) || table.sh_size % sizeof(Relocation) != 0 || !target ||
         !symbols || symbols->sh_type != SHT_SYMTAB)
@@ -144,19 +143,13 @@ bool Elf::is_numbering_sound(const Elf64_Shdr& section) const {
 bool Elf::is_sound(const Elf64_Shdr& section) const {
     if (!is_numbering_sound(section)) return false;
     switch (section.sh_type) {
-        case SHT_SYMTAB:
-            return are_symbols_sound(section);
-        case SHT_REL:
-            return are_relocations_sound<Elf64_Rel>(section);
-        case SHT_RELA:
-            return are_relocations_sound<Elf64_Rela>(section);
-        case std::uint32_t(CudaSection::info):
-            return are_attributes_sound(section);
+        case SHT_SYMTAB: return are_symbols_sound(section);
+        case SHT_REL: return are_relocations_sound<Elf64_Rel>(section);
+        case SHT_RELA: return are_relocations_sound<Elf64_Rela>(section);
+        case std::uint32_t(CudaSection::info): return are_attributes_sound(section);
         case std::uint32_t(CudaSection::callgraph):
-        case std::uint32_t(CudaSection::prototype):
-            return are_pairs_sound(section);
-        default:
-            return true;
+        case std::uint32_t(CudaSection::prototype): return are_pairs_sound(section);
+        default: return true;
     }
 }
 

@@ -15,8 +15,7 @@
 namespace ptxgraft::link {
 
 /// A value somewhere in bytes; nothing when it does not lie inside.
-template <class T>
-[[nodiscard]] std::optional<T> read(std::span<const std::byte> bytes, std::uint64_t at) {
+template <class T> [[nodiscard]] std::optional<T> read(std::span<const std::byte> bytes, std::uint64_t at) {
     if (at > bytes.size() || bytes.size() - at < sizeof(T)) return std::nullopt;
     T value;
     std::memcpy(&value, bytes.data() + at, sizeof value);
@@ -48,8 +47,7 @@ enum class Attribute : std::uint8_t {
 
 /// Calls `visit(Attribute, value of up to 16 bits, further bytes)` for each attribute of the bytes of a
 /// section. False when they end within one.
-template <class Visitor>
-bool for_each_attribute(std::span<const std::byte> info, Visitor visit) {
+template <class Visitor> bool for_each_attribute(std::span<const std::byte> info, Visitor visit) {
     // How a value is stored: not at all, as a byte, as 16 bits, or as 16 bits of size and that many bytes.
     enum class Format : std::uint8_t { none = 1, byte = 2, half = 3, sized = 4 };
     for (std::size_t at = 0; at < info.size();) {
@@ -87,8 +85,7 @@ class Elf {
     [[nodiscard]] bool is_sound(const Elf64_Shdr& section) const;
     [[nodiscard]] bool is_numbering_sound(const Elf64_Shdr& section) const;
     [[nodiscard]] bool are_symbols_sound(const Elf64_Shdr& section) const;
-    template <class Relocation>
-    [[nodiscard]] bool are_relocations_sound(const Elf64_Shdr& section) const;
+    template <class Relocation> [[nodiscard]] bool are_relocations_sound(const Elf64_Shdr& section) const;
     [[nodiscard]] bool are_pairs_sound(const Elf64_Shdr& section) const;
     [[nodiscard]] bool are_attributes_sound(const Elf64_Shdr& section) const;
     [[nodiscard]] std::uint64_t symbol_count() const { return symbols_.sh_size / sizeof(Elf64_Sym); }

@@ -31,8 +31,7 @@ Linker create(const std::vector<std::string>& arguments) {
     return Linker(result == NVJITLINK_SUCCESS ? handle : nullptr);
 }
 
-template <class GetSize, class Get>
-std::string log_of(nvJitLinkHandle linker, GetSize get_size, Get get) {
+template <class GetSize, class Get> std::string log_of(nvJitLinkHandle linker, GetSize get_size, Get get) {
     std::size_t size = 0;
     if (get_size(linker, &size) != NVJITLINK_SUCCESS || size == 0) return {};
     std::string log(size + 1, '\0');

@@ -44,8 +44,7 @@ class Child {
     ~Child() {
         if (is_over_) return;
         kill();
-        while (::waitpid(id_, &status_, 0) < 0 && errno == EINTR) {
-        }
+        while (::waitpid(id_, &status_, 0) < 0 && errno == EINTR) {}
     }
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;

@@ -21,7 +21,8 @@ std::size_t skip_string(std::string_view text, std::size_t at) {
 // Yields the words of a statement and its brackets, one byte each; comments and strings are passed over.
 class Header {
   public:
-    Header(std::string_view text, std::size_t begin, std::size_t end) : text_(text.substr(0, end)), at_(begin) {}
+    Header(std::string_view text, std::size_t begin, std::size_t end)
+        : text_(text.substr(0, end)), at_(begin) {}
 
     std::string_view next() {
         while (at_ < text_.size() && !starts_item()) {
@@ -37,14 +38,16 @@ class Header {
     [[nodiscard]] std::size_t begin() const { return begin_; }
 
   private:
-    [[nodiscard]] bool starts_item() const { return is_word(text_[at_]) || text_[at_] == '(' || text_[at_] == ')'; }
+    [[nodiscard]] bool starts_item() const {
+        return is_word(text_[at_]) || text_[at_] == '(' || text_[at_] == ')';
+    }
 
     std::string_view text_;
     std::size_t at_, begin_ = 0;
 };
 
-// The first identifier that is no attribute and stands outside of brackets: a `.func` may have its results and
-// attributes before its name.
+// The first identifier that is no attribute and stands outside of brackets: a `.func` may have its results
+// and attributes before its name.
 std::string_view name_after_directive(Header& header) {
     std::size_t depth = 0;
     for (std::string_view word = header.next(); !word.empty(); word = header.next()) {

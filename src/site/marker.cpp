@@ -47,7 +47,8 @@ struct DirectionRow {
     std::string_view word, foreign_word;
     Direction direction;
 };
-constexpr DirectionRow direction_rows[] = {{"in", "i", Direction::in}, {"mod", "m", Direction::mod}, {"out", "o", Direction::out}};
+constexpr DirectionRow direction_rows[] = {
+    {"in", "i", Direction::in}, {"mod", "m", Direction::mod}, {"out", "o", Direction::out}};
 
 }  // namespace
 
@@ -120,13 +121,15 @@ Expected<OperandText> read_foreign_operand(std::string_view text, Span comment) 
     const DirectionRow* row = nullptr;
     for (const DirectionRow& candidate : direction_rows)
         if (candidate.foreign_word == direction) row = &candidate;
-    if (!row || !is_name(operand.foreign_register)) return fail(Errc::malformed_foreign_operand, operand.span);
+    if (!row || !is_name(operand.foreign_register))
+        return fail(Errc::malformed_foreign_operand, operand.span);
     operand.direction = row->direction;
     const std::string_view type = words.next();
     const Span type_span = words.span();
     words.next();  // the type's C++ token, which says no more than the PTX type
     operand.name = words.next();
-    if (operand.name.empty() || !words.next().empty()) return fail(Errc::malformed_foreign_operand, operand.span);
+    if (operand.name.empty() || !words.next().empty())
+        return fail(Errc::malformed_foreign_operand, operand.span);
     if (const auto read = read_type(type, type_span, operand); !read) return tl::unexpected(read.error());
     return operand;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The markers of sites. A marker is a `//` comment outside of strings and block comments whose first word is one of
-// the words below, spelled exactly so; a word anywhere else is text like any other.
+// The markers of sites. A marker is a `//` comment outside of strings and block comments whose first word is
+// one of the words below, spelled exactly so; a word anywhere else is text like any other.
 
 #include <optional>
 #include <string_view>

@@ -13,7 +13,8 @@ namespace ptxgraft::site {
 inline constexpr std::uint32_t no_site = 0xFFFFFFFFu;
 
 /// The slot of a name: where its index is, or where it would be. The table is never full.
-inline std::size_t slot_of(const std::vector<std::uint32_t>& table, std::string_view name, std::span<const Site> sites) {
+inline std::size_t slot_of(const std::vector<std::uint32_t>& table, std::string_view name,
+                           std::span<const Site> sites) {
     std::size_t slot = std::hash<std::string_view>{}(name) & (table.size() - 1);
     while (table[slot] != no_site && sites[table[slot]].name != name) slot = (slot + 1) & (table.size() - 1);
     return slot;
@@ -29,7 +30,8 @@ inline std::vector<std::uint32_t> make_table(std::span<const Site> sites, std::s
 /// The index of the site of that name; if there is none, `next` is entered under it and returned.
 inline std::uint32_t find_or_add(std::vector<std::uint32_t>& table, std::string_view name, std::uint32_t next,
                                  std::span<const Site> sites) {
-    if (table.size() < 2 * (sites.size() + 1)) table = make_table(sites, std::max<std::size_t>(16, 2 * table.size()));
+    if (table.size() < 2 * (sites.size() + 1))
+        table = make_table(sites, std::max<std::size_t>(16, 2 * table.size()));
     std::uint32_t& entry = table[slot_of(table, name, sites)];
     if (entry == no_site) entry = next;
     return entry;

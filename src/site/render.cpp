@@ -4,11 +4,13 @@ namespace ptxgraft {
 namespace {
 
 // For each site its replacement's text; data() is null for the sites that keep what they hold.
-Expected<std::vector<std::string_view>> texts_by_site(const Sites& sites, std::span<const Replacement> replacements) {
+Expected<std::vector<std::string_view>> texts_by_site(const Sites& sites,
+                                                      std::span<const Replacement> replacements) {
     std::vector<std::string_view> texts(sites.sites.size());
     for (std::uint32_t i = 0; i < replacements.size(); ++i) {
         const Site* const site = sites.find(replacements[i].site);
-        auto failure = fail(site ? Errc::site_replaced_twice : Errc::unknown_site, std::string(replacements[i].site));
+        auto failure =
+            fail(site ? Errc::site_replaced_twice : Errc::unknown_site, std::string(replacements[i].site));
         failure.value().index = i;
         if (!site) return failure;
         std::string_view& text = texts[static_cast<std::size_t>(site - sites.sites.data())];
@@ -18,8 +20,10 @@ Expected<std::vector<std::string_view>> texts_by_site(const Sites& sites, std::s
     return texts;
 }
 
-// The bytes of the result; nothing where a copy lies outside of the text, which then is not the text that was scanned.
-Expected<std::size_t> rendered_size(std::string_view ptx, const Sites& sites, std::span<const std::string_view> texts) {
+// The bytes of the result; nothing where a copy lies outside of the text, which then is not the text that was
+// scanned.
+Expected<std::size_t> rendered_size(std::string_view ptx, const Sites& sites,
+                                    std::span<const std::string_view> texts) {
     std::size_t size = ptx.size(), end = 0;
     for (const auto [site, copy] : sites.order) {
         const Span stub = sites.sites[site].copies[copy].stub;
@@ -33,7 +37,8 @@ Expected<std::size_t> rendered_size(std::string_view ptx, const Sites& sites, st
 
 }  // namespace
 
-Expected<void> render_to(std::string& out, std::string_view ptx, const Sites& sites, std::span<const Replacement> replacements) {
+Expected<void> render_to(std::string& out, std::string_view ptx, const Sites& sites,
+                         std::span<const Replacement> replacements) {
     const auto texts = texts_by_site(sites, replacements);
     if (!texts) return tl::unexpected(texts.error());
     const auto size = rendered_size(ptx, sites, *texts);
@@ -52,9 +57,11 @@ Expected<void> render_to(std::string& out, std::string_view ptx, const Sites& si
     return {};
 }
 
-Expected<std::string> render(std::string_view ptx, const Sites& sites, std::span<const Replacement> replacements) {
+Expected<std::string> render(std::string_view ptx, const Sites& sites,
+                             std::span<const Replacement> replacements) {
     std::string out;
-    if (const auto rendered = render_to(out, ptx, sites, replacements); !rendered) return tl::unexpected(rendered.error());
+    if (const auto rendered = render_to(out, ptx, sites, replacements); !rendered)
+        return tl::unexpected(rendered.error());
     return out;
 }
 

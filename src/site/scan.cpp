@@ -66,9 +66,7 @@ class Scanner {
 Expected<Sites> Scanner::scan() {
     for (std::size_t at = next_mark(0); at < text_.size(); at = next_mark(at)) {
         switch (text_[at]) {
-            case '{':
-                open_brace(at++);
-                break;
+            case '{': open_brace(at++); break;
             case '}':
                 if (const auto closed = close_brace(at++); !closed) return tl::unexpected(closed.error());
                 break;
@@ -122,15 +120,11 @@ Expected<void> Scanner::comment(Span comment) {
     const std::string_view text = text_.substr(comment.begin, comment.end - comment.begin);
     switch (const Marker marker = marker_of(text)) {
         case Marker::site:
-        case Marker::inject_start:
-            return begin_site(comment, marker);
-        case Marker::stub:
-            return begin_stub(comment);
+        case Marker::inject_start: return begin_site(comment, marker);
+        case Marker::stub: return begin_stub(comment);
         case Marker::end:
-        case Marker::inject_end:
-            return end_site(comment, marker);
-        case Marker::none:
-            break;
+        case Marker::inject_end: return end_site(comment, marker);
+        case Marker::none: break;
     }
     if (state_ == State::operands) return operand_line(comment);
     if (state_ == State::foreign_operands) return foreign_operand_line(comment);

@@ -18,7 +18,8 @@ std::vector<RegisterName> register_names(std::span<const OperandText> operands) 
     for (std::uint32_t i = 0; i < operands.size(); ++i) {
         const OperandText& operand = operands[i];
         if (operand.count == 0) names.push_back({std::string(operand.name), i});
-        for (std::uint32_t k = 0; k < operand.count; ++k) names.push_back({std::string(operand.name) + std::to_string(k), i});
+        for (std::uint32_t k = 0; k < operand.count; ++k)
+            names.push_back({std::string(operand.name) + std::to_string(k), i});
     }
     return names;
 }
@@ -27,14 +28,17 @@ std::vector<RegisterName> register_names(std::span<const OperandText> operands) 
 Expected<void> check_fragment_names(std::span<const OperandText> operands) {
     for (const OperandText& operand : operands)
         if (operand.count > 0 && operand.name.back() >= '0' && operand.name.back() <= '9')
-            return fail(Errc::fragment_name_unusable, operand.span, "_" + std::string(operand.name) + "<" + std::to_string(operand.count) + ">");
+            return fail(Errc::fragment_name_unusable, operand.span,
+                        "_" + std::string(operand.name) + "<" + std::to_string(operand.count) + ">");
     return {};
 }
 
 Expected<void> check_registers(std::span<const OperandText> operands) {
     std::vector<RegisterName> names = register_names(operands);
-    std::stable_sort(names.begin(), names.end(), [](const auto& a, const auto& b) { return a.text < b.text; });
-    const auto clash = std::adjacent_find(names.begin(), names.end(), [](const auto& a, const auto& b) { return a.text == b.text; });
+    std::stable_sort(names.begin(), names.end(),
+                     [](const auto& a, const auto& b) { return a.text < b.text; });
+    const auto clash = std::adjacent_find(names.begin(), names.end(),
+                                          [](const auto& a, const auto& b) { return a.text == b.text; });
     if (clash == names.end()) return check_fragment_names(operands);
     const OperandText& second = operands[(clash + 1)->operand];
     return fail(Errc::operand_clash, second.span, std::string("_").append(clash->text));
@@ -53,9 +57,10 @@ Expected<void> check_scalars(std::span<const OperandText> operands) {
 
 bool same(const SiteOperand& operand, const OperandText& text) {
     const std::string_view stem = operand.register_name;
-    const bool same_register = text.foreign_register.empty()
-                                   ? stem.size() == text.name.size() + 1 && stem[0] == '_' && stem.substr(1) == text.name
-                                   : stem.substr(1) == text.foreign_register && stem[0] == '%';
+    const bool same_register =
+        text.foreign_register.empty()
+            ? stem.size() == text.name.size() + 1 && stem[0] == '_' && stem.substr(1) == text.name
+            : stem.substr(1) == text.foreign_register && stem[0] == '%';
     return operand.name == text.name && operand.type == text.type && operand.direction == text.direction &&
            operand.count == text.count && operand.user_type == text.user_type && same_register;
 }
@@ -90,7 +95,8 @@ Expected<std::uint32_t> read_count(std::string_view digits, Span span) {
     std::uint32_t count = 0;
     const char* const end = digits.data() + digits.size();
     const auto [stop, error] = std::from_chars(digits.data(), end, count);
-    if (error != std::errc{} || stop != end || count == 0) return fail(Errc::bad_fragment_count, span, std::string(digits));
+    if (error != std::errc{} || stop != end || count == 0)
+        return fail(Errc::bad_fragment_count, span, std::string(digits));
     if (count > max_registers) return fail(Errc::too_many_registers, span);
     return count;
 }
@@ -115,8 +121,11 @@ Expected<OperandText> read_operand(std::string_view text, Span item) {
     OperandText operand;
     operand.span = item;
     const std::string_view direction = words.next();
-    if (direction != "in" && direction != "mod" && direction != "out") return fail(Errc::malformed_signature, words.span());
-    operand.direction = direction == "in" ? Direction::in : direction == "mod" ? Direction::mod : Direction::out;
+    if (direction != "in" && direction != "mod" && direction != "out")
+        return fail(Errc::malformed_signature, words.span());
+    operand.direction = direction == "in"    ? Direction::in
+                        : direction == "mod" ? Direction::mod
+                                             : Direction::out;
     const std::string_view type = words.next();
     if (const auto read = read_type(type, words.span(), operand); !read) return tl::unexpected(read.error());
     operand.name = words.next();
@@ -169,7 +178,8 @@ std::string Signature::text() const {
 }
 
 const SiteOperand* Signature::find(std::string_view name) const {
-    const auto found = std::find_if(operands.begin(), operands.end(), [&](const SiteOperand& operand) { return operand.name == name; });
+    const auto found = std::find_if(operands.begin(), operands.end(),
+                                    [&](const SiteOperand& operand) { return operand.name == name; });
     return found == operands.end() ? nullptr : &*found;
 }
 

@@ -12,8 +12,8 @@ struct TypeRow {
     std::string_view register_type;
 };
 
-// In the order of the enumerators. PTX ISA 5.2.1: the 16-bit floats have no register type of their own that every
-// instruction takes, so their registers are untyped.
+// In the order of the enumerators. PTX ISA 5.2.1: the 16-bit floats have no register type of their own that
+// every instruction takes, so their registers are untyped.
 constexpr std::array<TypeRow, 16> types{{{"pred", 1, ".pred"},
                                          {"b16", 16, ".b16"},
                                          {"b32", 32, ".b32"},
@@ -50,7 +50,8 @@ std::uint32_t bits(Type type) { return types[static_cast<std::size_t>(type)].bit
 std::string_view register_type(Type type) { return types[static_cast<std::size_t>(type)].register_type; }
 
 Expected<Type> type_from_name(std::string_view name) {
-    const auto found = std::find_if(types.begin(), types.end(), [&](const TypeRow& row) { return row.name == name; });
+    const auto found =
+        std::find_if(types.begin(), types.end(), [&](const TypeRow& row) { return row.name == name; });
     if (found == types.end()) return fail(Errc::unknown_type, std::string(name));
     return static_cast<Type>(found - types.begin());
 }
@@ -58,12 +59,14 @@ Expected<Type> type_from_name(std::string_view name) {
 std::string_view name(Direction direction) { return directions[static_cast<std::size_t>(direction)]; }
 
 std::string_view name(Effect effect) {
-    const auto found = std::find_if(std::begin(effects), std::end(effects), [&](const EffectRow& row) { return row.effect == effect; });
+    const auto found = std::find_if(std::begin(effects), std::end(effects),
+                                    [&](const EffectRow& row) { return row.effect == effect; });
     return found == std::end(effects) ? std::string_view("several") : found->name;
 }
 
 Expected<Effect> effect_from_name(std::string_view name) {
-    const auto found = std::find_if(std::begin(effects) + 1, std::end(effects), [&](const EffectRow& row) { return row.name == name; });
+    const auto found = std::find_if(std::begin(effects) + 1, std::end(effects),
+                                    [&](const EffectRow& row) { return row.name == name; });
     if (found == std::end(effects)) return fail(Errc::unknown_effect, std::string(name));
     return found->effect;
 }

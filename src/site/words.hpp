@@ -33,7 +33,9 @@ class Words {
         while (at_ < end_ && !is_blank(text_[at_])) ++at_;
         return text_.substr(begin_, at_ - begin_);
     }
-    [[nodiscard]] Span span() const { return {static_cast<std::uint32_t>(begin_), static_cast<std::uint32_t>(at_)}; }
+    [[nodiscard]] Span span() const {
+        return {static_cast<std::uint32_t>(begin_), static_cast<std::uint32_t>(at_)};
+    }
 
   private:
     std::string_view text_;

@@ -17,7 +17,8 @@ struct Stub::Data {
 
 struct StubBuilder {
     static Stub make(std::string ptx, Signature signature, Effect effects, std::uint32_t instruction_count) {
-        return Stub(std::make_shared<const Stub::Data>(Stub::Data{std::move(ptx), std::move(signature), effects, instruction_count}));
+        return Stub(std::make_shared<const Stub::Data>(
+            Stub::Data{std::move(ptx), std::move(signature), effects, instruction_count}));
     }
 };
 

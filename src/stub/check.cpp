@@ -104,18 +104,12 @@ class Checker {
 
     Expected<void> statement(const Statement& s, std::uint32_t depth) {
         switch (s.kind()) {
-            case StatementKind::instruction:
-                return instruction(s);
-            case StatementKind::block:
-                return scope(s.body(), depth + 1);
-            case StatementKind::variable:
-                return variable(s);
-            case StatementKind::label:
-                return label(s);
-            case StatementKind::end:
-                return {};
-            default:
-                return directive(s);
+            case StatementKind::instruction: return instruction(s);
+            case StatementKind::block: return scope(s.body(), depth + 1);
+            case StatementKind::variable: return variable(s);
+            case StatementKind::label: return label(s);
+            case StatementKind::end: return {};
+            default: return directive(s);
         }
     }
 
@@ -256,22 +250,16 @@ class Checker {
     // One operand, and the operands in it.
     Expected<void> operand(const syntax::Instruction& i, const Operand& o, bool is_write) {
         switch (o.kind()) {
-            case OperandKind::identifier:
-                return register_operand(i, o, is_write);
+            case OperandKind::identifier: return register_operand(i, o, is_write);
             case OperandKind::immediate:
-            case OperandKind::sink:
-                return {};
-            case OperandKind::address:
-                is_write = false;
-                break;
-            case OperandKind::sum:
-                return symbol(o.base(), o);
+            case OperandKind::sink: return {};
+            case OperandKind::address: is_write = false; break;
+            case OperandKind::sum: return symbol(o.base(), o);
             case OperandKind::element:
                 if (auto done = symbol(o.base(), o); !done) return done;
                 is_write = false;
                 break;
-            default:
-                break;
+            default: break;
         }
         for (const Operand& child : o.children())
             if (auto done = operand_in(i, child, o, is_write); !done) return done;

@@ -13,8 +13,7 @@
 
 namespace ptxgraft::syntax {
 
-template <class T>
-class Array {
+template <class T> class Array {
     static_assert(std::is_trivially_copyable_v<T>);
 
   public:

@@ -10,8 +10,7 @@ namespace ptxgraft::syntax {
 
 static_assert(std::endian::native == std::endian::little);
 
-template <class Word>
-Word load(const char* at) {
+template <class Word> Word load(const char* at) {
     Word word;
     std::memcpy(&word, at, sizeof(Word));
     return word;

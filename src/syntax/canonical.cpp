@@ -53,25 +53,20 @@ class Writer {
   private:
     void node(const Node& n, NodeIndex index) {
         switch (n.kind) {
-            case StatementKind::end:
-                return close(n);
-            case StatementKind::label:
-                return label(n);
-            case StatementKind::instruction:
-                return instruction(n);
+            case StatementKind::end: return close(n);
+            case StatementKind::label: return label(n);
+            case StatementKind::instruction: return instruction(n);
             case StatementKind::block:
                 line("{");
                 ++depth_;
                 return;
-            case StatementKind::function:
-                return function(n, index);
+            case StatementKind::function: return function(n, index);
             case StatementKind::directive:
                 if (text(n.first_token) == ".section") return section(n);
                 break;
             case StatementKind::error:  // as it stands
                 return line(data_.text.at(data_.tokens[n.first_token].begin, data_.end_of(n)));
-            default:
-                break;
+            default: break;
         }
         indent(depth_);
         tokens(n.first_token, n.first_token + n.token_count, Last::start, n.kind);
@@ -218,7 +213,9 @@ class Writer {
     }
     // A directive of a section that belongs to the name before it, as the parser sees it.
     [[nodiscard]] bool is_glued(std::uint32_t i) const {
-        if (kind(i) != L::directive || kind(i - 1) != L::identifier || data_.tokens[i].begin != data_.tokens[i - 1].end()) return false;
+        if (kind(i) != L::directive || kind(i - 1) != L::identifier ||
+            data_.tokens[i].begin != data_.tokens[i - 1].end())
+            return false;
         return i < 2 || kind(i - 2) != L::minus;  // of `a-b` the second takes none
     }
     [[nodiscard]] bool is_cast(std::uint32_t close) const {

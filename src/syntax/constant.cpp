@@ -127,18 +127,12 @@ Outcome apply(char prefix, const Constant& a) {
         return {prefix == '-' ? floating(-as_double(a)) : a};
     if (!a.is_integer()) return {{}, Errc::constant_operand_invalid};
     switch (prefix) {
-        case '-':
-            return {{a.type, 0 - a.bits}};
-        case '~':
-            return {integer(~a.bits, true)};
-        case '!':
-            return {truth(a.bits == 0)};
-        case 'u':
-            return {integer(a.bits, true)};
-        case 's':
-            return {integer(a.bits, false)};
-        default:
-            return {a};
+        case '-': return {{a.type, 0 - a.bits}};
+        case '~': return {integer(~a.bits, true)};
+        case '!': return {truth(a.bits == 0)};
+        case 'u': return {integer(a.bits, true)};
+        case 's': return {integer(a.bits, false)};
+        default: return {a};
     }
 }
 

@@ -217,8 +217,7 @@ std::string_view Statement::name() const {
     if (n == nullptr) return {};
     DeclarationReader reader(*module_, *n);
     switch (n->kind) {
-        case StatementKind::label:
-            return reader.text();
+        case StatementKind::label: return reader.text();
         case StatementKind::function:
             reader.enter_function();
             if (reader.at_list()) reader.skip_brackets();
@@ -227,8 +226,7 @@ std::string_view Statement::name() const {
             const Statement::Variable v = reader.variable();
             return v.declarators.empty() ? std::string_view() : v.declarators.front().name;
         }
-        default:
-            return {};
+        default: return {};
     }
 }
 

@@ -115,8 +115,7 @@ bool Parser::initialiser() {
         while (take(L::open_brace)) ++depth;
         const bool empty = depth != 0 && tokens_[at_ - 1].kind() == L::open_brace && kind() == L::close_brace;
         if (!empty && !initialiser_item()) return false;
-        for (; depth != 0 && take(L::close_brace); --depth) {
-        }
+        for (; depth != 0 && take(L::close_brace); --depth) {}
         if (depth == 0) return true;
         if (!take(L::comma)) return close(open, '}');
     }

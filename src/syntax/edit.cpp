@@ -228,15 +228,12 @@ bool Editor::is_name(const Node& node, std::uint32_t i, std::string_view name) c
     if (token.size != name.size() || token.kind() != Lexeme::identifier || data_.text_of(token) != name)
         return false;
     switch (node.kind) {
-        case StatementKind::target:
-            return false;
-        case StatementKind::instruction:
-            return i != opcode_of(node);
+        case StatementKind::target: return false;
+        case StatementKind::instruction: return i != opcode_of(node);
         case StatementKind::directive:
             return i == 0 || data_.tokens[node.first_token + i - 1].kind() != Lexeme::comma ||
                    data_.text_of(data_.tokens[node.first_token]) != ".loc";
-        default:
-            return true;
+        default: return true;
     }
 }
 
@@ -245,15 +242,18 @@ std::uint32_t Editor::opcode_of(const Node& node) const {
     return data_.tokens[node.first_token + 1].kind() == Lexeme::exclaim ? 3 : 2;
 }
 
-// `.entry%k`: the name `k` would be part of the directive. The first token of a node may stand behind the last one of another.
+// `.entry%k`: the name `k` would be part of the directive. The first token of a node may stand behind the
+// last one of another.
 void Editor::space(std::span<TokenChange> changes) const {
     for (std::size_t i = 0; i < changes.size(); ++i) {
         const Node& node = data_.nodes[changes[i].node];
         const RawToken token = data_.tokens[node.first_token + changes[i].token];
         std::string_view before = data_.text.at(node.begin, token.begin);
         if (before.empty())
-            if (const NodeIndex previous = this->before(changes[i].node); previous != root_node) before = text_of(data_.nodes[previous]);
-        if (i != 0 && changes[i - 1].node == changes[i].node && changes[i - 1].token + 1 == changes[i].token &&
+            if (const NodeIndex previous = this->before(changes[i].node); previous != root_node)
+                before = text_of(data_.nodes[previous]);
+        if (i != 0 && changes[i - 1].node == changes[i].node &&
+            changes[i - 1].token + 1 == changes[i].token &&
             data_.tokens[node.first_token + changes[i - 1].token].end() == token.begin)
             before = changes[i - 1].text;
         changes[i].is_spaced = run_together(before, changes[i].text);
@@ -266,7 +266,9 @@ void Editor::append_changed(std::span<const TokenChange> changes, std::string& t
     std::uint32_t copied = node.begin;
     for (const TokenChange& change : changes) {
         const RawToken token = data_.tokens[node.first_token + change.token];
-        text.append(data_.text.at(copied, token.begin)).append(change.is_spaced ? " " : "").append(change.text);
+        text.append(data_.text.at(copied, token.begin))
+            .append(change.is_spaced ? " " : "")
+            .append(change.text);
         copied = token.end();
     }
     text.append(data_.text.at(copied, data_.end_of(node)));

@@ -66,8 +66,7 @@ class InstructionReader {
         separate(r, L::comma, [&](Range part) { out.push_back(operand(part)); });
     }
 
-    template <class Visit>
-    void separate(Range r, L separator, Visit visit) {
+    template <class Visit> void separate(Range r, L separator, Visit visit) {
         std::size_t depth = 0;
         std::uint32_t first = r.first;
         for (std::uint32_t i = r.first; i != r.last; ++i) {
@@ -90,13 +89,9 @@ class InstructionReader {
             case OperandKind::pair:
                 separate(r, L::bar, [&](Range part) { out.children_.push_back(operand(part)); });
                 break;
-            case OperandKind::negation:
-                out.children_.push_back(operand({r.first + 1, r.last}));
-                break;
+            case OperandKind::negation: out.children_.push_back(operand({r.first + 1, r.last})); break;
             case OperandKind::vector:
-            case OperandKind::list:
-                inside(r, out);
-                break;
+            case OperandKind::list: inside(r, out); break;
             case OperandKind::address:
                 inside(r, out);
                 out.base_ = base_of(out.children_.front());
@@ -110,11 +105,8 @@ class InstructionReader {
                 out.base_ = text({r.first, name_end(r)});
                 out.children_.push_back(operand({name_end(r) + 1, closing(name_end(r))}));
                 break;
-            case OperandKind::immediate:
-                out.constant_ = evaluate(data_, r.first, r.last);
-                break;
-            default:
-                break;
+            case OperandKind::immediate: out.constant_ = evaluate(data_, r.first, r.last); break;
+            default: break;
         }
         return out;
     }
@@ -140,7 +132,8 @@ class InstructionReader {
         if (first == L::open_brace) return OperandKind::vector;
         if (first == L::open_bracket) return OperandKind::address;
         if (first == L::open_paren && is_call_ && depth_ == 0) return OperandKind::list;
-        if ((first == L::exclaim || first == L::minus) && is_name({r.first + 1, r.last})) return OperandKind::negation;
+        if ((first == L::exclaim || first == L::minus) && is_name({r.first + 1, r.last}))
+            return OperandKind::negation;
         if (first != L::identifier || text(r.first) == "WARP_SZ") return OperandKind::immediate;
         const std::uint32_t behind = name_end(r);
         if (behind == r.last) return text(r) == "_" ? OperandKind::sink : OperandKind::identifier;
@@ -199,7 +192,9 @@ bool Instruction::has(std::string_view modifier) const {
     return std::find(modifiers.begin(), modifiers.end(), modifier) != modifiers.end();
 }
 
-std::optional<Constant> Operand::constant() const { return kind_ == OperandKind::immediate ? constant_ : std::nullopt; }
+std::optional<Constant> Operand::constant() const {
+    return kind_ == OperandKind::immediate ? constant_ : std::nullopt;
+}
 
 std::optional<std::int64_t> Operand::offset() const {
     const bool has_offset = kind_ == OperandKind::address || kind_ == OperandKind::sum;

@@ -24,12 +24,10 @@ inline void ask_for_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] 
 }
 
 /// For vectors that may become large.
-template <class T>
-struct LargePageAllocator {
+template <class T> struct LargePageAllocator {
     using value_type = T;
     LargePageAllocator() = default;
-    template <class U>
-    LargePageAllocator(const LargePageAllocator<U>&) {}
+    template <class U> LargePageAllocator(const LargePageAllocator<U>&) {}
     [[nodiscard]] T* allocate(std::size_t count) {
         static_assert(alignof(T) <= alignof(std::max_align_t));
         void* memory = std::malloc(count * sizeof(T));

@@ -88,18 +88,10 @@ constexpr std::array<Start, 256> make_window_starts() {
     for (std::size_t i = 0; i < 256; ++i) {
         switch (tables.classes[i]) {
             case Class::word:
-            case Class::percent:
-                starts[i] = {Lexeme::identifier, 0xFF};
-                break;
-            case Class::digit:
-                starts[i] = {Lexeme::integer, 0xFF};
-                break;
-            case Class::dot:
-                starts[i] = {Lexeme::directive, 0xFF};
-                break;
-            default:
-                starts[i] = {tables.lexemes[i], 0};
-                break;
+            case Class::percent: starts[i] = {Lexeme::identifier, 0xFF}; break;
+            case Class::digit: starts[i] = {Lexeme::integer, 0xFF}; break;
+            case Class::dot: starts[i] = {Lexeme::directive, 0xFF}; break;
+            default: starts[i] = {tables.lexemes[i], 0}; break;
         }
     }
     return starts;
@@ -132,8 +124,7 @@ class Lexer {
     // Takes tokens and blanks of the frequent kinds, 64 characters at a time, up to the first that needs a
     // closer look or to the last characters of the text. This loop decides how fast modules parse. It is
     // inlined into one function for each kind of processor.
-    template <class Processor>
-    [[gnu::always_inline]] void take_windows_with() {
+    template <class Processor> [[gnu::always_inline]] void take_windows_with() {
         const char* p = at_;
         while (end_ - p >= window_size) {
             const Window window(Processor::classify(p));
@@ -209,9 +200,7 @@ class Lexer {
                     p = word_end(p + 1);
                     if (*begin == '$' && p == begin + 1) p = begin;
                     break;
-                case Class::percent:
-                    p = is_word(p[1]) ? word_end(p + 2) : p;
-                    break;
+                case Class::percent: p = is_word(p[1]) ? word_end(p + 2) : p; break;
                 case Class::single:
                     kind = tables.lexemes[static_cast<unsigned char>(*p)];
                     ++p;
@@ -227,8 +216,7 @@ class Lexer {
                     p = digits_end(p);
                     if (is_word(*p) || *p == '.' || p - begin > max_plain_digits) p = begin;
                     break;
-                default:
-                    break;
+                default: break;
             }
             at_ = begin;
             if (p == begin || p - begin > static_cast<std::ptrdiff_t>(max_token_size)) return;
@@ -239,31 +227,20 @@ class Lexer {
     // Takes one token or one piece of trivia; false at the end of the text or at an error.
     bool step() {
         switch (class_of(*at_)) {
-            case Class::blank:
-                return skip_blanks();
-            case Class::word:
-                return take_word();
-            case Class::digit:
-                return take_number();
-            case Class::dot:
-                return take_dot();
+            case Class::blank: return skip_blanks();
+            case Class::word: return take_word();
+            case Class::digit: return take_number();
+            case Class::dot: return take_dot();
             case Class::single:
                 if (*at_ == ':' && continues_directive()) return extend_directive();
                 return take(tables.lexemes[static_cast<unsigned char>(*at_)], at_ + 1);
-            case Class::doubling:
-                return take_doubling();
-            case Class::percent:
-                return take_percent();
-            case Class::quote:
-                return take_string();
-            case Class::slash:
-                return take_slash();
-            case Class::hash:
-                return skip_line_marker();
-            case Class::nul:
-                return at_end_or_nul();
-            case Class::unexpected:
-                break;
+            case Class::doubling: return take_doubling();
+            case Class::percent: return take_percent();
+            case Class::quote: return take_string();
+            case Class::slash: return take_slash();
+            case Class::hash: return skip_line_marker();
+            case Class::nul: return at_end_or_nul();
+            case Class::unexpected: break;
         }
         return fail_at(Errc::unexpected_character, at_, at_ + 1);
     }
@@ -390,12 +367,9 @@ class Lexer {
                 while (*end == '0' || *end == '1') ++end;
                 if (end == digits) return malformed(end, "0b needs binary digits");
                 return take_integer(digits, end, 2, "0b takes the digits 0 and 1 and may end in U");
-            case 'f':
-                return take_hex_float(8, "0f takes exactly 8 hexadecimal digits");
-            case 'd':
-                return take_hex_float(16, "0d takes exactly 16 hexadecimal digits");
-            default:
-                return malformed(at_ + 1, "expected decimal digits, or 0x, 0b, 0f or 0d");
+            case 'f': return take_hex_float(8, "0f takes exactly 8 hexadecimal digits");
+            case 'd': return take_hex_float(16, "0d takes exactly 16 hexadecimal digits");
+            default: return malformed(at_ + 1, "expected decimal digits, or 0x, 0b, 0f or 0d");
         }
     }
 

@@ -13,8 +13,7 @@
 namespace ptxgraft::syntax {
 
 /// A map from names to values: open addressing. Names are views that must outlive it; values do not move.
-template <class Value>
-class NameMap {
+template <class Value> class NameMap {
   public:
     [[nodiscard]] const Value* find(std::string_view name) const { return find(name, hash_of(name)); }
     /// For whoever looks into several maps.
@@ -90,13 +89,12 @@ class NameMap {
 class Stems {
   public:
     void add(std::string_view stem) { sizes_[ends(stem)] |= bit(stem); }
-    [[nodiscard]] bool may_have(std::string_view stem) const {
-        return (sizes_[ends(stem)] & bit(stem)) != 0;
-    }
+    [[nodiscard]] bool may_have(std::string_view stem) const { return (sizes_[ends(stem)] & bit(stem)) != 0; }
 
   private:
     static std::size_t ends(std::string_view stem) {
-        const auto first = static_cast<unsigned char>(stem.front()), last = static_cast<unsigned char>(stem.back());
+        const auto first = static_cast<unsigned char>(stem.front()),
+                   last = static_cast<unsigned char>(stem.back());
         return (first ^ 2u * last) % 256;
     }
     static std::uint64_t bit(std::string_view stem) {

@@ -106,24 +106,16 @@ class Binder {
     // --- occurrences
     void node(const Node& n) {
         switch (n.kind) {
-            case StatementKind::instruction:
-                return instruction(n);
-            case StatementKind::variable:
-                return variable(n);
-            case StatementKind::function:
-                return function(n);
-            case StatementKind::block:
-                scopes_.open();
-                return declare_labels(node_);
+            case StatementKind::instruction: return instruction(n);
+            case StatementKind::variable: return variable(n);
+            case StatementKind::function: return function(n);
+            case StatementKind::block: scopes_.open(); return declare_labels(node_);
             case StatementKind::end:
                 if (n.parent != root_node) scopes_.close();
                 return;
-            case StatementKind::label:
-                return add(0, find(text(n, 0)), UseKind::declaration);
-            case StatementKind::directive:
-                return directive(n);
-            default:
-                return;
+            case StatementKind::label: return add(0, find(text(n, 0)), UseKind::declaration);
+            case StatementKind::directive: return directive(n);
+            default: return;
         }
     }
 

@@ -43,23 +43,17 @@ bool Parser::operands() {
 
 bool Parser::operand(bool is_first) {
     switch (kind()) {
-        case L::identifier:
-            return named_operand(is_first);
-        case L::open_bracket:
-            return address();
-        case L::open_brace:
-            return vector_operand(is_first);
+        case L::identifier: return named_operand(is_first);
+        case L::open_bracket: return address();
+        case L::open_brace: return vector_operand(is_first);
         case L::exclaim:
-        case L::minus:
-            return prefixed_operand();
+        case L::minus: return prefixed_operand();
         case L::integer:
         case L::floating:
         case L::plus:
         case L::tilde:
-        case L::open_paren:
-            return constant();
-        default:
-            return expected("an operand");
+        case L::open_paren: return constant();
+        default: return expected("an operand");
     }
 }
 
@@ -77,21 +71,15 @@ bool Parser::named_operand(bool is_first) {
     if (is_warp_size()) return constant();
     ++at_;
     switch (kind()) {
-        case L::directive:
-            take_component();
-            return true;
-        case L::plus:
-            ++at_;
-            return constant();
+        case L::directive: take_component(); return true;
+        case L::plus: ++at_; return constant();
         case L::bar:
             // Two results: ptxas takes them as the first operand only.
             if (!is_first) return true;
             ++at_;
             return require(L::identifier, "a name after '|'");
-        case L::open_bracket:
-            return subscript();
-        default:
-            return true;
+        case L::open_bracket: return subscript();
+        default: return true;
     }
 }
 
@@ -177,7 +165,8 @@ bool Parser::address_part() {
     return !take(L::plus) || constant();
 }
 
-// Behind the first name: names and vectors, the coordinates last: `[tensor, address, {sizes}, {strides}, high, {%x, %y}]`.
+// Behind the first name: names and vectors, the coordinates last: `[tensor, address, {sizes}, {strides},
+// high, {%x, %y}]`.
 bool Parser::coordinates() {
     while (take(L::comma)) {
         if (kind() == L::open_brace) {

@@ -19,15 +19,12 @@ Place place_of(C kind) {
         case C::target:
         case C::address_size:
         case C::file:
-        case C::section:
-            return Place::module;
+        case C::section: return Place::module;
         case C::location:
         case C::branch_targets:
         case C::call_targets:
-        case C::prototype:
-            return Place::body;
-        default:
-            return Place::anywhere;
+        case C::prototype: return Place::body;
+        default: return Place::anywhere;
     }
 }
 
@@ -175,20 +172,13 @@ void Parser::close_body_with(std::uint32_t token) {
 bool Parser::statement() {
     const std::uint32_t first = at_;
     switch (kind()) {
-        case L::identifier:
-            return next_kind() == L::colon ? label(first) : instruction(first);
-        case L::at:
-            return instruction(first);
-        case L::directive:
-            return directive_statement(first);
-        case L::open_brace:
-            return block(first);
-        case L::close_brace:
-            return close_body();
-        case L::end:
-            return end();
-        default:
-            return expected_here(in_body() ? "an instruction, label or directive" : "a directive");
+        case L::identifier: return next_kind() == L::colon ? label(first) : instruction(first);
+        case L::at: return instruction(first);
+        case L::directive: return directive_statement(first);
+        case L::open_brace: return block(first);
+        case L::close_brace: return close_body();
+        case L::end: return end();
+        default: return expected_here(in_body() ? "an instruction, label or directive" : "a directive");
     }
 }
 
@@ -243,8 +233,7 @@ bool Parser::directive_statement(std::uint32_t first) {
         case C::function:
         case C::space:
         case C::alignment:
-        case C::attribute:
-            return declaration(first);
+        case C::attribute: return declaration(first);
         case C::entry_limit:
         case C::function_abi:
             return misplaced(std::string(row.word).append(" belongs between a function's head and its body"));
@@ -252,11 +241,8 @@ bool Parser::directive_statement(std::uint32_t first) {
         case C::vector:
         case C::type:
         case C::pointer:
-        case C::part:
-            return error_at(Errc::unknown_directive, token());
-        default:
-            ++at_;
-            return directive_arguments(row, first);
+        case C::part: return error_at(Errc::unknown_directive, token());
+        default: ++at_; return directive_arguments(row, first);
     }
 }
 
@@ -274,26 +260,16 @@ bool Parser::directive_arguments(const Directive& row, std::uint32_t first) {
     switch (row.kind) {
         case C::version:
             return require(L::floating, "a version number, as in .version 9.0") && done(S::version, first);
-        case C::target:
-            return names("a target, as in .target sm_90a") && done(S::target, first);
-        case C::address_size:
-            return require(L::integer, "32 or 64") && done(S::address_size, first);
-        case C::location:
-            return location() && done(S::directive, first);
-        case C::file:
-            return file() && done(S::directive, first);
-        case C::section:
-            return section() && done(S::directive, first);
-        case C::pragma:
-            return strings() && finished(S::directive, first);
-        case C::alias:
-            return alias() && finished(S::directive, first);
-        case C::branch_targets:
-            return branch_targets() && finished(S::directive, first);
-        case C::call_targets:
-            return names("a function") && finished(S::directive, first);
-        default:
-            return prototype() && finished(S::directive, first);
+        case C::target: return names("a target, as in .target sm_90a") && done(S::target, first);
+        case C::address_size: return require(L::integer, "32 or 64") && done(S::address_size, first);
+        case C::location: return location() && done(S::directive, first);
+        case C::file: return file() && done(S::directive, first);
+        case C::section: return section() && done(S::directive, first);
+        case C::pragma: return strings() && finished(S::directive, first);
+        case C::alias: return alias() && finished(S::directive, first);
+        case C::branch_targets: return branch_targets() && finished(S::directive, first);
+        case C::call_targets: return names("a function") && finished(S::directive, first);
+        default: return prototype() && finished(S::directive, first);
     }
 }
 
@@ -359,8 +335,7 @@ bool Parser::alias() {
 // `.branchtargets $L1, $L2`, `.branchtargets $L<8>`
 bool Parser::branch_targets() {
     if (!require_name("a label")) return false;
-    if (take(L::less))
-        return require_integer("the number of labels after '<'") && require(L::greater, "'>'");
+    if (take(L::less)) return require_integer("the number of labels after '<'") && require(L::greater, "'>'");
     return !take(L::comma) || names("a label");
 }
 

@@ -26,10 +26,8 @@ bool begins_statement(C kind) {
         case C::pointer:
         case C::entry_limit:
         case C::function_abi:
-        case C::part:
-            return false;
-        default:
-            return true;
+        case C::part: return false;
+        default: return true;
     }
 }
 
@@ -81,8 +79,7 @@ void Parser::skip_statement(std::uint32_t first) {
     const bool is_section = directive_here().kind == C::section;
     const bool is_function = is_function_here();
     if (take(L::invalid)) {
-        while (take(L::invalid)) {
-        }
+        while (take(L::invalid)) {}
         add(StatementKind::error, first);
         return;
     }

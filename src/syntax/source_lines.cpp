@@ -32,7 +32,9 @@ struct Location {
 std::uint64_t number_at(const std::vector<Token>& tokens, std::size_t i) {
     return i < tokens.size() ? integer_value(tokens[i].text).value_or(0) : 0;
 }
-Place place_at(const std::vector<Token>& tokens, std::size_t i) { return {number_at(tokens, i), number_at(tokens, i + 1), number_at(tokens, i + 2)}; }
+Place place_at(const std::vector<Token>& tokens, std::size_t i) {
+    return {number_at(tokens, i), number_at(tokens, i + 1), number_at(tokens, i + 2)};
+}
 
 Location read(const std::vector<Token>& tokens) {
     Location found;
@@ -52,8 +54,10 @@ class Tables {
         for (const Statement& statement : module.statements()) {
             if (statement.kind() != StatementKind::directive) continue;
             const std::vector<Token> tokens = statement.tokens();
-            if (tokens.size() >= 3 && tokens[0].text == ".file") files_[number_at(tokens, 1)] = unquoted(tokens[2].text);
-            if (tokens.size() >= 3 && tokens[0].text == ".section" && tokens[1].text == ".debug_str") add_strings(tokens);
+            if (tokens.size() >= 3 && tokens[0].text == ".file")
+                files_[number_at(tokens, 1)] = unquoted(tokens[2].text);
+            if (tokens.size() >= 3 && tokens[0].text == ".section" && tokens[1].text == ".debug_str")
+                add_strings(tokens);
         }
     }
     [[nodiscard]] std::string file(std::uint64_t number) const {
@@ -75,8 +79,11 @@ class Tables {
     // Bytes, and names for places among them.
     void add_strings(const std::vector<Token>& tokens) {
         for (std::size_t i = 2; i < tokens.size(); ++i) {
-            if (tokens[i].kind == TokenKind::integer) strings_ += static_cast<char>(number_at(tokens, i));
-            else if (tokens[i].kind == TokenKind::identifier && i + 1 < tokens.size() && tokens[i + 1].text == ":") labels_[tokens[i].text] = strings_.size();
+            if (tokens[i].kind == TokenKind::integer)
+                strings_ += static_cast<char>(number_at(tokens, i));
+            else if (tokens[i].kind == TokenKind::identifier && i + 1 < tokens.size() &&
+                     tokens[i + 1].text == ":")
+                labels_[tokens[i].text] = strings_.size();
         }
     }
 
@@ -88,7 +95,8 @@ class Tables {
 std::string demangled(const std::string& name) {
 #if __has_include(<cxxabi.h>)
     int status = 0;
-    const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
+    const std::unique_ptr<char, decltype(&std::free)> text(
+        abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
     if (status == 0 && text != nullptr) return text.get();
 #endif
     return name;
@@ -119,13 +127,18 @@ std::vector<SourceLine> source_lines(const Module& module, std::uint32_t offset)
     auto end = locations.rbegin();
     for (std::optional<Place> wanted; end != locations.rend() && lines.size() < deepest_chain; ++end) {
         if (wanted && end->at != *wanted) continue;
-        lines.push_back({tables.file(end->at.file), static_cast<std::uint32_t>(end->at.line), static_cast<std::uint32_t>(end->at.column),
+        lines.push_back({tables.file(end->at.file), static_cast<std::uint32_t>(end->at.line),
+                         static_cast<std::uint32_t>(end->at.column),
                          end->inlined_at ? demangled(tables.string(*end)) : std::string()});
         if (!end->inlined_at) return lines;
         wanted = end->inlined_at;
-        const bool is_there = std::any_of(std::next(end), locations.rend(), [&](const Location& other) { return other.at == *wanted; });
+        const bool is_there = std::any_of(std::next(end), locations.rend(),
+                                          [&](const Location& other) { return other.at == *wanted; });
         if (is_there) continue;
-        lines.push_back({tables.file(wanted->file), static_cast<std::uint32_t>(wanted->line), static_cast<std::uint32_t>(wanted->column), {}});
+        lines.push_back({tables.file(wanted->file),
+                         static_cast<std::uint32_t>(wanted->line),
+                         static_cast<std::uint32_t>(wanted->column),
+                         {}});
         return lines;
     }
     return lines;

@@ -7,18 +7,12 @@ namespace {
 
 TokenKind public_kind(Lexeme lexeme) {
     switch (lexeme) {
-        case Lexeme::identifier:
-            return TokenKind::identifier;
-        case Lexeme::directive:
-            return TokenKind::directive;
-        case Lexeme::integer:
-            return TokenKind::integer;
-        case Lexeme::floating:
-            return TokenKind::floating;
-        case Lexeme::string:
-            return TokenKind::string;
-        default:
-            return TokenKind::punctuation;
+        case Lexeme::identifier: return TokenKind::identifier;
+        case Lexeme::directive: return TokenKind::directive;
+        case Lexeme::integer: return TokenKind::integer;
+        case Lexeme::floating: return TokenKind::floating;
+        case Lexeme::string: return TokenKind::string;
+        default: return TokenKind::punctuation;
     }
 }
 

@@ -40,8 +40,7 @@ class TokenView {
 };
 
 /// Calls `visit(statement, kind)` for each statement of a function's or block's body.
-template <class Visit>
-void for_each_child(Statement parent, Visit visit) {
+template <class Visit> void for_each_child(Statement parent, Visit visit) {
     const ModuleData& data = NameIndex::data_of(parent);
     for (NodeIndex i = data.nodes[NameIndex::node_of(parent)].first_child; i != null_node;
          i = data.nodes[i].next)

@@ -34,8 +34,7 @@ bool inside(DevicePointer address, std::size_t bytes) {
 
 void* host(DevicePointer address) { return reinterpret_cast<void*>(address); }
 
-template <class Handle>
-Handle new_handle() {
+template <class Handle> Handle new_handle() {
     static std::uint64_t last = 0;
     return reinterpret_cast<Handle>(++last * 16);
 }
@@ -175,11 +174,13 @@ FAKE Result cuEventElapsedTime(float* milliseconds, Event, Event) {
     return begin_in_context("cuEventElapsedTime");
 }
 
-FAKE Result cuModuleLoadDataEx(Module* module, const void* image, unsigned count, JitOption* options, void** values) {
+FAKE Result cuModuleLoadDataEx(Module* module, const void* image, unsigned count, JitOption* options,
+                               void** values) {
     const Result result = begin_in_context("cuModuleLoadDataEx");
     if (result != Result::success) {
         for (unsigned i = 0; i < count; ++i)
-            if (options[i] == JitOption::error_log_buffer) std::strcpy(static_cast<char*>(values[i]), state.module_log.c_str());
+            if (options[i] == JitOption::error_log_buffer)
+                std::strcpy(static_cast<char*>(values[i]), state.module_log.c_str());
         return result;
     }
     state.image.assign(static_cast<const char*>(image), 4);
@@ -192,7 +193,8 @@ FAKE Result cuModuleLoadDataEx(Module* module, const void* image, unsigned count
 }
 FAKE Result cuModuleUnload(Module module) {
     --state.modules;
-    if (const auto table = state.tables.find(reinterpret_cast<std::uint64_t>(module)); table != state.tables.end()) {
+    if (const auto table = state.tables.find(reinterpret_cast<std::uint64_t>(module));
+        table != state.tables.end()) {
         state.allocations.erase(reinterpret_cast<DevicePointer>(table->second.data()));
         state.tables.erase(table);
     }
@@ -203,7 +205,8 @@ FAKE Result cuModuleGetFunction(Function* function, Module, const char* name) {
     *function = new_handle<Function>();
     return begin_in_context("cuModuleGetFunction");
 }
-FAKE Result cuModuleGetGlobal_v2(DevicePointer* address, std::size_t* bytes, Module module, const char* name) {
+FAKE Result cuModuleGetGlobal_v2(DevicePointer* address, std::size_t* bytes, Module module,
+                                 const char* name) {
     const Result result = begin_in_context("cuModuleGetGlobal_v2");
     if (result != Result::success) return result;
     if (std::strcmp(name, "table") != 0) return Result::not_found;
@@ -213,7 +216,8 @@ FAKE Result cuModuleGetGlobal_v2(DevicePointer* address, std::size_t* bytes, Mod
     return Result::success;
 }
 FAKE Result cuFuncGetAttribute(int* value, FunctionAttribute attribute, Function) {
-    *value = attribute == FunctionAttribute::max_threads_per_block ? state.max_threads_per_block : state.static_shared_bytes;
+    *value = attribute == FunctionAttribute::max_threads_per_block ? state.max_threads_per_block
+                                                                   : state.static_shared_bytes;
     return begin_in_context("cuFuncGetAttribute");
 }
 FAKE Result cuFuncSetAttribute(Function, FunctionAttribute attribute, int value) {
@@ -227,13 +231,19 @@ FAKE Result cuFuncSetAttribute(Function, FunctionAttribute attribute, int value)
 }
 
 #ifndef FAKE_CUDA_WITHOUT_LAUNCH
-FAKE Result cuLaunchKernel(Function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                           unsigned block_z, unsigned shared_bytes, Stream stream, void** parameters, void** extra) {
-    if (extra != nullptr || shared_bytes > static_cast<unsigned>(state.dynamic_shared_bytes)) return invalid_value;
+FAKE Result cuLaunchKernel(Function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                           unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream,
+                           void** parameters, void** extra) {
+    if (extra != nullptr || shared_bytes > static_cast<unsigned>(state.dynamic_shared_bytes))
+        return invalid_value;
     const Result result = begin_in_context("cuLaunchKernel");
     if (result != Result::success) return result;
-    FakeLaunch launch{function_name, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes,
-                      reinterpret_cast<std::uint64_t>(stream), {}};
+    FakeLaunch launch{function_name,
+                      {grid_x, grid_y, grid_z},
+                      {block_x, block_y, block_z},
+                      shared_bytes,
+                      reinterpret_cast<std::uint64_t>(stream),
+                      {}};
     for (std::size_t i = 0; i < state.argument_sizes.size(); ++i) {
         const auto* bytes = static_cast<const std::byte*>(parameters[i]);
         launch.arguments.emplace_back(bytes, bytes + state.argument_sizes[i]);
@@ -252,11 +262,13 @@ FAKE Result cuLaunchKernel(Function, unsigned grid_x, unsigned grid_y, unsigned 
 #endif
 
 #ifndef FAKE_CUDA_OF_CUDA_11
-FAKE Result cuLaunchKernelEx(const LaunchConfiguration* config, Function function, void** parameters, void** extra) {
+FAKE Result cuLaunchKernelEx(const LaunchConfiguration* config, Function function, void** parameters,
+                             void** extra) {
     const LaunchConfiguration& c = *config;
-    if (begin_in_context("cuLaunchKernelEx") != Result::success) return static_cast<Result>(state.failing_result);
-    const Result result = cuLaunchKernel(function, c.grid_x, c.grid_y, c.grid_z, c.block_x, c.block_y, c.block_z,
-                                         c.shared_bytes, c.stream, parameters, extra);
+    if (begin_in_context("cuLaunchKernelEx") != Result::success)
+        return static_cast<Result>(state.failing_result);
+    const Result result = cuLaunchKernel(function, c.grid_x, c.grid_y, c.grid_z, c.block_x, c.block_y,
+                                         c.block_z, c.shared_bytes, c.stream, parameters, extra);
     if (result != Result::success) return result;
     FakeLaunch& launch = state.launches.back();
     for (unsigned i = 0; i < c.attribute_count; ++i) {
@@ -280,25 +292,41 @@ Result keep_map(void* map, FakeTensorMap given, const char* call) {
 
 }  // namespace
 
-FAKE Result cuTensorMapEncodeTiled(void* map, int type, unsigned rank, void* address, const std::uint64_t* dims,
-                                   const std::uint64_t* strides, const unsigned* box, const unsigned* element_strides,
-                                   int interleave, int swizzle, int l2_promotion, int fill) {
+FAKE Result cuTensorMapEncodeTiled(void* map, int type, unsigned rank, void* address,
+                                   const std::uint64_t* dims, const std::uint64_t* strides,
+                                   const unsigned* box, const unsigned* element_strides, int interleave,
+                                   int swizzle, int l2_promotion, int fill) {
     return keep_map(map,
-                    {type, reinterpret_cast<std::uint64_t>(address), {dims, dims + rank}, {strides, strides + rank - 1},
-                     {box, box + rank}, {element_strides, element_strides + rank}, {interleave, swizzle, l2_promotion, fill}, {}},
+                    {type,
+                     reinterpret_cast<std::uint64_t>(address),
+                     {dims, dims + rank},
+                     {strides, strides + rank - 1},
+                     {box, box + rank},
+                     {element_strides, element_strides + rank},
+                     {interleave, swizzle, l2_promotion, fill},
+                     {}},
                     "cuTensorMapEncodeTiled");
 }
 
-FAKE Result cuTensorMapEncodeIm2col(void* map, int type, unsigned rank, void* address, const std::uint64_t* dims,
-                                    const std::uint64_t* strides, const int* lower_corner, const int* upper_corner,
-                                    unsigned channels_per_pixel, unsigned pixels_per_column, const unsigned* element_strides,
-                                    int interleave, int swizzle, int l2_promotion, int fill) {
+FAKE Result cuTensorMapEncodeIm2col(void* map, int type, unsigned rank, void* address,
+                                    const std::uint64_t* dims, const std::uint64_t* strides,
+                                    const int* lower_corner, const int* upper_corner,
+                                    unsigned channels_per_pixel, unsigned pixels_per_column,
+                                    const unsigned* element_strides, int interleave, int swizzle,
+                                    int l2_promotion, int fill) {
     std::vector<int> corners(lower_corner, lower_corner + rank - 2);
     corners.insert(corners.end(), upper_corner, upper_corner + rank - 2);
-    corners.insert(corners.end(), {static_cast<int>(channels_per_pixel), static_cast<int>(pixels_per_column)});
+    corners.insert(corners.end(),
+                   {static_cast<int>(channels_per_pixel), static_cast<int>(pixels_per_column)});
     return keep_map(map,
-                    {type, reinterpret_cast<std::uint64_t>(address), {dims, dims + rank}, {strides, strides + rank - 1}, {},
-                     {element_strides, element_strides + rank}, {interleave, swizzle, l2_promotion, fill}, corners},
+                    {type,
+                     reinterpret_cast<std::uint64_t>(address),
+                     {dims, dims + rank},
+                     {strides, strides + rank - 1},
+                     {},
+                     {element_strides, element_strides + rank},
+                     {interleave, swizzle, l2_promotion, fill},
+                     corners},
                     "cuTensorMapEncodeIm2col");
 }
 #endif

@@ -1,7 +1,8 @@
 #pragma once
-/// A CUDA driver of host memory, for tests of what ptxgraft does with a driver. It has two GPUs, counts what is made and
-/// destroyed, can fail any call, and keeps every launch. Kernels do not run; a launch of `fill` writes its third
-/// argument's byte to the buffer of its first, as far as the second says, so that data can be seen to flow.
+/// A CUDA driver of host memory, for tests of what ptxgraft does with a driver. It has two GPUs, counts what
+/// is made and destroyed, can fail any call, and keeps every launch. Kernels do not run; a launch of `fill`
+/// writes its third argument's byte to the buffer of its first, as far as the second says, so that data can
+/// be seen to flow.
 
 #include <array>
 #include <cstddef>
@@ -37,7 +38,7 @@ struct FakeCuda {
     int version = 13000;
     std::string failing_call;  ///< this call returns failing_result
     int failing_result = 0;
-    std::string module_log;    ///< written into the error log of a module that does not load
+    std::string module_log;                   ///< written into the error log of a module that does not load
     std::vector<std::size_t> argument_sizes;  ///< of launches: the driver knows them from the module
     int static_shared_bytes = 0;
     int max_threads_per_block = 1024;
@@ -45,7 +46,8 @@ struct FakeCuda {
     // What happened.
     std::map<std::string, int> calls;
     std::map<std::uint64_t, std::size_t> allocations;
-    std::map<std::uint64_t, std::vector<std::byte>> tables;  ///< the variable `table` of 64 bytes that each module has
+    /// the variable `table` of 64 bytes that each module has
+    std::map<std::uint64_t, std::vector<std::byte>> tables;
     std::vector<std::uint64_t> current;  ///< the contexts of this thread, the innermost last
     std::map<int, int> retained;         ///< primary contexts by device
     int modules = 0, streams = 0, events = 0;

@@ -39,8 +39,7 @@ class Choices {
     std::size_t below(std::size_t count) {
         return left_ == 0 || count == 0 ? 0 : data_[size_ - left_--] % count;
     }
-    template <std::size_t n>
-    std::string_view of(const std::string_view (&texts)[n]) {
+    template <std::size_t n> std::string_view of(const std::string_view (&texts)[n]) {
         return texts[below(n)];
     }
 
@@ -60,38 +59,22 @@ void edit(Module& module, Choices& choices) {
     const auto all = all_statements(module);
     const Statement at = all[choices.below(all.size())];
     switch (choices.below(16)) {
-        case 0:
-            return (void)module.insert_before(at, choices.of(statements));
-        case 1:
-            return (void)module.insert_after(at, choices.of(statements));
-        case 2:
-            return (void)module.replace(at, choices.of(statements));
-        case 3:
-            return module.remove(at);
-        case 4:
-            return (void)module.append(at, choices.of(statements));
-        case 5:
-            return (void)module.replace_body(at, choices.of(statements));
-        case 6:
-            return (void)module.splice(at, all[choices.below(all.size())]);
-        case 7:
-            return (void)module.clone(at, choices.of(names));
-        case 8:
-            return (void)module.set_opcode(at, choices.of(parts));
-        case 9:
-            return (void)module.set_modifier(at, choices.below(3), choices.of(parts));
-        case 10:
-            return (void)module.insert_modifier(at, choices.below(3), choices.of(parts));
-        case 11:
-            return (void)module.set_operand(at, choices.below(4), choices.of(parts));
-        case 12:
-            return (void)module.set_guard(at, choices.of(parts));
-        case 13:
-            return (void)module.rename(Names(module).find(at, choices.of(names)), choices.of(names));
-        case 14:
-            return (void)module.outline(at, all[choices.below(all.size())], choices.of(names));
-        default:
-            return (void)module.rewrite(at, choices.of(statements));
+        case 0: return (void)module.insert_before(at, choices.of(statements));
+        case 1: return (void)module.insert_after(at, choices.of(statements));
+        case 2: return (void)module.replace(at, choices.of(statements));
+        case 3: return module.remove(at);
+        case 4: return (void)module.append(at, choices.of(statements));
+        case 5: return (void)module.replace_body(at, choices.of(statements));
+        case 6: return (void)module.splice(at, all[choices.below(all.size())]);
+        case 7: return (void)module.clone(at, choices.of(names));
+        case 8: return (void)module.set_opcode(at, choices.of(parts));
+        case 9: return (void)module.set_modifier(at, choices.below(3), choices.of(parts));
+        case 10: return (void)module.insert_modifier(at, choices.below(3), choices.of(parts));
+        case 11: return (void)module.set_operand(at, choices.below(4), choices.of(parts));
+        case 12: return (void)module.set_guard(at, choices.of(parts));
+        case 13: return (void)module.rename(Names(module).find(at, choices.of(names)), choices.of(names));
+        case 14: return (void)module.outline(at, all[choices.below(all.size())], choices.of(names));
+        default: return (void)module.rewrite(at, choices.of(statements));
     }
 }
 

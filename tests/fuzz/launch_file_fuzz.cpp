@@ -1,5 +1,5 @@
-// Any text is a launch file or an error with a place in the text. What a launch file plans stays within its bytes, and
-// its rules and expectations can be computed.
+// Any text is a launch file or an error with a place in the text. What a launch file plans stays within its
+// bytes, and its rules and expectations can be computed.
 
 #include <cstdint>
 #include <cstdlib>
@@ -16,9 +16,14 @@ using namespace ptxgraft::cli;
 // Files of 2 x 2 numbers, of a type that the name says; a file that ends early; none.
 Expected<std::string> file(const std::string& path) {
     constexpr std::size_t elements = 4;
-    for (const auto& [word, dtype, bytes] :
-         {std::tuple{"f8", "<f8", 8u}, {"f4", "<f4", 4u}, {"f2", "<f2", 2u}, {"u4", "<u4", 4u}, {"i1", "|i1", 1u}, {"b1", "|b1", 1u}})
-        if (path.find(word) != std::string::npos) return write_npy({dtype, {2, 2}, std::vector<std::byte>(elements * bytes, std::byte{1})});
+    for (const auto& [word, dtype, bytes] : {std::tuple{"f8", "<f8", 8u},
+                                             {"f4", "<f4", 4u},
+                                             {"f2", "<f2", 2u},
+                                             {"u4", "<u4", 4u},
+                                             {"i1", "|i1", 1u},
+                                             {"b1", "|b1", 1u}})
+        if (path.find(word) != std::string::npos)
+            return write_npy({dtype, {2, 2}, std::vector<std::byte>(elements * bytes, std::byte{1})});
     if (path.find("short") != std::string::npos) return std::string("\x93NUMPY\x01\x00\x10\x00", 10);
     return fail(Errc::file_not_found, path);
 }
@@ -87,7 +92,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     for (const PlannedLaunch& launch : plan->launches) {
         require(launch.repeat != 0);
-        for (const PlannedArgument& argument : launch.arguments) check_places(*plan, argument.value.places, argument.value.bytes.size());
+        for (const PlannedArgument& argument : launch.arguments)
+            check_places(*plan, argument.value.places, argument.value.bytes.size());
         for (const PlannedOutput& output : launch.outputs) check_output(*plan, output);
     }
     return 0;

@@ -1,5 +1,6 @@
-// Any bytes: what parses prints back identically and every view of it can be taken. Read on behind errors, every text
-// prints back, and parse agrees on whether there are any. Tokens do not depend on where in the text they stand.
+// Any bytes: what parses prints back identically and every view of it can be taken. Read on behind errors,
+// every text prints back, and parse agrees on whether there are any. Tokens do not depend on where in the
+// text they stand.
 
 #include <cstddef>
 #include <cstdint>
@@ -64,7 +65,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(recovered.has_value());
     require(print(recovered->module) == text);
     require(recovered->errors.empty() == module.has_value());
-    for (const ptxgraft::Error& e : recovered->errors) require(e.span.begin <= e.span.end && e.span.end <= size);
+    for (const ptxgraft::Error& e : recovered->errors)
+        require(e.span.begin <= e.span.end && e.span.end <= size);
     look(recovered->module);
     move(text, 1 + (size == 0 ? 0 : data[size - 1] % 63u));
     return 0;

@@ -1,4 +1,5 @@
-// The main of a fuzz target outside of the fuzz preset: runs it on every file of the folders that it is given.
+// The main of a fuzz target outside of the fuzz preset: runs it on every file of the folders that it is
+// given.
 
 #include <cstdint>
 #include <cstdio>

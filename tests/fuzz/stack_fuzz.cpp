@@ -1,5 +1,5 @@
-// The input twice: as bytes of a program, which must compile when nothing is an error and read back from its text, and as the text of a
-// `.stub` file.
+// The input twice: as bytes of a program, which must compile when nothing is an error and read back from its
+// text, and as the text of a `.stub` file.
 
 #include <cstdint>
 #include <cstdlib>
@@ -15,12 +15,15 @@ using namespace ptxgraft;
 constexpr Policy everything{.allowed = Effect::all, .pure = false};
 
 const Signature& signature() {
-    static const Signature s = *Signature::parse("mod f32 x, in f32 a, mod u32 n, mod s32 m, mod pred p, out f32 frag[4], in f64 d, mod b32 w, in u64 q, mod f16 h");
+    static const Signature s = *Signature::parse(
+        "mod f32 x, in f32 a, mod u32 n, mod s32 m, mod pred p, out f32 frag[4], in f64 d, mod b32 w, in u64 "
+        "q, mod f16 h");
     return s;
 }
 
 const stack::Machine& machine() {
-    static const stack::Machine m = *stack::Machine::make(stack::find_set("standard"), signature(), {.policy = everything});
+    static const stack::Machine m =
+        *stack::Machine::make(stack::find_set("standard"), signature(), {.policy = everything});
     return m;
 }
 
@@ -35,13 +38,17 @@ stack::Program program_of(const std::uint8_t* data, std::size_t size) {
     const std::size_t pool = data[0] & 3, routine = data[0] >> 2 & 7;
     ++data, --size;
     std::vector<stack::Instruction> code(size / sizeof(stack::Instruction));
-    if (!code.empty()) std::memcpy(static_cast<void*>(code.data()), data, code.size() * sizeof(stack::Instruction));
+    if (!code.empty())
+        std::memcpy(static_cast<void*>(code.data()), data, code.size() * sizeof(stack::Instruction));
     if (code.size() < pool + routine) return {std::move(code), {}, {}};
     program.pool.resize(pool);
     if (pool != 0) std::memcpy(program.pool.data(), code.data(), pool * sizeof(std::uint64_t));
     if (routine != 0) {
         const auto begin = code.begin() + static_cast<std::ptrdiff_t>(pool);
-        program.routines.push_back({"word", {stack::type_id(Type::f32)}, {stack::type_id(Type::f32)}, {begin, begin + static_cast<std::ptrdiff_t>(routine)}});
+        program.routines.push_back({"word",
+                                    {stack::type_id(Type::f32)},
+                                    {stack::type_id(Type::f32)},
+                                    {begin, begin + static_cast<std::ptrdiff_t>(routine)}});
     }
     program.code.assign(code.begin() + static_cast<std::ptrdiff_t>(pool + routine), code.end());
     return program;

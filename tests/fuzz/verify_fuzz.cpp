@@ -1,4 +1,5 @@
-// verify: any module that parses is verified without a crash, the findings lie in the text, and each has a message.
+// verify: any module that parses is verified without a crash, the findings lie in the text, and each has a
+// message.
 
 #include <cstdlib>
 
@@ -14,7 +15,8 @@ void check(const ptxgraft::syntax::Module& module, std::string_view target) {
     using namespace ptxgraft;
     for (const Error& error : isa::verify(module, {.target = target, .manual_order = true})) {
         expect(error.code != Errc::ok);
-        if (error.span.known()) expect(error.span.begin <= error.span.end && error.span.end <= module.source().size());
+        if (error.span.known())
+            expect(error.span.begin <= error.span.end && error.span.end <= module.source().size());
         const std::string text = message(error, module.source());
         expect(!text.empty() && text.find('\n') == std::string::npos);
     }
@@ -30,7 +32,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         check(*module, {});
         check(*module, "sm_75");
     }
-    const std::string body = head + ".global .b32 g[8];\n.entry k(.param .u64 p) {\n.reg .pred %p<4>;\n.reg .b16 %h<4>;\n.reg .b32 %r<8>;\n.reg .b64 %rd<8>;\n.reg .f32 %f<8>;\n" + std::string(text) + "\n}\n";
+    const std::string body = head +
+                             ".global .b32 g[8];\n.entry k(.param .u64 p) {\n.reg .pred %p<4>;\n.reg .b16 "
+                             "%h<4>;\n.reg .b32 %r<8>;\n.reg .b64 %rd<8>;\n.reg .f32 %f<8>;\n" +
+                             std::string(text) + "\n}\n";
     if (const auto module = ptxgraft::syntax::parse(body)) check(*module, {});
     return 0;
 }

@@ -39,8 +39,7 @@ $again:
 }
 )";
 
-template <class T>
-T value(Expected<T> result) {
+template <class T> T value(Expected<T> result) {
     if (!result) throw std::runtime_error(describe(result.error()));
     return std::move(*result);
 }
@@ -80,7 +79,8 @@ TEST_F(Gpu, MemoryThatThereIsNot) {
 TEST_F(Gpu, LaunchesOfOneStreamComeInOrderAndCopiesWaitForAll) {
     const Function function = value(device().load(count_up, "count_up"));
     const Stream first = value(device().create_stream()), second = value(device().create_stream());
-    const Buffer a = value(device().upload(std::vector<std::uint32_t>(1024))), b = value(device().upload(std::vector<std::uint32_t>(1024)));
+    const Buffer a = value(device().upload(std::vector<std::uint32_t>(1024))),
+                 b = value(device().upload(std::vector<std::uint32_t>(1024)));
     constexpr std::uint32_t rounds = 1000;
     for (int i = 0; i < 10; ++i)
         for (const auto& [stream, buffer] : {std::pair{&first, &a}, std::pair{&second, &b}})
@@ -111,21 +111,23 @@ TEST_F(Gpu, EventsMeasureKernels) {
 }
 
 TEST_F(Gpu, SharedMemoryAbove48KB) {
-    constexpr std::string_view shared = ".version 7.0\n.target sm_75\n.address_size 64\n"
-                                        ".extern .shared .align 16 .b8 memory[];\n"
-                                        ".visible .entry touch(.param .u32 offset, .param .u64 out)\n{\n"
-                                        ".reg .b32 %r<4>; .reg .b64 %rd;\n"
-                                        "ld.param.u32 %r1, [offset]; ld.param.u64 %rd, [out];\n"
-                                        "mov.u32 %r2, memory; add.u32 %r2, %r2, %r1;\n"
-                                        "st.shared.u32 [%r2], %r1; ld.volatile.shared.u32 %r3, [%r2];\n"
-                                        "st.global.u32 [%rd], %r3; ret;\n}\n";
+    constexpr std::string_view shared =
+        ".version 7.0\n.target sm_75\n.address_size 64\n"
+        ".extern .shared .align 16 .b8 memory[];\n"
+        ".visible .entry touch(.param .u32 offset, .param .u64 out)\n{\n"
+        ".reg .b32 %r<4>; .reg .b64 %rd;\n"
+        "ld.param.u32 %r1, [offset]; ld.param.u64 %rd, [out];\n"
+        "mov.u32 %r2, memory; add.u32 %r2, %r2, %r1;\n"
+        "st.shared.u32 [%r2], %r1; ld.volatile.shared.u32 %r3, [%r2];\n"
+        "st.global.u32 [%rd], %r3; ret;\n}\n";
     const Function function = value(device().load(shared, "touch"));
     const Buffer out = value(device().allocate(4));
     constexpr std::uint32_t bytes = 60 * 1024;
     const std::uint32_t last = bytes - 4;
     done(function.launch({{}, {}, bytes}, std::array<Argument, 2>{last, out}));
     EXPECT_EQ(value(out.download<std::uint32_t>())[0], last);
-    EXPECT_EQ(function.launch({{}, {}, 1u << 20}, std::array<Argument, 2>{last, out}).error().code, Errc::launch_shape_invalid);
+    EXPECT_EQ(function.launch({{}, {}, 1u << 20}, std::array<Argument, 2>{last, out}).error().code,
+              Errc::launch_shape_invalid);
 }
 
 TEST_F(Gpu, ModulesThatAreNone) {

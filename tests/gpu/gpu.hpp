@@ -1,6 +1,7 @@
 #pragma once
 /// @file gpu.hpp
-/// The fixture of every test that wants a GPU: `device()` is the first one; without one the test is skipped by name.
+/// The fixture of every test that wants a GPU: `device()` is the first one; without one the test is skipped
+/// by name.
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,8 @@ namespace ptxgraft {
 
 /// The folder of templates: beside this program in a bundle, else the source tree's.
 inline std::string templates_folder() {
-    const auto bundled = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "../share/ptxgraft/templates/";
+    const auto bundled =
+        std::filesystem::read_symlink("/proc/self/exe").parent_path() / "../share/ptxgraft/templates/";
     return std::filesystem::exists(bundled) ? bundled.string() : PTXGRAFT_SOURCE_DIR "/templates/";
 }
 

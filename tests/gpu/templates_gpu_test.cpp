@@ -16,8 +16,7 @@ namespace {
 
 constexpr std::uint64_t null = 0;  // the address of an array that is not there
 
-template <class T>
-T value(Expected<T> result) {
+template <class T> T value(Expected<T> result) {
     if (!result) throw std::runtime_error(describe(result.error()));
     return std::move(*result);
 }
@@ -49,7 +48,8 @@ Kernel graft(const Skeleton& skeleton, const std::vector<Fill>& fills, const Dev
 }
 
 Skeleton skeleton_of(const std::string& file, const Device& device, std::vector<std::string> defines = {}) {
-    return value(Skeleton::from_file(templates_folder() + file, {.target = device.target(), .defines = std::move(defines)}));
+    return value(Skeleton::from_file(templates_folder() + file,
+                                     {.target = device.target(), .defines = std::move(defines)}));
 }
 
 // Every element within `tolerance` of the largest one.
@@ -58,7 +58,8 @@ void expect_near(const std::vector<float>& found, const std::vector<double>& exp
     double largest = 1e-30;
     for (const double x : expected) largest = std::fmax(largest, std::fabs(x));
     for (std::size_t i = 0; i < found.size(); ++i)
-        ASSERT_LE(std::fabs(found[i] - expected[i]), tolerance * largest) << "element " << i << ": " << found[i];
+        ASSERT_LE(std::fabs(found[i] - expected[i]), tolerance * largest)
+            << "element " << i << ": " << found[i];
 }
 
 using Unary = std::function<double(double)>;
@@ -79,7 +80,8 @@ TEST_F(Gpu, ElementwiseWithStubs) {
     for (const Elementwise& row : rows) {
         SCOPED_TRACE(row.program);
         const Kernel kernel = graft(skeleton, {{"function", row.program}}, device());
-        const Buffer in = value(device().upload(x)), out = value(device().upload(std::vector<float>(x.size(), std::nanf(""))));
+        const Buffer in = value(device().upload(x)),
+                     out = value(device().upload(std::vector<float>(x.size(), std::nanf(""))));
         done(kernel.launch({{128, 1, 1}, {256, 1, 1}}, in, out, static_cast<std::uint32_t>(x.size())));
         std::vector<double> expected;
         for (const float v : x) expected.push_back(row.reference(v));
@@ -112,19 +114,34 @@ TEST_F(Gpu, GemmWithStubs) {
     const auto same = [](double acc, unsigned, unsigned, double) { return acc; };
     const Gemm rows[] = {
         {"default", {}, 0, dot, same},
-        {"bias and relu", {{"epilogue", "acc bias add.f32 0.0 max.f32 -> acc"}}, 0, dot,
+        {"bias and relu",
+         {{"epilogue", "acc bias add.f32 0.0 max.f32 -> acc"}},
+         0,
+         dot,
          [](double acc, unsigned, unsigned, double bias) { return std::fmax(acc + bias, 0.0); }},
-        {"row and column", {{"epilogue", "acc 0.0 col row setp.le.u32 selp.f32 -> acc"}}, 0, dot,
+        {"row and column",
+         {{"epilogue", "acc 0.0 col row setp.le.u32 selp.f32 -> acc"}},
+         0,
+         dot,
          [](double acc, unsigned row, unsigned col, double) { return col <= row ? acc : 0; }},
-        {"max-plus", {{"initial", "0fFF800000 -> acc"}, {"multiply_accumulate", "acc a b add.f32 max.f32 -> acc"}}, -INFINITY,
-         [](double acc, double a, double b) { return std::fmax(acc, a + b); }, same},
-        {"L1", {{"multiply_accumulate", "acc a b sub.f32 abs.f32 add.f32 -> acc"}}, 0,
-         [](double acc, double a, double b) { return acc + std::fabs(a - b); }, same},
+        {"max-plus",
+         {{"initial", "0fFF800000 -> acc"}, {"multiply_accumulate", "acc a b add.f32 max.f32 -> acc"}},
+         -INFINITY,
+         [](double acc, double a, double b) { return std::fmax(acc, a + b); },
+         same},
+        {"L1",
+         {{"multiply_accumulate", "acc a b sub.f32 abs.f32 add.f32 -> acc"}},
+         0,
+         [](double acc, double a, double b) { return acc + std::fabs(a - b); },
+         same},
     };
     const Skeleton skeleton = skeleton_of("gemm/simt.cu", device());
-    for (const auto& [m, n, k] : {std::array{256u, 192u, 128u}, std::array{65u, 63u, 17u}, std::array{1u, 1u, 1u}}) {
-        const std::vector<float> a = random_numbers(m * k), b = random_numbers(k * n), bias = random_numbers(n);
-        const Buffer da = value(device().upload(a)), db = value(device().upload(b)), dbias = value(device().upload(bias));
+    for (const auto& [m, n, k] :
+         {std::array{256u, 192u, 128u}, std::array{65u, 63u, 17u}, std::array{1u, 1u, 1u}}) {
+        const std::vector<float> a = random_numbers(m * k), b = random_numbers(k * n),
+                                 bias = random_numbers(n);
+        const Buffer da = value(device().upload(a)), db = value(device().upload(b)),
+                     dbias = value(device().upload(bias));
         for (const Gemm& row : rows) {
             SCOPED_TRACE(row.name);
             const Kernel kernel = graft(skeleton, row.fills, device());
@@ -142,7 +159,8 @@ TEST_F(Gpu, RmsNormWithStubs) {
     const std::vector<float> x = random_numbers(rows * columns), weight = random_numbers(columns);
     const Buffer in = value(device().upload(x)), w = value(device().upload(weight));
     for (const bool relu : {false, true}) {
-        const std::vector<Fill> fills = relu ? std::vector<Fill>{{"epilogue", "y weight mul.f32 0.0 max.f32 -> y"}} : std::vector<Fill>{};
+        const std::vector<Fill> fills =
+            relu ? std::vector<Fill>{{"epilogue", "y weight mul.f32 0.0 max.f32 -> y"}} : std::vector<Fill>{};
         const Kernel kernel = graft(skeleton, fills, device());
         const Buffer out = value(device().upload(std::vector<float>(x.size(), std::nanf(""))));
         done(kernel.launch({{rows, 1, 1}, {256, 1, 1}}, in, w, out, rows, columns, eps));
@@ -160,8 +178,8 @@ TEST_F(Gpu, RmsNormWithStubs) {
 }
 
 // Attention of one head in double precision; `causal` masks the keys behind the query.
-std::vector<double> attention(const float* q, const float* k, const float* v, unsigned rows, unsigned columns, unsigned dim,
-                              double scale, bool causal) {
+std::vector<double> attention(const float* q, const float* k, const float* v, unsigned rows, unsigned columns,
+                              unsigned dim, double scale, bool causal) {
     std::vector<double> out;
     for (unsigned row = 0; row < rows; ++row) {
         std::vector<double> weight(columns), result(dim);
@@ -183,22 +201,28 @@ std::vector<double> attention(const float* q, const float* k, const float* v, un
 TEST_F(Gpu, AttentionWithStubs) {
     constexpr unsigned heads = 3, rows = 70, columns = 85;
     for (const unsigned dim : {32u, 64u, 128u}) {
-        const Skeleton skeleton = skeleton_of("attention/simt.cu", device(), {"HEAD_DIM=" + std::to_string(dim)});
+        const Skeleton skeleton =
+            skeleton_of("attention/simt.cu", device(), {"HEAD_DIM=" + std::to_string(dim)});
         const float scale = 1 / std::sqrt(static_cast<float>(dim));
-        const std::vector<float> q = random_numbers(heads * rows * dim), k = random_numbers(heads * columns * dim),
+        const std::vector<float> q = random_numbers(heads * rows * dim),
+                                 k = random_numbers(heads * columns * dim),
                                  v = random_numbers(heads * columns * dim);
-        const Buffer dq = value(device().upload(q)), dk = value(device().upload(k)), dv = value(device().upload(v));
+        const Buffer dq = value(device().upload(q)), dk = value(device().upload(k)),
+                     dv = value(device().upload(v));
         for (const bool causal : {false, true}) {
             SCOPED_TRACE(testing::Message() << dim << (causal ? " causal" : ""));
             const std::vector<Fill> fills =
-                causal ? std::vector<Fill>{{"score", "score 0fFF800000 column row setp.le.u32 selp.f32 -> score"}} : std::vector<Fill>{};
+                causal ? std::vector<Fill>{{"score",
+                                            "score 0fFF800000 column row setp.le.u32 selp.f32 -> score"}}
+                       : std::vector<Fill>{};
             const Kernel kernel = graft(skeleton, fills, device());
             const Buffer out = value(device().upload(std::vector<float>(q.size(), std::nanf(""))));
-            done(kernel.launch({{(rows + 31) / 32, heads, 1}, {256, 1, 1}}, dq, dk, dv, out, rows, columns, scale));
+            done(kernel.launch({{(rows + 31) / 32, heads, 1}, {256, 1, 1}}, dq, dk, dv, out, rows, columns,
+                               scale));
             std::vector<double> expected;
             for (unsigned head = 0; head < heads; ++head) {
-                const auto part = attention(&q[head * rows * dim], &k[head * columns * dim], &v[head * columns * dim], rows, columns,
-                                            dim, scale, causal);
+                const auto part = attention(&q[head * rows * dim], &k[head * columns * dim],
+                                            &v[head * columns * dim], rows, columns, dim, scale, causal);
                 expected.insert(expected.end(), part.begin(), part.end());
             }
             expect_near(value(out.download<float>()), expected, 1e-5);
@@ -221,8 +245,8 @@ TEST_F(Gpu, TheEmulatorGivesTheSameBits) {
     const std::vector<float> a = random_numbers(m * k), b = random_numbers(k * n), bias = random_numbers(n);
     const auto run = [&](const Device& where, const std::vector<Fill>& fills) {
         const Kernel kernel = graft(skeleton, fills, where);
-        const Buffer da = value(where.upload(a)), db = value(where.upload(b)), dbias = value(where.upload(bias)),
-                     dc = value(where.allocate(m * n * sizeof(float)));
+        const Buffer da = value(where.upload(a)), db = value(where.upload(b)),
+                     dbias = value(where.upload(bias)), dc = value(where.allocate(m * n * sizeof(float)));
         done(kernel.launch({{(n + 63) / 64, (m + 63) / 64, 1}, {16, 16, 1}}, da, db, dbias, dc, m, n, k));
         return value(dc.download<std::uint32_t>());
     };

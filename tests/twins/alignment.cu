@@ -1,5 +1,5 @@
-// Dynamic programming: the longest common subsequence, edit distance and Smith-Waterman with affine gaps, by a thread in local memory and by
-// a block along anti-diagonals; a knapsack in shared memory.
+// Dynamic programming: the longest common subsequence, edit distance and Smith-Waterman with affine gaps, by
+// a thread in local memory and by a block along anti-diagonals; a knapsack in shared memory.
 #include "twin.hpp"
 
 namespace alignment {
@@ -30,7 +30,7 @@ BOTH inline s32 edit_distance(const u8* a, s32 n, const u8* b, s32 m) {
         for (s32 k = 1; k <= m; ++k) {
             const s32 above = row[k];
             const s32 replaced = diagonal + (a[i - 1] != b[k - 1]);
-            row[k] = (s16) - larger(-replaced, larger(-above - 1, -row[k - 1] - 1));
+            row[k] = (s16)-larger(-replaced, larger(-above - 1, -row[k - 1] - 1));
             diagonal = above;
         }
     }
@@ -45,7 +45,8 @@ BOTH inline s32 local_alignment(const u8* a, s32 n, const u8* b, s32 m) {
         for (s32 k = 1; k <= m; ++k) {
             gap[k] = larger(gap[k] - 1, score[k] - 3);
             across = larger(across - 1, score[k - 1] - 3);
-            const s32 here = larger(larger(0, diagonal + (a[i] == b[k - 1] ? 2 : -1)), larger(gap[k], across));
+            const s32 here =
+                larger(larger(0, diagonal + (a[i] == b[k - 1] ? 2 : -1)), larger(gap[k], across));
             diagonal = score[k];
             score[k] = here;
             best = larger(best, here);
@@ -59,7 +60,8 @@ ENTRY by_thread(const u8* text, s32* out) {
     const u32 t = thread_number();
     const s32 n = 1 + t * 7 % longest, m = 1 + t * 11 % longest;
     const u8 *a = text + t, *b = text + 2 * t + 5;
-    s32 (*const functions[3])(const u8*, s32, const u8*, s32) = {common_subsequence, edit_distance, local_alignment};
+    s32 (*const functions[3])(const u8*, s32, const u8*, s32) = {common_subsequence, edit_distance,
+                                                                 local_alignment};
     for (u32 i = 0; i < 3; ++i) out[3 * t + i] = functions[(i + t) % 3](a, n, b, m);
 }
 
@@ -93,7 +95,8 @@ ENTRY knapsack(const u32* weights, const u32* values, u32 items, u32* out) {
     for (u32 k = 0; k < items; ++k) {
         for (u32 c = threadIdx.x; c <= 256; c += blockDim.x) {
             const u32 without = best[k & 1][c];
-            best[~k & 1][c] = c < weights[k] ? without : max(without, best[k & 1][c - weights[k]] + values[k]);
+            best[~k & 1][c] =
+                c < weights[k] ? without : max(without, best[k & 1][c - weights[k]] + values[k]);
         }
         __syncthreads();
     }
@@ -107,19 +110,24 @@ TWIN(Alignment, "sm_75", "sm_90a -G", "sm_80 nvcc -Xcicc -O0", "sm_120a") {
     std::vector<s32> host;
     for (u32 t = 0; t < 96; ++t) {
         const s32 n = (s32)(1 + t * 7 % longest), m = (s32)(1 + t * 11 % longest);
-        s32 (*const functions[3])(const u8*, s32, const u8*, s32) = {common_subsequence, edit_distance, local_alignment};
-        for (u32 i = 0; i < 3; ++i) host.push_back(functions[(i + t) % 3](text.data() + t, n, text.data() + 2 * t + 5, m));
+        s32 (*const functions[3])(const u8*, s32, const u8*, s32) = {common_subsequence, edit_distance,
+                                                                     local_alignment};
+        for (u32 i = 0; i < 3; ++i)
+            host.push_back(functions[(i + t) % 3](text.data() + t, n, text.data() + 2 * t + 5, m));
     }
     const u64 out = run.zeros<s32>(host.size()), at = run.upload(text);
     run.launch("by_thread", {.grid = 2, .block = 48}, at, out);
     run.expect_same("by a thread", run.download<s32>(out, host.size()), host);
 
-    const u64 other = run.upload(std::vector<u8>(text.begin() + 100, text.end())), distance = run.zeros<s32>(1);
+    const u64 other = run.upload(std::vector<u8>(text.begin() + 100, text.end())),
+              distance = run.zeros<s32>(1);
     run.launch("by_diagonals", {.block = 45, .shared = 3 * 46 * 4}, at, other, distance);
-    run.expect_same("by diagonals", run.download<s32>(distance, 1), {edit_distance(text.data(), 45, text.data() + 100, 45)});
+    run.expect_same("by diagonals", run.download<s32>(distance, 1),
+                    {edit_distance(text.data(), 45, text.data() + 100, 45)});
 
     std::vector<u32> weights, values, best(257);
-    for (u32 k = 0; k < 20; ++k) weights.push_back(1 + (u32)(run.random() % 60)), values.push_back((u32)(run.random() % 1000));
+    for (u32 k = 0; k < 20; ++k)
+        weights.push_back(1 + (u32)(run.random() % 60)), values.push_back((u32)(run.random() % 1000));
     for (u32 k = 0; k < 20; ++k)
         for (u32 c = 256; c >= weights[k]; --c) best[c] = std::max(best[c], best[c - weights[k]] + values[k]);
     const u64 sack = run.zeros<u32>(257);

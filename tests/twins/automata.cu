@@ -1,5 +1,6 @@
-// Automata: many words at once by Aho and Corasick, regular expressions as sets of states, a tokeniser of JSON, one-dimensional cellular
-// automata, Turing machines, Levenshtein automata by bits, parsing by precedence.
+// Automata: many words at once by Aho and Corasick, regular expressions as sets of states, a tokeniser of
+// JSON, one-dimensional cellular automata, Turing machines, Levenshtein automata by bits, parsing by
+// precedence.
 #include "twin.hpp"
 
 namespace automata {
@@ -30,15 +31,19 @@ struct Trie {  // of words over four letters
         u32 head = 0, tail = 0;
         back[0] = 0;
         for (s16& to : next[0])
-            if (to < 0) to = 0;
-            else back[to] = 0, queue[tail++] = (u8)to;
+            if (to < 0)
+                to = 0;
+            else
+                back[to] = 0, queue[tail++] = (u8)to;
         while (head < tail) {
             const u8 at = queue[head++];
             ends[at] |= ends[back[at]];
             for (u32 c = 0; c < 4; ++c) {
                 const s16 to = next[at][c], other = next[back[at]][c];
-                if (to < 0) next[at][c] = other;
-                else back[to] = other, queue[tail++] = (u8)to;
+                if (to < 0)
+                    next[at][c] = other;
+                else
+                    back[to] = other, queue[tail++] = (u8)to;
             }
         }
     }
@@ -53,25 +58,33 @@ BOTH inline u32 json_depth(const u8* text, u32 size) {  // tokens of a text of t
         switch (state) {
             case escaped: state = string; break;
             case string:
-                if (c == '"') state = outside, hash = hash * 31 + 1;
-                else if (c == '\\') state = escaped;
+                if (c == '"')
+                    state = outside, hash = hash * 31 + 1;
+                else if (c == '\\')
+                    state = escaped;
                 break;
             case number:
                 if (c == '1' || c == '7') break;
                 state = outside, hash = hash * 31 + 2;
                 [[fallthrough]];
             case outside:
-                if (c == '"') state = string;
-                else if (c == '{' || c == '[') ++depth, hash = hash * 31 + depth;
-                else if (c == '}' || c == ']') depth -= depth > 0, hash = hash * 31 + 100 + depth;
-                else if (c == '1' || c == '7') state = number;
-                else hash = hash * 31 + (u8)c;
+                if (c == '"')
+                    state = string;
+                else if (c == '{' || c == '[')
+                    ++depth, hash = hash * 31 + depth;
+                else if (c == '}' || c == ']')
+                    depth -= depth > 0, hash = hash * 31 + 100 + depth;
+                else if (c == '1' || c == '7')
+                    state = number;
+                else
+                    hash = hash * 31 + (u8)c;
         }
     }
     return hash * 4 + state;
 }
 
-BOTH inline u32 within_two(const u8* word, u32 length, const u8* text, u32 size) {  // Bitap: the ends of matches with at most two errors
+// Bitap: the ends of matches with at most two errors
+BOTH inline u32 within_two(const u8* word, u32 length, const u8* text, u32 size) {
     u32 masks[4] = {}, state[3] = {}, hash = 0;
     for (u32 i = 0; i < length; ++i) masks[word[i] & 3] |= 1u << i;
     for (u32 k = 0; k < 3; ++k) state[k] = (1u << k) - 1;
@@ -100,13 +113,14 @@ BOTH inline u32 busy_beaver(u32 rules) {  // a machine of 4 states on a tape of 
     }
     return steps * 64 + (u32)
 #ifdef __CUDACC__
-        __popcll(tape);
+                            __popcll(tape);
 #else
-        std::popcount(tape);
+                            std::popcount(tape);
 #endif
 }
 
-BOTH inline s32 value(const u8* text, u32& at, u32 size, u32 least) {  // precedence climbing: digits and the operators + - * ^
+// precedence climbing: digits and the operators + - * ^
+BOTH inline s32 value(const u8* text, u32& at, u32 size, u32 least) {
     s32 left = text[at < size ? at : size - 1] % 10;
     ++at;
     while (at < size) {
@@ -114,7 +128,10 @@ BOTH inline s32 value(const u8* text, u32& at, u32 size, u32 least) {  // preced
         if (strength < least) break;
         ++at;
         const s32 right = value(text, at, size, op == 3 ? strength : strength + 1);
-        left = op == 0 ? (s32)((u32)left + (u32)right) : op == 1 ? (s32)((u32)left - (u32)right) : op == 2 ? (s32)((u32)left * (u32)right) : left ^ right;
+        left = op == 0   ? (s32)((u32)left + (u32)right)
+               : op == 1 ? (s32)((u32)left - (u32)right)
+               : op == 2 ? (s32)((u32)left * (u32)right)
+                         : left ^ right;
     }
     return left;
 }
@@ -138,7 +155,11 @@ BOTH inline Results results(const u8* text, u32 t) {
     u32 cells = 1u << t % 32;
     for (u32 i = 0; i < 50; ++i) {  // rule number text[t], on a ring
         u32 next = 0;
-        for (u32 k = 0; k < 32; ++k) next |= (u32)(text[t] >> ((cells >> (k + 31) % 32 & 1) * 4 + (cells >> k & 1) * 2 + (cells >> (k + 1) % 32 & 1)) & 1) << k;
+        for (u32 k = 0; k < 32; ++k)
+            next |= (u32)(text[t] >> ((cells >> (k + 31) % 32 & 1) * 4 + (cells >> k & 1) * 2 +
+                                      (cells >> (k + 1) % 32 & 1)) &
+                          1)
+                    << k;
         cells = next;
     }
     r.rule = cells;

@@ -1,13 +1,19 @@
-// Barriers: with counts of part of the block, named ones between producers and consumers, votes over the block, threads that have left.
+// Barriers: with counts of part of the block, named ones between producers and consumers, votes over the
+// block, threads that have left.
 #include "twin.hpp"
 
 namespace barriers {
 
 #ifdef __CUDACC__
-DEVICE void sync(u32 barrier, u32 threads) { asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory"); }
-DEVICE void arrive(u32 barrier, u32 threads) { asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory"); }
+DEVICE void sync(u32 barrier, u32 threads) {
+    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+DEVICE void arrive(u32 barrier, u32 threads) {
+    asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
 
-// Two buffers; the first 64 threads fill them, the other 32 add them up. Barriers 1 and 2: full, 3 and 4: empty.
+// Two buffers; the first 64 threads fill them, the other 32 add them up. Barriers 1 and 2: full, 3 and 4:
+// empty.
 ENTRY pipeline(const u32* in, u32 rounds, u32* out) {
     __shared__ u32 buffers[2][64];
     const u32 t = threadIdx.x;
@@ -66,7 +72,8 @@ ENTRY leavers(const u32* in, u32* out) {  // whole warps that are gone do not co
     out[t] = a[t < 32 ? t + 64 : t - 64];
 }
 
-// A barrier in a loop whose count is the same for all, in a function that is not inlined, under a condition of the block.
+// A barrier in a loop whose count is the same for all, in a function that is not inlined, under a condition
+// of the block.
 DEVICE __noinline__ u32 total(u32* a, u32 x) {
     const u32 t = threadIdx.x;
     a[t] = x;
@@ -105,7 +112,8 @@ TWIN(Barriers, "sm_75", "sm_90a -G", "sm_80 nvcc -Xcicc -O0", "sm_120a") {
     for (u32 half = 0; half < 2; ++half)
         for (u32 i = 0; i < (half == 0 ? 5 : 9); ++i) {
             const auto before = data;
-            for (u32 t = 64 * half; t < 64 * half + 64; ++t) data[t] = before[t] * 3 + before[half * 64 + (t + 1) % 64];
+            for (u32 t = 64 * half; t < 64 * half + 64; ++t)
+                data[t] = before[t] * 3 + before[half * 64 + (t + 1) % 64];
         }
     host.clear();
     for (u32 t = 0; t < 128; ++t) host.push_back(data[t] + data[127 - t]);
@@ -116,7 +124,8 @@ TWIN(Barriers, "sm_75", "sm_90a -G", "sm_80 nvcc -Xcicc -O0", "sm_120a") {
         const u64 answers = run.zeros<u32>(96);
         run.launch("votes", {.block = 96}, run.upload(in), answers);
         const auto count = (u32)std::count_if(in.begin(), in.begin() + 96, [](u32 x) { return x % 3 == 0; });
-        run.expect_same("votes", run.download<u32>(answers, 96), std::vector<u32>(96, count << 2 | (with ? 1 : 2)));
+        run.expect_same("votes", run.download<u32>(answers, 96),
+                        std::vector<u32>(96, count << 2 | (with ? 1 : 2)));
     }
 
     const u64 left = run.zeros<u32>(96);

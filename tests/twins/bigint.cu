@@ -1,4 +1,5 @@
-// Integers of 256 and 512 bits: sums with carries, products, quotients by Knuth's algorithm D, Montgomery powers.
+// Integers of 256 and 512 bits: sums with carries, products, quotients by Knuth's algorithm D, Montgomery
+// powers.
 #include "twin.hpp"
 
 namespace bigint {
@@ -53,9 +54,11 @@ BOTH inline Big remainder(const Wide& a, const Big& b) {
     int shift = 0;
     while (!((b.w[words - 1] << shift) >> 31)) ++shift;
     u32 v[words], u[2 * words + 1];
-    for (int i = 0; i < words; ++i) v[i] = (u32)(((u64)b.w[i] << 32 | (i > 0 ? b.w[i - 1] : 0)) << shift >> 32);
+    for (int i = 0; i < words; ++i)
+        v[i] = (u32)(((u64)b.w[i] << 32 | (i > 0 ? b.w[i - 1] : 0)) << shift >> 32);
     u[2 * words] = (u32)((u64)a.w[2 * words - 1] << shift >> 32);
-    for (int i = 0; i < 2 * words; ++i) u[i] = (u32)(((u64)a.w[i] << 32 | (i > 0 ? a.w[i - 1] : 0)) << shift >> 32);
+    for (int i = 0; i < 2 * words; ++i)
+        u[i] = (u32)(((u64)a.w[i] << 32 | (i > 0 ? a.w[i - 1] : 0)) << shift >> 32);
     for (int j = words; j >= 0; --j) {
         const u64 top = (u64)u[j + words] << 32 | u[j + words - 1];
         u64 q = top / v[words - 1], r = top % v[words - 1];
@@ -147,7 +150,8 @@ static std::vector<Task> tasks(twin::Run& run) {
     std::vector<Task> all(60);
     for (std::size_t i = 0; i < all.size(); ++i) {
         Task& t = all[i];
-        for (int k = 0; k < words; ++k) t.a.w[k] = (u32)run.random(), t.b.w[k] = (u32)run.random(), t.m.w[k] = (u32)run.random();
+        for (int k = 0; k < words; ++k)
+            t.a.w[k] = (u32)run.random(), t.b.w[k] = (u32)run.random(), t.m.w[k] = (u32)run.random();
         if (i % 5 == 1) std::fill_n(t.a.w, words, ~0u);
         if (i % 5 == 2) std::fill_n(t.b.w, words - 1, 0u);
         if (i % 7 == 3) t.m.w[words - 1] >>= 31 - i % 31;

@@ -1,4 +1,5 @@
-// Floating-point loops: N bodies through tiles of shared memory, rays against spheres and triangles, the Mandelbrot set, Newton's fractal.
+// Floating-point loops: N bodies through tiles of shared memory, rays against spheres and triangles, the
+// Mandelbrot set, Newton's fractal.
 #include "twin.hpp"
 
 namespace bodies {
@@ -22,12 +23,15 @@ struct Ray {
     float from[3], to[3];
 };
 
-BOTH inline float dot(const float* a, const float* b) { return fmaf(a[0], b[0], fmaf(a[1], b[1], a[2] * b[2])); }
+BOTH inline float dot(const float* a, const float* b) {
+    return fmaf(a[0], b[0], fmaf(a[1], b[1], a[2] * b[2]));
+}
 
 // The distance along the ray, or -1.
 BOTH inline float hit_sphere(const Ray& ray, const Body& sphere) {
     const float offset[3] = {ray.from[0] - sphere.x, ray.from[1] - sphere.y, ray.from[2] - sphere.z};
-    const float a = dot(ray.to, ray.to), b = dot(offset, ray.to), c = fmaf(-sphere.mass, sphere.mass, dot(offset, offset));
+    const float a = dot(ray.to, ray.to), b = dot(offset, ray.to),
+                c = fmaf(-sphere.mass, sphere.mass, dot(offset, offset));
     const float discriminant = fmaf(b, b, -(a * c));
     if (discriminant < 0) return -1;
     const float root = sqrtf(discriminant);
@@ -75,7 +79,9 @@ ENTRY forces(const Body* bodies, Force* out, u32 count) {
     if (i < count) out[i] = f;
 }
 
-ENTRY hits(const Ray* rays, const Body* spheres, u32 count, Hit* out) { out[thread_number()] = nearest(rays[thread_number()], spheres, count); }
+ENTRY hits(const Ray* rays, const Body* spheres, u32 count, Hit* out) {
+    out[thread_number()] = nearest(rays[thread_number()], spheres, count);
+}
 
 ENTRY picture(u8* out, u32 width) {
     const u32 x = threadIdx.x, y = blockIdx.x * blockDim.y + threadIdx.y;
@@ -83,7 +89,8 @@ ENTRY picture(u8* out, u32 width) {
 }
 #else
 
-TWIN(BodiesRaysMandelbrot, "sm_75 --fmad=false", "sm_90a -G --fmad=false", "sm_80 nvcc -fmad=false -Xcicc -O0") {
+TWIN(BodiesRaysMandelbrot, "sm_75 --fmad=false", "sm_90a -G --fmad=false",
+     "sm_80 nvcc -fmad=false -Xcicc -O0") {
     const u32 count = 70;
     std::vector<Body> bodies(count);
     for (Body& b : bodies) {
@@ -110,7 +117,8 @@ TWIN(BodiesRaysMandelbrot, "sm_75 --fmad=false", "sm_90a -G --fmad=false", "sm_8
 
     std::vector<u8> picture;
     for (u32 y = 0; y < 24; ++y)
-        for (u32 x = 0; x < 32; ++x) picture.push_back((u8)mandelbrot(-2.0 + 2.5 * x / 32, -1.25 + 2.5 * y / 32));
+        for (u32 x = 0; x < 32; ++x)
+            picture.push_back((u8)mandelbrot(-2.0 + 2.5 * x / 32, -1.25 + 2.5 * y / 32));
     const u64 image = run.zeros<u8>(24 * 32);
     run.launch("picture", {.grid = 6, .block = 32, .block_y = 4}, image, 32u);
     run.expect_same("picture", run.download<u8>(image, 24 * 32), picture);

@@ -1,4 +1,5 @@
-// Bulk copies by ordinary headers: a block's tiles come with cp.async.bulk, which a barrier counts, and go back the same way.
+// Bulk copies by ordinary headers: a block's tiles come with cp.async.bulk, which a barrier counts, and go
+// back the same way.
 #ifdef __CUDACC__
 #include <cuda/barrier>
 #include <cuda/ptx>
@@ -22,7 +23,9 @@ ENTRY bulk(const u32* in, u32* out, u32 rounds) {
     for (u32 round = 0; round < rounds; ++round) {
         Barrier::arrival_token token;
         if (t == 0) {
-            cuda::ptx::cp_async_bulk(cuda::ptx::space_cluster, cuda::ptx::space_global, buffer, in + round * 256, sizeof buffer, cuda::device::barrier_native_handle(barrier));
+            cuda::ptx::cp_async_bulk(cuda::ptx::space_cluster, cuda::ptx::space_global, buffer,
+                                     in + round * 256, sizeof buffer,
+                                     cuda::device::barrier_native_handle(barrier));
             token = cuda::device::barrier_arrive_tx(barrier, 1, sizeof buffer);
         } else {
             token = barrier.arrive();
@@ -32,7 +35,8 @@ ENTRY bulk(const u32* in, u32* out, u32 rounds) {
         cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);
         __syncthreads();
         if (t == 0) {
-            cuda::ptx::cp_async_bulk(cuda::ptx::space_global, cuda::ptx::space_shared, out + round * 256, buffer, sizeof buffer);
+            cuda::ptx::cp_async_bulk(cuda::ptx::space_global, cuda::ptx::space_shared, out + round * 256,
+                                     buffer, sizeof buffer);
             cuda::ptx::cp_async_bulk_commit_group();
             cuda::ptx::cp_async_bulk_wait_group_read(cuda::ptx::n32_t<0>());
         }

@@ -1,5 +1,6 @@
-// Calls: recursion (Ackermann, n queens, a maze, mutual), function pointers in tables and as arguments, virtual functions, lambdas,
-// templates, large structures by value, references, arrays on the stack whose address escapes.
+// Calls: recursion (Ackermann, n queens, a maze, mutual), function pointers in tables and as arguments,
+// virtual functions, lambdas, templates, large structures by value, references, arrays on the stack whose
+// address escapes.
 #include "twin.hpp"
 
 namespace calls {
@@ -10,7 +11,9 @@ namespace calls {
 #define APART __attribute__((noinline))
 #endif
 
-BOTH APART u32 ackermann(u32 m, u32 n) { return m == 0 ? n + 1 : n == 0 ? ackermann(m - 1, 1) : ackermann(m - 1, ackermann(m, n - 1)); }
+BOTH APART u32 ackermann(u32 m, u32 n) {
+    return m == 0 ? n + 1 : n == 0 ? ackermann(m - 1, 1) : ackermann(m - 1, ackermann(m, n - 1));
+}
 
 BOTH APART u32 queens(u32 n, u32 row, u32 columns, u32 left, u32 right) {
     if (row == n) return 1;
@@ -29,7 +32,8 @@ BOTH APART bool is_odd(u32 n) { return n != 0 && is_even(n - 1); }
 BOTH APART u32 flood(u8* field, s32 x, s32 y) {  // of 8 by 8
     if (x < 0 || y < 0 || x > 7 || y > 7 || field[8 * y + x]) return 0;
     field[8 * y + x] = 1;
-    return 1 + flood(field, x + 1, y) + flood(field, x - 1, y) + flood(field, x, y + 1) + flood(field, x, y - 1);
+    return 1 + flood(field, x + 1, y) + flood(field, x - 1, y) + flood(field, x, y + 1) +
+           flood(field, x, y - 1);
 }
 
 struct Large {
@@ -105,27 +109,17 @@ BOTH inline s32 folded(u32 x) {
     return fold(operations[x % 4], values, 8, 1) ^ fold(operations[x / 4 % 4], values + 1, 3 + x % 4, 5);
 }
 
-template <u32 N>
-struct Power {
-    template <class T>
-    BOTH static T of(T x) {
+template <u32 N> struct Power {
+    template <class T> BOTH static T of(T x) {
         const T half = Power<N / 2>::of(x);
         return N % 2 ? half * half * x : half * half;
     }
 };
-template <>
-struct Power<0> {
-    template <class T>
-    BOTH static T of(T) {
-        return 1;
-    }
+template <> struct Power<0> {
+    template <class T> BOTH static T of(T) { return 1; }
 };
-template <class... T>
-BOTH auto sum_of(T... values) {
-    return (values + ...);
-}
-template <class Function>
-BOTH u32 applied(Function f, u32 times) {
+template <class... T> BOTH auto sum_of(T... values) { return (values + ...); }
+template <class Function> BOTH u32 applied(Function f, u32 times) {
     u32 x = 1;
     for (u32 i = 0; i < times; ++i) x = f(x, i);
     return x;
@@ -135,7 +129,8 @@ BOTH inline u32 generic(u32 x) {
     const auto step = [x, &calls](u32 a, u32 b) { return ++calls, a * 7 + (b ^ x); };
     const u32 direct = applied(step, x % 10);
     const auto twice = [&](auto f, u32 a) { return f(f(a, 1), 2); };
-    return direct + twice(step, x) + calls * 1000 + Power<13>::of(x) + (u32)Power<3>::of((u64)x) + sum_of(x, (u8)x, (s16)5, x / 3);
+    return direct + twice(step, x) + calls * 1000 + Power<13>::of(x) + (u32)Power<3>::of((u64)x) +
+           sum_of(x, (u8)x, (s16)5, x / 3);
 }
 
 struct Results {
@@ -164,6 +159,8 @@ ENTRY all(const u32* in, Results* out, u32 count) {
     if (i < count) out[i] = results(in[i]);
 }
 #else
-TWIN(Calls, "sm_75 -default-device", "sm_80 -G -default-device", "sm_90a nvcc -Xcicc -O0", "sm_120a nvcc") { run.map<Results>("all", run.random_values<u32>(100), results, 32); }
+TWIN(Calls, "sm_75 -default-device", "sm_80 -G -default-device", "sm_90a nvcc -Xcicc -O0", "sm_120a nvcc") {
+    run.map<Results>("all", run.random_values<u32>(100), results, 32);
+}
 #endif
 }  // namespace calls

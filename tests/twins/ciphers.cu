@@ -33,7 +33,8 @@ BOTH inline void aes_encrypt(u8* block, const u8* key, const u8* box) {
             for (int i = 0; i < 4; ++i) {
                 const u8 a = shifted[c + i], b = shifted[c + (i + 1) % 4];
                 const u8 rest = shifted[c + (i + 2) % 4] ^ shifted[c + (i + 3) % 4];
-                block[c + i] = (u8)((round == 10 ? a : doubled(a) ^ doubled(b) ^ b ^ rest) ^ round_key[c + i]);
+                block[c + i] =
+                    (u8)((round == 10 ? a : doubled(a) ^ doubled(b) ^ b ^ rest) ^ round_key[c + i]);
             }
     }
 }
@@ -55,7 +56,8 @@ BOTH inline void chacha20(const u32* state, u32* out) {
 
 BOTH inline u64 rotate(u64 x, int n) { return n == 0 ? x : x << n | x >> (64 - n); }
 BOTH inline void keccak(u64* a) {
-    const u8 turns[25] = {0, 1, 62, 28, 27, 36, 44, 6, 55, 20, 3, 10, 43, 25, 39, 41, 45, 15, 21, 8, 18, 2, 61, 56, 14};
+    const u8 turns[25] = {0,  1,  62, 28, 27, 36, 44, 6,  55, 20, 3,  10, 43,
+                          25, 39, 41, 45, 15, 21, 8,  18, 2,  61, 56, 14};
     u32 lfsr = 1;
     for (int round = 0; round < 24; ++round) {
         u64 column[5], moved[25];
@@ -64,7 +66,8 @@ BOTH inline void keccak(u64* a) {
             const u64 mixed = a[i] ^ column[(i + 4) % 5] ^ rotate(column[(i + 1) % 5], 1);
             moved[i / 5 + 5 * ((2 * (i % 5) + 3 * (i / 5)) % 5)] = rotate(mixed, turns[i]);
         }
-        for (int i = 0; i < 25; ++i) a[i] = moved[i] ^ (~moved[i / 5 * 5 + (i + 1) % 5] & moved[i / 5 * 5 + (i + 2) % 5]);
+        for (int i = 0; i < 25; ++i)
+            a[i] = moved[i] ^ (~moved[i / 5 * 5 + (i + 1) % 5] & moved[i / 5 * 5 + (i + 2) % 5]);
         for (int bit = 0; bit < 7; ++bit) {
             if (lfsr & 1) a[0] ^= 1ull << ((1 << bit) - 1);
             lfsr = lfsr << 1 ^ (lfsr & 0x80 ? 0x171 : 0);
@@ -73,11 +76,14 @@ BOTH inline void keccak(u64* a) {
 }
 
 BOTH inline void sip_round(u64* v) {
-    v[0] += v[1], v[1] = rotate(v[1], 13) ^ v[0], v[0] = rotate(v[0], 32), v[2] += v[3], v[3] = rotate(v[3], 16) ^ v[2];
-    v[0] += v[3], v[3] = rotate(v[3], 21) ^ v[0], v[2] += v[1], v[1] = rotate(v[1], 17) ^ v[2], v[2] = rotate(v[2], 32);
+    v[0] += v[1], v[1] = rotate(v[1], 13) ^ v[0], v[0] = rotate(v[0], 32), v[2] += v[3],
+                  v[3] = rotate(v[3], 16) ^ v[2];
+    v[0] += v[3], v[3] = rotate(v[3], 21) ^ v[0], v[2] += v[1], v[1] = rotate(v[1], 17) ^ v[2],
+                  v[2] = rotate(v[2], 32);
 }
 BOTH inline u64 siphash(const u8* text, u32 size, u64 k0, u64 k1) {
-    u64 v[4] = {k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d, k0 ^ 0x6c7967656e657261, k1 ^ 0x7465646279746573};
+    u64 v[4] = {k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d, k0 ^ 0x6c7967656e657261,
+                k1 ^ 0x7465646279746573};
     for (u32 at = 0;; at += 8) {
         u64 word = at + 8 > size ? (u64)size << 56 : 0;
         for (u32 i = 0; i < 8 && at + i < size; ++i) word |= (u64)text[at + i] << 8 * i;
@@ -90,10 +96,17 @@ BOTH inline u64 siphash(const u8* text, u32 size, u64 k0, u64 k1) {
 }
 
 BOTH inline void blake2b(const u64* message, u64* h) {  // one last block of 128 bytes, without a key
-    const u64 start[8] = {0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b, 0xa54ff53a5f1d36f1, 0x510e527fade682d1, 0x9b05688c2b3e6c1f, 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179};
-    const u8 orders[10][16] = {{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, {14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3}, {11, 8, 12, 0, 5, 2, 15, 13, 10, 14, 3, 6, 7, 1, 9, 4},
-                               {7, 9, 3, 1, 13, 12, 11, 14, 2, 6, 5, 10, 4, 0, 15, 8}, {9, 0, 5, 7, 2, 4, 10, 15, 14, 1, 11, 12, 6, 8, 3, 13}, {2, 12, 6, 10, 0, 11, 8, 3, 4, 13, 7, 5, 15, 14, 1, 9},
-                               {12, 5, 1, 15, 14, 13, 4, 10, 0, 7, 6, 3, 9, 2, 8, 11}, {13, 11, 7, 14, 12, 1, 3, 9, 5, 0, 15, 4, 8, 6, 2, 10}, {6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5},
+    const u64 start[8] = {0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b, 0xa54ff53a5f1d36f1,
+                          0x510e527fade682d1, 0x9b05688c2b3e6c1f, 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179};
+    const u8 orders[10][16] = {{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+                               {14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3},
+                               {11, 8, 12, 0, 5, 2, 15, 13, 10, 14, 3, 6, 7, 1, 9, 4},
+                               {7, 9, 3, 1, 13, 12, 11, 14, 2, 6, 5, 10, 4, 0, 15, 8},
+                               {9, 0, 5, 7, 2, 4, 10, 15, 14, 1, 11, 12, 6, 8, 3, 13},
+                               {2, 12, 6, 10, 0, 11, 8, 3, 4, 13, 7, 5, 15, 14, 1, 9},
+                               {12, 5, 1, 15, 14, 13, 4, 10, 0, 7, 6, 3, 9, 2, 8, 11},
+                               {13, 11, 7, 14, 12, 1, 3, 9, 5, 0, 15, 4, 8, 6, 2, 10},
+                               {6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5},
                                {10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0}};
     u64 v[16];
     for (int i = 0; i < 8; ++i) h[i] = start[i] ^ (i == 0 ? 0x01010040 : 0), v[i] = h[i], v[i + 8] = start[i];
@@ -101,9 +114,12 @@ BOTH inline void blake2b(const u64* message, u64* h) {  // one last block of 128
     for (int round = 0; round < 12; ++round) {
         const u8* order = orders[round % 10];
         for (int i = 0; i < 8; ++i) {
-            const int turn = i / 4, a = i % 4, b = 4 + (a + turn) % 4, c = 8 + (a + 2 * turn) % 4, d = 12 + (a + 3 * turn) % 4;
-            v[a] += v[b] + message[order[2 * i]], v[d] = rotate(v[d] ^ v[a], 32), v[c] += v[d], v[b] = rotate(v[b] ^ v[c], 40);
-            v[a] += v[b] + message[order[2 * i + 1]], v[d] = rotate(v[d] ^ v[a], 48), v[c] += v[d], v[b] = rotate(v[b] ^ v[c], 1);
+            const int turn = i / 4, a = i % 4, b = 4 + (a + turn) % 4, c = 8 + (a + 2 * turn) % 4,
+                      d = 12 + (a + 3 * turn) % 4;
+            v[a] += v[b] + message[order[2 * i]], v[d] = rotate(v[d] ^ v[a], 32), v[c] += v[d],
+                                                  v[b] = rotate(v[b] ^ v[c], 40);
+            v[a] += v[b] + message[order[2 * i + 1]], v[d] = rotate(v[d] ^ v[a], 48), v[c] += v[d],
+                                                      v[b] = rotate(v[b] ^ v[c], 1);
         }
     }
     for (int i = 0; i < 8; ++i) h[i] ^= v[i] ^ v[i + 8];
@@ -119,7 +135,8 @@ BOTH inline void all_of(const u8* data, u32 t, const u8* box, Results& r) {
     aes_encrypt(r.aes, data + 2 * t, box);
     u32 state[16];
     u64 message[16];
-    for (int i = 0; i < 16; ++i) state[i] = data[t + i] * 0x01020304u + (u32)i, message[i] = state[i] * 0x100000001b3ull;
+    for (int i = 0; i < 16; ++i)
+        state[i] = data[t + i] * 0x01020304u + (u32)i, message[i] = state[i] * 0x100000001b3ull;
     chacha20(state, r.chacha);
     for (int i = 0; i < 25; ++i) r.keccak[i] = t == 0 ? 0 : message[i % 16] + (u32)i;
     keccak(r.keccak);
@@ -141,10 +158,13 @@ TWIN(Ciphers, "sm_80", "sm_90a nvcc -Xcicc -O0", "sm_75 nvcc -G") {
     const auto data = run.random_values<u8>(160);
     std::vector<Results> host(48);
     for (u32 t = 0; t < 48; ++t) all_of(data.data(), t, box, host[t]);
-    u8 block[16] = {0x32, 0x43, 0xf6, 0xa8, 0x88, 0x5a, 0x30, 0x8d, 0x31, 0x31, 0x98, 0xa2, 0xe0, 0x37, 0x07, 0x34};
-    const u8 key[16] = {0x2b, 0x7e, 0x15, 0x16, 0x28, 0xae, 0xd2, 0xa6, 0xab, 0xf7, 0x15, 0x88, 0x09, 0xcf, 0x4f, 0x3c};
+    u8 block[16] = {0x32, 0x43, 0xf6, 0xa8, 0x88, 0x5a, 0x30, 0x8d,
+                    0x31, 0x31, 0x98, 0xa2, 0xe0, 0x37, 0x07, 0x34};
+    const u8 key[16] = {0x2b, 0x7e, 0x15, 0x16, 0x28, 0xae, 0xd2, 0xa6,
+                        0xab, 0xf7, 0x15, 0x88, 0x09, 0xcf, 0x4f, 0x3c};
     aes_encrypt(block, key, box);
-    run.expect(block[0] == 0x39 && block[15] == 0x32 && host[0].keccak[0] == 0xf1258f7940e1dde7, "published results");
+    run.expect(block[0] == 0x39 && block[15] == 0x32 && host[0].keccak[0] == 0xf1258f7940e1dde7,
+               "published results");
     const u64 out = run.zeros<Results>(48);
     run.launch("all", {.block = 48}, run.upload(data), out);
     run.expect_same("all", run.download<Results>(out, 48), host);

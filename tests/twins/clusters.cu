@@ -1,4 +1,5 @@
-// Hopper's clusters by ordinary headers: memory of other blocks, cluster barriers, atomics on a neighbour's shared memory.
+// Hopper's clusters by ordinary headers: memory of other blocks, cluster barriers, atomics on a neighbour's
+// shared memory.
 #ifdef __CUDACC__
 #include <cooperative_groups.h>
 #endif
@@ -43,7 +44,8 @@ TWIN(Clusters, "sm_90a nvcc", "sm_90 nvcc -Xcicc -O0", "sm_90a nvcc -lineinfo") 
     std::vector<u32> host;
     for (u32 i = 0; i < 256; ++i) {
         const u32 rank = i / 32 % 4, first = i / 128 * 128, t = i % 32;
-        host.push_back(in[first + (rank + 1) % 4 * 32 + 31 - t] * 3 + in[first + (rank + 3) % 4 * 32 + t] + rank);
+        host.push_back(in[first + (rank + 1) % 4 * 32 + 31 - t] * 3 + in[first + (rank + 3) % 4 * 32 + t] +
+                       rank);
     }
     const u64 at = run.upload(in), out = run.zeros<u32>(256), bins = run.zeros<u32>(256);
     run.launch("rotate", {.grid = 8, .block = 32}, at, out);

@@ -1,5 +1,5 @@
-// Coding: Huffman trees built, written and read bit by bit; run lengths; LZ77; base64; variable-length integers; UTF-8; the Burrows-Wheeler
-// transform; numbers as text and back; wildcards.
+// Coding: Huffman trees built, written and read bit by bit; run lengths; LZ77; base64; variable-length
+// integers; UTF-8; the Burrows-Wheeler transform; numbers as text and back; wildcards.
 #include "twin.hpp"
 
 namespace codecs {
@@ -27,8 +27,10 @@ BOTH inline u32 huffman(const u8* text, u32 size) {
         s8 low[2] = {-1, -1};
         for (s8 i = 0; i < (s8)used; ++i) {
             if (parent[i] >= 0) continue;
-            if (low[0] < 0 || weight[i] < weight[low[0]]) low[1] = low[0], low[0] = i;
-            else if (low[1] < 0 || weight[i] < weight[low[1]]) low[1] = i;
+            if (low[0] < 0 || weight[i] < weight[low[0]])
+                low[1] = low[0], low[0] = i;
+            else if (low[1] < 0 || weight[i] < weight[low[1]])
+                low[1] = i;
         }
         for (u32 i = 0; i < 2; ++i) parent[low[i]] = (s8)used, children[used][i] = low[i];
         weight[used++] = (u16)(weight[low[0]] + weight[low[1]]);
@@ -37,7 +39,8 @@ BOTH inline u32 huffman(const u8* text, u32 size) {
     bits.size = 0;
     for (u32 i = 0; i < size; ++i) {
         u32 code = 0, length = 0;
-        for (s8 at = (s8)(text[i] % 8); parent[at] >= 0; at = parent[at], ++length) code = code << 1 | (children[parent[at]][1] == at);
+        for (s8 at = (s8)(text[i] % 8); parent[at] >= 0; at = parent[at], ++length)
+            code = code << 1 | (children[parent[at]][1] == at);
         for (; length > 0; --length, code >>= 1) bits.put(code & 1);
     }
     u32 hash = bits.size, wrong = 0, read = 0;
@@ -66,7 +69,8 @@ BOTH inline u32 lempel_ziv(const u8* text, u32 size) {  // greedy; (distance, le
         u32 best = 0, distance = 0;
         for (u32 from = at > 40 ? at - 40 : 0; from < at; ++from) {
             u32 length = 0;
-            while (at + length + 1 < size && length < 20 && text[from + length] % 4 == text[at + length] % 4) ++length;
+            while (at + length + 1 < size && length < 20 && text[from + length] % 4 == text[at + length] % 4)
+                ++length;
             if (length > best) best = length, distance = at - from;
         }
         at += best;
@@ -85,7 +89,8 @@ BOTH inline u32 base64(const u8* text, u32 size, char* out) {
     const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     u32 used = 0;
     for (u32 i = 0; i < size; i += 3) {
-        const u32 word = (u32)text[i] << 16 | (i + 1 < size ? (u32)text[i + 1] << 8 : 0) | (i + 2 < size ? text[i + 2] : 0);
+        const u32 word = (u32)text[i] << 16 | (i + 1 < size ? (u32)text[i + 1] << 8 : 0) |
+                         (i + 2 < size ? text[i + 2] : 0);
         for (u32 k = 0; k < 4; ++k) out[used++] = i + k > size ? '=' : digits[word >> (18 - 6 * k) & 63];
     }
     return used;
@@ -94,8 +99,11 @@ BOTH inline u32 base64(const u8* text, u32 size, char* out) {
 BOTH inline u32 utf8(u32 point, u8* out) {
     if (point < 0x80) return out[0] = (u8)point, 1;
     if (point < 0x800) return out[0] = (u8)(0xc0 | point >> 6), out[1] = (u8)(0x80 | (point & 63)), 2;
-    if (point < 0x10000) return out[0] = (u8)(0xe0 | point >> 12), out[1] = (u8)(0x80 | (point >> 6 & 63)), out[2] = (u8)(0x80 | (point & 63)), 3;
-    out[0] = (u8)(0xf0 | point >> 18), out[1] = (u8)(0x80 | (point >> 12 & 63)), out[2] = (u8)(0x80 | (point >> 6 & 63)), out[3] = (u8)(0x80 | (point & 63));
+    if (point < 0x10000)
+        return out[0] = (u8)(0xe0 | point >> 12), out[1] = (u8)(0x80 | (point >> 6 & 63)),
+               out[2] = (u8)(0x80 | (point & 63)), 3;
+    out[0] = (u8)(0xf0 | point >> 18), out[1] = (u8)(0x80 | (point >> 12 & 63)),
+    out[2] = (u8)(0x80 | (point >> 6 & 63)), out[3] = (u8)(0x80 | (point & 63));
     return 4;
 }
 
@@ -133,7 +141,8 @@ BOTH inline double parsed(const char* text) {
     const bool negative = *text == '-';
     for (text += negative; *text >= '0' && *text <= '9'; ++text) value = value * 10 + (*text - '0');
     if (*text == '.')
-        for (++text; *text >= '0' && *text <= '9'; ++text) scale /= 10, value = fma((double)(*text - '0'), scale, value);
+        for (++text; *text >= '0' && *text <= '9'; ++text)
+            scale /= 10, value = fma((double)(*text - '0'), scale, value);
     return negative ? -value : value;
 }
 BOTH inline bool matches(const char* pattern, const char* text) {
@@ -147,8 +156,7 @@ struct Results {
     double number;
     u64 text;
 };
-template <class T>
-BOTH u32 hashed(const T* at, u32 size) {
+template <class T> BOTH u32 hashed(const T* at, u32 size) {
     u32 hash = size;
     for (u32 i = 0; i < size; ++i) hash = hash * 131 + (u8)at[i];
     return hash;
@@ -158,10 +166,12 @@ BOTH inline Results all_of(const u8* text, u32 t) {
     Results r;
     u8 bytes[2 * most];
     char chars[2 * most];
-    r.huffman = huffman(text, size), r.runs = hashed(bytes, run_lengths(text, size, bytes)), r.lz = lempel_ziv(text, size), r.bwt = burrows_wheeler(text, size);
+    r.huffman = huffman(text, size), r.runs = hashed(bytes, run_lengths(text, size, bytes)),
+    r.lz = lempel_ziv(text, size), r.bwt = burrows_wheeler(text, size);
     r.base64 = hashed(chars, base64(text, size, chars));
     r.utf8 = 0;
-    for (u32 i = 0; i < 12; ++i) r.utf8 = r.utf8 * 7 + hashed(bytes, utf8(text[i] << (i + text[i + 1] % 3), bytes));
+    for (u32 i = 0; i < 12; ++i)
+        r.utf8 = r.utf8 * 7 + hashed(bytes, utf8(text[i] << (i + text[i + 1] % 3), bytes));
     const s64 value = (s64)((u64)text[0] << 56 | (u64)text[1] << 40 | (u64)t << 13 | text[2]);
     r.text = hashed(chars, number_text(value >> text[3] % 60, chars));
     const u32 used = number_text((s64)text[4] * 1001 - 90000, chars);

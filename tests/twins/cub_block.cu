@@ -1,5 +1,5 @@
-// CUB over a block: radix and merge sorts, scans, reductions, histograms, exchanges, loads and stores in every arrangement, differences,
-// run lengths, shuffles.
+// CUB over a block: radix and merge sorts, scans, reductions, histograms, exchanges, loads and stores in
+// every arrangement, differences, run lengths, shuffles.
 #ifdef __CUDACC__
 #include <cub/block/block_adjacent_difference.cuh>
 #include <cub/block/block_discontinuity.cuh>
@@ -79,9 +79,12 @@ DEVICE void scan_with(const s32* in, s32* out, s32* total) {
 }
 ENTRY scans(const s32* in, s32* out, s32* totals) {
     scan_with<cub::BLOCK_LOAD_DIRECT, cub::BLOCK_STORE_DIRECT, cub::BLOCK_SCAN_RAKING>(in, out, totals);
-    scan_with<cub::BLOCK_LOAD_TRANSPOSE, cub::BLOCK_STORE_TRANSPOSE, cub::BLOCK_SCAN_WARP_SCANS>(in, out + size, totals + 1);
-    scan_with<cub::BLOCK_LOAD_WARP_TRANSPOSE, cub::BLOCK_STORE_WARP_TRANSPOSE, cub::BLOCK_SCAN_RAKING_MEMOIZE>(in, out + 2 * size, totals + 2);
-    scan_with<cub::BLOCK_LOAD_VECTORIZE, cub::BLOCK_STORE_VECTORIZE, cub::BLOCK_SCAN_WARP_SCANS>(in, out + 3 * size, totals + 3);
+    scan_with<cub::BLOCK_LOAD_TRANSPOSE, cub::BLOCK_STORE_TRANSPOSE, cub::BLOCK_SCAN_WARP_SCANS>(
+        in, out + size, totals + 1);
+    scan_with<cub::BLOCK_LOAD_WARP_TRANSPOSE, cub::BLOCK_STORE_WARP_TRANSPOSE,
+              cub::BLOCK_SCAN_RAKING_MEMOIZE>(in, out + 2 * size, totals + 2);
+    scan_with<cub::BLOCK_LOAD_VECTORIZE, cub::BLOCK_STORE_VECTORIZE, cub::BLOCK_SCAN_WARP_SCANS>(
+        in, out + 3 * size, totals + 3);
     using Scanner = cub::BlockScan<s32, threads>;
     __shared__ typename Scanner::TempStorage shared;
     s32 most;
@@ -89,8 +92,7 @@ ENTRY scans(const s32* in, s32* out, s32* totals) {
     out[4 * size + threadIdx.x] = most;
 }
 
-template <cub::BlockReduceAlgorithm Algorithm>
-DEVICE void reduce_with(const u32* in, u32* out) {
+template <cub::BlockReduceAlgorithm Algorithm> DEVICE void reduce_with(const u32* in, u32* out) {
     using Reducer = cub::BlockReduce<u32, threads, Algorithm>;
     __shared__ typename Reducer::TempStorage shared;
     const u32 sum = Reducer(shared).Sum(in[threadIdx.x], 77);
@@ -105,8 +107,7 @@ ENTRY reductions(const u32* in, u32* out) {
     reduce_with<cub::BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY>(in, out + 4);
 }
 
-template <cub::BlockHistogramAlgorithm Algorithm>
-DEVICE void histogram_with(const u8* in, u32* out) {
+template <cub::BlockHistogramAlgorithm Algorithm> DEVICE void histogram_with(const u8* in, u32* out) {
     using Histogram = cub::BlockHistogram<u8, threads, items, 64, Algorithm>;
     __shared__ typename Histogram::TempStorage shared;
     __shared__ u32 bins[64];
@@ -158,7 +159,9 @@ ENTRY neighbours(const s32* in, s32* differences, u32* flags) {
     cub::LoadDirectBlocked(threadIdx.x, in, x);
     Differ(shared.differ).SubtractLeft(x, d, [](s32 a, s32 b) { return a - b; });
     __syncthreads();
-    Discontinuity(shared.discontinuity).FlagHeadsAndTails(heads, tails, x, [](s32 a, s32 b) { return a != b; });
+    Discontinuity(shared.discontinuity).FlagHeadsAndTails(heads, tails, x, [](s32 a, s32 b) {
+        return a != b;
+    });
     for (u32 i = 0; i < items; ++i) {
         differences[threadIdx.x * items + i] = d[i];
         flags[threadIdx.x * items + i] = heads[i] | tails[i] << 1;
@@ -198,7 +201,8 @@ static void sorts(twin::Run& run) {
     std::sort(keys.begin(), keys.end()), std::sort(wide.begin(), wide.end());
     run.expect_same("keys", run.download<u32>(a, size), keys);
     run.expect_same("merged", run.download<u64>(d, size), wide);
-    // The kernel reads them striped: thread t's i-th is at i * threads + t; the sort takes them as blocked, and leaves them striped.
+    // The kernel reads them striped: thread t's i-th is at i * threads + t; the sort takes them as blocked,
+    // and leaves them striped.
     std::vector<s32> blocked;
     for (u32 t = 0; t < threads; ++t)
         for (u32 i = 0; i < items; ++i) blocked.push_back(signed_keys[i * threads + t]);
@@ -229,7 +233,8 @@ static void counts(twin::Run& run) {
     const auto in = run.random_values<u32>(threads);
     const u64 out = run.zeros<u32>(6), bins = run.zeros<u32>(128);
     run.launch("reductions", {.block = threads}, run.upload(in), out);
-    const u32 sum = std::accumulate(in.begin(), in.begin() + 77, 0u), least = *std::min_element(in.begin(), in.end());
+    const u32 sum = std::accumulate(in.begin(), in.begin() + 77, 0u),
+              least = *std::min_element(in.begin(), in.end());
     run.expect_same("reductions", run.download<u32>(out, 6), {sum, least, sum, least, sum, least});
     auto bytes = run.random_values<u8>(size);
     std::vector<u32> host(128);
@@ -243,7 +248,8 @@ static void arrangements(twin::Run& run) {
     std::vector<u32> host(7 * size);
     for (u32 i = 0; i < size; ++i) {
         const u32 thread = i / items, item = i % items, warp = thread / 32 * 32;
-        const u32 striped = item * threads + thread, warp_striped = warp * items + item * 32 + thread % 32, rank = i * 77 % size;
+        const u32 striped = item * threads + thread, warp_striped = warp * items + item * 32 + thread % 32,
+                  rank = i * 77 % size;
         host[i] = in[striped], host[size + striped] = in[i];
         host[2 * size + i] = in[warp_striped], host[3 * size + warp_striped] = in[i];
         host[4 * size + rank] = in[i], host[5 * size + (rank % threads * items + rank / threads)] = in[i];

@@ -1,5 +1,5 @@
-// Device-wide algorithms with CUB's parts, each in one or two kernels: reduction, scan with decoupled look-back by CUB's own tile states, radix
-// sort by digits, histogram, selection, reduction by key.
+// Device-wide algorithms with CUB's parts, each in one or two kernels: reduction, scan with decoupled
+// look-back by CUB's own tile states, radix sort by digits, histogram, selection, reduction by key.
 #ifdef __CUDACC__
 #include <cub/agent/single_pass_scan_operators.cuh>
 #include <cub/block/block_load.cuh>
@@ -49,7 +49,8 @@ ENTRY scan(const u32* in, u32* out, u32 size, u64* memory, u32 tiles) {
     cub::StoreDirectBlocked(threadIdx.x, out + at, x, (int)left);
 }
 
-ENTRY select(const u32* in, u32* out, u32 size, u64* memory, u32 tiles, u32* kept) {  // those that 3 divides, in order
+// those that 3 divides, in order
+ENTRY select(const u32* in, u32* out, u32 size, u64* memory, u32 tiles, u32* kept) {
     __shared__ typename Scan::TempStorage shared;
     __shared__ typename Prefix::TempStorage prefix;
     State state;
@@ -86,7 +87,8 @@ ENTRY reduce(const float* in, u32 size, float* partial, u32* arrived, float* out
     }
     __syncthreads();
     if (!last) return;
-    const float all = Reduce(shared).Sum(threadIdx.x < gridDim.x ? ((volatile float*)partial)[threadIdx.x] : 0.0f);
+    const float all =
+        Reduce(shared).Sum(threadIdx.x < gridDim.x ? ((volatile float*)partial)[threadIdx.x] : 0.0f);
     if (threadIdx.x == 0) *out = all;
 }
 
@@ -115,8 +117,10 @@ ENTRY scatter(const u32* keys, u32 size, u32 shift, const u32* ends, u32 tiles, 
     __syncthreads();
     for (u32 i = 0; i < items; ++i) {
         const u32 digit = key[i] >> shift & 15, before = digit * tiles + blockIdx.x;
-        const u32 mine = (u32)(rank[i] - starts[digit]), count = ends[before] - (before == 0 ? 0 : ends[before - 1]);
-        if (mine < count) out[(before == 0 ? 0 : ends[before - 1]) + mine] = key[i];  // those behind the end are last
+        const u32 mine = (u32)(rank[i] - starts[digit]),
+                  count = ends[before] - (before == 0 ? 0 : ends[before - 1]);
+        // those behind the end are last
+        if (mine < count) out[(before == 0 ? 0 : ends[before - 1]) + mine] = key[i];
     }
 }
 #else
@@ -139,7 +143,8 @@ TWIN(CubGrid, "sm_80", "sm_90a nvcc", "sm_75 nvcc -G", "sm_120a") {
 
     std::vector<u32> kept;
     std::copy_if(in.begin(), in.end(), std::back_inserter(kept), [](u32 x) { return x % 3 == 0; });
-    const u64 selected = run.zeros<u32>(size), memory = run.zeros<u64>(tiles * 8 + 512), count = run.zeros<u32>(1);
+    const u64 selected = run.zeros<u32>(size), memory = run.zeros<u64>(tiles * 8 + 512),
+              count = run.zeros<u32>(1);
     run.launch("start_scan", {.grid = 1, .block = 64}, memory, tiles);
     run.launch("select", {.grid = tiles, .block = threads}, at, selected, size, memory, tiles, count);
     run.expect_same("count", run.download<u32>(count, 1), {(u32)kept.size()});
@@ -149,14 +154,17 @@ TWIN(CubGrid, "sm_80", "sm_90a nvcc", "sm_75 nvcc -G", "sm_120a") {
     std::vector<float> reals(size);
     for (u32 i = 0; i < size; ++i) reals[i] = (float)(in[i] % 1000);
     const u64 total = run.zeros<float>(1);
-    run.launch("reduce", {.grid = 11, .block = threads}, run.upload(reals), size, run.zeros<float>(11), run.zeros<u32>(1), total);
-    run.expect_same("sum", run.download<float>(total, 1), {std::accumulate(reals.begin(), reals.end(), 0.0f)});
+    run.launch("reduce", {.grid = 11, .block = threads}, run.upload(reals), size, run.zeros<float>(11),
+               run.zeros<u32>(1), total);
+    run.expect_same("sum", run.download<float>(total, 1),
+                    {std::accumulate(reals.begin(), reals.end(), 0.0f)});
 
     u64 keys = at, other = run.zeros<u32>(size);
     for (u32 shift = 0; shift < 32; shift += 4) {
         const u64 counts = run.zeros<u32>(16 * tiles);
         run.launch("count_digits", {.grid = tiles, .block = threads}, keys, size, shift, counts, tiles);
-        run.launch("scatter", {.grid = tiles, .block = threads}, keys, size, shift, scan_on_device(run, counts, 16 * tiles), tiles, other);
+        run.launch("scatter", {.grid = tiles, .block = threads}, keys, size, shift,
+                   scan_on_device(run, counts, 16 * tiles), tiles, other);
         std::swap(keys, other);
     }
     std::sort(in.begin(), in.end());

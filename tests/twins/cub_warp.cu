@@ -1,4 +1,5 @@
-// CUB over a warp: scans, reductions of segments, merge sort, exchanges, loads and stores, of whole and of smaller logical warps.
+// CUB over a warp: scans, reductions of segments, merge sort, exchanges, loads and stores, of whole and of
+// smaller logical warps.
 #ifdef __CUDACC__
 #include <cub/warp/warp_exchange.cuh>
 #include <cub/warp/warp_load.cuh>
@@ -14,12 +15,13 @@ namespace cub_warp {
 constexpr u32 threads = 64, items = 3;
 
 #ifdef __CUDACC__
-template <u32 Width, class T>
-DEVICE void scan_with(const T* in, T* out) {
+template <u32 Width, class T> DEVICE void scan_with(const T* in, T* out) {
     using Scan = cub::WarpScan<T, Width>;
     __shared__ typename Scan::TempStorage shared[threads / Width];
     T before, sum, total;
-    Scan(shared[threadIdx.x / Width]).Scan(in[threadIdx.x], sum, before, T(0), [](T a, T b) { return a + b; });
+    Scan(shared[threadIdx.x / Width]).Scan(in[threadIdx.x], sum, before, T(0), [](T a, T b) {
+        return a + b;
+    });
     __syncwarp();
     Scan(shared[threadIdx.x / Width]).InclusiveSum(in[threadIdx.x], sum, total);
     out[3 * threadIdx.x] = before, out[3 * threadIdx.x + 1] = sum, out[3 * threadIdx.x + 2] = total;
@@ -38,7 +40,8 @@ ENTRY reductions(const u32* in, u32* out) {
     const u32 segment = Reduce(shared[t / 32]).HeadSegmentedSum(x, x % 4 == 0);
     const u32 most = Small(small[t / 16]).Reduce(x, [](u32 a, u32 b) { return a > b ? a : b; });
     out[t] = t % 32 == 0 ? sum : 0, out[threads + t] = t % 32 == 0 ? part : 0;
-    out[2 * threads + t] = t % 32 == 0 || x % 4 == 0 ? segment : 0, out[3 * threads + t] = t % 16 == 0 ? most : 0;
+    out[2 * threads + t] = t % 32 == 0 || x % 4 == 0 ? segment : 0,
+                      out[3 * threads + t] = t % 16 == 0 ? most : 0;
 }
 ENTRY sorts(const s32* in, s32* out, const u32* ranks) {
     using Load = cub::WarpLoad<s32, items, cub::WARP_LOAD_TRANSPOSE, 32>;
@@ -70,8 +73,7 @@ ENTRY sorts(const s32* in, s32* out, const u32* ranks) {
 }
 #else
 
-template <class T>
-static void scan_on_host(const std::vector<T>& in, u32 width, std::vector<T>& out) {
+template <class T> static void scan_on_host(const std::vector<T>& in, u32 width, std::vector<T>& out) {
     for (u32 t = 0; t < threads; ++t) {
         const u32 first = t / width * width;
         T before = 0, total = 0;
@@ -81,21 +83,25 @@ static void scan_on_host(const std::vector<T>& in, u32 width, std::vector<T>& ou
     }
 }
 
-TWIN(CubWarp, "sm_80 -default-device", "sm_90a nvcc --extended-lambda", "sm_75 nvcc -G --extended-lambda", "sm_120a -default-device") {
+TWIN(CubWarp, "sm_80 -default-device", "sm_90a nvcc --extended-lambda", "sm_75 nvcc -G --extended-lambda",
+     "sm_120a -default-device") {
     const auto in = run.random_values<u32>(threads);
     std::vector<double> reals(threads), real_host;
     for (u32 i = 0; i < threads; ++i) reals[i] = in[i] % 4096;  // sums are exact in any order
     std::vector<u32> host;
     for (const u32 width : {32u, 8u, 2u}) scan_on_host(in, width, host);
     scan_on_host(reals, 16, real_host);
-    const u64 at = run.upload(in), out = run.zeros<u32>(host.size()), real_out = run.zeros<double>(real_host.size());
+    const u64 at = run.upload(in), out = run.zeros<u32>(host.size()),
+              real_out = run.zeros<double>(real_host.size());
     run.launch("scans", {.block = threads}, at, out, run.upload(reals), real_out);
     run.expect_same("scans", run.download<u32>(out, host.size()), host);
     run.expect_same("reals", run.download<double>(real_out, real_host.size()), real_host);
 
     host.assign(4 * threads, 0);
     for (u32 t = 0; t < threads; ++t) {
-        if (t % 32 == 0) host[t] = std::accumulate(in.begin() + t, in.begin() + t + 32, 0u), host[threads + t] = std::accumulate(in.begin() + t, in.begin() + t + 13, 0u);
+        if (t % 32 == 0)
+            host[t] = std::accumulate(in.begin() + t, in.begin() + t + 32, 0u),
+            host[threads + t] = std::accumulate(in.begin() + t, in.begin() + t + 13, 0u);
         if (t % 32 == 0 || in[t] % 4 == 0) {
             u32 end = t + 1;
             while (end % 32 != 0 && in[end] % 4 != 0) ++end;

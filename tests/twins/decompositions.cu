@@ -1,4 +1,5 @@
-// LU with pivots, Cholesky and QR by Householder, in double precision: a matrix per thread, and one per block in shared memory.
+// LU with pivots, Cholesky and QR by Householder, in double precision: a matrix per thread, and one per block
+// in shared memory.
 #include "twin.hpp"
 
 namespace decompositions {
@@ -94,7 +95,8 @@ static std::vector<System> systems(twin::Run& run) {
         for (u32 i = 0; i < size; ++i)
             for (u32 k = 0; k < size; ++k) {
                 s.cholesky[i][k] = i == k ? 0.5 : 0;
-                for (u32 j = 0; j < size; ++j) s.cholesky[i][k] += values[i * size + j] * values[k * size + j];
+                for (u32 j = 0; j < size; ++j)
+                    s.cholesky[i][k] += values[i * size + j] * values[k * size + j];
             }
     }
     for (auto& row : all[3].lu) row[4] = 0;  // singular
@@ -113,7 +115,8 @@ TWIN(Decompositions, "sm_80 --fmad=false", "sm_90a -G", "sm_75 nvcc -fmad=false 
     std::vector<double> device, host;
     for (u32 s = 0; s < 40; ++s)
         for (u32 i = 0; i < size; ++i)
-            for (u32 k = 0; k < size; ++k) device.push_back(blocks[s].cholesky[i][k]), host.push_back(all[s].cholesky[i][k]);
+            for (u32 k = 0; k < size; ++k)
+                device.push_back(blocks[s].cholesky[i][k]), host.push_back(all[s].cholesky[i][k]);
     run.expect_same("by block", device, host);
 }
 #endif

@@ -1,5 +1,6 @@
-// Control flow of every shape, with lanes that part and meet: nested loops with breaks, switches that fall through, loops that are
-// entered in the middle (goto), state machines, early returns, short circuits with effects.
+// Control flow of every shape, with lanes that part and meet: nested loops with breaks, switches that fall
+// through, loops that are entered in the middle (goto), state machines, early returns, short circuits with
+// effects.
 #include "twin.hpp"
 
 namespace divergence {
@@ -18,9 +19,7 @@ BOTH inline u32 nested(u32 x) {
             if ((k ^ x) % 11 == 0) break;
             sum += k * i;
             if (sum > 900) return sum ^ 0x5555;
-            do {
-                sum -= 3;
-            } while (sum % 5 == 4);
+            do { sum -= 3; } while (sum % 5 == 4);
         }
     }
     return sum;
@@ -54,15 +53,36 @@ BOTH inline u32 machine(const u8* program, u32 x) {  // a stack machine
     for (u32 at = 0, steps = 0; steps < 200; ++steps) {
         const u8 op = program[at++ % 64];
         switch (op % 16) {
-            case 0: stack[top & 7] = op; ++top; break;
-            case 1: stack[top & 7] = stack[(top - 1) & 7]; ++top; break;
-            case 2: --top; stack[(top - 1) & 7] += stack[top & 7]; break;
-            case 3: --top; stack[(top - 1) & 7] *= stack[top & 7]; break;
+            case 0:
+                stack[top & 7] = op;
+                ++top;
+                break;
+            case 1:
+                stack[top & 7] = stack[(top - 1) & 7];
+                ++top;
+                break;
+            case 2:
+                --top;
+                stack[(top - 1) & 7] += stack[top & 7];
+                break;
+            case 3:
+                --top;
+                stack[(top - 1) & 7] *= stack[top & 7];
+                break;
             case 4: stack[(top - 1) & 7] ^= stack[(top - 1) & 7] >> 5;  // falls through
             case 5: stack[(top - 1) & 7] += 0x9e3779b9; break;
-            case 6: if (stack[(top - 1) & 7] & 1) at += op / 16; break;
-            case 7: if (stack[(top - 1) & 7] % 3 == 0) at -= op / 32 + 2; break;
-            case 8: { const u32 kept = stack[(top - 1) & 7]; stack[(top - 1) & 7] = stack[(top - 2) & 7]; stack[(top - 2) & 7] = kept; break; }
+            case 6:
+                if (stack[(top - 1) & 7] & 1) at += op / 16;
+                break;
+            case 7:
+                if (stack[(top - 1) & 7] % 3 == 0) at -= op / 32 + 2;
+                break;
+            case 8: {
+                const u32 kept = stack[(top - 1) & 7];
+                stack[(top - 1) & 7] = stack[(top - 2) & 7];
+                stack[(top - 2) & 7] = kept;
+                break;
+            }
             case 9: stack[(top - 1) & 7] = ~stack[(top - 1) & 7]; break;
             case 10: return stack[(top - 1) & 7];
             case 11: stack[(top - 1) & 7] /= op | 1; break;
@@ -91,7 +111,9 @@ BOTH inline u32 sparse(u32 x) {
         case 0x120: x += 2;  // falls through
         case 0x340: return x * 3;
         case 0xff0: x ^= 5; break;
-        case 0x560: case 0x570: case 0x580: return x - 9;
+        case 0x560:
+        case 0x570:
+        case 0x580: return x - 9;
         default:
             for (u32 i = 0; i < x % 4; ++i) x = x * 5 + 1;
     }

@@ -1,4 +1,5 @@
-// A radix-2 FFT in shared memory, a thread per butterfly, and a number-theoretic transform modulo 998244353: forth and back.
+// A radix-2 FFT in shared memory, a thread per butterfly, and a number-theoretic transform modulo 998244353:
+// forth and back.
 #include "twin.hpp"
 
 namespace fft {

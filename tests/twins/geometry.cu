@@ -1,5 +1,5 @@
-// Geometry: convex hulls, points in polygons, triangles against rays, a tree of boxes walked with a stack, nearest neighbours in a k-d tree,
-// quaternions, Morton codes, Bresenham's lines, a distance field by jumps.
+// Geometry: convex hulls, points in polygons, triangles against rays, a tree of boxes walked with a stack,
+// nearest neighbours in a k-d tree, quaternions, Morton codes, Bresenham's lines, a distance field by jumps.
 #include "twin.hpp"
 
 namespace geometry {
@@ -7,20 +7,27 @@ namespace geometry {
 struct Point {
     s32 x, y;
 };
-BOTH inline s64 turn(Point a, Point b, Point c) { return (s64)(b.x - a.x) * (c.y - a.y) - (s64)(b.y - a.y) * (c.x - a.x); }
+BOTH inline s64 turn(Point a, Point b, Point c) {
+    return (s64)(b.x - a.x) * (c.y - a.y) - (s64)(b.y - a.y) * (c.x - a.x);
+}
 
 BOTH inline u32 hull(const Point* points, u32 count) {  // Andrew's; a hash of the corners
     u8 order[24], corner[50];
     for (u32 i = 0; i < count; ++i) {
         u32 at = i;
-        for (; at > 0 && (points[order[at - 1]].x > points[i].x || (points[order[at - 1]].x == points[i].x && points[order[at - 1]].y > points[i].y)); --at) order[at] = order[at - 1];
+        for (; at > 0 && (points[order[at - 1]].x > points[i].x ||
+                          (points[order[at - 1]].x == points[i].x && points[order[at - 1]].y > points[i].y));
+             --at)
+            order[at] = order[at - 1];
         order[at] = (u8)i;
     }
     u32 size = 0;
     for (u32 pass = 0, least = 2; pass < 2; ++pass, least = size + 1)
         for (u32 i = pass; i < count; ++i) {
             const u8 next = pass == 0 ? order[i] : order[count - 1 - i];
-            while (size >= least && turn(points[corner[size - 2]], points[corner[size - 1]], points[next]) <= 0) --size;
+            while (size >= least &&
+                   turn(points[corner[size - 2]], points[corner[size - 1]], points[next]) <= 0)
+                --size;
             corner[size++] = next;
         }
     u32 hash = size;
@@ -72,7 +79,8 @@ BOTH inline Nearest nearest(const Point* tree, u32 count, Point p) {
         if (visit.node >= count || visit.apart > best.distance) continue;
         const Point here = tree[visit.node];
         const u32 distance = (u32)((here.x - p.x) * (here.x - p.x) + (here.y - p.y) * (here.y - p.y));
-        if (distance < best.distance || (distance == best.distance && visit.node < best.node)) best = {distance, visit.node};
+        if (distance < best.distance || (distance == best.distance && visit.node < best.node))
+            best = {distance, visit.node};
         u32 level = 0;
         for (u32 n = visit.node + 1; n > 1; n /= 2) ++level;
         const s32 apart = level % 2 == 0 ? p.x - here.x : p.y - here.y;
@@ -87,8 +95,10 @@ struct Quaternion {
     float w, x, y, z;
 };
 BOTH inline Quaternion operator*(Quaternion a, Quaternion b) {
-    return {fmaf(a.w, b.w, -fmaf(a.x, b.x, fmaf(a.y, b.y, a.z * b.z))), fmaf(a.w, b.x, fmaf(a.x, b.w, fmaf(a.y, b.z, -(a.z * b.y)))),
-            fmaf(a.w, b.y, fmaf(-a.x, b.z, fmaf(a.y, b.w, a.z * b.x))), fmaf(a.w, b.z, fmaf(a.x, b.y, fmaf(-a.y, b.x, a.z * b.w)))};
+    return {fmaf(a.w, b.w, -fmaf(a.x, b.x, fmaf(a.y, b.y, a.z * b.z))),
+            fmaf(a.w, b.x, fmaf(a.x, b.w, fmaf(a.y, b.z, -(a.z * b.y)))),
+            fmaf(a.w, b.y, fmaf(-a.x, b.z, fmaf(a.y, b.w, a.z * b.x))),
+            fmaf(a.w, b.z, fmaf(a.x, b.y, fmaf(-a.y, b.x, a.z * b.w)))};
 }
 
 struct Results {
@@ -105,7 +115,9 @@ BOTH inline Results results(const Point* points, u32 t) {
     r.line = line({p.x / 16, p.y / 16}, {q.x / 16, q.y / 16});
     r.nearest = nearest(points, 63, points[t + 64]);
     Quaternion turned = {1, 0, 0, 0};
-    for (u32 i = 0; i < 6; ++i) turned = turned * Quaternion{(float)(points[t + i].x % 7) * 0.25f, 0.5f, (float)(points[t + i].y % 5) * 0.125f, -0.25f};
+    for (u32 i = 0; i < 6; ++i)
+        turned = turned * Quaternion{(float)(points[t + i].x % 7) * 0.25f, 0.5f,
+                                     (float)(points[t + i].y % 5) * 0.125f, -0.25f};
     r.turned = turned;
     return r;
 }
@@ -119,7 +131,10 @@ ENTRY all(const Point* points, Results* out, u32 count) {
 // The nearest seed of each cell of a 32 by 32 field, by jump flooding.
 ENTRY flood(const u32* seeds, u32 count, u32* out) {
     __shared__ u16 field[2][1024];
-    const auto distance = [](u32 a, u32 b) { const s32 x = (s32)(a % 32) - (s32)(b % 32), y = (s32)(a / 32) - (s32)(b / 32); return (u32)(x * x + y * y); };
+    const auto distance = [](u32 a, u32 b) {
+        const s32 x = (s32)(a % 32) - (s32)(b % 32), y = (s32)(a / 32) - (s32)(b / 32);
+        return (u32)(x * x + y * y);
+    };
     for (u32 i = threadIdx.x; i < 1024; i += blockDim.x) field[0][i] = 0xffff;
     __syncthreads();
     if (threadIdx.x < count) field[0][seeds[threadIdx.x]] = (u16)seeds[threadIdx.x];
@@ -132,7 +147,8 @@ ENTRY flood(const u32* seeds, u32 count, u32* out) {
                 const s32 x = (s32)(i % 32) + (k % 3 - 1) * jump, y = (s32)(i / 32) + (k / 3 - 1) * jump;
                 if (x < 0 || y < 0 || x > 31 || y > 31) continue;
                 const u32 other = field[now][y * 32 + x];
-                if (other != 0xffff && (best == 0xffff || distance(i, other) < distance(i, best))) best = other;
+                if (other != 0xffff && (best == 0xffff || distance(i, other) < distance(i, best)))
+                    best = other;
             }
             field[now ^ 1][i] = (u16)best;
         }
@@ -142,15 +158,19 @@ ENTRY flood(const u32* seeds, u32 count, u32* out) {
 }
 #else
 
-static void sort_tree(std::vector<Point>& points, std::vector<Point>& tree, u32 from, u32 to, u32 node, u32 level) {
+static void sort_tree(std::vector<Point>& points, std::vector<Point>& tree, u32 from, u32 to, u32 node,
+                      u32 level) {
     if (from >= to) return;
-    std::sort(points.begin() + from, points.begin() + to, [level](Point a, Point b) { return level % 2 == 0 ? a.x < b.x : a.y < b.y; });
+    std::sort(points.begin() + from, points.begin() + to,
+              [level](Point a, Point b) { return level % 2 == 0 ? a.x < b.x : a.y < b.y; });
     const u32 middle = (from + to) / 2;
     tree[node] = points[middle];
-    sort_tree(points, tree, from, middle, 2 * node + 1, level + 1), sort_tree(points, tree, middle + 1, to, 2 * node + 2, level + 1);
+    sort_tree(points, tree, from, middle, 2 * node + 1, level + 1),
+        sort_tree(points, tree, middle + 1, to, 2 * node + 2, level + 1);
 }
 
-TWIN(Geometry, "sm_75 --fmad=false", "sm_90a -G --fmad=false", "sm_80 nvcc -fmad=false -Xcicc -O0", "sm_120a nvcc -fmad=false") {
+TWIN(Geometry, "sm_75 --fmad=false", "sm_90a -G --fmad=false", "sm_80 nvcc -fmad=false -Xcicc -O0",
+     "sm_120a nvcc -fmad=false") {
     const u32 count = 90;
     std::vector<Point> points(count + 70);
     for (Point& p : points) p = {(s32)(run.random() % 1000), (s32)(run.random() % 1000)};
@@ -160,7 +180,10 @@ TWIN(Geometry, "sm_75 --fmad=false", "sm_90a -G --fmad=false", "sm_80 nvcc -fmad
     for (u32 t = 0; t < count; ++t) {
         host.push_back(results(points.data(), t));
         u32 least = ~0u;
-        for (u32 i = 0; i < 63; ++i) least = std::min(least, (u32)((points[i].x - points[t + 64].x) * (points[i].x - points[t + 64].x) + (points[i].y - points[t + 64].y) * (points[i].y - points[t + 64].y)));
+        for (u32 i = 0; i < 63; ++i)
+            least =
+                std::min(least, (u32)((points[i].x - points[t + 64].x) * (points[i].x - points[t + 64].x) +
+                                      (points[i].y - points[t + 64].y) * (points[i].y - points[t + 64].y)));
         run.expect(host[t].nearest.distance == least, "the tree finds the nearest point");
     }
     const u64 out = run.zeros<Results>(count), field = run.zeros<u32>(1024);

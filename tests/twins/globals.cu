@@ -1,5 +1,5 @@
-// Variables of a module: initialised, zero, constant, with pointers to each other and to functions, strings, structures, arrays of arrays;
-// what one launch leaves the next one finds.
+// Variables of a module: initialised, zero, constant, with pointers to each other and to functions, strings,
+// structures, arrays of arrays; what one launch leaves the next one finds.
 #include "twin.hpp"
 
 namespace globals {
@@ -65,11 +65,13 @@ static Results results(u32 t) {
     Results* const out = &r - t;
 #endif
     Results& here = out[t];
-    here.numbers = (u64)*into[t % 3] + bytes[t % 5] * 100 + zero[t % 4] + primes[t % 7] * 10000u + (u64)squares[t % 6] * 1000000;
+    here.numbers = (u64)*into[t % 3] + bytes[t % 5] * 100 + zero[t % 4] + primes[t % 7] * 10000u +
+                   (u64)squares[t % 6] * 1000000;
     here.words = hash(names[t % 3]) ^ hash(text + t % 19);
     here.items = 0;
     for (const Item* item = heads[t & 1]; item; item = item->next)
-        here.items = here.items * 1000003 + hash(item->name) + (u64)(s64)item->counts[t % 3] + (u64)(s64)(item->weight * 4) + item->flag;
+        here.items = here.items * 1000003 + hash(item->name) + (u64)(s64)item->counts[t % 3] +
+                     (u64)(s64)(item->weight * 4) + item->flag;
     here.calls = functions[t % 2]((s32)t) + functions[(t + 1) % 2](3);
     here.single = table[t % 2][t % 3], here.pad = 0, here.real = reals[t % 3];
 #ifndef __CUDACC__

@@ -1,5 +1,5 @@
-// Graphs: shortest paths by a priority queue in each thread, breadth-first search by levels over a queue of the grid, union-find, topological
-// order, Floyd-Warshall in shared memory, maximal flow, colouring.
+// Graphs: shortest paths by a priority queue in each thread, breadth-first search by levels over a queue of
+// the grid, union-find, topological order, Floyd-Warshall in shared memory, maximal flow, colouring.
 #include "twin.hpp"
 
 namespace graphs {
@@ -15,7 +15,8 @@ struct Queue {
     BOTH void put(u32 at, u8 node) { heap[at] = node, place[node] = (u8)at; }
     BOTH void rise(u32 at) {
         const u8 node = heap[at];
-        for (; at > 0 && keys[node] < keys[heap[(at - 1) / 2]]; at = (at - 1) / 2) put(at, heap[(at - 1) / 2]);
+        for (; at > 0 && keys[node] < keys[heap[(at - 1) / 2]]; at = (at - 1) / 2)
+            put(at, heap[(at - 1) / 2]);
         put(at, node);
     }
     BOTH u8 pop() {
@@ -52,12 +53,14 @@ BOTH inline void dijkstra(const u8* edges, const u16* weights, u32 from, u32* di
     }
 }
 
-BOTH inline u32 max_flow(const u8* edges, const u16* weights, u32 from, u32 to) {  // Edmonds and Karp, on 12 nodes
+// Edmonds and Karp, on 12 nodes
+BOTH inline u32 max_flow(const u8* edges, const u16* weights, u32 from, u32 to) {
     constexpr u32 n = 12;
     s32 left[n][n] = {};
     for (u32 i = 0; i < n; ++i)
         for (u32 e = 0; e < degree; ++e)
-            if (edges[i * degree + e] % n != i) left[i][edges[i * degree + e] % n] += weights[i * degree + e] % 50;
+            if (edges[i * degree + e] % n != i)
+                left[i][edges[i * degree + e] % n] += weights[i * degree + e] % 50;
     u32 flow = 0;
     for (;;) {
         s8 parent[n];
@@ -72,8 +75,10 @@ BOTH inline u32 max_flow(const u8* edges, const u16* weights, u32 from, u32 to) 
         }
         if (parent[to] < 0) return flow;
         s32 least = 0x7fffffff;
-        for (u32 at = to; at != from; at = (u32)parent[at]) least = left[parent[at]][at] < least ? left[parent[at]][at] : least;
-        for (u32 at = to; at != from; at = (u32)parent[at]) left[parent[at]][at] -= least, left[at][parent[at]] += least;
+        for (u32 at = to; at != from; at = (u32)parent[at])
+            least = left[parent[at]][at] < least ? left[parent[at]][at] : least;
+        for (u32 at = to; at != from; at = (u32)parent[at])
+            left[parent[at]][at] -= least, left[at][parent[at]] += least;
         flow += (u32)least;
     }
 }
@@ -88,9 +93,11 @@ ENTRY paths(const u8* edges, const u16* weights, u32* distances, u32* flows) {
 
 ENTRY floyd_warshall(const u8* edges, const u16* weights, u32* out) {
     __shared__ u32 d[nodes][nodes];
-    for (u32 i = threadIdx.x; i < nodes * nodes; i += blockDim.x) d[i / nodes][i % nodes] = i / nodes == i % nodes ? 0 : 0x7fffffff;
+    for (u32 i = threadIdx.x; i < nodes * nodes; i += blockDim.x)
+        d[i / nodes][i % nodes] = i / nodes == i % nodes ? 0 : 0x7fffffff;
     __syncthreads();
-    for (u32 i = threadIdx.x; i < nodes * degree; i += blockDim.x) atomicMin(&d[i / degree][edges[i]], (u32)weights[i]);
+    for (u32 i = threadIdx.x; i < nodes * degree; i += blockDim.x)
+        atomicMin(&d[i / degree][edges[i]], (u32)weights[i]);
     for (u32 k = 0; k < nodes; ++k) {
         __syncthreads();
         for (u32 i = threadIdx.x; i < nodes * nodes; i += blockDim.x) {
@@ -102,7 +109,8 @@ ENTRY floyd_warshall(const u8* edges, const u16* weights, u32* out) {
     for (u32 i = threadIdx.x; i < nodes * nodes; i += blockDim.x) out[i] = d[i / nodes][i % nodes];
 }
 
-ENTRY level(const u8* edges, const u32* frontier, u32 count, u32 depth, u32* depths, u32* next, u32* next_count) {
+ENTRY level(const u8* edges, const u32* frontier, u32 count, u32 depth, u32* depths, u32* next,
+            u32* next_count) {
     const u32 i = thread_number();
     if (i >= count * degree) return;
     const u32 to = edges[frontier[i / degree] * degree + i % degree];
@@ -113,7 +121,8 @@ DEVICE u32 root_of(volatile u32* parent, u32 x) {
     while (parent[x] != x) x = parent[x];
     return x;
 }
-ENTRY components(const u8* edges, u32* parent, u32 kept) {  // without a lock: the larger root hangs below the smaller
+// without a lock: the larger root hangs below the smaller
+ENTRY components(const u8* edges, u32* parent, u32 kept) {
     const u32 i = thread_number();
     if (i >= nodes * degree || i % 11 >= kept) return;
     u32 a = i / degree, b = edges[i];
@@ -138,7 +147,8 @@ static void search(twin::Run& run, const std::vector<u8>& edges, u64 at) {
     std::vector<u32> frontier = {3};
     for (u32 depth = 1; !frontier.empty(); ++depth) {
         const u64 next = run.zeros<u32>(nodes), count = run.zeros<u32>(1);
-        run.launch("level", {.grid = 5, .block = 32}, at, run.upload(frontier), (u32)frontier.size(), depth, device, next, count);
+        run.launch("level", {.grid = 5, .block = 32}, at, run.upload(frontier), (u32)frontier.size(), depth,
+                   device, next, count);
         frontier = run.download<u32>(next, nodes);
         frontier.resize(run.download<u32>(count, 1)[0]);
     }
@@ -160,7 +170,8 @@ TWIN(Graphs, "sm_75", "sm_90a -G", "sm_80 nvcc -Xcicc -O0", "sm_120a") {
         dijkstra(edges.data(), weights.data(), t, &distances[t * nodes]);
         flows.push_back(max_flow(edges.data(), weights.data(), t % 12, (t + 1 + t / 12) % 12));
     }
-    const u64 e = run.upload(edges), w = run.upload(weights), by_thread = run.zeros<u32>(nodes * nodes), by_block = run.zeros<u32>(nodes * nodes), flow = run.zeros<u32>(nodes);
+    const u64 e = run.upload(edges), w = run.upload(weights), by_thread = run.zeros<u32>(nodes * nodes),
+              by_block = run.zeros<u32>(nodes * nodes), flow = run.zeros<u32>(nodes);
     run.launch("paths", {.grid = 2, .block = 32}, e, w, by_thread, flow);
     run.launch("floyd_warshall", {.block = 128}, e, w, by_block);
     run.expect_same("paths", run.download<u32>(by_thread, nodes * nodes), distances);

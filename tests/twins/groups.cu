@@ -1,5 +1,5 @@
-// Cooperative groups: tiles of every width, partitions of partitions, coalesced threads, labelled and binary partitions, reductions and
-// scans of groups, memcpy_async, the block as a group.
+// Cooperative groups: tiles of every width, partitions of partitions, coalesced threads, labelled and binary
+// partitions, reductions and scans of groups, memcpy_async, the block as a group.
 #ifdef __CUDACC__
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
@@ -15,8 +15,7 @@ constexpr u32 results = 16;
 #ifdef __CUDACC__
 namespace cg = cooperative_groups;
 
-template <u32 Width>
-DEVICE u32 tile_sum(const cg::thread_block& block, u32 x) {
+template <u32 Width> DEVICE u32 tile_sum(const cg::thread_block& block, u32 x) {
     const auto tile = cg::tiled_partition<Width>(block);
     for (u32 d = tile.size() / 2; d > 0; d /= 2) x += tile.shfl_xor(x, d);
     return x * 3 + tile.thread_rank() + tile.meta_group_rank() * 100;
@@ -26,12 +25,15 @@ ENTRY tiles(const u32* in, u32* out) {
     const auto block = cg::this_thread_block();
     const u32 t = block.thread_rank(), x = in[t];
     u32 r[results] = {};
-    r[0] = tile_sum<32>(block, x), r[1] = tile_sum<16>(block, x), r[2] = tile_sum<4>(block, x), r[3] = tile_sum<1>(block, x);
+    r[0] = tile_sum<32>(block, x), r[1] = tile_sum<16>(block, x), r[2] = tile_sum<4>(block, x),
+    r[3] = tile_sum<1>(block, x);
     const auto warp = cg::tiled_partition<32>(block);
     const auto quarter = cg::tiled_partition<8>(warp);
-    r[4] = cg::reduce(quarter, x, cg::plus<u32>()), r[5] = cg::reduce(warp, (s32)x, cg::less<s32>()), r[6] = cg::reduce(warp, x, cg::bit_xor<u32>());
+    r[4] = cg::reduce(quarter, x, cg::plus<u32>()), r[5] = cg::reduce(warp, (s32)x, cg::less<s32>()),
+    r[6] = cg::reduce(warp, x, cg::bit_xor<u32>());
     r[7] = cg::inclusive_scan(quarter, x), r[8] = cg::exclusive_scan(warp, x, cg::greater<u32>());
-    r[9] = warp.ballot(x & 1), r[10] = quarter.any(x % 16 == 0) * 2 + quarter.all(x % 16), r[11] = quarter.match_any(x % 3);
+    r[9] = warp.ballot(x & 1), r[10] = quarter.any(x % 16 == 0) * 2 + quarter.all(x % 16),
+    r[11] = quarter.match_any(x % 3);
     if (x % 3 == 0) {
         const auto active = cg::coalesced_threads();
         r[12] = active.thread_rank() * 100 + active.size(), r[13] = active.shfl(x, 0);
@@ -57,8 +59,7 @@ ENTRY blocks(const u32* in, u32* out) {
 }
 #else
 
-template <class Function>
-static u32 over(const u32* x, u32 count, u32 start, Function f) {
+template <class Function> static u32 over(const u32* x, u32 count, u32 start, Function f) {
     return std::accumulate(x, x + count, start, f);
 }
 
@@ -68,7 +69,10 @@ TWIN(Groups, "sm_80", "sm_90a nvcc", "sm_75 nvcc -G", "sm_90a nvcc -G") {
     std::vector<u32> host;
     for (u32 t = 0; t < 128; ++t) {
         const u32 x = in[t], lane = t % 32, *warp = in.data() + t / 32 * 32, *quarter = in.data() + t / 8 * 8;
-        const auto tile = [&](u32 width) { return over(in.data() + t / width * width, width, 0, std::plus<u32>()) * 3 + t % width + t / width * 100; };
+        const auto tile = [&](u32 width) {
+            return over(in.data() + t / width * width, width, 0, std::plus<u32>()) * 3 + t % width +
+                   t / width * 100;
+        };
         u32 r[results] = {tile(32), tile(16), tile(4), tile(1)};
         r[4] = over(quarter, 8, 0, std::plus<u32>());
         r[5] = over(warp, 32, warp[0], [](u32 a, u32 b) { return (u32)std::min((s32)a, (s32)b); });

@@ -1,4 +1,5 @@
-// Memory from the device's heap and from the stack: malloc, free, new, delete, trees, lists between blocks, alloca of any size.
+// Memory from the device's heap and from the stack: malloc, free, new, delete, trees, lists between blocks,
+// alloca of any size.
 #include "twin.hpp"
 
 namespace heap {
@@ -47,11 +48,12 @@ BOTH inline u32 sieve(u32 limit) {  // the number of primes
 // Levels of alloca: each call keeps what its callers have.
 BOTH
 #ifdef __CUDACC__
-__noinline__
+    __noinline__
 #else
-__attribute__((noinline))
+    __attribute__((noinline))
 #endif
-inline u32 stacked(u32 n, u32 depth) {
+    inline u32
+    stacked(u32 n, u32 depth) {
     u32* const a = (u32*)__builtin_alloca((n + 1) * sizeof(u32));
     for (u32 i = 0; i <= n; ++i) a[i] = n * i + depth;
     const u32 below = depth == 0 ? 1 : stacked(n * 3 % 17, depth - 1);
@@ -75,7 +77,8 @@ struct Link {
     u32 value;
     Link* next;
 };
-ENTRY chain(Link** list, u32 rounds, u64* out, u32* arrived) {  // pushed by all blocks, taken apart by the last
+// pushed by all blocks, taken apart by the last
+ENTRY chain(Link** list, u32 rounds, u64* out, u32* arrived) {
     for (u32 i = 0; i < rounds; ++i) {
         Link* const link = (Link*)malloc(sizeof(Link));
         link->value = thread_number() * rounds + i;

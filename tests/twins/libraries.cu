@@ -1,5 +1,5 @@
-// libcu++ and Thrust inside a kernel: optional, variant, tuple, array, span, complex, string_view, sorted ranges; Thrust's sequential
-// algorithms; barriers, latches and semaphores between threads.
+// libcu++ and Thrust inside a kernel: optional, variant, tuple, array, span, complex, string_view, sorted
+// ranges; Thrust's sequential algorithms; barriers, latches and semaphores between threads.
 #ifdef __CUDACC__
 #include <thrust/binary_search.h>
 #include <thrust/execution_policy.h>
@@ -56,7 +56,8 @@ BOTH inline u64 types(u32 x) {
     lib::variant<u32, double, lib::array<u16, 3>> v = x;
     if (x % 3 == 1) v = x * 0.5;
     if (x % 3 == 2) v = lib::array<u16, 3>{(u16)x, 2, (u16)(x >> 3)};
-    const auto [a, b, c] = lib::make_tuple(lib::visit(Measure(), v), root(x % 50).value_or(1000), (u8)v.index());
+    const auto [a, b, c] =
+        lib::make_tuple(lib::visit(Measure(), v), root(x % 50).value_or(1000), (u8)v.index());
     u32 values[6] = {x, 2, 3, x / 2, 5, 6};
     u64 sum = 0;
     for (const u32 y : lib::span<u32>(values).subspan(x % 3, 3)) sum = sum * 7 + y;
@@ -65,7 +66,8 @@ BOTH inline u64 types(u32 x) {
 BOTH inline lib::complex<float> orbit(u32 x) {
     lib::complex<float> z(0, 0);
     const lib::complex<float> c((float)(x % 16) * 0.0625f - 0.5f, (float)(x / 16 % 16) * 0.0625f - 0.5f);
-    for (int i = 0; i < 4; ++i) z = lib::complex<float>(z.real() * z.real() - z.imag() * z.imag(), 2 * z.real() * z.imag()) + c;
+    for (int i = 0; i < 4; ++i)
+        z = lib::complex<float>(z.real() * z.real() - z.imag() * z.imag(), 2 * z.real() * z.imag()) + c;
     return z;
 }
 

@@ -1,5 +1,5 @@
-// Threads that wait for each other: spin locks (with divergence inside a warp), ticket locks, a last block that adds what all have left,
-// a queue between blocks, a barrier over the grid made of atomics.
+// Threads that wait for each other: spin locks (with divergence inside a warp), ticket locks, a last block
+// that adds what all have left, a queue between blocks, a barrier over the grid made of atomics.
 #include "twin.hpp"
 
 namespace locks {
@@ -108,10 +108,12 @@ TWIN(Locks, "sm_80", "sm_90a -G", "sm_120a nvcc -Xcicc -O0") {
     run.expect_same("tickets", run.download<u64>(device_state, 1), {state});
 
     const auto in = run.random_values<u32>(1000);
-    const u64 total = run.zeros<u32>(1), arrived = run.zeros<u32>(1), partial = run.zeros<u32>(16), at = run.upload(in);
+    const u64 total = run.zeros<u32>(1), arrived = run.zeros<u32>(1), partial = run.zeros<u32>(16),
+              at = run.upload(in);
     for (int again = 0; again < 2; ++again) {
         run.launch("last_block", {.grid = 16, .block = 64}, at, 1000u, partial, arrived, total);
-        run.expect_same("last block", run.download<u32>(total, 1), {std::accumulate(in.begin(), in.end(), 0u)});
+        run.expect_same("last block", run.download<u32>(total, 1),
+                        {std::accumulate(in.begin(), in.end(), 0u)});
     }
 
     std::vector<u32> sums;

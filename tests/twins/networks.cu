@@ -1,5 +1,5 @@
-// What networks are made of: softmax and layer norms of rows by warps, attention that never holds the whole row, GELU and SiLU in half
-// precision, quantised products, top-k, embeddings.
+// What networks are made of: softmax and layer norms of rows by warps, attention that never holds the whole
+// row, GELU and SiLU in half precision, quantised products, top-k, embeddings.
 #ifdef __CUDACC__
 #include <cuda_fp16.h>
 #else
@@ -24,7 +24,8 @@ DEVICE float most_of_warp(float x) {
 ENTRY softmax(const float* in, float* out) {  // a row per warp, three values per lane
     const u32 row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
     float x[3], most = -INFINITY, sum = 0;
-    for (u32 i = 0; i < 3; ++i) x[i] = lane + 32 * i < width ? in[row * width + lane + 32 * i] : -INFINITY, most = fmaxf(most, x[i]);
+    for (u32 i = 0; i < 3; ++i)
+        x[i] = lane + 32 * i < width ? in[row * width + lane + 32 * i] : -INFINITY, most = fmaxf(most, x[i]);
     most = most_of_warp(most);
     for (u32 i = 0; i < 3; ++i) x[i] = expf(x[i] - most), sum += x[i];
     sum = sum_of_warp(sum);
@@ -41,9 +42,11 @@ ENTRY norm(const __half* in, const float* scale, __half* out) {  // Welford's, a
         count += 1, mean += d / count, square += d * (x - mean);
     }
     for (u32 d = 16; d > 0; d /= 2) {
-        const float other_mean = __shfl_down_sync(~0u, mean, d), other_square = __shfl_down_sync(~0u, square, d), other = __shfl_down_sync(~0u, count, d);
+        const float other_mean = __shfl_down_sync(~0u, mean, d),
+                    other_square = __shfl_down_sync(~0u, square, d), other = __shfl_down_sync(~0u, count, d);
         const float all = count + other, apart = other_mean - mean;
-        if (all > 0) mean += apart * other / all, square += other_square + apart * apart * count * other / all;
+        if (all > 0)
+            mean += apart * other / all, square += other_square + apart * apart * count * other / all;
         count = all;
     }
     if (t % 32 == 0) means[t / 32] = mean, squares[t / 32] = square, counts[t / 32] = count;
@@ -51,14 +54,18 @@ ENTRY norm(const __half* in, const float* scale, __half* out) {  // Welford's, a
     if (t == 0)
         for (u32 w = 1; w < blockDim.x / 32; ++w) {
             const float all = counts[0] + counts[w], apart = means[w] - means[0];
-            means[0] += apart * counts[w] / all, squares[0] += squares[w] + apart * apart * counts[0] * counts[w] / all, counts[0] = all;
+            means[0] += apart * counts[w] / all,
+                squares[0] += squares[w] + apart * apart * counts[0] * counts[w] / all, counts[0] = all;
         }
     __syncthreads();
     const float factor = rsqrtf(squares[0] / width + 1e-5f);
-    for (u32 i = t; i < width; i += blockDim.x) out[blockIdx.x * width + i] = __float2half((__half2float(in[blockIdx.x * width + i]) - means[0]) * factor * scale[i]);
+    for (u32 i = t; i < width; i += blockDim.x)
+        out[blockIdx.x * width + i] =
+            __float2half((__half2float(in[blockIdx.x * width + i]) - means[0]) * factor * scale[i]);
 }
 
-ENTRY attention(const float* q, const float* k, const float* v, float* out, u32 length) {  // a query per thread
+// a query per thread
+ENTRY attention(const float* q, const float* k, const float* v, float* out, u32 length) {
     const u32 t = thread_number();
     float most = -INFINITY, sum = 0, result[heads] = {};
     for (u32 i = 0; i <= t; ++i) {  // those before it
@@ -75,21 +82,24 @@ ENTRY activations(const __half2* in, __half2* gelu, __half2* silu, u32 count) {
     const u32 i = thread_number();
     if (i >= count) return;
     const float2 x = __half22float2(in[i]);
-    gelu[i] = __floats2half2_rn(0.5f * x.x * (1 + tanhf(0.7978845608f * (x.x + 0.044715f * x.x * x.x * x.x))), 0.5f * x.y * (1 + erff(x.y * 0.70710678f)));
+    gelu[i] = __floats2half2_rn(0.5f * x.x * (1 + tanhf(0.7978845608f * (x.x + 0.044715f * x.x * x.x * x.x))),
+                                0.5f * x.y * (1 + erff(x.y * 0.70710678f)));
     silu[i] = __h2div(in[i], __hadd2(__float2half2_rn(1), h2exp(__hneg2(in[i]))));
 }
 
 ENTRY quantised(const s8* a, const s8* b, const float* scales, float* out) {  // 32 by 32, depth 64, by dp4a
     const u32 row = threadIdx.x / 32 + blockIdx.x * 4, column = threadIdx.x % 32;
     s32 sum = 0;
-    for (u32 k = 0; k < 64; k += 4) sum = __dp4a(*(const s32*)(a + row * 64 + k), *(const s32*)(b + column * 64 + k), sum);
+    for (u32 k = 0; k < 64; k += 4)
+        sum = __dp4a(*(const s32*)(a + row * 64 + k), *(const s32*)(b + column * 64 + k), sum);
     out[row * 32 + column] = sum * scales[row] * scales[32 + column];
 }
 
 ENTRY top_k(const float* in, u32* out) {  // the 5 largest of a row, by a warp
     const u32 lane = threadIdx.x;
     float x[3];
-    for (u32 i = 0; i < 3; ++i) x[i] = lane + 32 * i < width ? in[blockIdx.x * width + lane + 32 * i] : -INFINITY;
+    for (u32 i = 0; i < 3; ++i)
+        x[i] = lane + 32 * i < width ? in[blockIdx.x * width + lane + 32 * i] : -INFINITY;
     for (u32 k = 0; k < 5; ++k) {
         float best = -INFINITY;
         u32 at = 0;
@@ -118,7 +128,8 @@ static std::vector<float> values_of(const std::vector<u16>& halves) {
 }
 static std::vector<u16> random_halves(twin::Run& run, u32 count) {
     std::vector<u16> halves;
-    for (const double x : run.random_reals<double>(count, -4, 4)) halves.push_back(twin::bits_of_f16(twin::rounded(x, twin::f16)));
+    for (const double x : run.random_reals<double>(count, -4, 4))
+        halves.push_back(twin::bits_of_f16(twin::rounded(x, twin::f16)));
     return halves;
 }
 
@@ -149,7 +160,8 @@ static void rows(twin::Run& run) {
         const double mean = std::accumulate(&x[row * width], &x[row * width] + width, 0.0) / width;
         double square = 0;
         for (u32 i = 0; i < width; ++i) square += (x[row * width + i] - mean) * (x[row * width + i] - mean);
-        for (u32 i = 0; i < width; ++i) normed.push_back((x[row * width + i] - mean) / std::sqrt(square / width + 1e-5) * scale[i]);
+        for (u32 i = 0; i < width; ++i)
+            normed.push_back((x[row * width + i] - mean) / std::sqrt(square / width + 1e-5) * scale[i]);
     }
     const u64 norm = run.zeros<u16>(normed.size());
     run.launch("norm", {.grid = 4, .block = 64}, run.upload(halves), run.upload(scale), norm);
@@ -158,7 +170,9 @@ static void rows(twin::Run& run) {
 
 static void attended(twin::Run& run) {
     const u32 length = 48;
-    const auto q = run.random_reals<float>(length * heads, -1, 1), k = run.random_reals<float>(length * heads, -1, 1), v = run.random_reals<float>(length * heads, -1, 1);
+    const auto q = run.random_reals<float>(length * heads, -1, 1),
+               k = run.random_reals<float>(length * heads, -1, 1),
+               v = run.random_reals<float>(length * heads, -1, 1);
     std::vector<double> host;
     for (u32 t = 0; t < length; ++t) {
         std::vector<double> sum(heads);
@@ -172,7 +186,8 @@ static void attended(twin::Run& run) {
         for (u32 h = 0; h < heads; ++h) host.push_back(sum[h] / total);
     }
     const u64 out = run.zeros<float>(host.size());
-    run.launch("attention", {.grid = 3, .block = 16}, run.upload(q), run.upload(k), run.upload(v), out, length);
+    run.launch("attention", {.grid = 3, .block = 16}, run.upload(q), run.upload(k), run.upload(v), out,
+               length);
     run.expect(near(run.download<float>(out, host.size()), host, 1e-5), "attention");
 }
 
@@ -183,12 +198,15 @@ TWIN(Networks, "sm_80 nvcc", "sm_90a nvcc --use_fast_math", "sm_75 nvcc -G", "sm
     std::vector<double> gelu, silu;
     for (u32 i = 0; i < 200; ++i) {
         const double a = x[i];
-        gelu.push_back(i % 2 == 0 ? 0.5 * a * (1 + std::tanh(0.7978845608 * (a + 0.044715 * a * a * a))) : 0.5 * a * (1 + std::erf(a * std::sqrt(0.5))));
+        gelu.push_back(i % 2 == 0 ? 0.5 * a * (1 + std::tanh(0.7978845608 * (a + 0.044715 * a * a * a)))
+                                  : 0.5 * a * (1 + std::erf(a * std::sqrt(0.5))));
         silu.push_back(a / (1 + std::exp(-a)));
     }
     const u64 g = run.zeros<u16>(200), s = run.zeros<u16>(200);
     run.launch("activations", {.grid = 2, .block = 64}, run.upload(halves), g, s, 100u);
-    run.expect(near(values_of(run.download<u16>(g, 200)), gelu, 2e-3) && near(values_of(run.download<u16>(s, 200)), silu, 5e-3), "activations");
+    run.expect(near(values_of(run.download<u16>(g, 200)), gelu, 2e-3) &&
+                   near(values_of(run.download<u16>(s, 200)), silu, 5e-3),
+               "activations");
 
     const auto a = run.random_values<s8>(32 * 64), b = run.random_values<s8>(32 * 64);
     const auto scales = run.random_reals<float>(64, 0.01f, 0.1f);

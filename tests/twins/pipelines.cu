@@ -1,5 +1,5 @@
-// Copies that run by themselves: cp.async through __pipeline_memcpy_async and cuda::pipeline with several stages, with sizes of 4, 8 and 16 and
-// zeros behind the end.
+// Copies that run by themselves: cp.async through __pipeline_memcpy_async and cuda::pipeline with several
+// stages, with sizes of 4, 8 and 16 and zeros behind the end.
 #ifdef __CUDACC__
 #include <cuda_pipeline.h>
 

@@ -1,5 +1,5 @@
-// Work that makes work: blocks that stay and take tasks from a queue, a stack of free slots without a lock, priority queues of a block, a
-// divide and conquer over a shared stack, stealing between blocks.
+// Work that makes work: blocks that stay and take tasks from a queue, a stack of free slots without a lock,
+// priority queues of a block, a divide and conquer over a shared stack, stealing between blocks.
 #include "twin.hpp"
 
 namespace queues {
@@ -54,7 +54,8 @@ ENTRY stealing(u64* ranges, u32* done, u32 blocks) {
             continue;
         }
         if (victim == blockIdx.x) {
-            if (atomicCAS(&ranges[victim], range, (u64)to << 32 | (from + 1)) == range) atomicAdd(&done[from], 1), tries = 0;
+            if (atomicCAS(&ranges[victim], range, (u64)to << 32 | (from + 1)) == range)
+                atomicAdd(&done[from], 1), tries = 0;
         } else {
             const u32 middle = (from + to) / 2;
             if (atomicCAS(&ranges[victim], range, (u64)middle << 32 | from) != range) continue;
@@ -64,7 +65,8 @@ ENTRY stealing(u64* ranges, u32* done, u32 blocks) {
     }
 }
 
-// A free list of 64 slots: threads take one, use it, and put it back. The upper half of the word tells one round from the next.
+// A free list of 64 slots: threads take one, use it, and put it back. The upper half of the word tells one
+// round from the next.
 ENTRY slots(u64* top, u32* next, u32* owner, u32* used, u32 rounds) {
     const u32 me = thread_number() + 1;
     for (u32 round = 0; round < rounds; ++round) {
@@ -108,7 +110,12 @@ ENTRY divide(u32* data, u32 size) {
         };
         while (*p != 0) {
             u32 range = 0;
-            locked([&] { if (*d > 0) { *d = *d - 1; range = ((volatile u32*)stack)[*d]; } });
+            locked([&] {
+                if (*d > 0) {
+                    *d = *d - 1;
+                    range = ((volatile u32*)stack)[*d];
+                }
+            });
             if (range == 0) continue;
             u32 from = range & 0xffff, to = range >> 16;
             volatile u32* const v = a;
@@ -123,7 +130,11 @@ ENTRY divide(u32* data, u32 size) {
                     v[i] = v[k], v[k] = kept;
                 }
                 const u32 cut = k + 1;
-                locked([&] { ((volatile u32*)stack)[*d] = to << 16 | cut; *d = *d + 1; *p = *p + 1; });
+                locked([&] {
+                    ((volatile u32*)stack)[*d] = to << 16 | cut;
+                    *d = *d + 1;
+                    *p = *p + 1;
+                });
                 to = cut;
             }
             for (u32 i = from + 1; i < to; ++i) {
@@ -139,7 +150,8 @@ ENTRY divide(u32* data, u32 size) {
     for (u32 i = threadIdx.x; i < size; i += blockDim.x) data[i] = a[i];
 }
 #else
-TWIN(Queues, "sm_80 -default-device", "sm_75 nvcc -G --extended-lambda", "sm_90a nvcc -Xcicc -O0 --extended-lambda") {
+TWIN(Queues, "sm_80 -default-device", "sm_75 nvcc -G --extended-lambda",
+     "sm_90a nvcc -Xcicc -O0 --extended-lambda") {
     std::vector<u32> tasks = {5, 7, 11, 13};
     u64 sum = 0;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
@@ -149,7 +161,8 @@ TWIN(Queues, "sm_80 -default-device", "sm_75 nvcc -G --extended-lambda", "sm_90a
     std::vector<u32> queue(tasks.size() + 8);
     std::copy_n(tasks.begin(), 4, queue.begin());
     const u64 total = run.zeros<u64>(1), tail = run.upload(std::vector<u32>{4});
-    run.launch("persistent", {.grid = 4, .block = 32}, run.upload(queue), run.zeros<u32>(1), tail, run.upload(std::vector<u32>{4}), total);
+    run.launch("persistent", {.grid = 4, .block = 32}, run.upload(queue), run.zeros<u32>(1), tail,
+               run.upload(std::vector<u32>{4}), total);
     run.expect_same("tasks", run.download<u32>(tail, 1), {(u32)tasks.size()});
     run.expect_same("sum", run.download<u64>(total, 1), {sum});
 
@@ -157,12 +170,16 @@ TWIN(Queues, "sm_80 -default-device", "sm_75 nvcc -G --extended-lambda", "sm_90a
     const u64 done = run.zeros<u32>(150);
     run.launch("stealing", {.grid = 4, .block = 32}, run.upload(ranges), done, 4u);
     const auto times = run.download<u32>(done, 150);
-    run.expect(std::count(times.begin(), times.begin() + 100, 1u) == 100 && std::count(times.begin() + 100, times.begin() + 140, 0u) == 40 && std::count(times.begin() + 140, times.end(), 1u) == 10, "each piece of work is done once");
+    run.expect(std::count(times.begin(), times.begin() + 100, 1u) == 100 &&
+                   std::count(times.begin() + 100, times.begin() + 140, 0u) == 40 &&
+                   std::count(times.begin() + 140, times.end(), 1u) == 10,
+               "each piece of work is done once");
 
     std::vector<u32> next(16);
     for (u32 i = 0; i < 16; ++i) next[i] = i + 1 < 16 ? i + 1 : ~0u;
     const u64 used = run.zeros<u32>(16);
-    run.launch("slots", {.grid = 2, .block = 32}, run.zeros<u64>(1), run.upload(next), run.zeros<u32>(16), used, 3u);
+    run.launch("slots", {.grid = 2, .block = 32}, run.zeros<u64>(1), run.upload(next), run.zeros<u32>(16),
+               used, 3u);
     const auto uses = run.download<u32>(used, 16);
     run.expect(std::accumulate(uses.begin(), uses.end(), 0u) == 192, "a slot has one owner at a time");
 

@@ -1,5 +1,5 @@
-// Generators beside the standard library's: MT19937 (its state shared by a block), MT19937-64, minstd, ranlux; PCG, xoshiro, jumps ahead; a
-// Monte Carlo integral, a shuffle, samples by rejection and by alias.
+// Generators beside the standard library's: MT19937 (its state shared by a block), MT19937-64, minstd,
+// ranlux; PCG, xoshiro, jumps ahead; a Monte Carlo integral, a shuffle, samples by rejection and by alias.
 #include "twin.hpp"
 
 namespace randoms {
@@ -120,7 +120,8 @@ ENTRY mersenne64(u64 seed, u64* out, u32 count) {  // one thread each, its state
         const u64 x = (s[i] & 0xffffffff80000000) | (s[(i + 1) % 312] & 0x7fffffff);
         s[i] = s[(i + 156) % 312] ^ x >> 1 ^ (x & 1 ? 0xb5026f5aa96619e9 : 0);
         u64 y = s[i];
-        y ^= y >> 29 & 0x5555555555555555, y ^= y << 17 & 0x71d67fffeda60000, y ^= y << 37 & 0xfff7eee000000000;
+        y ^= y >> 29 & 0x5555555555555555, y ^= y << 17 & 0x71d67fffeda60000,
+            y ^= y << 37 & 0xfff7eee000000000;
         out[threadIdx.x * count + n] = y ^ y >> 43;
     }
 }

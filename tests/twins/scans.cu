@@ -1,4 +1,5 @@
-// Scans: of a warp by shuffles, of a block by Hillis-Steele, Blelloch and raking, of a grid by decoupled look-back in one kernel.
+// Scans: of a warp by shuffles, of a block by Hillis-Steele, Blelloch and raking, of a grid by decoupled
+// look-back in one kernel.
 #include "twin.hpp"
 
 namespace scans {
@@ -17,7 +18,8 @@ DEVICE u32 block_inclusive(u32 x) {  // of up to 1,024 threads, whole warps
     x = warp_inclusive(x);
     if (threadIdx.x % 32 == 31) totals[threadIdx.x / 32] = x;
     __syncthreads();
-    if (threadIdx.x < 32) totals[threadIdx.x] = warp_inclusive(threadIdx.x < blockDim.x / 32 ? totals[threadIdx.x] : 0);
+    if (threadIdx.x < 32)
+        totals[threadIdx.x] = warp_inclusive(threadIdx.x < blockDim.x / 32 ? totals[threadIdx.x] : 0);
     __syncthreads();
     return threadIdx.x < 32 ? x : x + totals[threadIdx.x / 32 - 1];
 }
@@ -96,7 +98,9 @@ ENTRY look_back_by_warp(const u32* in, u32* out, u32 size, u32* sums, u32* prefi
             __threadfence();
             const u32 done = __ballot_sync(~0u, state == 2);
             const s32 last = 31 - __clz(done);  // the nearest tile whose prefix is known
-            u32 value = mine < 0 || (s32)threadIdx.x < last ? 0 : (s32)threadIdx.x == last ? ((volatile u32*)prefixes)[mine] : ((volatile u32*)sums)[mine];
+            u32 value = mine < 0 || (s32)threadIdx.x < last ? 0
+                        : (s32)threadIdx.x == last          ? ((volatile u32*)prefixes)[mine]
+                                                            : ((volatile u32*)sums)[mine];
             for (u32 d = 16; d > 0; d /= 2) value += __shfl_xor_sync(~0u, value, d);
             prefix += value;
             if (done) break;
@@ -122,18 +126,22 @@ TWIN(Scans, "sm_80", "sm_75 nvcc -Xcicc -O0", "sm_120a -G") {
 
     run.launch("inclusive", {.block = 416}, from, out);
     auto got = run.download<u32>(out, size);
-    run.expect_same("inclusive", std::vector(got.begin(), got.begin() + 416), std::vector(host.begin(), host.begin() + 416));
+    run.expect_same("inclusive", std::vector(got.begin(), got.begin() + 416),
+                    std::vector(host.begin(), host.begin() + 416));
 
     run.launch("exclusive_blelloch", {.block = 128, .shared = 1024}, from, out, 256u);
     got = run.download<u32>(out, size);
-    run.expect_same("exclusive", std::vector(got.begin() + 1, got.begin() + 256), std::vector(host.begin(), host.begin() + 255));
+    run.expect_same("exclusive", std::vector(got.begin() + 1, got.begin() + 256),
+                    std::vector(host.begin(), host.begin() + 255));
     run.expect(got[0] == 0, "an exclusive scan begins with 0");
 
     const u32 tiles = (size + 63) / 64;
-    run.launch("look_back", {.grid = tiles, .block = 64}, from, out, size, run.zeros<u64>(tiles), run.zeros<u32>(1));
+    run.launch("look_back", {.grid = tiles, .block = 64}, from, out, size, run.zeros<u64>(tiles),
+               run.zeros<u32>(1));
     run.expect_same("look back", run.download<u32>(out, size), host);
     const u64 again = run.zeros<u32>(size);
-    run.launch("look_back_by_warp", {.grid = tiles, .block = 64}, from, again, size, run.zeros<u32>(tiles), run.zeros<u32>(tiles), run.zeros<u32>(tiles));
+    run.launch("look_back_by_warp", {.grid = tiles, .block = 64}, from, again, size, run.zeros<u32>(tiles),
+               run.zeros<u32>(tiles), run.zeros<u32>(tiles));
     run.expect_same("look back by a warp", run.download<u32>(again, size), host);
 }
 #endif

@@ -1,10 +1,12 @@
-// Solvers: differential equations with steps that adapt themselves, roots by Newton and bisection, a simplex, sudoku by search with a stack,
-// the travelling salesman by bits, conjugate gradients in a block, splines, quadrature by recursion.
+// Solvers: differential equations with steps that adapt themselves, roots by Newton and bisection, a simplex,
+// sudoku by search with a stack, the travelling salesman by bits, conjugate gradients in a block, splines,
+// quadrature by recursion.
 #include "twin.hpp"
 
 namespace solvers {
 
-// Dormand and Prince's pair: every lane takes another number of steps. Fused by hand: the same roundings on both sides.
+// Dormand and Prince's pair: every lane takes another number of steps. Fused by hand: the same roundings on
+// both sides.
 BOTH inline double slope(double t, double y, double k) { return fma(-k, y, t * 0.5); }
 BOTH inline double integrated(double k, u32& steps) {
     double t = 0, y = 1, h = 0.1;
@@ -46,7 +48,8 @@ BOTH inline double simpson(double a, double b, double fa, double fm, double fb, 
 // Sudoku of 4 by 4 boxes of 2 by 2, cell by cell with a stack of its own; the number of solutions.
 BOTH inline u32 sudoku(u64 given) {
     u8 cell[16], fixed[16];
-    for (u32 i = 0; i < 16; ++i) fixed[i] = cell[i] = (u8)(given >> 4 * i & 15) > 4 ? 0 : (u8)(given >> 4 * i & 15);
+    for (u32 i = 0; i < 16; ++i)
+        fixed[i] = cell[i] = (u8)(given >> 4 * i & 15) > 4 ? 0 : (u8)(given >> 4 * i & 15);
     u32 found = 0, steps = 0;
     for (s32 at = 0; at >= 0 && steps < 4000; ++steps) {
         if (at == 16) {
@@ -55,10 +58,12 @@ BOTH inline u32 sudoku(u64 given) {
             continue;
         }
         bool moved = false;
-        for (u8 value = fixed[at] ? fixed[at] : (u8)(cell[at] + 1); value <= (fixed[at] ? fixed[at] : 4); ++value) {
+        for (u8 value = fixed[at] ? fixed[at] : (u8)(cell[at] + 1); value <= (fixed[at] ? fixed[at] : 4);
+             ++value) {
             bool fits = true;
             for (u32 i = 0; i < 16; ++i) {
-                const bool sees = i / 4 == (u32)at / 4 || i % 4 == (u32)at % 4 || (i / 8 == (u32)at / 8 && i % 4 / 2 == (u32)at % 4 / 2);
+                const bool sees = i / 4 == (u32)at / 4 || i % 4 == (u32)at % 4 ||
+                                  (i / 8 == (u32)at / 8 && i % 4 / 2 == (u32)at % 4 / 2);
                 if (i != (u32)at && sees && (i < (u32)at ? cell[i] : fixed[i]) == value) fits = false;
             }
             if (!fits) continue;
@@ -84,7 +89,8 @@ BOTH inline u32 shortest_tour(const u8* distances) {  // of 7 places
             const u32 before = set & ~(1u << last);
             if (before == 0) best[set][last] = distances[6 * 7 + last];
             for (u32 from = 0; from < 6; ++from)
-                if (before >> from & 1 && best[before][from] + distances[from * 7 + last] < best[set][last]) best[set][last] = (u16)(best[before][from] + distances[from * 7 + last]);
+                if (before >> from & 1 && best[before][from] + distances[from * 7 + last] < best[set][last])
+                    best[set][last] = (u16)(best[before][from] + distances[from * 7 + last]);
         }
     u32 shortest = ~0u;
     for (u32 last = 0; last < 6; ++last) {
@@ -102,7 +108,8 @@ BOTH inline Results results(u64 x) {
     Results r;
     r.y = integrated((double)(x % 1000) * 0.02, r.steps);
     r.root = root((double)(x >> 10 & 1023) * 0.01);
-    const double b = (double)(x >> 20 & 255) * 0.01 + 0.1, m = 0.5 * b, fa = 100, fm = 1 / fma(m, m, 0.01), fb = 1 / fma(b, b, 0.01);
+    const double b = (double)(x >> 20 & 255) * 0.01 + 0.1, m = 0.5 * b, fa = 100, fm = 1 / fma(m, m, 0.01),
+                 fb = 1 / fma(b, b, 0.01);
     r.area = simpson(0, b, fa, fm, fb, b / 6 * (fa + fma(4.0, fm, fb)), 9);
     r.solutions = sudoku(x & 0x0f0000f00f0000f0);
     u8 distances[49];
@@ -155,7 +162,9 @@ TWIN(Solvers, "sm_80 --fmad=false", "sm_75 -G --fmad=false", "sm_90a nvcc -fmad=
     run.launch("gradients", {.block = 64}, run.upload(right), out);
     const auto x = run.download<double>(out, 64);
     double most = 0;
-    for (u32 i = 0; i < 64; ++i) most = std::max(most, std::abs(2.5 * x[i] - (i > 0 ? x[i - 1] : 0) - (i < 63 ? x[i + 1] : 0) - right[i]));
+    for (u32 i = 0; i < 64; ++i)
+        most = std::max(most,
+                        std::abs(2.5 * x[i] - (i > 0 ? x[i - 1] : 0) - (i < 63 ? x[i + 1] : 0) - right[i]));
     run.expect(most < 1e-11, "the gradients' answer solves the system");
 }
 #endif

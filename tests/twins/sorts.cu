@@ -1,4 +1,5 @@
-// Sorting: by each thread in local memory (heap, shell, quick with a stack of its own), by a block (bitonic, odd-even merge), by rank.
+// Sorting: by each thread in local memory (heap, shell, quick with a stack of its own), by a block (bitonic,
+// odd-even merge), by rank.
 #include "twin.hpp"
 
 namespace sorts {

@@ -1,5 +1,5 @@
-// Hash tables by atomicCAS: open addressing of 32- and 64-bit keys in global and shared memory, counts by atomicAdd, chains by
-// atomicExch, a set of bits by atomicOr, the largest by atomicMax.
+// Hash tables by atomicCAS: open addressing of 32- and 64-bit keys in global and shared memory, counts by
+// atomicAdd, chains by atomicExch, a set of bits by atomicOr, the largest by atomicMax.
 #include "twin.hpp"
 
 namespace tables {
@@ -85,13 +85,14 @@ TWIN(HashTables, "sm_80", "sm_75 -G", "sm_90a nvcc -Xcicc -O0") {
     const u32 count = 600;
     std::vector<u64> keys(count);
     std::vector<u32> values(count);
-    for (u32 i = 0; i < count; ++i) keys[i] = mixed(run.random() % 300 + 1), values[i] = (u32)(run.random() % 400) * 16777259u;
+    for (u32 i = 0; i < count; ++i)
+        keys[i] = mixed(run.random() % 300 + 1), values[i] = (u32)(run.random() % 400) * 16777259u;
 
     const u64 table = run.zeros<u64>(slots), counts = run.zeros<u32>(slots);
     run.launch("count_keys", {.grid = 10, .block = 64}, run.upload(keys), count, table, counts);
     const auto found = run.download<u64>(table, slots);
     const auto times = run.download<u32>(counts, slots);
-    std::vector<std::pair<u64, u32>> device, host;
+    std::vector<std::pair<u64, u32> > device, host;
     for (u32 i = 0; i < slots; ++i)
         if (found[i] != 0) device.emplace_back(found[i], times[i]);
     auto sorted = keys;
@@ -107,7 +108,8 @@ TWIN(HashTables, "sm_80", "sm_75 -G", "sm_90a nvcc -Xcicc -O0") {
     auto once = values;
     std::sort(once.begin(), once.end());
     once.erase(std::unique(once.begin(), once.end()), once.end());
-    const u64 sum = std::accumulate(once.begin(), once.end(), u64{0}), at = run.upload(values), out = run.zeros<u32>(3);
+    const u64 sum = std::accumulate(once.begin(), once.end(), u64{0}), at = run.upload(values),
+              out = run.zeros<u32>(3);
     run.launch("distinct", {.block = 160}, at, count, out);
     run.expect_same("distinct", run.download<u32>(out, 3), {(u32)once.size(), (u32)sum, (u32)(sum >> 32)});
 
@@ -115,7 +117,8 @@ TWIN(HashTables, "sm_80", "sm_75 -G", "sm_90a nvcc -Xcicc -O0") {
         u32 value;
         s32 next;
     };
-    const u64 heads = run.upload(std::vector<s32>(16, -1)), nodes = run.zeros<Node>(count), used = run.zeros<u32>(1);
+    const u64 heads = run.upload(std::vector<s32>(16, -1)), nodes = run.zeros<Node>(count),
+              used = run.zeros<u32>(1);
     run.launch("chains", {.grid = 5, .block = 128}, at, count, heads, nodes, used);
     const auto head = run.download<s32>(heads, 16);
     const auto node = run.download<Node>(nodes, count);
@@ -128,7 +131,8 @@ TWIN(HashTables, "sm_80", "sm_75 -G", "sm_90a nvcc -Xcicc -O0") {
     run.expect(in_chains == values, "each value is in its chain");
 
     std::vector<u32> expected(22), start(22);
-    start[1] = expected[1] = start[4] = expected[4] = ~0u, start[6] = expected[6] = 0x7fffffff, start[5] = expected[5] = 0x80000000;
+    start[1] = expected[1] = start[4] = expected[4] = ~0u, start[6] = expected[6] = 0x7fffffff,
+    start[5] = expected[5] = 0x80000000;
     u64 large = 0, small = ~0ull, total = 0, mixed_all = 0;
     s64 signed_large = 0;
     for (u32 x : values) {
@@ -136,8 +140,10 @@ TWIN(HashTables, "sm_80", "sm_75 -G", "sm_90a nvcc -Xcicc -O0") {
         const s32 scrambled = (s32)(x * 2654435761u);
         expected[0] |= 1u << x % 32, expected[1] &= x, expected[2] ^= x;
         expected[3] = std::max(expected[3], x), expected[4] = std::min(expected[4], x), expected[7] -= x;
-        expected[5] = (u32)std::max((s32)expected[5], scrambled), expected[6] = (u32)std::min((s32)expected[6], scrambled);
-        large = std::max(large, m), small = std::min(small, m), total += m, mixed_all ^= m, signed_large = std::max(signed_large, (s64)m);
+        expected[5] = (u32)std::max((s32)expected[5], scrambled),
+        expected[6] = (u32)std::min((s32)expected[6], scrambled);
+        large = std::max(large, m), small = std::min(small, m), total += m, mixed_all ^= m,
+        signed_large = std::max(signed_large, (s64)m);
         expected[16] = expected[16] == 0 ? 1000 : expected[16] - 1;
     }
     start[10] = start[11] = ~0u;

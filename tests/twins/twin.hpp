@@ -64,38 +64,30 @@ class Run {
     explicit Run(Data& data) : data_(data) {}
 
     std::mt19937_64 random{7};
-    template <class T>
-    std::vector<T> random_values(std::size_t count) {
+    template <class T> std::vector<T> random_values(std::size_t count) {
         std::vector<T> values(count);
         for (T& value : values) value = static_cast<T>(random());
         return values;
     }
     /// Uniform in [low, high).
-    template <class T>
-    std::vector<T> random_reals(std::size_t count, T low, T high) {
+    template <class T> std::vector<T> random_reals(std::size_t count, T low, T high) {
         std::vector<T> values(count);
         for (T& value : values) value = std::uniform_real_distribution<T>(low, high)(random);
         return values;
     }
 
-    template <class T>
-    u64 upload(const std::vector<T>& values) {
+    template <class T> u64 upload(const std::vector<T>& values) {
         return upload_bytes(values.data(), values.size() * sizeof(T));
     }
-    template <class T>
-    u64 zeros(std::size_t count) {
-        return upload(std::vector<T>(count));
-    }
-    template <class T>
-    std::vector<T> download(u64 address, std::size_t count) {
+    template <class T> u64 zeros(std::size_t count) { return upload(std::vector<T>(count)); }
+    template <class T> std::vector<T> download(u64 address, std::size_t count) {
         std::vector<T> values(count);
         download_bytes(address, values.data(), count * sizeof(T));
         return values;
     }
     /// A matrix of bf16 by rows, in boxes; `swizzled`: by 128 bytes.
     Map map_of_bf16(u64 address, u32 columns, u32 rows, u32 box_columns, u32 box_rows, bool swizzled);
-    template <class... T>
-    void launch(const char* entry, Shape shape, const T&... arguments) {
+    template <class... T> void launch(const char* entry, Shape shape, const T&... arguments) {
         launch_bytes(entry, shape, {{&arguments, sizeof arguments}...});
     }
     /// What the program has printed since the last call.
@@ -152,14 +144,12 @@ class Run {
     void fail(const std::string& what);
     [[nodiscard]] bool stopped() const;
 
-    template <class T>
-    static bool same(const T& a, const T& b) {
+    template <class T> static bool same(const T& a, const T& b) {
         if constexpr (std::is_floating_point_v<T>)
             if (std::isnan(a) && std::isnan(b)) return true;
         return std::memcmp(&a, &b, sizeof(T)) == 0;
     }
-    template <class T, class Reference>
-    static bool within(T device, Reference host, double ulps) {
+    template <class T, class Reference> static bool within(T device, Reference host, double ulps) {
         if (std::isnan(host)) return std::isnan(device);
         const T rounded = static_cast<T>(host);
         if (std::isinf(rounded) || std::isinf(device)) return device == rounded;
@@ -167,8 +157,7 @@ class Run {
             std::nextafter(std::abs(rounded), std::numeric_limits<T>::infinity()) - std::abs(rounded);
         return std::abs(device - rounded) <= static_cast<T>(ulps) * ulp;
     }
-    template <class T>
-    static std::string shown_value(const T& value) {
+    template <class T> static std::string shown_value(const T& value) {
         if constexpr (std::is_floating_point_v<T>)
             return decimal(static_cast<double>(value)) + hex(&value, sizeof value);
         else if constexpr (std::is_integral_v<T>)
@@ -177,8 +166,7 @@ class Run {
             return hex(&value, sizeof value);
     }
     // Of a structure, the words that differ.
-    template <class T>
-    static std::string shown_value(const T& value, const T& other) {
+    template <class T> static std::string shown_value(const T& value, const T& other) {
         if constexpr (std::is_arithmetic_v<T> || sizeof(T) % 4 != 0)
             return shown_value(value);
         else

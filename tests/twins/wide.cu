@@ -1,4 +1,5 @@
-// Integers of 64 and 128 bits: quotients and remainders of every size, shifts by any count, products, conversions to floating point.
+// Integers of 64 and 128 bits: quotients and remainders of every size, shifts by any count, products,
+// conversions to floating point.
 #include "twin.hpp"
 
 namespace wide {
@@ -58,7 +59,8 @@ TWIN(WideIntegers, "sm_75 --device-int128", "sm_90a -G --device-int128", "sm_80 
         in[i] = {any(), any(), i % 3 == 0 ? 0 : any(), any()};
         if (i % 7 == 0) in[i].a = ~any(), in[i].b = ~any();
     }
-    in[0] = {0, 0, 0, 0}, in[1] = {~0ull, ~0ull, ~0ull, ~0ull}, in[2] = {1ull << 63, 0, ~0ull, ~0ull}, in[3] = {5, 6, 0, 1ull << 63};
+    in[0] = {0, 0, 0, 0}, in[1] = {~0ull, ~0ull, ~0ull, ~0ull}, in[2] = {1ull << 63, 0, ~0ull, ~0ull},
+    in[3] = {5, 6, 0, 1ull << 63};
     run.map<Row>("rows", in, row, 50);
 }
 #endif

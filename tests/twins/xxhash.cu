@@ -1,4 +1,5 @@
-// xxHash64 and xxHash32 over stripes of any length and alignment, and CRC-32 and CRC-32C by table and bit by bit.
+// xxHash64 and xxHash32 over stripes of any length and alignment, and CRC-32 and CRC-32C by table and bit by
+// bit.
 #include "twin.hpp"
 
 namespace xxhash {
@@ -11,8 +12,8 @@ BOTH inline u64 load64(const u8* at) {
 }
 BOTH inline u32 load32(const u8* at) { return at[0] | (u32)at[1] << 8 | (u32)at[2] << 16 | (u32)at[3] << 24; }
 
-constexpr u64 prime1 = 0x9E3779B185EBCA87, prime2 = 0xC2B2AE3D27D4EB4F, prime3 = 0x165667B19E3779F9, prime4 = 0x85EBCA77C2B2AE63,
-              prime5 = 0x27D4EB2F165667C5;
+constexpr u64 prime1 = 0x9E3779B185EBCA87, prime2 = 0xC2B2AE3D27D4EB4F, prime3 = 0x165667B19E3779F9,
+              prime4 = 0x85EBCA77C2B2AE63, prime5 = 0x27D4EB2F165667C5;
 
 BOTH inline u64 xxh64_round(u64 lane, u64 input) { return rotate64(lane + input * prime2, 31) * prime1; }
 
@@ -23,7 +24,8 @@ BOTH inline u64 xxh64(const u8* at, u32 size, u64 seed) {
         u64 lanes[4] = {seed + prime1 + prime2, seed + prime2, seed, seed - prime1};
         for (; at + 32 <= end; at += 32)
             for (int i = 0; i < 4; ++i) lanes[i] = xxh64_round(lanes[i], load64(at + 8 * i));
-        hash = rotate64(lanes[0], 1) + rotate64(lanes[1], 7) + rotate64(lanes[2], 12) + rotate64(lanes[3], 18);
+        hash =
+            rotate64(lanes[0], 1) + rotate64(lanes[1], 7) + rotate64(lanes[2], 12) + rotate64(lanes[3], 18);
         for (int i = 0; i < 4; ++i) hash = (hash ^ xxh64_round(0, lanes[i])) * prime1 + prime4;
     }
     hash += size;
@@ -75,7 +77,8 @@ TWIN(XxhashAndCrc, "sm_90a", "sm_80 nvcc -Xcicc -O0", "sm_75 nvcc -lineinfo") {
         by_table.push_back(crc32(text.data(), i, 0xedb88320));
     }
     const u8 digits[] = "123456789";
-    run.expect(xxh[0] == 0xef46db3751d8e999 && crc32(digits, 9, 0xedb88320) == 0xcbf43926, "published digests");
+    run.expect(xxh[0] == 0xef46db3751d8e999 && crc32(digits, 9, 0xedb88320) == 0xcbf43926,
+               "published digests");
     const u64 a = run.zeros<u64>(count), b = run.zeros<u32>(count), c = run.zeros<u32>(count);
     run.launch("hashes", {.grid = 3, .block = 48}, run.upload(text), a, b, c, count);
     run.expect_same("xxh64", run.download<u64>(a, count), xxh);

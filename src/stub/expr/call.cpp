@@ -18,12 +18,19 @@ std::uint32_t Parser::element_index(const Symbol& symbol) {
     const Span place = here();
     const NumberWord number = lexer_.kind == Token::number ? read_number(lexer_.word()) : NumberWord{};
     if (lexer_.kind != Token::number || number.problem != nullptr || number.literal.is_fraction)
-        return fail_at(Errc::expression_type, place, fmt::format("an element of a fragment has a constant number, {0}[0] to {0}[{1}]", symbol.name, symbol.count - 1));
+        return fail_at(Errc::expression_type, place,
+                       fmt::format("an element of a fragment has a constant number, {0}[0] to {0}[{1}]",
+                                   symbol.name, symbol.count - 1));
     if (number.literal.magnitude >= symbol.count)
-        return fail_at(Errc::expression_type, place, fmt::format("{} has {} elements, there is no {}", symbol.name, symbol.count, number.literal.magnitude));
+        return fail_at(Errc::expression_type, place,
+                       fmt::format("{} has {} elements, there is no {}", symbol.name, symbol.count,
+                                   number.literal.magnitude));
     lexer_.next();
     if (lexer_.kind != Token::close_bracket) {
-        fail_at(Errc::expression_type, here(), fmt::format("expected ']': an element of a fragment has a constant number, {0}[0] to {0}[{1}]", symbol.name, symbol.count - 1));
+        fail_at(
+            Errc::expression_type, here(),
+            fmt::format("expected ']': an element of a fragment has a constant number, {0}[0] to {0}[{1}]",
+                        symbol.name, symbol.count - 1));
         return none;
     }
     lexer_.next();
@@ -40,16 +47,20 @@ std::uint32_t Parser::indexed(std::uint32_t symbol, Span name) {
     if (address == none) return none;
     if (type_at(address) != ref(Type::u64)) {
         const TypeRef type = type_at(address);
-        return fail_at(Errc::expression_type, name, fmt::format("{} is {}: only a pointer (u64) and a fragment have elements", found.name,
-                                                                is_known(type) ? ptxgraft::name(static_cast<Type>(type)) : "a number"));
+        return fail_at(Errc::expression_type, name,
+                       fmt::format("{} is {}: only a pointer (u64) and a fragment have elements", found.name,
+                                   is_known(type) ? ptxgraft::name(static_cast<Type>(type)) : "a number"));
     }
     ++lexer_.skip_lines;
     lexer_.next();
     const std::uint32_t index = expression();
     --lexer_.skip_lines;
     if (index == none) return none;
-    if (lexer_.kind != Token::close_bracket) return lexer_.kind == Token::end ? fail_at(Errc::expression_syntax, name, fmt::format("the '[' behind {} is never closed", found.name))
-                                                                              : expected("an operator or ']'");
+    if (lexer_.kind != Token::close_bracket)
+        return lexer_.kind == Token::end
+                   ? fail_at(Errc::expression_syntax, name,
+                             fmt::format("the '[' behind {} is never closed", found.name))
+                   : expected("an operator or ']'");
     lexer_.next();
     const TypeRef type = found.pointee < type_count ? found.pointee : new_variable(&TypeVariable::load, none);
     return load(address, index, type, {name.begin, lexer_.last_end});
@@ -58,7 +69,8 @@ std::uint32_t Parser::indexed(std::uint32_t symbol, Span name) {
 // f32[bias, col]
 std::uint32_t Parser::typed_load(Type type, Span name) {
     const auto shape = [&] { return fmt::format("(a load is {}[pointer, index])", ptxgraft::name(type)); };
-    if (type == Type::pred) return fail_at(Errc::expression_type, name, "memory holds no pred; load a number and compare it");
+    if (type == Type::pred)
+        return fail_at(Errc::expression_type, name, "memory holds no pred; load a number and compare it");
     ++lexer_.skip_lines;
     lexer_.next();
     const std::uint32_t address = expression();
@@ -66,7 +78,8 @@ std::uint32_t Parser::typed_load(Type type, Span name) {
     if (type_at(address) != ref(Type::u64)) {
         const TypeRef found = type_at(address);
         return fail_at(Errc::expression_type, at(address).span,
-                       fmt::format("a pointer is u64, this is {}", is_known(found) ? ptxgraft::name(static_cast<Type>(found)) : "a number"));
+                       fmt::format("a pointer is u64, this is {}",
+                                   is_known(found) ? ptxgraft::name(static_cast<Type>(found)) : "a number"));
     }
     if (lexer_.kind != Token::comma) return expected("',' " + shape());
     lexer_.next();
@@ -85,17 +98,22 @@ std::uint32_t Parser::load(std::uint32_t address, std::uint32_t index, TypeRef t
         constexpr std::uint64_t limit = std::uint64_t{1} << 59;
         const Literal& literal = work_.literals[position.a];
         if (literal.is_fraction || literal.magnitude > limit)
-            return fail_at(Errc::expression_type, position.span, fmt::format("an index is an integer below 2^59, this is {}", quoted(position.span)));
+            return fail_at(
+                Errc::expression_type, position.span,
+                fmt::format("an index is an integer below 2^59, this is {}", quoted(position.span)));
         position.op = Op::elided;
         position.type = ref(Type::s64);
         node.is_fixed = true;
     } else {
         if (!settle(index)) return none;
         const TypeRef found = type_at(index);
-        if (!has(only(Type::u32) | only(Type::s32) | only(Type::u64) | only(Type::s64), static_cast<Type>(found)))
-            return fail_at(Errc::expression_type, at(index).span,
-                           fmt::format("an index is u32, s32, u64 or s64, this is {}: write {}({})", name(static_cast<Type>(found)),
-                                       static_cast<Type>(found) == Type::u16 ? "u32" : "s32", quoted(at(index).span)));
+        if (!has(only(Type::u32) | only(Type::s32) | only(Type::u64) | only(Type::s64),
+                 static_cast<Type>(found)))
+            return fail_at(
+                Errc::expression_type, at(index).span,
+                fmt::format("an index is u32, s32, u64 or s64, this is {}: write {}({})",
+                            name(static_cast<Type>(found)),
+                            static_cast<Type>(found) == Type::u16 ? "u32" : "s32", quoted(at(index).span)));
     }
     ++load_count_;
     const std::uint32_t made = add(node);
@@ -111,7 +129,9 @@ std::uint32_t Parser::call(Span name, std::uint32_t hash) {
     ++lexer_.skip_lines;
     lexer_.next();
     while (lexer_.kind != Token::close) {
-        if (lexer_.kind == Token::end) return fail_at(Errc::expression_syntax, name, fmt::format("the '(' behind {} is never closed", quoted(name)));
+        if (lexer_.kind == Token::end)
+            return fail_at(Errc::expression_syntax, name,
+                           fmt::format("the '(' behind {} is never closed", quoted(name)));
         const std::uint32_t argument = expression();
         if (argument == none) return none;
         if (count < max_arguments) arguments[count] = argument;
@@ -129,7 +149,8 @@ std::uint32_t Parser::call(Span name, std::uint32_t hash) {
     const Span whole{name.begin, lexer_.last_end};
     const std::span<const std::uint32_t> given(arguments.data(), std::min<std::size_t>(count, max_arguments));
     if (const Function* function = find_function(word, hash, scope_.machine == nullptr))
-        return argument_count(name, function->arguments, count) ? function_call(*function, whole, given) : none;
+        return argument_count(name, function->arguments, count) ? function_call(*function, whole, given)
+                                                                : none;
     const std::size_t type = find_type(word);
     const bool is_bits = word == "bits" || word == "float_bits" || word == "f16_bits" || word == "bf16_bits";
     if (type == type_count && !is_bits) return unknown_function(name);
@@ -139,11 +160,13 @@ std::uint32_t Parser::call(Span name, std::uint32_t hash) {
 
 bool Parser::argument_count(Span name, std::size_t wanted, std::size_t given) {
     if (wanted == given) return true;
-    return fail_at(Errc::expression_arguments, name, fmt::format("{} takes {} argument{}, {} {} given", quoted(name), wanted, wanted == 1 ? "" : "s", given,
-                                                                 given == 1 ? "is" : "are")) != none;
+    return fail_at(Errc::expression_arguments, name,
+                   fmt::format("{} takes {} argument{}, {} {} given", quoted(name), wanted,
+                               wanted == 1 ? "" : "s", given, given == 1 ? "is" : "are")) != none;
 }
 
-std::uint32_t Parser::function_call(const Function& function, Span whole, std::span<const std::uint32_t> arguments) {
+std::uint32_t Parser::function_call(const Function& function, Span whole,
+                                    std::span<const std::uint32_t> arguments) {
     const std::string_view word = function.name;
     const std::size_t first = function.rule == Rule::select ? 1 : 0;
     if (first == 1 && !require_pred(arguments[0], "the first argument of select")) return none;
@@ -153,7 +176,9 @@ std::uint32_t Parser::function_call(const Function& function, Span whole, std::s
     const TypeRef type = at(arguments[first]).type;
     // Literals alone stay open: the function's result meets something.
     if (function.rule != Rule::select) limit(arguments[first], op);
-    if (const TypeRef known = work_.root(type); is_known(known) && !has(types_of(op), static_cast<Type>(known))) return untaken(op, arguments[first]);
+    if (const TypeRef known = work_.root(type);
+        is_known(known) && !has(types_of(op), static_cast<Type>(known)))
+        return untaken(op, arguments[first]);
     Node node{.op = op, .type = type, .span = whole, .a = arguments[0]};
     if (arguments.size() > 1) node.b = arguments[1];
     if (arguments.size() > 2) node.c = arguments[2];
@@ -177,15 +202,17 @@ std::uint32_t Parser::cast_call(Type type, Span whole, std::span<const std::uint
 }
 
 // bits(x): the bits of a float; float_bits(n) and the like: the reverse.
-std::uint32_t Parser::bits_call(std::string_view function, Span whole, std::span<const std::uint32_t> arguments) {
+std::uint32_t Parser::bits_call(std::string_view function, Span whole,
+                                std::span<const std::uint32_t> arguments) {
     struct Row {
         std::string_view name;
         Type from, to;
     };
-    constexpr Row rows[] = {{"bits", Type::f16, Type::u16}, {"bits", Type::bf16, Type::u16}, {"bits", Type::f32, Type::u32}, {"bits", Type::f64, Type::u64},
-                            {"bits", Type::f16x2, Type::u32}, {"bits", Type::bf16x2, Type::u32},
+    constexpr Row rows[] = {{"bits", Type::f16, Type::u16},       {"bits", Type::bf16, Type::u16},
+                            {"bits", Type::f32, Type::u32},       {"bits", Type::f64, Type::u64},
+                            {"bits", Type::f16x2, Type::u32},     {"bits", Type::bf16x2, Type::u32},
                             {"float_bits", Type::u32, Type::f32}, {"float_bits", Type::u64, Type::f64},
-                            {"f16_bits", Type::u16, Type::f16}, {"bf16_bits", Type::u16, Type::bf16}};
+                            {"f16_bits", Type::u16, Type::f16},   {"bf16_bits", Type::u16, Type::bf16}};
     const std::uint32_t argument = arguments[0];
     TypeRef from = type_at(argument);
     if (!is_known(from) && work_.variables[from - type_count].load == none) {
@@ -197,11 +224,13 @@ std::uint32_t Parser::bits_call(std::string_view function, Span whole, std::span
     TypeSet taken = 0;
     for (const Row& row : rows) {
         if (row.name != function) continue;
-        if (ref(row.from) == from) return add({.op = Op::bits, .type = ref(row.to), .span = whole, .a = argument});
+        if (ref(row.from) == from)
+            return add({.op = Op::bits, .type = ref(row.to), .span = whole, .a = argument});
         taken |= only(row.from);
     }
-    return fail_at(Errc::expression_type, at(argument).span,
-                   fmt::format("{} takes {}, this is {}", function, names(taken), name(static_cast<Type>(from))));
+    return fail_at(
+        Errc::expression_type, at(argument).span,
+        fmt::format("{} takes {}, this is {}", function, names(taken), name(static_cast<Type>(from))));
 }
 
 }  // namespace ptxgraft::expr

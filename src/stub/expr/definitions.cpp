@@ -1,5 +1,6 @@
-// Operations that PTX has no single exact instruction for, in the language itself. They are made of instructions whose results PTX defines
-// to the bit, so that a program gives the same numbers wherever it runs.
+// Operations that PTX has no single exact instruction for, in the language itself. They are made of
+// instructions whose results PTX defines to the bit, so that a program gives the same numbers wherever it
+// runs.
 
 #include <array>
 #include <atomic>
@@ -13,12 +14,14 @@
 namespace ptxgraft::expr {
 namespace {
 
-constexpr TypeSet f16_ = only(Type::f16), bf16_ = only(Type::bf16), f32_ = only(Type::f32), f64_ = only(Type::f64);
+constexpr TypeSet f16_ = only(Type::f16), bf16_ = only(Type::bf16), f32_ = only(Type::f32),
+                  f64_ = only(Type::f64);
 constexpr TypeSet brains = bf16_ | only(Type::bf16x2);
 constexpr TypeSet words32 = only(Type::u32) | only(Type::s32), words64 = only(Type::u64) | only(Type::s64);
 
 constexpr DefinitionRow rows[] = {
-    // bf16 has fma since sm_80, sums and products of its own only since sm_90: a + b is a * 1 + b, a * b is a * b - 0
+    // bf16 has fma since sm_80, sums and products of its own only since sm_90: a + b is a * 1 + b, a * b is a
+    // * b - 0
     {Op::add, brains, "ab", {"result = fma(a, 1, b)"}},
     {Op::sub, brains, "ab", {"result = fma(b, -1, a)"}},
     {Op::mul, brains, "ab", {"result = fma(a, b, -0.0)"}},
@@ -49,15 +52,22 @@ constexpr DefinitionRow rows[] = {
     {Op::select, pred_type, "cab", {"result = c & a | !c & b"}},
     {Op::ffs, words32, "a", {"result = bfind(brev(u32(a))) + 1"}},
     {Op::ffs, words64, "a", {"result = bfind(brev(u64(a))) + 1"}},
-    // rounded towards zero, and to an odd last digit where that is not exact, so that the second rounding errs not
-    {Op::to_bf16, words32 | words64 | f64_, "a", {"r = f32_rz(a)\nresult = bf16(float_bits(bits(r) | u32(T(r) != a)))"}},
+    // rounded towards zero, and to an odd last digit where that is not exact, so that the second rounding
+    // errs not
+    {Op::to_bf16,
+     words32 | words64 | f64_,
+     "a",
+     {"r = f32_rz(a)\nresult = bf16(float_bits(bits(r) | u32(T(r) != a)))"}},
 };
 
 // Functions of the halves are those of f32, rounded once more.
-constexpr Op by_way_of_f32[] = {Op::exp, Op::exp2, Op::exp10, Op::expm1, Op::log, Op::log2, Op::log10, Op::log1p, Op::sin, Op::cos, Op::tan,
-                                Op::asin, Op::acos, Op::atan, Op::sinh, Op::cosh, Op::tanh, Op::sigmoid, Op::erf, Op::erfc, Op::cbrt, Op::rsqrt,
-                                Op::approx_sqrt, Op::approx_rcp, Op::approx_rsqrt, Op::approx_exp, Op::approx_exp2, Op::approx_log, Op::approx_log2,
-                                Op::approx_sin, Op::approx_cos, Op::approx_tanh, Op::approx_sigmoid};
+constexpr Op by_way_of_f32[] = {
+    Op::exp,          Op::exp2,        Op::exp10,         Op::expm1,      Op::log,         Op::log2,
+    Op::log10,        Op::log1p,       Op::sin,           Op::cos,        Op::tan,         Op::asin,
+    Op::acos,         Op::atan,        Op::sinh,          Op::cosh,       Op::tanh,        Op::sigmoid,
+    Op::erf,          Op::erfc,        Op::cbrt,          Op::rsqrt,      Op::approx_sqrt, Op::approx_rcp,
+    Op::approx_rsqrt, Op::approx_exp,  Op::approx_exp2,   Op::approx_log, Op::approx_log2, Op::approx_sin,
+    Op::approx_cos,   Op::approx_tanh, Op::approx_sigmoid};
 constexpr Op by_way_of_f32_of_two[] = {Op::pow, Op::atan2, Op::hypot, Op::fmod, Op::approx_div};
 
 struct Found {
@@ -75,7 +85,8 @@ std::string with_type(std::span<const std::string_view> parts, Type type) {
 bool is_one_of(std::span<const Op> ops, Op op) { return std::find(ops.begin(), ops.end(), op) != ops.end(); }
 
 const DefinitionRow* find_row(Op op, Type type) {
-    for (const std::span<const DefinitionRow> table : {std::span<const DefinitionRow>(rows), functions_of_f32(), functions_of_f64()})
+    for (const std::span<const DefinitionRow> table :
+         {std::span<const DefinitionRow>(rows), functions_of_f32(), functions_of_f64()})
         for (const DefinitionRow& row : table)
             if (row.op == op && has(row.types, type)) return &row;
     return nullptr;
@@ -84,7 +95,9 @@ const DefinitionRow* find_row(Op op, Type type) {
 Found find_text(Op op, Type type) {
     if (const DefinitionRow* row = find_row(op, type)) return {row->parameters, with_type(row->text, type)};
     if (!has(half_types, type)) return {};
-    const auto call = [&](std::string_view arguments) { return with_type(std::array{std::string_view("result = T("), spelling(op), arguments}, type); };
+    const auto call = [&](std::string_view arguments) {
+        return with_type(std::array{std::string_view("result = T("), spelling(op), arguments}, type);
+    };
     if (is_one_of(by_way_of_f32, op)) return {"a", call("(f32(a)))")};
     if (is_one_of(by_way_of_f32_of_two, op)) return {"ab", call("(f32(a), f32(b)))")};
     return {};
@@ -123,7 +136,8 @@ const Definition* definition(Op op, Type type) {
 }
 
 bool has_definition(Op op, Type type) {
-    return find_row(op, type) != nullptr || (has(half_types, type) && (is_one_of(by_way_of_f32, op) || is_one_of(by_way_of_f32_of_two, op)));
+    return find_row(op, type) != nullptr ||
+           (has(half_types, type) && (is_one_of(by_way_of_f32, op) || is_one_of(by_way_of_f32_of_two, op)));
 }
 
 }  // namespace ptxgraft::expr

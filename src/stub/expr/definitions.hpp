@@ -18,10 +18,13 @@ struct DefinitionRow {
 
 /// Parts that the functions of every float share: what stands behind `y`, the result of a positive argument …
 namespace part {
-inline constexpr std::string_view of_positive = "result = a > 0 && a < inf ? y : a == 0 ? -inf : a < 0 ? nan : a + a";
-inline constexpr std::string_view odd = "result = isnan(a) ? a + a : copysign(y, a)";      ///< … of an odd function
+inline constexpr std::string_view of_positive =
+    "result = a > 0 && a < inf ? y : a == 0 ? -inf : a < 0 ? nan : a + a";
+/// … of an odd function
+inline constexpr std::string_view odd = "result = isnan(a) ? a + a : copysign(y, a)";
 inline constexpr std::string_view finite = "result = isfinite(a) ? float_bits(y) : a - a";  ///< … by its bits
-inline constexpr std::string_view above_minus_1 = "result = a > -1 && a < inf ? copysign(y, a) : a == -1 ? -inf : a < -1 ? nan : a + a";
+inline constexpr std::string_view above_minus_1 =
+    "result = a > -1 && a < inf ? copysign(y, a) : a == -1 ? -inf : a < -1 ? nan : a + a";
 inline constexpr std::string_view within_1 = "result = x <= 1 ? copysign(y, a) : nan";
 /// 2^(n-1) * p is half of exp(|a|), which does not overflow before sinh and cosh do.
 inline constexpr std::string_view halved = "n = n - 1\n";

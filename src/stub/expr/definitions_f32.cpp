@@ -35,8 +35,9 @@ constexpr std::string_view logarithm_end =
     "p = fma(fma(p, f, -0.249999881), f, 0.333333194)\n"
     "r = fma(fma(p, f, -0.5), q, f)\n";
 
-// The angle in quarter turns, for any a: the product of its significand with the bits of 2/pi that its exponent selects, modulo 4, in fixed
-// point of 62 bits. `r` is what is left of a quarter turn in radians, `q` counts the quarter turns.
+// The angle in quarter turns, for any a: the product of its significand with the bits of 2/pi that its
+// exponent selects, modulo 4, in fixed point of 62 bits. `r` is what is left of a quarter turn in radians,
+// `q` counts the quarter turns.
 constexpr std::string_view quarters =
     "b = bits(a) & 0x7FFFFFFF\n"
     "t = (max(b, 0x3F800000) >> 23) - 127\n"
@@ -54,8 +55,10 @@ constexpr std::string_view quarters =
     "s = r * r\n";
 // Sine and cosine of r.
 constexpr std::string_view sine_and_cosine =
-    "v = fma(fma(fma(fma(2.72498505e-06, s, -0.000198400856), s, 0.00833333191), s, -0.166666672) * s, r, r)\n"
-    "w = fma(fma(fma(fma(-2.73008965e-07, s, 2.48005999e-05), s, -0.00138888881), s, 0.0416666679), s * s, fma(s, -0.5, 1))\n";
+    "v = fma(fma(fma(fma(2.72498505e-06, s, -0.000198400856), s, 0.00833333191), s, -0.166666672) * s, r, "
+    "r)\n"
+    "w = fma(fma(fma(fma(-2.73008965e-07, s, 2.48005999e-05), s, -0.00138888881), s, 0.0416666679), s * s, "
+    "fma(s, -0.5, 1))\n";
 
 // asin of |a|, or of sqrt((1 - |a|) / 2) where |a| is `far` from 0.
 constexpr std::string_view arcsine =
@@ -79,14 +82,18 @@ constexpr std::string_view remainder =
     "n = n - s\n";
 
 constexpr DefinitionRow functions[] = {
-    {Op::exp2, f32_, "a",
+    {Op::exp2,
+     f32_,
+     "a",
      {"x = a < -152 ? -152 : a > 130 ? 130 : a\n"
       "i = round(x)\nf = x - i\nn = s32(i)\n"
       "p = fma(fma(fma(0.000154531634, f, 0.00133908633), f, 0.00961808302), f, 0.0555035695)\n"
       "p = fma(fma(fma(p, f, 0.240226507), f, 0.693147182), f, 1)\n",
       scaled}},
     {Op::exp, f32_, "a", {"x = a < -106 ? -106 : a > 90 ? 90 : a\n", exponential, exponential_end, scaled}},
-    {Op::exp10, f32_, "a",
+    {Op::exp10,
+     f32_,
+     "a",
      {"x = a < -46 ? -46 : a > 39 ? 39 : a\n"
       "i = round(x * 3.32192802)\n"
       "n = s32(i)\n"
@@ -94,78 +101,91 @@ constexpr DefinitionRow functions[] = {
       "p = fma(fma(fma(0.0884281918, f, 0.208781347), f, 0.538877368), f, 1.17121792)\n"
       "p = fma(fma(fma(fma(p, f, 2.0346787), f, 2.65094924), f, 2.30258512), f, 1)\n",
       scaled}},
-    {Op::expm1, f32_, "a",
+    {Op::expm1,
+     f32_,
+     "a",
      {"x = a < -20 ? -20 : a > 89 ? 89 : a\n", exponential,
       "p = fma(fma(fma(0.000196704466, f, 0.00139349699), f, 0.00833364017), f, 0.0416664667)\n"
       "p = fma(fma(fma(p, f, 0.166666657), f, 0.5), f * f, f)\n"
       "s = float_bits(u32(n + 126) << 23)\n",
-      part::expm1_end,
-      part::odd}},
-    {Op::cosh, f32_, "a",
-     {magnitude, exponential, exponential_end, part::halved, scaled,
-      part::cosh_end}},
-    {Op::sinh, f32_, "a",
+      part::expm1_end, part::odd}},
+    {Op::cosh, f32_, "a", {magnitude, exponential, exponential_end, part::halved, scaled, part::cosh_end}},
+    {Op::sinh,
+     f32_,
+     "a",
      {magnitude, exponential, exponential_end, part::halved, scaled,
       "\ns = x * x\n"
       "v = fma(fma(fma(2.78221319e-06, s, 0.000198428956), s, 0.00833331048), s, 0.166666672)\n"
       "y = x < 1 ? fma(v * s, x, x) : result - 0.25 / result\n",
       part::odd}},
     {Op::log, f32_, "a", {logarithm, logarithm_end, "y = fma(e, 0.693147182, r)\n", part::of_positive}},
-    {Op::log2, f32_, "a",
+    {Op::log2,
+     f32_,
+     "a",
      {logarithm, logarithm_end, "y = fma(r, 1.44269502, fma(r, 1.92596303e-08, e))\n", part::of_positive}},
-    {Op::log10, f32_, "a",
+    {Op::log10,
+     f32_,
+     "a",
      {logarithm, logarithm_end,
       "y = fma(e, 0.301025391, fma(r, 0.434294492, fma(e, 4.60503907e-06, r * -1.01034604e-08)))\n",
       part::of_positive}},
     // 1 + a is off by a rounding, but its exponent k serves: f = (1 + a) / 2^k - 1 is taken from a
-    {Op::log1p, f32_, "a",
+    {Op::log1p,
+     f32_,
+     "a",
      {"u = a + 1\n"
       "k = s32(bits(u) - 0x3F2AAAAB) & 0xFF800000\n"
       "f = fma(float_bits(0x40800000 - u32(k)), 0.25, -1) + float_bits(bits(a) - u32(k))\n"
       "e = f32(k) * 1.1920929e-7\n",
-      logarithm_end,
-      "y = fma(e, 0.693147182, r)\n",
-      part::above_minus_1}},
-    {Op::sin, f32_, "a",
-     {quarters, sine_and_cosine,
-      "y = bits((q & 1) == 1 ? w : v) ^ (q & 2) << 30 ^ bits(a) & 0x80000000\n",
+      logarithm_end, "y = fma(e, 0.693147182, r)\n", part::above_minus_1}},
+    {Op::sin,
+     f32_,
+     "a",
+     {quarters, sine_and_cosine, "y = bits((q & 1) == 1 ? w : v) ^ (q & 2) << 30 ^ bits(a) & 0x80000000\n",
       part::finite}},
-    {Op::cos, f32_, "a",
-     {quarters, sine_and_cosine,
-      "y = bits((q & 1) == 1 ? v : w) ^ (q + 1 & 2) << 30\n",
-      part::finite}},
-    {Op::tan, f32_, "a",
+    {Op::cos,
+     f32_,
+     "a",
+     {quarters, sine_and_cosine, "y = bits((q & 1) == 1 ? v : w) ^ (q + 1 & 2) << 30\n", part::finite}},
+    {Op::tan,
+     f32_,
+     "a",
      {quarters,
       "p = fma(fma(fma(0.00438613398, s, 7.5277072e-05), s, 0.01084169), s, 0.0212824326)\n"
       "p = fma(fma(fma(p, s, 0.0540592708), s, 0.133326754), s, 0.333333492)\n"
       "v = fma(p * s, r, r)\n"
       "y = bits((q & 1) == 1 ? -1 / v : v) ^ bits(a) & 0x80000000\n",
       part::finite}},
-    {Op::asin, f32_, "a",
-     {arcsine,
-      "y = far ? fma(0.933189452, 1.68325555, -2 * t) : t\n",
-      part::within_1}},
-    {Op::acos, f32_, "a",
+    {Op::asin, f32_, "a", {arcsine, "y = far ? fma(0.933189452, 1.68325555, -2 * t) : t\n", part::within_1}},
+    {Op::acos,
+     f32_,
+     "a",
      {arcsine,
       "y = fma(0.933189452, 1.68325555, far ? -t : -copysign(t, a))\n"
       "result = x <= 1 ? far ? 2 * (a > 0 ? t : y) : y : nan"}},
-    {Op::atan, f32_, "a",
-     {part::atan_begin, arctangent,
-      "y = far ? fma(0.933189452, 1.68325555, -t) : t\n",
-      part::odd}},
-    {Op::atan2, f32_, "ab",
+    {Op::atan,
+     f32_,
+     "a",
+     {part::atan_begin, arctangent, "y = far ? fma(0.933189452, 1.68325555, -t) : t\n", part::odd}},
+    {Op::atan2,
+     f32_,
+     "ab",
      {part::atan2_begin, arctangent,
       "back = bits(b) >> 31 != 0\n"
       "y = fma(0.933189452, steep ? 1.68325555 : back ? 3.36651111 : 0, steep != back ? -t : t)\n",
       part::atan2_end}},
-    {Op::tanh, f32_, "a",
+    {Op::tanh,
+     f32_,
+     "a",
      {"x = abs(a)\ns = a * a\n"
       "p = fma(fma(0.00234493124, s, -0.00838877354), s, 0.0217822473)\n"
       "p = fma(fma(fma(p, s, -0.0539608561), s, 0.133333102), s, -0.333333343)\n"
       "y = x < 0.6 ? fma(p * s, x, x) : 1 - 2 / (exp(2 * x) + 1)\n",
       part::odd}},
     {Op::sigmoid, f32_ | f64_, "a", {"e = exp(-abs(a))\nr = 1 / (1 + e)\nresult = a < 0 ? e * r : r"}},
-    {Op::erf, f32_, "a",
+    {Op::erf,
+     f32_,
+     "a",
      {"x = abs(a)\ns = a * a\n"
       "p = fma(fma(7.87587487e-05, s, -0.00080168643), s, 0.00518908724)\n"
       "p = fma(fma(fma(fma(p, s, -0.0268542115), s, 0.112835944), s, -0.37612626), s, 0.128379166)\n"
@@ -174,14 +194,17 @@ constexpr DefinitionRow functions[] = {
       "e = fma(fma(fma(fma(e, y, 0.102672428), y, 0.639911354), y, 1.12537336), y, 0.000910565199)\n"
       "result = isnan(a) ? a + a : copysign(x < 1 ? fma(p, x, x) : 1 - exp(-e), a)"}},
     // exp(-x^2) * q / d, where the roundings of the square, the polynomial and the quotient are made good
-    {Op::erfc, f32_, "a",
+    {Op::erfc,
+     f32_,
+     "a",
      {"x = abs(a)\n"
       "x = x > 10.5 ? 10.5 : x\n"
       "t = (x - 2) / (x + 2)\n"
       "s = x * x\n"
       "e = exp(-s)\n"
       "e = fma(fma(x, x, -s), -e, e)\n"
-      "p = fma(fma(fma(fma(-0.000400573743, t, -0.00122992333), t, 0.00131352025), t, 0.00863167644), t, -0.00805987418)\n"
+      "p = fma(fma(fma(fma(-0.000400573743, t, -0.00122992333), t, 0.00131352025), t, 0.00863167644), t, "
+      "-0.00805987418)\n"
       "p = fma(fma(fma(fma(p, t, -0.0542042963), t, 0.164055347), t, -0.16603142), t, -0.0927639827)\n"
       "q = fma(p, t, 1.27697837)\n"
       "d = fma(x, 2, 1)\n"
@@ -189,8 +212,11 @@ constexpr DefinitionRow functions[] = {
       "y = q * w\n"
       "y = fma(fma(-y, d, q) + fma(p, t, 1.27697837 - q), w, y) * e\n"
       "result = a < 0 ? 2 - y : y"}},
-    // by way of the reciprocal of the root, in two steps of third order from an estimate in integers, and a last one with the exact cube
-    {Op::cbrt, f32_, "a",
+    // by way of the reciprocal of the root, in two steps of third order from an estimate in integers, and a
+    // last one with the exact cube
+    {Op::cbrt,
+     f32_,
+     "a",
      {"x = abs(a)\n"
       "small = x < 1e-30\n"
       "x = small ? x * 16777216 : x\n"
@@ -204,12 +230,16 @@ constexpr DefinitionRow functions[] = {
       "d = fma(-fma(y, y, -s), y, fma(-s, y, x))\n"
       "y = fma(d, r * r * 0.333333343, y) * (small ? 0.00390625 : 1)\n",
       part::cbrt_end}},
-    {Op::hypot, f32_, "ab",
+    {Op::hypot,
+     f32_,
+     "ab",
      {"x = f64(a)\n"
       "y = f64(b)\n"
       "result = isinf(a) || isinf(b) ? inf : f32(sqrt(fma(x, x, y * y)))"}},
     // as a = r * 2^i, b = d * 2^j of integers: the remainder of r * 2^(i-j) and d
-    {Op::fmod, f32_, "ab",
+    {Op::fmod,
+     f32_,
+     "ab",
      {"x = bits(a) & 0x7FFFFFFF\n"
       "y = bits(b) & 0x7FFFFFFF\n"
       "i = max(x >> 23, 1)\n"
@@ -221,12 +251,15 @@ constexpr DefinitionRow functions[] = {
       "v = f32(r) * 1.1920929e-7 * float_bits(j << 23)\n"
       "result = x >= 0x7F800000 || y > 0x7F800000 || y == 0 ? nan : copysign(x < y ? abs(a) : v, a)"}},
     // by way of f64, whose logarithm is right to 40 bits
-    {Op::pow, f32_, "ab",
+    {Op::pow,
+     f32_,
+     "ab",
      {"x = f64(abs(a))\n"
       "k = s64(bits(x) - 0x3FE5555555555555) & 0xFFF0000000000000\n"
       "f = float_bits(bits(x) - u64(k)) - 1\n"
       "s = f * f\n"
-      "p = fma(fma(-0.13612387427150521, f, 0.1447636141460126), s, fma(-0.094080237775156728, f, 0.10149818310947326))\n"
+      "p = fma(fma(-0.13612387427150521, f, 0.1447636141460126), s, fma(-0.094080237775156728, f, "
+      "0.10149818310947326))\n"
       "p = fma(p, s, fma(-0.12110016930363889, f, 0.13207917105427955))\n"
       "p = fma(p, s, fma(-0.14422291271575191, f, 0.1602502296804855))\n"
       "p = fma(p, s, fma(-0.18033821513358317, f, 0.20610070177879916))\n"

@@ -16,7 +16,11 @@ using stack::Opcode;
 class Emitter {
   public:
     Emitter(std::string_view text, const Scope& scope, const ParseOptions& options, Workspace& work)
-        : text_(text), scope_(scope), options_(options), work_(work), present_(scope.machine ? stack::MachineData::of(*scope.machine).present->data() : nullptr) {}
+        : text_(text),
+          scope_(scope),
+          options_(options),
+          work_(work),
+          present_(scope.machine ? stack::MachineData::of(*scope.machine).present->data() : nullptr) {}
 
     std::optional<Error> run() {
         work_.code.clear();
@@ -51,14 +55,17 @@ class Emitter {
     bool not_present(std::int32_t entry, Span place);
 
     void push(Opcode opcode, Type type, std::uint32_t index, std::uint32_t payload, Span place) {
-        work_.code.push_back({opcode, static_cast<stack::TypeId>(type), static_cast<std::uint16_t>(index), payload});
+        work_.code.push_back(
+            {opcode, static_cast<stack::TypeId>(type), static_cast<std::uint16_t>(index), payload});
         work_.places.push_back(place);
     }
     bool fail_at(Errc code, Span place, std::string detail) {
         if (!error_) error_ = fail(code, place, std::move(detail)).value();
         return false;
     }
-    [[nodiscard]] Type type_of_node(std::uint32_t node) const { return static_cast<Type>(work_.nodes[node].type); }
+    [[nodiscard]] Type type_of_node(std::uint32_t node) const {
+        return static_cast<Type>(work_.nodes[node].type);
+    }
     std::uint32_t& height(Type type) { return heights_[static_cast<std::size_t>(type)]; }
     [[nodiscard]] std::string quoted(Span span) const { return expr::quoted(text_, span); }
 
@@ -104,7 +111,8 @@ bool Emitter::visit(const Node& node) {
         return true;
     }
     for (const std::uint32_t operand : {node.a, node.b, node.c})
-        if (operand != none && !(node.is_fixed && node.op == Op::load && operand == node.b)) --height(type_of_node(operand));
+        if (operand != none && !(node.is_fixed && node.op == Op::load && operand == node.b))
+            --height(type_of_node(operand));
     ++height(type);
     if (node.op == Op::load) return load(node);
     if (node.op == Op::cast) return cast(type_of_node(node.a), type, node.span);
@@ -128,7 +136,8 @@ bool Emitter::literal(const Node& node) {
         return true;
     }
     const std::string hint = type == Type::s32 ? "; a suffix gives it another type, as in 7u32 or 7s64" : "";
-    return fail_at(Errc::expression_literal, node.span, fmt::format("{} {} for {}{}", quoted(node.span), found.problem, name(type), hint));
+    return fail_at(Errc::expression_literal, node.span,
+                   fmt::format("{} {} for {}{}", quoted(node.span), found.problem, name(type), hint));
 }
 
 void Emitter::constant(Type type, std::uint64_t value, Span place) {
@@ -142,8 +151,10 @@ void Emitter::constant(Type type, std::uint64_t value, Span place) {
         payload = std::bit_cast<std::uint32_t>(single);
         is_short = std::bit_cast<std::uint64_t>(static_cast<double>(single)) == value && single == single;
     }
-    if (is_short) push(Opcode::constant, type, 0, payload, place);
-    else push(Opcode::pooled, type, 0, pooled(value), place);
+    if (is_short)
+        push(Opcode::constant, type, 0, payload, place);
+    else
+        push(Opcode::pooled, type, 0, pooled(value), place);
 }
 
 std::uint32_t Emitter::pooled(std::uint64_t value) {
@@ -181,7 +192,8 @@ bool Emitter::load(const Node& node) {
         constant(index, std::uint64_t{1} << size, node.span);
         if (!form(index == Type::s32 ? entries_.index_s32 : entries_.index_u32, node.span)) return false;
     } else {
-        if (index == Type::s64) push(Opcode::cast, Type::u64, static_cast<std::uint32_t>(index), 0, node.span);
+        if (index == Type::s64)
+            push(Opcode::cast, Type::u64, static_cast<std::uint32_t>(index), 0, node.span);
         if (size != 0) {
             constant(Type::u32, size, node.span);
             if (!call(Op::shl, Type::u64, node.span)) return false;
@@ -207,7 +219,9 @@ bool Emitter::cast(Type from, Type to, Span place) {
         return call(Op::select, to, place);
     }
     if (has(pair_types, from) || has(pair_types, to))
-        return fail_at(Errc::expression_type, place, fmt::format("there is no cast from {} to {}; bits(x) gives the bits of a pair", name(from), name(to)));
+        return fail_at(Errc::expression_type, place,
+                       fmt::format("there is no cast from {} to {}; bits(x) gives the bits of a pair",
+                                   name(from), name(to)));
     const bool are_integers = has(integer_types, from) && has(integer_types, to);
     if (are_integers && bits(from) == bits(to)) {
         push(Opcode::cast, to, static_cast<std::uint32_t>(from), 0, place);
@@ -224,13 +238,16 @@ bool Emitter::operate(const Node& node) {
     Type type = type_of_node(node.op == Op::select ? node.b : node.a);
     if (node.op == Op::shl || node.op == Op::shr) {
         const Type count = type_of_node(node.b);
-        if (count == Type::s32) push(Opcode::cast, Type::u32, static_cast<std::uint32_t>(count), 0, node.span);
+        if (count == Type::s32)
+            push(Opcode::cast, Type::u32, static_cast<std::uint32_t>(count), 0, node.span);
         else if (count != Type::u32)
             return fail_at(Errc::expression_type, work_.nodes[node.b].span,
-                           fmt::format("the count of a shift is u32 or s32, this is {}: write u32({})", name(count), quoted(work_.nodes[node.b].span)));
+                           fmt::format("the count of a shift is u32 or s32, this is {}: write u32({})",
+                                       name(count), quoted(work_.nodes[node.b].span)));
     }
     Op op = node.op;
-    if (options_.approx && has(entries_.types[static_cast<std::size_t>(approximate(op))], type)) op = approximate(op);
+    if (options_.approx && has(entries_.types[static_cast<std::size_t>(approximate(op))], type))
+        op = approximate(op);
     return check(node, op, type) && call(op, type, node.span);
 }
 
@@ -245,8 +262,11 @@ bool Emitter::check(const Node& node, Op op, Type type) {
             return fail_at(Errc::expression_literal, divisor.span, "an integer divided by 0 has no value");
     }
     constexpr std::uint32_t bf16_since = 80;
-    if (has(only(Type::bf16) | only(Type::bf16x2), type) && op != Op::select && options_.sm != 0 && options_.sm < bf16_since)
-        return fail_at(Errc::expression_target, node.span, fmt::format("arithmetic of {} needs sm_80; the target is sm_{}", name(type), options_.sm));
+    if (has(only(Type::bf16) | only(Type::bf16x2), type) && op != Op::select && options_.sm != 0 &&
+        options_.sm < bf16_since)
+        return fail_at(
+            Errc::expression_target, node.span,
+            fmt::format("arithmetic of {} needs sm_80; the target is sm_{}", name(type), options_.sm));
     return true;
 }
 
@@ -266,13 +286,17 @@ bool Emitter::call(Op op, Type type, Span place) {
     const Definition* definition = expr::definition(op, type);
     if (definition != nullptr) return splice(*definition, place);
     if (entry != Entries::none) return form(entry, place);
-    return fail_at(Errc::expression_type, place, fmt::format("{} does not take {}", spelling(op), name(type)));
+    return fail_at(Errc::expression_type, place,
+                   fmt::format("{} does not take {}", spelling(op), name(type)));
 }
 
 bool Emitter::splice(const Definition& definition, Span place) {
     for (Instruction instruction : definition.code) {
-        if (instruction.opcode == Opcode::form && present_ != nullptr && present_[instruction.index] == stack::Present::no) return not_present(instruction.index, place);
-        if (instruction.opcode == Opcode::pooled) instruction.payload = pooled(definition.pool[instruction.payload]);
+        if (instruction.opcode == Opcode::form && present_ != nullptr &&
+            present_[instruction.index] == stack::Present::no)
+            return not_present(instruction.index, place);
+        if (instruction.opcode == Opcode::pooled)
+            instruction.payload = pooled(definition.pool[instruction.payload]);
         work_.code.push_back(instruction);
         work_.places.push_back(place);
     }
@@ -280,7 +304,8 @@ bool Emitter::splice(const Definition& definition, Span place) {
 }
 
 bool Emitter::form(std::int32_t entry, Span place) {
-    if (entry < 0) return fail_at(Errc::expression_machine, place, "the expression set lacks an instruction for this");
+    if (entry < 0)
+        return fail_at(Errc::expression_machine, place, "the expression set lacks an instruction for this");
     if (present_ != nullptr && present_[entry] == stack::Present::no) return not_present(entry, place);
     push(Opcode::form, {}, static_cast<std::uint32_t>(entry), 0, place);
     return true;
@@ -289,18 +314,25 @@ bool Emitter::form(std::int32_t entry, Span place) {
 bool Emitter::not_present(std::int32_t entry, Span place) {
     const stack::Entry& e = scope_.machine->set().entries()[static_cast<std::size_t>(entry)];
     if (e.effects != Effect::none)
-        return fail_at(Errc::stub_effect_forbidden, place, fmt::format("{} reads memory, and the site does not allow `{}`", quoted(place), name(e.effects)));
-    return fail_at(Errc::expression_target, place, fmt::format("{} needs {}, which the target does not have", quoted(place), e.name));
+        return fail_at(
+            Errc::stub_effect_forbidden, place,
+            fmt::format("{} reads memory, and the site does not allow `{}`", quoted(place), name(e.effects)));
+    return fail_at(Errc::expression_target, place,
+                   fmt::format("{} needs {}, which the target does not have", quoted(place), e.name));
 }
 
-// Values stand on the stacks in the order of their making: from the last on, what an operand receives is assigned, the rest dropped.
+// Values stand on the stacks in the order of their making: from the last on, what an operand receives is
+// assigned, the rest dropped.
 void Emitter::assign_operands() {
     for (std::uint32_t i = static_cast<std::uint32_t>(work_.values.size()); i-- > 0;) {
         const Value& value = work_.values[i];
         const Symbol& symbol = work_.symbols[value.symbol];
-        const bool is_result = symbol.operand != none && work_.current[symbol.first_slot + value.element] == i;
-        if (is_result) push(Opcode::assign, {}, symbol.operand, value.element, value.target);
-        else push(Opcode::drop, type_of_node(value.node), 0, 0, value.target);
+        const bool is_result =
+            symbol.operand != none && work_.current[symbol.first_slot + value.element] == i;
+        if (is_result)
+            push(Opcode::assign, {}, symbol.operand, value.element, value.target);
+        else
+            push(Opcode::drop, type_of_node(value.node), 0, 0, value.target);
     }
 }
 
@@ -310,14 +342,16 @@ void Emitter::leave_result() {
     for (std::size_t t = 0; t < type_count; ++t) {
         const auto stack = static_cast<Type>(t);
         std::uint32_t left = heights_[t];
-        if (stack == type && left > 1) left == 2 ? push(Opcode::swap, stack, 0, 0, {}) : push(Opcode::swap_with, stack, 0, left - 1, {});
+        if (stack == type && left > 1)
+            left == 2 ? push(Opcode::swap, stack, 0, 0, {}) : push(Opcode::swap_with, stack, 0, left - 1, {});
         for (left -= stack == type ? 1 : 0; left > 0; --left) push(Opcode::drop, stack, 0, 0, {});
     }
 }
 
 }  // namespace
 
-std::optional<Error> emit(std::string_view text, const Scope& scope, const ParseOptions& options, Workspace& work) {
+std::optional<Error> emit(std::string_view text, const Scope& scope, const ParseOptions& options,
+                          Workspace& work) {
     return Emitter(text, scope, options, work).run();
 }
 

@@ -30,7 +30,8 @@ namespace {
 // The bucket of a name, or the free one where it belongs.
 Workspace::Bucket& bucket_of(Workspace& work, std::string_view name) {
     std::size_t at = hash_of(name) & (work.table.size() - 1);
-    while (work.table[at].round == work.round && work.symbols[work.table[at].symbol].name != name) at = (at + 1) & (work.table.size() - 1);
+    while (work.table[at].round == work.round && work.symbols[work.table[at].symbol].name != name)
+        at = (at + 1) & (work.table.size() - 1);
     return work.table[at];
 }
 
@@ -59,8 +60,10 @@ expr::Workspace& workspace() {
     return work;
 }
 
-std::optional<Error> make(std::string_view text, const stack::Machine& machine, const ExpressionOptions& options, expr::Workspace& work) {
-    if (&machine.set() != expression_set().get()) return fail(Errc::expression_machine, "expressions need a machine of expression_set()").value();
+std::optional<Error> make(std::string_view text, const stack::Machine& machine,
+                          const ExpressionOptions& options, expr::Workspace& work) {
+    if (&machine.set() != expression_set().get())
+        return fail(Errc::expression_machine, "expressions need a machine of expression_set()").value();
     const expr::Scope scope{.machine = &machine, .parameters = {}};
     const expr::ParseOptions how{options.contract, options.approx, options.ftz, options.target.sm};
     if (auto error = expr::parse(text, scope, how, work)) return error;
@@ -75,7 +78,8 @@ Expected<stack::Machine> machine_for(const Signature& signature, const stack::Ma
         stack::MachineOptions options;
     };
     thread_local Last last;
-    const bool is_same = last.machine && last.options.policy == options.policy && last.options.target == options.target && last.machine->signature() == signature;
+    const bool is_same = last.machine && last.options.policy == options.policy &&
+                         last.options.target == options.target && last.machine->signature() == signature;
     if (is_same) return *last.machine;
     auto made = stack::Machine::make(expression_set(), signature, options);
     if (made) last = {*made, options};
@@ -84,13 +88,15 @@ Expected<stack::Machine> machine_for(const Signature& signature, const stack::Ma
 
 }  // namespace
 
-Expected<stack::Program> parse_expression(std::string_view text, const stack::Machine& machine, const ExpressionOptions& options) {
+Expected<stack::Program> parse_expression(std::string_view text, const stack::Machine& machine,
+                                          const ExpressionOptions& options) {
     expr::Workspace& work = workspace();
     if (auto error = make(text, machine, options, work)) return tl::unexpected(*error);
     return stack::Program{work.code, work.pool, {}};
 }
 
-Expected<Stub> compile_expression(std::string_view text, const Signature& signature, const ExpressionOptions& options, Policy policy) {
+Expected<Stub> compile_expression(std::string_view text, const Signature& signature,
+                                  const ExpressionOptions& options, Policy policy) {
     const auto machine = machine_for(signature, {.policy = policy, .target = options.target});
     if (!machine) return tl::unexpected(machine.error());
     expr::Workspace& work = workspace();
@@ -103,7 +109,8 @@ Expected<Stub> compile_expression(std::string_view text, const Signature& signat
         if (error.index < work.places.size()) error.span = work.places[error.index];
         return tl::unexpected(error);
     }
-    return StubBuilder::make(std::string(compiled->ptx), signature, compiled->effects, compiled->instruction_count);
+    return StubBuilder::make(std::string(compiled->ptx), signature, compiled->effects,
+                             compiled->instruction_count);
 }
 
 Expected<Stub> compile_expression(std::string_view text, const Site& site, const ExpressionOptions& options) {

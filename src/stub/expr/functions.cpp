@@ -78,9 +78,10 @@ struct Sign {
     Op op;
     std::string_view text;
 };
-constexpr Sign signs[] = {{Op::add, "+"},  {Op::sub, "-"},  {Op::mul, "*"},  {Op::div, "/"},  {Op::rem, "%"},  {Op::and_, "&"}, {Op::or_, "|"},
-                          {Op::xor_, "^"}, {Op::not_, "~"}, {Op::neg, "-"},  {Op::shl, "<<"}, {Op::shr, ">>"}, {Op::lt, "<"},   {Op::le, "<="},
-                          {Op::gt, ">"},   {Op::ge, ">="},  {Op::eq, "=="},  {Op::ne, "!="}};
+constexpr Sign signs[] = {{Op::add, "+"},  {Op::sub, "-"},  {Op::mul, "*"},  {Op::div, "/"},  {Op::rem, "%"},
+                          {Op::and_, "&"}, {Op::or_, "|"},  {Op::xor_, "^"}, {Op::not_, "~"}, {Op::neg, "-"},
+                          {Op::shl, "<<"}, {Op::shr, ">>"}, {Op::lt, "<"},   {Op::le, "<="},  {Op::gt, ">"},
+                          {Op::ge, ">="},  {Op::eq, "=="},  {Op::ne, "!="}};
 
 constexpr std::string_view other_names[] = {"bits", "float_bits", "f16_bits", "bf16_bits"};
 
@@ -113,7 +114,8 @@ const std::vector<std::string_view>& function_names() {
             if (!f.is_internal) all.push_back(f.name);
         all.insert(all.end(), std::begin(other_names), std::end(other_names));
         for (std::size_t i = 0; i < type_count; ++i)
-            if (has(value_types & ~pair_types, static_cast<Type>(i))) all.push_back(name(static_cast<Type>(i)));
+            if (has(value_types & ~pair_types, static_cast<Type>(i)))
+                all.push_back(name(static_cast<Type>(i)));
         return all;
     }();
     return names;

@@ -22,9 +22,11 @@ bool Lexer::skip_comments(std::size_t i) {
 
 // A number takes letters, digits and points, and a sign behind the `e` of a decimal exponent.
 void Lexer::number(std::size_t i) {
-    const bool is_decimal = !(at(i) == '0' && (at(i + 1) == 'x' || at(i + 1) == 'X' || at(i + 1) == 'f' || at(i + 1) == 'd'));
+    const bool is_decimal =
+        !(at(i) == '0' && (at(i + 1) == 'x' || at(i + 1) == 'X' || at(i + 1) == 'f' || at(i + 1) == 'd'));
     while ((class_of(at(i)) & (digit | letter)) != 0 || at(i) == '.') {
-        const bool is_exponent = is_decimal && (at(i) == 'e' || at(i) == 'E') && (at(i + 1) == '+' || at(i + 1) == '-');
+        const bool is_exponent =
+            is_decimal && (at(i) == 'e' || at(i) == 'E') && (at(i + 1) == '+' || at(i + 1) == '-');
         i += is_exponent ? 2 : 1;
     }
     end = static_cast<std::uint32_t>(i);

@@ -9,15 +9,51 @@
 namespace ptxgraft::expr {
 
 enum class Token : std::uint8_t {
-    stray,    ///< a sign that is none
-    end,      ///< of the text
-    line,     ///< a line end outside of brackets, or `;`
-    name, number, unclosed,
-    open, close, open_bracket, close_bracket, comma, question, colon, assign,
-    plus, minus, star, slash, percent, and_, or_, xor_, tilde, not_, shl, shr,
-    lt, le, gt, ge, eq, ne, and_and, or_or,
+    stray,  ///< a sign that is none
+    end,    ///< of the text
+    line,   ///< a line end outside of brackets, or `;`
+    name,
+    number,
+    unclosed,
+    open,
+    close,
+    open_bracket,
+    close_bracket,
+    comma,
+    question,
+    colon,
+    assign,
+    plus,
+    minus,
+    star,
+    slash,
+    percent,
+    and_,
+    or_,
+    xor_,
+    tilde,
+    not_,
+    shl,
+    shr,
+    lt,
+    le,
+    gt,
+    ge,
+    eq,
+    ne,
+    and_and,
+    or_or,
     // `+=` and the like: in the order of `plus` …
-    plus_assign, minus_assign, star_assign, slash_assign, percent_assign, and_assign, or_assign, xor_assign, shl_assign, shr_assign,
+    plus_assign,
+    minus_assign,
+    star_assign,
+    slash_assign,
+    percent_assign,
+    and_assign,
+    or_assign,
+    xor_assign,
+    shl_assign,
+    shr_assign,
 };
 
 // What follows is called for every word: it stands here so that the parser has it in line.
@@ -66,7 +102,9 @@ inline constexpr std::array<SignTokens, 128> sign_tokens = [] {
 
 /// Of a name, as tables of names have it.
 constexpr std::uint32_t first_hash = 2166136261u;
-constexpr std::uint32_t hash_step(std::uint32_t hash, char c) { return (hash ^ static_cast<unsigned char>(c)) * 16777619u; }
+constexpr std::uint32_t hash_step(std::uint32_t hash, char c) {
+    return (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+}
 constexpr std::uint32_t last_hash(std::uint32_t hash) { return hash ^ hash >> 15; }
 constexpr std::uint32_t hash_of(std::string_view name) {
     std::uint32_t hash = first_hash;
@@ -114,7 +152,9 @@ inline void Lexer::name(std::size_t i) {
 }
 
 inline void Lexer::symbol(char c) {
-    const SignTokens sign = static_cast<unsigned char>(c) < sign_tokens.size() ? sign_tokens[static_cast<unsigned char>(c)] : SignTokens{};
+    const SignTokens sign = static_cast<unsigned char>(c) < sign_tokens.size()
+                                ? sign_tokens[static_cast<unsigned char>(c)]
+                                : SignTokens{};
     const char second = at(begin + std::size_t{1});
     kind = sign.alone;
     end = begin + 1;

@@ -1,5 +1,5 @@
-// Numbers: `1`, `0xFF`, `0b101`, `1.5`, `1e-3`, with a suffix that names the type (`7u64`, `1.5f16`, C's `1.5f` and `7u`), and PTX's
-// hexadecimal floats `0f3F800000`, `0d3FF0000000000000`.
+// Numbers: `1`, `0xFF`, `0b101`, `1.5`, `1e-3`, with a suffix that names the type (`7u64`, `1.5f16`, C's
+// `1.5f` and `7u`), and PTX's hexadecimal floats `0f3F800000`, `0d3FF0000000000000`.
 
 #include <bit>
 #include <charconv>
@@ -11,7 +11,9 @@
 namespace ptxgraft::expr {
 namespace {
 
-constexpr const char* malformed = "is no number; numbers are 1, 0xFF, 0b101, 1.5, 1e-3, with a type as suffix (7u64, 1.5f16), and 0f3F800000";
+constexpr const char* malformed =
+    "is no number; numbers are 1, 0xFF, 0b101, 1.5, 1e-3, with a type as suffix (7u64, 1.5f16), and "
+    "0f3F800000";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -27,9 +29,12 @@ bool integer(std::string_view digits, int base, std::uint64_t& value) {
 
 bool take_suffix(std::string_view suffix, NumberWord& number) {
     if (suffix.empty()) return true;
-    if (suffix == "f" || suffix == "F") number.suffix = static_cast<std::size_t>(Type::f32);
-    else if (suffix == "u" || suffix == "U") number.suffix = static_cast<std::size_t>(Type::u32);
-    else number.suffix = find_type(suffix);
+    if (suffix == "f" || suffix == "F")
+        number.suffix = static_cast<std::size_t>(Type::f32);
+    else if (suffix == "u" || suffix == "U")
+        number.suffix = static_cast<std::size_t>(Type::u32);
+    else
+        number.suffix = find_type(suffix);
     return number.suffix != type_count && !has(pair_types | pred_type, static_cast<Type>(number.suffix));
 }
 
@@ -45,8 +50,10 @@ NumberWord with_base(std::string_view word, int base, NumberWord number) {
     const char* const valid = base == 16 ? "0123456789abcdefABCDEF" : "01";
     const std::size_t end = std::min(word.find_first_not_of(valid, 2), word.size());
     number.literal.is_bits = true;
-    if (end == 2 || !take_suffix(word.substr(end), number)) number.problem = malformed;
-    else if (!integer(word.substr(2, end - 2), base, number.literal.magnitude)) number.problem = "has more than 64 bits";
+    if (end == 2 || !take_suffix(word.substr(end), number))
+        number.problem = malformed;
+    else if (!integer(word.substr(2, end - 2), base, number.literal.magnitude))
+        number.problem = "has more than 64 bits";
     return number;
 }
 
@@ -58,7 +65,8 @@ NumberWord decimal(std::string_view word, NumberWord number) {
         end = digits_end(word, end + 1);
     }
     if (end < word.size() && (word[end] == 'e' || word[end] == 'E')) {
-        const std::size_t sign = end + 1 < word.size() && (word[end + 1] == '+' || word[end + 1] == '-') ? 1 : 0;
+        const std::size_t sign =
+            end + 1 < word.size() && (word[end + 1] == '+' || word[end + 1] == '-') ? 1 : 0;
         const std::size_t exponent = digits_end(word, end + 1 + sign);
         if (exponent > end + 1 + sign) {
             number.literal.is_fraction = true;
@@ -66,15 +74,21 @@ NumberWord decimal(std::string_view word, NumberWord number) {
         }
     }
     number.literal.digits = word.substr(0, end);
-    if (end == 0 || !take_suffix(word.substr(end), number)) number.problem = malformed;
-    else if (!number.literal.is_fraction && whole > 1 && word[0] == '0') number.problem = "begins with 0: that is octal in C; write it without, or as 0x…";
-    else if (!number.literal.is_fraction && !integer(word.substr(0, whole), 10, number.literal.magnitude)) number.problem = "has more than 64 bits";
+    if (end == 0 || !take_suffix(word.substr(end), number))
+        number.problem = malformed;
+    else if (!number.literal.is_fraction && whole > 1 && word[0] == '0')
+        number.problem = "begins with 0: that is octal in C; write it without, or as 0x…";
+    else if (!number.literal.is_fraction && !integer(word.substr(0, whole), 10, number.literal.magnitude))
+        number.problem = "has more than 64 bits";
     return number;
 }
 
-bool all_hex(std::string_view digits) { return digits.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos; }
+bool all_hex(std::string_view digits) {
+    return digits.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+}
 
-// A double to a format of `precision` bits (the hidden one included) and the exponents of f16 or bf16, to nearest even.
+// A double to a format of `precision` bits (the hidden one included) and the exponents of f16 or bf16, to
+// nearest even.
 std::uint64_t narrow(double value, int precision, int lowest_exponent, int exponent_bits) {
     const std::uint64_t sign = std::signbit(value) ? 0x8000u : 0;
     const double magnitude = std::fabs(value);
@@ -86,7 +100,8 @@ std::uint64_t narrow(double value, int precision, int lowest_exponent, int expon
     const double scaled = std::nearbyint(std::ldexp(magnitude, precision - 1 - exponent));
     const auto units = static_cast<std::uint64_t>(scaled);
     // units counts the hidden bit, which the exponent field counts too
-    const std::uint64_t bits = (static_cast<std::uint64_t>(exponent - lowest_exponent) << (precision - 1)) + units;
+    const std::uint64_t bits =
+        (static_cast<std::uint64_t>(exponent - lowest_exponent) << (precision - 1)) + units;
     return sign | std::min(bits, infinity);
 }
 
@@ -96,12 +111,17 @@ LiteralBits integer_bits(const Literal& literal, Type type) {
     const std::uint64_t top = std::uint64_t{1} << (width - 1);
     const bool is_signed = has(signed_types, type);
     if (literal.is_fraction) return {0, "has a fraction"};
-    const std::uint64_t limit = !is_signed ? (literal.is_negative ? 0 : all) : literal.is_negative ? top : literal.is_bits ? all : top - 1;
-    if (literal.magnitude > limit) return {0, !is_signed && literal.is_negative ? "is negative" : "is out of range"};
+    const std::uint64_t limit = !is_signed            ? (literal.is_negative ? 0 : all)
+                                : literal.is_negative ? top
+                                : literal.is_bits     ? all
+                                                      : top - 1;
+    if (literal.magnitude > limit)
+        return {0, !is_signed && literal.is_negative ? "is negative" : "is out of range"};
     return {(literal.is_negative ? 0 - literal.magnitude : literal.magnitude) & all, nullptr};
 }
 
-// A short decimal number: both parts of the quotient are exact, so that it is rounded once. False: the number is not short.
+// A short decimal number: both parts of the quotient are exact, so that it is rounded once. False: the number
+// is not short.
 bool short_decimal(std::string_view digits, float& value) {
     constexpr std::size_t most = 8;  // with the point: 7 digits are below 2^24
     constexpr float powers[] = {1, 10, 100, 1e3f, 1e4f, 1e5f, 1e6f, 1e7f};
@@ -109,18 +129,22 @@ bool short_decimal(std::string_view digits, float& value) {
     std::uint32_t whole = 0;
     std::size_t behind = 0, point = digits.size();
     for (std::size_t i = 0; i < digits.size(); ++i) {
-        if (digits[i] == '.') point = i;
-        else if (is_digit(digits[i])) whole = 10 * whole + static_cast<std::uint32_t>(digits[i] - '0');
-        else return false;
+        if (digits[i] == '.')
+            point = i;
+        else if (is_digit(digits[i]))
+            whole = 10 * whole + static_cast<std::uint32_t>(digits[i] - '0');
+        else
+            return false;
     }
-    if (point < digits.size()) behind = digits.size() - point - 1;
-    else if (digits.size() == most) return false;
+    if (point < digits.size())
+        behind = digits.size() - point - 1;
+    else if (digits.size() == most)
+        return false;
     value = static_cast<float>(whole) / powers[behind];
     return true;
 }
 
-template <class T>
-LiteralBits decimal_bits(const Literal& literal, T& value) {
+template <class T> LiteralBits decimal_bits(const Literal& literal, T& value) {
     const char* const end = literal.digits.data() + literal.digits.size();
     if (literal.digits.empty()) {
         value = static_cast<T>(literal.magnitude);
@@ -136,7 +160,8 @@ std::uint64_t canonical_nan(Type type) {
     switch (type) {
         case Type::f32: return 0x7FFFFFFF;
         case Type::f64: return 0x7FF8000000000000;
-        case Type::f16x2: case Type::bf16x2: return 0x7FFF7FFF;
+        case Type::f16x2:
+        case Type::bf16x2: return 0x7FFF7FFF;
         default: return 0x7FFF;
     }
 }
@@ -150,7 +175,8 @@ LiteralBits float_bits(const Literal& literal, Type type) {
     if (literal.digits == "nan") return {canonical_nan(type), nullptr};
     float single = 0;
     double wide = 0;
-    if (type == Type::f32 && !literal.digits.empty() && short_decimal(literal.digits, single)) return {std::bit_cast<std::uint32_t>(literal.is_negative ? -single : single), nullptr};
+    if (type == Type::f32 && !literal.digits.empty() && short_decimal(literal.digits, single))
+        return {std::bit_cast<std::uint32_t>(literal.is_negative ? -single : single), nullptr};
     const LiteralBits found = type == Type::f32 ? decimal_bits(literal, single) : decimal_bits(literal, wide);
     if (found.problem != nullptr) return found;
     if (type == Type::f32) return {std::bit_cast<std::uint32_t>(single), nullptr};
@@ -165,8 +191,10 @@ LiteralBits float_bits(const Literal& literal, Type type) {
 
 NumberWord read_number(std::string_view word) {
     const char second = word.size() > 1 && word[0] == '0' ? word[1] : '\0';
-    if (word.size() == 10 && (second == 'f' || second == 'F') && all_hex(word.substr(2))) return hex_float(word, {});
-    if (word.size() == 18 && (second == 'd' || second == 'D') && all_hex(word.substr(2))) return hex_float(word, {});
+    if (word.size() == 10 && (second == 'f' || second == 'F') && all_hex(word.substr(2)))
+        return hex_float(word, {});
+    if (word.size() == 18 && (second == 'd' || second == 'D') && all_hex(word.substr(2)))
+        return hex_float(word, {});
     if (second == 'x' || second == 'X') return with_base(word, 16, {});
     if (second == 'b' && word.size() > 2 && is_digit(word[2])) return with_base(word, 2, {});
     return decimal(word, {});

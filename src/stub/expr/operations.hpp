@@ -1,5 +1,6 @@
 #pragma once
-// What expressions can do, by type: entries of the expression set, found once, or definitions in the language itself.
+// What expressions can do, by type: entries of the expression set, found once, or definitions in the language
+// itself.
 
 #include <array>
 #include <cstdint>
@@ -13,17 +14,102 @@ namespace ptxgraft::expr {
 
 enum class Op : std::uint8_t {
     // what else a tree has
-    literal, input, value, special, keep, load, cast, bits, from_bits, if_, else_, elided,
+    literal,
+    input,
+    value,
+    special,
+    keep,
+    load,
+    cast,
+    bits,
+    from_bits,
+    if_,
+    else_,
+    elided,
     // operators
-    add, sub, mul, div, rem, and_, or_, xor_, not_, neg, shl, shr, lt, le, gt, ge, eq, ne, select,
+    add,
+    sub,
+    mul,
+    div,
+    rem,
+    and_,
+    or_,
+    xor_,
+    not_,
+    neg,
+    shl,
+    shr,
+    lt,
+    le,
+    gt,
+    ge,
+    eq,
+    ne,
+    select,
     // functions
-    abs, min, max, fma, sqrt, rcp, rsqrt, floor, ceil, trunc, round, copysign, clamp, mulhi, popc, clz, brev, ffs, isnan, isfinite, isinf,
-    exp, exp2, exp10, expm1, log, log2, log10, log1p, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, sigmoid, erf, erfc, cbrt,
-    pow, atan2, hypot, fmod,
-    approx_div, approx_sqrt, approx_rcp, approx_rsqrt, approx_exp, approx_exp2, approx_log, approx_log2, approx_sin, approx_cos, approx_tanh,
+    abs,
+    min,
+    max,
+    fma,
+    sqrt,
+    rcp,
+    rsqrt,
+    floor,
+    ceil,
+    trunc,
+    round,
+    copysign,
+    clamp,
+    mulhi,
+    popc,
+    clz,
+    brev,
+    ffs,
+    isnan,
+    isfinite,
+    isinf,
+    exp,
+    exp2,
+    exp10,
+    expm1,
+    log,
+    log2,
+    log10,
+    log1p,
+    sin,
+    cos,
+    tan,
+    asin,
+    acos,
+    atan,
+    sinh,
+    cosh,
+    tanh,
+    sigmoid,
+    erf,
+    erfc,
+    cbrt,
+    pow,
+    atan2,
+    hypot,
+    fmod,
+    approx_div,
+    approx_sqrt,
+    approx_rcp,
+    approx_rsqrt,
+    approx_exp,
+    approx_exp2,
+    approx_log,
+    approx_log2,
+    approx_sin,
+    approx_cos,
+    approx_tanh,
     approx_sigmoid,
     // for definitions alone
-    to_bf16, f32_rz, copysign_from, bfind,
+    to_bf16,
+    f32_rz,
+    copysign_from,
+    bfind,
     count
 };
 inline constexpr std::size_t op_count = static_cast<std::size_t>(Op::count);
@@ -34,17 +120,20 @@ struct Entries {
     using ByType = std::array<std::int16_t, type_count>;
     struct Row {
         ByType plain, ftz;
-        std::array<std::uint16_t, type_count> since;  ///< used on this architecture and later; before it the definition is
+        /// used on this architecture and later; before it the definition is
+        std::array<std::uint16_t, type_count> since;
     };
     std::array<Row, op_count> rows;
-    std::array<TypeSet, op_count> types;              ///< that an operation takes, by an entry or a definition
-    std::array<ByType, type_count> casts;             ///< [from][to]
-    ByType loads;                                     ///< ld.global
-    std::int16_t index_u32, index_s32;                ///< mad.wide
+    /// that an operation takes, by an entry or a definition
+    std::array<TypeSet, op_count> types;
+    std::array<ByType, type_count> casts;  ///< [from][to]
+    ByType loads;                          ///< ld.global
+    std::int16_t index_u32, index_s32;     ///< mad.wide
 };
 [[nodiscard]] const Entries& entries();
 
-/// An operation on a type as a text in the language itself, compiled once: it takes its arguments from the stacks and leaves its result.
+/// An operation on a type as a text in the language itself, compiled once: it takes its arguments from the
+/// stacks and leaves its result.
 struct Definition {
     std::vector<stack::Instruction> code;
     std::vector<std::uint64_t> pool;

@@ -36,7 +36,8 @@ constexpr Level level_of(Token token) {
 }
 constexpr int lowest_level = 1, highest_level = 10;
 
-constexpr Op compound_ops[] = {Op::add, Op::sub, Op::mul, Op::div, Op::rem, Op::and_, Op::or_, Op::xor_, Op::shl, Op::shr};
+constexpr Op compound_ops[] = {Op::add,  Op::sub, Op::mul,  Op::div, Op::rem,
+                               Op::and_, Op::or_, Op::xor_, Op::shl, Op::shr};
 
 // Counts how deep the text is nested while it lives.
 class Nesting {
@@ -78,7 +79,8 @@ void Parser::declare_operands() {
         Symbol symbol{.name = o.name, .operand = i, .count = o.count, .type = type_of(o.type)};
         constexpr std::string_view prefix = "ptr_";
         if (o.type == Type::u64 && o.user_type.starts_with(prefix))
-            symbol.pointee = static_cast<std::uint8_t>(find_type(std::string_view(o.user_type).substr(prefix.size())));
+            symbol.pointee =
+                static_cast<std::uint8_t>(find_type(std::string_view(o.user_type).substr(prefix.size())));
         work_.add(symbol);
     }
 }
@@ -92,8 +94,10 @@ bool Parser::statement() {
     const Token sign = lexer_.kind;
     const Span place = here();
     if (sign < Token::plus_assign && sign != Token::assign) {
-        if (work_.symbols.size() > 0 && sign == Token::eq) return fail_at(Errc::expression_syntax, place, "'==' compares; '=' assigns") != none;
-        return expected(fmt::format("'=' (an expression is assigned: {} = …)", assignable(scope_, work_))) != none;
+        if (work_.symbols.size() > 0 && sign == Token::eq)
+            return fail_at(Errc::expression_syntax, place, "'==' compares; '=' assigns") != none;
+        return expected(fmt::format("'=' (an expression is assigned: {} = …)", assignable(scope_, work_))) !=
+               none;
     }
     std::uint32_t left = none;
     if (sign != Token::assign) {
@@ -128,7 +132,8 @@ std::optional<Parser::Target> Parser::target() {
     }
     fail_at(Errc::expression_assignment, name,
             has_bracket ? fmt::format("{} is no fragment: expressions read memory and do not write it", word)
-                        : fmt::format("{0} has {1} elements: assign {0}[0] to {0}[{2}]", word, symbol.count, symbol.count - 1));
+                        : fmt::format("{0} has {1} elements: assign {0}[0] to {0}[{2}]", word, symbol.count,
+                                      symbol.count - 1));
     return std::nullopt;
 }
 
@@ -138,27 +143,32 @@ std::optional<Parser::Target> Parser::new_target(std::string_view word, Span nam
         unknown_name(name);
         return std::nullopt;
     }
-    const bool is_taken = find_type(word) != type_count || word == "true" || word == "false" || word == "inf" || word == "nan";
+    const bool is_taken =
+        find_type(word) != type_count || word == "true" || word == "false" || word == "inf" || word == "nan";
     if (!is_taken || lexer_.kind != Token::assign) return Target{none, 0, name};
-    fail_at(Errc::expression_assignment, name, fmt::format("{} is a word of the language; take another name", word));
+    fail_at(Errc::expression_assignment, name,
+            fmt::format("{} is a word of the language; take another name", word));
     return std::nullopt;
 }
 
 bool Parser::check_target(const Symbol& symbol, Span place) {
     const bool is_assignment = lexer_.kind == Token::assign || lexer_.kind >= Token::plus_assign;
     if (!is_assignment || operand(symbol).direction != Direction::in) return true;
-    return fail_at(Errc::expression_assignment, place, fmt::format("operand {} is `in`: it cannot be assigned", symbol.name)) != none;
+    return fail_at(Errc::expression_assignment, place,
+                   fmt::format("operand {} is `in`: it cannot be assigned", symbol.name)) != none;
 }
 
 bool Parser::end_of_statement() {
     if (lexer_.kind == Token::line || lexer_.kind == Token::end) return true;
-    if (lexer_.kind == Token::assign) return fail_at(Errc::expression_syntax, here(), "an assignment has no value; '==' compares") != none;
+    if (lexer_.kind == Token::assign)
+        return fail_at(Errc::expression_syntax, here(), "an assignment has no value; '==' compares") != none;
     return expected("an operator, or the end of the line") != none;
 }
 
 bool Parser::assign(const Target& to, std::uint32_t node) {
     Target target = to;
-    if (target.symbol == none) target.symbol = work_.add({.name = lexer_.text().substr(to.span.begin, to.span.end - to.span.begin)});
+    if (target.symbol == none)
+        target.symbol = work_.add({.name = lexer_.text().substr(to.span.begin, to.span.end - to.span.begin)});
     const Symbol& symbol = work_.symbols[target.symbol];
     if (symbol.operand != none) {
         if (!settle_unless(type_at(node), symbol.type)) return false;
@@ -167,12 +177,18 @@ bool Parser::assign(const Target& to, std::uint32_t node) {
         if (is_known(type) && type != ref(symbol.type)) {
             const Span span = at(node).span;
             return fail_at(Errc::expression_type, span,
-                           fmt::format("{} is {} and this is {}, and nothing is converted by itself: write {}({})", symbol.name, name(symbol.type),
-                                       name(static_cast<Type>(type)), name(symbol.type), quoted(span))) != none;
+                           fmt::format(
+                               "{} is {} and this is {}, and nothing is converted by itself: write {}({})",
+                               symbol.name, name(symbol.type), name(static_cast<Type>(type)),
+                               name(symbol.type), quoted(span))) != none;
         }
     }
-    Node keep{.op = Op::keep, .type = at(node).type, .span = target.span, .a = static_cast<std::uint32_t>(work_.values.size())};
-    work_.values.push_back({.node = node, .symbol = target.symbol, .element = target.element, .target = target.span});
+    Node keep{.op = Op::keep,
+              .type = at(node).type,
+              .span = target.span,
+              .a = static_cast<std::uint32_t>(work_.values.size())};
+    work_.values.push_back(
+        {.node = node, .symbol = target.symbol, .element = target.element, .target = target.span});
     work_.current[symbol.first_slot + target.element] = keep.a;
     add(keep);
     return true;
@@ -183,7 +199,9 @@ bool Parser::assign(const Target& to, std::uint32_t node) {
 std::uint32_t Parser::expression() {
     const Nesting nesting(depth_);
     if (depth_ > max_depth)
-        return fail_at(Errc::expression_too_large, here(), fmt::format("the expression is nested deeper than {}; assign a part of it to a name", max_depth));
+        return fail_at(
+            Errc::expression_too_large, here(),
+            fmt::format("the expression is nested deeper than {}; assign a part of it to a name", max_depth));
     lexer_.pass_lines();
     const std::uint32_t condition = binary(lowest_level);
     return condition == none || lexer_.kind != Token::question ? condition : choice(condition);
@@ -203,7 +221,12 @@ std::uint32_t Parser::choice(std::uint32_t condition) {
     const std::uint32_t other = may_load_ ? add({.op = Op::else_, .span = {}}) : none;
     const std::uint32_t no = expression();
     if (no == none || !unify(yes, no, "'?'")) return none;
-    Node node{.op = Op::select, .type = at(yes).type, .span = {at(condition).span.begin, at(no).span.end}, .a = condition, .b = yes, .c = no};
+    Node node{.op = Op::select,
+              .type = at(yes).type,
+              .span = {at(condition).span.begin, at(no).span.end},
+              .a = condition,
+              .b = yes,
+              .c = no};
     node.is_branch = load_count_ != loads;
     if (may_load_) {
         at(mark).is_branch = at(other).is_branch = node.is_branch;
@@ -228,7 +251,8 @@ std::uint32_t Parser::binary(int level) {
             continue;
         }
         const Nesting nesting(depth_);
-        if (depth_ > max_depth) return fail_at(Errc::expression_too_large, place, "the expression is nested too deep");
+        if (depth_ > max_depth)
+            return fail_at(Errc::expression_too_large, place, "the expression is nested too deep");
         const std::uint32_t right = binary(found.level + 1);
         if (right == none) return none;
         left = add_binary(found.op, left, right, lexer_.text().substr(place.begin, place.end - place.begin));
@@ -253,13 +277,23 @@ std::uint32_t Parser::logic(std::uint32_t left, Token token, Span place) {
     }
     const std::uint32_t right = binary(is_and ? 3 : 2);
     if (right == none || !require_pred(right, sign)) return none;
-    Node node{.op = is_and ? Op::and_ : Op::or_, .type = ref(Type::pred), .span = {at(left).span.begin, at(right).span.end}, .a = left, .b = right};
+    Node node{.op = is_and ? Op::and_ : Op::or_,
+              .type = ref(Type::pred),
+              .span = {at(left).span.begin, at(right).span.end},
+              .a = left,
+              .b = right};
     if (load_count_ == loads) {
         if (may_load_ && !is_and) at(first + 1).op = Op::elided;
         return add(node);
     }
     at(first).is_branch = true;
-    node = {.op = Op::select, .is_branch = true, .type = node.type, .span = node.span, .a = left, .b = right, .c = right};
+    node = {.op = Op::select,
+            .is_branch = true,
+            .type = node.type,
+            .span = node.span,
+            .a = left,
+            .b = right,
+            .c = right};
     if (!is_and) {
         at(first + 2).is_branch = true;
         return add(node);
@@ -272,10 +306,13 @@ std::uint32_t Parser::logic(std::uint32_t left, Token token, Span place) {
 std::uint32_t Parser::unary() {
     const Nesting nesting(depth_);
     if (depth_ > max_depth)
-        return fail_at(Errc::expression_too_large, here(), fmt::format("the expression is nested deeper than {}; assign a part of it to a name", max_depth));
+        return fail_at(
+            Errc::expression_too_large, here(),
+            fmt::format("the expression is nested deeper than {}; assign a part of it to a name", max_depth));
     lexer_.pass_lines();
     const Token token = lexer_.kind;
-    if (token != Token::minus && token != Token::plus && token != Token::not_ && token != Token::tilde) return primary();
+    if (token != Token::minus && token != Token::plus && token != Token::not_ && token != Token::tilde)
+        return primary();
     const Span place = here();
     lexer_.next();
     lexer_.pass_lines();
@@ -285,7 +322,10 @@ std::uint32_t Parser::unary() {
     if (token == Token::minus) return negate(operand, place, is_word);
     if (token == Token::not_ && !require_pred(operand, "'!'")) return none;
     limit(operand, Op::not_);
-    return add({.op = Op::not_, .type = at(operand).type, .span = {place.begin, at(operand).span.end}, .a = operand});
+    return add({.op = Op::not_,
+                .type = at(operand).type,
+                .span = {place.begin, at(operand).span.end},
+                .a = operand});
 }
 
 // A sign right before a number belongs to it, so that -2147483648 is one; of an unsigned type, -1u, it wraps.
@@ -294,7 +334,8 @@ std::uint32_t Parser::negate(std::uint32_t operand, Span place, bool is_word) {
     if (type == ref(Type::pred)) return untaken(Op::neg, operand);
     Node& node = at(operand);
     const Span span{place.begin, node.span.end};
-    if (node.op != Op::literal || !is_word || (is_known(type) && has(unsigned_types, static_cast<Type>(type))))
+    if (node.op != Op::literal || !is_word ||
+        (is_known(type) && has(unsigned_types, static_cast<Type>(type))))
         return add({.op = Op::neg, .type = node.type, .span = span, .a = operand});
     Literal& literal = work_.literals[node.a];
     literal.is_negative = true;
@@ -328,14 +369,18 @@ std::uint32_t Parser::group() {
 std::uint32_t Parser::number() {
     const Span place = here();
     NumberWord number = read_number(lexer_.word());
-    if (number.problem != nullptr) return fail_at(Errc::expression_literal, place, fmt::format("{} {}", quoted(place), number.problem));
+    if (number.problem != nullptr)
+        return fail_at(Errc::expression_literal, place, fmt::format("{} {}", quoted(place), number.problem));
     lexer_.next();
     number.literal.span = place;
     Node node{.op = Op::literal, .span = place, .a = static_cast<std::uint32_t>(work_.literals.size())};
     work_.literals.push_back(number.literal);
     const auto index = static_cast<std::uint32_t>(work_.nodes.size());
-    if (number.suffix != type_count) node.type = static_cast<TypeRef>(number.suffix);
-    else node.type = new_variable(number.literal.is_fraction ? &TypeVariable::fraction : &TypeVariable::integer, index);
+    if (number.suffix != type_count)
+        node.type = static_cast<TypeRef>(number.suffix);
+    else
+        node.type = new_variable(
+            number.literal.is_fraction ? &TypeVariable::fraction : &TypeVariable::integer, index);
     return add(node);
 }
 
@@ -347,10 +392,16 @@ std::uint32_t Parser::word_literal(std::string_view word, Span place) {
     literal.span = place;
     literal.is_fraction = !is_pred;
     literal.magnitude = word == "true" ? 1 : 0;
-    literal.digits = is_pred ? std::string_view() : word == "inf" ? std::string_view("inf") : std::string_view("nan");
-    Node node{.op = Op::literal, .type = ref(Type::pred), .span = place, .a = static_cast<std::uint32_t>(work_.literals.size())};
+    literal.digits = is_pred         ? std::string_view()
+                     : word == "inf" ? std::string_view("inf")
+                                     : std::string_view("nan");
+    Node node{.op = Op::literal,
+              .type = ref(Type::pred),
+              .span = place,
+              .a = static_cast<std::uint32_t>(work_.literals.size())};
     work_.literals.push_back(literal);
-    if (!is_pred) node.type = new_variable(&TypeVariable::fraction, static_cast<std::uint32_t>(work_.nodes.size()));
+    if (!is_pred)
+        node.type = new_variable(&TypeVariable::fraction, static_cast<std::uint32_t>(work_.nodes.size()));
     return add(node);
 }
 
@@ -364,10 +415,13 @@ std::uint32_t Parser::special() {
         std::vector<std::string_view> names;
         for (const stack::Entry& e : set.entries())
             if (e.form == nullptr) names.push_back(e.name);
-        return fail_at(Errc::expression_unknown_name, place, fmt::format("unknown special register {}{}", quoted(place), nearest(lexer_.word(), names)));
+        return fail_at(
+            Errc::expression_unknown_name, place,
+            fmt::format("unknown special register {}{}", quoted(place), nearest(lexer_.word(), names)));
     }
     lexer_.next();
-    const Type type = static_cast<Type>(stack::stack_of(set.entries()[static_cast<std::size_t>(entry)].special_type));
+    const Type type =
+        static_cast<Type>(stack::stack_of(set.entries()[static_cast<std::size_t>(entry)].special_type));
     return add({.op = Op::special, .type = ref(type), .span = place, .a = static_cast<std::uint32_t>(entry)});
 }
 
@@ -389,7 +443,9 @@ std::uint32_t Parser::named() {
     }
     const Symbol& found = work_.symbols[symbol];
     if (found.count != 0)
-        return fail_at(Errc::expression_type, name, fmt::format("{0} has {1} elements: write {0}[0] to {0}[{2}]", word, found.count, found.count - 1));
+        return fail_at(Errc::expression_type, name,
+                       fmt::format("{0} has {1} elements: write {0}[0] to {0}[{2}]", word, found.count,
+                                   found.count - 1));
     return read(symbol, 0, name);
 }
 
@@ -402,7 +458,8 @@ std::uint32_t Parser::read(std::uint32_t symbol, std::uint32_t element, Span pla
         return add({.op = Op::value, .type = at(work_.values[value].node).type, .span = place, .a = value});
     }
     if (operand(found).direction == Direction::out)
-        return fail_at(Errc::expression_assignment, place, fmt::format("operand {} is `out`: it has no value before it is assigned", found.name));
+        return fail_at(Errc::expression_assignment, place,
+                       fmt::format("operand {} is `out`: it has no value before it is assigned", found.name));
     return add({.op = Op::input, .type = ref(found.type), .span = place, .a = found.operand, .b = element});
 }
 
@@ -417,7 +474,8 @@ std::uint32_t Parser::add_binary(Op op, std::uint32_t left, std::uint32_t right,
     const Span span{at(left).span.begin, at(right).span.end};
     if (op == Op::shl || op == Op::shr) {
         if (!settle_unless(type_at(right), Type::u32)) return none;
-        if (const TypeRef count = type_at(right); !is_known(count) && !bind(count, Type::u32, at(right).span)) return none;
+        if (const TypeRef count = type_at(right); !is_known(count) && !bind(count, Type::u32, at(right).span))
+            return none;
         limit(left, op);
         return add({.op = op, .type = at(left).type, .span = span, .a = left, .b = right});
     }
@@ -433,7 +491,8 @@ std::uint32_t Parser::fail_at(Errc code, Span place, std::string detail) {
     return none;
 }
 
-std::optional<Error> parse(std::string_view text, const Scope& scope, const ParseOptions& options, Workspace& work) {
+std::optional<Error> parse(std::string_view text, const Scope& scope, const ParseOptions& options,
+                           Workspace& work) {
     if (text.size() >= Span::none) return fail(Errc::text_too_large).value();
     work.clear();
     return Parser(text, scope, options, work).run();

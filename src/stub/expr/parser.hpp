@@ -13,7 +13,11 @@ namespace ptxgraft::expr {
 class Parser {
   public:
     Parser(std::string_view text, const Scope& scope, const ParseOptions& options, Workspace& work)
-        : lexer_(text), scope_(scope), options_(options), work_(work), may_load_(text.find('[') != std::string_view::npos) {}
+        : lexer_(text),
+          scope_(scope),
+          options_(options),
+          work_(work),
+          may_load_(text.find('[') != std::string_view::npos) {}
 
     std::optional<Error> run();
 
@@ -32,7 +36,8 @@ class Parser {
     std::uint32_t special();
     std::uint32_t word_literal(std::string_view word, Span place);
     std::uint32_t call(Span name, std::uint32_t hash);
-    std::uint32_t function_call(const Function& function, Span whole, std::span<const std::uint32_t> arguments);
+    std::uint32_t function_call(const Function& function, Span whole,
+                                std::span<const std::uint32_t> arguments);
     std::uint32_t cast_call(Type type, Span whole, std::span<const std::uint32_t> arguments);
     std::uint32_t bits_call(std::string_view function, Span whole, std::span<const std::uint32_t> arguments);
     std::uint32_t read(std::uint32_t symbol, std::uint32_t element, Span place);
@@ -84,7 +89,9 @@ class Parser {
     [[nodiscard]] Node& at(std::uint32_t node) { return work_.nodes[node]; }
     [[nodiscard]] TypeRef type_at(std::uint32_t node) { return work_.root(work_.nodes[node].type); }
     [[nodiscard]] bool is_known(TypeRef type) const { return type < type_count; }
-    [[nodiscard]] const SiteOperand& operand(const Symbol& symbol) const { return scope_.machine->signature().operands[symbol.operand]; }
+    [[nodiscard]] const SiteOperand& operand(const Symbol& symbol) const {
+        return scope_.machine->signature().operands[symbol.operand];
+    }
     void declare_operands();
     [[nodiscard]] std::vector<std::string_view> symbol_names() const;
 

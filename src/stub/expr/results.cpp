@@ -8,12 +8,14 @@ namespace ptxgraft::expr {
 namespace {
 
 bool is_assignable(const Scope& scope, const Symbol& symbol) {
-    return symbol.operand != none && scope.machine->signature().operands[symbol.operand].direction != Direction::in;
+    return symbol.operand != none &&
+           scope.machine->signature().operands[symbol.operand].direction != Direction::in;
 }
 
 std::uint32_t assigned_elements(const Workspace& work, const Symbol& symbol) {
     std::uint32_t count = 0;
-    for (std::uint32_t i = 0; i < std::max(symbol.count, 1u); ++i) count += work.current[symbol.first_slot + i] != none ? 1 : 0;
+    for (std::uint32_t i = 0; i < std::max(symbol.count, 1u); ++i)
+        count += work.current[symbol.first_slot + i] != none ? 1 : 0;
     return count;
 }
 
@@ -26,8 +28,8 @@ std::string assignable(const Scope& scope, const Workspace& work) {
     return all.empty() ? "a name" : all;
 }
 
-// A program that assigns no operand does nothing, and a local value that nobody reads and that is named nearly like an operand that nobody
-// assigns is a slip.
+// A program that assigns no operand does nothing, and a local value that nobody reads and that is named
+// nearly like an operand that nobody assigns is a slip.
 std::optional<Error> check_results(std::string_view text, const Scope& scope, const Workspace& work) {
     const auto size = static_cast<std::uint32_t>(text.size());
     const Span end{size, size};
@@ -48,12 +50,19 @@ std::optional<Error> check_results(std::string_view text, const Scope& scope, co
         const std::string near = nearest(symbol.name, open);
         if (!near.empty() || assigned == 0)
             return fail(Errc::expression_assignment, value.target,
-                        fmt::format("{} is no operand, and nothing uses it{}", symbol.name, near.empty() ? "; assign " + assignable(scope, work) : near)).value();
+                        fmt::format("{} is no operand, and nothing uses it{}", symbol.name,
+                                    near.empty() ? "; assign " + assignable(scope, work) : near))
+                .value();
     }
     if (missing != nullptr)
-        return fail(Errc::expression_assignment, end, fmt::format("the `out` operand {0} is not assigned: write {0}{1} = …", missing->name, missing->count == 0 ? "" : "[…]")).value();
+        return fail(Errc::expression_assignment, end,
+                    fmt::format("the `out` operand {0} is not assigned: write {0}{1} = …", missing->name,
+                                missing->count == 0 ? "" : "[…]"))
+            .value();
     if (assigned != 0) return std::nullopt;
-    return fail(Errc::expression_assignment, end, fmt::format("nothing is assigned: write {} = …", assignable(scope, work))).value();
+    return fail(Errc::expression_assignment, end,
+                fmt::format("nothing is assigned: write {} = …", assignable(scope, work)))
+        .value();
 }
 
 }  // namespace ptxgraft::expr

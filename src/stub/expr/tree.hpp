@@ -16,27 +16,29 @@ namespace ptxgraft::expr {
 
 inline constexpr std::uint32_t none = 0xFFFFFFFFu;
 
-/// The type of a node: a Type, or above them the number of a variable that stands for one that is not known yet.
+/// The type of a node: a Type, or above them the number of a variable that stands for one that is not known
+/// yet.
 using TypeRef = std::uint32_t;
 constexpr TypeRef ref(Type type) { return static_cast<TypeRef>(type); }
 
 /// A type that is not known yet: it becomes that of what it meets.
 struct TypeVariable {
-    TypeRef is;                          ///< itself; else what it was found to be
-    std::uint32_t integer = none;        ///< a node that is a literal like 1: any number will do
-    std::uint32_t fraction = none;       ///< a node that is a literal like 1.5: a float
-    std::uint32_t load = none;           ///< a node that loads from a pointer which does not say to what
-    TypeSet taken = ~TypeSet{0};         ///< by the operations that it is an operand or a result of
+    TypeRef is;                     ///< itself; else what it was found to be
+    std::uint32_t integer = none;   ///< a node that is a literal like 1: any number will do
+    std::uint32_t fraction = none;  ///< a node that is a literal like 1.5: a float
+    std::uint32_t load = none;      ///< a node that loads from a pointer which does not say to what
+    TypeSet taken = ~TypeSet{0};    ///< by the operations that it is an operand or a result of
 };
 
 struct Node {
     Op op = Op::literal;
-    bool is_branch = false;   ///< if_, else_, select: of a choice whose arms read memory, so that only one of them may run
-    bool is_fixed = false;    ///< load: the index is a literal
-    std::uint8_t element = 0; ///< load: log2 of the size of an element, once known
+    /// if_, else_, select: of a choice whose arms read memory, so that only one of them may run
+    bool is_branch = false;
+    bool is_fixed = false;     ///< load: the index is a literal
+    std::uint8_t element = 0;  ///< load: log2 of the size of an element, once known
     TypeRef type = 0;
-    Span span;                ///< the whole of its text
-    std::uint32_t a = none;   ///< operands: nodes before this one. Of a literal, value, input: which
+    Span span;               ///< the whole of its text
+    std::uint32_t a = none;  ///< operands: nodes before this one. Of a literal, value, input: which
     std::uint32_t b = none, c = none;
 };
 
@@ -45,18 +47,18 @@ struct Literal {
     std::uint64_t magnitude = 0;  ///< of an integer
     bool is_negative = false;
     bool is_fraction = false;
-    bool is_bits = false;         ///< 0x, 0b: a signed type takes the bits
-    std::string_view digits;      ///< of a decimal number, without its suffix; of PTX's hex floats: empty
-    Type bits_of = Type::pred;    ///< of PTX's hex floats: what `magnitude` is the bits of
+    bool is_bits = false;       ///< 0x, 0b: a signed type takes the bits
+    std::string_view digits;    ///< of a decimal number, without its suffix; of PTX's hex floats: empty
+    Type bits_of = Type::pred;  ///< of PTX's hex floats: what `magnitude` is the bits of
 };
 
 /// Something with a name: an operand or a local value.
 struct Symbol {
     std::string_view name;
-    std::uint32_t operand = none;  ///< of the signature; none: a local value
-    std::uint32_t count = 0;       ///< elements of a fragment
-    std::uint32_t first_slot = 0;  ///< of its elements in Workspace::current
-    Type type = Type::f32;         ///< of an operand
+    std::uint32_t operand = none;       ///< of the signature; none: a local value
+    std::uint32_t count = 0;            ///< elements of a fragment
+    std::uint32_t first_slot = 0;       ///< of its elements in Workspace::current
+    Type type = Type::f32;              ///< of an operand
     std::uint8_t pointee = type_count;  ///< of a pointer that says so
 };
 
@@ -88,12 +90,14 @@ struct Workspace {
     std::vector<Span> places;  ///< of each instruction
 
     void clear();
-    [[nodiscard]] std::uint32_t find(std::string_view name, std::uint32_t hash) const;  ///< none: there is none
+    /// none: there is none
+    [[nodiscard]] std::uint32_t find(std::string_view name, std::uint32_t hash) const;
     std::uint32_t add(const Symbol& symbol);
 
     /// What is known of a type.
     [[nodiscard]] TypeRef root(TypeRef type) {
-        while (type >= type_count && variables[type - type_count].is != type) type = variables[type - type_count].is;
+        while (type >= type_count && variables[type - type_count].is != type)
+            type = variables[type - type_count].is;
         return type;
     }
 };
@@ -121,12 +125,15 @@ struct ParseOptions {
 };
 
 /// Text to nodes, with all types found.
-[[nodiscard]] std::optional<Error> parse(std::string_view text, const Scope& scope, const ParseOptions& options, Workspace& work);
+[[nodiscard]] std::optional<Error> parse(std::string_view text, const Scope& scope,
+                                         const ParseOptions& options, Workspace& work);
 /// Nodes to instructions.
-[[nodiscard]] std::optional<Error> emit(std::string_view text, const Scope& scope, const ParseOptions& options, Workspace& work);
+[[nodiscard]] std::optional<Error> emit(std::string_view text, const Scope& scope,
+                                        const ParseOptions& options, Workspace& work);
 
 /// Whether every operand that must be is assigned, and nothing in vain.
-[[nodiscard]] std::optional<Error> check_results(std::string_view text, const Scope& scope, const Workspace& work);
+[[nodiscard]] std::optional<Error> check_results(std::string_view text, const Scope& scope,
+                                                 const Workspace& work);
 /// What may be assigned: "acc or sum".
 [[nodiscard]] std::string assignable(const Scope& scope, const Workspace& work);
 

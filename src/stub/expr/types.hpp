@@ -1,5 +1,6 @@
 #pragma once
-// The types of expressions: those of operands, where b16, b32 and b64 are the unsigned integers of their width.
+// The types of expressions: those of operands, where b16, b32 and b64 are the unsigned integers of their
+// width.
 
 #include <array>
 #include <cstdint>

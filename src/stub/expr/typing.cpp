@@ -20,11 +20,15 @@ TypeRef Parser::new_variable(std::uint32_t TypeVariable::*what, std::uint32_t no
 bool Parser::bind(TypeRef variable, Type type, Span place) {
     TypeVariable& open = work_.variables[variable - type_count];
     if (type == Type::pred)
-        return fail_at(Errc::expression_type, place, fmt::format("a pred is wanted and {} is a number: compare it, {} != 0", quoted(place), quoted(place))) != none;
+        return fail_at(Errc::expression_type, place,
+                       fmt::format("a pred is wanted and {} is a number: compare it, {} != 0", quoted(place),
+                                   quoted(place))) != none;
     if (open.fraction != none && has(integer_types, type)) {
         const Span literal = at(open.fraction).span;
         return fail_at(Errc::expression_type, literal,
-                       fmt::format("{0} has a fraction, and {1} is wanted here: write {1}({0}), or convert what it meets, as in f32(n)", quoted(literal), name(type))) != none;
+                       fmt::format("{0} has a fraction, and {1} is wanted here: write {1}({0}), or convert "
+                                   "what it meets, as in f32(n)",
+                                   quoted(literal), name(type))) != none;
     }
     open.is = ref(type);
     return true;
@@ -86,7 +90,9 @@ bool Parser::require_pred(std::uint32_t node, std::string_view what) {
         const std::uint32_t load = work_.variables[type - type_count].load;
         return load != none ? pointee_unknown(load) != none : bind(type, Type::pred, span);
     }
-    return fail_at(Errc::expression_type, span, fmt::format("{} takes pred, {} is {}: write {} != 0", what, quoted(span), name(static_cast<Type>(type)), quoted(span))) != none;
+    return fail_at(Errc::expression_type, span,
+                   fmt::format("{} takes pred, {} is {}: write {} != 0", what, quoted(span),
+                               name(static_cast<Type>(type)), quoted(span))) != none;
 }
 
 // What nothing determines: 1 is s32; 1.5 is f32, and so is what only functions of floats take.
@@ -110,10 +116,13 @@ bool Parser::settle_all() {
     return true;
 }
 
-// a * b + c as one fma: the product is left out, and the sum has three operands. Where the product stands on the right, c comes first.
+// a * b + c as one fma: the product is left out, and the sum has three operands. Where the product stands on
+// the right, c comes first.
 void Parser::contract() {
     for (Node& node : work_.nodes) {
-        if ((node.op != Op::add && node.op != Op::sub) || !has(float_types | pair_types, static_cast<Type>(node.type))) continue;
+        if ((node.op != Op::add && node.op != Op::sub) ||
+            !has(float_types | pair_types, static_cast<Type>(node.type)))
+            continue;
         const bool is_left = at(node.a).op == Op::mul;
         if (!is_left && at(node.b).op != Op::mul) continue;
         Node& product = at(is_left ? node.a : node.b);
@@ -140,10 +149,14 @@ Error untaken(std::string_view text, Op op, const Node& operand, Type type) {
     const TypeSet taken = types_of(op);
     const std::string what = quoted(text, operand.span);
     std::string fix;
-    if (has(integer_types, type) && (taken & integer_types) == 0 && (taken & float_types) != 0) fix = fmt::format(": write f32({})", what);
-    if (has(float_types, type) && (taken & float_types) == 0 && has(taken, Type::u32)) fix = fmt::format(": bits({}) are its bits", what);
+    if (has(integer_types, type) && (taken & integer_types) == 0 && (taken & float_types) != 0)
+        fix = fmt::format(": write f32({})", what);
+    if (has(float_types, type) && (taken & float_types) == 0 && has(taken, Type::u32))
+        fix = fmt::format(": bits({}) are its bits", what);
     if (type == Type::pred && (taken & integer_types) != 0) fix = fmt::format(": write u32({})", what);
-    return fail(Errc::expression_type, operand.span, fmt::format("{} takes {}, {} is {}{}", spelling(op), names(taken), what, name(type), fix)).value();
+    return fail(Errc::expression_type, operand.span,
+                fmt::format("{} takes {}, {} is {}{}", spelling(op), names(taken), what, name(type), fix))
+        .value();
 }
 
 std::uint32_t Parser::untaken(Op op, std::uint32_t operand) {
@@ -151,17 +164,22 @@ std::uint32_t Parser::untaken(Op op, std::uint32_t operand) {
     return none;
 }
 
-// Names the cast that makes the two one type: to the float, or to the wider, or of the second to the first. Points at what is to be cast.
+// Names the cast that makes the two one type: to the float, or to the wider, or of the second to the first.
+// Points at what is to be cast.
 std::uint32_t Parser::mismatch(std::uint32_t a, std::uint32_t b, std::string_view what) {
     const Type left = static_cast<Type>(type_at(a)), right = static_cast<Type>(type_at(b));
     const auto is_float = [](Type type) { return has(float_types, type); };
-    const bool right_wins = left != Type::pred && (right == Type::pred || (is_float(left) != is_float(right) ? is_float(right) : bits(right) > bits(left)));
+    const bool right_wins =
+        left != Type::pred &&
+        (right == Type::pred ||
+         (is_float(left) != is_float(right) ? is_float(right) : bits(right) > bits(left)));
     const std::uint32_t cast = right_wins ? a : b;
     const Type wanted = right_wins ? right : left;
-    const std::string fix = wanted == Type::pred ? fmt::format("{} != 0", quoted(at(cast).span)) : fmt::format("{}({})", name(wanted), quoted(at(cast).span));
+    const std::string fix = wanted == Type::pred ? fmt::format("{} != 0", quoted(at(cast).span))
+                                                 : fmt::format("{}({})", name(wanted), quoted(at(cast).span));
     return fail_at(Errc::expression_type, at(cast).span,
-                   fmt::format("{} is {} and {} is {}, and {} converts nothing by itself: write {}", quoted(at(a).span), name(left), quoted(at(b).span), name(right),
-                               what, fix));
+                   fmt::format("{} is {} and {} is {}, and {} converts nothing by itself: write {}",
+                               quoted(at(a).span), name(left), quoted(at(b).span), name(right), what, fix));
 }
 
 std::uint32_t Parser::pointee_unknown(std::uint32_t load) {
@@ -169,16 +187,22 @@ std::uint32_t Parser::pointee_unknown(std::uint32_t load) {
     const std::string_view text = lexer_.text();
     const Span pointer = at(node.a).span, index = at(node.b).span;
     return fail_at(Errc::expression_type, node.span,
-                   fmt::format("nothing says what {0} points to: write f32[{0}, {1}], or another type", text.substr(pointer.begin, pointer.end - pointer.begin),
+                   fmt::format("nothing says what {0} points to: write f32[{0}, {1}], or another type",
+                               text.substr(pointer.begin, pointer.end - pointer.begin),
                                text.substr(index.begin, index.end - index.begin)));
 }
 
 std::uint32_t Parser::expected(std::string_view what) {
     const Span place = here();
-    if (lexer_.kind == Token::unclosed) return fail_at(Errc::expression_syntax, place, "this comment is never closed; expected '*/'");
-    if (lexer_.kind == Token::end) return fail_at(Errc::expression_syntax, place, fmt::format("expected {}, found the end", what));
-    if (lexer_.kind == Token::line && lexer_.word() == "\n") return fail_at(Errc::expression_syntax, place, fmt::format("expected {}, found the end of the line", what));
-    return fail_at(Errc::expression_syntax, place, fmt::format("expected {}, found '{}'", what, quoted(place)));
+    if (lexer_.kind == Token::unclosed)
+        return fail_at(Errc::expression_syntax, place, "this comment is never closed; expected '*/'");
+    if (lexer_.kind == Token::end)
+        return fail_at(Errc::expression_syntax, place, fmt::format("expected {}, found the end", what));
+    if (lexer_.kind == Token::line && lexer_.word() == "\n")
+        return fail_at(Errc::expression_syntax, place,
+                       fmt::format("expected {}, found the end of the line", what));
+    return fail_at(Errc::expression_syntax, place,
+                   fmt::format("expected {}, found '{}'", what, quoted(place)));
 }
 
 std::vector<std::string_view> Parser::symbol_names() const {
@@ -189,11 +213,37 @@ std::vector<std::string_view> Parser::symbol_names() const {
 
 // What words of C and of other languages are here.
 static std::string_view meaning_of(std::string_view word) {
-    constexpr std::pair<std::string_view, std::string_view> rows[] = {
-        {"float", "f32"}, {"double", "f64"}, {"half", "f16"}, {"int", "s32"}, {"unsigned", "u32"}, {"uint", "u32"}, {"short", "s16"}, {"long", "s64"}, {"bool", "pred"},
-        {"fabs", "abs"}, {"fabsf", "abs"}, {"fmax", "max"}, {"fmaxf", "max"}, {"fmin", "min"}, {"fminf", "min"}, {"ln", "log"}, {"rint", "round"}, {"nearbyint", "round"},
-        {"relu", "max(x, 0)"}, {"square", "x * x"}, {"saturate", "clamp(x, 0, 1)"}, {"if", "c ? a : b"}, {"where", "select"}, {"reinterpret", "bits"}, {"__float_as_uint", "bits"},
-        {"__uint_as_float", "float_bits"}, {"__fdividef", "approx_div"}, {"__expf", "approx_exp"}, {"__logf", "approx_log"}, {"__sinf", "approx_sin"}, {"__cosf", "approx_cos"}};
+    constexpr std::pair<std::string_view, std::string_view> rows[] = {{"float", "f32"},
+                                                                      {"double", "f64"},
+                                                                      {"half", "f16"},
+                                                                      {"int", "s32"},
+                                                                      {"unsigned", "u32"},
+                                                                      {"uint", "u32"},
+                                                                      {"short", "s16"},
+                                                                      {"long", "s64"},
+                                                                      {"bool", "pred"},
+                                                                      {"fabs", "abs"},
+                                                                      {"fabsf", "abs"},
+                                                                      {"fmax", "max"},
+                                                                      {"fmaxf", "max"},
+                                                                      {"fmin", "min"},
+                                                                      {"fminf", "min"},
+                                                                      {"ln", "log"},
+                                                                      {"rint", "round"},
+                                                                      {"nearbyint", "round"},
+                                                                      {"relu", "max(x, 0)"},
+                                                                      {"square", "x * x"},
+                                                                      {"saturate", "clamp(x, 0, 1)"},
+                                                                      {"if", "c ? a : b"},
+                                                                      {"where", "select"},
+                                                                      {"reinterpret", "bits"},
+                                                                      {"__float_as_uint", "bits"},
+                                                                      {"__uint_as_float", "float_bits"},
+                                                                      {"__fdividef", "approx_div"},
+                                                                      {"__expf", "approx_exp"},
+                                                                      {"__logf", "approx_log"},
+                                                                      {"__sinf", "approx_sin"},
+                                                                      {"__cosf", "approx_cos"}};
     for (const auto& [other, ours] : rows)
         if (other == word) return ours;
     return {};
@@ -202,28 +252,39 @@ static std::string_view meaning_of(std::string_view word) {
 std::uint32_t Parser::unknown_name(Span place) {
     const std::string_view word = lexer_.text().substr(place.begin, place.end - place.begin);
     if (const std::string_view ours = meaning_of(word); !ours.empty())
-        return fail_at(Errc::expression_unknown_name, place, fmt::format("unknown name {}: here it is {}", word, ours));
+        return fail_at(Errc::expression_unknown_name, place,
+                       fmt::format("unknown name {}: here it is {}", word, ours));
     const std::string near = nearest(word, symbol_names());
-    if (!near.empty()) return fail_at(Errc::expression_unknown_name, place, fmt::format("unknown name {}{}", quoted(place), near));
+    if (!near.empty())
+        return fail_at(Errc::expression_unknown_name, place,
+                       fmt::format("unknown name {}{}", quoted(place), near));
     if (find_function(word, hash_of(word), false) != nullptr || find_type(word) != type_count)
-        return fail_at(Errc::expression_unknown_name, place, fmt::format("{0} is a function: write {0}(…)", word));
+        return fail_at(Errc::expression_unknown_name, place,
+                       fmt::format("{0} is a function: write {0}(…)", word));
     std::string all;
     constexpr std::size_t most = 12;
-    for (std::size_t i = 0; i < std::min(most, work_.symbols.size()); ++i) all += (i == 0 ? "" : ", ") + std::string(work_.symbols[i].name);
-    return fail_at(Errc::expression_unknown_name, place, fmt::format("unknown name {}; there {} {}", quoted(place), work_.symbols.size() == 1 ? "is" : "are",
-                                                                     all.empty() ? "no names" : all + (work_.symbols.size() > most ? " …" : "")));
+    for (std::size_t i = 0; i < std::min(most, work_.symbols.size()); ++i)
+        all += (i == 0 ? "" : ", ") + std::string(work_.symbols[i].name);
+    return fail_at(
+        Errc::expression_unknown_name, place,
+        fmt::format("unknown name {}; there {} {}", quoted(place), work_.symbols.size() == 1 ? "is" : "are",
+                    all.empty() ? "no names" : all + (work_.symbols.size() > most ? " …" : "")));
 }
 
 std::uint32_t Parser::unknown_function(Span place) {
     const std::string_view word = lexer_.text().substr(place.begin, place.end - place.begin);
-    if (work_.find(word, hash_of(word)) != none) return fail_at(Errc::expression_unknown_name, place, fmt::format("{} is no function", word));
+    if (work_.find(word, hash_of(word)) != none)
+        return fail_at(Errc::expression_unknown_name, place, fmt::format("{} is no function", word));
     if (const std::string_view ours = meaning_of(word); !ours.empty())
-        return fail_at(Errc::expression_unknown_name, place, fmt::format("unknown function {}: here it is {}", word, ours));
+        return fail_at(Errc::expression_unknown_name, place,
+                       fmt::format("unknown function {}: here it is {}", word, ours));
     const std::string near = nearest(word, function_names());
     std::string all;
     if (near.empty())
-        for (const std::string_view name : function_names()) all += (all.empty() ? "; the functions are " : ", ") + std::string(name);
-    return fail_at(Errc::expression_unknown_name, place, fmt::format("unknown function {}{}{}", quoted(place), near, all));
+        for (const std::string_view name : function_names())
+            all += (all.empty() ? "; the functions are " : ", ") + std::string(name);
+    return fail_at(Errc::expression_unknown_name, place,
+                   fmt::format("unknown function {}{}{}", quoted(place), near, all));
 }
 
 // Edits from one word to the other: letters put in, left out, replaced, or two neighbours swapped.
@@ -236,7 +297,8 @@ static std::size_t distance(std::string_view a, std::string_view b) {
         row[0] = i;
         for (std::size_t j = 1; j <= b.size(); ++j) {
             row[j] = std::min({above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1), above[j] + 1, row[j - 1] + 1});
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = std::min(row[j], before[j - 2] + 1);
         }
     }
     return row.back();

@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "isa/match.hpp"
-#include "syntax/name_map.hpp"
 #include "stub/set/builder.hpp"
 #include "stub/set/names.hpp"
 #include "stub/set/types.hpp"
+#include "syntax/name_map.hpp"
 
 namespace ptxgraft::stack {
 namespace {
@@ -134,9 +134,9 @@ Expected<void> SetBuilder::include(std::span<const Word> words) {
     std::string known;
     for (const std::string_view n : names) known.append(known.empty() ? "" : ", ").append(n);
     const std::string near = nearest_text(name.text, names);
-    return fail(
-        Errc::set_include, name.span,
-        "no set is named " + quoted(name.text) + (near.empty() ? "; the" : near + " The") + " sets are " + known);
+    return fail(Errc::set_include, name.span,
+                "no set is named " + quoted(name.text) + (near.empty() ? "; the" : near + " The") +
+                    " sets are " + known);
 }
 
 Expected<void> SetBuilder::take(const InstructionSet& other, const Word& place) {

@@ -75,7 +75,9 @@ std::int32_t InstructionSet::find(std::string_view name) const { return data_->f
 std::string_view InstructionSet::type_name(TypeId type) const { return data_->type_name(type); }
 TypeId InstructionSet::find_type(std::string_view name) const { return data_->find_type(name); }
 
-std::int32_t InstructionSet::Data::find(std::string_view name) const { return find_name(names, entries, name); }
+std::int32_t InstructionSet::Data::find(std::string_view name) const {
+    return find_name(names, entries, name);
+}
 
 std::string_view InstructionSet::Data::type_name(TypeId type) const {
     if (type < first_user_type) return builtin_name(type);

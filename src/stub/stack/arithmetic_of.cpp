@@ -35,11 +35,15 @@ std::optional<arithmetic::PureInstruction> arithmetic_of(const Entry& entry) {
         (operand.is_output ? outputs : inputs) += operand.count;
     }
     const bool pair = written != entry.form->operands.size();
-    auto found = arithmetic::find_pure(spelling.opcode, {spelling.modifiers.data(), spelling.count}, written, pair);
-    const bool fits = found && found->inputs == inputs && found->outputs == outputs && !found->reads_carry && !found->writes_carry;
+    auto found =
+        arithmetic::find_pure(spelling.opcode, {spelling.modifiers.data(), spelling.count}, written, pair);
+    const bool fits = found && found->inputs == inputs && found->outputs == outputs && !found->reads_carry &&
+                      !found->writes_carry;
     return fits ? found : std::nullopt;
 }
 
-bool is_move(const Entry& entry) { return entry.form != nullptr && entry.form->pure && entry.form->spelling.starts_with("mov."); }
+bool is_move(const Entry& entry) {
+    return entry.form != nullptr && entry.form->pure && entry.form->spelling.starts_with("mov.");
+}
 
 }  // namespace ptxgraft::stack

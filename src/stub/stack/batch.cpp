@@ -24,22 +24,23 @@ struct Worker {
     std::vector<std::uint32_t> programs;
     std::vector<std::pair<std::uint32_t, Error>> errors;
 
-    void compile(std::uint32_t program, ProgramView view, const Machine& machine, const CompileOptions& options, Batch::Item& item) {
+    void compile(std::uint32_t program, ProgramView view, const Machine& machine,
+                 const CompileOptions& options, Batch::Item& item) {
         auto done = compiler.compile(view, machine, options);
         if (!done) {
             errors.emplace_back(program, std::move(done.error()));
             return;
         }
         programs.push_back(program);
-        item = {text.size(), text.size() + done->ptx.size(), done->instruction_count, done->hash, Batch::none};
+        item = {text.size(), text.size() + done->ptx.size(), done->instruction_count, done->hash,
+                Batch::none};
         text.append(done->ptx);
     }
 };
 
-// Calls work(t) for all t below `count`, each on a thread of its own as far as there are threads. What one throws comes out when all are
-// done.
-template <class Work>
-void on_threads(std::size_t count, Work work) {
+// Calls work(t) for all t below `count`, each on a thread of its own as far as there are threads. What one
+// throws comes out when all are done.
+template <class Work> void on_threads(std::size_t count, Work work) {
     std::mutex mutex;
     std::exception_ptr thrown;
     const auto run = [&](std::size_t t) noexcept {
@@ -56,8 +57,7 @@ void on_threads(std::size_t count, Work work) {
             others.reserve(count);
             for (std::size_t t = 1; t < count; ++t) others.emplace_back(run, t);
         } catch (const std::system_error&) {  // this thread does the rest
-        } catch (const std::bad_alloc&) {
-        }
+        } catch (const std::bad_alloc&) {}
         run(0);
         for (std::size_t t = others.size() + 1; t < count; ++t) run(t);
     }
@@ -78,24 +78,28 @@ void gather(Batch& batch, std::vector<Worker>& workers) {
     batch.text.resize(size);
     on_threads(workers.size(), [&](std::size_t t) {
         for (const std::uint32_t k : workers[t].programs)
-            std::memcpy(batch.text.data() + batch.items[k].begin, workers[t].text.data() + from[k], batch.items[k].end - batch.items[k].begin);
+            std::memcpy(batch.text.data() + batch.items[k].begin, workers[t].text.data() + from[k],
+                        batch.items[k].end - batch.items[k].begin);
     });
 }
 
 }  // namespace
 
-Batch compile_batch(std::span<const ProgramView> programs, const Machine& machine, const BatchOptions& options) {
+Batch compile_batch(std::span<const ProgramView> programs, const Machine& machine,
+                    const BatchOptions& options) {
     Batch batch;
     batch.items.resize(programs.size());
     const std::size_t turns = (programs.size() + programs_per_turn - 1) / programs_per_turn;
-    const std::size_t wanted = options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+    const std::size_t wanted =
+        options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
     std::vector<Worker> workers(std::clamp<std::size_t>(turns, 1, wanted));
     std::atomic<std::size_t> next = 0;
     on_threads(workers.size(), [&](std::size_t t) {
         for (std::size_t turn; (turn = next.fetch_add(1)) < turns;) {
             const std::size_t end = std::min((turn + 1) * programs_per_turn, programs.size());
             for (std::size_t k = turn * programs_per_turn; k < end; ++k)
-                workers[t].compile(static_cast<std::uint32_t>(k), programs[k], machine, options.compile, batch.items[k]);
+                workers[t].compile(static_cast<std::uint32_t>(k), programs[k], machine, options.compile,
+                                   batch.items[k]);
         }
     });
     std::vector<std::pair<std::uint32_t, Error>> errors;

@@ -19,19 +19,22 @@ constexpr std::uint64_t move_text = 36, select_text = 4 * 24, select_names = 4 *
 
 constexpr std::uint64_t enough = 1ull << 56;
 std::uint64_t saturated(std::uint64_t value) { return std::min(value, enough); }
-std::uint64_t times_saturated(std::uint64_t a, std::uint64_t b) { return a == 0 || b == 0 ? 0 : a > enough / b ? enough : a * b; }
+std::uint64_t times_saturated(std::uint64_t a, std::uint64_t b) {
+    return a == 0 || b == 0 ? 0 : a > enough / b ? enough : a * b;
+}
 
 void form(Bound& b, const EntryCode& e, std::uint64_t name) {
     const std::uint64_t outputs = std::max<std::uint64_t>(e.outputs, 1), copies = e.is_plain ? 0 : e.inputs;
     b.nodes += outputs + copies;  // an input may be copied to a register of its exact type
     b.pushes += outputs, b.writes += outputs;
     b.extra += e.is_inline || e.is_special ? 0u : 1u + e.inputs;
-    b.text += e.text_bound + (outputs + e.inputs + 1) * name + copies * (move_text + 2 * name) + (e.is_inline ? 0 : outputs * (move_text + name));
+    b.text += e.text_bound + (outputs + e.inputs + 1) * name + copies * (move_text + 2 * name) +
+              (e.is_inline ? 0 : outputs * (move_text + name));
 }
 
-// Room for objects that are set before they are read: most programs need none of them, and making all would take longer than counting.
-template <class T, std::size_t size>
-class Unset {
+// Room for objects that are set before they are read: most programs need none of them, and making all would
+// take longer than counting.
+template <class T, std::size_t size> class Unset {
   public:
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
     T* data() { return reinterpret_cast<T*>(bytes_); }
@@ -47,8 +50,9 @@ class Counter {
     Counter(const Machine::Data& machine, std::span<const Bound> routines)
         : code_(*machine.code), routines_(routines), name_(machine.longest_name + 2) {}
 
-    // Up to the last `end` without a begin every begin has its end, behind it every `end` has its begin: counted forwards and backwards, no
-    // bracket stays open, and no memory is needed for those that are never closed.
+    // Up to the last `end` without a begin every begin has its end, behind it every `end` has its begin:
+    // counted forwards and backwards, no bracket stays open, and no memory is needed for those that are never
+    // closed.
     Bound count(std::span<const Instruction> code) {
         const std::size_t middle = behind_last_unopened(code);
         for (const Instruction& i : code.first(middle)) one(i, &Counter::open, &Counter::close);
@@ -68,9 +72,12 @@ class Counter {
     static std::size_t behind_last_unopened(std::span<const Instruction> code) {
         std::size_t middle = 0, open = 0;
         for (std::size_t at = 0; at < code.size(); ++at) {
-            if (code[at].opcode == Opcode::repeat || code[at].opcode == Opcode::if_) ++open;
-            else if (code[at].opcode == Opcode::end && open != 0) --open;
-            else if (code[at].opcode == Opcode::end) middle = at + 1;
+            if (code[at].opcode == Opcode::repeat || code[at].opcode == Opcode::if_)
+                ++open;
+            else if (code[at].opcode == Opcode::end && open != 0)
+                --open;
+            else if (code[at].opcode == Opcode::end)
+                middle = at + 1;
         }
         return middle;
     }
@@ -78,9 +85,12 @@ class Counter {
     Bound& now() { return open_ == 0 ? outside_ : frames_[open_ - 1].inside; }
 
     void one(const Instruction& i, Bracket at_begin, Bracket at_end) {
-        if (i.opcode == Opcode::repeat || i.opcode == Opcode::if_) (this->*at_begin)(i);
-        else if (i.opcode == Opcode::end) (this->*at_end)(i);
-        else if (too_deep_ == 0) plain(i);
+        if (i.opcode == Opcode::repeat || i.opcode == Opcode::if_)
+            (this->*at_begin)(i);
+        else if (i.opcode == Opcode::end)
+            (this->*at_end)(i);
+        else if (too_deep_ == 0)
+            plain(i);
     }
 
     void plain(const Instruction& i) {
@@ -90,27 +100,25 @@ class Counter {
             case Opcode::form:
                 if (i.index < code_.entries.size()) form(b, code_.entries[i.index], name_);
                 return;
-            case Opcode::input:
-                return value(b, 0);
-            case Opcode::constant: case Opcode::pooled: case Opcode::cast:
-                return value(b, move_text + 2 * name_);
-            case Opcode::dup: case Opcode::over: case Opcode::yank_dup: case Opcode::load:
-                ++b.pushes, ++b.writes;
-                return;
-            case Opcode::swap: case Opcode::swap_with: case Opcode::rotate: case Opcode::replace: case Opcode::assign:
-                b.writes += 3;
-                return;
-            case Opcode::reverse:
-                ++b.reverses;
-                return;
-            case Opcode::store:
-                ++b.cells, ++b.writes;
-                return;
+            case Opcode::input: return value(b, 0);
+            case Opcode::constant:
+            case Opcode::pooled:
+            case Opcode::cast: return value(b, move_text + 2 * name_);
+            case Opcode::dup:
+            case Opcode::over:
+            case Opcode::yank_dup:
+            case Opcode::load: ++b.pushes, ++b.writes; return;
+            case Opcode::swap:
+            case Opcode::swap_with:
+            case Opcode::rotate:
+            case Opcode::replace:
+            case Opcode::assign: b.writes += 3; return;
+            case Opcode::reverse: ++b.reverses; return;
+            case Opcode::store: ++b.cells, ++b.writes; return;
             case Opcode::call:
                 if (i.index < routines_.size()) b.add(routines_[i.index], 1);
                 return;
-            default:
-                return;
+            default: return;
         }
     }
 
@@ -164,23 +172,29 @@ class Counter {
     std::uint32_t open_ = 0, too_deep_ = 0;
 };
 
-// What an instruction costs, in one word, so that a block of instructions is one sum: bytes of text, names, and nodes (which stand for pushes and
-// places of `extra` too).
+// What an instruction costs, in one word, so that a block of instructions is one sum: bytes of text, names,
+// and nodes (which stand for pushes and places of `extra` too).
 constexpr std::uint64_t most_text = 0x3FFF, most_names = 0x3FF, most_new_nodes = 0x1FF;
 constexpr std::uint32_t names_at = 24, nodes_at = 44;
-constexpr std::size_t block_size = 1024;  // instructions at most: their sum does not run over
+constexpr std::size_t block_size = 1024;       // instructions at most: their sum does not run over
 constexpr std::uint64_t is_hard = 1ull << 63;  // it costs more, or stands around others
 constexpr std::uint64_t cost_of(std::uint64_t text, std::uint64_t names, std::uint64_t nodes) {
     if (text > most_text || names > most_names || nodes > most_new_nodes) return is_hard;
     return text | names << names_at | nodes << nodes_at;
 }
-static_assert(most_text * block_size < 1u << names_at && (most_names * block_size) >> (nodes_at - names_at) == 0 && (most_new_nodes * block_size) >> (63 - nodes_at) == 0);
+static_assert(most_text * block_size < 1u << names_at &&
+              (most_names * block_size) >> (nodes_at - names_at) == 0 &&
+              (most_new_nodes * block_size) >> (63 - nodes_at) == 0);
 
 constexpr std::array<std::uint64_t, 256> opcode_costs = [] {
     std::array<std::uint64_t, 256> all{};
-    for (const Opcode o : {Opcode::constant, Opcode::pooled, Opcode::cast}) all[static_cast<std::size_t>(o)] = cost_of(move_text, 2, 1);
-    for (const Opcode o : {Opcode::input, Opcode::dup, Opcode::over, Opcode::yank_dup, Opcode::load, Opcode::store}) all[static_cast<std::size_t>(o)] = cost_of(0, 0, 1);
-    for (const Opcode o : {Opcode::call, Opcode::repeat, Opcode::if_, Opcode::else_, Opcode::end}) all[static_cast<std::size_t>(o)] = is_hard;
+    for (const Opcode o : {Opcode::constant, Opcode::pooled, Opcode::cast})
+        all[static_cast<std::size_t>(o)] = cost_of(move_text, 2, 1);
+    for (const Opcode o :
+         {Opcode::input, Opcode::dup, Opcode::over, Opcode::yank_dup, Opcode::load, Opcode::store})
+        all[static_cast<std::size_t>(o)] = cost_of(0, 0, 1);
+    for (const Opcode o : {Opcode::call, Opcode::repeat, Opcode::if_, Opcode::else_, Opcode::end})
+        all[static_cast<std::size_t>(o)] = is_hard;
     return all;
 }();
 
@@ -191,9 +205,11 @@ bool count_straight(ProgramView program, const Machine::Data& machine, Bound& bo
     std::uint64_t text = 0, names = 0, nodes = 0;
     for (std::size_t begin = 0; begin < program.code.size(); begin += block_size) {
         std::uint64_t sum = 0, all = 0;
-        for (const Instruction& i : program.code.subspan(begin, std::min(block_size, program.code.size() - begin))) {
+        for (const Instruction& i :
+             program.code.subspan(begin, std::min(block_size, program.code.size() - begin))) {
             const std::uint64_t of_form = 0 - static_cast<std::uint64_t>(i.opcode == Opcode::form);
-            const std::uint64_t cost = opcode_costs[static_cast<std::size_t>(i.opcode)] + (costs[std::min<std::size_t>(i.index, entries)] & of_form);
+            const std::uint64_t cost = opcode_costs[static_cast<std::size_t>(i.opcode)] +
+                                       (costs[std::min<std::size_t>(i.index, entries)] & of_form);
             all |= cost;
             sum += cost & ~is_hard;
         }
@@ -224,13 +240,16 @@ void count_all(ProgramView program, const Machine::Data& machine, Bound& total) 
     const std::uint64_t whole = times_saturated(total.whole_merges, total.pushes + machine.slots.size());
     total.merges = saturated(total.merges + whole);
     total.nodes = saturated(total.nodes + 2 * whole);
-    total.text = saturated(total.text + times_saturated(whole, select_text + select_names * (machine.longest_name + 2)));
+    total.text = saturated(total.text +
+                           times_saturated(whole, select_text + select_names * (machine.longest_name + 2)));
 }
 
 }  // namespace
 
 void Bound::add(const Bound& other, std::uint64_t times) {
-    const auto more = [times](std::uint64_t& to, std::uint64_t from) { to = saturated(to + times_saturated(from, times)); };
+    const auto more = [times](std::uint64_t& to, std::uint64_t from) {
+        to = saturated(to + times_saturated(from, times));
+    };
     more(steps, other.steps);
     more(nodes, other.nodes);
     more(extra, other.extra);
@@ -251,7 +270,8 @@ void add_cost(SetCode& code, const EntryCode& e) {
     Bound without, with;
     form(without, e, no_name);
     form(with, e, one_name);
-    code.costs.back() = cost_of(without.text, with.text - without.text, std::max(without.nodes, without.extra));
+    code.costs.back() =
+        cost_of(without.text, with.text - without.text, std::max(without.nodes, without.extra));
     code.costs.push_back(0);
 }
 
@@ -264,22 +284,31 @@ Bound bound_of(ProgramView program, const Machine::Data& machine) {
     return total;
 }
 
-bool passes(const Bound& bound, const Limits& limits) { return bound.steps > limits.steps || bound.nodes > most_nodes; }
+bool passes(const Bound& bound, const Limits& limits) {
+    return bound.steps > limits.steps || bound.nodes > most_nodes;
+}
 
-std::size_t bytes_of(const Bound& bound, ProgramView program, const Machine::Data& machine, const CompileOptions& options) {
+std::size_t bytes_of(const Bound& bound, ProgramView program, const Machine::Data& machine,
+                     const CompileOptions& options) {
     const std::uint64_t slots = machine.slots.size(), types = machine.code->type_count;
     const std::uint64_t state = bound.pushes + types + 2 * bound.cells + slots + 8;
-    std::uint64_t bytes = Arena::bytes<Node>(bound.nodes + 1) + Arena::bytes<Name>(bound.nodes + 1) + Arena::bytes<const Name*>(bound.nodes + 1) + Arena::bytes<NodeId>(bound.nodes + 1) + Arena::bytes<std::uint32_t>(bound.extra + 1);
+    std::uint64_t bytes = Arena::bytes<Node>(bound.nodes + 1) + Arena::bytes<Name>(bound.nodes + 1) +
+                          Arena::bytes<const Name*>(bound.nodes + 1) + Arena::bytes<NodeId>(bound.nodes + 1) +
+                          Arena::bytes<std::uint32_t>(bound.extra + 1);
     bytes += Arena::bytes<NodeId>(types * bound.pushes);
-    bytes += Arena::bytes<Cell>(bound.cells + 1) + Arena::bytes<std::uint32_t>(saved_per_if * bound.if_depth * state + 1);
-    bytes += Arena::bytes<NodeId>(slots + 1) + Arena::bytes<Assignment>(slots + 1) + Arena::bytes<SlotMove>(slots + 1) + Arena::bytes<std::uint32_t>(slots + 1);
+    bytes += Arena::bytes<Cell>(bound.cells + 1) +
+             Arena::bytes<std::uint32_t>(saved_per_if * bound.if_depth * state + 1);
+    bytes += Arena::bytes<NodeId>(slots + 1) + Arena::bytes<Assignment>(slots + 1) +
+             Arena::bytes<SlotMove>(slots + 1) + Arena::bytes<std::uint32_t>(slots + 1);
     if (bound.has_brackets) bytes += match_bytes(program);
     if (options.reuse) bytes += Arena::bytes<NodeId>(reuse_slots(bound.nodes));
     if (options.hash) bytes += Arena::bytes<std::uint64_t>(bound.nodes + 1);
     bytes += bound.text + 256;
     const std::size_t size = program.code.size();
-    if (may_be_one_pass(program, machine, options)) bytes = std::max<std::uint64_t>(bytes, one_pass_bytes(size, machine));
-    if (may_be_forest(program, machine, options)) bytes = std::max<std::uint64_t>(bytes, forest_bytes(size, machine));
+    if (may_be_one_pass(program, machine, options))
+        bytes = std::max<std::uint64_t>(bytes, one_pass_bytes(size, machine));
+    if (may_be_forest(program, machine, options))
+        bytes = std::max<std::uint64_t>(bytes, forest_bytes(size, machine));
     return bytes;
 }
 

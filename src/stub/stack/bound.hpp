@@ -15,9 +15,9 @@ inline constexpr std::uint32_t max_depth = 256, max_routines = 256, max_repeats 
 struct Bound {
     std::uint64_t steps = 0;
     std::uint64_t nodes = 0, extra = 0, pushes = 0, cells = 0;
-    std::uint64_t writes = 0;    ///< places of stacks, cells and assignments that change
-    std::uint64_t reverses = 0;  ///< instructions that change whole stacks
-    std::uint64_t merges = 0;    ///< places that an `if` may have to select
+    std::uint64_t writes = 0;        ///< places of stacks, cells and assignments that change
+    std::uint64_t reverses = 0;      ///< instructions that change whole stacks
+    std::uint64_t merges = 0;        ///< places that an `if` may have to select
     std::uint64_t whole_merges = 0;  ///< `if`s around a reverse
     std::uint64_t text = 0;
     std::uint32_t if_depth = 0;
@@ -37,6 +37,7 @@ inline constexpr std::uint64_t most_nodes = 0xFFFFFF00u;
 [[nodiscard]] bool passes(const Bound& bound, const Limits& limits);
 
 /// Bytes of arena for a bound.
-[[nodiscard]] std::size_t bytes_of(const Bound& bound, ProgramView program, const Machine::Data& machine, const CompileOptions& options);
+[[nodiscard]] std::size_t bytes_of(const Bound& bound, ProgramView program, const Machine::Data& machine,
+                                   const CompileOptions& options);
 
 }  // namespace ptxgraft::stack

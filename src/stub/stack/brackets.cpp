@@ -4,15 +4,14 @@
 
 namespace ptxgraft::stack {
 
-// For a `repeat` its `end`; for an `if` its `else` or `end`, for an `else` its `end`. Brackets without a partner match nothing. Open brackets are
-// linked through their own places until they are closed.
+// For a `repeat` its `end`; for an `if` its `else` or `end`, for an `else` its `end`. Brackets without a
+// partner match nothing. Open brackets are linked through their own places until they are closed.
 void Runner::match_brackets(std::span<const Instruction> code, std::uint32_t* matches) const {
     std::uint32_t open = no_match;
     for (std::uint32_t at = 0; at < code.size(); ++at) {
         switch (code[at].opcode) {
-            case Opcode::repeat: case Opcode::if_:
-                matches[at] = std::exchange(open, at);
-                break;
+            case Opcode::repeat:
+            case Opcode::if_: matches[at] = std::exchange(open, at); break;
             case Opcode::else_:
                 matches[at] = no_match;
                 if (open == no_match || code[open].opcode != Opcode::if_) break;
@@ -29,8 +28,7 @@ void Runner::match_brackets(std::span<const Instruction> code, std::uint32_t* ma
                 matches[at] = begin;
                 break;
             }
-            default:
-                break;
+            default: break;
         }
     }
     // What is still open is never closed. An `else` among it belongs to an `if` that points to it.
@@ -44,7 +42,8 @@ void Runner::match_brackets(std::span<const Instruction> code, std::uint32_t* ma
 bool Runner::may_nest() {
     const std::uint32_t most = std::min(options_.limits.depth, max_depth);
     if (frame_count_ + calls_ < most) return true;
-    error_ = fail(Errc::stack_limit, "brackets and routines stand more than " + std::to_string(most) + " deep in each other");
+    error_ = fail(Errc::stack_limit,
+                  "brackets and routines stand more than " + std::to_string(most) + " deep in each other");
     return false;
 }
 
@@ -95,8 +94,10 @@ bool Runner::close(const Scope& scope, std::uint32_t& at) {
     if (scope.matches[at] == no_match) return false;
     Frame& frame = frames_[frame_count_ - 1];
     if (!frame.is_if) {
-        if (--frame.left != 0) at = frame.begin;
-        else --frame_count_;
+        if (--frame.left != 0)
+            at = frame.begin;
+        else
+            --frame_count_;
         return true;
     }
     const Frame closed = frame;
@@ -137,7 +138,8 @@ NodeId Runner::chosen(std::uint32_t type, NodeId pred, NodeId a, NodeId b) {
     return shared(node);
 }
 
-// The arm that just ended stands in the stacks, the other one aside. Without an `else` that is the state before the `if`.
+// The arm that just ended stands in the stacks, the other one aside. Without an `else` that is the state
+// before the `if`.
 bool Runner::merge(const Frame& frame) {
     const bool has_else = frame.first_arm != nullptr;
     const std::uint32_t* other = has_else ? frame.first_arm : frame.at_begin;
@@ -148,8 +150,10 @@ bool Runner::merge(const Frame& frame) {
         const std::uint32_t depth = *other++;
         const std::uint32_t here = room(t), kept = std::min(depth, here);
         if (must_ && depth != here) {
-            error_ = fail(Errc::stack_bracket, "the arms of this `if` leave " + std::to_string(std::max(depth, here) - kept) + " more " +
-                                                   std::string(machine_.set->type_name(static_cast<TypeId>(t))) + " in one than in the other");
+            error_ = fail(Errc::stack_bracket,
+                          "the arms of this `if` leave " + std::to_string(std::max(depth, here) - kept) +
+                              " more " + std::string(machine_.set->type_name(static_cast<TypeId>(t))) +
+                              " in one than in the other");
             return false;
         }
         for (std::uint32_t k = 0; k < kept; ++k) floor_[t][k] = select(t, floor_[t][k], other[k]);
@@ -163,25 +167,27 @@ bool Runner::merge(const Frame& frame) {
 }
 
 // A cell that only one arm has filled is empty.
-template <class Select>
-const std::uint32_t* Runner::merge_cells(const std::uint32_t* other, Select select) {
+template <class Select> const std::uint32_t* Runner::merge_cells(const std::uint32_t* other, Select select) {
     const std::uint32_t count = *other++ - cell_floor_;
     for (std::uint32_t k = cell_floor_; k < cell_count_; ++k) {
         NodeId there = no_node;
         for (std::uint32_t j = 0; j < count; ++j)
             if (other[2 * j] == cells_[k].key) there = other[2 * j + 1];
-        cells_[k].node = there == no_node || cells_[k].node == no_node ? no_node : select(cells_[k].key / cells_per_type, cells_[k].node, there);
+        cells_[k].node = there == no_node || cells_[k].node == no_node
+                             ? no_node
+                             : select(cells_[k].key / cells_per_type, cells_[k].node, there);
     }
     return other + 2 * count;
 }
 
 // An operand that only one arm assigns keeps its value in the other.
-template <class Select>
-bool Runner::merge_slot(std::uint32_t slot, NodeId there, Select select) {
+template <class Select> bool Runner::merge_slot(std::uint32_t slot, NodeId there, Select select) {
     NodeId here = flow_.values[slot];
     const Slot& s = machine_.slots[slot];
     if (s.direction == Direction::out && must_ && (here == no_node || there == no_node)) {
-        error_ = fail(Errc::stack_output_missing, "`out` operand " + machine_.signature.operands[s.operand].name + " is assigned in one arm of this `if` only");
+        error_ =
+            fail(Errc::stack_output_missing, "`out` operand " + machine_.signature.operands[s.operand].name +
+                                                 " is assigned in one arm of this `if` only");
         return false;
     }
     const auto kept = [&] { return s.direction == Direction::out ? constant(s.type, 0) : NodeId{slot}; };
@@ -191,7 +197,8 @@ bool Runner::merge_slot(std::uint32_t slot, NodeId there, Select select) {
     return true;
 }
 
-// The pred under which the arms that are open are executed; no_node outside of all, never_executed in one that a known pred rules out.
+// The pred under which the arms that are open are executed; no_node outside of all, never_executed in one
+// that a known pred rules out.
 NodeId Runner::guard() {
     NodeId all = no_node;
     for (std::uint32_t k = 0; k < frame_count_; ++k) {

@@ -14,7 +14,8 @@ namespace {
 // The machines of the sites that a thread compiled for last.
 class Machines {
   public:
-    Expected<const Machine*> find(const std::shared_ptr<const InstructionSet>& set, const Signature& signature, const MachineOptions& options) {
+    Expected<const Machine*> find(const std::shared_ptr<const InstructionSet>& set,
+                                  const Signature& signature, const MachineOptions& options) {
         for (const Kept& kept : kept_)
             if (kept.machine && is_same(kept, set, signature, options)) return &*kept.machine;
         auto machine = Machine::make(set, signature, options);
@@ -29,9 +30,11 @@ class Machines {
         std::optional<Machine> machine;
         MachineOptions options;
     };
-    static bool is_same(const Kept& kept, const std::shared_ptr<const InstructionSet>& set, const Signature& signature, const MachineOptions& options) {
-        return &kept.machine->set() == set.get() && kept.options.policy.allowed == options.policy.allowed && kept.options.target == options.target &&
-               kept.options.ptx_version == options.ptx_version && kept.machine->signature() == signature;
+    static bool is_same(const Kept& kept, const std::shared_ptr<const InstructionSet>& set,
+                        const Signature& signature, const MachineOptions& options) {
+        return &kept.machine->set() == set.get() && kept.options.policy.allowed == options.policy.allowed &&
+               kept.options.target == options.target && kept.options.ptx_version == options.ptx_version &&
+               kept.machine->signature() == signature;
     }
 
     std::array<Kept, 4> kept_;
@@ -52,10 +55,12 @@ Workspace& workspace() {
     return work;
 }
 
-Expected<Stub> make_stub(Compiler& compiler, ProgramView program, const Machine& machine, const CompileOptions& options) {
+Expected<Stub> make_stub(Compiler& compiler, ProgramView program, const Machine& machine,
+                         const CompileOptions& options) {
     const auto compiled = compiler.compile(program, machine, options);
     if (!compiled) return tl::unexpected(compiled.error());
-    return StubBuilder::make(std::string(compiled->ptx), machine.signature(), compiled->effects, compiled->instruction_count);
+    return StubBuilder::make(std::string(compiled->ptx), machine.signature(), compiled->effects,
+                             compiled->instruction_count);
 }
 
 // An `out` is missed at the end of the program: point at the last token.
@@ -71,19 +76,24 @@ std::shared_ptr<const InstructionSet> standard_set() {
 
 // Where a fault stands in the text: in a routine at its own line; nowhere in one that was imported.
 Span place_of(const Fault& fault, const Workspace& work, std::size_t text_size) {
-    return fault.routine != Fault::program ? work.reader.place_in_routine(fault.routine, fault.at) : place_of(fault.error, work.places, text_size);
+    return fault.routine != Fault::program ? work.reader.place_in_routine(fault.routine, fault.at)
+                                           : place_of(fault.error, work.places, text_size);
 }
 
 Expected<Stub> compile_program(std::string_view text, const Machine& machine, const CompileOptions& options) {
     Workspace& work = workspace();
-    if (auto read = work.reader.read(text, machine, work.program, work.places); !read) return tl::unexpected(read.error());
+    if (auto read = work.reader.read(text, machine, work.program, work.places); !read)
+        return tl::unexpected(read.error());
     auto stub = make_stub(work.compiler, work.program, machine, options);
     if (stub) return stub;
     Error error = stub.error();
     error.span = place_of(error, work.places, text.size());
-    if (options.missing == Missing::skip || work.program.routines.empty()) return tl::unexpected(std::move(error));
+    if (options.missing == Missing::skip || work.program.routines.empty())
+        return tl::unexpected(std::move(error));
     const std::vector<Fault> faults = find_faults(work.program, machine, options);
-    const Span inner = faults.empty() || faults.front().error.code != error.code ? Span{} : place_of(faults.front(), work, text.size());
+    const Span inner = faults.empty() || faults.front().error.code != error.code
+                           ? Span{}
+                           : place_of(faults.front(), work, text.size());
     if (inner.known()) error.span = inner;
     return tl::unexpected(std::move(error));
 }
@@ -94,15 +104,18 @@ struct TextMachine {
     std::uint32_t program_offset;
 };
 
-Expected<TextMachine> machine_of(std::string_view text, const Signature& signature, const TextOptions& options, Policy policy) {
+Expected<TextMachine> machine_of(std::string_view text, const Signature& signature,
+                                 const TextOptions& options, Policy policy) {
     const auto file = parse_file(text);
     if (!file) return tl::unexpected(file.error());
     MachineOptions machine_options{policy, options.target, 0};
     if (file->program_offset != 0) {
-        if (auto fits = check_fit(*file, signature, policy, signature_line(text)); !fits) return tl::unexpected(fits.error());
+        if (auto fits = check_fit(*file, signature, policy, signature_line(text)); !fits)
+            return tl::unexpected(fits.error());
         machine_options.policy.allowed = file->policy.allowed;
     }
-    const auto machine = workspace().machines.find(options.set ? options.set : standard_set(), signature, machine_options);
+    const auto machine =
+        workspace().machines.find(options.set ? options.set : standard_set(), signature, machine_options);
     if (!machine) return tl::unexpected(machine.error());
     return TextMachine{*machine, file->program_offset};
 }
@@ -112,18 +125,21 @@ Expected<TextMachine> machine_of(std::string_view text, const Signature& signatu
 Expected<Program> parse(std::string_view text, const Machine& machine) {
     Program program;
     Workspace& work = workspace();
-    if (auto read = work.reader.read(text, machine, program, work.places); !read) return tl::unexpected(read.error());
+    if (auto read = work.reader.read(text, machine, program, work.places); !read)
+        return tl::unexpected(read.error());
     return program;
 }
 
-Expected<Stub> compile(std::string_view text, const Signature& signature, const TextOptions& options, Policy policy) {
+Expected<Stub> compile(std::string_view text, const Signature& signature, const TextOptions& options,
+                       Policy policy) {
     const auto found = machine_of(text, signature, options, policy);
     if (!found) return tl::unexpected(found.error());
     auto stub = compile_program(text.substr(found->program_offset), *found->machine, options.compile);
     return stub ? std::move(stub) : tl::unexpected(shifted(stub.error(), found->program_offset));
 }
 
-std::vector<Error> find_missing(std::string_view text, const Signature& signature, const TextOptions& options, Policy policy) {
+std::vector<Error> find_missing(std::string_view text, const Signature& signature, const TextOptions& options,
+                                Policy policy) {
     const auto found = machine_of(text, signature, options, policy);
     if (!found) return {};
     Workspace& work = workspace();
@@ -139,7 +155,9 @@ std::vector<Error> find_missing(std::string_view text, const Signature& signatur
     return errors;
 }
 
-Expected<Stub> compile(std::string_view text, const Site& site, const TextOptions& options) { return compile(text, site.signature, options, site.policy); }
+Expected<Stub> compile(std::string_view text, const Site& site, const TextOptions& options) {
+    return compile(text, site.signature, options, site.policy);
+}
 
 Expected<Stub> make_stub(ProgramView program, const Machine& machine, const CompileOptions& options) {
     return make_stub(workspace().compiler, program, machine, options);

@@ -14,9 +14,15 @@ namespace ptxgraft::stack {
 inline std::uint64_t widened(TypeId base, std::uint32_t payload) {
     switch (static_cast<Type>(base)) {
         case Type::pred: return payload & 1;
-        case Type::b16: case Type::u16: case Type::s16: case Type::f16: case Type::bf16: return payload & 0xFFFF;
-        case Type::s64: return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(payload)));
-        case Type::f64: return std::bit_cast<std::uint64_t>(static_cast<double>(std::bit_cast<float>(payload)));
+        case Type::b16:
+        case Type::u16:
+        case Type::s16:
+        case Type::f16:
+        case Type::bf16: return payload & 0xFFFF;
+        case Type::s64:
+            return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(payload)));
+        case Type::f64:
+            return std::bit_cast<std::uint64_t>(static_cast<double>(std::bit_cast<float>(payload)));
         default: return payload;
     }
 }
@@ -31,7 +37,9 @@ inline std::uint64_t narrowed(TypeId base, std::uint64_t bits) {
 // ", 0f3F800000", made and stored as one block
 inline Name f32_name(std::uint32_t bits) {
     // its eight digits, the first in the lowest byte
-    const auto pair = [bits](int byte) { return static_cast<std::uint64_t>(Writer::hexadecimal_pair(bits >> 8 * byte & 0xFF)); };
+    const auto pair = [bits](int byte) {
+        return static_cast<std::uint64_t>(Writer::hexadecimal_pair(bits >> 8 * byte & 0xFF));
+    };
     const std::uint64_t digits = pair(3) | pair(2) << 16 | pair(1) << 32 | pair(0) << 48;
     constexpr std::uint64_t begin = ',' | ' ' << 8 | '0' << 16 | std::uint64_t{'f'} << 24, length = 12;
     using Block [[gnu::vector_size(16)]] = std::uint64_t;
@@ -48,9 +56,12 @@ inline void name_constant(Name& name, Type type, std::uint64_t bits) {
     if (type == Type::f64 || bits >> 32 != 0) return;
     char text[Writer::room + Name::most];
     Writer out(text);
-    if (type == Type::s16) out.integer(static_cast<std::int16_t>(bits));
-    else if (type == Type::s32) out.integer(static_cast<std::int32_t>(bits));
-    else out.number(static_cast<std::uint32_t>(bits));
+    if (type == Type::s16)
+        out.integer(static_cast<std::int16_t>(bits));
+    else if (type == Type::s32)
+        out.integer(static_cast<std::int32_t>(bits));
+    else
+        out.number(static_cast<std::uint32_t>(bits));
     std::memcpy(name.text, ", ", Name::prefix);
     std::memcpy(name.text + Name::prefix, text, Name::most);
     name.length = static_cast<std::uint8_t>(Name::prefix + static_cast<std::size_t>(out.end() - text));

@@ -27,7 +27,10 @@ class Diagnosis {
         switch (i_.opcode) {
             case Opcode::input: return input();
             case Opcode::constant:
-            case Opcode::pooled: return is_type(i_.type) ? bad(fmt::format("constants of {} cannot be written", type_name(i_.type))) : no_type(i_.type);
+            case Opcode::pooled:
+                return is_type(i_.type)
+                           ? bad(fmt::format("constants of {} cannot be written", type_name(i_.type)))
+                           : no_type(i_.type);
             case Opcode::form: return form();
             case Opcode::assign: return assignment();
             case Opcode::cast: return cast();
@@ -42,21 +45,33 @@ class Diagnosis {
 
   private:
     [[nodiscard]] Error make(Errc code, std::string detail) const {
-        return error_at(code, at_, situation_.is_program ? std::move(detail) : fmt::format("in a routine: {}", detail));
+        return error_at(code, at_,
+                        situation_.is_program ? std::move(detail) : fmt::format("in a routine: {}", detail));
     }
-    [[nodiscard]] Error bad(std::string detail) const { return make(Errc::stack_bad_instruction, std::move(detail)); }
-    [[nodiscard]] bool is_type(std::uint32_t type) const { return type < max_types && !set_.type_name(static_cast<TypeId>(type)).empty(); }
-    [[nodiscard]] std::string_view type_name(std::uint32_t type) const { return set_.type_name(static_cast<TypeId>(type)); }
-    [[nodiscard]] Error no_type(std::uint32_t type) const { return bad(fmt::format("there is no type {}", type)); }
+    [[nodiscard]] Error bad(std::string detail) const {
+        return make(Errc::stack_bad_instruction, std::move(detail));
+    }
+    [[nodiscard]] bool is_type(std::uint32_t type) const {
+        return type < max_types && !set_.type_name(static_cast<TypeId>(type)).empty();
+    }
+    [[nodiscard]] std::string_view type_name(std::uint32_t type) const {
+        return set_.type_name(static_cast<TypeId>(type));
+    }
+    [[nodiscard]] Error no_type(std::uint32_t type) const {
+        return bad(fmt::format("there is no type {}", type));
+    }
     [[nodiscard]] std::uint32_t depth(TypeId type) const { return situation_.depths[stack_of(type)]; }
 
     // Values of another type that could be meant, and how to turn them into the missing ones.
     [[nodiscard]] std::string hint(TypeId wanted) const {
         for (std::uint32_t t = 0; t < max_types; ++t) {
             const auto other = static_cast<TypeId>(t);
-            if (situation_.depths[t] == 0 || stack_of(other) == stack_of(wanted) || !is_type(t) || other == type_id(Type::pred)) continue;
+            if (situation_.depths[t] == 0 || stack_of(other) == stack_of(wanted) || !is_type(t) ||
+                other == type_id(Type::pred))
+                continue;
             const std::uint32_t count = situation_.depths[t];
-            return fmt::format("; there {} {} {} value{}{}", count == 1 ? "is" : "are", count, type_name(t), count == 1 ? "" : "s", conversions(wanted, other));
+            return fmt::format("; there {} {} {} value{}{}", count == 1 ? "is" : "are", count, type_name(t),
+                               count == 1 ? "" : "s", conversions(wanted, other));
         }
         return {};
     }
@@ -78,13 +93,17 @@ class Diagnosis {
 
     [[nodiscard]] Error missing(std::string_view what, TypeId type, std::uint32_t needed) const {
         const std::uint32_t have = depth(type);
-        const std::string there = have == 0 ? "none is" : have == 1 ? "only 1 is" : fmt::format("only {} are", have);
+        const std::string there = have == 0   ? "none is"
+                                  : have == 1 ? "only 1 is"
+                                              : fmt::format("only {} are", have);
         return make(Errc::stack_values_missing,
-                    fmt::format("{} takes {} {} value{}, {} there{}", what, needed, type_name(type), needed == 1 ? "" : "s", there, hint(type)));
+                    fmt::format("{} takes {} {} value{}, {} there{}", what, needed, type_name(type),
+                                needed == 1 ? "" : "s", there, hint(type)));
     }
 
     // The first stack that holds fewer values than are taken.
-    [[nodiscard]] std::optional<Error> missing_of(std::string_view what, std::span<const TypeId> taken) const {
+    [[nodiscard]] std::optional<Error> missing_of(std::string_view what,
+                                                  std::span<const TypeId> taken) const {
         std::array<std::uint32_t, max_types> needs{};
         for (const TypeId type : taken) ++needs[stack_of(type)];
         for (const TypeId type : taken)
@@ -103,25 +122,31 @@ class Diagnosis {
         const SiteOperand* o = operand();
         if (o == nullptr) return bad(fmt::format("there is no operand {}", i_.index));
         if (i_.payload < std::max(o->count, 1u)) return std::nullopt;
-        return make(Errc::stack_element_out_of_range, fmt::format("{} has {} element(s), there is no {}", o->name, std::max(o->count, 1u), i_.payload));
+        return make(
+            Errc::stack_element_out_of_range,
+            fmt::format("{} has {} element(s), there is no {}", o->name, std::max(o->count, 1u), i_.payload));
     }
 
     [[nodiscard]] Error input() const {
         if (auto wrong = naming()) return *wrong;
-        return make(Errc::stack_output_read, fmt::format("operand {} is `out`: it has no value to read", element_name(*operand(), i_.payload)));
+        return make(Errc::stack_output_read, fmt::format("operand {} is `out`: it has no value to read",
+                                                         element_name(*operand(), i_.payload)));
     }
 
     [[nodiscard]] Error assignment() const {
         if (auto wrong = naming()) return *wrong;
         const std::string name = element_name(*operand(), i_.payload);
-        if (operand()->direction == Direction::in) return make(Errc::stack_input_assigned, fmt::format("operand {} is `in`: it cannot be assigned", name));
+        if (operand()->direction == Direction::in)
+            return make(Errc::stack_input_assigned,
+                        fmt::format("operand {} is `in`: it cannot be assigned", name));
         const TypeId type = machine_.slots[machine_.operands[i_.index].first + i_.payload].type;
         if (depth(type) == 0) return missing(fmt::format("-> {}", name), type, 1);
         return make(Errc::stack_assigned_twice, fmt::format("operand {} is assigned twice", name));
     }
 
     [[nodiscard]] Error form() const {
-        if (i_.index >= set_.entries().size()) return bad(fmt::format("the set has no instruction {}", i_.index));
+        if (i_.index >= set_.entries().size())
+            return bad(fmt::format("the set has no instruction {}", i_.index));
         const Entry& entry = set_.entries()[i_.index];
         if ((*machine_.present)[i_.index] == Present::no) return not_there(entry);
         std::vector<TypeId> taken;
@@ -134,14 +159,22 @@ class Diagnosis {
     // The site forbids it, or the target lacks it.
     [[nodiscard]] Error not_there(const Entry& entry) const {
         std::string needed;
-        for (std::uint16_t bit = 1; bit < static_cast<std::uint16_t>(Effect::all); bit = static_cast<std::uint16_t>(bit * 2))
-            if (contains(entry.effects, Effect{bit}) && !contains(machine_.options.policy.allowed, Effect{bit}))
+        for (std::uint16_t bit = 1; bit < static_cast<std::uint16_t>(Effect::all);
+             bit = static_cast<std::uint16_t>(bit * 2))
+            if (contains(entry.effects, Effect{bit}) &&
+                !contains(machine_.options.policy.allowed, Effect{bit}))
                 needed.append(" ").append(ptxgraft::name(Effect{bit}));
         if (!needed.empty())
-            return make(Errc::stub_effect_forbidden, fmt::format("{} is not allowed here: the site, and the signature line where there is one, must say: allow{}", entry.name, needed));
+            return make(Errc::stub_effect_forbidden,
+                        fmt::format("{} is not allowed here: the site, and the signature line where there is "
+                                    "one, must say: allow{}",
+                                    entry.name, needed));
         if (is_macro(entry) && !machine_.not_for_macros.empty())
-            return make(Errc::stack_not_available, fmt::format("{} is not available: ptxas fails on video instructions and names of 16, 24, 32 … characters, and the site has a register {}; give it another name",
-                                                               entry.name, machine_.not_for_macros));
+            return make(
+                Errc::stack_not_available,
+                fmt::format("{} is not available: ptxas fails on video instructions and names of 16, 24, 32 "
+                            "… characters, and the site has a register {}; give it another name",
+                            entry.name, machine_.not_for_macros));
         return make(Errc::stack_not_available, fmt::format("{} is not available for the target", entry.name));
     }
 
@@ -155,30 +188,40 @@ class Diagnosis {
     }
 
     [[nodiscard]] Error call() const {
-        if (i_.index >= situation_.routines.size()) return make(Errc::stack_routine, fmt::format("there is no routine {} here", i_.index));
+        if (i_.index >= situation_.routines.size())
+            return make(Errc::stack_routine, fmt::format("there is no routine {} here", i_.index));
         const Routine& routine = situation_.routines[i_.index];
         for (const auto* types : {&routine.arguments, &routine.results})
             for (const TypeId type : *types)
                 if (!is_type(type)) return no_type(type);
         if (auto wrong = missing_of(routine.name, routine.arguments)) return *wrong;
-        return make(Errc::stack_routine, fmt::format("routine {} has too many arguments or results", routine.name));
+        return make(Errc::stack_routine,
+                    fmt::format("routine {} has too many arguments or results", routine.name));
     }
 
     [[nodiscard]] Error bracket() const {
-        if (i_.opcode == Opcode::if_ && depth(type_id(Type::pred)) == 0) return missing("if", type_id(Type::pred), 1);
-        const std::string_view word = i_.opcode == Opcode::if_ ? "if" : i_.opcode == Opcode::repeat ? "repeat" : i_.opcode == Opcode::else_ ? "else" : "end";
+        if (i_.opcode == Opcode::if_ && depth(type_id(Type::pred)) == 0)
+            return missing("if", type_id(Type::pred), 1);
+        const std::string_view word = i_.opcode == Opcode::if_      ? "if"
+                                      : i_.opcode == Opcode::repeat ? "repeat"
+                                      : i_.opcode == Opcode::else_  ? "else"
+                                                                    : "end";
         return make(Errc::stack_bracket, fmt::format("this {} has no partner", word));
     }
 
     [[nodiscard]] Error stack_word() const {
         const auto words = stack_words();
-        const auto word = std::find_if(words.begin(), words.end(), [&](const StackWord& w) { return w.opcode == i_.opcode; });
+        const auto word = std::find_if(words.begin(), words.end(),
+                                       [&](const StackWord& w) { return w.opcode == i_.opcode; });
         if (word == words.end()) return bad(fmt::format("{} is no opcode", static_cast<unsigned>(i_.opcode)));
         if (!is_type(i_.type)) return no_type(i_.type);
-        const std::string written = fmt::format("{}.{}{}", word->word, type_name(i_.type), word->has_number ? fmt::format(" {}", i_.payload) : "");
+        const std::string written = fmt::format("{}.{}{}", word->word, type_name(i_.type),
+                                                word->has_number ? fmt::format(" {}", i_.payload) : "");
         if (word->opcode == Opcode::load || (word->opcode == Opcode::store && i_.payload > word->most))
-            return make(Errc::stack_values_missing, i_.payload > word->most ? fmt::format("{}: there are the cells 0 to {}", written, word->most)
-                                                                            : fmt::format("{}: nothing was stored there", written));
+            return make(Errc::stack_values_missing,
+                        i_.payload > word->most
+                            ? fmt::format("{}: there are the cells 0 to {}", written, word->most)
+                            : fmt::format("{}: nothing was stored there", written));
         return missing(written, i_.type, needs(*word));
     }
 
@@ -189,7 +232,9 @@ class Diagnosis {
             case Opcode::over: return 2;
             case Opcode::yank_dup:
             case Opcode::swap_with:
-            case Opcode::replace: return static_cast<std::uint32_t>(std::min<std::uint64_t>(std::uint64_t{i_.payload} + 1, 0xFFFFFFFFu));
+            case Opcode::replace:
+                return static_cast<std::uint32_t>(
+                    std::min<std::uint64_t>(std::uint64_t{i_.payload} + 1, 0xFFFFFFFFu));
             default: return 1;
         }
     }
@@ -208,22 +253,29 @@ std::string slot_name(const Machine::Data& machine, std::uint32_t slot) {
 
 }  // namespace
 
-Error diagnose(const Instruction& i, std::uint32_t at, const Situation& situation) { return Diagnosis(i, at, situation).find(); }
+Error diagnose(const Instruction& i, std::uint32_t at, const Situation& situation) {
+    return Diagnosis(i, at, situation).find();
+}
 
 Error diagnose_request(const Machine::Data& machine, std::uint32_t slot, std::uint32_t at) {
     const std::string name = slot_name(machine, slot);
-    return error_at(Errc::stack_values_missing, at, fmt::format("-> {} takes 1 {} value, none is there", name, machine.set->type_name(machine.slots[slot].type)));
+    return error_at(Errc::stack_values_missing, at,
+                    fmt::format("-> {} takes 1 {} value, none is there", name,
+                                machine.set->type_name(machine.slots[slot].type)));
 }
 
 Error diagnose_output(const Machine::Data& machine, std::uint32_t slot, std::uint32_t at) {
     const std::string name = slot_name(machine, slot);
-    return error_at(Errc::stack_output_missing, at, fmt::format("operand {} is `out` and is not assigned: end with -> {}", name, name));
+    return error_at(Errc::stack_output_missing, at,
+                    fmt::format("operand {} is `out` and is not assigned: end with -> {}", name, name));
 }
 
 Error diagnose_leftover(std::string_view stack, std::uint32_t at, std::uint32_t count) {
     const std::string_view it = count == 1 ? "it" : "them";
-    return error_at(Errc::stack_leftover, at, fmt::format("{} {} value{} left over at the end; assign {} with -> or remove {} with drop.{}", count, stack,
-                                                          count == 1 ? "" : "s", it, it, stack));
+    return error_at(
+        Errc::stack_leftover, at,
+        fmt::format("{} {} value{} left over at the end; assign {} with -> or remove {} with drop.{}", count,
+                    stack, count == 1 ? "" : "s", it, it, stack));
 }
 
 }  // namespace ptxgraft::stack

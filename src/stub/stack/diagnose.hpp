@@ -14,10 +14,10 @@ namespace ptxgraft::stack {
 /// Where an instruction could not be carried out.
 struct Situation {
     const Machine::Data& machine;
-    std::span<const Routine> routines;              ///< those that it may call
-    std::array<std::uint32_t, max_types> depths;    ///< values on each stack
-    bool is_program;                                ///< not in a routine
-    bool is_assigned;                               ///< of an assignment: its operand has a value already
+    std::span<const Routine> routines;            ///< those that it may call
+    std::array<std::uint32_t, max_types> depths;  ///< values on each stack
+    bool is_program;                              ///< not in a routine
+    bool is_assigned;                             ///< of an assignment: its operand has a value already
 };
 
 /// Why instruction `i`, at place `at` of the program, is wrong.

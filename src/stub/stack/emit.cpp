@@ -1,4 +1,5 @@
-// Writes the live nodes of a graph in program order, then the assignments as a parallel copy; and the same of a forest.
+// Writes the live nodes of a graph in program order, then the assignments as a parallel copy; and the same of
+// a forest.
 
 #include <algorithm>
 #include <cstring>
@@ -15,9 +16,17 @@ namespace {
 class Emitter {
   public:
     Emitter(Dataflow& flow, const Machine::Data& machine, Arena& arena)
-        : flow_(flow), machine_(machine), code_(*machine.code), entries_(code_.entries.data()), nodes_(flow.graph.nodes.data()), names_(flow.names), name_of_(flow.name_of),
-          moves_(arena.take<SlotMove>(machine.slots.size() + 1)), ready_(arena.take<std::uint32_t>(machine.slots.size() + 1)),
-          text_(reinterpret_cast<char*>(arena.rest().data())), registers_(machine) {}
+        : flow_(flow),
+          machine_(machine),
+          code_(*machine.code),
+          entries_(code_.entries.data()),
+          nodes_(flow.graph.nodes.data()),
+          names_(flow.names),
+          name_of_(flow.name_of),
+          moves_(arena.take<SlotMove>(machine.slots.size() + 1)),
+          ready_(arena.take<std::uint32_t>(machine.slots.size() + 1)),
+          text_(reinterpret_cast<char*>(arena.rest().data())),
+          registers_(machine) {}
 
     std::string_view emit();
     std::string_view emit(const Forest& forest);
@@ -96,7 +105,7 @@ class Emitter {
     Registers registers_;
 };
 
-// ---- registers and values ----------------------------------------------------------------------------------------------------------------
+// ---- registers and values ---------------------------------------------------------------------------------
 
 inline void Emitter::take_register(NodeId id, RegisterClass c) {
     const std::uint32_t target = nodes_[id].target;
@@ -137,9 +146,10 @@ Writer Emitter::value(Writer out, NodeId id, bool as_literal) {
     return name_of_[id]->length != Name::is_long ? name(out, *name_of_[id]) : long_name(out, id);
 }
 
-// ---- instructions ------------------------------------------------------------------------------------------------------------------------
+// ---- instructions -----------------------------------------------------------------------------------------
 
-// `op d, a, b;` of short names, without a branch on how many arguments there are: four are written, and what follows overwrites the rest.
+// `op d, a, b;` of short names, without a branch on how many arguments there are: four are written, and what
+// follows overwrites the rest.
 inline Writer Emitter::short_plain(Writer out, NodeId id, const EntryCode& e) {
     const Node& n = nodes_[id];
     take_register(id, e.register_class);
@@ -153,7 +163,8 @@ inline Writer Emitter::short_plain(Writer out, NodeId id, const EntryCode& e) {
         lengths |= argument.length;
         out.block(argument.text, argument.length & e.masks[k]);
     }
-    if ((lengths & Name::is_long) != 0 || e.text_length == 0) [[unlikely]] return plain(begin, id, e);
+    if ((lengths & Name::is_long) != 0 || e.text_length == 0) [[unlikely]]
+        return plain(begin, id, e);
     out.text(";\n");
     return out;
 }
@@ -164,8 +175,10 @@ Writer Emitter::plain(Writer out, NodeId id, const EntryCode& e) {
     out.text(e.text_length != 0 ? std::string_view(e.text, e.text_length) : e.long_text);
     out = value(out, id, false);
     for (std::uint32_t k = 0; k < e.inputs; ++k) {
-        const bool as_literal = (e.ranged >> k & 1) == 0 ? (e.literals >> k & 1) != 0
-                                                         : takes_literal(code_.inputs[code_.input_bases[e.at] + k], nodes_[n.args[k]]);
+        const bool as_literal =
+            (e.ranged >> k & 1) == 0
+                ? (e.literals >> k & 1) != 0
+                : takes_literal(code_.inputs[code_.input_bases[e.at] + k], nodes_[n.args[k]]);
         out = value(comma(out), n.args[k], as_literal);
     }
     return end(out);
@@ -216,9 +229,12 @@ Writer Emitter::operands(Writer out, NodeId id, const EntryCode& e) {
                 out = value(out, result++, false);
                 continue;
             }
-            if (!input->is_immediate) out = value(out, *argument, takes_literal(*input, nodes_[*argument]));
-            else if (input->low < 0) out.integer(static_cast<std::int32_t>(*argument));
-            else out.number(*argument);
+            if (!input->is_immediate)
+                out = value(out, *argument, takes_literal(*input, nodes_[*argument]));
+            else if (input->low < 0)
+                out.integer(static_cast<std::int32_t>(*argument));
+            else
+                out.number(*argument);
             ++argument;
             ++input;
         }
@@ -230,7 +246,10 @@ Writer Emitter::operands(Writer out, NodeId id, const EntryCode& e) {
 
 Writer Emitter::special(Writer out, NodeId id) {
     const RegisterClass c = class_of(nodes_[id]);
-    out = op(out, c == RegisterClass::r ? "\tmov.u32 " : c == RegisterClass::d ? "\tmov.u64 " : c == RegisterClass::p ? "\tmov.pred " : "\tmov.u16 ");
+    out = op(out, c == RegisterClass::r   ? "\tmov.u32 "
+                  : c == RegisterClass::d ? "\tmov.u64 "
+                  : c == RegisterClass::p ? "\tmov.pred "
+                                          : "\tmov.u16 ");
     out = comma(destination(out, id));
     out.text(entries_[nodes_[id].entry].entry->special);
     return end(out);
@@ -248,7 +267,9 @@ Writer Emitter::constant(Writer out, NodeId id) {
 
 Writer Emitter::cast(Writer out, NodeId id) {
     const RegisterClass c = class_of(nodes_[id]);
-    constexpr std::string_view moves[class_count] = {"\tmov.pred ", "", "\tmov.b16 ", "\tmov.b32 ", "\tmov.b64 ", "\tmov.b128 ", "\tmov.b32 ", "\tmov.b64 "};
+    constexpr std::string_view moves[class_count] = {"\tmov.pred ", "",           "\tmov.b16 ",
+                                                     "\tmov.b32 ",  "\tmov.b64 ", "\tmov.b128 ",
+                                                     "\tmov.b32 ",  "\tmov.b64 "};
     out = comma(destination(op(out, moves[index_of(c)]), id));
     return end(value(out, nodes_[id].args[0], false));
 }
@@ -257,7 +278,8 @@ Writer Emitter::select(Writer out, NodeId id) {
     const Node& n = nodes_[id];
     switch (class_of(n)) {
         case RegisterClass::p: return select_pred(out, id);
-        case RegisterClass::b: case RegisterClass::q: return select_in_parts(out, id);
+        case RegisterClass::b:
+        case RegisterClass::q: return select_in_parts(out, id);
         case RegisterClass::h: out = op(out, "\tselp.b16 "); break;
         case RegisterClass::r: out = op(out, "\tselp.b32 "); break;
         case RegisterClass::d: out = op(out, "\tselp.b64 "); break;
@@ -335,14 +357,15 @@ Writer Emitter::node(Writer out, NodeId id) {
     }
 }
 
-// ---- the parallel copy -------------------------------------------------------------------------------------------------------------------
+// ---- the parallel copy ------------------------------------------------------------------------------------
 
 Writer Emitter::move(Writer out, std::uint32_t s) {
     out = comma(slot(move_of(out, machine_.slots[s].register_class), s));
     return end(value(out, flow_.values[s], true));
 }
 
-// Sorts the assignments: what is in place already, what is copied from operands, what comes from other values.
+// Sorts the assignments: what is in place already, what is copied from operands, what comes from other
+// values.
 std::uint32_t Emitter::sort_moves() {
     std::uint32_t waiting = 0;
     std::fill_n(moves_, machine_.slots.size(), SlotMove{Move::done, 0});
@@ -370,7 +393,8 @@ Writer Emitter::open_cycle(Writer out, std::uint32_t s) {
     return out;
 }
 
-// A move is emitted once nobody has to read its destination any more; where only cycles are left, one is opened.
+// A move is emitted once nobody has to read its destination any more; where only cycles are left, one is
+// opened.
 Writer Emitter::operand_moves(Writer out, std::uint32_t waiting) {
     const auto assignments = flow_.graph.assignments;
     std::uint32_t queued = 0;
@@ -416,13 +440,15 @@ std::string_view Emitter::emit() {
     return registers_.enclose(begin, out);
 }
 
-// ---- forests -----------------------------------------------------------------------------------------------------------------------------
+// ---- forests ----------------------------------------------------------------------------------------------
 
-// `op d, a, b, c;`, without a branch on how many arguments there are. Its result takes the place of the first.
+// `op d, a, b, c;`, without a branch on how many arguments there are. Its result takes the place of the
+// first.
 inline Writer Emitter::form(Writer out, const EntryCode& e, Name* stack, const Name& own) {
     out.blocks<EntryCode::text_room>(e.text, e.text_length);
     out = name(out, own);
-    for (std::uint32_t k = 0; k < most_plain_inputs; ++k) out.block(stack[k].text, stack[k].length & e.masks[k]);
+    for (std::uint32_t k = 0; k < most_plain_inputs; ++k)
+        out.block(stack[k].text, stack[k].length & e.masks[k]);
     out.text(";\n");
     *stack = own;
     return out;
@@ -453,7 +479,8 @@ Writer Emitter::moves(Writer out, const Forest& forest) {
     std::uint32_t count = 0;
     for (std::uint32_t s = 0; s < slots; ++s) {
         name_of_[s] = machine_.names.data() + s;
-        if (forest.received[s].kind != Receives::nothing && flow_.values[s] != no_node) forest.assignments[count++] = {s, flow_.values[s]};
+        if (forest.received[s].kind != Receives::nothing && flow_.values[s] != no_node)
+            forest.assignments[count++] = {s, flow_.values[s]};
     }
     flow_.graph.assignments = {forest.assignments, count};
     out = operand_moves(out, sort_moves());
@@ -485,7 +512,8 @@ std::string_view Emitter::emit(const Forest& forest) {
         if (plain_inputs(step.code) != 0) {
             const EntryCode& e = entries[code[at].index];
             ++forms;
-            if (reader >= assigned_to && forest.last_reads[reader - assigned_to + 1] <= at + 1) {  // nobody reads the operand later
+            // nobody reads the operand later
+            if (reader >= assigned_to && forest.last_reads[reader - assigned_to + 1] <= at + 1) {
                 out = form(out, e, stack, operands[reader - assigned_to]);
                 continue;
             }
@@ -498,8 +526,11 @@ std::string_view Emitter::emit(const Forest& forest) {
         if (reader < assigned_to) continue;
         has_moves = true;
         const std::uint32_t slot = reader - assigned_to;
-        if (plain_slot(step.code) != 0) flow_.values[slot] = plain_slot(step.code) - 1;
-        else receive(slot, plain_inputs(step.code) != 0 ? NodeKind::form : NodeKind::constant, *stack, code[at].payload);
+        if (plain_slot(step.code) != 0)
+            flow_.values[slot] = plain_slot(step.code) - 1;
+        else
+            receive(slot, plain_inputs(step.code) != 0 ? NodeKind::form : NodeKind::constant, *stack,
+                    code[at].payload);
     }
     instructions += forms;
     if (has_moves) out = moves(out, forest);
@@ -508,14 +539,16 @@ std::string_view Emitter::emit(const Forest& forest) {
 
 }  // namespace
 
-std::string_view emit(Dataflow& flow, const Machine::Data& machine, Arena& arena, std::uint32_t& instruction_count) {
+std::string_view emit(Dataflow& flow, const Machine::Data& machine, Arena& arena,
+                      std::uint32_t& instruction_count) {
     Emitter emitter(flow, machine, arena);
     const std::string_view text = emitter.emit();
     instruction_count = emitter.instructions;
     return text;
 }
 
-std::string_view emit(const Forest& forest, const Machine::Data& machine, Arena& arena, std::uint32_t& instruction_count) {
+std::string_view emit(const Forest& forest, const Machine::Data& machine, Arena& arena,
+                      std::uint32_t& instruction_count) {
     const std::size_t slots = machine.slots.size();
     Dataflow flow;
     flow.graph.nodes = {arena.take<Node>(2 * slots), 2 * slots};

@@ -12,18 +12,21 @@ constexpr std::string_view keyword = "signature:", blanks = " \t\r\v\f";
 
 // The first line that is neither blank nor a comment.
 Span first_line(std::string_view text) {
-    for (std::size_t begin = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0; begin < text.size();) {
+    for (std::size_t begin = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
+         begin < text.size();) {
         const std::size_t end = std::min(text.find('\n', begin), text.size());
         const std::size_t word = text.find_first_not_of(blanks, begin);
         const bool is_comment = word < end && (text[word] == '#' || text.substr(word, 2) == "//");
-        if (word < end && !is_comment) return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(end)};
+        if (word < end && !is_comment)
+            return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(end)};
         begin = end + 1;
     }
     const auto end = static_cast<std::uint32_t>(text.size());
     return {end, end};
 }
 
-// Where the effects begin that stand behind the operands: at the word `allow`, unless an operand has that name.
+// Where the effects begin that stand behind the operands: at the word `allow`, unless an operand has that
+// name.
 std::size_t find_allow(std::string_view line) {
     const std::size_t comma = line.rfind(',');
     std::size_t at = comma == std::string_view::npos ? 0 : comma + 1;
@@ -46,7 +49,8 @@ Expected<Effect> effects_of(std::string_view line, std::size_t offset) {
         const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
         const std::string_view word = line.substr(at, end - at);
         Effect found = word == "all" ? Effect::all : Effect::none;
-        for (std::uint16_t bit = 1; bit < static_cast<std::uint16_t>(Effect::all); bit = static_cast<std::uint16_t>(bit * 2))
+        for (std::uint16_t bit = 1; bit < static_cast<std::uint16_t>(Effect::all);
+             bit = static_cast<std::uint16_t>(bit * 2))
             if (name(Effect{bit}) == word) found = Effect{bit};
         const Span place{static_cast<std::uint32_t>(offset + at), static_cast<std::uint32_t>(offset + end)};
         if (found == Effect::none) return fail(Errc::unknown_effect, place, std::string(word));
@@ -92,15 +96,22 @@ Expected<StubFile> parse_file(std::string_view text) {
 Expected<void> check_fit(const StubFile& file, const Signature& site, const Policy& policy, Span place) {
     for (const SiteOperand& operand : file.signature.operands) {
         const SiteOperand* other = site.find(operand.name);
-        if (!other) return fail(Errc::stub_signature_mismatch, place, fmt::format("it has no operand {}; its signature is: {}", operand.name, site.text()));
-        if (other->type != operand.type || other->direction != operand.direction || other->count != operand.count || other->user_type != operand.user_type)
-            return fail(Errc::stub_signature_mismatch, place, fmt::format("operand {} differs; its signature is: {}", operand.name, site.text()));
+        if (!other)
+            return fail(Errc::stub_signature_mismatch, place,
+                        fmt::format("it has no operand {}; its signature is: {}", operand.name, site.text()));
+        if (other->type != operand.type || other->direction != operand.direction ||
+            other->count != operand.count || other->user_type != operand.user_type)
+            return fail(Errc::stub_signature_mismatch, place,
+                        fmt::format("operand {} differs; its signature is: {}", operand.name, site.text()));
     }
     for (const SiteOperand& operand : site.operands)
         if (operand.direction == Direction::out && !file.signature.find(operand.name))
-            return fail(Errc::stub_signature_mismatch, place, fmt::format("the site's `out` operand {} is not in the stub's signature", operand.name));
+            return fail(
+                Errc::stub_signature_mismatch, place,
+                fmt::format("the site's `out` operand {} is not in the stub's signature", operand.name));
     if (!contains(policy.allowed, file.policy.allowed))
-        return fail(Errc::stub_effect_forbidden, place, "the site does not allow all the effects of the stub's signature line");
+        return fail(Errc::stub_effect_forbidden, place,
+                    "the site does not allow all the effects of the stub's signature line");
     return {};
 }
 

@@ -15,8 +15,13 @@ struct PlaceStack {
 class Planner {
   public:
     Planner(Forest& forest, const Machine::Data& machine, const CompileOptions& options)
-        : forest_(forest), machine_(machine), options_(options), steps_(forest.steps), readers_(forest.readers),
-          first_operand_place_(1), slots_(static_cast<std::uint32_t>(machine.slots.size())) {
+        : forest_(forest),
+          machine_(machine),
+          options_(options),
+          steps_(forest.steps),
+          readers_(forest.readers),
+          first_operand_place_(1),
+          slots_(static_cast<std::uint32_t>(machine.slots.size())) {
         const auto size = static_cast<std::uint32_t>(forest.code.size());
         std::uint32_t place = first_operand_place_ + slots_;
         std::memset(stacks_.data(), 0, machine.code->type_count * sizeof(PlaceStack));
@@ -27,7 +32,8 @@ class Planner {
     }
 
     bool plan() {
-        if (!(machine_.plain_types.size() == 1 ? place_all<true>() : place_all<false>()) || !take_requests()) return false;
+        if (!(machine_.plain_types.size() == 1 ? place_all<true>() : place_all<false>()) || !take_requests())
+            return false;
         if (forest_.skipped != 0 && options_.missing == Missing::error) return false;
         for (const TypeId t : machine_.plain_types) forest_.leftover += stacks_[t].top - stacks_[t].bottom;
         if (forest_.leftover != 0 && options_.leftover == Leftover::error) return false;
@@ -37,8 +43,7 @@ class Planner {
     }
 
   private:
-    template <bool has_one_stack>
-    bool place_all();
+    template <bool has_one_stack> bool place_all();
     bool assign(const Instruction& i, std::uint32_t at);
     bool take_requests();
     void find_live();
@@ -59,10 +64,9 @@ class Planner {
     std::array<PlaceStack, max_types> stacks_;
 };
 
-// The place of each instruction's result. What comes next in a random program cannot be guessed, so that no branch depends on it; where there is
-// but one stack, its depth stays in a register.
-template <bool has_one_stack>
-bool Planner::place_all() {
+// The place of each instruction's result. What comes next in a random program cannot be guessed, so that no
+// branch depends on it; where there is but one stack, its depth stays in a register.
+template <bool has_one_stack> bool Planner::place_all() {
     const Instruction* const code = forest_.code.data();
     const std::size_t size = forest_.code.size();
     PlacedCode* const steps = steps_;
@@ -78,11 +82,13 @@ bool Planner::place_all() {
         const PlainCode what = tables.find(word);
         if (what == plain_never) [[unlikely]] {
             if (has_one_stack) stacks[only].top = bottom + depth;
-            if (code[at].opcode != Opcode::assign || !assign(code[at], static_cast<std::uint32_t>(at))) return false;
+            if (code[at].opcode != Opcode::assign || !assign(code[at], static_cast<std::uint32_t>(at)))
+                return false;
             depth = stacks[only].top - bottom;
             continue;
         }
-        const auto inputs = static_cast<std::uint32_t>(what >> 24);  // more than there are in any stack, if one is missing anyway
+        // more than there are in any stack, if one is missing anyway
+        const auto inputs = static_cast<std::uint32_t>(what >> 24);
         if (has_one_stack) {
             if (depth < inputs) [[unlikely]] {
                 steps[at] = {0, what};
@@ -166,7 +172,8 @@ void Planner::find_live() {
             readers[forest_.received[place - 1].place] = reader;
             continue;
         }
-        // As one block, and for operands and constants, which read nothing, too: branches would be guessed wrong. Places above hold no value here.
+        // As one block, and for operands and constants, which read nothing, too: branches would be guessed
+        // wrong. Places above hold no value here.
         const std::uint32_t inputs = plain_inputs(what);
         const Four me = {at + 1, at + 1, at + 1, at + 1}, all = me & reads[inputs];
         std::memcpy(readers + place, &all, sizeof all);
@@ -180,7 +187,8 @@ void Planner::find_live() {
 
 }  // namespace
 
-bool plan(Forest& forest, ProgramView program, const Machine::Data& machine, const CompileOptions& options, Arena& arena) {
+bool plan(Forest& forest, ProgramView program, const Machine::Data& machine, const CompileOptions& options,
+          Arena& arena) {
     const std::size_t size = program.code.size();
     const std::uint64_t places = place_count(size, machine);
     forest.code = program.code;

@@ -37,7 +37,8 @@ Decimal normalised(std::string_view number) {
 // The sign of a decimal minus a double, exactly.
 int compare(std::string_view number, double value) {
     char buffer[900];  // a double has at most 767 digits
-    const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific, 780).ptr;
+    const auto end =
+        std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific, 780).ptr;
     const Decimal a = normalised(number), b = normalised({buffer, static_cast<std::size_t>(end - buffer)});
     if (a.exponent != b.exponent) return a.exponent < b.exponent ? -1 : 1;
     return a.digits.compare(b.digits);
@@ -46,7 +47,8 @@ int compare(std::string_view number, double value) {
 double value_of(std::uint16_t bits, HalfFormat format) {
     const int bias = (1 << (format.exponent_bits - 1)) - 1;
     const int exponent = (bits >> format.mantissa_bits) & ((1 << format.exponent_bits) - 1);
-    const int mantissa = (bits & ((1 << format.mantissa_bits) - 1)) | (exponent == 0 ? 0 : 1 << format.mantissa_bits);
+    const int mantissa =
+        (bits & ((1 << format.mantissa_bits) - 1)) | (exponent == 0 ? 0 : 1 << format.mantissa_bits);
     const double size = std::ldexp(mantissa, std::max(exponent, 1) - bias - format.mantissa_bits);
     return (bits & 0x8000) != 0 ? -size : size;
 }
@@ -55,18 +57,22 @@ double value_of(std::uint16_t bits, HalfFormat format) {
 
 std::optional<std::uint16_t> half_from_decimal(std::string_view number, HalfFormat format) {
     double value = 0;
-    if (std::from_chars(number.data(), number.data() + number.size(), value).ec != std::errc()) return std::nullopt;
+    if (std::from_chars(number.data(), number.data() + number.size(), value).ec != std::errc())
+        return std::nullopt;
     if (value == 0) return std::uint16_t{0};
     const int bias = (1 << (format.exponent_bits - 1)) - 1;
-    // subnormals have the exponent of the smallest normal number; a carry out of the mantissa goes into the exponent
+    // subnormals have the exponent of the smallest normal number; a carry out of the mantissa goes into the
+    // exponent
     const int exponent = std::max(std::ilogb(value), 1 - bias);
     if (exponent > bias) return std::nullopt;
-    const double scaled = std::ldexp(value, format.mantissa_bits - exponent), whole = std::floor(scaled), rest = scaled - whole;
+    const double scaled = std::ldexp(value, format.mantissa_bits - exponent), whole = std::floor(scaled),
+                 rest = scaled - whole;
     auto mantissa = static_cast<std::uint32_t>(whole);
     // Rounding to double first is harmless unless it hits the middle: then the decimal itself decides.
     const int side = rest == 0.5 ? compare(number, value) : rest > 0.5 ? 1 : -1;
     if (side > 0 || (side == 0 && mantissa % 2 != 0)) ++mantissa;
-    const std::uint32_t bits = (static_cast<std::uint32_t>(exponent + bias - 1) << format.mantissa_bits) + mantissa;
+    const std::uint32_t bits =
+        (static_cast<std::uint32_t>(exponent + bias - 1) << format.mantissa_bits) + mantissa;
     const std::uint32_t infinity = ((1u << format.exponent_bits) - 1) << format.mantissa_bits;
     if (bits == 0 || bits >= infinity) return std::nullopt;
     return static_cast<std::uint16_t>(bits);

@@ -14,9 +14,13 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
 class Hasher {
   public:
     Hasher(const Dataflow& flow, const Machine::Data& machine, Arena& arena)
-        : flow_(flow), machine_(machine), code_(*machine.code), hashes_(arena.take<std::uint64_t>(flow.graph.nodes.size() + 1)) {}
+        : flow_(flow),
+          machine_(machine),
+          code_(*machine.code),
+          hashes_(arena.take<std::uint64_t>(flow.graph.nodes.size() + 1)) {}
 
-    // Each node from its arguments; the whole from what the operands receive and from the effects in their order.
+    // Each node from its arguments; the whole from what the operands receive and from the effects in their
+    // order.
     std::uint64_t all() {
         std::uint64_t whole = 0;
         for (NodeId id = 0; id < flow_.graph.nodes.size(); ++id) {
@@ -26,7 +30,9 @@ class Hasher {
             if (is_ordered(n)) whole = hashes_[id] = mix(whole, hashes_[id]);
         }
         for (const auto& [slot, id] : flow_.graph.assignments) {
-            if (flow_.graph.nodes[id].kind == NodeKind::input && flow_.graph.nodes[id].args[0] == slot) continue;  // it keeps its value
+            // it keeps its value
+            if (flow_.graph.nodes[id].kind == NodeKind::input && flow_.graph.nodes[id].args[0] == slot)
+                continue;
             whole = mix(mix(whole, slot), hashes_[id]);
         }
         return whole;
@@ -34,7 +40,9 @@ class Hasher {
 
   private:
     // What gives another value each time, or has effects: clocks, loads, stores.
-    bool is_ordered(const Node& n) const { return (n.kind == NodeKind::form || n.kind == NodeKind::special) && code_.entries[n.entry].is_ordered; }
+    bool is_ordered(const Node& n) const {
+        return (n.kind == NodeKind::form || n.kind == NodeKind::special) && code_.entries[n.entry].is_ordered;
+    }
 
     std::uint64_t of(const Node& n) const {
         std::uint64_t hash = mix(static_cast<std::uint64_t>(n.kind) + 1, n.type);
@@ -44,13 +52,15 @@ class Hasher {
         };
         switch (n.kind) {
             case NodeKind::input: return mix(hash, n.args[0]);
-            case NodeKind::constant: return mix(hash, n.args[0] | static_cast<std::uint64_t>(n.args[1]) << 32);
+            case NodeKind::constant:
+                return mix(hash, n.args[0] | static_cast<std::uint64_t>(n.args[1]) << 32);
             case NodeKind::form: return form(n, hash);
             case NodeKind::result: return mix(mix(hash, hashes_[n.args[0]]), n.args[1]);
             case NodeKind::special: return mix(hash, code_.entries[n.entry].hash);
             case NodeKind::select: return with(3);
             case NodeKind::and_: return with(2);
-            case NodeKind::cast: case NodeKind::not_: return with(1);
+            case NodeKind::cast:
+            case NodeKind::not_: return with(1);
         }
         return hash;
     }
@@ -60,7 +70,8 @@ class Hasher {
         hash = mix(hash, e.hash);
         const auto arguments = flow_.graph.arguments(n, e);
         const InputCode* const inputs = code_.inputs.data() + code_.input_bases[e.at];
-        for (std::size_t k = 0; k < e.inputs; ++k) hash = mix(hash, inputs[k].is_immediate ? arguments[k] : hashes_[arguments[k]]);
+        for (std::size_t k = 0; k < e.inputs; ++k)
+            hash = mix(hash, inputs[k].is_immediate ? arguments[k] : hashes_[arguments[k]]);
         const NodeId guard = flow_.graph.guard(n, e);
         return guard == no_node ? hash : mix(hash, hashes_[guard]);
     }
@@ -73,6 +84,8 @@ class Hasher {
 
 }  // namespace
 
-std::uint64_t hash_of(const Dataflow& flow, const Machine::Data& machine, Arena& arena) { return Hasher(flow, machine, arena).all(); }
+std::uint64_t hash_of(const Dataflow& flow, const Machine::Data& machine, Arena& arena) {
+    return Hasher(flow, machine, arena).all();
+}
 
 }  // namespace ptxgraft::stack

@@ -12,7 +12,9 @@ namespace {
 
 const LibraryFile* find_stub(std::string_view name) {
     for (const LibraryFile& file : library())
-        if (file.name.ends_with(".stub") && (file.name == name || file.name.substr(0, file.name.size() - 5) == name)) return &file;
+        if (file.name.ends_with(".stub") &&
+            (file.name == name || file.name.substr(0, file.name.size() - 5) == name))
+            return &file;
     return nullptr;
 }
 
@@ -29,7 +31,8 @@ std::string longer_names(std::string_view name, std::span<const std::string> fil
     if (stem.ends_with(".stub")) stem.remove_suffix(5);
     std::string found;
     for (const std::string& file : files)
-        if (stem.size() > 1 && last_part(file).find(stem) != std::string_view::npos) found.append(found.empty() ? "; did you mean " : ", ").append(file);
+        if (stem.size() > 1 && last_part(file).find(stem) != std::string_view::npos)
+            found.append(found.empty() ? "; did you mean " : ", ").append(file);
     return found.empty() ? "" : found + "?";
 }
 
@@ -39,7 +42,8 @@ std::string nearest_stubs(std::string_view name) {
         if (!file.name.ends_with(".stub")) continue;
         names.emplace_back(file.name);
         // without its folder
-        if (last_part(file.name) == name || std::string(last_part(file.name)) + ".stub" == name) return fmt::format("; did you mean {}?", file.name);
+        if (last_part(file.name) == name || std::string(last_part(file.name)) + ".stub" == name)
+            return fmt::format("; did you mean {}?", file.name);
     }
     const std::string near = nearest(name, names);
     return near.empty() ? longer_names(name, names) : near;
@@ -49,17 +53,24 @@ std::string nearest_stubs(std::string_view name) {
 
 Expected<void> Reader::import() {
     const Span place = words_.place();
-    if (in_routine_ != 0 || !brackets_.empty()) return fail_here(Errc::stack_import, "import stands outside of all brackets and routines");
-    if (!words_.next() || words_.is_break()) return fail(Errc::stack_import, place, "import takes the name of a stub of the library: import activation/relu.stub");
+    if (in_routine_ != 0 || !brackets_.empty())
+        return fail_here(Errc::stack_import, "import stands outside of all brackets and routines");
+    if (!words_.next() || words_.is_break())
+        return fail(Errc::stack_import, place,
+                    "import takes the name of a stub of the library: import activation/relu.stub");
     const LibraryFile* file = find_stub(words_.word());
     if (file == nullptr)
-        return fail_here(Errc::stack_import, fmt::format("the library has no stub {}{}", words_.word().substr(0, 60), nearest_stubs(words_.word())));
+        return fail_here(Errc::stack_import,
+                         fmt::format("the library has no stub {}{}", words_.word().substr(0, 60),
+                                     nearest_stubs(words_.word())));
     if (std::find(imports_.begin(), imports_.end(), file->name) != imports_.end()) return {};
     for (const ImportChain* link = chain_; link != nullptr; link = link->outer)
-        if (link->name == file->name) return fail_here(Errc::stack_import, fmt::format("{} would import itself", file->name));
+        if (link->name == file->name)
+            return fail_here(Errc::stack_import, fmt::format("{} would import itself", file->name));
     imports_.push_back(file->name);
     const std::string_view name = last_part(file->name);
-    if (std::string why = why_taken(name); !why.empty()) return fail_here(Errc::stack_import, fmt::format("import {}: {}", file->name, why));
+    if (std::string why = why_taken(name); !why.empty())
+        return fail_here(Errc::stack_import, fmt::format("import {}: {}", file->name, why));
     return imported(name, file->name, file->text);
 }
 
@@ -73,18 +84,25 @@ Error in_file(Error error, std::string_view file, std::string_view text, std::ui
     return error;
 }
 
-// Code of a program that is put behind others: its routines begin at `first_routine`, its constants are those of another pool.
-Expected<void> move_code(std::vector<Instruction>& code, std::span<const std::uint64_t> from, std::size_t first_routine, const InstructionSet& set,
+// Code of a program that is put behind others: its routines begin at `first_routine`, its constants are those
+// of another pool.
+Expected<void> move_code(std::vector<Instruction>& code, std::span<const std::uint64_t> from,
+                         std::size_t first_routine, const InstructionSet& set,
                          std::vector<std::uint64_t>& pool, PoolPlaces& places) {
     for (Instruction& instruction : code) {
-        if (instruction.opcode == Opcode::call) instruction.index = static_cast<std::uint16_t>(instruction.index + first_routine);
-        if (instruction.opcode == Opcode::pooled) instruction.payload = places.place(pool, from[instruction.payload]);
+        if (instruction.opcode == Opcode::call)
+            instruction.index = static_cast<std::uint16_t>(instruction.index + first_routine);
+        if (instruction.opcode == Opcode::pooled)
+            instruction.payload = places.place(pool, from[instruction.payload]);
         if (instruction.opcode != Opcode::form) continue;
         const auto& operands = set.entries()[instruction.index].operands;
-        const auto count = static_cast<std::size_t>(std::count_if(operands.begin(), operands.end(), [](const EntryOperand& o) { return o.is_immediate; }));
+        const auto count = static_cast<std::size_t>(std::count_if(
+            operands.begin(), operands.end(), [](const EntryOperand& o) { return o.is_immediate; }));
         if (count < 2) continue;
         const std::uint32_t row = PoolPlaces::row(pool, from.subspan(instruction.type, count - 1));
-        if (row > 0xFF) return fail(Errc::stack_too_large, "a program has at most 256 constants that are part of instructions");
+        if (row > 0xFF)
+            return fail(Errc::stack_too_large,
+                        "a program has at most 256 constants that are part of instructions");
         instruction.type = static_cast<TypeId>(row);
     }
     return {};
@@ -97,11 +115,17 @@ struct Register {
     bool is_assigned = false;
 };
 
-// Makes the routine that a stub is: its operands are cells, from 255 downwards for each type, so that the stub's own stay free.
+// Makes the routine that a stub is: its operands are cells, from 255 downwards for each type, so that the
+// stub's own stay free.
 class StubRoutine {
   public:
-    StubRoutine(std::string name, std::span<const Instruction> code, const Signature& signature, const InstructionSet& set)
-        : code_(code), signature_(signature), set_(set), registers_(signature.operands.size()), routine_{std::move(name), {}, {}, {}} {
+    StubRoutine(std::string name, std::span<const Instruction> code, const Signature& signature,
+                const InstructionSet& set)
+        : code_(code),
+          signature_(signature),
+          set_(set),
+          registers_(signature.operands.size()),
+          routine_{std::move(name), {}, {}, {}} {
         next_.fill(256);
         for (const Instruction& i : code)
             if ((i.opcode == Opcode::store || i.opcode == Opcode::load) && i.type < max_types)
@@ -120,8 +144,12 @@ class StubRoutine {
     }
 
   private:
-    void add(Opcode opcode, TypeId type, std::uint32_t cell = 0) { routine_.code.push_back({opcode, type, 0, cell}); }
-    [[nodiscard]] Direction direction(std::size_t operand) const { return signature_.operands[operand].direction; }
+    void add(Opcode opcode, TypeId type, std::uint32_t cell = 0) {
+        routine_.code.push_back({opcode, type, 0, cell});
+    }
+    [[nodiscard]] Direction direction(std::size_t operand) const {
+        return signature_.operands[operand].direction;
+    }
 
     [[nodiscard]] bool take_cell(TypeId type, std::uint32_t& cell) {
         const TypeId stack = stack_of(type);
@@ -136,7 +164,8 @@ class StubRoutine {
         if (type == max_types) type = type_id(operand.type);
         for (std::uint32_t i = 0; i < std::max(operand.count, 1u); ++i) {
             Register r{type};
-            const bool is_read = operand.direction != Direction::out, is_written = operand.direction != Direction::in;
+            const bool is_read = operand.direction != Direction::out,
+                       is_written = operand.direction != Direction::in;
             if ((is_read && !take_cell(type, r.argument)) || (is_written && !take_cell(type, r.result)))
                 return fail(Errc::stack_import, "it has too many operands to be imported");
             if (is_read) routine_.arguments.push_back(type);
@@ -161,10 +190,13 @@ class StubRoutine {
 
     Expected<void> move(const Instruction& instruction) {
         const bool is_input = instruction.opcode == Opcode::input;
-        if (!is_input && instruction.opcode != Opcode::assign) return routine_.code.push_back(instruction), Expected<void>{};
+        if (!is_input && instruction.opcode != Opcode::assign)
+            return routine_.code.push_back(instruction), Expected<void>{};
         Register& r = registers_[instruction.index][instruction.payload];
         if (direction(instruction.index) == (is_input ? Direction::out : Direction::in))
-            return fail(Errc::stack_import, fmt::format("its operand {} is `{}`", signature_.operands[instruction.index].name, is_input ? "out" : "in"));
+            return fail(Errc::stack_import,
+                        fmt::format("its operand {} is `{}`", signature_.operands[instruction.index].name,
+                                    is_input ? "out" : "in"));
         if (is_input) return add(Opcode::load, r.type, r.argument), Expected<void>{};
         r.is_assigned = true;
         add(Opcode::store, r.type, r.result);
@@ -175,7 +207,8 @@ class StubRoutine {
         if (direction(k) == Direction::in) return {};
         for (const Register& r : registers_[k]) {
             if (direction(k) == Direction::out && !r.is_assigned)
-                return fail(Errc::stack_import, fmt::format("its operand {} is `out` and is not assigned", signature_.operands[k].name));
+                return fail(Errc::stack_import, fmt::format("its operand {} is `out` and is not assigned",
+                                                            signature_.operands[k].name));
             add(Opcode::load, r.type, r.result);
         }
         return {};
@@ -186,7 +219,8 @@ class StubRoutine {
     const InstructionSet& set_;
     std::vector<std::vector<Register>> registers_;
     Routine routine_;
-    std::array<std::uint32_t, max_types> next_{}, used_{};  // cells: one more than the next free one; one more than the last that the stub uses
+    // cells: one more than the next free one; one more than the last that the stub uses
+    std::array<std::uint32_t, max_types> next_{}, used_{};
 };
 
 }  // namespace
@@ -194,21 +228,25 @@ class StubRoutine {
 Expected<void> Reader::imported(std::string_view name, std::string_view file, std::string_view text) {
     const auto parsed = parse_file(text);
     if (!parsed) return tl::unexpected(in_file(parsed.error(), file, text, 0));
-    if (parsed->program_offset == 0) return fail_here(Errc::stack_import, fmt::format("{} has no signature line", file));
+    if (parsed->program_offset == 0)
+        return fail_here(Errc::stack_import, fmt::format("{} has no signature line", file));
     const ImportChain chain{file, chain_};
     Program own;
     std::vector<Span> places;
     Reader reader;
-    const auto read = reader.read_import(text.substr(parsed->program_offset), *set_, parsed->signature, own, places, chain);
+    const auto read =
+        reader.read_import(text.substr(parsed->program_offset), *set_, parsed->signature, own, places, chain);
     if (!read) return tl::unexpected(in_file(read.error(), file, text, parsed->program_offset));
     auto routine = StubRoutine(std::string(name), own.code, parsed->signature, *set_).make();
     if (!routine) return tl::unexpected(in_file(routine.error(), file, text, 0));
     for (Routine& inner : own.routines) inner.name = fmt::format("{}/{}", name, inner.name);
     own.routines.push_back(std::move(*routine));
     const std::size_t first = program_->routines.size();
-    if (first + own.routines.size() > most_routines) return fail_here(Errc::stack_routine, "a program has at most 256 routines");
+    if (first + own.routines.size() > most_routines)
+        return fail_here(Errc::stack_routine, "a program has at most 256 routines");
     for (Routine& moving : own.routines) {
-        if (auto done = move_code(moving.code, own.pool, first, *set_, program_->pool, pool_); !done) return fail_here(done.error().code, *done.error().detail);
+        if (auto done = move_code(moving.code, own.pool, first, *set_, program_->pool, pool_); !done)
+            return fail_here(done.error().code, *done.error().detail);
         program_->routines.push_back(std::move(moving));
     }
     return {};

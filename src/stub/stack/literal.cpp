@@ -1,4 +1,5 @@
-// Literals: `1.5` f32, `7` u32, `-7` s32, `0x1F` u32, `7s32`, `1f64`, `0f3F800000`, `0x3C003C00f16x2`, `inff64`.
+// Literals: `1.5` f32, `7` u32, `-7` s32, `0x1F` u32, `7s32`, `1f64`, `0f3F800000`, `0x3C003C00f16x2`,
+// `inff64`.
 
 #include "stub/stack/literal.hpp"
 
@@ -21,7 +22,9 @@ bool is_hex_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >
 constexpr TypeId id(Type type) { return type_id(type); }
 bool is_half(TypeId base) { return base == id(Type::f16) || base == id(Type::bf16); }
 bool is_pair(TypeId base) { return base == id(Type::f16x2) || base == id(Type::bf16x2); }
-bool is_signed(TypeId base) { return base == id(Type::s16) || base == id(Type::s32) || base == id(Type::s64); }
+bool is_signed(TypeId base) {
+    return base == id(Type::s16) || base == id(Type::s32) || base == id(Type::s64);
+}
 bool is_float(TypeId base) { return base == id(Type::f32) || base == id(Type::f64) || is_half(base); }
 
 HalfFormat format_of(TypeId base) { return base == id(Type::f16) ? f16_format : bf16_format; }
@@ -38,7 +41,8 @@ constexpr std::array specials = {
     Specials{id(Type::bf16), 0x7F80, 0x7FFF, 0x8000},
 };
 const Specials* specials_of(TypeId base) {
-    const auto at = std::find_if(specials.begin(), specials.end(), [&](const Specials& s) { return s.base == base; });
+    const auto at =
+        std::find_if(specials.begin(), specials.end(), [&](const Specials& s) { return s.base == base; });
     return at == specials.end() ? nullptr : &*at;
 }
 
@@ -52,19 +56,24 @@ struct Reading {
         return fail(Errc::stack_literal_malformed, place, fmt::format("{}: {}", word.substr(0, 60), why));
     }
     [[nodiscard]] tl::unexpected<Error> out_of_range(std::string_view range) const {
-        return fail(Errc::stack_literal_out_of_range, place, fmt::format("{} ({})", word.substr(0, 60), range));
+        return fail(Errc::stack_literal_out_of_range, place,
+                    fmt::format("{} ({})", word.substr(0, 60), range));
     }
 
     [[nodiscard]] Expected<TypeId> type_of(std::string_view suffix) const {
         if (const TypeId type = set.find_type(suffix); type != max_types) return type;
-        return malformed(fmt::format("{} is no type; a literal is 1.5, 7, -7, 7s32, 1f64, 0x1F, 0f3F800000 or 0xFFb32", suffix.substr(0, 40)));
+        return malformed(
+            fmt::format("{} is no type; a literal is 1.5, 7, -7, 7s32, 1f64, 0x1F, 0f3F800000 or 0xFFb32",
+                        suffix.substr(0, 40)));
     }
 
     [[nodiscard]] Expected<Constant> hex_float() const;
     [[nodiscard]] Expected<Constant> hex() const;
     [[nodiscard]] Expected<Constant> decimal() const;
-    [[nodiscard]] Expected<Constant> real(std::string_view number, TypeId type, TypeId base, bool is_negative) const;
-    [[nodiscard]] Expected<Constant> integer(std::string_view digits, int radix, TypeId type, TypeId base, bool is_negative) const;
+    [[nodiscard]] Expected<Constant> real(std::string_view number, TypeId type, TypeId base,
+                                          bool is_negative) const;
+    [[nodiscard]] Expected<Constant> integer(std::string_view digits, int radix, TypeId type, TypeId base,
+                                             bool is_negative) const;
     [[nodiscard]] std::string range_of(TypeId base) const;
 };
 
@@ -82,19 +91,23 @@ Expected<Constant> Reading::hex_float() const {
     return Constant{id(word.size() == 10 ? Type::f32 : Type::f64), bits};
 }
 
-// Types whose names are hexadecimal digits: behind 0x… they are a suffix where they are written in lower case.
-constexpr std::array<std::string_view, 9> hex_suffixes = {"bf16", "b128", "b16", "b32", "b64", "f16", "f32", "f64", "b8"};
+// Types whose names are hexadecimal digits: behind 0x… they are a suffix where they are written in lower
+// case.
+constexpr std::array<std::string_view, 9> hex_suffixes = {"bf16", "b128", "b16", "b32", "b64",
+                                                          "f16",  "f32",  "f64", "b8"};
 
-// Where the suffix of a word that begins with 0x starts. `0xabf16` could be 0xA bf16 or 0xABF16: the digits say it only where their letters
-// are upper case.
+// Where the suffix of a word that begins with 0x starts. `0xabf16` could be 0xA bf16 or 0xABF16: the digits
+// say it only where their letters are upper case.
 std::size_t hex_end(std::string_view word, bool& is_ambiguous) {
-    const std::size_t end = static_cast<std::size_t>(std::find_if_not(word.begin() + 2, word.end(), is_hex_digit) - word.begin());
+    const std::size_t end =
+        static_cast<std::size_t>(std::find_if_not(word.begin() + 2, word.end(), is_hex_digit) - word.begin());
     if (end != word.size() && word.substr(end) != "x2") return end;
     for (const std::string_view suffix : hex_suffixes) {
         if (!word.substr(0, end).ends_with(suffix) || end - suffix.size() < 2) continue;
         const std::size_t digits = end - suffix.size();
-        is_ambiguous = end == word.size() && std::any_of(word.begin() + 2, word.begin() + static_cast<std::ptrdiff_t>(digits),
-                                                         [](char c) { return c >= 'a'; });
+        is_ambiguous = end == word.size() &&
+                       std::any_of(word.begin() + 2, word.begin() + static_cast<std::ptrdiff_t>(digits),
+                                   [](char c) { return c >= 'a'; });
         return digits;
     }
     return end;
@@ -106,8 +119,10 @@ Expected<Constant> Reading::hex() const {
     const std::string_view digits = word.substr(2, end - 2), suffix = word.substr(end);
     if (is_ambiguous) {
         std::string upper(digits);
-        std::transform(upper.begin(), upper.end(), upper.begin(), [](char c) { return static_cast<char>(c >= 'a' ? c - 32 : c); });
-        return malformed(fmt::format("is {} a type? Write the digits in upper case: 0x{}{}", suffix, upper, suffix));
+        std::transform(upper.begin(), upper.end(), upper.begin(),
+                       [](char c) { return static_cast<char>(c >= 'a' ? c - 32 : c); });
+        return malformed(
+            fmt::format("is {} a type? Write the digits in upper case: 0x{}{}", suffix, upper, suffix));
     }
     if (digits.empty()) return malformed("0x takes hexadecimal digits");
     if (suffix.empty() || suffix == "U") return integer(digits, 16, id(Type::u32), id(Type::u32), false);
@@ -135,17 +150,21 @@ Expected<Constant> Reading::decimal() const {
     const bool is_negative = word[0] == '-';
     const std::size_t begin = is_negative ? 1 : 0, point = skip_digits(word, begin);
     const bool has_point = point < word.size() && word[point] == '.';
-    const std::size_t mantissa = has_point ? skip_digits(word, point + 1) : point, end = skip_exponent(word, mantissa);
+    const std::size_t mantissa = has_point ? skip_digits(word, point + 1) : point,
+                      end = skip_exponent(word, mantissa);
     const bool is_real = has_point || end != mantissa;
     const std::string_view number = word.substr(begin, end - begin), suffix = word.substr(end);
-    if (mantissa - begin == (has_point ? 1u : 0u)) return malformed("a literal is 1.5, 7, -7, 7s32, 1f64, 0x1F or 0f3F800000");
+    if (mantissa - begin == (has_point ? 1u : 0u))
+        return malformed("a literal is 1.5, 7, -7, 7s32, 1f64, 0x1F or 0f3F800000");
     // 017 is 15 in PTX and 17 to most readers
-    if (!is_real && number.size() > 1 && number[0] == '0') return malformed("an integer does not start with 0");
+    if (!is_real && number.size() > 1 && number[0] == '0')
+        return malformed("an integer does not start with 0");
     if (suffix.empty()) {
         const TypeId type = id(is_real ? Type::f32 : is_negative ? Type::s32 : Type::u32);
         return is_real ? real(number, type, type, is_negative) : integer(number, 10, type, type, is_negative);
     }
-    if (suffix == "U" && !is_real && !is_negative) return integer(number, 10, id(Type::u32), id(Type::u32), false);
+    if (suffix == "U" && !is_real && !is_negative)
+        return integer(number, 10, id(Type::u32), id(Type::u32), false);
     const auto type = type_of(suffix);
     if (!type) return tl::unexpected(type.error());
     const TypeId base = base_of(*type, set);
@@ -165,12 +184,15 @@ std::string Reading::range_of(TypeId base) const {
     const std::string_view name = set.type_name(base);
     const std::uint64_t most = ~std::uint64_t{0} >> (64 - width);
     if (is_signed(base)) return fmt::format("{} holds -{} to {}", name, most / 2 + 1, most / 2);
-    const std::string_view hint = base == id(Type::u32) ? "; a negative literal is s32, a longer one is written 7u64" : "";
+    const std::string_view hint =
+        base == id(Type::u32) ? "; a negative literal is s32, a longer one is written 7u64" : "";
     if (base == type_b128) return fmt::format("a literal of b128 holds 0 to {}", most);
-    return is_pair(base) ? fmt::format("{} has 32 bits", name) : fmt::format("{} holds 0 to {}{}", name, most, hint);
+    return is_pair(base) ? fmt::format("{} has 32 bits", name)
+                         : fmt::format("{} holds 0 to {}{}", name, most, hint);
 }
 
-Expected<Constant> Reading::integer(std::string_view digits, int radix, TypeId type, TypeId base, bool is_negative) const {
+Expected<Constant> Reading::integer(std::string_view digits, int radix, TypeId type, TypeId base,
+                                    bool is_negative) const {
     if (base == id(Type::pred)) return malformed("the constants of pred are true and false");
     std::uint64_t value = 0;
     const auto [stop, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value, radix);
@@ -207,11 +229,11 @@ std::optional<Constant> named(std::string_view word, const InstructionSet& set) 
     const TypeId type = suffix.empty() ? id(Type::f32) : set.find_type(suffix);
     const Specials* special = type == max_types ? nullptr : specials_of(base_of(type, set));
     if (special == nullptr) return std::nullopt;
-    return Constant{type, (is_infinity ? special->infinity : special->nan) | (is_negative ? special->sign : 0)};
+    return Constant{type,
+                    (is_infinity ? special->infinity : special->nan) | (is_negative ? special->sign : 0)};
 }
 
-template <class T>
-std::string shortest(T value) {
+template <class T> std::string shortest(T value) {
     char buffer[64];
     std::string text(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
     return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
@@ -246,14 +268,17 @@ std::uint32_t width_of(TypeId base) {
     return base == type_b128 ? 128 : bits(static_cast<Type>(base));
 }
 
-bool is_literal_word(std::string_view word, const InstructionSet& set) { return named(word, set).has_value(); }
+bool is_literal_word(std::string_view word, const InstructionSet& set) {
+    return named(word, set).has_value();
+}
 
 Expected<Constant> parse_literal(std::string_view word, Span place, const InstructionSet& set) {
     const Reading reading{word, place, set};
     const char first = word[word[0] == '-' && word.size() > 1 ? 1 : 0];
     if (!is_digit(first) && first != '.') {
         if (const auto constant = named(word, set)) return *constant;
-        return reading.malformed("a literal is 1.5, 7, -7, 7s32, 1f64, 0x1F, 0f3F800000, inf, nan, true or false");
+        return reading.malformed(
+            "a literal is 1.5, 7, -7, 7s32, 1f64, 0x1F, 0f3F800000, inf, nan, true or false");
     }
     if (first == '0' && word.size() > 2) {
         if (is_hex_float(word)) return reading.hex_float();
@@ -261,8 +286,10 @@ Expected<Constant> parse_literal(std::string_view word, Span place, const Instru
         if (kind == 'x') return reading.hex();
         if ((kind == 'f' || kind == 'd') && set.find_type(word.substr(1)) == max_types)
             return reading.malformed("0f takes 8 hexadecimal digits, as in 0f3F800000, 0d takes 16");
-        if (word.starts_with("-0x") || word.starts_with("-0X")) return reading.malformed("a hexadecimal literal has no sign; write -1s32 or 0xFFFFFFFF");
-        if (word[0] == '-' && is_hex_float(word.substr(1))) return reading.malformed("bits have no sign: it is the first of them");
+        if (word.starts_with("-0x") || word.starts_with("-0X"))
+            return reading.malformed("a hexadecimal literal has no sign; write -1s32 or 0xFFFFFFFF");
+        if (word[0] == '-' && is_hex_float(word.substr(1)))
+            return reading.malformed("bits have no sign: it is the first of them");
     }
     return reading.decimal();
 }
@@ -273,7 +300,8 @@ std::string print_literal(const Constant& constant, const InstructionSet& set) {
     if (base == id(Type::pred)) return constant.type != base ? "" : constant.bits != 0 ? "true" : "false";
     if (is_float(base)) return print_real(constant, base, constant.type == id(Type::f32) ? "" : name);
     if (is_pair(base)) return fmt::format("0x{:08X}{}", constant.bits, name);
-    if (!is_signed(base)) return fmt::format("{}{}", constant.bits, constant.type == id(Type::u32) ? "" : name);
+    if (!is_signed(base))
+        return fmt::format("{}{}", constant.bits, constant.type == id(Type::u32) ? "" : name);
     const auto shift = 64 - width_of(base);
     const std::int64_t value = static_cast<std::int64_t>(constant.bits << shift) >> shift;
     return fmt::format("{}{}", value, constant.type == id(Type::s32) && value < 0 ? "" : name);
@@ -289,14 +317,16 @@ std::optional<std::uint32_t> payload_of(const Constant& constant, TypeId base) {
         const auto value = std::bit_cast<double>(constant.bits);
         const auto narrow = static_cast<float>(value);
         // a conversion would make another NaN
-        if (std::isnan(value) || std::bit_cast<std::uint64_t>(double{narrow}) != constant.bits) return std::nullopt;
+        if (std::isnan(value) || std::bit_cast<std::uint64_t>(double{narrow}) != constant.bits)
+            return std::nullopt;
         return std::bit_cast<std::uint32_t>(narrow);
     }
     return constant.bits == low ? std::optional(low) : std::nullopt;
 }
 
 std::optional<std::uint64_t> bits_of(std::uint32_t payload, TypeId base) {
-    if (base == id(Type::s64)) return static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(payload)});
+    if (base == id(Type::s64))
+        return static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(payload)});
     if (base == id(Type::f64)) {
         const auto value = std::bit_cast<float>(payload);
         return std::isnan(value) ? std::nullopt : std::optional(std::bit_cast<std::uint64_t>(double{value}));

@@ -20,8 +20,8 @@ struct Constant {
 /// Bits of a value of a base type: 1 for pred.
 [[nodiscard]] std::uint32_t width_of(TypeId base);
 
-/// The value of a literal that starts with a digit, a sign or a dot, or is one of the words `inf`, `nan`, `true`, `false` with their
-/// suffixes.
+/// The value of a literal that starts with a digit, a sign or a dot, or is one of the words `inf`, `nan`,
+/// `true`, `false` with their suffixes.
 [[nodiscard]] Expected<Constant> parse_literal(std::string_view word, Span place, const InstructionSet& set);
 /// Whether a word is one of these words.
 [[nodiscard]] bool is_literal_word(std::string_view word, const InstructionSet& set);

@@ -16,7 +16,8 @@
 namespace ptxgraft::stack {
 
 /// The registers that a compiled program declares.
-enum class RegisterClass : std::uint8_t { p, b, h, r, d, q, f, e };  // .pred .b8 .b16 .b32 .b64 .b128 .f32 .f64
+// .pred .b8 .b16 .b32 .b64 .b128 .f32 .f64
+enum class RegisterClass : std::uint8_t { p, b, h, r, d, q, f, e };
 inline constexpr std::size_t class_count = 8;
 
 struct ClassInfo {
@@ -54,7 +55,8 @@ struct Declaration {
     std::size_t length;
 };
 
-/// The names of the first registers of each class, where no operand's name clashes with them; else there are none.
+/// The names of the first registers of each class, where no operand's name clashes with them; else there are
+/// none.
 struct UsualNames {
     std::array<const Name*, class_count> first{};
     std::uint32_t count = 0;  ///< of each class
@@ -70,25 +72,31 @@ struct alignas(32) OperandCode {
 };
 static_assert(sizeof(OperandCode) == 32);
 
-/// Whether a machine has an entry; and whether it is a form `op d, a, b, c, e;` on at most two stacks whose op is one block, and even a plain one:
-/// on one stack, with one to three arguments, all of which may be literals.
+/// Whether a machine has an entry; and whether it is a form `op d, a, b, c, e;` on at most two stacks whose
+/// op is one block, and even a plain one: on one stack, with one to three arguments, all of which may be
+/// literals.
 enum class Present : std::uint8_t { no, yes, yes_short, yes_plain };
 
-/// An instruction of the short way through compile (forest.hpp) in one word: its stack, how many values it pops from there, and of an input
-/// its slot, plus one. It pushes one value there. Negative: it is another kind of instruction, or one whose arguments are never there.
+/// An instruction of the short way through compile (forest.hpp) in one word: its stack, how many values it
+/// pops from there, and of an input its slot, plus one. It pushes one value there. Negative: it is another
+/// kind of instruction, or one whose arguments are never there.
 using PlainCode = std::int32_t;
 inline constexpr PlainCode plain_never = INT32_MIN, plain_missing = -(1 << 24);
 inline constexpr std::uint32_t most_plain_inputs = 3, most_plain_types = 4, most_plain_slots = 1024;
-constexpr PlainCode plain_code(TypeId type, std::uint32_t inputs, std::uint32_t slot = 0) { return static_cast<PlainCode>(inputs << 24 | slot << 8 | type); }
+constexpr PlainCode plain_code(TypeId type, std::uint32_t inputs, std::uint32_t slot = 0) {
+    return static_cast<PlainCode>(inputs << 24 | slot << 8 | type);
+}
 constexpr std::uint32_t plain_type(PlainCode code) { return static_cast<std::uint32_t>(code) & 0xFF; }
 constexpr std::uint32_t plain_inputs(PlainCode code) { return static_cast<std::uint32_t>(code) >> 24; }
 constexpr std::uint32_t plain_slot(PlainCode code) { return static_cast<std::uint32_t>(code) >> 8 & 0xFFFF; }
 
 inline constexpr std::uint32_t plain_opcodes = 3;  ///< input, constant, form
-static_assert(static_cast<std::uint32_t>(Opcode::input) == 0 && static_cast<std::uint32_t>(Opcode::constant) == 1 && static_cast<std::uint32_t>(Opcode::form) == 2);
+static_assert(static_cast<std::uint32_t>(Opcode::input) == 0 &&
+              static_cast<std::uint32_t>(Opcode::constant) == 1 &&
+              static_cast<std::uint32_t>(Opcode::form) == 2);
 
-/// By opcode, then by operand, type, or entry; what stands at `count` is no such instruction, as all of the other opcodes are. An input must have
-/// payload 0: with it, it is a number of 48 bits.
+/// By opcode, then by operand, type, or entry; what stands at `count` is no such instruction, as all of the
+/// other opcodes are. An input must have payload 0: with it, it is a number of 48 bits.
 struct PlainTables {
     static constexpr std::size_t opcodes = 256;  ///< any byte is one
     static constexpr PlainCode never = plain_never;
@@ -97,7 +105,8 @@ struct PlainTables {
     std::array<std::uint64_t, opcodes> shifts{}, masks{};  ///< where in an instruction the number stands
 
     PlainTables() { codes.fill(&never); }
-    void set(Opcode opcode, const PlainCode* first, std::uint64_t count, std::uint64_t shift, std::uint64_t mask) {
+    void set(Opcode opcode, const PlainCode* first, std::uint64_t count, std::uint64_t shift,
+             std::uint64_t mask) {
         const auto o = static_cast<std::size_t>(opcode);
         codes[o] = first, counts[o] = count, shifts[o] = shift, masks[o] = mask;
     }
@@ -108,20 +117,23 @@ struct PlainTables {
     }
 };
 
-/// How a graph's instruction is executed that pops at most four values, of its result's stack and one more, and pushes one: inputs, constants of 32
-/// bits and most forms. A stack that it does not need is `no_stack`, an argument that it does not have stands on `own_stack`.
+/// How a graph's instruction is executed that pops at most four values, of its result's stack and one more,
+/// and pushes one: inputs, constants of 32 bits and most forms. A stack that it does not need is `no_stack`,
+/// an argument that it does not have stands on `own_stack`.
 inline constexpr std::uint32_t no_stack = max_types, own_stack = max_types + 1, lane_count = max_types + 2;
 struct alignas(32) Shape {
-    std::array<std::uint8_t, 2> stacks, pops;  ///< that of the result, the other one; how many values from each
-    std::array<std::uint8_t, 4> arguments;     ///< their stacks
-    std::array<std::int8_t, 4> depths;         ///< -1: the top
-    std::uint32_t is_input, is_constant;       ///< all ones if so; an input makes no node
-    std::uint16_t slot;                        ///< of an input
-    std::uint64_t node;                        ///< the part of its nodes that is always the same
+    /// that of the result, the other one; how many values from each
+    std::array<std::uint8_t, 2> stacks, pops;
+    std::array<std::uint8_t, 4> arguments;  ///< their stacks
+    std::array<std::int8_t, 4> depths;      ///< -1: the top
+    std::uint32_t is_input, is_constant;    ///< all ones if so; an input makes no node
+    std::uint16_t slot;                     ///< of an input
+    std::uint64_t node;                     ///< the part of its nodes that is always the same
 };
 static_assert(sizeof(Shape) == 32);
 
-/// By operand, type, or entry, as PlainTables; what stands at `count` is no such instruction: it never finds its arguments.
+/// By operand, type, or entry, as PlainTables; what stands at `count` is no such instruction: it never finds
+/// its arguments.
 struct ShapeTable {
     const Shape* shapes;
     std::uint64_t count, shift, mask;
@@ -137,7 +149,8 @@ struct Availability {
 /// One entry of the set. What `run` reads stands first, in one cache line.
 struct alignas(64) EntryCode {
     static constexpr std::size_t inline_inputs = 4, max_inputs = 64, max_outputs = 64, text_room = 32;
-    bool is_plain;        ///< one output, at most 4 inputs, no effects, immediates, braces or brackets: `op d, a, b;`
+    /// one output, at most 4 inputs, no effects, immediates, braces or brackets: `op d, a, b;`
+    bool is_plain;
     bool is_uniform;      ///< plain, and all of one stack
     bool takes_literals;  ///< plain, and constants are literals in all inputs
     bool is_inline;       ///< at most 4 inputs, no effects: its inputs stand in the node
@@ -146,20 +159,23 @@ struct alignas(64) EntryCode {
     bool is_ordered;      ///< reads memory, lanes or clocks: never shared
     std::uint8_t inputs;  ///< immediates included
     std::uint8_t outputs;
-    TypeId type;                                   ///< the stack of the first output
-    std::array<TypeId, inline_inputs> stacks;      ///< of the first inputs of a plain entry
-    std::uint8_t text_length;                      ///< 0: see long_text
-    std::uint8_t literals;                         ///< bit i: a constant in input i (of a plain entry) may be written as one
-    std::uint8_t ranged;                           ///< bit i: … if it lies within the operand's range
-    char text[text_room];                          ///< "\tadd.f32 "
-    std::uint16_t text_bound;                      ///< bytes of the instruction at most, its operands' names left out
+    TypeId type;                               ///< the stack of the first output
+    std::array<TypeId, inline_inputs> stacks;  ///< of the first inputs of a plain entry
+    std::uint8_t text_length;                  ///< 0: see long_text
+    /// bit i: a constant in input i (of a plain entry) may be written as one
+    std::uint8_t literals;
+    std::uint8_t ranged;   ///< bit i: … if it lies within the operand's range
+    char text[text_room];  ///< "\tadd.f32 "
+    /// bytes of the instruction at most, its operands' names left out
+    std::uint16_t text_bound;
     std::uint16_t effects;
-    RegisterClass register_class;                  ///< of the first output
-    std::uint64_t node;                            ///< the part of its nodes that is always the same
+    RegisterClass register_class;                    ///< of the first output
+    std::uint64_t node;                              ///< the part of its nodes that is always the same
     std::array<std::uint32_t, inline_inputs> masks;  ///< all ones for an input that it has
-    bool exact_output;                             ///< the first output goes only to a register declared with its very type
-    std::uint32_t at;                              ///< its place in the set
-    std::uint64_t hash;                            ///< of its form and stacks: the same in every set
+    /// the first output goes only to a register declared with its very type
+    bool exact_output;
+    std::uint32_t at;    ///< its place in the set
+    std::uint64_t hash;  ///< of its form and stacks: the same in every set
     std::string_view long_text;
     const Entry* entry;
 };
@@ -176,19 +192,21 @@ struct InputCode {
 
 struct SetCode {
     std::vector<EntryCode> entries;
-    std::vector<std::uint32_t> input_bases;   ///< place in `inputs` of an entry's first
+    std::vector<std::uint32_t> input_bases;  ///< place in `inputs` of an entry's first
     std::vector<InputCode> inputs;
-    std::vector<std::uint64_t> costs;         ///< by entry, and one behind the last: what bound.cpp counts
-    std::vector<TypeId> output_stacks;        ///< of all outputs
+    std::vector<std::uint64_t> costs;   ///< by entry, and one behind the last: what bound.cpp counts
+    std::vector<TypeId> output_stacks;  ///< of all outputs
     std::vector<std::uint32_t> output_bases;
     std::array<RegisterClass, max_types> classes{};
-    std::array<TypeId, max_types> bases{};    ///< the PTX type of a type: of user types their base
-    std::uint32_t type_count = 0;             ///< types below this one
-    std::vector<double> weights;              ///< running sums
+    std::array<TypeId, max_types> bases{};  ///< the PTX type of a type: of user types their base
+    std::uint32_t type_count = 0;           ///< types below this one
+    std::vector<double> weights;            ///< running sums
     std::vector<std::string> long_texts;
 
     /// What a machine has, without macros (is_macro) if its names forbid them. Kept per policy and target.
-    [[nodiscard]] std::shared_ptr<const Availability> available(const InstructionSet& set, const MachineOptions& options, bool has_macros) const;
+    [[nodiscard]] std::shared_ptr<const Availability> available(const InstructionSet& set,
+                                                                const MachineOptions& options,
+                                                                bool has_macros) const;
 
   private:
     struct Key {
@@ -206,7 +224,7 @@ struct SetCode {
 /// One register of an operand.
 struct Slot {
     std::uint32_t operand, element;
-    TypeId type;               ///< its stack
+    TypeId type;  ///< its stack
     RegisterClass register_class;
     Direction direction;
     Type declared;
@@ -229,12 +247,14 @@ struct Machine::Data {
     MachineOptions options;
     std::vector<Slot> slots;
     std::vector<OperandCode> operands;
-    std::vector<Node> inputs;          ///< the nodes that read the slots: the first ones of every graph
-    std::vector<Name> names;           ///< of the slots, where they are short
-    std::uint32_t longest_name = 0;    ///< of operands and of our registers
-    bool has_short_names = true;       ///< of all operands
-    std::string_view not_for_macros;   ///< the name of an operand for which there are no macros; empty: all names may stand in them
-    std::vector<TypeId> plain_types;   ///< the stacks of programs that go the short way; none: no program does
+    std::vector<Node> inputs;        ///< the nodes that read the slots: the first ones of every graph
+    std::vector<Name> names;         ///< of the slots, where they are short
+    std::uint32_t longest_name = 0;  ///< of operands and of our registers
+    bool has_short_names = true;     ///< of all operands
+    /// the name of an operand for which there are no macros; empty: all names may stand in them
+    std::string_view not_for_macros;
+    /// the stacks of programs that go the short way; none: no program does
+    std::vector<TypeId> plain_types;
     std::vector<PlainCode> plain_codes;
     PlainTables plain;
     std::vector<Shape> own_shapes;
@@ -242,14 +262,15 @@ struct Machine::Data {
     UsualNames usual_names;
     std::array<Name, class_count> stems{};  ///< ", %f", or longer where an operand's name clashes
     std::array<Declaration, class_count> declarations{};
-    std::array<bool, class_count> has_integers{};  ///< a register that a program may write is declared as an integer
+    /// a register that a program may write is declared as an integer
+    std::array<bool, class_count> has_integers{};
 
     Data();
     ~Data();
 };
 
-/// Video instructions (PTX ISA 9.7.18) are texts that ptxas (13.0) puts its operands in. It forgets the end of a name of 16, 24, 32 … characters, reads
-/// on in its memory, and refuses the module or crashes.
+/// Video instructions (PTX ISA 9.7.18) are texts that ptxas (13.0) puts its operands in. It forgets the end
+/// of a name of 16, 24, 32 … characters, reads on in its memory, and refuses the module or crashes.
 [[nodiscard]] bool is_macro(const Entry& entry);
 constexpr bool may_stand_in_macro(std::string_view name) { return name.size() % 8 != 0 || name.size() < 16; }
 

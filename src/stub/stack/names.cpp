@@ -10,14 +10,19 @@ namespace {
 constexpr std::uint16_t free_name = 0xFFFF;
 constexpr std::uint32_t free_place = 0xFFFFFFFFu;
 
-// Of its length and the bytes at its ends: most words of a program are no operands, and most of these end here.
+// Of its length and the bytes at its ends: most words of a program are no operands, and most of these end
+// here.
 std::uint32_t hash_of(std::string_view name) {
     const auto byte = [&](std::size_t i) { return std::uint32_t{static_cast<unsigned char>(name[i])}; };
     const std::size_t n = name.size();
-    return (static_cast<std::uint32_t>(n) + byte(0) * 31 + byte(n - 1) * 1031 + byte(n / 2) * 8209) * 0x9E3779B1u >> 7;
+    return (static_cast<std::uint32_t>(n) + byte(0) * 31 + byte(n - 1) * 1031 + byte(n / 2) * 8209) *
+               0x9E3779B1u >>
+           7;
 }
 
-std::uint32_t hash_of(std::uint64_t value) { return static_cast<std::uint32_t>((value * 0x9E3779B97F4A7C15u) >> 32); }
+std::uint32_t hash_of(std::uint64_t value) {
+    return static_cast<std::uint32_t>((value * 0x9E3779B97F4A7C15u) >> 32);
+}
 
 }  // namespace
 
@@ -30,7 +35,8 @@ void OperandNames::fill(const Signature& signature) {
     table_.assign(size, free_name);
     for (std::size_t i = 0; i < count; ++i) {
         const std::string& name = signature.operands[i].name;
-        if (name.empty() || find(name) >= 0 || is_language_word(name)) continue;  // of equal names the first counts
+        // of equal names the first counts
+        if (name.empty() || find(name) >= 0 || is_language_word(name)) continue;
         std::uint32_t at = hash_of(name) & mask_;
         while (table_[at] != free_name) at = (at + 1) & mask_;
         table_[at] = static_cast<std::uint16_t>(i);

@@ -19,14 +19,18 @@ using arithmetic::PureInstruction;
 struct Value {
     Place::Kind kind;
     std::uint8_t bytes;
-    std::uint32_t at;           // of constants and inputs
+    std::uint32_t at;            // of constants and inputs
     std::uint32_t last = never;  // the last step that reads it, for those in scratch memory
 };
 
 class Planner {
   public:
     Planner(const Graph& graph, const Machine::Data& machine)
-        : graph_(graph), machine_(machine), live_(graph.nodes.size(), 0), values_of_(graph.nodes.size(), never), plan_(std::make_shared<Evaluator::Plan>()) {}
+        : graph_(graph),
+          machine_(machine),
+          live_(graph.nodes.size(), 0),
+          values_of_(graph.nodes.size(), never),
+          plan_(std::make_shared<Evaluator::Plan>()) {}
 
     Expected<std::shared_ptr<const Evaluator::Plan>> make() {
         mark();
@@ -56,8 +60,7 @@ class Planner {
         switch (n.kind) {
             case NodeKind::input:
             case NodeKind::constant:
-            case NodeKind::special:
-                return;
+            case NodeKind::special: return;
             case NodeKind::form: {
                 const EntryCode& code = code_of(n);
                 const auto arguments = graph_.arguments(n, code);
@@ -65,20 +68,16 @@ class Planner {
                     if (!input_of(code, k).is_immediate) live_[arguments[k]] = 1;
                 return;
             }
-            case NodeKind::select:
-                live_[n.args[2]] = live_[n.args[1]] = live_[n.args[0]] = 1;
-                return;
-            case NodeKind::and_:
-                live_[n.args[1]] = live_[n.args[0]] = 1;
-                return;
+            case NodeKind::select: live_[n.args[2]] = live_[n.args[1]] = live_[n.args[0]] = 1; return;
+            case NodeKind::and_: live_[n.args[1]] = live_[n.args[0]] = 1; return;
             case NodeKind::result:
             case NodeKind::cast:
-            case NodeKind::not_:
-                live_[n.args[0]] = 1;
-                return;
+            case NodeKind::not_: live_[n.args[0]] = 1; return;
         }
     }
-    [[nodiscard]] const InputCode& input_of(const EntryCode& code, std::size_t k) const { return machine_.code->inputs[machine_.code->input_bases[code.at] + k]; }
+    [[nodiscard]] const InputCode& input_of(const EntryCode& code, std::size_t k) const {
+        return machine_.code->inputs[machine_.code->input_bases[code.at] + k];
+    }
 
     // --- values
     std::uint32_t add_value(Place::Kind kind, std::uint8_t bytes, std::uint32_t at = 0) {
@@ -101,7 +100,10 @@ class Planner {
 
     // --- steps
     PlanStep& begin(PlanStep::Kind kind) {
-        plan_->steps.push_back({.kind = kind, .outputs = 0, .inputs = 0, .places = static_cast<std::uint32_t>(operands_.size())});
+        plan_->steps.push_back({.kind = kind,
+                                .outputs = 0,
+                                .inputs = 0,
+                                .places = static_cast<std::uint32_t>(operands_.size())});
         return plan_->steps.back();
     }
     std::uint32_t write(std::uint8_t bytes) {
@@ -117,11 +119,14 @@ class Planner {
 
     Expected<void> node(NodeId id) {
         const Node& n = graph_.nodes[id];
-        if (n.kind == NodeKind::form && code_of(n).has_effect) return graph_.guard(n, code_of(n)) == never_executed ? Expected<void>() : cannot(n);
+        if (n.kind == NodeKind::form && code_of(n).has_effect)
+            return graph_.guard(n, code_of(n)) == never_executed ? Expected<void>() : cannot(n);
         if (live_[id] == 0 && n.kind != NodeKind::form) return {};
         switch (n.kind) {
             case NodeKind::input: values_of_[id] = input(n.args[0]); return {};
-            case NodeKind::constant: values_of_[id] = constant(n.args[0] | std::uint64_t{n.args[1]} << 32, bytes_of(n.type)); return {};
+            case NodeKind::constant:
+                values_of_[id] = constant(n.args[0] | std::uint64_t{n.args[1]} << 32, bytes_of(n.type));
+                return {};
             case NodeKind::cast: values_of_[id] = values_of_[n.args[0]]; return {};
             case NodeKind::special: return cannot(n);
             case NodeKind::result: return {};  // its form has made it
@@ -132,7 +137,9 @@ class Planner {
         }
         return {};
     }
-    [[nodiscard]] Expected<void> cannot(const Node& n) const { return fail(Errc::cannot_evaluate, {}, code_of(n).entry->name); }
+    [[nodiscard]] Expected<void> cannot(const Node& n) const {
+        return fail(Errc::cannot_evaluate, {}, code_of(n).entry->name);
+    }
 
     Expected<void> select(NodeId id, const Node& n) {
         begin(PlanStep::Kind::select);
@@ -157,7 +164,9 @@ class Planner {
         results.fill(no_node);
         results[0] = id;
         bool any = live_[id] != 0;
-        for (NodeId r = id + 1; r < graph_.nodes.size() && graph_.nodes[r].kind == NodeKind::result && graph_.nodes[r].args[0] == id; ++r) {
+        for (NodeId r = id + 1; r < graph_.nodes.size() && graph_.nodes[r].kind == NodeKind::result &&
+                                graph_.nodes[r].args[0] == id;
+             ++r) {
             results[graph_.nodes[r].args[1]] = r;
             any = any || live_[r] != 0;
         }
@@ -185,8 +194,11 @@ class Planner {
             from[k] = values_[arguments[k]].bytes;
         }
         for (std::size_t i = 0; i < found->outputs; ++i) to[i] = result_bytes(code, i);
-        if (std::max(*std::max_element(to.begin(), to.end()), *std::max_element(from.begin(), from.end())) > 8) return cannot(n);
-        begin(PlanStep::Kind::pure).instruction = instruction(code, found->with_widths({to.data(), found->outputs}, {from.data(), found->inputs}));
+        if (std::max(*std::max_element(to.begin(), to.end()), *std::max_element(from.begin(), from.end())) >
+            8)
+            return cannot(n);
+        begin(PlanStep::Kind::pure).instruction =
+            instruction(code, found->with_widths({to.data(), found->outputs}, {from.data(), found->inputs}));
         for (std::size_t i = 0; i < found->outputs; ++i) {
             const std::uint32_t value = write(to[i]);
             if (results[i] != no_node) values_of_[results[i]] = value;
@@ -195,20 +207,25 @@ class Planner {
         return {};
     }
     std::uint32_t instruction(const EntryCode& code, const PureInstruction& found) {
-        const auto [at, is_new] = instructions_.try_emplace(code.at, static_cast<std::uint32_t>(plan_->instructions.size()));
+        const auto [at, is_new] =
+            instructions_.try_emplace(code.at, static_cast<std::uint32_t>(plan_->instructions.size()));
         if (is_new) plan_->instructions.push_back(found);
         return at->second;
     }
 
-    // A scalar or vector that keeps its elements has its argument's values; else bytes are gathered or dealt out. A vector from a scalar of its
-    // elements' width (mov.v2.b32 {a, b}, c), of which the manual says nothing, receives the scalar's parts, as ptxas has it.
+    // A scalar or vector that keeps its elements has its argument's values; else bytes are gathered or dealt
+    // out. A vector from a scalar of its elements' width (mov.v2.b32 {a, b}, c), of which the manual says
+    // nothing, receives the scalar's parts, as ptxas has it.
     Expected<void> move(const Node& n, const EntryCode& code, std::span<const NodeId> results) {
         if (code.inputs > most_pieces || code.outputs > most_pieces) return cannot(n);
         std::uint32_t read_bytes = 0, written_bytes = 0;
         for (std::size_t k = 0; k < code.inputs; ++k) read_bytes += values_[argument(code, n, k, 4)].bytes;
         for (std::size_t i = 0; i < code.outputs; ++i) written_bytes += result_bytes(code, i);
-        const bool is_spread = code.inputs == 1 && code.outputs > 1 && result_bytes(code, 0) == read_bytes && read_bytes % code.outputs == 0;
-        if ((read_bytes != written_bytes && !is_spread) || (code.inputs != code.outputs && code.inputs != 1 && code.outputs != 1)) return cannot(n);
+        const bool is_spread = code.inputs == 1 && code.outputs > 1 && result_bytes(code, 0) == read_bytes &&
+                               read_bytes % code.outputs == 0;
+        if ((read_bytes != written_bytes && !is_spread) ||
+            (code.inputs != code.outputs && code.inputs != 1 && code.outputs != 1))
+            return cannot(n);
         if (code.inputs == code.outputs) {
             for (std::size_t i = 0; i < code.outputs; ++i)
                 if (results[i] != no_node) values_of_[results[i]] = argument(code, n, i, 4);
@@ -230,7 +247,10 @@ class Planner {
         for (std::uint32_t slot = 0; slot < assigned.size(); ++slot) {
             if (machine_.slots[slot].direction == Direction::in) continue;
             std::uint32_t value = assigned[slot];
-            if (value == never) value = machine_.slots[slot].direction == Direction::mod ? input(slot) : constant(0, bytes_of(machine_.slots[slot].type));
+            if (value == never)
+                value = machine_.slots[slot].direction == Direction::mod
+                            ? input(slot)
+                            : constant(0, bytes_of(machine_.slots[slot].type));
             if (values_[value].kind == Place::Kind::input) value = copied(value);
             outputs_.push_back({slot, value});
         }
@@ -248,15 +268,18 @@ class Planner {
             for (const std::uint32_t value : operands_of(plan_->steps[s])) values_[value].last = s;
         for (const auto& [slot, value] : outputs_) values_[value].last = never;
         std::vector<Place> places(values_.size());
-        for (std::size_t v = 0; v < values_.size(); ++v) places[v] = {values_[v].kind, values_[v].bytes, values_[v].at};
+        for (std::size_t v = 0; v < values_.size(); ++v)
+            places[v] = {values_[v].kind, values_[v].bytes, values_[v].at};
         for (std::uint32_t s = 0; s < plan_->steps.size(); ++s) {
             const PlanStep& step = plan_->steps[s];
             const auto operands = operands_of(step);
-            for (const std::uint32_t value : operands.first(step.outputs)) places[value].at = take(values_[value].bytes);
+            for (const std::uint32_t value : operands.first(step.outputs))
+                places[value].at = take(values_[value].bytes);
             for (std::size_t i = 0; i < operands.size(); ++i) {
                 const Value& v = values_[operands[i]];
                 const auto before = operands.first(i);
-                if (v.kind == Place::Kind::scratch && v.last == s && std::find(before.begin(), before.end(), operands[i]) == before.end())
+                if (v.kind == Place::Kind::scratch && v.last == s &&
+                    std::find(before.begin(), before.end(), operands[i]) == before.end())
                     free_[v.bytes].push_back(places[operands[i]].at);
             }
         }
@@ -291,7 +314,8 @@ class Planner {
             std::byte* const to = plan_->constants.get() + std::size_t{values_[value].at} * plan_->block;
             for (std::size_t i = 0; i < plan_->block; ++i) {
                 std::memset(to + i * key.second, 0, key.second);
-                std::memcpy(to + i * key.second, &key.first, std::min<std::size_t>(key.second, sizeof key.first));
+                std::memcpy(to + i * key.second, &key.first,
+                            std::min<std::size_t>(key.second, sizeof key.first));
             }
         }
     }
@@ -316,6 +340,8 @@ class Planner {
 
 }  // namespace
 
-Expected<std::shared_ptr<const Evaluator::Plan>> make_plan(const Graph& graph, const Machine::Data& machine) { return Planner(graph, machine).make(); }
+Expected<std::shared_ptr<const Evaluator::Plan>> make_plan(const Graph& graph, const Machine::Data& machine) {
+    return Planner(graph, machine).make();
+}
 
 }  // namespace ptxgraft::stack

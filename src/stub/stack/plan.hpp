@@ -15,9 +15,10 @@ namespace ptxgraft::stack {
 /// Where the values of one node are, block by block.
 struct Place {
     enum class Kind : std::uint8_t {
-        scratch,   ///< `at` bytes per point from the beginning of the scratch memory
-        constant,  ///< `at` bytes per point from the beginning of the plan's constants, the same for every block
-        input,     ///< column `at` of the caller
+        scratch,  ///< `at` bytes per point from the beginning of the scratch memory
+        /// `at` bytes per point from the beginning of the plan's constants, the same for every block
+        constant,
+        input,  ///< column `at` of the caller
     };
     Kind kind = Kind::scratch;
     std::uint8_t bytes = 4;
@@ -42,7 +43,8 @@ struct FreeAligned {
 };
 using AlignedBytes = std::unique_ptr<std::byte[], FreeAligned>;
 [[nodiscard]] inline AlignedBytes aligned_bytes(std::size_t size) {
-    return AlignedBytes(static_cast<std::byte*>(::operator new[](size == 0 ? 1 : size, std::align_val_t{64})));
+    return AlignedBytes(
+        static_cast<std::byte*>(::operator new[](size == 0 ? 1 : size, std::align_val_t{64})));
 }
 
 struct Evaluator::Plan {
@@ -54,13 +56,14 @@ struct Evaluator::Plan {
     std::vector<Place> places;
     std::vector<arithmetic::PureInstruction> instructions;
     std::vector<Output> outputs;
-    AlignedBytes constants;              ///< each repeated for a block
-    std::uint32_t block = 0;             ///< points worked on at a time
+    AlignedBytes constants;   ///< each repeated for a block
+    std::uint32_t block = 0;  ///< points worked on at a time
     std::uint32_t scratch_per_point = 0;
     std::uint32_t instruction_count = 0;
 };
 
 /// Errors: Errc::cannot_evaluate.
-[[nodiscard]] Expected<std::shared_ptr<const Evaluator::Plan>> make_plan(const Graph& graph, const Machine::Data& machine);
+[[nodiscard]] Expected<std::shared_ptr<const Evaluator::Plan>> make_plan(const Graph& graph,
+                                                                         const Machine::Data& machine);
 
 }  // namespace ptxgraft::stack

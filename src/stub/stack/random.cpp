@@ -35,7 +35,8 @@ constexpr std::array<float, 8> numbers = {0, 1, -1, 0.5f, 2, -0.25f, 3, 10};
 
 class Maker {
   public:
-    Maker(const Machine& machine, std::uint64_t seed) : machine_(MachineData::of(machine)), code_(*machine_.code), random_(seed), depths_{} {}
+    Maker(const Machine& machine, std::uint64_t seed)
+        : machine_(MachineData::of(machine)), code_(*machine_.code), random_(seed), depths_{} {}
 
     Program make(std::uint32_t length) {
         while (program_.code.size() < length) one();
@@ -64,7 +65,8 @@ class Maker {
 
     const EntryCode* draw() {
         const double at = random_.unit() * code_.weights.back();
-        const auto index = static_cast<std::size_t>(std::upper_bound(code_.weights.begin(), code_.weights.end(), at) - code_.weights.begin());
+        const auto index = static_cast<std::size_t>(
+            std::upper_bound(code_.weights.begin(), code_.weights.end(), at) - code_.weights.begin());
         if (index == code_.entries.size()) return nullptr;  // all weights are 0
         const EntryCode& e = code_.entries[index];
         constexpr std::uint64_t specials_are_rarer = 16;  // a set may have more of them than of instructions
@@ -86,36 +88,44 @@ class Maker {
         Instruction i{Opcode::form, 0, static_cast<std::uint16_t>(e.at), 0};
         std::vector<std::uint32_t> immediates;
         for (std::size_t k = 0; k < e.inputs; ++k) {
-            if (inputs[k].is_immediate) immediates.push_back(immediate(inputs[k]));
-            else --depths_[inputs[k].stack];
+            if (inputs[k].is_immediate)
+                immediates.push_back(immediate(inputs[k]));
+            else
+                --depths_[inputs[k].stack];
         }
         if (!immediates.empty()) i.payload = immediates.back();
         if (immediates.size() > 1) {  // the others stand in the pool, the last of them first
             const std::vector<std::uint64_t> row(immediates.rbegin() + 1, immediates.rend());
             i.type = static_cast<TypeId>(PoolPlaces::row(program_.pool, row));
         }
-        for (std::size_t k = 0; k < e.outputs; ++k) ++depths_[e.is_special ? e.type : code_.output_stacks[code_.output_bases[e.at] + k]];
+        for (std::size_t k = 0; k < e.outputs; ++k)
+            ++depths_[e.is_special ? e.type : code_.output_stacks[code_.output_bases[e.at] + k]];
         program_.code.push_back(i);
     }
 
     // A row of the pool for the immediates begins at one of its first 256 places.
     [[nodiscard]] bool has_pool_for(const EntryCode& e) const {
         const InputCode* const inputs = code_.inputs.data() + code_.input_bases[e.at];
-        const auto immediates = std::count_if(inputs, inputs + e.inputs, [](const InputCode& input) { return input.is_immediate; });
+        const auto immediates = std::count_if(inputs, inputs + e.inputs,
+                                              [](const InputCode& input) { return input.is_immediate; });
         return immediates < 2 || program_.pool.size() <= 255;
     }
 
     std::uint32_t immediate(const InputCode& input) {
-        if (input.low == INT64_MIN || input.high == INT64_MAX) return static_cast<std::uint32_t>(random_.below(256));
+        if (input.low == INT64_MIN || input.high == INT64_MAX)
+            return static_cast<std::uint32_t>(random_.below(256));
         const auto steps = static_cast<std::uint64_t>((input.high - input.low) / input.step) + 1;
-        return static_cast<std::uint32_t>(input.low + static_cast<std::int64_t>(random_.below(steps)) * input.step);
+        return static_cast<std::uint32_t>(input.low +
+                                          static_cast<std::int64_t>(random_.below(steps)) * input.step);
     }
 
     void any_value() {
         for (int k = 0; k < 8 && !machine_.slots.empty(); ++k) {
             const std::uint64_t slot = random_.below(machine_.slots.size() + machine_.slots.size() / 2 + 1);
             if (slot < machine_.slots.size() && push_input(static_cast<std::uint32_t>(slot))) return;
-            if (slot >= machine_.slots.size() && push_constant(machine_.slots[random_.below(machine_.slots.size())].type)) return;
+            if (slot >= machine_.slots.size() &&
+                push_constant(machine_.slots[random_.below(machine_.slots.size())].type))
+                return;
         }
         push_constant(type_id(Type::f32));
     }
@@ -124,7 +134,9 @@ class Maker {
     bool value_of(TypeId type) {
         const std::uint64_t first = random_.below(machine_.slots.size() + 1);
         for (std::uint64_t k = first; k < machine_.slots.size(); ++k)
-            if (machine_.slots[k].type == type && random_.below(2) == 0 && push_input(static_cast<std::uint32_t>(k))) return true;
+            if (machine_.slots[k].type == type && random_.below(2) == 0 &&
+                push_input(static_cast<std::uint32_t>(k)))
+                return true;
         return push_constant(type);
     }
 
@@ -144,7 +156,8 @@ class Maker {
         if (base == Type::u64 || base == Type::b64) {
             const auto bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(number));
             const auto payload = payload_of({type, bits}, code_.bases[type]);
-            program_.code.push_back(payload ? Instruction{Opcode::constant, type, 0, *payload} : Instruction{Opcode::pooled, type, 0, pooled(bits)});
+            program_.code.push_back(payload ? Instruction{Opcode::constant, type, 0, *payload}
+                                            : Instruction{Opcode::pooled, type, 0, pooled(bits)});
             return true;
         }
         program_.code.push_back({Opcode::constant, type, 0, bits_of(base, number)});
@@ -152,7 +165,8 @@ class Maker {
     }
 
     std::uint32_t pooled(std::uint64_t bits) {
-        const auto place = std::find(program_.pool.begin(), program_.pool.end(), bits) - program_.pool.begin();
+        const auto place =
+            std::find(program_.pool.begin(), program_.pool.end(), bits) - program_.pool.begin();
         if (static_cast<std::size_t>(place) == program_.pool.size()) program_.pool.push_back(bits);
         return static_cast<std::uint32_t>(place);
     }
@@ -161,15 +175,22 @@ class Maker {
         const auto integer = static_cast<std::uint32_t>(static_cast<std::int32_t>(number));
         const std::uint32_t single = std::bit_cast<std::uint32_t>(number);
         // all of the numbers are exact in half precision
-        const std::uint32_t half = number == 0 ? 0 : (single >> 16 & 0x8000) | (((single >> 23 & 0xFF) - 112) << 10) | (single >> 13 & 0x3FF);
+        const std::uint32_t half =
+            number == 0
+                ? 0
+                : (single >> 16 & 0x8000) | (((single >> 23 & 0xFF) - 112) << 10) | (single >> 13 & 0x3FF);
         switch (type) {
-            case Type::f32: case Type::f64: return single;
+            case Type::f32:
+            case Type::f64: return single;
             case Type::f16: return half;
             case Type::bf16: return single >> 16;
             case Type::f16x2: return half << 16 | half;
             case Type::bf16x2: return (single & 0xFFFF0000u) | single >> 16;
             case Type::pred: return integer & 1;
-            default: return bits(type) == 16 ? integer & 0xFFFF : random_.below(4) == 0 ? static_cast<std::uint32_t>(random_.next()) : integer;
+            default:
+                return bits(type) == 16        ? integer & 0xFFFF
+                       : random_.below(4) == 0 ? static_cast<std::uint32_t>(random_.next())
+                                               : integer;
         }
     }
 
@@ -189,6 +210,8 @@ class Maker {
 
 }  // namespace
 
-Program random_program(const Machine& machine, std::uint64_t seed, std::uint32_t length) { return Maker(machine, seed).make(length); }
+Program random_program(const Machine& machine, std::uint64_t seed, std::uint32_t length) {
+    return Maker(machine, seed).make(length);
+}
 
 }  // namespace ptxgraft::stack

@@ -31,7 +31,8 @@ std::string_view Registers::enclose(char* begin, Writer out) const {
     }
     if (header.end() != nothing) {
         char* to = begin;
-        for (const char* from = header.end(); from > text; from -= block) std::memcpy(to -= block, from - block, block);
+        for (const char* from = header.end(); from > text; from -= block)
+            std::memcpy(to -= block, from - block, block);
         begin -= header.end() - text;
         out.text("\t}\n");
     }

@@ -9,7 +9,7 @@
 
 namespace ptxgraft::stack {
 
-// ---- memory ------------------------------------------------------------------------------------------------------------------------------
+// ---- memory -----------------------------------------------------------------------------------------------
 
 void Runner::take_memory(const Bound& bound, Arena& arena) {
     const std::size_t slots = machine_.slots.size();
@@ -47,7 +47,7 @@ void Runner::take_memory(const Bound& bound, Arena& arena) {
     }
 }
 
-// ---- instructions ------------------------------------------------------------------------------------------------------------------------
+// ---- instructions -----------------------------------------------------------------------------------------
 
 inline bool Runner::apply_shape(const ShapeTable& table, std::uint64_t word) {
     const Shape& shape = table.shapes[std::min(word >> table.shift & table.mask, table.count)];
@@ -58,8 +58,10 @@ inline bool Runner::apply_shape(const ShapeTable& table, std::uint64_t word) {
     const NodeId id = count_;
     own_ = id;
     // all that a store might be thought to change is read before
-    const NodeId* const tops[] = {top_[shape.arguments[0]], top_[shape.arguments[1]], top_[shape.arguments[2]], top_[shape.arguments[3]]};
-    const NodeId first = tops[0][shape.depths[0]], second = tops[1][shape.depths[1]], third = tops[2][shape.depths[2]], fourth = tops[3][shape.depths[3]];
+    const NodeId* const tops[] = {top_[shape.arguments[0]], top_[shape.arguments[1]],
+                                  top_[shape.arguments[2]], top_[shape.arguments[3]]};
+    const NodeId first = tops[0][shape.depths[0]], second = tops[1][shape.depths[1]],
+                 third = tops[2][shape.depths[2]], fourth = tops[3][shape.depths[3]];
     const std::uint64_t fixed = shape.node;
     const NodeId value = (id & ~shape.is_input) | (shape.slot & shape.is_input);
     const std::uint32_t is_constant = shape.is_constant;
@@ -68,7 +70,8 @@ inline bool Runner::apply_shape(const ShapeTable& table, std::uint64_t word) {
     top_[b] = below;
     *place = value;
     Node& n = nodes_[id];
-    // One by one: as a block they would have to wait for the pushes before. (Compiled without vectors of scalars, see CMakeLists.txt.)
+    // One by one: as a block they would have to wait for the pushes before. (Compiled without vectors of
+    // scalars, see CMakeLists.txt.)
     n.args[0] = (first & ~is_constant) | (high_half(word) & is_constant);
     n.args[1] = second & ~is_constant;
     n.args[2] = third;
@@ -79,7 +82,8 @@ inline bool Runner::apply_shape(const ShapeTable& table, std::uint64_t word) {
 }
 
 bool Runner::push_input(const Instruction& i, const Scope& scope) {
-    if (!scope.is_program || i.index >= operand_count_ || i.payload >= operands_[i.index].readable) return false;
+    if (!scope.is_program || i.index >= operand_count_ || i.payload >= operands_[i.index].readable)
+        return false;
     push(operands_[i.index].type, operands_[i.index].first + i.payload);  // the node of a slot has its number
     return true;
 }
@@ -100,7 +104,9 @@ inline bool Runner::apply(const Instruction& i) {
 // Whether each stack holds as many values as the entry pops.
 bool Runner::has_arguments(const EntryCode& e) const {
     const std::span<const InputCode> inputs(code_.inputs.data() + code_.input_bases[e.at], e.inputs);
-    return std::all_of(inputs.begin(), inputs.end(), [this](const InputCode& input) { return input.is_immediate || room(input.stack) >= input.depth; });
+    return std::all_of(inputs.begin(), inputs.end(), [this](const InputCode& input) {
+        return input.is_immediate || room(input.stack) >= input.depth;
+    });
 }
 
 // A number as the operand takes it: any bits are one.
@@ -119,8 +125,11 @@ NodeId Runner::copied(NodeId argument, TypeId type) {
     return copy;
 }
 
-// Whether a value can only stand in a register of ours, as constants that are no literals do, and results that want an exact type themselves.
-bool Runner::has_own_register(const Node& n) const { return n.kind == NodeKind::constant || (n.kind == NodeKind::form && entries_[n.entry].exact_output); }
+// Whether a value can only stand in a register of ours, as constants that are no literals do, and results
+// that want an exact type themselves.
+bool Runner::has_own_register(const Node& n) const {
+    return n.kind == NodeKind::constant || (n.kind == NodeKind::form && entries_[n.entry].exact_output);
+}
 
 void Runner::pop_arguments(const EntryCode& e, const Instruction& i, std::uint32_t* to) {
     const InputCode* const inputs = code_.inputs.data() + code_.input_bases[e.at];
@@ -128,12 +137,16 @@ void Runner::pop_arguments(const EntryCode& e, const Instruction& i, std::uint32
     for (std::size_t k = e.inputs; k-- > 0;) {
         if (!inputs[k].is_immediate) {
             to[k] = pop(inputs[k].stack);
-            if (inputs[k].is_exact && inputs[k].stack != type_b8 && !has_own_register(nodes_[to[k]])) to[k] = copied(to[k], inputs[k].stack);
+            if (inputs[k].is_exact && inputs[k].stack != type_b8 && !has_own_register(nodes_[to[k]]))
+                to[k] = copied(to[k], inputs[k].stack);
             continue;
         }
         // the last stands in the instruction, those before it in the pool
         std::uint32_t bits = i.payload;
-        if (immediates++ != 0) bits = program_.pool.empty() ? 0 : low_half(program_.pool[(i.type + immediates - 2) % program_.pool.size()]);
+        if (immediates++ != 0)
+            bits = program_.pool.empty()
+                       ? 0
+                       : low_half(program_.pool[(i.type + immediates - 2) % program_.pool.size()]);
         to[k] = immediate(inputs[k], bits);
     }
 }
@@ -209,20 +222,15 @@ NodeId Runner::find_shared(NodeId node) {
     Node& n = nodes_[node];
     std::size_t used = 0;
     switch (n.kind) {
-        case NodeKind::form:
-            used = entries_[n.entry].inputs;
-            break;
-        case NodeKind::constant:
-            used = 2;
-            break;
-        case NodeKind::select:
-            used = 3;
-            break;
-        default:
-            used = n.kind == NodeKind::and_ ? 2 : 1;
+        case NodeKind::form: used = entries_[n.entry].inputs; break;
+        case NodeKind::constant: used = 2; break;
+        case NodeKind::select: used = 3; break;
+        default: used = n.kind == NodeKind::and_ ? 2 : 1;
     }
-    std::fill(n.args + used, std::end(n.args), 0u);  // of a form the places behind its arguments are set again below
-    std::uint64_t hash = static_cast<std::uint64_t>(n.kind) << 32 | static_cast<std::uint64_t>(n.type) << 16 | n.entry;
+    // of a form the places behind its arguments are set again below
+    std::fill(n.args + used, std::end(n.args), 0u);
+    std::uint64_t hash =
+        static_cast<std::uint64_t>(n.kind) << 32 | static_cast<std::uint64_t>(n.type) << 16 | n.entry;
     for (const std::uint32_t arg : n.args) hash = (hash ^ arg) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
     for (std::uint64_t at = hash & shared_mask_;; at = (at + 1) & shared_mask_) {
         if (shared_[at] == no_node) {
@@ -230,7 +238,9 @@ NodeId Runner::find_shared(NodeId node) {
             return shared_[at] = node;
         }
         const Node& other = nodes_[shared_[at]];
-        if (other.kind != n.kind || other.type != n.type || other.entry != n.entry || !std::equal(n.args, n.args + used, other.args)) continue;
+        if (other.kind != n.kind || other.type != n.type || other.entry != n.entry ||
+            !std::equal(n.args, n.args + used, other.args))
+            continue;
         count_ = node;
         return shared_[at];
     }
@@ -241,7 +251,8 @@ bool Runner::assign(const Instruction& i, const Scope& scope) {
     if (slot == no_place || machine_.slots[slot].direction == Direction::in) return false;
     const std::uint32_t type = machine_.slots[slot].type;
     if (room(type) == 0) {
-        if (options_.empty == Empty::error && !must_) error_ = tl::unexpected(diagnose_request(machine_, slot, 0));
+        if (options_.empty == Empty::error && !must_)
+            error_ = tl::unexpected(diagnose_request(machine_, slot, 0));
         return false;
     }
     if (flow_.values[slot] != no_node && must_) return false;
@@ -249,7 +260,8 @@ bool Runner::assign(const Instruction& i, const Scope& scope) {
     return true;
 }
 
-// Half-precision instructions take no register that is declared as an integer, as operands of the site may be; those of ours are not.
+// Half-precision instructions take no register that is declared as an integer, as operands of the site may
+// be; those of ours are not.
 bool Runner::may_be_integer(NodeId value, RegisterClass c) const {
     if (nodes_[value].kind == NodeKind::input) return is_integer(machine_.slots[value].declared);
     return !is_half(code_.bases[nodes_[value].type]) && machine_.has_integers[static_cast<std::size_t>(c)];
@@ -260,16 +272,20 @@ bool Runner::cast(const Instruction& i) {
     const std::uint32_t to = lane(i.type), from = lane(i.index);
     if (to == types_ || from == types_) return false;
     const RegisterClass to_class = code_.classes[to], from_class = code_.classes[from];
-    if (class_infos[static_cast<std::size_t>(to_class)].bytes != class_infos[static_cast<std::size_t>(from_class)].bytes) return false;
+    if (class_infos[static_cast<std::size_t>(to_class)].bytes !=
+        class_infos[static_cast<std::size_t>(from_class)].bytes)
+        return false;
     if (to != from && (to_class == RegisterClass::p || to_class == RegisterClass::b)) return false;
     if (room(from) == 0) return false;
     const NodeId value = pop(from);
     if (to == from) return push(to, value), true;
     if (nodes_[value].kind == NodeKind::constant) {
-        const std::uint64_t bits = nodes_[value].args[0] | static_cast<std::uint64_t>(nodes_[value].args[1]) << 32;
+        const std::uint64_t bits = nodes_[value].args[0] | static_cast<std::uint64_t>(nodes_[value].args[1])
+                                                               << 32;
         return push(to, constant(static_cast<TypeId>(to), bits)), true;
     }
-    if (to_class == from_class && !(is_half(code_.bases[to]) && may_be_integer(value, to_class))) return push(to, value), true;
+    if (to_class == from_class && !(is_half(code_.bases[to]) && may_be_integer(value, to_class)))
+        return push(to, value), true;
     const NodeId node = add(NodeKind::cast, static_cast<TypeId>(to));
     nodes_[node].args[0] = value;
     push(to, shared(node));
@@ -282,20 +298,13 @@ inline bool Runner::rearrange(const Instruction& i) {
     const std::uint32_t have = room(type);
     NodeId* const top = top_[type];
     switch (i.opcode) {
-        case Opcode::dup:
-            return have >= 1 && (push(type, top[-1]), true);
-        case Opcode::over:
-            return have >= 2 && (push(type, top[-2]), true);
-        case Opcode::drop:
-            return have >= 1 && (--top_[type], true);
-        case Opcode::swap:
-            return have >= 2 && (std::swap(top[-1], top[-2]), true);
-        case Opcode::rotate:
-            return have >= 3 && (std::rotate(top - 3, top - 2, top), true);
-        case Opcode::reverse:
-            return std::reverse(top - have, top), true;
-        default:
-            return top_[type] = floor_[type], true;
+        case Opcode::dup: return have >= 1 && (push(type, top[-1]), true);
+        case Opcode::over: return have >= 2 && (push(type, top[-2]), true);
+        case Opcode::drop: return have >= 1 && (--top_[type], true);
+        case Opcode::swap: return have >= 2 && (std::swap(top[-1], top[-2]), true);
+        case Opcode::rotate: return have >= 3 && (std::rotate(top - 3, top - 2, top), true);
+        case Opcode::reverse: return std::reverse(top - have, top), true;
+        default: return top_[type] = floor_[type], true;
     }
 }
 
@@ -304,9 +313,12 @@ bool Runner::rearrange_at_depth(const Instruction& i) {
     if (type == types_ || i.payload >= room(type)) return false;
     NodeId* const top = top_[type] - 1;
     NodeId* const place = top - i.payload;
-    if (i.opcode == Opcode::yank_dup) push(type, *place);
-    else if (i.opcode == Opcode::swap_with) std::swap(*top, *place);
-    else *place = pop(type);
+    if (i.opcode == Opcode::yank_dup)
+        push(type, *place);
+    else if (i.opcode == Opcode::swap_with)
+        std::swap(*top, *place);
+    else
+        *place = pop(type);
     return true;
 }
 
@@ -325,11 +337,12 @@ bool Runner::load(const Instruction& i) {
     const std::uint32_t type = lane(i.type);
     if (type == types_ || i.payload >= cells_per_type) return false;
     for (std::uint32_t k = cell_floor_; k < cell_count_; ++k)
-        if (cells_[k].key == type * cells_per_type + i.payload && cells_[k].node != no_node) return push(type, cells_[k].node), true;
+        if (cells_[k].key == type * cells_per_type + i.payload && cells_[k].node != no_node)
+            return push(type, cells_[k].node), true;
     return false;
 }
 
-// ---- routines ----------------------------------------------------------------------------------------------------------------------------
+// ---- routines ---------------------------------------------------------------------------------------------
 
 // Arguments are popped, the last first, into stacks of the routine's own; its results leave in the same way.
 bool Runner::call(const Instruction& i, const Scope& scope) {
@@ -346,7 +359,8 @@ bool Runner::call(const Instruction& i, const Scope& scope) {
     std::copy_n(top_.begin(), types_, floor_.begin());
     for (const TypeId t : routine.arguments) --floor_[lane(t)];
     const std::uint32_t cell_floor = std::exchange(cell_floor_, cell_count_);
-    const Scope inner{routine.code, matches_ == nullptr ? nullptr : routine_matches_[i.index], i.index, false};
+    const Scope inner{routine.code, matches_ == nullptr ? nullptr : routine_matches_[i.index], i.index,
+                      false};
     if (!(matches_ != nullptr ? execute<true, false>(inner) : execute<false, false>(inner))) return false;
     if (!take_results(routine, i.index)) return false;
     floor_ = floors;
@@ -356,22 +370,29 @@ bool Runner::call(const Instruction& i, const Scope& scope) {
 }
 
 bool Runner::fits(std::span<const TypeId> types) const {
-    return types.size() <= max_parameters && std::all_of(types.begin(), types.end(), [this](TypeId t) { return lane(t) != types_; });
+    return types.size() <= max_parameters &&
+           std::all_of(types.begin(), types.end(), [this](TypeId t) { return lane(t) != types_; });
 }
 
-// Leaves a routine's results in the place of its arguments. What it does not leave is zero; of the types without constants it is not there.
+// Leaves a routine's results in the place of its arguments. What it does not leave is zero; of the types
+// without constants it is not there.
 bool Runner::take_results(const Routine& routine, std::uint32_t index) {
     std::array<NodeId, max_parameters> results;
     for (std::size_t k = routine.results.size(); k-- > 0;) {
         const std::uint32_t type = lane(routine.results[k]);
         if (room(type) == 0 && (must_ || collects_)) {
             const Error error =
-                fail(Errc::stack_routine, "routine " + routine.name + " leaves no " + std::string(machine_.set->type_name(routine.results[k])) + " for its results").value();
+                fail(Errc::stack_routine, "routine " + routine.name + " leaves no " +
+                                              std::string(machine_.set->type_name(routine.results[k])) +
+                                              " for its results")
+                    .value();
             note(error, index, static_cast<std::uint32_t>(routine.code.size()));
             if (must_) return error_ = tl::unexpected(error), false;
         }
         const bool has_zero = type != type_b8 && type != type_b128;
-        results[k] = room(type) != 0 ? pop(type) : has_zero ? constant(static_cast<TypeId>(type), 0) : no_node;
+        results[k] = room(type) != 0 ? pop(type)
+                     : has_zero      ? constant(static_cast<TypeId>(type), 0)
+                                     : no_node;
     }
     std::copy_n(floor_.begin(), types_, top_.begin());
     for (std::size_t k = 0; k < routine.results.size(); ++k)
@@ -379,18 +400,20 @@ bool Runner::take_results(const Routine& routine, std::uint32_t index) {
     return true;
 }
 
-// ---- the loop ----------------------------------------------------------------------------------------------------------------------------
+// ---- the loop ---------------------------------------------------------------------------------------------
 
-// Inputs, constants of 32 bits and most forms are executed in one way, without a branch on which of them it is: what comes next in a random
-// program cannot be guessed. Where its arguments are missing, or it is of another kind, the switch goes on.
-template <bool has_brackets, bool watches>
-bool Runner::execute(const Scope& scope) {
+// Inputs, constants of 32 bits and most forms are executed in one way, without a branch on which of them it
+// is: what comes next in a random program cannot be guessed. Where its arguments are missing, or it is of
+// another kind, the switch goes on.
+template <bool has_brackets, bool watches> bool Runner::execute(const Scope& scope) {
     const auto size = static_cast<std::uint32_t>(scope.code.size());
     const Instruction* const code = scope.code.data();
     const bool looks_back = options_.fold || shared_ != nullptr;
     const std::uint32_t shaped = looks_back ? 0 : plain_opcodes;
     std::array<ShapeTable, plain_opcodes> tables = machine_.shapes;
-    if (!scope.is_program) tables[static_cast<std::size_t>(Opcode::input)].count = 0, tables[static_cast<std::size_t>(Opcode::input)].shapes += machine_.operands.size();
+    if (!scope.is_program)
+        tables[static_cast<std::size_t>(Opcode::input)].count = 0,
+        tables[static_cast<std::size_t>(Opcode::input)].shapes += machine_.operands.size();
     for (std::uint32_t at = 0; at < size; ++at) {
         std::uint64_t word;
         std::memcpy(&word, code + at, sizeof word);
@@ -403,14 +426,22 @@ bool Runner::execute(const Scope& scope) {
         switch (i.opcode) {
             case Opcode::input: done = push_input(i, scope); break;
             case Opcode::form: done = apply(i); break;
-            case Opcode::constant: done = i.type < types_ && push_constant(i.type, widened(code_.bases[i.type], i.payload)); break;
-            case Opcode::assign: done = assign(i, scope); break;
-            case Opcode::dup: case Opcode::swap: case Opcode::drop: case Opcode::over: case Opcode::rotate: case Opcode::reverse: case Opcode::clear:
-                done = rearrange(i);
+            case Opcode::constant:
+                done = i.type < types_ && push_constant(i.type, widened(code_.bases[i.type], i.payload));
                 break;
+            case Opcode::assign: done = assign(i, scope); break;
+            case Opcode::dup:
+            case Opcode::swap:
+            case Opcode::drop:
+            case Opcode::over:
+            case Opcode::rotate:
+            case Opcode::reverse:
+            case Opcode::clear: done = rearrange(i); break;
             case Opcode::cast: done = cast(i); break;
             case Opcode::pooled: done = push_pooled(i); break;
-            case Opcode::yank_dup: case Opcode::swap_with: case Opcode::replace: done = rearrange_at_depth(i); break;
+            case Opcode::yank_dup:
+            case Opcode::swap_with:
+            case Opcode::replace: done = rearrange_at_depth(i); break;
             case Opcode::store: done = store(i); break;
             case Opcode::load: done = load(i); break;
             case Opcode::call: done = call(i, scope); break;
@@ -446,15 +477,17 @@ Error Runner::why(const Instruction& i, std::uint32_t at, const Scope& scope) co
     std::array<std::uint32_t, max_types> rooms{};
     for (std::uint32_t t = 0; t < types_; ++t) rooms[t] = room(t);
     const std::uint32_t slot = i.opcode == Opcode::assign && scope.is_program ? slot_of(i) : no_place;
-    const Situation situation{machine_, program_.routines.first(std::min<std::size_t>(scope.routines, program_.routines.size())), rooms, scope.is_program,
-                              slot != no_place && flow_.values[slot] != no_node};
+    const Situation situation{
+        machine_, program_.routines.first(std::min<std::size_t>(scope.routines, program_.routines.size())),
+        rooms, scope.is_program, slot != no_place && flow_.values[slot] != no_node};
     return diagnose(i, at, situation);
 }
 
 // Once for each place, however often it is executed.
 void Runner::note(const Error& error, std::uint32_t routine, std::uint32_t at) {
     if (!collects_) return;
-    const bool is_known = std::any_of(faults_.begin(), faults_.end(), [&](const Fault& f) { return f.routine == routine && f.at == at; });
+    const bool is_known = std::any_of(faults_.begin(), faults_.end(),
+                                      [&](const Fault& f) { return f.routine == routine && f.at == at; });
     if (!is_known && faults_.size() < most_faults) faults_.push_back({error, routine, at});
 }
 
@@ -464,7 +497,7 @@ bool Runner::push_pooled(const Instruction& i) {
     return push_constant(i.type, narrowed(code_.bases[i.type], bits));
 }
 
-// ---- after the program -------------------------------------------------------------------------------------------------------------------
+// ---- after the program ------------------------------------------------------------------------------------
 
 // Each operand that is not assigned takes the top of its stack, the last one first.
 Expected<void> Runner::take_requests() {
@@ -475,8 +508,11 @@ Expected<void> Runner::take_requests() {
             flow_.values[slot] = pop(s.type);
             continue;
         }
-        if (options_.empty == Empty::error) return tl::unexpected(diagnose_request(machine_, slot, static_cast<std::uint32_t>(program_.code.size())));
-        if (options_.empty == Empty::zero && s.direction == Direction::mod) flow_.values[slot] = constant(s.type, 0);
+        if (options_.empty == Empty::error)
+            return tl::unexpected(
+                diagnose_request(machine_, slot, static_cast<std::uint32_t>(program_.code.size())));
+        if (options_.empty == Empty::zero && s.direction == Direction::mod)
+            flow_.values[slot] = constant(s.type, 0);
     }
     return {};
 }
@@ -487,7 +523,9 @@ Expected<void> Runner::finish() {
         if (auto taken = take_requests(); !taken) return taken;
     for (std::uint32_t slot = 0; slot < machine_.slots.size(); ++slot) {
         if (machine_.slots[slot].direction == Direction::out && flow_.values[slot] == no_node) {
-            if (options_.empty == Empty::error) return tl::unexpected(diagnose_output(machine_, slot, static_cast<std::uint32_t>(program_.code.size())));
+            if (options_.empty == Empty::error)
+                return tl::unexpected(
+                    diagnose_output(machine_, slot, static_cast<std::uint32_t>(program_.code.size())));
             flow_.values[slot] = constant(machine_.slots[slot].type, 0);
         }
         if (flow_.values[slot] != no_node) assignments_[assignment_count_++] = {slot, flow_.values[slot]};
@@ -496,11 +534,12 @@ Expected<void> Runner::finish() {
     return {};
 }
 
-// ---- all -------------------------------------------------------------------------------------------------------------------------------
+// ---- all --------------------------------------------------------------------------------------------------
 
 bool Runner::execute_program() {
     const Scope scope{program_.code, matches_, static_cast<std::uint32_t>(program_.routines.size()), true};
-    if (watched_ != no_place) return matches_ != nullptr ? execute<true, true>(scope) : execute<false, true>(scope);
+    if (watched_ != no_place)
+        return matches_ != nullptr ? execute<true, true>(scope) : execute<false, true>(scope);
     return matches_ != nullptr ? execute<true, false>(scope) : execute<false, false>(scope);
 }
 
@@ -531,7 +570,8 @@ std::vector<Fault> find_faults(ProgramView program, const Machine& machine, cons
     return Runner(program, data, bound, options, arena).faults();
 }
 
-Expected<Dataflow> run(ProgramView program, const Machine::Data& machine, const Bound& bound, const CompileOptions& options, Arena& arena) {
+Expected<Dataflow> run(ProgramView program, const Machine::Data& machine, const Bound& bound,
+                       const CompileOptions& options, Arena& arena) {
     Arena again = arena;
     Runner runner(program, machine, bound, options, arena);
     auto flow = runner.run();

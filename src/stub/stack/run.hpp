@@ -39,11 +39,11 @@ inline std::uint64_t reuse_slots(std::uint64_t nodes) { return std::bit_ceil(2 *
 /// The graph and what emit needs beside it.
 struct Dataflow {
     Graph graph;
-    Name* names = nullptr;      ///< room for one per node: of a constant its literal
-    const Name** name_of = nullptr;   ///< by node: how it is written as an argument
-    NodeId* live = nullptr;     ///< the nodes that are emitted, last first
+    Name* names = nullptr;           ///< room for one per node: of a constant its literal
+    const Name** name_of = nullptr;  ///< by node: how it is written as an argument
+    NodeId* live = nullptr;          ///< the nodes that are emitted, last first
     std::uint32_t live_count = 0;
-    NodeId* values = nullptr;   ///< by slot: the node assigned to it, or no_node
+    NodeId* values = nullptr;  ///< by slot: the node assigned to it, or no_node
     std::uint32_t skipped = 0, first_skipped = 0, leftover = 0, effects = 0;
     std::uint64_t text_bound = 0;
 };
@@ -56,14 +56,18 @@ struct Fault {
     std::uint32_t at = 0;  ///< its place there; behind the last one: what the routine leaves is wrong
 };
 
-/// For messages: all instructions that do nothing with Missing::skip, or else the one that is the error, each once, in the order of execution.
-[[nodiscard]] std::vector<Fault> find_faults(ProgramView program, const Machine& machine, const CompileOptions& options);
+/// For messages: all instructions that do nothing with Missing::skip, or else the one that is the error, each
+/// once, in the order of execution.
+[[nodiscard]] std::vector<Fault> find_faults(ProgramView program, const Machine& machine,
+                                             const CompileOptions& options);
 
 /// Runs and marks. Takes its memory from `arena`, which has room for `bound`.
-[[nodiscard]] Expected<Dataflow> run(ProgramView program, const Machine::Data& machine, const Bound& bound, const CompileOptions& options, Arena& arena);
+[[nodiscard]] Expected<Dataflow> run(ProgramView program, const Machine::Data& machine, const Bound& bound,
+                                     const CompileOptions& options, Arena& arena);
 
 /// Writes the PTX of a graph and its assignments, and counts the instructions.
-[[nodiscard]] std::string_view emit(Dataflow& flow, const Machine::Data& machine, Arena& arena, std::uint32_t& instruction_count);
+[[nodiscard]] std::string_view emit(Dataflow& flow, const Machine::Data& machine, Arena& arena,
+                                    std::uint32_t& instruction_count);
 
 /// Whether an input takes a constant as a literal.
 [[nodiscard]] bool takes_literal(const InputCode& input, const Node& constant);

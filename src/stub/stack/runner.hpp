@@ -15,9 +15,9 @@ namespace ptxgraft::stack {
 
 constexpr std::uint32_t no_match = 0xFFFFFFFFu;
 constexpr std::uint32_t no_place = 0xFFFFFFFFu;
-constexpr std::size_t max_parameters = 256;      // of a routine
+constexpr std::size_t max_parameters = 256;  // of a routine
 constexpr std::uint32_t cells_per_type = 256;
-constexpr std::size_t most_faults = 1000;        // that are listed
+constexpr std::size_t most_faults = 1000;  // that are listed
 
 inline std::uint32_t low_half(std::uint64_t bits) { return static_cast<std::uint32_t>(bits); }
 inline std::uint32_t high_half(std::uint64_t bits) { return static_cast<std::uint32_t>(bits >> 32); }
@@ -29,23 +29,34 @@ struct Frame {
     std::uint32_t* at_begin;   // of an `if`: the state at its begin
     std::uint32_t* first_arm;  // and that at the end of its first arm; null before
     NodeId pred;
-    NodeId guard;              // what instructions with effects in this arm are executed under, made when one comes
+    // what instructions with effects in this arm are executed under, made when one comes
+    NodeId guard;
     bool is_if;
 };
 
 // Of one run of code: the program's, or a routine's.
 struct Scope {
     std::span<const Instruction> code;
-    const std::uint32_t* matches;    // by place of a bracket: of its `else` or `end`; null when there are none
-    std::uint32_t routines;          // routines that it may call: those before it
+    // by place of a bracket: of its `else` or `end`; null when there are none
+    const std::uint32_t* matches;
+    std::uint32_t routines;  // routines that it may call: those before it
     bool is_program;
 };
 
 class Runner {
   public:
-    Runner(ProgramView program, const Machine::Data& machine, const Bound& bound, const CompileOptions& options, Arena& arena)
-        : program_(program), machine_(machine), code_(*machine.code), entries_(code_.entries.data()), present_(machine.present->data()),
-          operands_(machine.operands.data()), operand_count_(static_cast<std::uint32_t>(machine.operands.size())), options_(options), types_(code_.type_count), must_(options.missing == Missing::error) {
+    Runner(ProgramView program, const Machine::Data& machine, const Bound& bound,
+           const CompileOptions& options, Arena& arena)
+        : program_(program),
+          machine_(machine),
+          code_(*machine.code),
+          entries_(code_.entries.data()),
+          present_(machine.present->data()),
+          operands_(machine.operands.data()),
+          operand_count_(static_cast<std::uint32_t>(machine.operands.size())),
+          options_(options),
+          types_(code_.type_count),
+          must_(options.missing == Missing::error) {
         take_memory(bound, arena);
     }
 
@@ -59,7 +70,8 @@ class Runner {
         (void)execute_program();
         return std::move(faults_);
     }
-    /// For messages: executes the program and says which instruction pushed the value that ends as the `depth`th of a stack.
+    /// For messages: executes the program and says which instruction pushed the value that ends as the
+    /// `depth`th of a stack.
     [[nodiscard]] std::uint32_t origin_of_top(std::uint32_t type, std::uint32_t depth) {
         watched_ = type;
         watched_depth_ = depth;
@@ -72,13 +84,13 @@ class Runner {
     void match_brackets(std::span<const Instruction> code, std::uint32_t* matches) const;
 
     bool execute_program();
-    template <bool has_brackets, bool watches>
-    bool execute(const Scope& scope);
+    template <bool has_brackets, bool watches> bool execute(const Scope& scope);
     bool miss(const Instruction& i, std::uint32_t at, const Scope& scope);
     [[nodiscard]] Error why(const Instruction& i, std::uint32_t at, const Scope& scope) const;
     void note(const Error& error, std::uint32_t routine, std::uint32_t at);
     void watch(std::uint32_t at) {
-        const NodeId value = room(watched_) >= watched_depth_ ? floor_[watched_][watched_depth_ - 1] : no_node;
+        const NodeId value =
+            room(watched_) >= watched_depth_ ? floor_[watched_][watched_depth_ - 1] : no_node;
         if (value != no_node && value != stood_) origin_ = at;
         stood_ = value;
     }
@@ -118,17 +130,21 @@ class Runner {
     void restore(const std::uint32_t* from);
     NodeId chosen(std::uint32_t type, NodeId pred, NodeId a, NodeId b);
     bool merge(const Frame& frame);
-    template <class Select>
-    const std::uint32_t* merge_cells(const std::uint32_t* other, Select select);
-    template <class Select>
-    bool merge_slot(std::uint32_t slot, NodeId there, Select select);
+    template <class Select> const std::uint32_t* merge_cells(const std::uint32_t* other, Select select);
+    template <class Select> bool merge_slot(std::uint32_t slot, NodeId there, Select select);
     NodeId guard();
 
     // --- nodes
-    bool is_type(std::uint32_t type) const { return type < types_ && stack_of(static_cast<TypeId>(type)) == type; }
+    bool is_type(std::uint32_t type) const {
+        return type < types_ && stack_of(static_cast<TypeId>(type)) == type;
+    }
     // The stack of a type byte; types_ when there is none.
-    std::uint32_t lane(std::uint32_t type) const { return type < types_ ? stack_of(static_cast<TypeId>(type)) : types_; }
-    std::uint32_t room(std::uint32_t type) const { return static_cast<std::uint32_t>(top_[type] - floor_[type]); }
+    std::uint32_t lane(std::uint32_t type) const {
+        return type < types_ ? stack_of(static_cast<TypeId>(type)) : types_;
+    }
+    std::uint32_t room(std::uint32_t type) const {
+        return static_cast<std::uint32_t>(top_[type] - floor_[type]);
+    }
     NodeId add(NodeKind kind, TypeId type, std::uint32_t entry = 0) {
         Node& n = nodes_[count_];
         n.entry = static_cast<std::uint16_t>(entry);
@@ -170,7 +186,9 @@ class Runner {
         if ((e.ranged >> k & 1) == 0) return (e.literals >> k & 1) != 0;
         return stack::takes_literal(code_.inputs[code_.input_bases[e.at] + k], argument);
     }
-    [[nodiscard]] static bool takes_literal(const InputCode& input, const Node& argument) { return stack::takes_literal(input, argument); }
+    [[nodiscard]] static bool takes_literal(const InputCode& input, const Node& argument) {
+        return stack::takes_literal(input, argument);
+    }
     void choose_targets();
 
     const ProgramView program_;
@@ -189,7 +207,8 @@ class Runner {
     NodeId count_ = 0;
     std::uint32_t* extra_ = nullptr;
     std::uint32_t extra_count_ = 0;
-    std::array<NodeId*, lane_count> top_, floor_;  // of the stacks: behind the last value, and the first that a routine may reach
+    // of the stacks: behind the last value, and the first that a routine may reach
+    std::array<NodeId*, lane_count> top_, floor_;
     NodeId own_ = 0;  // the node that is made
     Cell* cells_ = nullptr;
     std::uint32_t cell_count_ = 0, cell_floor_ = 0;

@@ -28,7 +28,8 @@ std::size_t distance(std::string_view a, std::string_view b, std::vector<std::si
     return row.back();
 }
 
-std::vector<std::string> candidates(const InstructionSet& set, const Signature& signature, std::span<const Routine> routines) {
+std::vector<std::string> candidates(const InstructionSet& set, const Signature& signature,
+                                    std::span<const Routine> routines) {
     std::vector<std::string> all;
     for (const SiteOperand& operand : signature.operands) all.push_back(element_name(operand, 0));
     for (const Routine& routine : routines) all.push_back(routine.name);
@@ -36,7 +37,8 @@ std::vector<std::string> candidates(const InstructionSet& set, const Signature& 
     for (const Entry& entry : set.entries()) all.push_back(entry.name);
     for (const StackWord& word : stack_words())
         for (std::uint32_t type = 0; type < max_types; ++type)
-            if (const auto name = set.type_name(static_cast<TypeId>(type)); !name.empty()) all.push_back(fmt::format("{}.{}", word.word, name));
+            if (const auto name = set.type_name(static_cast<TypeId>(type)); !name.empty())
+                all.push_back(fmt::format("{}.{}", word.word, name));
     return all;
 }
 
@@ -47,8 +49,11 @@ int rank(std::string_view name) { return name.ends_with(".f32") ? 0 : name.ends_
 std::vector<std::string_view> completions(std::string_view word, std::span<const std::string> names) {
     std::vector<std::string_view> found;
     for (const std::string& name : names)
-        if (name.size() > word.size() && name.starts_with(word) && name[word.size()] == '.') found.push_back(name);
-    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.size() != b.size() ? a.size() < b.size() : rank(a) < rank(b); });
+        if (name.size() > word.size() && name.starts_with(word) && name[word.size()] == '.')
+            found.push_back(name);
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+        return a.size() != b.size() ? a.size() < b.size() : rank(a) < rank(b);
+    });
     return found;
 }
 
@@ -79,7 +84,8 @@ std::string nearest(std::string_view word, std::span<const std::string> names) {
     return fmt::format("; did you mean {}?", fmt::join(near, ", "));
 }
 
-std::string suggestions(std::string_view word, const InstructionSet& set, const Signature& signature, std::span<const Routine> routines) {
+std::string suggestions(std::string_view word, const InstructionSet& set, const Signature& signature,
+                        std::span<const Routine> routines) {
     return word.size() > longest_word ? "" : nearest(word, candidates(set, signature, routines));
 }
 

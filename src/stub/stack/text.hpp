@@ -20,8 +20,8 @@ namespace ptxgraft::stack {
 struct StackWord {
     std::string_view word;
     Opcode opcode;
-    bool has_number = false;              ///< `yank_dup.f32 2`
-    std::uint32_t most = 0xFFFFFFFFu;     ///< of the number
+    bool has_number = false;           ///< `yank_dup.f32 2`
+    std::uint32_t most = 0xFFFFFFFFu;  ///< of the number
 };
 [[nodiscard]] std::span<const StackWord> stack_words();
 /// Words that stand for themselves: `repeat`, `if` …
@@ -63,13 +63,15 @@ class PoolPlaces {
     std::size_t count_ = 0;  // of the pool's constants that are in the table
 };
 
-/// Words that always are the same instruction on one machine: operands, instructions without immediates, short literals.
+/// Words that always are the same instruction on one machine: operands, instructions without immediates,
+/// short literals.
 class WordCache {
   public:
     static constexpr std::size_t longest = 16;
 
     void forget() { ++epoch_; }
-    /// The instruction of a word that was remembered; null: none. `rest`: bytes that may be read from the word's begin on.
+    /// The instruction of a word that was remembered; null: none. `rest`: bytes that may be read from the
+    /// word's begin on.
     [[nodiscard]] const Instruction* find(std::string_view word, std::size_t rest) const {
         const Key key = key_of(word, rest);
         const Kept& kept = kept_[key.place()];
@@ -85,7 +87,10 @@ class WordCache {
         std::uint64_t low = 0, high = 0;
         std::uint32_t length = 0;
         friend bool operator==(const Key&, const Key&) = default;
-        [[nodiscard]] std::size_t place() const { return static_cast<std::size_t>((low * 0x9E3779B97F4A7C15u + high * 0xC2B2AE3D27D4EB4Fu + length) >> 55); }
+        [[nodiscard]] std::size_t place() const {
+            return static_cast<std::size_t>(
+                (low * 0x9E3779B97F4A7C15u + high * 0xC2B2AE3D27D4EB4Fu + length) >> 55);
+        }
     };
     struct Kept {
         Key key;
@@ -101,7 +106,9 @@ class WordCache {
         // what stands behind the word counts for nothing
         const std::uint32_t bits = 8 * length;
         const std::uint64_t low = bits >= 64 ? bytes[0] : bytes[0] & ((1ull << bits) - 1);
-        const std::uint64_t high = bits <= 64 ? 0 : bits == 128 ? bytes[1] : bytes[1] & ((1ull << (bits - 64)) - 1);
+        const std::uint64_t high = bits <= 64    ? 0
+                                   : bits == 128 ? bytes[1]
+                                                 : bytes[1] & ((1ull << (bits - 64)) - 1);
         return {low, high, length};
     }
 
@@ -113,18 +120,23 @@ class WordCache {
 class Reader {
   public:
     /// `program` and `places` are cleared first; `places` receives the place of each token of the code.
-    Expected<void> read(std::string_view text, const Machine& machine, Program& program, std::vector<Span>& places);
+    Expected<void> read(std::string_view text, const Machine& machine, Program& program,
+                        std::vector<Span>& places);
     /// The same for a stub that is imported.
-    Expected<void> read_import(std::string_view text, const InstructionSet& set, const Signature& signature, Program& program, std::vector<Span>& places,
-                               const ImportChain& chain);
-    /// Reads a text behind the routines and constants that a program has; the code is cleared first. For print, which reads back what it writes.
+    Expected<void> read_import(std::string_view text, const InstructionSet& set, const Signature& signature,
+                               Program& program, std::vector<Span>& places, const ImportChain& chain);
+    /// Reads a text behind the routines and constants that a program has; the code is cleared first. For
+    /// print, which reads back what it writes.
     Expected<void> read_more(std::string_view text, Program& program);
     /// Gets ready for read_more.
     void begin(const InstructionSet& set, const Signature& signature, Program& program);
 
-    /// The place in the text of an instruction of a routine, or of its `end`; none for those of stubs that were imported.
+    /// The place in the text of an instruction of a routine, or of its `end`; none for those of stubs that
+    /// were imported.
     [[nodiscard]] Span place_in_routine(std::size_t routine, std::size_t at) const {
-        return routine < routine_places_.size() && at < routine_places_[routine].size() ? routine_places_[routine][at] : Span{};
+        return routine < routine_places_.size() && at < routine_places_[routine].size()
+                   ? routine_places_[routine][at]
+                   : Span{};
     }
 
     /// The program's pool has become shorter.
@@ -155,7 +167,8 @@ class Reader {
     Expected<void> literal(std::string_view word);
     Expected<void> entry(std::uint32_t index);
     Expected<void> immediates(std::uint32_t index, std::size_t count);
-    Expected<std::uint64_t> immediate(const EntryOperand& operand, std::size_t at, const std::string& name) const;
+    Expected<std::uint64_t> immediate(const EntryOperand& operand, std::size_t at,
+                                      const std::string& name) const;
     Expected<bool> stack_word(std::string_view word);
     Expected<void> cast(std::string_view word);
     Expected<TypeId> stack_type(std::string_view word, std::string_view name) const;
@@ -175,7 +188,9 @@ class Reader {
         (in_routine_ == 0 ? *places_ : routine_place_).push_back(words_.place());
     }
     Expected<void> done(const Instruction& instruction) { return add(instruction), Expected<void>{}; }
-    [[nodiscard]] tl::unexpected<Error> fail_here(Errc code, std::string detail) const { return fail(code, words_.place(), std::move(detail)); }
+    [[nodiscard]] tl::unexpected<Error> fail_here(Errc code, std::string detail) const {
+        return fail(code, words_.place(), std::move(detail));
+    }
     [[nodiscard]] std::string_view name_of(TypeId type) const { return set_->type_name(type); }
     void push_constant(const Constant& constant);
     // What every other text for the machine would make of the word, too.
@@ -192,20 +207,21 @@ class Reader {
     const ImportChain* chain_ = nullptr;
     std::vector<Instruction>* code_ = nullptr;  // of the program, or of the routine that is being read
     Routine routine_;
-    std::vector<Span> routine_place_;           // of the instructions of routine_
+    std::vector<Span> routine_place_;  // of the instructions of routine_
     std::vector<std::vector<Span>> routine_places_;
-    std::uint32_t in_routine_ = 0;              // brackets that stood open where it began, plus 1
+    std::uint32_t in_routine_ = 0;  // brackets that stood open where it began, plus 1
     std::vector<Bracket> brackets_;
-    std::vector<std::string_view> imports_;     // by this text
+    std::vector<std::string_view> imports_;  // by this text
     OperandNames operands_;
     PoolPlaces pool_;
-    std::vector<Span> own_places_;              // of read_more
+    std::vector<Span> own_places_;  // of read_more
     WordCache cache_;
-    std::uint64_t machine_ = 0;                 // that operands_ and cache_ are of; 0: of none
+    std::uint64_t machine_ = 0;  // that operands_ and cache_ are of; 0: of none
 };
 
 /// What an unknown word could have meant: "; did you mean add.f32, add.s32?" or nothing.
-[[nodiscard]] std::string suggestions(std::string_view word, const InstructionSet& set, const Signature& signature, std::span<const Routine> routines);
+[[nodiscard]] std::string suggestions(std::string_view word, const InstructionSet& set,
+                                      const Signature& signature, std::span<const Routine> routines);
 /// The nearest of some names, in the same form.
 [[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string> names);
 

@@ -27,12 +27,16 @@ inline constexpr auto char_kinds = [] {
 /// What some editors begin a file with (UTF-8).
 inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
-/// Words between blanks and comments. A line's end and `;` are words of their own, which end an assignment; `->` is one wherever it stands.
+/// Words between blanks and comments. A line's end and `;` are words of their own, which end an assignment;
+/// `->` is one wherever it stands.
 class Words {
   public:
     Words() = default;
     explicit Words(std::string_view text)
-        : begin_(text.data()), at_(begin_ + (text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0)), word_(begin_), end_(begin_ + text.size()) {}
+        : begin_(text.data()),
+          at_(begin_ + (text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0)),
+          word_(begin_),
+          end_(begin_ + text.size()) {}
 
     // False at the end of the text.
     bool next() {
@@ -54,9 +58,13 @@ class Words {
     [[nodiscard]] std::string_view word() const { return {word_, static_cast<std::size_t>(at_ - word_)}; }
     /// Bytes of the text from the word on.
     [[nodiscard]] std::size_t rest() const { return static_cast<std::size_t>(end_ - word_); }
-    [[nodiscard]] bool is_break() const { return kind(word_) == CharKind::line_end || kind(word_) == CharKind::separator; }
+    [[nodiscard]] bool is_break() const {
+        return kind(word_) == CharKind::line_end || kind(word_) == CharKind::separator;
+    }
     [[nodiscard]] bool is_arrow() const { return at_ - word_ == 2 && word_[0] == '-' && word_[1] == '>'; }
-    [[nodiscard]] Span place() const { return {static_cast<std::uint32_t>(word_ - begin_), static_cast<std::uint32_t>(at_ - begin_)}; }
+    [[nodiscard]] Span place() const {
+        return {static_cast<std::uint32_t>(word_ - begin_), static_cast<std::uint32_t>(at_ - begin_)};
+    }
 
   private:
     static CharKind kind(const char* at) { return char_kinds[static_cast<unsigned char>(*at)]; }

@@ -1,6 +1,6 @@
 #pragma once
-// Writes PTX text through a bare pointer. The caller has counted the text, see bound.cpp, and leaves room behind it and behind every name: short
-// texts are copied as whole blocks, without a loop over their bytes.
+// Writes PTX text through a bare pointer. The caller has counted the text, see bound.cpp, and leaves room
+// behind it and behind every name: short texts are copied as whole blocks, without a loop over their bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +16,7 @@ class Writer {
     explicit Writer(char* at) : at_(at) {}
     [[nodiscard]] char* end() const { return at_; }
 
-    template <std::size_t N>
-    void text(const char (&literal)[N]) {
+    template <std::size_t N> void text(const char (&literal)[N]) {
         std::memcpy(at_, literal, N - 1);
         at_ += N - 1;
     }
@@ -31,8 +30,7 @@ class Writer {
         at_ += length;
     }
     // `length` bytes of `size`, which are all copied
-    template <std::size_t size>
-    void blocks(const char* from, std::size_t length) {
+    template <std::size_t size> void blocks(const char* from, std::size_t length) {
         std::memcpy(at_, from, size);
         at_ += length;
     }
@@ -70,7 +68,8 @@ class Writer {
     }
     // 16 digits
     void hexadecimal(std::uint64_t bits) {
-        for (int i = 0; i < 8; ++i) std::memcpy(at_ + 2 * i, pairs.hexadecimal[bits >> (56 - 8 * i) & 0xFF], 2);
+        for (int i = 0; i < 8; ++i)
+            std::memcpy(at_ + 2 * i, pairs.hexadecimal[bits >> (56 - 8 * i) & 0xFF], 2);
         at_ += 16;
     }
 

@@ -7,8 +7,7 @@
 
 namespace {
 
-template <class T>
-T value(ptxgraft::Expected<T> expected) {
+template <class T> T value(ptxgraft::Expected<T> expected) {
     if (expected) return std::move(*expected);
     std::fprintf(stderr, "%s", ptxgraft::describe(expected.error()).c_str());
     std::exit(1);
