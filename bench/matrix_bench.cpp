@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "emulator/matrix.hpp"
+#include "emulator/matrix/matrix.hpp"
 #include "ptxgraft/emulator.hpp"
 
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "expression_run.hpp"
+#include "support/expression_run.hpp"
 
 namespace {
 

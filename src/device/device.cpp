@@ -8,7 +8,7 @@
 
 #include "base/host_memory.hpp"
 #include "device/backend.hpp"
-#include "emulator/tensor_map.hpp"
+#include "tensor/tensor_map.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -126,7 +126,7 @@ namespace {
 
 Expected<TensorMap> encode(device::Backend& backend, const TensorMapOptions& options) {
     // Checked here for every device: a driver only says that some value is wrong.
-    if (auto possible = emulator::encode(options); !possible) return possible;
+    if (auto possible = tensor::encode(options); !possible) return possible;
     if (device::sm_of(backend.target()) < 90)
         return fail(Errc::tensor_map_invalid,
                     fmt::format("tensor maps need sm_90; this device is {}", backend.target()));

@@ -11,8 +11,8 @@
 
 #include "device/backend.hpp"
 #include "device/fair_mutex.hpp"
-#include "emulator/tensor_map.hpp"
 #include "ptxgraft/site.hpp"
+#include "tensor/tensor_map.hpp"
 
 namespace ptxgraft::device {
 namespace {
@@ -198,7 +198,7 @@ class EmulatorBackend final : public Backend {
     }
 
     [[nodiscard]] Expected<TensorMap> encode_tensor_map(const TensorMapOptions& options) override {
-        return emulator::encode(options);
+        return tensor::encode(options);
     }
 
     [[nodiscard]] Expected<void> synchronize() override { return {}; }

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/host_memory.hpp"
-#include "emulator/launch.hpp"
-#include "emulator/module.hpp"
+#include "emulator/decode/module.hpp"
+#include "emulator/machine/launch.hpp"
 
 namespace ptxgraft {
 

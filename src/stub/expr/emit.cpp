@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "stub/expr/tree.hpp"
-#include "stub/stack/machine.hpp"
+#include "stub/stack/compile/machine.hpp"
 
 namespace ptxgraft::expr {
 namespace {

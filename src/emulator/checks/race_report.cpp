@@ -1,0 +1,172 @@
+// What is said of a race: both accesses, and where they meet.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "emulator/checks/provenance.hpp"
+#include "emulator/machine/cluster.hpp"
+#include "emulator/machine/operations.hpp"
+#include "emulator/machine/warp.hpp"
+
+namespace ptxgraft::emulator {
+namespace {
+
+constexpr std::size_t longest_instruction = 100;  // in a message
+
+std::string_view word_for(AccessKind kind) {
+    constexpr std::string_view names[] = {
+        "a read", "a write", "a strong read", "a strong write", "an atomic operation", "a reduction"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+bool is_store(AccessKind kind) { return kind == AccessKind::write || kind == AccessKind::strong_write; }
+
+// As a number, of up to eight bytes; of more the words, the first one first.
+std::string value_of(const std::byte* bytes, std::uint32_t count) {
+    std::string text;
+    const std::uint32_t shown = std::min<std::uint32_t>(count, 16);
+    for (std::uint32_t done = 0; done < shown;) {
+        const std::uint32_t part = count <= 8 ? count : std::min<std::uint32_t>(4, count - done);
+        std::uint64_t value = 0;
+        for (std::uint32_t i = 0; i < part; ++i)
+            value |= std::uint64_t{std::to_integer<std::uint8_t>(bytes[done + i])} << 8 * i;
+        text += fmt::format("{}{:#0{}x}", done == 0 ? "" : " ", value, 2 + 2 * part);
+        done += part;
+    }
+    return shown < count ? text + " …" : text;
+}
+
+}  // namespace
+
+std::string Warp::describe_instruction(std::uint32_t pc) const {
+    const Span span = program_->spans[pc];
+    std::string text(
+        launch_->text.substr(span.begin, std::min<std::size_t>(span.end - span.begin, longest_instruction)));
+    std::ranges::replace_if(
+        text, [](char c) { return c == '\n' || c == '\t'; }, ' ');
+    return fmt::format("`{}{}` on line {}{}", text, span.end - span.begin > longest_instruction ? " …" : "",
+                       line_of(pc), launch_->provenance.source_of(span.begin, ", from "));
+}
+
+std::string Warp::thread_of(unsigned warp, unsigned lane) const {
+    const std::uint32_t warps = cta_->warps();
+    const Warp& of = cta_->cluster().cta(warp / warps).warp(warp % warps);
+    return fmt::format("warp {}, {}", of.index_, of.place(lane));
+}
+
+// `tile + 64`, or the allocation that the address is in.
+std::string Warp::describe_place(const Located& at, std::uint64_t address) const {
+    if (!at.is_shared) {
+        const Region* const region = launch_->memory->find(address);
+        if (region == nullptr) return {};
+        for (const auto& [variable, extent] : program_->variables)
+            if (address - extent.address < extent.bytes)
+                return fmt::format(" ({} + {})", variable, address - extent.address);
+        return fmt::format(" (byte {} of the {} bytes at {:#x})", address - region->begin, region->bytes,
+                           region->begin);
+    }
+    const std::uint64_t offset = address & ((std::uint64_t{1} << cluster_rank_shift) - 1);
+    const auto rank = static_cast<std::uint32_t>((address >> cluster_rank_shift) - 1);
+    const std::string whose =
+        rank == cta_->rank() ? "" : fmt::format(", of the block of rank {} in the cluster", rank);
+    const auto entry = static_cast<std::uint32_t>(launch_->entry - program_->functions.data());
+    for (const SharedVariable& variable : program_->shared_variables)
+        if ((variable.entry == SharedVariable::all || variable.entry == entry) &&
+            offset - variable.address < variable.bytes)
+            return fmt::format(
+                " ({} + {}{})",
+                launch_->text.substr(variable.name.begin, variable.name.end - variable.name.begin),
+                offset - variable.address, whose);
+    if (offset >= launch_->dynamic_shared && offset < launch_->reserved_shared)
+        return fmt::format(" (dynamic shared memory + {}{})", offset - launch_->dynamic_shared, whose);
+    return whose.empty() ? whose : fmt::format(" ({})", whose.substr(2));
+}
+
+// The earlier access, which the thread on `lane` is not ordered with.
+std::string Warp::describe_other(const Race& race, unsigned lane) const {
+    const Checker& checker = *cta_->checker();
+    const Parties& parties = checker.parties;
+    const Epoch& who = race.other;
+    const std::string what = fmt::format("{}, {}", describe_instruction(race.pc), word_for(race.other_kind));
+    if (who.agent < parties.warps()) return fmt::format("{} by {}", what, thread_of(who.agent, who.lane));
+    if (who.agent == parties.initialiser()) {
+        const Epoch by = checker.initialiser(who);
+        return fmt::format("{} by {}", what, thread_of(by.agent, by.lane));
+    }
+    if (parties.is_warpgroup(who.agent))
+        return what + " by a wgmma.mma_async, which is not known to be complete here";
+    if (!parties.is_copier(who.agent))
+        return what + " by the asynchronous copy, for which this thread has not waited";
+    const unsigned warp = who.agent - parties.copiers();
+    if (warp == number() && who.lane == lane)
+        return what + " by a cp.async of this thread, which has not waited for it";
+    return fmt::format("{} by a cp.async of {}, which is not known to be complete here", what,
+                       thread_of(warp, who.lane));
+}
+
+const std::byte* Warp::stored_by_other(const Race& race, const Located& at, std::uint32_t bytes,
+                                       const StoredValues* values, std::uint32_t mask) const {
+    const unsigned lane = race.other.lane;
+    const std::uint64_t offset = race.address - at.begin;
+    const bool is_of_instruction =
+        values != nullptr && race.other.agent == number() && race.pc == pc_ && (mask >> lane & 1) != 0;
+    if (is_of_instruction && offset - at.offsets[lane] < bytes &&
+        bytes - (offset - at.offsets[lane]) >= race.bytes)
+        return values->of(lane) + (offset - at.offsets[lane]);
+    return at.host == nullptr ? nullptr : at.host + offset;
+}
+
+// A loop around atom.cas begins with a weak read, and finds out when that was of something old.
+bool Warp::is_guess(const Race& race, AccessKind kind) const {
+    const auto is_cas = [&](std::uint32_t pc) { return is_compare_and_swap(program_->code[pc].execute); };
+    if (kind == AccessKind::read && race.other_kind == AccessKind::atomic) return is_cas(race.pc);
+    return kind == AccessKind::atomic && race.other_kind == AccessKind::read && is_cas(pc_);
+}
+
+// A race with what runs asynchronously is that check's, whichever of the two accesses comes second.
+bool Warp::report_races(EmulatorCheck of, std::span<const Race> races, std::optional<unsigned> lane,
+                        const Located& at, std::uint32_t bytes, AccessKind kind, const StoredValues* values,
+                        std::uint32_t mask) {
+    const Parties& parties = cta_->checker()->parties;
+    for (const Race& race : races) {
+        const bool is_async =
+            race.other.agent >= parties.warps() && race.other.agent != parties.initialiser();
+        const EmulatorCheck check = race.stores_are_equal ? EmulatorCheck::equal_stores
+                                    : is_async            ? EmulatorCheck::async
+                                                          : of;
+        const Mistake mistake{check, Errc::data_race, pc_, race.pc};
+        const unsigned by = lane.value_or(race.lane);
+        if (!checks(mistake.check) || is_guess(race, kind) || is_noted(mistake, 1u << by)) continue;
+        if (!report_new(mistake, 1u << by, describe_race(race, by, at, bytes, kind, values, mask)))
+            return false;
+    }
+    return true;
+}
+
+std::string Warp::describe_race(const Race& race, unsigned lane, const Located& at, std::uint32_t bytes,
+                                AccessKind kind, const StoredValues* values, std::uint32_t mask) const {
+    const std::uint64_t offset =
+        at.is_shared ? race.address & ((std::uint64_t{1} << cluster_rank_shift) - 1) : race.address;
+    std::string first, then, differ, values_of_other;
+    if (const std::byte* const other = stored_by_other(race, at, bytes, values, mask);
+        other != nullptr && is_store(race.other_kind)) {
+        values_of_other = value_of(other, race.bytes);
+        first = fmt::format(", which stored {}", values_of_other);
+    }
+    if (is_store(kind) && values != nullptr) {
+        const std::string own =
+            value_of(values->of(lane) + (race.address - at.begin - at.offsets[lane]), race.bytes);
+        then = fmt::format(", which stores {}", own);
+        if (!first.empty())
+            differ = own == values_of_other ? ", though what they store is the same"
+                                            : ", and what they store differs";
+    }
+    const std::string other = describe_other(race, lane) + first;
+    const std::string own = fmt::format("{}, {} of {} bytes by {}{}", describe_instruction(pc_),
+                                        word_for(kind), bytes, thread_of(number(), lane), then);
+    return fmt::format("two accesses of {} memory at {:#x}{} are not ordered{}\n  first {}\n  then {}",
+                       at.is_shared ? "shared" : "global", offset, describe_place(at, race.address), differ,
+                       other, own);
+}
+
+}  // namespace ptxgraft::emulator

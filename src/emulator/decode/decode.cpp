@@ -1,0 +1,439 @@
+#include "emulator/decode/decode.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "emulator/decode/initialiser.hpp"
+#include "emulator/memory/lanes.hpp"
+#include "syntax/constant.hpp"
+#include "syntax/initialiser.hpp"
+#include "syntax/token_view.hpp"
+
+namespace ptxgraft::emulator {
+namespace {
+
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40;
+constexpr std::size_t most_extents = 64;
+
+Space space_of(std::string_view word) {
+    if (word == ".const") return Space::constant;
+    if (word == ".shared") return Space::shared;
+    if (word == ".local") return Space::local;
+    return word == ".param" ? Space::param : Space::global;
+}
+
+std::uint64_t times(std::uint64_t a, std::uint64_t b) {
+    return b != 0 && a > most_bytes / b ? most_bytes + 1 : a * b;
+}
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
+
+// What the header of an entry says of its launches: PTX ISA 11.4, 11.7 and 11.8.
+class EntryHeader {
+  public:
+    EntryHeader(const syntax::TokenView& tokens, Function& function) : tokens_(tokens), function_(function) {}
+
+    void read() {
+        std::size_t depth = 0;  // of the parameters' parentheses
+        for (at_ = 0; at_ < tokens_.size(); ++at_) {
+            const syntax::Lexeme kind = tokens_.kind(at_);
+            if (kind == syntax::Lexeme::open_paren) ++depth;
+            if (kind == syntax::Lexeme::close_paren) --depth;
+            if (kind == syntax::Lexeme::directive && depth == 0) directive(tokens_.text(at_));
+        }
+    }
+
+  private:
+    void directive(std::string_view word) {
+        if (word == ".reqntid") function_.required_block = shape();
+        if (word == ".reqnctapercluster") function_.required_cluster = shape();
+        if (word == ".maxclusterrank") function_.most_cluster_blocks = numbers()[0];
+        if (word == ".explicitcluster") function_.wants_cluster = true;
+        if (word == ".blocksareclusters") function_.blocks_are_clusters = true;
+        if (word != ".maxntid") return;
+        std::uint64_t threads = 1;
+        for (const std::uint64_t n : numbers()) threads = times(threads, n);
+        function_.max_threads = threads;
+    }
+    // One to three numbers; those that are not there are 1.
+    std::array<std::uint64_t, 3> numbers() {
+        std::array<std::uint64_t, 3> all = {1, 1, 1};
+        for (std::size_t i = 0; i < all.size() && at_ + 1 < tokens_.size(); ++i) {
+            const auto value = syntax::integer_value(tokens_.text(at_ + 1));
+            if (!value) break;
+            all[i] = *value;
+            ++at_;
+            if (at_ + 1 < tokens_.size() && tokens_.kind(at_ + 1) == syntax::Lexeme::comma) ++at_;
+        }
+        return all;
+    }
+    std::array<std::uint32_t, 3> shape() {
+        const auto all = numbers();
+        const auto narrow = [](std::uint64_t n) {
+            return static_cast<std::uint32_t>(std::min<std::uint64_t>(n, UINT32_MAX));
+        };
+        return {narrow(all[0]), narrow(all[1]), narrow(all[2])};
+    }
+
+    const syntax::TokenView& tokens_;
+    Function& function_;
+    std::size_t at_ = 0;
+};
+
+}  // namespace
+
+std::uint32_t type_bits(std::string_view type) {
+    if (type == ".pred") return 1;
+    if (type == ".f16x2" || type == ".bf16x2" || type == ".tf32") return 32;
+    if (type == ".bf16") return 16;
+    if (type.size() < 3 || std::string_view("bsuf").find(type[1]) == std::string_view::npos) return 0;
+    const std::string_view digits = type.substr(2);
+    constexpr std::pair<std::string_view, std::uint32_t> rows[] = {
+        {"32", 32}, {"64", 64}, {"16", 16}, {"8", 8}, {"128", 128}};
+    for (const auto& [name, bits] : rows)
+        if (digits == name) return bits;
+    return 0;
+}
+
+std::uint32_t element_bytes(const syntax::Statement::Variable& variable,
+                            const syntax::Statement::Declarator& declarator) {
+    return declarator.extents.empty() ? 0 : std::max(type_bits(variable.type) / 8, 1u);
+}
+
+Signature signature_of(const syntax::Statement& statement) {
+    const auto shapes = [](const std::vector<syntax::Statement::Parameter>& parameters) {
+        std::vector<Signature::Parameter> all;
+        for (const auto& parameter : parameters) {
+            const std::uint32_t element = std::max(type_bits(parameter.type) / 8, 1u) * parameter.vector;
+            all.push_back({.bytes = element * std::max<std::uint64_t>(parameter.count, 1),
+                           .align = parameter.align != 0 ? parameter.align : element,
+                           .is_array = parameter.count != 0 || parameter.is_open,
+                           .is_open = parameter.is_open});
+        }
+        return all;
+    };
+    return {shapes(statement.return_parameters()), shapes(statement.parameters())};
+}
+
+Expected<Extent> extent(const syntax::Statement::Variable& variable,
+                        const syntax::Statement::Declarator& declarator, Span span) {
+    if (declarator.extents.size() > most_extents) {
+        return fail(Errc::invalid_declaration, span,
+                    fmt::format("{}, more than {} dimensions", declarator.name, most_extents));
+    }
+    const std::uint64_t element = std::max<std::uint64_t>(type_bits(variable.type) / 8, 1) * variable.vector;
+    Extent result{element,
+                  variable.align != 0 ? variable.align : static_cast<std::uint32_t>(std::bit_ceil(element))};
+    for (const std::uint64_t count : declarator.extents) result.bytes = times(result.bytes, count);
+    if (!declarator.extents.empty() && declarator.extents[0] == 0 && !declarator.initialiser.empty()) {
+        result.bytes = times(element, syntax::count_lists(declarator.initialiser));
+        for (std::size_t i = 1; i < declarator.extents.size(); ++i)
+            result.bytes = times(result.bytes, declarator.extents[i]);
+    }
+    if (result.bytes > most_bytes || !std::has_single_bit(result.align)) {
+        return fail(Errc::invalid_declaration, span, fmt::format("{}, size or alignment", declarator.name));
+    }
+    return result;
+}
+
+Expected<Program> ModuleDecoder::decode() {
+    if (auto done = declare(); !done) return tl::unexpected<Error>(done.error());
+    if (auto done = decode_bodies(ModulePart()); !done) return tl::unexpected<Error>(done.error());
+    if (auto done = initialise(); !done) return tl::unexpected<Error>(done.error());
+    return finish();
+}
+
+Expected<void> ModuleDecoder::declare() {
+    scopes.open();
+    for (const syntax::Statement& statement : module_.statements()) {
+        if (statement.kind() == syntax::StatementKind::target)
+            is_debug_ = statement.text().find("debug") != std::string::npos;
+        if (statement.kind() != syntax::StatementKind::variable) continue;
+        if (auto done = declare(statement, program.shared_bytes); !done) return done;
+    }
+    declared_shared_bytes_ = program.shared_bytes;
+    return declare_functions();
+}
+
+// The other one may have decoded bodies since: of its functions, what their declarations say.
+void ModuleDecoder::declare_as(const ModuleDecoder& other) {
+    scopes.open();
+    for (const auto& [name, symbol] : other.declared_) scopes.declare(name, symbol);
+    for (const Function& declared : other.program.functions) {
+        Function& function = program.functions.emplace_back();
+        function.name = declared.name;
+        function.is_entry = declared.is_entry;
+        function.is_defined = declared.is_defined;
+        function.builtin = declared.builtin;
+        function.signature = declared.signature;
+    }
+    program.shared_bytes = declared_shared_bytes_ = other.declared_shared_bytes_;
+    // those of the module: no function of it has been decoded
+    program.shared_variables = other.program.shared_variables;
+    program.dynamic_alignment = other.program.dynamic_alignment;
+    program.uses_heap = other.program.uses_heap;
+    functions_ = other.functions_;
+    bodies_ = other.bodies_;
+    is_debug_ = other.is_debug_;
+}
+
+Expected<void> ModuleDecoder::decode_bodies(ModulePart part) {
+    // and what is not used costs nothing
+    constexpr std::size_t least_operation_text = 24, least_ref_text = 12;
+    const std::size_t size = module_.source().size() / part.count;
+    program.code.reserve(size / least_operation_text);
+    program.spans.reserve(size / least_operation_text);
+    program.refs.reserve(size / least_ref_text);
+    is_in_bodies_ = true;
+    is_one_of_several_ = part.count > 1;
+    // Functions first: their shared variables belong to every entry, behind which an entry's own ones lie.
+    for (const bool entries : {false, true})
+        if (auto done = decode_bodies(entries, part); !done) return done;
+    return {};
+}
+
+Expected<Program> ModuleDecoder::finish() {
+    if (constant_bytes_ > most_bank_bytes)
+        return fail(Errc::unsupported_module, "more than a GiB of constants");
+    program.refs.resize(program.refs.size() + 8);  // execution looks at some behind the last operation's
+    if (program.constants.empty()) program.constants.resize(1);
+    return std::move(program);
+}
+
+Expected<void> ModuleDecoder::declare_functions() {
+    for (const syntax::Statement& statement : module_.functions()) {
+        const std::string_view name = statement.name();
+        const bool is_entry = statement.is_entry(), is_definition = statement.is_definition();
+        const auto [at, is_new] = all_functions_.put(name);
+        if (is_new) {
+            *at = static_cast<std::uint32_t>(program.functions.size());
+            program.functions.emplace_back().is_entry = is_entry;
+        }
+        Function& function = program.functions[*at];
+        if (function.is_entry != is_entry)
+            return fail(Errc::invalid_declaration, statement.span(),
+                        fmt::format("{} is both .entry and .func", name));
+        if (function.is_defined && is_definition)
+            return fail(Errc::invalid_declaration, statement.span(),
+                        fmt::format("{} is defined twice", name));
+        function.name = name;
+        function.is_defined |= is_definition;
+        if (!is_entry) function.signature = signature_of(statement);
+        if (!function.is_defined) function.builtin = find_builtin(function.name);
+        if (function.name == "malloc" && function.builtin != nullptr) program.uses_heap = true;
+        if (is_definition) all_bodies_.push_back({statement, *at, statement.span().begin, is_entry});
+    }
+    return declare_aliases();
+}
+
+// PTX ISA 11.2.3: two names of one function. The function may be another alias, which stands behind it.
+Expected<void> ModuleDecoder::declare_aliases() {
+    syntax::NameMap<std::string_view> aliases;
+    std::vector<std::string_view> names;
+    for (const syntax::Statement& statement : module_.statements()) {
+        if (statement.kind() != syntax::StatementKind::directive) continue;
+        const syntax::TokenView tokens(statement);
+        if (tokens.text(0) != ".alias") continue;
+        const std::string_view name = tokens.text(1), of = tokens.text(3);
+        const auto refuse = [&](std::string_view which, std::string_view why) {
+            return fail(Errc::alias_invalid, statement.span(), fmt::format("{} {}", which, why));
+        };
+        for (const std::string_view one : {name, of}) {
+            const std::uint32_t* const found = all_functions_.find(one);
+            if (found == nullptr) return refuse(one, "is not declared as a function");
+            if (program.functions[*found].is_entry) return refuse(one, "is an entry");
+        }
+        if (program.functions[*all_functions_.find(name)].is_defined) return refuse(name, "has a body");
+        const auto [at, is_new] = aliases.put(name);
+        if (!is_new) return refuse(name, "is an alias already");
+        *at = of;
+        names.push_back(name);
+    }
+    std::vector<std::string_view> way;
+    for (const std::string_view name : names) {
+        way = {name};
+        for (const std::string_view* of;
+             (of = aliases.find(way.back())) != nullptr && way.size() <= names.size();)
+            way.push_back(*of);
+        if (aliases.find(way.back()) != nullptr)
+            return fail(Errc::alias_invalid, span_of(name), fmt::format("{} is an alias of itself", name));
+        for (const std::string_view one : way) {
+            if (one == way.back()) break;
+            *aliases.put(one).first = way.back();
+            *all_functions_.put(one).first = *all_functions_.find(way.back());
+        }
+    }
+    return {};
+}
+
+Expected<void> ModuleDecoder::decode_bodies(bool entries, ModulePart part) {
+    FunctionDecoder decoder(*this);
+    const std::uint64_t size = module_.source().size() + 1;
+    for (const Body& body : *bodies_) {
+        if (body.is_entry != entries ||
+            (entries && std::uint64_t{body.begin} * part.count / size != part.index))
+            continue;
+        if (entries) EntryHeader(syntax::TokenView(body.statement), program.functions[body.function]).read();
+        if (auto done = decoder.decode(body.statement, body.function); !done) return done;
+    }
+    return {};
+}
+
+const Symbol* ModuleDecoder::find(std::string_view name) const { return scopes.find(name); }
+
+Span ModuleDecoder::span_of(std::string_view name) const {
+    const auto begin = static_cast<std::uint32_t>(name.data() - module_.source().data());
+    return {begin, begin + static_cast<std::uint32_t>(name.size())};
+}
+
+std::optional<std::uint32_t> ModuleDecoder::find_function(std::string_view name) const {
+    const std::uint32_t* const found = functions_->find(name);
+    if (found == nullptr) return std::nullopt;
+    return *found;
+}
+
+namespace {
+
+template <class T> void fill(std::byte* column, std::uint64_t bits) {
+    const T value = static_cast<T>(bits);
+    for (unsigned lane = 0; lane < lane_count; ++lane)
+        std::memcpy(column + lane * sizeof(T), &value, sizeof(T));
+}
+
+}  // namespace
+
+Ref ModuleDecoder::constant(std::uint64_t bits, std::uint32_t bytes) {
+    if (bytes < 8) bits &= (std::uint64_t{1} << (8 * bytes)) - 1;
+    constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
+    KnownConstant& known = known_constants_[((bits + bytes) * odd >> 32) % known_constants_.size()];
+    const bool is_known = known.bits == bits && known.ref != no_ref && width(known.ref) == bytes;
+    if (!is_known) known = {bits, find_constant(bits, bytes)};
+    return known.ref;
+}
+
+Ref ModuleDecoder::find_constant(std::uint64_t bits, std::uint32_t bytes) {
+    const auto [at, is_new] =
+        constants_[static_cast<std::size_t>(std::countr_zero(bytes))].emplace(bits, no_ref);
+    if (!is_new) return at->second;
+    const Ref ref = constant_bank | take_column(constant_bytes_, bytes);
+    program.constants.resize((constant_bytes_ + sizeof(ColumnBlock) - 1) / sizeof(ColumnBlock));
+    std::byte* const column = program.constants[0].bytes.data() + offset(ref);
+    switch (bytes) {
+        case 1: fill<std::uint8_t>(column, bits); break;
+        case 2: fill<std::uint16_t>(column, bits); break;
+        case 4: fill<std::uint32_t>(column, bits); break;
+        case 8: fill<std::uint64_t>(column, bits); break;
+        default:
+            for (unsigned lane = 0; lane < lane_count; ++lane) set_lane_value(column, bytes, lane, bits);
+    }
+    return at->second = ref;
+}
+
+Ref ModuleDecoder::special(Special special, std::uint32_t bytes) {
+    auto& specials = program.specials;
+    const auto found = std::find_if(specials.begin(), specials.end(),
+                                    [&](const SpecialColumn& s) { return s.special == special; });
+    if (found != specials.end()) return found->ref;
+    specials.push_back({special, special_bank | take_column(program.special_bytes, bytes)});
+    return specials.back().ref;
+}
+
+const std::optional<PureInstruction>& ModuleDecoder::pure(const syntax::Instruction& instruction, bool pair) {
+    std::string key(instruction.opcode);
+    for (const std::string_view modifier : instruction.modifiers) key += modifier;
+    key += static_cast<char>('0' + instruction.operands.size());
+    if (pair) key += '|';
+    const auto found = pure_.find(key);
+    if (found != pure_.end()) return found->second;
+    return pure_
+        .emplace(std::move(key),
+                 find_pure(instruction.opcode, instruction.modifiers, instruction.operands.size(), pair))
+        .first->second;
+}
+
+Expected<void> ModuleDecoder::declare(const syntax::Statement& statement, std::uint32_t& shared_top) {
+    const auto variable = statement.variable();
+    const Span span = statement.span();
+    for (std::size_t i = 0; i < variable->declarators.size(); ++i) {
+        const auto& declarator = variable->declarators[i];
+        const Space space = space_of(variable->space);
+        if (space != Space::shared) {
+            if (auto done = place_global(*variable, i, span); !done) return done;
+            continue;
+        }
+        const auto size = extent(*variable, declarator, span);
+        if (!size) return tl::unexpected<Error>(size.error());
+        Symbol symbol{.kind = Symbol::Kind::variable,
+                      .space = Space::shared,
+                      .bytes = size->bytes,
+                      .element_bytes = element_bytes(*variable, declarator)};
+        if (variable->linkage == ".extern" && size->bytes == 0) {
+            symbol.dynamic = true;
+            program.dynamic_alignment = std::max(program.dynamic_alignment, size->align);
+        } else {
+            const std::uint64_t begin = round_up(shared_top, size->align);
+            if (begin + size->bytes > (std::uint64_t{1} << 30)) {
+                return fail(Errc::shared_memory_too_large, span,
+                            fmt::format("{} of {} bytes", declarator.name, size->bytes));
+            }
+            symbol.address = begin;
+            shared_top = static_cast<std::uint32_t>(begin + size->bytes);
+            program.shared_variables.push_back({span_of(declarator.name), begin, size->bytes});
+        }
+        declare(declarator.name, symbol);
+    }
+    return {};
+}
+
+void ModuleDecoder::declare(std::string_view name, const Symbol& symbol) {
+    scopes.declare(name, symbol);
+    if (!is_in_bodies_) declared_.emplace_back(name, symbol);
+}
+
+Expected<void> ModuleDecoder::place_global(const syntax::Statement::Variable& variable, std::size_t index,
+                                           Span span) {
+    const auto& declarator = variable.declarators[index];
+    const bool is_external = variable.linkage == ".extern";
+    if (is_external || type_bits(variable.type) == 0) {  // textures, samplers, surfaces have no bytes
+        if (!scopes.is_declared_here(declarator.name))
+            declare(declarator.name, {.kind = Symbol::Kind::external});
+        return {};
+    }
+    const auto size = extent(variable, declarator, span);
+    if (!size) return tl::unexpected<Error>(size.error());
+    if (needs_order_ = is_one_of_several_; needs_order_)
+        return fail(Errc::unsupported_module, span, "several parts");
+    const auto region = variables_.reserve(size->bytes);
+    if (!region) return fail(region.error().code, span, *region.error().detail);
+    const Space space = space_of(variable.space);
+    const std::uint64_t address = (*region)->begin;
+    declare(declarator.name, {.kind = Symbol::Kind::variable,
+                              .space = space,
+                              .address = address,
+                              .bytes = size->bytes,
+                              .element_bytes = element_bytes(variable, declarator)});
+    program.variables[std::string(declarator.name)] = {address, size->bytes, space, false};
+    initialisers_.push_back({*region, variable, index});
+    return {};
+}
+
+Expected<void> ModuleDecoder::initialise() {
+    for (const Initialiser& initialiser : initialisers_) {
+        Region& region = *initialiser.region;
+        const auto& declarator = initialiser.variable.declarators[initialiser.declarator];
+        if (auto done =
+                initialise_variable(*this, {region.host, region.bytes}, initialiser.variable, declarator);
+            !done)
+            return done;
+        if (region.written != nullptr)
+            std::fill_n(region.written, region.bytes, all_bits);  // what no initialiser names is zero
+        region.read_only = initialiser.variable.space == ".const";
+    }
+    return {};
+}
+
+}  // namespace ptxgraft::emulator

@@ -1,0 +1,372 @@
+#pragma once
+/// @file decode.hpp
+/// From the syntax tree to operations. What is declared wrongly is an error of the module; an instruction
+/// that the emulator lacks becomes an operation that fails when it is executed.
+
+#include <array>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "emulator/decode/scopes.hpp"
+#include "emulator/decode/shapes.hpp"
+#include "emulator/machine/operations.hpp"
+#include "emulator/machine/program.hpp"
+#include "ptxgraft/syntax.hpp"
+
+namespace ptxgraft::emulator {
+
+/// Bits of a fundamental type (`.u32`, `.f16x2`, `.pred` as 1); 0 for others.
+[[nodiscard]] std::uint32_t type_bits(std::string_view type);
+[[nodiscard]] ImmediateType immediate_type(std::string_view type);
+/// The bits of a constant as an operand of a type and width has it, extended to 64; nullopt when it is none
+/// of that type.
+[[nodiscard]] std::optional<std::uint64_t> immediate_bits(const syntax::Constant& constant,
+                                                          std::uint32_t bytes, ImmediateType type);
+/// The value of an operand that is an integer constant.
+[[nodiscard]] std::optional<std::int64_t> integer_of(const syntax::Operand& operand);
+
+/// The modifiers of an instruction, taken one by one; what is left is not understood.
+class Words {
+  public:
+    explicit Words(const syntax::Instruction& instruction) : words_(instruction.modifiers) {}
+    bool take(std::string_view word);
+    /// The first of the given words that is there; empty when there is none.
+    std::string_view take_of(std::initializer_list<std::string_view> words);
+    /// All that only hint at caching or order memory more loosely than the emulator does.
+    void take_cache_hints();
+    bool take_scope();
+    /// What a scope says; without one that of a volatile operation.
+    Reach take_reach();
+    /// .sem or .volatile; `none` without one.
+    Semantics take_semantics(Semantics none);
+    std::string_view take_type();
+    [[nodiscard]] bool empty() const { return words_.empty(); }
+    [[nodiscard]] const std::vector<std::string_view>& left() const { return words_; }
+
+  private:
+    std::vector<std::string_view> words_;
+};
+
+/// How a value is written to a wider register (PTX ISA 9.4.1).
+enum class Extension : std::uint8_t { zeros, sign };
+
+/// An operation that is being decoded, with its operands: outputs first.
+class Draft {
+  public:
+    explicit Draft(Execute execute, std::uint32_t extra = 0)
+        : operation{.execute = execute, .extra = extra, .undefined = Undefined::refused} {}
+    /// Its `extra` is an index of one of the program's tables.
+    Draft(Execute execute, TableEntry entry) : Draft(execute, entry.index) { table = entry.table; }
+    explicit Draft(ColumnFunction function) : operation{.function = function} {}
+    void set(TableEntry entry) {
+        operation.extra = entry.index;
+        table = entry.table;
+    }
+    Draft& output(Ref ref) {
+        ++operation.outputs;
+        return add(ref);
+    }
+    Draft& input(Ref ref) {
+        ++operation.inputs;
+        return add(ref);
+    }
+    [[nodiscard]] std::span<const Ref> refs() const {
+        return more_.empty() ? std::span<const Ref>(few_.data(), count_) : std::span<const Ref>(more_);
+    }
+
+    Operation operation;
+    Table table = Table::none;
+
+  private:
+    Draft& add(Ref ref) {
+        if (count_ < few_.size()) {
+            few_[count_++] = ref;
+            return *this;
+        }
+        if (more_.empty()) more_.assign(few_.begin(), few_.end());
+        more_.push_back(ref);
+        return *this;
+    }
+
+    std::array<Ref, 16> few_ = {};  // beyond them, all are in `more_`
+    std::size_t count_ = 0;
+    std::vector<Ref> more_;
+};
+
+/// Of a module's entries, those that begin in the `index`-th of `count` stretches of its text.
+struct ModulePart {
+    std::uint32_t index = 0, count = 1;
+};
+
+/// Decodes a module: its variables into regions that are nobody's else yet, its functions into a program.
+class ModuleDecoder {
+  public:
+    ModuleDecoder(const syntax::Module& module, ModuleVariables& variables, DecoderMemory& kept)
+        : scopes(kept.scopes),
+          shapes(kept.shapes),
+          number(shapes.new_module()),
+          module_(module),
+          variables_(variables) {}
+    ~ModuleDecoder() { scopes.clear(); }
+    ModuleDecoder(const ModuleDecoder&) = delete;
+    ModuleDecoder& operator=(const ModuleDecoder&) = delete;
+    Expected<Program> decode();
+
+    // --- its steps, for decode_in_parts()
+    Expected<void> declare();
+    /// What another decoder has declared of the same module.
+    void declare_as(const ModuleDecoder& other);
+    /// All functions, and the entries of a part.
+    Expected<void> decode_bodies(ModulePart part);
+    /// A body of one of several parts declares a variable in memory: those stand in the order of the text.
+    [[nodiscard]] bool needs_order() const { return needs_order_; }
+    Expected<void> initialise();
+    Expected<Program> finish();
+
+    // --- for FunctionDecoder
+    Program program;
+    Scopes& scopes;
+    Shapes& shapes;
+    const std::uint64_t number;  ///< that no other module has
+    [[nodiscard]] const Symbol* find(std::string_view name) const;
+    /// Where a name stands in the text.
+    [[nodiscard]] Span span_of(std::string_view name) const;
+    [[nodiscard]] std::optional<std::uint32_t> find_function(std::string_view name) const;
+    /// The column of a value of 1 to 16 bytes in all lanes.
+    Ref constant(std::uint64_t bits, std::uint32_t bytes);
+    Ref special(Special special, std::uint32_t bytes);
+    /// The functions of a pure instruction, which are looked for once.
+    [[nodiscard]] const std::optional<PureInstruction>& pure(const syntax::Instruction& instruction,
+                                                             bool pair);
+    /// Declares a `.global`, `.const` or `.shared` variable in the innermost scope. `shared_top` is where the
+    /// next shared variable goes.
+    Expected<void> declare(const syntax::Statement& statement, std::uint32_t& shared_top);
+    /// `.target …, debug`: values live in memory, and registers hold them for one instruction at a time.
+    [[nodiscard]] bool is_debug() const { return is_debug_; }
+
+  private:
+    struct Initialiser {
+        Region* region;
+        syntax::Statement::Variable variable;
+        std::size_t declarator;
+    };
+    Expected<void> declare_functions();
+    Expected<void> declare_aliases();
+    Expected<void> decode_bodies(bool entries, ModulePart part);
+    void declare(std::string_view name, const Symbol& symbol);
+    Expected<void> place_global(const syntax::Statement::Variable& variable, std::size_t index, Span span);
+
+    const syntax::Module& module_;
+    ModuleVariables& variables_;
+    syntax::NameMap<std::uint32_t> all_functions_;
+    struct Body {
+        syntax::Statement statement;
+        std::uint32_t function, begin;  // its index; in the text
+        bool is_entry;
+    };
+    std::vector<Body> all_bodies_;
+    // Those of the decoder that declared them.
+    const syntax::NameMap<std::uint32_t>* functions_ = &all_functions_;
+    const std::vector<Body>* bodies_ = &all_bodies_;
+    std::array<std::unordered_map<std::uint64_t, Ref>, 5> constants_;  // by the width's logarithm
+    struct KnownConstant {
+        std::uint64_t bits = 0;
+        Ref ref = no_ref;
+    };
+    std::array<KnownConstant, 128> known_constants_ = {};  // that were asked for lately
+    Ref find_constant(std::uint64_t bits, std::uint32_t bytes);
+    std::uint32_t constant_bytes_ = 0;
+    bool is_debug_ = false;
+    std::unordered_map<std::string, std::optional<PureInstruction>> pure_;
+    std::vector<Initialiser> initialisers_;
+    std::vector<std::pair<std::string_view, Symbol>> declared_;  // of the module's scope
+    std::uint32_t declared_shared_bytes_ = 0;                    // there too
+    bool is_in_bodies_ = false, is_one_of_several_ = false, needs_order_ = false;
+};
+
+/// Decodes a long module in up to `threads` threads, into a program for each part: all have all functions,
+/// and the entries are in one of them, as Function::has_code says. Addresses, function numbers and errors are
+/// those of one part.
+[[nodiscard]] Expected<std::vector<Program>> decode_in_parts(const syntax::Module& module,
+                                                             ModuleVariables& variables, DecoderMemory& kept,
+                                                             std::uint32_t threads);
+
+/// Bytes and alignment of a declared variable; an error when they are absurd.
+struct Extent {
+    std::uint64_t bytes = 0;
+    std::uint32_t align = 1;
+};
+/// Of a declarator that is an array; else 0.
+[[nodiscard]] std::uint32_t element_bytes(const syntax::Statement::Variable& variable,
+                                          const syntax::Statement::Declarator& declarator);
+/// Of a function or a `.callprototype`.
+[[nodiscard]] Signature signature_of(const syntax::Statement& statement);
+
+[[nodiscard]] Expected<Extent> extent(const syntax::Statement::Variable& variable,
+                                      const syntax::Statement::Declarator& declarator, Span span);
+
+/// Decodes functions' bodies, one after the other.
+class FunctionDecoder {
+  public:
+    explicit FunctionDecoder(ModuleDecoder& module) : module_(module) {}
+    Expected<void> decode(const syntax::Statement& statement, std::uint32_t function);
+
+    // --- for the decoders of instructions
+
+    [[nodiscard]] Program& program() { return module_.program; }
+    [[nodiscard]] ModuleDecoder& module() { return module_; }
+    [[nodiscard]] Function& function() { return *function_; }
+    /// The column of `bytes` wide values that an operand reads: a register, whose lower bytes count where it
+    /// is wider, an immediate, a special register, the address of something.
+    Expected<Ref> input(const syntax::Operand& operand, std::uint32_t bytes,
+                        ImmediateType type = ImmediateType::integer);
+    /// The column that is written for an operand. A wider register gets the value afterwards, extended.
+    Expected<Ref> output(const syntax::Operand& operand, std::uint32_t bytes,
+                         Extension extension = Extension::zeros);
+    /// A predicate input, perhaps `!p`; `negated` says so.
+    Expected<Ref> predicate(const syntax::Operand& operand, bool& negated);
+    /// The elements of a vector operand, or the operand itself.
+    Expected<std::vector<Ref>> inputs(const syntax::Operand& operand, std::uint32_t bytes,
+                                      ImmediateType type);
+    Expected<std::vector<Ref>> outputs(const syntax::Operand& operand, std::uint32_t bytes,
+                                       Extension extension = Extension::zeros);
+    [[nodiscard]] bool is_vector(const syntax::Operand& operand);
+    [[nodiscard]] std::size_t elements(const syntax::Operand& operand);  ///< of a vector; 1 of others
+    /// Fills the place of an access from an address operand and the space that the instruction names; the
+    /// register of the address, if access.has_base says that there is one.
+    Expected<Ref> address(const syntax::Operand& operand, Access& access);
+    /// The address itself, offset added, in 8 bytes.
+    Expected<Ref> address_value(const syntax::Operand& operand);
+    [[nodiscard]] TableEntry add(const Access& access);
+    [[nodiscard]] TableEntry add(const CollectiveCall& call);
+    [[nodiscard]] TableEntry add(const Barrier& barrier);
+    [[nodiscard]] TableEntry add(MatrixInstruction instruction);
+    /// A name that is no scalar register. Of an element of `.reg .v4 .b32 %v<3>` it holds until the next
+    /// call.
+    [[nodiscard]] const Symbol* find(std::string_view name);
+    /// Registers and components of vectors, by name.
+    std::optional<Ref> find_register(std::string_view name);
+    /// The register that a name means, which gets a column; no_ref when it means something else.
+    Ref register_of(const Scopes::Meaning& meaning, std::string_view name);
+    Ref register_of(RegisterRange& range, std::uint32_t number, std::string_view name) {
+        const Ref ref = range[number];
+        return ref != no_ref ? ref : new_register(range, number, name);
+    }
+    [[nodiscard]] Scopes& scopes() { return module_.scopes; }
+    Expected<std::uint32_t> label(const syntax::Operand& operand, Symbol::Kind kind);
+    Ref temporary(std::uint32_t bytes);
+    Ref carry();  ///< the condition code register
+    void emit(const Draft& draft);
+    /// d = a + c, in the width of all three.
+    void emit_sum(Ref d, Ref a, Ref c);
+    Ref constant(std::uint64_t bits, std::uint32_t bytes);
+    [[nodiscard]] tl::unexpected<Error> missing(const syntax::Instruction& instruction) const;
+
+  private:
+    Expected<void> declare_parameters(const syntax::Statement& statement);
+    Expected<void> declare_slots(const std::vector<syntax::Statement::Parameter>& parameters,
+                                 std::vector<Slot>& slots, Span span);
+    Expected<void> block(const syntax::Statement& parent);
+    Expected<void> body(const syntax::Statement& parent);
+    Expected<void> statement(const syntax::Statement& statement, syntax::StatementKind kind);
+    void place_label(const syntax::Statement& statement);
+    Expected<void> variable(const syntax::Statement& statement);
+    bool declare_plain(const syntax::TokenView& tokens);
+    bool declare_register(std::string_view name, std::uint32_t bytes);
+    bool declare_local(std::string_view name, std::uint32_t bytes);
+    Expected<void> declare_registers(const syntax::Statement::Variable& variable, Span span);
+    void declare_labels(const syntax::Statement& parent);
+    Expected<void> branch_targets(const syntax::Statement& statement);
+    Expected<void> instruction(const syntax::Statement& statement);
+    Expected<void> instruction_by_itself(const syntax::Statement& statement);
+    bool instruction_by_shape(const syntax::Statement& statement, const syntax::TokenView& tokens);
+    bool branch(const syntax::TokenView& tokens, std::size_t at);
+    std::unique_ptr<InstructionShape> learn(const syntax::Statement& statement);
+    void bind(InstructionShape& shape);
+    bool make(InstructionShape& shape);
+    bool make_values(const InstructionShape& shape);
+    [[nodiscard]] const Symbol* find_vector(std::string_view name);
+    Ref new_register(RegisterRange& range, std::uint32_t number, std::string_view name);
+    std::uint32_t access_of(InstructionShape& shape);
+    Ref bound(const InstructionShape& shape, Ref ref);
+    Ref immediate(std::string_view text, std::uint64_t bits, std::uint32_t bytes, ImmediateType type);
+    Ref special_register(Special special, std::uint32_t bytes);
+    void refresh_clock(const syntax::Instruction& instruction);
+    std::optional<Ref> find_special(std::string_view name);
+    [[nodiscard]] bool is_special_vector(const syntax::Operand& operand);
+    Expected<Ref> value_of(std::string_view name, std::int64_t offset, std::uint32_t bytes, Span span);
+    [[nodiscard]] static tl::unexpected<Error> unknown(std::string_view name, Span span);
+    [[nodiscard]] static tl::unexpected<Error> wrong_constant(const syntax::Operand& operand);
+    Ref sum_of(Ref a, Ref b, std::uint32_t bytes);
+    Expected<Ref> element_address(const syntax::Operand& operand, std::uint32_t bytes);
+    Expected<Ref> element_offset(const syntax::Operand& operand, std::uint32_t bytes);
+    Ref read_as(Ref ref, std::uint32_t bytes);
+    Ref copy_of(Ref predicate);
+    void emit_with_guard(Draft draft, const syntax::Instruction& instruction, Ref guard);
+    void mark_runs();
+    void join_row(Operation& operation, Operation& behind);
+    Expected<std::uint32_t> place_in_frame(std::uint64_t bytes, std::uint32_t align, Span span);
+    void link_labels();
+
+    ModuleDecoder& module_;
+    Function* function_ = nullptr;  // in the program
+    std::size_t depth_ = 0;         // of blocks
+    std::uint32_t frame_top_ = 0;
+    std::uint32_t shared_top_ = 0;
+    std::vector<RegisterName> names_;
+    std::vector<std::uint32_t> label_pcs_;
+    // the number of the one that comes next in this body: they are numbered as they stand
+    std::size_t next_label_ = 0;
+    std::vector<Draft> after_;  // what extends results, behind the operation at hand
+    Ref carry_ = no_ref;
+    std::vector<bool> is_target_;  // of branches: operations of this function
+    Reading reading_;
+    Symbol vector_;                 // the last element of a range of vectors that was asked for
+    Learning* learning_ = nullptr;  // while the shape of an instruction is learned
+    std::string_view table_name_;   // the last label: a `.branchtargets` may follow
+    Span span_;                     // of the statement at hand
+};
+
+/// Decodes one instruction without its guard. Errc::instruction_not_emulated is kept until it is executed.
+using InstructionDecoder = Expected<Draft> (*)(FunctionDecoder&, const syntax::Instruction&);
+struct InstructionRow {
+    std::string_view opcode;
+    InstructionDecoder decode;
+};
+/// Null for pure instructions.
+[[nodiscard]] InstructionDecoder find_decoder(std::string_view opcode);
+[[nodiscard]] std::span<const InstructionRow> memory_rows();
+[[nodiscard]] std::span<const InstructionRow> control_rows();
+[[nodiscard]] std::span<const InstructionRow> warp_rows();
+[[nodiscard]] std::span<const InstructionRow> mbarrier_rows();
+[[nodiscard]] std::span<const InstructionRow> cluster_rows();
+[[nodiscard]] std::span<const InstructionRow> matrix_rows();
+[[nodiscard]] std::span<const InstructionRow> bulk_rows();
+/// cp.async.bulk, cp.reduce.async.bulk
+[[nodiscard]] Expected<Draft> decode_bulk_copy(FunctionDecoder& decoder,
+                                               const syntax::Instruction& instruction);
+/// st.async, red.async
+[[nodiscard]] Expected<Draft> decode_async_store(FunctionDecoder& decoder,
+                                                 const syntax::Instruction& instruction);
+/// The operand of a wait_group: how many of the last groups may still be pending.
+[[nodiscard]] Expected<std::uint32_t> pending_groups(const syntax::Instruction& instruction);
+/// cp.async.mbarrier.arrive
+[[nodiscard]] Expected<Draft> decode_copy_arrival(FunctionDecoder& decoder,
+                                                  const syntax::Instruction& instruction);
+[[nodiscard]] Expected<Draft> decode_pure(FunctionDecoder& decoder, const syntax::Instruction& instruction);
+/// The columns of a pure instruction's operands; those of the condition code are put in behind them.
+struct PureOperands {
+    std::array<Ref, arithmetic::most_outputs + 1> outputs = {};
+    std::array<Ref, arithmetic::most_inputs + 1> inputs = {};
+};
+[[nodiscard]] Draft draft_of(FunctionDecoder& decoder, const PureInstruction& pure,
+                             const syntax::Instruction& instruction, PureOperands operands);
+/// Video instructions whose operands have parts; others are pure.
+[[nodiscard]] std::span<const InstructionRow> video_rows();
+
+}  // namespace ptxgraft::emulator

@@ -1,0 +1,645 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "emulator/decode/decode.hpp"
+#include "syntax/constant.hpp"
+
+namespace ptxgraft::emulator {
+namespace {
+
+using syntax::OperandKind;
+using syntax::Statement;
+using syntax::StatementKind;
+using syntax::TokenView;
+
+constexpr std::uint64_t most_local_bytes = std::uint64_t{512} << 10;
+constexpr std::size_t deepest_block = 256;  // names are looked for in all blocks around
+
+bool is_array(const Statement::Parameter& parameter) { return parameter.count != 0 || parameter.is_open; }
+
+bool is_clock(std::string_view name) {
+    return name.starts_with("%clock") || name.starts_with("%globaltimer");
+}
+
+}  // namespace
+
+ImmediateType immediate_type(std::string_view type) {
+    constexpr std::pair<std::string_view, ImmediateType> rows[] = {
+        {".f16", ImmediateType::f16},       {".f16x2", ImmediateType::f16x2}, {".bf16", ImmediateType::bf16},
+        {".bf16x2", ImmediateType::bf16x2}, {".f32", ImmediateType::f32},     {".f64", ImmediateType::f64}};
+    for (const auto& [name, value] : rows) {
+        if (name == type) return value;
+    }
+    return ImmediateType::integer;
+}
+
+std::optional<std::uint64_t> immediate_bits(const syntax::Constant& constant, std::uint32_t bytes,
+                                            ImmediateType type) {
+    const bool is_half = type == ImmediateType::f16 || type == ImmediateType::f16x2 ||
+                         type == ImmediateType::bf16 || type == ImmediateType::bf16x2;
+    if (is_half && !constant.is_integer()) return std::nullopt;
+    const auto use = type == ImmediateType::predicate ? syntax::ConstantUse::predicate
+                     : type == ImmediateType::f32 || type == ImmediateType::f64
+                         ? syntax::ConstantUse::floating
+                         : syntax::ConstantUse::bits;
+    return syntax::convert(constant, use, 8 * bytes);
+}
+
+std::optional<std::int64_t> integer_of(const syntax::Operand& operand) {
+    const auto constant = operand.constant();
+    return constant && constant->is_integer() ? std::optional(constant->as_signed()) : std::nullopt;
+}
+
+Expected<void> FunctionDecoder::decode(const Statement& statement, std::uint32_t index) {
+    function_ = &program().functions[index];
+    depth_ = 0;
+    frame_top_ = 0;
+    label_pcs_.clear();
+    names_.clear();
+    carry_ = no_ref;
+    table_name_ = {};
+    span_ = statement.span();
+    shared_top_ = program().shared_bytes;
+    scopes().open();
+    function().has_code = true;
+    function().first = program().marks();
+    function().begin = function().first.code;
+    if (auto done = declare_parameters(statement); !done) return done;
+    scopes().open();
+    if (auto done = body(statement); !done) return done;
+    scopes().close_function();
+    emit(Draft(execute_return));  // PTX ISA 9.7.12.6: the end of a body returns
+    link_labels();
+    mark_runs();
+    if (function().register_bytes > most_bank_bytes)
+        return fail(Errc::unsupported_module, span_, "more than a GiB of registers");
+    function().end = program().marks();
+    function().names.assign(names_.begin(), names_.end());
+    function().shared_bytes = shared_top_;
+    if (!function().is_entry) program().shared_bytes = shared_top_;
+    return {};
+}
+
+Expected<void> FunctionDecoder::declare_parameters(const Statement& statement) {
+    const auto parameters = statement.parameters();
+    if (!function().is_entry) {
+        const auto returns = statement.return_parameters();
+        if (auto done = declare_slots(returns, function().returns, statement.span()); !done) return done;
+        return declare_slots(parameters, function().parameters, statement.span());
+    }
+    std::uint64_t top = 0;
+    for (const auto& parameter : parameters) {
+        const std::uint64_t element = std::max(type_bits(parameter.type) / 8, 1u);
+        const std::uint64_t bytes = element * std::max<std::uint64_t>(parameter.count, 1);
+        const std::uint64_t align = parameter.align != 0 ? parameter.align : element;
+        top = (top + align - 1) / align * align;
+        if (parameter.count > (1u << 20) || top + bytes > (1u << 20) || !std::has_single_bit(align)) {
+            return fail(Errc::invalid_declaration, statement.span(), std::string(parameter.name));
+        }
+        function().parameters.push_back(
+            {static_cast<std::uint32_t>(top), static_cast<std::uint32_t>(bytes), no_ref});
+        scopes().declare(parameter.name,
+                         {.space = Space::param,
+                          .address = top,
+                          .bytes = bytes,
+                          .element_bytes = is_array(parameter) ? static_cast<std::uint32_t>(element) : 0});
+        top += bytes;
+    }
+    function().param_bytes = static_cast<std::uint32_t>(top);
+    return {};
+}
+
+// A function's `.param` variables lie in its frame, beside the `.local` ones: their addresses may be taken.
+Expected<void> FunctionDecoder::declare_slots(const std::vector<Statement::Parameter>& parameters,
+                                              std::vector<Slot>& slots, Span span) {
+    for (const auto& parameter : parameters) {
+        const std::uint32_t element = std::max(type_bits(parameter.type) / 8, 1u);
+        Slot slot{0, element, no_ref};
+        if (parameter.space == ".reg") {
+            slot.reg = temporary(std::max(type_bits(parameter.type) / 8, 1u));
+            scopes().declare(parameter.name, {.kind = Symbol::Kind::register_, .ref = slot.reg});
+        } else {
+            if (parameter.count > most_local_bytes)
+                return fail(Errc::invalid_declaration, span, std::string(parameter.name));
+            const std::uint64_t bytes = element * std::max<std::uint64_t>(parameter.count, 1);
+            auto offset = place_in_frame(bytes, parameter.align != 0 ? parameter.align : element, span);
+            if (!offset) return tl::unexpected<Error>(offset.error());
+            slot = {*offset, static_cast<std::uint32_t>(bytes), no_ref};
+            scopes().declare(parameter.name, {.space = Space::local,
+                                              .frame_relative = true,
+                                              .address = *offset,
+                                              .bytes = bytes,
+                                              .element_bytes = is_array(parameter) ? element : 0});
+        }
+        slots.push_back(slot);
+    }
+    return {};
+}
+
+Expected<std::uint32_t> FunctionDecoder::place_in_frame(std::uint64_t bytes, std::uint32_t align, Span span) {
+    const std::uint64_t begin = (std::uint64_t{frame_top_} + align - 1) / align * align;
+    if (bytes > most_local_bytes || begin + bytes > most_local_bytes) {
+        return fail(Errc::invalid_declaration, span, "more than 512 KiB of local memory");
+    }
+    frame_top_ = static_cast<std::uint32_t>(begin + bytes);
+    function().local_bytes = std::max(function().local_bytes, frame_top_);
+    return static_cast<std::uint32_t>(begin);
+}
+
+// It has registers, variables and labels of its own.
+Expected<void> FunctionDecoder::block(const Statement& parent) {
+    if (++depth_ >= deepest_block) {
+        return fail(Errc::unsupported_module, span_,
+                    fmt::format("blocks nested deeper than {}", deepest_block));
+    }
+    const std::uint32_t frame_top = frame_top_;
+    scopes().open();
+    auto result = body(parent);
+    scopes().close();
+    --depth_;
+    frame_top_ = frame_top;
+    return result;
+}
+
+Expected<void> FunctionDecoder::body(const Statement& parent) {
+    const std::size_t next_label = next_label_;
+    declare_labels(parent);
+    Expected<void> result;
+    syntax::for_each_child(parent, [&](const Statement& s, StatementKind kind) {
+        if (result) result = statement(s, kind);
+    });
+    next_label_ = next_label;
+    return result;
+}
+
+void FunctionDecoder::declare_labels(const Statement& parent) {
+    next_label_ = label_pcs_.size();
+    std::string_view last;
+    syntax::for_each_child(parent, [&](const Statement& s, StatementKind kind) {
+        if (kind == StatementKind::label) {
+            last = TokenView(s).text(0);
+            scopes().declare(last, {.kind = Symbol::Kind::label, .address = label_pcs_.size()});
+            label_pcs_.push_back(no_pc);  // it has not come yet
+            return;
+        }
+        if (!last.empty() && kind == StatementKind::directive && TokenView(s).text(0) == ".branchtargets") {
+            scopes().declare(last, {.kind = Symbol::Kind::table, .address = program().branch_tables.size()});
+            program().branch_tables.emplace_back();
+        }
+        if (!last.empty() && kind == StatementKind::directive && TokenView(s).text(0) == ".callprototype") {
+            scopes().declare(last, {.kind = Symbol::Kind::prototype, .address = program().prototypes.size()});
+            program().prototypes.push_back(signature_of(s));
+        }
+        last = {};
+    });
+}
+
+Expected<void> FunctionDecoder::statement(const Statement& statement, StatementKind kind) {
+    switch (kind) {
+        case StatementKind::instruction: return instruction(statement);
+        case StatementKind::variable: span_ = statement.span(); return variable(statement);
+        case StatementKind::block: span_ = statement.span(); return block(statement);
+        case StatementKind::label: place_label(statement); return {};
+        case StatementKind::directive: return branch_targets(statement);
+        default: return {};
+    }
+}
+
+void FunctionDecoder::place_label(const Statement& statement) {
+    table_name_ = TokenView(statement).text(0);
+    label_pcs_[next_label_++] = static_cast<std::uint32_t>(program().code.size());
+}
+
+Expected<void> FunctionDecoder::branch_targets(const Statement& statement) {
+    if (TokenView(statement).text(0) != ".branchtargets") return {};
+    span_ = statement.span();
+    const auto tokens = statement.tokens();
+    const Symbol* table = find(table_name_);
+    if (table == nullptr || table->kind != Symbol::Kind::table) return {};
+    for (const syntax::Token& token : tokens) {
+        if (token.kind != syntax::TokenKind::identifier) continue;
+        const Symbol* target = find(token.text);
+        if (target == nullptr || target->kind != Symbol::Kind::label) {
+            return fail(Errc::unknown_identifier, statement.span(), fmt::format("label {}", token.text));
+        }
+        program().branch_tables[table->address].push_back(static_cast<std::uint32_t>(target->address));
+    }
+    return {};
+}
+
+void FunctionDecoder::link_labels() {
+    for (std::size_t pc = function().begin; pc < program().code.size(); ++pc) {
+        Operation& operation = program().code[pc];
+        if (operation.execute == execute_branch) operation.extra = label_pcs_[operation.extra];
+    }
+    for (std::size_t i = function().first.branch_tables; i < program().branch_tables.size(); ++i)
+        for (std::uint32_t& target : program().branch_tables[i]) target = label_pcs_[target];
+}
+
+// `.reg .b32 %r<100>;`, `.reg .pred p;`, `.param .b64 retval0;`, as most are. Others are read whole.
+bool FunctionDecoder::declare_plain(const TokenView& tokens) {
+    using L = syntax::Lexeme;
+    if (tokens.size() < 4 || tokens.kind(1) != L::directive || tokens.kind(2) != L::identifier) return false;
+    const bool is_register = tokens.text(0) == ".reg";
+    const std::uint32_t bits = type_bits(tokens.text(1)), bytes = std::max(bits / 8, 1u);
+    const std::string_view name = tokens.text(2);
+    if (bits == 0 || (!is_register && tokens.text(0) != ".param")) return false;
+    if (tokens.kind(3) == L::semicolon) {
+        if (const Symbol* const before = find(name); before != nullptr &&
+                                                     before->kind != Symbol::Kind::register_ &&
+                                                     before->kind != Symbol::Kind::variable)
+            return false;
+        return is_register ? declare_register(name, bytes) : declare_local(name, bytes);
+    }
+    constexpr std::array range = {L::less, L::integer, L::greater, L::semicolon};
+    if (!is_register || tokens.size() != 3 + range.size()) return false;
+    for (std::size_t i = 0; i < range.size(); ++i)
+        if (tokens.kind(3 + i) != range[i]) return false;
+    const auto count = syntax::integer_value(tokens.text(4));
+    if (!count || *count == 0 || *count > UINT32_MAX) return false;
+    scopes().declare_range(name, static_cast<std::uint32_t>(*count), bytes);
+    return true;
+}
+
+bool FunctionDecoder::declare_register(std::string_view name, std::uint32_t bytes) {
+    const Ref ref = temporary(bytes);
+    scopes().declare(name, {.kind = Symbol::Kind::register_, .ref = ref});
+    names_.push_back({ref, module_.span_of(name)});
+    return true;
+}
+
+bool FunctionDecoder::declare_local(std::string_view name, std::uint32_t bytes) {
+    const auto offset = place_in_frame(bytes, bytes, span_);
+    if (offset)
+        scopes().declare(name,
+                         {.space = Space::local, .frame_relative = true, .address = *offset, .bytes = bytes});
+    return offset.has_value();
+}
+
+Expected<void> FunctionDecoder::variable(const Statement& statement) {
+    if (declare_plain(TokenView(statement))) return {};
+    const auto variable = statement.variable();
+    const Span span = statement.span();
+    for (const auto& declarator : variable->declarators) {
+        const Symbol* const before =
+            scopes().is_declared_here(declarator.name) ? find(declarator.name) : nullptr;
+        if (before != nullptr && before->kind >= Symbol::Kind::label)
+            return fail(Errc::invalid_declaration, span, fmt::format("{} is a label", declarator.name));
+    }
+    if (variable->space == ".reg") return declare_registers(*variable, span);
+    if (variable->space != ".local" && variable->space != ".param") {
+        std::vector<SharedVariable>& shared = program().shared_variables;
+        const std::size_t before = shared.size();
+        auto done = module_.declare(statement, shared_top_);
+        for (std::size_t i = before; function().is_entry && i < shared.size(); ++i)
+            shared[i].entry = static_cast<std::uint32_t>(&function() - program().functions.data());
+        return done;
+    }
+    for (const auto& declarator : variable->declarators) {
+        const auto size = extent(*variable, declarator, span);
+        if (!size) return tl::unexpected<Error>(size.error());
+        auto offset = place_in_frame(size->bytes, size->align, span);
+        if (!offset) return tl::unexpected<Error>(offset.error());
+        scopes().declare(declarator.name, {.space = Space::local,
+                                           .frame_relative = true,
+                                           .address = *offset,
+                                           .bytes = size->bytes,
+                                           .element_bytes = element_bytes(*variable, declarator)});
+    }
+    return {};
+}
+
+// `%r<100>` takes a register only for the names that occur.
+Expected<void> FunctionDecoder::declare_registers(const Statement::Variable& variable, Span span) {
+    const std::uint32_t bits = type_bits(variable.type);
+    if (bits == 0)
+        return fail(Errc::invalid_declaration, span, fmt::format("registers of type {}", variable.type));
+    for (const auto& declarator : variable.declarators) {
+        if (declarator.range != 0) {
+            scopes().declare_range(declarator.name, declarator.range, std::max(bits / 8, 1u),
+                                   variable.vector);
+            continue;
+        }
+        const Ref ref = temporary(std::max(bits / 8, 1u));
+        scopes().declare(declarator.name,
+                         {.kind = variable.vector > 1 ? Symbol::Kind::vector : Symbol::Kind::register_,
+                          .count = variable.vector,
+                          .ref = ref});
+        names_.push_back({ref, module_.span_of(declarator.name)});
+        for (std::uint32_t i = 1; i < variable.vector; ++i)
+            static_cast<void>(temporary(std::max(bits / 8, 1u)));
+    }
+    return {};
+}
+
+const Symbol* FunctionDecoder::find(std::string_view name) {
+    const Symbol* const symbol = module_.find(name);
+    return symbol != nullptr ? symbol : find_vector(name);
+}
+
+const Symbol* FunctionDecoder::find_vector(std::string_view name) {
+    const auto [symbol, range, number] = scopes().find_register(name);
+    if (range == nullptr || range->components() == 1) return nullptr;
+    vector_ = {
+        .kind = Symbol::Kind::vector, .count = range->components(), .ref = register_of(*range, number, name)};
+    return &vector_;
+}
+
+Ref FunctionDecoder::register_of(const Scopes::Meaning& meaning, std::string_view name) {
+    if (meaning.range == nullptr)
+        return meaning.symbol != nullptr && meaning.symbol->kind == Symbol::Kind::register_
+                   ? meaning.symbol->ref
+                   : no_ref;
+    return meaning.range->components() == 1 ? register_of(*meaning.range, meaning.number, name) : no_ref;
+}
+
+Ref FunctionDecoder::new_register(RegisterRange& range, std::uint32_t number, std::string_view name) {
+    const Ref ref = range[number] = take_column(function().register_bytes, range.bytes());
+    for (std::uint32_t i = 1; i < range.components(); ++i)
+        static_cast<void>(take_column(function().register_bytes, range.bytes()));
+    names_.push_back({ref, module_.span_of(name)});
+    return ref;
+}
+
+std::optional<Ref> FunctionDecoder::find_register(std::string_view name) {
+    if (learning_ != nullptr)
+        if (const auto at = reading_.register_at(name, learning_->tokens))
+            return place(*at, width(reading_.values[*at]));
+    const Scopes::Meaning meaning = scopes().find_register(name);
+    if (const Ref ref = register_of(meaning, name); ref != no_ref) return ref;
+    if (meaning.symbol != nullptr) return std::nullopt;
+    const std::size_t dot = name.rfind('.');
+    if (dot == std::string_view::npos || dot + 2 != name.size()) return std::nullopt;
+    const Symbol* vector = find(name.substr(0, dot));
+    const std::size_t component = std::string_view("xyzwrgba").find(name[dot + 1]);
+    if (vector == nullptr || vector->kind != Symbol::Kind::vector || component == std::string_view::npos)
+        return std::nullopt;
+    if (component % 4 >= vector->count) return std::nullopt;
+    return element(vector->ref, static_cast<std::uint32_t>(component % 4));
+}
+
+void FunctionDecoder::emit(const Draft& draft) {
+    Operation operation = draft.operation;
+    operation.operands = static_cast<std::uint32_t>(program().refs.size());
+    operation.strict = std::min(operation.strict, operation.inputs);
+    operation.is_large = operation.outputs > 1 || operation.inputs > 3;
+    const auto refs = draft.refs();
+    program().refs.insert(program().refs.end(), refs.begin(), refs.end());
+    if (learning_ != nullptr && draft.table != Table::none)
+        learning_->entries.push_back({program().code.size(), {draft.table, operation.extra}});
+    program().code.push_back(operation);
+    program().spans.push_back(span_);
+}
+
+void FunctionDecoder::emit_sum(Ref d, Ref a, Ref c) {
+    const std::array<std::string_view, 1> type = {width(d) == 8 ? ".u64" : width(d) == 4 ? ".u32" : ".u16"};
+    const auto sum = find_pure("add", type, 3, false);
+    emit(Draft(sum->first_function()).output(d).input(a).input(c));
+}
+
+tl::unexpected<Error> FunctionDecoder::missing(const syntax::Instruction& instruction) const {
+    return fail(Errc::instruction_not_emulated, instruction.span, std::string(instruction.name));
+}
+
+// --- instructions
+
+void FunctionDecoder::refresh_clock(const syntax::Instruction& instruction) {
+    for (const syntax::Operand& operand : instruction.operands) {
+        if (operand.kind() != OperandKind::identifier || !is_clock(operand.text())) continue;
+        emit(Draft(execute_refresh_clock));
+        program().code.back().is_part = true;
+    }
+}
+
+InstructionDecoder find_decoder(std::string_view opcode) {
+    static const std::unordered_map<std::string_view, InstructionDecoder> decoders = [] {
+        std::unordered_map<std::string_view, InstructionDecoder> all;
+        for (const auto rows : {memory_rows(), control_rows(), warp_rows(), mbarrier_rows(), bulk_rows(),
+                                matrix_rows(), cluster_rows(), video_rows()}) {
+            for (const InstructionRow& row : rows) all.emplace(row.opcode, row.decode);
+        }
+        return all;
+    }();
+    const auto row = decoders.find(opcode);
+    return row == decoders.end() ? nullptr : row->second;
+}
+
+Expected<void> FunctionDecoder::instruction(const Statement& statement) {
+    const TokenView tokens(statement);
+    span_ = {tokens.begin(0), tokens.end(tokens.size() - 1)};
+    if (instruction_by_shape(statement, tokens)) return {};
+    return instruction_by_itself(statement);
+}
+
+// What is missing fails when it is executed; what is wrong is an error of the module.
+Expected<void> FunctionDecoder::instruction_by_itself(const Statement& statement) {
+    const auto instruction = *statement.instruction();
+    refresh_clock(instruction);
+    after_.clear();
+    const InstructionDecoder decode = find_decoder(instruction.opcode);
+    auto draft = decode != nullptr ? decode(*this, instruction) : decode_pure(*this, instruction);
+    if (!draft) {
+        const Errc code = draft.error().code;
+        if (code != Errc::instruction_not_emulated && code != Errc::unresolved_external) {
+            return tl::unexpected<Error>(draft.error());
+        }
+        program().failures.push_back(draft.error());
+        draft = Draft(execute_failure, static_cast<std::uint32_t>(program().failures.size() - 1));
+        after_.clear();
+    }
+    Ref guard = no_ref;
+    if (instruction.guard) {
+        const auto found = find_register(instruction.guard->predicate);
+        if (!found)
+            return fail(Errc::unknown_identifier, instruction.span,
+                        std::string(instruction.guard->predicate));
+        guard = read_as(*found, 1);
+    }
+    const auto written = draft->refs().first(draft->operation.outputs);
+    if (!after_.empty() && std::ranges::find(written, guard) != written.end()) guard = copy_of(guard);
+    emit_with_guard(*draft, instruction, guard);
+    for (Draft& extension : after_) {
+        extension.operation.is_part = true;
+        extension.operation.is_copy = true;
+        extension.operation.undefined = Undefined::moves;
+        emit_with_guard(extension, instruction, guard);
+    }
+    return {};
+}
+
+// What follows in parts asks the guard again, which the first part may have written.
+Ref FunctionDecoder::copy_of(Ref predicate) {
+    const Ref copy = temporary(1);
+    emit(Draft(arithmetic::extension(1, 1, false)).output(copy).input(predicate));
+    program().code.back().is_part = true;
+    return copy;
+}
+
+void FunctionDecoder::emit_with_guard(Draft draft, const syntax::Instruction& instruction, Ref guard) {
+    if (guard != no_ref) {
+        draft.operation.guard = guard;
+        draft.operation.guard_negated = instruction.guard->negated;
+    }
+    emit(draft);
+}
+
+// How many pure operations without guards stand in a row, up to where a branch may lead.
+void FunctionDecoder::mark_runs() {
+    auto& code = program().code;
+    is_target_.assign(code.size() - function().begin + 1, false);
+    for (const std::uint32_t pc : label_pcs_) is_target_[pc - function().begin] = true;
+    Operation behind;
+    std::uint16_t runs = 0;
+    for (std::size_t pc = code.size(); pc-- > function().begin;) {
+        Operation& operation = code[pc];
+        if (operation.function == nullptr || operation.guard != no_ref) {
+            behind = {};
+            continue;
+        }
+        const bool ends = is_target_[pc + 1 - function().begin] || behind.run == UINT16_MAX;
+        operation.run = static_cast<std::uint16_t>(1 + (ends ? 0 : behind.run));
+        operation.run_counted =
+            static_cast<std::uint16_t>((operation.is_part ? 0 : 1) + (ends ? 0 : behind.run_counted));
+        if (!ends && behind.run != 0) join_row(operation, code[pc + 1]);
+        if (ends || behind.run == 0) ++runs;
+        operation.run_number = runs;
+        behind = operation;
+    }
+}
+
+// Operations of one function on registers of the frame, whose operands lie one behind the other, are a row.
+void FunctionDecoder::join_row(Operation& operation, Operation& behind) {
+    if (behind.function != operation.function || operation.elements != lane_count ||
+        behind.elements != lane_count)
+        return;
+    const std::uint32_t count = operation.outputs + operation.inputs;
+    const auto refs = std::span(program().refs).subspan(operation.operands, std::size_t{count} * 2);
+    if (behind.operands != operation.operands + count || !std::ranges::all_of(refs, is_register)) return;
+    if (behind.row == 0) {
+        const arithmetic::RowFunction function = arithmetic::row_function(operation.function);
+        if (function == nullptr) return;
+        auto& rows = program().rows;
+        const auto found = std::ranges::find(rows, function);
+        behind.extra = static_cast<std::uint32_t>(found - rows.begin());
+        if (found == rows.end()) rows.push_back(function);
+        behind.row = 1;
+    }
+    operation.extra = behind.extra;
+    operation.row = static_cast<std::uint16_t>(behind.row + 1);
+}
+
+namespace {
+
+// Instructions that move bits, and how many of their last sources say where to.
+struct BitMover {
+    std::string_view opcode;
+    std::uint8_t controls;
+};
+constexpr BitMover bit_movers[] = {{"mov", 0}, {"selp", 1}, {"prmt", 1}, {"shl", 1},
+                                   {"shr", 1}, {"shf", 1},  {"bfe", 2},  {"bfi", 2}};
+
+constexpr std::string_view bit_by_bit[] = {"and", "or", "xor", "not", "lop3"};
+constexpr std::string_view carrying[] = {"add", "sub", "mul", "mad", "neg"};
+
+bool is_integer_type(std::string_view word) {
+    return word.size() > 2 && (word[1] == 'u' || word[1] == 's') && word[2] >= '0' && word[2] <= '9';
+}
+
+// The lower half of an integer's product, or all of it; a saturated sum has all bits from all bits.
+bool is_carrying(const syntax::Instruction& instruction) {
+    return std::ranges::find(carrying, instruction.opcode) != std::end(carrying) &&
+           std::ranges::all_of(instruction.modifiers, [](std::string_view word) {
+               return word == ".lo" || word == ".wide" ||
+                      (is_integer_type(word) && word.find('x') == std::string_view::npos);
+           });
+}
+
+bool is_integer_conversion(const syntax::Instruction& instruction) {
+    return instruction.opcode == "cvt" && std::ranges::all_of(instruction.modifiers, is_integer_type);
+}
+
+void set_undefined(Operation& operation, const syntax::Instruction& instruction) {
+    if (std::ranges::find(bit_by_bit, instruction.opcode) != std::end(bit_by_bit) && operation.outputs == 1)
+        operation.undefined = Undefined::bits;
+    if (instruction.opcode != "cvt" && operation.outputs == 1 && !instruction.modifiers.empty() &&
+        instruction.modifiers.back().ends_with("x2"))
+        operation.undefined = Undefined::halves;
+    if (is_carrying(instruction)) operation.undefined = Undefined::carries;
+    if (is_integer_conversion(instruction)) operation.undefined = Undefined::moves;
+    for (const BitMover& row : bit_movers) {
+        if (row.opcode != instruction.opcode) continue;
+        operation.undefined = Undefined::moves;
+        operation.controls = row.controls;
+    }
+}
+
+}  // namespace
+
+// The last operation; one that comes before it is emitted.
+Draft draft_of(FunctionDecoder& decoder, const PureInstruction& pure, const syntax::Instruction& instruction,
+               PureOperands operands) {
+    auto& [outputs, inputs] = operands;
+    if (pure.writes_carry) outputs[pure.outputs] = decoder.carry();
+    if (pure.reads_carry) inputs[pure.inputs] = decoder.carry();
+    if (!pure.has_second()) {
+        Draft draft(pure.first_function());
+        for (std::size_t i = 0; i < pure.all_outputs(); ++i) draft.output(outputs[i]);
+        for (std::size_t i = 0; i < pure.all_inputs(); ++i) draft.input(inputs[i]);
+        draft.operation.elements = static_cast<std::uint8_t>(lane_count * pure.column_elements);
+        set_undefined(draft.operation, instruction);
+        return draft;
+    }
+    Draft first(pure.first_function()), second(pure.second_function());
+    for (std::size_t i = 0; i < pure.all_outputs(); ++i) second.output(outputs[i]);
+    for (std::size_t i = 0; i < pure.first_outputs; ++i) {
+        const Ref between = decoder.temporary(pure.between_bytes[i]);
+        first.output(between);
+        second.input(between);
+    }
+    for (std::size_t i = 0; i < pure.all_inputs(); ++i)
+        (i < pure.first_inputs ? first : second).input(inputs[i]);
+    first.operation.is_part = true;
+    if (is_integer_conversion(instruction))
+        first.operation.undefined = second.operation.undefined = Undefined::moves;
+    decoder.emit(first);
+    return second;
+}
+
+Expected<Draft> decode_pure(FunctionDecoder& decoder, const syntax::Instruction& instruction) {
+    std::vector<const syntax::Operand*> operands;
+    bool pair = false;
+    for (const syntax::Operand& operand : instruction.operands) {
+        if (operand.kind() == OperandKind::pair) {
+            pair = true;
+            for (const syntax::Operand& child : operand.children()) operands.push_back(&child);
+        } else {
+            operands.push_back(&operand);
+        }
+    }
+    const auto& pure = decoder.module().pure(instruction, pair);
+    if (!pure) return decoder.missing(instruction);
+    if (operands.size() != std::size_t{pure->outputs} + pure->inputs) {
+        return fail(Errc::invalid_operand, instruction.span,
+                    fmt::format("{} has {} operands", instruction.name, pure->outputs + pure->inputs));
+    }
+    std::array<Ref, arithmetic::most_outputs + 1> outputs;
+    std::array<Ref, arithmetic::most_inputs + 1> inputs;
+    for (std::size_t i = 0; i < pure->outputs; ++i) {
+        const auto extension = pure->output_signed[i] ? Extension::sign : Extension::zeros;
+        auto ref = decoder.output(*operands[i], pure->output_bytes[i], extension);
+        if (!ref) return tl::unexpected<Error>(ref.error());
+        outputs[i] = *ref;
+    }
+    for (std::size_t i = 0; i < pure->inputs; ++i) {
+        auto ref = decoder.input(*operands[pure->outputs + i], pure->input_bytes[i], pure->input_types[i]);
+        if (!ref) return tl::unexpected<Error>(ref.error());
+        inputs[i] = *ref;
+    }
+    return draft_of(decoder, *pure, instruction, {outputs, inputs});
+}
+
+}  // namespace ptxgraft::emulator

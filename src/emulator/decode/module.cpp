@@ -1,0 +1,54 @@
+#include "emulator/decode/module.hpp"
+
+#include "emulator/decode/share_columns.hpp"
+#include "ptxgraft/syntax.hpp"
+
+namespace ptxgraft {
+
+using emulator::Function;
+using emulator::Program;
+
+Expected<void> EmulatedModule::decode(std::string text, emulator::DecoderMemory& kept,
+                                      std::uint32_t threads) {
+    auto tree = syntax::parse(std::move(text));
+    if (!tree) return tl::unexpected<Error>(tree.error());
+    if (tree->address_size() == 32) return fail(Errc::unsupported_module, "32-bit addresses");
+    auto programs = emulator::decode_in_parts(*tree, variables_, kept, threads);
+    if (!programs) return tl::unexpected<Error>(programs.error());
+    for (Program& program : *programs) add(parts_.emplace_back(std::move(program)));
+    text_ = std::move(*tree).take_source();
+    variables_.add();
+    return parts_[0].program.uses_heap ? variables_.memory()->reserve_heap() : Expected<void>{};
+}
+
+void EmulatedModule::add(const Part& part) {
+    const auto number = static_cast<std::uint32_t>(parts_.size() - 1);
+    for (std::uint32_t i = 0; i < part.program.functions.size(); ++i)
+        if (const Function& function = part.program.functions[i]; function.is_entry && function.has_code)
+            *entries_.put(function.name).first = {number, i};
+}
+
+EmulatedModule::Entry EmulatedModule::prepare(std::string_view name) const {
+    const PartEntry* const found = entries_.find(name);
+    if (found == nullptr) return {};
+    const std::scoped_lock lock(mutex_);
+    Part& part = parts_[found->part];
+    part.prepare(found->function);
+    return {&part.program, &part.program.functions[found->function]};
+}
+
+void EmulatedModule::Part::prepare(std::size_t entry) {
+    prepare_one(entry);
+    const Function& function = program.functions[entry];
+    if (function.first.calls == function.end.calls || callees_are_prepared) return;
+    for (std::size_t i = 0; i < program.functions.size(); ++i)
+        if (!program.functions[i].is_entry && program.functions[i].has_code) prepare_one(i);
+    callees_are_prepared = true;
+}
+
+void EmulatedModule::Part::prepare_one(std::size_t i) {
+    if (!is_prepared[i]) share_columns(program, program.functions[i]);
+    is_prepared[i] = true;
+}
+
+}  // namespace ptxgraft

@@ -1,0 +1,184 @@
+#pragma once
+/// @file scopes.hpp
+/// What the names of a module stand for while it is decoded, scope by scope (PTX ISA, chapter 5).
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <deque>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "emulator/machine/program.hpp"
+#include "syntax/name_map.hpp"
+
+namespace ptxgraft::emulator {
+
+/// What a name stands for in a scope.
+struct Symbol {
+    enum class Kind : std::uint8_t { register_, vector, variable, external, label, table, prototype };
+    Kind kind = Kind::variable;
+    Space space = Space::global;
+    bool frame_relative = false;
+    bool dynamic = false;       ///< `.extern .shared`
+    std::uint32_t count = 0;    ///< registers of a vector
+    Ref ref = no_ref;           ///< of a register, or the first of a vector
+    std::uint64_t address = 0;  ///< of a variable, in its space; a label's, table's or prototype's number
+    std::uint64_t bytes = 0;
+    std::uint32_t element_bytes = 0;  ///< of an array's elements; 0: no array
+};
+
+/// The registers of `%r<100>`: those that occur have a place.
+class RegisterRange {
+  public:
+    void reset(std::uint32_t count, std::uint32_t bytes, std::uint32_t components);
+    [[nodiscard]] std::uint32_t count() const { return count_; }
+    [[nodiscard]] std::uint32_t bytes() const { return bytes_; }  ///< of a component
+    /// Of `.reg .v4 .f32 %v<3>`: 4; each number's place is that of its first component. Else 1.
+    [[nodiscard]] std::uint32_t components() const { return components_; }
+    /// Of a number below count(); no_ref when it is new.
+    [[nodiscard]] Ref& operator[](std::uint32_t number) {
+        if (number < near_count_) [[likely]]
+            return near_[number];
+        return place(number);
+    }
+
+  private:
+    Ref& place(std::uint32_t number);
+    std::uint32_t count_ = 0, bytes_ = 0, components_ = 1, near_count_ = 0;
+    // by number, as far as numbers are in use closely: the first near_count_ of this range
+    std::vector<Ref> near_;
+    std::unordered_map<std::uint32_t, Ref> far_;
+};
+
+/// Names in nested scopes: the module's, a function's, its blocks'. Views must outlive it. Symbols and ranges
+/// stay where they are until the next declaration.
+class Scopes {
+  public:
+    void open() { marks_.push_back(entries_.size()); }
+    void close();
+    /// Closes all scopes but the module's.
+    void close_function();
+    /// Closes all scopes, and keeps the memory for another module.
+    void clear() noexcept;
+    /// In the innermost scope; it takes the place of one of that name there.
+    void declare(std::string_view name, const Symbol& symbol);
+    /// `%r<5>`: %r0 to %r4, also written %r04.
+    void declare_range(std::string_view stem, std::uint32_t count, std::uint32_t bytes,
+                       std::uint32_t components = 1);
+    /// A name that was declared by itself.
+    [[nodiscard]] const Symbol* find(std::string_view name) const;
+    [[nodiscard]] bool is_declared_here(std::string_view name) const;
+
+    /// What a name means where a register may stand: one that was declared by itself, or one of a range.
+    struct Meaning {
+        const Symbol* symbol = nullptr;
+        RegisterRange* range = nullptr;
+        std::uint32_t number = 0;
+    };
+    [[nodiscard]] Meaning find_register(std::string_view name) { return look_up(name, numbered(name)); }
+
+    /// A register of a range that was asked for lately, from a name of at most eight characters, as
+    /// syntax::load_back() has it. Null otherwise, which says nothing of the name.
+    struct Element {
+        RegisterRange* range = nullptr;
+        std::uint32_t number = 0;
+    };
+    [[nodiscard]] Element find_element(std::uint64_t name) {
+        constexpr std::uint64_t zeros = 0x3030303030303030u, tens = 0x7676767676767676u,
+                                low = 0x7F7F7F7F7F7F7F7Fu;
+        const std::uint64_t values = name ^ zeros;
+        // high bits of what is no digit
+        const std::uint64_t others = (((values & low) + tens) | values) & ~low;
+        // of the digits at the end
+        const auto bits = static_cast<unsigned>(std::countl_zero(others | 1)) & 0x78u;
+        const std::uint64_t stem = name << bits;
+        const KnownStem& known = known_[place_of(stem)];
+        const std::uint64_t number = decimal(values & ~(~std::uint64_t{0} >> bits));
+        if (known.word != stem || known.time != time_ || number >= known.range->count() || bits == 0)
+            return {};
+        return {known.range, static_cast<std::uint32_t>(number)};
+    }
+
+  private:
+    // The number behind a stem: "%r12", and for ptxas "%r012" too, is 12 of "%r"; no stem without digits.
+    struct Numbered {
+        std::string_view stem;
+        std::uint64_t number = 0;
+    };
+    static Numbered numbered(std::string_view name) {
+        constexpr std::size_t most_digits = 18;
+        std::uint64_t number = 0, unit = 1;
+        std::size_t begin = name.size();
+        for (; begin > 0; --begin, unit *= 10) {
+            const std::uint64_t digit = std::uint64_t{static_cast<unsigned char>(name[begin - 1])} - '0';
+            if (digit > 9) break;
+            number += digit * unit;
+        }
+        if (begin == name.size() || begin == 0 || name.size() - begin > most_digits) return {};
+        return {name.substr(0, begin), number};
+    }
+    // The number of eight digits' values, the first of them in the lowest byte.
+    static std::uint64_t decimal(std::uint64_t digits) {
+        digits = digits * 10 + (digits >> 8);
+        constexpr std::uint64_t pairs = 0x000000FF000000FFu;
+        constexpr std::uint64_t first = 100 + (std::uint64_t{1000000} << 32),
+                                second = 1 + (std::uint64_t{10000} << 32);
+        return ((digits & pairs) * first + ((digits >> 16) & pairs) * second) >> 32;
+    }
+    static std::size_t place_of(std::uint64_t word) {
+        constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
+        return word * odd >> 58;
+    }
+    [[nodiscard]] Meaning look_up(std::string_view name, const Numbered& n);
+
+    static constexpr std::uint32_t none = 0xFFFFFFFFu;
+    static constexpr std::size_t longest_known_stem = 7;
+    // Places in entries_ of the innermost declaration; each knows the one that it hides.
+    struct Names {
+        std::uint32_t single = none, range = none;
+    };
+    struct Entry {
+        Names* names;
+        std::uint32_t hidden;
+        std::uint32_t depth;
+        RegisterRange* range;  // null: a single name
+        Symbol symbol;
+    };
+    // Ranges that were asked for lately, by their stem: most names are of few.
+    struct KnownStem {
+        std::uint64_t word = 0;  // its characters are the high ones
+        RegisterRange* range = nullptr;
+        std::uint64_t time = 0;
+    };
+    [[nodiscard]] std::uint32_t depth() const { return static_cast<std::uint32_t>(marks_.size()); }
+    // Long names are asked for again and again, and their hashes take long.
+    struct LongName {
+        std::string_view name;
+        const Names* names = nullptr;
+        std::uint64_t changes = 0;
+    };
+    [[nodiscard]] const Names* names_of(std::string_view name) const;
+    [[nodiscard]] const Names* look_for(std::string_view name) const;
+    [[nodiscard]] Names& names_for(std::string_view name);
+    [[nodiscard]] const Entry* find_in_range(const Numbered& n) const;
+    [[nodiscard]] RegisterRange& new_range();
+    void forget_function() noexcept;
+
+    syntax::Stems ranges_;                  // `%r` of `%r<5>`
+    syntax::Stems numbered_;                // `a` of a single `a7`, of open scopes and maybe others
+    syntax::Stems outer_numbered_;          // of the module's own
+    bool has_inner_numbered_ = false;       // numbered_ is more than that
+    syntax::NameMap<Names> outer_, inner_;  // of the module; of the function that is open
+    std::vector<Entry> entries_;            // of the open scopes, in order
+    std::vector<std::size_t> marks_;
+    std::deque<RegisterRange> pool_;  // the first range_count_ are in use
+    std::size_t range_count_ = 0;
+    std::array<KnownStem, 64> known_ = {};
+    std::uint64_t time_ = 1;  // when what is known of stems was last forgotten
+    mutable std::array<LongName, 8> long_names_ = {};
+    std::uint64_t changes_ = 1;  // when what is known of long names was
+};
+
+}  // namespace ptxgraft::emulator

@@ -1,0 +1,393 @@
+// How an instruction's tokens become the key of its shape, and how shapes are found by it.
+#include <algorithm>
+#include <cstring>
+
+#include "emulator/decode/decode.hpp"
+
+namespace ptxgraft::emulator {
+namespace {
+
+using syntax::Lexeme;
+using syntax::TokenView;
+
+struct OpcodeRow {
+    std::string_view opcode;
+    Shaping shaping;
+};
+// Those that are not pure. Their decoders add operations and entries of its tables to the program, and change
+// nothing else of it. What is not here is decoded by itself.
+constexpr OpcodeRow opcode_rows[] = {
+    {"bra", Shaping::branch},       {"ld", Shaping::address},       {"ldu", Shaping::address},
+    {"st", Shaping::address},       {"atom", Shaping::address},     {"red", Shaping::address},
+    {"mov", Shaping::immediates},   {"cvta", Shaping::plain},       {"isspacep", Shaping::plain},
+    {"prefetch", Shaping::plain},   {"prefetchu", Shaping::plain},  {"shfl", Shaping::plain},
+    {"vote", Shaping::plain},       {"match", Shaping::plain},      {"redux", Shaping::plain},
+    {"elect", Shaping::plain},      {"activemask", Shaping::plain}, {"ret", Shaping::plain},
+    {"exit", Shaping::plain},       {"trap", Shaping::plain},       {"bar", Shaping::plain},
+    {"barrier", Shaping::plain},    {"mma", Shaping::plain},        {"ldmatrix", Shaping::plain},
+    {"stmatrix", Shaping::plain},   {"movmatrix", Shaping::plain},  {"mapa", Shaping::plain},
+    {"getctarank", Shaping::plain}, {"nanosleep", Shaping::plain},
+};
+
+Shaping shaping_of(std::string_view opcode) {
+    for (const OpcodeRow& row : opcode_rows)
+        if (row.opcode == opcode) return row.shaping;
+    return find_decoder(opcode) == nullptr ? Shaping::immediates : Shaping::none;
+}
+
+template <class T>
+std::optional<std::size_t> find_view(std::span<const T> views, std::string_view text, auto view) {
+    for (std::size_t i = 0; i < views.size(); ++i)
+        if (view(views[i]).data() == text.data() && view(views[i]).size() == text.size()) return i;
+    return std::nullopt;
+}
+
+// A decimal number, as most are; else as the manual has it.
+std::optional<std::uint64_t> integer(std::string_view text) {
+    constexpr std::size_t most_digits = 18;
+    if (text.size() > most_digits || (text.size() > 1 && text[0] == '0')) return syntax::parse_integer(text);
+    std::uint64_t value = 0;
+    for (const char c : text) {
+        const auto digit = static_cast<unsigned char>(c - '0');
+        if (digit > 9) return syntax::parse_integer(text);
+        value = 10 * value + digit;
+    }
+    return value;
+}
+
+// What a piece of a key begins with that is no punctuation; a text's length follows.
+enum class Piece : std::uint8_t {
+    text = 0x80,
+    variable,
+    addressed,
+    offset,
+    integer,
+    floating,
+    address,
+    register_ = 0xC0
+};
+static_assert(syntax::lexeme_count < 0x80);
+
+// Writes the pieces of a key, eight bytes to a word, zeros behind the last one. No piece is zero, and each
+// says by its first byte where it ends: no other pieces make the same words.
+class KeyWriter {
+  public:
+    explicit KeyWriter(Reading& reading) : reading_(reading) {}
+    // Enough for tokens of `bytes` characters together.
+    [[nodiscard]] static bool has_place(std::size_t tokens, std::size_t bytes) {
+        constexpr std::size_t most_beside = 12;  // what a piece has but the characters of its token
+        return bytes + most_beside * (tokens + 1) <= sizeof(Reading::key);
+    }
+    void byte(std::uint8_t value) {
+        word_ |= std::uint64_t{value} << filled_;
+        filled_ += 8;
+        if (filled_ == 64) next();
+    }
+    void piece(Piece piece) { byte(static_cast<std::uint8_t>(piece)); }
+    void lexeme(Lexeme lexeme) { byte(static_cast<std::uint8_t>(lexeme)); }
+    // Most registers have a comma behind them.
+    void register_of(Ref ref, bool has_comma) {
+        constexpr std::uint8_t comma = 8;
+        static_assert(comma > width_mask);
+        byte(static_cast<std::uint8_t>((static_cast<std::uint8_t>(Piece::register_) + (ref & width_mask)) |
+                                       (has_comma ? comma : 0)));
+    }
+    template <class T> void number(T value) {
+        for (std::size_t i = 0; i < sizeof value; ++i)
+            byte(static_cast<std::uint8_t>(static_cast<std::uint64_t>(value) >> 8 * i));
+    }
+    void text(std::string_view text) {
+        piece(Piece::text);
+        number(static_cast<std::uint16_t>(text.size()));
+        for (const char c : text) byte(static_cast<std::uint8_t>(c));
+    }
+    void variable(Piece what, const Symbol& symbol) {
+        piece(what);
+        byte(static_cast<std::uint8_t>(symbol.space));
+        byte(static_cast<std::uint8_t>((symbol.frame_relative ? 1 : 0) | (symbol.dynamic ? 2 : 0)));
+    }
+    // What a key begins with.
+    void opcode(std::uint32_t number, bool is_entry) {
+        word_ = number | std::uint64_t{is_entry} << 31;
+        filled_ = 32;
+    }
+    void finish() {
+        if (filled_ != 0) next();
+        reading_.key_size = words_;
+    }
+
+  private:
+    void next() {
+        reading_.key[words_++] = word_;
+        word_ = 0;
+        filled_ = 0;
+    }
+    Reading& reading_;
+    std::size_t words_ = 0, filled_ = 0;  // bits of word_
+    std::uint64_t word_ = 0;
+};
+
+// Makes a Reading of an instruction.
+class ShapeReader {
+  public:
+    ShapeReader(FunctionDecoder& decoder, Shapes& shapes, Reading& reading, const TokenView& tokens)
+        : decoder_(decoder),
+          shapes_(shapes),
+          reading_(reading),
+          tokens_(tokens),
+          source_(tokens.source()),
+          key_(reading) {
+        reading.registers = reading.immediate_count = 0;
+        reading.has_address = false;
+    }
+
+    // False for one that has no shape; then it is decoded by itself. Of a branch, `at` is the label.
+    bool read(std::size_t& at) {
+        const bool has_guard = tokens_.kind(0) == Lexeme::at;
+        const bool is_negated = has_guard && tokens_.kind(1) == Lexeme::exclaim;
+        const std::size_t opcode = has_guard ? (is_negated ? 3 : 2) : 0;
+        if (tokens_.kind(opcode) != Lexeme::identifier) return false;
+        at_ = opcode + 1;
+        while (tokens_.kind(at_) == Lexeme::directive) ++at_;
+        const Shapes::Name name = shapes_.name(tokens_.text(opcode, at_ - 1), tokens_.begin(opcode));
+        reading_.shaping = name.shaping;
+        at = at_;
+        if (name.shaping == Shaping::none) return false;
+        if (!KeyWriter::has_place(tokens_.size(), tokens_.end(tokens_.size() - 1) - tokens_.begin(0)))
+            return false;
+        key_.opcode(name.number, decoder_.function().is_entry);
+        if (has_guard && !guard(is_negated)) return false;
+        if (name.shaping == Shaping::branch) return true;
+        at_ = at;
+        return operands();
+    }
+
+  private:
+    bool guard(bool is_negated) {
+        key_.lexeme(is_negated ? Lexeme::exclaim : Lexeme::at);
+        at_ = is_negated ? 2 : 1;
+        if (tokens_.kind(at_) != Lexeme::identifier || !name() || reading_.registers != 1) return false;
+        guard_ = reading_.values[0];
+        return true;
+    }
+
+    bool operands() {
+        for (;;) {
+            const Lexeme kind = tokens_.kind(at_);
+            if (kind == Lexeme::identifier) [[likely]] {
+                if (const Ref ref = known_register(at_); ref != no_ref ? !named(ref) : !name()) return false;
+            } else if (kind == Lexeme::semicolon) {
+                key_.finish();
+                return at_ + 1 == tokens_.size();
+            } else if (!other(kind)) {
+                return false;
+            }
+        }
+    }
+
+    // A register that was named lately; no_ref says nothing.
+    [[nodiscard]] Ref known_register(std::size_t token) {
+        constexpr std::size_t longest = 8;
+        const syntax::RawToken place = tokens_[token];
+        const std::size_t size = place.size;
+        if (size > longest || place.begin < longest || source_ == nullptr) return no_ref;
+        const char* const begin = source_ + place.begin;
+        const auto [range, number] = decoder_.scopes().find_element(syntax::load_back(begin + size, size));
+        return range == nullptr ? no_ref
+                                : decoder_.register_of(*range, number, std::string_view(begin, size));
+    }
+
+    // The token is a register, and most have a comma behind them.
+    bool named(Ref ref) {
+        const std::size_t token = at_++;
+        const bool has_comma = tokens_.kind(at_) == Lexeme::comma;
+        at_ += has_comma ? 1 : 0;
+        return add_register(ref, token, has_comma);
+    }
+
+    // A guard that is written as well must be asked before: not all instructions of a shape would be alike.
+    [[nodiscard]] bool add_register(Ref ref, std::size_t token, bool has_comma = false) {
+        const std::size_t number = reading_.registers;
+        if (number == Reading::most_registers || ref == guard_) return false;
+        reading_.tokens[number] = static_cast<std::uint32_t>(token);
+        reading_.values[number] = ref;
+        reading_.registers = number + 1;
+        key_.register_of(ref, has_comma);
+        return true;
+    }
+
+    bool other(Lexeme kind) {
+        switch (kind) {
+            case Lexeme::open_bracket:
+                if (reading_.shaping == Shaping::address && !reading_.has_address && address()) return true;
+                break;
+            case Lexeme::integer:
+            case Lexeme::floating: return immediate(kind == Lexeme::floating) || text();
+            case Lexeme::directive:  // `%tid.x` is one name
+                return tokens_.begin(at_) == tokens_.end(at_ - 1) && text();
+            case Lexeme::two_char_operator: return text();
+            case Lexeme::string:
+            case Lexeme::invalid:
+            case Lexeme::end: return false;
+            default: break;
+        }
+        key_.lexeme(kind);
+        ++at_;
+        return true;
+    }
+
+    bool text() {
+        key_.text(tokens_.text(at_++));
+        return true;
+    }
+
+    bool name() {
+        const std::string_view name = tokens_.text(at_);
+        const Scopes::Meaning meaning = decoder_.scopes().find_register(name);
+        if (const Ref ref = decoder_.register_of(meaning, name); ref != no_ref) return named(ref);
+        if (meaning.symbol != nullptr) return variable(*meaning.symbol);
+        const bool may_be_special = name[0] == '%' || name == "_" || name == "WARP_SZ";
+        return may_be_special && text();
+    }
+
+    bool variable(const Symbol& symbol) {
+        if (symbol.kind != Symbol::Kind::variable || tokens_.kind(at_ + 1) == Lexeme::open_bracket)
+            return false;
+        if (symbol.space == Space::global || symbol.space == Space::constant) {
+            if (!stands_alone() || !add_immediate({tokens_.text(at_), symbol.address, false})) return false;
+            key_.piece(Piece::address);
+        } else {
+            key_.variable(Piece::variable, symbol);
+            key_.number(symbol.address);
+        }
+        ++at_;
+        return true;
+    }
+
+    // An operand of one token.
+    [[nodiscard]] bool stands_alone() const {
+        const Lexeme next = tokens_.kind(at_ + 1);
+        return tokens_.kind(at_ - 1) == Lexeme::comma && (next == Lexeme::comma || next == Lexeme::semicolon);
+    }
+
+    [[nodiscard]] bool add_immediate(const Reading::Immediate& immediate) {
+        if (reading_.shaping == Shaping::plain || reading_.immediate_count == reading_.immediates.size())
+            return false;
+        reading_.immediates[reading_.immediate_count++] = immediate;
+        return true;
+    }
+
+    bool immediate(bool is_floating) {
+        if (!stands_alone()) return false;
+        const std::string_view text = tokens_.text(at_);
+        const auto value = is_floating ? 0 : integer(text);
+        if (!value || !add_immediate({text, *value, is_floating})) return false;
+        key_.piece(is_floating ? Piece::floating : Piece::integer);
+        ++at_;
+        return true;
+    }
+
+    // `[%rd1]`, `[%rd1+4]`, `[a+-4]`; others are read token by token.
+    bool address() {
+        std::size_t at = at_ + 1;
+        if (tokens_.kind(at) != Lexeme::identifier) return false;
+        const std::size_t base = at++;
+        std::uint64_t offset = 0;
+        if (tokens_.kind(at) == Lexeme::plus) {
+            const bool is_negative = tokens_.kind(++at) == Lexeme::minus;
+            at += is_negative ? 1 : 0;
+            const auto value = tokens_.kind(at) == Lexeme::integer ? integer(tokens_.text(at)) : std::nullopt;
+            if (!value) return false;
+            offset = is_negative ? 0 - *value : *value;
+            ++at;
+        }
+        if (tokens_.kind(at) != Lexeme::close_bracket) return false;
+        if (!address_base(base, offset)) return false;
+        key_.piece(Piece::offset);
+        reading_.has_address = true;
+        reading_.offset = offset;
+        at_ = at + 1;
+        return true;
+    }
+
+    bool address_base(std::size_t token, std::uint64_t& offset) {
+        if (const Ref ref = known_register(token); ref != no_ref) return add_register(ref, token);
+        const std::string_view name = tokens_.text(token);
+        const Scopes::Meaning meaning = decoder_.scopes().find_register(name);
+        if (const Ref ref = decoder_.register_of(meaning, name); ref != no_ref)
+            return add_register(ref, token);
+        if (meaning.symbol == nullptr || meaning.symbol->kind != Symbol::Kind::variable) return false;
+        key_.variable(Piece::addressed, *meaning.symbol);
+        offset += meaning.symbol->address;
+        return true;
+    }
+
+    FunctionDecoder& decoder_;
+    Shapes& shapes_;
+    Reading& reading_;
+    const TokenView tokens_;
+    const char* const source_;  // null: parts of it were edited
+    KeyWriter key_;
+    std::size_t at_ = 0;
+    Ref guard_ = no_ref - 1;  // no register
+};
+
+}  // namespace
+
+std::optional<std::size_t> Reading::register_at(std::string_view name, const TokenView& instruction) const {
+    return find_view(std::span<const std::uint32_t>(tokens).first(registers), name,
+                     [&](std::uint32_t token) { return instruction.text(token); });
+}
+
+std::optional<std::size_t> Reading::immediate_at(std::string_view text) const {
+    return find_view(std::span<const Immediate>(immediates).first(immediate_count), text,
+                     [](const Immediate& i) { return i.text; });
+}
+
+Shapes::Name Shapes::look_up(std::string_view text) {
+    if (const Name* known = names_.find(text)) return *known;
+    kept_.emplace_back(text);
+    const std::string_view kept = kept_.back();
+    Name& name = *names_.put(kept).first;
+    ++count_;
+    name.number = ++numbers_;
+    name.shaping = shaping_of(kept.substr(0, kept.find_first_of(". \t\r\n/")));
+    return name;
+}
+
+Shapes::Entry& Shapes::add(std::span<const std::uint64_t> key, std::uint64_t hash) {
+    if (2 * (entries_.size() + 1) > slots_.size()) grow();
+    Entry& entry = entries_.emplace_back();
+    entry.key.assign(key.begin(), key.end());
+    ++count_;
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t at = hash & mask;
+    while (slots_[at].entry != nullptr) at = (at + 1) & mask;
+    slots_[at] = {key[0], &entry};
+    return entry;
+}
+
+void Shapes::grow() {
+    slots_.assign(2 * slots_.size(), Slot());
+    const std::size_t mask = slots_.size() - 1;
+    for (Entry& entry : entries_) {
+        std::size_t at = hash_of(entry.key) & mask;
+        while (slots_[at].entry != nullptr) at = (at + 1) & mask;
+        slots_[at] = {entry.key[0], &entry};
+    }
+}
+
+void Shapes::forget() {
+    slots_.assign(slots_.size(), Slot());
+    entries_.clear();
+    known_ = {};
+    names_ = {};
+    kept_.clear();
+    count_ = 0;
+}
+
+bool read_shape(FunctionDecoder& decoder, const TokenView& tokens, Reading& reading, std::size_t& at) {
+    return ShapeReader(decoder, decoder.module().shapes, reading, tokens).read(at);
+}
+
+}  // namespace ptxgraft::emulator

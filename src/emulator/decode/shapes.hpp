@@ -1,0 +1,225 @@
+#pragma once
+/// @file decode_shapes.hpp
+/// Most instructions of a module look like others before them but for the registers that they name. What the
+/// first of a *shape* became is kept, with places for registers and numbers, and the others are made from it.
+///
+/// The shape is all that decoding looks at: opcode and modifiers, the width of each register, what variables
+/// are, the other tokens as written. Registers do not belong to it, nor do immediates of instructions without
+/// other effects, nor the offset of an address that is loaded or stored.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emulator/decode/scopes.hpp"
+#include "emulator/machine/program.hpp"
+#include "syntax/name_map.hpp"
+#include "syntax/token_view.hpp"
+
+namespace ptxgraft::emulator {
+
+class FunctionDecoder;
+class ModuleDecoder;
+
+/// The table of the program that an operation's `extra` is an index of.
+enum class Table : std::uint8_t { none, accesses, collectives, barriers, matrices };
+struct TableEntry {
+    Table table = Table::none;
+    std::uint32_t index = 0;
+};
+
+/// A Ref that is no column yet: its offset is a number of something that differs from instruction to
+/// instruction. In the bank of registers: one of Reading::values; in those of constants and special
+/// registers: a place in the shape's lists.
+inline constexpr Ref place_bit = 16;
+[[nodiscard]] constexpr Ref place(std::size_t number, std::uint32_t bytes) {
+    return static_cast<Ref>(number) * lane_count | place_bit | static_cast<Ref>(std::countr_zero(bytes));
+}
+[[nodiscard]] constexpr bool is_place(Ref ref) { return ref != no_ref && (ref & place_bit) != 0; }
+[[nodiscard]] constexpr std::size_t number_of(Ref place) { return offset(place) / lane_count; }
+
+/// How an opcode is decoded by shape.
+enum class Shaping : std::uint8_t {
+    none,        ///< by itself
+    plain,       ///< constants belong to the shape
+    address,     ///< of its first address, variable and offset do not
+    immediates,  ///< immediates do not
+    branch,      ///< to a label
+};
+
+/// One instruction as its shape sees it.
+struct Reading {
+    static constexpr std::size_t most_registers = 48, carry = most_registers, first_temporary = carry + 1,
+                                 first_immediate = 96, most_values = 128, most_key_words = 256;
+    struct Immediate {
+        std::string_view text;
+        std::uint64_t value = 0;  ///< of an integer, or a variable's address
+        bool is_floating = false;
+    };
+
+    /// What stands in the places of registers: those named, in order; the condition code; temporaries;
+    /// immediates.
+    std::array<Ref, most_values> values;
+    /// of the instruction's, those that name the registers
+    std::array<std::uint32_t, most_registers> tokens;
+    std::array<Immediate, 4> immediates;
+    std::array<std::uint64_t, most_key_words> key;
+    std::size_t registers = 0, immediate_count = 0, key_size = 0;
+    Shaping shaping = Shaping::none;
+    bool has_address = false;  ///< of which the offset is:
+    std::uint64_t offset = 0;
+
+    [[nodiscard]] std::optional<std::size_t> register_at(std::string_view name,
+                                                         const syntax::TokenView& instruction) const;
+    [[nodiscard]] std::optional<std::size_t> immediate_at(std::string_view text) const;
+};
+
+/// A constant of a shape.
+struct ShapeConstant {
+    std::uint64_t bits = 0;
+    std::uint8_t bytes = 4;
+    ImmediateType type = ImmediateType::integer;
+    std::int8_t immediate =
+        -1;  ///< which of the instruction's, and `bits` which of the shape's; -1: `bits` it is
+};
+
+/// What the instructions of one shape become.
+struct InstructionShape {
+    std::vector<Operation> operations;  ///< `operands` from the first ref on, `extra` in the tables below
+    std::vector<Table> tables;          ///< for each operation
+    std::vector<Ref> refs;
+    std::vector<ShapeConstant> constants;  ///< immediates too
+    std::vector<ShapeConstant> immediates;
+    std::vector<SpecialColumn> specials;  ///< refs: the width only
+    std::vector<std::uint8_t> temporaries;
+    bool uses_carry = false;
+    std::vector<Access> accesses;
+    std::vector<CollectiveCall> collectives;
+    bool has_own_collectives = false;  ///< whose member mask is a register
+    std::vector<Barrier> barriers;
+    std::vector<MatrixInstruction> matrices;
+    // In the module at hand: constants, special registers and tables have their places.
+    std::uint64_t module = 0;  ///< its number; 0: none
+    std::vector<Operation> bound_operations;
+    std::vector<Ref> bound_refs;
+    std::vector<CollectiveCall> bound_collectives;
+    /// for each of bound_refs, which of Reading::values it is where it is a place
+    std::vector<std::uint8_t> places;
+    bool is_simple = false;         ///< one operation on registers and what is the same everywhere
+    std::uint64_t last_offset = 0;  ///< of an access that the module has already
+    std::uint32_t last_access = 0;
+    bool has_last_access = false;
+};
+
+/// The shapes that an emulator has seen, of all its modules.
+class Shapes {
+  public:
+    struct Name {
+        std::uint32_t number = 0;
+        Shaping shaping = Shaping::none;
+    };
+    /// Of an opcode with its modifiers, which stands somewhere in a text.
+    [[nodiscard]] Name name(std::string_view text, std::size_t readable_before) {
+        if (text.size() > longest_known_name || readable_before + text.size() < longest_known_name)
+            return look_up(text);
+        const char* const end = text.data() + text.size();
+        const std::size_t last = text.size() < 8 ? text.size() : 8;
+        const std::uint64_t high = syntax::load_back(end, last);
+        const std::uint64_t low = text.size() > 8 ? syntax::load_back(end - 8, text.size() - 8) : 0;
+        KnownName& known = known_[place_of(high ^ low * 3) % known_.size()];
+        if (known.high != high || known.low != low) known = {high, low, look_up(text)};
+        return known.name;
+    }
+    struct Entry {
+        std::vector<std::uint64_t> key;
+        std::uint32_t seen = 0;                   ///< how many times, up to `often`
+        std::unique_ptr<InstructionShape> shape;  ///< null: instructions are decoded by themselves
+    };
+    std::uint32_t often = 2;  ///< a shape that was seen so often is learned
+    [[nodiscard]] Entry& find(std::span<const std::uint64_t> key) {
+        const std::uint64_t hash = hash_of(key);
+        const std::size_t mask = slots_.size() - 1;
+        for (std::size_t at = hash & mask; slots_[at].entry != nullptr; at = (at + 1) & mask)
+            if (slots_[at].first == key[0] && is_equal(slots_[at].entry->key, key)) return *slots_[at].entry;
+        return add(key, hash);
+    }
+    /// A number for a module, which no other has.
+    [[nodiscard]] std::uint64_t new_module() { return ++modules_; }
+    /// Forgets all when there are many. Not while an instruction is looked at.
+    void trim() {
+        if (count_ >= most) [[unlikely]]
+            forget();
+    }
+
+  private:
+    static constexpr std::size_t most = 1 << 15, longest_known_name = 16;
+    struct Slot {
+        std::uint64_t first = 0;  // of the key
+        Entry* entry = nullptr;
+    };
+    // Names that were asked for lately.
+    struct KnownName {
+        std::uint64_t high = 0, low = 0;
+        Name name;
+    };
+    static std::uint64_t place_of(std::uint64_t word) {
+        constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
+        return word * odd >> 32;
+    }
+    static std::uint64_t hash_of(std::span<const std::uint64_t> key) {
+        std::uint64_t hash = 0;
+        for (const std::uint64_t word : key) hash = place_of(hash ^ word) ^ (hash ^ word) << 32;
+        return place_of(hash);
+    }
+    static bool is_equal(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b) {
+        if (a.size() != b.size()) return false;
+        for (std::size_t i = 1; i < a.size(); ++i)
+            if (a[i] != b[i]) return false;
+        return true;
+    }
+    [[nodiscard]] Name look_up(std::string_view text);
+    Entry& add(std::span<const std::uint64_t> key, std::uint64_t hash);
+    void grow();
+    void forget();
+    std::deque<std::string> kept_;  // what names_ has views of
+    syntax::NameMap<Name> names_;
+    std::array<KnownName, 256> known_ = {};
+    std::vector<Slot> slots_ = std::vector<Slot>(256);  // open addressing
+    std::deque<Entry> entries_;
+    std::size_t count_ = 0;      // of names and shapes
+    std::uint32_t numbers_ = 0;  // given to names, each once
+    std::uint64_t modules_ = 0;
+};
+
+/// Makes a Reading of an instruction. False for one that has no shape; then it is decoded by itself. Of a
+/// branch, `at` is the token of the label.
+[[nodiscard]] bool read_shape(FunctionDecoder& decoder, const syntax::TokenView& tokens, Reading& reading,
+                              std::size_t& at);
+
+/// What decoding keeps from one module of an emulator to the next.
+struct DecoderMemory {
+    Shapes shapes;
+    Scopes scopes;  ///< empty between modules
+};
+
+/// What an instruction asks for while its shape is learned.
+struct Learning {
+    const Reading& reading;
+    const syntax::TokenView& tokens;
+    InstructionShape& shape;
+    bool is_refused = false;  ///< it depends on more than its shape
+    struct Entry {
+        std::size_t operation;  ///< in the program's code
+        TableEntry entry;
+    };
+    std::vector<Entry> entries = {};
+};
+
+}  // namespace ptxgraft::emulator

@@ -1,0 +1,295 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "emulator/machine/cluster.hpp"
+#include "emulator/machine/warp.hpp"
+
+namespace ptxgraft::emulator {
+namespace {
+
+constexpr std::uint64_t most_local_bytes = std::uint64_t{512} << 10;  // of a thread, as CUDA's limit
+
+bool inside(std::uint64_t address, std::uint64_t bytes, std::uint64_t size) {
+    return address <= size && size - address >= bytes;
+}
+
+}  // namespace
+
+std::uint64_t Warp::address(const Access& access, const Operation& operation, unsigned lane) {
+    std::uint64_t address = (access.frame_relative ? frame_->local_base : 0) + access.offset;
+    if (!access.has_base) return address;
+    const Ref base = operands(operation)[operation.outputs];
+    address += value(base, lane);
+    return width(base) == 4 ? address & 0xFFFFFFFFu : address - generic_window(access, address);
+}
+
+// Of a shared access by a generic address in 64 bits: hardware takes the lower half of it, and programs rely
+// on that.
+std::uint64_t Warp::generic_window(const Access& access, std::uint64_t address) {
+    const bool is_shared = access.space == Space::shared || access.space == Space::shared_cluster;
+    return is_shared && address - shared_window < window_bytes ? shared_window : 0;
+}
+
+std::byte* Warp::resolve(const Access& access, const Operation& operation, unsigned lane, std::uint32_t bytes,
+                         Use use) {
+    return resolve(access.space, address(access, operation, lane), lane, bytes, use);
+}
+
+namespace {
+
+constexpr std::uint64_t most_located_bytes = std::uint64_t{1} << 31;  // offsets have 32 bits
+
+}  // namespace
+
+Warp::Piece Warp::shared_piece(Cta& owner, std::uint64_t begin) const {
+    return {.host = owner.shared().data(),
+            .begin = begin,
+            .bytes = owner.shared().size(),
+            .written = tracks_written_ ? owner.shared_written().data() : nullptr,
+            .space = Space::shared,
+            .owner = owner.rank()};
+}
+
+// The piece of memory that a lane's access is in, if it is the kind that all lanes may share.
+Warp::Piece Warp::piece(const Access& access, const Operation& operation, std::uint32_t mask, Use use) {
+    Space space = access.space;
+    std::uint64_t window = 0;
+    if (space == Space::generic) {
+        const std::uint64_t first = address(access, operation, static_cast<unsigned>(std::countr_zero(mask)));
+        if (region_ == nullptr || !region_->holds(first, 1)) space = emulator::place(first).space;
+        if (space != Space::global) window = emulator::window(space);
+    } else if (access.has_base && width(operands(operation)[operation.outputs]) == 8) {
+        const Ref base = operands(operation)[operation.outputs];
+        window = generic_window(access,
+                                access.offset + value(base, static_cast<unsigned>(std::countr_zero(mask))));
+    }
+    switch (space) {
+        case Space::shared: return shared_piece(*cta_, window);
+        case Space::shared_cluster: {
+            const std::uint64_t at =
+                address(access, operation, static_cast<unsigned>(std::countr_zero(mask)));
+            const std::uint64_t first = access.space == Space::generic ? at - window : at;
+            Cta* const owner = owner_of(first);
+            if (owner == nullptr) return {};
+            return shared_piece(*owner, window + (first >> cluster_rank_shift << cluster_rank_shift));
+        }
+        case Space::local:
+            return {.host = local_.data(),
+                    .begin = window,
+                    .bytes = frame_->local_top,
+                    .lane_stride = local_stride_,
+                    .written = tracks_written_ ? local_written_.data() : nullptr,
+                    .space = Space::local};
+        case Space::param:
+            if (use == Use::write) return {};
+            return {.host = const_cast<std::byte*>(launch_->parameters.data()),
+                    .begin = window,
+                    .bytes = launch_->parameters.size(),
+                    .space = Space::param};
+        default: break;
+    }
+    const std::uint64_t first = address(access, operation, static_cast<unsigned>(std::countr_zero(mask)));
+    if (region_ == nullptr || !region_->holds(first, 1)) {
+        const Region* found = launch_->memory->find(first);
+        if (found == nullptr) return {};
+        region_ = found;
+    }
+    if ((use == Use::write && region_->read_only) || (region_->is_heap && checks(EmulatorCheck::heap)))
+        return {};
+    return {
+        .host = region_->host, .begin = region_->begin, .bytes = region_->bytes, .written = region_->written};
+}
+
+std::byte* Warp::locate(const Access& access, const Operation& operation, std::uint32_t mask, Use use,
+                        Located& located) {
+    const Piece in = piece(access, operation, mask, use);
+    const std::uint32_t bytes = std::uint32_t{access.bytes} * access.count;
+    if (in.host == nullptr || in.bytes < bytes || in.bytes > most_located_bytes) return nullptr;
+    const auto last = static_cast<std::uint32_t>(in.bytes - bytes);
+    const std::uint64_t add = (access.frame_relative ? frame_->local_base : 0) + access.offset - in.begin;
+    if (!access.has_base) {
+        if (add > last || add % bytes != 0) return nullptr;
+        std::fill_n(located.offsets, lane_count, static_cast<std::uint32_t>(add));
+        located.least = located.most = located.offsets[0];
+        located.all_equal = mask == ~0u;
+        located.consecutive = false;
+    } else {
+        const Ref base = operands(operation)[operation.outputs];
+        const LaneFunctions& functions = *launch_->lane_functions;
+        if (width(base) == 8) {
+            if (!functions.locate64(located, column_of<std::uint64_t>(base), add, last, bytes, bytes, mask))
+                return nullptr;
+        } else if (in.begin != 0 || width(base) != 4) {
+            return nullptr;
+        } else if (!functions.locate32(located, column_of<std::uint32_t>(base),
+                                       static_cast<std::uint32_t>(add), last, bytes, bytes, mask)) {
+            return nullptr;
+        }
+    }
+    if (tracks_written_ || is_ordered_) {
+        located.host = in.host;
+        located.written = in.written;
+        located.begin = in.space == Space::global   ? in.begin
+                        : in.space == Space::shared ? shared_place(in.owner)
+                                                    : 0;
+        located.is_shared = in.space == Space::shared;
+        located.is_global = in.space == Space::global;
+    }
+    if (in.lane_stride != 0) {
+        if (std::uint64_t{in.lane_stride} * lane_count > most_located_bytes) return nullptr;
+        for (std::uint32_t lane = 0; lane < lane_count; ++lane)
+            located.offsets[lane] += lane * in.lane_stride;
+        located.most += (lane_count - 1) * in.lane_stride;
+        located.all_equal = located.consecutive = false;
+    }
+    return in.host;
+}
+
+std::byte* Warp::resolve(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes, Use use) {
+    if ((address & (bytes - 1)) != 0) {
+        fail(Errc::misaligned_address, lane,
+             fmt::format("{} bytes of {} memory at {:#x}, which is no multiple of {}", bytes, name(space),
+                         address, bytes));
+        return nullptr;
+    }
+    if (std::byte* found = find(space, address, lane, bytes, use)) return found;
+    if (fail_without_owner(space, address, lane)) return nullptr;
+    const bool exists = use == Use::write && find(space, address, lane, bytes, Use::read) != nullptr;
+    if (exists)
+        fail(Errc::write_to_read_only_memory, lane, describe(space, address, bytes, use));
+    else
+        fail(Errc::address_out_of_bounds, lane,
+             describe(space, address, bytes, use) + surroundings(space, address, bytes));
+    return nullptr;
+}
+
+std::string Warp::describe(Space space, std::uint64_t address, std::uint64_t bytes, Use use) const {
+    const Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
+    return fmt::format("{} of {} bytes of {} memory at {:#x}", use == Use::read ? "read" : "write", bytes,
+                       name(where.space), where.address);
+}
+
+// Where an address lies that is nowhere in its space.
+std::string Warp::surroundings(Space space, std::uint64_t address, std::uint64_t bytes) const {
+    const Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
+    switch (where.space) {
+        case Space::shared: return fmt::format("; the block has {} bytes", cta_->shared().size());
+        case Space::local: return fmt::format("; the thread has {} bytes", frame_->local_top);
+        case Space::param: return fmt::format("; there are {} bytes", launch_->parameters.size());
+        default: break;
+    }
+    const Place other = emulator::place(where.address);
+    if (other.space != Space::global) return fmt::format(", which is {} memory", name(other.space));
+    if (where.address < window_bytes)
+        return ", which is no address of global memory: those of other state spaces are small";
+    std::string text = launch_->memory->surroundings(where.address);
+    const Region* region = launch_->memory->find(where.address);
+    const std::uint64_t at = region != nullptr ? region->begin : where.address;
+    for (const auto& [variable, extent] : program_->variables)
+        if (at - extent.address < extent.bytes + bytes + 256) text += fmt::format(" ({})", variable);
+    return ", " + text;
+}
+
+std::byte* Warp::find(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use) {
+    if (space <= Space::constant) {
+        if (region_ == nullptr || !region_->holds(address, bytes)) {
+            const Region* region = launch_->memory->find(address);
+            if (region == nullptr) {
+                const Place where = emulator::place(address);
+                if (space != Space::generic || where.space == Space::global) return nullptr;
+                return find(where.space, where.address, lane, bytes, use);
+            }
+            region_ = region;
+            if (!region->holds(address, bytes)) return nullptr;
+        }
+        if (use == Use::write && region_->read_only) return nullptr;
+        if (region_->is_heap && checks(EmulatorCheck::heap) &&
+            !launch_->memory->heap().holds(address, bytes) &&
+            !report({EmulatorCheck::heap, Errc::address_out_of_bounds, pc_}, 1u << lane, [&] {
+                return describe(space, address, bytes, use) + surroundings(space, address, bytes);
+            }))
+            return nullptr;
+        return region_->host + (address - region_->begin);
+    }
+    if (space == Space::shared) {
+        std::vector<std::byte>& shared = cta_->shared();
+        return inside(address, bytes, shared.size()) ? shared.data() + address : nullptr;
+    }
+    if (space == Space::shared_cluster) {
+        Cta* const owner = owner_of(address);
+        if (owner == nullptr) return nullptr;
+        const std::uint64_t offset = address & ((std::uint64_t{1} << cluster_rank_shift) - 1);
+        return inside(offset, bytes, owner->shared().size()) ? owner->shared().data() + offset : nullptr;
+    }
+    if (space == Space::local) {
+        if (!inside(address, bytes, frame_->local_top)) return nullptr;
+        return local_.data() + std::uint64_t{lane} * local_stride_ + address;
+    }
+    const std::vector<std::byte>& parameters = launch_->parameters;
+    if (use == Use::write || !inside(address, bytes, parameters.size())) return nullptr;
+    return const_cast<std::byte*>(parameters.data()) + address;
+}
+
+// The CTA in whose shared memory an address of the cluster lies; null when there is none, or it has ended.
+Cta* Warp::owner_of(std::uint64_t address) {
+    const std::uint64_t tag = address >> cluster_rank_shift;
+    if (tag == 0) return cta_;
+    Cluster& cluster = cta_->cluster();
+    if (tag > cluster.size() || cluster.cta(static_cast<std::uint32_t>(tag - 1)).is_finished())
+        return nullptr;
+    return &cluster.cta(static_cast<std::uint32_t>(tag - 1));
+}
+
+bool Warp::fail_without_owner(Space space, std::uint64_t address, unsigned lane) {
+    const Place in = space == Space::generic ? emulator::place(address) : Place{space, address};
+    if (in.space != Space::shared_cluster || owner_of(in.address) != nullptr) return false;
+    const std::uint64_t tag = in.address >> cluster_rank_shift, size = cta_->cluster().size();
+    if (tag > size)
+        fail(Errc::address_out_of_bounds, lane,
+             fmt::format("shared memory at {:#x}, of the block of rank {} in a cluster of {}", in.address,
+                         tag - 1, size));
+    else
+        fail(Errc::shared_memory_gone, lane,
+             fmt::format("at {:#x}, of the block of rank {} in the cluster", in.address, tag - 1));
+    return true;
+}
+
+std::byte* Warp::local(const Frame& frame, unsigned lane, std::uint32_t offset) {
+    return local_.data() + std::uint64_t{lane} * local_stride_ + frame.local_base + offset;
+}
+
+// Grows every thread's local memory; the bytes move, so host pointers to it live no longer than one
+// operation.
+bool Warp::reserve_local(std::uint64_t bytes) {
+    if (bytes > most_local_bytes) return false;
+    if (bytes <= local_stride_) return true;
+    const auto stride =
+        static_cast<std::uint32_t>((std::max<std::uint64_t>(bytes, local_stride_ * 2ull) + 15) / 16 * 16);
+    std::vector<std::byte> grown(std::size_t{stride} * 32);
+    for (std::size_t lane = 0; lane < 32 && local_stride_ != 0; ++lane) {
+        std::copy_n(local_.data() + lane * local_stride_, local_stride_, grown.data() + lane * stride);
+    }
+    local_ = std::move(grown);
+    if (tracks_written_) {
+        std::vector<std::uint8_t> written(std::size_t{stride} * 32);
+        for (std::size_t lane = 0; lane < 32 && local_stride_ != 0; ++lane)
+            std::copy_n(local_written_.data() + lane * local_stride_, local_stride_,
+                        written.data() + lane * stride);
+        local_written_ = std::move(written);
+    }
+    host_bytes_.take((std::uint64_t{stride} - local_stride_) * lane_count * (tracks_written_ ? 2 : 1));
+    charge_bytes(std::uint64_t{stride} * lane_count);
+    local_stride_ = stride;
+    return true;
+}
+
+bool Warp::extend_local(std::uint32_t bytes, std::uint32_t alignment, std::uint32_t& offset) {
+    const std::uint64_t begin = (std::uint64_t{frame_->local_top} + alignment - 1) / alignment * alignment;
+    if (!reserve_local(begin + bytes)) return false;
+    offset = static_cast<std::uint32_t>(begin);
+    frame_->local_top = static_cast<std::uint32_t>(begin + bytes);
+    return true;
+}
+
+}  // namespace ptxgraft::emulator

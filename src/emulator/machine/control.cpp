@@ -1,0 +1,189 @@
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "emulator/machine/cta.hpp"
+#include "emulator/machine/operations.hpp"
+
+namespace ptxgraft::emulator {
+namespace {
+
+unsigned first_lane(std::uint32_t mask) { return static_cast<unsigned>(std::countr_zero(mask)); }
+
+// The function that the lanes of `mask` call; lanes that call another one stay, and call it afterwards.
+const Function* target(Warp& warp, const Call& call, std::uint32_t& mask) {
+    const std::vector<Function>& functions = warp.program().functions;
+    if (call.target == no_ref) return &functions[call.function];
+    if (!warp.require(call.target, mask)) return nullptr;
+    const std::uint64_t address = warp.value(call.target, first_lane(mask));
+    const std::uint64_t index = (address - function_window) / function_stride;
+    if (address < function_window || address % function_stride != 0 || index >= functions.size()) {
+        warp.fail(Errc::invalid_call_target, first_lane(mask), fmt::format("{:#x}", address));
+        return nullptr;
+    }
+    std::uint32_t same = 0;
+    each_lane(mask, [&](unsigned lane) {
+        if (warp.value(call.target, lane) == address) same |= 1u << lane;
+        return true;
+    });
+    mask = same;
+    return &functions[index];
+}
+
+bool check_registers(Warp& warp, const Call& call, std::uint32_t mask) {
+    for (const Slot& slot : call.arguments)
+        if (!warp.check_fragment(slot.reg, Use::read, mask)) return false;
+    for (const Slot& slot : call.returns)
+        if (!warp.check_fragment(slot.reg, Use::write, mask)) return false;
+    return true;
+}
+
+bool check_call(Warp& warp, const Call& call, const Function& function, std::uint32_t mask) {
+    const bool has_prototype = call.prototype != Call::no_prototype;
+    const std::vector<Signature>& prototypes = warp.program().prototypes;
+    if (has_prototype ? fits(prototypes[call.prototype], function.signature) : fits(call, function.signature))
+        return true;
+    return warp.report(
+        {EmulatorCheck::calls, Errc::call_differs, warp.pc(), function.has_code ? function.begin : no_pc},
+        mask, [&] {
+            return fmt::format("by {} it is of {}, and the function is {}",
+                               has_prototype ? "its .callprototype" : "what it passes",
+                               to_text(has_prototype ? prototypes[call.prototype] : signature_of(call), "_"),
+                               to_text(function.signature, function.name));
+        });
+}
+
+}  // namespace
+
+Flow execute_branch(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    return warp.branch(operation.extra, mask);
+}
+
+Flow execute_branch_index(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    return warp.branch_by_index(warp.program().branch_tables[operation.extra], warp.operands(operation)[0],
+                                mask);
+}
+
+Flow execute_call(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    const Call& call = warp.program().calls[operation.extra];
+    std::uint32_t lanes = mask;
+    const Function* function = target(warp, call, lanes);
+    if (function == nullptr) return Flow::fail;
+    if (!check_registers(warp, call, lanes)) return Flow::fail;
+    if (lanes != mask) warp.stay(mask & ~lanes);
+    if (function->is_entry) {
+        return warp.fail(Errc::invalid_call_target, first_lane(lanes),
+                         fmt::format("{}, an entry", function->name));
+    }
+    if (warp.checks(EmulatorCheck::calls) && !check_call(warp, call, *function, lanes)) return Flow::fail;
+    if (function->is_defined) return warp.call(*function, call, lanes);
+    if (function->builtin != nullptr) {
+        const Flow flow = function->builtin(warp, call, lanes);
+        for (const Slot& slot : call.returns) warp.mark_slot(slot, lanes);
+        return flow == Flow::next && lanes != mask ? warp.moved_on() : flow;
+    }
+    return warp.fail(Errc::unresolved_external, first_lane(lanes),
+                     fmt::format("function {}", function->name));
+}
+
+Flow execute_return(Warp& warp, const Operation&, std::uint32_t mask) { return warp.return_(mask); }
+
+Flow execute_exit(Warp& warp, const Operation&, std::uint32_t mask) { return warp.exit(mask); }
+
+Flow execute_trap(Warp& warp, const Operation&, std::uint32_t mask) {
+    return warp.fail(Errc::trap_executed, first_lane(mask), "the kernel gave up");
+}
+
+Flow execute_failure(Warp& warp, const Operation& operation, std::uint32_t) {
+    return warp.fail(warp.program().failures[operation.extra]);
+}
+
+Flow execute_yield(Warp&, const Operation&, std::uint32_t) { return Flow::yield; }
+
+namespace {
+
+// The lanes that name the same barrier and count as the first one.
+std::uint32_t same_barrier(Warp& warp, const Barrier& barrier, std::uint32_t mask) {
+    std::uint32_t same = mask;
+    for (const Ref ref : {barrier.id, barrier.count}) {
+        if (ref == no_ref || !is_register(ref)) continue;
+        const std::uint64_t first = warp.value(ref, first_lane(mask));
+        each_lane(mask, [&](unsigned lane) {
+            if (warp.value(ref, lane) != first) same &= ~(1u << lane);
+            return true;
+        });
+    }
+    return same;
+}
+
+bool check_arrival(Warp& warp, std::uint32_t id, const Cta::Arrival& arrival, std::uint32_t mask) {
+    const Cta::Arrival* const first = warp.cta().differs(id, arrival);
+    if (first == nullptr) return true;
+    return warp.report({EmulatorCheck::barriers, Errc::invalid_barrier, warp.pc(), first->pc}, mask, [&] {
+        const auto say = [](const Cta::Arrival& one) {
+            return one.count != 0 ? fmt::format("{} threads", one.count)
+                                  : std::string("all threads of the block");
+        };
+        if (arrival.reduces != first->reduces)
+            return fmt::format("{} at barrier {}, and {} on line {}",
+                               arrival.reduces ? "a reduction" : "no reduction", id,
+                               first->reduces ? "one" : "none", warp.line_of(first->pc));
+        return fmt::format("barrier {} waits for {} here, and on line {} for {}", id, say(arrival),
+                           warp.line_of(first->pc), say(*first));
+    });
+}
+
+}  // namespace
+
+Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) {
+    const Barrier& barrier = warp.program().barriers[operation.extra];
+    for (const Ref ref : {barrier.id, barrier.count, barrier.predicate})
+        if (ref != no_ref && !warp.require(ref, all)) return Flow::fail;
+    const std::uint32_t mask = same_barrier(warp, barrier, all);
+    const unsigned lane = first_lane(mask);
+    if (mask != all) {
+        if (barrier.is_aligned && warp.checks(EmulatorCheck::barriers) &&
+            !warp.report({EmulatorCheck::barriers, Errc::divergent_barrier, warp.pc()}, all & ~mask,
+                         [] { return "lanes of the warp name different barriers, or counts"; }))
+            return Flow::fail;
+        warp.stay(all & ~mask);
+    }
+    if (barrier.destination != no_ref) warp.mark_written(barrier.destination, mask);
+    const auto id = static_cast<std::uint32_t>(warp.value(barrier.id, lane));
+    const auto count =
+        barrier.count == no_ref ? 0 : static_cast<std::uint32_t>(warp.value(barrier.count, lane));
+    const bool counted = barrier.count != no_ref;
+    if (id >= named_barriers || count % 32 != 0 || (counted && count == 0)) {
+        return warp.fail(
+            Errc::invalid_barrier, lane,
+            fmt::format("barrier {} of {} threads; barriers are 0 to 15, counts multiples of 32", id, count));
+    }
+    std::uint32_t predicate = 0;
+    if (barrier.predicate != no_ref) {
+        predicate = predicate_mask(warp.column(barrier.predicate)) ^ (barrier.negated ? ~0u : 0u);
+    }
+    const Cta::Arrival arrival{warp.pc(), count, barrier.predicate != no_ref};
+    if (warp.checks(EmulatorCheck::barriers) && !check_arrival(warp, id, arrival, mask)) return Flow::fail;
+    if (barrier.kind == Barrier::Kind::arrive) {
+        warp.cta().arrive(warp, id, arrival, mask, predicate);
+        return mask == all ? Flow::next : warp.moved_on();
+    }
+    if (barrier.is_aligned && warp.checks(EmulatorCheck::barriers)) {
+        const Group* const other = warp.waits_elsewhere();
+        if (other != nullptr &&
+            !warp.report({EmulatorCheck::barriers, Errc::divergent_barrier, warp.pc(), other->pc}, mask, [&] {
+                return fmt::format("other lanes of the warp wait at barrier {} on line {}", other->what,
+                                   warp.line_of(other->pc));
+            }))
+            return Flow::fail;
+    }
+    warp.wait(mask, Wait::barrier, id);
+    warp.cta().arrive(warp, id, arrival, mask, predicate);
+    return Flow::select;
+}
+
+Flow execute_collective(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    return warp.collective(operation, warp.program().collectives[operation.extra], mask);
+}
+
+}  // namespace ptxgraft::emulator

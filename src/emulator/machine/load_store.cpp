@@ -1,0 +1,221 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "emulator/machine/cta.hpp"
+#include "emulator/machine/operations.hpp"
+#include "emulator/machine/warp.hpp"
+
+namespace ptxgraft::emulator {
+namespace {
+
+struct Wide {
+    std::uint64_t low, high;
+};
+
+const Access& access_of(const Warp& warp, const Operation& operation) {
+    return warp.program().accesses[operation.extra];
+}
+
+// Calls `f(lane)` for the lanes of a mask; for all of them in a loop of its own, which the compiler unrolls.
+template <class F> void for_lanes(std::uint32_t mask, F&& f) {
+    if (mask == ~0u) {
+        for (unsigned lane = 0; lane < lane_count; ++lane) f(lane);
+    } else {
+        for (; mask != 0; mask &= mask - 1) f(static_cast<unsigned>(std::countr_zero(mask)));
+    }
+}
+
+// Other CTAs run on other host threads: an element is read and written at once, and in the order of the
+// program, which costs nothing on x86.
+template <class T> T load_element(const std::byte* from) {
+    if constexpr (sizeof(T) <= 8) return __atomic_load_n(reinterpret_cast<const T*>(from), __ATOMIC_ACQUIRE);
+    T value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+}
+template <class T> void store_element(std::byte* to, const T& value) {
+    if constexpr (sizeof(T) <= 8)
+        __atomic_store_n(reinterpret_cast<T*>(to), value, __ATOMIC_RELEASE);
+    else
+        std::memcpy(to, &value, sizeof value);
+}
+
+template <class T>
+void load_located(Warp& warp, const Operation& operation, std::uint32_t mask, const std::byte* from,
+                  const Located& at) {
+    const Ref* const refs = warp.operands(operation);
+    const unsigned count = operation.outputs;
+    const auto gather = warp.launch().lane_functions->gather[std::countr_zero(sizeof(T))];
+    if (sizeof(T) == 4 && count == 4 && mask == ~0u && !at.all_equal) {
+        std::byte* const to[] = {warp.column(refs[0]), warp.column(refs[1]), warp.column(refs[2]),
+                                 warp.column(refs[3])};
+        return warp.launch().lane_functions->gather4(to, from, at);
+    }
+    for (unsigned i = 0; i < count; ++i) {
+        T* const to = warp.column_of<T>(refs[i]);
+        const std::byte* const element = from + i * sizeof(T);
+        if (at.all_equal) {
+            std::fill_n(to, lane_count, load_element<T>(element + at.offsets[0]));
+        } else if (at.consecutive && count == 1) {
+            std::memcpy(to, element + at.offsets[0], lane_count * sizeof(T));
+        } else {
+            gather(reinterpret_cast<std::byte*>(to), element, at, mask);
+        }
+    }
+}
+
+// Calls `f(lanes, host bytes, where they are)` for all lanes at once, or for one after the other when they
+// access different pieces of memory; false after an error.
+template <class F>
+bool for_pieces(Warp& warp, const Access& access, const Operation& operation, std::uint32_t mask, Use use,
+                F&& f) {
+    Located at;
+    if (std::byte* const host = warp.locate(access, operation, mask, use, at)) return f(mask, host, at);
+    std::array<std::uint64_t, lane_count> addresses;  // an output may be the address's register
+    each_lane(mask, [&](unsigned lane) {
+        addresses[lane] = warp.address(access, operation, lane);
+        return true;
+    });
+    const std::uint32_t bytes = std::uint32_t{access.bytes} * access.count;
+    return each_lane(mask, [&](unsigned lane) {
+        std::byte* const host = warp.resolve(access.space, addresses[lane], lane, bytes, use);
+        if (host == nullptr) return false;
+        Located one;
+        warp.describe(access.space, addresses[lane], lane, one);
+        one.host = host;
+        return f(1u << lane, host, one);
+    });
+}
+
+template <class T> Flow load(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    const Access& access = access_of(warp, operation);
+    const bool done = for_pieces(warp, access, operation, mask, Use::read,
+                                 [&](std::uint32_t lanes, const std::byte* from, const Located& at) {
+                                     if (warp.is_ordered() && !warp.check_load(access, lanes, at))
+                                         return false;
+                                     load_located<T>(warp, operation, lanes, from, at);
+                                     if (warp.tracks_written()) warp.note_loaded(operation, lanes, at);
+                                     return true;
+                                 });
+    if (!done) return Flow::fail;
+    return access.is_strong() ? warp.strong() : Flow::next;
+}
+
+template <class T>
+void store_located(Warp& warp, const Access& access, const Ref* refs, std::uint32_t mask, std::byte* to,
+                   const Located& at) {
+    if (sizeof(T) == 4 && access.count == 4 && mask == ~0u) {
+        const std::byte* const from[] = {warp.column(refs[0]), warp.column(refs[1]), warp.column(refs[2]),
+                                         warp.column(refs[3])};
+        return warp.launch().lane_functions->scatter4(to, from, at);
+    }
+    for (unsigned i = 0; i < access.count; ++i) {
+        const T* const from = warp.column_of<T>(refs[i]);
+        if (at.consecutive && access.count == 1) {
+            std::memcpy(to + at.offsets[0], from, lane_count * sizeof(T));
+        } else {
+            for_lanes(mask, [&](unsigned lane) {
+                store_element<T>(to + at.offsets[lane] + i * sizeof(T), from[lane]);
+            });
+        }
+    }
+}
+
+template <class T> Flow store(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    const Access& access = access_of(warp, operation);
+    const Ref* const refs = warp.operands(operation) + (access.has_base ? 1 : 0);
+    const bool done = for_pieces(
+        warp, access, operation, mask, Use::write,
+        [&](std::uint32_t lanes, std::byte* to, const Located& at) {
+            if ((warp.is_ordered() || warp.tracks_written()) && !warp.check_store(access, refs, lanes, at))
+                return false;
+            store_located<T>(warp, access, refs, lanes, to, at);
+            return true;
+        });
+    return done ? Flow::next : Flow::fail;
+}
+
+}  // namespace
+
+Execute load_operation(std::uint32_t bytes) {
+    switch (bytes) {
+        case 1: return load<std::uint8_t>;
+        case 2: return load<std::uint16_t>;
+        case 4: return load<std::uint32_t>;
+        case 8: return load<std::uint64_t>;
+        default: return load<Wide>;
+    }
+}
+
+Execute store_operation(std::uint32_t bytes) {
+    switch (bytes) {
+        case 1: return store<std::uint8_t>;
+        case 2: return store<std::uint16_t>;
+        case 4: return store<std::uint32_t>;
+        case 8: return store<std::uint64_t>;
+        default: return store<Wide>;
+    }
+}
+
+Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    const Access& access = access_of(warp, operation);
+    const Ref* const refs = warp.operands(operation) + (access.has_base ? 1 : 0);
+    const std::uint32_t bytes = access.bytes;
+    const bool done = each_lane(mask, [&](unsigned lane) {
+        const auto wanted = static_cast<std::uint32_t>(warp.value(refs[1], lane));
+        if (wanted > bytes) {  // PTX ISA 9.7.9.25.3.1
+            warp.fail(Errc::copy_size_invalid, lane,
+                      fmt::format("{} bytes of the source, where {} are copied", wanted, bytes));
+            return false;
+        }
+        std::byte* to = warp.resolve(access, operation, lane, bytes, Use::write);
+        if (to == nullptr) return false;
+        std::array<std::byte, 16> data = {};
+        if (wanted != 0) {
+            const std::uint64_t address = warp.value(refs[0], lane);
+            const std::byte* from = warp.find(Space::global, address, lane, wanted, Use::read);
+            if (from == nullptr || address % bytes != 0) {
+                static_cast<void>(
+                    warp.resolve(Space::global, address, lane, bytes, Use::read));  // for its error
+                return false;
+            }
+            std::copy_n(from, wanted, data.begin());
+        }
+        const Warp::CopiedPiece piece{.from = warp.value(refs[0], lane),
+                                      .to = warp.address(access, operation, lane),
+                                      .wanted = wanted,
+                                      .host = to,
+                                      .bytes = data.data()};
+        if (!warp.note_copy(access, piece, lane)) return false;
+        std::copy_n(data.begin(), bytes, to);
+        return true;
+    });
+    return done ? Flow::next : Flow::fail;
+}
+
+Flow execute_copy_commit(Warp& warp, const Operation&, std::uint32_t mask) {
+    warp.commit_copies(mask);
+    return Flow::next;
+}
+
+Flow execute_copy_wait(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    warp.wait_copies(mask, operation.extra);
+    return Flow::next;
+}
+
+Flow execute_copy_wait_all(Warp& warp, const Operation&, std::uint32_t mask) {
+    warp.commit_copies(mask);
+    warp.wait_copies(mask, 0);
+    return Flow::next;
+}
+
+Flow execute_fence(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    warp.fence(Fence::of(operation.extra), mask);
+    return Flow::next;
+}
+
+Flow execute_nothing(Warp&, const Operation&, std::uint32_t) { return Flow::next; }
+
+}  // namespace ptxgraft::emulator

@@ -1,0 +1,258 @@
+// The mbarrier instructions (PTX ISA 9.7.13.15).
+#include <fmt/format.h>
+
+#include "emulator/decode/decode.hpp"
+#include "emulator/machine/cta.hpp"
+#include "emulator/machine/mbarrier_object.hpp"
+#include "emulator/machine/warp.hpp"
+
+namespace ptxgraft::emulator {
+namespace {
+
+using syntax::Instruction;
+
+const Access& access_of(const Warp& warp, const Operation& operation) {
+    return warp.program().accesses[operation.extra];
+}
+
+// Operands: the result, the address's register, if it has one, and a count or a state.
+Ref input_of(const Warp& warp, const Operation& operation) {
+    return warp.operands(operation)[operation.outputs + operation.inputs - 1];
+}
+
+Flow fail(Warp& warp, unsigned lane, const Error& error) {
+    return warp.fail(error.code, lane, *error.detail);
+}
+
+// PTX ISA 9.7.13.15: generic addresses fall within the window of shared memory; all may arrive at an object
+// of another block of the cluster, and tell it of transactions, but do nothing else with it.
+enum class Owner : std::uint8_t { this_cta, any };
+
+std::byte* object_of(Warp& warp, const Operation& operation, unsigned lane, Use use, Owner owner) {
+    const Access& access = access_of(warp, operation);
+    const std::uint64_t address = warp.address(access, operation, lane);
+    const Place where = access.space == Space::generic ? place(address) : Place{access.space, address};
+    const bool is_shared = where.space == Space::shared || where.space == Space::shared_cluster;
+    const std::uint64_t tag = where.address >> cluster_rank_shift;
+    if (is_shared && (owner == Owner::any || tag == 0 || tag == warp.cta().rank() + std::uint64_t{1}))
+        return warp.resolve(access.space, address, lane, 8, use);
+    warp.fail(Errc::address_out_of_bounds, lane,
+              is_shared
+                  ? fmt::format("the mbarrier is in shared memory of the block of rank {}, at which this "
+                                "block may arrive, but neither make it nor wait",
+                                tag - 1)
+                  : fmt::format("an mbarrier at {:#x}, which is {} memory; mbarriers are in shared memory",
+                                where.address, name(where.space)));
+    return nullptr;
+}
+
+// What the operation does to the object of a lane, which is given the lane's count.
+using Change = Expected<void> (*)(Mbarrier& object, std::uint32_t count);
+
+/// Who lets others know: the thread, or the cp.async that it issued, or nobody.
+enum class Arriving : std::uint8_t { thread, copies, nobody };
+
+Expected<void> invalidate(Mbarrier& object, std::uint32_t);
+
+template <Change C, Owner O = Owner::any, Arriving Of = Arriving::thread>
+Flow execute_change(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    const bool done = each_lane(mask, [&](unsigned lane) {
+        std::byte* const at = object_of(warp, operation, lane, Use::write, O);
+        if (at == nullptr) return false;
+        const Access& access = access_of(warp, operation);
+        const std::uint64_t address = warp.address(access, operation, lane);
+        const auto count = static_cast<std::uint32_t>(warp.value(input_of(warp, operation), lane));
+        if (!warp.note_mbarrier(access.space, address, lane, AccessKind::atomic)) return false;
+        const auto before = change_mbarrier(at, [&](Mbarrier& object) { return C(object, count); });
+        if (!before) return fail(warp, lane, before.error()), false;
+        warp.set(warp.operands(operation)[0], lane, *before);
+        if constexpr (Of == Arriving::copies) warp.finish_copies_at(access.space, address, lane);
+        if constexpr (Of == Arriving::thread) warp.arrive_at(access.space, address, lane, access);
+        warp.finish_phase_at(access.space, address, *before, mbarrier_word(at));
+        return true;
+    });
+    return done ? Flow::next : Flow::fail;
+}
+
+template <bool Drop> Expected<void> arrive(Mbarrier& object, std::uint32_t count) {
+    return object.arrive(count, Drop);
+}
+template <bool Drop> Expected<void> arrive_expecting(Mbarrier& object, std::uint32_t count) {
+    auto done = object.expect(count);
+    return done ? object.arrive(1, Drop) : done;
+}
+template <bool Drop> Expected<void> arrive_without_completing(Mbarrier& object, std::uint32_t count) {
+    const std::uint32_t phase = object.phase;
+    auto done = object.arrive(count, Drop);
+    if (!done || object.phase == phase) return done;
+    return ptxgraft::fail(Errc::invalid_barrier,
+                          "an arrival with .noComplete is the last one that the mbarrier waits for");
+}
+Expected<void> expect(Mbarrier& object, std::uint32_t count) { return object.expect(count); }
+Expected<void> complete(Mbarrier& object, std::uint32_t count) { return object.complete(count); }
+Expected<void> keep(Mbarrier&, std::uint32_t) { return {}; }
+Expected<void> invalidate(Mbarrier& object, std::uint32_t) {
+    object.valid = false;
+    return {};
+}
+
+Flow execute_init(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    const bool done = each_lane(mask, [&](unsigned lane) {
+        std::byte* const at = object_of(warp, operation, lane, Use::write, Owner::this_cta);
+        if (at == nullptr) return false;
+        if (warp.checks(EmulatorCheck::barriers) && !warp.cta().checker()->mbarriers.insert(at).second &&
+            Mbarrier::of(mbarrier_word(at)).valid &&
+            !warp.report({EmulatorCheck::barriers, Errc::invalid_barrier, warp.pc()}, 1u << lane,
+                         [] { return "an mbarrier object is there already; mbarrier.inval ends it"; }))
+            return false;
+        Mbarrier object;
+        const auto made =
+            object.init(static_cast<std::uint32_t>(warp.value(input_of(warp, operation), lane)));
+        if (!made) return fail(warp, lane, made.error()), false;
+        const Access& access = access_of(warp, operation);
+        if (!warp.note_mbarrier_init(access.space, warp.address(access, operation, lane), lane)) return false;
+        __atomic_store_n(reinterpret_cast<std::uint64_t*>(at), object.word(), __ATOMIC_RELEASE);
+        return true;
+    });
+    return done ? Flow::next : Flow::fail;
+}
+
+// True when the phase of a state, or the one of a parity, is complete.
+template <bool Parity> Flow execute_test(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    bool any_complete = false;
+    const bool done = each_lane(mask, [&](unsigned lane) {
+        const Access& access = access_of(warp, operation);
+        const std::byte* const at = object_of(warp, operation, lane, Use::read, Owner::this_cta);
+        if (at == nullptr) return false;
+        const std::uint64_t address = warp.address(access, operation, lane);
+        const Mbarrier object =
+            Mbarrier::of(__atomic_load_n(reinterpret_cast<const std::uint64_t*>(at), __ATOMIC_ACQUIRE));
+        const std::uint64_t asked = warp.value(input_of(warp, operation), lane);
+        const Mbarrier state = Mbarrier::of(asked);
+        if (!object.valid || (!Parity && !state.valid)) {
+            warp.fail(Errc::invalid_barrier, lane,
+                      object.valid ? fmt::format("{:#x} is no state of an arrival at an mbarrier", asked)
+                                   : "no mbarrier.init made an mbarrier object there");
+            return false;
+        }
+        if (Parity && asked > 1 && warp.checks(EmulatorCheck::barriers) &&
+            !warp.report({EmulatorCheck::barriers, Errc::invalid_barrier, warp.pc()}, 1u << lane,
+                         [&] { return fmt::format("the parity of a phase is 0 or 1, not {}", asked); }))
+            return false;
+        // The wait itself is not ordered by what it waits for: the object has to be there before.
+        if (!warp.note_mbarrier(access.space, address, lane, AccessKind::strong_read)) return false;
+        const std::uint64_t phase = Parity ? asked & 1 : state.phase;
+        warp.set(warp.operands(operation)[0], lane, object.phase != phase ? 1 : 0);
+        any_complete |= object.phase != phase;
+        if (object.phase != phase) warp.wait_at(access.space, address, lane, access);
+        return true;
+    });
+    warp.note_wait(mask, any_complete);
+    return done ? warp.strong() : Flow::fail;
+}
+
+Flow execute_pending_count(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    const Ref* const refs = warp.operands(operation);
+    each_lane(mask, [&](unsigned lane) {
+        warp.set(refs[0], lane, Mbarrier::of(warp.value(refs[1], lane)).pending);
+        return true;
+    });
+    return Flow::next;
+}
+
+// What all forms have in common: destination or none, address, one input or the constant 1. An mbarrier that
+// another CTA of the cluster arrives at without a scope is one that public code waits at: here it reaches the
+// cluster, though .cta is what the manual has.
+Expected<Draft> decode(FunctionDecoder& decoder, const Instruction& instruction, Execute execute,
+                       std::uint32_t result_bytes, std::uint32_t input_bytes) {
+    const auto& operands = instruction.operands;
+    const std::size_t at = result_bytes != 0 ? 1 : 0;
+    if (operands.size() < at + 1) return decoder.missing(instruction);
+    Access access{.space = Space::shared, .bytes = 8};
+    access.semantics = instruction.has(".relaxed") ? Semantics::relaxed : Semantics::acq_rel;
+    access.reach = instruction.has(".cta") ? Reach::cta : Reach::cluster;
+    if (!instruction.has(".shared") && !instruction.has(".shared::cta") &&
+        !instruction.has(".shared::cluster"))
+        access.space = Space::generic;
+    if (instruction.has(".shared::cluster")) access.space = Space::shared_cluster;
+    auto base = decoder.address(operands[at], access);
+    if (!base) return tl::unexpected<Error>(base.error());
+    auto result =
+        result_bytes != 0 ? decoder.output(operands[0], result_bytes) : Expected<Ref>(decoder.temporary(8));
+    auto value = operands.size() > at + 1 ? decoder.input(operands[at + 1], input_bytes)
+                                          : Expected<Ref>(decoder.constant(1, input_bytes));
+    if (!result) return tl::unexpected<Error>(result.error());
+    if (!value) return tl::unexpected<Error>(value.error());
+    Draft draft(execute, decoder.add(access));
+    draft.output(*result);
+    if (access.has_base) draft.input(*base);
+    draft.input(*value);
+    return draft;
+}
+
+Execute arrival(bool drops, bool expects, bool completes) {
+    if (expects)
+        return drops ? execute_change<arrive_expecting<true>> : execute_change<arrive_expecting<false>>;
+    if (completes) return drops ? execute_change<arrive<true>> : execute_change<arrive<false>>;
+    return drops ? execute_change<arrive_without_completing<true>>
+                 : execute_change<arrive_without_completing<false>>;
+}
+
+// mbarrier.pending_count.b64 count, state
+Expected<Draft> decode_pending_count(FunctionDecoder& decoder, const Instruction& instruction) {
+    if (instruction.operands.size() != 2) return decoder.missing(instruction);
+    auto count = decoder.output(instruction.operands[0], 4);
+    auto state = decoder.input(instruction.operands[1], 8);
+    if (!count) return tl::unexpected<Error>(count.error());
+    if (!state) return tl::unexpected<Error>(state.error());
+    return Draft(execute_pending_count).output(*count).input(*state);
+}
+
+Expected<Draft> decode_mbarrier(FunctionDecoder& decoder, const Instruction& instruction) {
+    Words words(instruction);
+    const std::string_view what = words.take_of({".init", ".inval", ".arrive", ".arrive_drop", ".test_wait",
+                                                 ".try_wait", ".complete_tx", ".pending_count"});
+    const bool expects = words.take(".expect_tx");
+    const bool parity = words.take(".parity"), waits = what == ".test_wait" || what == ".try_wait";
+    const bool completes = !words.take(".noComplete");
+    const bool arrives = what.starts_with(".arrive");
+    words.take_of({".release", ".acquire", ".relaxed"});
+    words.take_scope();
+    words.take_of({".shared", ".shared::cta", ".shared::cluster"});
+    const bool fits = (!expects || arrives || what.empty()) && (completes || (arrives && !expects)) &&
+                      (!parity || waits) && (expects || !what.empty());
+    if (!words.take(".b64") || !words.empty() || !fits || instruction.operands.empty())
+        return decoder.missing(instruction);
+    if (what.empty())
+        return decode(decoder, instruction, execute_change<expect, Owner::any, Arriving::nobody>, 0, 4);
+    if (what == ".complete_tx")
+        return decode(decoder, instruction, execute_change<complete, Owner::any, Arriving::nobody>, 0, 4);
+    if (what == ".pending_count") return decode_pending_count(decoder, instruction);
+    if (what == ".inval")
+        return decode(decoder, instruction, execute_change<invalidate, Owner::this_cta, Arriving::nobody>, 0,
+                      4);
+    if (what == ".init") return decode(decoder, instruction, execute_init, 0, 4);
+    if (waits)
+        return decode(decoder, instruction, parity ? execute_test<true> : execute_test<false>, 1,
+                      parity ? 4 : 8);
+    const bool has_result = instruction.operands[0].kind() != syntax::OperandKind::address;
+    return decode(decoder, instruction, arrival(what == ".arrive_drop", expects, completes),
+                  has_result ? 8 : 0, 4);
+}
+
+constexpr InstructionRow rows[] = {{"mbarrier", decode_mbarrier}};
+
+}  // namespace
+
+// Copies are complete at once, so their arrival is one of this thread: with .noinc it is among those
+// expected, without it was expected in addition just now, and changes nothing.
+Expected<Draft> decode_copy_arrival(FunctionDecoder& decoder, const Instruction& instruction) {
+    const Execute execute = instruction.has(".noinc")
+                                ? execute_change<arrive<false>, Owner::this_cta, Arriving::copies>
+                                : execute_change<keep, Owner::this_cta, Arriving::copies>;
+    return decode(decoder, instruction, execute, 0, 4);
+}
+
+std::span<const InstructionRow> mbarrier_rows() { return rows; }
+
+}  // namespace ptxgraft::emulator

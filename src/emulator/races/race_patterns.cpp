@@ -1,0 +1,116 @@
+#include "emulator/races/race_patterns.hpp"
+
+#include <bit>
+#include <utility>
+
+namespace ptxgraft::emulator {
+namespace {
+
+constexpr std::size_t most_patterns = 2048;
+// Misses in a row after which an instruction counts as irregular, for some accesses.
+constexpr unsigned many_misses = 10, skipped_accesses = 512;
+
+template <class F> void for_each(std::uint32_t lanes, F&& f) {
+    for (; lanes != 0; lanes &= lanes - 1) f(static_cast<unsigned>(std::countr_zero(lanes)));
+}
+
+// Without branches, so that it becomes vector instructions.
+bool is_at(const std::array<std::uint32_t, 32>& offsets, const std::uint32_t* given, std::uint32_t shift,
+           std::uint32_t mask) {
+    std::uint32_t differ = 0;
+    if (mask == ~0u) {
+        for (unsigned lane = 0; lane < 32; ++lane) differ |= (given[lane] + shift) ^ offsets[lane];
+    } else {
+        for (unsigned lane = 0; lane < 32; ++lane)
+            differ |= ((given[lane] + shift) ^ offsets[lane]) & (0u - (mask >> lane & 1));
+    }
+    return differ == 0;
+}
+
+}  // namespace
+
+void PatternTable::begin() { instructions_.fill({}); }
+
+const AccessPattern* PatternTable::find(const LaneAccesses& accesses, std::uint32_t mask, std::uint32_t shift,
+                                        ShapeTable& shapes) {
+    Instruction& instruction = instructions_[accesses.pc % instructions_.size()];
+    if (instruction.skipped != 0) {
+        --instruction.skipped;
+        return nullptr;
+    }
+    Set& set =
+        sets_[set_of(accesses.pc, accesses.offsets[static_cast<unsigned>(std::countr_zero(mask))] + shift)];
+    for (std::uint32_t& known : set.patterns) {
+        if (known == 0) break;
+        const AccessPattern& pattern = patterns_[known - 1];
+        if (pattern.mask != mask || pattern.bytes != accesses.bytes ||
+            !is_at(pattern.offsets, accesses.offsets, shift, mask))
+            continue;
+        instruction.misses = 0;
+        std::swap(known, set.patterns[0]);
+        return &pattern;
+    }
+    if (++instruction.misses > many_misses) {
+        instruction = {.skipped = skipped_accesses};
+        return nullptr;
+    }
+    return add(set, accesses, mask, shift, shapes);
+}
+
+const AccessPattern* PatternTable::add(Set& set, const LaneAccesses& accesses, std::uint32_t mask,
+                                       std::uint32_t shift, ShapeTable& shapes) {
+    std::uint32_t& place = set.patterns[set.next++ % set.patterns.size()];
+    if (place == 0) {
+        if (patterns_.size() >= most_patterns) return nullptr;
+        patterns_.emplace_back();
+        place = static_cast<std::uint32_t>(patterns_.size());
+    }
+    AccessPattern& pattern = patterns_[place - 1];
+    pattern = {.mask = mask, .bytes = accesses.bytes, .parts = std::move(pattern.parts)};
+    for_each(mask, [&](unsigned lane) { pattern.offsets[lane] = accesses.offsets[lane] + shift; });
+    if (make_parts(pattern, shapes)) return &pattern;
+    pattern.mask = 0;
+    return nullptr;
+}
+
+bool PatternTable::make_parts(AccessPattern& pattern, ShapeTable& shapes) {
+    pattern.parts.clear();
+    for (std::uint32_t rest = pattern.mask; rest != 0;) {
+        const std::uint32_t line =
+            pattern.offsets[static_cast<unsigned>(std::countr_zero(rest))] >> line_shift;
+        std::uint32_t lanes = 0;
+        for_each(rest, [&](unsigned lane) {
+            lanes |= (pattern.offsets[lane] >> line_shift == line ? 1u : 0u) << lane;
+        });
+        rest &= ~lanes;
+        pattern.parts.push_back({.line = line});
+        if (!make_part(pattern, lanes, pattern.parts.back(), shapes)) return false;
+    }
+    return true;
+}
+
+bool PatternTable::make_part(const AccessPattern& pattern, std::uint32_t lanes, AccessPattern::Part& part,
+                             ShapeTable& shapes) {
+    const auto place_of = [&](unsigned lane) { return pattern.offsets[lane] % unsigned{line_bytes}; };
+    if (std::has_single_bit(lanes)) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(lanes)), at = place_of(lane);
+        const Record record = Record::of_bytes(0, lane, at, pattern.bytes);
+        part.tag = record.tag, part.value = record.value;
+        part.words = words_at(at, pattern.bytes), part.whole_words = whole_words_at(at, pattern.bytes);
+        return true;
+    }
+    Shape shape = Shape::empty(pattern.bytes < word_bytes);
+    const unsigned unit = shape.by_bytes ? 1 : 4;
+    for_each(lanes, [&](unsigned lane) {
+        for (unsigned byte = place_of(lane), end = byte + pattern.bytes; byte < end; byte += unit)
+            shape.lanes[byte / unit] |= 1u << lane;
+    });
+    part.tag = Record::tag_of(Form::shape);
+    part.value = shapes.intern(std::move(shape));
+    if (part.value == ShapeTable::none) return false;
+    const Shape& made = shapes[part.value];
+    part.words = made.words, part.whole_words = made.whole_words, part.is_private = made.is_private;
+    return true;
+}
+
+}  // namespace ptxgraft::emulator

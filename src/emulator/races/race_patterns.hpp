@@ -1,0 +1,61 @@
+#pragma once
+/// @file race_patterns.hpp
+/// How the lanes of an instruction lie to each other, and which shapes that makes on the lines they access:
+/// found out once, since an instruction in a loop accesses in the same few ways.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "emulator/races/shadow.hpp"
+
+namespace ptxgraft::emulator {
+
+struct AccessPattern {
+    /// What is accessed of a line.
+    struct Part {
+        std::uint32_t line = 0;  ///< behind the first one
+        std::uint32_t value = 0, words = 0, whole_words = 0;
+        std::uint8_t tag = 0;    ///< of the record
+        bool is_private = true;  ///< no two lanes access one byte
+    };
+    std::uint32_t mask = 0, bytes = 0;
+    std::array<std::uint32_t, 32> offsets = {};  ///< of the lanes, from the begin of the first line on
+    std::vector<Part> parts;
+};
+
+class PatternTable {
+  public:
+    /// That of some accesses, whose offsets and `shift` together are from the begin of the first line on.
+    /// Null when the instruction has had too many different ones.
+    [[nodiscard]] const AccessPattern* find(const LaneAccesses& accesses, std::uint32_t mask,
+                                            std::uint32_t shift, ShapeTable& shapes);
+    /// Another program's instructions come.
+    void begin();
+
+  private:
+    /// Of the instructions of some places in the program, which may be irregular.
+    struct Instruction {
+        std::uint8_t misses = 0;
+        std::uint16_t skipped = 0;
+    };
+    /// Those whose first lane accesses some word of a line.
+    struct Set {
+        std::array<std::uint32_t, 4> patterns = {};  // from 1
+        std::uint8_t next = 0;
+    };
+    [[nodiscard]] static std::size_t set_of(std::uint32_t pc, std::uint32_t first) {
+        return (pc * 0x9E3779B1u ^ first / word_bytes % line_words * 0x85EBCA77u) >> 23;
+    }
+    [[nodiscard]] const AccessPattern* add(Set& set, const LaneAccesses& accesses, std::uint32_t mask,
+                                           std::uint32_t shift, ShapeTable& shapes);
+    [[nodiscard]] static bool make_parts(AccessPattern& pattern, ShapeTable& shapes);
+    [[nodiscard]] static bool make_part(const AccessPattern& pattern, std::uint32_t lanes,
+                                        AccessPattern::Part& part, ShapeTable& shapes);
+
+    std::vector<AccessPattern> patterns_;
+    std::array<Instruction, 256> instructions_ = {};
+    std::array<Set, 512> sets_ = {};
+};
+
+}  // namespace ptxgraft::emulator

@@ -1,0 +1,136 @@
+// compile: bound, run, emit, all in the caller's arena.
+
+#include "ptxgraft/stack.hpp"
+
+#include <bit>
+#include <new>
+
+#include "stub/stack/compile/forest.hpp"
+#include "stub/stack/compile/one_pass.hpp"
+#include "stub/stack/compile/run.hpp"
+
+namespace ptxgraft::stack {
+namespace {
+
+tl::unexpected<Error> too_much(const Bound& bound, const Limits& limits) {
+    if (bound.steps <= limits.steps)
+        return fail(Errc::stack_limit,
+                    "the program may make more than " + std::to_string(most_nodes) + " values");
+    return fail(Errc::stack_limit, "the program executes more than " + std::to_string(limits.steps) +
+                                       " instructions, routines and repeats counted each time");
+}
+
+Expected<Compiled> compile_in(ProgramView program, const Machine::Data& machine, const Bound& bound,
+                              std::span<std::byte> memory, const CompileOptions& options) {
+    Arena arena(memory);
+    auto flow = run(program, machine, bound, options, arena);
+    if (!flow) return tl::unexpected(flow.error());
+    Compiled result;
+    if (options.hash) result.hash = hash_of(*flow, machine, arena);
+    result.ptx = emit(*flow, machine, arena, result.instruction_count);
+    result.skipped = flow->skipped;
+    result.first_skipped = flow->first_skipped;
+    result.leftover = flow->leftover;
+    result.effects = static_cast<Effect>(flow->effects);
+    return result;
+}
+
+// By way of a graph. `room` gives so many bytes, or none.
+template <class Room>
+Expected<Compiled> compile_long(ProgramView program, const Machine::Data& machine,
+                                const CompileOptions& options, Room room) {
+    const Bound bound = bound_of(program, machine);
+    if (passes(bound, options.limits)) return too_much(bound, options.limits);
+    const std::size_t needed = bytes_of(bound, program, machine, options);
+    const std::span<std::byte> memory = room(needed);
+    if (memory.empty())
+        return fail(Errc::stack_limit, "the program may need " + std::to_string(needed) +
+                                           " bytes of memory, which are not there");
+    return compile_in(program, machine, bound, memory, options);
+}
+
+// The short ways, where the program allows one.
+template <class Room>
+bool compile_short(ProgramView program, const Machine::Data& machine, const CompileOptions& options,
+                   Room room, Compiled& result) {
+    if (may_be_one_pass(program, machine, options)) {
+        const std::span<std::byte> memory = room(one_pass_bytes(program.code.size(), machine));
+        if (memory.empty()) return false;
+        if (Arena arena(memory); compile_in_one_pass(program.code, machine, options, arena, result))
+            return true;
+    }
+    if (!may_be_forest(program, machine, options)) return false;
+    const std::span<std::byte> memory = room(forest_bytes(program.code.size(), machine));
+    if (memory.empty()) return false;
+    Arena arena(memory);
+    Forest forest;
+    if (!plan(forest, program, machine, options, arena)) return false;
+    result.ptx = emit(forest, machine, arena, result.instruction_count);
+    result.skipped = forest.skipped;
+    result.first_skipped = forest.first_skipped;
+    result.leftover = forest.leftover;
+    return true;
+}
+
+}  // namespace
+
+Expected<Compiled> compile(ProgramView program, const Machine& machine, std::span<std::byte> arena,
+                           const CompileOptions& options) {
+    const Machine::Data& data = MachineData::of(machine);
+    const Bound bound = bound_of(program, data);
+    if (passes(bound, options.limits)) return too_much(bound, options.limits);
+    const std::size_t needed = bytes_of(bound, program, data, options);
+    if (arena.size() < needed)
+        return fail(Errc::arena_too_small,
+                    std::to_string(needed) + " bytes are enough, but it has " + std::to_string(arena.size()));
+    Compiled result;
+    if (compile_short(
+            program, data, options, [arena](std::size_t) { return arena; }, result))
+        return result;
+    return compile_in(program, data, bound, arena, options);
+}
+
+// Empty where there is not so much.
+std::span<std::byte> Compiler::room(std::size_t needed) {
+    if (needed > size_) {
+        size_ = 0;
+        arena_.reset();
+        arena_.reset(new (std::nothrow) std::byte[std::bit_ceil(needed)]);
+        if (arena_ == nullptr) return {};
+        size_ = std::bit_ceil(needed);
+    }
+    return {arena_.get(), size_};
+}
+
+Expected<Compiled> Compiler::compile(ProgramView program, const Machine& machine,
+                                     const CompileOptions& options) {
+    const Machine::Data& data = MachineData::of(machine);
+    Expected<Compiled> result(tl::in_place);
+    const auto any_room = [this](std::size_t bytes) { return room(bytes); };
+    if (!compile_short(program, data, options, any_room, *result))
+        result = compile_long(program, data, options, any_room);
+    return result;
+}
+
+Expected<Graph> make_graph(ProgramView program, const Machine& machine, std::span<std::byte> memory,
+                           const CompileOptions& options) {
+    const Machine::Data& data = MachineData::of(machine);
+    const Bound bound = bound_of(program, data);
+    if (passes(bound, options.limits)) return too_much(bound, options.limits);
+    Arena arena(memory);
+    auto flow = run(program, data, bound, options, arena);
+    if (!flow) return tl::unexpected(flow.error());
+    return flow->graph;
+}
+
+Expected<std::uint64_t> dataflow_hash(ProgramView program, const Machine& machine,
+                                      const CompileOptions& options) {
+    CompileOptions with_hash = options;
+    with_hash.hash = true;
+    Compiler compiler;
+    const auto compiled = compiler.compile(program, machine, with_hash);
+    if (!compiled) return tl::unexpected(compiled.error());
+    return compiled->hash;
+}
+
+}  // namespace ptxgraft::stack

@@ -1,0 +1,70 @@
+#pragma once
+// The bits of constants, and their literals as names.
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "stub/stack/compile/machine.hpp"
+#include "stub/stack/compile/writer.hpp"
+
+namespace ptxgraft::stack {
+
+// What a payload of 32 bits is as a constant of a type.
+inline std::uint64_t widened(TypeId base, std::uint32_t payload) {
+    switch (static_cast<Type>(base)) {
+        case Type::pred: return payload & 1;
+        case Type::b16:
+        case Type::u16:
+        case Type::s16:
+        case Type::f16:
+        case Type::bf16: return payload & 0xFFFF;
+        case Type::s64:
+            return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(payload)));
+        case Type::f64:
+            return std::bit_cast<std::uint64_t>(static_cast<double>(std::bit_cast<float>(payload)));
+        default: return payload;
+    }
+}
+
+// What of bits a type has.
+inline std::uint64_t narrowed(TypeId base, std::uint64_t bits) {
+    if (base >= type_b8) return bits;
+    const std::uint32_t width = ptxgraft::bits(static_cast<Type>(base));
+    return width >= 64 ? bits : bits & ((1ull << width) - 1);
+}
+
+// ", 0f3F800000", made and stored as one block
+inline Name f32_name(std::uint32_t bits) {
+    // its eight digits, the first in the lowest byte
+    const auto pair = [bits](int byte) {
+        return static_cast<std::uint64_t>(Writer::hexadecimal_pair(bits >> 8 * byte & 0xFF));
+    };
+    const std::uint64_t digits = pair(3) | pair(2) << 16 | pair(1) << 32 | pair(0) << 48;
+    constexpr std::uint64_t begin = ',' | ' ' << 8 | '0' << 16 | std::uint64_t{'f'} << 24, length = 12;
+    using Block [[gnu::vector_size(16)]] = std::uint64_t;
+    return std::bit_cast<Name>(Block{begin | digits << 32, digits >> 32 | length << 56});
+}
+
+// The literal of a constant, where it is short.
+inline void name_constant(Name& name, Type type, std::uint64_t bits) {
+    if (type == Type::f32) {
+        name = f32_name(static_cast<std::uint32_t>(bits));
+        return;
+    }
+    name.length = Name::is_long;
+    if (type == Type::f64 || bits >> 32 != 0) return;
+    char text[Writer::room + Name::most];
+    Writer out(text);
+    if (type == Type::s16)
+        out.integer(static_cast<std::int16_t>(bits));
+    else if (type == Type::s32)
+        out.integer(static_cast<std::int32_t>(bits));
+    else
+        out.number(static_cast<std::uint32_t>(bits));
+    std::memcpy(name.text, ", ", Name::prefix);
+    std::memcpy(name.text + Name::prefix, text, Name::most);
+    name.length = static_cast<std::uint8_t>(Name::prefix + static_cast<std::size_t>(out.end() - text));
+}
+
+}  // namespace ptxgraft::stack

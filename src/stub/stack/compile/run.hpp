@@ -1,0 +1,78 @@
+#pragma once
+// Executes a program symbolically: its dataflow as a graph, and what of it is live.
+
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stub/stack/compile/arena.hpp"
+#include "stub/stack/compile/bound.hpp"
+#include "stub/stack/compile/graph.hpp"
+#include "stub/stack/compile/machine.hpp"
+
+namespace ptxgraft::stack {
+
+inline constexpr std::uint64_t saved_per_if = 2;  ///< states kept aside by an open `if`
+inline constexpr std::uint64_t header_room = 320;
+
+/// A cell of a type, and what `store` put there.
+struct Cell {
+    std::uint32_t key;  ///< type and number
+    NodeId node;
+};
+
+/// What is left to do for an assigned slot once the values are computed.
+enum class Move : std::uint8_t { done, from_operand, from_value };
+struct SlotMove {
+    Move move;
+    std::uint32_t readers;  ///< operand moves that still have to read it
+};
+
+inline std::uint64_t match_bytes(ProgramView program) {
+    std::uint64_t bytes = Arena::bytes<std::uint32_t>(program.code.size() + 1);
+    for (const Routine& r : program.routines) bytes += Arena::bytes<std::uint32_t>(r.code.size() + 1);
+    return bytes;
+}
+inline std::uint64_t reuse_slots(std::uint64_t nodes) { return std::bit_ceil(2 * nodes + 16); }
+
+/// The graph and what emit needs beside it.
+struct Dataflow {
+    Graph graph;
+    Name* names = nullptr;           ///< room for one per node: of a constant its literal
+    const Name** name_of = nullptr;  ///< by node: how it is written as an argument
+    NodeId* live = nullptr;          ///< the nodes that are emitted, last first
+    std::uint32_t live_count = 0;
+    NodeId* values = nullptr;  ///< by slot: the node assigned to it, or no_node
+    std::uint32_t skipped = 0, first_skipped = 0, leftover = 0, effects = 0;
+    std::uint64_t text_bound = 0;
+};
+
+/// What is wrong with an instruction, and where it stands: in a routine, or in the program itself.
+struct Fault {
+    static constexpr std::uint32_t program = 0xFFFFFFFFu;
+    Error error;
+    std::uint32_t routine = program;
+    std::uint32_t at = 0;  ///< its place there; behind the last one: what the routine leaves is wrong
+};
+
+/// For messages: all instructions that do nothing with Missing::skip, or else the one that is the error, each
+/// once, in the order of execution.
+[[nodiscard]] std::vector<Fault> find_faults(ProgramView program, const Machine& machine,
+                                             const CompileOptions& options);
+
+/// Runs and marks. Takes its memory from `arena`, which has room for `bound`.
+[[nodiscard]] Expected<Dataflow> run(ProgramView program, const Machine::Data& machine, const Bound& bound,
+                                     const CompileOptions& options, Arena& arena);
+
+/// Writes the PTX of a graph and its assignments, and counts the instructions.
+[[nodiscard]] std::string_view emit(Dataflow& flow, const Machine::Data& machine, Arena& arena,
+                                    std::uint32_t& instruction_count);
+
+/// Whether an input takes a constant as a literal.
+[[nodiscard]] bool takes_literal(const InputCode& input, const Node& constant);
+
+/// The hash of the live part, see dataflow_hash.
+[[nodiscard]] std::uint64_t hash_of(const Dataflow& flow, const Machine::Data& machine, Arena& arena);
+
+}  // namespace ptxgraft::stack

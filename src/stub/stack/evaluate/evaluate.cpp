@@ -1,0 +1,170 @@
+#include "ptxgraft/evaluate.hpp"
+
+#include <array>
+#include <cstring>
+
+#include "stub/stack/evaluate/plan.hpp"
+
+namespace ptxgraft::stack {
+namespace {
+
+// Enough for the blocks of all but programs with thousands of values alive at a time.
+constexpr std::size_t scratch_room = 48 * 1024;
+
+template <std::size_t Bytes>
+void select(std::byte* __restrict to, const std::byte* pred, const std::byte* a, const std::byte* b,
+            std::size_t count) {
+    using Element = std::array<std::byte, Bytes>;
+    for (std::size_t i = 0; i < count; ++i) {
+        Element value;
+        std::memcpy(&value, (pred[i] != std::byte{0} ? a : b) + i * Bytes, Bytes);
+        std::memcpy(to + i * Bytes, &value, Bytes);
+    }
+}
+
+// `narrow` elements of the parts stand one after the other in each element of the whole, the first lowest.
+template <std::size_t Bytes>
+void gather(std::byte* __restrict whole, const void* const* parts, std::size_t n, std::size_t count) {
+    for (std::size_t part = 0; part < n; ++part)
+        for (std::size_t i = 0; i < count; ++i)
+            std::memcpy(whole + (i * n + part) * Bytes,
+                        static_cast<const std::byte*>(parts[part]) + i * Bytes, Bytes);
+}
+template <std::size_t Bytes>
+void scatter(const std::byte* whole, void* const* parts, std::size_t n, std::size_t count) {
+    for (std::size_t part = 0; part < n; ++part)
+        for (std::size_t i = 0; i < count; ++i)
+            std::memcpy(static_cast<std::byte*>(parts[part]) + i * Bytes, whole + (i * n + part) * Bytes,
+                        Bytes);
+}
+// The parts of a whole in elements of its own width, the first lowest.
+void spread(const std::byte* whole, std::size_t bytes, void* const* parts, std::size_t n, std::size_t count) {
+    for (std::size_t part = 0; part < n; ++part)
+        for (std::size_t i = 0; i < count; ++i) {
+            std::byte* const to = static_cast<std::byte*>(parts[part]) + i * bytes;
+            std::memset(to, 0, bytes);
+            std::memcpy(to, whole + i * bytes + part * (bytes / n), bytes / n);
+        }
+}
+
+template <class F> void at_width(std::size_t bytes, F f) {
+    switch (bytes) {
+        case 1: return f.template operator()<1>();
+        case 2: return f.template operator()<2>();
+        case 4: return f.template operator()<4>();
+        case 8: return f.template operator()<8>();
+        default: return f.template operator()<16>();
+    }
+}
+
+// One run of a plan: where its places are for the block at hand.
+class Run {
+  public:
+    Run(const Evaluator::Plan& plan, const Columns& columns, std::byte* scratch)
+        : plan_(plan), columns_(columns), scratch_(scratch) {}
+
+    void block(std::size_t at, std::size_t count) {
+        at_ = at;
+        count_ = count;
+        for (const PlanStep& step : plan_.steps) run(step);
+        for (const auto& output : plan_.outputs)
+            if (columns_.outputs[output.slot] != nullptr)
+                std::memcpy(static_cast<std::byte*>(columns_.outputs[output.slot]) + at * output.from.bytes,
+                            from(output.from), count * output.from.bytes);
+    }
+
+  private:
+    [[nodiscard]] const std::byte* from(const Place& place) const {
+        switch (place.kind) {
+            case Place::Kind::scratch: return scratch_ + std::size_t{place.at} * plan_.block;
+            case Place::Kind::constant: return plan_.constants.get() + std::size_t{place.at} * plan_.block;
+            default: return static_cast<const std::byte*>(columns_.inputs[place.at]) + at_ * place.bytes;
+        }
+    }
+
+    void run(const PlanStep& step) {
+        std::array<void*, most_pieces> to;
+        std::array<const void*, most_pieces> in;
+        const Place* const places = plan_.places.data() + step.places;
+        for (std::size_t i = 0; i < step.outputs; ++i)
+            to[i] = scratch_ + std::size_t{places[i].at} * plan_.block;
+        for (std::size_t i = 0; i < step.inputs; ++i) in[i] = from(places[step.outputs + i]);
+        switch (step.kind) {
+            case PlanStep::Kind::pure:
+                plan_.instructions[step.instruction].run_columns(to.data(), in.data(), count_);
+                break;
+            case PlanStep::Kind::select:
+                at_width(places[0].bytes, [&]<std::size_t Bytes>() {
+                    select<Bytes>(static_cast<std::byte*>(to[0]), bytes(in[0]), bytes(in[1]), bytes(in[2]),
+                                  count_);
+                });
+                break;
+            case PlanStep::Kind::move: move(step, places, to.data(), in.data()); break;
+        }
+    }
+    void move(const PlanStep& step, const Place* places, void* const* to, const void* const* in) const {
+        if (step.outputs == 1) {
+            at_width(places[1].bytes, [&]<std::size_t Bytes>() {
+                gather<Bytes>(static_cast<std::byte*>(to[0]), in, step.inputs, count_);
+            });
+        } else if (places[0].bytes == places[step.outputs].bytes) {
+            spread(bytes(in[0]), places[0].bytes, to, step.outputs, count_);
+        } else {
+            at_width(places[0].bytes,
+                     [&]<std::size_t Bytes>() { scatter<Bytes>(bytes(in[0]), to, step.outputs, count_); });
+        }
+    }
+    static const std::byte* bytes(const void* column) { return static_cast<const std::byte*>(column); }
+
+    const Evaluator::Plan& plan_;
+    const Columns& columns_;
+    std::byte* const scratch_;
+    std::size_t at_ = 0, count_ = 0;
+};
+
+void run_blocks(const Evaluator::Plan& plan, const Columns& columns, std::byte* scratch) {
+    Run run(plan, columns, scratch);
+    for (std::size_t at = 0; at < columns.count; at += plan.block)
+        run.block(at, std::min<std::size_t>(plan.block, columns.count - at));
+}
+
+}  // namespace
+
+Expected<Evaluator> Evaluator::make(ProgramView program, const Machine& machine,
+                                    const CompileOptions& options) {
+    const std::size_t size = arena_bound(program, machine, options);
+    const AlignedBytes arena(
+        static_cast<std::byte*>(::operator new[](size, std::align_val_t{64}, std::nothrow)));
+    if (arena == nullptr)
+        return fail(Errc::stack_limit,
+                    "the program may need " + std::to_string(size) + " bytes of memory, which are not there");
+    const auto graph = make_graph(program, machine, {arena.get(), size}, options);
+    if (!graph) return tl::unexpected(graph.error());
+    auto plan = make_plan(*graph, MachineData::of(machine));
+    if (!plan) return tl::unexpected(plan.error());
+    Evaluator made;
+    made.plan_ = std::move(*plan);
+    return made;
+}
+
+void Evaluator::run(const Columns& columns) const {
+    const std::size_t size = std::size_t{plan_->scratch_per_point} * plan_->block;
+    if (size <= scratch_room) {
+        alignas(64) std::byte scratch[scratch_room];
+        return run_blocks(*plan_, columns, scratch);
+    }
+    const AlignedBytes scratch = aligned_bytes(size);
+    run_blocks(*plan_, columns, scratch.get());
+}
+
+std::uint32_t Evaluator::instruction_count() const { return plan_->instruction_count; }
+
+Expected<void> evaluate(ProgramView program, const Machine& machine, const Columns& columns,
+                        const CompileOptions& options) {
+    const auto made = Evaluator::make(program, machine, options);
+    if (!made) return tl::unexpected(made.error());
+    made->run(columns);
+    return {};
+}
+
+}  // namespace ptxgraft::stack

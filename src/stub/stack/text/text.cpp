@@ -1,0 +1,439 @@
+// Words that push, compute and assign. Brackets, routines and imports: text_blocks.cpp.
+
+#include "stub/stack/text/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+
+namespace ptxgraft::stack {
+namespace {
+
+constexpr std::array words = {StackWord{"dup", Opcode::dup},
+                              StackWord{"swap", Opcode::swap},
+                              StackWord{"drop", Opcode::drop},
+                              StackWord{"over", Opcode::over},
+                              StackWord{"rotate", Opcode::rotate},
+                              StackWord{"reverse", Opcode::reverse},
+                              StackWord{"clear", Opcode::clear},
+                              StackWord{"yank_dup", Opcode::yank_dup, true},
+                              StackWord{"swap_with", Opcode::swap_with, true},
+                              StackWord{"replace", Opcode::replace, true},
+                              StackWord{"store", Opcode::store, true, 255},
+                              StackWord{"load", Opcode::load, true, 255}};
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+struct Range {
+    std::int64_t low, high;
+};
+
+// What an immediate may be: its range in the table, within its type and the 32 bits of a payload.
+Range range_of(const isa::OperandSpec& spec) {
+    using enum isa::OperandType;
+    Range range{INT32_MIN, 0xFFFFFFFF};
+    switch (spec.type) {
+        case u8: range = {0, 0xFF}; break;
+        case s8: range = {-0x80, 0x7F}; break;
+        case u16: range = {0, 0xFFFF}; break;
+        case b16: range = {-0x8000, 0xFFFF}; break;
+        case s16: range = {-0x8000, 0x7FFF}; break;
+        case u32:
+        case u64: range.low = 0; break;
+        case s32:
+        case s64: range.high = INT32_MAX; break;
+        default: break;
+    }
+    return {std::max(range.low, spec.low), std::min(range.high, spec.high)};
+}
+
+std::string text_of(Range range, std::int64_t step) {
+    return fmt::format("from {} to {}{}", range.low, range.high,
+                       step > 1 ? fmt::format(", a multiple of {}", step) : "");
+}
+
+}  // namespace
+
+std::span<const StackWord> stack_words() { return words; }
+
+std::string element_name(const SiteOperand& operand, std::uint32_t element) {
+    return operand.count == 0 ? operand.name : fmt::format("{}[{}]", operand.name, element);
+}
+
+Expected<void> Reader::read(std::string_view text, const Machine& machine, Program& program,
+                            std::vector<Span>& places) {
+    const Machine::Data& data = MachineData::of(machine);
+    if (machine_ != data.id) {
+        begin(*data.set, data.signature, program);
+        machine_ = data.id;
+    }
+    chain_ = nullptr;
+    return read_text(text, program, places);
+}
+
+Expected<void> Reader::read_import(std::string_view text, const InstructionSet& set,
+                                   const Signature& signature, Program& program, std::vector<Span>& places,
+                                   const ImportChain& chain) {
+    begin(set, signature, program);
+    chain_ = &chain;
+    return read_text(text, program, places);
+}
+
+Expected<void> Reader::read_text(std::string_view text, Program& program, std::vector<Span>& places) {
+    program.code.clear();
+    program.pool.clear();
+    program.routines.clear();
+    places.clear();
+    if (text.size() >= Span::none) return fail(Errc::text_too_large);
+    program_ = &program;
+    code_ = &program.code;
+    places_ = &places;
+    in_routine_ = 0;
+    brackets_.clear();
+    imports_.clear();
+    routine_places_.clear();
+    routine_place_.clear();
+    pool_.clear();
+    words_ = Words(text);
+    return read_words();
+}
+
+void Reader::begin(const InstructionSet& set, const Signature& signature, Program& program) {
+    set_ = &set;
+    signature_ = &signature;
+    program_ = &program;
+    operands_.fill(signature);
+    cache_.forget();
+    pool_.clear();
+    machine_ = 0;
+    chain_ = nullptr;
+}
+
+Expected<void> Reader::read_more(std::string_view text, Program& program) {
+    program.code.clear();
+    own_places_.clear();
+    program_ = &program;
+    code_ = &program.code;
+    places_ = &own_places_;
+    in_routine_ = 0;
+    routine_place_.clear();
+    brackets_.clear();
+    words_ = Words(text);
+    return read_words();
+}
+
+Expected<void> Reader::read_words() {
+    while (words_.next()) {
+        if (const Instruction* known = cache_.find(words_.word(), words_.rest());
+            known != nullptr && (in_routine_ == 0 || known->opcode != Opcode::input)) {
+            add(*known);
+            continue;
+        }
+        if (words_.is_break()) continue;
+        if (auto read = word(); !read) return read;
+    }
+    if (brackets_.empty()) return {};
+    const Bracket& open = brackets_.back();
+    const std::string_view name = open.opcode == Opcode::repeat ? "repeat"
+                                  : open.opcode == Opcode::if_  ? "if"
+                                                                : "routine";
+    return fail(Errc::stack_bracket, open.place, fmt::format("this {} has no end", name));
+}
+
+Expected<void> Reader::word() {
+    const std::string_view word = words_.word();
+    if (words_.is_arrow()) return assignment();
+    if (const std::int32_t index = operands_.find(word); index >= 0)
+        return operand(word, static_cast<std::uint32_t>(index));
+    const char first = word[0];
+    if (is_digit(first) || first == '.' || first == '-') return literal(word);
+    if (first == '!') return raw(word);
+    return word.find('.') != std::string_view::npos ? dotted(word) : plain(word);
+}
+
+// `add.f32`, `%tid.x`, `dup.f32`
+Expected<void> Reader::dotted(std::string_view word) {
+    if (const std::int32_t index = set_->find(word); index >= 0)
+        return entry(static_cast<std::uint32_t>(index));
+    if (const std::int32_t routine = find_routine(word); routine >= 0)
+        return done({Opcode::call, 0, static_cast<std::uint16_t>(routine), 0});
+    const auto is_known = stack_word(word);
+    if (!is_known) return tl::unexpected(is_known.error());
+    return *is_known ? Expected<void>{} : unknown(word);
+}
+
+// A word without a dot
+Expected<void> Reader::plain(std::string_view word) {
+    if (const auto is_known = language_word(word); !is_known || *is_known)
+        return is_known ? Expected<void>{} : tl::unexpected(is_known.error());
+    if (const std::int32_t routine = find_routine(word); routine >= 0)
+        return done({Opcode::call, 0, static_cast<std::uint16_t>(routine), 0});
+    if (const std::int32_t index = set_->find(word); index >= 0)
+        return entry(static_cast<std::uint32_t>(index));
+    if (const auto is_element = element(word, Opcode::input); !is_element || *is_element)
+        return is_element ? Expected<void>{} : tl::unexpected(is_element.error());
+    if (is_literal_word(word, *set_)) return literal(word);
+    return unknown(word);
+}
+
+Expected<void> Reader::literal(std::string_view word) {
+    const auto constant = parse_literal(word, words_.place(), *set_);
+    if (!constant) return tl::unexpected(constant.error());
+    push_constant(*constant);
+    return {};
+}
+
+void Reader::push_constant(const Constant& constant) {
+    if (const auto payload = payload_of(constant, base_of(constant.type, *set_)))
+        return (void)kept({Opcode::constant, constant.type, 0, *payload});
+    add({Opcode::pooled, constant.type, 0, pool_.place(program_->pool, constant.bits)});
+}
+
+// ---- operands
+
+Expected<void> Reader::operand(std::string_view word, std::uint32_t index) {
+    const SiteOperand& operand = signature_->operands[index];
+    if (in_routine_ != 0)
+        return fail_here(
+            Errc::stack_routine,
+            fmt::format("{} is an operand: a routine sees only its arguments, which stand on its stacks",
+                        word));
+    if (operand.count != 0)
+        return fail_here(Errc::stack_element_out_of_range,
+                         fmt::format("{} has {} elements; name one: {}[0]", word, operand.count, word));
+    return is_language_word(word) ? done({Opcode::input, 0, static_cast<std::uint16_t>(index), 0})
+                                  : kept({Opcode::input, 0, static_cast<std::uint16_t>(index), 0});
+}
+
+// Behind an arrow no other word can stand: there operands may have any name.
+std::int32_t Reader::place_of(std::string_view name) const {
+    const auto& operands = signature_->operands;
+    const auto at =
+        std::find_if(operands.begin(), operands.end(), [&](const SiteOperand& o) { return o.name == name; });
+    return at == operands.end() ? -1 : static_cast<std::int32_t>(at - operands.begin());
+}
+
+// `frag[2]`: adds the instruction. False if the word does not name an operand.
+Expected<bool> Reader::element(std::string_view word, Opcode opcode) {
+    const std::size_t bracket = word.back() == ']' ? word.find('[') : std::string_view::npos;
+    const std::string_view stem = word.substr(0, bracket);
+    const std::int32_t index = stem.empty()                                         ? -1
+                               : opcode == Opcode::assign && is_language_word(stem) ? place_of(stem)
+                                                                                    : operands_.find(stem);
+    if (index < 0) return false;
+    const SiteOperand& operand = signature_->operands[static_cast<std::size_t>(index)];
+    if (bracket == std::string_view::npos || in_routine_ != 0) {
+        if (operand.count != 0 || in_routine_ != 0)
+            return Reader::operand(word, static_cast<std::uint32_t>(index)).map([] { return true; });
+        add({opcode, 0, static_cast<std::uint16_t>(index), 0});
+        return true;
+    }
+    if (operand.count == 0)
+        return fail_here(Errc::stack_element_out_of_range,
+                         fmt::format("{} is not a fragment; write {}", stem, stem));
+    const std::string_view digits = word.substr(bracket + 1, word.size() - bracket - 2);
+    std::uint32_t number = 0;
+    const auto [stop, code] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (code != std::errc() || stop != digits.data() + digits.size() || number >= operand.count)
+        return fail_here(Errc::stack_element_out_of_range, fmt::format("{} has the elements {}[0] to {}[{}]",
+                                                                       stem, stem, stem, operand.count - 1));
+    const Instruction instruction{opcode, 0, static_cast<std::uint16_t>(index), number};
+    if (opcode == Opcode::input) cache_.remember(word, instruction);
+    add(instruction);
+    return true;
+}
+
+// The names after an arrow, up to the end of the line or `;`. The last one takes the top of its stack.
+Expected<void> Reader::assignment() {
+    const Span arrow = words_.place();
+    if (in_routine_ != 0)
+        return fail_here(Errc::stack_routine,
+                         "a routine assigns nothing: what stands on its stacks at its end are its results");
+    const std::size_t first = code_->size();
+    while (words_.next() && !words_.is_break()) {
+        const std::string_view word = words_.word();
+        const auto is_element = element(word, Opcode::assign);
+        if (!is_element) return tl::unexpected(is_element.error());
+        if (*is_element) continue;
+        std::string text =
+            fmt::format("{} is not an operand; after -> stand names of operands, a line's end or ; ends them",
+                        word.substr(0, 40));
+        const char* separator = "; there are ";
+        for (const SiteOperand& operand : signature_->operands) {
+            if (operand.direction == Direction::in) continue;
+            text.append(separator).append(element_name(operand, 0));
+            separator = ", ";
+        }
+        return fail_here(Errc::stack_bad_assignment, std::move(text));
+    }
+    if (code_->size() == first) return fail(Errc::stack_bad_assignment, arrow, "-> names no operand");
+    std::reverse(code_->begin() + static_cast<std::ptrdiff_t>(first), code_->end());
+    std::reverse(places_->begin() + static_cast<std::ptrdiff_t>(first), places_->end());
+    return {};
+}
+
+// ---- instructions of the set
+
+Expected<void> Reader::entry(std::uint32_t index) {
+    std::size_t count = 0;
+    for (const EntryOperand& operand : set_->entries()[index].operands) count += operand.is_immediate ? 1 : 0;
+    return count == 0 ? kept({Opcode::form, 0, static_cast<std::uint16_t>(index), 0})
+                      : immediates(index, count);
+}
+
+// The literals before an instruction become part of it: the last one its payload, the others, last first, a
+// row of the pool.
+Expected<void> Reader::immediates(std::uint32_t index, std::size_t count) {
+    const Entry& entry = set_->entries()[index];
+    std::size_t at = code_->size() - std::min(code_->size(), count), seen = code_->size() - at;
+    std::vector<std::uint64_t> values;
+    for (const EntryOperand& operand : entry.operands) {
+        if (!operand.is_immediate) continue;
+        const auto value = seen < count ? Expected<std::uint64_t>(tl::unexpected(
+                                              immediate(operand, code_->size(), entry.name).error()))
+                                        : immediate(operand, at++, entry.name);
+        if (!value) return tl::unexpected(value.error());
+        values.push_back(*value);
+    }
+    code_->resize(code_->size() - count);
+    (in_routine_ == 0 ? *places_ : routine_place_).resize(code_->size());
+    const auto payload = static_cast<std::uint32_t>(values.back());
+    values.pop_back();
+    std::reverse(values.begin(), values.end());
+    const std::uint32_t row = values.empty() ? 0 : PoolPlaces::row(program_->pool, values);
+    if (row > 0xFF)
+        return fail_here(
+            Errc::stack_too_large,
+            fmt::format("{}: its literals do not fit: a program has at most 256 such constants", entry.name));
+    return done({Opcode::form, static_cast<TypeId>(row), static_cast<std::uint16_t>(index), payload});
+}
+
+// The literal at a place of the code, as the immediate of an instruction.
+Expected<std::uint64_t> Reader::immediate(const EntryOperand& operand, std::size_t at,
+                                          const std::string& name) const {
+    const Range range = range_of(*operand.spec);
+    const auto required = [&](std::string_view found) {
+        return fail_here(Errc::stack_literal_required,
+                         fmt::format("{} takes a literal {}, written before it{}", name,
+                                     text_of(range, operand.spec->step), found));
+    };
+    if (at >= code_->size()) return required("");
+    const Instruction& instruction = (*code_)[at];
+    if (instruction.opcode == Opcode::pooled) return required("; a longer one stands there");
+    // a raw word may have any type
+    if (instruction.opcode != Opcode::constant || name_of(instruction.type).empty()) return required("");
+    const TypeId base = base_of(instruction.type, *set_);
+    const auto bits = bits_of(instruction.payload, base);
+    const std::string_view type = set_->type_name(base);
+    if (!bits || (type[0] != 'u' && type[0] != 's' && !(type[0] == 'b' && type[1] != 'f')))
+        return required("; it must be an integer");
+    const std::uint32_t shift = 64 - std::min(width_of(base), 64u);
+    const std::int64_t value = type[0] == 's' ? static_cast<std::int64_t>(*bits << shift) >> shift
+                                              : static_cast<std::int64_t>(*bits);
+    if (value >= range.low && value <= range.high && value % operand.spec->step == 0)
+        return static_cast<std::uint64_t>(value);
+    return required(fmt::format("; {} is not", value));
+}
+
+// ---- the other words
+
+// `dup.f32`, `as.u32.f32`. False if it is none.
+Expected<bool> Reader::stack_word(std::string_view word) {
+    const std::size_t dot = word.find('.');
+    const std::string_view stem = word.substr(0, dot);
+    if (stem == "as") return cast(word).map([] { return true; });
+    const auto found =
+        std::find_if(words.begin(), words.end(), [&](const StackWord& w) { return w.word == stem; });
+    if (found == words.end()) return false;
+    const auto type = stack_type(word, word.substr(dot + 1));
+    if (!type) return tl::unexpected(type.error());
+    const Instruction instruction{found->opcode, *type, 0, 0};
+    if (!found->has_number) return kept(instruction).map([] { return true; });
+    add(instruction);
+    const auto read = number(word, found->most);
+    if (!read) return tl::unexpected(read.error());
+    code_->back().payload = *read;
+    return true;
+}
+
+Expected<void> Reader::cast(std::string_view word) {
+    const std::size_t dot = word.find('.', 3);
+    if (dot == std::string_view::npos)
+        return fail_here(
+            Errc::stack_unknown_word,
+            fmt::format("{}: a cast names two types, what it makes and what it takes: as.u32.f32",
+                        word.substr(0, 60)));
+    const auto to = stack_type(word, word.substr(3, dot - 3)), from = stack_type(word, word.substr(dot + 1));
+    if (!to || !from) return tl::unexpected(!to ? to.error() : from.error());
+    const TypeId to_base = base_of(*to, *set_), from_base = base_of(*from, *set_);
+    if (to_base == type_id(Type::pred) || from_base == type_id(Type::pred))
+        return fail_here(Errc::stack_unknown_word,
+                         fmt::format("{}: a predicate has no bits to take; use selp or setp.ne", word));
+    if (width_of(to_base) != width_of(from_base))
+        return fail_here(Errc::stack_unknown_word,
+                         fmt::format("{}: {} has {} bits and {} has {}; cvt converts", word, name_of(*to),
+                                     width_of(to_base), name_of(*from), width_of(from_base)));
+    return kept({Opcode::cast, *to, *from, 0});
+}
+
+Expected<TypeId> Reader::stack_type(std::string_view word, std::string_view name) const {
+    if (const TypeId type = set_->find_type(name); type != max_types) return type;
+    return fail_here(
+        Errc::stack_unknown_word,
+        fmt::format(
+            "{}: {} is no type; the types are those of PTX, such as f32, s32, pred, and those of the set",
+            word.substr(0, 60), name.empty() ? "nothing" : name.substr(0, 40)));
+}
+
+// The number behind a word.
+Expected<std::uint32_t> Reader::number(std::string_view what, std::uint32_t most) {
+    const Span place = words_.place();
+    if (!words_.next() || words_.is_break())
+        return fail(Errc::stack_number_missing, place,
+                    fmt::format("{} takes a number behind it: {} 2", what, what));
+    const std::string_view word = words_.word();
+    std::uint32_t value = 0;
+    const auto [stop, code] = std::from_chars(word.data(), word.data() + word.size(), value);
+    const bool is_number =
+        stop == word.data() + word.size() && (code == std::errc() || code == std::errc::result_out_of_range);
+    if (!is_number || (word.size() > 1 && word[0] == '0'))
+        return fail_here(Errc::stack_number_missing,
+                         fmt::format("{} takes a number behind it, not {}", what, word.substr(0, 40)));
+    if (code != std::errc() || value > most)
+        return fail_here(Errc::stack_literal_out_of_range,
+                         fmt::format("{} ({} takes 0 to {})", word.substr(0, 40), what, most));
+    return value;
+}
+
+// `!0123456789ABCDEF`: an instruction that has no other text, byte for byte; `!!0123456789ABCDEF` a constant
+// of the pool. See print.
+Expected<void> Reader::raw(std::string_view word) {
+    const bool is_constant = word.starts_with("!!");
+    const std::string_view digits = word.substr(is_constant ? 2 : 1);
+    std::uint64_t bytes = 0;
+    const auto [stop, code] = std::from_chars(digits.data(), digits.data() + digits.size(), bytes, 16);
+    if (digits.size() != 16 || code != std::errc() || stop != digits.data() + digits.size())
+        return fail_here(
+            Errc::stack_unknown_word,
+            fmt::format("{}: ! takes the 16 hexadecimal digits of an instruction, !! of a constant",
+                        word.substr(0, 40)));
+    if (is_constant) return program_->pool.push_back(bytes), Expected<void>{};
+    return done(std::bit_cast<Instruction>(bytes));
+}
+
+Expected<void> Reader::unknown(std::string_view word) const {
+    std::string shown(word.substr(0, 60));
+    std::replace_if(
+        shown.begin(), shown.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; },
+        '?');
+    if (in_routine_ != 0 && word == routine_.name)
+        return fail_here(Errc::stack_unknown_word,
+                         fmt::format("{}: a routine uses only those above it, not itself", shown));
+    return fail_here(Errc::stack_unknown_word,
+                     shown + suggestions(word, *set_, *signature_, program_->routines));
+}
+
+}  // namespace ptxgraft::stack

@@ -1,0 +1,178 @@
+// Words that stand around others: brackets and routines.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "stub/stack/compile/bound.hpp"
+#include "stub/stack/text/text.hpp"
+
+namespace ptxgraft::stack {
+namespace {
+
+constexpr std::array<std::string_view, 6> language = {"if", "else", "end", "repeat", "routine", "import"};
+
+// A name that no literal, bracket or operand's element can be.
+bool is_name(std::string_view name) {
+    const auto is_letter = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    };
+    return !name.empty() && is_letter(name[0]) && name.find("//") == std::string_view::npos &&
+           std::all_of(name.begin(), name.end(), [&](char c) {
+               return is_letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '/' || c == '$';
+           });
+}
+
+}  // namespace
+
+std::span<const std::string_view> language_words() { return language; }
+bool is_language_word(std::string_view word) {
+    return std::find(language.begin(), language.end(), word) != language.end();
+}
+
+// Brackets, routines, imports. False if it is none.
+Expected<bool> Reader::language_word(std::string_view word) {
+    if (word.size() > 7) return false;
+    const auto yes = [] { return true; };
+    switch (word[0]) {
+        case 'i':
+            if (word == "if") {
+                brackets_.push_back({Opcode::if_, false, words_.place()});
+                add({Opcode::if_, 0, 0, 0});
+                return true;
+            }
+            return word == "import" ? import().map(yes) : false;
+        case 'e':
+            if (word != "end" && word != "else") return false;
+            if (brackets_.empty())  // it closes nothing: an operand may have the name
+                if (const std::int32_t index = place_of(word); index >= 0)
+                    return operand(word, static_cast<std::uint32_t>(index)).map(yes);
+            return word == "end" ? end_word().map(yes) : else_word().map(yes);
+        case 'r':
+            if (word == "repeat") return repeat().map(yes);
+            return word == "routine" ? routine().map(yes) : false;
+        default: return false;
+    }
+}
+
+Expected<void> Reader::repeat() {
+    brackets_.push_back({Opcode::repeat, false, words_.place()});
+    add({Opcode::repeat, 0, 0, 0});
+    const auto count = number("repeat", max_repeats);
+    if (!count) return tl::unexpected(count.error());
+    code_->back().payload = *count;
+    return {};
+}
+
+Expected<void> Reader::else_word() {
+    if (brackets_.empty() || brackets_.back().opcode != Opcode::if_)
+        return fail_here(Errc::stack_bracket, "else stands between an if and its end");
+    if (brackets_.back().has_else) return fail_here(Errc::stack_bracket, "this if has an else already");
+    brackets_.back().has_else = true;
+    return done({Opcode::else_, 0, 0, 0});
+}
+
+Expected<void> Reader::end_word() {
+    if (brackets_.empty())
+        return fail_here(Errc::stack_bracket, "end without a repeat, if or routine before it");
+    const Opcode opcode = brackets_.back().opcode;
+    brackets_.pop_back();
+    if (opcode != Opcode::call) return done({Opcode::end, 0, 0, 0});
+    routine_place_.push_back(words_.place());
+    routine_places_.resize(program_->routines.size());
+    routine_places_.push_back(std::exchange(routine_place_, {}));
+    program_->routines.push_back(std::move(routine_));
+    code_ = &program_->code;
+    in_routine_ = 0;
+    return {};
+}
+
+// ---- routines
+
+std::int32_t Reader::find_routine(std::string_view name) const {
+    for (std::size_t i = program_->routines.size(); i-- > 0;)
+        if (program_->routines[i].name == name) return static_cast<std::int32_t>(i);
+    return -1;
+}
+
+std::string Reader::why_taken(std::string_view name) const {
+    if (!is_name(name))
+        return fmt::format("{} is not a name: a letter or _, then letters, digits, _, ., $",
+                           name.substr(0, 40));
+    const auto taken = [&](std::string_view what) {
+        return fmt::format("{} is {}; choose another name", name, what);
+    };
+    if (operands_.find(name) >= 0) return taken("an operand");
+    if (is_language_word(name)) return taken("a word of the language");
+    if (find_routine(name) >= 0) return taken("a routine already");
+    if (set_->find(name) >= 0) return taken("an instruction of the set");
+    if (is_literal_word(name, *set_)) return taken("a literal");
+    const std::string_view stem = name.substr(0, name.find('.'));
+    const bool is_stack_word =
+        stem.size() < name.size() &&
+        (stem == "as" || std::any_of(stack_words().begin(), stack_words().end(),
+                                     [&](const StackWord& w) { return w.word == stem; }));
+    return is_stack_word ? taken("a word of the language") : "";
+}
+
+// `routine square f32 -> f32 :`
+Expected<void> Reader::routine() {
+    const Span place = words_.place();
+    if (in_routine_ != 0 || !brackets_.empty())
+        return fail_here(Errc::stack_routine, "a routine stands outside of all brackets and other routines");
+    if (program_->routines.size() >= most_routines)
+        return fail_here(Errc::stack_routine, "a program has at most 256 routines");
+    if (!words_.next_in_program())
+        return fail(Errc::stack_routine, place,
+                    "routine takes a name and types: routine square f32 -> f32 : … end");
+    if (std::string why = why_taken(words_.word()); !why.empty())
+        return fail_here(Errc::stack_routine, std::move(why));
+    routine_ = Routine{std::string(words_.word()), {}, {}, {}};
+    if (auto read = routine_types(routine_); !read) return read;
+    code_ = &routine_.code;
+    brackets_.push_back({Opcode::call, false, place});
+    in_routine_ = 1;
+    return {};
+}
+
+namespace {
+
+// `!3E`: the number of a type that the set does not have, as bytes of any program may.
+bool is_raw_type(std::string_view word, TypeId& type) {
+    if (word.size() != 3 || word[0] != '!') return false;
+    return std::from_chars(word.data() + 1, word.data() + 3, type, 16).ptr == word.data() + 3;
+}
+
+}  // namespace
+
+Expected<void> Reader::routine_types(Routine& routine) {
+    std::vector<TypeId>* types = &routine.arguments;
+    while (words_.next_in_program()) {
+        std::string_view word = words_.word();
+        if (words_.is_arrow() && types == &routine.arguments) {
+            types = &routine.results;
+            continue;
+        }
+        const bool is_last = word.ends_with(':');
+        if (is_last) word.remove_suffix(1);
+        if (!word.empty()) {
+            TypeId type = words_.is_arrow() ? max_types : set_->find_type(word);
+            if (type == max_types && !is_raw_type(word, type))
+                return fail_here(Errc::stack_routine,
+                                 fmt::format("{} is no type; a routine is: routine square f32 -> f32 : … end",
+                                             word.substr(0, 40)));
+            types->push_back(type);
+        }
+        if (is_last && types == &routine.arguments)
+            return fail_here(Errc::stack_routine, "the types of the results stand between -> and :");
+        if (is_last) return {};
+    }
+    return fail_here(Errc::stack_routine,
+                     fmt::format("routine {} has no `:` behind its types: routine square f32 -> f32 : … end",
+                                 routine.name));
+}
+
+}  // namespace ptxgraft::stack

@@ -1,0 +1,129 @@
+// The verbs that show a module's tree, as a user meets them: canonical, dump.
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "support/cli.hpp"
+
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+using Json = nlohmann::json;
+using ptxgraft::test::slurp, ptxgraft::test::spill, ptxgraft::test::Result;
+namespace fs = std::filesystem;
+
+class CliTree : public testing::Test {
+  protected:
+    CliTree() : folder_(fs::path(testing::TempDir()) / ("cli_tree_" + std::to_string(getpid()))) {
+        fs::create_directories(folder_);
+        fs::current_path(folder_);
+    }
+    ~CliTree() override {
+        fs::current_path("/");
+        fs::remove_all(folder_);
+    }
+    static Result ptxgraft(const std::string& arguments, std::string_view input = {}) {
+        spill("stdin", input);
+        const int status = std::system(
+            (PTXGRAFT_BINARY_DIR "/ptxgraft " + arguments + " < stdin > stdout 2> stderr").c_str());
+        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp("stdout"), slurp("stderr")};
+    }
+
+  private:
+    fs::path folder_;
+};
+
+constexpr std::string_view module_text =
+    "// head\n.version 9.0\n.target sm_90a\n.address_size 64\n.file 1 \"a.cu\"\n"
+    ".visible .global .align 8 .b32 g[2] = {1, -2}, h;\n"
+    ".visible .func (.param .b32 r) f(.param .align 8 .b8 a[12])\n{\n"
+    "\t.reg .b32 %r<3>;\nL:\n\t@!%p1 ld.v2.global.b32 {%r1, _}, [%rd1+-4]; { ret; }\n}\n";
+
+TEST_F(CliTree, CanonicalPrintsToStandardOutputOrAFile) {
+    spill("a.ptx", module_text);
+    const std::string expected =
+        ".version 9.0\n.target sm_90a\n.address_size 64\n.file 1 \"a.cu\"\n"
+        ".visible .global .align 8 .b32 g[2] = {1, -2}, h;\n"
+        ".visible .func (.param .b32 r) f(.param .align 8 .b8 a[12])\n{\n"
+        "\t.reg .b32 %r<3>;\nL:\n\t@!%p1 ld.v2.global.b32 {%r1, _}, [%rd1+-4];\n\t{\n\t\tret;\n\t}\n}\n";
+    const Result printed = ptxgraft("canonical a.ptx");
+    EXPECT_EQ(printed.status, 0) << printed.err;
+    EXPECT_EQ(printed.out, expected);
+    EXPECT_EQ(ptxgraft("canonical - -o b.ptx", module_text).out, "");
+    EXPECT_EQ(slurp("b.ptx"), expected);
+}
+
+TEST_F(CliTree, ErrorsSayWhere) {
+    spill("bad.ptx", ".version 9.0\n.func f { add.s32 a, b }\n");
+    for (const char* verb : {"canonical", "dump"}) {
+        const Result bad = ptxgraft(std::string(verb) + " bad.ptx");
+        EXPECT_EQ(bad.status, 1);
+        EXPECT_EQ(bad.out, "");
+        EXPECT_THAT(bad.err, StartsWith("bad.ptx:2:23: error: expected "));
+        EXPECT_EQ(ptxgraft(std::string(verb) + " absent.ptx").status, 1);
+        EXPECT_THAT(ptxgraft(std::string(verb) + " absent.ptx").err, HasSubstr("absent.ptx"));
+        EXPECT_EQ(ptxgraft(verb).status, 2);
+        EXPECT_THAT(ptxgraft(std::string(verb) + " -", "x").err, StartsWith("<stdin>:1:1: error: "));
+    }
+    EXPECT_EQ(ptxgraft("canonical - -o absent/b.ptx").status, 1);
+}
+
+TEST_F(CliTree, DumpShowsEveryStatement) {
+    spill("a.ptx", module_text);
+    const Result dumped = ptxgraft("dump a.ptx --json");
+    ASSERT_EQ(dumped.status, 0) << dumped.err;
+    const Json tree = Json::parse(dumped.out);
+    EXPECT_EQ(tree["file"], "a.ptx");
+    EXPECT_EQ(tree["version"], "9.0");
+    EXPECT_EQ(tree["target"], "sm_90a");
+    EXPECT_EQ(tree["address_size"], 64);
+    const Json& statements = tree["statements"];
+    ASSERT_EQ(statements.size(), 6u);
+    EXPECT_EQ(statements[0],
+              Json::parse(R"({"kind": "version", "line": 2, "column": 1, "tokens": [".version", "9.0"]})"));
+    EXPECT_EQ(statements[3]["tokens"], Json::parse(R"([".file", "1", "\"a.cu\""])"));
+    EXPECT_EQ(statements[4],
+              Json::parse(R"({"kind": "variable", "line": 6, "column": 1, "name": "g", "linkage": ".visible",
+        "space": ".global", "type": ".b32", "align": 8, "declarators": [
+            {"name": "g", "extents": [2], "initialiser": ["{", "1", ",", "-", "2", "}"]}, {"name": "h"}]})"));
+    const Json& f = statements[5];
+    EXPECT_EQ(f["kind"], "function");
+    EXPECT_EQ(f["name"], "f");
+    EXPECT_EQ(f["entry"], false);
+    EXPECT_EQ(f["definition"], true);
+    EXPECT_EQ(f["parameters"],
+              Json::parse(R"([{"name": "a", "space": ".param", "type": ".b8", "align": 8, "count": 12}])"));
+    EXPECT_EQ(f["return_parameters"][0]["name"], "r");
+    ASSERT_EQ(f["body"].size(), 4u);
+    EXPECT_EQ(f["body"][0]["declarators"], Json::parse(R"([{"name": "%r", "range": 3}])"));
+    EXPECT_EQ(f["body"][1], Json::parse(R"({"kind": "label", "line": 10, "column": 1, "name": "L"})"));
+    EXPECT_EQ(f["body"][2], Json::parse(R"({"kind": "instruction", "line": 11, "column": 2,
+        "guard": {"negated": true, "predicate": "%p1"}, "opcode": "ld", "modifiers": [".v2", ".global", ".b32"], "operands": [
+            {"kind": "vector", "text": "{%r1, _}", "children": [{"kind": "identifier", "text": "%r1"}, {"kind": "sink", "text": "_"}]},
+            {"kind": "address", "text": "[%rd1+-4]", "base": "%rd1", "offset": -4, "children": [
+                {"kind": "sum", "text": "%rd1+-4", "base": "%rd1", "offset": -4}]}]})"));
+    EXPECT_EQ(f["body"][3]["kind"], "block");
+    EXPECT_EQ(f["body"][3]["body"][0]["opcode"], "ret");
+}
+
+TEST_F(CliTree, DumpIsJsonForAnyModule) {
+    std::string nested;
+    for (int i = 0; i < 300; ++i) nested += "{ ";
+    for (int i = 0; i < 300; ++i) nested += "} ";
+    const std::string modules[] = {"",
+                                   "// \xFF only a comment",
+                                   ".func f { } .func g;",
+                                   ".file 1 \"\xFF\x01\t\\ \xC3\xA9 \n\"",
+                                   ".func \xC3\xA9 { \xE9: bra \xE9; }",
+                                   ".func f { " + nested + "}\r\n"};
+    for (const std::string& text : modules) {
+        const Result dumped = ptxgraft("dump - --json", text);
+        EXPECT_EQ(dumped.status, 0) << dumped.err;
+        EXPECT_TRUE(Json::accept(dumped.out)) << dumped.out;
+    }
+    EXPECT_EQ(Json::parse(ptxgraft("dump -", modules[4]).out)["statements"][0]["name"], "\xC3\xA9");
+    EXPECT_EQ(Json::parse(ptxgraft("dump -").out)["statements"], Json::array());
+}
+
+}  // namespace

@@ -1,0 +1,540 @@
+// Decoding: what an instruction becomes by its shape is what it becomes by itself; names and scopes; errors.
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "emulator/decode/decode.hpp"
+#include "isa/sample.hpp"
+#include "ptxgraft/isa.hpp"
+
+namespace ptxgraft::emulator {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::uint32_t never = ~std::uint32_t{0};
+
+// A module decoded; shapes are learned when they are seen `often`.
+struct Decoded {
+    explicit Decoded(const std::string& text, std::uint32_t often = 1, DecoderMemory* shared = nullptr)
+        : tree(syntax::parse(text).value()),
+          variables(std::make_shared<Memory>(std::uint64_t{1} << 30, false)) {
+        DecoderMemory& kept = shared != nullptr ? *shared : own;
+        kept.shapes.often = often;
+        program = ModuleDecoder(tree, variables, kept).decode();
+    }
+    syntax::Module tree;
+    ModuleVariables variables;
+    DecoderMemory own;
+    Expected<Program> program;
+};
+
+// Whether two programs are the same but for where things stand. Columns are matched one to one within a
+// function.
+class Comparison {
+  public:
+    Comparison(const Program& a, const Program& b, std::string_view text) : a_(a), b_(b), text_(text) {}
+
+    std::string difference() {
+        if (a_.code.size() != b_.code.size()) return "as many operations";
+        if (a_.spans != b_.spans) return "the instructions of operations";
+        if (a_.special_bytes == 0 && b_.special_bytes != 0) return "special registers";
+        for (std::size_t pc = 0; pc < a_.code.size(); ++pc) {
+            for (const Function& function : a_.functions)
+                if (function.is_defined && function.begin == pc) begin(function);
+            if (!same(a_.code[pc], b_.code[pc]))
+                return std::string(text_.substr(a_.spans[pc].begin, a_.spans[pc].end - a_.spans[pc].begin));
+        }
+        return {};
+    }
+
+  private:
+    void begin(const Function& function) {
+        forward_.clear();
+        backward_.clear();
+        function_a_ = &function;
+        function_b_ = &b_.functions[static_cast<std::size_t>(&function - a_.functions.data())];
+    }
+
+    bool same(const Operation& x, const Operation& y) {
+        const bool fields =
+            x.execute == y.execute && x.function == y.function && x.run_counted == y.run_counted &&
+            x.run == y.run && x.run_number == y.run_number && x.row == y.row && x.outputs == y.outputs &&
+            x.inputs == y.inputs && x.elements == y.elements && x.guard_negated == y.guard_negated &&
+            x.is_large == y.is_large && x.undefined == y.undefined && x.strict == y.strict &&
+            x.controls == y.controls && x.is_part == y.is_part;
+        if (!fields || !same(x.guard, y.guard)) return false;
+        for (std::uint32_t i = 0; i < std::uint32_t{x.outputs} + x.inputs; ++i)
+            if (!same(a_.declared_operand(*function_a_, x.operands + i),
+                      b_.declared_operand(*function_b_, y.operands + i)))
+                return false;
+        return x.extra == y.extra || same_entries(x.extra, y.extra);
+    }
+
+    // What may be another table's entry teaches nothing of columns.
+    [[nodiscard]] bool may_be_same(Ref x, Ref y) {
+        const bool are_registers = x != no_ref && y != no_ref && is_register(x) && is_register(y);
+        if (!are_registers) return same(x, y);
+        const auto to = forward_.find(x), from = backward_.find(y);
+        return width(x) == width(y) && (to == forward_.end() || to->second == y) &&
+               (from == backward_.end() || from->second == x);
+    }
+    bool same(Ref x, Ref y) {
+        if (x == no_ref || y == no_ref || width(x) != width(y) || x >> bank_shift != y >> bank_shift)
+            return x == y;
+        if (is_register(x))
+            return forward_.emplace(x, y).first->second == y && backward_.emplace(y, x).first->second == x;
+        if (x >> bank_shift == special_bank >> bank_shift) return special(a_, x) == special(b_, y);
+        return std::memcmp(column(a_, x), column(b_, y), width(x) * lane_count) == 0;
+    }
+    static const std::byte* column(const Program& p, Ref ref) {
+        return p.constants[0].bytes.data() + offset(ref);
+    }
+    static int special(const Program& p, Ref ref) {
+        for (const SpecialColumn& s : p.specials)
+            if (s.ref == ref) return static_cast<int>(s.special);
+        return -1;
+    }
+
+    // Which table they are of, only the operation knows: of those that have both, one must have them alike.
+    bool same_entries(std::uint32_t x, std::uint32_t y) {
+        const auto both = [&](const auto& table) { return x < (a_.*table).size() && y < (b_.*table).size(); };
+        if (both(&Program::accesses) && same(a_.accesses[x], b_.accesses[y])) return true;
+        if (both(&Program::collectives) && same(a_.collectives[x], b_.collectives[y])) return true;
+        if (both(&Program::barriers) && same(a_.barriers[x], b_.barriers[y])) return true;
+        return both(&Program::matrices) && same(a_.matrices[x], b_.matrices[y]);
+    }
+    static bool same(const Access& x, const Access& y) {
+        return x.space == y.space && x.frame_relative == y.frame_relative && x.semantics == y.semantics &&
+               x.reach == y.reach && x.has_base == y.has_base && x.bytes == y.bytes && x.count == y.count &&
+               x.offset == y.offset;
+    }
+    bool same(const CollectiveCall& x, const CollectiveCall& y) {
+        return x.function == y.function && x.extra == y.extra && may_be_same(x.member_mask, y.member_mask) &&
+               x.moves == y.moves;
+    }
+    bool same(const Barrier& x, const Barrier& y) {
+        return x.kind == y.kind && may_be_same(x.id, y.id) && may_be_same(x.count, y.count) &&
+               may_be_same(x.predicate, y.predicate) && may_be_same(x.destination, y.destination) &&
+               x.negated == y.negated && x.is_aligned == y.is_aligned;
+    }
+    static bool same(const MatrixInstruction& x, const MatrixInstruction& y) {
+        return x.mma.m == y.mma.m && x.mma.n == y.mma.n && x.mma.k == y.mma.k && x.mma.a == y.mma.a &&
+               x.mma.b == y.mma.b && x.mma.c == y.mma.c && x.mma.d == y.mma.d && x.matrix == y.matrix &&
+               x.layout == y.layout && x.transposition == y.transposition && same(x.access, y.access);
+    }
+
+    const Program &a_, &b_;
+    std::string_view text_;
+    const Function *function_a_ = nullptr, *function_b_ = nullptr;
+    std::map<Ref, Ref> forward_, backward_;
+};
+
+// Decodes by shape and by itself; in the first, all that can be has been learned from the same text before.
+void expect_the_same(const std::string& text) {
+    const Decoded by_itself(text, never);
+    DecoderMemory kept;
+    for (int round = 0; round < 2; ++round) {
+        const Decoded by_shape(text, 1, &kept);
+        ASSERT_EQ(by_itself.program.has_value(), by_shape.program.has_value());
+        if (!by_itself.program) {
+            EXPECT_EQ(by_itself.program.error().code, by_shape.program.error().code);
+            EXPECT_EQ(by_itself.program.error().span, by_shape.program.error().span);
+            EXPECT_EQ(*by_itself.program.error().detail, *by_shape.program.error().detail);
+            return;
+        }
+        const std::string difference = Comparison(*by_itself.program, *by_shape.program, text).difference();
+        EXPECT_EQ(difference, "");
+    }
+}
+
+std::string with_header(const std::string& text) {
+    return ".version 9.0\n.target sm_90a\n.address_size 64\n" + text;
+}
+
+std::string kernel(const std::string& body) {
+    return with_header(
+        ".global .align 16 .b8 gv[1024]; .shared .align 16 .b8 sv[1024]; .extern .shared .b8 dynamic[]; "
+        ".const .b32 cv = 3;\n"
+        ".func (.reg .b32 r) fn(.reg .b32 a) { mov.b32 r, a; ret; }\n"
+        ".visible .entry k(.param .u64 pp, .param .u32 pn) {\n.reg .pred %p<9>; .reg .b16 %h<99>; .reg .b32 "
+        "%r<99>, x, y; .reg .b64 %d<99>, xd; .reg .f32 %f<99>;"
+        " .reg .f64 %g<9>; .reg .v4 .b32 v; .local .align 8 .b8 lv[64];\n" +
+        body + "\nret;\n}\n");
+}
+
+TEST(EmulatorDecode, AnInstructionBecomesTheSameByItsShapeAsByItself) {
+    const char* const bodies[] = {
+        "add.s32 %r1, %r2, %r3; add.s32 %r4, %r4, %r4; add.s32 %r5, %r4, 7; add.s32 %r5, 7, %r4; add.s32 "
+        "%r6, %r6, -8; add.s32 x, y, 0x10; add.s32 x, y, 010; add.s32 x, y, 0b11;",
+        "add.u64 %d1, %d2, 1; add.u64 %d3, %d3, 18446744073709551615; add.u64 %d3, %d3, 4294967296U; add.s64 "
+        "%d1, %d1, gv; add.s64 %d1, %d1, sv;",
+        "@%p1 add.s32 %r1, %r2, %r3; @!%p2 add.s32 %r4, %r5, %r6; @%p1 selp.b32 %r1, 1, 0, %p2; @%p3 "
+        "selp.b32 %r1, 1, 0, %p3; @%p4 setp.eq.s32 %p4, %r1, 0; @%p5 setp.eq.s32 %p4, %r1, 0;",
+        "setp.lt.s32 %p1|%p2, %r1, %r2; setp.lt.and.s32 %p3|%p4, %r3, 5, %p1; setp.lt.and.s32 %p3|%p4, %r3, "
+        "5, !%p1; setp.ge.or.f32 %p1, %f1, 0f3F800000, %p2; setp.ge.f32 %p1, %f1, 0;",
+        "mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mov.u32 %r3, %ntid.x; mov.u32 %r4, %laneid; mov.b32 {%h1, "
+        "%h2}, %r1; mov.b64 %d1, {%r1, %r2}; mov.b64 {%r3, %r4}, %d1; mov.b64 {%r3, _}, %d1;",
+        "mov.u64 %d1, gv; mov.u64 %d2, gv+8; mov.u64 %d3, sv; mov.u64 %d4, dynamic; mov.u64 %d5, lv; mov.u64 "
+        "%d6, fn; mov.u32 %r1, sv; mov.u64 %d7, cv; mov.f32 %f1, 1.5; mov.f64 %g1, 0d3FF0000000000000;",
+        "mov.u32 %r1, %clock; mov.u32 %r2, %clock; mov.u64 %d1, %clock64; mov.u32 %r3, %clock; mov.v4.b32 v, "
+        "{%r1, %r2, %r3, %r4}; mov.b32 %r1, v.x; mov.b32 %r2, v.y; mov.b32 %r3, WARP_SZ; mov.b32 %r4, "
+        "WARP_SZ;",
+        "ld.param.u64 %d1, [pp]; ld.param.u32 %r1, [pn]; ld.param.u32 %r2, [pp+4]; ld.global.f32 %f1, [%d1]; "
+        "ld.global.f32 %f2, [%d1+4]; ld.global.f32 %f3, [%d2+-4]; ld.global.f32 %f4, [%d1+0x10];",
+        "ld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%d1+16]; ld.global.v4.b32 {%r5, %r6, %r7, %r8}, [%d2]; "
+        "st.global.v2.b32 [%d1], {%r1, 5}; st.global.v2.b32 [%d1+8], {%r3, 6}; st.global.v2.b32 [%d1], {1, "
+        "6};",
+        "ld.shared.b32 %r1, [sv]; ld.shared.b32 %r2, [sv+12]; ld.shared.b32 %r3, [%r1]; ld.shared.b32 %r4, "
+        "[dynamic]; ld.shared.b32 %r5, [dynamic+8]; ld.local.b32 %r1, [lv+4]; st.local.b32 [lv], 9; ld.b32 "
+        "%r1, [gv+4]; ld.const.b32 %r1, [cv];",
+        "ld.global.b32 %r1, [16]; ld.global.u8 %r1, [%d1]; ld.global.s8 %r2, [%d1]; ld.global.s8 %d3, "
+        "[%d1+1]; ld.volatile.global.b32 %r1, [%d1]; ld.global.nc.L1::no_allocate.b32 %r3, [%d2]; "
+        "st.global.u8 [%d1], %r1;",
+        "atom.global.add.u32 %r1, [%d1], 1; atom.global.add.u32 %r2, [%d1+4], %r3; atom.shared.cas.b32 %r1, "
+        "[sv], 0, 1; red.global.add.f32 [%d1], 0f3F800000; red.global.add.f32 [%d1], %f1; "
+        "atom.global.exch.b64 %d2, [gv], %d3;",
+        "add.cc.u32 %r1, %r2, %r3; addc.cc.u32 %r4, %r5, %r6; addc.u32 %r1, %r2, 0; mad.lo.cc.u32 %r1, %r2, "
+        "%r3, %r4; madc.hi.u32 %r1, %r2, 3, %r4; add.cc.u32 %r5, %r2, 9;",
+        "cvt.u64.u32 %d1, %r1; cvt.rn.f32.s32 %f1, %r2; cvt.s16.s32 %h1, %r1; cvt.s16.s32 %r1, %r2; @%p1 "
+        "cvt.s16.s32 %r3, %r4; cvta.to.global.u64 %d1, %d2; cvta.shared.u64 %d3, %d4; cvta.local.u64 %d1, "
+        "lv; cvta.global.u64 %d5, gv;",
+        "shfl.sync.bfly.b32 %r1, %r2, 16, 31, -1; shfl.sync.bfly.b32 %r3|%p1, %r4, 8, 31, -1; "
+        "shfl.sync.idx.b32 %r3, %r4, %r5, 31, %r6; shfl.sync.idx.b32 %r7, %r4, 3, 31, %r5; @%p2 "
+        "shfl.sync.idx.b32 %r3, "
+        "%r4, %r5, 31, %r8; vote.sync.ballot.b32 %r1, %p1, %r2; vote.sync.ballot.b32 %r3, %p2, %r4; "
+        "vote.sync.ballot.b32 %r1, %p1, -1; vote.sync.all.pred "
+        "%p2, !%p3, -1; activemask.b32 %r1; activemask.b32 %r2;",
+        "bar.sync 0; bar.sync 0; bar.sync 1, 64; bar.sync %r1; bar.red.popc.u32 %r1, 0, %p1; bar.warp.sync "
+        "-1; bar.warp.sync %r1; barrier.sync 0; bra L; @%p1 bra L; @!%p2 bra.uni L; L: bra L;",
+        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2}, {%r3}, "
+        "{%f5,%f6,%f7,%f8}; mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f9,%f2,%f3,%f4}, {%r7,%r2}, "
+        "{%r3}, {%f9,%f2,%f3,%f4};"
+        "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1,%r2,%r3,%r4}, [%r5]; "
+        "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1,%r2,%r3,%r4}, [%r6+64]; "
+        "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%r1,%r2}, [sv];",
+        "lop3.b32 %r1, %r2, %r3, %r4, 0x96; lop3.b32 %r1, %r2, %r3, %r4, 0xE8; prmt.b32 %r1, %r2, %r3, "
+        "0x5410; bfe.u32 %r1, %r2, 8, 8; shf.l.wrap.b32 %r1, %r2, %r3, 7; fma.rn.f32 %f1, %f2, %f3, "
+        "0fBF800000; fma.rn.f32 %f1, %f2, 2.0, %f3;",
+        "{ .reg .b32 %r<5>, %p1; mov.b32 %r1, 1; mov.b32 %p1, %r1; { .reg .b64 %r1; mov.b64 %r1, 2; mov.b32 "
+        "%r2, 3; } mov.b32 %r1, 4; } mov.b32 %r1, 5; selp.b32 %r1, %r2, %r3, %p1;",
+        "{ .reg .b32 t; .param .b32 p0; mov.b32 t, 1; st.param.b32 [p0+0], t; ld.param.b32 %r1, [p0]; call "
+        "(%r2), fn, (%r1); call (%r3), fn, (5); } mov.b32 %r04, %r4; mov.b32 %r4, %r004;",
+    };
+    for (const char* const body : bodies) expect_the_same(kernel(body));
+}
+
+TEST(EmulatorDecode, EveryFormBecomesTheSameByItsShapeAsByItself) {
+    std::string declarations;
+    for (const char* type : {"b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32",
+                             "s64", "f16", "f16x2", "f32", "f64", "pred"})
+        declarations += std::string(".reg .") + type + " " + type + "_<300>;\n";
+    std::size_t forms = 0;
+    for (const isa::Opcode& opcode : isa::table_opcodes) {
+        for (const isa::Row& row : opcode.rows) {
+            isa::for_each_spelling(row, [&](const isa::Match& match) {
+                const std::string line =
+                    "{ " + isa::sample_line(match.canonical_name(), isa::sample_operands(match, true)) +
+                    " }\n";
+                const std::string text = with_header(
+                    ".global .align 128 .b8 gv[1024];\n.shared .align 128 .b8 sv[1024];\n.global .texref "
+                    "tex_; .global .surfref surf_;\n"
+                    ".func (.reg .b32 r0) fn1 (.reg .b32 a0) { mov.b32 r0, a0; ret; }\n.entry k() {\nP: "
+                    ".callprototype (.reg .b32 _) _ (.reg .b32 _);\n" +
+                    declarations + line + line + "ret;\n}\n");
+                if (forms++ % 7 == 0 && syntax::parse(text)) expect_the_same(text);
+            });
+        }
+    }
+    EXPECT_GT(forms, 1000u);
+}
+
+TEST(EmulatorDecode, ModulesOfTheCorpusBecomeTheSameByShapeAsByThemselves) {
+    const std::filesystem::path corpus(PTXGRAFT_CORPUS_DIR);
+    if (!std::filesystem::is_directory(corpus)) GTEST_SKIP() << "no corpus in " << corpus;
+    std::size_t loaded = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(corpus)) {
+        if (entry.path().extension() != ".ptx") continue;
+        std::ifstream file(entry.path(), std::ios::binary);
+        std::string text((std::istreambuf_iterator<char>(file)), {});
+        SCOPED_TRACE(entry.path());
+        const auto tree = syntax::parse(text);
+        if (!tree || tree->address_size() == 32) continue;
+        expect_the_same(text);
+        std::string crlf;
+        for (const char c : text) crlf += c == '\n' ? std::string("\r\n") : std::string(1, c);
+        expect_the_same(crlf);
+        ++loaded;
+    }
+    EXPECT_GT(loaded, 50u);
+}
+
+// A shape that one module taught means the same in another, with other functions, variables and scopes.
+TEST(EmulatorDecode, ShapesGoFromModuleToModule) {
+    const std::string modules[] = {
+        kernel("mov.u64 %d1, %d2; mov.u64 %d1, gv; mov.u64 %d3, fn; ld.global.b32 %r1, [gv+4]; mov.u32 %r1, "
+               "%tid.x; mov.u32 %r2, 5; bar.sync 1, 64; bar.sync 0;"),
+        with_header(".func %tidy() { ret; }\n.entry k() { .reg .b64 %d<9>; mov.u64 %d1, %tidy; mov.u64 %d2, "
+                    "%tidy; ret; }"),
+        with_header(".global .b32 %tidy;\n.entry k() { .reg .b64 %d<9>; mov.u64 %d1, %tidy; mov.u64 %d2, "
+                    "%tidy; ret; }"),
+        with_header(
+            ".global .b64 gap[100]; .global .b32 gv;\n.func f2(.param .b64 pp) { .reg .b64 %d<9>; .reg .b32 "
+            "%r<9>; ld.param.u64 %d1, [pp]; ld.param.u64 %d2, [pp]; mov.u64 %d1, gv; ld.global.b32 %r1, "
+            "[gv+4]; ret; }\n"
+            ".entry k(.param .b32 a, .param .b64 pp) { .reg .b64 %d<9>; .reg .b32 %r<9>; ld.param.u64 %d1, "
+            "[pp]; mov.u64 %d1, gv; mov.u32 %r1, %tid.x; bar.sync 0; bar.sync 1, 64; mov.u32 %r2, 5; ret; }"),
+    };
+    DecoderMemory kept;
+    for (int round = 0; round < 3; ++round) {
+        for (const std::string& text : modules) {
+            const Decoded by_itself(text, never), by_shape(text, 1, &kept);
+            ASSERT_TRUE(by_itself.program && by_shape.program);
+            EXPECT_EQ(Comparison(*by_itself.program, *by_shape.program, text).difference(), "");
+        }
+    }
+}
+
+TEST(EmulatorDecode, ErrorsAreThoseOfTheFirstInstructionThatIsWrongWhateverWasSeenBefore) {
+    struct Row {
+        const char* body;
+        Errc code;
+        const char* at;
+        const char* detail;
+    };
+    const Row rows[] = {
+        {"add.f32 %f1, %f2, 0.0; add.f32 %f1, %f2, 0.0; add.f32 %f1, %f2, 1;", Errc::invalid_operand, "1;",
+         "1"},
+        {"add.s32 %r1, %r2, 1; add.s32 %r1, %r2, 1; add.s32 %r1, %q2, 1;", Errc::unknown_identifier, "%q2",
+         "%q2"},
+        {"bra L; bra L; L: bra M;", Errc::unknown_identifier, "M;", "label M"},
+        {"bra L; bra L; L: bra gv;", Errc::unknown_identifier, "gv;", "label gv"},
+        {"mov.u32 %r1, 5; mov.u32 %r2, 5; mov.u32 %h1, 5;", Errc::invalid_operand, "%h1, 5",
+         "%h1, of 16 bits"},
+        {"mov.u32 %r98, 5; mov.u32 %r98, 5; mov.u32 %r99, 5;", Errc::unknown_identifier, "%r99", "%r99"},
+        {"ld.shared.b32 %r1, [sv]; ld.shared.b32 %r1, [sv]; ld.shared.b32 %r1, [gv];", Errc::invalid_operand,
+         "[gv]", "not in that state space"},
+        {"{ .reg .b32 t; mov.b32 t, 1; mov.b32 t, 1; } mov.b32 t, 1;", Errc::unknown_identifier, "t, 1;\nret",
+         "t"},
+        {"mov.v4.b32 v, %tid; mov.v4.b32 %tid, v;", Errc::invalid_operand, "%tid, v", "only read"},
+        {"@%p1 mov.b32 %r1, 1; @%p1 mov.b32 %r1, 1; @%p9 mov.b32 %r1, 1;", Errc::unknown_identifier,
+         "@%p9 mov.b32 %r1, 1;", "%p9"},
+    };
+    for (const Row& row : rows) {
+        const std::string text = kernel(row.body);
+        for (const std::uint32_t often : {1u, 2u, never}) {
+            const Decoded decoded(text, often);
+            ASSERT_FALSE(decoded.program) << row.body;
+            EXPECT_EQ(decoded.program.error().code, row.code) << row.body;
+            EXPECT_EQ(decoded.program.error().span.begin, text.rfind(row.at)) << row.body;
+            EXPECT_THAT(*decoded.program.error().detail, HasSubstr(row.detail));
+        }
+    }
+}
+
+TEST(EmulatorDecode, ManyShapesAreForgottenAndLearnedAgain) {
+    DecoderMemory kept;
+    for (int module = 0; module < 5; ++module) {
+        std::string body;
+        for (int i = 0; i < 9000; ++i)
+            body += "lop3.b32 %r1, %r2, %r3, %r4, " + std::to_string(i % 256) + "; bfe.u32 %r1, %r2, (" +
+                    std::to_string(module * 9000 + i) + "), 8;";
+        const std::string text = kernel(body);
+        const Decoded by_itself(text, never), by_shape(text, 1, &kept);
+        ASSERT_TRUE(by_itself.program && by_shape.program);
+        EXPECT_EQ(Comparison(*by_itself.program, *by_shape.program, text).difference(), "");
+    }
+}
+
+// Results and first sources of a function's operations that have one result.
+std::vector<std::pair<Ref, Ref>> moves_of(const Program& program, const Function& function) {
+    std::vector<std::pair<Ref, Ref>> moves;
+    for (std::uint32_t pc = function.begin; pc < function.end.code; ++pc)
+        if (const Operation& operation = program.code[pc]; operation.outputs == 1)
+            moves.emplace_back(program.refs[operation.operands], program.refs[operation.operands + 1]);
+    return moves;
+}
+
+// Registers of a declared range take room as they are named, and numbers far apart are kept apart.
+TEST(EmulatorDecode, RegistersOfHugeRangesAreKeptApart) {
+    const Decoded decoded(
+        with_header(".entry k() { .reg .b32 %q<4000000000>; mov.b32 %q0, 1; mov.b32 %q3999999999, 2; mov.b32 "
+                    "%q2000000, 3; mov.b32 %q40000, %q3999999999; mov.b32 %q000, %q2000000; ret; }"));
+    ASSERT_TRUE(decoded.program);
+    const auto moves = moves_of(*decoded.program, decoded.program->functions[0]);
+    ASSERT_EQ(moves.size(), 5u);
+    EXPECT_EQ(moves[3].second, moves[1].first);
+    EXPECT_EQ(moves[4].second, moves[2].first);
+    EXPECT_EQ(moves[4].first, moves[0].first);
+    EXPECT_NE(moves[0].first, moves[1].first);
+    EXPECT_EQ(decoded.program->functions[0].register_bytes, 4 * 4 * lane_count);
+}
+
+// One that was far from the others keeps its place when those between them come into use.
+TEST(EmulatorDecode, RegistersKeepTheirPlacesWhenARangeFills) {
+    const Decoded decoded(
+        with_header(".entry k() { .reg .b32 %q<4000000000>; mov.b32 %q100000, 1; mov.b32 %q30000, 2; mov.b32 "
+                    "%q60000, 3; mov.b32 %q119000, 4; mov.b32 %q5, %q100000; mov.b32 %q7, %q060000; ret; }"));
+    ASSERT_TRUE(decoded.program);
+    const auto moves = moves_of(*decoded.program, decoded.program->functions[0]);
+    ASSERT_EQ(moves.size(), 6u);
+    EXPECT_EQ(moves[4].second, moves[0].first);
+    EXPECT_EQ(moves[5].second, moves[2].first);
+    EXPECT_EQ(decoded.program->functions[0].register_bytes, 6 * 4 * lane_count);
+}
+
+// A single register hides one of a range in its block alone, at whatever place names were asked for before.
+TEST(EmulatorDecode, SingleNamesHideThoseOfRangesInTheirBlock) {
+    const std::string body =
+        ".entry NAME() { .reg .b32 %r<9>; mov.b32 %r1, 1; mov.b32 %r2, %r1; { .reg .b32 %r1; mov.b32 %r1, 2; "
+        "mov.b32 %r3, %r1; { .reg .b32 %r<2>; mov.b32 %r1, 3; mov.b32 %r0, %r2; } mov.b32 %r4, %r1; } "
+        "mov.b32 %r5, %r1; ret; }\n";
+    std::string text = with_header("");
+    for (const char* name : {"a", "b"}) text += std::string(body).replace(body.find("NAME"), 4, name);
+    const Decoded decoded(text);
+    ASSERT_TRUE(decoded.program);
+    for (const Function& function : decoded.program->functions) {
+        const auto moves = moves_of(*decoded.program, function);
+        ASSERT_EQ(moves.size(), 8u);
+        const Ref outer = moves[0].first, single = moves[2].first, inner = moves[4].first;
+        EXPECT_EQ(moves[1].second, outer);
+        EXPECT_EQ(moves[3].second, single);
+        EXPECT_EQ(moves[5].second, moves[1].first);
+        EXPECT_EQ(moves[6].second, single);
+        EXPECT_EQ(moves[7].second, outer);
+        EXPECT_TRUE(outer != single && single != inner && inner != outer);
+    }
+}
+
+// Entries so long that modules of them are decoded in several parts; LAST_ONE is what the last one does.
+std::string long_module(const std::string& last_one, const std::string& middle = {}) {
+    std::string text = with_header(
+        ".global .align 16 .b8 gv[64];\n.func (.reg .b32 r) fn(.reg .b32 a) { .shared .b32 own; add.u32 r, "
+        "a, 7; ret; }\n");
+    constexpr int entries = 60;
+    for (int i = 0; i < entries; ++i) {
+        const std::string body = i + 1 == entries ? last_one : i == entries / 2 ? middle : std::string();
+        text +=
+            ".entry k" + std::to_string(i) +
+            "(.param .u64 p) {\n.reg .b32 %r<9>; .reg .b64 %rd<9>; .shared .b32 s[" + std::to_string(i + 1) +
+            "];\n//" + std::string(50000, ' ') + "\nld.param.u64 %rd1, [p]; mov.u32 %r1, " +
+            std::to_string(1000 + i) +
+            "; shl.b32 %r2, %r1, 3; call (%r3), fn, (%r2); mov.u64 %rd2, gv; st.global.u32 [%rd1], %r3;\n" +
+            body + "\nret;\n}\n";
+    }
+    return text;
+}
+
+struct DecodedInParts {
+    DecodedInParts(const std::string& text, std::uint32_t threads)
+        : tree(syntax::parse(text).value()),
+          variables(std::make_shared<Memory>(std::uint64_t{1} << 30, false)),
+          programs(decode_in_parts(tree, variables, kept, threads)) {}
+    // Where the variables are.
+    [[nodiscard]] std::vector<std::uint64_t> addresses() const {
+        std::vector<std::uint64_t> all;
+        for (const Region& region : variables.regions()) all.push_back(region.begin);
+        return all;
+    }
+    syntax::Module tree;
+    ModuleVariables variables;
+    DecoderMemory kept;
+    Expected<std::vector<Program>> programs;
+};
+
+// What an entry's operations are, without where anything stands.
+std::vector<std::string> operations_of(const Program& program, const Function& function,
+                                       std::string_view text) {
+    std::vector<std::string> all;
+    for (std::uint32_t pc = function.begin; pc < function.end.code; ++pc) {
+        const Operation& operation = program.code[pc];
+        std::string one(
+            text.substr(program.spans[pc].begin, program.spans[pc].end - program.spans[pc].begin));
+        for (unsigned i = 0; i < operation.outputs + operation.inputs; ++i) {
+            const Ref ref = program.refs[operation.operands + i];
+            one += " " + std::to_string(width(ref)) +
+                   (is_register(ref) ? "r" + std::to_string(offset(ref)) : "");
+            if (ref >> bank_shift == constant_bank >> bank_shift) {
+                std::uint32_t value = 0;
+                std::memcpy(&value, program.constants[0].bytes.data() + offset(ref), sizeof value);
+                one += "=" + std::to_string(value);
+            }
+        }
+        all.push_back(std::move(one));
+    }
+    return all;
+}
+
+TEST(EmulatorDecode, LongModulesBecomeTheSameInParts) {
+    const std::string text = long_module("add.u32 %r4, %r3, 12345; bra L; L: sub.u32 %r4, %r4, 9;");
+    const DecodedInParts whole(text, 1), parts(text, 3);
+    ASSERT_TRUE(whole.programs && parts.programs);
+    ASSERT_EQ(whole.programs->size(), 1u);
+    ASSERT_EQ(parts.programs->size(), 2u);
+    EXPECT_EQ(parts.addresses(), whole.addresses());
+    const Program& one = whole.programs->front();
+    std::vector<unsigned> entries(2);
+    for (std::size_t f = 0; f < one.functions.size(); ++f) {
+        unsigned times = 0;
+        for (std::size_t p = 0; p < 2; ++p) {
+            const Program& program = (*parts.programs)[p];
+            const Function &a = one.functions[f], &b = program.functions[f];
+            EXPECT_EQ(a.name, b.name);
+            if (!b.has_code) continue;
+            ++times;
+            entries[p] += b.is_entry ? 1 : 0;
+            EXPECT_EQ(a.shared_bytes, b.shared_bytes) << a.name;
+            EXPECT_EQ(a.register_bytes, b.register_bytes);
+            EXPECT_EQ(operations_of(one, a, text), operations_of(program, b, text)) << a.name;
+        }
+        EXPECT_EQ(times, one.functions[f].is_entry ? 1u : 2u);
+    }
+    EXPECT_EQ(entries[0] + entries[1], 60u);
+    EXPECT_NEAR(entries[0], 30, 2);
+}
+
+TEST(EmulatorDecode, ErrorsOfPartsAreThoseOfTheWhole) {
+    const std::string texts[] = {long_module("mov.u32 %r1, %nope;"), long_module("", "mov.u32 %r1, %none;"),
+                                 long_module("mov.u32 %r1, %nope;", "add.u32 %r1, %r2;"),
+                                 long_module("bra NOWHERE;", "")};
+    for (const std::string& text : texts) {
+        const DecodedInParts whole(text, 1), parts(text, 2);
+        ASSERT_FALSE(whole.programs);
+        ASSERT_FALSE(parts.programs);
+        EXPECT_EQ(whole.programs.error().code, parts.programs.error().code);
+        EXPECT_EQ(whole.programs.error().span, parts.programs.error().span);
+        EXPECT_EQ(*whole.programs.error().detail, *parts.programs.error().detail);
+    }
+}
+
+// Variables of bodies stand in memory in the order of the text.
+TEST(EmulatorDecode, ModulesWhoseBodiesHaveGlobalVariablesAreDecodedWhole) {
+    for (const std::string& text :
+         {long_module(".global .align 4 .b32 counter = 5; ld.global.u32 %r5, [counter];"),
+          long_module("", ".const .align 4 .b32 three = 3; ld.const.u32 %r5, [three];")}) {
+        const DecodedInParts whole(text, 1), parts(text, 2);
+        ASSERT_TRUE(whole.programs && parts.programs);
+        ASSERT_EQ(parts.programs->size(), 1u);
+        EXPECT_EQ(parts.addresses(), whole.addresses());
+        EXPECT_EQ(parts.addresses().size(), 2u);
+        const Program &one = whole.programs->front(), &other = parts.programs->front();
+        EXPECT_EQ(one.variables.size(), other.variables.size());
+        for (std::size_t f = 0; f < one.functions.size(); ++f) {
+            const Function &a = one.functions[f], &b = other.functions[f];
+            EXPECT_TRUE(b.has_code);
+            EXPECT_EQ(a.parameters.size(), b.parameters.size()) << a.name;
+            EXPECT_EQ(a.returns.size(), b.returns.size()) << a.name;
+            EXPECT_EQ(a.shared_bytes, b.shared_bytes) << a.name;
+            EXPECT_EQ(a.register_bytes, b.register_bytes) << a.name;
+            EXPECT_EQ(a.names.size(), b.names.size()) << a.name;
+            EXPECT_EQ(operations_of(one, a, text), operations_of(other, b, text)) << a.name;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace ptxgraft::emulator

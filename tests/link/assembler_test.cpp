@@ -1,0 +1,257 @@
+// Which assembler made the code: versions, a wrong one, and another ptxas as a process.
+// PTXGRAFT_PTXAS_PROGRAM is that of the toolkit, whose 13.0.88 is the second assembler of these tests.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "ptxgraft/link.hpp"
+#include "support/machine_code.hpp"
+
+namespace ptxgraft {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::StartsWith;
+using namespace std::chrono_literals;
+
+struct TemporaryFolder {
+    fs::path path;
+    TemporaryFolder() {
+        std::string name = (fs::temp_directory_path() / "ptxgraft-test-XXXXXX").string();
+        path = ::mkdtemp(name.data());
+    }
+    ~TemporaryFolder() { fs::remove_all(path); }
+    [[nodiscard]] bool is_empty() const { return fs::is_empty(path); }
+};
+
+// A shell script that says ptxas's version when it is asked, and else does something.
+std::string program(const TemporaryFolder& folder, std::string_view body) {
+    const fs::path path = folder.path / "ptxas";
+    std::ofstream(path) << "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'Cuda compilation tools, release "
+                           "13.0, V13.0.88'; exit; fi\n"
+                        << body << "\n";
+    ::chmod(path.c_str(), 0700);
+    return path.string();
+}
+
+std::string detail(const Error& error) { return error.detail ? *error.detail : ""; }
+
+std::string module_with(std::string_view body, std::string_view target = "sm_90") {
+    return ".version 8.8\n.target " + std::string(target) +
+           "\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n.reg .u64 %d, %x, %a, %b;\n" +
+           std::string(body) + "\nret;\n}\n";
+}
+
+// (x << 8) OP (x >> 56): a rotation with `add`, none with `sub`.
+std::string shifts_with(std::string_view operation, std::string_view target) {
+    return module_with(
+        "ld.param.u64 %d, [p];\nld.global.u64 %x, [%d];\nshl.b64 %a, %x, 8;\nshr.u64 %b, %x, 56;\n" +
+            std::string(operation) + " %a, %a, %b;\nst.global.u64 [%d], %a;",
+        target);
+}
+
+std::map<std::string, std::string> code_of(const Assembler& assembler, const std::string& ptx) {
+    const auto cubin = assembler.assemble(ptx);
+    EXPECT_TRUE(cubin) << assembler.name() << assembler.version() << describe(cubin.error(), ptx);
+    return cubin ? machine_code(*cubin) : std::map<std::string, std::string>();
+}
+
+std::shared_ptr<const Assembler> toolkits_ptxas() {
+    auto made = ptxas(PTXGRAFT_PTXAS_PROGRAM);
+    return made ? std::move(*made) : nullptr;
+}
+
+#define SKIP_WITHOUT_PTXAS \
+    if (std::string_view(PTXGRAFT_PTXAS_PROGRAM).empty()) GTEST_SKIP() << "no ptxas program"
+
+// --- versions
+
+TEST(AssemblerVersion, IsFullAndInEveryCubin) {
+    std::vector<std::shared_ptr<const Assembler>> all{{nvjitlink(), [](auto*) {}}};
+    if (nvptxcompiler() != nullptr) all.emplace_back(nvptxcompiler(), [](auto*) {});
+    if (auto program = toolkits_ptxas()) all.push_back(program);
+    const std::string ptx = module_with("");
+    for (const auto& assembler : all) {
+        EXPECT_THAT(assembler->version(), MatchesRegex("13\\.[0-9]+\\.[0-9]+")) << assembler->name();
+        for (const bool relocatable : {false, true})
+            for (const int optimisation : {0, 3}) {
+                const auto cubin = assembler->assemble(
+                    ptx,
+                    {.optimisation = optimisation, .relocatable = relocatable, .line_info = relocatable});
+                ASSERT_TRUE(cubin) << describe(cubin.error(), ptx);
+                EXPECT_EQ(cubin->assembler, std::string(assembler->name()) + " " + assembler->version());
+            }
+    }
+}
+
+TEST(AssemblerVersion, IsTheProgramsOwn) {
+    SKIP_WITHOUT_PTXAS;
+    const TemporaryFolder folder;
+    const std::string file = (folder.path / "said").string();
+    ASSERT_EQ(std::system((PTXGRAFT_PTXAS_PROGRAM " --version > " + file).c_str()), 0);
+    std::ifstream said(file);
+    const std::string text{std::istreambuf_iterator<char>(said), {}};
+    EXPECT_THAT(text, HasSubstr(", V" + toolkits_ptxas()->version() + "\n"));
+}
+
+// --- a wrong version
+
+TEST(AssemblerFault, TheDefaultMakesNoRotationOfADifference) {
+    if (nvptxcompiler() == nullptr) GTEST_SKIP() << "built without nvPTXCompiler";
+    if (nvptxcompiler()->version().starts_with("13.0."))
+        GTEST_SKIP() << "built with nvPTXCompiler " << nvptxcompiler()->version();
+    for (const char* target : {"sm_80", "sm_90", "sm_90a", "sm_120a"}) {
+        const auto difference = code_of(default_assembler(), shifts_with("sub.u64", target));
+        EXPECT_TRUE(difference != code_of(default_assembler(), shifts_with("add.u64", target))) << target;
+    }
+}
+
+TEST(AssemblerFault, Version13_0MakesARotationOfADifference) {
+    SKIP_WITHOUT_PTXAS;
+    const auto assembler = toolkits_ptxas();
+    ASSERT_TRUE(assembler);
+    if (!assembler->version().starts_with("13.0."))
+        GTEST_SKIP() << "the toolkit's ptxas is " << assembler->version();
+    for (const char* target : {"sm_90", "sm_120a"})
+        EXPECT_TRUE(code_of(*assembler, shifts_with("sub.u64", target)) ==
+                    code_of(*assembler, shifts_with("add.u64", target)))
+            << target;
+}
+
+// 13.0 stops at a letter beyond ASCII in a comment; verify says what 13.5 does.
+TEST(AssemblerFault, Version13_0ReadsNoOtherLettersInComments) {
+    SKIP_WITHOUT_PTXAS;
+    const auto assembler = toolkits_ptxas();
+    ASSERT_TRUE(assembler);
+    if (!assembler->version().starts_with("13.0."))
+        GTEST_SKIP() << "the toolkit's ptxas is " << assembler->version();
+    const std::string ptx = module_with("// na\xC3\xAFve");
+    const auto cubin = assembler->assemble(ptx);
+    ASSERT_FALSE(cubin);
+    EXPECT_EQ(position(ptx, cubin.error().span.begin).line, 7u) << describe(cubin.error(), ptx);
+    const bool is_newer = nvptxcompiler() != nullptr && !nvptxcompiler()->version().starts_with("13.0.");
+    EXPECT_TRUE(!is_newer || nvptxcompiler()->assemble(ptx));
+}
+
+// --- ptxas as a process
+
+TEST(PtxasProgram, TellsUsageLossesAndPlacesAsInProcess) {
+    SKIP_WITHOUT_PTXAS;
+    const TemporaryFolder folder;
+    const auto assembler = *ptxas(PTXGRAFT_PTXAS_PROGRAM, {.temporary_dir = folder.path.string()});
+    EXPECT_EQ(assembler->name(), "ptxas");
+    const auto cubin = assembler->assemble(shifts_with("add.u64", "sm_90"));
+    ASSERT_TRUE(cubin);
+    ASSERT_EQ(cubin->functions.size(), 1u);
+    EXPECT_EQ(cubin->functions[0].name, "k");
+    EXPECT_TRUE(cubin->functions[0].is_entry);
+    EXPECT_GT(cubin->functions[0].registers, 3u);
+
+    const std::string wrong = module_with("add.u64 %a, %nowhere, %b;");
+    const auto refused = assembler->assemble(wrong);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::assemble_failed);
+    EXPECT_EQ(position(wrong, refused.error().span.begin).line, 7u);
+    EXPECT_THAT(detail(refused.error()), HasSubstr("nowhere"));
+    EXPECT_EQ(detail(refused.error()).find(folder.path.string()), std::string::npos);
+
+    const auto loses = assembler->assemble(module_with("setmaxnreg.inc.sync.aligned.u32 40;", "sm_90a"));
+    ASSERT_FALSE(loses);
+    EXPECT_EQ(loses.error().code, Errc::performance_loss);
+    EXPECT_FALSE(assembler->assemble(module_with(""), {.target = "sm_12"}));
+    EXPECT_FALSE(assembler->assemble(module_with(""), {.options = {"--bogus"}}));
+    EXPECT_FALSE(assembler->assemble("garbage"));
+    EXPECT_TRUE(folder.is_empty());  // what it wrote is gone
+}
+
+TEST(PtxasProgram, ThreadsMayShareIt) {
+    SKIP_WITHOUT_PTXAS;
+    const auto assembler = toolkits_ptxas();
+    const auto expected = code_of(*assembler, shifts_with("add.u64", "sm_90"));
+    std::array<bool, 4> is_right{};
+    {
+        std::vector<std::jthread> threads;
+        for (bool& right : is_right)
+            threads.emplace_back(
+                [&] { right = code_of(*assembler, shifts_with("add.u64", "sm_90")) == expected; });
+    }
+    EXPECT_EQ(is_right, (std::array<bool, 4>{true, true, true, true}));
+}
+
+TEST(PtxasProgram, WhatIsNoPtxasIsAnErrorAtOnce) {
+    const TemporaryFolder folder;
+    const std::string text_file = (folder.path / "text").string();
+    std::ofstream(text_file) << "no program";
+    for (const std::string& path : {std::string(), std::string("/no/such/ptxas"), folder.path.string(),
+                                    text_file, std::string("/bin/true"), std::string("/bin/echo"),
+                                    std::string("/bin/false"), std::string("a\0b", 3)}) {
+        const auto made = ptxas(path);
+        ASSERT_FALSE(made) << path;
+        EXPECT_EQ(made.error().code, Errc::assembler_not_usable) << path;
+        EXPECT_FALSE(detail(made.error()).empty());
+    }
+}
+
+TEST(PtxasProgram, ProcessesThatRunOnOrDieAreErrors) {
+    struct Row {
+        const char *body, *message;
+    };
+    for (const Row& row :
+         {Row{"sleep 60", "killed after 300 ms"}, Row{"exec 1>&- 2>&-; sleep 60", "killed after 300 ms"},
+          Row{"sleep 60 & exit 0", "killed after 300 ms"}, Row{"kill -SEGV $$", "Segmentation fault"},
+          Row{"kill -KILL $$", "Killed"}, Row{"trap '' TERM; while :; do :; done", "killed after 300 ms"}}) {
+        const TemporaryFolder folder, temporary;
+        const auto assembler =
+            ptxas(program(folder, row.body), {.timeout = 300ms, .temporary_dir = temporary.path.string()});
+        ASSERT_TRUE(assembler) << detail(assembler.error());
+        const auto start = std::chrono::steady_clock::now();
+        const auto cubin = (*assembler)->assemble(module_with(""));
+        ASSERT_FALSE(cubin) << row.body;
+        EXPECT_EQ(cubin.error().code, Errc::assembler_ended) << row.body;
+        EXPECT_THAT(detail(cubin.error()), HasSubstr(row.message)) << row.body;
+        EXPECT_LT(std::chrono::steady_clock::now() - start, 20s);
+        EXPECT_TRUE(temporary.is_empty());
+    }
+}
+
+TEST(PtxasProgram, OutcomesThatAreNoCubinAreErrors) {
+    const TemporaryFolder folder;
+    const auto silent = *ptxas(program(folder, "echo 'nothing made'"));
+    const auto none = silent->assemble(module_with(""));
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().code, Errc::assemble_failed);
+    EXPECT_THAT(detail(none.error()), HasSubstr("nothing made"));
+    const auto loud = *ptxas(program(folder, "head -c 40000000 /dev/zero; exit 3"));
+    EXPECT_FALSE(loud->assemble(module_with("")));
+    for (const char* dir : {"/no/such/folder", "/proc"}) {
+        const auto assembler = *ptxas(program(folder, ""), {.temporary_dir = dir});
+        const auto cubin = assembler->assemble(module_with(""));
+        ASSERT_FALSE(cubin);
+        EXPECT_THAT(detail(cubin.error()), StartsWith("cannot write to " + std::string(dir)));
+    }
+}
+
+TEST(PtxasProgram, HasNoFilesOfOursOpenAndReadsItsModuleFromAFolderOfItsOwn) {
+    const TemporaryFolder folder;
+    const int inherited = ::dup(0);  // without close-on-exec
+    const auto assembler =
+        *ptxas(program(folder, "ls /proc/self/fd | tr '\\n' ' '; stat -c %a .; cat module.ptx; exit 1"));
+    const std::string ptx = module_with("// the very text");
+    const auto cubin = assembler->assemble(ptx);
+    ::close(inherited);
+    ASSERT_FALSE(cubin);
+    EXPECT_THAT(detail(cubin.error()) + "\n",
+                StartsWith("0 1 2 3 700\n" + ptx));  // 3 is the folder that ls reads
+}
+
+}  // namespace
+}  // namespace ptxgraft

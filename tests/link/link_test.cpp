@@ -1,0 +1,744 @@
+#include "ptxgraft/link.hpp"
+#include "support/machine_code.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <thread>
+
+namespace ptxgraft {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// --- helpers
+
+struct TemporaryFolder {
+    fs::path path;
+    TemporaryFolder() {
+        std::string name = (fs::temp_directory_path() / "ptxgraft-XXXXXX").string();
+        path = ::mkdtemp(name.data());
+    }
+    ~TemporaryFolder() { fs::remove_all(path); }
+    std::string str() const { return path.string(); }
+};
+
+void write(const fs::path& path, std::string_view text) {
+    fs::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << text;
+}
+
+std::string read(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string_view at(std::string_view source, Span span) {
+    return span.known() ? source.substr(span.begin, span.end - span.begin) : "(nowhere)";
+}
+
+std::string detail(const Error& error) { return error.detail ? *error.detail : ""; }
+
+const FunctionUsage* find(const Cubin& cubin, std::string_view name) {
+    for (const auto& f : cubin.functions)
+        if (f.name == name) return &f;
+    return nullptr;
+}
+
+constexpr std::string_view sum_cu = R"(
+extern "C" __global__ void sum(const float* x, float* y, int n) {
+    __shared__ float part[128];
+    part[threadIdx.x] = 0;
+    for (int i = threadIdx.x; i < n; i += 128) part[threadIdx.x] += x[i];
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        float s = 0;
+        for (float p : part) s += p;
+        *y = s;
+    }
+}
+)";
+
+// Sixty-four values that are all live at once.
+std::string pressure_cu() {
+    return R"(
+extern "C" __global__ void pressure(float* p, int n) {
+    float a[64];
+    for (int i = 0; i < 64; ++i) a[i] = p[i * n];
+    for (int j = 0; j < n; ++j) {
+#pragma unroll
+        for (int i = 0; i < 64; ++i) a[i] = a[i] * a[(i * 7 + 3) % 64] + p[i + j];
+    }
+    for (int i = 0; i < 64; ++i) p[i * n] = a[i];
+}
+)";
+}
+
+std::string ptx_of(std::string_view source, const char* target = "sm_90a") {
+    auto ptx = compile_cuda(source, {.target = target});
+    EXPECT_TRUE(ptx) << describe(ptx.error(), source);
+    return ptx ? ptx->text : std::string();
+}
+
+// A module around a body: 7 lines before it.
+std::string module_with(std::string_view body, std::string_view target = "sm_90a") {
+    return ".version 8.0\n.target " + std::string(target) +
+           "\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n.reg .f32 %f<9>;\n.reg .b64 %rd<9>;\n" +
+           std::string(body) + "\nret;\n}\n";
+}
+
+std::vector<const Assembler*> assemblers() {
+    std::vector<const Assembler*> all{nvjitlink()};
+    if (nvptxcompiler()) all.push_back(nvptxcompiler());
+    return all;
+}
+
+#define SKIP_WITHOUT_NVPTXCOMPILER \
+    if (!nvptxcompiler()) GTEST_SKIP() << "built without nvPTXCompiler"
+
+// --- CUDA to PTX
+
+TEST(CompileCuda, GivesPtxForTheTarget) {
+    for (const char* target : {"sm_75", "sm_80", "sm_90a", "sm_100a", "sm_100f", "sm_120a", "sm_121a"}) {
+        const std::string ptx = ptx_of(sum_cu, target);
+        EXPECT_THAT(ptx, HasSubstr(std::string(".target ") + target));
+        EXPECT_THAT(ptx, HasSubstr(".entry sum("));
+        EXPECT_EQ(ptx.find('\0'), std::string::npos);
+    }
+}
+
+TEST(CompileCuda, UnknownTargetsAreErrorsThatNameTheKnownOnes) {
+    for (const char* target :
+         {"", "sm_", "sm_12", "90a", "sm_90b", "sm_90f", "sm_80a", "gfx90a", "sm_90a x"}) {
+        const auto ptx = compile_cuda("int x;", {.target = target});
+        ASSERT_FALSE(ptx) << target;
+        EXPECT_EQ(ptx.error().code, Errc::target_unknown);
+        EXPECT_THAT(detail(ptx.error()), AllOf(HasSubstr("sm_75"), HasSubstr("sm_120")));
+    }
+}
+
+TEST(CompileCuda, SaysWhereTheFirstErrorIs) {
+    struct Row {
+        std::string_view source, place, message;
+    };
+    const Row rows[] = {
+        {"__global__ void k(float* p) {\n\tp[0] = missing + 1;\n}\n", "missing", "\"missing\" is undefined"},
+        {"__global__ void k(float* p) {\r\n  int unused;\r\n   other();\r\n}\r\n", "other",
+         "\"other\" is undefined"},
+        {"__device__ int x = 1;\n#include \"nowhere.h\"\n", "#include \"nowhere.h\"", "nowhere.h"},
+        {"#error \"stop\"", "error", "stop"},
+        {"__device__ int a; __device__ float a;", "a", "a"},
+    };
+    for (const auto& row : rows) {
+        const auto ptx = compile_cuda(row.source);
+        ASSERT_FALSE(ptx);
+        EXPECT_EQ(ptx.error().code, Errc::cuda_compile_failed);
+        EXPECT_EQ(at(row.source, ptx.error().span), row.place);
+        EXPECT_THAT(detail(ptx.error()), HasSubstr(row.message));
+    }
+}
+
+TEST(CompileCuda, ErrorsInAHeaderHaveNoPlaceInTheSource) {
+    const TemporaryFolder folder;
+    write(folder.path / "wrong.h", "int x = missing;\n");
+    const auto ptx = compile_cuda("\n#include <wrong.h>\n", {.include_dirs = {folder.str()}});
+    ASSERT_FALSE(ptx);
+    EXPECT_FALSE(ptx.error().span.known());
+    EXPECT_THAT(detail(ptx.error()), HasSubstr("wrong.h(1)"));
+}
+
+TEST(CompileCuda, HeadersOfTheHostAreNotThere) {
+    for (const char* const header : {"stdio.h", "vector", "no_such_header.h"}) {
+        const auto ptx = compile_cuda(std::string("#include <") + header + ">\n__global__ void k() {}\n", {});
+        ASSERT_FALSE(ptx) << header;
+        EXPECT_THAT(detail(ptx.error()), HasSubstr("no headers of the host's C and C++")) << header;
+    }
+    EXPECT_TRUE(
+        compile_cuda("#include <cuda/std/cstdint>\n__global__ void k(cuda::std::uint32_t*) {}\n", {}));
+    const auto other = compile_cuda("__global__ void k() { missing(); }\n", {});
+    ASSERT_FALSE(other);
+    EXPECT_THAT(detail(other.error()), testing::Not(HasSubstr("headers of the host")));
+}
+
+TEST(CompileCuda, OptionsDefinesAndFoldersReachNvrtc) {
+    const TemporaryFolder folder;
+    write(folder.path / "value.h", "#define VALUE 42\n");
+    const std::string_view source =
+        "#include <value.h>\n__global__ void k(int* p) { *p = VALUE + ADD; static_assert(__cplusplus == "
+        "201703L); }";
+    const auto ptx = compile_cuda(
+        source,
+        {.include_dirs = {folder.str()}, .defines = {"ADD=1000"}, .options = {"-std=c++17", "-lineinfo"}});
+    ASSERT_TRUE(ptx) << describe(ptx.error(), source);
+    EXPECT_THAT(ptx->text, AllOf(HasSubstr("1042"), HasSubstr(".loc")));
+    EXPECT_TRUE(compile_cuda("static_assert(__cplusplus == 202002L);"));
+    EXPECT_FALSE(compile_cuda("int x;", {.options = {"--bogus"}}));
+}
+
+TEST(CompileCuda, WarningsAreInTheLog) {
+    const auto ptx = compile_cuda("__global__ void k() { int unused; }", {.file_name = "odd (name).cu"});
+    ASSERT_TRUE(ptx);
+    EXPECT_THAT(ptx->log, AllOf(HasSubstr("odd (name).cu(1): warning"), HasSubstr("unused")));
+}
+
+TEST(CompileCuda, SiteHeaderAndToolkitHeadersAreAtHand) {
+    ASSERT_FALSE(toolkit_include_dirs().empty());
+    EXPECT_TRUE(compile_cuda("#include <ptxgraft/site.cuh>\n#include \"ptxgraft/site.cuh\"\n",
+                             {.toolkit_headers = false}));
+    const std::string_view source =
+        "#include <cuda_fp16.h>\n__global__ void k(__half* p) { *p = __float2half(1.5f); }";
+    const auto with = compile_cuda(source);
+    EXPECT_TRUE(with) << describe(with.error(), source);
+    EXPECT_FALSE(compile_cuda(source, {.toolkit_headers = false}));
+    const auto cccl = compile_cuda("#include <cuda/std/array>\n__device__ cuda::std::array<int, 3> a;\n");
+    EXPECT_TRUE(cccl) << describe(cccl.error());
+}
+
+TEST(CompileCuda, ZeroBytesAreErrorsNotEnds) {
+    using namespace std::string_view_literals;
+    const auto ptx = compile_cuda("int x;\0 garbage"sv);
+    ASSERT_FALSE(ptx);
+    EXPECT_EQ(ptx.error().code, Errc::invalid_argument);
+    EXPECT_EQ(ptx.error().span.begin, 6u);
+    EXPECT_FALSE(compile_cuda("int x;", {.defines = {std::string("A\0B", 3)}}));
+    EXPECT_TRUE(compile_cuda(""));
+}
+
+// --- the disk cache
+
+TEST(CompileCache, SecondCompilationIsAHitWithTheSameResult) {
+    const TemporaryFolder folder;
+    const CudaOptions options{.cache_dir = (folder.path / "made" / "on demand").string()};
+    const std::string source = "__global__ void k() { int unused; }";
+    const auto first = compile_cuda(source, options), second = compile_cuda(source, options);
+    ASSERT_TRUE(first && second);
+    EXPECT_FALSE(first->from_cache);
+    EXPECT_TRUE(second->from_cache);
+    EXPECT_EQ(first->text, second->text);
+    EXPECT_EQ(first->log, second->log);
+    EXPECT_FALSE(first->log.empty());
+}
+
+TEST(CompileCache, EveryOptionIsPartOfTheKey) {
+    const TemporaryFolder folder, headers;
+    const CudaOptions base{.cache_dir = folder.str()};
+    std::vector<CudaOptions> others(7, base);
+    others[0].target = "sm_80";
+    others[1].defines = {"A"};
+    others[2].options = {"-lineinfo"};
+    others[3].include_dirs = {headers.str()};
+    others[4].file_name = "other.cu";
+    others[5].toolkit_headers = false;
+    others[6].defines = {"A", "B"};
+    ASSERT_TRUE(compile_cuda("__device__ int x;", base));
+    for (const auto& options : others) {
+        const auto ptx = compile_cuda("__device__ int x;", options);
+        ASSERT_TRUE(ptx);
+        EXPECT_FALSE(ptx->from_cache);
+    }
+    EXPECT_TRUE(compile_cuda("__device__ int x;", base)->from_cache);
+    EXPECT_FALSE(compile_cuda("__device__ int x; ", base)->from_cache);
+}
+
+// Each row: what a header chain looks like, and the file whose change must show.
+TEST(CompileCache, ChangedHeadersAreMisses) {
+    struct Row {
+        std::string_view source, first, second, changes;
+    };
+    const Row rows[] = {
+        {"#include <a.h>\n", "#include \"sub/b.h\"\n", "#define V 1", "sub/b.h"},
+        {"#include \"a.h\"\n", "#define V 1", "", "a.h"},
+        {"#if 1\n#  include <a.h>\n#endif\n", "#include <sub/b.h>", "#define V 1", "sub/b.h"},
+        {"# /* why */ include /* not */ <a.h>\n", "#define V 1", "", "a.h"},
+        {"/* x\n */ #include <a.h>\n", "#define V 1", "", "a.h"},
+        {"#inc\\\nlude \"a.\\\nh\"\n", "#define V 1", "", "a.h"},
+        {"%:include <a.h>\n", "#define V 1", "", "a.h"},
+        {"#define NAME <a.h>\n#include NAME\n", "#define V 1", "", "a.h"},
+    };
+    for (const auto& row : rows) {
+        const TemporaryFolder cache, headers;
+        const CudaOptions options{.include_dirs = {headers.str()}, .cache_dir = cache.str()};
+        write(headers.path / "a.h", row.first);
+        write(headers.path / "sub/b.h", row.second);
+        const std::string source = std::string(row.source) + "__global__ void k(int* p) { *p = 1000 + V; }";
+        const auto old = compile_cuda(source, options);
+        ASSERT_TRUE(old) << row.source << describe(old.error(), source);
+        write(headers.path / row.changes, "#define V 2");
+        const auto fresh = compile_cuda(source, options);
+        ASSERT_TRUE(fresh);
+        EXPECT_THAT(old->text, HasSubstr("1001")) << row.source;
+        EXPECT_THAT(fresh->text, HasSubstr("1002")) << row.source;
+    }
+}
+
+TEST(CompileCache, HeadersThatAppearAreMisses) {
+    const TemporaryFolder cache, early, late;
+    const CudaOptions options{.include_dirs = {early.str(), late.str()}, .cache_dir = cache.str()};
+    write(late.path / "v.h", "#define V 1");
+    const std::string shadowed = "#include <v.h>\n__global__ void k(int* p) { *p = 1000 + V; }";
+    const std::string asked =
+        "#if __has_include(<new.h>)\n#define V 2\n#else\n#define V 1\n#endif\n__global__ void k(int* p) { *p "
+        "= 1000 + V; }";
+    ASSERT_THAT(compile_cuda(shadowed, options)->text, HasSubstr("1001"));
+    ASSERT_THAT(compile_cuda(asked, options)->text, HasSubstr("1001"));
+    ASSERT_TRUE(compile_cuda(asked, options)->from_cache);
+    write(early.path / "v.h", "#define V 2");
+    write(early.path / "new.h", "");
+    EXPECT_THAT(compile_cuda(shadowed, options)->text, HasSubstr("1002"));
+    EXPECT_THAT(compile_cuda(asked, options)->text, HasSubstr("1002"));
+}
+
+TEST(CompileCache, HeadersWithIncludesOfTheToolkitAreHits) {
+    const TemporaryFolder cache, headers;
+    write(headers.path / "mine.h", "#pragma once\n#include <cuda_fp16.h>\n#include \"mine.h\"\n");
+    const CudaOptions options{.include_dirs = {headers.str()}, .cache_dir = cache.str()};
+    const std::string_view source =
+        "#include <mine.h>\n__global__ void k(__half* p) { *p = __float2half(1.5f); }";
+    ASSERT_TRUE(compile_cuda(source, options));
+    EXPECT_TRUE(compile_cuda(source, options)->from_cache);
+}
+
+TEST(CompileCache, WhatTimeChangesIsNotCached) {
+    const TemporaryFolder cache;
+    const std::string_view source = "__device__ const char* built = __TIME__;";
+    ASSERT_TRUE(compile_cuda(source, {.cache_dir = cache.str()}));
+    EXPECT_FALSE(compile_cuda(source, {.cache_dir = cache.str()})->from_cache);
+}
+
+TEST(CompileCache, DamagedEntriesAreMissesAndAreRepaired) {
+    const TemporaryFolder cache;
+    const CudaOptions options{.cache_dir = cache.str()};
+    const auto good = compile_cuda(sum_cu, options);
+    ASSERT_TRUE(good);
+    const fs::path entry = fs::directory_iterator(cache.path)->path();
+    const std::string bytes = read(entry);
+    for (const std::size_t cut : {std::size_t(0), std::size_t(10), bytes.size() / 2, bytes.size() - 1}) {
+        write(entry, bytes.substr(0, cut));
+        const auto ptx = compile_cuda(sum_cu, options);
+        ASSERT_TRUE(ptx);
+        EXPECT_FALSE(ptx->from_cache) << cut;
+        EXPECT_EQ(ptx->text, good->text);
+    }
+    for (std::size_t flip = 0; flip < bytes.size(); flip += bytes.size() / 16) {
+        std::string damaged = bytes;
+        damaged[flip] = static_cast<char>(damaged[flip] ^ 0x20);
+        write(entry, damaged);
+        EXPECT_EQ(compile_cuda(sum_cu, options)->text, good->text) << flip;
+    }
+    EXPECT_TRUE(compile_cuda(sum_cu, options)->from_cache);
+}
+
+TEST(CompileCache, FoldersThatCannotBeWrittenAreNoError) {
+    const TemporaryFolder folder;
+    write(folder.path / "file", "not a folder");
+    for (const std::string& dir : {folder.str() + "/file", std::string("/proc/no/such/folder")}) {
+        const auto ptx = compile_cuda(sum_cu, {.cache_dir = dir});
+        ASSERT_TRUE(ptx);
+        EXPECT_FALSE(ptx->from_cache);
+    }
+}
+
+// Whoever may write into the folder must not reach files outside of it.
+TEST(CompileCache, NoFileIsReachedThroughALink) {
+    const TemporaryFolder cache, outside;
+    const CudaOptions options{.cache_dir = cache.str()};
+    const auto good = compile_cuda(sum_cu, options);
+    ASSERT_TRUE(good);
+    const fs::path entry = fs::directory_iterator(cache.path)->path(), precious = outside.path / "precious";
+    const std::string bytes = read(entry);
+    EXPECT_EQ(fs::status(entry).permissions() & fs::perms::owner_write, fs::perms::owner_write);
+    // A link in the place of the entry, to a file that holds one: it is not read, and replaced without
+    // touching the file.
+    write(precious, bytes);
+    fs::remove(entry);
+    fs::create_symlink(precious, entry);
+    EXPECT_FALSE(compile_cuda(sum_cu, options)->from_cache);
+    EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(entry)));
+    EXPECT_EQ(read(precious), bytes);
+    EXPECT_TRUE(compile_cuda(sum_cu, options)->from_cache);
+    // Links under every name that a counter or a process number would give.
+    write(precious, "precious");
+    fs::remove(entry);
+    for (int i = 0; i < 64; ++i)
+        for (const std::string& name :
+             {std::to_string(::getpid()) + "." + std::to_string(i), std::to_string(i), std::string("tmp")}) {
+            std::error_code ignored;
+            fs::create_symlink(precious, entry.string() + "." + name, ignored);
+        }
+    EXPECT_FALSE(compile_cuda(sum_cu, options)->from_cache);
+    EXPECT_EQ(read(precious), "precious");
+    EXPECT_TRUE(compile_cuda(sum_cu, options)->from_cache);
+}
+
+TEST(CompileCache, WhatIsNoFileIsAMiss) {
+    const TemporaryFolder cache;
+    const CudaOptions options{.cache_dir = cache.str()};
+    ASSERT_TRUE(compile_cuda(sum_cu, options));
+    const fs::path entry = fs::directory_iterator(cache.path)->path();
+    fs::remove(entry);
+    ASSERT_EQ(::mkfifo(entry.c_str(), 0600), 0);  // reading it would wait for ever
+    EXPECT_FALSE(compile_cuda(sum_cu, options)->from_cache);
+    fs::remove(entry);
+    fs::create_directory(entry);
+    EXPECT_FALSE(compile_cuda(sum_cu, options)->from_cache);
+    EXPECT_EQ(std::distance(fs::directory_iterator(cache.path), fs::directory_iterator()),
+              1);  // nothing is left over
+}
+
+TEST(CompileCache, ThreadsShareIt) {
+    const TemporaryFolder cache;
+    const std::string expected = ptx_of(sum_cu);
+    const auto work = [&] {
+        bool right = true;
+        for (int i = 0; i < 4; ++i) {
+            const auto ptx = compile_cuda(sum_cu, {.cache_dir = cache.str()});
+            right = right && ptx && ptx->text == expected;
+        }
+        return right;
+    };
+    bool right[2] = {};
+    {
+        std::jthread one([&] { right[0] = work(); }), two([&] { right[1] = work(); });
+    }
+    EXPECT_TRUE(right[0] && right[1]);
+    // One entry, and no temporary file left behind.
+    EXPECT_EQ(std::distance(fs::directory_iterator(cache.path), fs::directory_iterator()), 1);
+}
+
+// --- PTX to cubin
+
+// The same version of ptxas, where it is at hand: versions differ in the code they make.
+TEST(Assembler, MachineCodeEqualsThatOfPtxas) {
+    SKIP_WITHOUT_NVPTXCOMPILER;
+    if (std::string_view(PTXGRAFT_PTXAS_PROGRAM).empty()) GTEST_SKIP() << "no ptxas program";
+    const auto program = ptxas(PTXGRAFT_PTXAS_PROGRAM);
+    ASSERT_TRUE(program) << describe(program.error());
+    if ((*program)->version() != nvptxcompiler()->version())
+        GTEST_SKIP() << "the toolkit's ptxas is " << (*program)->version() << ", the library's "
+                     << nvptxcompiler()->version();
+    for (const char* target : {"sm_80", "sm_90a", "sm_120a"}) {
+        for (const std::string& source : {std::string(sum_cu), pressure_cu()}) {
+            const std::string ptx = ptx_of(source, target);
+            const auto expected = (*program)->assemble(ptx), cubin = nvptxcompiler()->assemble(ptx);
+            ASSERT_TRUE(expected) << describe(expected.error(), ptx);
+            ASSERT_TRUE(cubin) << describe(cubin.error(), ptx);
+            EXPECT_TRUE(machine_code(*cubin) == machine_code(*expected)) << target;
+            EXPECT_FALSE(machine_code(*cubin).empty());
+        }
+    }
+}
+
+TEST(Assembler, SaysWhatTheFunctionsUse) {
+    const std::string ptx = ptx_of(sum_cu);
+    for (const Assembler* assembler : assemblers()) {
+        const auto cubin = assembler->assemble(ptx);
+        ASSERT_TRUE(cubin) << describe(cubin.error(), ptx);
+        ASSERT_EQ(cubin->functions.size(), 1u) << cubin->log;
+        const FunctionUsage& sum = cubin->functions[0];
+        EXPECT_EQ(sum.name, "sum");
+        EXPECT_TRUE(sum.is_entry);
+        EXPECT_EQ(sum.shared_bytes, 512u) << assembler->name() << cubin->log;
+        EXPECT_EQ(sum.barriers, 1u);
+        EXPECT_EQ(sum.spill_store_bytes + sum.spill_load_bytes + sum.stack_bytes, 0u);
+        EXPECT_GT(sum.registers, 7u);
+        EXPECT_LT(sum.registers, 65u);
+        EXPECT_TRUE(cubin->losses.empty());
+        EXPECT_FALSE(assembler->version().empty());
+    }
+}
+
+TEST(Assembler, FewRegistersMakeSpills) {
+    const std::string ptx = ptx_of(pressure_cu());
+    for (const Assembler* assembler : assemblers()) {
+        const auto wide = assembler->assemble(ptx), narrow = assembler->assemble(ptx, {.max_registers = 32});
+        ASSERT_TRUE(wide && narrow);
+        EXPECT_GT(find(*wide, "pressure")->registers, 64u);
+        EXPECT_EQ(find(*narrow, "pressure")->registers, 32u);
+        EXPECT_GT(find(*narrow, "pressure")->spill_store_bytes, 0u);
+        EXPECT_GT(find(*narrow, "pressure")->spill_load_bytes,
+                  find(*wide, "pressure")->spill_load_bytes + 64);
+        EXPECT_GT(find(*narrow, "pressure")->stack_bytes, 0u);
+    }
+}
+
+TEST(Assembler, OptimisationAndLineInformationReachTheAssembler) {
+    const std::string ptx = ptx_of(sum_cu);
+    for (const Assembler* assembler : assemblers()) {
+        const auto fast = assembler->assemble(ptx), slow = assembler->assemble(ptx, {.optimisation = 0});
+        ASSERT_TRUE(fast && slow);
+        EXPECT_NE(machine_code(*fast), machine_code(*slow)) << assembler->name();
+        EXPECT_TRUE(assembler->assemble(ptx, {.line_info = true}));
+        EXPECT_FALSE(assembler->assemble(ptx, {.options = {"--bogus"}})) << assembler->name();
+    }
+}
+
+TEST(Assembler, ErrorsCarryTheirPlaceInTheText) {
+    struct Row {
+        std::string body;
+        std::string_view place;
+    };
+    const Row rows[] = {
+        {"  foo.f32 %f1, %f2;", "foo"},
+        {"add.f32 %f1, %f2, %f3;\n\tadd.f32 %f1, %nowhere, %f3;", "add"},
+        {"bra there;", "there"},
+        {"add.f32 %f1, %f2;\r\n", "add"},
+        {"// nothing\r\n\r\nmul.f32 %f1, %f2, %f99;", "mul"},
+    };
+    for (const Assembler* assembler : assemblers()) {
+        for (const auto& row : rows) {
+            const std::string ptx = module_with(row.body);
+            const auto cubin = assembler->assemble(ptx);
+            ASSERT_FALSE(cubin) << row.body;
+            EXPECT_EQ(cubin.error().code, Errc::assemble_failed);
+            EXPECT_EQ(at(ptx, cubin.error().span), row.place) << describe(cubin.error(), ptx);
+            EXPECT_THAT(detail(cubin.error()), HasSubstr("error"));
+        }
+    }
+}
+
+TEST(Assembler, TextsThatAreNoPtxAreErrors) {
+    using namespace std::string_view_literals;
+    const std::string cut = ptx_of(sum_cu);
+    const std::string_view texts[] = {""sv,
+                                      " "sv,
+                                      "garbage"sv,
+                                      "\x80\xff"sv,
+                                      "// only a comment"sv,
+                                      "/* open"sv,
+                                      ".version 9.0"sv,
+                                      ".version 9.0\n.target sm_90a\n{{{"sv,
+                                      ".version 99.0\n.target sm_90a\n"sv,
+                                      ".version 9.0\n.target sm_90a\n\x80"sv,
+                                      ".version 9.0\n.target sm_90a\n\0garbage"sv,
+                                      ".version 9.0\n.target\n"sv,
+                                      ".version 9.0\n.target debug\n"sv,
+                                      std::string_view(cut).substr(0, cut.size() / 2)};
+    for (const Assembler* assembler : assemblers())
+        for (const auto text : texts)
+            EXPECT_FALSE(assembler->assemble(text)) << assembler->name() << ": " << text;
+}
+
+TEST(Assembler, TakesTextsWithoutAnEndAndWithCarriageReturns) {
+    std::string ptx = ptx_of(sum_cu);
+    std::string crlf;
+    for (const char c : ptx) crlf += c == '\n' ? "\r\n" : std::string(1, c);
+    // The text ends where the view ends, whatever stands behind it.
+    const std::string longer = ptx + "garbage";
+    for (const Assembler* assembler : assemblers()) {
+        const auto plain = assembler->assemble(ptx);
+        ASSERT_TRUE(plain);
+        for (const std::string_view text :
+             {std::string_view(crlf), std::string_view(longer).substr(0, ptx.size())}) {
+            const auto cubin = assembler->assemble(text);
+            ASSERT_TRUE(cubin) << describe(cubin.error(), text);
+            EXPECT_EQ(machine_code(*cubin), machine_code(*plain));
+        }
+    }
+}
+
+TEST(Assembler, TargetIsTheModulesUnlessItIsGiven) {
+    SKIP_WITHOUT_NVPTXCOMPILER;
+    struct Row {
+        std::string_view target, log;
+    };
+    const Row rows[] = {{"sm_90a", "sm_90a"},
+                        {"sm_80, texmode_unified", "sm_80"},
+                        {"\n  // .target sm_75\n sm_86,\ttexmode_independent", "sm_86"},
+                        {"/* sm_90 */ sm_75", "sm_75"}};
+    for (const auto& row : rows) {
+        const std::string ptx = "// .target sm_120a\n" + module_with("", row.target);
+        const auto cubin = nvptxcompiler()->assemble(ptx);
+        ASSERT_TRUE(cubin) << describe(cubin.error(), ptx);
+        EXPECT_THAT(cubin->log, HasSubstr("for '" + std::string(row.log) + "'"));
+    }
+    const auto newer = nvptxcompiler()->assemble(module_with("", "sm_80"), {.target = "sm_90"});
+    ASSERT_TRUE(newer);
+    EXPECT_THAT(newer->log, HasSubstr("for 'sm_90'"));
+    EXPECT_FALSE(nvptxcompiler()->assemble(module_with("", "sm_90"), {.target = "sm_80"}));
+    for (const Assembler* assembler : assemblers())
+        EXPECT_FALSE(assembler->assemble(module_with(""), {.target = "sm_12"}));
+}
+
+TEST(Assembler, NvJitLinkRefusesWhatItWouldChange) {
+    const std::string setmaxnreg = module_with("setmaxnreg.inc.sync.aligned.u32 40;");
+    const std::string wgmma = module_with("wgmma.fence.sync.aligned;");
+    for (const std::string& ptx : {setmaxnreg, wgmma}) {
+        const auto cubin = nvjitlink()->assemble(ptx);
+        ASSERT_FALSE(cubin);
+        EXPECT_EQ(cubin.error().code, Errc::module_refused);
+        EXPECT_THAT(std::string(at(ptx, cubin.error().span)),
+                    testing::AnyOf(HasSubstr("setmaxnreg.inc"), HasSubstr("wgmma.fence")));
+    }
+    // The words alone are no instructions.
+    EXPECT_TRUE(
+        nvjitlink()->assemble(module_with("// setmaxnreg.inc.sync.aligned.u32 40;\n/* wgmma.fence "
+                                          "*/\n.pragma \"wgmma.x\";\nbra setmaxnreg;\nsetmaxnreg:")));
+}
+
+TEST(Assembler, PerformanceLossesAreErrorsUnlessAllowed) {
+    SKIP_WITHOUT_NVPTXCOMPILER;
+    // Without .maxntid the number of registers at entry is not known, and ptxas drops the instruction.
+    const std::string lost = module_with("setmaxnreg.inc.sync.aligned.u32 40;");
+    const auto refused = nvptxcompiler()->assemble(lost);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::performance_loss);
+    EXPECT_THAT(detail(refused.error()), AllOf(HasSubstr("C7508"), HasSubstr("setmaxnreg")));
+    const auto allowed = nvptxcompiler()->assemble(lost, {.allow_performance_loss = true});
+    ASSERT_TRUE(allowed);
+    ASSERT_EQ(allowed->losses.size(), 1u);
+    EXPECT_EQ(allowed->losses[0].code, 7508u);
+    // As relocatable it is another one.
+    const auto relocatable =
+        nvptxcompiler()->assemble(lost, {.relocatable = true, .allow_performance_loss = true});
+    ASSERT_TRUE(relocatable);
+    ASSERT_EQ(relocatable->losses.size(), 1u);
+    EXPECT_EQ(relocatable->losses[0].code, 7504u);
+}
+
+TEST(Assembler, NvPtxCompilerKeepsSetmaxnreg) {
+    SKIP_WITHOUT_NVPTXCOMPILER;
+    std::string kept = module_with("setmaxnreg.inc.sync.aligned.u32 40;");
+    kept.replace(kept.find("\n{"), 1, "\n.maxntid 128\n.minnctapersm 1\n");
+    std::string without = kept;
+    without.erase(without.find("setmaxnreg"), std::string_view("setmaxnreg.inc.sync.aligned.u32 40;").size());
+    const auto with = nvptxcompiler()->assemble(kept), plain = nvptxcompiler()->assemble(without);
+    ASSERT_TRUE(with) << describe(with.error(), kept);
+    ASSERT_TRUE(plain);
+    EXPECT_TRUE(with->losses.empty());
+    EXPECT_NE(machine_code(*with), machine_code(*plain));
+}
+
+TEST(Assembler, ThreadsMayShareIt) {
+    const std::string ptx = ptx_of(sum_cu), bad = module_with("foo;");
+    for (const Assembler* assembler : assemblers()) {
+        const auto expected = machine_code(*assembler->assemble(ptx));
+        const auto work = [&](bool& right) {
+            for (int i = 0; i < 5; ++i) {
+                const auto cubin = assembler->assemble(ptx);
+                const auto error = assembler->assemble(bad);
+                right = right && cubin && machine_code(*cubin) == expected && !error &&
+                        at(bad, error.error().span) == "foo";
+            }
+        };
+        bool one_right = true, two_right = true;
+        { std::jthread one(work, std::ref(one_right)), two(work, std::ref(two_right)); }
+        EXPECT_TRUE(one_right && two_right);
+    }
+}
+
+// --- linking
+
+constexpr std::string_view caller_ptx = R"(.version 8.0
+.target sm_90
+.address_size 64
+.extern .func (.param .b32 r) twice (.param .b32 x);
+.visible .entry caller(.param .u64 p)
+{
+    .reg .b64 %rd<2>;
+    .reg .f32 %f<3>;
+    .shared .align 4 .b8 room[256];
+    ld.param.u64 %rd1, [p];
+    ld.global.f32 %f1, [%rd1];
+    st.shared.f32 [room], %f1;
+    bar.sync 0;
+    ld.shared.f32 %f1, [room];
+    {
+    .param .b32 a; .param .b32 b;
+    st.param.f32 [a], %f1;
+    call (b), twice, (a);
+    ld.param.f32 %f2, [b];
+    }
+    st.global.f32 [%rd1], %f2;
+    ret;
+}
+)";
+constexpr std::string_view callee_ptx = R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .func (.param .b32 r) twice (.param .b32 x)
+{
+    .reg .f32 %f<3>;
+    ld.param.f32 %f1, [x];
+    add.f32 %f2, %f1, %f1;
+    st.param.f32 [r], %f2;
+    ret;
+}
+)";
+
+TEST(Link, CallerAndExternalFunction) {
+    for (const Assembler* assembler : assemblers()) {
+        const auto caller = assembler->assemble(caller_ptx, {.relocatable = true});
+        const auto callee = assembler->assemble(callee_ptx, {.relocatable = true});
+        ASSERT_TRUE(caller) << describe(caller.error(), caller_ptx);
+        ASSERT_TRUE(callee) << describe(callee.error(), callee_ptx);
+        ASSERT_TRUE(find(*callee, "twice"));
+        EXPECT_FALSE(find(*callee, "twice")->is_entry);
+        EXPECT_GT(find(*callee, "twice")->registers, 0u);
+        const std::span<const std::byte> both[] = {caller->image, callee->image};
+        const auto linked = link_cubins(both, "sm_90");
+        ASSERT_TRUE(linked) << describe(linked.error());
+        const auto code = machine_code(*linked);
+        EXPECT_TRUE(code.contains(".text.caller") && code.contains(".text.twice"));
+        ASSERT_TRUE(find(*linked, "caller"));
+        EXPECT_TRUE(find(*linked, "caller")->is_entry);
+        EXPECT_EQ(find(*linked, "caller")->shared_bytes, 256u);
+        EXPECT_EQ(find(*linked, "caller")->barriers, 1u);
+        EXPECT_GE(find(*linked, "caller")->registers, find(*caller, "caller")->registers);
+    }
+}
+
+TEST(Link, SharedMemoryIsWhatTheModuleDeclares) {
+    for (const char* target : {"sm_75", "sm_80", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_120a"}) {
+        const std::string ptx = ptx_of(sum_cu, target);
+        const auto part = default_assembler().assemble(ptx, {.relocatable = true});
+        ASSERT_TRUE(part);
+        const std::span<const std::byte> one[] = {part->image};
+        const auto linked = link_cubins(one, target);
+        ASSERT_TRUE(linked) << target << describe(linked.error());
+        EXPECT_EQ(find(*linked, "sum")->shared_bytes, 512u) << target;
+        EXPECT_EQ(find(*linked, "sum")->barriers, 1u) << target;
+        EXPECT_EQ(find(*linked, "sum")->registers, find(*part, "sum")->registers) << target;
+    }
+}
+
+TEST(Link, WhatIsMissingIsNamed) {
+    const auto caller = default_assembler().assemble(caller_ptx, {.relocatable = true});
+    ASSERT_TRUE(caller);
+    const std::span<const std::byte> alone[] = {caller->image};
+    const auto linked = link_cubins(alone, "sm_90");
+    ASSERT_FALSE(linked);
+    EXPECT_EQ(linked.error().code, Errc::link_failed);
+    EXPECT_THAT(detail(linked.error()), HasSubstr("twice"));
+}
+
+TEST(Link, InputsThatAreNoCubinsAreErrorsWithTheirIndex) {
+    const auto callee = default_assembler().assemble(callee_ptx, {.relocatable = true});
+    ASSERT_TRUE(callee);
+    const std::span<const std::byte> image = callee->image;
+    const std::string garbage = "garbage garbage garbage garbage garbage garbage garbage garbage garbage";
+    for (const auto bad : {std::span<const std::byte>(), std::as_bytes(std::span(garbage)), image.first(20),
+                           image.first(200), image.first(image.size() - 1)}) {
+        const std::span<const std::byte> inputs[] = {image, bad};
+        const auto linked = link_cubins(inputs, "sm_90");
+        ASSERT_FALSE(linked);
+        EXPECT_EQ(linked.error().code, Errc::link_failed);
+        EXPECT_EQ(linked.error().index, 1u);
+    }
+    EXPECT_EQ(link_cubins({}, "sm_90").error().code, Errc::invalid_argument);
+    const std::span<const std::byte> good[] = {image};
+    EXPECT_EQ(link_cubins(good, "sm_1").error().code, Errc::target_unknown);
+    EXPECT_FALSE(link_cubins(good, "sm_80"));
+}
+
+}  // namespace
+}  // namespace ptxgraft
