@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "isa/declaration.hpp"
-#include "isa/verifier.hpp"
+#include "isa/instruction_verifier.hpp"
 
 namespace ptxgraft::isa {
 
@@ -53,7 +53,7 @@ std::string argument_difference(const Symbol& given, const Statement::Parameter&
 
 }  // namespace
 
-void Verifier::call(const Instruction& i) {
+void InstructionVerifier::call(const Instruction& i) {
     std::span<const Operand> operands = i.operands, returns, arguments;
     if (!operands.empty() && operands.front().kind() == OperandKind::list) {
         returns = operands.front().children();
@@ -66,7 +66,7 @@ void Verifier::call(const Instruction& i) {
         arguments = operands.front().children();
         operands = operands.subspan(1);
     }
-    const Symbol* symbol = symbols_.find(callee.text());
+    const Symbol* symbol = names_.find(callee.text());
     if (symbol == nullptr) return;
     if (symbol->kind == SymbolKind::function) {
         if (symbol->declaration.is_entry())
@@ -77,25 +77,26 @@ void Verifier::call(const Instruction& i) {
     if (operands.empty())
         return report(Errc::call_mismatch, callee.span(),
                       "a call through a register names a .callprototype or .calltargets as its last operand");
-    const Symbol* list = symbols_.find(operands.front().text());
+    const Symbol* list = names_.find(operands.front().text());
     if (list != nullptr && list->kind == SymbolKind::prototype)
         call_to(i, list->declaration, operands.front().text(), returns, arguments);
     if (list == nullptr || list->kind != SymbolKind::call_targets) return;
     for (const syntax::Token& token : list->declaration.tokens())
-        if (const Symbol* target = symbols_.find(token.text);
+        if (const Symbol* target = names_.find(token.text);
             target != nullptr && target->kind == SymbolKind::function)
             call_to(i, target->declaration, token.text, returns, arguments);
 }
 
-void Verifier::call_to(const Instruction& i, const Statement& callee, std::string_view name,
-                       std::span<const Operand> returns, std::span<const Operand> arguments) {
+void InstructionVerifier::call_to(const Instruction& i, const Statement& callee, std::string_view name,
+                                  std::span<const Operand> returns, std::span<const Operand> arguments) {
     check_arguments(returns, callee.return_parameters(), "return value", i, name);
     check_arguments(arguments, callee.parameters(), "argument", i, name);
 }
 
-void Verifier::check_arguments(std::span<const Operand> given,
-                               const std::vector<Statement::Parameter>& formal, std::string_view what,
-                               const Instruction& i, std::string_view name) {
+void InstructionVerifier::check_arguments(std::span<const Operand> given,
+                                          const std::vector<Statement::Parameter>& formal,
+                                          std::string_view what, const Instruction& i,
+                                          std::string_view name) {
     const bool is_return = what == "return value";
     const bool lacks_open = !formal.empty() && formal.back().is_open && given.size() + 1 == formal.size();
     if (given.size() != formal.size() && !lacks_open) {
@@ -120,7 +121,7 @@ void Verifier::check_arguments(std::span<const Operand> given,
                            "' is an array, for which a .param array is given");
             continue;
         }
-        const Symbol* symbol = symbols_.find(operand.text());
+        const Symbol* symbol = names_.find(operand.text());
         if (symbol == nullptr) {
             report(Errc::name_undeclared, operand.span(), "'" + std::string(operand.text()) + "'");
             continue;

@@ -35,6 +35,17 @@ std::uint64_t total_bytes(const Statement::Variable& v, const Statement::Declara
     return bytes;
 }
 
+}  // namespace
+
+RegisterType type_of(std::string_view word) {
+    const TypeInfo* found = word.empty() ? nullptr : type_info(word.substr(1));
+    return found == nullptr ? RegisterType::none : found->type;
+}
+
+std::uint32_t bytes_of(RegisterType type) {
+    return type == RegisterType::none || type == RegisterType::pred ? 0 : info(type).bits / 8u;
+}
+
 Symbol variable_symbol(const Statement& statement, const Statement::Variable& v,
                        const Statement::Declarator& d) {
     Symbol symbol;
@@ -52,15 +63,42 @@ Symbol variable_symbol(const Statement& statement, const Statement::Variable& v,
     return symbol;
 }
 
-}  // namespace
-
-RegisterType type_of(std::string_view word) {
-    const TypeInfo* found = word.empty() ? nullptr : type_info(word.substr(1));
-    return found == nullptr ? RegisterType::none : found->type;
+Symbol register_symbol(RegisterType type, const Statement& statement) {
+    Symbol symbol;
+    symbol.kind = SymbolKind::reg;
+    symbol.type = type;
+    symbol.space = Space::reg;
+    symbol.is_defined = true;
+    symbol.bytes = bytes_of(type);
+    symbol.declaration = statement;
+    return symbol;
 }
 
-std::uint32_t bytes_of(RegisterType type) {
-    return type == RegisterType::none || type == RegisterType::pred ? 0 : info(type).bits / 8u;
+Symbol function_symbol(const Statement& function) {
+    Symbol symbol;
+    symbol.kind = SymbolKind::function;
+    symbol.is_defined = function.is_definition();
+    symbol.declaration = function;
+    return symbol;
+}
+
+namespace {
+
+SymbolKind label_kind(const Statement& next) {
+    if (!next || next.kind() != syntax::StatementKind::directive) return SymbolKind::label;
+    const std::string_view word = TokenView(next).text(0);
+    if (word == ".branchtargets") return SymbolKind::branch_targets;
+    if (word == ".calltargets") return SymbolKind::call_targets;
+    return word == ".callprototype" ? SymbolKind::prototype : SymbolKind::label;
+}
+
+}  // namespace
+
+Symbol label_symbol(const Statement& label) {
+    Symbol symbol;
+    symbol.declaration = label.next();
+    symbol.kind = label_kind(symbol.declaration);
+    return symbol;
 }
 
 Symbol parameter_symbol(const Statement::Parameter& p) {
@@ -107,15 +145,9 @@ bool Verifier::plain_registers(const Statement& statement, const TokenView& toke
             k != Lexeme::comma && k != Lexeme::semicolon)
             return false;
     }
-    Symbol symbol;
-    symbol.kind = SymbolKind::reg;
-    symbol.type = type_of(tokens.text(1));
-    symbol.space = Space::reg;
-    symbol.is_defined = true;
-    symbol.declaration = statement;
+    const Symbol symbol = register_symbol(type_of(tokens.text(1)), statement);
     if (symbol.type == RegisterType::none || !info(symbol.type).is_declared) return false;
     if (symbol.type == RegisterType::b128) type_version(tokens.text(1));
-    symbol.bytes = bytes_of(symbol.type);
     for (std::size_t i = 2; i < tokens.size(); ++i) {
         if (tokens.kind(i) != Lexeme::identifier || tokens.text(i) == "WARP_SZ") continue;  // `%q<WARP_SZ>`
         const auto count =
@@ -161,7 +193,7 @@ void Verifier::variable_space(const Statement& statement, const Statement::Varia
         report(Errc::declaration_invalid, v.space, ".common variables are declared in .global");
     if (v.space == ".sreg")
         report(Errc::declaration_invalid, v.space, "special registers cannot be declared");
-    if (v.space == ".tex" && version_ >= 15)
+    if (v.space == ".tex" && setting_.version >= 15)
         report(Errc::form_removed, v.space, ".tex is gone since PTX ISA 1.5; declare a .global .texref");
     if (is_handle && v.space != ".global" && v.space != ".param")
         report(Errc::declaration_invalid, v.space,
@@ -169,7 +201,7 @@ void Verifier::variable_space(const Statement& statement, const Statement::Varia
 }
 
 void Verifier::sampler(std::string_view type) {
-    if (type == ".samplerref" && !has_samplers_)
+    if (type == ".samplerref" && !setting_.has_samplers)
         report(Errc::declaration_invalid, type,
                "a .samplerref is for .target …, texmode_independent; else a texture has its sampler within");
 }
@@ -185,7 +217,7 @@ void Verifier::variable_words(const TokenView& tokens, const Statement::Variable
         if (i == 1 && !v.linkage.empty() &&
             std::find(linkages.begin(), linkages.end(), word) != linkages.end())
             report(Errc::directive_invalid, word, "a declaration has one linkage");
-        if (word == ".const" && version_ >= 22 && tokens.kind(i + 1) == Lexeme::open_bracket)
+        if (word == ".const" && setting_.version >= 22 && tokens.kind(i + 1) == Lexeme::open_bracket)
             report(Errc::form_removed, tokens.text(i + 1), "banks of .const are gone since PTX ISA 2.2");
         if (word == ".managed" && v.space != ".global")
             report(Errc::declaration_invalid, word, ".managed belongs to variables in .global");
@@ -198,9 +230,9 @@ void Verifier::variable_words(const TokenView& tokens, const Statement::Variable
 }
 
 void Verifier::type_version(std::string_view type) {
-    if (type == ".b128" && version_ < 83)
+    if (type == ".b128" && setting_.version < 83)
         report(Errc::version_too_old, type,
-               ".b128 needs PTX ISA 8.3; the module has " + version_text(version_));
+               ".b128 needs PTX ISA 8.3; the module has " + version_text(setting_.version));
 }
 
 void Verifier::variable_type(const Statement::Variable& v) {

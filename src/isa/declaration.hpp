@@ -15,7 +15,16 @@ namespace ptxgraft::isa {
 /// Bytes of a `.param` or variable of a type: 4 for b32; 0 when the type has none.
 [[nodiscard]] std::uint32_t bytes_of(RegisterType type);
 
+// What a declaration makes a name stand for.
+[[nodiscard]] Symbol variable_symbol(const syntax::Statement& statement,
+                                     const syntax::Statement::Variable& variable,
+                                     const syntax::Statement::Declarator& declarator);
 [[nodiscard]] Symbol parameter_symbol(const syntax::Statement::Parameter& parameter);
+[[nodiscard]] Symbol register_symbol(RegisterType type, const syntax::Statement& statement);
+[[nodiscard]] Symbol function_symbol(const syntax::Statement& function);
+/// What a label stands before: a place in the code, or a list of targets or a prototype, which is used only
+/// behind it.
+[[nodiscard]] Symbol label_symbol(const syntax::Statement& label);
 
 /// `.extern`, `.visible` or `.weak`, as a function begins; empty: none of them.
 [[nodiscard]] std::string_view linkage_of(const std::vector<syntax::Token>& tokens);

@@ -67,10 +67,7 @@ void Verifier::declare_function(const Statement& f) {
             }
     if (f.is_entry() && !f.return_parameters().empty())
         report(Errc::declaration_invalid, f.name(), "an entry has no return parameters");
-    Symbol symbol;
-    symbol.kind = SymbolKind::function;
-    symbol.declaration = f;
-    symbol.is_defined = f.is_definition();
+    const Symbol symbol = function_symbol(f);
     const Symbol* before = symbols_.find_innermost(f.name());
     if (before == nullptr) {
         symbols_.declare(f.name(), symbol);
@@ -223,7 +220,7 @@ void Verifier::performance_directive(const Statement& f, const std::vector<Token
         report(Errc::directive_invalid, tokens[at].text, word + " belongs to an entry, not to a function");
     if (row.place == Place::func && f.is_entry())
         report(Errc::directive_invalid, tokens[at].text, word + " belongs to a function, not to an entry");
-    if (row.word == ".maxnctapersm" && version_ >= 20)
+    if (row.word == ".maxnctapersm" && setting_.version >= 20)
         report(Errc::form_removed, tokens[at].text,
                ".maxnctapersm is gone since PTX ISA 2.0; use .minnctapersm");
     const std::array<Architecture, 1> sm = {{{row.sm, 0}}};

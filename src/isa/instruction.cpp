@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "isa/instruction_verifier.hpp"
 #include "isa/operands.hpp"
 #include "isa/special.hpp"
-#include "isa/verifier.hpp"
 
 namespace ptxgraft::isa {
 
@@ -17,32 +17,27 @@ bool knows(const Instruction& instruction) {
     return !match_name(instruction.opcode, instruction.modifiers).matches.empty();
 }
 
-const NameMatch& Verifier::name_match(const Instruction& i) {
-    const auto [match, is_new] = names_.put(i.name);
+const NameMatch& InstructionVerifier::name_match(const Instruction& i) {
+    const auto [match, is_new] = matches_.put(i.name);
     if (is_new) *match = match_name(i.opcode, i.modifiers);
     return *match;
 }
 
-// Most instructions of a module look like others before them.
-void Verifier::instruction(const syntax::Statement& statement) {
-    if (shapes_.is_right(syntax::TokenView(statement), symbols_)) return;
-    const std::size_t before = findings_.size();
-    depends_on_function_ = false;
-    look_at(*statement.instruction());
-    if (findings_.size() == before && !depends_on_function_) shapes_.remember();
-}
-
-void Verifier::look_at(const Instruction& i) {
+const Match* InstructionVerifier::look_at(const Instruction& i) {
     guard(i);
     const NameMatch& name = name_match(i);
-    if (name.matches.empty()) return unmatched(i, name);
+    if (name.matches.empty()) {
+        unmatched(i, name);
+        return nullptr;
+    }
     const Match* fitting = nullptr;
     std::optional<OperandProblem> nearest_problem;
     const Match* nearest_match = nullptr;
     for (const Match& match : name.matches) {
-        auto problem = check_operands(match, i.operands, symbols_);
+        auto problem = check_operands(match, i.operands, names_);
         if (!problem) {
-            const bool fits_target = !knows_target_ || is_available(match.row->since, version_, target_);
+            const bool fits_target =
+                !setting_.knows_target || is_available(match.row->since, setting_.version, setting_.target);
             if (fitting == nullptr || fits_target) fitting = &match;
             if (fits_target) break;
         } else if (!nearest_problem || problem->progress > nearest_problem->progress ||
@@ -53,11 +48,8 @@ void Verifier::look_at(const Instruction& i) {
         }
     }
     if (fitting == nullptr) {
-        const OperandProblem& p = *nearest_problem;
-        if (p.kind == OperandProblem::Kind::undeclared && p.rule != nullptr &&
-            p.rule->kind == RuleKind::label)
-            return undefined_label(*p.operand);
-        return report(p.code(), p.operand == nullptr ? i.span : p.operand->span(), p.message(*nearest_match));
+        report(i, *nearest_problem, *nearest_match);
+        return nullptr;
     }
     requirements(i, *fitting);
     special_registers(i);
@@ -68,29 +60,36 @@ void Verifier::look_at(const Instruction& i) {
     if (i.opcode == "call") call(i);
     if (i.opcode == "ld" || i.opcode == "st") parameter_access(i);
     if (i.opcode == "tex" || i.opcode == "tld4" || i.opcode == "txq")
-        has_samplers_ ? texture_mode(i) : unified_sampler(i, *fitting);
+        setting_.has_samplers ? texture_mode(i) : unified_sampler(i, *fitting);
+    return fitting;
+}
+
+void InstructionVerifier::report(const Instruction& i, const OperandProblem& p, const Match& match) {
+    if (p.kind == OperandProblem::Kind::undeclared && p.rule != nullptr && p.rule->kind == RuleKind::label)
+        return undefined_label(*p.operand);
+    report(p.code(), p.operand == nullptr ? i.span : p.operand->span(), p.message(match));
 }
 
 // From sm_90 on, ptxas refuses these with a base of 32 bits where the address is generic or in .global: it
 // takes them for 32-bit addressing. Other instructions, and registers narrower still, pass.
-void Verifier::address_width(const Instruction& i, const Match& match) {
+void InstructionVerifier::address_width(const Instruction& i, const Match& match) {
     constexpr std::array<std::string_view, 12> opcodes = {
         "applypriority", "atom",        "discard",  "ld",        "ldu", "multimem.ld_reduce",
         "multimem.red",  "multimem.st", "prefetch", "prefetchu", "red", "st"};
     const std::string_view opcode = match.row->opcode;
-    if (knows_target_ && target_.sm >= 90 && opcode.starts_with("cvta") &&
+    if (setting_.knows_target && setting_.target.sm >= 90 && opcode.starts_with("cvta") &&
         std::find(i.modifiers.begin(), i.modifiers.end(), ".u32") != i.modifiers.end())
         return report(Errc::operand_type_wrong, i.name, "a generic address has 64 bits from sm_90 on: .u64");
     const bool is_one =
         std::find(opcodes.begin(), opcodes.end(), opcode) != opcodes.end() || opcode.starts_with("mbarrier.");
-    if (!knows_target_ || target_.sm < 90 || !is_one ||
+    if (!setting_.knows_target || setting_.target.sm < 90 || !is_one ||
         (opcode == "prefetch" && match.row->syntax.find(".tensormap") != std::string_view::npos))
         return;
     for (const std::string_view modifier : i.modifiers)
         if (const Space space = space_of(modifier); space != Space::none && space != Space::global) return;
     for (const Operand& operand : i.operands) {
         if (operand.kind() != OperandKind::address) continue;
-        const Symbol* symbol = symbols_.find(operand.base());
+        const Symbol* symbol = names_.find(operand.base());
         if (symbol == nullptr || symbol->kind != SymbolKind::reg || info(symbol->type).bits != 32) continue;
         report(Errc::operand_type_wrong, operand.span(),
                "'" + std::string(operand.base()) +
@@ -99,13 +98,13 @@ void Verifier::address_width(const Instruction& i, const Match& match) {
 }
 
 // These take a generic address, but a variable only of .shared.
-void Verifier::shared_variable(const Instruction& i, const Match& match) {
+void InstructionVerifier::shared_variable(const Instruction& i, const Match& match) {
     const std::string_view opcode = match.row->opcode;
     if (opcode != "mapa" && opcode != "getctarank" && !opcode.starts_with("mbarrier.")) return;
     for (const Operand& operand : i.operands) {
         const bool is_named = operand.kind() == OperandKind::address || operand.kind() == OperandKind::sum;
         const std::string_view name = is_named ? operand.base() : operand.text();
-        const Symbol* symbol = symbols_.find(name);
+        const Symbol* symbol = names_.find(name);
         if (symbol != nullptr && symbol->kind == SymbolKind::variable && symbol->space != Space::shared)
             report(Errc::state_space_mismatch, operand.span(),
                    "'" + std::string(name) + "' is a variable in " + std::string(text(symbol->space)) + "; " +
@@ -115,11 +114,11 @@ void Verifier::shared_variable(const Instruction& i, const Match& match) {
 
 // PTX ISA 5.1.6: inputs are read, results are written; `.param::func` is the space of a device function's
 // parameters, which an entry has only for its calls.
-void Verifier::parameter_access(const Instruction& i) {
+void InstructionVerifier::parameter_access(const Instruction& i) {
     const bool is_store = i.opcode == "st";
     const std::size_t at = is_store ? 0 : 1;
     if (at >= i.operands.size() || i.operands[at].kind() != OperandKind::address) return;
-    const Symbol* symbol = symbols_.find(i.operands[at].base());
+    const Symbol* symbol = names_.find(i.operands[at].base());
     const bool is_of_function =
         std::find(i.modifiers.begin(), i.modifiers.end(), ".param::func") != i.modifiers.end();
     depends_on_function_ |= is_of_function;
@@ -139,12 +138,12 @@ void Verifier::parameter_access(const Instruction& i) {
 
 // PTX ISA 5.3: with texmode_independent, samplers are apart from textures, and what is theirs is asked of
 // them.
-void Verifier::texture_mode(const Instruction& i) {
+void InstructionVerifier::texture_mode(const Instruction& i) {
     constexpr std::array<std::string_view, 4> of_sampler = {".filter_mode", ".addr_mode_0", ".addr_mode_1",
                                                             ".addr_mode_2"};
     for (const Operand& operand : i.operands) {
         if (operand.kind() != OperandKind::address) continue;
-        const Symbol* symbol = symbols_.find(operand.base());
+        const Symbol* symbol = names_.find(operand.base());
         const bool asks_sampler =
             std::find_first_of(i.modifiers.begin(), i.modifiers.end(), of_sampler.begin(),
                                of_sampler.end()) != i.modifiers.end();
@@ -160,7 +159,7 @@ void Verifier::texture_mode(const Instruction& i) {
 
 // PTX ISA 9.7.10.1: in unified mode, a texture has its sampler within. ptxas takes another behind it, but
 // misreads these forms then.
-void Verifier::unified_sampler(const Instruction& i, const Match& match) {
+void InstructionVerifier::unified_sampler(const Instruction& i, const Match& match) {
     const auto has = [&](std::string_view modifier) {
         return std::find(i.modifiers.begin(), i.modifiers.end(), modifier) != i.modifiers.end();
     };
@@ -176,7 +175,7 @@ void Verifier::unified_sampler(const Instruction& i, const Match& match) {
         is_wrong = has(".3d") || (has_offset && !has_depth) || i.modifiers.back() == ".s32";
     if (match.row->opcode == "tex.grad")
         is_wrong |= has(".a1d") || has(".a2d") ||
-                    (knows_target_ && target_.sm >= 90 && version_ >= grad_in_parts &&
+                    (setting_.knows_target && setting_.target.sm >= 90 && setting_.version >= grad_in_parts &&
                      (has(".3d") || (has_depth && !has(".f16x2"))));
     if (is_wrong)
         report(Errc::operand_count_wrong, address->span(),
@@ -184,26 +183,27 @@ void Verifier::unified_sampler(const Instruction& i, const Match& match) {
                "[texture, sampler, coordinates]");
 }
 
-void Verifier::guard(const Instruction& i) {
+void InstructionVerifier::guard(const Instruction& i) {
     if (!i.guard) return;
     const std::string_view name = i.guard->predicate;
-    const Symbol* symbol = symbols_.find(name);
+    const Symbol* symbol = names_.find(name);
     if (symbol == nullptr) return report(Errc::name_undeclared, name, "'" + std::string(name) + "'");
     if (symbol->kind != SymbolKind::reg || symbol->type != RegisterType::pred)
         report(Errc::guard_invalid, name,
                "'" + std::string(name) + "' is no predicate; a guard is a register of .pred: @p or @!p");
 }
 
-void Verifier::unmatched(const Instruction& i, const NameMatch& name) {
+void InstructionVerifier::unmatched(const Instruction& i, const NameMatch& name) {
     const std::string_view place = name.modifier >= 0 ? i.modifiers[static_cast<std::size_t>(name.modifier)]
                                    : name.code == Errc::opcode_unknown ? i.opcode
                                                                        : i.name;
     report(name.code, place, name.message);
 }
 
-void Verifier::requirements(const Instruction& i, const Match& match) {
+void InstructionVerifier::requirements(const Instruction& i, const Match& match) {
     const Row& row = *match.row;
-    if (row.until_version != 0 && version_ > row.until_version && knows_target_ && target_.sm >= row.until_sm)
+    if (row.until_version != 0 && setting_.version > row.until_version && setting_.knows_target &&
+        setting_.target.sm >= row.until_sm)
         return report(Errc::form_removed, i.name,
                       match.canonical_name() + " is gone after PTX ISA " + version_text(row.until_version) +
                           " on sm_" + std::to_string(row.until_sm) + " and later");
@@ -213,25 +213,26 @@ void Verifier::requirements(const Instruction& i, const Match& match) {
             require(c.since, span_of(i.name), match);
 }
 
-void Verifier::require(std::span<const Since> since, Span span, const Match& match) {
-    if (knows_target_ && !is_available(since, version_, target_))
+void InstructionVerifier::require(std::span<const Since> since, Span span, const Match& match) {
+    if (setting_.knows_target && !is_available(since, setting_.version, setting_.target))
         require(since, span, match.canonical_name());
 }
 
-void Verifier::require(std::span<const Since> since, Span span, const std::string& what) {
-    if (!knows_target_ || is_available(since, version_, target_)) return;
-    const Availability a = availability(since, version_, target_);
+void InstructionVerifier::require(std::span<const Since> since, Span span, const std::string& what) {
+    if (!setting_.knows_target || is_available(since, setting_.version, setting_.target)) return;
+    const Availability a = availability(since, setting_.version, setting_.target);
     if (a.version_is_missing)
         report(Errc::version_too_old, span,
-               what + " needs " + a.needed + "; the module has " + version_text(version_));
+               what + " needs " + a.needed + "; the module has " + version_text(setting_.version));
     else
-        report(Errc::target_not_able, span, what + " needs " + a.needed + "; the target is " + text(target_));
+        report(Errc::target_not_able, span,
+               what + " needs " + a.needed + "; the target is " + text(setting_.target));
 }
 
-void Verifier::special_registers(const Instruction& i) {
+void InstructionVerifier::special_registers(const Instruction& i) {
     const auto look = [&](const Operand& operand) {
         if (operand.kind() != OperandKind::identifier || !operand.text().starts_with('%') ||
-            symbols_.find(operand.text()) != nullptr)
+            names_.find(operand.text()) != nullptr)
             return;
         if (const auto special = find_special(operand.text()))
             require(special->row->since, operand.span(), std::string(operand.text()));
@@ -244,7 +245,7 @@ void Verifier::special_registers(const Instruction& i) {
 }
 
 // Memory of each block (PTX ISA 9.4): an entry has it that asks for some.
-void Verifier::per_cta_memory(const Operand& operand) {
+void InstructionVerifier::per_cta_memory(const Operand& operand) {
     depends_on_function_ = true;
     if (!function_.is_entry()) return;
     const std::vector<syntax::Token> tokens = function_.tokens();
@@ -258,7 +259,7 @@ void Verifier::per_cta_memory(const Operand& operand) {
                std::string(operand.text()) + " is for entries with .minperctamemory above 0");
 }
 
-void Verifier::undefined_label(const Operand& operand) {
+void InstructionVerifier::undefined_label(const Operand& operand) {
     if (!has_labels_) {
         has_labels_ = true;
         for (const syntax::Statement& f : module_.functions())

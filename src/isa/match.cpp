@@ -341,6 +341,18 @@ std::string Match::canonical_name() const {
     return name;
 }
 
+std::vector<std::string_view> Match::canonical_modifiers() const {
+    std::vector<std::string_view> all;
+    std::string_view opcode = row->opcode;
+    for (std::size_t at = opcode.find('.'); at != std::string_view::npos; at = opcode.find('.', 1)) {
+        opcode.remove_prefix(at);
+        all.push_back(opcode.substr(0, opcode.find('.', 1)));
+    }
+    for (std::size_t i = 0; i < row->slots.size(); ++i)
+        if (chosen[i] != no_word) all.push_back(table_words[chosen[i]]);
+    return all;
+}
+
 WordId word_id(std::string_view modifier) {
     const auto at = std::lower_bound(table_words.begin(), table_words.end(), modifier);
     return at != table_words.end() && *at == modifier ? static_cast<WordId>(at - table_words.begin())

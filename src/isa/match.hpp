@@ -24,6 +24,8 @@ struct Match {
     [[nodiscard]] std::uint32_t count(const Count& count) const;
     /// The name as the manual orders it: "add.rn.ftz.f32".
     [[nodiscard]] std::string canonical_name() const;
+    /// What stands behind the first word there: ".rn", ".ftz", ".f32".
+    [[nodiscard]] std::vector<std::string_view> canonical_modifiers() const;
 };
 
 struct NameMatch {

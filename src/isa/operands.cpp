@@ -20,7 +20,9 @@ bool is_integer_constant_at(const Operand& operand) {
 
 class Checker {
   public:
-    Checker(const Match& match, const Symbols& symbols) : match_(match), symbols_(symbols) { find_spaces(); }
+    Checker(const Match& match, const SymbolSource& symbols) : match_(match), symbols_(symbols) {
+        find_spaces();
+    }
 
     std::optional<OperandProblem> run(std::span<const OperandRule> rules, std::span<const Operand> operands,
                                       const Operand* around) {
@@ -507,7 +509,7 @@ class Checker {
     }
 
     const Match& match_;
-    const Symbols& symbols_;
+    const SymbolSource& symbols_;
     std::size_t progress_ = 0;
     std::array<Space, 4> spaces_ = {};
     std::size_t space_count_ = 0, address_ = 0;
@@ -543,7 +545,7 @@ bool goes(RegisterType declared, RegisterType wanted, bool exact, bool wide) {
 }
 
 std::optional<OperandProblem> check_operands(const Match& match, std::span<const Operand> operands,
-                                             const Symbols& symbols) {
+                                             const SymbolSource& symbols) {
     return Checker(match, symbols).run(match.row->operands, operands, nullptr);
 }
 

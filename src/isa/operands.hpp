@@ -60,7 +60,7 @@ struct OperandProblem {
 /// The first wrong operand; nothing when all are right.
 [[nodiscard]] std::optional<OperandProblem> check_operands(const Match& match,
                                                            std::span<const syntax::Operand> operands,
-                                                           const Symbols& symbols);
+                                                           const SymbolSource& symbols);
 
 /// A register of `declared` type can stand where `wanted` is asked for (PTX ISA 9.4 and, wide, 9.4.1).
 [[nodiscard]] bool goes(RegisterType declared, RegisterType wanted, bool exact, bool wide);

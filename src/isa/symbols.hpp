@@ -47,8 +47,17 @@ struct Numbered {
 };
 [[nodiscard]] std::optional<Numbered> numbered(std::string_view name);
 
+/// Whoever knows what a name means at the place of the instruction that is checked.
+class SymbolSource {
+  public:
+    [[nodiscard]] virtual const Symbol* find(std::string_view name) const = 0;
+
+  protected:
+    ~SymbolSource() = default;
+};
+
 /// Names in nested scopes. Views must outlive the table.
-class Symbols {
+class Symbols final : public SymbolSource {
   public:
     void open() { marks_.push_back(entries_.size()); }
     void close();
@@ -62,7 +71,7 @@ class Symbols {
     void replace(std::string_view name, const Symbol& symbol) {
         entries_[names_of(name)->single].symbol = symbol;
     }
-    [[nodiscard]] const Symbol* find(std::string_view name) const;
+    [[nodiscard]] const Symbol* find(std::string_view name) const override;
     [[nodiscard]] const Symbol* find_innermost(std::string_view name) const;
 
   private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "isa/declaration.hpp"
 #include "isa/verifier.hpp"
 
 namespace ptxgraft::isa {
@@ -41,23 +42,6 @@ std::vector<Error> Verifier::run() {
     return std::move(findings_);
 }
 
-void Verifier::report(Errc code, Span span, std::string message) {
-    Error error{code, span, 0, nullptr, nullptr};
-    // an operand may stand on many lines
-    std::replace_if(
-        message.begin(), message.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
-    error.detail = std::make_shared<const std::string>(std::move(message));
-    findings_.push_back(std::move(error));
-}
-
-Span Verifier::span_of(std::string_view text) const {
-    const std::string_view source = module_.source();
-    const std::less<const char*> before;
-    if (before(text.data(), source.data()) || !before(text.data(), source.data() + source.size())) return {};
-    const auto begin = static_cast<std::uint32_t>(text.data() - source.data());
-    return {begin, begin + static_cast<std::uint32_t>(text.size())};
-}
-
 // PTX ISA 4.1: the text is ASCII. ptxas 13.5 passes over other bytes in comments; 13.0 stops there too.
 void Verifier::characters() {
     const std::string_view source = module_.source();
@@ -73,72 +57,6 @@ void Verifier::characters() {
     }
 }
 
-// PTX ISA 11.1: .version, then .target, then perhaps .address_size come before all else.
-void Verifier::header() {
-    const std::vector<Statement> all = module_.statements();
-    const auto kind_at = [&](std::size_t i) { return i < all.size() ? all[i].kind() : StatementKind::end; };
-    if (kind_at(0) != StatementKind::version)
-        report(Errc::directive_invalid, all.front().span(),
-               "a module begins with .version, as in: .version 8.0");
-    if (kind_at(0) == StatementKind::version && kind_at(1) != StatementKind::target)
-        report(Errc::directive_invalid, kind_at(1) == StatementKind::end ? all.front().span() : all[1].span(),
-               ".target stands behind .version, as in: .target sm_90");
-    if (!module_.version().empty()) {
-        const auto version = parse_version(module_.version());
-        if (!version || !is_version(*version))
-            report(Errc::version_not_known, module_.version(),
-                   "PTX version " + std::string(module_.version()) + " is not known; the newest is " +
-                       version_text(newest_version));
-        else
-            version_ = *version;
-    }
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        const StatementKind kind = all[i].kind();
-        if (kind == StatementKind::target) target_directive(all[i]);
-        if (kind == StatementKind::version && i != 0)
-            report(Errc::directive_invalid, all[i].span(), ".version stands once, at the beginning");
-        if (kind == StatementKind::address_size && i != 0 && kind_at(i - 1) != StatementKind::target)
-            report(Errc::directive_invalid, all[i].span(), ".address_size stands once, behind .target");
-    }
-    if (!options_.target.empty()) {
-        const auto target = parse_architecture(options_.target);
-        if (!target)
-            return report(
-                Errc::target_not_known, Span{},
-                "target '" + std::string(options_.target) + "' is not known; right is, for example, sm_90a");
-        target_ = *target;
-        knows_target_ = true;
-    }
-    address_size_ = module_.address_size();
-}
-
-void Verifier::target_directive(const Statement& statement) {
-    constexpr std::string_view others[] = {"texmode_unified", "texmode_independent", "debug",
-                                           "map_f64_to_f32"};
-    bool has_architecture = false, maps_f64 = false;
-    for (const Token& token : statement.tokens()) {
-        if (token.kind != syntax::TokenKind::identifier) continue;
-        maps_f64 |= token.text == "map_f64_to_f32";
-        has_samplers_ |= token.text == "texmode_independent";
-        if (std::find(std::begin(others), std::end(others), token.text) != std::end(others)) continue;
-        const auto target = parse_architecture(token.text);
-        if (!target) {
-            report(Errc::target_not_known, token.text,
-                   "target '" + std::string(token.text) + "' is not known; right is, for example, sm_90a");
-            continue;
-        }
-        if (first_version(*target) > version_)
-            report(Errc::version_too_old, token.text,
-                   text(*target) + " needs PTX ISA " + version_text(first_version(*target)) +
-                       " or later; the module has " + version_text(version_));
-        if (has_architecture) report(Errc::directive_invalid, token.text, "a module has one architecture");
-        if (!has_architecture) target_ = *target;
-        knows_target_ = has_architecture = true;
-    }
-    if (maps_f64 && target_.sm >= 13)
-        report(Errc::directive_invalid, statement.span(), "map_f64_to_f32 is for architectures before sm_13");
-}
-
 void Verifier::statement(const Statement& s, StatementKind kind) {
     switch (kind) {
         case StatementKind::function: return function(s);
@@ -146,7 +64,8 @@ void Verifier::statement(const Statement& s, StatementKind kind) {
         case StatementKind::instruction: return instruction(s);
         case StatementKind::directive: return directive(s);
         case StatementKind::label:
-            if (const SymbolKind names = label_kind(s); names != SymbolKind::label) declare_label(s, names);
+            if (const Symbol symbol = label_symbol(s); symbol.kind != SymbolKind::label)
+                declare_label(s, symbol);
             return;
         case StatementKind::address_size:
             if (address_size_ != 32 && address_size_ != 64)
@@ -162,9 +81,9 @@ void Verifier::function(const Statement& f) {
     symbols_.open();
     declare_parameters(f);
     if (f.is_definition()) {
-        function_ = f;
+        enter(f);
         body(f);
-        function_ = Statement();
+        enter(Statement());
     }
     symbols_.close();
 }
@@ -191,29 +110,25 @@ void Verifier::body(const Statement& parent) {
     }
 }
 
-// What a label stands before: a list of targets or a prototype, which is used only behind it.
-SymbolKind Verifier::label_kind(const Statement& label) {
-    const Statement next = label.next();
-    if (!next || next.kind() != StatementKind::directive) return SymbolKind::label;
-    const std::string_view word = syntax::TokenView(next).text(0);
-    if (word == ".branchtargets") return SymbolKind::branch_targets;
-    if (word == ".calltargets") return SymbolKind::call_targets;
-    return word == ".callprototype" ? SymbolKind::prototype : SymbolKind::label;
-}
-
-void Verifier::declare_label(const Statement& label, SymbolKind kind) {
-    Symbol symbol;
-    symbol.kind = kind;
-    symbol.declaration = label.next();
+void Verifier::declare_label(const Statement& label, const Symbol& symbol) {
     if (!symbols_.declare(label.name(), symbol))
         redeclared(label.name(), symbols_.find_innermost(label.name()));
 }
 
 void Verifier::declare_labels(const Statement& parent) {
     for_each_child(parent, [&](const Statement& s, StatementKind kind) {
-        if (kind == StatementKind::label && label_kind(s) == SymbolKind::label)
-            declare_label(s, SymbolKind::label);
+        if (kind != StatementKind::label) return;
+        if (const Symbol symbol = label_symbol(s); symbol.kind == SymbolKind::label) declare_label(s, symbol);
     });
+}
+
+// Most instructions of a module look like others before them.
+void Verifier::instruction(const syntax::Statement& statement) {
+    if (shapes_.is_right(syntax::TokenView(statement), symbols_)) return;
+    const std::size_t before = findings_.size();
+    depends_on_function_ = false;
+    look_at(*statement.instruction());
+    if (findings_.size() == before && !depends_on_function_) shapes_.remember();
 }
 
 }  // namespace ptxgraft::isa

@@ -381,13 +381,11 @@ const Mistake mistakes[] = {
      Errc::invalid_call_target, "call %rd3, (), P;", "0x40"},
     {"BarrierOfTooManyThreads", "mov.u32 %r3, 33;\nbar.sync 0, %r3;", Errc::invalid_barrier,
      "bar.sync 0, %r3;", "33"},
-    {"Missing", "tcgen05.wait::ld.sync.aligned;", Errc::instruction_not_emulated,
-     "tcgen05.wait::ld.sync.aligned;", "tcgen05.wait::ld.sync.aligned"},
+    {"Missing", "istypep.texref %p1, %rd1;", Errc::instruction_not_emulated, "istypep.texref %p1, %rd1;",
+     "istypep.texref"},
     {"TooManyArrivals", "mbarrier.init.shared.b64 [gate], 5;\nmbarrier.arrive.shared.b64 %rd3, [gate], 6;",
      Errc::invalid_barrier, "mbarrier.arrive.shared.b64 %rd3, [gate], 6;", "waits for 5",
      ".shared .align 8 .b64 gate;"},
-    {"MissingSpecialRegister", "mov.u32 %r1, %locality_domain_id;", Errc::instruction_not_emulated,
-     "%locality_domain_id", "%locality_domain_id"},
     {"MissingModifier", "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];",
      Errc::instruction_not_emulated, "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", "tex"},
 };
@@ -425,10 +423,10 @@ TEST(Emulator, AnAddressOutsideOfBuffersIsSaidOfTheNearestOne) {
                 HasSubstr(fmt::format("20 bytes behind the end of the 200 bytes at {:#x}", second)));
 }
 
-TEST(Emulator, AnUnknownInstructionIsAnErrorOnlyWhenExecuted) {
+TEST(Emulator, AnInstructionThatIsMissingIsAnErrorOnlyWhenExecuted) {
     Machine machine;
-    ASSERT_TRUE(machine.load(
-        kernel("setp.gt.u32 %p1, %r1, 100;\n@%p1 tcgen05.mma.everything %r1;\nmov.u32 %r2, 3;")));
+    ASSERT_TRUE(
+        machine.load(kernel("setp.gt.u32 %p1, %r1, 100;\n@%p1 istypep.texref %p2, %rd1;\nmov.u32 %r2, 3;")));
     const u64 out = machine.upload(std::vector<u32>(threads));
     EXPECT_RUNS(machine, machine.launch("k", {.block = {threads, 1, 1}}, out));
     EXPECT_EQ(machine.download<u32>(out, threads)[5], 3u);
@@ -453,14 +451,18 @@ struct BadModule {
 
 TEST(Emulator, RefusesModulesThatDeclareNonsense) {
     const BadModule bad[] = {
-        {kernel("add.u32 %r2, %r1, %nope;"), Errc::unknown_identifier, "%nope"},
-        {kernel("add.u32 %r2, %r1, %r99;"), Errc::unknown_identifier, "%r99"},
-        {kernel("bra NOWHERE;"), Errc::unknown_identifier, "NOWHERE"},
+        {kernel("add.u32 %r2, %r1, %nope;"), Errc::name_undeclared, "%nope"},
+        {kernel("add.u32 %r2, %r1, %r99;"), Errc::name_undeclared, "%r99"},
+        {kernel("bra NOWHERE;"), Errc::label_undefined, "NOWHERE"},
         {kernel("bra L;\n.reg .b32 L;\nL:"), Errc::invalid_declaration, ".reg .b32 L;"},
         {kernel("call (5), f;", ".func (.reg .b32 r) f() { ret; }"), Errc::invalid_operand, "5"},
-        {kernel("add.u32 %r2, %r1;"), Errc::invalid_operand, "add.u32 %r2, %r1;"},
-        {kernel("mul.lo.s32 %r2, %r1, !%r1;"), Errc::invalid_operand, "!%r1"},
-        {kernel("st.shared.u32 [table], %r1;", ".global .u32 table;"), Errc::invalid_operand, "[table]"},
+        {kernel("add.u32 %r2, %r1;"), Errc::operand_count_wrong, "add.u32 %r2, %r1;"},
+        {kernel("mul.lo.s32 %r2, %r1, !%r1;"), Errc::operand_kind_wrong, "!%r1"},
+        {kernel("st.shared.u32 [table], %r1;", ".global .u32 table;"), Errc::state_space_mismatch, "table"},
+        {kernel("tcgen05.mma.everything %r1;"), Errc::modifier_unknown, ".everything"},
+        {kernel("stacksave.wrong.u64 %rd1;"), Errc::modifier_unknown, ".wrong"},
+        {kernel("membar.whatever;"), Errc::modifier_unknown, ".whatever"},
+        {kernel("tcgen05.wait::ld.sync.aligned;"), Errc::target_not_able, "tcgen05.wait::ld.sync.aligned"},
         {kernel("", ".global .u32 g[2] = {1, 2, 3};"), Errc::invalid_declaration, "3"},
         {kernel("", ".global .u32 g[2][2] = {1, 2, 3, 4};"), Errc::invalid_declaration, "1"},
         {kernel("", ".global .u32 g[2] = {{1}, {2}};"), Errc::invalid_declaration, "{"},

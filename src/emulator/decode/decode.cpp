@@ -9,6 +9,7 @@
 
 #include "emulator/decode/initialiser.hpp"
 #include "emulator/memory/lanes.hpp"
+#include "isa/declaration.hpp"
 #include "syntax/constant.hpp"
 #include "syntax/initialiser.hpp"
 #include "syntax/token_view.hpp"
@@ -140,6 +141,37 @@ Expected<Extent> extent(const syntax::Statement::Variable& variable,
     return result;
 }
 
+ModuleDecoder::ModuleDecoder(const syntax::Module& module, ModuleVariables& variables, DecoderMemory& kept)
+    : scopes(kept.scopes),
+      shapes(kept.shapes),
+      number(shapes.new_module()),
+      module_(module),
+      variables_(variables),
+      verifier_(module, {}, names_) {
+    verifier_.header();
+    static_cast<void>(verifier_.take_findings());  // they are of directives
+    shapes.use_for(verifier_.setting());
+}
+
+// PTX ISA, chapter 5: what is no label is declared before its use.
+const isa::Symbol* ModuleDecoder::Names::find(std::string_view name) const {
+    const Scopes::Meaning meaning = decoder_.scopes.find_register(name);
+    if (meaning.range != nullptr) return &meaning.range->declared();
+    const isa::Symbol* const found =
+        meaning.symbol != nullptr ? &meaning.symbol->declared : decoder_.function_symbols_->find(name);
+    if (found == nullptr || found->kind == isa::SymbolKind::label || !found->declaration) return found;
+    return found->declaration.span().begin <= position ? found : nullptr;
+}
+
+Expected<void> ModuleDecoder::verify(syntax::Instruction& instruction) {
+    if (!is_verified) return {};
+    names_.position = instruction.span.begin;
+    const isa::Match* const match = verifier_.look_at(instruction);
+    if (verifier_.has_findings()) return tl::unexpected(std::move(verifier_.take_findings().front()));
+    if (!match->in_order) instruction.modifiers = match->canonical_modifiers();
+    return {};
+}
+
 Expected<Program> ModuleDecoder::decode() {
     if (auto done = declare(); !done) return tl::unexpected<Error>(done.error());
     if (auto done = decode_bodies(ModulePart()); !done) return tl::unexpected<Error>(done.error());
@@ -177,6 +209,7 @@ void ModuleDecoder::declare_as(const ModuleDecoder& other) {
     program.dynamic_alignment = other.program.dynamic_alignment;
     program.uses_heap = other.program.uses_heap;
     functions_ = other.functions_;
+    function_symbols_ = other.function_symbols_;
     bodies_ = other.bodies_;
     is_debug_ = other.is_debug_;
 }
@@ -209,6 +242,7 @@ Expected<void> ModuleDecoder::declare_functions() {
         const std::string_view name = statement.name();
         const bool is_entry = statement.is_entry(), is_definition = statement.is_definition();
         const auto [at, is_new] = all_functions_.put(name);
+        if (is_new) *all_function_symbols_.put(name).first = isa::function_symbol(statement);
         if (is_new) {
             *at = static_cast<std::uint32_t>(program.functions.size());
             program.functions.emplace_back().is_entry = is_entry;
@@ -362,7 +396,7 @@ Expected<void> ModuleDecoder::declare(const syntax::Statement& statement, std::u
         const auto& declarator = variable->declarators[i];
         const Space space = space_of(variable->space);
         if (space != Space::shared) {
-            if (auto done = place_global(*variable, i, span); !done) return done;
+            if (auto done = place_global(statement, *variable, i); !done) return done;
             continue;
         }
         const auto size = extent(*variable, declarator, span);
@@ -370,7 +404,8 @@ Expected<void> ModuleDecoder::declare(const syntax::Statement& statement, std::u
         Symbol symbol{.kind = Symbol::Kind::variable,
                       .space = Space::shared,
                       .bytes = size->bytes,
-                      .element_bytes = element_bytes(*variable, declarator)};
+                      .element_bytes = element_bytes(*variable, declarator),
+                      .declared = isa::variable_symbol(statement, *variable, declarator)};
         if (variable->linkage == ".extern" && size->bytes == 0) {
             symbol.dynamic = true;
             program.dynamic_alignment = std::max(program.dynamic_alignment, size->align);
@@ -389,18 +424,26 @@ Expected<void> ModuleDecoder::declare(const syntax::Statement& statement, std::u
     return {};
 }
 
-void ModuleDecoder::declare(std::string_view name, const Symbol& symbol) {
+// A variable of the module may be declared as .extern before: its uses may stand behind that.
+void ModuleDecoder::declare(std::string_view name, Symbol symbol) {
+    if (!is_in_bodies_) {
+        const Symbol* const before = scopes.is_declared_here(name) ? scopes.find(name) : nullptr;
+        if (before != nullptr) symbol.declared.declaration = before->declared.declaration;
+        symbol.since = symbol.declared.declaration.span().begin;
+        declared_.emplace_back(name, symbol);
+    }
     scopes.declare(name, symbol);
-    if (!is_in_bodies_) declared_.emplace_back(name, symbol);
 }
 
-Expected<void> ModuleDecoder::place_global(const syntax::Statement::Variable& variable, std::size_t index,
-                                           Span span) {
+Expected<void> ModuleDecoder::place_global(const syntax::Statement& statement,
+                                           const syntax::Statement::Variable& variable, std::size_t index) {
+    const Span span = statement.span();
     const auto& declarator = variable.declarators[index];
     const bool is_external = variable.linkage == ".extern";
     if (is_external || type_bits(variable.type) == 0) {  // textures, samplers, surfaces have no bytes
         if (!scopes.is_declared_here(declarator.name))
-            declare(declarator.name, {.kind = Symbol::Kind::external});
+            declare(declarator.name, {.kind = Symbol::Kind::external,
+                                      .declared = isa::variable_symbol(statement, variable, declarator)});
         return {};
     }
     const auto size = extent(variable, declarator, span);
@@ -415,7 +458,8 @@ Expected<void> ModuleDecoder::place_global(const syntax::Statement::Variable& va
                               .space = space,
                               .address = address,
                               .bytes = size->bytes,
-                              .element_bytes = element_bytes(variable, declarator)});
+                              .element_bytes = element_bytes(variable, declarator),
+                              .declared = isa::variable_symbol(statement, variable, declarator)});
     program.variables[std::string(declarator.name)] = {address, size->bytes, space, false};
     initialisers_.push_back({*region, variable, index});
     return {};

@@ -16,6 +16,7 @@
 #include "emulator/decode/shapes.hpp"
 #include "emulator/machine/operations.hpp"
 #include "emulator/machine/program.hpp"
+#include "isa/instruction_verifier.hpp"
 #include "ptxgraft/syntax.hpp"
 
 namespace ptxgraft::emulator {
@@ -106,12 +107,7 @@ struct ModulePart {
 /// Decodes a module: its variables into regions that are nobody's else yet, its functions into a program.
 class ModuleDecoder {
   public:
-    ModuleDecoder(const syntax::Module& module, ModuleVariables& variables, DecoderMemory& kept)
-        : scopes(kept.scopes),
-          shapes(kept.shapes),
-          number(shapes.new_module()),
-          module_(module),
-          variables_(variables) {}
+    ModuleDecoder(const syntax::Module& module, ModuleVariables& variables, DecoderMemory& kept);
     ~ModuleDecoder() { scopes.clear(); }
     ModuleDecoder(const ModuleDecoder&) = delete;
     ModuleDecoder& operator=(const ModuleDecoder&) = delete;
@@ -128,7 +124,13 @@ class ModuleDecoder {
     Expected<void> initialise();
     Expected<Program> finish();
 
+    /// Of texts that are not for one version and target: instructions are not verified.
+    bool is_verified = true;
+
     // --- for FunctionDecoder
+    /// Checks an instruction, and puts its modifiers in the manual's order.
+    Expected<void> verify(syntax::Instruction& instruction);
+    void enter(const syntax::Statement& function) { verifier_.enter(function); }
     Program program;
     Scopes& scopes;
     Shapes& shapes;
@@ -150,6 +152,16 @@ class ModuleDecoder {
     [[nodiscard]] bool is_debug() const { return is_debug_; }
 
   private:
+    // What names mean where the instruction stands that is verified.
+    class Names final : public isa::SymbolSource {
+      public:
+        explicit Names(const ModuleDecoder& decoder) : decoder_(decoder) {}
+        [[nodiscard]] const isa::Symbol* find(std::string_view name) const override;
+        std::uint32_t position = 0;  // of the instruction, in the text
+
+      private:
+        const ModuleDecoder& decoder_;
+    };
     struct Initialiser {
         Region* region;
         syntax::Statement::Variable variable;
@@ -158,12 +170,16 @@ class ModuleDecoder {
     Expected<void> declare_functions();
     Expected<void> declare_aliases();
     Expected<void> decode_bodies(bool entries, ModulePart part);
-    void declare(std::string_view name, const Symbol& symbol);
-    Expected<void> place_global(const syntax::Statement::Variable& variable, std::size_t index, Span span);
+    void declare(std::string_view name, Symbol symbol);
+    Expected<void> place_global(const syntax::Statement& statement,
+                                const syntax::Statement::Variable& variable, std::size_t index);
 
     const syntax::Module& module_;
     ModuleVariables& variables_;
+    Names names_{*this};
+    isa::InstructionVerifier verifier_;
     syntax::NameMap<std::uint32_t> all_functions_;
+    syntax::NameMap<isa::Symbol> all_function_symbols_;  // of their first declarations
     struct Body {
         syntax::Statement statement;
         std::uint32_t function, begin;  // its index; in the text
@@ -172,6 +188,7 @@ class ModuleDecoder {
     std::vector<Body> all_bodies_;
     // Those of the decoder that declared them.
     const syntax::NameMap<std::uint32_t>* functions_ = &all_functions_;
+    const syntax::NameMap<isa::Symbol>* function_symbols_ = &all_function_symbols_;
     const std::vector<Body>* bodies_ = &all_bodies_;
     std::array<std::unordered_map<std::uint64_t, Ref>, 5> constants_;  // by the width's logarithm
     struct KnownConstant {
@@ -269,17 +286,18 @@ class FunctionDecoder {
 
   private:
     Expected<void> declare_parameters(const syntax::Statement& statement);
-    Expected<void> declare_slots(const std::vector<syntax::Statement::Parameter>& parameters,
+    Expected<void> declare_slots(const std::vector<syntax::Statement::Parameter>& parameters, bool are_inputs,
                                  std::vector<Slot>& slots, Span span);
     Expected<void> block(const syntax::Statement& parent);
     Expected<void> body(const syntax::Statement& parent);
     Expected<void> statement(const syntax::Statement& statement, syntax::StatementKind kind);
     void place_label(const syntax::Statement& statement);
     Expected<void> variable(const syntax::Statement& statement);
-    bool declare_plain(const syntax::TokenView& tokens);
-    bool declare_register(std::string_view name, std::uint32_t bytes);
-    bool declare_local(std::string_view name, std::uint32_t bytes);
-    Expected<void> declare_registers(const syntax::Statement::Variable& variable, Span span);
+    bool declare_plain(const syntax::Statement& statement);
+    bool declare_register(std::string_view name, std::uint32_t bytes, const isa::Symbol& declared);
+    bool declare_local(std::string_view name, std::uint32_t bytes, const isa::Symbol& declared);
+    Expected<void> declare_registers(const syntax::Statement& statement,
+                                     const syntax::Statement::Variable& variable);
     void declare_labels(const syntax::Statement& parent);
     Expected<void> branch_targets(const syntax::Statement& statement);
     Expected<void> instruction(const syntax::Statement& statement);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "emulator/decode/decode.hpp"
+#include "isa/declaration.hpp"
 #include "syntax/constant.hpp"
 
 namespace ptxgraft::emulator {
@@ -63,6 +64,7 @@ Expected<void> FunctionDecoder::decode(const Statement& statement, std::uint32_t
     carry_ = no_ref;
     table_name_ = {};
     span_ = statement.span();
+    module_.enter(statement);
     shared_top_ = program().shared_bytes;
     scopes().open();
     function().has_code = true;
@@ -84,12 +86,24 @@ Expected<void> FunctionDecoder::decode(const Statement& statement, std::uint32_t
     return {};
 }
 
+namespace {
+
+isa::Symbol declared_as(const Statement::Parameter& parameter, bool is_input) {
+    isa::Symbol symbol = isa::parameter_symbol(parameter);
+    symbol.is_input = is_input;
+    symbol.is_return = !is_input;
+    return symbol;
+}
+
+}  // namespace
+
 Expected<void> FunctionDecoder::declare_parameters(const Statement& statement) {
     const auto parameters = statement.parameters();
     if (!function().is_entry) {
         const auto returns = statement.return_parameters();
-        if (auto done = declare_slots(returns, function().returns, statement.span()); !done) return done;
-        return declare_slots(parameters, function().parameters, statement.span());
+        if (auto done = declare_slots(returns, false, function().returns, statement.span()); !done)
+            return done;
+        return declare_slots(parameters, true, function().parameters, statement.span());
     }
     std::uint64_t top = 0;
     for (const auto& parameter : parameters) {
@@ -106,7 +120,8 @@ Expected<void> FunctionDecoder::declare_parameters(const Statement& statement) {
                          {.space = Space::param,
                           .address = top,
                           .bytes = bytes,
-                          .element_bytes = is_array(parameter) ? static_cast<std::uint32_t>(element) : 0});
+                          .element_bytes = is_array(parameter) ? static_cast<std::uint32_t>(element) : 0,
+                          .declared = declared_as(parameter, true)});
         top += bytes;
     }
     function().param_bytes = static_cast<std::uint32_t>(top);
@@ -115,13 +130,15 @@ Expected<void> FunctionDecoder::declare_parameters(const Statement& statement) {
 
 // A function's `.param` variables lie in its frame, beside the `.local` ones: their addresses may be taken.
 Expected<void> FunctionDecoder::declare_slots(const std::vector<Statement::Parameter>& parameters,
-                                              std::vector<Slot>& slots, Span span) {
+                                              bool are_inputs, std::vector<Slot>& slots, Span span) {
     for (const auto& parameter : parameters) {
         const std::uint32_t element = std::max(type_bits(parameter.type) / 8, 1u);
         Slot slot{0, element, no_ref};
         if (parameter.space == ".reg") {
             slot.reg = temporary(std::max(type_bits(parameter.type) / 8, 1u));
-            scopes().declare(parameter.name, {.kind = Symbol::Kind::register_, .ref = slot.reg});
+            scopes().declare(parameter.name, {.kind = Symbol::Kind::register_,
+                                              .ref = slot.reg,
+                                              .declared = declared_as(parameter, are_inputs)});
         } else {
             if (parameter.count > most_local_bytes)
                 return fail(Errc::invalid_declaration, span, std::string(parameter.name));
@@ -133,7 +150,8 @@ Expected<void> FunctionDecoder::declare_slots(const std::vector<Statement::Param
                                               .frame_relative = true,
                                               .address = *offset,
                                               .bytes = bytes,
-                                              .element_bytes = is_array(parameter) ? element : 0});
+                                              .element_bytes = is_array(parameter) ? element : 0,
+                                              .declared = declared_as(parameter, are_inputs)});
         }
         slots.push_back(slot);
     }
@@ -179,19 +197,26 @@ Expected<void> FunctionDecoder::body(const Statement& parent) {
 void FunctionDecoder::declare_labels(const Statement& parent) {
     next_label_ = label_pcs_.size();
     std::string_view last;
+    isa::Symbol declared;
     syntax::for_each_child(parent, [&](const Statement& s, StatementKind kind) {
         if (kind == StatementKind::label) {
             last = TokenView(s).text(0);
-            scopes().declare(last, {.kind = Symbol::Kind::label, .address = label_pcs_.size()});
+            declared = isa::label_symbol(s);
+            scopes().declare(
+                last, {.kind = Symbol::Kind::label, .address = label_pcs_.size(), .declared = declared});
             label_pcs_.push_back(no_pc);  // it has not come yet
             return;
         }
         if (!last.empty() && kind == StatementKind::directive && TokenView(s).text(0) == ".branchtargets") {
-            scopes().declare(last, {.kind = Symbol::Kind::table, .address = program().branch_tables.size()});
+            scopes().declare(last, {.kind = Symbol::Kind::table,
+                                    .address = program().branch_tables.size(),
+                                    .declared = declared});
             program().branch_tables.emplace_back();
         }
         if (!last.empty() && kind == StatementKind::directive && TokenView(s).text(0) == ".callprototype") {
-            scopes().declare(last, {.kind = Symbol::Kind::prototype, .address = program().prototypes.size()});
+            scopes().declare(last, {.kind = Symbol::Kind::prototype,
+                                    .address = program().prototypes.size(),
+                                    .declared = declared});
             program().prototypes.push_back(signature_of(s));
         }
         last = {};
@@ -241,19 +266,25 @@ void FunctionDecoder::link_labels() {
 }
 
 // `.reg .b32 %r<100>;`, `.reg .pred p;`, `.param .b64 retval0;`, as most are. Others are read whole.
-bool FunctionDecoder::declare_plain(const TokenView& tokens) {
+bool FunctionDecoder::declare_plain(const Statement& statement) {
+    const TokenView tokens(statement);
     using L = syntax::Lexeme;
     if (tokens.size() < 4 || tokens.kind(1) != L::directive || tokens.kind(2) != L::identifier) return false;
     const bool is_register = tokens.text(0) == ".reg";
     const std::uint32_t bits = type_bits(tokens.text(1)), bytes = std::max(bits / 8, 1u);
     const std::string_view name = tokens.text(2);
     if (bits == 0 || (!is_register && tokens.text(0) != ".param")) return false;
+    isa::Symbol declared = isa::register_symbol(isa::type_of(tokens.text(1)), statement);
+    if (!is_register) {
+        declared.kind = isa::SymbolKind::variable;
+        declared.space = isa::Space::param;
+    }
     if (tokens.kind(3) == L::semicolon) {
         if (const Symbol* const before = find(name); before != nullptr &&
                                                      before->kind != Symbol::Kind::register_ &&
                                                      before->kind != Symbol::Kind::variable)
             return false;
-        return is_register ? declare_register(name, bytes) : declare_local(name, bytes);
+        return is_register ? declare_register(name, bytes, declared) : declare_local(name, bytes, declared);
     }
     constexpr std::array range = {L::less, L::integer, L::greater, L::semicolon};
     if (!is_register || tokens.size() != 3 + range.size()) return false;
@@ -261,27 +292,31 @@ bool FunctionDecoder::declare_plain(const TokenView& tokens) {
         if (tokens.kind(3 + i) != range[i]) return false;
     const auto count = syntax::integer_value(tokens.text(4));
     if (!count || *count == 0 || *count > UINT32_MAX) return false;
-    scopes().declare_range(name, static_cast<std::uint32_t>(*count), bytes);
+    scopes().declare_range(name, static_cast<std::uint32_t>(*count), bytes, 1, declared);
     return true;
 }
 
-bool FunctionDecoder::declare_register(std::string_view name, std::uint32_t bytes) {
+bool FunctionDecoder::declare_register(std::string_view name, std::uint32_t bytes,
+                                       const isa::Symbol& declared) {
     const Ref ref = temporary(bytes);
-    scopes().declare(name, {.kind = Symbol::Kind::register_, .ref = ref});
+    scopes().declare(name, {.kind = Symbol::Kind::register_, .ref = ref, .declared = declared});
     names_.push_back({ref, module_.span_of(name)});
     return true;
 }
 
-bool FunctionDecoder::declare_local(std::string_view name, std::uint32_t bytes) {
+bool FunctionDecoder::declare_local(std::string_view name, std::uint32_t bytes, const isa::Symbol& declared) {
     const auto offset = place_in_frame(bytes, bytes, span_);
     if (offset)
-        scopes().declare(name,
-                         {.space = Space::local, .frame_relative = true, .address = *offset, .bytes = bytes});
+        scopes().declare(name, {.space = Space::local,
+                                .frame_relative = true,
+                                .address = *offset,
+                                .bytes = bytes,
+                                .declared = declared});
     return offset.has_value();
 }
 
 Expected<void> FunctionDecoder::variable(const Statement& statement) {
-    if (declare_plain(TokenView(statement))) return {};
+    if (declare_plain(statement)) return {};
     const auto variable = statement.variable();
     const Span span = statement.span();
     for (const auto& declarator : variable->declarators) {
@@ -290,7 +325,7 @@ Expected<void> FunctionDecoder::variable(const Statement& statement) {
         if (before != nullptr && before->kind >= Symbol::Kind::label)
             return fail(Errc::invalid_declaration, span, fmt::format("{} is a label", declarator.name));
     }
-    if (variable->space == ".reg") return declare_registers(*variable, span);
+    if (variable->space == ".reg") return declare_registers(statement, *variable);
     if (variable->space != ".local" && variable->space != ".param") {
         std::vector<SharedVariable>& shared = program().shared_variables;
         const std::size_t before = shared.size();
@@ -304,31 +339,37 @@ Expected<void> FunctionDecoder::variable(const Statement& statement) {
         if (!size) return tl::unexpected<Error>(size.error());
         auto offset = place_in_frame(size->bytes, size->align, span);
         if (!offset) return tl::unexpected<Error>(offset.error());
-        scopes().declare(declarator.name, {.space = Space::local,
-                                           .frame_relative = true,
-                                           .address = *offset,
-                                           .bytes = size->bytes,
-                                           .element_bytes = element_bytes(*variable, declarator)});
+        scopes().declare(declarator.name,
+                         {.space = Space::local,
+                          .frame_relative = true,
+                          .address = *offset,
+                          .bytes = size->bytes,
+                          .element_bytes = element_bytes(*variable, declarator),
+                          .declared = isa::variable_symbol(statement, *variable, declarator)});
     }
     return {};
 }
 
 // `%r<100>` takes a register only for the names that occur.
-Expected<void> FunctionDecoder::declare_registers(const Statement::Variable& variable, Span span) {
+Expected<void> FunctionDecoder::declare_registers(const Statement& statement,
+                                                  const Statement::Variable& variable) {
+    const Span span = statement.span();
     const std::uint32_t bits = type_bits(variable.type);
     if (bits == 0)
         return fail(Errc::invalid_declaration, span, fmt::format("registers of type {}", variable.type));
     for (const auto& declarator : variable.declarators) {
+        const isa::Symbol declared = isa::variable_symbol(statement, variable, declarator);
         if (declarator.range != 0) {
-            scopes().declare_range(declarator.name, declarator.range, std::max(bits / 8, 1u),
-                                   variable.vector);
+            scopes().declare_range(declarator.name, declarator.range, std::max(bits / 8, 1u), variable.vector,
+                                   declared);
             continue;
         }
         const Ref ref = temporary(std::max(bits / 8, 1u));
         scopes().declare(declarator.name,
                          {.kind = variable.vector > 1 ? Symbol::Kind::vector : Symbol::Kind::register_,
                           .count = variable.vector,
-                          .ref = ref});
+                          .ref = ref,
+                          .declared = declared});
         names_.push_back({ref, module_.span_of(declarator.name)});
         for (std::uint32_t i = 1; i < variable.vector; ++i)
             static_cast<void>(temporary(std::max(bits / 8, 1u)));
@@ -437,7 +478,8 @@ Expected<void> FunctionDecoder::instruction(const Statement& statement) {
 
 // What is missing fails when it is executed; what is wrong is an error of the module.
 Expected<void> FunctionDecoder::instruction_by_itself(const Statement& statement) {
-    const auto instruction = *statement.instruction();
+    auto instruction = *statement.instruction();
+    if (auto right = module_.verify(instruction); !right) return right;
     refresh_clock(instruction);
     after_.clear();
     const InstructionDecoder decode = find_decoder(instruction.opcode);

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 namespace ptxgraft::emulator {
-void RegisterRange::reset(std::uint32_t count, std::uint32_t bytes, std::uint32_t components) {
+void RegisterRange::reset(std::uint32_t count, std::uint32_t bytes, std::uint32_t components,
+                          const isa::Symbol& declared) {
+    declared_ = declared;
     count_ = count;
     bytes_ = bytes;
     components_ = components;
@@ -115,13 +117,13 @@ RegisterRange& Scopes::new_range() {
 
 // One of the same stem in the same scope hides the one before.
 void Scopes::declare_range(std::string_view stem, std::uint32_t count, std::uint32_t bytes,
-                           std::uint32_t components) {
+                           std::uint32_t components, const isa::Symbol& declared) {
     ++time_;
     ranges_.add(stem);
     RegisterRange& range = new_range();
-    range.reset(count, bytes, components);
+    range.reset(count, bytes, components, declared);
     Names& names = names_for(stem);
-    entries_.push_back({&names, names.range, depth(), &range, {}});
+    entries_.push_back({&names, names.range, depth(), &range, Symbol()});
     names.range = static_cast<std::uint32_t>(entries_.size() - 1);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "emulator/machine/program.hpp"
+#include "isa/symbols.hpp"
 #include "syntax/name_map.hpp"
 
 namespace ptxgraft::emulator {
@@ -27,16 +28,20 @@ struct Symbol {
     std::uint64_t address = 0;  ///< of a variable, in its space; a label's, table's or prototype's number
     std::uint64_t bytes = 0;
     std::uint32_t element_bytes = 0;  ///< of an array's elements; 0: no array
+    std::uint32_t since = 0;          ///< where the text declares it; 0: it stands before all its uses
+    isa::Symbol declared = {};        ///< as the check of an instruction sees it
 };
 
 /// The registers of `%r<100>`: those that occur have a place.
 class RegisterRange {
   public:
-    void reset(std::uint32_t count, std::uint32_t bytes, std::uint32_t components);
+    void reset(std::uint32_t count, std::uint32_t bytes, std::uint32_t components,
+               const isa::Symbol& declared);
     [[nodiscard]] std::uint32_t count() const { return count_; }
     [[nodiscard]] std::uint32_t bytes() const { return bytes_; }  ///< of a component
     /// Of `.reg .v4 .f32 %v<3>`: 4; each number's place is that of its first component. Else 1.
     [[nodiscard]] std::uint32_t components() const { return components_; }
+    [[nodiscard]] const isa::Symbol& declared() const { return declared_; }
     /// Of a number below count(); no_ref when it is new.
     [[nodiscard]] Ref& operator[](std::uint32_t number) {
         if (number < near_count_) [[likely]]
@@ -47,6 +52,7 @@ class RegisterRange {
   private:
     Ref& place(std::uint32_t number);
     std::uint32_t count_ = 0, bytes_ = 0, components_ = 1, near_count_ = 0;
+    isa::Symbol declared_;
     // by number, as far as numbers are in use closely: the first near_count_ of this range
     std::vector<Ref> near_;
     std::unordered_map<std::uint32_t, Ref> far_;
@@ -66,7 +72,7 @@ class Scopes {
     void declare(std::string_view name, const Symbol& symbol);
     /// `%r<5>`: %r0 to %r4, also written %r04.
     void declare_range(std::string_view stem, std::uint32_t count, std::uint32_t bytes,
-                       std::uint32_t components = 1);
+                       std::uint32_t components, const isa::Symbol& declared);
     /// A name that was declared by itself.
     [[nodiscard]] const Symbol* find(std::string_view name) const;
     [[nodiscard]] bool is_declared_here(std::string_view name) const;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "emulator/decode/decode.hpp"
+#include "isa/table.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
@@ -29,10 +30,25 @@ constexpr OpcodeRow opcode_rows[] = {
     {"getctarank", Shaping::plain}, {"nanosleep", Shaping::plain},
 };
 
+bool has_range(std::span<const isa::OperandRule> rules) {
+    return std::ranges::any_of(rules, [](const isa::OperandRule& rule) {
+        return rule.range != nullptr || has_range(rule.children);
+    });
+}
+
+// Whether some constant is right for it and another is not.
+bool has_range(std::string_view opcode) {
+    return std::ranges::any_of(isa::table_opcodes, [&](const isa::Opcode& one) {
+        return one.name.substr(0, one.name.find('.')) == opcode &&
+               std::ranges::any_of(one.rows, [](const isa::Row& row) { return has_range(row.operands); });
+    });
+}
+
 Shaping shaping_of(std::string_view opcode) {
     for (const OpcodeRow& row : opcode_rows)
         if (row.opcode == opcode) return row.shaping;
-    return find_decoder(opcode) == nullptr ? Shaping::immediates : Shaping::none;
+    if (find_decoder(opcode) != nullptr) return Shaping::none;
+    return has_range(opcode) ? Shaping::plain : Shaping::immediates;
 }
 
 template <class T>
@@ -64,9 +80,15 @@ enum class Piece : std::uint8_t {
     integer,
     floating,
     address,
-    register_ = 0xC0
+    register_ = 0x90  ///< and twice its type, and 1 where a comma follows
 };
-static_assert(syntax::lexeme_count < 0x80);
+static_assert(syntax::lexeme_count < 0x80 && 0x90 + 2 * static_cast<int>(isa::RegisterType::none) < 0xFF);
+
+// A register that an instruction names.
+struct NamedRegister {
+    Ref ref = no_ref;
+    isa::RegisterType type = isa::RegisterType::none;
+};
 
 // Writes the pieces of a key, eight bytes to a word, zeros behind the last one. No piece is zero, and each
 // says by its first byte where it ends: no other pieces make the same words.
@@ -75,7 +97,7 @@ class KeyWriter {
     explicit KeyWriter(Reading& reading) : reading_(reading) {}
     // Enough for tokens of `bytes` characters together.
     [[nodiscard]] static bool has_place(std::size_t tokens, std::size_t bytes) {
-        constexpr std::size_t most_beside = 12;  // what a piece has but the characters of its token
+        constexpr std::size_t most_beside = 16;  // what a piece has but the characters of its token
         return bytes + most_beside * (tokens + 1) <= sizeof(Reading::key);
     }
     void byte(std::uint8_t value) {
@@ -86,11 +108,9 @@ class KeyWriter {
     void piece(Piece piece) { byte(static_cast<std::uint8_t>(piece)); }
     void lexeme(Lexeme lexeme) { byte(static_cast<std::uint8_t>(lexeme)); }
     // Most registers have a comma behind them.
-    void register_of(Ref ref, bool has_comma) {
-        constexpr std::uint8_t comma = 8;
-        static_assert(comma > width_mask);
-        byte(static_cast<std::uint8_t>((static_cast<std::uint8_t>(Piece::register_) + (ref & width_mask)) |
-                                       (has_comma ? comma : 0)));
+    void register_of(isa::RegisterType type, bool has_comma) {
+        byte(static_cast<std::uint8_t>(static_cast<std::uint8_t>(Piece::register_) +
+                                       2 * static_cast<std::uint8_t>(type) + (has_comma ? 1 : 0)));
     }
     template <class T> void number(T value) {
         for (std::size_t i = 0; i < sizeof value; ++i)
@@ -104,7 +124,12 @@ class KeyWriter {
     void variable(Piece what, const Symbol& symbol) {
         piece(what);
         byte(static_cast<std::uint8_t>(symbol.space));
-        byte(static_cast<std::uint8_t>((symbol.frame_relative ? 1 : 0) | (symbol.dynamic ? 2 : 0)));
+        byte(static_cast<std::uint8_t>(
+            (symbol.frame_relative ? 1 : 0) | (symbol.dynamic ? 2 : 0) | (symbol.declared.is_input ? 4 : 0) |
+            (symbol.declared.is_return ? 8 : 0) | (symbol.declared.is_array ? 16 : 0)));
+        byte(static_cast<std::uint8_t>(symbol.declared.type));
+        byte(symbol.declared.vector);
+        byte(static_cast<std::uint8_t>(symbol.declared.space));
     }
     // What a key begins with.
     void opcode(std::uint32_t number, bool is_entry) {
@@ -167,6 +192,7 @@ class ShapeReader {
         key_.lexeme(is_negated ? Lexeme::exclaim : Lexeme::at);
         at_ = is_negated ? 2 : 1;
         if (tokens_.kind(at_) != Lexeme::identifier || !name() || reading_.registers != 1) return false;
+        if (first_type_ != isa::RegisterType::pred) return false;
         guard_ = reading_.values[0];
         return true;
     }
@@ -175,7 +201,8 @@ class ShapeReader {
         for (;;) {
             const Lexeme kind = tokens_.kind(at_);
             if (kind == Lexeme::identifier) [[likely]] {
-                if (const Ref ref = known_register(at_); ref != no_ref ? !named(ref) : !name()) return false;
+                if (const auto known = known_register(at_); known.ref != no_ref ? !named(known) : !name())
+                    return false;
             } else if (kind == Lexeme::semicolon) {
                 key_.finish();
                 return at_ + 1 == tokens_.size();
@@ -186,33 +213,39 @@ class ShapeReader {
     }
 
     // A register that was named lately; no_ref says nothing.
-    [[nodiscard]] Ref known_register(std::size_t token) {
+    [[nodiscard]] NamedRegister known_register(std::size_t token) {
         constexpr std::size_t longest = 8;
         const syntax::RawToken place = tokens_[token];
         const std::size_t size = place.size;
-        if (size > longest || place.begin < longest || source_ == nullptr) return no_ref;
+        if (size > longest || place.begin < longest || source_ == nullptr) return {};
         const char* const begin = source_ + place.begin;
         const auto [range, number] = decoder_.scopes().find_element(syntax::load_back(begin + size, size));
-        return range == nullptr ? no_ref
-                                : decoder_.register_of(*range, number, std::string_view(begin, size));
+        if (range == nullptr) return {};
+        return {decoder_.register_of(*range, number, std::string_view(begin, size)), range->declared().type};
+    }
+    [[nodiscard]] NamedRegister register_of(const Scopes::Meaning& meaning, std::string_view name) {
+        const Ref ref = decoder_.register_of(meaning, name);
+        if (ref == no_ref) return {};
+        return {ref, (meaning.range != nullptr ? meaning.range->declared() : meaning.symbol->declared).type};
     }
 
     // The token is a register, and most have a comma behind them.
-    bool named(Ref ref) {
+    bool named(NamedRegister reg) {
         const std::size_t token = at_++;
         const bool has_comma = tokens_.kind(at_) == Lexeme::comma;
         at_ += has_comma ? 1 : 0;
-        return add_register(ref, token, has_comma);
+        return add_register(reg, token, has_comma);
     }
 
     // A guard that is written as well must be asked before: not all instructions of a shape would be alike.
-    [[nodiscard]] bool add_register(Ref ref, std::size_t token, bool has_comma = false) {
+    [[nodiscard]] bool add_register(NamedRegister reg, std::size_t token, bool has_comma = false) {
         const std::size_t number = reading_.registers;
-        if (number == Reading::most_registers || ref == guard_) return false;
+        if (number == Reading::most_registers || reg.ref == guard_) return false;
+        if (number == 0) first_type_ = reg.type;
         reading_.tokens[number] = static_cast<std::uint32_t>(token);
-        reading_.values[number] = ref;
+        reading_.values[number] = reg.ref;
         reading_.registers = number + 1;
-        key_.register_of(ref, has_comma);
+        key_.register_of(reg.type, has_comma);
         return true;
     }
 
@@ -244,18 +277,19 @@ class ShapeReader {
     bool name() {
         const std::string_view name = tokens_.text(at_);
         const Scopes::Meaning meaning = decoder_.scopes().find_register(name);
-        if (const Ref ref = decoder_.register_of(meaning, name); ref != no_ref) return named(ref);
+        if (const auto reg = register_of(meaning, name); reg.ref != no_ref) return named(reg);
         if (meaning.symbol != nullptr) return variable(*meaning.symbol);
         const bool may_be_special = name[0] == '%' || name == "_" || name == "WARP_SZ";
         return may_be_special && text();
     }
 
     bool variable(const Symbol& symbol) {
-        if (symbol.kind != Symbol::Kind::variable || tokens_.kind(at_ + 1) == Lexeme::open_bracket)
+        if (symbol.kind != Symbol::Kind::variable || tokens_.kind(at_ + 1) == Lexeme::open_bracket ||
+            symbol.since > tokens_.begin(0))
             return false;
         if (symbol.space == Space::global || symbol.space == Space::constant) {
             if (!stands_alone() || !add_immediate({tokens_.text(at_), symbol.address, false})) return false;
-            key_.piece(Piece::address);
+            key_.variable(Piece::address, symbol);
         } else {
             key_.variable(Piece::variable, symbol);
             key_.number(symbol.address);
@@ -311,12 +345,13 @@ class ShapeReader {
     }
 
     bool address_base(std::size_t token, std::uint64_t& offset) {
-        if (const Ref ref = known_register(token); ref != no_ref) return add_register(ref, token);
+        if (const auto known = known_register(token); known.ref != no_ref) return add_register(known, token);
         const std::string_view name = tokens_.text(token);
         const Scopes::Meaning meaning = decoder_.scopes().find_register(name);
-        if (const Ref ref = decoder_.register_of(meaning, name); ref != no_ref)
-            return add_register(ref, token);
-        if (meaning.symbol == nullptr || meaning.symbol->kind != Symbol::Kind::variable) return false;
+        if (const auto reg = register_of(meaning, name); reg.ref != no_ref) return add_register(reg, token);
+        if (meaning.symbol == nullptr || meaning.symbol->kind != Symbol::Kind::variable ||
+            meaning.symbol->since > tokens_.begin(0))
+            return false;
         key_.variable(Piece::addressed, *meaning.symbol);
         offset += meaning.symbol->address;
         return true;
@@ -330,6 +365,7 @@ class ShapeReader {
     KeyWriter key_;
     std::size_t at_ = 0;
     Ref guard_ = no_ref - 1;  // no register
+    isa::RegisterType first_type_ = isa::RegisterType::none;
 };
 
 }  // namespace

@@ -20,6 +20,7 @@
 
 #include "emulator/decode/scopes.hpp"
 #include "emulator/machine/program.hpp"
+#include "isa/instruction_verifier.hpp"
 #include "syntax/name_map.hpp"
 #include "syntax/token_view.hpp"
 
@@ -150,6 +151,12 @@ class Shapes {
             if (slots_[at].first == key[0] && is_equal(slots_[at].entry->key, key)) return *slots_[at].entry;
         return add(key, hash);
     }
+    /// What is known of instructions holds for modules of one version and target.
+    void use_for(const isa::InstructionVerifier::Setting& setting) {
+        if (setting == setting_) return;
+        forget();
+        setting_ = setting;
+    }
     /// A number for a module, which no other has.
     [[nodiscard]] std::uint64_t new_module() { return ++modules_; }
     /// Forgets all when there are many. Not while an instruction is looked at.
@@ -188,6 +195,7 @@ class Shapes {
     Entry& add(std::span<const std::uint64_t> key, std::uint64_t hash);
     void grow();
     void forget();
+    isa::InstructionVerifier::Setting setting_;
     std::deque<std::string> kept_;  // what names_ has views of
     syntax::NameMap<Name> names_;
     std::array<KnownName, 256> known_ = {};

@@ -1,0 +1,97 @@
+// What a module's .version and .target allow, and the findings of verify.
+
+#include <algorithm>
+
+#include "isa/instruction_verifier.hpp"
+#include "syntax/token_view.hpp"
+
+namespace ptxgraft::isa {
+
+using syntax::Statement;
+using syntax::StatementKind;
+using syntax::Token;
+
+void InstructionVerifier::report(Errc code, Span span, std::string message) {
+    Error error{code, span, 0, nullptr, nullptr};
+    // an operand may stand on many lines
+    std::replace_if(
+        message.begin(), message.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+    error.detail = std::make_shared<const std::string>(std::move(message));
+    findings_.push_back(std::move(error));
+}
+
+Span InstructionVerifier::span_of(std::string_view text) const {
+    const std::string_view source = module_.source();
+    const std::less<const char*> before;
+    if (before(text.data(), source.data()) || !before(text.data(), source.data() + source.size())) return {};
+    const auto begin = static_cast<std::uint32_t>(text.data() - source.data());
+    return {begin, begin + static_cast<std::uint32_t>(text.size())};
+}
+
+// PTX ISA 11.1: .version, then .target, then perhaps .address_size come before all else.
+void InstructionVerifier::header() {
+    const std::vector<Statement> all = module_.statements();
+    const auto kind_at = [&](std::size_t i) { return i < all.size() ? all[i].kind() : StatementKind::end; };
+    if (kind_at(0) != StatementKind::version)
+        report(Errc::directive_invalid, all.front().span(),
+               "a module begins with .version, as in: .version 8.0");
+    if (kind_at(0) == StatementKind::version && kind_at(1) != StatementKind::target)
+        report(Errc::directive_invalid, kind_at(1) == StatementKind::end ? all.front().span() : all[1].span(),
+               ".target stands behind .version, as in: .target sm_90");
+    if (!module_.version().empty()) {
+        const auto version = parse_version(module_.version());
+        if (!version || !is_version(*version))
+            report(Errc::version_not_known, module_.version(),
+                   "PTX version " + std::string(module_.version()) + " is not known; the newest is " +
+                       version_text(newest_version));
+        else
+            setting_.version = *version;
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const StatementKind kind = all[i].kind();
+        if (kind == StatementKind::target) target_directive(all[i]);
+        if (kind == StatementKind::version && i != 0)
+            report(Errc::directive_invalid, all[i].span(), ".version stands once, at the beginning");
+        if (kind == StatementKind::address_size && i != 0 && kind_at(i - 1) != StatementKind::target)
+            report(Errc::directive_invalid, all[i].span(), ".address_size stands once, behind .target");
+    }
+    if (!options_.target.empty()) {
+        const auto target = parse_architecture(options_.target);
+        if (!target)
+            return report(
+                Errc::target_not_known, Span{},
+                "target '" + std::string(options_.target) + "' is not known; right is, for example, sm_90a");
+        setting_.target = *target;
+        setting_.knows_target = true;
+    }
+    address_size_ = module_.address_size();
+}
+
+void InstructionVerifier::target_directive(const Statement& statement) {
+    constexpr std::string_view others[] = {"texmode_unified", "texmode_independent", "debug",
+                                           "map_f64_to_f32"};
+    bool has_architecture = false, maps_f64 = false;
+    for (const Token& token : statement.tokens()) {
+        if (token.kind != syntax::TokenKind::identifier) continue;
+        maps_f64 |= token.text == "map_f64_to_f32";
+        setting_.has_samplers |= token.text == "texmode_independent";
+        if (std::find(std::begin(others), std::end(others), token.text) != std::end(others)) continue;
+        const auto target = parse_architecture(token.text);
+        if (!target) {
+            report(Errc::target_not_known, token.text,
+                   "target '" + std::string(token.text) + "' is not known; right is, for example, sm_90a");
+            continue;
+        }
+        if (first_version(*target) > setting_.version)
+            report(Errc::version_too_old, token.text,
+                   text(*target) + " needs PTX ISA " + version_text(first_version(*target)) +
+                       " or later; the module has " + version_text(setting_.version));
+        if (has_architecture) report(Errc::directive_invalid, token.text, "a module has one architecture");
+        if (!has_architecture) setting_.target = *target;
+        setting_.knows_target = has_architecture = true;
+    }
+    if (maps_f64 && setting_.target.sm >= 13)
+        report(Errc::directive_invalid, statement.span(), "map_f64_to_f32 is for architectures before sm_13");
+}
+
+}  // namespace ptxgraft::isa
