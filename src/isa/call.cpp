@@ -114,6 +114,12 @@ void InstructionVerifier::check_arguments(std::span<const Operand> given,
                        "'_' stands for a return value that nobody reads, not for an argument");
             continue;
         }
+        if (operand.kind() != OperandKind::identifier && is_return) {
+            report(Errc::operand_kind_wrong, operand.span(),
+                   "'" + std::string(operand.text()) +
+                       "' is neither a register nor a .param variable, which a return value is given to");
+            continue;
+        }
         if (operand.kind() != OperandKind::identifier) {
             if (formal[k].count != 0 || formal[k].is_open)
                 report(Errc::call_mismatch, operand.span(),

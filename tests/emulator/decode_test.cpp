@@ -1,14 +1,17 @@
 // Decoding: what an instruction becomes by its shape is what it becomes by itself; names and scopes; errors.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <random>
 #include <sstream>
 
 #include "emulator/decode/decode.hpp"
 #include "isa/sample.hpp"
+#include "isa/target.hpp"
 #include "ptxgraft/isa.hpp"
 
 namespace ptxgraft::emulator {
@@ -228,29 +231,172 @@ TEST(EmulatorDecode, AnInstructionBecomesTheSameByItsShapeAsByItself) {
     for (const char* const body : bodies) expect_the_same(kernel(body));
 }
 
-TEST(EmulatorDecode, EveryFormBecomesTheSameByItsShapeAsByItself) {
-    std::string declarations;
-    for (const char* type : {"b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32",
-                             "s64", "f16", "f16x2", "f32", "f64", "pred"})
-        declarations += std::string(".reg .") + type + " " + type + "_<300>;\n";
-    std::size_t forms = 0;
+// A module around lines of isa::sample_line(). PTX 8.3 and later have .b128.
+std::string around(const std::string& lines, const std::string& header) {
+    static const std::string declarations = [] {
+        std::string all;
+        for (const char* type : {"b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32",
+                                 "s64", "f16", "f16x2", "f32", "f64", "pred"})
+            all += std::string(".reg .") + type + " " + type + "_<300>;\n";
+        return all;
+    }();
+    const bool is_old = header.starts_with(".version 6.");
+    return header +
+           ".address_size 64\n"
+           ".global .align 128 .b8 gv[1024];\n.shared .align 128 .b8 sv[1024];\n.global .texref "
+           "tex_; .global .surfref surf_;\n"
+           ".func (.reg .b32 r0) fn1 (.reg .b32 a0) { mov.b32 r0, a0; ret; }\n.entry k() {\nP: "
+           ".callprototype (.reg .b32 _) _ (.reg .b32 _);\n" +
+           declarations + (is_old ? "" : ".reg .b128 b128_<300>;\n") + lines + "ret;\n}\n";
+}
+
+// A version and a target that have a spelling of the table.
+std::string header_of(const isa::Match& match) {
+    struct Target {
+        std::uint16_t version;
+        isa::Architecture architecture;
+    };
+    constexpr Target targets[] = {{isa::newest_version, {90, 'a'}},
+                                  {isa::newest_version, {100, 'a'}},
+                                  {isa::newest_version, {120, 'a'}},
+                                  {isa::newest_version, {103, 'a'}},
+                                  {63, {75, 0}},
+                                  {60, {60, 0}},
+                                  {isa::newest_version, {75, 0}}};
+    for (const auto& [version, architecture] : targets) {
+        if (!isa::is_available(match, version, architecture)) continue;
+        return ".version " + isa::version_text(version) + "\n.target " + isa::text(architecture) + "\n";
+    }
+    return {};
+}
+
+// Calls visit(spelling, header, operands) for every `step`-th spelling that some target has.
+template <class Visit> std::size_t for_each_sample(std::size_t step, Visit visit) {
+    std::size_t count = 0;
     for (const isa::Opcode& opcode : isa::table_opcodes) {
         for (const isa::Row& row : opcode.rows) {
+            std::size_t spelling = 0;
             isa::for_each_spelling(row, [&](const isa::Match& match) {
-                const std::string line =
-                    "{ " + isa::sample_line(match.canonical_name(), isa::sample_operands(match, true)) +
-                    " }\n";
-                const std::string text = with_header(
-                    ".global .align 128 .b8 gv[1024];\n.shared .align 128 .b8 sv[1024];\n.global .texref "
-                    "tex_; .global .surfref surf_;\n"
-                    ".func (.reg .b32 r0) fn1 (.reg .b32 a0) { mov.b32 r0, a0; ret; }\n.entry k() {\nP: "
-                    ".callprototype (.reg .b32 _) _ (.reg .b32 _);\n" +
-                    declarations + line + line + "ret;\n}\n");
-                if (forms++ % 7 == 0 && syntax::parse(text)) expect_the_same(text);
+                const std::size_t number = spelling++;  // each row's first is among them
+                const std::string header = number % step == 0 ? header_of(match) : std::string();
+                if (header.empty()) return;
+                ++count;
+                visit(match, header, isa::sample_operands(match, number % 2 == 0));
             });
         }
     }
+    return count;
+}
+
+TEST(EmulatorDecode, EveryFormBecomesTheSameByItsShapeAsByItself) {
+    const std::size_t forms = for_each_sample(
+        7, [](const isa::Match& match, const std::string& header, const std::vector<std::string>& operands) {
+            const std::string line = "{ " + isa::sample_line(match.canonical_name(), operands) + " }\n";
+            const std::string text = around(line + line, header);
+            if (syntax::parse(text)) expect_the_same(text);
+        });
     EXPECT_GT(forms, 1000u);
+}
+
+std::string name_of(const isa::Match& match, const std::vector<std::string_view>& modifiers) {
+    std::string name(match.row->opcode.substr(0, match.row->opcode.find('.')));
+    for (const std::string_view modifier : modifiers) name += modifier;
+    return name;
+}
+
+// ptxas takes most modifiers in any order: what is left over of all orders is what verify takes.
+TEST(EmulatorDecode, TheOrderOfModifiersDoesNotMatter) {
+    std::mt19937 random(7);
+    std::size_t shuffled = 0;
+    for_each_sample(3, [&](const isa::Match& match, const std::string& header,
+                           const std::vector<std::string>& operands) {
+        const auto written = match.canonical_modifiers();
+        const auto first =
+            static_cast<std::ptrdiff_t>(std::count(match.row->opcode.begin(), match.row->opcode.end(), '.'));
+        auto modifiers = written;
+        std::shuffle(modifiers.begin() + first, modifiers.end(), random);
+        if (modifiers == written) return;
+        const auto text_of = [&](const std::vector<std::string_view>& m) {
+            return around("{ " + isa::sample_line(name_of(match, m), operands) + " }\n", header);
+        };
+        const std::string text = text_of(modifiers), canonical = text_of(written);
+        const auto name = name_of(match, modifiers);
+        const auto behind = std::span(modifiers);
+        const auto found = isa::match_name(name.substr(0, name.find('.')), behind);
+        if (found.matches.empty() || !syntax::parse(text) ||
+            found.matches[0].canonical_name() != match.canonical_name() ||
+            !isa::verify(*syntax::parse(text)).empty())
+            return;
+        ++shuffled;
+        const Decoded a(canonical), b(text);
+        ASSERT_TRUE(a.program && b.program) << text.substr(text.find("\n{ "));
+        ASSERT_EQ(a.program->failures.size(), b.program->failures.size())
+            << text.substr(text.find("\n{ ")) << match.canonical_name();
+        EXPECT_EQ(Comparison(*a.program, *b.program, text).difference(), "");
+    });
+    EXPECT_GT(shuffled, 1000u);
+}
+
+// An instruction with one thing wrong, or right in another way.
+std::string mutant(const isa::Match& match, std::vector<std::string> operands, std::mt19937& random) {
+    const auto pick = [&](std::size_t count) { return random() % count; };
+    auto modifiers = match.canonical_modifiers();
+    constexpr std::string_view others[] = {
+        "u16_7",  "f32_7",    "b64_7", "pred_7",  "b128_7", "f16_7", "s32_7",  "5",
+        "1.5",    "[b64_7]",  "_",     "gv",      "sv",     "-1",    "nobody", "{b32_1, b32_2}",
+        "%tid.x", "%nothing", "300",   "!pred_1", "0x1p3"};
+    switch (pick(8)) {
+        case 0:
+            if (!modifiers.empty())
+                modifiers.erase(modifiers.begin() + static_cast<std::ptrdiff_t>(pick(modifiers.size())));
+            break;
+        case 1:
+            if (!modifiers.empty())
+                modifiers[pick(modifiers.size())] = isa::table_words[pick(isa::table_words.size())];
+            break;
+        case 2: modifiers.push_back(isa::table_words[pick(isa::table_words.size())]); break;
+        case 3: modifiers.push_back(".of_mine"); break;
+        case 4:
+            if (!operands.empty())
+                operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(pick(operands.size())));
+            break;
+        case 5:
+            if (!operands.empty()) operands[pick(operands.size())] = others[pick(std::size(others))];
+            break;
+        case 6:
+            if (operands.size() > 1) std::swap(operands[0], operands[1 + pick(operands.size() - 1)]);
+            break;
+        default: operands.push_back(std::string(others[pick(std::size(others))]));
+    }
+    return isa::sample_line(name_of(match, modifiers), operands);
+}
+
+// What verify refuses in an instruction is refused, and with the same words; all else is decoded, or kept as
+// missing.
+TEST(EmulatorDecode, MutantsThatVerifyRefusesAreRefused) {
+    std::mt19937 random(11);
+    std::size_t refused = 0, taken = 0;
+    for_each_sample(5, [&](const isa::Match& match, const std::string& header,
+                           const std::vector<std::string>& operands) {
+        for (int round = 0; round < 3; ++round) {
+            const std::string line = "{ " + mutant(match, operands, random) + " }\n";
+            const std::string text = around(line, header);
+            const auto tree = syntax::parse(text);
+            if (!tree) continue;
+            const auto findings = isa::verify(*tree);
+            const Decoded decoded(text);
+            ++(findings.empty() ? taken : refused);
+            ASSERT_EQ(decoded.program.has_value(), findings.empty())
+                << header << line
+                << (findings.empty() ? describe(decoded.program.error(), text) : describe(findings[0], text));
+            if (!findings.empty()) {
+                EXPECT_EQ(decoded.program.error().code, findings[0].code) << line;
+                EXPECT_EQ(decoded.program.error().span, findings[0].span) << line;
+            }
+        }
+    });
+    EXPECT_GT(refused, 5000u);
+    EXPECT_GT(taken, 500u);
 }
 
 TEST(EmulatorDecode, ModulesOfTheCorpusBecomeTheSameByShapeAsByThemselves) {

@@ -455,7 +455,7 @@ TEST(Emulator, RefusesModulesThatDeclareNonsense) {
         {kernel("add.u32 %r2, %r1, %r99;"), Errc::name_undeclared, "%r99"},
         {kernel("bra NOWHERE;"), Errc::label_undefined, "NOWHERE"},
         {kernel("bra L;\n.reg .b32 L;\nL:"), Errc::invalid_declaration, ".reg .b32 L;"},
-        {kernel("call (5), f;", ".func (.reg .b32 r) f() { ret; }"), Errc::invalid_operand, "5"},
+        {kernel("call (5), f;", ".func (.reg .b32 r) f() { ret; }"), Errc::operand_kind_wrong, "5"},
         {kernel("add.u32 %r2, %r1;"), Errc::operand_count_wrong, "add.u32 %r2, %r1;"},
         {kernel("mul.lo.s32 %r2, %r1, !%r1;"), Errc::operand_kind_wrong, "!%r1"},
         {kernel("st.shared.u32 [table], %r1;", ".global .u32 table;"), Errc::state_space_mismatch, "table"},

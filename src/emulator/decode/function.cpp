@@ -476,7 +476,8 @@ Expected<void> FunctionDecoder::instruction(const Statement& statement) {
     return instruction_by_itself(statement);
 }
 
-// What is missing fails when it is executed; what is wrong is an error of the module.
+// What is missing fails when it is executed; what is wrong is an error of the module. An operand that verify
+// takes and the decoder of the instruction does not is something that the emulator lacks.
 Expected<void> FunctionDecoder::instruction_by_itself(const Statement& statement) {
     auto instruction = *statement.instruction();
     if (auto right = module_.verify(instruction); !right) return right;
@@ -485,11 +486,14 @@ Expected<void> FunctionDecoder::instruction_by_itself(const Statement& statement
     const InstructionDecoder decode = find_decoder(instruction.opcode);
     auto draft = decode != nullptr ? decode(*this, instruction) : decode_pure(*this, instruction);
     if (!draft) {
-        const Errc code = draft.error().code;
-        if (code != Errc::instruction_not_emulated && code != Errc::unresolved_external) {
-            return tl::unexpected<Error>(draft.error());
-        }
-        program().failures.push_back(draft.error());
+        Error error = draft.error();
+        if (error.code == Errc::invalid_operand && module_.is_verified)
+            error = fail(Errc::instruction_not_emulated, error.span,
+                         fmt::format("{}: {}", instruction.name, *error.detail))
+                        .value();
+        if (error.code != Errc::instruction_not_emulated && error.code != Errc::unresolved_external)
+            return tl::unexpected(std::move(error));
+        program().failures.push_back(std::move(error));
         draft = Draft(execute_failure, static_cast<std::uint32_t>(program().failures.size() - 1));
         after_.clear();
     }
