@@ -7,6 +7,7 @@
 #include "ptxgraft/emulator.hpp"
 #include "ptxgraft/emulator_checks.hpp"
 #include "ptxgraft/emulator_coverage.hpp"
+#include "ptxgraft/emulator_decoded.hpp"
 #include "ptxgraft/emulator_observer.hpp"
 #include "ptxgraft/error.hpp"
 #include "ptxgraft/evaluate.hpp"

@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "ptxgraft/emulator_decoded.hpp"
 #include "ptxgraft/syntax.hpp"
 #include "text_file.hpp"
 #include "verb.hpp"
@@ -211,6 +212,12 @@ class Dump {
     bool is_first_ = true;
 };
 
+void dump_decoded(const std::string& path) {
+    const std::string text = take(read_file(path));
+    const std::string listing = take(decoded_listing(text), text, display_name(path));
+    std::fwrite(listing.data(), 1, listing.size(), stdout);
+}
+
 void dump(const std::string& path) {
     const std::string file = display_name(path);
     const std::string text = take(read_file(path));
@@ -223,10 +230,13 @@ void dump(const std::string& path) {
 void add_dump(CLI::App& app) {
     CLI::App* verb = app.add_subcommand("dump", "Print the tree of a PTX file");
     const auto file = std::make_shared<std::string>();
+    const auto decoded = std::make_shared<bool>(false);
     verb->add_option("FILE", *file, "PTX file")->required();
     verb->add_flag("--json")->description("Print JSON, the only form there is: may be left out");
+    verb->add_flag("--decoded", *decoded)
+        ->description("Print what the emulator makes of each instruction, as text");
     verb->footer(schema);
-    verb->callback([file] { dump(*file); });
+    verb->callback([file, decoded] { *decoded ? dump_decoded(*file) : dump(*file); });
 }
 
 }  // namespace ptxgraft::cli

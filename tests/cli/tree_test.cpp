@@ -126,4 +126,31 @@ TEST_F(CliTree, DumpIsJsonForAnyModule) {
     EXPECT_EQ(Json::parse(ptxgraft("dump -").out)["statements"], Json::array());
 }
 
+TEST_F(CliTree, DumpShowsWhatTheEmulatorMakesOfEachInstruction) {
+    const std::string text =
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n"
+        ".reg .b64 %d<2>;\n.reg .f32 %f<3>;\n.reg .pred %p;\n"
+        "ld.param.u64 %d1, [p];\nld.global.relaxed.gpu.f32 %f1, [%d1+4];\nfma.f32.rn %f2, %f1, %f1, 1.5;\n"
+        "@%p st.global.f32 [%d1], %f2;\nret;\n}\n";
+    const Result listed = ptxgraft("dump --decoded -", text);
+    EXPECT_EQ(listed.status, 0) << listed.err;
+    EXPECT_EQ(listed.out,
+              "entry k: 6 operations, 576 bytes of registers for a warp, 0 of local memory for a thread\n"
+              "9: ld.param.u64 %d1, [p];\n"
+              "       0 memory  %d1  [parameter + 0], 1 x 8 bytes, weak\n"
+              "10: ld.global.relaxed.gpu.f32 %f1, [%d1+4];\n"
+              "       1 memory  %f1 <- %d1  [global + 4], 1 x 4 bytes, relaxed .cluster\n"
+              "11: fma.f32.rn %f2, %f1, %f1, 1.5;\n"
+              "       2 pure  %f2 <- %f1, %f1, 0x3fc00000  definedness: spreads\n"
+              "12: @%p st.global.f32 [%d1], %f2;\n"
+              "       3 memory  @%p  %d1, %f2  [global + 0], 1 x 4 bytes, weak\n"
+              "13: ret;\n"
+              "       4 other\n"
+              "       5 other\n");
+    const Result refused =
+        ptxgraft("dump --decoded -", text.substr(0, text.find("ret;")) + "membar.mine;\n}\n");
+    EXPECT_EQ(refused.status, 1);
+    EXPECT_THAT(refused.err, testing::HasSubstr("13:7: error: unknown modifier '.mine' for membar"));
+}
+
 }  // namespace

@@ -126,6 +126,8 @@ class ModuleDecoder {
 
     /// Of texts that are not for one version and target: instructions are not verified.
     bool is_verified = true;
+    /// Where the table of each operation goes that is emitted; null: nowhere.
+    std::vector<TableEntry>* entries = nullptr;
 
     // --- for FunctionDecoder
     /// Checks an instruction, and puts its modifiers in the manual's order.

@@ -432,6 +432,7 @@ void FunctionDecoder::emit(const Draft& draft) {
     program().refs.insert(program().refs.end(), refs.begin(), refs.end());
     if (learning_ != nullptr && draft.table != Table::none)
         learning_->entries.push_back({program().code.size(), {draft.table, operation.extra}});
+    if (module_.entries != nullptr) module_.entries->push_back({draft.table, operation.extra});
     program().code.push_back(operation);
     program().spans.push_back(span_);
 }
