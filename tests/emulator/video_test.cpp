@@ -258,40 +258,35 @@ TEST(EmulatorVideo, PartsThatNothingWroteStayApart) {
               "0x2040608");  // all lanes are the operation's: c is not looked at
 }
 
-TEST(EmulatorVideo, WhatIsNoPartIsAnError) {
+TEST(EmulatorVideo, WhatIsNoPartIsAnErrorAsVerifySaysIt) {
     const std::pair<const char*, const char*> rows[] = {
-        {"vadd.u32.u32.u32 %r4, %r1.b4, %r2;", "the emulator does not run vadd.u32.u32.u32"},
-        {"vadd.u32.u32.u32 %r4, %r1.h2, %r2;", "does not run"},
-        {"vadd.u32.u32.u32 %r4.h0, %r1, %r2;", "does not run"},
-        {"vadd.u32.u32.u32.add %r4.h0, %r1, %r2, %r3;", "does not run"},
-        {"vadd.u32.u32.u32 %r4, %r1, %r2, %r3.h0;", "does not run"},
-        {"vadd2.u32.u32.u32 %r4.h01, %r1, %r2, %r3;", "does not run"},
-        {"vadd2.u32.u32.u32 %r4.b0, %r1, %r2, %r3;", "does not run"},
-        {"vadd2.u32.u32.u32 %r4, %r1.h4, %r2, %r3;", "does not run"},
-        {"vadd4.u32.u32.u32 %r4, %r1.b77770, %r2, %r3;", "does not run"},
-        {"vadd4.u32.u32.u32.add %r4.b4, %r1, %r2, %r3;", "does not run"},
-        {"add.u32 %r4, %r1.b0, %r2;", "nothing is declared as %r1.b0"},
-        {"add.u32 %r4, -%r1, %r2;", "-%r1: only predicates are negated"},
-        {"vadd.u32.u32.u32 %r4, -%r1, %r2;", "a minus in vadd.u32.u32.u32"},
-        {"vmad.u32.u32.u32 %r4, -%r1, %r2, -%r3;", "vmad negates its product or c, not both"},
-        {"vmad.u32.u32.u32.po %r4, -%r1, %r2, %r3;", "does not run"},
-        {"vmad.u32.u32.u32 -%r4, %r1, %r2, %r3;", "a minus in vmad.u32.u32.u32"},
+        {"vadd.u32.u32.u32 %r4, %r1.b4, %r2;", "with .b0 to .b3, .h0 or .h1 is expected"},
+        {"vadd.u32.u32.u32 %r4, %r1.h2, %r2;", "with .b0 to .b3, .h0 or .h1 is expected"},
+        {"vadd.u32.u32.u32 %r4.h0, %r1, %r2;", "'%r4.h0' is not declared"},
+        {"vadd.u32.u32.u32.add %r4.h0, %r1, %r2, %r3;", "'%r4.h0' is not declared"},
+        {"vadd.u32.u32.u32 %r4, %r1, %r2, %r3.h0;", "'%r3.h0' is not declared"},
+        {"vadd2.u32.u32.u32 %r4.h01, %r1, %r2, %r3;", "with .h0, .h1 or .h10 is expected"},
+        {"vadd2.u32.u32.u32 %r4.b0, %r1, %r2, %r3;", "with .h0, .h1 or .h10 is expected"},
+        {"vadd2.u32.u32.u32 %r4, %r1.h4, %r2, %r3;", "with .h00 to .h33 is expected"},
+        {"vadd4.u32.u32.u32 %r4, %r1.b77770, %r2, %r3;", "with .b0000 to .b7777 is expected"},
+        {"vadd4.u32.u32.u32.add %r4.b4, %r1, %r2, %r3;", "with .b0 to .b3210 is expected"},
+        {"add.u32 %r4, %r1.b0, %r2;", "'%r1.b0' is not declared"},
+        {"add.u32 %r4, -%r1, %r2;", "-%r1"},
+        {"vadd.u32.u32.u32 %r4, -%r1, %r2;", "-%r1"},
+        {"vmad.u32.u32.u32 %r4, -%r1, %r2, -%r3;", "-%r3"},
+        {"vmad.u32.u32.u32.po %r4, -%r1, %r2, %r3;", "-%r1"},
+        {"vmad.u32.u32.u32 -%r4, %r1, %r2, %r3;", "-%r4"},
     };
     const Device device = std::move(*Device::open("emulator:sm_80"));
     for (const auto& [line, says] : rows) {
         const std::string ptx = kernel({{line, "", {}, true}});
-        const auto module = syntax::parse(ptx);
-        ASSERT_TRUE(module) << line;
-        EXPECT_FALSE(isa::verify(*module).empty()) << line;
+        const auto findings = isa::verify(*syntax::parse(ptx));
+        ASSERT_EQ(findings.size(), 1u) << line;
         const auto function = device.load(ptx, "k");
-        if (!function) {
-            EXPECT_THAT(describe(function.error(), ptx), HasSubstr(says)) << line;
-            continue;
-        }
-        const auto buffer = device.upload(std::vector<u32>(3 * lanes));
-        const auto done = function->launch({.block = {lanes}}, std::array<Argument, 2>{*buffer, *buffer});
-        ASSERT_FALSE(done) << line;
-        EXPECT_THAT(describe(done.error()), HasSubstr(says)) << line;
+        ASSERT_FALSE(function) << line;
+        EXPECT_EQ(function.error().code, findings[0].code) << line;
+        EXPECT_EQ(function.error().span, findings[0].span) << line;
+        EXPECT_THAT(describe(function.error(), ptx), HasSubstr(says)) << line;
     }
 }
 

@@ -14,8 +14,6 @@ Expected<Draft> decode_branch(FunctionDecoder& decoder, const Instruction& instr
     Words words(instruction);
     words.take(".uni");
     if (!words.empty()) return decoder.missing(instruction);
-    if (instruction.operands.size() != 1)
-        return fail(Errc::invalid_operand, instruction.span, "bra has one operand");
     auto label = decoder.label(instruction.operands[0], Symbol::Kind::label);
     if (!label) return tl::unexpected<Error>(label.error());
     return Draft(execute_branch, *label);
@@ -160,8 +158,6 @@ Expected<Draft> decode_barrier(FunctionDecoder& decoder, const Instruction& inst
         auto count = decoder.input(operands[first + 1], 4);
         if (!count) return tl::unexpected<Error>(count.error());
         barrier.count = *count;
-    } else if (arrives) {
-        return fail(Errc::invalid_operand, instruction.span, "bar.arrive has a number of threads");
     }
     return Draft(execute_barrier, decoder.add(barrier));
 }

@@ -164,8 +164,6 @@ Expected<Draft> decode_product(FunctionDecoder& decoder, const Instruction& inst
         (mma.satfinite && mma.d != MatrixType::s32 && !(mma.wmma && mma.a == MatrixType::f16)))
         return decoder.missing(instruction);
     const auto& operands = instruction.operands;
-    if (operands.size() != (sparse ? 6 : 4))
-        return fail(Errc::invalid_operand, instruction.span, std::string(instruction.name));
     if (sparse) {
         const bool one_lane = mma.k * element_bits(mma.a) == 256,
                    all_lanes = element_bits(mma.a) <= 8 && !one_lane;
@@ -249,8 +247,6 @@ Expected<Draft> decode_wmma_memory(FunctionDecoder& decoder, const Instruction& 
     const MatrixLayout across = matrix.layout == MatrixLayout::row ? MatrixLayout::col : MatrixLayout::row;
     matrix.lines = wmma_default_stride(*mma, matrix.matrix, across);
     const auto& operands = instruction.operands;
-    if (operands.size() != 2 && operands.size() != 3)
-        return fail(Errc::invalid_operand, instruction.span, std::string(instruction.name));
     matrix.has_stride = operands.size() == 3;
     const auto base = decoder.address(operands[loads ? 1 : 0], matrix.access);
     if (!base) return tl::unexpected<Error>(base.error());
@@ -291,8 +287,6 @@ Expected<Draft> decode_matrix_rows(FunctionDecoder& decoder, const Instruction& 
     matrix.access.bytes = 16;
     if (!words.empty() || !understood || number.empty()) return decoder.missing(instruction);
     const auto& operands = instruction.operands;
-    if (operands.size() != 2)
-        return fail(Errc::invalid_operand, instruction.span, std::string(instruction.name));
     const auto base = decoder.address(operands[loads ? 1 : 0], matrix.access);
     if (!base) return tl::unexpected<Error>(base.error());
     const bool has_base = matrix.access.has_base;
@@ -369,8 +363,6 @@ Expected<Draft> decode_wgmma_product(FunctionDecoder& decoder, const Instruction
     wgmma.b = types[2];
     const auto& operands = instruction.operands;
     const std::size_t scale = wgmma.sparse ? 5 : 3;
-    if (operands.size() <= scale)
-        return fail(Errc::invalid_operand, instruction.span, std::string(instruction.name));
     const bool in_registers = decoder.is_vector(operands[1]);
     if (!is_supported(wgmma) || depth(wgmma) != common.shape.sizes[2] || bits != (wgmma.a == MatrixType::b1))
         return decoder.missing(instruction);

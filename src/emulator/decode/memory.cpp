@@ -105,8 +105,6 @@ Expected<Move> decode_move(FunctionDecoder& decoder, const Instruction& instruct
     move.access.count = take_vector(words);
     const std::uint32_t bits = type_bits(move.type);
     if (!words.empty() || bits < 8) return decoder.missing(instruction);
-    if (instruction.operands.size() < 2)
-        return fail(Errc::invalid_operand, instruction.span, std::string(instruction.name));
     move.access.bytes = static_cast<std::uint8_t>(bits / 8);
     auto base = decoder.address(instruction.operands[at], move.access);
     if (!base) return tl::unexpected<Error>(base.error());
@@ -201,8 +199,6 @@ Expected<Draft> decode_atomic(FunctionDecoder& decoder, const Instruction& instr
 
 // mov between scalars is arithmetic; with a vector it packs or unpacks.
 Expected<Draft> decode_mov(FunctionDecoder& decoder, const Instruction& instruction) {
-    if (instruction.operands.size() != 2)
-        return fail(Errc::invalid_operand, instruction.span, "mov has two operands");
     const bool unpacks = decoder.is_vector(instruction.operands[0]),
                packs = decoder.is_vector(instruction.operands[1]);
     Words words(instruction);
