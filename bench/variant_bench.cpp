@@ -52,7 +52,7 @@ bool make_variant(Steps& steps, const Device& device, const CudaOptions& options
     return cubin && function;
 }
 
-void BM_KernelVariant(benchmark::State& state) {
+void BM_Variant(benchmark::State& state) {
     const auto device = Device::open("emulator");
     if (!device) return state.SkipWithError("there is no emulator");
     const CudaOptions options{.target = "sm_90a"};
@@ -68,7 +68,7 @@ void BM_KernelVariant(benchmark::State& state) {
     state.counters["variant_ms"] = to_machine_code * 1e3;
     state.counters["x_cuda"] = (steps[cuda] + steps[assemble]) / to_machine_code;
 }
-BENCHMARK(BM_KernelVariant)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Variant)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace ptxgraft::bench
