@@ -1,5 +1,6 @@
-// What marking costs when a skeleton is compiled: 256 sites of 4 operands under NVRTC, with the macro of site.cuh, against
-// the same inline asm written by hand. CPU time, because NVRTC works on one thread and other programs do not.
+// What marking costs when a skeleton is compiled: 256 sites of 4 operands under NVRTC, with the macro of
+// site.cuh, against the same inline asm written by hand. CPU time, because NVRTC works
+// on one thread and other programs do not.
 #include <benchmark/benchmark.h>
 #include <nvrtc.h>
 
@@ -13,21 +14,27 @@ namespace {
 constexpr int sites = 256;
 
 std::string by_macro(const std::string& i) {
-    return "PTXGRAFT_SITE(\"site_" + i + "\", \"add.f32 _acc, _acc, _bias;\", mod(f32, acc), in(f32, bias, bias[col + " + i +
+    return "PTXGRAFT_SITE(\"site_" + i +
+           "\", \"add.f32 _acc, _acc, _bias;\", mod(f32, acc), in(f32, bias, bias[col + " + i +
            "]), in(u32, row), in(u32, col));\n";
 }
 
 std::string by_hand(const std::string& i) {
     return "asm volatile(\"{ // PTXGRAFT_SITE site_" + i +
-           "\\n\\t.reg .f32 _acc; // mod f32 acc\\n\\tmov.b32 _acc, %0;\\n\\t.reg .f32 _bias; // in f32 bias\\n\\tmov.b32 _bias, %1;"
-           "\\n\\t.reg .u32 _row; // in u32 row\\n\\tmov.b32 _row, %2;\\n\\t.reg .u32 _col; // in u32 col\\n\\tmov.b32 _col, %3;"
-           "\\n\\t// PTXGRAFT_STUB\\n\\tadd.f32 _acc, _acc, _bias;\\n\\t// PTXGRAFT_END\\n\\tmov.b32 %0, _acc;\\n\\t}\""
-           " : \"+f\"(acc) : \"f\"(bias[col + " + i + "]), \"r\"(row), \"r\"(col));\n";
+           "\\n\\t.reg .f32 _acc; // mod f32 acc\\n\\tmov.b32 _acc, %0;\\n\\t.reg .f32 _bias; // in f32 "
+           "bias\\n\\tmov.b32 _bias, %1;"
+           "\\n\\t.reg .u32 _row; // in u32 row\\n\\tmov.b32 _row, %2;\\n\\t.reg .u32 _col; // in u32 "
+           "col\\n\\tmov.b32 _col, %3;"
+           "\\n\\t// PTXGRAFT_STUB\\n\\tadd.f32 _acc, _acc, _bias;\\n\\t// PTXGRAFT_END\\n\\tmov.b32 %0, "
+           "_acc;\\n\\t}\""
+           " : \"+f\"(acc) : \"f\"(bias[col + " +
+           i + "]), \"r\"(row), \"r\"(col));\n";
 }
 
 std::string kernel(const std::string& include, std::string (*site)(const std::string&)) {
-    std::string source = include + "extern \"C\" __global__ void kernel(float* p, const float* bias) {\n"
-                                   "unsigned row = threadIdx.x, col = threadIdx.y;\nfloat acc = p[row];\n";
+    std::string source = include +
+                         "extern \"C\" __global__ void kernel(float* p, const float* bias) {\n"
+                         "unsigned row = threadIdx.x, col = threadIdx.y;\nfloat acc = p[row];\n";
     for (int i = 0; i < sites; ++i) source += site(std::to_string(i));
     return source + "p[row] = acc;\n}\n";
 }

@@ -1,7 +1,7 @@
 /* From C: a CUDA kernel is compiled once, then three different stubs are grafted into its site and run.
 
-   Prints one line per variant and fails if a result is not what C computes. Runs on a GPU, or without one on the
-   emulator. */
+   Prints one line per variant and fails if a result is not what C computes. Runs on a GPU, or without one on
+   the emulator. */
 
 #include <ptxgraft/ptxgraft.h>
 #include <stdio.h>

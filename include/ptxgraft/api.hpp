@@ -6,7 +6,7 @@
 
 #if __cplusplus < 202002L
 #error \
-    "ptxgraft's C++ headers are in C++20: compile with -std=c++20. (ptxgraft/ptxgraft.h is for C99 and C++11.)"
+    "ptxgraft's C++ headers are C++20: compile with -std=c++20. (ptxgraft/ptxgraft.h is for C99 and C++11.)"
 #endif
 
 #include "ptxgraft/version.h"

@@ -41,10 +41,13 @@
 /// | `popc clz ffs` | integers of 32 and 64 bits | a u32; `ffs` counts from 1, and is 0 of 0 |
 /// | `brev`, `mulhi` | the same; integers | |
 /// | `select(c, a, b)` | all | `c ? a : b` |
-/// | `exp exp2 exp10 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh sigmoid erf erfc cbrt rsqrt` | floats | see below |
+/// | `exp exp2 exp10 expm1 log log2 log10 log1p`, `cbrt rsqrt` | floats | see below |
+/// | `sin cos tan asin acos atan sinh cosh tanh`, `sigmoid erf erfc` | floats | see below |
 /// | `pow(x, y) atan2(y, x) hypot(x, y)` | floats | see below |
 /// | `fmod(x, y)` | f16, bf16, f32 | exact |
-/// | `approx_div approx_sqrt approx_rcp approx_rsqrt approx_exp approx_exp2 approx_log approx_log2 approx_sin approx_cos approx_tanh approx_sigmoid` | f16, bf16, f32 | PTX's `.approx` (`div.full`), with its errors |
+/// | `approx_div approx_sqrt approx_rcp approx_rsqrt` | f16, bf16, f32 | PTX's `.approx` (`div.full`) |
+/// | `approx_exp approx_exp2 approx_log approx_log2` | f16, bf16, f32 | the same, with PTX's errors |
+/// | `approx_sin approx_cos approx_tanh approx_sigmoid` | f16, bf16, f32 | the same |
 ///
 /// PTX has no exact form of exp and its like. They are sequences of instructions whose result PTX defines to
 /// the bit (20 to 140 of them), so that they give the same number everywhere, over the whole range of the

@@ -26,7 +26,8 @@
  *
  *       if ((status = ptxgraft_device_open(&device, "auto"))) goto done;
  *       if ((status = ptxgraft_skeleton_create_from_file(&skeleton, file, NULL))) goto done;
- *       if ((status = ptxgraft_stub_create_from_program(&stub, skeleton, "apply", program, sizeof program - 1))) goto done;
+ *       status = ptxgraft_stub_create_from_program(&stub, skeleton, "apply", program, sizeof program - 1);
+ *       if (status) goto done;
  *
  *       ptxgraft_graft graft = {"apply", stub};
  *       ptxgraft_graft_options options = PTXGRAFT_GRAFT_OPTIONS_INIT;
@@ -38,7 +39,8 @@
  *       if ((status = ptxgraft_buffer_create(&out_buffer, device, bytes))) goto done;
  *       if ((status = ptxgraft_buffer_write(in_buffer, 0, x, bytes))) goto done;
  *
- *       ptxgraft_argument arguments[] = {PTXGRAFT_BUFFER(in_buffer), PTXGRAFT_BUFFER(out_buffer), PTXGRAFT_VALUE(count)};
+ *       ptxgraft_argument arguments[] = {PTXGRAFT_BUFFER(in_buffer), PTXGRAFT_BUFFER(out_buffer),
+ *                                         PTXGRAFT_VALUE(count)};
  *       ptxgraft_launch_options launch = PTXGRAFT_LAUNCH_OPTIONS_INIT;
  *       launch.grid[0] = (count + 127) / 128;
  *       launch.block[0] = 128;
@@ -111,7 +113,8 @@
 
 #define PTXGRAFT_C_API __attribute__((visibility("default")))
 
-/* Enums are as large as int and may hold every int, so that the library can tell those that are no enumerators. */
+/* Enums are as large as int and may hold every int, so that the library can tell those that are no
+   enumerators. */
 #ifdef __cplusplus
 #define PTXGRAFT_C_ENUM : int
 #else
@@ -122,7 +125,7 @@
 extern "C" {
 #endif
 
-/* ---------------------------------------------------------------------------------------------------- errors */
+/* ------------------------------------------------------------------------------------------------- errors */
 
 /**
  * What a call came to. The values are fixed; errc.def lists them all with their messages, each as
@@ -160,7 +163,7 @@ PTXGRAFT_C_API const char* ptxgraft_library_get_version(void);
  * milliseconds. */
 PTXGRAFT_C_API const char* ptxgraft_library_get_assembler(void);
 
-/* ---------------------------------------------------------------------------------------------------- devices */
+/* ------------------------------------------------------------------------------------------------ devices */
 
 /** Where kernels run. */
 typedef struct ptxgraft_device ptxgraft_device;
@@ -179,7 +182,7 @@ typedef enum ptxgraft_device_kind PTXGRAFT_C_ENUM {
  */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_device_open(ptxgraft_device** device, const char* name);
 
-/** What an emulator is opened with; nothing of it matters to a GPU. Where a number is 0, the default holds. */
+/** What an emulator is opened with; nothing of it matters to a GPU. A number that is 0 means the default. */
 typedef struct ptxgraft_device_options {
     size_t struct_size;
     uint32_t sm;                 /**< its architecture, 75 to 121, where the name says none; 0: 90 */
@@ -187,18 +190,19 @@ typedef struct ptxgraft_device_options {
     uint64_t memory_size;        /**< of all buffers and variables; 0: 16 GiB */
     uint64_t instruction_budget; /**< of each launch that has none of its own; 0: no limit */
     uint32_t time_limit_ms;      /**< the same, in milliseconds */
-    /** How many findings of the checks a report lists; 0: a launch ends at its first, with it as its error. A launch
-        that keeps going goes on from a finding as a GPU would, and succeeds: ptxgraft_device_take_report tells what
-        it found. What no GPU could go on from ends it all the same. */
+    /** How many findings of the checks a report lists; 0: a launch ends at its first, with it as its error. A
+        launch that keeps going goes on from a finding as a GPU would, and succeeds:
+        ptxgraft_device_take_report tells what it found. What no GPU could go on from ends it all the same. */
     uint32_t keep_going;
-    /** What launches are checked for (emulator_checks.hpp says what each check finds): names of checks with commas
-        between them, of races, unwritten, async, barriers, calls, heap, all, none; a name behind a minus is taken
-        away, and a list that begins with a minus or a plus begins with all: "none", "races,unwritten", "-races",
-        "+equal_stores". Null: all.
-        What the device's name says of checks counts more. PTXGRAFT_STATUS_unknown_check names those that there are. */
+    /** What launches are checked for (emulator_checks.hpp says what each check finds): names of checks with
+        commas between them, of races, unwritten, async, barriers, calls, heap, all, none; a name behind a
+        minus is taken away, and a list that begins with a minus or a plus begins with all: "none",
+        "races,unwritten", "-races", "+equal_stores". Null: all.
+        What the device's name says of checks counts more. PTXGRAFT_STATUS_unknown_check names those that
+        there are. */
     const char* checks;
-    /** Lines on which findings are not reported: "races@120" of the PTX, "unwritten@src/scan.cu:41" of a source that
-        `.loc` names. A launch goes on from them. */
+    /** Lines on which findings are not reported: "races@120" of the PTX, "unwritten@src/scan.cu:41" of a
+        source that `.loc` names. A launch goes on from them. */
     const char* const* excuses;
     size_t excuse_count;
 } ptxgraft_device_options;
@@ -218,8 +222,8 @@ PTXGRAFT_C_API const char* ptxgraft_device_get_name(const ptxgraft_device* devic
 PTXGRAFT_C_API const char* ptxgraft_device_get_target(const ptxgraft_device* device);
 /** Waits for everything that was launched. A kernel that failed on a GPU may be reported only here. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_device_synchronize(const ptxgraft_device* device);
-/** Text: what kernels on the emulator printed since this call last succeeded with a buffer. A GPU's driver writes to
-    standard output itself. */
+/** Text: what kernels on the emulator printed since this call last succeeded with a buffer. A GPU's driver
+    writes to standard output itself. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_device_take_output(char* text, size_t* size, ptxgraft_device* device);
 
 /** What launches on an emulator did, and what its checks found where they keep going. */
@@ -276,8 +280,8 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_device_take_report(ptxgraft_report** rep
 PTXGRAFT_C_API void ptxgraft_report_destroy(ptxgraft_report* report);
 PTXGRAFT_C_API ptxgraft_status ptxgraft_report_get_info(ptxgraft_report_info* info,
                                                         const ptxgraft_report* report);
-/** The findings that are listed: the first ones, at most ptxgraft_device_options::keep_going of the checks, and
-    behind them what ended a launch. */
+/** The findings that are listed: the first ones, at most ptxgraft_device_options::keep_going of the checks,
+    and behind them what ended a launch. */
 PTXGRAFT_C_API size_t ptxgraft_report_get_finding_count(const ptxgraft_report* report);
 PTXGRAFT_C_API ptxgraft_status ptxgraft_report_get_finding(ptxgraft_finding_info* info,
                                                            const ptxgraft_report* report, size_t finding);
@@ -403,9 +407,9 @@ typedef struct ptxgraft_sum_options {
 } ptxgraft_sum_options;
 #define PTXGRAFT_SUM_OPTIONS_INIT \
     { sizeof(ptxgraft_sum_options), PTXGRAFT_PRODUCT_f16, PTXGRAFT_ACCUMULATOR_f32, 0, 0, 0 }
-/** Between which values the element lies, in whatever order and precision the hardware adds. A bound is infinite where
-    intermediate sums may overflow that way; where both are, NaN is legal as well. An `exact` that is infinite or NaN is
-    both bounds, and nothing else is legal. */
+/** Between which values the element lies, in whatever order and precision the hardware adds. A bound is
+    infinite where intermediate sums may overflow that way; where both are, NaN is legal as well. An `exact`
+    that is infinite or NaN is both bounds, and nothing else is legal. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_sum_get_bounds(double* lowest, double* highest,
                                                        const ptxgraft_sum_options* options);
 
@@ -426,12 +430,12 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_event_record(ptxgraft_event* event, cons
 PTXGRAFT_C_API ptxgraft_status ptxgraft_event_get_elapsed(float* milliseconds, const ptxgraft_event* start,
                                                           const ptxgraft_event* end);
 
-/* -------------------------------------------------------------------------------------------------- skeletons */
+/* ---------------------------------------------------------------------------------------------- skeletons */
 
 /** Annotated PTX with its sites. */
 typedef struct ptxgraft_skeleton ptxgraft_skeleton;
 
-/** How CUDA source becomes PTX. `#include <ptxgraft/site.cuh>` always works. All strings are zero-terminated. */
+/** How CUDA source becomes PTX. `#include <ptxgraft/site.cuh>` always works. All strings end with a zero. */
 typedef struct ptxgraft_cuda_options {
     size_t struct_size;
     const char* target;    /**< "sm_75" … "sm_121a"; null: "sm_90a" */
@@ -469,7 +473,7 @@ PTXGRAFT_C_API size_t ptxgraft_skeleton_get_entry_count(const ptxgraft_skeleton*
 /** The name of an entry (a kernel); null when there is none of this index. */
 PTXGRAFT_C_API const char* ptxgraft_skeleton_get_entry_name(const ptxgraft_skeleton* skeleton, size_t entry);
 
-/* ------------------------------------------------------------------------------------------------------ sites */
+/* -------------------------------------------------------------------------------------------------- sites */
 
 /** Types of operands: PTX ISA 5.2.1. */
 typedef enum ptxgraft_type PTXGRAFT_C_ENUM {
@@ -498,8 +502,8 @@ typedef enum ptxgraft_direction PTXGRAFT_C_ENUM {
     PTXGRAFT_DIRECTION_out = 2
 } ptxgraft_direction;
 
-/** What a stub may do at a site beyond computing in registers: bits of ptxgraft_site_info::allowed. `state`: the stack, nanosleep,
- *  setmaxnreg, pmevent, griddepcontrol. */
+/** What a stub may do at a site beyond computing in registers: bits of ptxgraft_site_info::allowed. `state`:
+    the stack, nanosleep, setmaxnreg, pmevent, griddepcontrol. */
 typedef enum ptxgraft_effect PTXGRAFT_C_ENUM {
     PTXGRAFT_EFFECT_load = 1,
     PTXGRAFT_EFFECT_store = 2,
@@ -550,7 +554,8 @@ typedef struct ptxgraft_copy_info {
     { sizeof(ptxgraft_copy_info), NULL, 0, 0 }
 
 PTXGRAFT_C_API size_t ptxgraft_site_get_count(const ptxgraft_skeleton* skeleton);
-/** The index of a site. PTXGRAFT_STATUS_unknown_site when there is none of this name; the message lists the names. */
+/** The index of a site. PTXGRAFT_STATUS_unknown_site when there is none of this name; the message lists the
+    names. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_site_find(size_t* site, const ptxgraft_skeleton* skeleton,
                                                   const char* name);
 PTXGRAFT_C_API ptxgraft_status ptxgraft_site_get_info(ptxgraft_site_info* info,
@@ -562,13 +567,14 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_site_get_copy(ptxgraft_copy_info* info,
                                                       const ptxgraft_skeleton* skeleton, size_t site,
                                                       size_t copy);
 
-/* ------------------------------------------------------------------------------------------------------ stubs */
+/* -------------------------------------------------------------------------------------------------- stubs */
 
-/** A checked instruction sequence. It fits the site that it was made for, and every site with the same operands. */
+/** A checked instruction sequence. It fits the site that it was made for, and every site with the same
+    operands. */
 typedef struct ptxgraft_stub ptxgraft_stub;
 
-/** Compiles a stack program (stack.hpp describes the language), such as `acc bias add.f32 0.0 max.f32 -> acc`, or a
-    whole `.stub` file. */
+/** Compiles a stack program (stack.hpp describes the language), such as `acc bias add.f32 0.0 max.f32 ->
+    acc`, or a whole `.stub` file. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_stub_create_from_program(ptxgraft_stub** stub,
                                                                  const ptxgraft_skeleton* skeleton,
                                                                  const char* site, const char* program,
@@ -586,7 +592,7 @@ PTXGRAFT_C_API void ptxgraft_stub_destroy(ptxgraft_stub* stub);
 PTXGRAFT_C_API ptxgraft_status ptxgraft_stub_get_ptx(char* text, size_t* size, const ptxgraft_stub* stub);
 PTXGRAFT_C_API uint32_t ptxgraft_stub_get_instruction_count(const ptxgraft_stub* stub);
 
-/* ---------------------------------------------------------------------------------------------------- kernels */
+/* ------------------------------------------------------------------------------------------------ kernels */
 
 /** An entry of a skeleton with its stubs, loaded on a device. */
 typedef struct ptxgraft_kernel ptxgraft_kernel;
@@ -602,12 +608,11 @@ typedef struct ptxgraft_graft_options {
     size_t struct_size;
     const ptxgraft_graft* grafts;
     size_t graft_count;
-    const char* entry;      /**< null: the only one */
-    uint32_t optimisation;  /**< of the assembler, 0 to 3 */
-    uint32_t max_registers; /**< per thread; 0: no limit */
-    uint32_t
-        allow_performance_loss; /**< 1: keep machine code of which the assembler says that it lost performance */
-    uint32_t line_info;         /**< 1: the machine code says which lines it comes from, for profilers */
+    const char* entry;               /**< null: the only one */
+    uint32_t optimisation;           /**< of the assembler, 0 to 3 */
+    uint32_t max_registers;          /**< per thread; 0: no limit */
+    uint32_t allow_performance_loss; /**< 1: keep machine code that the assembler says lost performance */
+    uint32_t line_info;              /**< 1: the machine code says which lines it comes from, for profilers */
 } ptxgraft_graft_options;
 #define PTXGRAFT_GRAFT_OPTIONS_INIT \
     { sizeof(ptxgraft_graft_options), NULL, 0, NULL, 3, 0, 0, 0 }
@@ -658,8 +663,8 @@ PTXGRAFT_C_API size_t ptxgraft_kernel_get_parameter_count(const ptxgraft_kernel*
 PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_parameter(ptxgraft_parameter_info* info,
                                                              const ptxgraft_kernel* kernel, size_t parameter);
 
-/** A `.global` or `.const` variable of the kernel's module, by its name in PTX, as a buffer: to be destroyed as others are; it keeps
- *  the module loaded. PTXGRAFT_STATUS_symbol_not_found names those that there are. */
+/** A `.global` or `.const` variable of the kernel's module, by its name in PTX, as a buffer: to be destroyed
+    as others are; it keeps the module loaded. PTXGRAFT_STATUS_symbol_not_found names those that there are. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_create_from_variable(ptxgraft_buffer** buffer,
                                                                     const ptxgraft_kernel* kernel,
                                                                     const char* name);
@@ -678,22 +683,22 @@ typedef struct ptxgraft_launch_options {
     const ptxgraft_stream* stream; /**< null: the device's own */
     uint32_t cluster[3];  /**< in blocks; {1, 1, 1}: none, or what the entry's .reqnctapercluster says */
     uint32_t cooperative; /**< 1: all blocks run at the same time, as grid-wide barriers need */
-    /** Warp instructions; what makes the host do much more than others counts as many. 0: the device's budget.
-        PTXGRAFT_STATUS_instruction_budget_spent */
+    /** Warp instructions; what makes the host do much more than others counts as many. 0: the device's
+        budget. PTXGRAFT_STATUS_instruction_budget_spent */
     uint64_t instruction_budget;
     /** Milliseconds from when the kernel begins; 0: the device's limit. PTXGRAFT_STATUS_time_limit_spent */
     uint32_t time_limit_ms;
-    /** May be null. Called on the launching thread every few milliseconds while the launch runs or waits for its turn: what
-        is not 0 ends it, as PTXGRAFT_STATUS_launch_stopped. It may call this library; to launch or copy on the same device
-        is PTXGRAFT_STATUS_device_in_use. */
+    /** May be null. Called on the launching thread every few milliseconds while the launch runs or waits for
+        its turn: what is not 0 ends it, as PTXGRAFT_STATUS_launch_stopped. It may call this library; to
+        launch or copy on the same device is PTXGRAFT_STATUS_device_in_use. */
     int (*should_stop)(void* payload);
     void* payload;
 } ptxgraft_launch_options;
 #define PTXGRAFT_LAUNCH_OPTIONS_INIT \
     { sizeof(ptxgraft_launch_options), {1, 1, 1}, {1, 1, 1}, 0, NULL, {1, 1, 1}, 0, 0, 0, NULL, NULL }
 
-/** An argument: a buffer, whose address the kernel gets, or else a value of `size` bytes, exactly the parameter's; not
-    both. Final. */
+/** An argument: a buffer, whose address the kernel gets, or else a value of `size` bytes, exactly the
+    parameter's; not both. Final. */
 typedef struct ptxgraft_argument {
     const ptxgraft_buffer* buffer;
     const void* data;
@@ -704,7 +709,8 @@ typedef struct ptxgraft_argument {
 #define PTXGRAFT_VALUE(variable) \
     { NULL, &(variable), sizeof(variable) }
 
-/** Checks shape and arguments and launches; asynchronous on a GPU. `options` may be null: one block of one thread. */
+/** Checks shape and arguments and launches; asynchronous on a GPU. `options` may be null: one block of one
+    thread. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_launch(const ptxgraft_kernel* kernel,
                                                       const ptxgraft_launch_options* options,
                                                       const ptxgraft_argument* arguments, size_t count);

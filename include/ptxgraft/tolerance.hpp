@@ -51,10 +51,10 @@ struct SumBounds {
 ///
 /// | what is given | lowest and highest |
 /// |---|---|
-/// | no intermediate sum of any order overflows | finite; rounded to the accumulator's type, the upper one may be infinite |
+/// | no intermediate sum of any order overflows | finite; rounded, the upper one may be infinite |
 /// | those of the positive terms may | the upper one is plus infinity |
 /// | those of the negative terms may | the lower one is minus infinity |
-/// | both may, or there are so many products that no bound says anything | minus and plus infinity; NaN is legal too |
+/// | both may, or there are too many products for any bound | minus and plus infinity; NaN is legal too |
 /// | `exact` is infinite, from terms that are | both are that infinity |
 /// | `exact` is NaN | both are NaN, and NaN alone is legal |
 [[nodiscard]] PTXGRAFT_API SumBounds legal_sum(const ProductSum& sum, double exact, double magnitudes);

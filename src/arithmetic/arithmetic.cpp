@@ -1,3 +1,5 @@
+// The pure instructions of all chapters by opcode, and the forms of them for the processor at hand.
+
 #include "arithmetic/arithmetic.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Renders errors: the message of a code, and line, column and caret in the source.
+
 #include "ptxgraft/error.hpp"
 
 #include <fmt/format.h>

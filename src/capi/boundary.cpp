@@ -1,3 +1,5 @@
+// The thread's last error, as the C interface tells it.
+
 #include "capi/boundary.hpp"
 
 #include <fmt/format.h>

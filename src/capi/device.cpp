@@ -1,3 +1,5 @@
+// Devices, buffers, streams and events in C.
+
 #include <span>
 #include <string>
 #include <vector>

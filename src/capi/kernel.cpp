@@ -1,3 +1,5 @@
+// Stubs, grafts and launches in C.
+
 #include "ptxgraft/kernel.hpp"
 
 #include <fmt/format.h>

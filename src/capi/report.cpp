@@ -1,3 +1,5 @@
+// Reports of the emulator's checks in C.
+
 #include <numeric>
 
 #include "capi/boundary.hpp"

@@ -1,3 +1,5 @@
+// Skeletons and their sites in C.
+
 #include <algorithm>
 
 #include "capi/boundary.hpp"

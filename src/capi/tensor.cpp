@@ -1,3 +1,5 @@
+// Tensor maps and the bounds of tensor-core sums in C.
+
 #include <cstring>
 #include <string>
 #include <vector>

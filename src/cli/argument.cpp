@@ -1,3 +1,5 @@
+// Reads `--arg`: a value, or arrays that go in and out.
+
 #include "argument.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// The flags of the emulator's checks, and how a run tells what they found.
+
 #include "checks.hpp"
 
 #include <fmt/format.h>

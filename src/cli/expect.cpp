@@ -1,3 +1,5 @@
+// Compares a buffer with what a launch file expects of it, element by element.
+
 #include "expect.hpp"
 
 #include <fmt/format.h>

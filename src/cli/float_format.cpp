@@ -1,3 +1,5 @@
+// The narrow floating-point formats: numbers rounded to them, encoded and decoded.
+
 #include "float_format.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Ctrl-C as a flag that a launch asks for.
+
 #include "interrupt.hpp"
 
 namespace ptxgraft::cli {

@@ -1,3 +1,5 @@
+// JSON with the place of every value, so that a mistake in a launch file has a line and a column.
+
 #include "json.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Reads a launch file: its launches, and what they share.
+
 #include "launch_file.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Makes the buffers of a launch file on a device, and reads them back.
+
 #include "launch_memory.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Numbers, lists and extents of a launch file, with their errors.
+
 #include "launch_values.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// The program ptxgraft: its verbs, and its exit status.
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

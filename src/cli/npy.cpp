@@ -1,3 +1,5 @@
+// NumPy's .npy files.
+
 #include "npy.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// The flags of traces and profiles, and the table that a profile is printed as.
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

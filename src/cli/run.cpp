@@ -220,6 +220,7 @@ std::optional<FailedLaunch> execute(const PlannedLaunch& planned, const Function
                                     std::vector<LaunchResult>& results, std::chrono::nanoseconds& time) {
     const std::vector<std::vector<std::byte>> values = memory.arguments(planned);
     std::vector<Argument> raw;
+    raw.reserve(values.size());
     for (const auto& value : values) raw.push_back(Argument::raw(value));
     for (std::uint64_t i = 0; i < planned.repeat; ++i) {
         const auto begin = std::chrono::steady_clock::now();

@@ -1,3 +1,5 @@
+// Values of PTX types as text: numbers to bytes and back.
+
 #include "scalar.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// The skeleton that a verb is given, PTX or CUDA, and the stubs that are written beside it.
+
 #include "skeleton_input.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// What a buffer holds before a launch, made by a rule: a number, a ramp, random numbers.
+
 #include "source.hpp"
 
 #include <cstring>

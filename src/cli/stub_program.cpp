@@ -1,3 +1,6 @@
+// A stub on the command line, in whichever language: compiled, with warnings of what does nothing, or
+// evaluated.
+
 #include "stub_program.hpp"
 
 #include <fmt/format.h>

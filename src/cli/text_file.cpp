@@ -1,3 +1,5 @@
+// Files and standard input, read whole.
+
 #include "text_file.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// What verbs share: how they fail, and `NAME=VALUE`.
+
 #include "verb.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// The device over the CUDA driver: context, memory, streams, events, modules and launches.
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Device by name (`auto`, `cuda:1`, `emulator:sm_80`), its buffers, streams and events, for either backend.
+
 #include "ptxgraft/device.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Opens the driver's library, finds its functions, and makes errors of its results.
+
 #include "device/driver.hpp"
 
 #include <dlfcn.h>

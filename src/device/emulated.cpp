@@ -1,3 +1,5 @@
+// The device over the emulator.
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>

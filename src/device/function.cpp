@@ -1,3 +1,5 @@
+// Loads entries, checks arguments and shapes of launches before either backend gets them, and launches.
+
 #include <fmt/format.h>
 
 #include <tuple>

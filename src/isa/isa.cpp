@@ -1,3 +1,5 @@
+// The public view of the table: effects of an opcode, and its rows in the notation of ptx.isa.
+
 #include "ptxgraft/isa.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Finds the row of an instruction by opcode and modifiers; where none fits, what is nearest and why.
+
 #include "isa/match.hpp"
 
 #include <algorithm>

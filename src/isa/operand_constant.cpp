@@ -1,3 +1,5 @@
+// Whether a constant may stand as an operand of a type, and within the range that the row gives it.
+
 #include "isa/operands.hpp"
 #include "syntax/constant.hpp"
 

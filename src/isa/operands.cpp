@@ -1,3 +1,6 @@
+// Checks the operands of an instruction against the rules of its row: kinds, register types, vectors,
+// addresses.
+
 #include "isa/operands.hpp"
 
 #include <algorithm>

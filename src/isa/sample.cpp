@@ -1,3 +1,5 @@
+// Writes an example of operands for a row: what the tests give to ptxas.
+
 #include "isa/sample.hpp"
 
 namespace ptxgraft::isa {

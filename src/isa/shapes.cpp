@@ -1,3 +1,5 @@
+// The memo of verify: the key under which instructions that look alike are known to be right.
+
 #include "isa/shapes.hpp"
 
 namespace ptxgraft::isa {

@@ -1,3 +1,5 @@
+// Special registers by name, with their parts and numbers (PTX ISA 10).
+
 #include "isa/special.hpp"
 
 #include <algorithm>

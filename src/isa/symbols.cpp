@@ -1,3 +1,5 @@
+// The symbol table of verify: names of the module and of nested scopes, single ones and ranges (`%r<5>`).
+
 #include "isa/symbols.hpp"
 
 #include <algorithm>

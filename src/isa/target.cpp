@@ -1,3 +1,5 @@
+// Architectures and PTX versions: which there are, and which target supports which (PTX ISA 11.1).
+
 #include "isa/target.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Kernel: a graft that can be launched.
+
 #include "ptxgraft/kernel.hpp"
 
 #include "kernel/kernel_data.hpp"

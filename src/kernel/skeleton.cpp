@@ -1,3 +1,5 @@
+// Skeleton: a module with its sites; and the graft, which renders stubs, assembles and loads.
+
 #include <fmt/format.h>
 
 #include <array>

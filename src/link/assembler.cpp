@@ -1,3 +1,5 @@
+// What all assemblers share: options as ptxas's arguments, errors, performance losses; and the default one.
+
 #include "link/assembler.hpp"
 
 #include <fmt/format.h>

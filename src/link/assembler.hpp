@@ -1,4 +1,7 @@
 #pragma once
+/// @file assembler.hpp
+/// What every assembler does alike: the target, the command line, errors and what becomes of a log.
+
 #include <string>
 #include <string_view>
 #include <vector>

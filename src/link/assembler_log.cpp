@@ -1,3 +1,5 @@
+// Reads what ptxas prints: registers and spills of functions, performance losses, the place of an error.
+
 #include "link/assembler_log.hpp"
 
 #include <algorithm>

@@ -1,4 +1,7 @@
 #pragma once
+/// @file assembler_log.hpp
+/// What the log of an assembler says.
+
 #include <string_view>
 #include <vector>
 

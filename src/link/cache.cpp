@@ -1,3 +1,5 @@
+// The files of the compile cache: written whole or not at all, and believed only if their hash is right.
+
 #define XXH_INLINE_ALL
 #include "link/cache.hpp"
 

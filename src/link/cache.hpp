@@ -1,4 +1,7 @@
 #pragma once
+/// @file cache.hpp
+/// The compile cache: PTX in a folder, under a key of everything that it was compiled from.
+
 #include <cstddef>
 #include <optional>
 #include <string>

@@ -1,3 +1,6 @@
+// Collects what the PTX of a source depends on: every header that its text may include, as a preprocessor
+// would search for it.
+
 #include "link/cache_key.hpp"
 
 #include <algorithm>

@@ -1,4 +1,7 @@
 #pragma once
+/// @file cache_key.hpp
+/// The key of a compilation in the cache.
+
 #include <optional>
 #include <string>
 #include <string_view>

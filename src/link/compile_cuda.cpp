@@ -1,3 +1,5 @@
+// CUDA C++ to PTX by NVRTC, through the cache.
+
 #include <fmt/format.h>
 #include <nvrtc.h>
 

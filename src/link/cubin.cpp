@@ -1,3 +1,5 @@
+// Reads from a cubin what its functions use and which tools made it.
+
 #include "link/cubin.hpp"
 
 #include <algorithm>

@@ -1,4 +1,7 @@
 #pragma once
+/// @file cubin.hpp
+/// What machine code says of itself.
+
 #include <cstddef>
 #include <span>
 #include <string>

@@ -1,3 +1,5 @@
+// A reader of ELF files that trusts no offset and no size in them.
+
 #include "link/elf.hpp"
 
 #include <algorithm>

@@ -1,4 +1,7 @@
 #pragma once
+/// @file embedded.hpp
+/// Text that the build puts into the library.
+
 #include <string_view>
 
 namespace ptxgraft::link {

@@ -1,3 +1,5 @@
+// Files read and written whole.
+
 #include "link/files.hpp"
 
 #include <fcntl.h>

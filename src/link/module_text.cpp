@@ -1,3 +1,5 @@
+// Looks over the text of a module before an assembler gets it.
+
 #include "link/module_text.hpp"
 
 #include <cctype>

@@ -1,3 +1,5 @@
+// Stands in for nvptxcompiler.cpp where the build found no nvPTXCompiler.
+
 #include "ptxgraft/link.hpp"
 
 namespace ptxgraft {

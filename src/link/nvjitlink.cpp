@@ -1,3 +1,5 @@
+// nvJitLink in process: the linker of cubins, and the assembler where there is no nvPTXCompiler.
+
 #include <fmt/format.h>
 #include <nvJitLink.h>
 

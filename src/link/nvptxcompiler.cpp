@@ -1,3 +1,5 @@
+// nvPTXCompiler in process: the default assembler.
+
 #include <fmt/format.h>
 #include <nvPTXCompiler.h>
 

@@ -1,3 +1,5 @@
+// Starts a program in a process group of its own, reads what it prints, and kills it when its time is up.
+
 #include "link/process.hpp"
 
 #include <fcntl.h>

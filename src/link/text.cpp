@@ -1,3 +1,5 @@
+// Lines and words of logs and sources.
+
 #include "link/text.hpp"
 
 #include <algorithm>

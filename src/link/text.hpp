@@ -1,4 +1,7 @@
 #pragma once
+/// @file text.hpp
+/// Lines and words of logs and sources.
+
 #include <string>
 #include <string_view>
 

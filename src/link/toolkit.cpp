@@ -1,3 +1,5 @@
+// CUDA's parts at run time: where headers stand, which NVRTC is loaded and what it knows.
+
 #include "link/toolkit.hpp"
 
 #include <dlfcn.h>

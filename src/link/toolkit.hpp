@@ -1,4 +1,7 @@
 #pragma once
+/// @file toolkit.hpp
+/// CUDA's parts at run time.
+
 #include <string>
 #include <string_view>
 

@@ -1,3 +1,5 @@
+// Finds the function around a site: the head before its opening brace.
+
 #include "site/function.hpp"
 
 #include <algorithm>

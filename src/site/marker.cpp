@@ -1,3 +1,5 @@
+// The marker comments that site.cuh writes: which kind one is, and what it says of site, policy and operands.
+
 #include "site/marker.hpp"
 
 #include "site/words.hpp"

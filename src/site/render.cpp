@@ -1,3 +1,5 @@
+// Puts stubs in place of what sites hold. The result is measured first, then written once.
+
 #include "ptxgraft/site.hpp"
 
 namespace ptxgraft {

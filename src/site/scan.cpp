@@ -1,3 +1,5 @@
+// Finds sites in PTX, in one pass over its text and without a parse.
+
 #include <algorithm>
 #include <cstring>
 #include <functional>

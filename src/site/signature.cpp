@@ -1,3 +1,5 @@
+// Makes a signature of a site's operands and checks it: names, registers, fragments.
+
 #include <algorithm>
 #include <charconv>
 

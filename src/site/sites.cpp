@@ -1,3 +1,5 @@
+// Look-ups in the sites that a scan found.
+
 #include <algorithm>
 
 #include "site/name_table.hpp"

@@ -1,3 +1,5 @@
+// The types, directions and effects that a site's operands and policy may name.
+
 #include <algorithm>
 #include <array>
 

@@ -1,4 +1,7 @@
 #pragma once
+/// @file body.hpp
+/// How statements that an edit moves are laid out.
+
 #include <string>
 #include <string_view>
 

@@ -1,3 +1,5 @@
+// PTX's directives and reserved words, in a hash table that is filled when this file is compiled.
+
 #include "syntax/directives.hpp"
 
 #include <cstddef>

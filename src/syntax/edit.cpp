@@ -1,3 +1,5 @@
+// Edits of a tree: insert, replace and remove statements, with the blanks that keep tokens apart.
+
 #include "syntax/editor.hpp"
 
 #include <algorithm>

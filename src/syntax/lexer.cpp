@@ -1,3 +1,6 @@
+// Tokens of PTX: a class for every character, and a step for each kind of token. Blanks and comments are
+// trivia.
+
 #include "syntax/lexer.hpp"
 
 #include <algorithm>

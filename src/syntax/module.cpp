@@ -1,3 +1,5 @@
+// The storage of a tree: nodes, tokens and the texts that edits append; and printing it.
+
 #include "syntax/module.hpp"
 
 #include <algorithm>

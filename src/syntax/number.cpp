@@ -1,3 +1,5 @@
+// Integers and floats as PTX spells them (PTX ISA 4.5).
+
 #include <bit>
 #include <charconv>
 

@@ -1,3 +1,6 @@
+// Lines of the source of a module, from its `.loc` and `.file` directives: where an instruction comes from,
+// and through which inlined functions.
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>

@@ -1,3 +1,5 @@
+// Statement, the public handle of a node: kind, tokens, text, place and neighbours.
+
 #include <algorithm>
 
 #include "syntax/module.hpp"

@@ -1,3 +1,5 @@
+// Copies between a tensor and a box in shared memory: traversal, swizzles, elements outside, reductions.
+
 #include "tensor/tensor_copy.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Checks tensor maps by the rules of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col, encodes them in 128
+// bytes, and decodes those.
+
 #include "tensor/tensor_map.hpp"
 
 #include <fmt/format.h>

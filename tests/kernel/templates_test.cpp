@@ -34,6 +34,7 @@ struct Template {
 std::vector<Template> all_templates() {
     std::vector<Template> all;
     for (const auto& family : fs::directory_iterator(templates)) {
+        if (!family.is_directory()) continue;
         const json manifest = json::parse(read(family.path() / "manifest.json"));
         for (const auto& skeleton : manifest.at("skeletons"))
             all.push_back({family.path() / skeleton.at("source").get<std::string>(), skeleton});

@@ -165,7 +165,8 @@ TEST_P(SiteCuhFault, IsACompileErrorUnderNvcc) {
 INSTANTIATE_TEST_SUITE_P(Files, SiteCuhFault, testing::ValuesIn(faults()),
                          [](const auto& info) { return info.param.stem().string(); });
 
-// NVRTC's preprocessor fails or crashes at unlucky lengths of a site's text, unless site.cuh makes room first.
+// NVRTC's preprocessor fails or crashes at unlucky lengths of a site's text, unless site.cuh makes room
+// first.
 TEST(SiteCuh, SitesOfEveryLengthCompileUnderNvrtc) {
     for (int length = 0; length < 64; ++length) {
         const std::string source =

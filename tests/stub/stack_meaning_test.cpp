@@ -134,7 +134,7 @@ TEST(StackMeaning, EvaluateAndTheEmulatorAgreeWithTheManual) {
 }
 
 // ---- hashes
-// ------------------------------------------------------------------------------------------------------------------------------
+// -----------------------------------------------------------------------------------------------------------
 
 // The dataflow of a text of pure instructions, read from its lines: what the operands hold at the end, as one
 // string of numbers of values.

@@ -11,7 +11,6 @@ namespace ptxgraft::syntax {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 std::string read(const std::filesystem::path& path) {
