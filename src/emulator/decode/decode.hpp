@@ -296,8 +296,7 @@ class FunctionDecoder {
     Ref bound(const InstructionShape& shape, Ref ref);
     Ref immediate(std::string_view text, std::uint64_t bits, std::uint32_t bytes, ImmediateType type);
     Ref special_register(Special special, std::uint32_t bytes);
-    void refresh_clock(const syntax::Instruction& instruction);
-    std::optional<Ref> find_special(std::string_view name);
+    std::optional<Ref> read_special(std::string_view name);
     [[nodiscard]] bool is_special_vector(const syntax::Operand& operand);
     Expected<Ref> value_of(std::string_view name, std::int64_t offset, std::uint32_t bytes, Span span);
     [[nodiscard]] static tl::unexpected<Error> unknown(std::string_view name, Span span);

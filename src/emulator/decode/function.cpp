@@ -21,10 +21,6 @@ constexpr std::size_t deepest_block = 256;  // names are looked for in all block
 
 bool is_array(const Statement::Parameter& parameter) { return parameter.count != 0 || parameter.is_open; }
 
-bool is_clock(std::string_view name) {
-    return name.starts_with("%clock") || name.starts_with("%globaltimer");
-}
-
 }  // namespace
 
 ImmediateType immediate_type(std::string_view type) {
@@ -407,14 +403,6 @@ tl::unexpected<Error> FunctionDecoder::missing(const syntax::Instruction& instru
 
 // --- instructions
 
-void FunctionDecoder::refresh_clock(const syntax::Instruction& instruction) {
-    for (const syntax::Operand& operand : instruction.operands) {
-        if (operand.kind() != OperandKind::identifier || !is_clock(operand.text())) continue;
-        emit(Draft(execute_refresh_clock));
-        program().code.back().is_part = true;
-    }
-}
-
 InstructionDecoder find_decoder(std::string_view opcode) {
     static const std::unordered_map<std::string_view, InstructionDecoder> decoders = [] {
         std::unordered_map<std::string_view, InstructionDecoder> all;
@@ -438,7 +426,6 @@ Expected<void> FunctionDecoder::instruction(const Statement& statement) {
 // What is missing fails when it is executed; what is wrong is an error of the module.
 Expected<void> FunctionDecoder::instruction_by_itself(const Statement& statement) {
     const auto instruction = *statement.instruction();
-    refresh_clock(instruction);
     after_.clear();
     const InstructionDecoder decode = find_decoder(instruction.opcode);
     auto draft = decode != nullptr ? decode(*this, instruction) : decode_pure(*this, instruction);
