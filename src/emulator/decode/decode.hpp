@@ -20,9 +20,9 @@
 
 namespace ptxgraft::emulator {
 
-/// Bits of a fundamental type (`.u32`, `.f16x2`, `.pred` as 1); 0 for others.
-[[nodiscard]] std::uint32_t type_bits(std::string_view type);
-[[nodiscard]] ImmediateType immediate_type(std::string_view type);
+/// Bits of a fundamental type or an alternate format (`.u32`, `.bf16x2`, `.pred` as 1); 0 for other words.
+[[nodiscard]] std::uint32_t type_bits(std::string_view word);
+[[nodiscard]] ImmediateType immediate_type(std::string_view word);
 /// The bits of a constant as an operand of a type and width has it, extended to 64; nullopt when it is none
 /// of that type.
 [[nodiscard]] std::optional<std::uint64_t> immediate_bits(const syntax::Constant& constant,

@@ -7,6 +7,7 @@
 
 #include "emulator/decode/decode.hpp"
 #include "syntax/constant.hpp"
+#include "syntax/types.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
@@ -23,14 +24,17 @@ bool is_array(const Statement::Parameter& parameter) { return parameter.count !=
 
 }  // namespace
 
-ImmediateType immediate_type(std::string_view type) {
-    constexpr std::pair<std::string_view, ImmediateType> rows[] = {
-        {".f16", ImmediateType::f16},       {".f16x2", ImmediateType::f16x2}, {".bf16", ImmediateType::bf16},
-        {".bf16x2", ImmediateType::bf16x2}, {".f32", ImmediateType::f32},     {".f64", ImmediateType::f64}};
-    for (const auto& [name, value] : rows) {
-        if (name == type) return value;
+ImmediateType immediate_type(std::string_view word) {
+    const syntax::TypeRow* const type = syntax::find_type(word);
+    switch (type == nullptr ? syntax::Type::none : type->type) {
+        case syntax::Type::f16: return ImmediateType::f16;
+        case syntax::Type::f16x2: return ImmediateType::f16x2;
+        case syntax::Type::bf16: return ImmediateType::bf16;
+        case syntax::Type::bf16x2: return ImmediateType::bf16x2;
+        case syntax::Type::f32: return ImmediateType::f32;
+        case syntax::Type::f64: return ImmediateType::f64;
+        default: return ImmediateType::integer;
     }
-    return ImmediateType::integer;
 }
 
 std::optional<std::uint64_t> immediate_bits(const syntax::Constant& constant, std::uint32_t bytes,

@@ -253,7 +253,7 @@ class ShapeReader {
     bool variable(const Symbol& symbol) {
         if (symbol.kind != Symbol::Kind::variable || tokens_.kind(at_ + 1) == Lexeme::open_bracket)
             return false;
-        if (symbol.space == Space::global || symbol.space == Space::constant) {
+        if (symbol.space == Space::global || symbol.space == Space::const_) {
             if (!stands_alone() || !add_immediate({tokens_.text(at_), symbol.address, false})) return false;
             key_.piece(Piece::address);
         } else {

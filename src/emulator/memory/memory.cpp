@@ -25,12 +25,6 @@ std::byte* host_memory(std::uint64_t bytes) {
 
 }  // namespace
 
-std::string_view name(Space space) {
-    constexpr std::string_view names[] = {"generic", "global",    "constant",       "shared",
-                                          "local",   "parameter", "shared::cluster"};
-    return names[static_cast<std::size_t>(space)];
-}
-
 std::uint64_t window(Space space) {
     switch (space) {
         case Space::shared:

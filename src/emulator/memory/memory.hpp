@@ -13,11 +13,12 @@
 
 #include "emulator/memory/heap.hpp"
 #include "ptxgraft/error.hpp"
+#include "syntax/spaces.hpp"
 
 namespace ptxgraft::emulator {
 
-enum class Space : std::uint8_t { generic, global, constant, shared, local, param, shared_cluster };
-[[nodiscard]] std::string_view name(Space space);
+using syntax::Space;
+[[nodiscard]] inline std::string_view name(Space space) { return syntax::row(space).name; }
 
 /// The windows of the generic address space (PTX ISA 5.1, cvta): 4 GiB each, so that no 32-bit offset leaves
 /// one. Everything below them is global memory.
