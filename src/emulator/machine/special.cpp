@@ -2,6 +2,8 @@
 #include "emulator/machine/special.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "emulator/machine/cluster.hpp"
 #include "emulator/machine/warp.hpp"
@@ -138,17 +140,38 @@ const SpecialRegister* find_special_register(std::string_view name) {
     return row == std::end(rows) ? nullptr : row;
 }
 
+namespace {
+
+using LaneValues = std::array<std::uint64_t, lane_count>;
+
+template <class T> void store(std::byte* to, const LaneValues& values) {
+    for (const std::uint64_t value : values) {
+        const auto narrow = static_cast<T>(value);
+        std::memcpy(to, &narrow, sizeof narrow);
+        to += sizeof narrow;
+    }
+}
+
+// Special registers have 4 or 8 bytes, and predicates 1.
+void store(std::byte* to, std::uint32_t bytes, const LaneValues& values) {
+    if (bytes == 4) return store<std::uint32_t>(to, values);
+    if (bytes == 8) return store<std::uint64_t>(to, values);
+    store<std::uint8_t>(to, values);
+}
+
+}  // namespace
+
 void Warp::fill_special(const SpecialColumn& column) {
     const auto [row, index] = column.special;
-    std::byte* const to = this->column(column.ref);
-    const std::uint32_t bytes = width(column.ref);
     SpecialReader reader{*launch_, *cta_, index_, index_ * lane_count, issued_};
-    std::uint64_t value = row->value(reader, index);
-    for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
-        set_lane_value(to, bytes, lane, value);
-        ++reader.thread;
-        if (row->scope == Scope::lane) value = row->value(reader, index);
-    }
+    LaneValues values;
+    values.fill(row->value(reader, index));
+    if (row->scope == Scope::lane)
+        for (std::uint64_t& value : values) {
+            value = row->value(reader, index);
+            ++reader.thread;
+        }
+    store(this->column(column.ref), width(column.ref), values);
 }
 
 // A Warp object runs warps of one CTA after the other: what all these have in common stays.
