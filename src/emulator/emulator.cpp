@@ -201,8 +201,7 @@ Expected<void> set_parameters(Launch& launch, std::span<const std::span<const st
 
 bool uses_reserved_shared(const emulator::Program& program) {
     return std::ranges::any_of(program.specials, [](const emulator::SpecialColumn& column) {
-        return column.special >= emulator::Special::reserved_smem_begin &&
-               column.special <= emulator::Special::reserved_smem_1;
+        return column.special.row->is_in_reserved_shared;
     });
 }
 

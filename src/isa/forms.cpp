@@ -15,18 +15,10 @@ namespace ptxgraft::isa {
 namespace {
 
 // --- operands
-constexpr std::array<std::string_view, 26> operand_type_names = {
-    "pred",   "b16", "b32", "b64", "u16", "u32", "u64",  "s16",  "s32",   "s64",   "f16",   "f16x2", "bf16",
-    "bf16x2", "f32", "f64", "b8",  "u8",  "s8",  "b128", "tf32", "f32x2", "u16x2", "s16x2", "u8x4",  "s8x4"};
-constexpr auto operand_types = [] {
-    std::array<OperandType, type_infos.size()> all = {};
-    for (std::size_t i = 0; i < all.size(); ++i)
-        for (std::size_t k = 0; k < operand_type_names.size(); ++k)
-            if (operand_type_names[k] == type_infos[i].name) all[i] = static_cast<OperandType>(k);
-    return all;
-}();
+static_assert(static_cast<RegisterType>(OperandType::f64) == RegisterType::f64 &&
+              static_cast<RegisterType>(OperandType::s8x4) == RegisterType::s8x4);
 OperandType operand_type(RegisterType type, OperandType otherwise) {
-    return type == RegisterType::none ? otherwise : operand_types[static_cast<std::size_t>(type)];
+    return type == RegisterType::none ? otherwise : static_cast<OperandType>(type);
 }
 
 // Constants stand for integers, predicates and floats of 32 and 64 bits.
@@ -216,7 +208,7 @@ Plainness plainness(const Form& form) {
     return p;
 }
 
-std::string_view type_name(OperandType type) { return operand_type_names[static_cast<std::size_t>(type)]; }
+std::string_view type_name(OperandType type) { return info(static_cast<RegisterType>(type)).name; }
 
 // How a form differs from the plain one of its spelling.
 std::string suffix(const Form& form, const Form& plain) {

@@ -24,17 +24,17 @@ std::optional<SpecialUse> find_special(std::string_view name) {
     const std::string_view stem = name.substr(0, name.size() - part.size());
     const SpecialRegister* row = row_named(stem);
     if (row != nullptr && row->count == 0) {
-        const bool is_part = part == ".x" || part == ".y" || part == ".z" || part == ".w";
         if (part.empty()) return SpecialUse{row, row->is_vector};
-        if (row->is_vector && is_part) return SpecialUse{row, false};
-        return std::nullopt;
+        const std::size_t component = part.size() == 2 ? std::string_view("xyzw").find(part[1]) : 4;
+        if (!row->is_vector || component >= 4) return std::nullopt;
+        return SpecialUse{row, false, static_cast<std::uint8_t>(component)};
     }
     const auto n = numbered(name);
     row = n ? row_named(n->stem) : nullptr;
     // %pm07
     const bool has_leading_zero = row != nullptr && n->number < 10 && name.size() > row->name.size() + 1;
     if (row == nullptr || n->number >= row->count || has_leading_zero) return std::nullopt;
-    return SpecialUse{row, false};
+    return SpecialUse{row, false, static_cast<std::uint8_t>(n->number)};
 }
 
 }  // namespace ptxgraft::isa

@@ -10,6 +10,7 @@ namespace ptxgraft::isa {
 struct SpecialUse {
     const SpecialRegister* row = nullptr;
     bool is_whole_vector = false;  // %tid, without .x
+    std::uint8_t index = 0;        // of a component, 0 to 3 for .x to .w; of a member of a family: its number
 };
 
 /// `%tid.x`, `%laneid`, `%envreg3`; nothing for other names.

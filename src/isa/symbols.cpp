@@ -104,39 +104,11 @@ std::optional<Numbered> numbered(std::string_view name) {
     return Numbered{name.substr(0, begin), value};
 }
 
-namespace {
-struct SpaceName {
-    std::string_view word;
-    Space space;
-};
-constexpr std::array<SpaceName, 13> space_names = {{
-    {".reg", Space::reg},
-    {".global", Space::global},
-    {".shared", Space::shared},
-    {".local", Space::local},
-    {".const", Space::const_},
-    {".param", Space::param},
-    {".tex", Space::tex},
-    {".shared::cta", Space::shared},
-    {".shared::cluster", Space::shared},
-    {".param::entry", Space::param},
-    {".param::func", Space::param},
-    {".sreg", Space::none},
-    {"", Space::none},
-}};
-}  // namespace
-
-std::string_view text(Space space) {
-    const auto at = std::find_if(space_names.begin(), space_names.end(),
-                                 [&](const SpaceName& n) { return n.space == space; });
-    return at == space_names.end() || space == Space::none ? "generic" : at->word;
-}
+std::string_view text(Space space) { return space == Space::none ? "generic" : syntax::row(space).word; }
 
 Space space_of(std::string_view word) {
-    word = word.substr(0, word.find('['));  // .const[3]
-    const auto at = std::find_if(space_names.begin(), space_names.end(),
-                                 [&](const SpaceName& n) { return n.word == word; });
-    return at == space_names.end() ? Space::none : at->space;
+    const Space space = syntax::space_of(word);
+    return space == Space::shared_cluster ? Space::shared : space;
 }
 
 }  // namespace ptxgraft::isa

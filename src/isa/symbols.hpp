@@ -9,10 +9,11 @@
 #include "isa/types.hpp"
 #include "ptxgraft/syntax.hpp"
 #include "syntax/name_map.hpp"
+#include "syntax/spaces.hpp"
 
 namespace ptxgraft::isa {
 
-enum class Space : std::uint8_t { none, reg, global, shared, local, const_, param, tex };
+using Space = syntax::Space;
 enum class SymbolKind : std::uint8_t {
     reg,
     variable,
@@ -103,6 +104,6 @@ class Symbols final : public SymbolSource {
 };
 
 [[nodiscard]] std::string_view text(Space space);     // ".global"
-[[nodiscard]] Space space_of(std::string_view word);  // ".shared::cta" is shared; none for other words
+[[nodiscard]] Space space_of(std::string_view word);  // ".shared::cluster" is shared; none for other words
 
 }  // namespace ptxgraft::isa

@@ -2,36 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "ptxgraft/site.hpp"
+#include "syntax/types.hpp"
 
 namespace ptxgraft {
 namespace {
 
-struct TypeRow {
-    std::string_view name;
-    std::uint32_t bits;
-    std::string_view register_type;
-};
-
-// In the order of the enumerators. PTX ISA 5.2.1: the 16-bit floats have no register type of their own that
-// every instruction takes, so their registers are untyped.
-constexpr std::array<TypeRow, 16> types{{{"pred", 1, ".pred"},
-                                         {"b16", 16, ".b16"},
-                                         {"b32", 32, ".b32"},
-                                         {"b64", 64, ".b64"},
-                                         {"u16", 16, ".u16"},
-                                         {"u32", 32, ".u32"},
-                                         {"u64", 64, ".u64"},
-                                         {"s16", 16, ".s16"},
-                                         {"s32", 32, ".s32"},
-                                         {"s64", 64, ".s64"},
-                                         {"f16", 16, ".b16"},
-                                         {"f16x2", 32, ".b32"},
-                                         {"bf16", 16, ".b16"},
-                                         {"bf16x2", 32, ".b32"},
-                                         {"f32", 32, ".f32"},
-                                         {"f64", 64, ".f64"}}};
+// The enumerators of ptxgraft::Type are the first ones of syntax::Type.
+constexpr std::size_t type_count = static_cast<std::size_t>(Type::f64) + 1;
+static_assert(static_cast<syntax::Type>(Type::f64) == syntax::Type::f64);
+constexpr const syntax::TypeRow& row(Type type) { return syntax::row(static_cast<syntax::Type>(type)); }
 
 constexpr std::array<std::string_view, 3> directions{"in", "mod", "out"};
 
@@ -47,15 +29,15 @@ constexpr EffectRow effects[] = {
 
 }  // namespace
 
-std::string_view name(Type type) { return types[static_cast<std::size_t>(type)].name; }
-std::uint32_t bits(Type type) { return types[static_cast<std::size_t>(type)].bits; }
-std::string_view register_type(Type type) { return types[static_cast<std::size_t>(type)].register_type; }
+std::string_view name(Type type) { return row(type).name(); }
+std::uint32_t bits(Type type) { return row(type).bits; }
+std::string_view register_type(Type type) { return syntax::row(syntax::register_type(row(type).type)).word; }
 
 Expected<Type> type_from_name(std::string_view name) {
-    const auto found =
-        std::find_if(types.begin(), types.end(), [&](const TypeRow& row) { return row.name == name; });
-    if (found == types.end()) return fail(Errc::unknown_type, std::string(name));
-    return static_cast<Type>(found - types.begin());
+    const auto all = std::span(syntax::types).first(type_count);
+    const auto found = std::ranges::find(all, name, &syntax::TypeRow::name);
+    if (found == all.end()) return fail(Errc::unknown_type, std::string(name));
+    return static_cast<Type>(found->type);
 }
 
 std::string_view name(Direction direction) { return directions[static_cast<std::size_t>(direction)]; }

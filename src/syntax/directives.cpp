@@ -2,16 +2,19 @@
 
 #include "syntax/directives.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "syntax/bytes.hpp"
+#include "syntax/spaces.hpp"
+#include "syntax/types.hpp"
 
 namespace ptxgraft::syntax {
 namespace {
 
 using C = DirectiveClass;
 
-constexpr Directive rows[] = {
+constexpr Directive own_rows[] = {
     {".version", C::version, true},
     {".target", C::target, true},
     {".address_size", C::address_size, true},
@@ -21,13 +24,6 @@ constexpr Directive rows[] = {
     {".common", C::linkage, true},
     {".entry", C::function, true},
     {".func", C::function, true},
-    {".reg", C::space, true},
-    {".param", C::space},
-    {".global", C::space},
-    {".shared", C::space},
-    {".local", C::space},
-    {".const", C::space},
-    {".tex", C::space},
     {".align", C::alignment, true},
     {".attribute", C::attribute, true},
     {".managed", C::part, true},
@@ -58,46 +54,21 @@ constexpr Directive rows[] = {
     {".v2", C::vector},
     {".v4", C::vector},
     {".v8", C::vector},
-    // PTX ISA 5.2; ptxas takes the alternate and packed formats too.
-    {".b8", C::type},
-    {".b16", C::type},
-    {".b32", C::type},
-    {".b64", C::type},
-    {".b128", C::type},
-    {".u8", C::type},
-    {".u16", C::type},
-    {".u32", C::type},
-    {".u64", C::type},
-    {".s8", C::type},
-    {".s16", C::type},
-    {".s32", C::type},
-    {".s64", C::type},
-    {".f16", C::type},
-    {".f32", C::type},
-    {".f64", C::type},
-    {".pred", C::type},
-    {".f16x2", C::type},
-    {".f32x2", C::type},
-    {".u16x2", C::type},
-    {".s16x2", C::type},
-    {".s2f6x2", C::type},
-    {".e4m3", C::type},
-    {".e5m2", C::type},
-    {".e4m3x2", C::type},
-    {".e5m2x2", C::type},
-    {".e4m3x4", C::type},
-    {".e5m2x4", C::type},
-    {".e2m1x2", C::type},
-    {".e2m1x4", C::type},
-    {".e2m3x2", C::type},
-    {".e2m3x4", C::type},
-    {".e3m2x2", C::type},
-    {".e3m2x4", C::type},
-    {".ue8m0x2", C::type},
-    {".texref", C::type},
-    {".samplerref", C::type},
-    {".surfref", C::type},
 };
+
+// With the state spaces and types that begin and continue a declaration.
+constexpr auto rows = [] {
+    constexpr auto is_declared = [](const auto& row) { return row.is_declared; };
+    constexpr std::size_t space_count = std::ranges::count_if(spaces, is_declared),
+                          type_count = std::ranges::count_if(types, is_declared);
+    std::array<Directive, std::size(own_rows) + space_count + type_count> all{};
+    auto* to = std::ranges::copy(own_rows, all.begin()).out;
+    for (const SpaceRow& row : spaces)
+        if (row.is_declared) *to++ = {row.word, C::space, row.is_reserved};
+    for (const TypeRow& row : types)
+        if (row.is_declared) *to++ = {row.word, C::type};
+    return all;
+}();
 
 // Words of one hash stand in one bucket; most buckets are empty, so that a word that is no directive costs
 // one look.

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "syntax/body.hpp"
 #include "syntax/editor.hpp"
 #include "syntax/names.hpp"
+#include "syntax/types.hpp"
 
 namespace ptxgraft::syntax {
 namespace {
@@ -17,17 +19,11 @@ struct Passage {
     std::string_view access;  // of ld.param and st.param; empty for predicates, which go as .b32
     std::uint32_t size;
 };
-constexpr Passage passages[] = {
-    {".pred", "", 4},     {".b8", ".b8", 1},     {".u8", ".u8", 1},      {".s8", ".s8", 1},
-    {".b16", ".b16", 2},  {".u16", ".u16", 2},   {".s16", ".s16", 2},    {".f16", ".b16", 2},
-    {".bf16", ".b16", 2}, {".b32", ".b32", 4},   {".u32", ".u32", 4},    {".s32", ".s32", 4},
-    {".f32", ".f32", 4},  {".f16x2", ".b32", 4}, {".bf16x2", ".b32", 4}, {".b64", ".b64", 8},
-    {".u64", ".u64", 8},  {".s64", ".s64", 8},   {".f64", ".f64", 8},    {".b128", ".b128", 16},
-};
-const Passage* passage_of(std::string_view type) {
-    for (const Passage& p : passages)
-        if (p.type == type) return &p;
-    return nullptr;
+std::optional<Passage> passage_of(std::string_view type) {
+    const TypeRow* const found = find_type(type);
+    if (found == nullptr || found->group != TypeGroup::fundamental) return std::nullopt;
+    if (found->type == Type::pred) return Passage{found->word, "", row(Type::b32).bytes()};
+    return Passage{found->word, row(register_type(found->type)).word, found->bytes()};
 }
 
 // Instructions whose effect is on the function that they stand in, and why they stay there.
@@ -47,7 +43,7 @@ constexpr Bound bound_opcodes[] = {
 using Register = std::pair<DeclarationIndex, std::uint32_t>;
 struct Life {
     std::string text;
-    const Passage* passage = nullptr;
+    std::optional<Passage> passage = {};
     bool live_in = false, written = false, definite = false, read_elsewhere = false, elsewhere = false;
 };
 
@@ -157,8 +153,8 @@ class Outliner {
         const auto variable = Statement(index_.statement(d.node)).variable();
         if (!variable || variable->space != ".reg")
             return refuse(o.node, o.token, text + " is a variable of the function and no register");
-        const Passage* passage = variable->vector == 1 ? passage_of(variable->type) : nullptr;
-        if (passage == nullptr)
+        const auto passage = variable->vector == 1 ? passage_of(variable->type) : std::nullopt;
+        if (!passage)
             return refuse(o.node, o.token,
                           text + " has the type " + std::string(variable->type) +
                               (variable->vector == 1 ? "" : " of a vector") +

@@ -97,10 +97,10 @@ class Comparison {
     static const std::byte* column(const Program& p, Ref ref) {
         return p.constants[0].bytes.data() + offset(ref);
     }
-    static int special(const Program& p, Ref ref) {
+    static Special special(const Program& p, Ref ref) {
         for (const SpecialColumn& s : p.specials)
-            if (s.ref == ref) return static_cast<int>(s.special);
-        return -1;
+            if (s.ref == ref) return s.special;
+        return {};
     }
 
     // Which table they are of, only the operation knows: of those that have both, one must have them alike.

@@ -465,7 +465,7 @@ void Warp::describe(Space space, std::uint64_t address, unsigned lane, Located& 
     at.written = written_bytes(where.space, where.address, lane);
     at.begin = where.address;
     at.is_shared = where.space == Space::shared;
-    at.is_global = where.space == Space::global || where.space == Space::constant;
+    at.is_global = where.space == Space::global || where.space == Space::const_;
 }
 
 bool Warp::check_load(const Access& access, std::uint32_t mask, const Located& at) {

@@ -8,6 +8,7 @@
 #include "emulator/decode/decode.hpp"
 #include "isa/sample.hpp"
 #include "isa/target.hpp"
+#include "syntax/types.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -54,9 +55,9 @@ struct Text {
                ".global .surfref surf_;\n"
                ".func (.reg .b32 r0) fn1 (.reg .b32 a0) { mov.b32 r0, a0; ret; }\n.entry k() {\n"
                "P: .callprototype (.reg .b32 _) _ (.reg .b32 _);\n";
-        for (const char* type : {"b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16",
-                                 "s32", "s64", "f16", "f16x2", "f32", "f64", "pred"})
-            text += fmt::format(".reg .{} {}_<300>;\n", type, type);
+        for (const syntax::TypeRow& type : syntax::types)
+            if (type.group == syntax::TypeGroup::fundamental)
+                text += fmt::format(".reg {} {}_<300>;\n", type.word, type.name());
         for (std::size_t i = first; i < last; ++i) {
             text += "{ " + lines[i].text + " }\n";
             ends.push_back(text.size());

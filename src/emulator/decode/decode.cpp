@@ -13,19 +13,13 @@
 #include "syntax/constant.hpp"
 #include "syntax/initialiser.hpp"
 #include "syntax/token_view.hpp"
+#include "syntax/types.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
 
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40;
 constexpr std::size_t most_extents = 64;
-
-Space space_of(std::string_view word) {
-    if (word == ".const") return Space::constant;
-    if (word == ".shared") return Space::shared;
-    if (word == ".local") return Space::local;
-    return word == ".param" ? Space::param : Space::global;
-}
 
 std::uint64_t times(std::uint64_t a, std::uint64_t b) {
     return b != 0 && a > most_bytes / b ? most_bytes + 1 : a * b;
@@ -87,17 +81,10 @@ class EntryHeader {
 
 }  // namespace
 
-std::uint32_t type_bits(std::string_view type) {
-    if (type == ".pred") return 1;
-    if (type == ".f16x2" || type == ".bf16x2" || type == ".tf32") return 32;
-    if (type == ".bf16") return 16;
-    if (type.size() < 3 || std::string_view("bsuf").find(type[1]) == std::string_view::npos) return 0;
-    const std::string_view digits = type.substr(2);
-    constexpr std::pair<std::string_view, std::uint32_t> rows[] = {
-        {"32", 32}, {"64", 64}, {"16", 16}, {"8", 8}, {"128", 128}};
-    for (const auto& [name, bits] : rows)
-        if (digits == name) return bits;
-    return 0;
+std::uint32_t type_bits(std::string_view word) {
+    using enum syntax::TypeGroup;
+    const syntax::TypeRow* const type = syntax::find_type(word);
+    return type != nullptr && (type->group == fundamental || type->group == alternate) ? type->bits : 0;
 }
 
 std::uint32_t element_bytes(const syntax::Statement::Variable& variable,
@@ -394,7 +381,7 @@ Expected<void> ModuleDecoder::declare(const syntax::Statement& statement, std::u
     const Span span = statement.span();
     for (std::size_t i = 0; i < variable->declarators.size(); ++i) {
         const auto& declarator = variable->declarators[i];
-        const Space space = space_of(variable->space);
+        const Space space = syntax::space_of(variable->space);
         if (space != Space::shared) {
             if (auto done = place_global(statement, *variable, i); !done) return done;
             continue;
@@ -452,7 +439,7 @@ Expected<void> ModuleDecoder::place_global(const syntax::Statement& statement,
         return fail(Errc::unsupported_module, span, "several parts");
     const auto region = variables_.reserve(size->bytes);
     if (!region) return fail(region.error().code, span, *region.error().detail);
-    const Space space = space_of(variable.space);
+    const Space space = syntax::space_of(variable.space);
     const std::uint64_t address = (*region)->begin;
     declare(declarator.name, {.kind = Symbol::Kind::variable,
                               .space = space,
@@ -475,7 +462,7 @@ Expected<void> ModuleDecoder::initialise() {
             return done;
         if (region.written != nullptr)
             std::fill_n(region.written, region.bytes, all_bits);  // what no initialiser names is zero
-        region.read_only = initialiser.variable.space == ".const";
+        region.read_only = syntax::space_of(initialiser.variable.space) == Space::const_;
     }
     return {};
 }

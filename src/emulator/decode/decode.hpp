@@ -21,9 +21,9 @@
 
 namespace ptxgraft::emulator {
 
-/// Bits of a fundamental type (`.u32`, `.f16x2`, `.pred` as 1); 0 for others.
-[[nodiscard]] std::uint32_t type_bits(std::string_view type);
-[[nodiscard]] ImmediateType immediate_type(std::string_view type);
+/// Bits of a fundamental type or an alternate format (`.u32`, `.bf16x2`, `.pred` as 1); 0 for other words.
+[[nodiscard]] std::uint32_t type_bits(std::string_view word);
+[[nodiscard]] ImmediateType immediate_type(std::string_view word);
 /// The bits of a constant as an operand of a type and width has it, extended to 64; nullopt when it is none
 /// of that type.
 [[nodiscard]] std::optional<std::uint64_t> immediate_bits(const syntax::Constant& constant,
@@ -316,8 +316,7 @@ class FunctionDecoder {
     Ref bound(const InstructionShape& shape, Ref ref);
     Ref immediate(std::string_view text, std::uint64_t bits, std::uint32_t bytes, ImmediateType type);
     Ref special_register(Special special, std::uint32_t bytes);
-    void refresh_clock(const syntax::Instruction& instruction);
-    std::optional<Ref> find_special(std::string_view name);
+    std::optional<Ref> read_special(std::string_view name);
     [[nodiscard]] bool is_special_vector(const syntax::Operand& operand);
     Expected<Ref> value_of(std::string_view name, std::int64_t offset, std::uint32_t bytes, Span span);
     [[nodiscard]] static tl::unexpected<Error> unknown(std::string_view name, Span span);

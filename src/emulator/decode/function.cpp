@@ -8,6 +8,7 @@
 #include "emulator/decode/decode.hpp"
 #include "isa/declaration.hpp"
 #include "syntax/constant.hpp"
+#include "syntax/types.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
@@ -22,20 +23,19 @@ constexpr std::size_t deepest_block = 256;  // names are looked for in all block
 
 bool is_array(const Statement::Parameter& parameter) { return parameter.count != 0 || parameter.is_open; }
 
-bool is_clock(std::string_view name) {
-    return name.starts_with("%clock") || name.starts_with("%globaltimer");
-}
-
 }  // namespace
 
-ImmediateType immediate_type(std::string_view type) {
-    constexpr std::pair<std::string_view, ImmediateType> rows[] = {
-        {".f16", ImmediateType::f16},       {".f16x2", ImmediateType::f16x2}, {".bf16", ImmediateType::bf16},
-        {".bf16x2", ImmediateType::bf16x2}, {".f32", ImmediateType::f32},     {".f64", ImmediateType::f64}};
-    for (const auto& [name, value] : rows) {
-        if (name == type) return value;
+ImmediateType immediate_type(std::string_view word) {
+    const syntax::TypeRow* const type = syntax::find_type(word);
+    switch (type == nullptr ? syntax::Type::none : type->type) {
+        case syntax::Type::f16: return ImmediateType::f16;
+        case syntax::Type::f16x2: return ImmediateType::f16x2;
+        case syntax::Type::bf16: return ImmediateType::bf16;
+        case syntax::Type::bf16x2: return ImmediateType::bf16x2;
+        case syntax::Type::f32: return ImmediateType::f32;
+        case syntax::Type::f64: return ImmediateType::f64;
+        default: return ImmediateType::integer;
     }
-    return ImmediateType::integer;
 }
 
 std::optional<std::uint64_t> immediate_bits(const syntax::Constant& constant, std::uint32_t bytes,
@@ -449,14 +449,6 @@ tl::unexpected<Error> FunctionDecoder::missing(const syntax::Instruction& instru
 
 // --- instructions
 
-void FunctionDecoder::refresh_clock(const syntax::Instruction& instruction) {
-    for (const syntax::Operand& operand : instruction.operands) {
-        if (operand.kind() != OperandKind::identifier || !is_clock(operand.text())) continue;
-        emit(Draft(execute_refresh_clock));
-        program().code.back().is_part = true;
-    }
-}
-
 InstructionDecoder find_decoder(std::string_view opcode) {
     static const std::unordered_map<std::string_view, InstructionDecoder> decoders = [] {
         std::unordered_map<std::string_view, InstructionDecoder> all;
@@ -482,7 +474,6 @@ Expected<void> FunctionDecoder::instruction(const Statement& statement) {
 Expected<void> FunctionDecoder::instruction_by_itself(const Statement& statement) {
     auto instruction = *statement.instruction();
     if (auto right = module_.verify(instruction); !right) return right;
-    refresh_clock(instruction);
     after_.clear();
     const InstructionDecoder decode = find_decoder(instruction.opcode);
     auto draft = decode != nullptr ? decode(*this, instruction) : decode_pure(*this, instruction);

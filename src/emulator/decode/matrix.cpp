@@ -4,25 +4,13 @@
 #include <array>
 
 #include "emulator/decode/decode.hpp"
+#include "syntax/types.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
 
 using syntax::Instruction;
 using syntax::Operand;
-
-std::optional<MatrixType> matrix_type(std::string_view word) {
-    constexpr std::pair<std::string_view, MatrixType> names[] = {
-        {".f16", MatrixType::f16},   {".bf16", MatrixType::bf16}, {".tf32", MatrixType::tf32},
-        {".e4m3", MatrixType::e4m3}, {".e5m2", MatrixType::e5m2}, {".f32", MatrixType::f32},
-        {".f64", MatrixType::f64},   {".s8", MatrixType::s8},     {".u8", MatrixType::u8},
-        {".s4", MatrixType::s4},     {".u4", MatrixType::u4},     {".b1", MatrixType::b1},
-        {".s32", MatrixType::s32},
-    };
-    for (const auto& [name, type] : names)
-        if (word == name) return type;
-    return std::nullopt;
-}
 
 struct MatrixShape {
     std::array<std::uint16_t, 3> sizes = {};  ///< m, n, k
@@ -48,8 +36,8 @@ std::optional<MatrixShape> matrix_shape(std::string_view word) {
 struct MatrixWords {
     explicit MatrixWords(Words& words) {
         for (const std::string_view word : std::vector<std::string_view>(words.left())) {
-            if (const auto type = matrix_type(word))
-                types.push_back(*type);
+            if (const auto* const row = syntax::find_type(word))
+                types.push_back(row->type);
             else if (const auto found = matrix_shape(word))
                 shape = *found;
             else if (word == ".row" || word == ".col")

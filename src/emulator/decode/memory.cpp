@@ -57,27 +57,9 @@ namespace {
 using syntax::Instruction;
 using syntax::OperandKind;
 
-struct SpaceRow {
-    std::string_view word;
-    Space space;
-};
-
-constexpr SpaceRow space_rows[] = {
-    {".global", Space::global},
-    {".const", Space::constant},
-    {".shared", Space::shared},
-    {".shared::cta", Space::shared},
-    {".shared::cluster", Space::shared_cluster},
-    {".local", Space::local},
-    {".param", Space::param},
-    {".param::entry", Space::param},
-    {".param::func", Space::param},
-};
-
 Space take_space(Words& words) {
-    for (const SpaceRow& row : space_rows) {
-        if (words.take(row.word)) return row.space;
-    }
+    for (const syntax::SpaceRow& row : syntax::spaces)
+        if (syntax::is_memory(row.space) && words.take(row.word)) return row.space;
     return Space::generic;
 }
 

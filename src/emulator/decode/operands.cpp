@@ -65,7 +65,7 @@ Expected<Ref> FunctionDecoder::value_of(std::string_view name, std::int64_t offs
     Ref base = no_ref;
     if (const auto reg = find_register(name)) {
         base = read_as(*reg, bytes);
-    } else if (const auto special = find_special(name)) {
+    } else if (const auto special = read_special(name)) {
         base = read_as(*special, bytes);
     } else if (const Symbol* symbol = find(name); symbol != nullptr) {
         if (symbol->kind == Symbol::Kind::external)
@@ -82,7 +82,7 @@ Expected<Ref> FunctionDecoder::value_of(std::string_view name, std::int64_t offs
         if (!symbol->dynamic)
             return offset == 0 ? immediate(name, address, bytes, ImmediateType::integer)
                                : constant(address, bytes);
-        base = read_as(special_register(Special::dynamic_shared, 4), bytes);
+        base = read_as(special_register(Special{&dynamic_shared_address}, 4), bytes);
     } else if (const auto function = module_.find_function(name)) {
         if (learning_ != nullptr) learning_->is_refused = true;  // another module has other functions
         base = constant(function_window + *function * function_stride, bytes);
@@ -185,12 +185,6 @@ bool FunctionDecoder::is_vector(const syntax::Operand& operand) {
     return symbol != nullptr && symbol->kind == Symbol::Kind::vector;
 }
 
-// `%tid` as a whole: its four components.
-bool FunctionDecoder::is_special_vector(const syntax::Operand& operand) {
-    return operand.kind() == OperandKind::identifier && operand.text().ends_with("id") &&
-           !find_register(operand.text()) && find_special(std::string(operand.text()) + ".w");
-}
-
 std::size_t FunctionDecoder::elements(const syntax::Operand& operand) {
     if (operand.kind() == OperandKind::vector) return operand.children().size();
     if (is_special_vector(operand)) return 4;
@@ -202,7 +196,7 @@ Expected<std::vector<Ref>> FunctionDecoder::inputs(const syntax::Operand& operan
     std::vector<Ref> refs;
     if (is_special_vector(operand)) {
         for (const char* component : {".x", ".y", ".z", ".w"})
-            refs.push_back(read_as(*find_special(std::string(operand.text()) + component), bytes));
+            refs.push_back(read_as(*read_special(std::string(operand.text()) + component), bytes));
         return refs;
     }
     if (operand.kind() == OperandKind::identifier && is_vector(operand)) {
@@ -271,7 +265,7 @@ Expected<Ref> FunctionDecoder::address(const syntax::Operand& operand, Access& a
     access.space = symbol->space;
     access.frame_relative = symbol->frame_relative;
     access.offset += symbol->address;
-    const Ref dynamic = symbol->dynamic ? special_register(Special::dynamic_shared, 4) : no_ref;
+    const Ref dynamic = symbol->dynamic ? special_register(Special{&dynamic_shared_address}, 4) : no_ref;
     access.has_base = is_element || symbol->dynamic;
     if (!is_element) return dynamic;
     auto distance = element_offset(operand, symbol->dynamic ? 4 : 8);

@@ -287,7 +287,7 @@ class ShapeReader {
         if (symbol.kind != Symbol::Kind::variable || tokens_.kind(at_ + 1) == Lexeme::open_bracket ||
             symbol.since > tokens_.begin(0))
             return false;
-        if (symbol.space == Space::global || symbol.space == Space::constant) {
+        if (symbol.space == Space::global || symbol.space == Space::const_) {
             if (!stands_alone() || !add_immediate({tokens_.text(at_), symbol.address, false})) return false;
             key_.variable(Piece::address, symbol);
         } else {

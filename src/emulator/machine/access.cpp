@@ -40,6 +40,11 @@ namespace {
 
 constexpr std::uint64_t most_located_bytes = std::uint64_t{1} << 31;  // offsets have 32 bits
 
+// Spaces whose addresses are looked for among the allocations of global memory first.
+bool is_global(Space space) {
+    return space == Space::generic || space == Space::global || space == Space::const_;
+}
+
 }  // namespace
 
 Warp::Piece Warp::shared_piece(Cta& owner, std::uint64_t begin) const {
@@ -192,7 +197,7 @@ std::string Warp::surroundings(Space space, std::uint64_t address, std::uint64_t
 }
 
 std::byte* Warp::find(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes, Use use) {
-    if (space <= Space::constant) {
+    if (is_global(space)) {
         if (region_ == nullptr || !region_->holds(address, bytes)) {
             const Region* region = launch_->memory->find(address);
             if (region == nullptr) {

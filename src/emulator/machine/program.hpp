@@ -15,6 +15,7 @@
 
 #include "arithmetic/arithmetic.hpp"
 #include "emulator/machine/bulk_copy.hpp"
+#include "emulator/machine/special.hpp"
 #include "emulator/matrix/matrix.hpp"
 #include "emulator/memory/memory.hpp"
 #include "emulator/memory/semantics.hpp"
@@ -233,65 +234,6 @@ struct Function {
     bool blocks_are_clusters = false;
     std::optional<std::uint64_t> max_threads = {};  ///< of `.maxntid`
     std::vector<FragmentColumn> fragments;          ///< that some wgmma names
-};
-
-/// The special registers that have a value here (PTX ISA chapter 10).
-enum class Special : std::uint8_t {
-    tid_x,
-    tid_y,
-    tid_z,
-    ntid_x,
-    ntid_y,
-    ntid_z,
-    ctaid_x,
-    ctaid_y,
-    ctaid_z,
-    nctaid_x,
-    nctaid_y,
-    nctaid_z,
-    laneid,
-    warpid,
-    nwarpid,
-    smid,
-    nsmid,
-    gridid,
-    lanemask_eq,
-    lanemask_le,
-    lanemask_lt,
-    lanemask_ge,
-    lanemask_gt,
-    clock,
-    clock_hi,
-    clock64,
-    globaltimer,
-    globaltimer_lo,
-    globaltimer_hi,
-    total_smem_size,
-    dynamic_smem_size,
-    zero,  ///< those that never change here: %tid.w, %ntid.w, most of %envreg
-    clusterid_x,
-    clusterid_y,
-    clusterid_z,
-    nclusterid_x,
-    nclusterid_y,
-    nclusterid_z,
-    cluster_ctaid_x,
-    cluster_ctaid_y,
-    cluster_ctaid_z,
-    cluster_nctaid_x,
-    cluster_nctaid_y,
-    cluster_nctaid_z,
-    cluster_ctarank,
-    cluster_nctarank,
-    is_explicit_cluster,  ///< a predicate
-    grid_workspace_hi,    ///< %envreg1 and 2: where the barrier of a cooperative grid is
-    grid_workspace_lo,
-    dynamic_shared,  ///< the address of `.extern .shared` variables
-    aggr_smem_size,
-    reserved_smem_begin,  ///< what CUDA's own headers use of shared memory, as those of groups of warps do
-    reserved_smem_end,
-    reserved_smem_cap,
-    reserved_smem_1,
 };
 
 /// Where a special register stands in the bank of its warp.

@@ -39,7 +39,7 @@ Flow execute_isspacep(Warp& warp, const Operation& operation, std::uint32_t mask
             space = Space::shared;
         if (space == Space::global) {
             const Region* region = warp.launch().memory->find(address);
-            if (region != nullptr && region->read_only) space = Space::constant;
+            if (region != nullptr && region->read_only) space = Space::const_;
         }
         warp.set(output, lane, space == wanted ? 1 : 0);
         return true;

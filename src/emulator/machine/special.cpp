@@ -1,5 +1,9 @@
-// The special registers (PTX ISA chapter 10).
+// The values of the special registers (PTX ISA, chapter 10).
+#include "emulator/machine/special.hpp"
+
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "emulator/machine/cluster.hpp"
 #include "emulator/machine/warp.hpp"
@@ -7,116 +11,180 @@
 namespace ptxgraft::emulator {
 namespace {
 
+using Reader = SpecialReader;
+using Scope = SpecialScope;
+
 constexpr std::uint32_t multiprocessors = 132;
-constexpr std::uint32_t most_warps = 64;  // of a multiprocessor
+constexpr std::uint32_t most_warps = 64;                               // of a multiprocessor
+constexpr std::uint64_t timer_begin = std::uint64_t{1} << 60;          // %globaltimer when a warp begins
+constexpr std::uint64_t cuda_barriers_offset = cuda_shared_bytes / 2;  // those of groups of several warps
 
-bool is_clock(Special special) { return special >= Special::clock && special <= Special::globaltimer_hi; }
-// Those that stay when the warp runs for the next CTA.
-bool is_of_warp(Special special) {
-    return !is_clock(special) && special != Special::smid &&
-           (special < Special::ctaid_x || special > Special::ctaid_z) &&
-           (special < Special::clusterid_x || special > Special::clusterid_z);
+std::uint64_t component(const Dim3& extents, unsigned index) {
+    const std::uint32_t all[] = {extents.x, extents.y, extents.z, 0};
+    return all[index];
 }
 
-// Of thread `thread` of the CTA, in lane `thread % 32`.
-std::uint64_t of_thread(Special special, std::uint32_t thread, const Dim3& block) {
-    const std::uint32_t lane = thread % lane_count, bit = 1u << lane;
-    switch (special) {
-        case Special::tid_x: return thread % block.x;
-        case Special::tid_y: return thread / block.x % block.y;
-        case Special::tid_z: return thread / block.x / block.y;
-        case Special::laneid: return lane;
-        case Special::lanemask_eq: return bit;
-        case Special::lanemask_le: return bit | (bit - 1);
-        case Special::lanemask_lt: return bit - 1;
-        case Special::lanemask_ge: return ~(bit - 1);
-        default: return ~(bit | (bit - 1));
-    }
-}
-
-bool is_of_thread(Special special) {
-    return special <= Special::tid_z || special == Special::laneid ||
-           (special >= Special::lanemask_eq && special <= Special::lanemask_gt);
-}
-
-}  // namespace
-
-std::uint64_t Warp::special_of_cta(Special special) const {
-    constexpr std::uint64_t epoch = std::uint64_t{1} << 60;  // of the global timer
-    const Dim3 &block = launch_->shape.block, &grid = launch_->shape.grid, &cluster = launch_->shape.cluster;
-    switch (special) {
-        case Special::ntid_x: return block.x;
-        case Special::ntid_y: return block.y;
-        case Special::ntid_z: return block.z;
-        case Special::ctaid_x: return cta_->position().x;
-        case Special::ctaid_y: return cta_->position().y;
-        case Special::ctaid_z: return cta_->position().z;
-        case Special::nctaid_x: return grid.x;
-        case Special::nctaid_y: return grid.y;
-        case Special::nctaid_z: return grid.z;
-        case Special::warpid: return index_;
-        case Special::nwarpid: return most_warps;
-        case Special::smid: return cta_->index() % multiprocessors;
-        case Special::nsmid: return multiprocessors;
-        case Special::total_smem_size:
-        case Special::reserved_smem_begin: return launch_->reserved_shared;
-        case Special::aggr_smem_size:
-        case Special::reserved_smem_end: return launch_->reserved_shared + std::uint64_t{cuda_shared_bytes};
-        case Special::reserved_smem_cap: return cuda_shared_bytes;
-        case Special::reserved_smem_1:  // groups of several warps have their barriers there
-            return launch_->reserved_shared + std::uint64_t{cuda_shared_bytes} / 2;
-        case Special::dynamic_smem_size: return launch_->shape.shared_bytes;
-        case Special::dynamic_shared: return launch_->dynamic_shared;
-        case Special::clusterid_x: return cta_->cluster().position().x;
-        case Special::clusterid_y: return cta_->cluster().position().y;
-        case Special::clusterid_z: return cta_->cluster().position().z;
-        case Special::nclusterid_x: return grid.x / cluster.x;
-        case Special::nclusterid_y: return grid.y / cluster.y;
-        case Special::nclusterid_z: return grid.z / cluster.z;
-        case Special::cluster_ctaid_x: return cta_->rank() % cluster.x;
-        case Special::cluster_ctaid_y: return cta_->rank() / cluster.x % cluster.y;
-        case Special::cluster_ctaid_z: return cta_->rank() / cluster.x / cluster.y;
-        case Special::cluster_nctaid_x: return cluster.x;
-        case Special::cluster_nctaid_y: return cluster.y;
-        case Special::cluster_nctaid_z: return cluster.z;
-        case Special::cluster_ctarank: return cta_->rank();
-        case Special::cluster_nctarank: return cta_->cluster().size();
-        case Special::is_explicit_cluster: return cta_->cluster().size() > 1 ? 1 : 0;
-        case Special::grid_workspace_hi: return launch_->grid_workspace >> 32;
-        case Special::grid_workspace_lo: return launch_->grid_workspace;
-        // A clock tick is an issued warp instruction, so that runs are repeatable.
-        case Special::clock:
-        case Special::clock64: return issued_;
-        case Special::clock_hi: return issued_ >> 32;
-        case Special::globaltimer:
-        case Special::globaltimer_lo: return epoch + issued_;
-        case Special::globaltimer_hi: return (epoch + issued_) >> 32;
+std::uint64_t tid(const Reader& reader, unsigned index) {
+    const Dim3& block = reader.launch.shape.block;
+    switch (index) {
+        case 0: return reader.thread % block.x;
+        case 1: return reader.thread / block.x % block.y;
+        case 2: return reader.thread / block.x / block.y;
         default: return 0;
     }
 }
 
-void Warp::fill_special(const SpecialColumn& special) {
-    std::byte* const to = column(special.ref);
-    const std::uint32_t bytes = width(special.ref);
-    if (is_of_thread(special.special)) {
-        for (std::uint32_t lane = 0; lane < lane_count; ++lane)
-            set_lane_value(to, bytes, lane,
-                           of_thread(special.special, index_ * lane_count + lane, launch_->shape.block));
-        return;
-    }
-    const std::uint64_t value = special_of_cta(special.special);
-    for (std::uint32_t lane = 0; lane < lane_count; ++lane) set_lane_value(to, bytes, lane, value);
+std::uint32_t lane_bit(const Reader& reader) { return 1u << reader.thread % lane_count; }
+
+std::uint64_t nclusterid(const Reader& reader, unsigned index) {
+    const Dim3 &grid = reader.launch.shape.grid, &cluster = reader.launch.shape.cluster;
+    return component({grid.x / cluster.x, grid.y / cluster.y, grid.z / cluster.z}, index);
 }
 
+std::uint64_t cluster_ctaid(const Reader& reader, unsigned index) {
+    const Dim3& cluster = reader.launch.shape.cluster;
+    const std::uint32_t rank = reader.cta.rank();
+    return component({rank % cluster.x, rank / cluster.x % cluster.y, rank / cluster.x / cluster.y}, index);
+}
+
+// CUDA sets %envreg1 and %envreg2: the address of the barrier of a cooperative grid, its upper half first.
+std::uint64_t envreg(const Reader& reader, unsigned number) {
+    const std::uint64_t address = reader.launch.grid_workspace;
+    return number == 1 ? address >> 32 : number == 2 ? address : 0;
+}
+
+std::uint64_t shared_size(const Reader& reader, unsigned) { return reader.launch.reserved_shared; }
+std::uint64_t reserved_end(const Reader& reader, unsigned) {
+    return reader.launch.reserved_shared + std::uint64_t{cuda_shared_bytes};
+}
+
+// A tick of the clock is a warp instruction that was issued, so that runs are repeatable.
+std::uint64_t clock(const Reader& reader, unsigned) { return reader.clock; }
+std::uint64_t clock_hi(const Reader& reader, unsigned) { return reader.clock >> 32; }
+std::uint64_t globaltimer(const Reader& reader, unsigned) { return timer_begin + reader.clock; }
+std::uint64_t globaltimer_hi(const Reader& reader, unsigned) { return (timer_begin + reader.clock) >> 32; }
+
+// Counters that nobody has started, and the graph that a launch is part of.
+std::uint64_t zero(const Reader&, unsigned) { return 0; }
+
+// Values are cut to the width of the register's type.
+constexpr SpecialRegister rows[] = {
+    {"%tid", Scope::lane, tid},
+    {"%ntid", Scope::grid, [](const Reader& r, unsigned i) { return component(r.launch.shape.block, i); }},
+    {"%laneid", Scope::lane,
+     [](const Reader& r, unsigned) -> std::uint64_t { return r.thread % lane_count; }},
+    {"%warpid", Scope::warp, [](const Reader& r, unsigned) -> std::uint64_t { return r.warp; }},
+    {"%nwarpid", Scope::grid, [](const Reader&, unsigned) -> std::uint64_t { return most_warps; }},
+    {"%ctaid", Scope::cta, [](const Reader& r, unsigned i) { return component(r.cta.position(), i); }},
+    {"%nctaid", Scope::grid, [](const Reader& r, unsigned i) { return component(r.launch.shape.grid, i); }},
+    {"%smid", Scope::cta, [](const Reader& r, unsigned) { return r.cta.index() % multiprocessors; }},
+    {"%nsmid", Scope::grid, [](const Reader&, unsigned) -> std::uint64_t { return multiprocessors; }},
+    {"%gridid", Scope::grid, zero},
+    {"%is_explicit_cluster", Scope::grid,
+     [](const Reader& r, unsigned) -> std::uint64_t { return r.cta.cluster().size() > 1; }},
+    {"%clusterid", Scope::cluster,
+     [](const Reader& r, unsigned i) { return component(r.cta.cluster().position(), i); }},
+    {"%nclusterid", Scope::grid, nclusterid},
+    {"%cluster_ctaid", Scope::cta, cluster_ctaid},
+    {"%cluster_nctaid", Scope::grid,
+     [](const Reader& r, unsigned i) { return component(r.launch.shape.cluster, i); }},
+    {"%cluster_ctarank", Scope::cta, [](const Reader& r, unsigned) -> std::uint64_t { return r.cta.rank(); }},
+    {"%cluster_nctarank", Scope::grid,
+     [](const Reader& r, unsigned) -> std::uint64_t { return r.cta.cluster().size(); }},
+    {"%lanemask_eq", Scope::lane, [](const Reader& r, unsigned) -> std::uint64_t { return lane_bit(r); }},
+    {"%lanemask_le", Scope::lane,
+     [](const Reader& r, unsigned) -> std::uint64_t { return lane_bit(r) | (lane_bit(r) - 1); }},
+    {"%lanemask_lt", Scope::lane, [](const Reader& r, unsigned) -> std::uint64_t { return lane_bit(r) - 1; }},
+    {"%lanemask_ge", Scope::lane,
+     [](const Reader& r, unsigned) -> std::uint64_t { return ~(lane_bit(r) - 1); }},
+    {"%lanemask_gt", Scope::lane,
+     [](const Reader& r, unsigned) -> std::uint64_t { return ~(lane_bit(r) | (lane_bit(r) - 1)); }},
+    {"%clock", Scope::clock, clock},
+    {"%clock_hi", Scope::clock, clock_hi},
+    {"%clock64", Scope::clock, clock},
+    {"%pm", Scope::grid, zero},
+    {"%pm0_64", Scope::grid, zero},
+    {"%pm1_64", Scope::grid, zero},
+    {"%pm2_64", Scope::grid, zero},
+    {"%pm3_64", Scope::grid, zero},
+    {"%pm4_64", Scope::grid, zero},
+    {"%pm5_64", Scope::grid, zero},
+    {"%pm6_64", Scope::grid, zero},
+    {"%pm7_64", Scope::grid, zero},
+    {"%envreg", Scope::grid, envreg},
+    {"%globaltimer", Scope::clock, globaltimer},
+    {"%globaltimer_lo", Scope::clock, globaltimer},
+    {"%globaltimer_hi", Scope::clock, globaltimer_hi},
+    {"%reserved_smem_offset_begin", Scope::grid, shared_size, true},
+    {"%reserved_smem_offset_end", Scope::grid, reserved_end, true},
+    {"%reserved_smem_offset_cap", Scope::grid,
+     [](const Reader&, unsigned) -> std::uint64_t { return cuda_shared_bytes; }, true},
+    {"%reserved_smem_offset_", Scope::grid,
+     [](const Reader& r, unsigned i) { return r.launch.reserved_shared + i * cuda_barriers_offset; }, true},
+    {"%total_smem_size", Scope::grid, shared_size},
+    {"%aggr_smem_size", Scope::grid, reserved_end},
+    {"%dynamic_smem_size", Scope::grid,
+     [](const Reader& r, unsigned) -> std::uint64_t { return r.launch.shape.shared_bytes; }},
+    {"%current_graph_exec", Scope::grid, zero},
+};
+
+}  // namespace
+
+const SpecialRegister dynamic_shared_address = {
+    "", Scope::grid, [](const Reader& r, unsigned) -> std::uint64_t { return r.launch.dynamic_shared; }};
+
+std::span<const SpecialRegister> special_registers() { return rows; }
+
+const SpecialRegister* find_special_register(std::string_view name) {
+    const auto* const row = std::ranges::find(rows, name, &SpecialRegister::name);
+    return row == std::end(rows) ? nullptr : row;
+}
+
+namespace {
+
+using LaneValues = std::array<std::uint64_t, lane_count>;
+
+template <class T> void store(std::byte* to, const LaneValues& values) {
+    for (const std::uint64_t value : values) {
+        const auto narrow = static_cast<T>(value);
+        std::memcpy(to, &narrow, sizeof narrow);
+        to += sizeof narrow;
+    }
+}
+
+// Special registers have 4 or 8 bytes, and predicates 1.
+void store(std::byte* to, std::uint32_t bytes, const LaneValues& values) {
+    if (bytes == 4) return store<std::uint32_t>(to, values);
+    if (bytes == 8) return store<std::uint64_t>(to, values);
+    store<std::uint8_t>(to, values);
+}
+
+}  // namespace
+
+void Warp::fill_special(const SpecialColumn& column) {
+    const auto [row, index] = column.special;
+    SpecialReader reader{*launch_, *cta_, index_, index_ * lane_count, issued_};
+    LaneValues values;
+    values.fill(row->value(reader, index));
+    if (row->scope == Scope::lane)
+        for (std::uint64_t& value : values) {
+            value = row->value(reader, index);
+            ++reader.thread;
+        }
+    store(this->column(column.ref), width(column.ref), values);
+}
+
+// A Warp object runs warps of one CTA after the other: what all these have in common stays.
 void Warp::fill_specials() {
-    for (const SpecialColumn& special : program_->specials)
-        if (!has_specials_ || !is_of_warp(special.special)) fill_special(special);
+    const auto is_of_one_cta = [](Scope scope) { return scope == Scope::cta || scope == Scope::cluster; };
+    for (const SpecialColumn& column : program_->specials)
+        if (!has_specials_ || is_of_one_cta(column.special.row->scope)) fill_special(column);
     has_specials_ = true;
 }
 
 void Warp::refresh_clock() {
-    for (const SpecialColumn& special : program_->specials)
-        if (is_clock(special.special)) fill_special(special);
+    for (const SpecialColumn& column : program_->specials)
+        if (column.special.row->scope == Scope::clock) fill_special(column);
 }
 
 }  // namespace ptxgraft::emulator

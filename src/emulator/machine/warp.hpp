@@ -495,8 +495,7 @@ class Warp {
     [[nodiscard]] std::string surroundings(Space space, std::uint64_t address, std::uint64_t bytes) const;
     [[nodiscard]] Piece piece(const Access& access, const Operation& operation, std::uint32_t mask, Use use);
     [[nodiscard]] Cta* owner_of(std::uint64_t address);
-    [[nodiscard]] std::uint64_t special_of_cta(Special special) const;
-    void fill_special(const SpecialColumn& special);
+    void fill_special(const SpecialColumn& column);
     void fill_specials();
     void run_pure(const Operation& operation);
     void run_large(const Operation& operation);

@@ -242,22 +242,6 @@ void multiply_doubles(const Mma& mma, const MmaOperands& operands) {
 
 }  // namespace
 
-unsigned element_bits(MatrixType type) {
-    switch (type) {
-        case MatrixType::b1: return 1;
-        case MatrixType::s4:
-        case MatrixType::u4: return 4;
-        case MatrixType::s8:
-        case MatrixType::u8:
-        case MatrixType::e4m3:
-        case MatrixType::e5m2: return 8;
-        case MatrixType::f16:
-        case MatrixType::bf16: return 16;
-        case MatrixType::f64: return 64;
-        default: return 32;
-    }
-}
-
 bool is_supported(const Mma& mma) {
     const bool narrowed = is_quad_pairs(mma) && mma.d == MatrixType::f16 && mma.c == MatrixType::f32;
     return !narrowed && std::ranges::any_of(shapes, [&](const Shapes& row) { return matches(row, mma); });

@@ -31,12 +31,14 @@
 #include <string>
 #include <vector>
 
+#include "syntax/types.hpp"
+
 namespace ptxgraft::emulator {
 
-enum class MatrixType : std::uint8_t { f16, bf16, tf32, e4m3, e5m2, f32, f64, s8, u8, s4, u4, b1, s32 };
+using MatrixType = syntax::Type;
 
 /// The bits of one element in a fragment or in memory: 32 for .tf32.
-[[nodiscard]] unsigned element_bits(MatrixType type);
+[[nodiscard]] constexpr unsigned element_bits(MatrixType type) { return syntax::row(type).bits; }
 
 enum class MatrixLayout : std::uint8_t { row, col };
 enum class BitOperation : std::uint8_t { xor_, and_ };

@@ -8,8 +8,8 @@ namespace ptxgraft::emulator {
 namespace {
 
 constexpr std::uint64_t unit = 16;
-constexpr std::uint64_t near_bytes = std::uint64_t{1} << 20;  // so far away, a block is worth a word
-constexpr std::size_t most_freed = 4096;                      // blocks that are remembered
+constexpr std::uint64_t near_bytes = std::uint64_t{1} << 20;  // an error names blocks that are this near
+constexpr std::size_t most_freed = 4096;                      // freed blocks that are recorded
 
 std::uint64_t in_units(std::uint64_t bytes) { return (bytes + unit - 1) / unit * unit; }
 
@@ -25,44 +25,44 @@ void Heap::begin(std::uint64_t address) {
     const std::scoped_lock lock(mutex_);
     freed_.reserve(most_freed);
     make_nodes();
-    gaps_.clear();
-    by_size_.clear();
-    put_gap(address, heap_bytes);
+    free_.clear();
+    free_by_size_.clear();
+    insert_free(address, heap_bytes);
     next_ = address;
 }
 
 void Heap::make_nodes() {
     if (!spare_block_) spare_block_ = new_node<Extents>({0, 0});
-    if (!spare_gap_) spare_gap_ = new_node<Extents>({0, 0});
+    if (!spare_free_) spare_free_ = new_node<Extents>({0, 0});
     if (!spare_size_) spare_size_ = new_node<Sizes>({0, 0});
 }
 
-void Heap::put_gap(std::uint64_t begin, std::uint64_t bytes) noexcept {
+void Heap::insert_free(std::uint64_t begin, std::uint64_t bytes) noexcept {
     if (bytes == 0) return;
-    spare_gap_.key() = begin;
-    spare_gap_.mapped() = bytes;
-    gaps_.insert(std::move(spare_gap_));
+    spare_free_.key() = begin;
+    spare_free_.mapped() = bytes;
+    free_.insert(std::move(spare_free_));
     spare_size_.value() = {bytes, begin};
-    by_size_.insert(std::move(spare_size_));
+    free_by_size_.insert(std::move(spare_size_));
 }
 
-void Heap::take_gap(Extents::iterator gap) noexcept {
-    spare_size_ = by_size_.extract({gap->second, gap->first});
-    spare_gap_ = gaps_.extract(gap);
+void Heap::remove_free(Extents::iterator extent) noexcept {
+    spare_size_ = free_by_size_.extract({extent->second, extent->first});
+    spare_free_ = free_.extract(extent);
 }
 
-// The gap behind the last block, or the widest; gaps_.end() when it is not wide enough.
-Heap::Extents::iterator Heap::choose(std::uint64_t bytes) {
-    const auto after = gaps_.upper_bound(next_);
-    if (after != gaps_.begin()) {
+// The free extent behind the last block, or the largest one; free_.end() when that is too small.
+Heap::Extents::iterator Heap::choose_free(std::uint64_t bytes) {
+    const auto after = free_.upper_bound(next_);
+    if (after != free_.begin()) {
         const auto here = std::prev(after);
         const std::uint64_t end = here->first + here->second;
         if (next_ < end && end - next_ >= bytes) return here;
     }
-    if (by_size_.empty() || by_size_.rbegin()->first < bytes) return gaps_.end();
-    const auto widest = gaps_.find(by_size_.rbegin()->second);
-    next_ = widest->first;
-    return widest;
+    if (free_by_size_.empty() || free_by_size_.rbegin()->first < bytes) return free_.end();
+    const auto largest = free_.find(free_by_size_.rbegin()->second);
+    next_ = largest->first;
+    return largest;
 }
 
 std::uint64_t Heap::allocate(std::uint64_t bytes) {
@@ -70,19 +70,19 @@ std::uint64_t Heap::allocate(std::uint64_t bytes) {
     if (bytes == 0 || bytes > heap_bytes) return 0;
     make_nodes();
     const std::uint64_t taken = in_units(bytes);
-    const auto gap = choose(taken);
-    if (gap == gaps_.end()) return 0;
-    const auto [begin, size] = *gap;
+    const auto extent = choose_free(taken);
+    if (extent == free_.end()) return 0;
+    const auto [begin, size] = *extent;
     const std::uint64_t at = next_;
     next_ = at + taken;
-    // The gap's nodes hold what is left in front of the block; the spare ones what is behind it.
-    Extents::node_type second_gap = std::exchange(spare_gap_, {});
+    // The extent's own nodes hold what is left in front of the block, the spare ones what is left behind it.
+    Extents::node_type second_free = std::exchange(spare_free_, {});
     Sizes::node_type second_size = std::exchange(spare_size_, {});
-    take_gap(gap);
-    put_gap(begin, at - begin);
-    if (!spare_gap_) spare_gap_ = std::move(second_gap);
+    remove_free(extent);
+    insert_free(begin, at - begin);
+    if (!spare_free_) spare_free_ = std::move(second_free);
     if (!spare_size_) spare_size_ = std::move(second_size);
-    put_gap(next_, begin + size - next_);
+    insert_free(next_, begin + size - next_);
     spare_block_.key() = at;
     spare_block_.mapped() = bytes;
     blocks_.insert(std::move(spare_block_));
@@ -94,25 +94,25 @@ bool Heap::free(std::uint64_t address) {
     const auto block = blocks_.find(address);
     if (block == blocks_.end()) return false;
     make_nodes();
-    remember(address, block->second);
+    record_freed(address, block->second);
     std::uint64_t begin = address, end = address + in_units(block->second);
     blocks_.erase(block);
-    if (const auto after = gaps_.find(end); after != gaps_.end()) {
+    if (const auto after = free_.find(end); after != free_.end()) {
         end += after->second;
-        take_gap(after);
+        remove_free(after);
     }
-    if (const auto above = gaps_.lower_bound(begin); above != gaps_.begin()) {
+    if (const auto above = free_.lower_bound(begin); above != free_.begin()) {
         const auto before = std::prev(above);
         if (before->first + before->second == begin) {
             begin = before->first;
-            take_gap(before);
+            remove_free(before);
         }
     }
-    put_gap(begin, end - begin);
+    insert_free(begin, end - begin);
     return true;
 }
 
-void Heap::remember(std::uint64_t begin, std::uint64_t bytes) noexcept {
+void Heap::record_freed(std::uint64_t begin, std::uint64_t bytes) noexcept {
     if (freed_.size() >= most_freed) freed_.erase(freed_.begin(), freed_.begin() + most_freed / 2);
     freed_.push_back({begin, bytes});  // within its capacity
 }

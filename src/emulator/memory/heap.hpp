@@ -1,7 +1,7 @@
 #pragma once
 /// @file heap.hpp
-/// The device's heap: a stretch of global memory whose blocks a kernel's `malloc` hands out and `free` takes
-/// back. Both take logarithmic time in the number of blocks.
+/// The device heap: a range of global memory from which a kernel's `malloc` allocates blocks. Allocating and
+/// freeing take logarithmic time in the number of blocks.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,22 +18,22 @@ namespace ptxgraft::emulator {
 /// Bytes of the heap: CUDA's default cudaLimitMallocHeapSize.
 inline constexpr std::uint64_t heap_bytes = std::uint64_t{8} << 20;
 
-/// Thread-safe. A block that was freed stays free for long, so that a use after free finds nothing: the next
-/// block is behind the last one, and where there is no room any more, in the widest gap. What throws
-/// std::bad_alloc changes nothing.
+/// A thread-safe next-fit allocator. A block follows the one before it, and when the end is reached, goes to
+/// the largest free extent: freed addresses are reused late, so that a use after free is found. An operation
+/// that throws std::bad_alloc changes nothing.
 class Heap {
   public:
-    /// Gives it its addresses, all of which are free.
+    /// Makes all addresses from `address` on free: heap_bytes of them.
     void begin(std::uint64_t address);
-    /// 16-byte aligned; 0 when no gap is wide enough, or for no bytes.
+    /// The address of a block, 16-byte aligned; 0 when no free extent is large enough, or for 0 bytes.
     [[nodiscard]] std::uint64_t allocate(std::uint64_t bytes);
-    /// False when the address is no live block's.
+    /// False when no live block begins at the address.
     [[nodiscard]] bool free(std::uint64_t address);
-    /// Of a live block; else 0.
+    /// The size of the live block that begins at an address; 0 when there is none.
     [[nodiscard]] std::uint64_t size(std::uint64_t address) const;
-    /// Whether an address is in a live block, with `bytes` bytes.
+    /// Whether `bytes` bytes from an address on lie in one live block.
     [[nodiscard]] bool holds(std::uint64_t address, std::uint64_t bytes) const;
-    /// What there is at or near an address of the heap that is in no live block: for an error's text.
+    /// Describes the blocks at or near an invalid address of the heap, for the text of an error.
     [[nodiscard]] std::string surroundings(std::uint64_t address) const;
 
   private:
@@ -44,19 +44,19 @@ class Heap {
     };
 
     void make_nodes();
-    void put_gap(std::uint64_t begin, std::uint64_t bytes) noexcept;
-    void take_gap(Extents::iterator gap) noexcept;
-    [[nodiscard]] Extents::iterator choose(std::uint64_t bytes);
-    void remember(std::uint64_t begin, std::uint64_t bytes) noexcept;
+    void insert_free(std::uint64_t begin, std::uint64_t bytes) noexcept;
+    void remove_free(Extents::iterator extent) noexcept;
+    [[nodiscard]] Extents::iterator choose_free(std::uint64_t bytes);
+    void record_freed(std::uint64_t begin, std::uint64_t bytes) noexcept;
 
     mutable std::mutex mutex_;
-    std::uint64_t next_ = 0;    // behind the last block
-    Extents blocks_;            // with the bytes that were asked for
-    Extents gaps_;              // in whole units, no two of them adjacent
-    Sizes by_size_;             // the same ones
-    std::vector<Freed> freed_;  // the last ones
-    // A change takes its nodes from here, where they are made before it begins: it cannot fail halfway.
-    Extents::node_type spare_block_, spare_gap_;
+    std::uint64_t next_ = 0;    // the address behind the block that was allocated last
+    Extents blocks_;            // live blocks, with the bytes that were asked for
+    Extents free_;              // free extents, rounded to the alignment and coalesced
+    Sizes free_by_size_;        // the same extents
+    std::vector<Freed> freed_;  // the most recently freed blocks
+    // Tree nodes that are allocated before a change begins, so that the change itself cannot fail.
+    Extents::node_type spare_block_, spare_free_;
     Sizes::node_type spare_size_;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 /// @file host_bytes.hpp
-/// How much of the host's memory the blocks of a launch take while they run: registers, frames, local and
-/// shared memory, and what is kept of them.
+/// The host memory that the running CTAs of a launch take: registers, frames, local and shared memory, and
+/// their definedness bits.
 
 #include <atomic>
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace ptxgraft::emulator {
 
-/// So many that no further blocks are begun beside others; blocks that have to run together may not begin
-/// with more.
+/// The bytes from which on no further CTA begins beside others. CTAs that have to run together are refused
+/// when they begin with more.
 inline constexpr std::uint64_t most_begun_bytes = std::uint64_t{2} << 30;
-/// So many, and no call or alloca takes more.
+/// The bytes from which on a call or an alloca fails.
 inline constexpr std::uint64_t most_host_bytes = std::uint64_t{4} << 30;
 
 class HostBytes {
@@ -20,7 +20,7 @@ class HostBytes {
     [[nodiscard]] std::uint64_t used() const { return used_.load(std::memory_order_relaxed); }
     [[nodiscard]] bool is_spent() const { return used() > most_host_bytes; }
 
-    /// What one warp or block has of them, as long as it lives.
+    /// The bytes of one warp or CTA, which are returned when it ends.
     class Share {
       public:
         explicit Share(HostBytes& all) : all_(&all) {}

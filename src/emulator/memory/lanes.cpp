@@ -25,8 +25,8 @@ struct Wide {
     std::uint64_t low, high;
 };
 
-// Written without branches, so that the loop is vectorised. What a lane computes that takes no part does not
-// matter.
+// The loop has no branches, so that the compiler vectorises it; inactive lanes compute offsets that nothing
+// reads.
 template <class T>
 inline bool locate_of(Located& located, const T* addresses, T add, std::uint32_t last, std::uint32_t unit,
                       std::uint32_t step, std::uint32_t mask) {

@@ -1,6 +1,7 @@
 #pragma once
 /// @file lanes.hpp
-/// What is done with whole columns besides arithmetic, compiled for each kind of processor.
+/// Vector operations on lane registers other than arithmetic: blends, gathers, scatters and the offsets of
+/// the lanes of an access. They are compiled for each kind of processor.
 
 #include <cstddef>
 #include <cstdint>
@@ -40,16 +41,16 @@ inline void set_lane_value(std::byte* column, std::uint32_t bytes, unsigned lane
     std::memcpy(column + std::size_t{lane} * bytes, wide, bytes);
 }
 
-/// Where the lanes of an access are in one piece of memory, and how they lie.
+/// The offsets that the lanes of an access have in one contiguous piece of memory.
 struct Located {
     alignas(64) std::uint32_t offsets[32];
-    bool all_equal = false;             ///< all 32 lanes at one place
-    bool consecutive = false;           ///< all 32 lanes, each behind the one before
-    std::uint32_t least = 0, most = 0;  ///< where all 32 lanes access: all offsets are in between
+    bool all_equal = false;             ///< all 32 lanes access one offset: a broadcast
+    bool consecutive = false;           ///< all 32 lanes access one range, in the order of the lanes
+    std::uint32_t least = 0, most = 0;  ///< where all 32 lanes access: the smallest and the largest offset
 
-    // Of a checked launch.
+    // Only checked launches set these.
     const std::byte* host = nullptr;  ///< the memory of offset 0
-    std::uint8_t* written = nullptr;  ///< which bytes were written, where `offsets` are; null: all were
+    std::uint8_t* written = nullptr;  ///< definedness bits from offset 0 on; null: all bytes are defined
     std::uint64_t begin = 0;          ///< the address of offset 0
     bool is_shared = false, is_global = false;
 };
@@ -57,20 +58,21 @@ struct Located {
 struct LaneFunctions {
     /// Copies the lanes of a mask from a column to another one of the same width, 1, 2, 4, 8 or 16.
     void (*blend[5])(std::byte* to, const std::byte* from, std::uint32_t mask);
-    /// Fills the lanes of a mask from their places behind `from`, for the same widths.
+    /// Loads the lanes of a mask from `from` plus their offsets, for the same widths.
     void (*gather[5])(std::byte* to, const std::byte* from, const Located& located, std::uint32_t mask);
-    /// Four values of 4 bytes at each of 32 places, to and from four columns.
+    /// Vectors of four 4-byte values at the offsets of 32 lanes, to and from four columns.
     void (*gather4)(std::byte* const* to, const std::byte* from, const Located& located);
     void (*scatter4)(std::byte* to, const std::byte* const* from, const Located& located);
-    /// Offsets of addresses in a piece of memory that begins at `begin`: false when an access of one of the
-    /// lanes begins behind `last`, or at no multiple of `unit`, a power of two. `step`: bytes of one lane's
-    /// access.
+    /// Computes the offsets `addresses + add` of the lanes. False when a lane of the mask accesses an offset
+    /// beyond `last` or one that is no multiple of `unit`, a power of two. `step`: the bytes that each lane
+    /// accesses.
     bool (*locate32)(Located& located, const std::uint32_t* addresses, std::uint32_t add, std::uint32_t last,
                      std::uint32_t unit, std::uint32_t step, std::uint32_t mask);
     bool (*locate64)(Located& located, const std::uint64_t* addresses, std::uint64_t add, std::uint32_t last,
                      std::uint32_t unit, std::uint32_t step, std::uint32_t mask);
-    /// Of lanes that access words of lines of 128 bytes: `word << ` its place joins the words of each lane
-    /// that is still on its line. The others.
+    /// Collects which words of a line of 128 bytes each lane accesses: `word`, shifted by the place of offset
+    /// + shift in its line, is added to the lane's mask in `words` if it is the line in `lines`. Returns the
+    /// lanes that access another line.
     std::uint32_t (*walk)(std::uint32_t* words, const std::uint32_t* lines, const std::uint32_t* offsets,
                           std::uint32_t shift, std::uint32_t word);
 };

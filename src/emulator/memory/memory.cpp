@@ -11,25 +11,19 @@ namespace ptxgraft::emulator {
 namespace {
 
 constexpr std::uint64_t region_alignment = 256;
-constexpr std::uint64_t guard_bytes = std::uint64_t{1}
-                                      << 20;  // an index that is somewhat too large hits no neighbour
-constexpr std::size_t most_gone = 4096;       // allocations that are remembered
+// The gap between two allocations: an index that is somewhat too large does not reach the next one.
+constexpr std::uint64_t guard_bytes = std::uint64_t{1} << 20;
+constexpr std::size_t most_freed = 4096;  // freed allocations that are recorded
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
-// calloc: zero-filled without touching pages that nobody uses.
+// calloc gives zeroed bytes without touching the pages that are never accessed.
 std::byte* host_memory(std::uint64_t bytes) {
     return static_cast<std::byte*>(
         std::calloc(1, static_cast<std::size_t>(std::max<std::uint64_t>(bytes, 16) + 64)));
 }
 
 }  // namespace
-
-std::string_view name(Space space) {
-    constexpr std::string_view names[] = {"generic", "global",    "constant",       "shared",
-                                          "local",   "parameter", "shared::cluster"};
-    return names[static_cast<std::size_t>(space)];
-}
 
 std::uint64_t window(Space space) {
     switch (space) {
@@ -51,7 +45,7 @@ Place place(std::uint64_t generic) {
 }
 
 Memory::~Memory() {
-    for (const Regions* const all : {&regions_, &added_})
+    for (const Regions* const all : {&regions_, &pending_})
         for (const Region& region : *all) release(region);
 }
 
@@ -88,7 +82,7 @@ void Memory::give_back(const Region& region) noexcept {
 
 namespace {
 
-// Gives a region back, unless somebody keeps it.
+// Gives a region back in its destructor unless keep() was called.
 class Reserved {
   public:
     Reserved(Memory& memory, const Region& region) : memory_(&memory), region_(region) {}
@@ -108,11 +102,11 @@ class Reserved {
 
 void Memory::add(const Region& region) {
     const std::scoped_lock lock(mutex_);
-    if (gone_.capacity() == 0) gone_.reserve(most_gone);  // so that to free needs no memory
-    insert(is_in_use_ ? added_ : regions_, region);
+    if (freed_.capacity() == 0) freed_.reserve(most_freed);  // so that free() allocates nothing
+    insert(is_in_use_ ? pending_ : regions_, region);
 }
 
-// Addresses are given in order, but two threads may add theirs in another one.
+// Addresses are given in ascending order, but threads may add their regions in another order.
 void Memory::insert(Regions& regions, const Region& region) {
     regions.insert(std::ranges::upper_bound(regions, region.begin, {}, &Region::begin), region);
 }
@@ -131,14 +125,14 @@ Expected<void> Memory::free(std::uint64_t address) {
     return fail(Errc::not_an_allocation, fmt::format("{:#x}", address));
 }
 
-// A region that is in use stays until its user is gone: it is only marked.
+// A region that a Use sees is only marked as freed; it is released when the Use ends.
 bool Memory::try_free(std::uint64_t address) noexcept {
     const std::scoped_lock lock(mutex_);
-    for (Regions* const all : {&regions_, &added_}) {
-        const auto found = at(*all, address);
+    for (Regions* const all : {&regions_, &pending_}) {
+        const auto found = find_first_byte(*all, address);
         if (found == all->end() || found->is_freed) continue;
         used_ -= found->bytes;
-        remember(*found);
+        record_freed(*found);
         if (is_in_use_ && all == &regions_) {
             found->is_freed = has_freed_ = true;
             return true;
@@ -150,33 +144,33 @@ bool Memory::try_free(std::uint64_t address) noexcept {
     return false;
 }
 
-Memory::Regions::iterator Memory::at(Regions& regions, std::uint64_t address) {
+Memory::Regions::iterator Memory::find_first_byte(Regions& regions, std::uint64_t address) {
     const auto found = std::ranges::lower_bound(regions, address, {}, &Region::begin);
     return found != regions.end() && found->begin == address ? found : regions.end();
 }
 
-void Memory::remember(const Region& region) noexcept {
-    if (gone_.size() >= most_gone) gone_.erase(gone_.begin(), gone_.begin() + most_gone / 2);
-    gone_.push_back({.begin = region.begin, .bytes = region.bytes});  // within its capacity
+void Memory::record_freed(const Region& region) noexcept {
+    if (freed_.size() >= most_freed) freed_.erase(freed_.begin(), freed_.begin() + most_freed / 2);
+    freed_.push_back({.begin = region.begin, .bytes = region.bytes});  // within its capacity
 }
 
 void Memory::begin_use() {
     const std::scoped_lock lock(mutex_);
-    settle();
+    insert_pending();
     is_in_use_ = true;
 }
 
 void Memory::end_use() noexcept {
     const std::scoped_lock lock(mutex_);
     is_in_use_ = false;
-    if (has_freed_) sweep();
+    if (has_freed_) release_freed();
 }
 
-void Memory::settle() {
-    for (; !added_.empty(); added_.pop_back()) insert(regions_, added_.back());
+void Memory::insert_pending() {
+    for (; !pending_.empty(); pending_.pop_back()) insert(regions_, pending_.back());
 }
 
-void Memory::sweep() noexcept {
+void Memory::release_freed() noexcept {
     std::erase_if(regions_, [this](const Region& region) {
         if (region.is_freed) release(region);
         return region.is_freed;
@@ -207,7 +201,7 @@ void Memory::copy_marks(std::uint64_t target, std::uint64_t source, std::uint64_
 std::string Memory::surroundings(std::uint64_t address) const {
     {
         const std::scoped_lock lock(mutex_);
-        for (const Region& region : gone_)
+        for (const Region& region : freed_)
             if (region.holds(address, 1))
                 return fmt::format("in the {} bytes at {:#x} that were freed", region.bytes, region.begin);
     }
@@ -215,7 +209,7 @@ std::string Memory::surroundings(std::uint64_t address) const {
         std::upper_bound(regions_.begin(), regions_.end(), address,
                          [](std::uint64_t a, const Region& region) { return a < region.begin; });
     constexpr std::uint64_t near = guard_bytes, nowhere = ~std::uint64_t{0};
-    std::uint64_t behind = nowhere;  // the end of the one before it
+    std::uint64_t behind = nowhere;  // the distance to the end of the allocation before the address
     if (after != regions_.begin()) {
         const Region& before = *(after - 1);
         if (before.is_heap && before.holds(address, 1)) return heap_.surroundings(address);
@@ -257,7 +251,8 @@ Expected<void> Memory::reserve_heap() {
     return {};
 }
 
-ModuleVariables::~ModuleVariables() {  // the last one first: those behind it would be moved
+ModuleVariables::
+    ~ModuleVariables() {  // the last one first: erasing from the middle would move those behind it
     for (; regions_.size() > added_; regions_.pop_back()) memory_->give_back(regions_.back());
     for (; !regions_.empty(); regions_.pop_back()) memory_->try_free(regions_.back().begin);
 }

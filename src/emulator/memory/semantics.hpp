@@ -1,12 +1,13 @@
 #pragma once
 /// @file semantics.hpp
-/// What PTX says of strong operations and fences: their .sem and their .scope.
+/// The qualifiers of strong operations and fences in the memory consistency model: .sem and .scope (PTX ISA,
+/// chapter 8).
 
 #include <cstdint>
 
 namespace ptxgraft::emulator {
 
-/// Volatile operations are relaxed ones (PTX ISA 8.4.2); a fence.sc orders as a fence.acq_rel does
+/// A .volatile operation is treated as a .relaxed one (PTX ISA 8.4.2), and a fence.sc as a fence.acq_rel
 /// (synchronisation.hpp).
 enum class Semantics : std::uint8_t { weak, relaxed, acquire, release, acq_rel };
 [[nodiscard]] constexpr bool acquires(Semantics of) {
@@ -16,8 +17,8 @@ enum class Semantics : std::uint8_t { weak, relaxed, acquire, release, acq_rel }
     return of == Semantics::release || of == Semantics::acq_rel;
 }
 
-/// A scope (PTX ISA 8.5), as far as it matters within a cluster: the threads of a CTA, or of all its CTAs,
-/// for .cluster, .gpu and .sys.
+/// The scope of an operation (PTX ISA 8.5), as far as a cluster can tell: .cta, or one of .cluster, .gpu and
+/// .sys, which contain the whole cluster.
 enum class Reach : std::uint8_t { cluster, cta };
 
 }  // namespace ptxgraft::emulator

@@ -34,7 +34,7 @@ const std::unordered_map<Execute, Kind>& access_kinds() {
 
 ObservedAccess::Space observed(Space space) {
     switch (space) {
-        case Space::constant: return ObservedAccess::Space::constant;
+        case Space::const_: return ObservedAccess::Space::constant;
         case Space::shared:
         case Space::shared_cluster: return ObservedAccess::Space::shared;
         case Space::local: return ObservedAccess::Space::local;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ptxgraft/emulator_observer.hpp"
+#include "syntax/spaces.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -36,8 +37,9 @@ std::string hexadecimal(const ObservedRegister& reg, unsigned lane) {
 }
 
 std::string_view name(ObservedAccess::Space space) {
-    constexpr std::string_view names[] = {"global", "constant", "shared", "local", "parameter"};
-    return names[static_cast<std::size_t>(space)];
+    using enum syntax::Space;
+    constexpr syntax::Space spaces[] = {global, const_, shared, local, param};  // by the enumerators
+    return syntax::row(spaces[static_cast<std::size_t>(space)]).name;
 }
 std::string_view name(ObservedAccess::Kind kind) {
     constexpr std::string_view names[] = {"load", "store", "atomic"};

@@ -1,9 +1,7 @@
 #include "stub/set/types.hpp"
 
-#include <algorithm>
-#include <array>
-
 #include "isa/operands.hpp"
+#include "syntax/types.hpp"
 
 namespace ptxgraft::stack {
 namespace {
@@ -11,43 +9,25 @@ namespace {
 using isa::OperandType;
 using isa::RegisterType;
 
-// By OperandType.
-struct Row {
-    std::string_view name;
-    TypeId type;  // of a machine
-};
-constexpr std::array<Row, 26> rows = {{
-    {"pred", 0},
-    {"b16", 1},
-    {"b32", 2},
-    {"b64", 3},
-    {"u16", 4},
-    {"u32", 5},
-    {"u64", 6},
-    {"s16", 7},
-    {"s32", 8},
-    {"s64", 9},
-    {"f16", 10},
-    {"f16x2", 11},
-    {"bf16", 12},
-    {"bf16x2", 13},
-    {"f32", 14},
-    {"f64", 15},
-    {"b8", type_b8},
-    {"u8", type_b8},
-    {"s8", type_b8},
-    {"b128", type_b128},
-    {"tf32", type_id(Type::b32)},
-    {"f32x2", type_id(Type::b64)},
-    {"u16x2", type_id(Type::b32)},
-    {"s16x2", type_id(Type::b32)},
-    {"u8x4", type_id(Type::b32)},
-    {"s8x4", type_id(Type::b32)},
-}};
+// The names and widths of operand types stand in the rows of PTX's types, which have the same numbers.
+const syntax::TypeRow& row(OperandType type) { return syntax::row(static_cast<RegisterType>(type)); }
 
-RegisterType register_type_of(std::string_view name) {
-    const isa::TypeInfo* info = isa::type_info(name);
-    return info == nullptr ? RegisterType::none : info->type;
+// Of a machine. What no register is declared of has the type of bits of its width.
+TypeId machine_type(OperandType type) {
+    if (type <= OperandType::f64) return static_cast<TypeId>(type);
+    switch (row(type).bits) {
+        case 8: return type_b8;
+        case 32: return type_id(Type::b32);
+        case 64: return type_id(Type::b64);
+        default: return type_b128;
+    }
+}
+
+RegisterType register_type_of(TypeId type) {
+    return type < type_b8      ? static_cast<RegisterType>(type)
+           : type == type_b8   ? RegisterType::b8
+           : type == type_b128 ? RegisterType::b128
+                               : RegisterType::none;
 }
 
 }  // namespace
@@ -55,12 +35,12 @@ RegisterType register_type_of(std::string_view name) {
 TypeId default_type(const isa::OperandSpec& spec) {
     if (spec.is_wide && spec.type == OperandType::u8) return type_id(Type::u16);
     if (spec.is_wide && spec.type == OperandType::s8) return type_id(Type::s16);
-    return rows[static_cast<std::size_t>(spec.type)].type;
+    return machine_type(spec.type);
 }
 
 std::string_view builtin_name(TypeId type) {
-    const auto at = std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.type == type; });
-    return at == rows.end() ? std::string_view() : at->name;
+    const RegisterType found = register_type_of(type);
+    return found == RegisterType::none ? std::string_view() : syntax::row(found).name();
 }
 
 TypeId builtin_type(std::string_view name) {
@@ -70,13 +50,11 @@ TypeId builtin_type(std::string_view name) {
 }
 
 bool fits(TypeId base, const isa::OperandSpec& spec) {
-    const RegisterType wanted = register_type_of(rows[static_cast<std::size_t>(spec.type)].name);
-    const RegisterType given = register_type_of(builtin_name(base));
+    const auto wanted = static_cast<RegisterType>(spec.type);
+    const RegisterType given = register_type_of(base);
     if (isa::goes(given, wanted, false, spec.is_wide)) return true;
     // registers of these are declared as .b16 and .b32
-    return base < first_user_type && base < type_b8 &&
-           isa::goes(register_type_of(register_type(static_cast<Type>(base)).substr(1)), wanted, false,
-                     spec.is_wide);
+    return base < type_b8 && isa::goes(syntax::register_type(given), wanted, false, spec.is_wide);
 }
 
 }  // namespace ptxgraft::stack
