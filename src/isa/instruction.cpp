@@ -225,7 +225,7 @@ void Verifier::require(std::span<const Since> since, Span span, const std::strin
         report(Errc::version_too_old, span,
                what + " needs " + a.needed + "; the module has " + version_text(version_));
     else
-        report(Errc::target_not_able, span, what + " needs " + a.needed + "; the target is " + text(target_));
+        report(Errc::target_not_able, span, what + " needs " + a.needed + "; the target is " + name(target_));
 }
 
 void Verifier::special_registers(const Instruction& i) {
