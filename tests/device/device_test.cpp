@@ -779,6 +779,35 @@ TEST(EmulatorDevice, BlocksAreClusters) {
     EXPECT_EQ(*count->download<std::uint32_t>(), (std::vector<std::uint32_t>{6, 6}));
 }
 
+// The grid is in clusters: in blocks it keeps the bounds of grids.
+TEST_F(FakeGpu, BlocksAreClustersWithinTheBoundsOfAGrid) {
+    constexpr std::string_view text =
+        ".version 9.0\n.target sm_90\n.address_size 64\n"
+        ".entry k() .blocksareclusters .reqntid 1 .reqnctapercluster 2 { ret; }\n";
+    const Device emulated = std::move(*Device::open("emulator"));
+    fake().argument_sizes.clear();
+    for (const Device* where : {&device(), &emulated}) {
+        const Function function = where->load(text, "k").value();
+        EXPECT_OK(function.launch({.grid = {3, 1, 1}}, {}));
+        EXPECT_THAT(failure(function.launch({.grid = {2147483647, 1, 1}}, {})),
+                    HasSubstr("grid of 4294967294 x 1 x 1; at most 2147483647 x 65535 x 65535"));
+    }
+}
+
+TEST(EmulatorDevice, ParametersThatAreReferencesHaveEightBytes) {
+    const Device device = std::move(*Device::open("emulator"));
+    const auto function = device.load(
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        ".entry k(.param .u64 out, .param .texref t, .param .u32 n) {\n.reg .b64 %a;\n.reg .b32 %n;\n"
+        "ld.param.u64 %a, [out];\nld.param.u32 %n, [n];\nst.global.u32 [%a], %n;\nret;\n}\n",
+        "k");
+    ASSERT_OK(function);
+    EXPECT_EQ(function->parameters()[1].bytes, 8u);
+    auto out = device.allocate(4);
+    EXPECT_OK(function->launch({}, std::array<Argument, 3>{*out, std::uint64_t{0}, 7u}));
+    EXPECT_EQ(*out->download<std::uint32_t>(), std::vector<std::uint32_t>{7});
+}
+
 TEST(EmulatorDevice, HasTheLimitsOfItsArchitecture) {
     struct Row {
         std::string_view name;
