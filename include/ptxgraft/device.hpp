@@ -17,6 +17,7 @@
 
 #include "ptxgraft/emulator.hpp"
 #include "ptxgraft/error.hpp"
+#include "ptxgraft/launch.hpp"
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/tensor_map.hpp"
 
@@ -36,13 +37,9 @@ class Buffer;
 class Stream;
 class Event;
 class Function;
-
-/// A parameter of an entry, as its PTX declares it.
-struct ParameterInfo {
-    std::string name;
-    std::string type;         ///< "u64", "f32", "b8"
-    std::uint32_t bytes = 0;  ///< whole parameter, arrays included
-};
+namespace device {
+class Loader;  // internal
+}
 
 /// A kernel's argument: the bytes of a scalar, or the address of a buffer. Converts from every arithmetic
 /// type, from Buffer, and from trivially copyable structs. A value, which holds a copy of the bytes; of a
@@ -127,6 +124,7 @@ class PTXGRAFT_API Device {
     struct Data;
 
   private:
+    friend class device::Loader;
     explicit Device(std::shared_ptr<Data> data) : data_(std::move(data)) {}
     std::shared_ptr<Data> data_;
 };
@@ -257,7 +255,7 @@ class PTXGRAFT_API Function {
     struct Data;
 
   private:
-    friend class Device;
+    friend class device::Loader;
     explicit Function(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
     std::shared_ptr<const Data> data_;
 };

@@ -22,23 +22,17 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ptxgraft/emulator_checks.hpp"
 #include "ptxgraft/error.hpp"
+#include "ptxgraft/launch.hpp"
 
 namespace ptxgraft {
-
-/// The shape of a launch. Units: grid in blocks (CTAs), block in threads, shared memory in bytes.
-struct Dim3 {
-    std::uint32_t x = 1, y = 1, z = 1;
-};
 
 /// A decoded module. Shared and immutable but for its `.global` variables, which live in the emulator that
 /// loaded it. Threads: its last handle may go on any thread, also while the emulator runs a launch of another
@@ -46,6 +40,9 @@ struct Dim3 {
 class EmulatedModule;
 
 class EmulatorObserver;  // emulator_observer.hpp
+namespace emulator {
+class Loader;  // internal
+}
 
 struct EmulatorOptions {
     /// of each launch that has none of its own (LaunchLimits); 0: no limit
@@ -53,7 +50,9 @@ struct EmulatorOptions {
     std::uint32_t time_limit_ms = 0;  ///< the same, in milliseconds
     std::uint32_t threads = 0;        ///< host threads; 0: one per core. Results do not depend on it
     std::uint64_t memory_bytes = std::uint64_t{16} << 30;  ///< of all allocations
-    std::uint32_t sm = 90;  ///< architecture to be: limits and special registers
+    /// The architecture to be, whose limits and special registers hold: one from sm_75 on. Errors of another
+    /// one: Errc::no_such_device of Device::open, Errc::invalid_argument of Emulator::load.
+    std::uint32_t sm = 90;
     bool fast = false;  ///< short for no `checks`: what is left keeps the host safe, and is what no GPU could
                         ///< go on from
     /// Host memory for the shadow memory that races are looked for in, of one block or cluster at a time on
@@ -72,41 +71,6 @@ struct EmulatorOptions {
     /// in which order, does not depend on `threads`.
     std::uint32_t keep_going = 0;
     std::vector<EmulatorExcuse> excuses = {};  ///< places that are not to be reported
-};
-
-/// What ends a launch before its kernel ends, whichever comes first. What the kernel wrote by then stays
-/// written, what it printed is there to be taken, and the device is ready for the next launch. The error says
-/// where a warp was that ran last: entry, block, thread, and the span of its next instruction.
-struct LaunchLimits {
-    /// Warp instructions; 0: the device's budget. It bounds work: an instruction that makes the host do much
-    /// more than others counts as many, as copies in bulk, products of warpgroups, prints and atomics do, and
-    /// each warp of a block that begins counts as eight. Errc::instruction_budget_spent
-    std::uint64_t instruction_budget = 0;
-    /// Milliseconds from when the kernel begins; 0: the device's limit. It ends some milliseconds later.
-    /// Errc::time_limit_spent
-    std::uint32_t time_limit_ms = 0;
-    /// Anybody may ask for the end, from any thread. Errc::launch_stopped
-    std::stop_token stop = {};
-    /// Is asked every few milliseconds on the launching thread, also while it waits for its turn: true ends
-    /// the launch. Errc::launch_stopped. What it throws ends the launch too, and comes out of the call. A
-    /// launch or a copy on the same device that it tries is Errc::device_in_use.
-    std::function<bool()> should_stop = {};
-};
-
-/// The shape of a launch. Units: grid and cluster in blocks, block in threads, shared memory in bytes per
-/// block. The grid of an entry that is `.blocksareclusters` is in clusters (PTX ISA 11.8.1).
-struct LaunchConfig {
-    Dim3 grid = {};
-    Dim3 block = {};
-    std::uint32_t shared_bytes = 0;  ///< dynamic
-    /// Of one block: no cluster, or the one that the entry's `.reqnctapercluster` says.
-    Dim3 cluster = {};
-    /// All blocks run at the same time, as grid-wide barriers need.
-    bool cooperative = false;
-    /// What ends the launch before the kernel ends. A GPU's kernels cannot be ended: there a budget or a time
-    /// limit is Errc::limit_not_possible, and `stop` and `should_stop` are asked once, before the kernel is
-    /// queued.
-    LaunchLimits limits = {};
 };
 
 struct EmulatorStats {
@@ -175,6 +139,7 @@ class PTXGRAFT_API Emulator {
     [[nodiscard]] const EmulatorOptions& options() const;
 
   private:
+    friend class emulator::Loader;
     struct Data;
     std::unique_ptr<Data> data_;
 };

@@ -15,15 +15,11 @@
 
 #include "ptxgraft/error.hpp"
 #include "ptxgraft/syntax.hpp"
+#include "ptxgraft/target.hpp"
 
 namespace ptxgraft::isa {
 
-/// A target architecture: `sm_90` (and all later ones), `sm_90a` (only this one), `sm_100f` (its family).
-struct Architecture {
-    std::uint16_t sm = 0;  ///< 90
-    char variant = 0;      ///< 'a', 'f' or 0
-    friend bool operator==(Architecture, Architecture) = default;
-};
+using ptxgraft::Architecture;
 
 /// What an operand of a form is. Those up to `f64` are the types of ptxgraft::Type, with its numbers.
 enum class OperandType : std::uint8_t {

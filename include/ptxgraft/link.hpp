@@ -85,7 +85,8 @@ struct Cubin {
 };
 
 struct AssembleOptions {
-    std::string target = {};          ///< empty: the module's `.target`
+    /// "sm_90a": checked by parse_architecture(); empty: the module's `.target`
+    std::string target = {};
     int optimisation = 3;             ///< 0 to 3
     std::uint32_t max_registers = 0;  ///< per thread; 0: no limit
     bool relocatable = false;         ///< for linking

@@ -1,7 +1,8 @@
 #pragma once
 /// @file ptxgraft.hpp
-/// Everything of the C++ API. One header per stage: error, syntax, isa, site, stub, stack, set, expression,
-/// evaluate, link, emulator (its observer, its coverage, tolerances of sums), device, tensor_map, kernel.
+/// Everything of the C++ API. One header per stage: error, target, syntax, isa, site, stub, stack, set,
+/// expression, evaluate, link, launch, emulator (its observer, its coverage, tolerances of sums), device,
+/// tensor_map, kernel.
 
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/emulator.hpp"
@@ -14,11 +15,13 @@
 #include "ptxgraft/expression.hpp"
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/kernel.hpp"
+#include "ptxgraft/launch.hpp"
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/set.hpp"
 #include "ptxgraft/site.hpp"
 #include "ptxgraft/stack.hpp"
 #include "ptxgraft/stub.hpp"
 #include "ptxgraft/syntax.hpp"
+#include "ptxgraft/target.hpp"
 #include "ptxgraft/tensor_map.hpp"
 #include "ptxgraft/tolerance.hpp"

@@ -171,17 +171,26 @@ Error explained(const Error& error, const std::string& ptx) {
     throw Failure{text.append(note), error.code == Errc::launch_stopped ? interrupted : work_failed};
 }
 
+// The kernel of the first launch.
+Kernel graft_kernel(const LaunchPlan& plan, const Device& device, const Input& input,
+                    const std::vector<NamedStub>& stubs) {
+    auto kernel = input.skeleton.graft(as_grafts(stubs), device, {.entry = plan.launches.front().entry});
+    if (kernel) return std::move(*kernel);
+    const auto& source = kernel.error().source;
+    fail_in_ptx(kernel.error(), source ? source->text : input.skeleton.ptx(), input, stubs.size());
+}
+
 // The entries of the launches, of one module: its variables are theirs together.
-std::vector<Function> load_entries(const LaunchPlan& plan, const Device& device, const std::string& ptx,
-                                   const Input& input, std::size_t stub_count) {
+std::vector<Function> load_entries(const LaunchPlan& plan, const Kernel& kernel, const Input& input,
+                                   std::size_t stub_count) {
     std::vector<Function> functions;
     for (const PlannedLaunch& launch : plan.launches) {
         const auto same = std::find_if(functions.begin(), functions.end(),
                                        [&](const Function& f) { return f.entry() == launch.entry; });
-        auto function = functions.empty()         ? device.load(ptx, launch.entry)
+        auto function = functions.empty()         ? kernel.function()
                         : same != functions.end() ? Expected<Function>(*same)
                                                   : functions[0].other(launch.entry);
-        if (!function) fail_in_ptx(function.error(), ptx, input, stub_count);
+        if (!function) fail_in_ptx(function.error(), kernel.ptx(), input, stub_count);
         functions.push_back(std::move(*function));
         check_arguments(plan, launch, functions.back().parameters());
     }
@@ -255,10 +264,10 @@ void run(const RunFlags& flags) {
     const std::vector<NamedStub> stubs = compile_stubs(input, flags.stubs);
     device = device_for(flags, std::move(device), input, observation.observer());
 
-    const std::string ptx =
-        take(input.skeleton.render(as_grafts(stubs)), input.skeleton.ptx(), input.ptx_name(0));
     plan_arguments(plan, std::move(arguments));
-    const std::vector<Function> functions = load_entries(plan, device, ptx, input, stubs.size());
+    const Kernel kernel = graft_kernel(plan, device, input, stubs);
+    const std::string& ptx = kernel.ptx();
+    const std::vector<Function> functions = load_entries(plan, kernel, input, stubs.size());
     LaunchMemory memory(plan, device, functions[0]);
     std::vector<LaunchResult> results;
     std::optional<FailedLaunch> failed;

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "ptxgraft/target.hpp"
 #include "text_file.hpp"
 #include "verb.hpp"
 
@@ -51,8 +52,16 @@ Stub compile_stub_file(const NamedValue& given, const Site& site) {
 
 bool is_ptx_file(std::string_view path) { return path.ends_with(".ptx"); }
 
+void add_target_flag(CLI::App& verb, std::string& target, const std::string& help) {
+    const auto problem = [](const std::string& text) {
+        const auto known = parse_architecture(text);
+        return known ? std::string() : message(known.error());
+    };
+    verb.add_option("--target", target, help)->check(CLI::Validator(problem, "ARCHITECTURE"));
+}
+
 void add_cuda_flags(CLI::App& verb, CudaFlags& flags) {
-    verb.add_option("--target", flags.target, "Architecture, such as sm_90a");
+    add_target_flag(verb, flags.target, "Architecture, such as sm_90a");
     const auto one_at_a_time = [&](const char* name, std::vector<std::string>& values, const char* help) {
         verb.add_option(name, values, help)->allow_extra_args(false)->take_all();
     };

@@ -20,6 +20,8 @@ struct CudaFlags {
     std::string cache_dir;
 };
 void add_cuda_flags(CLI::App& verb, CudaFlags& flags);
+/// --target NAME, of an architecture that there is.
+void add_target_flag(CLI::App& verb, std::string& target, const std::string& help);
 
 /// Compiles CUDA source; warnings go to standard error.
 [[nodiscard]] std::string compile_cuda_text(const std::string& path, std::string_view source,

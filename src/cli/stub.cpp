@@ -4,9 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <memory>
 
+#include "ptxgraft/target.hpp"
 #include "skeleton_input.hpp"
 #include "stub_program.hpp"
 #include "text_file.hpp"
@@ -36,19 +36,6 @@ StubProgram load_program(const StubVerbFlags& flags) {
     if (!names_a_file(flags.program)) return {flags.program, "PROGRAM", Language::stack};
     return {take(read_file(flags.program)), display_name(flags.program),
             is_ptx_file(flags.program) ? Language::ptx : Language::stack};
-}
-
-// `sm_90a`, if there is such a one: verify knows them all.
-isa::Architecture read_target(const std::string& text) {
-    if (text.empty()) return {};
-    isa::Architecture target;
-    const std::string_view digits = std::string_view(text).substr(text.starts_with("sm_") ? 3 : 0);
-    const char* const end = std::from_chars(digits.data(), digits.data() + digits.size(), target.sm).ptr;
-    if (end != digits.data() + digits.size()) target.variant = *end;
-    constexpr std::string_view module = ".version 9.0\n.target sm_50\n.address_size 64\n";
-    const auto findings = isa::verify(take(syntax::parse(std::string(module))), {.target = text});
-    if (!findings.empty()) fail_usage(fmt::format("--target: {}", message(findings.front(), module)));
-    return target;
 }
 
 std::shared_ptr<const stack::InstructionSet> load_set(const std::string& name) {
@@ -90,7 +77,7 @@ void find_operands(StubContext& context, const StubProgram& program, const StubV
 
 StubContext make_context(const StubProgram& program, const StubVerbFlags& flags) {
     StubContext context;
-    context.target = read_target(flags.cuda.target);
+    if (!flags.cuda.target.empty()) context.target = take(parse_architecture(flags.cuda.target));
     context.is_strict = flags.is_strict;
     context.expression = {flags.contract, flags.approx, flags.ftz, context.target};
     if (program.language == Language::expression && !flags.set.empty())

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ptxgraft/isa.hpp"
+#include "skeleton_input.hpp"
 #include "text_file.hpp"
 #include "verb.hpp"
 
@@ -97,8 +98,8 @@ void add_verify(CLI::App& app) {
         app.add_subcommand("verify", "Check PTX as ptxas would, and report everything that is wrong");
     const auto options = std::make_shared<Options>();
     verb->add_option("FILE", options->files, "PTX files")->required();
-    verb->add_option("--target", options->target,
-                     "Check for this architecture (sm_100a), not for the module's own");
+    add_target_flag(*verb, options->target,
+                    "Check for this architecture (sm_100a), not for the module's own");
     verb->add_flag("--json", options->json, "An array of findings: file, line, column, code, message");
     verb->add_flag("--manual-order", options->manual_order,
                    "Report modifiers out of the manual's order, which ptxas takes");

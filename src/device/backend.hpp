@@ -9,22 +9,12 @@
 #include <string>
 #include <string_view>
 
+#include "device/load.hpp"
+#include "launch/rules.hpp"
+#include "ptx/target.hpp"
 #include "ptxgraft/device.hpp"
 
 namespace ptxgraft::device {
-
-/// The most that one launch of an entry may ask for. Bounds of grid and block alone are the same on every
-/// architecture (CUDA C++ Programming Guide, table of technical specifications).
-struct EntryLimits {
-    std::uint32_t threads_per_block = 1024;
-    std::uint32_t dynamic_shared_bytes = 48 * 1024;
-    std::uint32_t blocks_per_cluster = 1;
-};
-
-/// Blocks of a cluster on an architecture: clusters came with sm_90; more than 8 blocks are not portable, 16
-/// are what an sm_90 can have (CUDA C++ Programming Guide, thread block clusters).
-constexpr std::uint32_t blocks_per_cluster(std::uint32_t sm) { return sm >= 90 ? 16 : 1; }
-constexpr std::uint32_t portable_blocks_per_cluster = 8;
 
 /// A `.global` or `.const` variable of a loaded module.
 struct Variable {
@@ -35,8 +25,8 @@ struct Variable {
 class LoadedEntry {
   public:
     virtual ~LoadedEntry() = default;
-    [[nodiscard]] virtual EntryLimits limits() const = 0;
-    /// `arguments` have been checked against the parameters, `config` against the limits.
+    [[nodiscard]] virtual launch::EntryLimits limits() const = 0;
+    /// `config` and `arguments` keep the rules of launches.
     [[nodiscard]] virtual Expected<void> launch(const LaunchConfig& config,
                                                 std::span<const Argument> arguments,
                                                 std::uint64_t stream) const = 0;
@@ -54,7 +44,8 @@ class Backend {
 
     [[nodiscard]] virtual DeviceKind kind() const = 0;
     [[nodiscard]] virtual std::string name() const = 0;
-    [[nodiscard]] virtual std::string target() const = 0;
+    /// On a GPU with all that its architecture has; on the emulator as its name says.
+    [[nodiscard]] virtual Architecture architecture() const = 0;
     [[nodiscard]] virtual std::string driver_version() const = 0;
 
     // Memory: never of zero bytes, always within one allocation.
@@ -88,7 +79,7 @@ class Backend {
     [[nodiscard]] virtual Expected<float> elapsed(std::uint64_t start, std::uint64_t end) = 0;
 
     /// `entry` is one of the module's. `cubin` may be null.
-    [[nodiscard]] virtual Expected<std::unique_ptr<LoadedEntry>> load(std::string_view ptx,
+    [[nodiscard]] virtual Expected<std::unique_ptr<LoadedEntry>> load(KnownModule module,
                                                                       const std::string& entry,
                                                                       const Cubin* cubin) = 0;
 };
@@ -99,30 +90,9 @@ class Backend {
                                                            const std::string& driver_library);
 [[nodiscard]] Expected<std::uint32_t> count_cuda(const std::string& driver_library);
 
-/// The emulator, as a device of `target` ("sm_90a").
-[[nodiscard]] std::unique_ptr<Backend> open_emulator(const EmulatorOptions& options, std::string target);
-
-/// The number of a target: 90 of "sm_90a".
-[[nodiscard]] std::uint32_t sm_of(std::string_view target);
-
-/// Whether PTX with one `.target` runs on a GPU of another: PTX of `sm_80` on every later one, of `sm_100f`
-/// on later ones of its family, of `sm_90a` on that alone (PTX ISA 11.1.2, .target).
-[[nodiscard]] bool runs_on(std::string_view ptx_target, std::string_view device_target);
-
-/// An entry of a module as its PTX declares it.
-struct EntryInfo {
-    std::string name;
-    std::vector<ParameterInfo> parameters;
-    std::string target;                     ///< the module's
-    Dim3 required_cluster = {};             ///< of `.reqnctapercluster`
-    std::uint32_t most_cluster_blocks = 0;  ///< of `.maxclusterrank`; 0: none
-    bool wants_cluster = false;             ///< `.explicitcluster`
-    bool blocks_are_clusters = false;       ///< `.blocksareclusters`: a launch's grid counts clusters
-};
-/// The entry of that name, or the only one when the name is empty.
-[[nodiscard]] Expected<EntryInfo> find_entry(std::string_view ptx, std::string_view name);
-/// The names of a module's `.global` and `.const` variables, with commas between; empty: there are none.
-[[nodiscard]] std::string variable_names(std::string_view ptx);
+/// The emulator, as a device of `architecture`, whose number is that of the options.
+[[nodiscard]] std::unique_ptr<Backend> open_emulator(const EmulatorOptions& options,
+                                                     Architecture architecture);
 
 }  // namespace ptxgraft::device
 

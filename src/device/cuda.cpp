@@ -132,7 +132,7 @@ class CudaEntry final : public LoadedEntry {
         return loaded;
     }
 
-    [[nodiscard]] EntryLimits limits() const override { return limits_; }
+    [[nodiscard]] launch::EntryLimits limits() const override { return limits_; }
     [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> other(const std::string& entry) const override {
         return find(module_, entry);
     }
@@ -183,7 +183,8 @@ class CudaEntry final : public LoadedEntry {
     Expected<void> launch_with(const LaunchConfig& config, void** parameters, std::uint64_t stream) const {
         if (auto done = present(context_->driver().cuLaunchKernelEx, "cuLaunchKernelEx"); !done) return done;
         const Dim3 grid = config.grid, block = config.block, cluster = config.cluster;
-        if (blocks(cluster) > portable_blocks_per_cluster)
+        constexpr std::uint32_t portable_blocks = 8;  // CUDA C++ Programming Guide, thread block clusters
+        if (blocks(cluster) > portable_blocks)
             if (auto done = set_attribute(driver::FunctionAttribute::non_portable_cluster_size_allowed, 1);
                 !done)
                 return done;
@@ -234,10 +235,10 @@ class CudaEntry final : public LoadedEntry {
         if (auto done = context_->driver().check(result, fmt::format("function {} of the module", entry));
             !done)
             return done;
-        limits_.threads_per_block = static_cast<std::uint32_t>(std::max(threads, 0));
-        limits_.dynamic_shared_bytes =
-            static_cast<std::uint32_t>(std::max(module_->shared_bytes_per_block() - static_bytes, 0));
-        limits_.blocks_per_cluster = module_->blocks_per_cluster();
+        limits_ = {.threads_per_block = static_cast<std::uint32_t>(std::max(threads, 0)),
+                   .static_shared_bytes = static_cast<std::uint32_t>(std::max(static_bytes, 0)),
+                   .shared_bytes = static_cast<std::uint32_t>(std::max(module_->shared_bytes_per_block(), 0)),
+                   .blocks_per_cluster = module_->blocks_per_cluster()};
         granted_ = static_cast<std::uint32_t>(std::max(48 * 1024 - static_bytes, 0));
         return {};
     }
@@ -245,16 +246,17 @@ class CudaEntry final : public LoadedEntry {
     // Without it, a launch may ask for 48 KB of static and dynamic shared memory together.
     Expected<void> opt_in(std::uint32_t shared_bytes) const {
         if (shared_bytes <= granted_) return {};
-        auto done = set_attribute(driver::FunctionAttribute::max_dynamic_shared_size_bytes,
-                                  static_cast<int>(limits_.dynamic_shared_bytes));
-        if (done) granted_ = limits_.dynamic_shared_bytes;
+        const std::uint32_t most = limits_.shared_bytes - limits_.static_shared_bytes;
+        auto done =
+            set_attribute(driver::FunctionAttribute::max_dynamic_shared_size_bytes, static_cast<int>(most));
+        if (done) granted_ = most;
         return done;
     }
 
     std::shared_ptr<const CudaModule> module_;
     std::shared_ptr<const PrimaryContext> context_;
     driver::Function function_ = nullptr;
-    EntryLimits limits_;
+    launch::EntryLimits limits_;
     mutable std::atomic<std::uint32_t> granted_ = 0;
 };
 
@@ -265,7 +267,7 @@ class CudaBackend final : public Backend {
 
     [[nodiscard]] DeviceKind kind() const override { return DeviceKind::cuda; }
     [[nodiscard]] std::string name() const override { return name_; }
-    [[nodiscard]] std::string target() const override { return target_; }
+    [[nodiscard]] Architecture architecture() const override { return architecture_; }
     [[nodiscard]] std::string driver_version() const override {
         int version = 0;
         context_->driver().cuDriverGetVersion(&version);
@@ -354,10 +356,11 @@ class CudaBackend final : public Backend {
         return milliseconds;
     }
 
-    [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> load(std::string_view ptx, const std::string& entry,
+    [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> load(KnownModule module, const std::string& entry,
                                                               const Cubin* cubin) override {
         if (cubin != nullptr) return load(cubin->image, entry);
-        auto assembled = default_assembler().assemble(ptx, {.target = target_});
+        auto assembled =
+            default_assembler().assemble(module.source->text, {.target = ptxgraft::name(architecture_)});
         if (!assembled) return tl::unexpected(assembled.error());
         return load(assembled->image, entry);
     }
@@ -367,14 +370,15 @@ class CudaBackend final : public Backend {
     Expected<void> describe();
     [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> load(std::span<const std::byte> image,
                                                               const std::string& entry) const {
-        const auto module = std::make_shared<CudaModule>(context_, shared_bytes_, blocks_per_cluster_);
+        const auto module = std::make_shared<CudaModule>(
+            context_, shared_bytes_, architecture_limits(architecture_.sm).blocks_per_cluster);
         if (auto done = module->load(image); !done) return tl::unexpected(done.error());
         return CudaEntry::find(module, entry);
     }
 
     std::shared_ptr<const PrimaryContext> context_;
-    std::string name_, target_;
-    std::uint32_t blocks_per_cluster_ = 1;
+    std::string name_;
+    Architecture architecture_;
     int shared_bytes_ = 0;  // static and dynamic, of a block that opted in
 };
 
@@ -434,9 +438,7 @@ Expected<void> CudaBackend::describe() {
     for (const auto* value : {&major, &minor, &shared})
         if (!*value) return tl::unexpected(value->error());
     name_ = name.data();
-    // From 9.0 on, `a` gives the instructions of that architecture alone, wgmma among them.
-    blocks_per_cluster_ = blocks_per_cluster(static_cast<std::uint32_t>(*major * 10 + *minor));
-    target_ = fmt::format("sm_{}{}{}", *major, *minor, *major >= 9 ? "a" : "");
+    architecture_ = whole_architecture(static_cast<std::uint32_t>(*major * 10 + *minor));
     shared_bytes_ = *shared;
     return {};
 }

@@ -15,9 +15,6 @@
 namespace ptxgraft {
 namespace {
 
-constexpr std::string_view architectures[] = {"sm_75", "sm_80",  "sm_86",  "sm_87",  "sm_88",  "sm_89",
-                                              "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"};
-
 std::optional<std::uint32_t> read_number(std::string_view text) {
     std::uint32_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -32,26 +29,14 @@ tl::unexpected<Error> unknown_device(std::string_view name) {
                             name));
 }
 
-// "sm_90a" as the emulator's options. Suffixes `a` and `f` exist from sm_90 and sm_100 on.
-Expected<std::uint32_t> read_architecture(std::string_view target) {
-    std::string_view plain = target;
-    if (plain.ends_with('a') || plain.ends_with('f')) plain.remove_suffix(1);
-    for (const std::string_view known : architectures) {
-        if (plain != known) continue;
-        const std::uint32_t number = *read_number(known.substr(3));
-        if (plain.size() == target.size() || number >= (target.ends_with('a') ? 90u : 100u)) return number;
-    }
-    return fail(Errc::no_such_device,
-                fmt::format("emulator:{}; architectures are {}", target, fmt::join(architectures, ", ")));
-}
-
-std::string default_target(std::uint32_t sm) { return fmt::format("sm_{}{}", sm, sm >= 90 ? "a" : ""); }
-
-// As a device of the architecture that the options say.
-Expected<std::unique_ptr<device::Backend>> open_plain_emulator(const EmulatorOptions& options) {
-    const std::string target = default_target(options.sm);
-    if (auto known = read_architecture(target); !known) return tl::unexpected(known.error());
-    return device::open_emulator(options, target);
+// `said`: the architecture in the caller's words.
+Expected<std::unique_ptr<device::Backend>> open_emulator(EmulatorOptions options, Architecture architecture,
+                                                         std::string_view said) {
+    if (!is_emulated(architecture.sm) || first_version(architecture) == 0)
+        return fail(Errc::no_such_device,
+                    fmt::format("{}; architectures are {}", said, emulated_architectures()));
+    options.sm = architecture.sm;
+    return device::open_emulator(options, architecture);
 }
 
 Expected<std::unique_ptr<device::Backend>> open_backend(std::string_view name, const DeviceOptions& options) {
@@ -74,17 +59,15 @@ Expected<std::unique_ptr<device::Backend>> open_backend(std::string_view name, c
         return open_backend(count && *count > 0 ? "cuda:0" : "emulator", options);
     }
     if (name == "cuda") return device::open_cuda(0, driver);
-    if (name == "emulator") return open_plain_emulator(emulator);
+    if (name == "emulator")
+        return open_emulator(emulator, whole_architecture(emulator.sm),
+                             fmt::format("EmulatorOptions::sm is {}", emulator.sm));
     if (name.starts_with("cuda:")) {
         const auto ordinal = read_number(name.substr(5));
         return ordinal ? device::open_cuda(*ordinal, driver) : unknown_device(name);
     }
     if (!name.starts_with("emulator:")) return unknown_device(name);
-    const std::string target(name.substr(9));
-    const auto sm = read_architecture(target);
-    if (!sm) return tl::unexpected(sm.error());
-    emulator.sm = *sm;
-    return device::open_emulator(emulator, target);
+    return open_emulator(emulator, find_architecture(name.substr(9)).value_or(Architecture{}), name);
 }
 
 tl::unexpected<Error> other_device(std::string what) { return fail(Errc::other_device, std::move(what)); }
@@ -111,7 +94,7 @@ std::uint32_t Device::cuda_count(const DeviceOptions& options) {
 
 DeviceKind Device::kind() const { return data_->backend->kind(); }
 std::string Device::name() const { return data_->backend->name(); }
-std::string Device::target() const { return data_->backend->target(); }
+std::string Device::target() const { return ptxgraft::name(data_->backend->architecture()); }
 std::string Device::driver_version() const { return data_->backend->driver_version(); }
 Expected<void> Device::synchronize() const { return data_->backend->synchronize(); }
 std::string Device::take_output() const { return data_->backend->take_output(); }
@@ -129,9 +112,9 @@ namespace {
 Expected<TensorMap> encode(device::Backend& backend, const TensorMapOptions& options) {
     // Checked here for every device: a driver only says that some value is wrong.
     if (auto possible = tensor::encode(options); !possible) return possible;
-    if (device::sm_of(backend.target()) < 90)
+    if (backend.architecture().sm < 90)
         return fail(Errc::tensor_map_invalid,
-                    fmt::format("tensor maps need sm_90; this device is {}", backend.target()));
+                    fmt::format("tensor maps need sm_90; this device is {}", name(backend.architecture())));
     return backend.encode_tensor_map(options);
 }
 

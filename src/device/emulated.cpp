@@ -13,6 +13,7 @@
 
 #include "device/backend.hpp"
 #include "device/fair_mutex.hpp"
+#include "emulator/load.hpp"
 #include "ptxgraft/site.hpp"
 #include "tensor/tensor_map.hpp"
 
@@ -73,17 +74,6 @@ class SharedEmulator {
     EmulatorReport report_;
 };
 
-// Shared memory per block, static and dynamic, in KB (CUDA C++ Programming Guide, technical specifications
-// per compute capability).
-std::uint32_t shared_kilobytes(std::uint32_t sm) {
-    constexpr std::pair<std::uint32_t, std::uint32_t> rows[] = {{75, 64}, {80, 163}, {86, 99}, {87, 163},
-                                                                {89, 99}, {90, 227}, {120, 99}};
-    std::uint32_t result = 48;
-    for (const auto& [from, kilobytes] : rows)
-        if (sm >= from) result = kilobytes;
-    return result;
-}
-
 // An error in a stub says so: its lines count from the one behind the marker.
 Error with_stub(Error error, std::string_view ptx) {
     if (!error.span.known() || error.source != nullptr) return error;
@@ -111,10 +101,11 @@ class EmulatedEntry final : public LoadedEntry {
                   std::string entry)
         : shared_(std::move(shared)), module_(std::move(module)), entry_(std::move(entry)) {}
 
-    [[nodiscard]] EntryLimits limits() const override {
-        const std::uint32_t sm = shared_->emulator.options().sm;
-        return {.dynamic_shared_bytes = shared_kilobytes(sm) * 1024,
-                .blocks_per_cluster = blocks_per_cluster(sm)};
+    // Of the architecture; the emulator itself knows what the entry has.
+    [[nodiscard]] launch::EntryLimits limits() const override {
+        const ArchitectureLimits limits = architecture_limits(shared_->emulator.options().sm);
+        return {.shared_bytes = limits.shared_bytes_per_block,
+                .blocks_per_cluster = limits.blocks_per_cluster};
     }
     [[nodiscard]] Expected<void> launch(const LaunchConfig& config, std::span<const Argument> arguments,
                                         std::uint64_t) const override {
@@ -165,12 +156,12 @@ class EmulatedEntry final : public LoadedEntry {
 /// time.
 class EmulatorBackend final : public Backend {
   public:
-    EmulatorBackend(const EmulatorOptions& options, std::string target)
-        : shared_(std::make_shared<SharedEmulator>(options)), target_(std::move(target)) {}
+    EmulatorBackend(const EmulatorOptions& options, Architecture architecture)
+        : shared_(std::make_shared<SharedEmulator>(options)), architecture_(architecture) {}
 
     [[nodiscard]] DeviceKind kind() const override { return DeviceKind::emulator; }
     [[nodiscard]] std::string name() const override { return "emulator"; }
-    [[nodiscard]] std::string target() const override { return target_; }
+    [[nodiscard]] Architecture architecture() const override { return architecture_; }
     [[nodiscard]] std::string driver_version() const override { return PTXGRAFT_VERSION_STRING; }
 
     [[nodiscard]] Expected<std::uint64_t> allocate(std::size_t bytes) override {
@@ -229,16 +220,22 @@ class EmulatorBackend final : public Backend {
         return std::chrono::duration<float, std::milli>(events_[end] - events_[start]).count();
     }
 
-    [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> load(std::string_view ptx, const std::string& entry,
+    [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> load(KnownModule module, const std::string& entry,
                                                               const Cubin*) override {
-        auto module = shared_->emulator.load(ptx);
-        if (!module) return tl::unexpected(module.error());
-        return std::make_unique<EmulatedEntry>(shared_, std::move(*module), entry);
+        if (!module.tree) {
+            auto tree = syntax::parse(module.source->text);
+            if (!tree) return tl::unexpected(tree.error());
+            module.tree = std::move(*tree);
+        }
+        auto loaded =
+            emulator::Loader::load(shared_->emulator, std::move(*module.tree), std::move(module.info));
+        if (!loaded) return tl::unexpected(loaded.error());
+        return std::make_unique<EmulatedEntry>(shared_, std::move(*loaded), entry);
     }
 
   private:
     std::shared_ptr<SharedEmulator> shared_;
-    std::string target_;
+    Architecture architecture_;
     std::mutex events_mutex_;
     std::map<std::uint64_t, Clock::time_point> events_;
     std::uint64_t last_event_ = 0;
@@ -246,8 +243,8 @@ class EmulatorBackend final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> open_emulator(const EmulatorOptions& options, std::string target) {
-    return std::make_unique<EmulatorBackend>(options, std::move(target));
+std::unique_ptr<Backend> open_emulator(const EmulatorOptions& options, Architecture architecture) {
+    return std::make_unique<EmulatorBackend>(options, architecture);
 }
 
 }  // namespace ptxgraft::device

@@ -10,11 +10,13 @@
 
 #include "base/host_memory.hpp"
 #include "emulator/decode/module.hpp"
+#include "emulator/load.hpp"
 #include "emulator/machine/launch.hpp"
+#include "launch/rules.hpp"
+#include "ptx/target.hpp"
 
 namespace ptxgraft {
 
-using emulator::Function;
 using emulator::Launch;
 using emulator::Memory;
 
@@ -39,98 +41,7 @@ struct Emulator::Data {
 
 namespace {
 
-constexpr std::uint32_t most_threads = 1024;
-
-// Bytes of shared memory that a CTA may have: CUDA C++ Programming Guide, technical specifications per
-// architecture.
-std::uint32_t most_shared_bytes(std::uint32_t sm) {
-    constexpr std::pair<std::uint32_t, std::uint32_t> rows[] = {{75, 64}, {80, 163}, {86, 99},   {87, 163},
-                                                                {89, 99}, {90, 227}, {100, 227}, {120, 99}};
-    std::uint32_t result = 48;
-    for (const auto& [from, kilobytes] : rows) {
-        if (sm >= from) result = kilobytes;
-    }
-    return result * 1024;
-}
-
-using Extents = std::array<std::uint32_t, 3>;
-Dim3 dim3(const Extents& extents) { return {extents[0], extents[1], extents[2]}; }
-bool is_same(const Dim3& shape, const Extents& extents) {
-    return Extents{shape.x, shape.y, shape.z} == extents;
-}
-std::string shape_text(const Dim3& shape) { return fmt::format("({}, {}, {})", shape.x, shape.y, shape.z); }
-
-// The limits of every architecture since sm_30 and those that the entry names.
-Expected<void> check_shape(const Function& entry, const LaunchConfig& launch) {
-    const Dim3& grid = launch.grid;
-    const Dim3& block = launch.block;
-    const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
-    const bool block_fits =
-        block.x <= 1024 && block.y <= 1024 && block.z <= 64 && threads > 0 && threads <= most_threads;
-    if (!block_fits) {
-        return fail(
-            Errc::invalid_launch_shape,
-            fmt::format("block {}; at most 1024 threads, 64 in z, and at least one", shape_text(block)));
-    }
-    const bool grid_fits =
-        grid.x > 0 && grid.y > 0 && grid.z > 0 && grid.x <= 0x7FFFFFFF && grid.y <= 65535 && grid.z <= 65535;
-    if (!grid_fits) {
-        return fail(Errc::invalid_launch_shape,
-                    fmt::format("grid {}; 1 to 2147483647 blocks in x, 65535 in y and z", shape_text(grid)));
-    }
-    const auto& required = entry.required_block;
-    if (required && !is_same(block, *required)) {
-        return fail(Errc::invalid_launch_shape, fmt::format("block {}; {} requires {}", shape_text(block),
-                                                            entry.name, shape_text(dim3(*required))));
-    }
-    if (entry.max_threads && threads > *entry.max_threads) {
-        return fail(Errc::invalid_launch_shape,
-                    fmt::format("{} threads; {} allows {}", threads, entry.name, *entry.max_threads));
-    }
-    return {};
-}
-
 std::uint64_t blocks(const Dim3& shape) { return std::uint64_t{shape.x} * shape.y * shape.z; }
-
-// The launch with the cluster that the entry requires where none is given, and the grid in blocks.
-LaunchConfig with_cluster(const Function& entry, LaunchConfig launch) {
-    const auto& required = entry.required_cluster;
-    if (blocks(launch.cluster) == 1 && required) launch.cluster = dim3(*required);
-    if (!entry.blocks_are_clusters) return launch;
-    const auto times = [](std::uint32_t a, std::uint32_t b) {
-        return static_cast<std::uint32_t>(std::min<std::uint64_t>(std::uint64_t{a} * b, UINT32_MAX));
-    };
-    launch.grid = {times(launch.grid.x, launch.cluster.x), times(launch.grid.y, launch.cluster.y),
-                   times(launch.grid.z, launch.cluster.z)};
-    return launch;
-}
-
-// PTX ISA 11.7, and CUDA's limits: 8 blocks on every device with clusters, 16 on sm_90 and later data center
-// ones.
-Expected<void> check_cluster(const Function& entry, const LaunchConfig& launch, std::uint32_t sm) {
-    constexpr std::uint32_t most_blocks = 16;
-    const Dim3 &cluster = launch.cluster, &grid = launch.grid;
-    const auto& required = entry.required_cluster;
-    const std::uint64_t count = blocks(cluster);
-    const auto refuse = [&](const std::string& what) {
-        return fail(Errc::invalid_launch_shape, fmt::format("cluster {}; {}", shape_text(cluster), what));
-    };
-    if (count == 0)
-        return refuse(
-            required ? fmt::format("{} requires it, and yet a cluster has at least one block", entry.name)
-                     : std::string("a cluster has at least one block"));
-    if (count == 1 && entry.wants_cluster)
-        return refuse(fmt::format("{} wants one: it is .explicitcluster", entry.name));
-    if (count > 1 && sm < 90) return refuse("clusters need sm_90");
-    if (cluster.x > most_blocks || cluster.y > most_blocks || cluster.z > most_blocks || count > most_blocks)
-        return refuse(fmt::format("at most {} blocks", most_blocks));
-    if (required && !is_same(cluster, *required))
-        return refuse(fmt::format("{} requires {}", entry.name, shape_text(dim3(*required))));
-    if (entry.most_cluster_blocks != 0 && count > entry.most_cluster_blocks)
-        return refuse(fmt::format("{} allows {} blocks", entry.name, entry.most_cluster_blocks));
-    if (grid.x % cluster.x == 0 && grid.y % cluster.y == 0 && grid.z % cluster.z == 0) return {};
-    return refuse(fmt::format("the grid {} is no multiple of it", shape_text(grid)));
-}
 
 // All blocks of a cooperative grid are on the device at once: those that an H100 holds, of its 132
 // multiprocessors.
@@ -144,7 +55,7 @@ Expected<void> check_cooperative(const Launch& launch) {
                   shared_bytes / (launch.reserved_shared + emulator::cuda_shared_bytes)});
     if (blocks(launch.shape.grid) <= each * multiprocessors) return {};
     return fail(
-        Errc::invalid_launch_shape,
+        Errc::launch_shape_invalid,
         fmt::format(
             "a cooperative grid of {} blocks; {} fit on the device at once, {} on each of {} multiprocessors",
             blocks(launch.shape.grid), each * multiprocessors, each, multiprocessors));
@@ -176,27 +87,11 @@ class GridWorkspace {
     std::uint64_t address_ = 0;
 };
 
-Expected<void> set_parameters(Launch& launch, std::span<const std::span<const std::byte>> arguments) {
-    const Function& entry = *launch.entry;
-    if (arguments.size() != entry.parameters.size()) {
-        return fail(Errc::argument_count_mismatch, fmt::format("{} has {} parameters, {} given", entry.name,
-                                                               entry.parameters.size(), arguments.size()));
-    }
-    launch.parameters.resize(entry.param_bytes);
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        const emulator::Slot& slot = entry.parameters[i];
-        if (arguments[i].size() != slot.bytes) {
-            Error error{Errc::argument_size_mismatch,
-                        {},
-                        static_cast<std::uint32_t>(i),
-                        std::make_shared<const std::string>(
-                            fmt::format("parameter {} of {} has {} bytes, {} given", i, entry.name,
-                                        slot.bytes, arguments[i].size()))};
-            return tl::unexpected<Error>(std::move(error));
-        }
-        std::copy(arguments[i].begin(), arguments[i].end(), launch.parameters.begin() + slot.offset);
-    }
-    return {};
+// Each argument is of its parameter's size.
+void set_parameters(Launch& launch, std::span<const std::span<const std::byte>> arguments) {
+    launch.parameters.resize(launch.entry->param_bytes);
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+        std::ranges::copy(arguments[i], launch.parameters.begin() + launch.entry->parameters[i].offset);
 }
 
 bool uses_reserved_shared(const emulator::Program& program) {
@@ -205,24 +100,26 @@ bool uses_reserved_shared(const emulator::Program& program) {
     });
 }
 
-Expected<void> set_shared(Launch& launch, std::uint32_t sm) {
+// Where dynamic shared memory begins.
+std::uint32_t dynamic_shared(const Launch& launch) {
     const std::uint64_t align = launch.program->dynamic_alignment;
-    const std::uint64_t dynamic = (launch.entry->shared_bytes + align - 1) / align * align;
-    const bool any_dynamic = launch.shape.shared_bytes != 0;
-    const std::uint64_t bytes =
-        any_dynamic ? dynamic + launch.shape.shared_bytes : launch.entry->shared_bytes;
-    if (bytes > most_shared_bytes(sm)) {
-        return fail(Errc::shared_memory_too_large,
-                    fmt::format("{} bytes static, {} dynamic; sm_{} has {}", launch.entry->shared_bytes,
-                                launch.shape.shared_bytes, sm, most_shared_bytes(sm)));
-    }
-    launch.dynamic_shared = static_cast<std::uint32_t>(dynamic);
+    return static_cast<std::uint32_t>((launch.entry->shared_bytes + align - 1) / align * align);
+}
+
+launch::EntryLimits limits_of(const Launch& launch, std::uint32_t dynamic_bytes, std::uint32_t sm) {
+    const ArchitectureLimits limits = architecture_limits(sm);
+    return {.static_shared_bytes = dynamic_bytes != 0 ? dynamic_shared(launch) : launch.entry->shared_bytes,
+            .shared_bytes = limits.shared_bytes_per_block,
+            .blocks_per_cluster = limits.blocks_per_cluster};
+}
+
+// `bytes`: static and dynamic.
+void set_shared(Launch& launch, std::uint32_t bytes) {
+    launch.dynamic_shared = dynamic_shared(launch);
     // in units in which it is allocated since sm_80
-    launch.reserved_shared = static_cast<std::uint32_t>((bytes + 127) / 128 * 128);
-    launch.shared_bytes = uses_reserved_shared(*launch.program)
-                              ? launch.reserved_shared + emulator::cuda_shared_bytes
-                              : static_cast<std::uint32_t>(bytes);
-    return {};
+    launch.reserved_shared = (bytes + 127) / 128 * 128;
+    launch.shared_bytes =
+        uses_reserved_shared(*launch.program) ? launch.reserved_shared + emulator::cuda_shared_bytes : bytes;
 }
 
 // For each cluster and each of the two state spaces: those of a cooperative launch are there at the same
@@ -303,17 +200,32 @@ Emulator& Emulator::operator=(Emulator&&) noexcept = default;
 Expected<std::shared_ptr<const EmulatedModule>> Emulator::load(std::string_view ptx) {
     using Result = Expected<std::shared_ptr<const EmulatedModule>>;
     return or_out_of_memory([&]() -> Result {
-        std::unique_ptr<emulator::DecoderMemory> kept;
+        auto tree = syntax::parse(std::string(ptx));
+        if (!tree) return tl::unexpected<Error>(tree.error());
+        auto info = std::make_shared<const launch::ModuleInfo>(launch::module_info(*tree));
+        return emulator::Loader::load(*this, std::move(*tree), std::move(info));
+    });
+}
+
+Expected<std::shared_ptr<const EmulatedModule>> emulator::Loader::load(
+    Emulator& emulator, syntax::Module tree, std::shared_ptr<const launch::ModuleInfo> info) {
+    using Result = Expected<std::shared_ptr<const EmulatedModule>>;
+    return or_out_of_memory([&]() -> Result {
+        Emulator::Data& data = *emulator.data_;
+        if (!is_emulated(data.options.sm))
+            return fail(Errc::invalid_argument, fmt::format("EmulatorOptions::sm is {}; architectures are {}",
+                                                            data.options.sm, emulated_architectures()));
+        std::unique_ptr<DecoderMemory> kept;
         {
-            const std::scoped_lock lock(data_->mutex);
-            kept = std::move(data_->decoder_memory);
+            const std::scoped_lock lock(data.mutex);
+            kept = std::move(data.decoder_memory);
         }
         if (kept == nullptr)
-            kept = std::make_unique<emulator::DecoderMemory>();  // another thread decodes, or none has yet
-        auto module = std::make_shared<EmulatedModule>(data_->memory);
-        auto done = module->decode(std::string(ptx), *kept, data_->threads);
-        const std::scoped_lock lock(data_->mutex);
-        data_->decoder_memory = std::move(kept);
+            kept = std::make_unique<DecoderMemory>();  // another thread decodes, or none has yet
+        auto module = std::make_shared<EmulatedModule>(data.memory);
+        auto done = module->decode(std::move(tree), std::move(info), *kept, data.threads);
+        const std::scoped_lock lock(data.mutex);
+        data.decoder_memory = std::move(kept);
         if (!done) return tl::unexpected<Error>(std::move(done.error()));
         return std::shared_ptr<const EmulatedModule>(std::move(module));
     });
@@ -405,9 +317,19 @@ LaunchLimits limits_of(const LaunchLimits& launch, const EmulatorOptions& option
     return limits;
 }
 
-Expected<void> check_shape(const Launch& launch, std::uint32_t sm) {
-    if (auto done = check_shape(*launch.entry, launch.shape); !done) return done;
-    return check_cluster(*launch.entry, launch.shape, sm);
+// Shape, parameters and shared memory of a launch that keeps the rules.
+Expected<void> set_up(Launch& launch, const launch::EntryInfo& entry, const LaunchConfig& config,
+                      std::span<const std::span<const std::byte>> arguments, std::uint32_t sm) {
+    const auto size = [](std::span<const std::byte> argument) { return argument.size(); };
+    if (auto fit = launch::check_arguments(entry, arguments, size); !fit) return fit;
+    const launch::EntryLimits limits = limits_of(launch, config.shared_bytes, sm);
+    auto shape = launch::check_shape(entry, config, limits);
+    if (!shape) return tl::unexpected<Error>(shape.error());
+    launch.shape = std::move(*shape);
+    launch.shape.grid = launch::grid_in_blocks(entry, launch.shape);
+    set_parameters(launch, arguments);
+    set_shared(launch, limits.static_shared_bytes + config.shared_bytes);
+    return {};
 }
 
 Expected<void> check_sizes(const Launch& launch) {
@@ -439,21 +361,20 @@ Expected<EmulatorStats> Emulator::Data::launch(const EmulatedModule& module, std
                                                std::span<const std::span<const std::byte>> arguments) {
     if (module.memory() != memory.get())
         return fail(Errc::invalid_argument, "the module was loaded by another emulator");
-    const auto [program, function] = module.prepare(entry);
-    if (function == nullptr) return fail(Errc::entry_not_found, std::string(entry));
+    const auto prepared = module.prepare(entry);
+    if (!prepared) return tl::unexpected<Error>(prepared.error());
+    const auto [program, function, info] = *prepared;
     Launch launch(*program, *function, module.text(), options.excuses);
     launch.memory = memory.get();
     launch.lane_functions = &emulator::lane_functions(arithmetic::this_processor());
-    launch.shape = with_cluster(*function, shape);
     launch.checks = options.checks;
     launch.is_ordered = keeps_order(options.checks, *program);
     launch.keeps_going = options.keep_going != 0;
     launch.checkers = &checkers;
     launch.observer = options.observer;
     if (launch.observer != nullptr) launch.names = emulator::register_names(*program, module.text());
-    if (auto done = check_shape(launch, options.sm); !done) return tl::unexpected<Error>(done.error());
-    if (auto done = set_parameters(launch, arguments); !done) return tl::unexpected<Error>(done.error());
-    if (auto done = set_shared(launch, options.sm); !done) return tl::unexpected<Error>(done.error());
+    if (auto done = set_up(launch, *info, shape, arguments, options.sm); !done)
+        return tl::unexpected<Error>(done.error());
     if (auto done = check_sizes(launch); !done) return tl::unexpected<Error>(done.error());
     launch.shadow_bytes = shadow_bytes(launch.shape, options.shadow_bytes);
     GridWorkspace workspace(*memory);

@@ -56,7 +56,7 @@ void InstructionVerifier::header() {
             report(Errc::directive_invalid, all[i].span(), ".address_size stands once, behind .target");
     }
     if (!options_.target.empty()) {
-        const auto target = parse_architecture(options_.target);
+        const auto target = find_architecture(options_.target);
         if (!target)
             return report(
                 Errc::target_not_known, Span{},
@@ -76,7 +76,7 @@ void InstructionVerifier::target_directive(const Statement& statement) {
         maps_f64 |= token.text == "map_f64_to_f32";
         setting_.has_samplers |= token.text == "texmode_independent";
         if (std::find(std::begin(others), std::end(others), token.text) != std::end(others)) continue;
-        const auto target = parse_architecture(token.text);
+        const auto target = find_architecture(token.text);
         if (!target) {
             report(Errc::target_not_known, token.text,
                    "target '" + std::string(token.text) + "' is not known; right is, for example, sm_90a");
@@ -84,7 +84,7 @@ void InstructionVerifier::target_directive(const Statement& statement) {
         }
         if (first_version(*target) > setting_.version)
             report(Errc::version_too_old, token.text,
-                   text(*target) + " needs PTX ISA " + version_text(first_version(*target)) +
+                   name(*target) + " needs PTX ISA " + version_text(first_version(*target)) +
                        " or later; the module has " + version_text(setting_.version));
         if (has_architecture) report(Errc::directive_invalid, token.text, "a module has one architecture");
         if (!has_architecture) setting_.target = *target;

@@ -226,7 +226,7 @@ void InstructionVerifier::require(std::span<const Since> since, Span span, const
                what + " needs " + a.needed + "; the module has " + version_text(setting_.version));
     else
         report(Errc::target_not_able, span,
-               what + " needs " + a.needed + "; the target is " + text(setting_.target));
+               what + " needs " + a.needed + "; the target is " + name(setting_.target));
 }
 
 void InstructionVerifier::special_registers(const Instruction& i) {

@@ -23,7 +23,7 @@ std::string since_text(std::span<const Since> since) {
     for (const Since& s : since) {
         out.append(out.empty() ? "" : " or ").append(version_text(s.ptx_version));
         for (std::size_t i = 0; i < s.architectures.size(); ++i)
-            out.append(i == 0 ? " " : ",").append(text(s.architectures[i]));
+            out.append(i == 0 ? " " : ",").append(name(s.architectures[i]));
     }
     return out;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// PTX versions and target architectures (PTX ISA 11.1.1, 11.1.2).
+// PTX versions (PTX ISA 11.1.1), and what is available in them for a target.
 
 #include <optional>
 #include <span>
@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "isa/table.hpp"
+#include "ptx/target.hpp"
 
 namespace ptxgraft::isa {
 
@@ -16,16 +17,6 @@ constexpr std::uint16_t newest_version = 95;
 [[nodiscard]] bool is_version(std::uint16_t version);
 /// 10 * major + minor of "7.8".
 [[nodiscard]] std::optional<std::uint16_t> parse_version(std::string_view text);
-/// "sm_90a"; nothing for an architecture that there is not.
-[[nodiscard]] std::optional<Architecture> parse_architecture(std::string_view text);
-/// The first PTX version with the architecture; 0 when there is none.
-[[nodiscard]] std::uint16_t first_version(Architecture architecture);
-
-/// What runs on `needed` runs on `target`: sm_90 on all later ones, sm_90a on it alone, sm_100f on its
-/// family.
-[[nodiscard]] bool supports(Architecture target, Architecture needed);
-
-[[nodiscard]] std::string text(Architecture architecture);      // "sm_90a"
 [[nodiscard]] std::string version_text(std::uint16_t version);  // "7.8"
 
 /// One of the alternatives holds. Otherwise what is missing.

@@ -2,6 +2,7 @@
 
 #include "ptxgraft/kernel.hpp"
 
+#include "device/load.hpp"
 #include "kernel/kernel_data.hpp"
 
 namespace ptxgraft {
@@ -11,8 +12,8 @@ Expected<void> Kernel::launch_with(const LaunchConfig& config, std::span<const A
     return data_->function.launch(config, arguments, stream);
 }
 
-std::string_view Kernel::entry() const { return data_->entry; }
-const std::string& Kernel::ptx() const { return data_->ptx; }
+std::string_view Kernel::entry() const { return data_->function.entry(); }
+const std::string& Kernel::ptx() const { return device::Loader::source(data_->function).text; }
 const Cubin* Kernel::cubin() const { return data_->cubin ? &*data_->cubin : nullptr; }
 const GraftTimes& Kernel::times() const { return data_->times; }
 const Function& Kernel::function() const { return data_->function; }

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "ptxgraft/kernel.hpp"
@@ -11,8 +10,6 @@
 namespace ptxgraft {
 
 struct Kernel::Data {
-    std::string entry;
-    std::string ptx;
     std::optional<Cubin> cubin;
     GraftTimes times;
     Function function;

@@ -8,8 +8,9 @@
 #include <unordered_set>
 #include <utility>
 
-#include "device/backend.hpp"
+#include "device/load.hpp"
 #include "kernel/kernel_data.hpp"
+#include "ptx/target.hpp"
 #include "ptxgraft/syntax.hpp"
 
 namespace ptxgraft {
@@ -17,8 +18,8 @@ namespace ptxgraft {
 struct Skeleton::Data {
     std::string ptx;
     Sites sites;
-    std::vector<std::string> entries;
-    std::string target;
+    std::shared_ptr<const launch::ModuleInfo> info;
+    std::vector<std::string> entries;  // names
 };
 
 namespace {
@@ -39,10 +40,15 @@ std::string folder_of(const std::string& path) {
     return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
-tl::unexpected<Error> with_source(Error error, std::string name, std::string text) {
-    if (error.span.known() && !error.source)
-        error.source = std::make_shared<const SourceText>(SourceText{std::move(name), std::move(text)});
+tl::unexpected<Error> with_source(Error error, const std::shared_ptr<const SourceText>& source) {
+    if (error.span.known() && !error.source) error.source = source;
     return tl::unexpected(std::move(error));
+}
+
+tl::unexpected<Error> with_source(Error error, std::string name, std::string text) {
+    if (!error.span.known() || error.source) return tl::unexpected(std::move(error));
+    return with_source(std::move(error),
+                       std::make_shared<const SourceText>(SourceText{std::move(name), std::move(text)}));
 }
 
 std::string site_list(const Sites& sites) {
@@ -68,23 +74,20 @@ tl::unexpected<Error> does_not_fit(const Site& site, const Stub& stub, const Err
                             stub.signature().text(), message(why)));
 }
 
-Expected<std::string> choose_entry(const std::vector<std::string>& entries, std::string_view name) {
-    if (name.empty() && entries.size() == 1) return entries.front();
-    for (const std::string& entry : entries)
-        if (entry == name) return entry;
-    if (entries.empty()) return fail(Errc::unknown_entry, std::string("the skeleton has none"));
-    const std::string list = fmt::format("{}", fmt::join(entries, ", "));
-    if (name.empty()) return fail(Errc::entry_not_named, list);
-    return fail(Errc::unknown_entry, fmt::format("{}; the skeleton has {}", name, list));
-}
-
 // Without another wish, machine code is made for the device at hand: PTX of sm_80 runs on every later GPU.
 Expected<Cubin> assemble_for(const Device& device, const std::string& ptx, std::string_view ptx_target,
                              AssembleOptions options) {
-    if (options.target.empty()) options.target = device.target();
-    if (!device::runs_on(ptx_target, options.target))
-        return fail(Errc::target_differs, fmt::format("its PTX is for {}, the device is {} ({})", ptx_target,
-                                                      device.name(), options.target));
+    if (options.target.empty()) {
+        if (auto runs = device::Loader::check_target(device, ptx_target); !runs)
+            return tl::unexpected(runs.error());
+        options.target = device.target();
+        return default_assembler().assemble(ptx, options);
+    }
+    const auto target = parse_architecture(options.target);
+    if (!target) return tl::unexpected(target.error());
+    if (!runs_on(ptx_target, *target))
+        return fail(Errc::target_differs,
+                    fmt::format("its PTX is for {}, the options are for {}", ptx_target, options.target));
     return default_assembler().assemble(ptx, options);
 }
 
@@ -96,9 +99,8 @@ Expected<Skeleton> Skeleton::from_ptx(std::string ptx) {
     if (!module) return tl::unexpected(module.error());
     auto sites = scan(ptx);
     if (!sites) return tl::unexpected(sites.error());
-    for (const syntax::Statement function : module->functions())
-        if (function.is_entry() && function.is_definition()) data->entries.emplace_back(function.name());
-    data->target = module->target();
+    data->info = std::make_shared<const launch::ModuleInfo>(launch::module_info(*module));
+    for (const launch::EntryInfo& entry : data->info->entries) data->entries.push_back(entry.name);
     data->sites = std::move(*sites);
     data->ptx = std::move(ptx);
     return Skeleton(std::move(data));
@@ -133,7 +135,7 @@ Expected<Skeleton> Skeleton::from_file(const std::string& path, const CudaOption
 const std::string& Skeleton::ptx() const { return data_->ptx; }
 const Sites& Skeleton::sites() const { return data_->sites; }
 const std::vector<std::string>& Skeleton::entries() const { return data_->entries; }
-const std::string& Skeleton::target() const { return data_->target; }
+const std::string& Skeleton::target() const { return data_->info->target; }
 const Site* Skeleton::site(std::string_view name) const { return data_->sites.find(name); }
 
 Expected<const Site*> Skeleton::find_site(std::string_view name) const {
@@ -161,25 +163,27 @@ Expected<std::string> Skeleton::render(std::span<const Graft> grafts) const {
 
 Expected<Kernel> Skeleton::graft(std::span<const Graft> grafts, const Device& device,
                                  const GraftOptions& options) const {
-    auto entry = choose_entry(data_->entries, options.entry);
-    if (!entry) return tl::unexpected(entry.error());
+    const auto entry = launch::find_entry(*data_->info, options.entry);
+    if (!entry) return with_source(entry.error(), "skeleton.ptx", data_->ptx);
     Stopwatch watch;
     GraftTimes times;
     auto ptx = render(grafts);
     if (!ptx) return tl::unexpected(ptx.error());
     times.render = watch.lap();
+    const auto source =
+        std::make_shared<const SourceText>(SourceText{(*entry)->name + ".ptx", std::move(*ptx)});
     std::optional<Cubin> cubin;
     if (device.kind() == DeviceKind::cuda) {
-        auto assembled = assemble_for(device, *ptx, data_->target, options.assemble);
-        if (!assembled) return with_source(assembled.error(), *entry + ".ptx", std::move(*ptx));
+        auto assembled = assemble_for(device, source->text, data_->info->target, options.assemble);
+        if (!assembled) return with_source(assembled.error(), source);
         cubin = std::move(*assembled);
         times.assemble = watch.lap();
     }
-    auto function = device.load(*ptx, *entry, cubin ? &*cubin : nullptr);
-    if (!function) return with_source(function.error(), *entry + ".ptx", std::move(*ptx));
+    auto function = device::Loader::load(device, {source, data_->info}, **entry, cubin ? &*cubin : nullptr);
+    if (!function) return with_source(function.error(), source);
     times.load = watch.lap();
-    return Kernel(std::make_shared<const Kernel::Data>(
-        Kernel::Data{std::move(*entry), std::move(*ptx), std::move(cubin), times, std::move(*function)}));
+    return Kernel(
+        std::make_shared<const Kernel::Data>(Kernel::Data{std::move(cubin), times, std::move(*function)}));
 }
 
 }  // namespace ptxgraft

@@ -6,18 +6,20 @@
 
 #include "link/assembler_log.hpp"
 #include "link/cubin.hpp"
+#include "ptxgraft/target.hpp"
 
 namespace ptxgraft {
 
 namespace link {
 
-Expected<std::string> assembly_target(const ModuleFacts& facts, const AssembleOptions& options) {
-    std::string target = options.target.empty() ? std::string(facts.target) : options.target;
-    if (target.empty())
-        return fail(Errc::target_unknown, "(the module has no .target sm_NN, and the options name none)");
-    if (target.find('\0') != std::string::npos)
-        return fail(Errc::target_unknown, "(it contains a zero byte)");
-    return target;
+Expected<std::string> assembly_target(std::string_view ptx, const AssembleOptions& options) {
+    if (!options.target.empty()) {
+        const auto known = parse_architecture(options.target);
+        return known ? Expected<std::string>(options.target) : tl::unexpected(known.error());
+    }
+    const std::string_view target = target_of(ptx);
+    if (!target.empty()) return std::string(target);
+    return fail(Errc::target_unknown, "(the module has no .target sm_NN, and the options name none)");
 }
 
 tl::unexpected<Error> assembly_error(std::string log, std::string_view ptx) {

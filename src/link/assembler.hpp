@@ -11,9 +11,9 @@
 
 namespace ptxgraft::link {
 
-/// The architecture to assemble for: the caller's, else the module's. Errc::target_unknown when neither says
-/// one.
-[[nodiscard]] Expected<std::string> assembly_target(const ModuleFacts& facts, const AssembleOptions& options);
+/// The architecture to assemble a checked text for: the caller's, else the module's. Errc::target_unknown
+/// when neither says one, or the caller's is none.
+[[nodiscard]] Expected<std::string> assembly_target(std::string_view ptx, const AssembleOptions& options);
 
 /// The error of a failed assembly: the place of the first bad line, the log as detail.
 [[nodiscard]] tl::unexpected<Error> assembly_error(std::string log, std::string_view ptx);

@@ -2,6 +2,7 @@
 
 #include "link/module_text.hpp"
 
+#include <algorithm>
 #include <cctype>
 
 namespace ptxgraft::link {
@@ -53,11 +54,7 @@ class Words {
     std::size_t at_ = 0;
 };
 
-bool changes_when_relocatable(std::string_view word) {
-    for (const std::string_view instruction : {"setmaxnreg.", "wgmma."})
-        if (word.starts_with(instruction)) return true;
-    return false;
-}
+constexpr std::string_view lost[] = {"setmaxnreg.", "wgmma."};
 
 Span span_of(std::string_view part, std::string_view text) {
     const auto begin = static_cast<std::uint32_t>(part.data() - text.data());
@@ -66,32 +63,40 @@ Span span_of(std::string_view part, std::string_view text) {
 
 }  // namespace
 
-Expected<ModuleFacts> module_facts(std::string_view ptx) {
+Expected<void> check_text(std::string_view ptx) {
     if (ptx.size() >= Span::none) return fail(Errc::text_too_large);
     if (const auto at = ptx.find('\0'); at != std::string_view::npos) {
         const auto begin = static_cast<std::uint32_t>(at);
         return fail(Errc::assemble_failed, {begin, begin + 1}, "the PTX contains a zero byte");
     }
-    Words words(ptx);
-    const std::string_view first = words.next();
-    if (first != ".version")
+    if (const std::string_view first = Words(ptx).next(); first != ".version")
         return fail(Errc::assemble_failed, span_of(first, ptx),
                     "PTX begins with .version, as in: .version 9.0");
-    ModuleFacts facts;
+    return {};
+}
+
+std::string_view target_of(std::string_view ptx) {
+    Words words(ptx);
     for (auto word = words.next(); !word.empty(); word = words.next()) {
-        if (word == ".target") {
-            // PTX ISA 11.1.2: platform options such as debug or texmode_independent may stand before or
-            // after.
-            do {
-                word = words.next();
-                if (facts.target.empty() && word.starts_with("sm_")) facts.target = word;
-                word = words.next();
-            } while (word == ",");
-        }
-        if (!facts.relocatable_loss.known() && changes_when_relocatable(word))
-            facts.relocatable_loss = span_of(word, ptx);
+        if (word != ".target") continue;
+        // PTX ISA 11.1.2: platform options such as debug or texmode_independent may stand before or after.
+        do {
+            word = words.next();
+            if (word.starts_with("sm_")) return word;
+            word = words.next();
+        } while (word == ",");
     }
-    return facts;
+    return {};
+}
+
+Span relocatable_loss(std::string_view ptx) {
+    const auto occurs = [&](std::string_view word) { return ptx.find(word) != std::string_view::npos; };
+    if (std::ranges::none_of(lost, occurs)) return {};
+    Words words(ptx);
+    for (auto word = words.next(); !word.empty(); word = words.next())
+        if (std::ranges::any_of(lost, [&](std::string_view start) { return word.starts_with(start); }))
+            return span_of(word, ptx);
+    return {};
 }
 
 }  // namespace ptxgraft::link

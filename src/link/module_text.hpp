@@ -1,20 +1,23 @@
 #pragma once
+/// @file module_text.hpp
+/// What an assembler has to know of a module's text before it takes it. None of it parses: a GPU's candidates
+/// come this way.
+
 #include <string_view>
 
 #include "ptxgraft/error.hpp"
 
 namespace ptxgraft::link {
 
-/// What an assembler has to know of a module before it takes it. Views point into the text.
-struct ModuleFacts {
-    std::string_view target;  ///< "sm_90a": the architecture of `.target`; empty when there is none
-    Span relocatable_loss =
-        {};  ///< the first instruction that relocatable assembly would change: setmaxnreg, wgmma
-};
+/// Errc::assemble_failed for a text that the assemblers' front ends do not survive or silently cut: no
+/// `.version` first, a zero byte; Errc::text_too_large.
+[[nodiscard]] Expected<void> check_text(std::string_view ptx);
 
-/// Reads them. Comments and strings are no instructions. Errors: Errc::assemble_failed for a text that the
-/// assemblers' front ends do not survive or silently cut: no `.version` first, a zero byte;
-/// Errc::text_too_large.
-[[nodiscard]] Expected<ModuleFacts> module_facts(std::string_view ptx);
+/// "sm_90a": the architecture of the first `.target` that names one; empty when there is none. A view of the
+/// text. Comments and strings are no directives.
+[[nodiscard]] std::string_view target_of(std::string_view ptx);
+
+/// The first instruction that relocatable assembly would change: setmaxnreg, wgmma.
+[[nodiscard]] Span relocatable_loss(std::string_view ptx);
 
 }  // namespace ptxgraft::link

@@ -93,13 +93,12 @@ class NvJitLink final : public Assembler {
     }
 
     Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
-        const auto facts = module_facts(ptx);
-        if (!facts) return tl::unexpected(facts.error());
-        if (facts->relocatable_loss.known())
-            return fail(Errc::module_refused, facts->relocatable_loss,
+        if (auto taken = check_text(ptx); !taken) return tl::unexpected(taken.error());
+        if (const Span loss = relocatable_loss(ptx); loss.known())
+            return fail(Errc::module_refused, loss,
                         "nvJitLink assembles as relocatable, which drops setmaxnreg and serialises wgmma; "
                         "nvptxcompiler does not");
-        const auto target = assembly_target(*facts, options);
+        const auto target = assembly_target(ptx, options);
         if (!target) return tl::unexpected(target.error());
         if (auto known = check_target(*target); !known) return tl::unexpected(known.error());
         return assemble_for(*target, ptx, options);

@@ -43,9 +43,8 @@ class NvPtxCompiler final : public Assembler {
     }
 
     Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
-        const auto facts = module_facts(ptx);
-        if (!facts) return tl::unexpected(facts.error());
-        const auto target = assembly_target(*facts, options);
+        if (auto taken = check_text(ptx); !taken) return tl::unexpected(taken.error());
+        const auto target = assembly_target(ptx, options);
         if (!target) return tl::unexpected(target.error());
 
         nvPTXCompilerHandle created = nullptr;

@@ -50,9 +50,8 @@ class Ptxas final : public Assembler {
     std::string version() const override { return version_; }
 
     Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
-        const auto facts = module_facts(ptx);
-        if (!facts) return tl::unexpected(facts.error());
-        const auto target = assembly_target(*facts, options);
+        if (auto taken = check_text(ptx); !taken) return tl::unexpected(taken.error());
+        const auto target = assembly_target(ptx, options);
         if (!target) return tl::unexpected(target.error());
         const TemporaryFolder folder(options_.temporary_dir);
         if (!folder.is_made() || !write_new_file(folder.path() + "/" + input_name, ptx))

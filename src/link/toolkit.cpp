@@ -8,9 +8,9 @@
 #include <nvrtc.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
+#include "ptx/target.hpp"
 #include "ptxgraft/link.hpp"
 
 namespace ptxgraft {
@@ -118,19 +118,13 @@ std::string nvrtc_identity() {
 }
 
 Expected<void> check_target(std::string_view target) {
+    constexpr std::string_view virtual_prefix = "compute_";
+    const std::string real = target.starts_with(virtual_prefix)
+                                 ? "sm_" + std::string(target.substr(virtual_prefix.size()))
+                                 : std::string(target);
     static const std::vector<int> known = supported_architectures();
-    std::string_view rest = target;
-    for (const std::string_view prefix : {"sm_", "compute_"})
-        if (rest.starts_with(prefix)) rest.remove_prefix(prefix.size());
-    int number = 0;
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-    const std::string_view suffix = rest.substr(static_cast<std::size_t>(end - rest.data()));
-    // CUDA: architecture-specific features exist from 9.0 on (a), family-specific ones from 10.0 on (f).
-    const bool suffix_fits =
-        suffix.empty() || (suffix == "a" && number >= 90) || (suffix == "f" && number >= 100);
-    if (rest.size() < target.size() && error == std::errc() && suffix_fits &&
-        std::find(known.begin(), known.end(), number) != known.end())
-        return {};
+    const auto architecture = find_architecture(real);
+    if (architecture && std::ranges::find(known, architecture->sm) != known.end()) return {};
     return fail(Errc::target_unknown,
                 fmt::format("'{}'; CUDA {} knows sm_{} (with a from sm_90 on, with f from sm_100 on)", target,
                             nvrtc_version(), fmt::join(known, " sm_")));

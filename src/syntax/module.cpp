@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "syntax/parse_count.hpp"
+
 namespace ptxgraft::syntax {
 
 std::optional<std::uint32_t> TextSpace::place_for(std::size_t size) const {
@@ -100,6 +102,7 @@ namespace {
 // Room for the tree of a small text; with what they have seen of a larger one, lexer and parser make room for
 // all.
 void prepare(ModuleData& data) {
+    parse_count.fetch_add(1, std::memory_order_relaxed);
     const std::size_t size = std::min<std::size_t>(data.text.source().size(), 1 << 16);
     data.tokens.reserve(size / 3 + 256);
     data.nodes.reserve(size / 32 + 16);

@@ -9,6 +9,7 @@
 namespace ptxgraft::test {
 namespace {
 
+using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -252,8 +253,21 @@ TEST_F(Cli, VerifyGivesJsonAndTakesATarget) {
     const Result older = ptxgraft({"verify", "--target", "sm_80", "elect.ptx"});
     EXPECT_EQ(older.status, 1);
     EXPECT_THAT(older.out, HasSubstr("elect.sync needs sm_90; the target is sm_80"));
-    EXPECT_THAT(ptxgraft({"verify", "--target", "sm_1", "elect.ptx"}).out,
-                HasSubstr("elect.ptx: error: target 'sm_1' is not known"));
+}
+
+TEST_F(Cli, TargetsAreArchitecturesThatThereAre) {
+    const std::vector<std::vector<std::string>> verbs = {
+        {"verify", "affine.ptx"}, {"compile", "affine.cu"},
+        {"sites", "affine.ptx"},  {"graft", "affine.ptx"},
+        {"run", "affine.ptx"},    {"stub", "acc -> acc", "--signature", "mod f32 acc"}};
+    for (std::vector<std::string> words : verbs) {
+        words.insert(words.end(), {"--target", "sm_91"});
+        const Result result = ptxgraft(words);
+        EXPECT_EQ(result.status, 2) << words[0];
+        EXPECT_THAT(result.err, AllOf(HasSubstr("--target: unknown target 'sm_91'; architectures are "),
+                                      HasSubstr("sm_90, sm_100")))
+            << words[0];
+    }
 }
 
 TEST_F(Cli, SetsAreListedAndPrinted) {

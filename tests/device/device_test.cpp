@@ -543,6 +543,34 @@ TEST(EmulatorDevice, PtxForANewerArchitectureIsRefused) {
     EXPECT_THAT(failure(refused), HasSubstr("its PTX is for sm_90, the device is emulator (sm_80)"));
 }
 
+// PTX of a family runs on its later architectures: sm_101 is of sm_110's family, sm_103 of sm_100's.
+TEST(EmulatorDevice, PtxOfAFamilyRunsInItsFamilyAlone) {
+    constexpr const char* text = ".version 9.0\n.target sm_101f\n.address_size 64\n.entry k() { ret; }\n";
+    EXPECT_OK(Device::open("emulator:sm_110a")->load(text, "k"));
+    EXPECT_OK(Device::open("emulator:sm_101a")->load(text, "k"));
+    for (const char* other : {"emulator:sm_100a", "emulator:sm_103a", "emulator:sm_121a"})
+        EXPECT_EQ(Device::open(other)->load(text, "k").error().code, Errc::target_differs) << other;
+}
+
+// What the head of an entry says of blocks holds on a GPU as on the emulator.
+TEST_F(FakeGpu, BlocksAreThoseThatTheEntryAllows) {
+    constexpr std::string_view heads =
+        ".version 8.0\n.target sm_80\n.address_size 64\n.entry exact() .reqntid 32, 2 { ret; }\n"
+        ".entry most() .maxntid 64 { ret; }\n";
+    const Device emulated = std::move(*Device::open("emulator"));
+    fake().argument_sizes.clear();
+    for (const Device* where : {&device(), &emulated}) {
+        const Function exact = where->load(heads, "exact").value(), most = exact.other("most").value();
+        EXPECT_OK(exact.launch({.block = {32, 2, 1}}, {}));
+        EXPECT_OK(most.launch({.block = {8, 8, 1}}, {}));
+        EXPECT_EQ(
+            describe(exact.launch({.block = {64, 1, 1}}, {}).error()),
+            "error: the launch shape is not possible: block of 64 x 1 x 1; exact requires 32 x 2 x 1\n");
+        EXPECT_EQ(describe(most.launch({.block = {65, 1, 1}}, {}).error()),
+                  "error: the launch shape is not possible: block of 65 threads; most allows 64\n");
+    }
+}
+
 TensorMapOptions matrix(std::uint64_t address) {
     return {.type = TensorType::bf16,
             .address = address,
@@ -751,6 +779,35 @@ TEST(EmulatorDevice, BlocksAreClusters) {
     EXPECT_EQ(*count->download<std::uint32_t>(), (std::vector<std::uint32_t>{6, 6}));
 }
 
+// The grid is in clusters: in blocks it keeps the bounds of grids.
+TEST_F(FakeGpu, BlocksAreClustersWithinTheBoundsOfAGrid) {
+    constexpr std::string_view text =
+        ".version 9.0\n.target sm_90\n.address_size 64\n"
+        ".entry k() .blocksareclusters .reqntid 1 .reqnctapercluster 2 { ret; }\n";
+    const Device emulated = std::move(*Device::open("emulator"));
+    fake().argument_sizes.clear();
+    for (const Device* where : {&device(), &emulated}) {
+        const Function function = where->load(text, "k").value();
+        EXPECT_OK(function.launch({.grid = {3, 1, 1}}, {}));
+        EXPECT_THAT(failure(function.launch({.grid = {2147483647, 1, 1}}, {})),
+                    HasSubstr("grid of 4294967294 x 1 x 1; at most 2147483647 x 65535 x 65535"));
+    }
+}
+
+TEST(EmulatorDevice, ParametersThatAreReferencesHaveEightBytes) {
+    const Device device = std::move(*Device::open("emulator"));
+    const auto function = device.load(
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        ".entry k(.param .u64 out, .param .texref t, .param .u32 n) {\n.reg .b64 %a;\n.reg .b32 %n;\n"
+        "ld.param.u64 %a, [out];\nld.param.u32 %n, [n];\nst.global.u32 [%a], %n;\nret;\n}\n",
+        "k");
+    ASSERT_OK(function);
+    EXPECT_EQ(function->parameters()[1].bytes, 8u);
+    auto out = device.allocate(4);
+    EXPECT_OK(function->launch({}, std::array<Argument, 3>{*out, std::uint64_t{0}, 7u}));
+    EXPECT_EQ(*out->download<std::uint32_t>(), std::vector<std::uint32_t>{7});
+}
+
 TEST(EmulatorDevice, HasTheLimitsOfItsArchitecture) {
     struct Row {
         std::string_view name;
@@ -939,6 +996,10 @@ TEST(EmulatorDevice, OptionsReachTheEmulator) {
     EXPECT_EQ(function->launch({}, std::array<Argument, 3>{*buffer, *buffer, 4u}).error().code,
               Errc::instruction_budget_spent);
     EXPECT_EQ(Device::emulator({.sm = 1}).error().code, Errc::no_such_device);
+    EXPECT_THAT(describe(Device::emulator({.sm = 122}).error()),
+                HasSubstr("EmulatorOptions::sm is 122; architectures are sm_75, "));
+    EXPECT_THAT(describe(Device::open("emulator:sm_90f").error()),
+                HasSubstr("emulator:sm_90f; architectures are sm_75, "));
 }
 
 }  // namespace

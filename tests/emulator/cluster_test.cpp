@@ -171,9 +171,9 @@ TEST_F(EmulatorCluster, AnEntryMayBringItsOwnCluster) {
     EXPECT_RUNS(machine, machine.launch("fixed", {.grid = {6}, .block = {32}}, out));
     EXPECT_EQ(machine.download<u32>(out, 1)[0], 12u);
     EXPECT_THAT(machine.text_of(error_of("fixed", {.grid = {6}, .block = {32}, .cluster = {3}})),
-                HasSubstr("requires (2, 1, 1)"));
+                HasSubstr("requires 2 x 1 x 1"));
     EXPECT_THAT(machine.text_of(error_of("fixed", {.grid = {5}, .block = {32}})),
-                HasSubstr("the grid (5, 1, 1) is no multiple of it"));
+                HasSubstr("grid of 5 x 1 x 1; it is a multiple of the cluster of 2 x 1 x 1"));
 }
 
 TEST_F(EmulatorCluster, LaunchesBeyondTheLimitsAreRefused) {
@@ -182,12 +182,12 @@ TEST_F(EmulatorCluster, LaunchesBeyondTheLimitsAreRefused) {
     EXPECT_THAT(machine.text_of(error_of("places", {.grid = {8, 8}, .block = {32}, .cluster = {8, 4}})),
                 HasSubstr("at most 16 blocks"));
     EXPECT_THAT(machine.text_of(error_of("places", {.grid = {8}, .block = {32}, .cluster = {0}})),
-                HasSubstr("at least one block"));
+                HasSubstr("cluster of 0 x 1 x 1 is empty"));
     Machine older({.sm = 80});
     ASSERT_TRUE(older.load(ptx(*machine.module)));
     const auto refused = older.launch("places", {.grid = {8}, .block = {32}, .cluster = {2}}, u64{0});
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, Errc::invalid_launch_shape);
+    EXPECT_EQ(refused.error().code, Errc::launch_shape_invalid);
     EXPECT_THAT(older.text_of(refused.error()), HasSubstr("clusters need sm_90"));
 }
 

@@ -254,7 +254,7 @@ std::string around(const std::string& lines, const std::string& header) {
 std::string header_of(const isa::Match& match) {
     struct Target {
         std::uint16_t version;
-        isa::Architecture architecture;
+        Architecture architecture;
     };
     constexpr Target targets[] = {{isa::newest_version, {90, 'a'}},
                                   {isa::newest_version, {100, 'a'}},
@@ -265,7 +265,7 @@ std::string header_of(const isa::Match& match) {
                                   {isa::newest_version, {75, 0}}};
     for (const auto& [version, architecture] : targets) {
         if (!isa::is_available(match, version, architecture)) continue;
-        return ".version " + isa::version_text(version) + "\n.target " + isa::text(architecture) + "\n";
+        return ".version " + isa::version_text(version) + "\n.target " + name(architecture) + "\n";
     }
     return {};
 }

@@ -518,7 +518,7 @@ TEST(Emulator, EntriesOfLongModulesShareFunctionsAndVariables) {
         EXPECT_RUNS(machine, machine.launch("second", {}, out));
         EXPECT_EQ(machine.download<u32>(out, 1)[0], 42u);
         EXPECT_EQ(machine.emulator.symbol(*machine.module, "state")->bytes, 4u);
-        EXPECT_EQ(machine.launch("third", {}).error().code, Errc::entry_not_found);
+        EXPECT_EQ(machine.launch("third", {}).error().code, Errc::unknown_entry);
     }
 }
 
@@ -564,19 +564,19 @@ TEST(Emulator, ChecksTheLaunch) {
     };
     const std::array<std::byte, 12> s = {};
     EXPECT_EQ(code("a", {}, 1u, s), Errc::ok);
-    EXPECT_EQ(code("a", {}, 1u), Errc::argument_count_mismatch);
-    EXPECT_EQ(code("z", {.grid = {2, 1, 1}}), Errc::invalid_launch_shape);
-    EXPECT_EQ(code("z", {.grid = {2, 1, 1}, .cluster = {2, 0, 1}}), Errc::invalid_launch_shape);
-    EXPECT_EQ(code("m", {.cluster = {0, 0, 0}, .cooperative = true}), Errc::invalid_launch_shape);
-    EXPECT_EQ(code("a", {}, u64{1}, s), Errc::argument_size_mismatch);
-    EXPECT_EQ(code("b", {}), Errc::entry_not_found);
+    EXPECT_EQ(code("a", {}, 1u), Errc::argument_count_differs);
+    EXPECT_EQ(code("z", {.grid = {2, 1, 1}}), Errc::launch_shape_invalid);
+    EXPECT_EQ(code("z", {.grid = {2, 1, 1}, .cluster = {2, 0, 1}}), Errc::launch_shape_invalid);
+    EXPECT_EQ(code("m", {.cluster = {0, 0, 0}, .cooperative = true}), Errc::launch_shape_invalid);
+    EXPECT_EQ(code("a", {}, u64{1}, s), Errc::argument_size_differs);
+    EXPECT_EQ(code("b", {}), Errc::unknown_entry);
     EXPECT_EQ(code("r", {.block = {32, 2, 1}}), Errc::ok);
-    EXPECT_EQ(code("r", {.block = {64, 1, 1}}), Errc::invalid_launch_shape);
-    EXPECT_EQ(code("m", {.block = {65, 1, 1}}), Errc::invalid_launch_shape);
-    EXPECT_EQ(code("m", {.block = {0, 1, 1}}), Errc::invalid_launch_shape);
-    EXPECT_EQ(code("m", {.grid = {1, 70000, 1}}), Errc::invalid_launch_shape);
+    EXPECT_EQ(code("r", {.block = {64, 1, 1}}), Errc::launch_shape_invalid);
+    EXPECT_EQ(code("m", {.block = {65, 1, 1}}), Errc::launch_shape_invalid);
+    EXPECT_EQ(code("m", {.block = {0, 1, 1}}), Errc::launch_shape_invalid);
+    EXPECT_EQ(code("m", {.grid = {1, 70000, 1}}), Errc::launch_shape_invalid);
     EXPECT_EQ(code("s", {.shared_bytes = 1000}), Errc::ok);
-    EXPECT_EQ(code("s", {.shared_bytes = 200000}), Errc::shared_memory_too_large);
+    EXPECT_EQ(code("s", {.shared_bytes = 200000}), Errc::launch_shape_invalid);
 }
 
 TEST(Emulator, MemoryIsAllocatedAndFreed) {

@@ -187,7 +187,7 @@ TEST(Kernel, EntriesAreNamedWhereThereAreSeveral) {
               "error: the module has several entries; name one of them: one, two\n");
     const auto unknown = skeleton.graft({}, emulator(), {.entry = "three"});
     ASSERT_FALSE(unknown);
-    EXPECT_EQ(describe(unknown.error()), "error: no such entry: three; the skeleton has one, two\n");
+    EXPECT_EQ(describe(unknown.error()), "error: no such entry: three; the module has one, two\n");
     const auto second = skeleton.graft({}, emulator(), {.entry = "two"});
     ASSERT_OK(second);
     EXPECT_EQ(second->entry(), "two");

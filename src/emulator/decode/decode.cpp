@@ -27,58 +27,6 @@ std::uint64_t times(std::uint64_t a, std::uint64_t b) {
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
-// What the header of an entry says of its launches: PTX ISA 11.4, 11.7 and 11.8.
-class EntryHeader {
-  public:
-    EntryHeader(const syntax::TokenView& tokens, Function& function) : tokens_(tokens), function_(function) {}
-
-    void read() {
-        std::size_t depth = 0;  // of the parameters' parentheses
-        for (at_ = 0; at_ < tokens_.size(); ++at_) {
-            const syntax::Lexeme kind = tokens_.kind(at_);
-            if (kind == syntax::Lexeme::open_paren) ++depth;
-            if (kind == syntax::Lexeme::close_paren) --depth;
-            if (kind == syntax::Lexeme::directive && depth == 0) directive(tokens_.text(at_));
-        }
-    }
-
-  private:
-    void directive(std::string_view word) {
-        if (word == ".reqntid") function_.required_block = shape();
-        if (word == ".reqnctapercluster") function_.required_cluster = shape();
-        if (word == ".maxclusterrank") function_.most_cluster_blocks = numbers()[0];
-        if (word == ".explicitcluster") function_.wants_cluster = true;
-        if (word == ".blocksareclusters") function_.blocks_are_clusters = true;
-        if (word != ".maxntid") return;
-        std::uint64_t threads = 1;
-        for (const std::uint64_t n : numbers()) threads = times(threads, n);
-        function_.max_threads = threads;
-    }
-    // One to three numbers; those that are not there are 1.
-    std::array<std::uint64_t, 3> numbers() {
-        std::array<std::uint64_t, 3> all = {1, 1, 1};
-        for (std::size_t i = 0; i < all.size() && at_ + 1 < tokens_.size(); ++i) {
-            const auto value = syntax::integer_value(tokens_.text(at_ + 1));
-            if (!value) break;
-            all[i] = *value;
-            ++at_;
-            if (at_ + 1 < tokens_.size() && tokens_.kind(at_ + 1) == syntax::Lexeme::comma) ++at_;
-        }
-        return all;
-    }
-    std::array<std::uint32_t, 3> shape() {
-        const auto all = numbers();
-        const auto narrow = [](std::uint64_t n) {
-            return static_cast<std::uint32_t>(std::min<std::uint64_t>(n, UINT32_MAX));
-        };
-        return {narrow(all[0]), narrow(all[1]), narrow(all[2])};
-    }
-
-    const syntax::TokenView& tokens_;
-    Function& function_;
-    std::size_t at_ = 0;
-};
-
 }  // namespace
 
 std::uint32_t type_bits(std::string_view word) {
@@ -298,7 +246,6 @@ Expected<void> ModuleDecoder::decode_bodies(bool entries, ModulePart part) {
         if (body.is_entry != entries ||
             (entries && std::uint64_t{body.begin} * part.count / size != part.index))
             continue;
-        if (entries) EntryHeader(syntax::TokenView(body.statement), program.functions[body.function]).read();
         if (auto done = decoder.decode(body.statement, body.function); !done) return done;
     }
     return {};

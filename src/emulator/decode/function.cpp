@@ -7,6 +7,7 @@
 
 #include "emulator/decode/decode.hpp"
 #include "isa/declaration.hpp"
+#include "launch/module_info.hpp"
 #include "syntax/constant.hpp"
 #include "syntax/types.hpp"
 
@@ -107,7 +108,8 @@ Expected<void> FunctionDecoder::declare_parameters(const Statement& statement) {
     }
     std::uint64_t top = 0;
     for (const auto& parameter : parameters) {
-        const std::uint64_t element = std::max(type_bits(parameter.type) / 8, 1u);
+        const std::uint64_t element = std::max<std::uint64_t>(launch::element_bytes(parameter.type),
+                                                              1);  // an unknown type is no launch's
         const std::uint64_t bytes = element * std::max<std::uint64_t>(parameter.count, 1);
         const std::uint64_t align = parameter.align != 0 ? parameter.align : element;
         top = (top + align - 1) / align * align;

@@ -8,15 +8,15 @@ namespace ptxgraft {
 using emulator::Function;
 using emulator::Program;
 
-Expected<void> EmulatedModule::decode(std::string text, emulator::DecoderMemory& kept,
-                                      std::uint32_t threads) {
-    auto tree = syntax::parse(std::move(text));
-    if (!tree) return tl::unexpected<Error>(tree.error());
-    if (tree->address_size() == 32) return fail(Errc::unsupported_module, "32-bit addresses");
-    auto programs = emulator::decode_in_parts(*tree, variables_, kept, threads);
+Expected<void> EmulatedModule::decode(syntax::Module tree, std::shared_ptr<const launch::ModuleInfo> info,
+                                      emulator::DecoderMemory& kept, std::uint32_t threads) {
+    if (tree.address_size() == 32) return fail(Errc::unsupported_module, "32-bit addresses");
+    auto programs = emulator::decode_in_parts(tree, variables_, kept, threads);
     if (!programs) return tl::unexpected<Error>(programs.error());
     for (Program& program : *programs) add(parts_.emplace_back(std::move(program)));
-    text_ = std::move(*tree).take_source();
+    text_ = std::move(tree).take_source();
+    info_ = std::move(info);
+    for (const launch::EntryInfo& entry : info_->entries) entries_.put(entry.name).first->info = &entry;
     variables_.add();
     return parts_[0].program.uses_heap ? variables_.memory()->reserve_heap() : Expected<void>{};
 }
@@ -25,16 +25,20 @@ void EmulatedModule::add(const Part& part) {
     const auto number = static_cast<std::uint32_t>(parts_.size() - 1);
     for (std::uint32_t i = 0; i < part.program.functions.size(); ++i)
         if (const Function& function = part.program.functions[i]; function.is_entry && function.has_code)
-            *entries_.put(function.name).first = {number, i};
+            *entries_.put(function.name).first = {number, i, nullptr};
 }
 
-EmulatedModule::Entry EmulatedModule::prepare(std::string_view name) const {
-    const PartEntry* const found = entries_.find(name);
-    if (found == nullptr) return {};
+Expected<EmulatedModule::Entry> EmulatedModule::prepare(std::string_view name) const {
+    const PartEntry* found = entries_.find(name);
+    if (found == nullptr || found->info->parameter_error) {
+        const auto named = launch::find_entry(*info_, name);
+        if (!named) return tl::unexpected<Error>(named.error());
+        found = entries_.find((*named)->name);
+    }
     const std::scoped_lock lock(mutex_);
     Part& part = parts_[found->part];
     part.prepare(found->function);
-    return {&part.program, &part.program.functions[found->function]};
+    return Entry{&part.program, &part.program.functions[found->function], found->info};
 }
 
 void EmulatedModule::Part::prepare(std::size_t entry) {

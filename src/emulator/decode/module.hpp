@@ -12,6 +12,7 @@
 
 #include "emulator/decode/decode.hpp"
 #include "emulator/memory/memory.hpp"
+#include "launch/module_info.hpp"
 #include "ptxgraft/emulator.hpp"
 #include "syntax/name_map.hpp"
 
@@ -24,16 +25,18 @@ class EmulatedModule {
     EmulatedModule(const EmulatedModule&) = delete;
     EmulatedModule& operator=(const EmulatedModule&) = delete;
 
-    /// In up to `threads` threads.
-    [[nodiscard]] Expected<void> decode(std::string text, emulator::DecoderMemory& kept,
-                                        std::uint32_t threads);
+    /// In up to `threads` threads. `info` is that of the tree.
+    [[nodiscard]] Expected<void> decode(syntax::Module tree, std::shared_ptr<const launch::ModuleInfo> info,
+                                        emulator::DecoderMemory& kept, std::uint32_t threads);
 
     struct Entry {
         const emulator::Program* program = nullptr;
-        const emulator::Function* function = nullptr;  ///< null: there is none of that name
+        const emulator::Function* function = nullptr;
+        const launch::EntryInfo* info = nullptr;
     };
-    /// An entry for a launch: what is done for the functions that run alone is done.
-    [[nodiscard]] Entry prepare(std::string_view name) const;
+    /// An entry for a launch: what is done for the functions that run alone is done. Errors: those of
+    /// launch::find_entry.
+    [[nodiscard]] Expected<Entry> prepare(std::string_view name) const;
 
     [[nodiscard]] const std::unordered_map<std::string, emulator::Variable>& variables() const {
         return parts_[0].program.variables;
@@ -54,10 +57,12 @@ class EmulatedModule {
     };
     struct PartEntry {
         std::uint32_t part = 0, function = 0;
+        const launch::EntryInfo* info = nullptr;
     };
     void add(const Part& part);
 
     std::string text_;
+    std::shared_ptr<const launch::ModuleInfo> info_;
     emulator::ModuleVariables variables_;
     mutable std::deque<Part> parts_;  // of the module
     syntax::NameMap<PartEntry> entries_;

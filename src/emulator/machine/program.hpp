@@ -225,15 +225,8 @@ struct Function {
     std::uint32_t param_bytes = 0;   ///< of an entry
     std::uint32_t shared_bytes = 0;  ///< static, with the module's own
     std::vector<Slot> parameters, returns;
-    Signature signature;                                                ///< of one that is no entry
-    std::optional<std::array<std::uint32_t, 3>> required_block = {};    ///< of `.reqntid`
-    std::optional<std::array<std::uint32_t, 3>> required_cluster = {};  ///< of `.reqnctapercluster`
-    /// of `.maxclusterrank`; 0: no limit but the device's
-    std::uint64_t most_cluster_blocks = 0;
-    bool wants_cluster = false;  ///< `.explicitcluster`
-    bool blocks_are_clusters = false;
-    std::optional<std::uint64_t> max_threads = {};  ///< of `.maxntid`
-    std::vector<FragmentColumn> fragments;          ///< that some wgmma names
+    Signature signature;                    ///< of one that is no entry
+    std::vector<FragmentColumn> fragments;  ///< that some wgmma names
 };
 
 /// Where a special register stands in the bank of its warp.

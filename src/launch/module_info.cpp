@@ -1,0 +1,148 @@
+#include "launch/module_info.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "syntax/constant.hpp"
+#include "syntax/token_view.hpp"
+
+namespace ptxgraft::launch {
+
+// The types that a kernel's parameter may have (PTX ISA 5.2.1 and 5.3).
+std::uint64_t element_bytes(std::string_view type) {
+    constexpr std::pair<std::string_view, std::uint64_t> rows[] = {
+        {".b8", 1},    {".u8", 1},     {".s8", 1},         {".b16", 2},    {".u16", 2}, {".s16", 2},
+        {".f16", 2},   {".bf16", 2},   {".b32", 4},        {".u32", 4},    {".s32", 4}, {".f32", 4},
+        {".f16x2", 4}, {".bf16x2", 4}, {".b64", 8},        {".u64", 8},    {".s64", 8}, {".f64", 8},
+        {".b128", 16}, {".texref", 8}, {".samplerref", 8}, {".surfref", 8}};
+    for (const auto& [name, bytes] : rows)
+        if (name == type) return bytes;
+    return 0;
+}
+
+namespace {
+
+// Reads what stands in an entry's head behind its parameters.
+class HeadReader {
+  public:
+    HeadReader(const syntax::TokenView& tokens, EntryInfo& entry) : tokens_(tokens), entry_(entry) {}
+
+    void read() {
+        std::size_t depth = 0;  // of the parameters' parentheses
+        for (at_ = 0; at_ < tokens_.size(); ++at_) {
+            const syntax::Lexeme kind = tokens_.kind(at_);
+            if (kind == syntax::Lexeme::open_paren) ++depth;
+            if (kind == syntax::Lexeme::close_paren) --depth;
+            if (kind == syntax::Lexeme::directive && depth == 0) directive(tokens_.text(at_));
+        }
+    }
+
+  private:
+    void directive(std::string_view word) {
+        if (word == ".reqntid") entry_.required_block = extents();
+        if (word == ".maxntid") entry_.max_threads = product();
+        if (word == ".reqnctapercluster") entry_.required_cluster = extents();
+        if (word == ".maxclusterrank") entry_.max_cluster_blocks = numbers()[0];
+        if (word == ".explicitcluster") entry_.is_explicit_cluster = true;
+        if (word == ".blocksareclusters") entry_.blocks_are_clusters = true;
+    }
+    // One to three numbers; those that are not there are 1.
+    std::array<std::uint64_t, 3> numbers() {
+        std::array<std::uint64_t, 3> all = {1, 1, 1};
+        for (std::size_t i = 0; i < all.size() && at_ + 1 < tokens_.size(); ++i) {
+            const auto value = syntax::integer_value(tokens_.text(at_ + 1));
+            if (!value) break;
+            all[i] = *value;
+            ++at_;
+            if (at_ + 1 < tokens_.size() && tokens_.kind(at_ + 1) == syntax::Lexeme::comma) ++at_;
+        }
+        return all;
+    }
+    std::uint64_t product() {
+        std::uint64_t result = 1;
+        for (const std::uint64_t n : numbers())
+            result = n != 0 && result > UINT64_MAX / n ? UINT64_MAX : result * n;
+        return result;
+    }
+    Dim3 extents() {
+        const auto all = numbers();
+        const auto narrow = [](std::uint64_t n) {
+            return static_cast<std::uint32_t>(std::min<std::uint64_t>(n, UINT32_MAX));
+        };
+        return {narrow(all[0]), narrow(all[1]), narrow(all[2])};
+    }
+
+    const syntax::TokenView& tokens_;
+    EntryInfo& entry_;
+    std::size_t at_ = 0;
+};
+
+Expected<ParameterInfo> parameter_info(const syntax::Statement::Parameter& parameter,
+                                       const syntax::Statement& entry) {
+    const std::uint64_t element = element_bytes(parameter.type);
+    const std::uint64_t count = parameter.count == 0 ? 1 : parameter.count;
+    // PTX ISA 5.1.6.1: kernel parameters take up to 32,764 bytes.
+    constexpr std::uint64_t most = 32764;
+    if (element == 0 || count > most / element)
+        return fail(Errc::parameter_type_unknown, entry.span(),
+                    fmt::format("{} {} of {}", parameter.type, parameter.name, entry.name()));
+    return ParameterInfo{std::string(parameter.name), std::string(parameter.type.substr(1)),
+                         static_cast<std::uint32_t>(element * count)};
+}
+
+EntryInfo entry_info(const syntax::Statement& entry) {
+    EntryInfo info{.name = std::string(entry.name())};
+    for (const auto& declared : entry.parameters()) {
+        auto parameter = parameter_info(declared, entry);
+        if (!parameter) {
+            info.parameter_error = parameter.error();
+            break;
+        }
+        info.parameters.push_back(std::move(*parameter));
+    }
+    HeadReader(syntax::TokenView(entry), info).read();
+    return info;
+}
+
+void add_variables(const syntax::Statement& statement, std::vector<std::string>& names) {
+    const auto variable = statement.variable();
+    if (!variable || (variable->space != ".global" && variable->space != ".const")) return;
+    for (const auto& declared : variable->declarators) names.emplace_back(declared.name);
+}
+
+}  // namespace
+
+ModuleInfo module_info(const syntax::Module& module) {
+    ModuleInfo info{.target = std::string(module.target())};
+    for (const syntax::Statement& statement : module.statements()) {
+        if (statement.kind() == syntax::StatementKind::variable) add_variables(statement, info.variables);
+        if (statement.kind() == syntax::StatementKind::function && statement.is_entry() &&
+            statement.is_definition())
+            info.entries.push_back(entry_info(statement));
+    }
+    return info;
+}
+
+Expected<const EntryInfo*> find_entry(const ModuleInfo& module, std::string_view name) {
+    const auto& entries = module.entries;
+    const auto names = [&] {
+        std::vector<std::string_view> all;
+        for (const EntryInfo& entry : entries) all.push_back(entry.name);
+        return fmt::format("{}", fmt::join(all, ", "));
+    };
+    if (name.empty() && entries.size() > 1) return fail(Errc::entry_not_named, names());
+    const auto found =
+        std::ranges::find_if(entries, [&](const EntryInfo& e) { return name.empty() || e.name == name; });
+    if (found == entries.end())
+        return fail(Errc::unknown_entry, entries.empty()
+                                             ? std::string("the module has none")
+                                             : fmt::format("{}; the module has {}", name, names()));
+    if (found->parameter_error) return tl::unexpected(*found->parameter_error);
+    return &*found;
+}
+
+}  // namespace ptxgraft::launch

@@ -1,0 +1,42 @@
+#pragma once
+/// @file target.hpp
+/// The table of target architectures. It stands in a stage below syntax, because link and device, which read
+/// no PTX, take targets too.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ptxgraft/target.hpp"
+
+namespace ptxgraft {
+
+/// "sm_90a"; nothing for an architecture that there is not.
+[[nodiscard]] std::optional<Architecture> find_architecture(std::string_view text);
+/// The first PTX version with the architecture (78: 7.8); 0 when there is none.
+[[nodiscard]] std::uint16_t first_version(Architecture architecture);
+
+/// What needs `needed` is there for `target`: sm_90 on all later ones, sm_90a on it alone, sm_100f on its
+/// family.
+[[nodiscard]] bool supports(Architecture target, Architecture needed);
+/// A device of an architecture, whatever its variant, runs PTX of a `.target`; also PTX that names none.
+[[nodiscard]] bool runs_on(std::string_view ptx_target, Architecture device);
+
+/// The architecture with all that it has: sm_90a of 90, sm_80 of 80.
+[[nodiscard]] Architecture whole_architecture(std::uint32_t sm);
+
+/// What a device of an architecture lets one block and one cluster have (CUDA C++ Programming Guide,
+/// technical specifications per compute capability).
+struct ArchitectureLimits {
+    std::uint32_t shared_bytes_per_block;  ///< static and dynamic
+    std::uint32_t blocks_per_cluster;      ///< 1: no clusters; above 8 they are not portable
+};
+/// Of one that there is not: those of the one before.
+[[nodiscard]] ArchitectureLimits architecture_limits(std::uint32_t sm);
+
+/// The emulator can be a device of this architecture: of every one from sm_75 on.
+[[nodiscard]] bool is_emulated(std::uint32_t sm);
+[[nodiscard]] std::string emulated_architectures();  ///< "sm_75, sm_80, …"
+
+}  // namespace ptxgraft

@@ -1,0 +1,87 @@
+#include "ptx/target.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ptxgraft {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(Target, ParsesTheArchitecturesThatThereAre) {
+    for (const char* text : {"sm_10", "sm_75", "sm_80", "sm_90", "sm_90a", "sm_100f", "sm_101f", "sm_121a"}) {
+        const auto architecture = parse_architecture(text);
+        ASSERT_TRUE(architecture) << text;
+        EXPECT_EQ(name(*architecture), text);
+    }
+    EXPECT_EQ(*parse_architecture("sm_90a"), (Architecture{90, 'a'}));
+}
+
+TEST(Target, RefusesOthersAndListsThoseThatThereAre) {
+    for (const char* text : {"", "sm_", "sm_a", "sm_91", "sm_80a", "sm_90f", "sm_90b", "sm_90 ", "sm_+90",
+                             "sm_65626", "compute_90", "90", "gfx90a"}) {
+        const auto architecture = parse_architecture(text);
+        ASSERT_FALSE(architecture) << text;
+        EXPECT_EQ(architecture.error().code, Errc::target_unknown);
+        EXPECT_THAT(message(architecture.error()),
+                    AllOf(HasSubstr("'" + std::string(text) + "'"), HasSubstr("sm_75"), HasSubstr("sm_121")));
+    }
+}
+
+struct RunRow {
+    std::string_view ptx;
+    std::uint16_t device;
+    bool runs;
+};
+
+// PTX ISA 11.1.2: of sm_X on all later ones, of sm_Xa on X alone, of sm_Xf on later ones of its family.
+TEST(Target, PtxRunsOnItsArchitectureItsFamilyOrAllLaterOnes) {
+    for (const RunRow& row : {RunRow{"sm_80", 80, true},
+                              {"sm_80", 121, true},
+                              {"sm_90", 89, false},
+                              {"sm_90a", 90, true},
+                              {"sm_90a", 100, false},
+                              {"sm_100f", 103, true},
+                              {"sm_100f", 107, true},
+                              {"sm_103f", 100, false},
+                              {"sm_100f", 110, false},
+                              {"sm_100f", 120, false},
+                              {"sm_101f", 110, true},
+                              {"sm_101f", 103, false},
+                              {"sm_101f", 101, true},
+                              {"sm_110f", 101, false},
+                              {"sm_120f", 121, true},
+                              {"sm_80", 130, true},  // a device of the future
+                              {"sm_100f", 130, false},
+                              {"sm_91", 100, false},
+                              {"", 75, true}})
+        EXPECT_EQ(runs_on(row.ptx, whole_architecture(row.device)), row.runs)
+            << row.ptx << " on " << row.device;
+}
+
+TEST(Target, DevicesHaveTheSharedMemoryAndTheClustersOfTheirArchitecture) {
+    struct Row {
+        std::uint32_t sm, kilobytes, blocks;
+    };
+    for (const Row& row : {Row{75, 64, 1},
+                           {80, 163, 1},
+                           {86, 99, 1},
+                           {89, 99, 1},
+                           {90, 227, 16},
+                           {100, 227, 16},
+                           {120, 99, 16},
+                           {130, 99, 16}}) {
+        EXPECT_EQ(architecture_limits(row.sm).shared_bytes_per_block, row.kilobytes * 1024) << row.sm;
+        EXPECT_EQ(architecture_limits(row.sm).blocks_per_cluster, row.blocks) << row.sm;
+    }
+}
+
+TEST(Target, TheEmulatorIsOneOfSm75OrLater) {
+    for (const std::uint32_t sm : {75u, 80u, 88u, 90u, 101u, 121u}) EXPECT_TRUE(is_emulated(sm)) << sm;
+    for (const std::uint32_t sm : {0u, 72u, 77u, 122u, 65536u + 90}) EXPECT_FALSE(is_emulated(sm)) << sm;
+    EXPECT_THAT(emulated_architectures(), AllOf(testing::StartsWith("sm_75, sm_80, "), HasSubstr("sm_121")));
+}
+
+}  // namespace
+}  // namespace ptxgraft
