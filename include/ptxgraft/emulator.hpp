@@ -51,7 +51,7 @@ struct EmulatorOptions {
     std::uint32_t threads = 0;        ///< host threads; 0: one per core. Results do not depend on it
     std::uint64_t memory_bytes = std::uint64_t{16} << 30;  ///< of all allocations
     /// The architecture to be, whose limits and special registers hold: one from sm_75 on. Errors of another
-    /// one: Errc::no_such_device of Device::open, Errc::invalid_argument of Emulator::load.
+    /// one: Errc::device_unknown of Device::open, Errc::argument_invalid of Emulator::load.
     std::uint32_t sm = 90;
     bool fast = false;  ///< short for no `checks`: what is left keeps the host safe, and is what no GPU could
                         ///< go on from

@@ -74,10 +74,10 @@ Expected<void> Function::Data::launch(const LaunchConfig& config, std::span<cons
     if (auto fit = launch::check_arguments(*entry, arguments, size); !fit) return fit;
     for (const Argument& argument : arguments)
         if (argument.device_ != nullptr && argument.device_ != device.get())
-            return fail(Errc::other_device,
+            return fail(Errc::device_differs,
                         fmt::format("argument {} of {}", &argument - arguments.data(), entry->name));
     if (stream != nullptr && stream->device_ != device)
-        return fail(Errc::other_device, std::string("the launch's stream"));
+        return fail(Errc::device_differs, std::string("the launch's stream"));
     const auto whole = launch::check_shape(*entry, config, loaded->limits());
     if (!whole) return tl::unexpected(whole.error());
     auto done = loaded->launch(*whole, arguments, stream == nullptr ? 0 : stream->handle());
@@ -96,9 +96,9 @@ Expected<Function> Function::other(std::string_view entry) const {
 
 Expected<Buffer> Function::variable(std::string_view name) const {
     const auto found = data_->loaded->variable(std::string(name));
-    if (!found && found.error().code == Errc::symbol_not_found) {
+    if (!found && found.error().code == Errc::symbol_unknown) {
         const std::string names = fmt::format("{}", fmt::join(data_->module->variables, ", "));
-        return fail(Errc::symbol_not_found,
+        return fail(Errc::symbol_unknown,
                     fmt::format("{}; the module has {}", name, names.empty() ? "none" : names));
     }
     if (!found) return tl::unexpected(found.error());

@@ -213,7 +213,7 @@ Expected<std::shared_ptr<const EmulatedModule>> emulator::Loader::load(
     return or_out_of_memory([&]() -> Result {
         Emulator::Data& data = *emulator.data_;
         if (!is_emulated(data.options.sm))
-            return fail(Errc::invalid_argument, fmt::format("EmulatorOptions::sm is {}; architectures are {}",
+            return fail(Errc::argument_invalid, fmt::format("EmulatorOptions::sm is {}; architectures are {}",
                                                             data.options.sm, emulated_architectures()));
         std::unique_ptr<DecoderMemory> kept;
         {
@@ -303,7 +303,7 @@ Expected<void> Emulator::forget(std::uint64_t address, std::size_t bytes) {
 Expected<Emulator::Symbol> Emulator::symbol(const EmulatedModule& module, std::string_view name) const {
     const auto& variables = module.variables();
     const auto found = variables.find(std::string(name));
-    if (found == variables.end()) return fail(Errc::symbol_not_found, std::string(name));
+    if (found == variables.end()) return fail(Errc::symbol_unknown, std::string(name));
     return Symbol{found->second.address, found->second.bytes};
 }
 
@@ -360,7 +360,7 @@ Expected<EmulatorStats> Emulator::Data::launch(const EmulatedModule& module, std
                                                const LaunchConfig& shape,
                                                std::span<const std::span<const std::byte>> arguments) {
     if (module.memory() != memory.get())
-        return fail(Errc::invalid_argument, "the module was loaded by another emulator");
+        return fail(Errc::argument_invalid, "the module was loaded by another emulator");
     const auto prepared = module.prepare(entry);
     if (!prepared) return tl::unexpected<Error>(prepared.error());
     const auto [program, function, info] = *prepared;

@@ -41,7 +41,7 @@ void InstructionVerifier::header() {
     if (!module_.version().empty()) {
         const auto version = parse_version(module_.version());
         if (!version || !is_version(*version))
-            report(Errc::version_not_known, module_.version(),
+            report(Errc::version_unknown, module_.version(),
                    "PTX version " + std::string(module_.version()) + " is not known; the newest is " +
                        version_text(newest_version));
         else
@@ -59,7 +59,7 @@ void InstructionVerifier::header() {
         const auto target = find_architecture(options_.target);
         if (!target)
             return report(
-                Errc::target_not_known, Span{},
+                Errc::target_unknown, Span{},
                 "target '" + std::string(options_.target) + "' is not known; right is, for example, sm_90a");
         setting_.target = *target;
         setting_.knows_target = true;
@@ -78,7 +78,7 @@ void InstructionVerifier::target_directive(const Statement& statement) {
         if (std::find(std::begin(others), std::end(others), token.text) != std::end(others)) continue;
         const auto target = find_architecture(token.text);
         if (!target) {
-            report(Errc::target_not_known, token.text,
+            report(Errc::target_unknown, token.text,
                    "target '" + std::string(token.text) + "' is not known; right is, for example, sm_90a");
             continue;
         }

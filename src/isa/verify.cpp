@@ -53,7 +53,7 @@ void Verifier::characters() {
         const auto at = std::find_if(token.text.begin(), token.text.end(), is_foreign);
         if (at == token.text.end()) continue;
         const auto end = std::find_if_not(at, token.text.end(), is_foreign);
-        report(Errc::unexpected_character, std::string_view(at, end), std::string(at, end));
+        report(Errc::character_unexpected, std::string_view(at, end), std::string(at, end));
     }
 }
 

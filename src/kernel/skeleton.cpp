@@ -60,7 +60,7 @@ std::string site_list(const Sites& sites) {
 }
 
 tl::unexpected<Error> unknown_site(std::string_view name, const Sites& sites) {
-    return fail(Errc::unknown_site, fmt::format("{}; {}", name, site_list(sites)));
+    return fail(Errc::site_unknown, fmt::format("{}; {}", name, site_list(sites)));
 }
 
 tl::unexpected<Error> at(std::size_t index, tl::unexpected<Error> error) {
@@ -69,7 +69,7 @@ tl::unexpected<Error> at(std::size_t index, tl::unexpected<Error> error) {
 }
 
 tl::unexpected<Error> does_not_fit(const Site& site, const Stub& stub, const Error& why) {
-    return fail(Errc::stub_does_not_fit,
+    return fail(Errc::stub_signature_mismatch,
                 fmt::format("site {} ({}), stub ({}): {}", site.name, site.signature.text(),
                             stub.signature().text(), message(why)));
 }

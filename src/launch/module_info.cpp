@@ -88,7 +88,7 @@ Expected<ParameterInfo> parameter_info(const syntax::Statement::Parameter& param
     // PTX ISA 5.1.6.1: kernel parameters take up to 32,764 bytes.
     constexpr std::uint64_t most = 32764;
     if (element == 0 || count > most / element)
-        return fail(Errc::parameter_type_unknown, entry.span(),
+        return fail(Errc::type_unknown, entry.span(),
                     fmt::format("{} {} of {}", parameter.type, parameter.name, entry.name()));
     return ParameterInfo{std::string(parameter.name), std::string(parameter.type.substr(1)),
                          static_cast<std::uint32_t>(element * count)};
@@ -138,7 +138,7 @@ Expected<const EntryInfo*> find_entry(const ModuleInfo& module, std::string_view
     const auto found =
         std::ranges::find_if(entries, [&](const EntryInfo& e) { return name.empty() || e.name == name; });
     if (found == entries.end())
-        return fail(Errc::unknown_entry, entries.empty()
+        return fail(Errc::entry_unknown, entries.empty()
                                              ? std::string("the module has none")
                                              : fmt::format("{}; the module has {}", name, names()));
     if (found->parameter_error) return tl::unexpected(*found->parameter_error);

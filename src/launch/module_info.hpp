@@ -34,8 +34,8 @@ struct ModuleInfo {
 };
 [[nodiscard]] ModuleInfo module_info(const syntax::Module& module);
 
-/// The entry of that name, or the only one when the name is empty. Errors: Errc::unknown_entry and
-/// Errc::entry_not_named list the entries; Errc::parameter_type_unknown with its span in the module's text.
+/// The entry of that name, or the only one when the name is empty. Errors: Errc::entry_unknown and
+/// Errc::entry_not_named list the entries; Errc::type_unknown with its span in the module's text.
 [[nodiscard]] Expected<const EntryInfo*> find_entry(const ModuleInfo& module, std::string_view name);
 
 /// Bytes of an element of an entry's parameter of that type (`.u64`); 0 for a type that none has.

@@ -116,13 +116,13 @@ tl::unexpected<Error> argument_count_differs(const EntryInfo& entry, std::size_t
     std::string list;
     for (const ParameterInfo& p : entry.parameters)
         list += fmt::format("{}{} {}", list.empty() ? "" : ", ", p.type, p.name);
-    return fail(Errc::argument_count_differs,
+    return fail(Errc::argument_count_wrong,
                 fmt::format("{}({}) takes {}, got {}", entry.name, list, entry.parameters.size(), count));
 }
 
 tl::unexpected<Error> argument_size_differs(const EntryInfo& entry, std::size_t index, std::size_t bytes) {
     const ParameterInfo& parameter = entry.parameters[index];
-    auto error = fail(Errc::argument_size_differs,
+    auto error = fail(Errc::argument_size_wrong,
                       fmt::format("argument {} of {} has {} bytes, its parameter {} {} has {}", index,
                                   entry.name, bytes, parameter.type, parameter.name, parameter.bytes));
     error.value().index = static_cast<std::uint32_t>(index);

@@ -33,7 +33,7 @@ struct EntryLimits {
                                                           std::size_t bytes);
 
 /// One argument per parameter, each of its size; `bytes_of(argument)` says an argument's. Errors:
-/// Errc::argument_count_differs, Errc::argument_size_differs with the argument's index.
+/// Errc::argument_count_wrong, Errc::argument_size_wrong with the argument's index.
 template <class Arguments, class BytesOf>
 [[nodiscard]] Expected<void> check_arguments(const EntryInfo& entry, const Arguments& arguments,
                                              BytesOf bytes_of) {

@@ -8,7 +8,7 @@
 
 namespace ptxgraft {
 
-/// The effect that a word of `allow` names; Errc::unknown_effect otherwise.
+/// The effect that a word of `allow` names; Errc::effect_unknown otherwise.
 [[nodiscard]] Expected<Effect> effect_from_name(std::string_view name);
 
 namespace site {

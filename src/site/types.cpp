@@ -36,7 +36,7 @@ std::string_view register_type(Type type) { return syntax::row(syntax::register_
 Expected<Type> type_from_name(std::string_view name) {
     const auto all = std::span(syntax::types).first(type_count);
     const auto found = std::ranges::find(all, name, &syntax::TypeRow::name);
-    if (found == all.end()) return fail(Errc::unknown_type, std::string(name));
+    if (found == all.end()) return fail(Errc::type_unknown, std::string(name));
     return static_cast<Type>(found->type);
 }
 
@@ -51,7 +51,7 @@ std::string_view name(Effect effect) {
 Expected<Effect> effect_from_name(std::string_view name) {
     const auto found = std::find_if(std::begin(effects) + 1, std::end(effects),
                                     [&](const EffectRow& row) { return row.name == name; });
-    if (found == std::end(effects)) return fail(Errc::unknown_effect, std::string(name));
+    if (found == std::end(effects)) return fail(Errc::effect_unknown, std::string(name));
     return found->effect;
 }
 

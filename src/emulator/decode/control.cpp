@@ -70,7 +70,7 @@ Expected<Draft> decode_call(FunctionDecoder& decoder, const Instruction& instruc
     } else if (const auto function = decoder.module().find_function(name)) {
         call.function = *function;
     } else {
-        return fail(Errc::unknown_identifier, operands[target].span(), fmt::format("function {}", name));
+        return fail(Errc::name_undeclared, operands[target].span(), fmt::format("function {}", name));
     }
     if (operands.size() > target + 1 && operands.back().kind() == OperandKind::identifier)
         if (const Symbol* const symbol = decoder.find(operands.back().text());

@@ -60,7 +60,7 @@ Space take_space(Words& words) {
 }
 
 tl::unexpected<Error> wrong_operand(const Operand& operand, std::string_view wanted) {
-    return fail(Errc::invalid_operand, operand.span(), fmt::format("{}, where {}", operand.text(), wanted));
+    return fail(Errc::operand_invalid, operand.span(), fmt::format("{}, where {}", operand.text(), wanted));
 }
 
 /// In front of an instruction of the whole warp.
@@ -315,7 +315,7 @@ Expected<void> take_immediates(const Instruction& instruction, std::size_t first
     const std::size_t count = (scales ? 2u : 0u) + (transposes ? (a_in_registers ? 1u : 2u) : 0u);
     const auto& operands = instruction.operands;
     if (operands.size() != first + count)
-        return fail(Errc::invalid_operand, instruction.span,
+        return fail(Errc::operand_invalid, instruction.span,
                     fmt::format("{} has {} operands here", instruction.name, first + count));
     bool* const wanted[] = {&wgmma.negate_a, &wgmma.negate_b,
                             a_in_registers ? &wgmma.transpose_b : &wgmma.transpose_a, &wgmma.transpose_b};

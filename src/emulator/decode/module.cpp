@@ -10,7 +10,7 @@ using emulator::Program;
 
 Expected<void> EmulatedModule::decode(syntax::Module tree, std::shared_ptr<const launch::ModuleInfo> info,
                                       emulator::DecoderMemory& kept, std::uint32_t threads) {
-    if (tree.address_size() == 32) return fail(Errc::unsupported_module, "32-bit addresses");
+    if (tree.address_size() == 32) return fail(Errc::module_not_emulated, "32-bit addresses");
     auto programs = emulator::decode_in_parts(tree, variables_, kept, threads);
     if (!programs) return tl::unexpected<Error>(programs.error());
     for (Program& program : *programs) add(parts_.emplace_back(std::move(program)));

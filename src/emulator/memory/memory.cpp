@@ -122,7 +122,7 @@ Expected<std::uint64_t> Memory::allocate(std::uint64_t bytes) {
 
 Expected<void> Memory::free(std::uint64_t address) {
     if (try_free(address)) return {};
-    return fail(Errc::not_an_allocation, fmt::format("{:#x}", address));
+    return fail(Errc::address_not_allocated, fmt::format("{:#x}", address));
 }
 
 // A region that a Use sees is only marked as freed; it is released when the Use ends.
