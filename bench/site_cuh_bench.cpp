@@ -42,7 +42,7 @@ std::string kernel(const std::string& include, std::string (*site)(const std::st
 bool compile(const std::string& source) {
     nvrtcProgram program = nullptr;
     nvrtcCreateProgram(&program, source.c_str(), "kernel.cu", 0, nullptr, nullptr);
-    const char* const options[] = {"-arch=sm_90", "-I" PTXGRAFT_SOURCE_DIR "/include"};
+    const char* const options[] = {"-arch=sm_90", "-I" PTXGRAFT_BINARY_DIR "/include"};
     const bool okay = nvrtcCompileProgram(program, 2, options) == NVRTC_SUCCESS;
     nvrtcDestroyProgram(&program);
     return okay;

@@ -58,9 +58,8 @@ void InstructionVerifier::header() {
     if (!options_.target.empty()) {
         const auto target = find_architecture(options_.target);
         if (!target)
-            return report(
-                Errc::target_unknown, Span{},
-                "target '" + std::string(options_.target) + "' is not known; right is, for example, sm_90a");
+            return report(Errc::target_unknown, Span{},
+                          "'" + std::string(options_.target) + "'; right is, for example, sm_90a");
         setting_.target = *target;
         setting_.knows_target = true;
     }
@@ -79,7 +78,7 @@ void InstructionVerifier::target_directive(const Statement& statement) {
         const auto target = find_architecture(token.text);
         if (!target) {
             report(Errc::target_unknown, token.text,
-                   "target '" + std::string(token.text) + "' is not known; right is, for example, sm_90a");
+                   "'" + std::string(token.text) + "'; right is, for example, sm_90a");
             continue;
         }
         if (first_version(*target) > setting_.version)

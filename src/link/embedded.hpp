@@ -6,7 +6,7 @@
 
 namespace ptxgraft::link {
 
-/// The text of include/ptxgraft/site.cuh, zero-terminated: so that skeletons compile wherever the library is.
+/// The text of ptxgraft/site.cuh, zero-terminated: so that skeletons compile wherever the library is.
 extern const std::string_view site_cuh;
 
 }  // namespace ptxgraft::link

@@ -85,11 +85,11 @@ Expected<void> read_type(std::string_view word, Span span, OperandText& operand)
     const std::size_t colon = word.find(':');
     if (colon != std::string_view::npos) {
         operand.user_type = word.substr(0, colon);
-        if (!is_name(operand.user_type)) return fail(Errc::type_unknown, span, std::string(word));
+        if (!is_name(operand.user_type)) return fail(Errc::type_unknown, span, unknown_type(word));
         word.remove_prefix(colon + 1);
     }
     const auto type = type_from_name(word);
-    if (!type) return fail(Errc::type_unknown, span, std::string(word));
+    if (!type) return fail(Errc::type_unknown, span, unknown_type(word));
     operand.type = *type;
     return {};
 }

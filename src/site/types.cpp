@@ -4,7 +4,7 @@
 #include <array>
 #include <span>
 
-#include "ptxgraft/site.hpp"
+#include "site/operand.hpp"
 #include "syntax/types.hpp"
 
 namespace ptxgraft {
@@ -33,10 +33,16 @@ std::string_view name(Type type) { return row(type).name(); }
 std::uint32_t bits(Type type) { return row(type).bits; }
 std::string_view register_type(Type type) { return syntax::row(syntax::register_type(row(type).type)).word; }
 
+std::string unknown_type(std::string_view word) {
+    std::string text = "'" + std::string(word) + "'; the types are ";
+    for (const TypeRow& row : types) text.append(row.name).append(", ");
+    return text + "and name:TYPE for a user's type";
+}
+
 Expected<Type> type_from_name(std::string_view name) {
     const auto all = std::span(syntax::types).first(type_count);
     const auto found = std::ranges::find(all, name, &syntax::TypeRow::name);
-    if (found == all.end()) return fail(Errc::type_unknown, std::string(name));
+    if (found == all.end()) return fail(Errc::type_unknown, unknown_type(name));
     return static_cast<Type>(found->type);
 }
 

@@ -167,7 +167,7 @@ class Checker {
 
     Expected<void> instruction(const Statement& s) {
         const auto i = s.instruction();
-        if (!i) return fail(Errc::operand_kind_wrong, place(s.span()), "not an instruction");
+        if (!i) return fail(Errc::stub_directive_forbidden, place(s.span()), "not an instruction");
         ++result_.instruction_count;
         if (auto done = effects(*i); !done) return done;
         if (i->guard)
@@ -191,25 +191,10 @@ class Checker {
             const bool may_be_newer = finding.code == Errc::opcode_unknown && policy_.allowed == Effect::all;
             // whether a name is one of the module around the site is seen in the walk
             if (!is_in_text || may_be_newer || finding.code == Errc::name_undeclared) continue;
-            finding.code = stub_code(finding.code);
             finding.span = place(finding.span);
             return std::move(finding);
         }
         return std::nullopt;
-    }
-    static Errc stub_code(Errc code) {
-        constexpr std::array<std::pair<Errc, Errc>, 7> codes = {{
-            {Errc::operand_type_wrong, Errc::operand_type_wrong},
-            {Errc::guard_invalid, Errc::operand_type_wrong},
-            {Errc::operand_count_wrong, Errc::operand_count_wrong},
-            {Errc::operand_kind_wrong, Errc::operand_kind_wrong},
-            {Errc::label_undefined, Errc::label_undefined},
-            {Errc::opcode_unknown, Errc::opcode_unknown},
-            {Errc::name_redeclared, Errc::name_redeclared},
-        }};
-        const auto at =
-            std::find_if(codes.begin(), codes.end(), [&](const auto& pair) { return pair.first == code; });
-        return at == codes.end() ? code : at->second;
     }
 
     Expected<void> guard(const syntax::Instruction& i) {
@@ -227,7 +212,8 @@ class Checker {
             };
             if (std::none_of(labels_.begin(), labels_.end(), known))
                 return fail(Errc::label_undefined, place(target.span()),
-                            fmt::format("{}: a stub branches to labels of its own only", target.text()));
+                            fmt::format("unknown label {}: a stub branches to labels of its own only",
+                                        target.text()));
         }
         return {};
     }
@@ -300,8 +286,7 @@ class Checker {
     Expected<void> write(const syntax::Instruction& i, const Operand& o, OperandRegister target) {
         const SiteOperand& operand = signature_.operands[target.operand];
         if (operand.direction == Direction::in)
-            return fail(Errc::stub_input_written, place(o.span()),
-                        fmt::format("{} is an `in` operand: it cannot be written", o.text()));
+            return fail(Errc::stub_input_written, place(o.span()), std::string(o.text()));
         Writes& writes = written_[target.operand][target.element];
         if (!i.guard)
             writes.always = true;
@@ -394,10 +379,9 @@ Expected<CheckedText> check_text(std::string_view text, const Signature& signatu
     if (text.size() >= Span::none - frame.size() - after.size()) return fail(Errc::text_too_large);
     for (const std::string_view marker : markers)
         if (const std::size_t at = text.find(marker); at != std::string_view::npos)
-            return fail(
-                Errc::stub_marker_forbidden,
-                Span{static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at + marker.size())},
-                fmt::format("{} marks a site; it cannot stand in a stub, not even in a comment", marker));
+            return fail(Errc::stub_marker_forbidden,
+                        Span{static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at + marker.size())},
+                        std::string(marker));
     if (auto balanced = check_braces(text); !balanced) return tl::unexpected(balanced.error());
     const auto size = static_cast<std::uint32_t>(text.size());
     auto module = syntax::parse(fmt::format("{}{}{}", frame, text, after));

@@ -20,7 +20,7 @@ namespace {
 using testing::HasSubstr;
 
 const std::filesystem::path tests_dir = std::filesystem::path(PTXGRAFT_SOURCE_DIR) / "tests";
-const std::string include_option = std::string("-I") + PTXGRAFT_SOURCE_DIR + "/include";
+const std::string include_option = std::string("-I") + PTXGRAFT_BINARY_DIR + "/include";
 
 std::string read(const std::filesystem::path& path) {
     std::ifstream file(path);

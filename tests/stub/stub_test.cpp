@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"add.f32 acc, acc, row;", Errc::operand_type_wrong, 1, 19},
         Bad{"add.s32 m, m, p;", Errc::operand_type_wrong, 1, 15},
         Bad{"setp.lt.f32 acc, x, x;", Errc::operand_type_wrong, 1, 13},
-        Bad{"@row mov.u32 o, 1;", Errc::operand_type_wrong, 1, 2},
+        Bad{"@row mov.u32 o, 1;", Errc::guard_invalid, 1, 2},
         Bad{"add.f32 acc, x, 1;", Errc::operand_type_wrong, 1, 17},
         Bad{"add.u32 o, row, 1.5;", Errc::operand_type_wrong, 1, 17},
         Bad{"add.f32 acc, acc;", Errc::operand_count_wrong, 1, 1},

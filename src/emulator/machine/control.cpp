@@ -46,7 +46,7 @@ bool check_call(Warp& warp, const Call& call, const Function& function, std::uin
     return warp.report(
         {EmulatorCheck::calls, Errc::call_mismatch, warp.pc(), function.has_code ? function.begin : no_pc},
         mask, [&] {
-            return fmt::format("by {} it is of {}, and the function is {}",
+            return fmt::format("a call unlike the function: by {} it is of {}, and the function is {}",
                                has_prototype ? "its .callprototype" : "what it passes",
                                to_text(has_prototype ? prototypes[call.prototype] : signature_of(call), "_"),
                                to_text(function.signature, function.name));

@@ -187,7 +187,7 @@ Expected<void> SetBuilder::type(std::span<const Word> words) {
     if (data_->find_type(name.text) != max_types)
         return fail(Errc::set_name_taken, name.span, "the type " + quoted(name.text) + " stands twice");
     const auto found = type_from_name(base.text);
-    if (!found) return fail(Errc::type_unknown, base.span, std::string(base.text));
+    if (!found) return fail(Errc::type_unknown, base.span, *found.error().detail);
     if (first_user_type + data_->user_types.size() == max_types) return full(name);
     data_->user_types.push_back({std::string(name.text), *found});
     return {};
