@@ -9,6 +9,7 @@
 
 #include "measure.hpp"
 #include "ptxgraft/stack.hpp"
+#include "stub/stack/compile/run.hpp"
 
 namespace {
 
@@ -52,46 +53,95 @@ std::string mixed_text(std::int64_t instructions) {
     return text + " -> acc";
 }
 
+// Compiles as users do, or by way of the graph alone: what the fast way buys.
+class Way {
+  public:
+    explicit Way(bool is_graph_alone) : is_graph_alone_(is_graph_alone) {}
+
+    Expected<stack::Compiled> compile(const stack::Program& program, const stack::Machine& machine,
+                                      const stack::CompileOptions& options) {
+        if (!is_graph_alone_) return compiler_.compile(program, machine, options);
+        auto compiled = stack::compile_by_graph(program, machine, arena_, options);
+        if (compiled) return compiled;
+        arena_.resize(std::max(arena_.size(), stack::arena_bound(program, machine, options)));
+        return stack::compile_by_graph(program, machine, arena_, options);
+    }
+
+  private:
+    bool is_graph_alone_;
+    stack::Compiler compiler_;
+    std::vector<std::byte> arena_;
+};
+
 void BM_StackCompile(benchmark::State& state, std::string (*text)(std::int64_t instructions)) {
     const stack::Machine machine = machine_of("standard");
     const stack::Program program = *stack::parse(text(state.range(0)), machine);
-    stack::Compiler compiler;
+    Way way(state.range(1) != 0);
     stack::Compiled compiled;
     const double start = seconds();
-    for (auto _ : state) benchmark::DoNotOptimize(compiled = *compiler.compile(program, machine));
+    for (auto _ : state) benchmark::DoNotOptimize(compiled = *way.compile(program, machine, {}));
     report(state, static_cast<double>(compiled.instruction_count), compiled.ptx, seconds() - start);
 }
-BENCHMARK_CAPTURE(BM_StackCompile, live, live_text)->RangeMultiplier(10)->Range(10, 10000);
-BENCHMARK_CAPTURE(BM_StackCompile, mixed, mixed_text)->RangeMultiplier(10)->Range(10, 10000);
+void of_lengths(benchmark::internal::Benchmark* bench) {
+    bench->ArgNames({"instructions", "graph_alone"})->ArgsProduct({{10, 100, 1000, 10000}, {0, 1}});
+}
+BENCHMARK_CAPTURE(BM_StackCompile, live, live_text)->Apply(of_lengths);
+BENCHMARK_CAPTURE(BM_StackCompile, mixed, mixed_text)->Apply(of_lengths);
 
-std::vector<stack::Program> random_programs(const stack::Machine& machine, std::size_t count) {
+std::vector<stack::Program> random_programs(const stack::Machine& machine, std::size_t count,
+                                            std::uint32_t length) {
     std::vector<stack::Program> programs;
-    for (std::size_t i = 0; i < count; ++i) programs.push_back(stack::random_program(machine, i, 100));
+    for (std::size_t i = 0; i < count; ++i) programs.push_back(stack::random_program(machine, i, length));
+    return programs;
+}
+
+bool is_plain(const stack::Instruction& i, const stack::Machine& machine) {
+    const auto f32 = stack::type_id(Type::f32);
+    if (i.opcode == stack::Opcode::constant) return i.type == f32;
+    if (i.opcode != stack::Opcode::form) return i.opcode == stack::Opcode::input;
+    const stack::Entry& e = machine.set().entries()[i.index];
+    return e.form != nullptr && std::all_of(e.operands.begin(), e.operands.end(),
+                                            [&](const stack::EntryOperand& o) { return o.type == f32; });
+}
+
+// Random programs of inputs, constants and forms over f32 alone, as mm-ptx draws them.
+std::vector<stack::Program> plain_programs(const stack::Machine& machine, std::size_t count,
+                                           std::uint32_t length) {
+    std::vector<stack::Program> programs = random_programs(machine, count, 8 * length);
+    for (stack::Program& p : programs) {
+        std::erase_if(p.code, [&](const stack::Instruction& i) { return !is_plain(i, machine); });
+        p.code.resize(std::min<std::size_t>(p.code.size(), length));
+    }
     return programs;
 }
 
 // Random programs over a set, in the way of a mutated population.
-void BM_StackCompileRandom(benchmark::State& state, const char* set) {
+void BM_StackCompileRandom(benchmark::State& state, const char* set, decltype(random_programs)* draw) {
     const stack::Machine machine = machine_of(set);
-    const std::vector<stack::Program> programs = random_programs(machine, 64);
-    stack::Compiler compiler;
+    const std::vector<stack::Program> programs =
+        draw(machine, 64, static_cast<std::uint32_t>(state.range(0)));
+    Way way(state.range(1) != 0);
     std::size_t bytes = 0, i = 0;
     std::string output;
     const double start = seconds();
     for (auto _ : state)
-        bytes += compiler.compile(programs[i++ % programs.size()], machine, stack::mutated)->ptx.size();
+        bytes += way.compile(programs[i++ % programs.size()], machine, stack::mutated)->ptx.size();
     const double spent = seconds() - start;
     output.resize(bytes / static_cast<std::size_t>(state.iterations()) + 1);
-    report(state, 100, output, spent);
+    report(state, static_cast<double>(state.range(0)), output, spent);
 }
-BENCHMARK_CAPTURE(BM_StackCompileRandom, f32, "f32");
-BENCHMARK_CAPTURE(BM_StackCompileRandom, standard, "standard");
-BENCHMARK_CAPTURE(BM_StackCompileRandom, full, "full");
+void of_search_lengths(benchmark::internal::Benchmark* bench) {
+    bench->ArgNames({"instructions", "graph_alone"})->ArgsProduct({{10, 100, 300}, {0, 1}});
+}
+BENCHMARK_CAPTURE(BM_StackCompileRandom, f32, "f32", random_programs)->Apply(of_search_lengths);
+BENCHMARK_CAPTURE(BM_StackCompileRandom, standard, "standard", random_programs)->Apply(of_search_lengths);
+BENCHMARK_CAPTURE(BM_StackCompileRandom, full, "full", random_programs)->Apply(of_search_lengths);
+BENCHMARK_CAPTURE(BM_StackCompileRandom, plain, "f32", plain_programs)->Apply(of_search_lengths);
 
 // Many programs on one and on two threads, in wall time.
 void BM_StackBatch(benchmark::State& state) {
     const stack::Machine machine = machine_of("f32");
-    const std::vector<stack::Program> programs = random_programs(machine, 100000);
+    const std::vector<stack::Program> programs = random_programs(machine, 100000, 100);
     const std::vector<stack::ProgramView> views(programs.begin(), programs.end());
     std::size_t bytes = 0;
     for (auto _ : state)

@@ -1,7 +1,8 @@
 #pragma once
 /// @file expression.hpp
-/// Expressions: stubs in the notation of C. Threads: every function may be called from any number at once;
-/// each keeps memory of its own for it.
+/// Expressions: stubs in the notation of C. Threads: every function may be called from any number at once. A
+/// thread keeps for its next expressions, until it ends: the machines of the last four sites, the syntax tree
+/// and the program of its largest expression, and the arena of a Compiler for it (stack.hpp).
 ///
 ///     acc = max(acc + bias, 0)
 ///

@@ -6,8 +6,14 @@
 /// operands of a site. Any sequence of bytes is a valid program, so programs can be cut, crossed and mutated
 /// freely: what makes no sense does nothing.
 ///
-/// Threads: every function may be called from any number at once (texts are compiled with memory that each
-/// thread keeps for itself); one Machine serves any number, a Compiler or an arena one at a time.
+/// Threads: every function may be called from any number at once; one Machine serves any number, a Compiler
+/// or an arena one at a time.
+///
+/// Memory: a thread that parses or compiles texts, or calls make_stub, keeps until it ends what serves its
+/// next calls: the machines of the last four sites with their sets; 20 KB of words and the largest program,
+/// as read from its text; and the arena of a Compiler, which is at most twice the `arena_bound` of its
+/// largest program. parse and a Compiler of one's own, on a Machine of one's own, keep of that the words and
+/// the program alone.
 ///
 /// There is one stack per type: pred, u16, s16, u32, s32, u64, s64, f16, f16x2, bf16, bf16x2, f32, f64, b8,
 /// b128, and the set's own types. Values of b16, b32 and b64 live on the u16, u32 and u64 stacks: `and.b32`,

@@ -15,7 +15,7 @@
 #include "ptxgraft/syntax.hpp"
 #include "stub/registers.hpp"
 
-namespace ptxgraft {
+namespace ptxgraft::stub_check {
 namespace {
 
 using syntax::Operand;
@@ -198,7 +198,7 @@ class Checker {
     }
 
     Expected<void> guard(const syntax::Instruction& i) {
-        const Name* found = names_.find(i.guard->predicate);
+        const auto found = names_.find(i.guard->predicate);
         if (!found) return unknown(i.guard->predicate, i.span);
         const auto begin = static_cast<std::uint32_t>(i.guard->predicate.data() - source_.data());
         rename(*found, i.guard->predicate, place({begin, begin}).begin);
@@ -227,10 +227,12 @@ class Checker {
                     fmt::format("{}: it is no operand and is not declared{}", name, known));
     }
 
-    void rename(const Name& found, std::string_view written, std::uint32_t begin) {
-        if (found.operand && written != found.register_name)
+    void rename(const Names::Meaning& found, std::string_view written, std::uint32_t begin) {
+        if (!found.operand) return;
+        std::string name = names_.register_name(*found.operand);
+        if (written != name)
             result_.renames.push_back(
-                {begin, begin + static_cast<std::uint32_t>(written.size()), found.register_name});
+                {begin, begin + static_cast<std::uint32_t>(written.size()), std::move(name)});
     }
 
     // One operand, and the operands in it.
@@ -262,14 +264,14 @@ class Checker {
 
     // A name that may be a variable or function of the module: only a name with a % is certainly a register.
     Expected<void> symbol(std::string_view name, const Operand& o) {
-        if (const Name* found = names_.find(name))
+        if (const auto found = names_.find(name))
             return rename(*found, name, place(o.span()).begin), Expected<void>{};
         if (name.starts_with('%') && !is_special_register(name)) return unknown(name, o.span());
         return {};
     }
 
     Expected<void> register_operand(const syntax::Instruction& i, const Operand& o, bool is_write) {
-        const Name* found = names_.find(o.text());
+        const auto found = names_.find(o.text());
         if (!found) {
             const bool may_be_symbol =
                 (i.opcode == "mov" || i.opcode == "cvta" || i.opcode == "call" || i.opcode == "brx") &&
@@ -312,8 +314,7 @@ class Checker {
                 };
                 if (writes.always || std::any_of(writes.if_true.begin(), writes.if_true.end(), also_false))
                     continue;
-                const std::string written = signature_.operands[o].register_name +
-                                            (signature_.operands[o].count == 0 ? "" : std::to_string(e));
+                const std::string written = names_.register_name({o, static_cast<std::uint32_t>(e)});
                 const bool is_guarded = !writes.if_true.empty() || !writes.if_false.empty();
                 return fail(Errc::stub_output_not_written, Span{0, text_size_},
                             fmt::format("the `out` operand {} is {}", written,
@@ -355,9 +356,8 @@ Expected<void> check_braces(std::string_view text) {
     return {};
 }
 
-}  // namespace
-
-// Up to the text: its operands, by their registers' names and plainly.
+// What stands before the text: declarations of the operands, by their registers' names and by their plain
+// ones.
 std::string before(const Signature& signature) {
     std::string text(header);
     std::set<std::string> names;
@@ -373,6 +373,8 @@ std::string before(const Signature& signature) {
     }
     return text + "{\n";
 }
+
+}  // namespace
 
 Expected<CheckedText> check_text(std::string_view text, const Signature& signature, const Policy& policy) {
     const std::string frame = before(signature);
@@ -396,4 +398,4 @@ Expected<CheckedText> check_text(std::string_view text, const Signature& signatu
     return Checker(signature, policy, static_cast<std::uint32_t>(frame.size()), size).run(*module);
 }
 
-}  // namespace ptxgraft
+}  // namespace ptxgraft::stub_check

@@ -7,9 +7,9 @@
 
 #include "ptxgraft/stub.hpp"
 
-namespace ptxgraft {
+namespace ptxgraft::stub_check {
 
-/// What the text of a stub is found to be.
+/// What the check finds in the text of a stub.
 struct CheckedText {
     struct Rename {
         std::uint32_t begin, end;  ///< bytes of the text
@@ -21,6 +21,8 @@ struct CheckedText {
     bool needs_scope = false;  ///< declares registers or labels
 };
 
-Expected<CheckedText> check_text(std::string_view text, const Signature& signature, const Policy& policy);
+/// Fails with the first error of the text, whose span is of the text.
+[[nodiscard]] Expected<CheckedText> check_text(std::string_view text, const Signature& signature,
+                                               const Policy& policy);
 
-}  // namespace ptxgraft
+}  // namespace ptxgraft::stub_check

@@ -1,20 +1,20 @@
 #pragma once
-// What a name in a stub's text may stand for: an operand's register, a register that the stub declares, a
-// special register. Scopes nest as braces do.
+// The registers that a name in a stub's text may stand for: an operand's, one that the stub declares, a
+// special one.
 
-#include <map>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "ptxgraft/site.hpp"
 #include "ptxgraft/syntax.hpp"
+#include "syntax/scopes.hpp"
 
-namespace ptxgraft {
+namespace ptxgraft::stub_check {
 
-/// `%tid`, `%laneid`, `%envreg3` … (PTX ISA chapter 10), and WARP_SZ.
-bool is_special_register(std::string_view name);
+/// True for `%tid`, `%laneid`, `%envreg3` … (PTX ISA chapter 10), and for WARP_SZ.
+[[nodiscard]] bool is_special_register(std::string_view name);
 
 /// The register of an operand: one of its elements.
 struct OperandRegister {
@@ -22,35 +22,33 @@ struct OperandRegister {
     std::uint32_t element;
 };
 
-struct Name {
-    std::optional<OperandRegister> operand;  ///< else declared by the stub
-    std::string register_name;
-};
-
+/// The names that a walk over a stub's text sees: the operands' outside, the declared ones in nested scopes.
+/// The signature and the declared names must outlive it.
 class Names {
   public:
+    /// What a name stands for: an operand's register, or one that the stub declares.
+    struct Meaning {
+        std::optional<OperandRegister> operand;
+    };
+
     explicit Names(const Signature& signature);
 
-    void open() { scopes_.emplace_back(); }
-    void close() { scopes_.pop_back(); }
-    /// Declares registers in the innermost scope. Refuses names that
-    /// an operand or the same scope has.
+    void open() { scopes_.open(); }
+    void close() { scopes_.close(); }
+    /// Declares registers in the innermost scope. Refuses names that an operand or the same scope has.
     Expected<void> declare(const syntax::Statement::Variable& variable, Span place);
-    /// An operand by register or plain name, or a declared register; null for another name.
-    [[nodiscard]] const Name* find(std::string_view name) const;
+    /// Finds an operand by its register's name or its plain one, and declared registers; nothing for another
+    /// name.
+    [[nodiscard]] std::optional<Meaning> find(std::string_view name) const;
+    /// The name of an operand's register, as the site has it.
+    [[nodiscard]] std::string register_name(OperandRegister r) const;
 
   private:
-    struct Family {
-        std::string stem;
-        std::uint32_t count;
-        Name name;
-    };
-    struct Scope {
-        std::map<std::string, Name, std::less<>> names;
-        std::vector<Family> families;  // `%r<5>`
-    };
-    std::map<std::string, Name, std::less<>> operands_;
-    std::vector<Scope> scopes_;
+    [[nodiscard]] bool hides_operand() const;
+
+    const Signature& signature_;
+    syntax::Scopes scopes_;  // an operand has its number in the signature, what is declared a larger one
+    syntax::DeclarationIndex next_;
 };
 
-}  // namespace ptxgraft
+}  // namespace ptxgraft::stub_check

@@ -1,3 +1,5 @@
+// Stubs of hand-written PTX, and whether a stub fits a site.
+
 #include "ptxgraft/stub.hpp"
 
 #include <fmt/format.h>
@@ -15,10 +17,10 @@ bool same(const SiteOperand& a, const SiteOperand& b) {
            a.register_name == b.register_name;
 }
 
-std::string renamed(std::string_view text, const CheckedText& checked) {
+std::string renamed(std::string_view text, const stub_check::CheckedText& checked) {
     std::string result;
     std::size_t at = 0;
-    for (const CheckedText::Rename& rename : checked.renames) {
+    for (const auto& rename : checked.renames) {
         result.append(text, at, rename.begin - at).append(rename.register_name);
         at = rename.end;
     }
@@ -45,7 +47,7 @@ std::string lines_of(std::string_view text, bool needs_scope) {
 }  // namespace
 
 Expected<Stub> Stub::from_ptx(std::string_view text, const Signature& signature, Policy policy) {
-    const auto checked = check_text(text, signature, policy);
+    const auto checked = stub_check::check_text(text, signature, policy);
     if (!checked) return tl::unexpected(checked.error());
     return StubBuilder::make(lines_of(renamed(text, *checked), checked->needs_scope), signature,
                              checked->effects, checked->instruction_count);

@@ -1,5 +1,5 @@
-// Programs are compiled in one pass, by places, or by a graph, whatever serves: the text may not tell. With a
-// hash they go by the graph.
+// Programs are compiled in one pass, without their dead code in one pass, or by a graph, whatever serves: the
+// text may not tell. With a hash they go by the graph.
 
 #include <gtest/gtest.h>
 
@@ -87,11 +87,35 @@ TEST(StackWays, LiveProgramsHaveOneText) {
     for (const char* text :
          {"x a add.f32 -> x", "x y add.f32 -> x; x y sub.f32 -> y", "x a a a fma.rn.f32 -> y; a add.f32 -> x",
           "x y add.f32 x y sub.f32 -> x y", "x y -> y x", "1.0 -> x; y neg.f32 -> y", "x neg.f32 -> x",
-          "a neg.f32 -> y; x y add.f32 -> x", "x a neg.f32 -> x; -> y",
-          "a 2.0 mul.f32 abs.f32 -> x; a -> y"}) {
+          "a neg.f32 -> y; x y add.f32 -> x", "x a neg.f32 -> x; -> y", "a 2.0 mul.f32 abs.f32 -> x; a -> y",
+          "x -> x", "a -> x", "a -> x; 2.0 -> y", "a -> y; y -> x", "2.0 -> x; 3.0 -> y", "a -> y; x -> x",
+          "a -> x; a neg.f32 -> y", "x -> y; x neg.f32 -> x", ""}) {
         const auto p = stack::parse(text, m);
         ASSERT_TRUE(p) << text;
         expect_one_text(*p, m, {}, text);
+    }
+}
+
+// Assignments of operands and constants alone: few and many of them, in order and against each other.
+TEST(StackWays, MovesHaveOneText) {
+    const stack::Machine m = *stack::Machine::make(
+        stack::find_set("f32"), *Signature::parse("mod f32 v[12], in f32 a, mod u32 n, in u32 k"));
+    std::mt19937 random(2);
+    for (std::uint32_t round = 0; round < 2000; ++round) {
+        std::string text;
+        for (std::uint32_t slot = 0; slot < 12; ++slot) {
+            if (random() % 3 == 0) continue;
+            const auto source = random() % 16;
+            text += source < 12   ? "v[" + std::to_string(source) + "]"
+                    : source < 14 ? "a"
+                                  : std::to_string(source) + ".5";
+            text += " -> v[" + std::to_string(slot) + "]\n";
+        }
+        if (random() % 2 == 0) text += "k -> n";
+        const auto p = stack::parse(text, m);
+        ASSERT_TRUE(p) << text << describe(p.error(), text);
+        expect_one_text(*p, m, {}, text);
+        expect_one_text(*p, m, stack::mutated, text);
     }
 }
 

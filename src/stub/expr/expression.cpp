@@ -1,7 +1,10 @@
+// Expressions to programs and stubs, with the memory that each thread keeps for it.
+
 #include "ptxgraft/expression.hpp"
 
 #include "stub/builder.hpp"
 #include "stub/expr/tree.hpp"
+#include "stub/stack/machines.hpp"
 
 namespace ptxgraft {
 
@@ -55,8 +58,16 @@ std::uint32_t Workspace::add(const Symbol& symbol) {
 
 namespace {
 
-expr::Workspace& workspace() {
-    thread_local expr::Workspace work;
+// One per thread (expression.hpp says what it keeps): compiles after the first allocate no more than the stub
+// that they return.
+struct ExpressionWorkspace {
+    expr::Workspace parse;
+    stack::Compiler compiler;
+    stack::MachineCache machines;
+};
+
+ExpressionWorkspace& workspace() {
+    thread_local ExpressionWorkspace work;
     return work;
 }
 
@@ -71,39 +82,25 @@ std::optional<Error> make(std::string_view text, const stack::Machine& machine,
     return expr::check_results(text, scope, work);
 }
 
-// The machine of the last site: a search compiles for one site many times.
-Expected<stack::Machine> machine_for(const Signature& signature, const stack::MachineOptions& options) {
-    struct Last {
-        std::optional<stack::Machine> machine;
-        stack::MachineOptions options;
-    };
-    thread_local Last last;
-    const bool is_same = last.machine && last.options.policy == options.policy &&
-                         last.options.target == options.target && last.machine->signature() == signature;
-    if (is_same) return *last.machine;
-    auto made = stack::Machine::make(expression_set(), signature, options);
-    if (made) last = {*made, options};
-    return made;
-}
-
 }  // namespace
 
 Expected<stack::Program> parse_expression(std::string_view text, const stack::Machine& machine,
                                           const ExpressionOptions& options) {
-    expr::Workspace& work = workspace();
+    expr::Workspace& work = workspace().parse;
     if (auto error = make(text, machine, options, work)) return tl::unexpected(*error);
     return stack::Program{work.code, work.pool, {}};
 }
 
 Expected<Stub> compile_expression(std::string_view text, const Signature& signature,
                                   const ExpressionOptions& options, Policy policy) {
-    const auto machine = machine_for(signature, {.policy = policy, .target = options.target});
-    if (!machine) return tl::unexpected(machine.error());
-    expr::Workspace& work = workspace();
-    if (auto error = make(text, *machine, options, work)) return tl::unexpected(*error);
-    thread_local stack::Compiler compiler;
+    auto& [work, compiler, machines] = workspace();
+    const auto found =
+        machines.find(expression_set(), signature, {.policy = policy, .target = options.target});
+    if (!found) return tl::unexpected(found.error());
+    const stack::Machine& machine = **found;
+    if (auto error = make(text, machine, options, work)) return tl::unexpected(*error);
     constexpr stack::CompileOptions how{.leftover = stack::Leftover::error, .limits = {.depth = 256}};
-    auto compiled = compiler.compile(stack::ProgramView(work.code, work.pool), *machine, how);
+    auto compiled = compiler.compile(stack::ProgramView(work.code, work.pool), machine, how);
     if (!compiled) {
         Error error = compiled.error();
         if (error.index < work.places.size()) error.span = work.places[error.index];

@@ -1,3 +1,5 @@
+// Tokens of expressions.
+
 #include "stub/expr/lexer.hpp"
 
 #include <algorithm>

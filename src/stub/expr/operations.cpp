@@ -1,3 +1,5 @@
+// The operators, and the instructions that compute them for each type.
+
 #include "stub/expr/operations.hpp"
 
 #include <string>

@@ -1,3 +1,5 @@
+// From the text of an expression to its syntax tree.
+
 #include "stub/expr/parser.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// What is wrong with the names of a set, for messages.
+
 #include "stub/set/names.hpp"
 
 #include <algorithm>

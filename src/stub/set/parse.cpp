@@ -1,3 +1,5 @@
+// Reads the text of a set against the table of PTX instructions.
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>

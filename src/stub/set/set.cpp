@@ -1,3 +1,5 @@
+// Instruction sets: the embedded ones, and look-up of entries.
+
 #include "ptxgraft/set.hpp"
 
 #include <algorithm>

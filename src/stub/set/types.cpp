@@ -1,3 +1,5 @@
+// The types of the operands of forms, as types of stacks.
+
 #include "stub/set/types.hpp"
 
 #include "isa/operands.hpp"

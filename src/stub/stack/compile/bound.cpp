@@ -1,3 +1,5 @@
+// Costs of instructions, summed up without executing them.
+
 #include "stub/stack/compile/bound.hpp"
 
 #include <algorithm>
@@ -7,7 +9,7 @@
 #include <type_traits>
 
 #include "stub/stack/compile/arena.hpp"
-#include "stub/stack/compile/forest.hpp"
+#include "stub/stack/compile/dead_code.hpp"
 #include "stub/stack/compile/one_pass.hpp"
 #include "stub/stack/compile/run.hpp"
 
@@ -50,9 +52,9 @@ class Counter {
     Counter(const Machine::Data& machine, std::span<const Bound> routines)
         : code_(*machine.code), routines_(routines), name_(machine.longest_name + 2) {}
 
-    // Up to the last `end` without a begin every begin has its end, behind it every `end` has its begin:
-    // counted forwards and backwards, no bracket stays open, and no memory is needed for those that are never
-    // closed.
+    // Counts brackets without memory for those that are never closed. The last `end` that closes nothing
+    // splits the code: before it no bracket stays open, so that part is counted forwards; behind it every
+    // `end` closes a bracket, so that part is counted backwards.
     Bound count(std::span<const Instruction> code) {
         const std::size_t middle = behind_last_unopened(code);
         for (const Instruction& i : code.first(middle)) one(i, &Counter::open, &Counter::close);
@@ -307,8 +309,8 @@ std::size_t bytes_of(const Bound& bound, ProgramView program, const Machine::Dat
     const std::size_t size = program.code.size();
     if (may_be_one_pass(program, machine, options))
         bytes = std::max<std::uint64_t>(bytes, one_pass_bytes(size, machine));
-    if (may_be_forest(program, machine, options))
-        bytes = std::max<std::uint64_t>(bytes, forest_bytes(size, machine));
+    if (may_eliminate_dead_code(program, machine, options))
+        bytes = std::max<std::uint64_t>(bytes, live_code_bytes(size, machine));
     return bytes;
 }
 

@@ -1,57 +1,27 @@
 // Text to stub in one call.
 
-#include <array>
-
 #include "ptxgraft/stack.hpp"
 #include "stub/builder.hpp"
 #include "stub/stack/compile/run.hpp"
+#include "stub/stack/machines.hpp"
 #include "stub/stack/text/file.hpp"
 #include "stub/stack/text/text.hpp"
 
 namespace ptxgraft::stack {
 namespace {
 
-// The machines of the sites that a thread compiled for last.
-class Machines {
-  public:
-    Expected<const Machine*> find(const std::shared_ptr<const InstructionSet>& set,
-                                  const Signature& signature, const MachineOptions& options) {
-        for (const Kept& kept : kept_)
-            if (kept.machine && is_same(kept, set, signature, options)) return &*kept.machine;
-        auto machine = Machine::make(set, signature, options);
-        if (!machine) return tl::unexpected(machine.error());
-        Kept& kept = kept_[next_++ % kept_.size()];
-        kept = {std::move(*machine), options};
-        return &*kept.machine;
-    }
-
-  private:
-    struct Kept {
-        std::optional<Machine> machine;
-        MachineOptions options;
-    };
-    static bool is_same(const Kept& kept, const std::shared_ptr<const InstructionSet>& set,
-                        const Signature& signature, const MachineOptions& options) {
-        return &kept.machine->set() == set.get() && kept.options.policy.allowed == options.policy.allowed &&
-               kept.options.target == options.target && kept.options.ptx_version == options.ptx_version &&
-               kept.machine->signature() == signature;
-    }
-
-    std::array<Kept, 4> kept_;
-    std::size_t next_ = 0;
-};
-
-// One per thread: compiles after the first allocate no more than the stub that they return.
-struct Workspace {
+// One per thread (stack.hpp says what it keeps): compiles after the first allocate no more than the stub that
+// they return.
+struct TextWorkspace {
     Compiler compiler;
     Reader reader;
     Program program;
     std::vector<Span> places;
-    Machines machines;
+    MachineCache machines;
 };
 
-Workspace& workspace() {
-    thread_local Workspace work;
+TextWorkspace& workspace() {
+    thread_local TextWorkspace work;
     return work;
 }
 
@@ -75,13 +45,13 @@ std::shared_ptr<const InstructionSet> standard_set() {
 }
 
 // Where a fault stands in the text: in a routine at its own line; nowhere in one that was imported.
-Span place_of(const Fault& fault, const Workspace& work, std::size_t text_size) {
+Span place_of(const Fault& fault, const TextWorkspace& work, std::size_t text_size) {
     return fault.routine != Fault::program ? work.reader.place_in_routine(fault.routine, fault.at)
                                            : place_of(fault.error, work.places, text_size);
 }
 
 Expected<Stub> compile_program(std::string_view text, const Machine& machine, const CompileOptions& options) {
-    Workspace& work = workspace();
+    TextWorkspace& work = workspace();
     if (auto read = work.reader.read(text, machine, work.program, work.places); !read)
         return tl::unexpected(read.error());
     auto stub = make_stub(work.compiler, work.program, machine, options);
@@ -124,7 +94,7 @@ Expected<TextMachine> machine_of(std::string_view text, const Signature& signatu
 
 Expected<Program> parse(std::string_view text, const Machine& machine) {
     Program program;
-    Workspace& work = workspace();
+    TextWorkspace& work = workspace();
     if (auto read = work.reader.read(text, machine, program, work.places); !read)
         return tl::unexpected(read.error());
     return program;
@@ -142,7 +112,7 @@ std::vector<Error> find_missing(std::string_view text, const Signature& signatur
                                 Policy policy) {
     const auto found = machine_of(text, signature, options, policy);
     if (!found) return {};
-    Workspace& work = workspace();
+    TextWorkspace& work = workspace();
     const std::string_view program = text.substr(found->program_offset);
     if (!work.reader.read(program, *found->machine, work.program, work.places)) return {};
     CompileOptions compile = options.compile;

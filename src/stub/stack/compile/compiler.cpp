@@ -1,11 +1,12 @@
-// compile: bound, run, emit, all in the caller's arena.
+// compile: in one pass where the program allows it, else bound, run, emit, by way of a graph; all in the
+// caller's arena.
 
 #include "ptxgraft/stack.hpp"
 
 #include <bit>
 #include <new>
 
-#include "stub/stack/compile/forest.hpp"
+#include "stub/stack/compile/dead_code.hpp"
 #include "stub/stack/compile/one_pass.hpp"
 #include "stub/stack/compile/run.hpp"
 
@@ -37,8 +38,8 @@ Expected<Compiled> compile_in(ProgramView program, const Machine::Data& machine,
 
 // By way of a graph. `room` gives so many bytes, or none.
 template <class Room>
-Expected<Compiled> compile_long(ProgramView program, const Machine::Data& machine,
-                                const CompileOptions& options, Room room) {
+Expected<Compiled> compile_with_graph(ProgramView program, const Machine::Data& machine,
+                                      const CompileOptions& options, Room room) {
     const Bound bound = bound_of(program, machine);
     if (passes(bound, options.limits)) return too_much(bound, options.limits);
     const std::size_t needed = bytes_of(bound, program, machine, options);
@@ -49,26 +50,27 @@ Expected<Compiled> compile_long(ProgramView program, const Machine::Data& machin
     return compile_in(program, machine, bound, memory, options);
 }
 
-// The short ways, where the program allows one.
+// Without a graph, where the program allows it.
 template <class Room>
-bool compile_short(ProgramView program, const Machine::Data& machine, const CompileOptions& options,
-                   Room room, Compiled& result) {
+bool compile_fast(ProgramView program, const Machine::Data& machine, const CompileOptions& options, Room room,
+                  Compiled& result) {
     if (may_be_one_pass(program, machine, options)) {
         const std::span<std::byte> memory = room(one_pass_bytes(program.code.size(), machine));
         if (memory.empty()) return false;
         if (Arena arena(memory); compile_in_one_pass(program.code, machine, options, arena, result))
             return true;
     }
-    if (!may_be_forest(program, machine, options)) return false;
-    const std::span<std::byte> memory = room(forest_bytes(program.code.size(), machine));
+    if (!may_eliminate_dead_code(program, machine, options)) return false;
+    const std::span<std::byte> memory = room(live_code_bytes(program.code.size(), machine));
     if (memory.empty()) return false;
     Arena arena(memory);
-    Forest forest;
-    if (!plan(forest, program, machine, options, arena)) return false;
-    result.ptx = emit(forest, machine, arena, result.instruction_count);
-    result.skipped = forest.skipped;
-    result.first_skipped = forest.first_skipped;
-    result.leftover = forest.leftover;
+    LiveCode live;
+    if (!eliminate_dead_code(live, program.code, machine, options, arena) ||
+        !compile_in_one_pass(live.code, machine, {}, arena, result))
+        return false;
+    result.skipped = live.skipped;
+    result.first_skipped = live.first_skipped;
+    result.leftover = live.leftover;
     return true;
 }
 
@@ -84,10 +86,17 @@ Expected<Compiled> compile(ProgramView program, const Machine& machine, std::spa
         return fail(Errc::arena_too_small,
                     std::to_string(needed) + " bytes are enough, but it has " + std::to_string(arena.size()));
     Compiled result;
-    if (compile_short(
+    if (compile_fast(
             program, data, options, [arena](std::size_t) { return arena; }, result))
         return result;
     return compile_in(program, data, bound, arena, options);
+}
+
+Expected<Compiled> compile_by_graph(ProgramView program, const Machine& machine, std::span<std::byte> arena,
+                                    const CompileOptions& options) {
+    return compile_with_graph(program, MachineData::of(machine), options, [arena](std::size_t needed) {
+        return needed <= arena.size() ? arena : std::span<std::byte>();
+    });
 }
 
 // Empty where there is not so much.
@@ -107,8 +116,8 @@ Expected<Compiled> Compiler::compile(ProgramView program, const Machine& machine
     const Machine::Data& data = MachineData::of(machine);
     Expected<Compiled> result(tl::in_place);
     const auto any_room = [this](std::size_t bytes) { return room(bytes); };
-    if (!compile_short(program, data, options, any_room, *result))
-        result = compile_long(program, data, options, any_room);
+    if (!compile_fast(program, data, options, any_room, *result))
+        result = compile_with_graph(program, data, options, any_room);
     return result;
 }
 

@@ -1,3 +1,5 @@
+// The messages of what a program lacks or leaves.
+
 #include "stub/stack/compile/diagnose.hpp"
 
 #include <fmt/format.h>

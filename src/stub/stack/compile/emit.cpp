@@ -1,11 +1,9 @@
-// Writes the live nodes of a graph in program order, then the assignments as a parallel copy; and the same of
-// a forest.
+// Writes the live nodes of a graph in program order, then the assignments as a parallel copy.
 
 #include <algorithm>
 #include <cstring>
 
 #include "stub/stack/compile/constant_name.hpp"
-#include "stub/stack/compile/forest.hpp"
 #include "stub/stack/compile/registers.hpp"
 #include "stub/stack/compile/run.hpp"
 #include "stub/stack/compile/writer.hpp"
@@ -29,13 +27,11 @@ class Emitter {
           registers_(machine) {}
 
     std::string_view emit();
-    std::string_view emit(const Forest& forest);
     std::uint32_t instructions = 0;
 
   private:
     // Writers go by value: they stay in a register, where no store through a char* can reach them.
     Writer node(Writer out, NodeId id);
-    Writer short_plain(Writer out, NodeId id, const EntryCode& e);
     Writer plain(Writer out, NodeId id, const EntryCode& e);
     Writer general(Writer out, NodeId id, const EntryCode& e);
     Writer zeros(Writer out, NodeId id, const EntryCode& e);
@@ -85,12 +81,6 @@ class Emitter {
     Writer operand_moves(Writer out, std::uint32_t waiting);
     Writer open_cycle(Writer out, std::uint32_t s);
     Writer move(Writer out, std::uint32_t s);
-
-    // --- forests
-    static Writer form(Writer out, const EntryCode& e, Name* stack, const Name& own);
-    void receive(std::uint32_t slot, NodeKind kind, const Name& name, std::uint32_t bits);
-    void receive_zeros(const Forest& forest);
-    Writer moves(Writer out, const Forest& forest);
 
     Dataflow& flow_;
     const Machine::Data& machine_;
@@ -148,28 +138,7 @@ Writer Emitter::value(Writer out, NodeId id, bool as_literal) {
 
 // ---- instructions -----------------------------------------------------------------------------------------
 
-// `op d, a, b;` of short names, without a branch on how many arguments there are: four are written, and what
-// follows overwrites the rest.
-inline Writer Emitter::short_plain(Writer out, NodeId id, const EntryCode& e) {
-    const Node& n = nodes_[id];
-    take_register(id, e.register_class);
-    const Name& own = *name_of_[id];
-    Writer begin = out;
-    out.blocks<EntryCode::text_room>(e.text, e.text_length);
-    out = name(out, own);
-    std::uint32_t lengths = own.length;
-    for (std::uint32_t k = 0; k < EntryCode::inline_inputs; ++k) {
-        const Name& argument = *name_of_[n.args[k]];
-        lengths |= argument.length;
-        out.block(argument.text, argument.length & e.masks[k]);
-    }
-    if ((lengths & Name::is_long) != 0 || e.text_length == 0) [[unlikely]]
-        return plain(begin, id, e);
-    out.text(";\n");
-    return out;
-}
-
-// The same for whatever names and arguments; it has its register.
+// `op d, a, b;`
 Writer Emitter::plain(Writer out, NodeId id, const EntryCode& e) {
     const Node& n = nodes_[id];
     out.text(e.text_length != 0 ? std::string_view(e.text, e.text_length) : e.long_text);
@@ -421,119 +390,10 @@ Writer Emitter::operand_moves(Writer out, std::uint32_t waiting) {
 std::string_view Emitter::emit() {
     char* begin = text_ + header_room;
     Writer out(begin);
-    std::uint32_t others = 0;
-    for (std::uint32_t k = flow_.live_count; k-- > 0;) {
-        const NodeId id = flow_.live[k];
-        const Node& n = nodes_[id];
-        const EntryCode& e = entries_[n.entry];
-        if (n.kind == NodeKind::form && e.takes_literals) {
-            out = short_plain(out, id, e);
-        } else {
-            out = node(out, id);
-            ++others;
-        }
-    }
-    instructions += flow_.live_count - others;  // the others count themselves
+    for (std::uint32_t k = flow_.live_count; k-- > 0;) out = node(out, flow_.live[k]);
     out = operand_moves(out, sort_moves());
     for (const auto& [s, id] : flow_.graph.assignments)
         if (moves_[s].move == Move::from_value) out = move(out, s);
-    return registers_.enclose(begin, out);
-}
-
-// ---- forests ----------------------------------------------------------------------------------------------
-
-// `op d, a, b, c;`, without a branch on how many arguments there are. Its result takes the place of the
-// first.
-inline Writer Emitter::form(Writer out, const EntryCode& e, Name* stack, const Name& own) {
-    out.blocks<EntryCode::text_room>(e.text, e.text_length);
-    out = name(out, own);
-    for (std::uint32_t k = 0; k < most_plain_inputs; ++k)
-        out.block(stack[k].text, stack[k].length & e.masks[k]);
-    out.text(";\n");
-    *stack = own;
-    return out;
-}
-
-// A slot's value that is not in its place: a node behind those of the operands.
-void Emitter::receive(std::uint32_t slot, NodeKind kind, const Name& name, std::uint32_t bits) {
-    const auto id = static_cast<NodeId>(machine_.slots.size() + slot);
-    nodes_[id] = {{bits, 0, 0, 0}, 0, kind, machine_.slots[slot].type, to_the_end, no_node};
-    names_[id] = name;
-    name_of_[id] = names_ + id;
-    flow_.values[slot] = id;
-}
-
-void Emitter::receive_zeros(const Forest& forest) {
-    for (std::uint32_t s = 0; s < machine_.slots.size(); ++s) {
-        if (forest.received[s].kind != Receives::zero) continue;
-        Name literal;
-        name_constant(literal, static_cast<Type>(code_.bases[machine_.slots[s].type]), 0);
-        receive(s, NodeKind::constant, literal, 0);
-    }
-}
-
-// As for a graph of the operands and the values.
-Writer Emitter::moves(Writer out, const Forest& forest) {
-    const auto slots = static_cast<std::uint32_t>(machine_.slots.size());
-    std::memcpy(nodes_, machine_.inputs.data(), slots * sizeof(Node));
-    std::uint32_t count = 0;
-    for (std::uint32_t s = 0; s < slots; ++s) {
-        name_of_[s] = machine_.names.data() + s;
-        if (forest.received[s].kind != Receives::nothing && flow_.values[s] != no_node)
-            forest.assignments[count++] = {s, flow_.values[s]};
-    }
-    flow_.graph.assignments = {forest.assignments, count};
-    out = operand_moves(out, sort_moves());
-    for (const auto& [s, id] : flow_.graph.assignments)
-        if (moves_[s].move == Move::from_value) out = move(out, s);
-    return out;
-}
-
-std::string_view Emitter::emit(const Forest& forest) {
-    char* const begin = text_ + header_room;
-    Writer out(begin);
-    bool has_moves = forest.has_zeros;
-    static_assert(no_node == 0xFFFFFFFFu);
-    std::memset(flow_.values, 0xFF, machine_.slots.size() * sizeof(NodeId));
-    if (forest.has_zeros) receive_zeros(forest);
-    Name made;
-    // what a char* may not reach
-    const LiveStep* const live = forest.live;
-    const PlacedCode* const steps = forest.steps;
-    const Instruction* const code = forest.code.data();
-    Name* const names = forest.names;
-    const Name* const operands = machine_.names.data();
-    const EntryCode* const entries = entries_;
-    std::uint32_t forms = 0;
-    for (std::uint32_t k = forest.live_count; k-- > 0;) {
-        const auto [at, reader] = live[k];
-        const PlacedCode step = steps[at];
-        Name* const stack = names + step.place;
-        if (plain_inputs(step.code) != 0) {
-            const EntryCode& e = entries[code[at].index];
-            ++forms;
-            // nobody reads the operand later
-            if (reader >= assigned_to && forest.last_reads[reader - assigned_to + 1] <= at + 1) {
-                out = form(out, e, stack, operands[reader - assigned_to]);
-                continue;
-            }
-            out = form(out, e, stack, *registers_.next(e.register_class, made));
-        } else if (plain_slot(step.code) != 0) {
-            *stack = operands[plain_slot(step.code) - 1];
-        } else {
-            name_constant(*stack, static_cast<Type>(code_.bases[plain_type(step.code)]), code[at].payload);
-        }
-        if (reader < assigned_to) continue;
-        has_moves = true;
-        const std::uint32_t slot = reader - assigned_to;
-        if (plain_slot(step.code) != 0)
-            flow_.values[slot] = plain_slot(step.code) - 1;
-        else
-            receive(slot, plain_inputs(step.code) != 0 ? NodeKind::form : NodeKind::constant, *stack,
-                    code[at].payload);
-    }
-    instructions += forms;
-    if (has_moves) out = moves(out, forest);
     return registers_.enclose(begin, out);
 }
 
@@ -543,20 +403,6 @@ std::string_view emit(Dataflow& flow, const Machine::Data& machine, Arena& arena
                       std::uint32_t& instruction_count) {
     Emitter emitter(flow, machine, arena);
     const std::string_view text = emitter.emit();
-    instruction_count = emitter.instructions;
-    return text;
-}
-
-std::string_view emit(const Forest& forest, const Machine::Data& machine, Arena& arena,
-                      std::uint32_t& instruction_count) {
-    const std::size_t slots = machine.slots.size();
-    Dataflow flow;
-    flow.graph.nodes = {arena.take<Node>(2 * slots), 2 * slots};
-    flow.names = arena.take<Name>(2 * slots);
-    flow.name_of = arena.take<const Name*>(2 * slots);
-    flow.values = arena.take<NodeId>(slots + 1);
-    Emitter emitter(flow, machine, arena);
-    const std::string_view text = emitter.emit(forest);
     instruction_count = emitter.instructions;
     return text;
 }

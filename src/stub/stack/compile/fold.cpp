@@ -1,3 +1,5 @@
+// Constant folding, by the arithmetic that evaluate uses.
+
 #include "stub/stack/compile/fold.hpp"
 
 #include <algorithm>

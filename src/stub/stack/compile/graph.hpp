@@ -33,12 +33,12 @@ inline constexpr std::uint32_t not_used = 0xFFFFFFFFu;
 inline constexpr std::uint32_t to_the_end = 0xFFFFFFFEu;  ///< last use: the final moves
 
 struct alignas(32) Node {
-    /// of a form with fewer: the node itself in the others, which spares its readers a branch
     std::uint32_t args[4];
     std::uint16_t entry;  ///< of form and special: its number in the set
     NodeKind kind;
     TypeId type;  ///< the stack that the value was pushed on
-    /// the last node that reads it, or to_the_end; not_used: dead. A dead form may still have live results
+    /// the end of its live range: the last node that reads it, or to_the_end; not_used: dead. A dead form may
+    /// still have live results
     std::uint32_t last_use;
     /// slot that it is computed into, or no_node; of a constant 0: it needs a register
     std::uint32_t target;
@@ -55,10 +55,6 @@ struct Graph {
     std::span<Node> nodes;
     std::span<const std::uint32_t> extra;  ///< arguments of forms that have no room in the node
     std::span<const Assignment> assignments;
-
-    /// A form is emitted when one of its results is used or it has effects. Only valid after `mark`
-    /// (run.cpp).
-    [[nodiscard]] bool is_live(NodeId id) const { return nodes[id].last_use != not_used; }
 
     /// The inputs of a form, in the order of its entry's operands without the outputs: nodes, and for an
     /// immediate operand its bits.

@@ -1,3 +1,5 @@
+// Makes the tables of sets and machines.
+
 #include "stub/stack/compile/machine.hpp"
 
 #include <algorithm>
@@ -228,7 +230,7 @@ PlainCode plain_code_of(const EntryCode& e) {
 }
 
 constexpr Shape never_shape = {
-    {no_stack, no_stack}, {1, 0}, {own_stack, own_stack, own_stack, own_stack}, {}, 0, 0, 0, 0};
+    {no_stack, no_stack}, {1, 0}, {no_stack, no_stack, no_stack, no_stack}, {}, 0, 0, 0, 0};
 
 // Pushes one value and pops none.
 Shape shape_of_value(TypeId type) {
@@ -437,21 +439,21 @@ bool has_short_literals(Type base) {
     return base == Type::f32 || base == Type::u32 || base == Type::s32 || base == Type::b32;
 }
 
-// The tables of the short way. Forms leave their result where they find their arguments, so that only
+// The tables of dead_code.hpp. Forms leave their result where they find their arguments, so that only
 // operands and constants bring types in.
 void lay_out_plain(Machine::Data& data, const Availability& available) {
     const auto types = static_cast<std::uint32_t>(data.code->type_count),
                operands = static_cast<std::uint32_t>(data.operands.size());
     data.has_short_names = std::none_of(data.names.begin(), data.names.end(),
                                         [](const Name& name) { return name.length == Name::is_long; });
-    if (data.slots.size() > most_plain_slots || !data.has_short_names) return;
+    if (!data.has_short_names) return;
     std::vector<TypeId> found = {type_id(Type::f32)};
     for (const Slot& slot : data.slots)
         if (std::find(found.begin(), found.end(), slot.type) == found.end()) found.push_back(slot.type);
     if (found.size() > most_plain_types) return;
     std::vector<PlainCode>& codes = data.plain_codes;
     for (const OperandCode& operand : data.operands)
-        codes.push_back(operand.readable == 0 ? plain_never : plain_code(operand.type, 0, operand.first + 1));
+        codes.push_back(operand.readable == 0 ? plain_never : plain_code(operand.type, 0));
     codes.push_back(plain_never);
     codes.resize(codes.size() + types + 1, plain_never);
     for (const TypeId t : found)

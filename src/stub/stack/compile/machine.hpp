@@ -1,5 +1,5 @@
 #pragma once
-// A machine as the compiler wants it: entries and operands laid out for speed.
+// A machine as the compiler wants it: tables of entries and operands, laid out for speed.
 
 #include <algorithm>
 #include <array>
@@ -72,31 +72,33 @@ struct alignas(32) OperandCode {
 };
 static_assert(sizeof(OperandCode) == 32);
 
-/// Whether a machine has an entry; and whether it is a form `op d, a, b, c, e;` on at most two stacks whose
-/// op is one block, and even a plain one: on one stack, with one to three arguments, all of which may be
-/// literals.
-enum class Present : std::uint8_t { no, yes, yes_short, yes_plain };
+/// Whether a machine has an entry, and how simply it is emitted.
+enum class Present : std::uint8_t {
+    no,         ///< the machine does not have it
+    yes,        ///< it has it; nothing more is known
+    yes_short,  ///< `op d, a, b, c, e;`: at most 4 inputs of at most 2 stacks; `op` fits EntryCode::text
+    yes_plain,  ///< the same with 1 to 3 inputs, all of the result's stack and able to be literals
+};
 
-/// An instruction of the short way through compile (forest.hpp) in one word: its stack, how many values it
-/// pops from there, and of an input its slot, plus one. It pushes one value there. Negative: it is another
-/// kind of instruction, or one whose arguments are never there.
+/// An instruction as dead_code.hpp sees it, in one word: its stack and how many values it pops from there; it
+/// pushes one there. Negative: it is another kind of instruction, or one whose arguments are never there.
 using PlainCode = std::int32_t;
 inline constexpr PlainCode plain_never = INT32_MIN, plain_missing = -(1 << 24);
-inline constexpr std::uint32_t most_plain_inputs = 3, most_plain_types = 4, most_plain_slots = 1024;
-constexpr PlainCode plain_code(TypeId type, std::uint32_t inputs, std::uint32_t slot = 0) {
-    return static_cast<PlainCode>(inputs << 24 | slot << 8 | type);
+inline constexpr std::uint32_t most_plain_inputs = 3, most_plain_types = 4;
+constexpr PlainCode plain_code(TypeId type, std::uint32_t inputs) {
+    return static_cast<PlainCode>(inputs << 24 | type);
 }
 constexpr std::uint32_t plain_type(PlainCode code) { return static_cast<std::uint32_t>(code) & 0xFF; }
 constexpr std::uint32_t plain_inputs(PlainCode code) { return static_cast<std::uint32_t>(code) >> 24; }
-constexpr std::uint32_t plain_slot(PlainCode code) { return static_cast<std::uint32_t>(code) >> 8 & 0xFFFF; }
 
 inline constexpr std::uint32_t plain_opcodes = 3;  ///< input, constant, form
 static_assert(static_cast<std::uint32_t>(Opcode::input) == 0 &&
               static_cast<std::uint32_t>(Opcode::constant) == 1 &&
               static_cast<std::uint32_t>(Opcode::form) == 2);
 
-/// By opcode, then by operand, type, or entry; what stands at `count` is no such instruction, as all of the
-/// other opcodes are. An input must have payload 0: with it, it is a number of 48 bits.
+/// The plain codes by opcode, then by operand, type, or entry; the one at `count` is plain_never, as are
+/// those of all other opcodes. An input must have payload 0: index and payload are looked up as one number of
+/// 48 bits.
 struct PlainTables {
     static constexpr std::size_t opcodes = 256;  ///< any byte is one
     static constexpr PlainCode never = plain_never;
@@ -117,10 +119,10 @@ struct PlainTables {
     }
 };
 
-/// How a graph's instruction is executed that pops at most four values, of its result's stack and one more,
-/// and pushes one: inputs, constants of 32 bits and most forms. A stack that it does not need is `no_stack`,
-/// an argument that it does not have stands on `own_stack`.
-inline constexpr std::uint32_t no_stack = max_types, own_stack = max_types + 1, lane_count = max_types + 2;
+/// How an instruction moves values between stacks that pops at most four, of its result's stack and one more,
+/// and pushes one: inputs, constants of 32 bits and most forms. `no_stack` is the second stack where it has
+/// none, and the stack of an argument that it does not have.
+inline constexpr std::uint32_t no_stack = max_types, stack_count = max_types + 1;
 struct alignas(32) Shape {
     /// that of the result, the other one; how many values from each
     std::array<std::uint8_t, 2> stacks, pops;
@@ -132,14 +134,14 @@ struct alignas(32) Shape {
 };
 static_assert(sizeof(Shape) == 32);
 
-/// By operand, type, or entry, as PlainTables; what stands at `count` is no such instruction: it never finds
-/// its arguments.
+/// The shapes of an opcode by operand, type, or entry, as PlainTables; the one at `count` serves what is no
+/// such instruction: it never finds its arguments.
 struct ShapeTable {
     const Shape* shapes;
     std::uint64_t count, shift, mask;
 };
 
-/// What of a set a policy and a target leave.
+/// What a policy and a target leave of a set.
 struct Availability {
     std::vector<Present> present;  ///< by any 16 bits
     std::vector<PlainCode> plain;  ///< by entry, and one behind the last
@@ -156,7 +158,7 @@ struct alignas(64) EntryCode {
     bool is_inline;       ///< at most 4 inputs, no effects: its inputs stand in the node
     bool is_special;      ///< a special register
     bool has_effect;      ///< emitted though nobody reads its results
-    bool is_ordered;      ///< reads memory, lanes or clocks: never shared
+    bool is_ordered;      ///< reads memory, lanes or clocks: takes no part in value numbering
     std::uint8_t inputs;  ///< immediates included
     std::uint8_t outputs;
     TypeId type;                               ///< the stack of the first output
@@ -186,7 +188,7 @@ struct InputCode {
     TypeId stack;
     bool is_immediate, is_exact;
     bool takes_literal;
-    std::uint8_t depth;  ///< where it lies on its stack when all are there; 1: the top
+    std::uint8_t depth;  ///< where it lies on its stack when all inputs are there; 1: the top
     std::int64_t low, high, step;
 };
 
@@ -253,7 +255,7 @@ struct Machine::Data {
     bool has_short_names = true;     ///< of all operands
     /// the name of an operand for which there are no macros; empty: all names may stand in them
     std::string_view not_for_macros;
-    /// the stacks of programs that go the short way; none: no program does
+    /// the stacks of programs whose dead code dead_code.hpp eliminates; none: of no program
     std::vector<TypeId> plain_types;
     std::vector<PlainCode> plain_codes;
     PlainTables plain;

@@ -1,4 +1,5 @@
-// What of a graph is live, and which values are computed into the registers of operands.
+// Liveness of a graph's nodes, their live ranges, and which values are computed into the registers of
+// operands.
 
 #include "stub/stack/compile/runner.hpp"
 
@@ -41,7 +42,7 @@ void Runner::mark_form(const Node& n, NodeId id) {
             use_any(arguments[k], id, takes_literal(inputs[k], nodes_[arguments[k]]));
 }
 
-// From the last node to the first, so that the first use that is seen is the last one.
+// Walks from the last node to the first, so that the first use that it sees ends the live range.
 void Runner::mark() {
     for (std::uint32_t k = 0; k < assignment_count_; ++k) use_any(assignments_[k].node, to_the_end, true);
     NodeId* live = flow_.live;
@@ -55,16 +56,7 @@ void Runner::mark() {
         }
         *live++ = id;
         switch (n.kind) {
-            case NodeKind::form: {
-                const EntryCode& e = entries_[n.entry];
-                if (!e.takes_literals) {
-                    mark_form(n, id);
-                    break;
-                }
-                // what is no argument is the node itself
-                for (const NodeId argument : n.args) use(argument, id);
-                break;
-            }
+            case NodeKind::form: mark_form(n, id); break;
             case NodeKind::result:
                 use(n.args[0], id);
                 --live;
@@ -91,8 +83,8 @@ void Runner::mark() {
     flow_.live_count = static_cast<std::uint32_t>(live - flow_.live);
 }
 
-// A value that an operand receives is computed into its register at once where nobody reads the old value
-// later.
+// Coalesces the final moves: a value that an operand receives is computed into its register at once where the
+// live range of the old value has ended.
 void Runner::choose_targets() {
     for (std::uint32_t k = 0; k < assignment_count_; ++k) {
         const auto [index, id] = assignments_[k];

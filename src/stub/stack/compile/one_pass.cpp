@@ -1,3 +1,5 @@
+// The compile in one pass: stacks of names, and the text written behind them.
+
 #include "stub/stack/compile/one_pass.hpp"
 
 #include <algorithm>
@@ -12,6 +14,7 @@ namespace ptxgraft::stack {
 namespace {
 
 constexpr std::uint32_t most_specials = 16;
+constexpr std::uint32_t no_slot = 0xFFFFFFFFu;
 
 // `0f3F800000`, `-7`; names of registers begin with a letter, `_`, `$` or `%`.
 bool is_literal(const Name& name) {
@@ -24,6 +27,15 @@ struct Special {
     std::uint32_t entry;
     Name name;
 };
+
+// A slot that receives an operand's value or a constant.
+struct MoveAtEnd {
+    std::uint32_t slot;
+    Name value;
+};
+constexpr std::uint32_t most_moves = 8;
+constexpr std::uint32_t at_the_end = 0xFFFFFFFFu;
+
 using Arguments = std::array<const Name*, EntryCode::inline_inputs>;
 
 class OnePass {
@@ -40,7 +52,7 @@ class OnePass {
         const std::uint64_t room = one_pass_room(program.size());
         Name* stack = arena.take<Name>(code_.type_count * room);
         for (std::uint32_t t = 0; t < code_.type_count; ++t, stack += room) top_[t] = bottom_[t] = stack;
-        top_[no_stack] = bottom_[no_stack] = top_[own_stack] = bottom_[own_stack] = &none_;
+        top_[no_stack] = bottom_[no_stack] = &none_;
         std::memset(uses_, 0, slots_ * sizeof(SlotUse));
         text_ = reinterpret_cast<char*>(arena.rest().data());
     }
@@ -49,14 +61,18 @@ class OnePass {
     std::uint32_t instructions = 0, leftover = 0;
 
   private:
-    // What most programs do not do is kept out of the loop, which needs the registers.
+    // Functions that most programs never need are kept out of the loop, which needs the registers.
     [[gnu::noinline]] bool push_element(std::size_t at);
     [[gnu::noinline]] bool push_value(std::size_t at);
     Name* find_arguments(const Shape& shape, const EntryCode& e, Arguments& arguments);
     [[gnu::noinline]] const Name* assigned(std::size_t at, std::uint32_t type, const Name* place);
     bool rearrange(const Instruction& i);
     bool cast(const Instruction& i);
+    bool move_at_end(const Instruction& i);
+    [[gnu::noinline]] bool write_moves(Writer& out);
+    [[nodiscard]] bool is_overwritten(const Name& operand) const;
     static bool takes_all(const EntryCode& e, const Arguments& arguments);
+    [[nodiscard]] std::uint32_t slot_of(const Instruction& i) const;
     [[nodiscard]] std::uint32_t target_of(const Instruction& i, std::uint32_t type, const Name* value) const;
     [[nodiscard]] bool is_waiting(const Name& name, std::uint32_t type, const Name* value) const;
     [[nodiscard]] bool is_done();
@@ -73,21 +89,24 @@ class OnePass {
     const std::uint32_t slots_;
     Registers registers_;
     SlotUse* const uses_;  // by slot
-    std::array<Name*, lane_count> top_, bottom_;
+    std::array<Name*, stack_count> top_, bottom_;
     Name none_{};
     std::array<Special, most_specials> specials_;  // those pushed so far
     std::uint32_t special_count_ = 0;
+    std::array<MoveAtEnd, most_moves> moves_;
+    std::uint32_t move_count_ = 0;
     bool has_casts_ = false;
     char* text_;
 };
 
-// One loop with all that usual programs do: what it holds in registers would go through memory at each call.
+// One loop does all that usual programs do: in functions of their own what it holds in registers would go
+// through memory at each call.
 std::string_view OnePass::compile() {
     constexpr std::string_view wrong;
     char* const begin = text_ + header_room;
     Writer out(begin);
     const std::size_t size = program_.size();
-    // what a char* may not reach
+    // local copies, which no store through a char* can change
     const Instruction* const code = program_.data();
     const Shape* const forms = machine_.shapes[static_cast<std::size_t>(Opcode::form)].shapes;
     const Present* const present = machine_.present->data();
@@ -162,7 +181,7 @@ std::string_view OnePass::compile() {
         ++written;
     }
     instructions += written;
-    return is_done() ? registers_.enclose(begin, out) : wrong;
+    return is_done() && (move_count_ == 0 || write_moves(out)) ? registers_.enclose(begin, out) : wrong;
 }
 
 // A vector's operand that is not its first.
@@ -177,8 +196,9 @@ bool OnePass::push_element(std::size_t at) {
     return true;
 }
 
-// Where the arguments stand, of more than one stack or none that is written as a literal where it must not
-// be. Pops those of the other stack. Null: some are missing; else where those of the result's stack begin.
+// Finds the arguments of a form that reads two stacks, or whose literals are restricted, and pops those of
+// the second stack. Returns the first argument's place on the result's stack; null if one is missing or must
+// not be a literal.
 inline Name* OnePass::find_arguments(const Shape& shape, const EntryCode& e, Arguments& arguments) {
     const std::uint32_t a = shape.stacks[0], b = shape.stacks[1];
     Name* const place = top_[a] - shape.pops[0];
@@ -190,16 +210,16 @@ inline Name* OnePass::find_arguments(const Shape& shape, const EntryCode& e, Arg
     return e.takes_literals || takes_all(e, arguments) ? place : nullptr;
 }
 
-// The register of the operand that the value at `place` of a stack, computed at `at`, is assigned to by the
-// instruction behind it, which is done with then. Null where it must not name this register.
+// Executes the assignment behind a form that computes, at `at`, the value at `place` of a stack: gives the
+// operand's register, for the form to compute into. Null where that must not be its register.
 const Name* OnePass::assigned(std::size_t at, std::uint32_t type, const Name* place) {
     const std::uint32_t slot = target_of(program_[at + 1], type, place);
-    if (slot >= slots_ || uses_[slot].computed != 0) return nullptr;
+    if (slot == no_slot || uses_[slot].computed != 0) return nullptr;
     uses_[slot].computed = static_cast<std::uint32_t>(at + 1);
     return machine_.names.data() + slot;
 }
 
-// What pushes values or rearranges them, and writes nothing.
+// Executes an instruction that pushes values, rearranges or assigns them, and writes nothing.
 bool OnePass::push_value(std::size_t at) {
     const Instruction& i = program_[at];
     switch (i.opcode) {
@@ -218,6 +238,7 @@ bool OnePass::push_value(std::size_t at) {
         case Opcode::yank_dup:
         case Opcode::swap_with: return i.type < code_.type_count && rearrange(i);
         case Opcode::cast: return i.type < code_.type_count && i.index < code_.type_count && cast(i);
+        case Opcode::assign: return move_at_end(i);
         default: return false;
     }
 }
@@ -240,7 +261,7 @@ bool OnePass::rearrange(const Instruction& i) {
     }
 }
 
-// Within one class of registers nothing is written; see Runner::cast for the halves.
+// A cast within one class of registers writes nothing; see Runner::cast for the halves.
 bool OnePass::cast(const Instruction& i) {
     const std::uint32_t to = stack_of(i.type), from = stack_of(static_cast<TypeId>(i.index));
     if (code_.classes[to] != code_.classes[from] || is_half(code_.bases[to]) || to >= type_b8 ||
@@ -252,6 +273,42 @@ bool OnePass::cast(const Instruction& i) {
     return true;
 }
 
+// The assignment of a value that no instruction computed. All operands are read before one is written.
+bool OnePass::move_at_end(const Instruction& i) {
+    const std::uint32_t slot = slot_of(i);
+    if (slot == no_slot || uses_[slot].computed != 0 || move_count_ == moves_.size()) return false;
+    const std::uint32_t type = machine_.slots[slot].type;
+    if (room(type) == 0 || !is_free(top_[type][-1])) return false;
+    const Name value = *--top_[type];
+    uses_[slot].computed = at_the_end;
+    if (!is_same(value, machine_.names[slot])) moves_[move_count_++] = {slot, value};
+    return true;
+}
+
+// In the order of the graph's parallel copy (emit.cpp): operands from the last slot on, then constants from
+// the first. False where a move would read an operand that is written: that wants a real parallel copy.
+bool OnePass::write_moves(Writer& out) {
+    const std::span<MoveAtEnd> moves(moves_.data(), move_count_);
+    if (std::any_of(moves.begin(), moves.end(),
+                    [this](const MoveAtEnd& m) { return !is_literal(m.value) && is_overwritten(m.value); }))
+        return false;
+    std::sort(moves.begin(), moves.end(), [](const MoveAtEnd& a, const MoveAtEnd& b) {
+        const bool is_constant = is_literal(a.value);
+        if (is_constant != is_literal(b.value)) return !is_constant;
+        return is_constant ? a.slot < b.slot : a.slot > b.slot;
+    });
+    for (const MoveAtEnd& m : moves)
+        out = write_move(out, machine_.slots[m.slot].register_class, machine_.names[m.slot], m.value);
+    instructions += move_count_;
+    return true;
+}
+
+bool OnePass::is_overwritten(const Name& operand) const {
+    for (std::uint32_t s = 0; s < slots_; ++s)
+        if (uses_[s].computed != 0 && is_same(machine_.names[s], operand)) return true;
+    return false;
+}
+
 // Whether every constant among the arguments may be written as a literal.
 bool OnePass::takes_all(const EntryCode& e, const Arguments& arguments) {
     std::uint32_t literals = 0;
@@ -260,7 +317,7 @@ bool OnePass::takes_all(const EntryCode& e, const Arguments& arguments) {
     return (literals & ~(e.literals & ~static_cast<std::uint32_t>(e.ranged))) == 0;
 }
 
-// Written where it is pushed first, as every other push of it is the same value.
+// A special register is read where it is pushed first; every later push of it names the same register.
 Writer OnePass::push_special(Writer out, const EntryCode& e) {
     for (std::uint32_t k = 0; k < special_count_; ++k)
         if (specials_[k].entry == e.at) return push(e.type, specials_[k].name), out;
@@ -273,15 +330,19 @@ Writer OnePass::push_special(Writer out, const EntryCode& e) {
     return out;
 }
 
-// The slot whose register the value that will stand at `value` is computed into by the assignment behind it:
-// nobody may read the operand's old value later.
+// The slot whose register a value at `value` may be computed into by the assignment behind it. The live range
+// of the operand's old value must have ended: no name of it may wait on a stack.
 std::uint32_t OnePass::target_of(const Instruction& i, std::uint32_t type, const Name* value) const {
-    constexpr std::uint32_t none = 0xFFFFFFFFu;
-    if (i.index >= machine_.operands.size() || i.payload >= machine_.operands[i.index].count) return none;
+    const std::uint32_t slot = slot_of(i);
+    if (slot == no_slot || machine_.slots[slot].type != type) return no_slot;
+    return is_waiting(machine_.names[slot], type, value) ? no_slot : slot;
+}
+
+// The slot that an assignment writes.
+std::uint32_t OnePass::slot_of(const Instruction& i) const {
+    if (i.index >= machine_.operands.size() || i.payload >= machine_.operands[i.index].count) return no_slot;
     const std::uint32_t slot = machine_.operands[i.index].first + i.payload;
-    const Slot& s = machine_.slots[slot];
-    if (s.direction == Direction::in || s.type != type) return none;
-    return is_waiting(machine_.names[slot], type, value) ? none : slot;
+    return machine_.slots[slot].direction == Direction::in ? no_slot : slot;
 }
 
 bool OnePass::is_waiting(const Name& name, std::uint32_t type, const Name* value) const {
@@ -294,8 +355,8 @@ bool OnePass::is_waiting(const Name& name, std::uint32_t type, const Name* value
     return false;
 }
 
-// Nothing is left that an instruction was written for, and every operand has received its value, behind which
-// nobody reads it.
+// Whether the speculation held: no value is left that an instruction computes, every operand has received its
+// value, and nobody reads its old one later.
 bool OnePass::is_done() {
     const bool is_empty = std::memcmp(top_.data(), bottom_.data(), code_.type_count * sizeof(Name*)) == 0;
     for (std::uint32_t t = 0; !is_empty && t < code_.type_count; ++t) {
@@ -320,7 +381,7 @@ bool compile_in_one_pass(std::span<const Instruction> code, const Machine::Data&
     result.ptx = pass.compile();
     result.instruction_count = pass.instructions;
     result.leftover = pass.leftover;
-    return !result.ptx.empty() && (pass.leftover == 0 || options.leftover == Leftover::allow);
+    return result.ptx.data() != nullptr && (pass.leftover == 0 || options.leftover == Leftover::allow);
 }
 
 }  // namespace ptxgraft::stack

@@ -1,3 +1,5 @@
+// Names of registers past the ready ones, and the scope that declares them.
+
 #include "stub/stack/compile/registers.hpp"
 
 namespace ptxgraft::stack {

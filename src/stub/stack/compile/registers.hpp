@@ -21,6 +21,17 @@ inline Writer write_name(Writer out, const Name& n) {
     return out;
 }
 
+/// `mov.f32 to, from;`
+inline Writer write_move(Writer out, RegisterClass c, const Name& to, const Name& from) {
+    out.text("\t");
+    out.text(class_infos[index_of(c)].move);
+    out.text(" ");
+    out = write_name(out, to);
+    out.block(from.text, from.length);
+    out.text(";\n");
+    return out;
+}
+
 /// `mov.u32 own, %tid.x;`
 inline Writer write_special(Writer out, RegisterClass c, const Name& own, std::string_view special) {
     out.text(c == RegisterClass::r   ? std::string_view("\tmov.u32 ")

@@ -1,4 +1,4 @@
-// The execution itself: instructions, routines, and what operands receive at the end.
+// Symbolic execution: instructions, routines, and what operands receive at the end.
 
 #include <memory>
 #include <new>
@@ -23,7 +23,7 @@ void Runner::take_memory(const Bound& bound, Arena& arena) {
     extra_ = arena.take<std::uint32_t>(bound.extra + 1);
     NodeId* const stacks = arena.take<NodeId>(types_ * bound.pushes);
     for (std::uint32_t t = 0; t < types_; ++t) top_[t] = floor_[t] = stacks + t * bound.pushes;
-    top_[no_stack] = floor_[no_stack] = top_[own_stack] = floor_[own_stack] = &own_;
+    top_[no_stack] = floor_[no_stack] = &nothing_;
     cells_ = arena.take<Cell>(bound.cells + 1);
     const std::uint64_t state = bound.pushes + types_ + 2 * bound.cells + slots + 8;
     save_at_ = arena.take<std::uint32_t>(saved_per_if * bound.if_depth * state + 1);
@@ -56,7 +56,6 @@ inline bool Runner::apply_shape(const ShapeTable& table, std::uint64_t word) {
     NodeId* const below = top_[b] - shape.pops[1];
     if (((place - floor_[a]) | (below - floor_[b])) < 0) return false;
     const NodeId id = count_;
-    own_ = id;
     // all that a store might be thought to change is read before
     const NodeId* const tops[] = {top_[shape.arguments[0]], top_[shape.arguments[1]],
                                   top_[shape.arguments[2]], top_[shape.arguments[3]]};
@@ -158,7 +157,7 @@ bool Runner::apply_general(const EntryCode& e, const Instruction& i) {
         std::uint32_t arguments[EntryCode::inline_inputs];
         pop_arguments(e, i, arguments);
         NodeId node = add(NodeKind::form, e.type, i.index);
-        std::fill(std::copy_n(arguments, e.inputs, nodes_[node].args), std::end(nodes_[node].args), node);
+        std::copy_n(arguments, e.inputs, nodes_[node].args);
         if (options_.fold && fold(e, node)) return true;
         if (e.outputs == 1) node = shared(node);
         push_results(e, node);
@@ -217,7 +216,7 @@ bool Runner::fold(const EntryCode& e, NodeId form) {
     return true;
 }
 
-// A node equal to one made before is taken back.
+// Local value numbering: a node equal to one made before is taken back, and that one stands for it.
 NodeId Runner::find_shared(NodeId node) {
     Node& n = nodes_[node];
     std::size_t used = 0;
@@ -227,16 +226,12 @@ NodeId Runner::find_shared(NodeId node) {
         case NodeKind::select: used = 3; break;
         default: used = n.kind == NodeKind::and_ ? 2 : 1;
     }
-    // of a form the places behind its arguments are set again below
     std::fill(n.args + used, std::end(n.args), 0u);
     std::uint64_t hash =
         static_cast<std::uint64_t>(n.kind) << 32 | static_cast<std::uint64_t>(n.type) << 16 | n.entry;
     for (const std::uint32_t arg : n.args) hash = (hash ^ arg) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
     for (std::uint64_t at = hash & shared_mask_;; at = (at + 1) & shared_mask_) {
-        if (shared_[at] == no_node) {
-            if (n.kind == NodeKind::form) std::fill(n.args + used, std::end(n.args), node);
-            return shared_[at] = node;
-        }
+        if (shared_[at] == no_node) return shared_[at] = node;
         const Node& other = nodes_[shared_[at]];
         if (other.kind != n.kind || other.type != n.type || other.entry != n.entry ||
             !std::equal(n.args, n.args + used, other.args))

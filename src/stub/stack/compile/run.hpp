@@ -69,6 +69,10 @@ struct Fault {
 [[nodiscard]] std::string_view emit(Dataflow& flow, const Machine::Data& machine, Arena& arena,
                                     std::uint32_t& instruction_count);
 
+/// For tests and benches: `compile` by way of the graph alone, whatever the program.
+[[nodiscard]] Expected<Compiled> compile_by_graph(ProgramView program, const Machine& machine,
+                                                  std::span<std::byte> arena, const CompileOptions& options);
+
 /// Whether an input takes a constant as a literal.
 [[nodiscard]] bool takes_literal(const InputCode& input, const Node& constant);
 

@@ -1,5 +1,6 @@
 #pragma once
-// The execution of a program by symbols: what run.cpp, brackets.cpp and mark.cpp share.
+// Symbolic execution of a program on stacks of node numbers, which is its value numbering too: what run.cpp,
+// brackets.cpp and mark.cpp share.
 
 #include <algorithm>
 #include <array>
@@ -154,7 +155,7 @@ class Runner {
         n.target = no_node;
         return count_++;
     }
-    // After a node's arguments stand: the same node made before, if sharing is asked for.
+    // Value numbering, if asked for, of a node whose arguments stand: gives an equal node made before.
     NodeId shared(NodeId node) { return shared_ == nullptr ? node : find_shared(node); }
     NodeId find_shared(NodeId node);
     void push(std::uint32_t type, NodeId node) { *top_[type]++ = node; }
@@ -208,8 +209,8 @@ class Runner {
     std::uint32_t* extra_ = nullptr;
     std::uint32_t extra_count_ = 0;
     // of the stacks: behind the last value, and the first that a routine may reach
-    std::array<NodeId*, lane_count> top_, floor_;
-    NodeId own_ = 0;  // the node that is made
+    std::array<NodeId*, stack_count> top_, floor_;
+    NodeId nothing_ = 0;  // on no_stack
     Cell* cells_ = nullptr;
     std::uint32_t cell_count_ = 0, cell_floor_ = 0;
     Assignment* assignments_ = nullptr;

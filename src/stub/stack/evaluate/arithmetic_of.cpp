@@ -1,3 +1,5 @@
+// The arithmetic of an entry: what its form computes.
+
 #include "stub/stack/evaluate/arithmetic_of.hpp"
 
 #include <array>

@@ -1,3 +1,5 @@
+// Evaluation of programs over columns of inputs: runs a plan block by block.
+
 #include "ptxgraft/evaluate.hpp"
 
 #include <array>

@@ -1,3 +1,5 @@
+// From a graph to a plan: live nodes in order, and the column that each is computed into.
+
 #include "stub/stack/evaluate/plan.hpp"
 
 #include <algorithm>

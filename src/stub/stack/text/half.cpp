@@ -1,3 +1,5 @@
+// Decimal literals of f16 and bf16, rounded to nearest even.
+
 #include "stub/stack/text/half.hpp"
 
 #include <fmt/format.h>
