@@ -35,7 +35,8 @@ std::string_view register_type(Type type) { return syntax::row(syntax::register_
 
 std::string unknown_type(std::string_view word) {
     std::string text = "'" + std::string(word) + "'; the types are ";
-    for (const TypeRow& row : types) text.append(row.name).append(", ");
+    for (const syntax::TypeRow& row : std::span(syntax::types).first(type_count))
+        text.append(row.name()).append(", ");
     return text + "and name:TYPE for a user's type";
 }
 
