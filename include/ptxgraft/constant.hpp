@@ -49,7 +49,7 @@ struct Constant {
 /// Errc::constant_operands_differ for an integer beside a floating-point constant;
 /// Errc::constant_operand_invalid for an operator that does not take its operand (`~1.5`, `-0f3F800000`);
 /// Errc::constant_out_of_range for a literal or quotient that no type holds (ptxas takes no decimal that is
-/// nearer to zero than 0d0010000000000000 either); Errc::malformed_number for an integer of more than 64 bits
+/// nearer to zero than 0d0010000000000000 either); Errc::number_malformed for an integer of more than 64 bits
 /// (which ptxas wraps around, most of the time); Errc::constant_malformed for what is no expression.
 [[nodiscard]] PTXGRAFT_API Expected<Constant> evaluate_constant(std::string_view text);
 

@@ -84,7 +84,8 @@ class PTXGRAFT_API Device {
     /// without the checks that EmulatorOptions::fast leaves out; "emulator:checks=-races",
     /// "emulator:sm_80:checks=unwritten,async": with those that parse_checks() reads there. A GPU's primary
     /// context is used, so that buffers can be shared with the CUDA runtime; no call changes which context is
-    /// current in the calling thread. Errors: Errc::no_such_device, Errc::no_cuda_driver, Errc::driver_error.
+    /// current in the calling thread. Errors: Errc::device_unknown, Errc::driver_missing,
+    /// Errc::driver_failed.
     [[nodiscard]] static Expected<Device> open(std::string_view name = "auto",
                                                const DeviceOptions& options = {});
     /// An emulator with other options: the same as open("emulator", {.emulator = options}).
@@ -103,7 +104,7 @@ class PTXGRAFT_API Device {
     template <class T> [[nodiscard]] Expected<Buffer> upload(const std::vector<T>& data) const;
 
     /// A tensor map for kernels on this device, which take it by value. Errors: Errc::tensor_map_invalid,
-    /// with the rule that is broken and what would be right; Errc::driver_too_old, Errc::driver_error.
+    /// with the rule that is broken and what would be right; Errc::driver_too_old, Errc::driver_failed.
     [[nodiscard]] Expected<TensorMap> encode_tensor_map(const TensorMapOptions& options) const;
 
     [[nodiscard]] Expected<Stream> create_stream() const;
@@ -118,7 +119,7 @@ class PTXGRAFT_API Device {
 
     /// Loads a kernel. On a GPU, `cubin` is loaded when it is given, else `ptx` is assembled with the default
     /// assembler for this GPU; the emulator runs `ptx`. `entry` may be empty when the module has one entry.
-    /// Errors: Errc::unknown_entry and Errc::entry_not_named list the entries; Errc::target_differs when PTX
+    /// Errors: Errc::entry_unknown and Errc::entry_not_named list the entries; Errc::target_differs when PTX
     /// for its `.target` cannot run on this device; those of syntax::parse, of the assembler and of
     /// Emulator::load.
     [[nodiscard]] Expected<Function> load(std::string_view ptx, std::string_view entry,
@@ -146,7 +147,7 @@ class PTXGRAFT_API Buffer {
     [[nodiscard]] std::uint64_t address() const { return address_; }
     [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
-    /// Copies within the buffer's bounds; otherwise Errc::outside_of_buffer and nothing is copied.
+    /// Copies within the buffer's bounds; otherwise Errc::buffer_exceeded and nothing is copied.
     [[nodiscard]] Expected<void> write(std::span<const std::byte> source, std::size_t offset = 0) const;
     [[nodiscard]] Expected<void> read(std::span<std::byte> target, std::size_t offset = 0) const;
     [[nodiscard]] Expected<void> fill(std::byte value) const;
@@ -158,7 +159,7 @@ class PTXGRAFT_API Buffer {
     /// The whole buffer as elements of T; its size must be a multiple of T's.
     template <class T> [[nodiscard]] Expected<std::vector<T>> download() const {
         if (bytes_ % sizeof(T) != 0)
-            return fail(Errc::outside_of_buffer, "its size is not a multiple of the element's");
+            return fail(Errc::buffer_exceeded, "its size is not a multiple of the element's");
         std::vector<T> result(bytes_ / sizeof(T));
         if (auto done = read(std::as_writable_bytes(std::span<T>(result))); !done)
             return tl::unexpected(done.error());
@@ -205,7 +206,7 @@ class PTXGRAFT_API Stream {
 };
 
 /// A point in a stream's time; on the emulator the host's clock. Errors: Errc::event_not_recorded,
-/// Errc::other_device.
+/// Errc::device_differs.
 ///
 /// Threads: one at a time uses an event; different ones may be used at once.
 class PTXGRAFT_API Event {
@@ -234,18 +235,18 @@ class PTXGRAFT_API Function {
   public:
     /// Checks the number and sizes of the arguments and the shape, then launches: on `stream`, or on the
     /// device's own default stream. On a GPU the launch is asynchronous. Errors:
-    /// Errc::argument_count_differs, Errc::argument_size_differs (index), Errc::launch_shape_invalid,
-    /// Errc::other_device (a buffer or the stream), Errc::launch_failed; on the emulator those of
+    /// Errc::argument_count_wrong, Errc::argument_size_wrong (index), Errc::launch_shape_invalid,
+    /// Errc::device_differs (a buffer or the stream), Errc::launch_failed; on the emulator those of
     /// Emulator::launch, with the PTX as their source, and those of LaunchLimits. A kernel that fails on a
     /// GPU is reported by a later call (synchronize, a copy) as Errc::launch_failed, and takes the context
     /// with it: every call after that fails too.
     [[nodiscard]] Expected<void> launch(const LaunchConfig& config, std::span<const Argument> arguments,
                                         const Stream* stream = nullptr) const;
     /// Another entry of the same loaded module: the two share the module's variables, which two calls of
-    /// Device::load do not. Errors: Errc::unknown_entry, Errc::entry_not_named.
+    /// Device::load do not. Errors: Errc::entry_unknown, Errc::entry_not_named.
     [[nodiscard]] Expected<Function> other(std::string_view entry) const;
     /// A `.global` or `.const` variable of the module, by its name in PTX: its memory as a buffer, which
-    /// keeps the module loaded. Errors: Errc::symbol_not_found lists those that there are.
+    /// keeps the module loaded. Errors: Errc::symbol_unknown lists those that there are.
     /// (cuModuleGetGlobal)
     [[nodiscard]] Expected<Buffer> variable(std::string_view name) const;
 

@@ -62,14 +62,14 @@ enum class EmulatorCheck : std::uint8_t {
     /// Errc::register_not_fenced: no wgmma.fence comes before the first wgmma, or between other accesses of
     /// its registers and it.
     async,
-    /// Errc::divergent_barrier: the lanes of a warp wait at different aligned barriers, or name different
-    /// ones. Errc::invalid_barrier: warps come to one barrier with different numbers of threads, or some for
+    /// Errc::barrier_divergent: the lanes of a warp wait at different aligned barriers, or name different
+    /// ones. Errc::barrier_invalid: warps come to one barrier with different numbers of threads, or some for
     /// its reduction and others not; an mbarrier is made where one is; a parity is neither 0 nor 1.
     /// Errc::warp_not_whole: the warps of a warpgroup execute different numbers of wgmma.
     barriers,
-    /// Errc::call_differs: the parameters or results of a call, by its `.callprototype` or by what it passes,
-    /// are not those of the function that is called: another number, size or alignment, or arrays for
-    /// scalars.
+    /// Errc::call_mismatch: the parameters or results of a call, by its `.callprototype` or by what it
+    /// passes, are not those of the function that is called: another number, size or alignment, or arrays
+    /// for scalars.
     calls,
     /// Errc::address_out_of_bounds: memory of the device's heap is accessed that `malloc` did not give, or
     /// that `free` took back.
@@ -118,7 +118,7 @@ class EmulatorChecks {
 /// Reads a list of names: `races,unwritten`, `all`, `none`; a name behind a minus is taken away:
 /// `all,-races`. A list that begins with a minus or a plus begins with all: `-races,-heap`,
 /// `+equal_stores`. Errors:
-/// Errc::unknown_check, with the names that there are.
+/// Errc::check_unknown, with the names that there are.
 [[nodiscard]] PTXGRAFT_API Expected<EmulatorChecks> parse_checks(std::string_view text);
 /// The names of a set in a row, in the order of EmulatorCheck: "races unwritten"; of none "none".
 [[nodiscard]] PTXGRAFT_API std::string names(EmulatorChecks checks);
@@ -133,7 +133,7 @@ struct EmulatorExcuse {
     std::uint32_t line = 0;  ///< from 1
 };
 
-/// Reads `races@120` or `unwritten@src/scan.cu:41`. Errors: Errc::unknown_check, Errc::excuse_malformed.
+/// Reads `races@120` or `unwritten@src/scan.cu:41`. Errors: Errc::check_unknown, Errc::excuse_malformed.
 [[nodiscard]] PTXGRAFT_API Expected<EmulatorExcuse> parse_excuse(std::string_view text);
 /// As parse_excuse reads it.
 [[nodiscard]] PTXGRAFT_API std::string to_text(const EmulatorExcuse& excuse);

@@ -37,8 +37,8 @@ struct Columns {
 /// of it. Threads: any number may run one at once.
 class PTXGRAFT_API Evaluator {
   public:
-    /// Errors: those of compile; Errc::cannot_evaluate for effects, special registers, and forms of which
-    /// only hardware knows the result.
+    /// Errors: those of compile; Errc::instruction_not_evaluable for effects, special registers and forms
+    /// of which only hardware knows the result.
     [[nodiscard]] static Expected<Evaluator> make(ProgramView program, const Machine& machine,
                                                   const CompileOptions& options = {});
     /// Works in blocks that stay in the first cache, and allocates nothing unless thousands of values are

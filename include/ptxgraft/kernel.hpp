@@ -101,7 +101,7 @@ class PTXGRAFT_API Skeleton {
 
     [[nodiscard]] const std::string& ptx() const;
     [[nodiscard]] const Sites& sites() const;
-    /// A site by name: Errc::unknown_site names the sites that there are.
+    /// A site by name: Errc::site_unknown names the sites that there are.
     [[nodiscard]] Expected<const Site*> find_site(std::string_view name) const;
     /// The same; null when there is none.
     [[nodiscard]] const Site* site(std::string_view name) const;
@@ -109,14 +109,14 @@ class PTXGRAFT_API Skeleton {
     [[nodiscard]] const std::string& target() const;                ///< "sm_90a": the module's `.target`
 
     /// The PTX with the stubs in. Sites that are not named keep their default stub. Errors, with the graft's
-    /// `index`: Errc::unknown_site lists the sites; Errc::site_filled_twice; Errc::stub_does_not_fit names
-    /// both signatures.
+    /// `index`: Errc::site_unknown lists the sites; Errc::site_filled_twice;
+    /// Errc::stub_signature_mismatch names both signatures.
     [[nodiscard]] Expected<std::string> render(std::span<const Graft> grafts) const;
     [[nodiscard]] Expected<std::string> render(std::initializer_list<Graft> grafts) const {
         return render(std::span<const Graft>(grafts.begin(), grafts.size()));
     }
     /// Renders, assembles (on a GPU, for that GPU unless the options say otherwise) and loads. Errors of the
-    /// assembler have spans in the rendered PTX, which they bring along. Errc::unknown_entry and
+    /// assembler have spans in the rendered PTX, which they bring along. Errc::entry_unknown and
     /// Errc::entry_not_named list the entries.
     [[nodiscard]] Expected<Kernel> graft(std::span<const Graft> grafts, const Device& device,
                                          const GraftOptions& options = {}) const;

@@ -43,7 +43,7 @@ struct Ptx {
 /// user's umask and never through a symbolic link, so that a shared folder leads to no file outside of it.
 /// What includes a macro's value, uses `__TIME__` or precompiled headers is compiled anew every time. Errors:
 /// Errc::cuda_compile_failed with NVRTC's log as detail and, when the first error is in `source`, its place;
-/// Errc::target_unknown; Errc::invalid_argument for a zero byte in the source.
+/// Errc::target_unknown; Errc::argument_invalid for a zero byte in the source.
 [[nodiscard]] PTXGRAFT_API Expected<Ptx> compile_cuda(std::string_view source,
                                                       const CudaOptions& options = {});
 

@@ -60,13 +60,13 @@
  *
  * - **Names**: functions are `ptxgraft_<noun>_<verb>`; what a function makes comes first, then what it works
  *   on. Enumerators are `PTXGRAFT_<ENUM>_<value>`, the value in lower case but for the B of bytes, as PTX
- *   writes both: PTXGRAFT_TENSOR_u8, PTXGRAFT_SWIZZLE_128B_atom_32B, PTXGRAFT_STATUS_unknown_site. Macros are
+ *   writes both: PTXGRAFT_TENSOR_u8, PTXGRAFT_SWIZZLE_128B_atom_32B, PTXGRAFT_STATUS_site_unknown. Macros are
  *   capitals.
  * - **Errors**: a function that can fail returns a ptxgraft_status: PTXGRAFT_STATUS_ok is 0 and the only
  *   success. On failure it writes nothing through its out parameters, with one exception:
  *   PTXGRAFT_STATUS_buffer_too_small says in `*size` how many bytes are needed. ptxgraft_error_get_message()
  *   says what was wrong, where, and what would be right. No exception leaves the library.
- * - **Arguments** are checked: PTXGRAFT_STATUS_invalid_argument is the status of a null pointer where none is
+ * - **Arguments** are checked: PTXGRAFT_STATUS_argument_invalid is the status of a null pointer where none is
  *   allowed, of a null list whose count is above 0, of a null string in a list, of a number that is no
  *   enumerator, of an index past the last, and of a struct_size that is none. The message names the parameter
  *   or the field. A yes or no is a uint32_t: 0 is no, everything else is yes.
@@ -125,8 +125,8 @@ extern "C" {
 /* ---------------------------------------------------------------------------------------------------- errors */
 
 /**
- * What a call came to. The values are fixed; errc.def lists them all with their messages, each as
- * PTXGRAFT_STATUS_<name>: PTXGRAFT_STATUS_out_of_memory, PTXGRAFT_STATUS_unknown_site, …
+ * What a call came to. The values are fixed; errc.def lists them all and says what each means, each as
+ * PTXGRAFT_STATUS_<name>: PTXGRAFT_STATUS_out_of_memory, PTXGRAFT_STATUS_site_unknown, …
  */
 typedef enum ptxgraft_status PTXGRAFT_C_ENUM {
 #define PTXGRAFT_ERRC(name, value, message) PTXGRAFT_STATUS_##name = value,
@@ -135,7 +135,7 @@ typedef enum ptxgraft_status PTXGRAFT_C_ENUM {
 } ptxgraft_status;
 typedef char ptxgraft_enums_are_ints[sizeof(ptxgraft_status) == sizeof(int) ? 1 : -1];
 
-/** The name of a status: "unknown_site". Never null; "unknown" for a value that is none. */
+/** The name of a status: "site_unknown". Never null; "unknown" for a value that is none. */
 PTXGRAFT_C_API const char* ptxgraft_status_get_name(ptxgraft_status status);
 
 /**
@@ -195,7 +195,7 @@ typedef struct ptxgraft_device_options {
         between them, of races, unwritten, async, barriers, calls, heap, all, none; a name behind a minus is taken
         away, and a list that begins with a minus or a plus begins with all: "none", "races,unwritten", "-races",
         "+equal_stores". Null: all.
-        What the device's name says of checks counts more. PTXGRAFT_STATUS_unknown_check names those that there are. */
+        What the device's name says of checks counts more. PTXGRAFT_STATUS_check_unknown names those there are. */
     const char* checks;
     /** Lines on which findings are not reported: "races@120" of the PTX, "unwritten@src/scan.cu:41" of a source that
         `.loc` names. A launch goes on from them. */
@@ -550,7 +550,7 @@ typedef struct ptxgraft_copy_info {
     { sizeof(ptxgraft_copy_info), NULL, 0, 0 }
 
 PTXGRAFT_C_API size_t ptxgraft_site_get_count(const ptxgraft_skeleton* skeleton);
-/** The index of a site. PTXGRAFT_STATUS_unknown_site when there is none of this name; the message lists the names. */
+/** The index of a site. PTXGRAFT_STATUS_site_unknown when there is none of this name; the message lists the names. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_site_find(size_t* site, const ptxgraft_skeleton* skeleton,
                                                   const char* name);
 PTXGRAFT_C_API ptxgraft_status ptxgraft_site_get_info(ptxgraft_site_info* info,
@@ -627,7 +627,7 @@ PTXGRAFT_C_API void ptxgraft_kernel_destroy(ptxgraft_kernel* kernel);
 /** Text: the PTX with the stubs in. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_ptx(char* text, size_t* size,
                                                        const ptxgraft_kernel* kernel);
-/** Bytes: the machine code, an ELF. PTXGRAFT_STATUS_no_machine_code on the emulator. */
+/** Bytes: the machine code, an ELF. PTXGRAFT_STATUS_machine_code_missing on the emulator. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_cubin(void* bytes, size_t* size,
                                                          const ptxgraft_kernel* kernel);
 /** What made it, "nvptxcompiler 13.5.37"; "" on the emulator, where there is no machine code. */
@@ -659,7 +659,7 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_parameter(ptxgraft_parameter_
                                                              const ptxgraft_kernel* kernel, size_t parameter);
 
 /** A `.global` or `.const` variable of the kernel's module, by its name in PTX, as a buffer: to be destroyed as others are; it keeps
- *  the module loaded. PTXGRAFT_STATUS_symbol_not_found names those that there are. */
+ *  the module loaded. PTXGRAFT_STATUS_symbol_unknown names those that there are. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_create_from_variable(ptxgraft_buffer** buffer,
                                                                     const ptxgraft_kernel* kernel,
                                                                     const char* name);

@@ -65,7 +65,7 @@ enum class Type : std::uint8_t {
 };
 
 [[nodiscard]] PTXGRAFT_API std::string_view name(Type type);  ///< "f16x2"
-/// The type of a name ("f32"); Errc::unknown_type otherwise.
+/// The type of a name ("f32"); Errc::type_unknown otherwise.
 [[nodiscard]] PTXGRAFT_API Expected<Type> type_from_name(std::string_view name);
 [[nodiscard]] PTXGRAFT_API std::uint32_t bits(Type type);  ///< 16, 32, 64; 1 for pred
 /// The type to declare a register of it: ".f32"; ".b16" for f16 and bf16, ".b32" for their pairs.
@@ -181,7 +181,7 @@ class PTXGRAFT_API Sites {
 
 /// Splices stub text into every copy of the sites named, and changes no other byte; sites that are not named
 /// keep what they hold. The text is inserted as given (end it with a newline). `ptx` must be the text that
-/// was scanned. Unknown names are Errc::unknown_site with `index` of the replacement.
+/// was scanned. Unknown names are Errc::site_unknown with `index` of the replacement.
 struct Replacement {
     std::string_view site;
     std::string_view text;

@@ -222,8 +222,8 @@ enum class Leftover : std::uint8_t {
     error,  ///< the compile fails: a value that nobody uses is a slip; `drop.f32` says that it is meant
 };
 
-/// What a compile may use at most. Each is an error when it is passed (Errc::stack_limit), never a program
-/// cut short.
+/// What a compile may use at most. Each is an error when it is passed (Errc::stack_limit_exceeded), never a
+/// program cut short.
 struct Limits {
     std::uint32_t steps = 1u << 24;  ///< instructions executed, routines and repeats counted each time
     std::uint32_t depth = 64;        ///< brackets and routines inside each other, at most 256

@@ -411,7 +411,7 @@ class PTXGRAFT_API Module {
     [[nodiscard]] Expected<void> rewrite(Statement at, std::string_view text);
 
     // --- parts of an instruction; the rest of its text stays byte for byte, and so does the handle. The new
-    // text must be exactly one such part; an index past the last is an error (Errc::invalid_argument).
+    // text must be exactly one such part; an index past the last is an error (Errc::argument_invalid).
 
     /// Another opcode: `sub`.
     [[nodiscard]] Expected<void> set_opcode(Statement instruction, std::string_view opcode);
@@ -447,7 +447,7 @@ class PTXGRAFT_API Module {
     [[nodiscard]] Expected<void> replace_body(Statement at, std::string_view text);
     /// A copy of a function's or block's body, of this or another module, as a block `{ … }` before `at`. The
     /// copy's own registers, variables and labels stay its own; every other name in it must be declared where
-    /// it comes to stand (Errc::name_not_declared names the first that is not: a parameter, say). Returns the
+    /// it comes to stand (Errc::name_undeclared names the first that is not: a parameter, say). Returns the
     /// block.
     [[nodiscard]] Expected<Statement> splice(Statement at, Statement source);
     /// A copy of a function behind it, with another name; where it names itself (a recursive call), the copy
@@ -464,10 +464,10 @@ class PTXGRAFT_API Module {
     /// `.param` array of bytes. Registers used nowhere else are declared in the function. A guarded write, or
     /// one behind a label, keeps the old value, so its register goes in and out.
     ///
-    /// Refused (Errc::not_outlinable, with the span of what is in the way) for code that does not mean the
-    /// same in another function: a jump or a name across the border (a label, `.param`, `.shared` or `.local`
-    /// variable of the function; a declaration that is used behind the range), `ret`, `setmaxnreg`, stack
-    /// allocation, a carry flag (`.cc`) that crosses the border, registers that cannot be parameters
+    /// Refused (Errc::statements_not_outlinable, with the span of what is in the way) for code that does not
+    /// mean the same in another function: a jump or a name across the border (a label, `.param`, `.shared` or
+    /// `.local` variable of the function; a declaration that is used behind the range), `ret`, `setmaxnreg`,
+    /// stack allocation, a carry flag (`.cc`) that crosses the border, registers that cannot be parameters
     /// (vectors), asynchronous wgmma. Barriers may move. `access` says what operands do; a table of
     /// instructions knows more than the usual custom.
     [[nodiscard]] Expected<Outlined> outline(Statement first, Statement last, std::string_view name,

@@ -97,7 +97,7 @@ ptxgraft_status report_exception() noexcept {
 
 Expected<void> check_required(std::initializer_list<Required> all) {
     for (const Required& required : all)
-        if (!required.pointer) return fail(Errc::invalid_argument, fmt::format("{} is null", required.name));
+        if (!required.pointer) return fail(Errc::argument_invalid, fmt::format("{} is null", required.name));
     return {};
 }
 
@@ -121,21 +121,21 @@ Expected<void> give_text(char* buffer, std::size_t* size, std::string_view text)
 Expected<void> check_enumerators(std::initializer_list<Enumerator> all) {
     for (const Enumerator& one : all)
         if (one.value < 0 || one.value > one.last)
-            return fail(Errc::invalid_argument,
+            return fail(Errc::argument_invalid,
                         fmt::format("{} is {}; it is 0 to {}", one.field, one.value, one.last));
     return {};
 }
 
 Expected<void> check_list(const void* list, std::size_t count, const char* field, const char* count_field) {
     if (list || count == 0) return {};
-    return fail(Errc::invalid_argument, fmt::format("{} is null, but {} is {}", field, count_field, count));
+    return fail(Errc::argument_invalid, fmt::format("{} is null, but {} is {}", field, count_field, count));
 }
 
 Expected<void> copy_strings(std::vector<std::string>& to, const char* const* list, std::size_t count,
                             const char* field, const char* count_field) {
     if (auto valid = check_list(list, count, field, count_field); !valid) return valid;
     for (std::size_t i = 0; i < count; ++i) {
-        if (!list[i]) return fail(Errc::invalid_argument, fmt::format("{}[{}] is null", field, i));
+        if (!list[i]) return fail(Errc::argument_invalid, fmt::format("{}[{}] is null", field, i));
         to.emplace_back(list[i]);
     }
     return {};
@@ -143,7 +143,7 @@ Expected<void> copy_strings(std::vector<std::string>& to, const char* const* lis
 
 Expected<void> check_index(std::size_t index, std::size_t count, const char* what) {
     if (index < count) return {};
-    return fail(Errc::invalid_argument, fmt::format("{} {} of {}", what, index, count));
+    return fail(Errc::argument_invalid, fmt::format("{} {} of {}", what, index, count));
 }
 
 Error with_source(Error error, std::string_view text, std::string_view name) {

@@ -73,10 +73,10 @@ struct Enumerator {
 };
 [[nodiscard]] Expected<void> check_enumerators(std::initializer_list<Enumerator> all);
 
-/// Errc::invalid_argument when `index` is not below `count`; `what` is the noun of the message.
+/// Errc::argument_invalid when `index` is not below `count`; `what` is the noun of the message.
 [[nodiscard]] Expected<void> check_index(std::size_t index, std::size_t count, const char* what);
 
-/// Errc::invalid_argument when a list that should have `count` elements is null; `count_field` says so many.
+/// Errc::argument_invalid when a list that should have `count` elements is null; `count_field` says so many.
 [[nodiscard]] Expected<void> check_list(const void* list, std::size_t count, const char* field,
                                         const char* count_field);
 /// Copies a list of zero-terminated strings, none of them null.

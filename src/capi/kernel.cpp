@@ -27,7 +27,7 @@ Expected<std::vector<Graft>> grafts_of(const ptxgraft_graft* grafts, std::size_t
     for (std::size_t i = 0; i < count; ++i) {
         const auto& [site, stub] = grafts[i];
         if (!site || !stub)
-            return fail(Errc::invalid_argument,
+            return fail(Errc::argument_invalid,
                         fmt::format("grafts[{}].{} is null", i, site ? "stub" : "site"));
         result.push_back({site, stub->stub});
     }
@@ -51,7 +51,7 @@ Expected<std::vector<Argument>> arguments_of(const ptxgraft_argument* arguments,
     for (std::size_t i = 0; i < count; ++i) {
         const auto& [buffer, data, size] = arguments[i];
         if (!buffer == !data)
-            return fail(Errc::invalid_argument,
+            return fail(Errc::argument_invalid,
                         fmt::format("arguments[{}] has {}; it is one of them", i,
                                     data ? "both buffer and data" : "neither buffer nor data"));
         result.push_back(buffer ? Argument(buffer->buffer)
@@ -77,7 +77,7 @@ LaunchConfig launch_config(const ptxgraft_launch_options& given) {
 
 Expected<const Cubin*> cubin_of(const ptxgraft_kernel& kernel) {
     if (const Cubin* cubin = kernel.kernel.cubin()) return cubin;
-    return fail(Errc::no_machine_code, std::string("the emulator runs the PTX itself"));
+    return fail(Errc::machine_code_missing, std::string("the emulator runs the PTX itself"));
 }
 
 }  // namespace
@@ -142,7 +142,7 @@ ptxgraft_status ptxgraft_kernel_create(ptxgraft_kernel** kernel, const ptxgraft_
         const auto given = capi::options_of(options);
         if (!given) return tl::unexpected(given.error());
         if (given->optimisation > 3)
-            return fail(Errc::invalid_argument,
+            return fail(Errc::argument_invalid,
                         fmt::format("optimisation is {}; it is 0 to 3", given->optimisation));
         const auto grafts = grafts_of(given->grafts, given->graft_count, "graft_count");
         if (!grafts) return tl::unexpected(grafts.error());

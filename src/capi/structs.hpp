@@ -16,26 +16,26 @@ namespace ptxgraft::capi {
 
 template <class Struct> struct Versioned;  ///< name, first_size, init
 
-/// Errc::invalid_argument when a struct has less than version 1 of it had.
+/// Errc::argument_invalid when a struct has less than version 1 of it had.
 [[nodiscard]] inline Expected<void> check_size(std::size_t given, std::size_t first, const char* name) {
     if (given >= first) return {};
-    return fail(Errc::invalid_argument, "struct_size is " + std::to_string(given) + "; a " + name +
+    return fail(Errc::argument_invalid, "struct_size is " + std::to_string(given) + "; a " + name +
                                             " has at least " + std::to_string(first) +
                                             " bytes; start from its _INIT macro");
 }
 
-/// Errc::invalid_argument when what options of a later version have behind the `known` bytes asks for
+/// Errc::argument_invalid when what options of a later version have behind the `known` bytes asks for
 /// anything.
 [[nodiscard]] inline Expected<void> check_rest(const void* options, std::size_t given, std::size_t known,
                                                const char* name) {
     constexpr std::size_t most = 4096;  // no struct will be as large: more is no size, and is not looked at
     if (given > most)
-        return fail(Errc::invalid_argument, "struct_size is " + std::to_string(given) + "; no " + name +
+        return fail(Errc::argument_invalid, "struct_size is " + std::to_string(given) + "; no " + name +
                                                 " is as large; start from its _INIT macro");
     const auto* const bytes = static_cast<const std::byte*>(options);
     const auto is_set = [](std::byte byte) { return byte != std::byte{0}; };
     if (given <= known || std::none_of(bytes + known, bytes + given, is_set)) return {};
-    return fail(Errc::invalid_argument, "these are options of a newer version: of the " +
+    return fail(Errc::argument_invalid, "these are options of a newer version: of the " +
                                             std::to_string(given) + " bytes of a " + name +
                                             " version " PTXGRAFT_VERSION_STRING " knows " +
                                             std::to_string(known) + ", and what follows them is not zero");

@@ -9,7 +9,7 @@
 namespace ptxgraft::cli {
 namespace {
 
-tl::unexpected<Error> wrong(std::string text) { return fail(Errc::invalid_argument, std::move(text)); }
+tl::unexpected<Error> wrong(std::string text) { return fail(Errc::argument_invalid, std::move(text)); }
 
 // Numbers between `x` or `,`; nullopt when one of them is no number or missing.
 std::optional<std::vector<std::uint64_t>> extents(std::string_view text) {

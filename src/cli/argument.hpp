@@ -35,7 +35,7 @@ struct KernelArgument {
 
 [[nodiscard]] Nature nature_of(const ElementType& type);
 
-/// Reads one argument; no file is touched. Errors: Errc::invalid_argument, with what would be right.
+/// Reads one argument; no file is touched. Errors: Errc::argument_invalid, with what would be right.
 [[nodiscard]] Expected<KernelArgument> parse_argument(std::string_view text);
 
 /// `8`, `8,4`, `8x4x1`: extents of a grid or block, each at least 1.

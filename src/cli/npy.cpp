@@ -179,7 +179,7 @@ Expected<std::uint64_t> element_count(const std::vector<std::uint64_t>& shape) {
     std::uint64_t count = 1;
     for (const std::uint64_t extent : shape) {
         if (extent > limit / count)
-            return fail(Errc::invalid_argument, fmt::format("the shape {} is too large", tuple_text(shape)));
+            return fail(Errc::argument_invalid, fmt::format("the shape {} is too large", tuple_text(shape)));
         count *= extent;
     }
     return count;

@@ -21,7 +21,7 @@ struct Array {
     std::vector<std::byte> data;
 };
 
-/// Number of elements; Errc::invalid_argument when it does not fit.
+/// Number of elements; Errc::argument_invalid when it does not fit.
 [[nodiscard]] Expected<std::uint64_t> element_count(const std::vector<std::uint64_t>& shape);
 
 /// Reads the bytes of a .npy file. Errors: Errc::npy_malformed, Errc::npy_not_supported.

@@ -132,7 +132,7 @@ void check_arguments(const LaunchPlan& plan, const PlannedLaunch& launch,
         if (is_meant(launch.arguments[i], parameters[i])) continue;
         auto detail = fmt::format("{} for the parameter .{} {}", numbered(i, launch.arguments[i]),
                                   parameters[i].type, parameters[i].name);
-        const Error error{Errc::argument_differs,
+        const Error error{Errc::argument_type_wrong,
                           {},
                           static_cast<std::uint32_t>(i),
                           std::make_shared<const std::string>(std::move(detail))};
@@ -234,7 +234,7 @@ std::optional<FailedLaunch> execute(const PlannedLaunch& planned, const Function
 [[noreturn]] void fail_launch(const FailedLaunch& failed, const LaunchPlan& plan, const std::string& ptx,
                               const Input& input, std::size_t stub_count) {
     const auto& [launch, times, error] = failed;
-    if (error.code == Errc::argument_size_differs)
+    if (error.code == Errc::argument_size_wrong)
         fail_in_launch_file(error, plan, launch->arguments[error.index].span);
     std::string note;
     if (plan.launches.size() > 1)

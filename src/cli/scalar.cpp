@@ -22,7 +22,7 @@ constexpr ElementType element_types[] = {
     {"e4m3", 1, 'b', "|u1"}, {"e5m2", 1, 'b', "|u1"}, {"pred", 1, 'p', "|b1"}, {"bool", 1, 'p', "|b1"},
 };
 
-tl::unexpected<Error> wrong(std::string text) { return fail(Errc::invalid_argument, std::move(text)); }
+tl::unexpected<Error> wrong(std::string text) { return fail(Errc::argument_invalid, std::move(text)); }
 
 template <class T> std::vector<std::byte> bytes_of(T value, std::size_t size = sizeof(T)) {
     std::vector<std::byte> bytes(size);

@@ -42,7 +42,7 @@ class LoadedEntry {
                                                 std::uint64_t stream) const = 0;
     /// Another entry of the module, which shares its variables with this one; the module has it.
     [[nodiscard]] virtual Expected<std::unique_ptr<LoadedEntry>> other(const std::string& entry) const = 0;
-    /// Errors: Errc::symbol_not_found.
+    /// Errors: Errc::symbol_unknown.
     [[nodiscard]] virtual Expected<Variable> variable(const std::string& name) const = 0;
 };
 
@@ -93,8 +93,8 @@ class Backend {
                                                                       const Cubin* cubin) = 0;
 };
 
-/// GPU number `ordinal` of a driver library. Errors: Errc::no_cuda_driver, Errc::no_such_device,
-/// Errc::driver_error.
+/// GPU number `ordinal` of a driver library. Errors: Errc::driver_missing, Errc::device_unknown,
+/// Errc::driver_failed.
 [[nodiscard]] Expected<std::unique_ptr<Backend>> open_cuda(std::uint32_t ordinal,
                                                            const std::string& driver_library);
 [[nodiscard]] Expected<std::uint32_t> count_cuda(const std::string& driver_library);

@@ -38,7 +38,7 @@ class PrimaryContext {
         return result;
     }
     template <class Call>
-    Expected<void> checked(std::string_view name, Call&& call, Errc otherwise = Errc::driver_error) const {
+    Expected<void> checked(std::string_view name, Call&& call, Errc otherwise = Errc::driver_failed) const {
         return driver_->check(run(std::forward<Call>(call)), name, otherwise);
     }
 
@@ -108,7 +108,7 @@ class CudaModule {
         const Result result = context_->run([&](const Driver& driver) {
             return driver.cuModuleGetGlobal_v2(&address, &bytes, handle_, name.c_str());
         });
-        if (result == Result::not_found) return fail(Errc::symbol_not_found, name);
+        if (result == Result::not_found) return fail(Errc::symbol_unknown, name);
         if (auto done = context_->driver().check(result, "cuModuleGetGlobal"); !done)
             return tl::unexpected(done.error());
         return Variable{address, bytes};
@@ -453,7 +453,7 @@ Expected<std::unique_ptr<Backend>> open_cuda(std::uint32_t ordinal, const std::s
     const auto count = count_cuda(driver_library);
     if (!count) return tl::unexpected(count.error());
     if (ordinal >= *count)
-        return fail(Errc::no_such_device, fmt::format("cuda:{} (this machine has {} GPU{})", ordinal, *count,
+        return fail(Errc::device_unknown, fmt::format("cuda:{} (this machine has {} GPU{})", ordinal, *count,
                                                       *count == 1 ? "" : "s"));
     auto driver = Driver::open(driver_library);
     if (!driver) return tl::unexpected(driver.error());

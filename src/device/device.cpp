@@ -24,7 +24,7 @@ std::optional<std::uint32_t> read_number(std::string_view text) {
 }
 
 tl::unexpected<Error> unknown_device(std::string_view name) {
-    return fail(Errc::no_such_device,
+    return fail(Errc::device_unknown,
                 fmt::format("\"{}\"; there are auto, cuda, cuda:N, emulator, emulator:sm_80, emulator:fast, "
                             "emulator:sm_80:fast, emulator:checks=-races",
                             name));
@@ -39,7 +39,7 @@ Expected<std::uint32_t> read_architecture(std::string_view target) {
         const std::uint32_t number = *read_number(known.substr(3));
         if (plain.size() == target.size() || number >= (target.ends_with('a') ? 90u : 100u)) return number;
     }
-    return fail(Errc::no_such_device,
+    return fail(Errc::device_unknown,
                 fmt::format("emulator:{}; architectures are {}", target, fmt::join(architectures, ", ")));
 }
 
@@ -63,7 +63,7 @@ Expected<std::unique_ptr<device::Backend>> open_backend(std::string_view name, c
         name.starts_with("emulator") && name.find(word) != std::string_view::npos) {
         const auto checks = parse_checks(name.substr(name.find(word) + word.size()));
         if (!checks)
-            return fail(Errc::no_such_device, fmt::format("\"{}\"; {}", name, message(checks.error())));
+            return fail(Errc::device_unknown, fmt::format("\"{}\"; {}", name, message(checks.error())));
         emulator.checks = *checks;
         name = name.substr(0, name.find(word));
     }
@@ -85,7 +85,7 @@ Expected<std::unique_ptr<device::Backend>> open_backend(std::string_view name, c
     return device::open_emulator(emulator, target);
 }
 
-tl::unexpected<Error> other_device(std::string what) { return fail(Errc::other_device, std::move(what)); }
+tl::unexpected<Error> other_device(std::string what) { return fail(Errc::device_differs, std::move(what)); }
 
 }  // namespace
 
@@ -189,7 +189,7 @@ namespace {
 
 Expected<void> check_range(std::size_t offset, std::size_t bytes, std::size_t size) {
     if (offset <= size && bytes <= size - offset) return {};
-    return fail(Errc::outside_of_buffer,
+    return fail(Errc::buffer_exceeded,
                 fmt::format("{} bytes from byte {} of a buffer of {}", bytes, offset, size));
 }
 
@@ -207,7 +207,7 @@ Expected<void> Buffer::read(std::span<std::byte> target, std::size_t offset) con
 
 Expected<TensorMap> Buffer::encode_tensor_map(TensorMapOptions options) const {
     if (options.address > bytes_)
-        return fail(Errc::outside_of_buffer,
+        return fail(Errc::buffer_exceeded,
                     fmt::format("a tensor from byte {} of a buffer of {}", options.address, bytes_));
     options.address += address_;
     return encode(*device_->backend, options);
@@ -226,7 +226,7 @@ Expected<void> Buffer::poison(std::byte value) const {
 Expected<void> Buffer::copy_from(const Buffer& source) const {
     if (source.device_ != device_) return other_device("the source of the copy");
     if (source.bytes_ != bytes_)
-        return fail(Errc::outside_of_buffer,
+        return fail(Errc::buffer_exceeded,
                     fmt::format("a copy of {} bytes into a buffer of {}", source.bytes_, bytes_));
     if (bytes_ == 0) return {};
     return device_->backend->copy(address_, source.address_, bytes_);

@@ -30,12 +30,12 @@ std::string loader_error(const std::string& otherwise) {
 
 Expected<std::shared_ptr<const Driver>> load(const std::string& library) {
     void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) return fail(Errc::no_cuda_driver, loader_error(library));
+    if (handle == nullptr) return fail(Errc::driver_missing, loader_error(library));
     auto driver = std::make_shared<Driver>();
     for (const Symbol& symbol : symbols) {
         void* address = dlsym(handle, symbol.name);
         if (address == nullptr)
-            return fail(Errc::no_cuda_driver, fmt::format("{} has no function {}", library, symbol.name));
+            return fail(Errc::driver_missing, fmt::format("{} has no function {}", library, symbol.name));
         symbol.assign(*driver, address);
     }
     for (const Symbol& symbol : later_symbols) symbol.assign(*driver, dlsym(handle, symbol.name));

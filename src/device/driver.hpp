@@ -148,13 +148,13 @@ struct Driver {
     bool has_devices = true;
 
     /// The driver of a library, opened and started once per process.
-    /// Errors: Errc::no_cuda_driver with the loader's reason; Errc::driver_error when it does not start.
+    /// Errors: Errc::driver_missing with the loader's reason; Errc::driver_failed when it does not start.
     [[nodiscard]] static Expected<std::shared_ptr<const Driver>> open(const std::string& library);
 
     /// The error of a result, with the driver's own name for it: "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out
     /// of memory)".
     [[nodiscard]] Expected<void> check(Result result, std::string_view call,
-                                       Errc otherwise = Errc::driver_error) const;
+                                       Errc otherwise = Errc::driver_failed) const;
     [[nodiscard]] std::string text(Result result) const;
     [[nodiscard]] Expected<int> device_count() const;
 };

@@ -31,7 +31,7 @@ Expected<std::vector<ParameterInfo>> parameters_of(syntax::Statement entry) {
         // PTX ISA 5.1.6.1: kernel parameters take up to 32,764 bytes.
         constexpr std::uint64_t most = 32764;
         if (element == 0 || count > most / element)
-            return fail(Errc::parameter_type_unknown, entry.span(),
+            return fail(Errc::type_unknown, entry.span(),
                         fmt::format("{} {} of {}", parameter.type, parameter.name, entry.name()));
         const std::string_view type = std::string_view(parameter.type).substr(1);
         result.push_back(
@@ -97,7 +97,7 @@ Expected<EntryInfo> find_entry(std::string_view ptx, std::string_view name) {
     }
     if (name.empty() && entries > 1) return fail(Errc::entry_not_named, names);
     if (!found)
-        return fail(Errc::unknown_entry,
+        return fail(Errc::entry_unknown,
                     entries == 0 ? "the module has none" : fmt::format("{}; the module has {}", name, names));
     auto parameters = parameters_of(found);
     if (!parameters) return tl::unexpected(parameters.error());

@@ -33,13 +33,13 @@ bool is_empty(const Dim3& shape) { return shape.x == 0 || shape.y == 0 || shape.
 Expected<void> check_arguments(const device::EntryInfo& entry, std::span<const Argument> arguments) {
     const auto& parameters = entry.parameters;
     if (arguments.size() != parameters.size())
-        return fail(Errc::argument_count_differs, fmt::format("{} takes {}, got {}", parameter_list(entry),
-                                                              parameters.size(), arguments.size()));
+        return fail(Errc::argument_count_wrong, fmt::format("{} takes {}, got {}", parameter_list(entry),
+                                                            parameters.size(), arguments.size()));
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         const std::size_t bytes = arguments[i].bytes().size();
         if (bytes == parameters[i].bytes) continue;
         auto error =
-            fail(Errc::argument_size_differs,
+            fail(Errc::argument_size_wrong,
                  fmt::format("argument {} of {} has {} bytes, its parameter {} {} has {}", i, entry.name,
                              bytes, parameters[i].type, parameters[i].name, parameters[i].bytes));
         error.value().index = static_cast<std::uint32_t>(i);
@@ -132,10 +132,10 @@ Expected<void> Function::Data::launch(const LaunchConfig& config, std::span<cons
     if (auto fits = check_arguments(entry, arguments); !fits) return fits;
     for (const Argument& argument : arguments)
         if (argument.device_ != nullptr && argument.device_ != device.get())
-            return fail(Errc::other_device,
+            return fail(Errc::device_differs,
                         fmt::format("argument {} of {}", &argument - arguments.data(), entry.name));
     if (stream != nullptr && stream->device_ != device)
-        return fail(Errc::other_device, std::string("the launch's stream"));
+        return fail(Errc::device_differs, std::string("the launch's stream"));
     const device::EntryLimits limits = loaded->limits();
     if (auto possible = check_shape(config, limits); !possible) return possible;
     LaunchConfig whole = config;
@@ -157,9 +157,9 @@ Expected<Function> Function::other(std::string_view entry) const {
 
 Expected<Buffer> Function::variable(std::string_view name) const {
     const auto found = data_->loaded->variable(std::string(name));
-    if (!found && found.error().code == Errc::symbol_not_found) {
+    if (!found && found.error().code == Errc::symbol_unknown) {
         const std::string names = device::variable_names(data_->source->text);
-        return fail(Errc::symbol_not_found,
+        return fail(Errc::symbol_unknown,
                     fmt::format("{}; the module has {}", name, names.empty() ? "none" : names));
     }
     if (!found) return tl::unexpected(found.error());

@@ -69,22 +69,22 @@ Expected<void> check_shape(const Function& entry, const LaunchConfig& launch) {
         block.x <= 1024 && block.y <= 1024 && block.z <= 64 && threads > 0 && threads <= most_threads;
     if (!block_fits) {
         return fail(
-            Errc::invalid_launch_shape,
+            Errc::launch_shape_invalid,
             fmt::format("block {}; at most 1024 threads, 64 in z, and at least one", shape_text(block)));
     }
     const bool grid_fits =
         grid.x > 0 && grid.y > 0 && grid.z > 0 && grid.x <= 0x7FFFFFFF && grid.y <= 65535 && grid.z <= 65535;
     if (!grid_fits) {
-        return fail(Errc::invalid_launch_shape,
+        return fail(Errc::launch_shape_invalid,
                     fmt::format("grid {}; 1 to 2147483647 blocks in x, 65535 in y and z", shape_text(grid)));
     }
     const auto& required = entry.required_block;
     if (required && !is_same(block, *required)) {
-        return fail(Errc::invalid_launch_shape, fmt::format("block {}; {} requires {}", shape_text(block),
+        return fail(Errc::launch_shape_invalid, fmt::format("block {}; {} requires {}", shape_text(block),
                                                             entry.name, shape_text(dim3(*required))));
     }
     if (entry.max_threads && threads > *entry.max_threads) {
-        return fail(Errc::invalid_launch_shape,
+        return fail(Errc::launch_shape_invalid,
                     fmt::format("{} threads; {} allows {}", threads, entry.name, *entry.max_threads));
     }
     return {};
@@ -113,7 +113,7 @@ Expected<void> check_cluster(const Function& entry, const LaunchConfig& launch, 
     const auto& required = entry.required_cluster;
     const std::uint64_t count = blocks(cluster);
     const auto refuse = [&](const std::string& what) {
-        return fail(Errc::invalid_launch_shape, fmt::format("cluster {}; {}", shape_text(cluster), what));
+        return fail(Errc::launch_shape_invalid, fmt::format("cluster {}; {}", shape_text(cluster), what));
     };
     if (count == 0)
         return refuse(
@@ -144,7 +144,7 @@ Expected<void> check_cooperative(const Launch& launch) {
                   shared_bytes / (launch.reserved_shared + emulator::cuda_shared_bytes)});
     if (blocks(launch.shape.grid) <= each * multiprocessors) return {};
     return fail(
-        Errc::invalid_launch_shape,
+        Errc::launch_shape_invalid,
         fmt::format(
             "a cooperative grid of {} blocks; {} fit on the device at once, {} on each of {} multiprocessors",
             blocks(launch.shape.grid), each * multiprocessors, each, multiprocessors));
@@ -179,14 +179,14 @@ class GridWorkspace {
 Expected<void> set_parameters(Launch& launch, std::span<const std::span<const std::byte>> arguments) {
     const Function& entry = *launch.entry;
     if (arguments.size() != entry.parameters.size()) {
-        return fail(Errc::argument_count_mismatch, fmt::format("{} has {} parameters, {} given", entry.name,
-                                                               entry.parameters.size(), arguments.size()));
+        return fail(Errc::argument_count_wrong, fmt::format("{} has {} parameters, {} given", entry.name,
+                                                            entry.parameters.size(), arguments.size()));
     }
     launch.parameters.resize(entry.param_bytes);
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const emulator::Slot& slot = entry.parameters[i];
         if (arguments[i].size() != slot.bytes) {
-            Error error{Errc::argument_size_mismatch,
+            Error error{Errc::argument_size_wrong,
                         {},
                         static_cast<std::uint32_t>(i),
                         std::make_shared<const std::string>(
@@ -392,7 +392,7 @@ Expected<void> Emulator::forget(std::uint64_t address, std::size_t bytes) {
 Expected<Emulator::Symbol> Emulator::symbol(const EmulatedModule& module, std::string_view name) const {
     const auto& variables = module.variables();
     const auto found = variables.find(std::string(name));
-    if (found == variables.end()) return fail(Errc::symbol_not_found, std::string(name));
+    if (found == variables.end()) return fail(Errc::symbol_unknown, std::string(name));
     return Symbol{found->second.address, found->second.bytes};
 }
 
@@ -439,9 +439,9 @@ Expected<EmulatorStats> Emulator::Data::launch(const EmulatedModule& module, std
                                                const LaunchConfig& shape,
                                                std::span<const std::span<const std::byte>> arguments) {
     if (module.memory() != memory.get())
-        return fail(Errc::invalid_argument, "the module was loaded by another emulator");
+        return fail(Errc::argument_invalid, "the module was loaded by another emulator");
     const auto [program, function] = module.prepare(entry);
-    if (function == nullptr) return fail(Errc::entry_not_found, std::string(entry));
+    if (function == nullptr) return fail(Errc::entry_unknown, std::string(entry));
     Launch launch(*program, *function, module.text(), options.excuses);
     launch.memory = memory.get();
     launch.lane_functions = &emulator::lane_functions(arithmetic::this_processor());

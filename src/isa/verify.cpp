@@ -69,7 +69,7 @@ void Verifier::characters() {
         const auto at = std::find_if(token.text.begin(), token.text.end(), is_foreign);
         if (at == token.text.end()) continue;
         const auto end = std::find_if_not(at, token.text.end(), is_foreign);
-        report(Errc::unexpected_character, std::string_view(at, end), std::string(at, end));
+        report(Errc::character_unexpected, std::string_view(at, end), std::string(at, end));
     }
 }
 
@@ -86,7 +86,7 @@ void Verifier::header() {
     if (!module_.version().empty()) {
         const auto version = parse_version(module_.version());
         if (!version || !is_version(*version))
-            report(Errc::version_not_known, module_.version(),
+            report(Errc::version_unknown, module_.version(),
                    "PTX version " + std::string(module_.version()) + " is not known; the newest is " +
                        version_text(newest_version));
         else
@@ -103,9 +103,8 @@ void Verifier::header() {
     if (!options_.target.empty()) {
         const auto target = parse_architecture(options_.target);
         if (!target)
-            return report(
-                Errc::target_not_known, Span{},
-                "target '" + std::string(options_.target) + "' is not known; right is, for example, sm_90a");
+            return report(Errc::target_unknown, Span{},
+                          "'" + std::string(options_.target) + "'; right is, for example, sm_90a");
         target_ = *target;
         knows_target_ = true;
     }
@@ -123,8 +122,8 @@ void Verifier::target_directive(const Statement& statement) {
         if (std::find(std::begin(others), std::end(others), token.text) != std::end(others)) continue;
         const auto target = parse_architecture(token.text);
         if (!target) {
-            report(Errc::target_not_known, token.text,
-                   "target '" + std::string(token.text) + "' is not known; right is, for example, sm_90a");
+            report(Errc::target_unknown, token.text,
+                   "'" + std::string(token.text) + "'; right is, for example, sm_90a");
             continue;
         }
         if (first_version(*target) > version_)

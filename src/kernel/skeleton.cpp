@@ -52,7 +52,7 @@ std::string site_list(const Sites& sites) {
 }
 
 tl::unexpected<Error> unknown_site(std::string_view name, const Sites& sites) {
-    return fail(Errc::unknown_site, fmt::format("{}; {}", name, site_list(sites)));
+    return fail(Errc::site_unknown, fmt::format("{}; {}", name, site_list(sites)));
 }
 
 tl::unexpected<Error> at(std::size_t index, tl::unexpected<Error> error) {
@@ -61,7 +61,7 @@ tl::unexpected<Error> at(std::size_t index, tl::unexpected<Error> error) {
 }
 
 tl::unexpected<Error> does_not_fit(const Site& site, const Stub& stub, const Error& why) {
-    return fail(Errc::stub_does_not_fit,
+    return fail(Errc::stub_signature_mismatch,
                 fmt::format("site {} ({}), stub ({}): {}", site.name, site.signature.text(),
                             stub.signature().text(), message(why)));
 }
@@ -70,10 +70,10 @@ Expected<std::string> choose_entry(const std::vector<std::string>& entries, std:
     if (name.empty() && entries.size() == 1) return entries.front();
     for (const std::string& entry : entries)
         if (entry == name) return entry;
-    if (entries.empty()) return fail(Errc::unknown_entry, std::string("the skeleton has none"));
+    if (entries.empty()) return fail(Errc::entry_unknown, std::string("the skeleton has none"));
     const std::string list = fmt::format("{}", fmt::join(entries, ", "));
     if (name.empty()) return fail(Errc::entry_not_named, list);
-    return fail(Errc::unknown_entry, fmt::format("{}; the skeleton has {}", name, list));
+    return fail(Errc::entry_unknown, fmt::format("{}; the skeleton has {}", name, list));
 }
 
 // Without another wish, machine code is made for the device at hand: PTX of sm_80 runs on every later GPU.

@@ -135,11 +135,11 @@ Expected<Ptx> compile(std::string_view source, const CudaOptions& options,
 Expected<void> check_no_zero(std::string_view source, const std::vector<std::string>& arguments) {
     if (const auto at = source.find('\0'); at != std::string_view::npos) {
         const auto begin = static_cast<std::uint32_t>(at);
-        return fail(Errc::invalid_argument, {begin, begin + 1}, "the CUDA source contains a zero byte");
+        return fail(Errc::argument_invalid, {begin, begin + 1}, "the CUDA source contains a zero byte");
     }
     for (const auto& argument : arguments)
         if (argument.find('\0') != std::string::npos)
-            return fail(Errc::invalid_argument, "a compiler option contains a zero byte");
+            return fail(Errc::argument_invalid, "a compiler option contains a zero byte");
     return {};
 }
 

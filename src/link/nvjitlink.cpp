@@ -156,7 +156,7 @@ const Assembler* nvjitlink() {
 }
 
 Expected<Cubin> link_cubins(std::span<const std::span<const std::byte>> cubins, std::string_view target) {
-    if (cubins.empty()) return fail(Errc::invalid_argument, "no cubins to link");
+    if (cubins.empty()) return fail(Errc::argument_invalid, "no cubins to link");
     if (auto known = check_target(target); !known) return tl::unexpected(known.error());
     for (std::size_t i = 0; i < cubins.size(); ++i)
         if (std::string problem = input_problem(cubins[i], i); !problem.empty())

@@ -33,13 +33,13 @@ Expected<Policy> read_policy(Words& words) {
         word = words.next();
     }
     if (word.empty()) return policy;
-    if (word != "allow") return fail(Errc::malformed_site, words.span());
+    if (word != "allow") return fail(Errc::site_malformed, words.span());
     for (word = words.next(); !word.empty(); word = words.next()) {
         const auto effect = effect_from_name(word);
-        if (!effect) return fail(Errc::unknown_effect, words.span(), std::string(word));
+        if (!effect) return fail(Errc::effect_unknown, words.span(), std::string(word));
         policy.allowed = policy.allowed | *effect;
     }
-    if (policy.allowed == Effect::none) return fail(Errc::malformed_site, words.span());
+    if (policy.allowed == Effect::none) return fail(Errc::site_malformed, words.span());
     return policy;
 }
 
@@ -68,11 +68,11 @@ Expected<Heading> read_heading(std::string_view text, Span comment, Marker marke
     Heading heading;
     heading.name = words.next();
     heading.name_span = words.span();
-    if (heading.name.empty()) return fail(Errc::missing_site_name, trimmed(text, comment));
+    if (heading.name.empty()) return fail(Errc::site_name_missing, trimmed(text, comment));
     if (marker == Marker::inject_start) {
         // mm-ptx says nothing about what a stub may do there.
         heading.policy.allowed = Effect::all;
-        if (!words.next().empty()) return fail(Errc::malformed_site, words.span());
+        if (!words.next().empty()) return fail(Errc::site_malformed, words.span());
         return heading;
     }
     const auto policy = read_policy(words);
@@ -89,18 +89,18 @@ Expected<OperandText> read_operand_line(std::string_view text, Span comment) {
     const DirectionRow* row = nullptr;
     for (const DirectionRow& candidate : direction_rows)
         if (candidate.word == direction) row = &candidate;
-    if (!row) return fail(Errc::malformed_operand, operand.span);
+    if (!row) return fail(Errc::operand_malformed, operand.span);
     operand.direction = row->direction;
     const std::string_view type = words.next();
     const Span type_span = words.span();
     operand.name = words.next();
-    if (!is_name(operand.name)) return fail(Errc::malformed_operand, operand.span);
+    if (!is_name(operand.name)) return fail(Errc::operand_malformed, operand.span);
     if (const auto read = read_type(type, type_span, operand); !read) return tl::unexpected(read.error());
     if (const std::string_view count = words.next(); !count.empty()) {
         const auto number = read_count(count, words.span());
         if (!number) return tl::unexpected(number.error());
         operand.count = *number;
-        if (!words.next().empty()) return fail(Errc::malformed_operand, operand.span);
+        if (!words.next().empty()) return fail(Errc::operand_malformed, operand.span);
     }
     return operand;
 }
@@ -122,14 +122,14 @@ Expected<OperandText> read_foreign_operand(std::string_view text, Span comment) 
     for (const DirectionRow& candidate : direction_rows)
         if (candidate.foreign_word == direction) row = &candidate;
     if (!row || !is_name(operand.foreign_register))
-        return fail(Errc::malformed_foreign_operand, operand.span);
+        return fail(Errc::foreign_operand_malformed, operand.span);
     operand.direction = row->direction;
     const std::string_view type = words.next();
     const Span type_span = words.span();
     words.next();  // the type's C++ token, which says no more than the PTX type
     operand.name = words.next();
     if (operand.name.empty() || !words.next().empty())
-        return fail(Errc::malformed_foreign_operand, operand.span);
+        return fail(Errc::foreign_operand_malformed, operand.span);
     if (const auto read = read_type(type, type_span, operand); !read) return tl::unexpected(read.error());
     return operand;
 }

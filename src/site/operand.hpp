@@ -2,13 +2,17 @@
 // Operands as they stand in a text, before they are copied into a Signature.
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "ptxgraft/site.hpp"
 
 namespace ptxgraft {
 
-/// The effect that a word of `allow` names; Errc::unknown_effect otherwise.
+/// The detail of Errc::type_unknown: the word, and the types that there are.
+[[nodiscard]] std::string unknown_type(std::string_view word);
+
+/// The effect that a word of `allow` names; Errc::effect_unknown otherwise.
 [[nodiscard]] Expected<Effect> effect_from_name(std::string_view name);
 
 namespace site {

@@ -10,7 +10,7 @@ Expected<std::vector<std::string_view>> texts_by_site(const Sites& sites,
     for (std::uint32_t i = 0; i < replacements.size(); ++i) {
         const Site* const site = sites.find(replacements[i].site);
         auto failure =
-            fail(site ? Errc::site_replaced_twice : Errc::unknown_site, std::string(replacements[i].site));
+            fail(site ? Errc::site_filled_twice : Errc::site_unknown, std::string(replacements[i].site));
         failure.value().index = i;
         if (!site) return failure;
         std::string_view& text = texts[static_cast<std::size_t>(site - sites.sites.data())];
@@ -28,7 +28,7 @@ Expected<std::size_t> rendered_size(std::string_view ptx, const Sites& sites,
     for (const auto [site, copy] : sites.order) {
         const Span stub = sites.sites[site].copies[copy].stub;
         if (stub.begin < end || stub.end < stub.begin || stub.end > ptx.size())
-            return fail(Errc::invalid_argument, "the PTX is not the text that was scanned");
+            return fail(Errc::argument_invalid, "the PTX is not the text that was scanned");
         end = stub.end;
         if (texts[site].data()) size += texts[site].size() - (stub.end - stub.begin);
     }

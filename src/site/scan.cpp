@@ -132,7 +132,7 @@ Expected<void> Scanner::comment(Span comment) {
 }
 
 Expected<void> Scanner::begin_site(Span comment, Marker marker) {
-    if (inside()) return fail(Errc::nested_marker, comment, std::string(heading_.name));
+    if (inside()) return fail(Errc::marker_nested, comment, std::string(heading_.name));
     const auto heading = read_heading(text_, comment, marker);
     if (!heading) return tl::unexpected(heading.error());
     heading_ = *heading;
@@ -197,7 +197,7 @@ Expected<void> Scanner::end_site(Span comment, Marker marker) {
     if (line < stub_.begin || !only_blanks(line, comment.begin))
         return fail(Errc::end_marker_not_alone, comment);
     if (depth_ != stub_depth_ || block_ended_)
-        return fail(Errc::unbalanced_site, heading_span_, std::string(heading_.name));
+        return fail(Errc::site_unbalanced, heading_span_, std::string(heading_.name));
     stub_.end = static_cast<std::uint32_t>(line);
     copy_.end = comment.end;
     state_ = State::outside;

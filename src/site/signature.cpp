@@ -41,7 +41,7 @@ Expected<void> check_registers(std::span<const OperandText> operands) {
                                           [](const auto& a, const auto& b) { return a.text == b.text; });
     if (clash == names.end()) return check_fragment_names(operands);
     const OperandText& second = operands[(clash + 1)->operand];
-    return fail(Errc::operand_clash, second.span, std::string("_").append(clash->text));
+    return fail(Errc::operands_clash, second.span, std::string("_").append(clash->text));
 }
 
 // Of few scalars, the common case, without allocating.
@@ -49,7 +49,8 @@ Expected<void> check_scalars(std::span<const OperandText> operands) {
     for (std::size_t i = 0; i < operands.size(); ++i)
         for (std::size_t k = 0; k < i; ++k)
             if (operands[i].name == operands[k].name)
-                return fail(Errc::operand_clash, operands[i].span, std::string("_").append(operands[i].name));
+                return fail(Errc::operands_clash, operands[i].span,
+                            std::string("_").append(operands[i].name));
     return {};
 }
 
@@ -82,11 +83,11 @@ Expected<void> read_type(std::string_view word, Span span, OperandText& operand)
     const std::size_t colon = word.find(':');
     if (colon != std::string_view::npos) {
         operand.user_type = word.substr(0, colon);
-        if (!is_name(operand.user_type)) return fail(Errc::unknown_type, span, std::string(word));
+        if (!is_name(operand.user_type)) return fail(Errc::type_unknown, span, unknown_type(word));
         word.remove_prefix(colon + 1);
     }
     const auto type = type_from_name(word);
-    if (!type) return fail(Errc::unknown_type, span, std::string(word));
+    if (!type) return fail(Errc::type_unknown, span, unknown_type(word));
     operand.type = *type;
     return {};
 }
@@ -96,19 +97,19 @@ Expected<std::uint32_t> read_count(std::string_view digits, Span span) {
     const char* const end = digits.data() + digits.size();
     const auto [stop, error] = std::from_chars(digits.data(), end, count);
     if (error != std::errc{} || stop != end || count == 0)
-        return fail(Errc::bad_fragment_count, span, std::string(digits));
-    if (count > max_registers) return fail(Errc::too_many_registers, span);
+        return fail(Errc::fragment_count_wrong, span, std::string(digits));
+    if (count > max_registers) return fail(Errc::registers_too_many, span);
     return count;
 }
 
 Expected<void> check_operands(std::span<const OperandText> operands) {
-    if (operands.size() > max_operands) return fail(Errc::too_many_operands, operands[max_operands].span);
+    if (operands.size() > max_operands) return fail(Errc::operands_too_many, operands[max_operands].span);
     std::uint32_t registers = 0;
     bool fragments = false;
     for (const OperandText& operand : operands) {
         registers += std::max(operand.count, 1u);
         fragments = fragments || operand.count > 0;
-        if (registers > max_registers) return fail(Errc::too_many_registers, operand.span);
+        if (registers > max_registers) return fail(Errc::registers_too_many, operand.span);
     }
     return fragments ? check_registers(operands) : check_scalars(operands);
 }
@@ -122,7 +123,7 @@ Expected<OperandText> read_operand(std::string_view text, Span item) {
     operand.span = item;
     const std::string_view direction = words.next();
     if (direction != "in" && direction != "mod" && direction != "out")
-        return fail(Errc::malformed_signature, words.span());
+        return fail(Errc::signature_malformed, words.span());
     operand.direction = direction == "in"    ? Direction::in
                         : direction == "mod" ? Direction::mod
                                              : Direction::out;
@@ -132,14 +133,14 @@ Expected<OperandText> read_operand(std::string_view text, Span item) {
     const Span name_span = words.span();
     if (const std::size_t bracket = operand.name.find('['); bracket != std::string_view::npos) {
         const std::string_view count = operand.name.substr(bracket + 1);
-        if (!count.ends_with(']')) return fail(Errc::malformed_signature, name_span);
+        if (!count.ends_with(']')) return fail(Errc::signature_malformed, name_span);
         const auto number = read_count(count.substr(0, count.size() - 1), name_span);
         if (!number) return tl::unexpected(number.error());
         operand.count = *number;
         operand.name = operand.name.substr(0, bracket);
     }
-    if (!is_name(operand.name)) return fail(Errc::malformed_signature, name_span);
-    if (!words.next().empty()) return fail(Errc::malformed_signature, words.span());
+    if (!is_name(operand.name)) return fail(Errc::signature_malformed, name_span);
+    if (!words.next().empty()) return fail(Errc::signature_malformed, words.span());
     return operand;
 }
 

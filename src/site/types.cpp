@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "ptxgraft/site.hpp"
+#include "site/operand.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -49,10 +49,16 @@ std::string_view name(Type type) { return types[static_cast<std::size_t>(type)].
 std::uint32_t bits(Type type) { return types[static_cast<std::size_t>(type)].bits; }
 std::string_view register_type(Type type) { return types[static_cast<std::size_t>(type)].register_type; }
 
+std::string unknown_type(std::string_view word) {
+    std::string text = "'" + std::string(word) + "'; the types are ";
+    for (const TypeRow& row : types) text.append(row.name).append(", ");
+    return text + "and name:TYPE for a user's type";
+}
+
 Expected<Type> type_from_name(std::string_view name) {
     const auto found =
         std::find_if(types.begin(), types.end(), [&](const TypeRow& row) { return row.name == name; });
-    if (found == types.end()) return fail(Errc::unknown_type, std::string(name));
+    if (found == types.end()) return fail(Errc::type_unknown, unknown_type(name));
     return static_cast<Type>(found - types.begin());
 }
 
@@ -67,7 +73,7 @@ std::string_view name(Effect effect) {
 Expected<Effect> effect_from_name(std::string_view name) {
     const auto found = std::find_if(std::begin(effects) + 1, std::end(effects),
                                     [&](const EffectRow& row) { return row.name == name; });
-    if (found == std::end(effects)) return fail(Errc::unknown_effect, std::string(name));
+    if (found == std::end(effects)) return fail(Errc::effect_unknown, std::string(name));
     return found->effect;
 }
 

@@ -53,13 +53,13 @@ class Checker {
         source_ = module.source();
         const auto functions = module.functions();
         if (functions.empty())
-            return fail(Errc::stub_unbalanced_brace, Span{}, "the text is not a sequence of instructions");
+            return fail(Errc::stub_brace_unbalanced, Span{}, "the text is not a sequence of instructions");
         const auto body = functions.front().body();
         const auto block = std::find_if(body.rbegin(), body.rend(), [](const Statement& statement) {
             return statement.kind() == StatementKind::block;
         });
         if (block == body.rend())
-            return fail(Errc::stub_unbalanced_brace, Span{}, "the text is not a sequence of instructions");
+            return fail(Errc::stub_brace_unbalanced, Span{}, "the text is not a sequence of instructions");
         const auto walked = scope(block->body(), 0);
         if (!walked && is_too_deep_) return tl::unexpected(walked.error());
         if (const auto found = first_finding(module);
@@ -86,14 +86,14 @@ class Checker {
     Expected<void> scope(const std::vector<Statement>& statements, std::uint32_t depth) {
         is_too_deep_ = depth > 64;
         if (is_too_deep_)
-            return fail(Errc::stub_unbalanced_brace,
+            return fail(Errc::stub_brace_unbalanced,
                         place(statements.empty() ? Span{} : statements[0].span()),
                         "more than 64 scopes stand in each other");
         names_.open();
         labels_.emplace_back();
         for (const Statement& s : statements)
             if (s.kind() == StatementKind::label && !labels_.back().insert(std::string(s.name())).second)
-                return fail(Errc::stub_name_clash, place(s.span()),
+                return fail(Errc::name_redeclared, place(s.span()),
                             fmt::format("label {} stands twice", s.name()));
         for (const Statement& s : statements)
             if (auto done = statement(s, depth); !done) return done;
@@ -156,7 +156,7 @@ class Checker {
         if (bits == isa::unknown_opcode) {
             if (policy_.allowed == Effect::all) return {};
             return fail(
-                Errc::stub_unknown_opcode, place(i.span),
+                Errc::opcode_unknown, place(i.span),
                 fmt::format("{}; what it may do is not known, so only a site that allows everything takes it",
                             i.opcode));
         }
@@ -167,7 +167,7 @@ class Checker {
 
     Expected<void> instruction(const Statement& s) {
         const auto i = s.instruction();
-        if (!i) return fail(Errc::stub_bad_operand, place(s.span()), "not an instruction");
+        if (!i) return fail(Errc::stub_directive_forbidden, place(s.span()), "not an instruction");
         ++result_.instruction_count;
         if (auto done = effects(*i); !done) return done;
         if (i->guard)
@@ -191,25 +191,10 @@ class Checker {
             const bool may_be_newer = finding.code == Errc::opcode_unknown && policy_.allowed == Effect::all;
             // whether a name is one of the module around the site is seen in the walk
             if (!is_in_text || may_be_newer || finding.code == Errc::name_undeclared) continue;
-            finding.code = stub_code(finding.code);
             finding.span = place(finding.span);
             return std::move(finding);
         }
         return std::nullopt;
-    }
-    static Errc stub_code(Errc code) {
-        constexpr std::array<std::pair<Errc, Errc>, 7> codes = {{
-            {Errc::operand_type_wrong, Errc::stub_operand_type},
-            {Errc::guard_invalid, Errc::stub_operand_type},
-            {Errc::operand_count_wrong, Errc::stub_operand_count},
-            {Errc::operand_kind_wrong, Errc::stub_bad_operand},
-            {Errc::label_undefined, Errc::stub_unknown_label},
-            {Errc::opcode_unknown, Errc::stub_unknown_opcode},
-            {Errc::name_redeclared, Errc::stub_name_clash},
-        }};
-        const auto at =
-            std::find_if(codes.begin(), codes.end(), [&](const auto& pair) { return pair.first == code; });
-        return at == codes.end() ? code : at->second;
     }
 
     Expected<void> guard(const syntax::Instruction& i) {
@@ -226,8 +211,9 @@ class Checker {
                 return labels.count(std::string(target.text())) != 0;
             };
             if (std::none_of(labels_.begin(), labels_.end(), known))
-                return fail(Errc::stub_unknown_label, place(target.span()),
-                            fmt::format("{}: a stub branches to labels of its own only", target.text()));
+                return fail(Errc::label_undefined, place(target.span()),
+                            fmt::format("unknown label {}: a stub branches to labels of its own only",
+                                        target.text()));
         }
         return {};
     }
@@ -237,7 +223,7 @@ class Checker {
         for (const SiteOperand& operand : signature_.operands)
             known += (known.empty() ? "; operands are " : ", ") + operand.register_name +
                      (operand.count == 0 ? "" : "0 …");
-        return fail(Errc::stub_unknown_register, place(where),
+        return fail(Errc::stub_register_unknown, place(where),
                     fmt::format("{}: it is no operand and is not declared{}", name, known));
     }
 
@@ -361,12 +347,12 @@ Expected<void> check_braces(std::string_view text) {
         if (token.text == "{") open.push_back(token.offset);
         if (token.text != "}") continue;
         if (open.empty())
-            return fail(Errc::stub_unbalanced_brace, Span{token.offset, token.offset + 1},
+            return fail(Errc::stub_brace_unbalanced, Span{token.offset, token.offset + 1},
                         "} closes no brace of the stub");
         open.pop_back();
     }
     if (!open.empty())
-        return fail(Errc::stub_unbalanced_brace, Span{open.back(), open.back() + 1}, "{ is not closed");
+        return fail(Errc::stub_brace_unbalanced, Span{open.back(), open.back() + 1}, "{ is not closed");
     return {};
 }
 
@@ -395,7 +381,7 @@ Expected<CheckedText> check_text(std::string_view text, const Signature& signatu
     for (const std::string_view marker : markers)
         if (const std::size_t at = text.find(marker); at != std::string_view::npos)
             return fail(
-                Errc::stub_marker,
+                Errc::stub_marker_forbidden,
                 Span{static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at + marker.size())},
                 fmt::format("{} marks a site; it cannot stand in a stub, not even in a comment", marker));
     if (auto balanced = check_braces(text); !balanced) return tl::unexpected(balanced.error());

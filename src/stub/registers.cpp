@@ -47,7 +47,7 @@ Expected<void> Names::declare(const syntax::Statement::Variable& variable, Span 
         const std::string name(declarator.name);
         const bool is_family = declarator.range != 0;
         const auto clash = [&](std::string_view what) {
-            return fail(Errc::stub_name_clash, place, name + " is declared here and " + std::string(what));
+            return fail(Errc::name_redeclared, place, name + " is declared here and " + std::string(what));
         };
         for (const auto& [operand, unused] : operands_)
             if (is_family ? is_numbered(operand, name, "", declarator.range) : operand == name)

@@ -16,7 +16,7 @@ std::string line_like(std::string_view trivia) {
 
 namespace {
 
-tl::unexpected<Error> no_body() { return fail(Errc::invalid_argument, "the statement has no body"); }
+tl::unexpected<Error> no_body() { return fail(Errc::argument_invalid, "the statement has no body"); }
 
 // `{ … }` as it stands in the text.
 std::string body_text(const ModuleData& data, NodeIndex node) {
@@ -61,14 +61,14 @@ Expected<Statement> Module::splice(Statement at, Statement source) {
         const NameIndex to(*data_);
         const NameIndex from(*source.module_);
         if (const std::string_view lost = lost_name(from, source.node_, to, at.node_); !lost.empty())
-            return fail(Errc::name_not_declared, std::string(lost));
+            return fail(Errc::name_undeclared, std::string(lost));
     }
     return insert_before(at, line_like(at.trivia()) + body_text(*source.module_, source.node_));
 }
 
 Expected<Statement> Module::clone(Statement function, std::string_view name) {
     if (!owns(function) || function.kind() != StatementKind::function)
-        return fail(Errc::invalid_argument, "only a function of this module can be cloned");
+        return fail(Errc::argument_invalid, "only a function of this module can be cloned");
     if (!may_be_name(name)) return no_name(name);
     const Names names(*this);
     const NameIndex& index = *names.index_;
@@ -104,7 +104,7 @@ Expected<Module> new_module(const ModuleHeader& header) {
                             .append(std::to_string(header.address_size))
                             .append("\n"));
     if (module && module->statements().size() != 4)  // these three and the end
-        return fail(Errc::invalid_argument, "a version is a number, as 9.0; a target a word, as sm_90a");
+        return fail(Errc::argument_invalid, "a version is a number, as 9.0; a target a word, as sm_90a");
     return module;
 }
 

@@ -206,7 +206,7 @@ bool Parser::parameters() {
         if (!parameter()) return false;
     while (take(L::comma));
     if (take(L::close_paren)) return true;
-    if (kind() == L::end) return error_at(Errc::unclosed_bracket, tokens_[open]);
+    if (kind() == L::end) return error_at(Errc::bracket_unclosed, tokens_[open]);
     return expected("',' or ')' in the parameter list");
 }
 

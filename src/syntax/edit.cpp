@@ -73,7 +73,7 @@ Expected<void> Editor::rewrite(NodeIndex node, std::string_view text) {
     const Node fresh = data_.nodes[made->first];
     if (made->first != made->last || fresh.kind != data_.nodes[node].kind || data_.has_body(made->first)) {
         take_back(sizes);
-        return fail(Errc::invalid_argument, Span{0, static_cast<std::uint32_t>(text.size())},
+        return fail(Errc::argument_invalid, Span{0, static_cast<std::uint32_t>(text.size())},
                     "the new text is not one statement of the same kind");
     }
     data_.nodes.pop_back();
@@ -297,7 +297,7 @@ std::uint32_t Editor::move_node(std::span<const TokenChange> changes, std::uint3
 }
 
 tl::unexpected<Error> not_here() {
-    return fail(Errc::invalid_argument,
+    return fail(Errc::argument_invalid,
                 "the statement was removed, is the end of the module, or is of another module");
 }
 
@@ -307,7 +307,7 @@ bool may_be_name(std::string_view text) {
 
 tl::unexpected<Error> no_name(std::string_view text) {
     return fail(
-        Errc::invalid_argument,
+        Errc::argument_invalid,
         std::string(text.substr(0, 60))
             .append(" is no name; a name is letters, digits, _ and $, may begin with %, and is not _ alone"));
 }
@@ -335,7 +335,7 @@ Expected<Statement> Module::insert_after(Statement at, std::string_view text) {
 Expected<Statement> Module::append(Statement parent, std::string_view text) {
     if (!parent) return insert(root_node, data_->last_child(root_node), text);
     if (!owns(parent) || !data_->has_body(parent.node_))
-        return fail(Errc::invalid_argument, "the statement has no body");
+        return fail(Errc::argument_invalid, "the statement has no body");
     return insert(parent.node_, data_->last_child(parent.node_), text);
 }
 
@@ -353,7 +353,7 @@ Expected<Statement> Module::replace(Statement at, std::string_view text) {
 Expected<void> Module::rewrite(Statement at, std::string_view text) {
     if (!owns(at) || at.kind() == StatementKind::end) return not_here();
     if (data_->has_body(at.node_))
-        return fail(Errc::invalid_argument, "the statement has a body; see replace_body");
+        return fail(Errc::argument_invalid, "the statement has a body; see replace_body");
     return Editor(*data_).rewrite(at.node_, text);
 }
 

@@ -242,7 +242,7 @@ class Lexer {
             case Class::nul: return at_end_or_nul();
             case Class::unexpected: break;
         }
-        return fail_at(Errc::unexpected_character, at_, at_ + 1);
+        return fail_at(Errc::character_unexpected, at_, at_ + 1);
     }
 
     [[nodiscard]] const char* word_end(const char* p) const {
@@ -285,7 +285,7 @@ class Lexer {
     // PTX ISA 4.4: a `$` needs something behind it.
     bool take_word() {
         const char* end = word_end(at_ + 1);
-        if (*at_ == '$' && end == at_ + 1) return fail_at(Errc::unexpected_character, at_, end);
+        if (*at_ == '$' && end == at_ + 1) return fail_at(Errc::character_unexpected, at_, end);
         return take(Lexeme::identifier, end);
     }
 
@@ -305,7 +305,7 @@ class Lexer {
     // `.reg`, `.shared::cta`, `.sp::2:4`, `.2d` directly behind a word, or the number `.5`
     bool take_dot() {
         const char* word = at_ + 1;
-        if (!is_word(*word)) return fail_at(Errc::unexpected_character, at_, word);
+        if (!is_word(*word)) return fail_at(Errc::character_unexpected, at_, word);
         const bool glued = at_ != begin_ && (is_word(at_[-1]) || at_[-1] == ']' || at_[-1] == '}');
         if (is_digit(*word) && !glued && !is_word(*fraction_end(word)))
             return take(Lexeme::floating, fraction_end(word));
@@ -392,13 +392,13 @@ class Lexer {
     }
 
     bool malformed(const char* end, const char* rule) {
-        return fail_at(Errc::malformed_number, at_, word_end(end), rule);
+        return fail_at(Errc::number_malformed, at_, word_end(end), rule);
     }
 
     // PTX strings have no escapes, and ptxas lets them run over line ends.
     bool take_string() {
         const char* close = find(at_ + 1, '"', end_);
-        if (close == end_) return fail_at(Errc::unclosed_string, at_, at_ + 1);
+        if (close == end_) return fail_at(Errc::string_unclosed, at_, at_ + 1);
         if (const char* nul = find(at_, '\0', close); nul != close)
             return fail_at(Errc::nul_byte, nul, nul + 1);
         return take(Lexeme::string, close + 1);
@@ -409,7 +409,7 @@ class Lexer {
         if (at_[1] != '*') return take(Lexeme::slash, at_ + 1);
         const std::string_view rest(at_ + 2, static_cast<std::size_t>(end_ - at_ - 2));
         const std::size_t close = rest.find("*/");
-        if (close == std::string_view::npos) return fail_at(Errc::unclosed_comment, at_, at_ + 2);
+        if (close == std::string_view::npos) return fail_at(Errc::comment_unclosed, at_, at_ + 2);
         return skip_comment(rest.data() + close + 2);
     }
 
@@ -438,13 +438,13 @@ class Lexer {
         p = digits_end(p);
         const char* name = skip_spaces(p);
         if (p == number || name == p || *name != '"')
-            return fail_at(Errc::unexpected_character, at_, at_ + 1);
+            return fail_at(Errc::character_unexpected, at_, at_ + 1);
         p = find(name + 1, '"', end_);
         if (p != end_) ++p;
         for (const char* flag = skip_spaces(p); flag != p && is_digit(*flag); flag = skip_spaces(p))
             p = digits_end(flag);
         p = skip_spaces(p);
-        if (*p != '\n') return fail_at(Errc::unexpected_character, at_, at_ + 1);
+        if (*p != '\n') return fail_at(Errc::character_unexpected, at_, at_ + 1);
         return skip_comment(p + 1);
     }
 
@@ -479,9 +479,9 @@ class Lexer {
     bool fail_at(Errc code, const char* begin, const char* end, std::string_view rule = {}) {
         report(code, begin, end, rule);
         if (errors_ == nullptr) return false;
-        if (code == Errc::unclosed_string) end = find(at_, '\n', end_);
+        if (code == Errc::string_unclosed) end = find(at_, '\n', end_);
         if (code == Errc::nul_byte && *at_ == '"') end = find(at_ + 1, '"', end_) + 1;
-        if (code == Errc::unexpected_character || code == Errc::nul_byte)
+        if (code == Errc::character_unexpected || code == Errc::nul_byte)
             while (end != end_ && (class_of(*end) == Class::unexpected || class_of(*end) == Class::nul))
                 ++end;
         take_invalid(end);

@@ -263,7 +263,7 @@ bool Parser::close(std::uint32_t open, char bracket) {
     const L wanted = bracket == ')' ? L::close_paren : bracket == ']' ? L::close_bracket : L::close_brace;
     if (take(wanted)) return true;
     const std::string closing = std::string("'").append(1, bracket).append("'");
-    if (kind() == L::end) return error_at(Errc::unclosed_bracket, tokens_[open]);
+    if (kind() == L::end) return error_at(Errc::bracket_unclosed, tokens_[open]);
     if (kind() == L::close_paren || kind() == L::close_bracket || kind() == L::close_brace)
         return expected_here(closing);
     return expected("',' or " + closing);

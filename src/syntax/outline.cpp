@@ -121,8 +121,8 @@ class Outliner {
 
     bool refuse(NodeIndex node, std::uint32_t token, std::string why) {
         const RawToken t = data_.tokens[data_.nodes[node].first_token + token];
-        error_ = fail(Errc::not_outlinable, data_.text.is_source(t.begin) ? Span{t.begin, t.end()} : Span{},
-                      std::move(why))
+        error_ = fail(Errc::statements_not_outlinable,
+                      data_.text.is_source(t.begin) ? Span{t.begin, t.end()} : Span{}, std::move(why))
                      .value();
         return false;
     }
@@ -360,7 +360,7 @@ Expected<Module::Outlined> Module::outline(Statement first, Statement last, std:
     Statement end = first;
     while (end && end != last) end = end.next();
     if (!end || !first.parent() || first.kind() == StatementKind::end)
-        return fail(Errc::not_outlinable, first.span(),
+        return fail(Errc::statements_not_outlinable, first.span(),
                     "the last statement is not behind the first in one body");
     const Names names(*this);
     if (names.find(first, name) || names.find({}, name))

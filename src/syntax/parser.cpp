@@ -154,7 +154,7 @@ void Parser::open_body(StatementKind kind, std::uint32_t first) {
 }
 
 bool Parser::close_body() {
-    if (parent_ == root_) return error_at(Errc::unopened_brace, token());
+    if (parent_ == root_) return error_at(Errc::brace_unopened, token());
     close_body_with(at_++);
     return true;
 }
@@ -185,7 +185,7 @@ bool Parser::statement() {
 bool Parser::end() {
     if (parent_ != root_) {
         const Node& body = data_.nodes[parent_];
-        return error_at(Errc::unclosed_bracket, tokens_[body.first_token + body.token_count - 1]);
+        return error_at(Errc::bracket_unclosed, tokens_[body.first_token + body.token_count - 1]);
     }
     fragment_.end = previous_end_;
     error_ = {};
@@ -241,7 +241,7 @@ bool Parser::directive_statement(std::uint32_t first) {
         case C::vector:
         case C::type:
         case C::pointer:
-        case C::part: return error_at(Errc::unknown_directive, token());
+        case C::part: return error_at(Errc::directive_unknown, token());
         default: ++at_; return directive_arguments(row, first);
     }
 }
@@ -345,7 +345,7 @@ bool Parser::section() {
     const std::uint32_t open = ++at_;
     if (!require(L::open_brace, "'{' after the section name")) return false;
     while (!take(L::close_brace)) {
-        if (kind() == L::end) return error_at(Errc::unclosed_bracket, tokens_[open]);
+        if (kind() == L::end) return error_at(Errc::bracket_unclosed, tokens_[open]);
         if (kind() == L::identifier && next_kind() == L::colon) {
             at_ += 2;
         } else if (!section_data()) {

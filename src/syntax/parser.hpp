@@ -52,7 +52,7 @@ class Parser {
     bool expected(std::string_view what);
     bool expected_here(std::string_view what);
     bool misplaced(std::string detail) {
-        return error_at(Errc::misplaced_statement, token(), std::move(detail));
+        return error_at(Errc::statement_misplaced, token(), std::move(detail));
     }
     bool missing_terminator(std::string_view of);
     bool require(Lexeme kind, std::string_view what) { return take(kind) || expected(what); }

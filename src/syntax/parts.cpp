@@ -13,7 +13,7 @@ std::string with(std::string_view text, std::string_view part, std::string_view 
 }
 
 tl::unexpected<Error> out_of_range(std::string_view what, std::size_t count, std::size_t index) {
-    return fail(Errc::invalid_argument, std::string("the instruction has ")
+    return fail(Errc::argument_invalid, std::string("the instruction has ")
                                             .append(std::to_string(count))
                                             .append(" ")
                                             .append(what)
@@ -22,7 +22,7 @@ tl::unexpected<Error> out_of_range(std::string_view what, std::size_t count, std
 }
 
 tl::unexpected<Error> not_one(std::string_view what, std::string_view text) {
-    return fail(Errc::invalid_argument, Span{0, static_cast<std::uint32_t>(text.size())},
+    return fail(Errc::argument_invalid, Span{0, static_cast<std::uint32_t>(text.size())},
                 std::string("'").append(text.substr(0, 60)).append("' is not ").append(what));
 }
 
@@ -37,7 +37,7 @@ bool is_token(std::string_view text, TokenKind kind) {
 Expected<std::string_view> Module::instruction_text(Statement at) const {
     if (!owns(at)) return not_here();
     if (at.kind() != StatementKind::instruction)
-        return fail(Errc::invalid_argument, "the statement is no instruction");
+        return fail(Errc::argument_invalid, "the statement is no instruction");
     const Node& n = *at.node();
     return data_->text.at(data_->tokens[n.first_token].begin, data_->end_of(n));
 }
@@ -50,7 +50,7 @@ Expected<void> Module::reshape(Statement at, const std::string& text, std::size_
     const auto body = trial->functions().front().body();
     const auto made = body.size() == 1 ? body.front().instruction() : std::nullopt;
     if (!made || made->modifiers.size() != modifiers || made->operands.size() != operands)
-        return fail(Errc::invalid_argument, "the new text is not exactly one part of the instruction");
+        return fail(Errc::argument_invalid, "the new text is not exactly one part of the instruction");
     return Editor(*data_).rewrite(at.node_, text);
 }
 

@@ -37,7 +37,7 @@ bool begins_statement(C kind) {
 bool Parser::recover(std::uint32_t first) {
     if (!is_known()) errors_->add(error_);
     last_error_ = error_.code;
-    const bool missing_brace = error_.code == Errc::misplaced_statement && parent_ != root_ && at_ == first &&
+    const bool missing_brace = error_.code == Errc::statement_misplaced && parent_ != root_ && at_ == first &&
                                belongs_outside(directive_here().kind);
     error_ = {};
     if (kind() == L::end && at_ == first) {
@@ -58,8 +58,8 @@ bool Parser::is_known() const {
     if (kind() == L::invalid) return true;
     const bool behind_error =
         last_sibling_ != null_node && data_.nodes[last_sibling_].kind == StatementKind::error;
-    return behind_error && error_.code == Errc::misplaced_statement &&
-           (last_error_ == Errc::misplaced_statement || last_error_ == Errc::unopened_brace);
+    return behind_error && error_.code == Errc::statement_misplaced &&
+           (last_error_ == Errc::statement_misplaced || last_error_ == Errc::brace_unopened);
 }
 
 // Closes all bodies here, as if their `}` stood before this token. Each has a token of no characters for it.

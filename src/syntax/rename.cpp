@@ -76,7 +76,7 @@ Expected<std::size_t> Module::rename(const Name& name, std::string_view to) {
     const NameIndex& index = *names.index_;
     const DeclarationIndex d = name && owns(name.declaration) ? index.index_of(name) : no_declaration;
     if (d == no_declaration)
-        return fail(Errc::name_not_declared, std::string(name.text.empty() ? "the name" : name.text));
+        return fail(Errc::name_undeclared, std::string(name.text.empty() ? "the name" : name.text));
     const Renaming renaming{index, d, name.element, to};
     if (auto checked = check(renaming); !checked) return tl::unexpected<Error>(checked.error());
     std::vector<TokenChange> changes;

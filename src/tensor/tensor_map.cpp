@@ -277,7 +277,7 @@ Expected<MapFields> fields_of(const std::byte* map) {
     MapFields fields;
     std::memcpy(&fields, map, sizeof fields);
     if (fields.magic != magic)
-        return fail(Errc::not_a_tensor_map,
+        return fail(Errc::tensor_map_unknown,
                     "these 128 bytes were not made by Device::encode_tensor_map for the emulator");
     return fields;
 }

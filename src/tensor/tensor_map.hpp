@@ -56,7 +56,7 @@ struct TypeUnit {
 /// Makes a map. Errc::tensor_map_invalid names the rule that is broken and what would be right.
 [[nodiscard]] Expected<TensorMap> encode(const TensorMapOptions& options);
 
-/// Reads the 128 bytes of a map. Errors: Errc::not_a_tensor_map; Errc::tensor_map_invalid, for a map whose
+/// Reads the 128 bytes of a map. Errors: Errc::tensor_map_unknown; Errc::tensor_map_invalid, for a map whose
 /// fields `replace` has made disagree.
 [[nodiscard]] Expected<MapFields> decode(const std::byte* map);
 

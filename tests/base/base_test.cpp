@@ -11,7 +11,7 @@ namespace {
 
 TEST(Error, DescribeShowsLineColumnAndCaret) {
     const std::string_view source = "one\n\ttwo three\nfour\n";
-    const Error error{Errc::invalid_argument, {9, 14}, 0, nullptr};
+    const Error error{Errc::argument_invalid, {9, 14}, 0, nullptr};
     EXPECT_EQ(describe(error, source, "a.ptx"),
               "a.ptx:2:6: error: invalid argument: three\n\ttwo three\n\t    ^~~~~\n");
 }
@@ -23,7 +23,7 @@ TEST(Error, DescribeWithoutSpanOrFile) {
 }
 
 TEST(Error, SpanAtTheEndOfTheTextHasACaretBehindTheLine) {
-    const Error error{Errc::invalid_argument, {3, 3}, 0, std::make_shared<const std::string>("x")};
+    const Error error{Errc::argument_invalid, {3, 3}, 0, std::make_shared<const std::string>("x")};
     EXPECT_EQ(describe(error, "abc", "f"), "f:1:4: error: invalid argument: x\nabc\n   ^\n");
 }
 
@@ -35,7 +35,7 @@ TEST(Error, PositionsAtLineEnds) {
 }
 
 TEST(Error, AnErrorThatBringsItsSourceShowsThatOne) {
-    Error error{Errc::invalid_argument, {2, 3}, 0, nullptr};
+    Error error{Errc::argument_invalid, {2, 3}, 0, nullptr};
     error.source = std::make_shared<const SourceText>(SourceText{"rendered.ptx", "a\nb\n"});
     EXPECT_EQ(describe(error, "something else", "other"),
               "rendered.ptx:2:1: error: invalid argument: b\nb\n^\n");
@@ -43,7 +43,7 @@ TEST(Error, AnErrorThatBringsItsSourceShowsThatOne) {
 
 TEST(Error, VeryLongLinesAreCutAroundTheCaret) {
     const std::string source(100000, 'x');
-    const std::string text = describe(Error{Errc::invalid_argument, {50000, 50003}, 0, nullptr}, source, "f");
+    const std::string text = describe(Error{Errc::argument_invalid, {50000, 50003}, 0, nullptr}, source, "f");
     EXPECT_LT(text.size(), 500u);
     EXPECT_NE(text.find("f:1:50001: error: invalid argument: xxx\n"), std::string::npos);
 }

@@ -23,5 +23,5 @@ int c_header(void) {
                          cuda.struct_size + device.struct_size + graft.struct_size + launch.struct_size +
                          site.struct_size + operand.struct_size + copy.struct_size + times.struct_size +
                          parameter.struct_size + arguments[1].size;
-    return sizes > 0 ? PTXGRAFT_STATUS_ok : PTXGRAFT_STATUS_invalid_argument;
+    return sizes > 0 ? PTXGRAFT_STATUS_ok : PTXGRAFT_STATUS_argument_invalid;
 }

@@ -30,7 +30,7 @@ using testing::HasSubstr;
 #define ASSERT_OK(call) ASSERT_EQ(call, PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message()
 #define EXPECT_INVALID(call, text)                                  \
     do {                                                            \
-        EXPECT_EQ(call, PTXGRAFT_STATUS_invalid_argument);          \
+        EXPECT_EQ(call, PTXGRAFT_STATUS_argument_invalid);          \
         EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr(text)); \
     } while (false)
 
@@ -423,7 +423,7 @@ TEST(CApiGetters, OfNullGiveNothingAndSayIt) {
         EXPECT_EQ(ptxgraft_error_get_message(),
                   std::string("error: invalid argument: ") + name + " is null\n");
         EXPECT_EQ(ptxgraft_kernel_launch(nullptr, nullptr, nullptr, 0),
-                  PTXGRAFT_STATUS_invalid_argument);  // another message
+                  PTXGRAFT_STATUS_argument_invalid);  // another message
     };
     EXPECT_EQ(ptxgraft_device_get_kind(nullptr), PTXGRAFT_DEVICE_none);
     expect_said("device");

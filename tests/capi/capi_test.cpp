@@ -153,9 +153,9 @@ TEST_F(CApi, IndicesAreChecked) {
     ptxgraft_site_info info = PTXGRAFT_SITE_INFO_INIT;
     ptxgraft_operand_info operand = PTXGRAFT_OPERAND_INFO_INIT;
     ptxgraft_copy_info copy = PTXGRAFT_COPY_INFO_INIT;
-    EXPECT_EQ(ptxgraft_site_get_info(&info, skeleton, 1), PTXGRAFT_STATUS_invalid_argument);
-    EXPECT_EQ(ptxgraft_site_get_operand(&operand, skeleton, 0, 2), PTXGRAFT_STATUS_invalid_argument);
-    EXPECT_EQ(ptxgraft_site_get_copy(&copy, skeleton, 0, SIZE_MAX), PTXGRAFT_STATUS_invalid_argument);
+    EXPECT_EQ(ptxgraft_site_get_info(&info, skeleton, 1), PTXGRAFT_STATUS_argument_invalid);
+    EXPECT_EQ(ptxgraft_site_get_operand(&operand, skeleton, 0, 2), PTXGRAFT_STATUS_argument_invalid);
+    EXPECT_EQ(ptxgraft_site_get_copy(&copy, skeleton, 0, SIZE_MAX), PTXGRAFT_STATUS_argument_invalid);
     EXPECT_EQ(info.name, nullptr);
     EXPECT_EQ(ptxgraft_skeleton_get_entry_name(skeleton, 2), nullptr);
     EXPECT_STREQ(ptxgraft_error_get_message(), "error: invalid argument: entry 2 of 2\n");
@@ -189,7 +189,7 @@ TEST_F(CApi, ErrorsOfTextsHaveTheirPlace) {
     EXPECT_THAT(ptxgraft_error_get_message(), StartsWith("program:2:1: error: "));
     EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr("\n^~~~~~~\n"));
     EXPECT_EQ(ptxgraft_stub_create_from_program(&no_stub, skeleton, "prologue", "", 0),
-              PTXGRAFT_STATUS_unknown_site);
+              PTXGRAFT_STATUS_site_unknown);
     EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr("epilogue"));
 }
 
@@ -272,7 +272,7 @@ TEST_F(CApi, KernelTellsItsParametersTimesAndMachineCode) {
     ptxgraft_kernel_times times = PTXGRAFT_KERNEL_TIMES_INIT;
     ASSERT_OK(ptxgraft_kernel_get_times(&times, kernel));
     EXPECT_GE(times.render, 0);
-    EXPECT_EQ(ptxgraft_kernel_get_cubin(nullptr, &size, kernel), PTXGRAFT_STATUS_no_machine_code);
+    EXPECT_EQ(ptxgraft_kernel_get_cubin(nullptr, &size, kernel), PTXGRAFT_STATUS_machine_code_missing);
     EXPECT_STREQ(ptxgraft_kernel_get_assembler(kernel), "");
     ptxgraft_kernel_destroy(kernel);
 }
@@ -289,8 +289,8 @@ TEST_F(CApi, LaunchesAreChecked) {
     const ptxgraft_argument bad_size[] = {PTXGRAFT_VALUE(nowhere), PTXGRAFT_VALUE(narrow)};
     ptxgraft_launch_options no_blocks = PTXGRAFT_LAUNCH_OPTIONS_INIT;
     no_blocks.grid[1] = 0;
-    EXPECT_EQ(ptxgraft_kernel_launch(kernel, nullptr, good, 1), PTXGRAFT_STATUS_argument_count_differs);
-    EXPECT_EQ(ptxgraft_kernel_launch(kernel, nullptr, bad_size, 2), PTXGRAFT_STATUS_argument_size_differs);
+    EXPECT_EQ(ptxgraft_kernel_launch(kernel, nullptr, good, 1), PTXGRAFT_STATUS_argument_count_wrong);
+    EXPECT_EQ(ptxgraft_kernel_launch(kernel, nullptr, bad_size, 2), PTXGRAFT_STATUS_argument_size_wrong);
     EXPECT_EQ(ptxgraft_kernel_launch(kernel, &no_blocks, good, 2), PTXGRAFT_STATUS_launch_shape_invalid);
     EXPECT_EQ(ptxgraft_kernel_launch(kernel, nullptr, good, 2), PTXGRAFT_STATUS_address_out_of_bounds);
     EXPECT_EQ(ptxgraft_error_get_line(), 47u) << ptxgraft_error_get_message();
@@ -310,11 +310,10 @@ TEST_F(CApi, VariablesAreBuffers) {
     ptxgraft_buffer* count = nullptr;
     ASSERT_OK(ptxgraft_buffer_create_from_variable(&count, kernel, "count"));
     ptxgraft_buffer* other = count;
-    EXPECT_EQ(ptxgraft_buffer_create_from_variable(&other, kernel, "counts"),
-              PTXGRAFT_STATUS_symbol_not_found);
+    EXPECT_EQ(ptxgraft_buffer_create_from_variable(&other, kernel, "counts"), PTXGRAFT_STATUS_symbol_unknown);
     EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr("counts; the module has count"));
     EXPECT_EQ(ptxgraft_buffer_create_from_variable(&other, kernel, nullptr),
-              PTXGRAFT_STATUS_invalid_argument);
+              PTXGRAFT_STATUS_argument_invalid);
     ASSERT_OK(ptxgraft_kernel_launch(kernel, nullptr, nullptr, 0));
     ptxgraft_kernel_destroy(kernel);
     std::uint32_t value = 0;
@@ -377,11 +376,11 @@ TEST_F(CApiLimits, OfADevice) {
     ptxgraft_device_options options = PTXGRAFT_DEVICE_OPTIONS_INIT;
     options.sm = 77;
     EXPECT_EQ(ptxgraft_device_open_with_options(&other, "emulator", &options),
-              PTXGRAFT_STATUS_no_such_device);
+              PTXGRAFT_STATUS_device_unknown);
     ASSERT_OK(ptxgraft_device_open_with_options(&other, "emulator:fast", nullptr));
     ptxgraft_device_destroy(other);
     EXPECT_EQ(ptxgraft_device_open_with_options(nullptr, "emulator", nullptr),
-              PTXGRAFT_STATUS_invalid_argument);
+              PTXGRAFT_STATUS_argument_invalid);
 }
 
 TEST_F(CApiLimits, OfALaunch) {
@@ -458,7 +457,7 @@ TEST_F(CApi, TensorMapsAreEncoded) {
     EXPECT_EQ(with([](auto& o) { o.offset = 4096; }), PTXGRAFT_STATUS_ok);
     EXPECT_NE(std::memcmp(&map, &again, sizeof map), 0);
     EXPECT_EQ(with([](auto& o) { o.offset = 8; }), PTXGRAFT_STATUS_tensor_map_invalid);
-    EXPECT_EQ(with([](auto& o) { o.offset = 4112; }), PTXGRAFT_STATUS_outside_of_buffer);
+    EXPECT_EQ(with([](auto& o) { o.offset = 4112; }), PTXGRAFT_STATUS_buffer_exceeded);
     EXPECT_EQ(with([&](auto& o) { o.box = no_box; }), PTXGRAFT_STATUS_tensor_map_invalid);
     EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr("box[1] is 0; it is 1 to 256"));
     EXPECT_EQ(with([](auto& o) { o.rank = 6; }), PTXGRAFT_STATUS_tensor_map_invalid);
@@ -486,7 +485,7 @@ TEST_F(CApi, DeviceTellsWhatItIs) {
     EXPECT_STREQ(ptxgraft_device_get_target(device), "sm_80");
     EXPECT_EQ(ptxgraft_device_get_cuda_count(), ptxgraft::Device::cuda_count());
     ptxgraft_device* none = nullptr;
-    EXPECT_EQ(ptxgraft_device_open(&none, "toaster"), PTXGRAFT_STATUS_no_such_device);
+    EXPECT_EQ(ptxgraft_device_open(&none, "toaster"), PTXGRAFT_STATUS_device_unknown);
     EXPECT_EQ(none, nullptr);
 }
 
@@ -500,9 +499,9 @@ TEST_F(CApi, BuffersKeepTheirBounds) {
     ASSERT_OK(ptxgraft_buffer_write(buffer, 6, "\x22\x33", 2));
     ASSERT_OK(ptxgraft_buffer_read(&value, buffer, 0, 8));
     EXPECT_EQ(value, 0x3322111111111111u);
-    EXPECT_EQ(ptxgraft_buffer_write(buffer, 7, "\x22\x33", 2), PTXGRAFT_STATUS_outside_of_buffer);
-    EXPECT_EQ(ptxgraft_buffer_read(&value, buffer, SIZE_MAX, 2), PTXGRAFT_STATUS_outside_of_buffer);
-    EXPECT_EQ(ptxgraft_buffer_write(buffer, 0, nullptr, 2), PTXGRAFT_STATUS_invalid_argument);
+    EXPECT_EQ(ptxgraft_buffer_write(buffer, 7, "\x22\x33", 2), PTXGRAFT_STATUS_buffer_exceeded);
+    EXPECT_EQ(ptxgraft_buffer_read(&value, buffer, SIZE_MAX, 2), PTXGRAFT_STATUS_buffer_exceeded);
+    EXPECT_EQ(ptxgraft_buffer_write(buffer, 0, nullptr, 2), PTXGRAFT_STATUS_argument_invalid);
     EXPECT_EQ(ptxgraft_buffer_write(buffer, 8, nullptr, 0), PTXGRAFT_STATUS_ok);
     ptxgraft_buffer_destroy(buffer);
 }

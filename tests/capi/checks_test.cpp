@@ -85,7 +85,7 @@ TEST_F(CApiChecks, AreChosenByName) {
         options.checks = wrong;
         device = nullptr;
         EXPECT_EQ(ptxgraft_device_open_with_options(&device, "emulator", &options),
-                  PTXGRAFT_STATUS_unknown_check);
+                  PTXGRAFT_STATUS_check_unknown);
         EXPECT_EQ(device, nullptr);
         EXPECT_THAT(ptxgraft_error_get_message(),
                     HasSubstr("there are races, unwritten, async, barriers, calls, heap, equal_stores, "
@@ -120,7 +120,7 @@ TEST_F(CApiChecks, FindingsAreReportedWhereALaunchKeepsGoing) {
     EXPECT_EQ(unwritten.status, PTXGRAFT_STATUS_memory_not_written);
     EXPECT_STREQ(unwritten.check, "unwritten");
     EXPECT_EQ(unwritten.threads, 1u);
-    EXPECT_EQ(ptxgraft_report_get_finding(&race, report, 2), PTXGRAFT_STATUS_invalid_argument);
+    EXPECT_EQ(ptxgraft_report_get_finding(&race, report, 2), PTXGRAFT_STATUS_argument_invalid);
     EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr("finding 2 of 2"));
 }
 

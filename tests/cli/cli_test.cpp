@@ -253,7 +253,7 @@ TEST_F(Cli, VerifyGivesJsonAndTakesATarget) {
     EXPECT_EQ(older.status, 1);
     EXPECT_THAT(older.out, HasSubstr("elect.sync needs sm_90; the target is sm_80"));
     EXPECT_THAT(ptxgraft({"verify", "--target", "sm_1", "elect.ptx"}).out,
-                HasSubstr("elect.ptx: error: target 'sm_1' is not known"));
+                HasSubstr("elect.ptx: error: unknown target 'sm_1'"));
 }
 
 TEST_F(Cli, SetsAreListedAndPrinted) {

@@ -116,7 +116,7 @@ TEST_F(CliFindings, EndWithWhatEndsTheLaunch) {
     const auto rows = nlohmann::json::parse(slurp("found.json"));
     ASSERT_EQ(rows.size(), 2u);
     EXPECT_TRUE(rows[1]["check"].is_null());
-    EXPECT_EQ(rows[1]["code"], "misaligned_address");
+    EXPECT_EQ(rows[1]["code"], "address_misaligned");
 }
 
 TEST_F(CliFindings, WrongFlagsSayWhatThereIs) {

@@ -96,29 +96,29 @@ TEST(Device, NamesOfDevices) {
         {"emulator:sm_90", "", Errc::ok, "sm_90"},
         {"emulator:sm_100a", "", Errc::ok, "sm_100a"},
         {"emulator:sm_120f", "", Errc::ok, "sm_120f"},
-        {"emulator:sm_42", "", Errc::no_such_device, ""},
+        {"emulator:sm_42", "", Errc::device_unknown, ""},
         {"emulator:fast", "", Errc::ok, "sm_90a"},
         {"emulator:checks=-races", "", Errc::ok, "sm_90a"},
         {"emulator:sm_80:checks=unwritten,async", "", Errc::ok, "sm_80"},
-        {"emulator:checks=", "", Errc::no_such_device, ""},
-        {"emulator:sm_80:checks=none,some", "", Errc::no_such_device, ""},
-        {"emulator:sm_80a", "", Errc::no_such_device, ""},
-        {"emulator:sm_90f", "", Errc::no_such_device, ""},
-        {"emulator:", "", Errc::no_such_device, ""},
-        {"", "", Errc::no_such_device, ""},
-        {"gpu", "", Errc::no_such_device, ""},
-        {"cuda:", "", Errc::no_such_device, ""},
-        {"cuda:-1", "", Errc::no_such_device, ""},
-        {"cuda:1x", "", Errc::no_such_device, ""},
-        {"cuda:99999999999", "", Errc::no_such_device, ""},
-        {"cuda:2", "", Errc::no_such_device, ""},
+        {"emulator:checks=", "", Errc::device_unknown, ""},
+        {"emulator:sm_80:checks=none,some", "", Errc::device_unknown, ""},
+        {"emulator:sm_80a", "", Errc::device_unknown, ""},
+        {"emulator:sm_90f", "", Errc::device_unknown, ""},
+        {"emulator:", "", Errc::device_unknown, ""},
+        {"", "", Errc::device_unknown, ""},
+        {"gpu", "", Errc::device_unknown, ""},
+        {"cuda:", "", Errc::device_unknown, ""},
+        {"cuda:-1", "", Errc::device_unknown, ""},
+        {"cuda:1x", "", Errc::device_unknown, ""},
+        {"cuda:99999999999", "", Errc::device_unknown, ""},
+        {"cuda:2", "", Errc::device_unknown, ""},
         {"cuda:1", "", Errc::ok, "sm_90a"},
         {"cuda", "", Errc::ok, "sm_90a"},
         {"auto", "", Errc::ok, "sm_90a"},
-        {"cuda", "_broken", Errc::driver_error, ""},
-        {"cuda", "_no_gpu", Errc::no_such_device, ""},
-        {"cuda", "_incomplete", Errc::no_cuda_driver, ""},
-        {"cuda", "_absent", Errc::no_cuda_driver, ""},
+        {"cuda", "_broken", Errc::driver_failed, ""},
+        {"cuda", "_no_gpu", Errc::device_unknown, ""},
+        {"cuda", "_incomplete", Errc::driver_missing, ""},
+        {"cuda", "_absent", Errc::driver_missing, ""},
         {"auto", "_broken", Errc::ok, "sm_90a"},
         {"auto", "_no_gpu", Errc::ok, "sm_90a"},
     };
@@ -216,13 +216,12 @@ TEST_F(FakeGpu, BuffersCopyWithinTheirBounds) {
     ASSERT_FALSE(beyond);
     EXPECT_EQ(describe(beyond.error()),
               "error: outside of the buffer: 8 bytes from byte 396 of a buffer of 400\n");
-    EXPECT_EQ(buffer->write(std::as_bytes(std::span(two)), SIZE_MAX).error().code, Errc::outside_of_buffer);
-    EXPECT_EQ(buffer->write(std::as_bytes(std::span(two)), SIZE_MAX - 3).error().code,
-              Errc::outside_of_buffer);
+    EXPECT_EQ(buffer->write(std::as_bytes(std::span(two)), SIZE_MAX).error().code, Errc::buffer_exceeded);
+    EXPECT_EQ(buffer->write(std::as_bytes(std::span(two)), SIZE_MAX - 3).error().code, Errc::buffer_exceeded);
 
     EXPECT_OK(buffer->fill(std::byte{0}));
     EXPECT_EQ(*buffer->download<float>(), std::vector<float>(100));
-    EXPECT_EQ((buffer->download<std::array<char, 3>>()).error().code, Errc::outside_of_buffer);
+    EXPECT_EQ((buffer->download<std::array<char, 3>>()).error().code, Errc::buffer_exceeded);
 }
 
 TEST_F(FakeGpu, BuffersOfZeroBytes) {
@@ -244,8 +243,8 @@ TEST_F(FakeGpu, CopiesBetweenBuffersOfOneDevice) {
     auto elsewhere = Device::open("cuda:0", driver())->allocate(40);
     EXPECT_OK(b->copy_from(*a));
     EXPECT_EQ(*b->download<float>(), counting(10));
-    EXPECT_EQ(c->copy_from(*a).error().code, Errc::outside_of_buffer);
-    EXPECT_EQ(elsewhere->copy_from(*a).error().code, Errc::other_device);
+    EXPECT_EQ(c->copy_from(*a).error().code, Errc::buffer_exceeded);
+    EXPECT_EQ(elsewhere->copy_from(*a).error().code, Errc::device_differs);
 }
 
 TEST_F(FakeGpu, HandlesMoveAndFreeOnce) {
@@ -335,9 +334,9 @@ TEST_F(FakeGpu, StreamsAndEvents) {
     const Device other = std::move(*Device::open("cuda:0", driver()));
     auto foreign = other.create_stream();
     auto foreign_event = other.create_event();
-    EXPECT_EQ(start->record(&*foreign).error().code, Errc::other_device);
+    EXPECT_EQ(start->record(&*foreign).error().code, Errc::device_differs);
     EXPECT_OK(foreign_event->record());
-    EXPECT_EQ(end->elapsed_since(*foreign_event).error().code, Errc::other_device);
+    EXPECT_EQ(end->elapsed_since(*foreign_event).error().code, Errc::device_differs);
 }
 
 TEST_F(FakeGpu, LaunchesWithTheArgumentsAsBytes) {
@@ -385,7 +384,7 @@ TEST_F(FakeGpu, ArgumentsAreCheckedBeforeTheLaunch) {
               "u32 n has 4\n");
     auto foreign = Device::open("emulator")->allocate(16);
     const auto elsewhere = function->launch({}, std::array<Argument, 3>{*foreign, 16u, text});
-    EXPECT_EQ(elsewhere.error().code, Errc::other_device);
+    EXPECT_EQ(elsewhere.error().code, Errc::device_differs);
     EXPECT_TRUE(fake().launches.empty());
 }
 
@@ -582,7 +581,7 @@ TEST_F(FakeGpu, TensorMapsAreEncodedByTheDriver) {
     ASSERT_OK(buffer->encode_tensor_map(in_buffer));
     EXPECT_EQ(fake().maps[2].address, buffer->address() + 4096);
     in_buffer.address = 8208;
-    EXPECT_EQ(buffer->encode_tensor_map(in_buffer).error().code, Errc::outside_of_buffer);
+    EXPECT_EQ(buffer->encode_tensor_map(in_buffer).error().code, Errc::buffer_exceeded);
     EXPECT_FALSE(fake().called_without_context);
 }
 
@@ -683,10 +682,10 @@ TEST_F(FakeGpu, EntriesAreChosenByName) {
     ASSERT_FALSE(unknown);
     EXPECT_EQ(describe(unknown.error()), "error: no such entry: fil; the module has fill, other\n");
     EXPECT_EQ(device().load(fill, "").error().code, Errc::entry_not_named);
-    EXPECT_EQ(device().load(fill, "helper").error().code, Errc::unknown_entry);
+    EXPECT_EQ(device().load(fill, "helper").error().code, Errc::entry_unknown);
     EXPECT_OK(device().load(twice, ""));
     EXPECT_EQ(device().load(".version 8.0\n.target sm_80\n.address_size 64\n", "").error().code,
-              Errc::unknown_entry);
+              Errc::entry_unknown);
     EXPECT_FALSE(device().load("this is no PTX", "fill"));
     EXPECT_FALSE(device().load("", "fill"));
 }
@@ -718,7 +717,7 @@ TEST(EmulatorDevice, BuffersCopyFillAndHaveBounds) {
     EXPECT_EQ(*b->download<float>(), counting(10));
     EXPECT_OK(b->fill(std::byte{0}));
     EXPECT_EQ(*b->download<float>(), std::vector<float>(10));
-    EXPECT_EQ(a->write(std::as_bytes(std::span("abcd")), 39).error().code, Errc::outside_of_buffer);
+    EXPECT_EQ(a->write(std::as_bytes(std::span("abcd")), 39).error().code, Errc::buffer_exceeded);
     EXPECT_OK(device.allocate(0)->fill(std::byte{1}));
 }
 
@@ -820,7 +819,7 @@ TEST(EmulatorDevice, EntriesOfAModuleShareItsVariables) {
     EXPECT_EQ(limit->bytes(), 8u);
     const std::array<std::uint32_t, 1> three{3};
     EXPECT_OK(limit->write(std::as_bytes(std::span(three)), 4));
-    EXPECT_EQ(limit->write(std::as_bytes(std::span(three)), 5).error().code, Errc::outside_of_buffer);
+    EXPECT_EQ(limit->write(std::as_bytes(std::span(three)), 5).error().code, Errc::buffer_exceeded);
     EXPECT_OK(first->launch({}, {}));
     EXPECT_EQ(count->download<std::uint32_t>()->at(0), 31u);
     // Loaded once more, the module has variables of its own.
@@ -841,11 +840,11 @@ TEST(EmulatorDevice, VariablesAndEntriesThatAreNotThereAreErrors) {
     auto function = device.load(counters, "twice");
     ASSERT_OK(function);
     const auto no_variable = function->variable("cuont");
-    EXPECT_EQ(no_variable.error().code, Errc::symbol_not_found);
+    EXPECT_EQ(no_variable.error().code, Errc::symbol_unknown);
     EXPECT_THAT(describe(no_variable.error()),
                 HasSubstr("no variable named cuont; the module has count, limit"));
     const auto no_entry = function->other("thrice");
-    EXPECT_EQ(no_entry.error().code, Errc::unknown_entry);
+    EXPECT_EQ(no_entry.error().code, Errc::entry_unknown);
     EXPECT_THAT(describe(no_entry.error()), HasSubstr("add_limit, twice"));
     EXPECT_EQ(function->other("").error().code, Errc::entry_not_named);
     EXPECT_THAT(describe(device.load(twice, "twice")->variable("x").error()),
@@ -865,10 +864,10 @@ TEST_F(FakeGpu, EntriesOfAModuleShareItsVariables) {
         EXPECT_EQ(table->bytes(), 64u);
         EXPECT_OK(table->write(std::as_bytes(std::span(value)), 60));
         EXPECT_EQ(second->variable("table")->download<std::uint32_t>()->at(15), 42u);
-        EXPECT_EQ(second->variable("tables").error().code, Errc::symbol_not_found);
+        EXPECT_EQ(second->variable("tables").error().code, Errc::symbol_unknown);
         fake().failing_call = "cuModuleGetGlobal_v2";
         fake().failing_result = 1;
-        EXPECT_EQ(second->variable("table").error().code, Errc::driver_error);
+        EXPECT_EQ(second->variable("table").error().code, Errc::driver_failed);
         fake().failing_call.clear();
         // The variable keeps the module when its functions are gone.
         first = load_fill();
@@ -914,7 +913,7 @@ TEST(EmulatorDevice, ArchitecturesOfNamesAndOfOptions) {
     EXPECT_EQ(target("emulator:fast", 75), "sm_75");
     EXPECT_EQ(target("emulator:sm_86", 80), "sm_86");
     EXPECT_EQ(target("emulator:sm_86:fast", 80), "sm_86");
-    EXPECT_EQ(target("emulator", 77), "no_such_device");
+    EXPECT_EQ(target("emulator", 77), "device_unknown");
     EXPECT_EQ(target("emulator:sm_86", 77), "sm_86");
     EXPECT_EQ(Device::emulator({.sm = 80})->target(), "sm_80");
     // And what it says reaches the emulator's limits: shared memory of sm_75 and of sm_90.
@@ -938,7 +937,7 @@ TEST(EmulatorDevice, OptionsReachTheEmulator) {
     ASSERT_OK(function);
     EXPECT_EQ(function->launch({}, std::array<Argument, 3>{*buffer, *buffer, 4u}).error().code,
               Errc::instruction_budget_spent);
-    EXPECT_EQ(Device::emulator({.sm = 1}).error().code, Errc::no_such_device);
+    EXPECT_EQ(Device::emulator({.sm = 1}).error().code, Errc::device_unknown);
 }
 
 }  // namespace

@@ -171,7 +171,7 @@ TEST_F(EmulatorAtomics, AVectorIsAlignedAsAWhole) {
     const u64 data = machine.upload(std::vector<float>(4));
     const auto done = machine.launch("k", {.grid = {1}, .block = {32}}, data, data);
     ASSERT_FALSE(done);
-    EXPECT_EQ(done.error().code, Errc::misaligned_address);
+    EXPECT_EQ(done.error().code, Errc::address_misaligned);
     EXPECT_THAT(machine.text_of(done.error()), HasSubstr("multiple of 8"));
 }
 

@@ -142,7 +142,7 @@ TEST(EmulatorCalls, NameBothSignatures) {
     const u64 out = machine.upload(std::vector<u64>(1));
     const auto done = machine.launch("k", {}, out);
     ASSERT_FALSE(done);
-    EXPECT_EQ(done.error().code, Errc::call_differs);
+    EXPECT_EQ(done.error().code, Errc::call_mismatch);
     EXPECT_THAT(message(done.error()),
                 HasSubstr("a call unlike the function: by its .callprototype it is of (.b64) _ (.b64, .b64), "
                           "and the function is (.b32) f (.b32, .align 8 .b8[24])"));

@@ -83,7 +83,7 @@ const Planted planted[] = {
     {"AnAtomicInAFreedBlock", Errc::address_out_of_bounds,
      allocated + "st.u32 [%rd5+8], %r1;\n" + freed + "<atom.add.u32 %r2, [%rd5+8], 1;>", "mov.u32 %r2, 1;",
      heap},
-    {"FreedTwice", Errc::not_an_allocation,
+    {"FreedTwice", Errc::address_not_allocated,
      allocated + freed +
          "{\n.param .b64 b;\nst.param.b64 [b], %rd5;\n<call.uni free, (b);>\n}\nmov.u32 %r2, 1;",
      "mov.u32 %r2, 2;", heap},
@@ -265,11 +265,11 @@ const Planted planted[] = {
     {"AGenericSharedAddressAsAGlobalOne", Errc::address_out_of_bounds,
      "mov.u64 %rd2, box;\ncvta.shared.u64 %rd3, %rd2;\n<st.global.u32 [%rd3], 1;>", "st.u32 [%rd3], 1;",
      one_word},
-    {"Misaligned", Errc::misaligned_address, "<ld.global.u64 %rd2, [%rd1+4];>\ncvt.u32.u64 %r2, %rd2;",
+    {"Misaligned", Errc::address_misaligned, "<ld.global.u64 %rd2, [%rd1+4];>\ncvt.u32.u64 %r2, %rd2;",
      "ld.global.u64 %rd2, [%rd1+8];"},
-    {"AMisalignedVector", Errc::misaligned_address, "<ld.global.v4.u32 {%r3, %r4, %r5, %r2}, [%rd1+8];>",
+    {"AMisalignedVector", Errc::address_misaligned, "<ld.global.v4.u32 {%r3, %r4, %r5, %r2}, [%rd1+8];>",
      "ld.global.v4.u32 {%r3, %r4, %r5, %r2}, [%rd1+16];"},
-    {"AWriteToAConstant", Errc::write_to_read_only_memory,
+    {"AWriteToAConstant", Errc::memory_read_only,
      "mov.u64 %rd2, c;\ncvta.const.u64 %rd3, %rd2;\n<st.u32 [%rd3], 1;>", "ld.u32 %r2, [%rd3];",
      ".const .u32 c = 4;"},
     {"NoPointer", Errc::address_out_of_bounds, "mov.u64 %rd2, 0;\n<ld.global.u32 %r2, [%rd2];>",
@@ -279,11 +279,11 @@ const Planted planted[] = {
     {"ABarrierThatAWarpNeverReaches", Errc::barrier_deadlock,
      "setp.lt.u32 %p1, %r1, 32;\n@!%p1 bra SPIN;\n<bar.sync 1, 64;>\nbra DONE;\nSPIN:\nbar.sync 2, 64;",
      "bar.sync 2, 64;"},
-    {"DifferentBarriersInOneWarp", Errc::divergent_barrier,
+    {"DifferentBarriersInOneWarp", Errc::barrier_divergent,
      "and.b32 %r3, %r1, 1;\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra A;\nbar.sync 0;\nbra DONE;\nA:\n<bar.sync 0;>",
      "barrier.sync 0;"},
     {"HalvesOfTwoWarpsAtOneBarrier",
-     Errc::divergent_barrier,
+     Errc::barrier_divergent,
      "and.b32 %r3, %r1, 1;\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra A;\nbarrier.sync 1, 64;\nbra "
      "DONE;\nA:\n<bar.sync 2, 32;>",
      "barrier.sync 1, 64;",
@@ -291,7 +291,7 @@ const Planted planted[] = {
      {},
      true},
     {"LanesThatNameDifferentBarriers",
-     Errc::divergent_barrier,
+     Errc::barrier_divergent,
      "and.b32 %r3, %r1, 1;\n<bar.sync %r3;>",
      "barrier.sync 1;",
      "",
@@ -307,51 +307,51 @@ const Planted planted[] = {
      "and.b32 %r3, %r1, 31;\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra A;\nbarrier.sync 0;\nbra "
      "DONE;\nA:\n<bar.warp.sync 0xffffffff;>\nbarrier.sync 0;",
      "bar.warp.sync 1;"},
-    {"ABarrierWithAnOddNumberOfThreads", Errc::invalid_barrier, "mov.u32 %r3, 33;\n<bar.sync 0, %r3;>",
+    {"ABarrierWithAnOddNumberOfThreads", Errc::barrier_invalid, "mov.u32 %r3, 33;\n<bar.sync 0, %r3;>",
      "bar.sync 0, 64;"},
-    {"MoreArrivalsThanExpected", Errc::invalid_barrier,
+    {"MoreArrivalsThanExpected", Errc::barrier_invalid,
      "setp.eq.u32 %p1, %r1, 0;\n@%p1 mbarrier.init.shared.b64 [gate], 2;\nbar.sync 0;\n<@%p1 "
      "mbarrier.arrive.shared.b64 _, [gate], 3;>",
      "@%p1 mbarrier.arrive.shared.b64 _, [gate], 2;", gate},
-    {"AnMbarrierThatIsMadeAgain", Errc::invalid_barrier,
+    {"AnMbarrierThatIsMadeAgain", Errc::barrier_invalid,
      "setp.eq.u32 %p1, %r1, 0;\n@%p1 mbarrier.init.shared.b64 [gate], 2;\n<@%p1 mbarrier.init.shared.b64 "
      "[gate], 3;>",
      "@%p1 mbarrier.inval.shared.b64 [gate];\n@%p1 mbarrier.init.shared.b64 [gate], 3;", gate,
      EmulatorCheck::barriers},
-    {"AnMbarrierThatWasNeverMade", Errc::invalid_barrier, "<mbarrier.arrive.shared.b64 _, [gate];>",
+    {"AnMbarrierThatWasNeverMade", Errc::barrier_invalid, "<mbarrier.arrive.shared.b64 _, [gate];>",
      "mov.u32 %r2, 1;", gate},
     {"ABranchBeyondItsTable", Errc::branch_index_out_of_range,
      "T: .branchtargets A, B;\n<brx.idx %r1, T;>\nA: mov.u32 %r2, 1;\nbra DONE;\nB: mov.u32 %r2, 2;",
      "and.b32 %r3, %r1, 1;\nbrx.idx %r3, T;"},
     {"Trap", Errc::trap_executed, "setp.gt.u32 %p1, %r1, 62;\n<@%p1 trap;>", "@%p1 mov.u32 %r2, 1;"},
-    {"ACallOfNoFunction", Errc::invalid_call_target,
+    {"ACallOfNoFunction", Errc::call_target_invalid,
      "mov.u64 %rd2, 64;\nP: .callprototype _ ();\n<call %rd2, P;>", "mov.u64 %rd3, f;\ncall %rd3, P;",
      ".func f()\n{ ret; }"},
     // --- calls: what a prototype says, and the function does not
-    {"AResultOfAnotherSize", Errc::call_differs,
+    {"AResultOfAnotherSize", Errc::call_mismatch,
      called + "{\n.param .b32 a;\n.param .b64 r;\n.param .b32 s;\nst.param.b32 [a], %r1;\nP: .callprototype "
               "(.param .b64 _) _ (.param .b32 _);\n"
               "Q: .callprototype (.param .b32 _) _ (.param .b32 _);\n<call (r), %rd3, (a), P;\nld.param.b32 "
               "%r2, [r];>\n}",
      "call (s), %rd3, (a), Q;\nld.param.b32 %r2, [s];", twice},
-    {"AnArgumentTooMany", Errc::call_differs,
+    {"AnArgumentTooMany", Errc::call_mismatch,
      called + "{\n.param .b32 a;\n.param .b32 b;\n.param .b32 r;\nst.param.b32 [a], %r1;\nst.param.b32 [b], "
               "%r1;\nP: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);\n"
               "Q: .callprototype (.param .b32 _) _ (.param .b32 _);\n<call (r), %rd3, (a, b), "
               "P;>\nld.param.b32 %r2, [r];\n}",
      "call (r), %rd3, (a), Q;", twice},
-    {"NoResultOfAFunctionThatHasOne", Errc::call_differs,
+    {"NoResultOfAFunctionThatHasOne", Errc::call_mismatch,
      called + "{\n.param .b32 a;\n.param .b32 r;\nst.param.b32 [a], %r1;\nP: .callprototype _ (.param .b32 "
               "_);\nQ: .callprototype (.param .b32 _) _ (.param .b32 _);\n<call %rd3, (a), P;>\n}",
      "call (r), %rd3, (a), Q;", twice},
-    {"AnArrayForAScalar", Errc::call_differs,
+    {"AnArrayForAScalar", Errc::call_mismatch,
      called +
          "{\n.param .align 4 .b8 a[4];\n.param .b32 c;\n.param .b32 r;\nst.param.b32 [a], %r1;\nst.param.b32 "
          "[c], %r1;\nP: .callprototype (.param .b32 _) _ (.param .align 4 .b8 _[4]);\n"
          "Q: .callprototype (.param .b32 _) _ (.param .b32 _);\n<call (r), %rd3, (a), P;>\nld.param.b32 %r2, "
          "[r];\n}",
      "call (r), %rd3, (c), Q;", twice},
-    {"AnArrayOfAnotherAlignment", Errc::call_differs,
+    {"AnArrayOfAnotherAlignment", Errc::call_mismatch,
      "mov.u64 %rd3, first;\n{\n.param .align 4 .b8 a[8];\n.param .align 8 .b8 c[8];\n.param .b32 "
      "r;\nst.param.b32 [a], %r1;\nst.param.b32 [a+4], %r1;\nst.param.b32 [c], %r1;\n"
      "st.param.b32 [c+4], %r1;\nP: .callprototype (.param .b32 _) _ (.param .align 4 .b8 _[8]);\nQ: "
@@ -361,14 +361,14 @@ const Planted planted[] = {
      ".func (.param .b32 r) first(.param .align 8 .b8 a[8])\n{ .reg .b32 %x; ld.param.b32 %x, [a]; "
      "st.param.b32 [r], %x; ret; }"},
     // --- barriers that warps come to otherwise than others
-    {"ABarrierOfTwoNumbers", Errc::invalid_barrier,
+    {"ABarrierOfTwoNumbers", Errc::barrier_invalid,
      "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra A;\nbarrier.sync 1, 64;\nbra DONE;\nA:\n<barrier.sync 1, 96;>",
      "barrier.sync 1;", "", EmulatorCheck::barriers},
-    {"AReductionWithASync", Errc::invalid_barrier,
+    {"AReductionWithASync", Errc::barrier_invalid,
      "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra A;\nbarrier.red.popc.u32 %r2, 1, %p1;\nbra "
      "DONE;\nA:\n<barrier.sync 1;>",
      "barrier.red.popc.u32 %r2, 1, %p1;", "", EmulatorCheck::barriers},
-    {"AParityThatIsNone", Errc::invalid_barrier,
+    {"AParityThatIsNone", Errc::barrier_invalid,
      "setp.eq.u32 %p1, %r1, 0;\n@%p1 mbarrier.init.shared.b64 [gate], 64;\nbar.sync "
      "0;\nmbarrier.arrive.shared.b64 _, [gate];\nmov.u32 %r3, 2;\n"
      "L:\n<mbarrier.try_wait.parity.shared.b64 %p2, [gate], %r3;>\n@!%p2 bra L;",
@@ -388,13 +388,13 @@ const Planted planted[] = {
      "mov.u32 %r2, 1;"},
     {"CopiesThatTellGlobalMemory", Errc::address_out_of_bounds, "<cp.async.mbarrier.arrive.b64 [%rd1];>",
      "cp.async.wait_all;"},
-    {"AnMbarrierForNobody", Errc::invalid_barrier,
+    {"AnMbarrierForNobody", Errc::barrier_invalid,
      "mov.u32 %r3, 0;\nsetp.eq.u32 %p1, %r1, 0;\n<@%p1 mbarrier.init.shared.b64 [gate], %r3;>",
      "@%p1 mbarrier.init.shared.b64 [gate], 1;", gate},
-    {"AnMbarrierForTooMany", Errc::invalid_barrier,
+    {"AnMbarrierForTooMany", Errc::barrier_invalid,
      "mov.u32 %r3, 1048576;\nsetp.eq.u32 %p1, %r1, 0;\n<@%p1 mbarrier.init.shared.b64 [gate], %r3;>",
      "@%p1 mbarrier.init.shared.b64 [gate], 1048575;", gate},
-    {"TooManyTransactions", Errc::invalid_barrier,
+    {"TooManyTransactions", Errc::barrier_invalid,
      "mov.u32 %r3, 1048575;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 mbarrier.init.shared.b64 [gate], 1;\n@%p1 "
      "mbarrier.expect_tx.shared.b64 [gate], %r3;\n<@%p1 mbarrier.expect_tx.shared.b64 [gate], 1;>",
      "mov.u32 %r2, 1;", gate},
@@ -404,14 +404,14 @@ const Planted planted[] = {
     {"APrefetchOfNoMultipleOf16", Errc::copy_size_invalid,
      "mov.u32 %r3, 24;\n<cp.async.bulk.prefetch.L2.global [%rd1], %r3;>",
      "cp.async.bulk.prefetch.L2.global [%rd1], 32;"},
-    {"AMisalignedPrefetch", Errc::misaligned_address, "<cp.async.bulk.prefetch.L2.global [%rd1+8], 32;>",
+    {"AMisalignedPrefetch", Errc::address_misaligned, "<cp.async.bulk.prefetch.L2.global [%rd1+8], 32;>",
      "cp.async.bulk.prefetch.L2.global [%rd1+16], 32;"},
     {"AnAsynchronousStoreToGlobalMemory", Errc::address_out_of_bounds,
      "setp.eq.u32 %p1, %r1, 0;\n@%p1 mbarrier.init.shared.b64 [gate], 1;\nmov.u64 %rd2, "
      "gate;\ncvta.shared.u64 %rd2, %rd2;\n<@%p1 st.async.weak.mbarrier::complete_tx::bytes.b32 [%rd1], %r1, "
      "[%rd2];>",
      "mov.u32 %r2, 1;", gate},
-    {"MisalignedRows", Errc::misaligned_address,
+    {"MisalignedRows", Errc::address_misaligned,
      own + "st.shared.u32 [%r20], %r1;\nst.shared.u32 [%r20+256], %r1;\nbar.sync 0;\nand.b32 %r22, %r1, "
            "7;\nmad.lo.u32 %r22, %r22, 24, %r21;\n<ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [%r22];>",
      "mad.lo.u32 %r22, %r22, 0, %r21;\nldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [%r22];", words},
@@ -462,7 +462,7 @@ TEST_P(PlantedMistake, IsNamedAtItsLine) {
     // Of two accesses that race, or two barriers, the one that comes second here is the error's, and the
     // other is named by its line.
     const bool is_of_two =
-        row.code == Errc::data_race || row.code == Errc::divergent_barrier || row.check.has_value();
+        row.code == Errc::data_race || row.code == Errc::barrier_divergent || row.check.has_value();
     if (is_of_two && line_of(span.begin) != line) {
         EXPECT_THAT(machine.text_of(done.error()),
                     testing::ContainsRegex("on line " + std::to_string(line + 1) + "[ ,]"))
@@ -478,9 +478,9 @@ std::optional<EmulatorCheck> check_of(const Planted& row) {
         case Errc::register_not_written:
         case Errc::memory_not_written: return EmulatorCheck::unwritten;
         case Errc::data_race: return EmulatorCheck::races;
-        case Errc::divergent_barrier: return EmulatorCheck::barriers;
-        case Errc::call_differs: return EmulatorCheck::calls;
-        case Errc::invalid_barrier: return row.check;
+        case Errc::barrier_divergent: return EmulatorCheck::barriers;
+        case Errc::call_mismatch: return EmulatorCheck::calls;
+        case Errc::barrier_invalid: return row.check;
         case Errc::address_out_of_bounds:
             return row.declarations.find("malloc") != std::string::npos ? std::optional(EmulatorCheck::heap)
                                                                         : std::nullopt;

@@ -187,7 +187,7 @@ TEST_F(EmulatorCluster, LaunchesBeyondTheLimitsAreRefused) {
     ASSERT_TRUE(older.load(ptx(*machine.module)));
     const auto refused = older.launch("places", {.grid = {8}, .block = {32}, .cluster = {2}}, u64{0});
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, Errc::invalid_launch_shape);
+    EXPECT_EQ(refused.error().code, Errc::launch_shape_invalid);
     EXPECT_THAT(older.text_of(refused.error()), HasSubstr("clusters need sm_90"));
 }
 

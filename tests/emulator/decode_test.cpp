@@ -307,21 +307,21 @@ TEST(EmulatorDecode, ErrorsAreThoseOfTheFirstInstructionThatIsWrongWhateverWasSe
         const char* detail;
     };
     const Row rows[] = {
-        {"add.f32 %f1, %f2, 0.0; add.f32 %f1, %f2, 0.0; add.f32 %f1, %f2, 1;", Errc::invalid_operand, "1;",
+        {"add.f32 %f1, %f2, 0.0; add.f32 %f1, %f2, 0.0; add.f32 %f1, %f2, 1;", Errc::operand_invalid, "1;",
          "1"},
-        {"add.s32 %r1, %r2, 1; add.s32 %r1, %r2, 1; add.s32 %r1, %q2, 1;", Errc::unknown_identifier, "%q2",
+        {"add.s32 %r1, %r2, 1; add.s32 %r1, %r2, 1; add.s32 %r1, %q2, 1;", Errc::name_undeclared, "%q2",
          "%q2"},
-        {"bra L; bra L; L: bra M;", Errc::unknown_identifier, "M;", "label M"},
-        {"bra L; bra L; L: bra gv;", Errc::unknown_identifier, "gv;", "label gv"},
-        {"mov.u32 %r1, 5; mov.u32 %r2, 5; mov.u32 %h1, 5;", Errc::invalid_operand, "%h1, 5",
+        {"bra L; bra L; L: bra M;", Errc::name_undeclared, "M;", "label M"},
+        {"bra L; bra L; L: bra gv;", Errc::name_undeclared, "gv;", "label gv"},
+        {"mov.u32 %r1, 5; mov.u32 %r2, 5; mov.u32 %h1, 5;", Errc::operand_invalid, "%h1, 5",
          "%h1, of 16 bits"},
-        {"mov.u32 %r98, 5; mov.u32 %r98, 5; mov.u32 %r99, 5;", Errc::unknown_identifier, "%r99", "%r99"},
-        {"ld.shared.b32 %r1, [sv]; ld.shared.b32 %r1, [sv]; ld.shared.b32 %r1, [gv];", Errc::invalid_operand,
+        {"mov.u32 %r98, 5; mov.u32 %r98, 5; mov.u32 %r99, 5;", Errc::name_undeclared, "%r99", "%r99"},
+        {"ld.shared.b32 %r1, [sv]; ld.shared.b32 %r1, [sv]; ld.shared.b32 %r1, [gv];", Errc::operand_invalid,
          "[gv]", "not in that state space"},
-        {"{ .reg .b32 t; mov.b32 t, 1; mov.b32 t, 1; } mov.b32 t, 1;", Errc::unknown_identifier, "t, 1;\nret",
+        {"{ .reg .b32 t; mov.b32 t, 1; mov.b32 t, 1; } mov.b32 t, 1;", Errc::name_undeclared, "t, 1;\nret",
          "t"},
-        {"mov.v4.b32 v, %tid; mov.v4.b32 %tid, v;", Errc::invalid_operand, "%tid, v", "only read"},
-        {"@%p1 mov.b32 %r1, 1; @%p1 mov.b32 %r1, 1; @%p9 mov.b32 %r1, 1;", Errc::unknown_identifier,
+        {"mov.v4.b32 v, %tid; mov.v4.b32 %tid, v;", Errc::operand_invalid, "%tid, v", "only read"},
+        {"@%p1 mov.b32 %r1, 1; @%p1 mov.b32 %r1, 1; @%p9 mov.b32 %r1, 1;", Errc::name_undeclared,
          "@%p9 mov.b32 %r1, 1;", "%p9"},
     };
     for (const Row& row : rows) {

@@ -323,7 +323,7 @@ TEST(EmulatorChecksByName, AreReadAndWritten) {
          {"", "race", "races,", "-", "--races", "-all", "+all", "+-races", "races unwritten"}) {
         const auto read = parse_checks(wrong);
         ASSERT_FALSE(read) << wrong;
-        EXPECT_EQ(read.error().code, Errc::unknown_check);
+        EXPECT_EQ(read.error().code, Errc::check_unknown);
         EXPECT_THAT(message(read.error()), HasSubstr("there are races, unwritten, async, barriers, calls, "
                                                      "heap, equal_stores, unwaited_stores, all and none"));
     }

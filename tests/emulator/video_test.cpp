@@ -270,7 +270,7 @@ TEST(EmulatorVideo, WhatIsNoPartIsAnError) {
         {"vadd2.u32.u32.u32 %r4, %r1.h4, %r2, %r3;", "does not run"},
         {"vadd4.u32.u32.u32 %r4, %r1.b77770, %r2, %r3;", "does not run"},
         {"vadd4.u32.u32.u32.add %r4.b4, %r1, %r2, %r3;", "does not run"},
-        {"add.u32 %r4, %r1.b0, %r2;", "nothing is declared as %r1.b0"},
+        {"add.u32 %r4, %r1.b0, %r2;", "%r1.b0 is not declared"},
         {"add.u32 %r4, -%r1, %r2;", "-%r1: only predicates are negated"},
         {"vadd.u32.u32.u32 %r4, -%r1, %r2;", "a minus in vadd.u32.u32.u32"},
         {"vmad.u32.u32.u32 %r4, -%r1, %r2, -%r3;", "vmad negates its product or c, not both"},

@@ -37,8 +37,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!stub) {
         // what the compiler of programs refuses would be a fault here, but for its limits
         const Errc code = stub.error().code;
-        require((code >= Errc::expression_syntax && code <= Errc::expression_machine) ||
-                code == Errc::stub_effect_forbidden || code == Errc::stack_limit ||
+        require((code >= Errc::expression_syntax_wrong && code <= Errc::expression_machine_wrong) ||
+                code == Errc::stub_effect_forbidden || code == Errc::stack_limit_exceeded ||
                 code == Errc::stack_too_large);
         require(!stub.error().span.known() || stub.error().span.begin <= text.size());
         require(!describe(stub.error(), text).empty());

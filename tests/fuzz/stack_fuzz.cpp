@@ -62,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     stack::CompileOptions options = stack::mutated;
     options.limits.steps = 1u << 16;
     const auto compiled = compiler.compile(program, machine(), options);
-    require(compiled || compiled.error().code == Errc::stack_limit);
+    require(compiled || compiled.error().code == Errc::stack_limit_exceeded);
     options = {};
     options.limits.steps = 1u << 16;
     (void)compiler.compile(program, machine(), options);

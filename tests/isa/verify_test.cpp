@@ -164,7 +164,7 @@ TEST(Verify, AnotherTargetAndTheManualsOrderOnRequest) {
     ASSERT_EQ(ordered.size(), 1u);
     EXPECT_EQ(ordered.front().code, Errc::modifier_out_of_order);
     EXPECT_THAT(message(ordered.front(), text), HasSubstr("add.rn.ftz.f32"));
-    EXPECT_EQ(findings(text, {.target = "sm_999"}).front().code, Errc::target_not_known);
+    EXPECT_EQ(findings(text, {.target = "sm_999"}).front().code, Errc::target_unknown);
 }
 
 // What the corpus says of its files: those that ptxas 13.0 assembles.

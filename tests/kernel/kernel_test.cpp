@@ -90,7 +90,7 @@ TEST(Skeleton, KnowsItsSitesEntriesAndTarget) {
     EXPECT_EQ(*skeleton.find_site("epilogue"), skeleton.site("epilogue"));
     const auto unknown = skeleton.find_site("prologue");
     ASSERT_FALSE(unknown);
-    EXPECT_EQ(unknown.error().code, Errc::unknown_site);
+    EXPECT_EQ(unknown.error().code, Errc::site_unknown);
     EXPECT_THAT(describe(unknown.error()),
                 AllOf(HasSubstr("prologue"), HasSubstr("the skeleton has epilogue")));
 }
@@ -100,7 +100,7 @@ TEST(Skeleton, WithoutSitesOrEntriesIsASkeleton) {
     EXPECT_TRUE(skeleton.entries().empty());
     EXPECT_EQ(*skeleton.render({}), header);
     EXPECT_THAT(describe(skeleton.find_site("x").error()), HasSubstr("the skeleton has none"));
-    EXPECT_EQ(skeleton.graft({}, emulator()).error().code, Errc::unknown_entry);
+    EXPECT_EQ(skeleton.graft({}, emulator()).error().code, Errc::entry_unknown);
 }
 
 TEST(Skeleton, ErrorsInPtxHaveTheirPlace) {
@@ -124,7 +124,7 @@ TEST(Skeleton, RenderRefusesWhatDoesNotFit) {
     const Stub stub = stub_for(skeleton, "acc bias add.f32 -> acc");
     const auto unknown = skeleton.render({{"epilogue", stub}, {"main", stub}});
     ASSERT_FALSE(unknown);
-    EXPECT_EQ(unknown.error().code, Errc::unknown_site);
+    EXPECT_EQ(unknown.error().code, Errc::site_unknown);
     EXPECT_EQ(unknown.error().index, 1u);
     const auto twice = skeleton.render({{"epilogue", stub}, {"epilogue", stub}});
     ASSERT_FALSE(twice);
@@ -132,7 +132,7 @@ TEST(Skeleton, RenderRefusesWhatDoesNotFit) {
     const Stub other = std::move(*stack::compile("x -> y", *Signature::parse("in f32 x, out f32 y")));
     const auto misfit = skeleton.render({{"epilogue", other}});
     ASSERT_FALSE(misfit);
-    EXPECT_EQ(misfit.error().code, Errc::stub_does_not_fit);
+    EXPECT_EQ(misfit.error().code, Errc::stub_signature_mismatch);
     EXPECT_THAT(describe(misfit.error()), AllOf(HasSubstr("site epilogue (mod f32 acc, in f32 bias)"),
                                                 HasSubstr("stub (in f32 x, out f32 y)")));
 }
@@ -218,7 +218,7 @@ TEST(Kernel, LaunchesOnAStream) {
     EXPECT_OK(kernel->launch_on(*stream, {{1, 1, 1}, {64, 1, 1}}, *buffer, *buffer, 0.0f, 64u));
     const auto wrong = kernel->launch({}, *buffer, *buffer, 0.0, 64u);
     ASSERT_FALSE(wrong);
-    EXPECT_EQ(wrong.error().code, Errc::argument_size_differs);
+    EXPECT_EQ(wrong.error().code, Errc::argument_size_wrong);
     EXPECT_EQ(wrong.error().index, 2u);
 }
 

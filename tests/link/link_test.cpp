@@ -208,7 +208,7 @@ TEST(CompileCuda, ZeroBytesAreErrorsNotEnds) {
     using namespace std::string_view_literals;
     const auto ptx = compile_cuda("int x;\0 garbage"sv);
     ASSERT_FALSE(ptx);
-    EXPECT_EQ(ptx.error().code, Errc::invalid_argument);
+    EXPECT_EQ(ptx.error().code, Errc::argument_invalid);
     EXPECT_EQ(ptx.error().span.begin, 6u);
     EXPECT_FALSE(compile_cuda("int x;", {.defines = {std::string("A\0B", 3)}}));
     EXPECT_TRUE(compile_cuda(""));
@@ -734,7 +734,7 @@ TEST(Link, InputsThatAreNoCubinsAreErrorsWithTheirIndex) {
         EXPECT_EQ(linked.error().code, Errc::link_failed);
         EXPECT_EQ(linked.error().index, 1u);
     }
-    EXPECT_EQ(link_cubins({}, "sm_90").error().code, Errc::invalid_argument);
+    EXPECT_EQ(link_cubins({}, "sm_90").error().code, Errc::argument_invalid);
     const std::span<const std::byte> good[] = {image};
     EXPECT_EQ(link_cubins(good, "sm_1").error().code, Errc::target_unknown);
     EXPECT_FALSE(link_cubins(good, "sm_80"));

@@ -87,11 +87,11 @@ TEST(Site, RenderNamesTheReplacementThatFails) {
     const Replacement unknown[] = {{"epilogue", ""}, {"epilog", ""}};
     const auto rendered = render(ptx, sites, unknown);
     ASSERT_FALSE(rendered);
-    EXPECT_EQ(rendered.error().code, Errc::unknown_site);
+    EXPECT_EQ(rendered.error().code, Errc::site_unknown);
     EXPECT_EQ(rendered.error().index, 1u);
     const Replacement twice[] = {{"epilogue", ""}, {"epilogue", "x"}};
-    EXPECT_EQ(render(ptx, sites, twice).error().code, Errc::site_replaced_twice);
-    EXPECT_EQ(render("short", sites, {}).error().code, Errc::invalid_argument);
+    EXPECT_EQ(render(ptx, sites, twice).error().code, Errc::site_filled_twice);
+    EXPECT_EQ(render("short", sites, {}).error().code, Errc::argument_invalid);
 }
 
 struct Refusal {
@@ -116,44 +116,44 @@ TEST_P(SiteRefuses, WithThePlace) {
 #define COPY(HEAD, OPERANDS) "{ // PTXGRAFT_SITE " HEAD "\n" OPERANDS "// PTXGRAFT_STUB\n// PTXGRAFT_END\n}\n"
 
 const Refusal refusals[] = {
-    {"NoName", "{ // PTXGRAFT_SITE \n}\n", Errc::missing_site_name, "// PTXGRAFT_SITE"},
-    {"WordAfterTheName", COPY("a fast", ""), Errc::malformed_site, "fast"},
-    {"UnknownEffect", COPY("a allow load magic", ""), Errc::unknown_effect, "magic"},
-    {"AllowNothing", COPY("a allow", ""), Errc::malformed_site, ""},
+    {"NoName", "{ // PTXGRAFT_SITE \n}\n", Errc::site_name_missing, "// PTXGRAFT_SITE"},
+    {"WordAfterTheName", COPY("a fast", ""), Errc::site_malformed, "fast"},
+    {"UnknownEffect", COPY("a allow load magic", ""), Errc::effect_unknown, "magic"},
+    {"AllowNothing", COPY("a allow", ""), Errc::site_malformed, ""},
     {"NoEnd", "{ // PTXGRAFT_SITE a\n// PTXGRAFT_STUB\n}\n", Errc::marker_without_end, "// PTXGRAFT_SITE a"},
     {"NoStub", "// PTXGRAFT_SITE a\n// PTXGRAFT_END\n", Errc::site_without_stub, "// PTXGRAFT_SITE a"},
     {"EndAlone", "// PTXGRAFT_END\n", Errc::marker_without_begin, "// PTXGRAFT_END"},
     {"StubAlone", "// PTXGRAFT_STUB\n", Errc::marker_without_begin, "// PTXGRAFT_STUB"},
     {"StubTwice", "// PTXGRAFT_SITE a\n// PTXGRAFT_STUB\n//PTXGRAFT_STUB\n// PTXGRAFT_END\n",
      Errc::marker_without_begin, "//PTXGRAFT_STUB"},
-    {"Nested", "// PTXGRAFT_SITE a\n// PTXGRAFT_SITE b\n", Errc::nested_marker, "// PTXGRAFT_SITE b"},
+    {"Nested", "// PTXGRAFT_SITE a\n// PTXGRAFT_SITE b\n", Errc::marker_nested, "// PTXGRAFT_SITE b"},
     {"ForeignEnd", "// PTXGRAFT_SITE a\n// PTXGRAFT_STUB\n// PTX_INJECT_END\n", Errc::marker_without_begin,
      "// PTX_INJECT_END"},
     {"TextBeforeEnd", "// PTXGRAFT_SITE a\n// PTXGRAFT_STUB\nadd; // PTXGRAFT_END\n",
      Errc::end_marker_not_alone, "// PTXGRAFT_END"},
-    {"OpenBrace", "// PTXGRAFT_SITE a\n// PTXGRAFT_STUB\n{\n// PTXGRAFT_END\n", Errc::unbalanced_site,
+    {"OpenBrace", "// PTXGRAFT_SITE a\n// PTXGRAFT_STUB\n{\n// PTXGRAFT_END\n", Errc::site_unbalanced,
      "// PTXGRAFT_SITE a"},
     {"BlockEndsInStub", "{ // PTXGRAFT_SITE a\n// PTXGRAFT_STUB\n}{\n// PTXGRAFT_END\n}\n",
-     Errc::unbalanced_site, "// PTXGRAFT_SITE a"},
-    {"CommentForOperand", COPY("a", "// just a remark\n"), Errc::malformed_operand, "// just a remark"},
-    {"NoOperandName", COPY("a", "// in f32\n"), Errc::malformed_operand, "// in f32"},
-    {"BadOperandName", COPY("a", "// in f32 x[0]\n"), Errc::malformed_operand, "// in f32 x[0]"},
-    {"UnknownType", COPY("a", "// in f33 x\n"), Errc::unknown_type, "f33"},
-    {"UnknownBase", COPY("a", "// in q8:f33 x\n"), Errc::unknown_type, "q8:f33"},
-    {"CountOfNone", COPY("a", "// in f32 x 0\n"), Errc::bad_fragment_count, "0"},
-    {"CountOfWords", COPY("a", "// in f32 x four\n"), Errc::bad_fragment_count, "four"},
-    {"CountOverflows", COPY("a", "// in f32 x 99999999999999999999\n"), Errc::bad_fragment_count,
+     Errc::site_unbalanced, "// PTXGRAFT_SITE a"},
+    {"CommentForOperand", COPY("a", "// just a remark\n"), Errc::operand_malformed, "// just a remark"},
+    {"NoOperandName", COPY("a", "// in f32\n"), Errc::operand_malformed, "// in f32"},
+    {"BadOperandName", COPY("a", "// in f32 x[0]\n"), Errc::operand_malformed, "// in f32 x[0]"},
+    {"UnknownType", COPY("a", "// in f33 x\n"), Errc::type_unknown, "f33"},
+    {"UnknownBase", COPY("a", "// in q8:f33 x\n"), Errc::type_unknown, "q8:f33"},
+    {"CountOfNone", COPY("a", "// in f32 x 0\n"), Errc::fragment_count_wrong, "0"},
+    {"CountOfWords", COPY("a", "// in f32 x four\n"), Errc::fragment_count_wrong, "four"},
+    {"CountOverflows", COPY("a", "// in f32 x 99999999999999999999\n"), Errc::fragment_count_wrong,
      "99999999999999999999"},
-    {"CountTooLarge", COPY("a", "// in f32 x 257\n"), Errc::too_many_registers, "257"},
-    {"WordAfterCount", COPY("a", "// in f32 x 4 5\n"), Errc::malformed_operand, "// in f32 x 4 5"},
-    {"RegistersTogether", COPY("a", "// in f32 x 200\n// in f32 y 57\n"), Errc::too_many_registers,
+    {"CountTooLarge", COPY("a", "// in f32 x 257\n"), Errc::registers_too_many, "257"},
+    {"WordAfterCount", COPY("a", "// in f32 x 4 5\n"), Errc::operand_malformed, "// in f32 x 4 5"},
+    {"RegistersTogether", COPY("a", "// in f32 x 200\n// in f32 y 57\n"), Errc::registers_too_many,
      "// in f32 y 57"},
-    {"NameTwice", COPY("a", "// in f32 x\n// out f32 x\n"), Errc::operand_clash, "// out f32 x"},
-    {"ElementAndScalar", COPY("a", "// mod f32 acc 4\n// in f32 acc3\n"), Errc::operand_clash,
+    {"NameTwice", COPY("a", "// in f32 x\n// out f32 x\n"), Errc::operands_clash, "// out f32 x"},
+    {"ElementAndScalar", COPY("a", "// mod f32 acc 4\n// in f32 acc3\n"), Errc::operands_clash,
      "// in f32 acc3"},
     {"FragmentWithADigit", COPY("a", "// in f32 x\n// mod f32 a1 2\n"), Errc::fragment_name_unusable,
      "// mod f32 a1 2"},
-    {"ElementsOfTwoFragments", COPY("a", "// mod f32 a 12\n// in f32 a1 2\n"), Errc::operand_clash,
+    {"ElementsOfTwoFragments", COPY("a", "// mod f32 a 12\n// in f32 a1 2\n"), Errc::operands_clash,
      "// in f32 a1 2"},
     {"OtherType", COPY("a", "// in f32 x\n") COPY("a", "// in u32 x\n"), Errc::signatures_disagree,
      "// in u32 x"},
@@ -169,10 +169,10 @@ const Refusal refusals[] = {
      "// PTXGRAFT_SITE a"},
     {"OtherPolicy", COPY("a", "") COPY("a pure", ""), Errc::policies_disagree, "// PTXGRAFT_SITE a pure"},
     {"ForeignOperandWithoutName", "// PTX_INJECT_START a\n// _x0 m f32 F32\n// PTX_INJECT_END\n",
-     Errc::malformed_foreign_operand, "// _x0 m f32 F32"},
+     Errc::foreign_operand_malformed, "// _x0 m f32 F32"},
     {"ForeignDirection", "// PTX_INJECT_START a\n// _x0 q f32 F32 v\n// PTX_INJECT_END\n",
-     Errc::malformed_foreign_operand, "// _x0 q f32 F32 v"},
-    {"ForeignType", "// PTX_INJECT_START a\n// _x0 m f33 F32 v\n// PTX_INJECT_END\n", Errc::unknown_type,
+     Errc::foreign_operand_malformed, "// _x0 q f32 F32 v"},
+    {"ForeignType", "// PTX_INJECT_START a\n// _x0 m f33 F32 v\n// PTX_INJECT_END\n", Errc::type_unknown,
      "f33"},
 };
 
@@ -307,8 +307,8 @@ TEST(Site, ScanTakes64OperandsAnd256RegistersAndNoMore) {
         return scan(in_entry(copy_of("a", lines, "")));
     };
     EXPECT_TRUE(with(64, 256));
-    EXPECT_EQ(with(65, 256).error().code, Errc::too_many_operands);
-    EXPECT_EQ(with(64, 257).error().code, Errc::too_many_registers);
+    EXPECT_EQ(with(65, 256).error().code, Errc::operands_too_many);
+    EXPECT_EQ(with(64, 257).error().code, Errc::registers_too_many);
 }
 
 TEST(Site, FortyThousandSitesAreNoSpecialCase) {
@@ -349,17 +349,17 @@ TEST(Site, SignatureTextReadsBack) {
 }
 
 TEST(Site, SignatureRefusesWhatItCannotRead) {
-    const std::pair<std::string_view, Errc> rows[] = {{"f32 x", Errc::malformed_signature},
-                                                      {"in f32", Errc::malformed_signature},
-                                                      {"in f33 x", Errc::unknown_type},
-                                                      {"in f32 x,", Errc::malformed_signature},
-                                                      {"in f32 x[0]", Errc::bad_fragment_count},
-                                                      {"in f32 x[4", Errc::malformed_signature},
-                                                      {"in f32 x y", Errc::malformed_signature},
-                                                      {"in f32 x, in f32 x", Errc::operand_clash},
-                                                      {"in f32 x[4], in u32 x2", Errc::operand_clash},
+    const std::pair<std::string_view, Errc> rows[] = {{"f32 x", Errc::signature_malformed},
+                                                      {"in f32", Errc::signature_malformed},
+                                                      {"in f33 x", Errc::type_unknown},
+                                                      {"in f32 x,", Errc::signature_malformed},
+                                                      {"in f32 x[0]", Errc::fragment_count_wrong},
+                                                      {"in f32 x[4", Errc::signature_malformed},
+                                                      {"in f32 x y", Errc::signature_malformed},
+                                                      {"in f32 x, in f32 x", Errc::operands_clash},
+                                                      {"in f32 x[4], in u32 x2", Errc::operands_clash},
                                                       {"mod f32 acc1[4]", Errc::fragment_name_unusable},
-                                                      {"in f32 x[300]", Errc::too_many_registers}};
+                                                      {"in f32 x[300]", Errc::registers_too_many}};
     for (const auto& [text, code] : rows) {
         const auto signature = Signature::parse(text);
         ASSERT_FALSE(signature) << text;
@@ -371,7 +371,7 @@ TEST(Site, SignatureRefusesWhatItCannotRead) {
 TEST(Site, TypesAreTheManualsWords) {
     for (int i = 0; i < 16; ++i)
         EXPECT_EQ(type_from_name(name(static_cast<Type>(i))).value(), static_cast<Type>(i));
-    EXPECT_EQ(type_from_name("f8").error().code, Errc::unknown_type);
+    EXPECT_EQ(type_from_name("f8").error().code, Errc::type_unknown);
     EXPECT_EQ(bits(Type::bf16x2), 32u);
     EXPECT_EQ(register_type(Type::f16), ".b16");
     EXPECT_EQ(name(Effect::tensor), "tensor");

@@ -307,7 +307,7 @@ void agrees_with_the_emulator(Values values, uint64_t programs) {
         ASSERT_TRUE(compiled) << describe(compiled.error(), "");
         const auto evaluator = stack::Evaluator::make(program, *machine, options);
         if (!evaluator) {
-            ASSERT_EQ(evaluator.error().code, Errc::cannot_evaluate);
+            ASSERT_EQ(evaluator.error().code, Errc::instruction_not_evaluable);
             ++missing[describe(evaluator.error(), "")];
             continue;
         }
@@ -510,7 +510,7 @@ TEST(Evaluate, SaysWhatItCannot) {
         ASSERT_TRUE(program) << describe(program.error(), row.program);
         const auto made = stack::Evaluator::make(*program, machine);
         ASSERT_FALSE(made) << row.program;
-        EXPECT_EQ(made.error().code, Errc::cannot_evaluate);
+        EXPECT_EQ(made.error().code, Errc::instruction_not_evaluable);
         EXPECT_NE(describe(made.error(), "").find(row.name), std::string::npos) << describe(made.error(), "");
     }
 }

@@ -347,7 +347,7 @@ TEST_P(Library, EvaluatesToTheSameBits) {
          {stack::CompileOptions{}, stack::CompileOptions{.reuse = true, .fold = true}}) {
         const auto evaluator = stack::Evaluator::make(compiled->program, compiled->machine, options);
         if (!evaluator) {
-            ASSERT_EQ(evaluator.error().code, Errc::cannot_evaluate)
+            ASSERT_EQ(evaluator.error().code, Errc::instruction_not_evaluable)
                 << describe(evaluator.error(), text, row.file);
             ASSERT_NE(compiled->policy, Policy{}) << "only effects cannot be evaluated";
             return;

@@ -326,7 +326,7 @@ TEST(PeerPrograms, LimitsAreErrors) {
     for (const stack::Limits limits : {stack::Limits{.steps = 4}, stack::Limits{.depth = 2}}) {
         const auto compiled = compiler.compile(*program, *machine, {.limits = limits});
         ASSERT_FALSE(compiled);
-        EXPECT_EQ(compiled.error().code, Errc::stack_limit);
+        EXPECT_EQ(compiled.error().code, Errc::stack_limit_exceeded);
     }
     EXPECT_TRUE(compiler.compile(*program, *machine, {.limits = {.steps = 10, .depth = 3}}));
 }

@@ -105,7 +105,7 @@ class Journey {
     void compile() {
         stack::CompileOptions o = options();
         const auto made = compile_exactly(program_, machine_, o);
-        ASSERT_TRUE(made || made.error().code == Errc::stack_limit) << describe(made.error());
+        ASSERT_TRUE(made || made.error().code == Errc::stack_limit_exceeded) << describe(made.error());
         if (made) ++compiled, live += made->instruction_count;
         // Equal dataflow, however it is shared; but an `if` whose arms give one shared value selects nothing.
         const auto hash = stack::dataflow_hash(program_, machine_, o);
@@ -212,7 +212,7 @@ TEST(StackBytes, BracketsThatAreSkippedDoNotHideTheOnesAroundThem) {
                 code.insert(code.end(), {end, end, one, end, p, if_, one, else_});
                 stack::CompileOptions options = stack::mutated;
                 const auto compiled = compile_exactly(stack::ProgramView(code), machine, options);
-                ASSERT_TRUE(compiled || compiled.error().code == Errc::stack_limit)
+                ASSERT_TRUE(compiled || compiled.error().code == Errc::stack_limit_exceeded)
                     << describe(compiled.error());
                 if (closed == deep && skipped == never) {
                     ASSERT_TRUE(compiled) << deep << describe(compiled.error());

@@ -119,9 +119,9 @@ TEST_P(StackRefuses, AtThisPlace) {
 INSTANTIATE_TEST_SUITE_P(
     Stack, StackRefuses,
     testing::Values(
-        Bad{"x add.f33 -> x", Errc::stack_unknown_word, 1, 3},
-        Bad{"x\r\n q -> x", Errc::stack_unknown_word, 2, 2},
-        Bad{"x ld.global.f33 -> x", Errc::stack_unknown_word, 1, 3},
+        Bad{"x add.f33 -> x", Errc::stack_word_unknown, 1, 3},
+        Bad{"x\r\n q -> x", Errc::stack_word_unknown, 2, 2},
+        Bad{"x ld.global.f33 -> x", Errc::stack_word_unknown, 1, 3},
         Bad{"0u64 ld.global.f32 -> x", Errc::stub_effect_forbidden, 1, 6},
         Bad{"x sub.f32 -> z", Errc::stack_values_missing, 1, 3},
         Bad{"-> x", Errc::stack_values_missing, 1, 4},
@@ -131,9 +131,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"as.u32.f32", Errc::stack_values_missing, 1, 1}, Bad{"x y -> z", Errc::stack_leftover, 1, 1},
         Bad{"x y add.f32 1.0 -> z", Errc::stack_leftover, 1, 5},
         Bad{"x -> a", Errc::stack_input_assigned, 1, 6}, Bad{"x y -> z z", Errc::stack_assigned_twice, 1, 8},
-        Bad{"x ->", Errc::stack_bad_assignment, 1, 3}, Bad{"x -> foo", Errc::stack_bad_assignment, 1, 6},
-        Bad{"x -> y add.f32", Errc::stack_bad_assignment, 1, 8},
-        Bad{"x y -> y -> x", Errc::stack_bad_assignment, 1, 10},
+        Bad{"x ->", Errc::stack_assignment_wrong, 1, 3}, Bad{"x -> foo", Errc::stack_assignment_wrong, 1, 6},
+        Bad{"x -> y add.f32", Errc::stack_assignment_wrong, 1, 8},
+        Bad{"x y -> y -> x", Errc::stack_assignment_wrong, 1, 10},
         Bad{"frag -> x", Errc::stack_element_out_of_range, 1, 1},
         Bad{"frag[4] -> x", Errc::stack_element_out_of_range, 1, 1},
         Bad{"frag[-1] -> x", Errc::stack_element_out_of_range, 1, 1},
@@ -163,9 +163,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"0x1.8 -> x", Errc::stack_literal_malformed, 1, 1},
         Bad{"n n n n lop3.b32 -> w", Errc::stack_literal_required, 1, 9},
         Bad{"n n n 256 lop3.b32 -> w", Errc::stack_literal_required, 1, 11},
-        Bad{"p as.u32.pred -> w", Errc::stack_unknown_word, 1, 3},
-        Bad{"!12 -> x", Errc::stack_unknown_word, 1, 1},
-        Bad{"\x01\xFF -> x", Errc::stack_unknown_word, 1, 1}));
+        Bad{"p as.u32.pred -> w", Errc::stack_word_unknown, 1, 3},
+        Bad{"!12 -> x", Errc::stack_word_unknown, 1, 1},
+        Bad{"\x01\xFF -> x", Errc::stack_word_unknown, 1, 1}));
 
 TEST(Stack, AnUnassignedOutIsAnError) {
     const Signature s = *Signature::parse("in f32 x, out f32 y");

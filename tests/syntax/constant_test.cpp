@@ -136,7 +136,7 @@ TEST(Constant, ValuesTypesAndErrors) {
         {"1?(2:3)", "constant_malformed 4"},
         {"(1?2):3", "constant_malformed 4"},
         {"*1", "constant_malformed 0"},
-        {"99999999999999999999", "malformed_number 0"},
+        {"99999999999999999999", "number_malformed 0"},
     };
     for (const auto& [text, expected] : rows) EXPECT_EQ(shown(evaluate_constant(text)), expected) << text;
 }
@@ -386,7 +386,7 @@ TEST(Constant, TheEmulatorRefusesWhatHasNoValue) {
             const auto loaded = machine.load(kernel.ptx());
             ASSERT_FALSE(loaded) << line << ' ' << expression;
             const auto value = evaluate_constant(expression);
-            EXPECT_EQ(loaded.error().code, value ? Errc::invalid_operand : value.error().code)
+            EXPECT_EQ(loaded.error().code, value ? Errc::operand_invalid : value.error().code)
                 << describe(loaded.error(), kernel.ptx());
         }
     }

@@ -273,11 +273,11 @@ TEST(SyntaxRename, IsRefusedWhereAPlaceWouldMeanSomethingElse) {
     EXPECT_EQ(module.rename(r1, "q").error().code, Errc::name_taken);
     EXPECT_EQ(module.rename(range, "a").error().code, Errc::name_taken);
     for (std::string_view bad : {"", "1", "a b", "a;", "%"})
-        EXPECT_EQ(module.rename(a, bad).error().code, Errc::invalid_argument);
-    EXPECT_EQ(module.rename(Name(), "x").error().code, Errc::name_not_declared);
-    EXPECT_EQ(module.rename(names.find(k, "%tid"), "x").error().code, Errc::name_not_declared);
+        EXPECT_EQ(module.rename(a, bad).error().code, Errc::argument_invalid);
+    EXPECT_EQ(module.rename(Name(), "x").error().code, Errc::name_undeclared);
+    EXPECT_EQ(module.rename(names.find(k, "%tid"), "x").error().code, Errc::name_undeclared);
     Module other = parsed(scoped);
-    EXPECT_EQ(other.rename(a, "x").error().code, Errc::name_not_declared);
+    EXPECT_EQ(other.rename(a, "x").error().code, Errc::name_undeclared);
     expect_print(module, scoped);
     // The inner block's own names are no hindrance where ours are not used behind them.
     EXPECT_TRUE(module.rename(names.find(k, "q"), "M"));
@@ -401,7 +401,7 @@ TEST(SyntaxBody, IsSplicedAsABlockOfItsOwn) {
                                   "x;\nL:\tbra L;\n}\n\tret;"));
     expect_assembles(module);
     EXPECT_EQ(module.splice(at(module, "ret;"), library.find_function("f")).error().code,
-              Errc::name_not_declared);
+              Errc::name_undeclared);
     EXPECT_FALSE(module.splice(at(module, "ret;"), library.statements()[0]));
     EXPECT_FALSE(module.splice(module.find_function("k"), library.find_function("twice")));
     // of the same module, into itself
@@ -422,7 +422,7 @@ TEST(SyntaxBody, AFunctionIsClonedUnderAnotherName) {
     expect_print(module, head + ".visible .func (.param .b32 r) f(.param .b32 n);\n// f\n" + function +
                              "\n\n" + cloned + "\n// end\n");
     EXPECT_EQ(module.clone(*copy, "f").error().code, Errc::name_taken);
-    EXPECT_EQ(module.clone(*copy, "1").error().code, Errc::invalid_argument);
+    EXPECT_EQ(module.clone(*copy, "1").error().code, Errc::argument_invalid);
     EXPECT_FALSE(module.clone(copy->first_child(), "h"));
 }
 
@@ -567,7 +567,7 @@ TEST(SyntaxOutline, IsRefusedForWhatWouldMeanSomethingElse) {
         Module module = parsed(text);
         const auto outlined = module.outline(at(module, row.first), at(module, row.last), "f");
         ASSERT_FALSE(outlined) << row.body;
-        EXPECT_EQ(outlined.error().code, Errc::not_outlinable);
+        EXPECT_EQ(outlined.error().code, Errc::statements_not_outlinable);
         EXPECT_THAT(message(outlined.error()), HasSubstr(row.message));
         EXPECT_TRUE(outlined.error().span.known());
         expect_print(module, text);

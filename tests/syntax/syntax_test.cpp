@@ -170,7 +170,7 @@ TEST(Syntax, DeepNestingAndLongTextsAreNoDanger) {
         }
     }
     const std::string unclosed = in_function(repeat("{"));
-    EXPECT_EQ(parse(unclosed).error().code, Errc::unclosed_bracket);
+    EXPECT_EQ(parse(unclosed).error().code, Errc::bracket_unclosed);
 }
 
 // --- statements
@@ -608,8 +608,8 @@ TEST(SyntaxEdit, RenameChangesWholeNamesOnly) {
     EXPECT_EQ(*e.module.rename({}, "longer$name", "k"), 1u);
     expect_print(e.module, std::string(sample));
     for (std::string_view bad : {"", "%", "a b", "1a", ".x", "a;", "a.x", "//"}) {
-        EXPECT_EQ(e.module.rename({}, "%r1", bad).error().code, Errc::invalid_argument) << bad;
-        EXPECT_EQ(e.module.rename({}, bad, "%r1").error().code, Errc::invalid_argument) << bad;
+        EXPECT_EQ(e.module.rename({}, "%r1", bad).error().code, Errc::argument_invalid) << bad;
+        EXPECT_EQ(e.module.rename({}, bad, "%r1").error().code, Errc::argument_invalid) << bad;
     }
 }
 

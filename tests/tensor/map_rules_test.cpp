@@ -305,10 +305,10 @@ TEST(TensorMap, ZerosBecomeTheMapThatIsEncoded) {
 TEST(TensorMap, GarbageIsNoMap) {
     std::mt19937 random(8);
     const TensorMap empty{};
-    EXPECT_EQ(decode(empty.bytes.data()).error().code, Errc::not_a_tensor_map);
+    EXPECT_EQ(decode(empty.bytes.data()).error().code, Errc::tensor_map_unknown);
     TensorMap map = empty;
     map.bytes[127] = std::byte{1};
-    EXPECT_EQ(replace(map.bytes.data(), MapField::rank, 0, 1).error().code, Errc::not_a_tensor_map);
+    EXPECT_EQ(replace(map.bytes.data(), MapField::rank, 0, 1).error().code, Errc::tensor_map_unknown);
     // Maps with changed bytes are found out, or copy within the bytes that they say.
     for (int i = 0; i < 20000; ++i) {
         map = encode(i % 2 == 0 ? good() : good_convolution()).value();

@@ -18,7 +18,7 @@ std::optional<EmulatorCheck> find_check(std::string_view name) {
 }
 
 tl::unexpected<Error> unknown_check(std::string_view name, std::string_view also) {
-    return fail(Errc::unknown_check, fmt::format("no check is named '{}'; there are {}{}", name,
+    return fail(Errc::check_unknown, fmt::format("no check is named '{}'; there are {}{}", name,
                                                  fmt::join(check_names, ", "), also));
 }
 

@@ -70,7 +70,7 @@ class Operands {
         if (!error_) error_ = error;
     }
     void wrong(std::string why) {
-        fail(ptxgraft::fail(Errc::invalid_operand, instruction_.span, std::move(why)).value());
+        fail(ptxgraft::fail(Errc::operand_invalid, instruction_.span, std::move(why)).value());
     }
 
     FunctionDecoder& decoder_;
@@ -211,7 +211,7 @@ Expected<Draft> decode_replace(FunctionDecoder& decoder, const Instruction& inst
     if (has_ordinal && instruction.operands.size() == 3) {
         const auto ordinal = integer_of(instruction.operands[1]);
         if (!ordinal)
-            return fail(Errc::invalid_operand, instruction.operands[1].span(),
+            return fail(Errc::operand_invalid, instruction.operands[1].span(),
                         "the number of a dimension is a constant");
         replace.ordinal = static_cast<std::uint32_t>(*ordinal);
     }
@@ -296,7 +296,7 @@ Expected<Draft> decode_async_store(FunctionDecoder& decoder, const Instruction& 
     if (!mbarrier) return tl::unexpected<Error>(mbarrier.error());
     if (!elements) return tl::unexpected<Error>(elements.error());
     if (elements->size() != store.count)
-        return fail(Errc::invalid_operand, instruction.operands[1].span(),
+        return fail(Errc::operand_invalid, instruction.operands[1].span(),
                     fmt::format("{} has {} elements", instruction.name, store.count));
     draft.input(*address).input(*mbarrier);
     for (const Ref element : *elements) draft.input(element);
@@ -308,7 +308,7 @@ Expected<std::uint32_t> pending_groups(const Instruction& instruction) {
     const auto& operands = instruction.operands;
     const auto number = operands.size() == 1 ? integer_of(operands[0]) : std::nullopt;
     if (number && *number >= 0) return static_cast<std::uint32_t>(std::min(*number, most));
-    return fail(Errc::invalid_operand, instruction.span,
+    return fail(Errc::operand_invalid, instruction.span,
                 fmt::format("{} has one operand, a constant from 0 on", instruction.name));
 }
 

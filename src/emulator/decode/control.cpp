@@ -15,7 +15,7 @@ Expected<Draft> decode_branch(FunctionDecoder& decoder, const Instruction& instr
     words.take(".uni");
     if (!words.empty()) return decoder.missing(instruction);
     if (instruction.operands.size() != 1)
-        return fail(Errc::invalid_operand, instruction.span, "bra has one operand");
+        return fail(Errc::operand_invalid, instruction.span, "bra has one operand");
     auto label = decoder.label(instruction.operands[0], Symbol::Kind::label);
     if (!label) return tl::unexpected<Error>(label.error());
     return Draft(execute_branch, *label);
@@ -72,7 +72,7 @@ Expected<Draft> decode_call(FunctionDecoder& decoder, const Instruction& instruc
     } else if (const auto function = decoder.module().find_function(name)) {
         call.function = *function;
     } else {
-        return fail(Errc::unknown_identifier, operands[target].span(), fmt::format("function {}", name));
+        return fail(Errc::name_undeclared, operands[target].span(), fmt::format("function {}", name));
     }
     if (operands.size() > target + 1 && operands.back().kind() == OperandKind::identifier)
         if (const Symbol* const symbol = decoder.find(operands.back().text());
@@ -161,7 +161,7 @@ Expected<Draft> decode_barrier(FunctionDecoder& decoder, const Instruction& inst
         if (!count) return tl::unexpected<Error>(count.error());
         barrier.count = *count;
     } else if (arrives) {
-        return fail(Errc::invalid_operand, instruction.span, "bar.arrive has a number of threads");
+        return fail(Errc::operand_invalid, instruction.span, "bar.arrive has a number of threads");
     }
     return Draft(execute_barrier, decoder.add(barrier));
 }

@@ -122,7 +122,7 @@ Signature signature_of(const syntax::Statement& statement) {
 Expected<Extent> extent(const syntax::Statement::Variable& variable,
                         const syntax::Statement::Declarator& declarator, Span span) {
     if (declarator.extents.size() > most_extents) {
-        return fail(Errc::invalid_declaration, span,
+        return fail(Errc::declaration_not_emulated, span,
                     fmt::format("{}, more than {} dimensions", declarator.name, most_extents));
     }
     const std::uint64_t element = std::max<std::uint64_t>(type_bits(variable.type) / 8, 1) * variable.vector;
@@ -135,7 +135,8 @@ Expected<Extent> extent(const syntax::Statement::Variable& variable,
             result.bytes = times(result.bytes, declarator.extents[i]);
     }
     if (result.bytes > most_bytes || !std::has_single_bit(result.align)) {
-        return fail(Errc::invalid_declaration, span, fmt::format("{}, size or alignment", declarator.name));
+        return fail(Errc::declaration_not_emulated, span,
+                    fmt::format("{}, size or alignment", declarator.name));
     }
     return result;
 }
@@ -198,7 +199,7 @@ Expected<void> ModuleDecoder::decode_bodies(ModulePart part) {
 
 Expected<Program> ModuleDecoder::finish() {
     if (constant_bytes_ > most_bank_bytes)
-        return fail(Errc::unsupported_module, "more than a GiB of constants");
+        return fail(Errc::module_not_emulated, "more than a GiB of constants");
     program.refs.resize(program.refs.size() + 8);  // execution looks at some behind the last operation's
     if (program.constants.empty()) program.constants.resize(1);
     return std::move(program);
@@ -215,10 +216,10 @@ Expected<void> ModuleDecoder::declare_functions() {
         }
         Function& function = program.functions[*at];
         if (function.is_entry != is_entry)
-            return fail(Errc::invalid_declaration, statement.span(),
+            return fail(Errc::declaration_not_emulated, statement.span(),
                         fmt::format("{} is both .entry and .func", name));
         if (function.is_defined && is_definition)
-            return fail(Errc::invalid_declaration, statement.span(),
+            return fail(Errc::declaration_not_emulated, statement.span(),
                         fmt::format("{} is defined twice", name));
         function.name = name;
         function.is_defined |= is_definition;
@@ -406,7 +407,7 @@ Expected<void> ModuleDecoder::place_global(const syntax::Statement::Variable& va
     const auto size = extent(variable, declarator, span);
     if (!size) return tl::unexpected<Error>(size.error());
     if (needs_order_ = is_one_of_several_; needs_order_)
-        return fail(Errc::unsupported_module, span, "several parts");
+        return fail(Errc::module_not_emulated, span, "several parts");
     const auto region = variables_.reserve(size->bytes);
     if (!region) return fail(region.error().code, span, *region.error().detail);
     const Space space = space_of(variable.space);

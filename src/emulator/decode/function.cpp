@@ -76,7 +76,7 @@ Expected<void> FunctionDecoder::decode(const Statement& statement, std::uint32_t
     link_labels();
     mark_runs();
     if (function().register_bytes > most_bank_bytes)
-        return fail(Errc::unsupported_module, span_, "more than a GiB of registers");
+        return fail(Errc::module_not_emulated, span_, "more than a GiB of registers");
     function().end = program().marks();
     function().names.assign(names_.begin(), names_.end());
     function().shared_bytes = shared_top_;
@@ -98,7 +98,7 @@ Expected<void> FunctionDecoder::declare_parameters(const Statement& statement) {
         const std::uint64_t align = parameter.align != 0 ? parameter.align : element;
         top = (top + align - 1) / align * align;
         if (parameter.count > (1u << 20) || top + bytes > (1u << 20) || !std::has_single_bit(align)) {
-            return fail(Errc::invalid_declaration, statement.span(), std::string(parameter.name));
+            return fail(Errc::declaration_not_emulated, statement.span(), std::string(parameter.name));
         }
         function().parameters.push_back(
             {static_cast<std::uint32_t>(top), static_cast<std::uint32_t>(bytes), no_ref});
@@ -124,7 +124,7 @@ Expected<void> FunctionDecoder::declare_slots(const std::vector<Statement::Param
             scopes().declare(parameter.name, {.kind = Symbol::Kind::register_, .ref = slot.reg});
         } else {
             if (parameter.count > most_local_bytes)
-                return fail(Errc::invalid_declaration, span, std::string(parameter.name));
+                return fail(Errc::declaration_not_emulated, span, std::string(parameter.name));
             const std::uint64_t bytes = element * std::max<std::uint64_t>(parameter.count, 1);
             auto offset = place_in_frame(bytes, parameter.align != 0 ? parameter.align : element, span);
             if (!offset) return tl::unexpected<Error>(offset.error());
@@ -143,7 +143,7 @@ Expected<void> FunctionDecoder::declare_slots(const std::vector<Statement::Param
 Expected<std::uint32_t> FunctionDecoder::place_in_frame(std::uint64_t bytes, std::uint32_t align, Span span) {
     const std::uint64_t begin = (std::uint64_t{frame_top_} + align - 1) / align * align;
     if (bytes > most_local_bytes || begin + bytes > most_local_bytes) {
-        return fail(Errc::invalid_declaration, span, "more than 512 KiB of local memory");
+        return fail(Errc::declaration_not_emulated, span, "more than 512 KiB of local memory");
     }
     frame_top_ = static_cast<std::uint32_t>(begin + bytes);
     function().local_bytes = std::max(function().local_bytes, frame_top_);
@@ -153,7 +153,7 @@ Expected<std::uint32_t> FunctionDecoder::place_in_frame(std::uint64_t bytes, std
 // It has registers, variables and labels of its own.
 Expected<void> FunctionDecoder::block(const Statement& parent) {
     if (++depth_ >= deepest_block) {
-        return fail(Errc::unsupported_module, span_,
+        return fail(Errc::module_not_emulated, span_,
                     fmt::format("blocks nested deeper than {}", deepest_block));
     }
     const std::uint32_t frame_top = frame_top_;
@@ -224,7 +224,7 @@ Expected<void> FunctionDecoder::branch_targets(const Statement& statement) {
         if (token.kind != syntax::TokenKind::identifier) continue;
         const Symbol* target = find(token.text);
         if (target == nullptr || target->kind != Symbol::Kind::label) {
-            return fail(Errc::unknown_identifier, statement.span(), fmt::format("label {}", token.text));
+            return fail(Errc::name_undeclared, statement.span(), fmt::format("label {}", token.text));
         }
         program().branch_tables[table->address].push_back(static_cast<std::uint32_t>(target->address));
     }
@@ -288,7 +288,7 @@ Expected<void> FunctionDecoder::variable(const Statement& statement) {
         const Symbol* const before =
             scopes().is_declared_here(declarator.name) ? find(declarator.name) : nullptr;
         if (before != nullptr && before->kind >= Symbol::Kind::label)
-            return fail(Errc::invalid_declaration, span, fmt::format("{} is a label", declarator.name));
+            return fail(Errc::declaration_not_emulated, span, fmt::format("{} is a label", declarator.name));
     }
     if (variable->space == ".reg") return declare_registers(*variable, span);
     if (variable->space != ".local" && variable->space != ".param") {
@@ -317,7 +317,7 @@ Expected<void> FunctionDecoder::variable(const Statement& statement) {
 Expected<void> FunctionDecoder::declare_registers(const Statement::Variable& variable, Span span) {
     const std::uint32_t bits = type_bits(variable.type);
     if (bits == 0)
-        return fail(Errc::invalid_declaration, span, fmt::format("registers of type {}", variable.type));
+        return fail(Errc::declaration_not_emulated, span, fmt::format("registers of type {}", variable.type));
     for (const auto& declarator : variable.declarators) {
         if (declarator.range != 0) {
             scopes().declare_range(declarator.name, declarator.range, std::max(bits / 8, 1u),
@@ -444,7 +444,7 @@ Expected<void> FunctionDecoder::instruction_by_itself(const Statement& statement
     auto draft = decode != nullptr ? decode(*this, instruction) : decode_pure(*this, instruction);
     if (!draft) {
         const Errc code = draft.error().code;
-        if (code != Errc::instruction_not_emulated && code != Errc::unresolved_external) {
+        if (code != Errc::instruction_not_emulated && code != Errc::external_unresolved) {
             return tl::unexpected<Error>(draft.error());
         }
         program().failures.push_back(draft.error());
@@ -455,8 +455,7 @@ Expected<void> FunctionDecoder::instruction_by_itself(const Statement& statement
     if (instruction.guard) {
         const auto found = find_register(instruction.guard->predicate);
         if (!found)
-            return fail(Errc::unknown_identifier, instruction.span,
-                        std::string(instruction.guard->predicate));
+            return fail(Errc::name_undeclared, instruction.span, std::string(instruction.guard->predicate));
         guard = read_as(*found, 1);
     }
     const auto written = draft->refs().first(draft->operation.outputs);
@@ -623,7 +622,7 @@ Expected<Draft> decode_pure(FunctionDecoder& decoder, const syntax::Instruction&
     const auto& pure = decoder.module().pure(instruction, pair);
     if (!pure) return decoder.missing(instruction);
     if (operands.size() != std::size_t{pure->outputs} + pure->inputs) {
-        return fail(Errc::invalid_operand, instruction.span,
+        return fail(Errc::operand_invalid, instruction.span,
                     fmt::format("{} has {} operands", instruction.name, pure->outputs + pure->inputs));
     }
     std::array<Ref, arithmetic::most_outputs + 1> outputs;

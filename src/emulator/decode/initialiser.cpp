@@ -31,7 +31,7 @@ Expected<std::uint64_t> integer(std::span<const Token> tokens) {
     const auto constant = syntax::evaluate(tokens);
     if (!constant) return tl::unexpected<Error>(constant.error());
     if (!constant->is_integer())
-        return fail(Errc::invalid_declaration, span_of(tokens.front()), "an integer is expected");
+        return fail(Errc::declaration_not_emulated, span_of(tokens.front()), "an integer is expected");
     return constant->bits;
 }
 
@@ -40,9 +40,9 @@ Expected<std::uint64_t> base_address(const ModuleDecoder& module, const InitialV
     if (const auto function = module.find_function(name))
         return function_window + *function * function_stride;
     const Symbol* symbol = module.find(name);
-    if (symbol == nullptr) return fail(Errc::unknown_identifier, span_of(*value.symbol), std::string(name));
+    if (symbol == nullptr) return fail(Errc::name_undeclared, span_of(*value.symbol), std::string(name));
     if (symbol->kind == Symbol::Kind::external)
-        return fail(Errc::unresolved_external, span_of(*value.symbol), std::string(name));
+        return fail(Errc::external_unresolved, span_of(*value.symbol), std::string(name));
     return symbol->address + (value.is_generic ? window(symbol->space) : 0);
 }
 
@@ -59,14 +59,14 @@ Expected<std::uint64_t> bits_of(const ModuleDecoder& module, const InitialValue&
         const auto constant = syntax::evaluate(value.constant);
         if (!constant) return tl::unexpected<Error>(constant.error());
         if (const auto bits = syntax::convert(*constant, use_of(type), type_bits(type))) return *bits;
-        return fail(Errc::invalid_declaration, span_of(value.tokens.front()),
+        return fail(Errc::declaration_not_emulated, span_of(value.tokens.front()),
                     fmt::format("{} is no value of {}", value.tokens.front().text, type));
     }
     const auto whole = value.symbol != nullptr ? address(module, value) : integer(value.constant);
     if (!whole || value.mask == nullptr) return whole;
     const auto shift = syntax::mask_shift(*value.mask);
     if (!shift)
-        return fail(Errc::invalid_declaration, span_of(*value.mask),
+        return fail(Errc::declaration_not_emulated, span_of(*value.mask),
                     "a mask takes one byte of what is in parentheses: 0xFF, 0xFF00, …");
     return *whole >> *shift & 0xFF;
 }
@@ -82,12 +82,12 @@ Expected<void> initialise_variable(const ModuleDecoder& module, std::span<std::b
         const auto bits = bits_of(module, *value, variable.type);
         if (!bits) return tl::unexpected<Error>(bits.error());
         if (offset + element > bytes.size())
-            return fail(Errc::invalid_declaration, span_of(value->tokens.front()),
+            return fail(Errc::declaration_not_emulated, span_of(value->tokens.front()),
                         fmt::format("{} has no place for it", declarator.name));
         std::memcpy(bytes.data() + offset, &*bits, std::min<std::uint64_t>(element, sizeof *bits));
     }
     if (values.problem().empty()) return {};
-    return fail(Errc::invalid_declaration, span_of(values.place()),
+    return fail(Errc::declaration_not_emulated, span_of(values.place()),
                 fmt::format("{}: {}", declarator.name, values.problem()));
 }
 

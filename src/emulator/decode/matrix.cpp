@@ -72,7 +72,7 @@ Space take_space(Words& words) {
 }
 
 tl::unexpected<Error> wrong_operand(const Operand& operand, std::string_view wanted) {
-    return fail(Errc::invalid_operand, operand.span(), fmt::format("{}, where {}", operand.text(), wanted));
+    return fail(Errc::operand_invalid, operand.span(), fmt::format("{}, where {}", operand.text(), wanted));
 }
 
 /// In front of an instruction of the whole warp.
@@ -165,7 +165,7 @@ Expected<Draft> decode_product(FunctionDecoder& decoder, const Instruction& inst
         return decoder.missing(instruction);
     const auto& operands = instruction.operands;
     if (operands.size() != (sparse ? 6 : 4))
-        return fail(Errc::invalid_operand, instruction.span, std::string(instruction.name));
+        return fail(Errc::operand_invalid, instruction.span, std::string(instruction.name));
     if (sparse) {
         const bool one_lane = mma.k * element_bits(mma.a) == 256,
                    all_lanes = element_bits(mma.a) <= 8 && !one_lane;
@@ -250,7 +250,7 @@ Expected<Draft> decode_wmma_memory(FunctionDecoder& decoder, const Instruction& 
     matrix.lines = wmma_default_stride(*mma, matrix.matrix, across);
     const auto& operands = instruction.operands;
     if (operands.size() != 2 && operands.size() != 3)
-        return fail(Errc::invalid_operand, instruction.span, std::string(instruction.name));
+        return fail(Errc::operand_invalid, instruction.span, std::string(instruction.name));
     matrix.has_stride = operands.size() == 3;
     const auto base = decoder.address(operands[loads ? 1 : 0], matrix.access);
     if (!base) return tl::unexpected<Error>(base.error());
@@ -292,7 +292,7 @@ Expected<Draft> decode_matrix_rows(FunctionDecoder& decoder, const Instruction& 
     if (!words.empty() || !understood || number.empty()) return decoder.missing(instruction);
     const auto& operands = instruction.operands;
     if (operands.size() != 2)
-        return fail(Errc::invalid_operand, instruction.span, std::string(instruction.name));
+        return fail(Errc::operand_invalid, instruction.span, std::string(instruction.name));
     const auto base = decoder.address(operands[loads ? 1 : 0], matrix.access);
     if (!base) return tl::unexpected<Error>(base.error());
     const bool has_base = matrix.access.has_base;
@@ -333,7 +333,7 @@ Expected<void> take_immediates(const Instruction& instruction, std::size_t first
     const std::size_t count = (scales ? 2u : 0u) + (transposes ? (a_in_registers ? 1u : 2u) : 0u);
     const auto& operands = instruction.operands;
     if (operands.size() != first + count)
-        return fail(Errc::invalid_operand, instruction.span,
+        return fail(Errc::operand_invalid, instruction.span,
                     fmt::format("{} has {} operands here", instruction.name, first + count));
     bool* const wanted[] = {&wgmma.negate_a, &wgmma.negate_b,
                             a_in_registers ? &wgmma.transpose_b : &wgmma.transpose_a, &wgmma.transpose_b};
@@ -370,7 +370,7 @@ Expected<Draft> decode_wgmma_product(FunctionDecoder& decoder, const Instruction
     const auto& operands = instruction.operands;
     const std::size_t scale = wgmma.sparse ? 5 : 3;
     if (operands.size() <= scale)
-        return fail(Errc::invalid_operand, instruction.span, std::string(instruction.name));
+        return fail(Errc::operand_invalid, instruction.span, std::string(instruction.name));
     const bool in_registers = decoder.is_vector(operands[1]);
     if (!is_supported(wgmma) || depth(wgmma) != common.shape.sizes[2] || bits != (wgmma.a == MatrixType::b1))
         return decoder.missing(instruction);

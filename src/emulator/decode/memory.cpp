@@ -106,7 +106,7 @@ Expected<Move> decode_move(FunctionDecoder& decoder, const Instruction& instruct
     const std::uint32_t bits = type_bits(move.type);
     if (!words.empty() || bits < 8) return decoder.missing(instruction);
     if (instruction.operands.size() < 2)
-        return fail(Errc::invalid_operand, instruction.span, std::string(instruction.name));
+        return fail(Errc::operand_invalid, instruction.span, std::string(instruction.name));
     move.access.bytes = static_cast<std::uint8_t>(bits / 8);
     auto base = decoder.address(instruction.operands[at], move.access);
     if (!base) return tl::unexpected<Error>(base.error());
@@ -118,7 +118,7 @@ Expected<void> check_elements(const Instruction& instruction, const Expected<std
                               const Access& access) {
     if (!refs) return tl::unexpected<Error>(refs.error());
     if (refs->size() == access.count) return {};
-    return fail(Errc::invalid_operand, instruction.span,
+    return fail(Errc::operand_invalid, instruction.span,
                 fmt::format("{} wants {} registers", instruction.name, access.count));
 }
 
@@ -173,7 +173,7 @@ Expected<Draft> decode_atomic(FunctionDecoder& decoder, const Instruction& instr
     const std::size_t first = instruction.opcode == "atom" ? 1 : 0, inputs = op == ".cas" ? 2 : 1;
     const auto& operands = instruction.operands;
     if (operands.size() != first + 1 + inputs + (has_policy ? 1 : 0)) {
-        return fail(Errc::invalid_operand, instruction.span,
+        return fail(Errc::operand_invalid, instruction.span,
                     fmt::format("{} has another number", instruction.name));
     }
     const std::uint32_t bytes = type_bits(type) / 8;
@@ -202,7 +202,7 @@ Expected<Draft> decode_atomic(FunctionDecoder& decoder, const Instruction& instr
 // mov between scalars is arithmetic; with a vector it packs or unpacks.
 Expected<Draft> decode_mov(FunctionDecoder& decoder, const Instruction& instruction) {
     if (instruction.operands.size() != 2)
-        return fail(Errc::invalid_operand, instruction.span, "mov has two operands");
+        return fail(Errc::operand_invalid, instruction.span, "mov has two operands");
     const bool unpacks = decoder.is_vector(instruction.operands[0]),
                packs = decoder.is_vector(instruction.operands[1]);
     Words words(instruction);
@@ -224,7 +224,7 @@ Expected<Draft> decode_mov(FunctionDecoder& decoder, const Instruction& instruct
     const bool copies = packs == unpacks;
     if (parts > 4 || parts < 1 ||
         (copies ? count(0) != count(1) || packs != is_vector : bits % (8 * parts) != 0)) {
-        return fail(Errc::invalid_operand, instruction.span,
+        return fail(Errc::operand_invalid, instruction.span,
                     fmt::format("{} of {} parts", instruction.name, parts));
     }
     const auto part = static_cast<std::uint32_t>(bits / 8 / (copies ? 1 : parts));
@@ -313,7 +313,7 @@ Expected<Draft> decode_discard(FunctionDecoder& decoder, const Instruction& inst
     const auto& operands = instruction.operands;
     if (!words.empty() || operands.size() != 2) return decoder.missing(instruction);
     if (integer_of(operands[1]) != discarded_bytes)
-        return fail(Errc::invalid_operand, operands[1].span(), "128 bytes are discarded");
+        return fail(Errc::operand_invalid, operands[1].span(), "128 bytes are discarded");
     auto base = decoder.address(operands[0], access);
     if (!base) return tl::unexpected<Error>(base.error());
     Draft draft(execute_discard, decoder.add(access));
@@ -349,7 +349,7 @@ Expected<Draft> decode_copy(FunctionDecoder& decoder, const Instruction& instruc
         return decoder.missing(instruction);
     const std::int64_t bytes = integer_of(operands[2]).value_or(0);
     if (bytes != 4 && bytes != 8 && bytes != 16)
-        return fail(Errc::invalid_operand, operands[2].span(), "copies of 4, 8 or 16 bytes");
+        return fail(Errc::operand_invalid, operands[2].span(), "copies of 4, 8 or 16 bytes");
     const std::size_t sizes = operands.size() - 3 - (has_policy ? 1 : 0);
     if (sizes > 1) return decoder.missing(instruction);
     Access access{.space = Space::shared, .bytes = static_cast<std::uint8_t>(bytes)};

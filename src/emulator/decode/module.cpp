@@ -12,7 +12,7 @@ Expected<void> EmulatedModule::decode(std::string text, emulator::DecoderMemory&
                                       std::uint32_t threads) {
     auto tree = syntax::parse(std::move(text));
     if (!tree) return tl::unexpected<Error>(tree.error());
-    if (tree->address_size() == 32) return fail(Errc::unsupported_module, "32-bit addresses");
+    if (tree->address_size() == 32) return fail(Errc::module_not_emulated, "32-bit addresses");
     auto programs = emulator::decode_in_parts(*tree, variables_, kept, threads);
     if (!programs) return tl::unexpected<Error>(programs.error());
     for (Program& program : *programs) add(parts_.emplace_back(std::move(program)));

@@ -10,8 +10,7 @@ using syntax::OperandKind;
 // A name that stands for nothing; a special register of the table is something that the emulator lacks.
 tl::unexpected<Error> FunctionDecoder::unknown(std::string_view name, Span span) {
     const bool is_known = isa::special_register(name).has_value();
-    return fail(is_known ? Errc::instruction_not_emulated : Errc::unknown_identifier, span,
-                std::string(name));
+    return fail(is_known ? Errc::instruction_not_emulated : Errc::name_undeclared, span, std::string(name));
 }
 
 Ref FunctionDecoder::read_as(Ref ref, std::uint32_t bytes) {
@@ -42,7 +41,7 @@ Expected<Ref> FunctionDecoder::input(const syntax::Operand& operand, std::uint32
         case OperandKind::element: return element_address(operand, bytes);
         case OperandKind::negation: {
             if (bytes != 1 || operand.text().starts_with('-'))
-                return fail(Errc::invalid_operand, operand.span(),
+                return fail(Errc::operand_invalid, operand.span(),
                             fmt::format("{}: only predicates are negated", operand.text()));
             bool negated = false;
             auto inner = predicate(operand, negated);
@@ -56,7 +55,7 @@ Expected<Ref> FunctionDecoder::input(const syntax::Operand& operand, std::uint32
             program().code.back().is_part = true;
             return result;
         }
-        default: return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
+        default: return fail(Errc::operand_invalid, operand.span(), std::string(operand.text()));
     }
 }
 
@@ -69,9 +68,9 @@ Expected<Ref> FunctionDecoder::value_of(std::string_view name, std::int64_t offs
         base = read_as(*special, bytes);
     } else if (const Symbol* symbol = find(name); symbol != nullptr) {
         if (symbol->kind == Symbol::Kind::external)
-            return fail(Errc::unresolved_external, span, std::string(name));
+            return fail(Errc::external_unresolved, span, std::string(name));
         if (symbol->kind != Symbol::Kind::variable)
-            return fail(Errc::invalid_operand, span, std::string(name));
+            return fail(Errc::operand_invalid, span, std::string(name));
         const std::uint64_t address = symbol->address + static_cast<std::uint64_t>(offset);
         if (symbol->frame_relative) {
             base = temporary(bytes);
@@ -96,7 +95,7 @@ Expected<Ref> FunctionDecoder::value_of(std::string_view name, std::int64_t offs
 tl::unexpected<Error> FunctionDecoder::wrong_constant(const syntax::Operand& operand) {
     const std::size_t from = operand.kind() == OperandKind::sum ? operand.text().find('+') : 0;
     const auto value = syntax::evaluate_constant(operand.text().substr(from));
-    if (value) return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
+    if (value) return fail(Errc::operand_invalid, operand.span(), std::string(operand.text()));
     Error error = value.error();
     const auto begin = operand.span().begin + static_cast<std::uint32_t>(from);
     if (operand.span().known() && error.span.known())
@@ -126,7 +125,7 @@ Expected<Ref> FunctionDecoder::element_offset(const syntax::Operand& operand, st
     const Symbol* const symbol = find(operand.base());
     if (symbol == nullptr) return unknown(operand.base(), operand.span());
     if (symbol->kind != Symbol::Kind::variable || symbol->element_bytes == 0)
-        return fail(Errc::invalid_operand, operand.span(),
+        return fail(Errc::operand_invalid, operand.span(),
                     fmt::format("{}: {} is no array", operand.text(), operand.base()));
     const syntax::Operand& index = operand.children().front();
     const std::uint32_t element_bytes = symbol->element_bytes;
@@ -158,7 +157,7 @@ Expected<Ref> FunctionDecoder::output(const syntax::Operand& operand, std::uint3
         if (const auto reg = find_register(operand.text()); reg && is_register(*reg)) {
             if (width(*reg) == bytes) return *reg;
             if (width(*reg) < bytes)
-                return fail(Errc::invalid_operand, operand.span(),
+                return fail(Errc::operand_invalid, operand.span(),
                             fmt::format("{}, of {} bits, for a result of {}", operand.text(), width(*reg) * 8,
                                         bytes * 8));
             const Ref result = temporary(bytes);
@@ -171,7 +170,7 @@ Expected<Ref> FunctionDecoder::output(const syntax::Operand& operand, std::uint3
         }
         if (find(operand.text()) == nullptr) return unknown(operand.text(), operand.span());
     }
-    return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
+    return fail(Errc::operand_invalid, operand.span(), std::string(operand.text()));
 }
 
 Expected<Ref> FunctionDecoder::predicate(const syntax::Operand& operand, bool& negated) {
@@ -224,12 +223,12 @@ Expected<std::vector<Ref>> FunctionDecoder::outputs(const syntax::Operand& opera
                                                     Extension extension) {
     std::vector<Ref> refs;
     if (is_special_vector(operand))
-        return fail(Errc::invalid_operand, operand.span(),
+        return fail(Errc::operand_invalid, operand.span(),
                     fmt::format("{}, which is only read", operand.text()));
     if (operand.kind() == OperandKind::identifier && is_vector(operand)) {
         const Symbol& vector = *find(operand.text());
         if (width(vector.ref) != bytes)
-            return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
+            return fail(Errc::operand_invalid, operand.span(), std::string(operand.text()));
         for (std::uint32_t i = 0; i < vector.count; ++i) refs.push_back(element(vector.ref, i));
         return refs;
     }
@@ -245,7 +244,7 @@ Expected<std::vector<Ref>> FunctionDecoder::outputs(const syntax::Operand& opera
 Expected<Ref> FunctionDecoder::address(const syntax::Operand& operand, Access& access) {
     const bool is_element = operand.kind() == OperandKind::element;
     if (!is_element && (operand.kind() != OperandKind::address || operand.children().size() != 1)) {
-        return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
+        return fail(Errc::operand_invalid, operand.span(), std::string(operand.text()));
     }
     if (!is_element && !operand.offset()) return wrong_constant(operand.children().front());
     access.offset = is_element ? 0 : static_cast<std::uint64_t>(*operand.offset());
@@ -257,15 +256,15 @@ Expected<Ref> FunctionDecoder::address(const syntax::Operand& operand, Access& a
         return width(*reg) >= 4 ? *reg : read_as(*reg, 4);
     }
     const Symbol* symbol = find(name);
-    if (symbol == nullptr) return fail(Errc::unknown_identifier, operand.span(), std::string(name));
+    if (symbol == nullptr) return fail(Errc::name_undeclared, operand.span(), std::string(name));
     if (symbol->kind == Symbol::Kind::external)
-        return fail(Errc::unresolved_external, operand.span(), std::string(name));
+        return fail(Errc::external_unresolved, operand.span(), std::string(name));
     // What an entry passes to its functions lies in the frame as well.
     const bool fits = access.space == Space::generic || access.space == symbol->space ||
                       (access.space == Space::param && symbol->frame_relative) ||
                       (access.space == Space::shared_cluster && symbol->space == Space::shared);
     if (symbol->kind != Symbol::Kind::variable || !fits) {
-        return fail(Errc::invalid_operand, operand.span(),
+        return fail(Errc::operand_invalid, operand.span(),
                     fmt::format("{}, which is not in that state space", name));
     }
     access.space = symbol->space;
@@ -303,7 +302,7 @@ TableEntry FunctionDecoder::add(MatrixInstruction instruction) {
 
 Expected<Ref> FunctionDecoder::address_value(const syntax::Operand& operand) {
     if (operand.kind() != OperandKind::address || operand.children().size() != 1) {
-        return fail(Errc::invalid_operand, operand.span(), std::string(operand.text()));
+        return fail(Errc::operand_invalid, operand.span(), std::string(operand.text()));
     }
     return input(operand.children().front(), 8);
 }
@@ -311,7 +310,7 @@ Expected<Ref> FunctionDecoder::address_value(const syntax::Operand& operand) {
 Expected<std::uint32_t> FunctionDecoder::label(const syntax::Operand& operand, Symbol::Kind kind) {
     const Symbol* symbol = operand.kind() == OperandKind::identifier ? find(operand.text()) : nullptr;
     if (symbol == nullptr || symbol->kind != kind) {
-        return fail(Errc::unknown_identifier, operand.span(), fmt::format("label {}", operand.text()));
+        return fail(Errc::name_undeclared, operand.span(), fmt::format("label {}", operand.text()));
     }
     return static_cast<std::uint32_t>(symbol->address);
 }

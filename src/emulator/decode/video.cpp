@@ -178,7 +178,7 @@ Expected<Draft> decode_scalar(FunctionDecoder& decoder, const Instruction& instr
         (operands.size() == 4 && !operands[3].part.empty()))
         return decoder.missing(instruction);
     if (negates_product && negates_third)
-        return fail(Errc::invalid_operand, instruction.span, "vmad negates its product or c, not both");
+        return fail(Errc::operand_invalid, instruction.span, "vmad negates its product or c, not both");
     const std::string_view last = merges ? d.part : negates_product ? ".negab" : negates_third ? ".negc" : "";
     const auto& pure = resolved(decoder, instruction, last, merges ? 3 : operands.size());
     if (!pure) return decoder.missing(instruction);
@@ -244,10 +244,10 @@ Expected<Draft> decode_video(FunctionDecoder& decoder, const Instruction& instru
     if (!operands.empty() &&
         (instruction.opcode == "vmad" ? operands[0].is_negated
                                       : std::any_of(operands.begin(), operands.end(), is_negated)))
-        return fail(Errc::invalid_operand, instruction.span, fmt::format("a minus in {}", instruction.name));
+        return fail(Errc::operand_invalid, instruction.span, fmt::format("a minus in {}", instruction.name));
     const bool has_lanes = instruction.opcode.ends_with('2') || instruction.opcode.ends_with('4');
     if (operands.size() < (has_lanes ? 4u : 3u) || operands.size() > 4)
-        return fail(Errc::invalid_operand, instruction.span,
+        return fail(Errc::operand_invalid, instruction.span,
                     fmt::format("{} has {} operands", instruction.name, has_lanes ? "4" : "3 or 4"));
     return has_lanes ? decode_lanes(decoder, instruction, operands)
                      : decode_scalar(decoder, instruction, operands);

@@ -20,11 +20,11 @@ Expected<Draft> collective(FunctionDecoder& decoder, const Instruction& instruct
     const auto& operands = instruction.operands;
     if (function == nullptr) return decoder.missing(instruction);
     if (operands.size() != 1 + shape.inputs.size() + (shape.has_members ? 1 : 0))
-        return fail(Errc::invalid_operand, instruction.span, std::string(instruction.name));
+        return fail(Errc::operand_invalid, instruction.span, std::string(instruction.name));
     const bool is_pair = operands[0].kind() == OperandKind::pair;
     const std::size_t written = is_pair ? operands[0].children().size() : 1;
     if (written > shape.outputs.size())
-        return fail(Errc::invalid_operand, operands[0].span(), std::string(operands[0].text()));
+        return fail(Errc::operand_invalid, operands[0].span(), std::string(operands[0].text()));
     Draft draft(execute_collective);
     for (std::size_t i = 0; i < shape.outputs.size(); ++i) {
         auto result = i >= written ? Expected<Ref>(decoder.temporary(shape.outputs[i]))

@@ -148,7 +148,7 @@ std::byte* Warp::locate(const Access& access, const Operation& operation, std::u
 
 std::byte* Warp::resolve(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes, Use use) {
     if ((address & (bytes - 1)) != 0) {
-        fail(Errc::misaligned_address, lane,
+        fail(Errc::address_misaligned, lane,
              fmt::format("{} bytes of {} memory at {:#x}, which is no multiple of {}", bytes, name(space),
                          address, bytes));
         return nullptr;
@@ -157,7 +157,7 @@ std::byte* Warp::resolve(Space space, std::uint64_t address, unsigned lane, std:
     if (fail_without_owner(space, address, lane)) return nullptr;
     const bool exists = use == Use::write && find(space, address, lane, bytes, Use::read) != nullptr;
     if (exists)
-        fail(Errc::write_to_read_only_memory, lane, describe(space, address, bytes, use));
+        fail(Errc::memory_read_only, lane, describe(space, address, bytes, use));
     else
         fail(Errc::address_out_of_bounds, lane,
              describe(space, address, bytes, use) + surroundings(space, address, bytes));

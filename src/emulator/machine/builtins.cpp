@@ -239,7 +239,7 @@ class Printer {
 
 // int vprintf(const char* format, void* arguments)
 Flow print(Warp& warp, const Call& call, std::uint32_t mask) {
-    if (call.arguments.size() != 2) return warp.fail(Errc::invalid_operand, 0, "vprintf takes two arguments");
+    if (call.arguments.size() != 2) return warp.fail(Errc::operand_invalid, 0, "vprintf takes two arguments");
     PrintedText& printed = *warp.launch().printed;
     const std::uint64_t block = warp.cta().index();
     const bool done = each_lane(mask, [&](unsigned lane) {
@@ -317,7 +317,7 @@ Flow release(Warp& warp, const Call& call, std::uint32_t mask) {
         if (!note_released(warp, address, lane)) return false;
         warp.hold(heap_lock, lane, Semantics::release);
         if (warp.launch().memory->heap().free(address)) return true;
-        warp.fail(Errc::not_an_allocation, lane, fmt::format("free of {:#x}", address));
+        warp.fail(Errc::address_not_allocated, lane, fmt::format("free of {:#x}", address));
         return false;
     });
     return done ? Flow::next : Flow::fail;

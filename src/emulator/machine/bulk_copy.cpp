@@ -72,7 +72,7 @@ struct Lane {
                      Use use) const {
         const bool is_shared = space == Space::shared || space == Space::shared_cluster;
         if (address % alignment != 0) {
-            fail(Errc::misaligned_address, fmt::format("{:#x} in {} memory is no multiple of {}", address,
+            fail(Errc::address_misaligned, fmt::format("{:#x} in {} memory is no multiple of {}", address,
                                                        is_shared ? "shared" : "global", alignment));
             return nullptr;
         }
@@ -281,7 +281,7 @@ bool copy_tensor(const BulkCopy& what, const Ref* refs, const Lane& lane) {
                          fmt::format("read of a tensor map at {:#x}", lane.value(refs[0])));
     if (lane.value(refs[0]) % 64 != 0)
         return lane.fail(
-            Errc::misaligned_address,
+            Errc::address_misaligned,
             fmt::format("a tensor map at {:#x}, which is no multiple of 64", lane.value(refs[0])));
     const auto map = tensor::decode(map_bytes);
     if (!map) return lane.fail(map.error());
@@ -345,7 +345,7 @@ Flow execute_bulk_prefetch(Warp& warp, const Operation& operation, std::uint32_t
     return for_each(warp, mask, [&](const Lane& lane) {
         const std::uint64_t address = lane.value(refs[0]), size = lane.value(refs[1]);
         if (address % 16 != 0)
-            return lane.fail(Errc::misaligned_address,
+            return lane.fail(Errc::address_misaligned,
                              fmt::format("{:#x} in global memory is no multiple of 16", address));
         return size % 16 == 0 ||
                lane.fail(Errc::copy_size_invalid, fmt::format("{}, which is no multiple of 16", size));

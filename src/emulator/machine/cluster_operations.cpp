@@ -33,7 +33,7 @@ Flow execute_cluster_arrive(Warp& warp, const Operation& operation, std::uint32_
     Cluster& cluster = warp.cta().cluster();
     if (cluster.arrive(warp, mask, operation.extra != 0 ? Semantics::relaxed : Semantics::release) ==
         Cluster::Arrival::twice)
-        return warp.fail(Errc::invalid_barrier, first_lane(mask),
+        return warp.fail(Errc::barrier_invalid, first_lane(mask),
                          "a thread arrives at the cluster's barrier that has arrived and not waited yet");
     cluster.complete();
     return Flow::next;
@@ -42,7 +42,7 @@ Flow execute_cluster_arrive(Warp& warp, const Operation& operation, std::uint32_
 Flow execute_cluster_wait(Warp& warp, const Operation&, std::uint32_t mask) {
     Cluster& cluster = warp.cta().cluster();
     if (const std::uint32_t absent = cluster.absent(warp, mask); absent != 0)
-        return warp.fail(Errc::invalid_barrier, first_lane(absent),
+        return warp.fail(Errc::barrier_invalid, first_lane(absent),
                          "a thread waits at the cluster's barrier that has not arrived there");
     const std::uint32_t through = cluster.pass(warp, mask);
     if (through == mask) return Flow::next;

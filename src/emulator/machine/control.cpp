@@ -18,7 +18,7 @@ const Function* target(Warp& warp, const Call& call, std::uint32_t& mask) {
     const std::uint64_t address = warp.value(call.target, first_lane(mask));
     const std::uint64_t index = (address - function_window) / function_stride;
     if (address < function_window || address % function_stride != 0 || index >= functions.size()) {
-        warp.fail(Errc::invalid_call_target, first_lane(mask), fmt::format("{:#x}", address));
+        warp.fail(Errc::call_target_invalid, first_lane(mask), fmt::format("{:#x}", address));
         return nullptr;
     }
     std::uint32_t same = 0;
@@ -44,9 +44,9 @@ bool check_call(Warp& warp, const Call& call, const Function& function, std::uin
     if (has_prototype ? fits(prototypes[call.prototype], function.signature) : fits(call, function.signature))
         return true;
     return warp.report(
-        {EmulatorCheck::calls, Errc::call_differs, warp.pc(), function.has_code ? function.begin : no_pc},
+        {EmulatorCheck::calls, Errc::call_mismatch, warp.pc(), function.has_code ? function.begin : no_pc},
         mask, [&] {
-            return fmt::format("by {} it is of {}, and the function is {}",
+            return fmt::format("a call unlike the function: by {} it is of {}, and the function is {}",
                                has_prototype ? "its .callprototype" : "what it passes",
                                to_text(has_prototype ? prototypes[call.prototype] : signature_of(call), "_"),
                                to_text(function.signature, function.name));
@@ -72,7 +72,7 @@ Flow execute_call(Warp& warp, const Operation& operation, std::uint32_t mask) {
     if (!check_registers(warp, call, lanes)) return Flow::fail;
     if (lanes != mask) warp.stay(mask & ~lanes);
     if (function->is_entry) {
-        return warp.fail(Errc::invalid_call_target, first_lane(lanes),
+        return warp.fail(Errc::call_target_invalid, first_lane(lanes),
                          fmt::format("{}, an entry", function->name));
     }
     if (warp.checks(EmulatorCheck::calls) && !check_call(warp, call, *function, lanes)) return Flow::fail;
@@ -82,7 +82,7 @@ Flow execute_call(Warp& warp, const Operation& operation, std::uint32_t mask) {
         for (const Slot& slot : call.returns) warp.mark_slot(slot, lanes);
         return flow == Flow::next && lanes != mask ? warp.moved_on() : flow;
     }
-    return warp.fail(Errc::unresolved_external, first_lane(lanes),
+    return warp.fail(Errc::external_unresolved, first_lane(lanes),
                      fmt::format("function {}", function->name));
 }
 
@@ -119,7 +119,7 @@ std::uint32_t same_barrier(Warp& warp, const Barrier& barrier, std::uint32_t mas
 bool check_arrival(Warp& warp, std::uint32_t id, const Cta::Arrival& arrival, std::uint32_t mask) {
     const Cta::Arrival* const first = warp.cta().differs(id, arrival);
     if (first == nullptr) return true;
-    return warp.report({EmulatorCheck::barriers, Errc::invalid_barrier, warp.pc(), first->pc}, mask, [&] {
+    return warp.report({EmulatorCheck::barriers, Errc::barrier_invalid, warp.pc(), first->pc}, mask, [&] {
         const auto say = [](const Cta::Arrival& one) {
             return one.count != 0 ? fmt::format("{} threads", one.count)
                                   : std::string("all threads of the block");
@@ -143,7 +143,7 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) 
     const unsigned lane = first_lane(mask);
     if (mask != all) {
         if (barrier.is_aligned && warp.checks(EmulatorCheck::barriers) &&
-            !warp.report({EmulatorCheck::barriers, Errc::divergent_barrier, warp.pc()}, all & ~mask,
+            !warp.report({EmulatorCheck::barriers, Errc::barrier_divergent, warp.pc()}, all & ~mask,
                          [] { return "lanes of the warp name different barriers, or counts"; }))
             return Flow::fail;
         warp.stay(all & ~mask);
@@ -155,7 +155,7 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) 
     const bool counted = barrier.count != no_ref;
     if (id >= named_barriers || count % 32 != 0 || (counted && count == 0)) {
         return warp.fail(
-            Errc::invalid_barrier, lane,
+            Errc::barrier_invalid, lane,
             fmt::format("barrier {} of {} threads; barriers are 0 to 15, counts multiples of 32", id, count));
     }
     std::uint32_t predicate = 0;
@@ -171,7 +171,7 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) 
     if (barrier.is_aligned && warp.checks(EmulatorCheck::barriers)) {
         const Group* const other = warp.waits_elsewhere();
         if (other != nullptr &&
-            !warp.report({EmulatorCheck::barriers, Errc::divergent_barrier, warp.pc(), other->pc}, mask, [&] {
+            !warp.report({EmulatorCheck::barriers, Errc::barrier_divergent, warp.pc(), other->pc}, mask, [&] {
                 return fmt::format("other lanes of the warp wait at barrier {} on line {}", other->what,
                                    warp.line_of(other->pc));
             }))

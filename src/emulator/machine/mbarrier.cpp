@@ -85,7 +85,7 @@ template <bool Drop> Expected<void> arrive_without_completing(Mbarrier& object, 
     const std::uint32_t phase = object.phase;
     auto done = object.arrive(count, Drop);
     if (!done || object.phase == phase) return done;
-    return ptxgraft::fail(Errc::invalid_barrier,
+    return ptxgraft::fail(Errc::barrier_invalid,
                           "an arrival with .noComplete is the last one that the mbarrier waits for");
 }
 Expected<void> expect(Mbarrier& object, std::uint32_t count) { return object.expect(count); }
@@ -102,7 +102,7 @@ Flow execute_init(Warp& warp, const Operation& operation, std::uint32_t mask) {
         if (at == nullptr) return false;
         if (warp.checks(EmulatorCheck::barriers) && !warp.cta().checker()->mbarriers.insert(at).second &&
             Mbarrier::of(mbarrier_word(at)).valid &&
-            !warp.report({EmulatorCheck::barriers, Errc::invalid_barrier, warp.pc()}, 1u << lane,
+            !warp.report({EmulatorCheck::barriers, Errc::barrier_invalid, warp.pc()}, 1u << lane,
                          [] { return "an mbarrier object is there already; mbarrier.inval ends it"; }))
             return false;
         Mbarrier object;
@@ -130,13 +130,13 @@ template <bool Parity> Flow execute_test(Warp& warp, const Operation& operation,
         const std::uint64_t asked = warp.value(input_of(warp, operation), lane);
         const Mbarrier state = Mbarrier::of(asked);
         if (!object.valid || (!Parity && !state.valid)) {
-            warp.fail(Errc::invalid_barrier, lane,
+            warp.fail(Errc::barrier_invalid, lane,
                       object.valid ? fmt::format("{:#x} is no state of an arrival at an mbarrier", asked)
                                    : "no mbarrier.init made an mbarrier object there");
             return false;
         }
         if (Parity && asked > 1 && warp.checks(EmulatorCheck::barriers) &&
-            !warp.report({EmulatorCheck::barriers, Errc::invalid_barrier, warp.pc()}, 1u << lane,
+            !warp.report({EmulatorCheck::barriers, Errc::barrier_invalid, warp.pc()}, 1u << lane,
                          [&] { return fmt::format("the parity of a phase is 0 or 1, not {}", asked); }))
             return false;
         // The wait itself is not ordered by what it waits for: the object has to be there before.

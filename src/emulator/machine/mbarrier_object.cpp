@@ -10,7 +10,7 @@ namespace {
 constexpr unsigned expected_shift = 20, transactions_shift = 40, phase_shift = 61, tag_shift = 62;
 constexpr std::uint64_t tag = 2, transactions_mask = (std::uint64_t{1} << 21) - 1;
 
-tl::unexpected<Error> wrong(std::string why) { return fail(Errc::invalid_barrier, std::move(why)); }
+tl::unexpected<Error> wrong(std::string why) { return fail(Errc::barrier_invalid, std::move(why)); }
 
 }  // namespace
 

@@ -20,7 +20,7 @@ struct Mbarrier {
     [[nodiscard]] static Mbarrier of(std::uint64_t word);
     [[nodiscard]] std::uint64_t word() const;
 
-    // What the instructions do. Errors: Errc::invalid_barrier, for counts that leave their range.
+    // What the instructions do. Errors: Errc::barrier_invalid, for counts that leave their range.
     Expected<void> init(std::uint32_t count);
     Expected<void> arrive(std::uint32_t count, bool drop);
     Expected<void> expect(std::uint32_t count);
@@ -43,7 +43,7 @@ template <class Change> Expected<std::uint64_t> change_mbarrier(std::byte* at, C
     do {
         Mbarrier object = Mbarrier::of(before);
         if (!object.valid)
-            return fail(Errc::invalid_barrier, "no mbarrier.init made an mbarrier object there");
+            return fail(Errc::barrier_invalid, "no mbarrier.init made an mbarrier object there");
         if (Expected<void> done = change(object); !done) return tl::unexpected(done.error());
         after = object.word();
     } while (!__atomic_compare_exchange_n(word, &before, after, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE));

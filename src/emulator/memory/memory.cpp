@@ -128,7 +128,7 @@ Expected<std::uint64_t> Memory::allocate(std::uint64_t bytes) {
 
 Expected<void> Memory::free(std::uint64_t address) {
     if (try_free(address)) return {};
-    return fail(Errc::not_an_allocation, fmt::format("{:#x}", address));
+    return fail(Errc::address_not_allocated, fmt::format("{:#x}", address));
 }
 
 // A region that is in use stays until its user is gone: it is only marked.

@@ -18,17 +18,17 @@ std::uint32_t Parser::element_index(const Symbol& symbol) {
     const Span place = here();
     const NumberWord number = lexer_.kind == Token::number ? read_number(lexer_.word()) : NumberWord{};
     if (lexer_.kind != Token::number || number.problem != nullptr || number.literal.is_fraction)
-        return fail_at(Errc::expression_type, place,
+        return fail_at(Errc::expression_type_wrong, place,
                        fmt::format("an element of a fragment has a constant number, {0}[0] to {0}[{1}]",
                                    symbol.name, symbol.count - 1));
     if (number.literal.magnitude >= symbol.count)
-        return fail_at(Errc::expression_type, place,
+        return fail_at(Errc::expression_type_wrong, place,
                        fmt::format("{} has {} elements, there is no {}", symbol.name, symbol.count,
                                    number.literal.magnitude));
     lexer_.next();
     if (lexer_.kind != Token::close_bracket) {
         fail_at(
-            Errc::expression_type, here(),
+            Errc::expression_type_wrong, here(),
             fmt::format("expected ']': an element of a fragment has a constant number, {0}[0] to {0}[{1}]",
                         symbol.name, symbol.count - 1));
         return none;
@@ -47,7 +47,7 @@ std::uint32_t Parser::indexed(std::uint32_t symbol, Span name) {
     if (address == none) return none;
     if (type_at(address) != ref(Type::u64)) {
         const TypeRef type = type_at(address);
-        return fail_at(Errc::expression_type, name,
+        return fail_at(Errc::expression_type_wrong, name,
                        fmt::format("{} is {}: only a pointer (u64) and a fragment have elements", found.name,
                                    is_known(type) ? ptxgraft::name(static_cast<Type>(type)) : "a number"));
     }
@@ -58,7 +58,7 @@ std::uint32_t Parser::indexed(std::uint32_t symbol, Span name) {
     if (index == none) return none;
     if (lexer_.kind != Token::close_bracket)
         return lexer_.kind == Token::end
-                   ? fail_at(Errc::expression_syntax, name,
+                   ? fail_at(Errc::expression_syntax_wrong, name,
                              fmt::format("the '[' behind {} is never closed", found.name))
                    : expected("an operator or ']'");
     lexer_.next();
@@ -70,14 +70,15 @@ std::uint32_t Parser::indexed(std::uint32_t symbol, Span name) {
 std::uint32_t Parser::typed_load(Type type, Span name) {
     const auto shape = [&] { return fmt::format("(a load is {}[pointer, index])", ptxgraft::name(type)); };
     if (type == Type::pred)
-        return fail_at(Errc::expression_type, name, "memory holds no pred; load a number and compare it");
+        return fail_at(Errc::expression_type_wrong, name,
+                       "memory holds no pred; load a number and compare it");
     ++lexer_.skip_lines;
     lexer_.next();
     const std::uint32_t address = expression();
     if (address == none) return none;
     if (type_at(address) != ref(Type::u64)) {
         const TypeRef found = type_at(address);
-        return fail_at(Errc::expression_type, at(address).span,
+        return fail_at(Errc::expression_type_wrong, at(address).span,
                        fmt::format("a pointer is u64, this is {}",
                                    is_known(found) ? ptxgraft::name(static_cast<Type>(found)) : "a number"));
     }
@@ -99,7 +100,7 @@ std::uint32_t Parser::load(std::uint32_t address, std::uint32_t index, TypeRef t
         const Literal& literal = work_.literals[position.a];
         if (literal.is_fraction || literal.magnitude > limit)
             return fail_at(
-                Errc::expression_type, position.span,
+                Errc::expression_type_wrong, position.span,
                 fmt::format("an index is an integer below 2^59, this is {}", quoted(position.span)));
         position.op = Op::elided;
         position.type = ref(Type::s64);
@@ -110,7 +111,7 @@ std::uint32_t Parser::load(std::uint32_t address, std::uint32_t index, TypeRef t
         if (!has(only(Type::u32) | only(Type::s32) | only(Type::u64) | only(Type::s64),
                  static_cast<Type>(found)))
             return fail_at(
-                Errc::expression_type, at(index).span,
+                Errc::expression_type_wrong, at(index).span,
                 fmt::format("an index is u32, s32, u64 or s64, this is {}: write {}({})",
                             name(static_cast<Type>(found)),
                             static_cast<Type>(found) == Type::u16 ? "u32" : "s32", quoted(at(index).span)));
@@ -130,7 +131,7 @@ std::uint32_t Parser::call(Span name, std::uint32_t hash) {
     lexer_.next();
     while (lexer_.kind != Token::close) {
         if (lexer_.kind == Token::end)
-            return fail_at(Errc::expression_syntax, name,
+            return fail_at(Errc::expression_syntax_wrong, name,
                            fmt::format("the '(' behind {} is never closed", quoted(name)));
         const std::uint32_t argument = expression();
         if (argument == none) return none;
@@ -160,7 +161,7 @@ std::uint32_t Parser::call(Span name, std::uint32_t hash) {
 
 bool Parser::argument_count(Span name, std::size_t wanted, std::size_t given) {
     if (wanted == given) return true;
-    return fail_at(Errc::expression_arguments, name,
+    return fail_at(Errc::expression_argument_count_wrong, name,
                    fmt::format("{} takes {} argument{}, {} {} given", quoted(name), wanted,
                                wanted == 1 ? "" : "s", given, given == 1 ? "is" : "are")) != none;
 }
@@ -229,7 +230,7 @@ std::uint32_t Parser::bits_call(std::string_view function, Span whole,
         taken |= only(row.from);
     }
     return fail_at(
-        Errc::expression_type, at(argument).span,
+        Errc::expression_type_wrong, at(argument).span,
         fmt::format("{} takes {}, this is {}", function, names(taken), name(static_cast<Type>(from))));
 }
 

@@ -136,7 +136,7 @@ bool Emitter::literal(const Node& node) {
         return true;
     }
     const std::string hint = type == Type::s32 ? "; a suffix gives it another type, as in 7u32 or 7s64" : "";
-    return fail_at(Errc::expression_literal, node.span,
+    return fail_at(Errc::expression_literal_wrong, node.span,
                    fmt::format("{} {} for {}{}", quoted(node.span), found.problem, name(type), hint));
 }
 
@@ -219,7 +219,7 @@ bool Emitter::cast(Type from, Type to, Span place) {
         return call(Op::select, to, place);
     }
     if (has(pair_types, from) || has(pair_types, to))
-        return fail_at(Errc::expression_type, place,
+        return fail_at(Errc::expression_type_wrong, place,
                        fmt::format("there is no cast from {} to {}; bits(x) gives the bits of a pair",
                                    name(from), name(to)));
     const bool are_integers = has(integer_types, from) && has(integer_types, to);
@@ -241,7 +241,7 @@ bool Emitter::operate(const Node& node) {
         if (count == Type::s32)
             push(Opcode::cast, Type::u32, static_cast<std::uint32_t>(count), 0, node.span);
         else if (count != Type::u32)
-            return fail_at(Errc::expression_type, work_.nodes[node.b].span,
+            return fail_at(Errc::expression_type_wrong, work_.nodes[node.b].span,
                            fmt::format("the count of a shift is u32 or s32, this is {}: write u32({})",
                                        name(count), quoted(work_.nodes[node.b].span)));
     }
@@ -259,13 +259,14 @@ bool Emitter::check(const Node& node, Op op, Type type) {
     if ((op == Op::div || op == Op::rem) && has(integer_types, type)) {
         const Node& divisor = work_.nodes[node.b];
         if (divisor.op == Op::literal && work_.literals[divisor.a].magnitude == 0)
-            return fail_at(Errc::expression_literal, divisor.span, "an integer divided by 0 has no value");
+            return fail_at(Errc::expression_literal_wrong, divisor.span,
+                           "an integer divided by 0 has no value");
     }
     constexpr std::uint32_t bf16_since = 80;
     if (has(only(Type::bf16) | only(Type::bf16x2), type) && op != Op::select && options_.sm != 0 &&
         options_.sm < bf16_since)
         return fail_at(
-            Errc::expression_target, node.span,
+            Errc::expression_target_not_able, node.span,
             fmt::format("arithmetic of {} needs sm_80; the target is sm_{}", name(type), options_.sm));
     return true;
 }
@@ -286,7 +287,7 @@ bool Emitter::call(Op op, Type type, Span place) {
     const Definition* definition = expr::definition(op, type);
     if (definition != nullptr) return splice(*definition, place);
     if (entry != Entries::none) return form(entry, place);
-    return fail_at(Errc::expression_type, place,
+    return fail_at(Errc::expression_type_wrong, place,
                    fmt::format("{} does not take {}", spelling(op), name(type)));
 }
 
@@ -305,7 +306,8 @@ bool Emitter::splice(const Definition& definition, Span place) {
 
 bool Emitter::form(std::int32_t entry, Span place) {
     if (entry < 0)
-        return fail_at(Errc::expression_machine, place, "the expression set lacks an instruction for this");
+        return fail_at(Errc::expression_machine_wrong, place,
+                       "the expression set lacks an instruction for this");
     if (present_ != nullptr && present_[entry] == stack::Present::no) return not_present(entry, place);
     push(Opcode::form, {}, static_cast<std::uint32_t>(entry), 0, place);
     return true;
@@ -317,7 +319,7 @@ bool Emitter::not_present(std::int32_t entry, Span place) {
         return fail_at(
             Errc::stub_effect_forbidden, place,
             fmt::format("{} reads memory, and the site does not allow `{}`", quoted(place), name(e.effects)));
-    return fail_at(Errc::expression_target, place,
+    return fail_at(Errc::expression_target_not_able, place,
                    fmt::format("{} needs {}, which the target does not have", quoted(place), e.name));
 }
 

@@ -63,7 +63,7 @@ expr::Workspace& workspace() {
 std::optional<Error> make(std::string_view text, const stack::Machine& machine,
                           const ExpressionOptions& options, expr::Workspace& work) {
     if (&machine.set() != expression_set().get())
-        return fail(Errc::expression_machine, "expressions need a machine of expression_set()").value();
+        return fail(Errc::expression_machine_wrong, "expressions need a machine of expression_set()").value();
     const expr::Scope scope{.machine = &machine, .parameters = {}};
     const expr::ParseOptions how{options.contract, options.approx, options.ftz, options.target.sm};
     if (auto error = expr::parse(text, scope, how, work)) return error;

@@ -95,7 +95,7 @@ bool Parser::statement() {
     const Span place = here();
     if (sign < Token::plus_assign && sign != Token::assign) {
         if (work_.symbols.size() > 0 && sign == Token::eq)
-            return fail_at(Errc::expression_syntax, place, "'==' compares; '=' assigns") != none;
+            return fail_at(Errc::expression_syntax_wrong, place, "'==' compares; '=' assigns") != none;
         return expected(fmt::format("'=' (an expression is assigned: {} = …)", assignable(scope_, work_))) !=
                none;
     }
@@ -130,7 +130,7 @@ std::optional<Parser::Target> Parser::target() {
         if (element == none || (symbol.operand != none && !check_target(symbol, name))) return std::nullopt;
         return Target{found, element, {name.begin, lexer_.last_end}};
     }
-    fail_at(Errc::expression_assignment, name,
+    fail_at(Errc::expression_assignment_wrong, name,
             has_bracket ? fmt::format("{} is no fragment: expressions read memory and do not write it", word)
                         : fmt::format("{0} has {1} elements: assign {0}[0] to {0}[{2}]", word, symbol.count,
                                       symbol.count - 1));
@@ -146,7 +146,7 @@ std::optional<Parser::Target> Parser::new_target(std::string_view word, Span nam
     const bool is_taken =
         find_type(word) != type_count || word == "true" || word == "false" || word == "inf" || word == "nan";
     if (!is_taken || lexer_.kind != Token::assign) return Target{none, 0, name};
-    fail_at(Errc::expression_assignment, name,
+    fail_at(Errc::expression_assignment_wrong, name,
             fmt::format("{} is a word of the language; take another name", word));
     return std::nullopt;
 }
@@ -154,14 +154,15 @@ std::optional<Parser::Target> Parser::new_target(std::string_view word, Span nam
 bool Parser::check_target(const Symbol& symbol, Span place) {
     const bool is_assignment = lexer_.kind == Token::assign || lexer_.kind >= Token::plus_assign;
     if (!is_assignment || operand(symbol).direction != Direction::in) return true;
-    return fail_at(Errc::expression_assignment, place,
+    return fail_at(Errc::expression_assignment_wrong, place,
                    fmt::format("operand {} is `in`: it cannot be assigned", symbol.name)) != none;
 }
 
 bool Parser::end_of_statement() {
     if (lexer_.kind == Token::line || lexer_.kind == Token::end) return true;
     if (lexer_.kind == Token::assign)
-        return fail_at(Errc::expression_syntax, here(), "an assignment has no value; '==' compares") != none;
+        return fail_at(Errc::expression_syntax_wrong, here(), "an assignment has no value; '==' compares") !=
+               none;
     return expected("an operator, or the end of the line") != none;
 }
 
@@ -176,7 +177,7 @@ bool Parser::assign(const Target& to, std::uint32_t node) {
         if (!is_known(type) && !bind(type, symbol.type, at(node).span)) return false;
         if (is_known(type) && type != ref(symbol.type)) {
             const Span span = at(node).span;
-            return fail_at(Errc::expression_type, span,
+            return fail_at(Errc::expression_type_wrong, span,
                            fmt::format(
                                "{} is {} and this is {}, and nothing is converted by itself: write {}({})",
                                symbol.name, name(symbol.type), name(static_cast<Type>(type)),
@@ -360,7 +361,8 @@ std::uint32_t Parser::group() {
     const std::uint32_t inner = expression();
     --lexer_.skip_lines;
     if (inner == none) return none;
-    if (lexer_.kind == Token::end) return fail_at(Errc::expression_syntax, open, "this '(' is never closed");
+    if (lexer_.kind == Token::end)
+        return fail_at(Errc::expression_syntax_wrong, open, "this '(' is never closed");
     if (lexer_.kind != Token::close) return expected("an operator or ')'");
     lexer_.next();
     return inner;
@@ -370,7 +372,8 @@ std::uint32_t Parser::number() {
     const Span place = here();
     NumberWord number = read_number(lexer_.word());
     if (number.problem != nullptr)
-        return fail_at(Errc::expression_literal, place, fmt::format("{} {}", quoted(place), number.problem));
+        return fail_at(Errc::expression_literal_wrong, place,
+                       fmt::format("{} {}", quoted(place), number.problem));
     lexer_.next();
     number.literal.span = place;
     Node node{.op = Op::literal, .span = place, .a = static_cast<std::uint32_t>(work_.literals.size())};
@@ -416,7 +419,7 @@ std::uint32_t Parser::special() {
         for (const stack::Entry& e : set.entries())
             if (e.form == nullptr) names.push_back(e.name);
         return fail_at(
-            Errc::expression_unknown_name, place,
+            Errc::expression_name_unknown, place,
             fmt::format("unknown special register {}{}", quoted(place), nearest(lexer_.word(), names)));
     }
     lexer_.next();
@@ -443,7 +446,7 @@ std::uint32_t Parser::named() {
     }
     const Symbol& found = work_.symbols[symbol];
     if (found.count != 0)
-        return fail_at(Errc::expression_type, name,
+        return fail_at(Errc::expression_type_wrong, name,
                        fmt::format("{0} has {1} elements: write {0}[0] to {0}[{2}]", word, found.count,
                                    found.count - 1));
     return read(symbol, 0, name);
@@ -458,7 +461,7 @@ std::uint32_t Parser::read(std::uint32_t symbol, std::uint32_t element, Span pla
         return add({.op = Op::value, .type = at(work_.values[value].node).type, .span = place, .a = value});
     }
     if (operand(found).direction == Direction::out)
-        return fail_at(Errc::expression_assignment, place,
+        return fail_at(Errc::expression_assignment_wrong, place,
                        fmt::format("operand {} is `out`: it has no value before it is assigned", found.name));
     return add({.op = Op::input, .type = ref(found.type), .span = place, .a = found.operand, .b = element});
 }

@@ -49,18 +49,18 @@ std::optional<Error> check_results(std::string_view text, const Scope& scope, co
         if (value.is_read || symbol.operand != none || open.empty()) continue;
         const std::string near = nearest(symbol.name, open);
         if (!near.empty() || assigned == 0)
-            return fail(Errc::expression_assignment, value.target,
+            return fail(Errc::expression_assignment_wrong, value.target,
                         fmt::format("{} is no operand, and nothing uses it{}", symbol.name,
                                     near.empty() ? "; assign " + assignable(scope, work) : near))
                 .value();
     }
     if (missing != nullptr)
-        return fail(Errc::expression_assignment, end,
+        return fail(Errc::expression_assignment_wrong, end,
                     fmt::format("the `out` operand {0} is not assigned: write {0}{1} = …", missing->name,
                                 missing->count == 0 ? "" : "[…]"))
             .value();
     if (assigned != 0) return std::nullopt;
-    return fail(Errc::expression_assignment, end,
+    return fail(Errc::expression_assignment_wrong, end,
                 fmt::format("nothing is assigned: write {} = …", assignable(scope, work)))
         .value();
 }

@@ -20,12 +20,12 @@ TypeRef Parser::new_variable(std::uint32_t TypeVariable::*what, std::uint32_t no
 bool Parser::bind(TypeRef variable, Type type, Span place) {
     TypeVariable& open = work_.variables[variable - type_count];
     if (type == Type::pred)
-        return fail_at(Errc::expression_type, place,
+        return fail_at(Errc::expression_type_wrong, place,
                        fmt::format("a pred is wanted and {} is a number: compare it, {} != 0", quoted(place),
                                    quoted(place))) != none;
     if (open.fraction != none && has(integer_types, type)) {
         const Span literal = at(open.fraction).span;
-        return fail_at(Errc::expression_type, literal,
+        return fail_at(Errc::expression_type_wrong, literal,
                        fmt::format("{0} has a fraction, and {1} is wanted here: write {1}({0}), or convert "
                                    "what it meets, as in f32(n)",
                                    quoted(literal), name(type))) != none;
@@ -90,7 +90,7 @@ bool Parser::require_pred(std::uint32_t node, std::string_view what) {
         const std::uint32_t load = work_.variables[type - type_count].load;
         return load != none ? pointee_unknown(load) != none : bind(type, Type::pred, span);
     }
-    return fail_at(Errc::expression_type, span,
+    return fail_at(Errc::expression_type_wrong, span,
                    fmt::format("{} takes pred, {} is {}: write {} != 0", what, quoted(span),
                                name(static_cast<Type>(type)), quoted(span))) != none;
 }
@@ -154,7 +154,7 @@ Error untaken(std::string_view text, Op op, const Node& operand, Type type) {
     if (has(float_types, type) && (taken & float_types) == 0 && has(taken, Type::u32))
         fix = fmt::format(": bits({}) are its bits", what);
     if (type == Type::pred && (taken & integer_types) != 0) fix = fmt::format(": write u32({})", what);
-    return fail(Errc::expression_type, operand.span,
+    return fail(Errc::expression_type_wrong, operand.span,
                 fmt::format("{} takes {}, {} is {}{}", spelling(op), names(taken), what, name(type), fix))
         .value();
 }
@@ -177,7 +177,7 @@ std::uint32_t Parser::mismatch(std::uint32_t a, std::uint32_t b, std::string_vie
     const Type wanted = right_wins ? right : left;
     const std::string fix = wanted == Type::pred ? fmt::format("{} != 0", quoted(at(cast).span))
                                                  : fmt::format("{}({})", name(wanted), quoted(at(cast).span));
-    return fail_at(Errc::expression_type, at(cast).span,
+    return fail_at(Errc::expression_type_wrong, at(cast).span,
                    fmt::format("{} is {} and {} is {}, and {} converts nothing by itself: write {}",
                                quoted(at(a).span), name(left), quoted(at(b).span), name(right), what, fix));
 }
@@ -186,7 +186,7 @@ std::uint32_t Parser::pointee_unknown(std::uint32_t load) {
     const Node& node = at(load);
     const std::string_view text = lexer_.text();
     const Span pointer = at(node.a).span, index = at(node.b).span;
-    return fail_at(Errc::expression_type, node.span,
+    return fail_at(Errc::expression_type_wrong, node.span,
                    fmt::format("nothing says what {0} points to: write f32[{0}, {1}], or another type",
                                text.substr(pointer.begin, pointer.end - pointer.begin),
                                text.substr(index.begin, index.end - index.begin)));
@@ -195,13 +195,13 @@ std::uint32_t Parser::pointee_unknown(std::uint32_t load) {
 std::uint32_t Parser::expected(std::string_view what) {
     const Span place = here();
     if (lexer_.kind == Token::unclosed)
-        return fail_at(Errc::expression_syntax, place, "this comment is never closed; expected '*/'");
+        return fail_at(Errc::expression_syntax_wrong, place, "this comment is never closed; expected '*/'");
     if (lexer_.kind == Token::end)
-        return fail_at(Errc::expression_syntax, place, fmt::format("expected {}, found the end", what));
+        return fail_at(Errc::expression_syntax_wrong, place, fmt::format("expected {}, found the end", what));
     if (lexer_.kind == Token::line && lexer_.word() == "\n")
-        return fail_at(Errc::expression_syntax, place,
+        return fail_at(Errc::expression_syntax_wrong, place,
                        fmt::format("expected {}, found the end of the line", what));
-    return fail_at(Errc::expression_syntax, place,
+    return fail_at(Errc::expression_syntax_wrong, place,
                    fmt::format("expected {}, found '{}'", what, quoted(place)));
 }
 
@@ -252,21 +252,21 @@ static std::string_view meaning_of(std::string_view word) {
 std::uint32_t Parser::unknown_name(Span place) {
     const std::string_view word = lexer_.text().substr(place.begin, place.end - place.begin);
     if (const std::string_view ours = meaning_of(word); !ours.empty())
-        return fail_at(Errc::expression_unknown_name, place,
+        return fail_at(Errc::expression_name_unknown, place,
                        fmt::format("unknown name {}: here it is {}", word, ours));
     const std::string near = nearest(word, symbol_names());
     if (!near.empty())
-        return fail_at(Errc::expression_unknown_name, place,
+        return fail_at(Errc::expression_name_unknown, place,
                        fmt::format("unknown name {}{}", quoted(place), near));
     if (find_function(word, hash_of(word), false) != nullptr || find_type(word) != type_count)
-        return fail_at(Errc::expression_unknown_name, place,
+        return fail_at(Errc::expression_name_unknown, place,
                        fmt::format("{0} is a function: write {0}(…)", word));
     std::string all;
     constexpr std::size_t most = 12;
     for (std::size_t i = 0; i < std::min(most, work_.symbols.size()); ++i)
         all += (i == 0 ? "" : ", ") + std::string(work_.symbols[i].name);
     return fail_at(
-        Errc::expression_unknown_name, place,
+        Errc::expression_name_unknown, place,
         fmt::format("unknown name {}; there {} {}", quoted(place), work_.symbols.size() == 1 ? "is" : "are",
                     all.empty() ? "no names" : all + (work_.symbols.size() > most ? " …" : "")));
 }
@@ -274,16 +274,16 @@ std::uint32_t Parser::unknown_name(Span place) {
 std::uint32_t Parser::unknown_function(Span place) {
     const std::string_view word = lexer_.text().substr(place.begin, place.end - place.begin);
     if (work_.find(word, hash_of(word)) != none)
-        return fail_at(Errc::expression_unknown_name, place, fmt::format("{} is no function", word));
+        return fail_at(Errc::expression_name_unknown, place, fmt::format("{} is no function", word));
     if (const std::string_view ours = meaning_of(word); !ours.empty())
-        return fail_at(Errc::expression_unknown_name, place,
+        return fail_at(Errc::expression_name_unknown, place,
                        fmt::format("unknown function {}: here it is {}", word, ours));
     const std::string near = nearest(word, function_names());
     std::string all;
     if (near.empty())
         for (const std::string_view name : function_names())
             all += (all.empty() ? "; the functions are " : ", ") + std::string(name);
-    return fail_at(Errc::expression_unknown_name, place,
+    return fail_at(Errc::expression_name_unknown, place,
                    fmt::format("unknown function {}{}{}", quoted(place), near, all));
 }
 

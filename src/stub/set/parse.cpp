@@ -119,10 +119,10 @@ Expected<void> SetBuilder::include(std::span<const Word> words) {
     if (words.size() != 2) return fail(Errc::set_malformed, words.back().span, "right is: include NAME");
     const Word& name = words[1];
     if (std::find(chain_.begin(), chain_.end(), name.text) != chain_.end())
-        return fail(Errc::set_include, name.span, "the set " + quoted(name.text) + " includes itself");
+        return fail(Errc::set_include_wrong, name.span, "the set " + quoted(name.text) + " includes itself");
     const auto other = shipped_set(name.text, chain_);
     if (!other)
-        return fail(Errc::set_include, name.span,
+        return fail(Errc::set_include_wrong, name.span,
                     "the set " + quoted(name.text) + " is wrong: " + message(other.error()));
     if (*other != nullptr) {
         if (std::find(included_.begin(), included_.end(), other->get()) != included_.end()) return {};
@@ -134,7 +134,7 @@ Expected<void> SetBuilder::include(std::span<const Word> words) {
     std::string known;
     for (const std::string_view n : names) known.append(known.empty() ? "" : ", ").append(n);
     const std::string near = nearest_text(name.text, names);
-    return fail(Errc::set_include, name.span,
+    return fail(Errc::set_include_wrong, name.span,
                 "no set is named " + quoted(name.text) + (near.empty() ? "; the" : near + " The") +
                     " sets are " + known);
 }
@@ -187,7 +187,7 @@ Expected<void> SetBuilder::type(std::span<const Word> words) {
     if (data_->find_type(name.text) != max_types)
         return fail(Errc::set_name_taken, name.span, "the type " + quoted(name.text) + " stands twice");
     const auto found = type_from_name(base.text);
-    if (!found) return fail(Errc::unknown_type, base.span, std::string(base.text));
+    if (!found) return fail(Errc::type_unknown, base.span, *found.error().detail);
     if (first_user_type + data_->user_types.size() == max_types) return full(name);
     data_->user_types.push_back({std::string(name.text), *found});
     return {};
@@ -274,7 +274,7 @@ Expected<void> SetBuilder::wildcard(const Line& line) {
         }
     }
     if (is_known) return {};
-    return fail(Errc::set_unknown_form, line.form.span,
+    return fail(Errc::set_form_unknown, line.form.span,
                 "no opcode " + quoted(opcode) + " has a pure form" + nearest_text(opcode, opcodes));
 }
 
@@ -290,7 +290,7 @@ const SetBuilder::Forms& SetBuilder::forms_of(std::string_view opcode) {
 Expected<void> SetBuilder::special(const Line& line) {
     const auto info = isa::special_register(line.form.text);
     if (!info)
-        return fail(Errc::set_unknown_form, line.form.span,
+        return fail(Errc::set_form_unknown, line.form.span,
                     quoted(line.form.text) + " is no special register of one value");
     Entry entry;
     entry.name = line.name.text;
@@ -301,9 +301,9 @@ Expected<void> SetBuilder::special(const Line& line) {
 
 Expected<void> SetBuilder::form(const Line& line) {
     auto found = isa::find_form(line.form.text);
-    if (!found) return fail(Errc::set_unknown_form, line.form.span, unknown_form(line.form.text));
+    if (!found) return fail(Errc::set_form_unknown, line.form.span, unknown_form(line.form.text));
     if (const std::string problem = unusable(*found); !problem.empty())
-        return fail(Errc::set_unknown_form, line.form.span, problem);
+        return fail(Errc::set_form_unknown, line.form.span, problem);
     const auto kept = std::make_shared<const isa::Form>(std::move(*found));
     data_->owned.push_back(kept);
     Entry entry = make_entry(*kept);
@@ -358,7 +358,7 @@ Expected<TypeId> SetBuilder::operand_type(const Word& word, const isa::OperandSp
         std::vector<std::string_view> names;
         for (TypeId t = 0; t < first_user_type + data_->user_types.size(); ++t)
             names.push_back(data_->type_name(t));
-        return fail(Errc::set_unknown_type, word.span, quoted(word.text) + nearest_text(word.text, names));
+        return fail(Errc::type_unknown, word.span, quoted(word.text) + nearest_text(word.text, names));
     }
     const TypeId base =
         type < first_user_type

@@ -42,7 +42,7 @@ void Runner::match_brackets(std::span<const Instruction> code, std::uint32_t* ma
 bool Runner::may_nest() {
     const std::uint32_t most = std::min(options_.limits.depth, max_depth);
     if (frame_count_ + calls_ < most) return true;
-    error_ = fail(Errc::stack_limit,
+    error_ = fail(Errc::stack_limit_exceeded,
                   "brackets and routines stand more than " + std::to_string(most) + " deep in each other");
     return false;
 }
@@ -150,7 +150,7 @@ bool Runner::merge(const Frame& frame) {
         const std::uint32_t depth = *other++;
         const std::uint32_t here = room(t), kept = std::min(depth, here);
         if (must_ && depth != here) {
-            error_ = fail(Errc::stack_bracket,
+            error_ = fail(Errc::stack_bracket_wrong,
                           "the arms of this `if` leave " + std::to_string(std::max(depth, here) - kept) +
                               " more " + std::string(machine_.set->type_name(static_cast<TypeId>(t))) +
                               " in one than in the other");

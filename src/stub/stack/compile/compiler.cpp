@@ -14,10 +14,10 @@ namespace {
 
 tl::unexpected<Error> too_much(const Bound& bound, const Limits& limits) {
     if (bound.steps <= limits.steps)
-        return fail(Errc::stack_limit,
+        return fail(Errc::stack_limit_exceeded,
                     "the program may make more than " + std::to_string(most_nodes) + " values");
-    return fail(Errc::stack_limit, "the program executes more than " + std::to_string(limits.steps) +
-                                       " instructions, routines and repeats counted each time");
+    return fail(Errc::stack_limit_exceeded, "the program executes more than " + std::to_string(limits.steps) +
+                                                " instructions, routines and repeats counted each time");
 }
 
 Expected<Compiled> compile_in(ProgramView program, const Machine::Data& machine, const Bound& bound,
@@ -44,8 +44,8 @@ Expected<Compiled> compile_long(ProgramView program, const Machine::Data& machin
     const std::size_t needed = bytes_of(bound, program, machine, options);
     const std::span<std::byte> memory = room(needed);
     if (memory.empty())
-        return fail(Errc::stack_limit, "the program may need " + std::to_string(needed) +
-                                           " bytes of memory, which are not there");
+        return fail(Errc::stack_limit_exceeded, "the program may need " + std::to_string(needed) +
+                                                    " bytes of memory, which are not there");
     return compile_in(program, machine, bound, memory, options);
 }
 

@@ -49,7 +49,7 @@ class Diagnosis {
                         situation_.is_program ? std::move(detail) : fmt::format("in a routine: {}", detail));
     }
     [[nodiscard]] Error bad(std::string detail) const {
-        return make(Errc::stack_bad_instruction, std::move(detail));
+        return make(Errc::stack_instruction_invalid, std::move(detail));
     }
     [[nodiscard]] bool is_type(std::uint32_t type) const {
         return type < max_types && !set_.type_name(static_cast<TypeId>(type)).empty();
@@ -118,7 +118,8 @@ class Diagnosis {
 
     // What is wrong with the name of an operand, if anything is.
     [[nodiscard]] std::optional<Error> naming() const {
-        if (!situation_.is_program) return make(Errc::stack_routine, "operands do not stand in routines");
+        if (!situation_.is_program)
+            return make(Errc::stack_routine_wrong, "operands do not stand in routines");
         const SiteOperand* o = operand();
         if (o == nullptr) return bad(fmt::format("there is no operand {}", i_.index));
         if (i_.payload < std::max(o->count, 1u)) return std::nullopt;
@@ -189,13 +190,13 @@ class Diagnosis {
 
     [[nodiscard]] Error call() const {
         if (i_.index >= situation_.routines.size())
-            return make(Errc::stack_routine, fmt::format("there is no routine {} here", i_.index));
+            return make(Errc::stack_routine_wrong, fmt::format("there is no routine {} here", i_.index));
         const Routine& routine = situation_.routines[i_.index];
         for (const auto* types : {&routine.arguments, &routine.results})
             for (const TypeId type : *types)
                 if (!is_type(type)) return no_type(type);
         if (auto wrong = missing_of(routine.name, routine.arguments)) return *wrong;
-        return make(Errc::stack_routine,
+        return make(Errc::stack_routine_wrong,
                     fmt::format("routine {} has too many arguments or results", routine.name));
     }
 
@@ -206,7 +207,7 @@ class Diagnosis {
                                       : i_.opcode == Opcode::repeat ? "repeat"
                                       : i_.opcode == Opcode::else_  ? "else"
                                                                     : "end";
-        return make(Errc::stack_bracket, fmt::format("this {} has no partner", word));
+        return make(Errc::stack_bracket_wrong, fmt::format("this {} has no partner", word));
     }
 
     [[nodiscard]] Error stack_word() const {

@@ -382,9 +382,9 @@ bool Runner::take_results(const Routine& routine, std::uint32_t index) {
         const std::uint32_t type = lane(routine.results[k]);
         if (room(type) == 0 && (must_ || collects_)) {
             const Error error =
-                fail(Errc::stack_routine, "routine " + routine.name + " leaves no " +
-                                              std::string(machine_.set->type_name(routine.results[k])) +
-                                              " for its results")
+                fail(Errc::stack_routine_wrong, "routine " + routine.name + " leaves no " +
+                                                    std::string(machine_.set->type_name(routine.results[k])) +
+                                                    " for its results")
                     .value();
             note(error, index, static_cast<std::uint32_t>(routine.code.size()));
             if (must_) return error_ = tl::unexpected(error), false;

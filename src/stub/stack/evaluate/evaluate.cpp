@@ -136,7 +136,7 @@ Expected<Evaluator> Evaluator::make(ProgramView program, const Machine& machine,
     const AlignedBytes arena(
         static_cast<std::byte*>(::operator new[](size, std::align_val_t{64}, std::nothrow)));
     if (arena == nullptr)
-        return fail(Errc::stack_limit,
+        return fail(Errc::stack_limit_exceeded,
                     "the program may need " + std::to_string(size) + " bytes of memory, which are not there");
     const auto graph = make_graph(program, machine, {arena.get(), size}, options);
     if (!graph) return tl::unexpected(graph.error());

@@ -138,7 +138,7 @@ class Planner {
         return {};
     }
     [[nodiscard]] Expected<void> cannot(const Node& n) const {
-        return fail(Errc::cannot_evaluate, {}, code_of(n).entry->name);
+        return fail(Errc::instruction_not_evaluable, {}, code_of(n).entry->name);
     }
 
     Expected<void> select(NodeId id, const Node& n) {

@@ -62,7 +62,7 @@ struct Evaluator::Plan {
     std::uint32_t instruction_count = 0;
 };
 
-/// Errors: Errc::cannot_evaluate.
+/// Errors: Errc::instruction_not_evaluable.
 [[nodiscard]] Expected<std::shared_ptr<const Evaluator::Plan>> make_plan(const Graph& graph,
                                                                          const Machine::Data& machine);
 

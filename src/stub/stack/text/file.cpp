@@ -53,12 +53,12 @@ Expected<Effect> effects_of(std::string_view line, std::size_t offset) {
              bit = static_cast<std::uint16_t>(bit * 2))
             if (name(Effect{bit}) == word) found = Effect{bit};
         const Span place{static_cast<std::uint32_t>(offset + at), static_cast<std::uint32_t>(offset + end)};
-        if (found == Effect::none) return fail(Errc::unknown_effect, place, std::string(word));
+        if (found == Effect::none) return fail(Errc::effect_unknown, place, std::string(word));
         all = all | found;
         at = end;
     }
     const auto begin = static_cast<std::uint32_t>(offset);
-    if (count == 0) return fail(Errc::unknown_effect, Span{begin, begin + 5}, "");
+    if (count == 0) return fail(Errc::effect_unknown, Span{begin, begin + 5}, "");
     return all;
 }
 

@@ -54,23 +54,23 @@ std::string nearest_stubs(std::string_view name) {
 Expected<void> Reader::import() {
     const Span place = words_.place();
     if (in_routine_ != 0 || !brackets_.empty())
-        return fail_here(Errc::stack_import, "import stands outside of all brackets and routines");
+        return fail_here(Errc::stack_import_wrong, "import stands outside of all brackets and routines");
     if (!words_.next() || words_.is_break())
-        return fail(Errc::stack_import, place,
+        return fail(Errc::stack_import_wrong, place,
                     "import takes the name of a stub of the library: import activation/relu.stub");
     const LibraryFile* file = find_stub(words_.word());
     if (file == nullptr)
-        return fail_here(Errc::stack_import,
+        return fail_here(Errc::stack_import_wrong,
                          fmt::format("the library has no stub {}{}", words_.word().substr(0, 60),
                                      nearest_stubs(words_.word())));
     if (std::find(imports_.begin(), imports_.end(), file->name) != imports_.end()) return {};
     for (const ImportChain* link = chain_; link != nullptr; link = link->outer)
         if (link->name == file->name)
-            return fail_here(Errc::stack_import, fmt::format("{} would import itself", file->name));
+            return fail_here(Errc::stack_import_wrong, fmt::format("{} would import itself", file->name));
     imports_.push_back(file->name);
     const std::string_view name = last_part(file->name);
     if (std::string why = why_taken(name); !why.empty())
-        return fail_here(Errc::stack_import, fmt::format("import {}: {}", file->name, why));
+        return fail_here(Errc::stack_import_wrong, fmt::format("import {}: {}", file->name, why));
     return imported(name, file->name, file->text);
 }
 
@@ -167,7 +167,7 @@ class StubRoutine {
             const bool is_read = operand.direction != Direction::out,
                        is_written = operand.direction != Direction::in;
             if ((is_read && !take_cell(type, r.argument)) || (is_written && !take_cell(type, r.result)))
-                return fail(Errc::stack_import, "it has too many operands to be imported");
+                return fail(Errc::stack_import_wrong, "it has too many operands to be imported");
             if (is_read) routine_.arguments.push_back(type);
             if (is_written) routine_.results.push_back(type);
             registers_[k].push_back(r);
@@ -194,7 +194,7 @@ class StubRoutine {
             return routine_.code.push_back(instruction), Expected<void>{};
         Register& r = registers_[instruction.index][instruction.payload];
         if (direction(instruction.index) == (is_input ? Direction::out : Direction::in))
-            return fail(Errc::stack_import,
+            return fail(Errc::stack_import_wrong,
                         fmt::format("its operand {} is `{}`", signature_.operands[instruction.index].name,
                                     is_input ? "out" : "in"));
         if (is_input) return add(Opcode::load, r.type, r.argument), Expected<void>{};
@@ -207,8 +207,9 @@ class StubRoutine {
         if (direction(k) == Direction::in) return {};
         for (const Register& r : registers_[k]) {
             if (direction(k) == Direction::out && !r.is_assigned)
-                return fail(Errc::stack_import, fmt::format("its operand {} is `out` and is not assigned",
-                                                            signature_.operands[k].name));
+                return fail(
+                    Errc::stack_import_wrong,
+                    fmt::format("its operand {} is `out` and is not assigned", signature_.operands[k].name));
             add(Opcode::load, r.type, r.result);
         }
         return {};
@@ -229,7 +230,7 @@ Expected<void> Reader::imported(std::string_view name, std::string_view file, st
     const auto parsed = parse_file(text);
     if (!parsed) return tl::unexpected(in_file(parsed.error(), file, text, 0));
     if (parsed->program_offset == 0)
-        return fail_here(Errc::stack_import, fmt::format("{} has no signature line", file));
+        return fail_here(Errc::stack_import_wrong, fmt::format("{} has no signature line", file));
     const ImportChain chain{file, chain_};
     Program own;
     std::vector<Span> places;
@@ -243,7 +244,7 @@ Expected<void> Reader::imported(std::string_view name, std::string_view file, st
     own.routines.push_back(std::move(*routine));
     const std::size_t first = program_->routines.size();
     if (first + own.routines.size() > most_routines)
-        return fail_here(Errc::stack_routine, "a program has at most 256 routines");
+        return fail_here(Errc::stack_routine_wrong, "a program has at most 256 routines");
     for (Routine& moving : own.routines) {
         if (auto done = move_code(moving.code, own.pool, first, *set_, program_->pool, pool_); !done)
             return fail_here(done.error().code, *done.error().detail);

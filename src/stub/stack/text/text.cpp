@@ -140,7 +140,7 @@ Expected<void> Reader::read_words() {
     const std::string_view name = open.opcode == Opcode::repeat ? "repeat"
                                   : open.opcode == Opcode::if_  ? "if"
                                                                 : "routine";
-    return fail(Errc::stack_bracket, open.place, fmt::format("this {} has no end", name));
+    return fail(Errc::stack_bracket_wrong, open.place, fmt::format("this {} has no end", name));
 }
 
 Expected<void> Reader::word() {
@@ -198,7 +198,7 @@ Expected<void> Reader::operand(std::string_view word, std::uint32_t index) {
     const SiteOperand& operand = signature_->operands[index];
     if (in_routine_ != 0)
         return fail_here(
-            Errc::stack_routine,
+            Errc::stack_routine_wrong,
             fmt::format("{} is an operand: a routine sees only its arguments, which stand on its stacks",
                         word));
     if (operand.count != 0)
@@ -250,7 +250,7 @@ Expected<bool> Reader::element(std::string_view word, Opcode opcode) {
 Expected<void> Reader::assignment() {
     const Span arrow = words_.place();
     if (in_routine_ != 0)
-        return fail_here(Errc::stack_routine,
+        return fail_here(Errc::stack_routine_wrong,
                          "a routine assigns nothing: what stands on its stacks at its end are its results");
     const std::size_t first = code_->size();
     while (words_.next() && !words_.is_break()) {
@@ -267,9 +267,9 @@ Expected<void> Reader::assignment() {
             text.append(separator).append(element_name(operand, 0));
             separator = ", ";
         }
-        return fail_here(Errc::stack_bad_assignment, std::move(text));
+        return fail_here(Errc::stack_assignment_wrong, std::move(text));
     }
-    if (code_->size() == first) return fail(Errc::stack_bad_assignment, arrow, "-> names no operand");
+    if (code_->size() == first) return fail(Errc::stack_assignment_wrong, arrow, "-> names no operand");
     std::reverse(code_->begin() + static_cast<std::ptrdiff_t>(first), code_->end());
     std::reverse(places_->begin() + static_cast<std::ptrdiff_t>(first), places_->end());
     return {};
@@ -363,17 +363,17 @@ Expected<void> Reader::cast(std::string_view word) {
     const std::size_t dot = word.find('.', 3);
     if (dot == std::string_view::npos)
         return fail_here(
-            Errc::stack_unknown_word,
+            Errc::stack_word_unknown,
             fmt::format("{}: a cast names two types, what it makes and what it takes: as.u32.f32",
                         word.substr(0, 60)));
     const auto to = stack_type(word, word.substr(3, dot - 3)), from = stack_type(word, word.substr(dot + 1));
     if (!to || !from) return tl::unexpected(!to ? to.error() : from.error());
     const TypeId to_base = base_of(*to, *set_), from_base = base_of(*from, *set_);
     if (to_base == type_id(Type::pred) || from_base == type_id(Type::pred))
-        return fail_here(Errc::stack_unknown_word,
+        return fail_here(Errc::stack_word_unknown,
                          fmt::format("{}: a predicate has no bits to take; use selp or setp.ne", word));
     if (width_of(to_base) != width_of(from_base))
-        return fail_here(Errc::stack_unknown_word,
+        return fail_here(Errc::stack_word_unknown,
                          fmt::format("{}: {} has {} bits and {} has {}; cvt converts", word, name_of(*to),
                                      width_of(to_base), name_of(*from), width_of(from_base)));
     return kept({Opcode::cast, *to, *from, 0});
@@ -382,7 +382,7 @@ Expected<void> Reader::cast(std::string_view word) {
 Expected<TypeId> Reader::stack_type(std::string_view word, std::string_view name) const {
     if (const TypeId type = set_->find_type(name); type != max_types) return type;
     return fail_here(
-        Errc::stack_unknown_word,
+        Errc::stack_word_unknown,
         fmt::format(
             "{}: {} is no type; the types are those of PTX, such as f32, s32, pred, and those of the set",
             word.substr(0, 60), name.empty() ? "nothing" : name.substr(0, 40)));
@@ -417,7 +417,7 @@ Expected<void> Reader::raw(std::string_view word) {
     const auto [stop, code] = std::from_chars(digits.data(), digits.data() + digits.size(), bytes, 16);
     if (digits.size() != 16 || code != std::errc() || stop != digits.data() + digits.size())
         return fail_here(
-            Errc::stack_unknown_word,
+            Errc::stack_word_unknown,
             fmt::format("{}: ! takes the 16 hexadecimal digits of an instruction, !! of a constant",
                         word.substr(0, 40)));
     if (is_constant) return program_->pool.push_back(bytes), Expected<void>{};
@@ -430,9 +430,9 @@ Expected<void> Reader::unknown(std::string_view word) const {
         shown.begin(), shown.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; },
         '?');
     if (in_routine_ != 0 && word == routine_.name)
-        return fail_here(Errc::stack_unknown_word,
+        return fail_here(Errc::stack_word_unknown,
                          fmt::format("{}: a routine uses only those above it, not itself", shown));
-    return fail_here(Errc::stack_unknown_word,
+    return fail_here(Errc::stack_word_unknown,
                      shown + suggestions(word, *set_, *signature_, program_->routines));
 }
 

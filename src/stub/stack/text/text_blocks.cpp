@@ -69,15 +69,15 @@ Expected<void> Reader::repeat() {
 
 Expected<void> Reader::else_word() {
     if (brackets_.empty() || brackets_.back().opcode != Opcode::if_)
-        return fail_here(Errc::stack_bracket, "else stands between an if and its end");
-    if (brackets_.back().has_else) return fail_here(Errc::stack_bracket, "this if has an else already");
+        return fail_here(Errc::stack_bracket_wrong, "else stands between an if and its end");
+    if (brackets_.back().has_else) return fail_here(Errc::stack_bracket_wrong, "this if has an else already");
     brackets_.back().has_else = true;
     return done({Opcode::else_, 0, 0, 0});
 }
 
 Expected<void> Reader::end_word() {
     if (brackets_.empty())
-        return fail_here(Errc::stack_bracket, "end without a repeat, if or routine before it");
+        return fail_here(Errc::stack_bracket_wrong, "end without a repeat, if or routine before it");
     const Opcode opcode = brackets_.back().opcode;
     brackets_.pop_back();
     if (opcode != Opcode::call) return done({Opcode::end, 0, 0, 0});
@@ -122,14 +122,15 @@ std::string Reader::why_taken(std::string_view name) const {
 Expected<void> Reader::routine() {
     const Span place = words_.place();
     if (in_routine_ != 0 || !brackets_.empty())
-        return fail_here(Errc::stack_routine, "a routine stands outside of all brackets and other routines");
+        return fail_here(Errc::stack_routine_wrong,
+                         "a routine stands outside of all brackets and other routines");
     if (program_->routines.size() >= most_routines)
-        return fail_here(Errc::stack_routine, "a program has at most 256 routines");
+        return fail_here(Errc::stack_routine_wrong, "a program has at most 256 routines");
     if (!words_.next_in_program())
-        return fail(Errc::stack_routine, place,
+        return fail(Errc::stack_routine_wrong, place,
                     "routine takes a name and types: routine square f32 -> f32 : … end");
     if (std::string why = why_taken(words_.word()); !why.empty())
-        return fail_here(Errc::stack_routine, std::move(why));
+        return fail_here(Errc::stack_routine_wrong, std::move(why));
     routine_ = Routine{std::string(words_.word()), {}, {}, {}};
     if (auto read = routine_types(routine_); !read) return read;
     code_ = &routine_.code;
@@ -161,16 +162,16 @@ Expected<void> Reader::routine_types(Routine& routine) {
         if (!word.empty()) {
             TypeId type = words_.is_arrow() ? max_types : set_->find_type(word);
             if (type == max_types && !is_raw_type(word, type))
-                return fail_here(Errc::stack_routine,
+                return fail_here(Errc::stack_routine_wrong,
                                  fmt::format("{} is no type; a routine is: routine square f32 -> f32 : … end",
                                              word.substr(0, 40)));
             types->push_back(type);
         }
         if (is_last && types == &routine.arguments)
-            return fail_here(Errc::stack_routine, "the types of the results stand between -> and :");
+            return fail_here(Errc::stack_routine_wrong, "the types of the results stand between -> and :");
         if (is_last) return {};
     }
-    return fail_here(Errc::stack_routine,
+    return fail_here(Errc::stack_routine_wrong,
                      fmt::format("routine {} has no `:` behind its types: routine square f32 -> f32 : … end",
                                  routine.name));
 }
