@@ -62,7 +62,7 @@ void Verifier::look_at(const Instruction& i) {
     requirements(i, *fitting);
     special_registers(i);
     if (options_.manual_order && !fitting->in_order)
-        report(Errc::modifier_out_of_order, i.name, "the manual's order is " + fitting->canonical_name());
+        report(Errc::modifier_out_of_order, i.name, fitting->canonical_name());
     address_width(i, *fitting);
     shared_variable(i, *fitting);
     if (i.opcode == "call") call(i);

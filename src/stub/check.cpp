@@ -286,8 +286,7 @@ class Checker {
     Expected<void> write(const syntax::Instruction& i, const Operand& o, OperandRegister target) {
         const SiteOperand& operand = signature_.operands[target.operand];
         if (operand.direction == Direction::in)
-            return fail(Errc::stub_input_written, place(o.span()),
-                        fmt::format("{} is an `in` operand: it cannot be written", o.text()));
+            return fail(Errc::stub_input_written, place(o.span()), std::string(o.text()));
         Writes& writes = written_[target.operand][target.element];
         if (!i.guard)
             writes.always = true;
@@ -380,10 +379,9 @@ Expected<CheckedText> check_text(std::string_view text, const Signature& signatu
     if (text.size() >= Span::none - frame.size() - after.size()) return fail(Errc::text_too_large);
     for (const std::string_view marker : markers)
         if (const std::size_t at = text.find(marker); at != std::string_view::npos)
-            return fail(
-                Errc::stub_marker_forbidden,
-                Span{static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at + marker.size())},
-                fmt::format("{} marks a site; it cannot stand in a stub, not even in a comment", marker));
+            return fail(Errc::stub_marker_forbidden,
+                        Span{static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at + marker.size())},
+                        std::string(marker));
     if (auto balanced = check_braces(text); !balanced) return tl::unexpected(balanced.error());
     const auto size = static_cast<std::uint32_t>(text.size());
     auto module = syntax::parse(fmt::format("{}{}{}", frame, text, after));

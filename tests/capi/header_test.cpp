@@ -72,6 +72,28 @@ TEST(CApiNames, EnumeratorsAreInLowerCaseBehindThePrefixOfTheirEnum) {
         EXPECT_TRUE(std::regex_match(row.str(1), std::regex("[a-z0-9_]+"))) << row.str(1);
 }
 
+TEST(CApiNames, EveryStatusSaysWhatItMeans) {
+    const std::string errors = read("/include/ptxgraft/errc.def");
+    std::set<std::string> values;
+    std::string before;
+    for (const Match& line : all(errors, "[^\n]+")) {
+        Match row;
+        const std::string text = line.str();
+        if (std::regex_match(text, row, std::regex("PTXGRAFT_ERRC\\((\\w+), (\\d+), \"(.*)\"\\)"))) {
+            EXPECT_TRUE(values.insert(row[2]).second) << text;
+            if (row[3] == "{}") {
+                EXPECT_TRUE(std::regex_match(before, std::regex("// .+\\."))) << text;
+            }
+        }
+        before = text;
+    }
+    const auto retired = all(errors, "\n//   ([0-9 ]+)\n");
+    ASSERT_EQ(retired.size(), 1u);
+    const std::string list = retired[0][1];
+    for (const Match& value : all(list, "\\d+")) EXPECT_EQ(values.count(value.str()), 0u) << value.str();
+    EXPECT_GT(values.size(), 150u);
+}
+
 TEST(CApiNames, EveryStructThatMayGrowHasItsInitAndItsFirstSize) {
     const std::string text = header(), sizes = read("/src/capi/structs.hpp");
     std::size_t count = 0;

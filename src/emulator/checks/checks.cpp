@@ -18,8 +18,8 @@ std::optional<EmulatorCheck> find_check(std::string_view name) {
 }
 
 tl::unexpected<Error> unknown_check(std::string_view name, std::string_view also) {
-    return fail(Errc::check_unknown, fmt::format("no check is named '{}'; there are {}{}", name,
-                                                 fmt::join(check_names, ", "), also));
+    return fail(Errc::check_unknown,
+                fmt::format("'{}'; there are {}{}", name, fmt::join(check_names, ", "), also));
 }
 
 }  // namespace
@@ -54,11 +54,7 @@ std::string names(EmulatorChecks checks) {
 }
 
 Expected<EmulatorExcuse> parse_excuse(std::string_view text) {
-    const auto malformed = [&] {
-        return fail(Errc::excuse_malformed, fmt::format("'{}' is no excuse: CHECK@LINE for a line of the "
-                                                        "PTX, or CHECK@FILE:LINE for one of the source",
-                                                        text));
-    };
+    const auto malformed = [&] { return fail(Errc::excuse_malformed, std::string(text)); };
     const std::size_t at = text.find('@');
     if (at == std::string_view::npos) return malformed();
     const auto check = find_check(text.substr(0, at));

@@ -130,19 +130,16 @@ class Diagnosis {
 
     [[nodiscard]] Error input() const {
         if (auto wrong = naming()) return *wrong;
-        return make(Errc::stack_output_read, fmt::format("operand {} is `out`: it has no value to read",
-                                                         element_name(*operand(), i_.payload)));
+        return make(Errc::stack_output_read, element_name(*operand(), i_.payload));
     }
 
     [[nodiscard]] Error assignment() const {
         if (auto wrong = naming()) return *wrong;
         const std::string name = element_name(*operand(), i_.payload);
-        if (operand()->direction == Direction::in)
-            return make(Errc::stack_input_assigned,
-                        fmt::format("operand {} is `in`: it cannot be assigned", name));
+        if (operand()->direction == Direction::in) return make(Errc::stack_input_assigned, name);
         const TypeId type = machine_.slots[machine_.operands[i_.index].first + i_.payload].type;
         if (depth(type) == 0) return missing(fmt::format("-> {}", name), type, 1);
-        return make(Errc::stack_assigned_twice, fmt::format("operand {} is assigned twice", name));
+        return make(Errc::stack_assigned_twice, name);
     }
 
     [[nodiscard]] Error form() const {
