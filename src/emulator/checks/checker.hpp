@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "emulator/checks/findings.hpp"
+#include "emulator/checks/register_states.hpp"
 #include "emulator/checks/synchronisation.hpp"
 #include "emulator/machine/program.hpp"
 #include "emulator/races/clock.hpp"
@@ -52,13 +53,6 @@ struct ThreadBulkStores {
     std::uint32_t pc = 0;             ///< of the last one
 
     [[nodiscard]] bool is_pending() const { return issued > waited; }
-};
-
-/// What stored an undefined value, and where that came from.
-struct StoredOrigin {
-    std::uint32_t pc = 0, first_pc = 0;
-    bool is_stored = false;
-    [[nodiscard]] bool is_known() const { return is_stored; }
 };
 
 /// The places of undefined values that were stored; which of them are undefined still, others know.

@@ -1,3 +1,5 @@
+// Where the addresses of an access are in the host's memory: of all lanes at once where they lie in one piece
+// of memory, else of one after the other.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,7 +48,7 @@ Warp::Piece Warp::shared_piece(Cta& owner, std::uint64_t begin) const {
     return {.host = owner.shared().data(),
             .begin = begin,
             .bytes = owner.shared().size(),
-            .written = tracks_written_ ? owner.shared_written().data() : nullptr,
+            .written = checks_.tracks_written() ? owner.shared_written().data() : nullptr,
             .space = Space::shared,
             .owner = owner.rank()};
 }
@@ -79,7 +81,7 @@ Warp::Piece Warp::piece(const Access& access, const Operation& operation, std::u
                     .begin = window,
                     .bytes = frame_->local_top,
                     .lane_stride = local_stride_,
-                    .written = tracks_written_ ? local_written_.data() : nullptr,
+                    .written = checks_.tracks_written() ? local_written_.data() : nullptr,
                     .space = Space::local};
         case Space::param:
             if (use == Use::write) return {};
@@ -95,7 +97,7 @@ Warp::Piece Warp::piece(const Access& access, const Operation& operation, std::u
         if (found == nullptr) return {};
         region_ = found;
     }
-    if ((use == Use::write && region_->read_only) || (region_->is_heap && checks(EmulatorCheck::heap)))
+    if ((use == Use::write && region_->read_only) || (region_->is_heap && checks_.has(EmulatorCheck::heap)))
         return {};
     return {
         .host = region_->host, .begin = region_->begin, .bytes = region_->bytes, .written = region_->written};
@@ -127,7 +129,7 @@ std::byte* Warp::locate(const Access& access, const Operation& operation, std::u
             return nullptr;
         }
     }
-    if (tracks_written_ || is_ordered_) {
+    if (checks_.looks_at_memory()) {
         located.host = in.host;
         located.written = in.written;
         located.begin = in.space == Space::global   ? in.begin
@@ -204,9 +206,9 @@ std::byte* Warp::find(Space space, std::uint64_t address, unsigned lane, std::ui
             if (!region->holds(address, bytes)) return nullptr;
         }
         if (use == Use::write && region_->read_only) return nullptr;
-        if (region_->is_heap && checks(EmulatorCheck::heap) &&
+        if (region_->is_heap && checks_.has(EmulatorCheck::heap) &&
             !launch_->memory->heap().holds(address, bytes) &&
-            !report({EmulatorCheck::heap, Errc::address_out_of_bounds, pc_}, 1u << lane, [&] {
+            !checks_.report({EmulatorCheck::heap, Errc::address_out_of_bounds, pc_}, 1u << lane, [&] {
                 return describe(space, address, bytes, use) + surroundings(space, address, bytes);
             }))
             return nullptr;
@@ -271,14 +273,15 @@ bool Warp::reserve_local(std::uint64_t bytes) {
         std::copy_n(local_.data() + lane * local_stride_, local_stride_, grown.data() + lane * stride);
     }
     local_ = std::move(grown);
-    if (tracks_written_) {
+    if (checks_.tracks_written()) {
         std::vector<std::uint8_t> written(std::size_t{stride} * 32);
         for (std::size_t lane = 0; lane < 32 && local_stride_ != 0; ++lane)
             std::copy_n(local_written_.data() + lane * local_stride_, local_stride_,
                         written.data() + lane * stride);
         local_written_ = std::move(written);
     }
-    host_bytes_.take((std::uint64_t{stride} - local_stride_) * lane_count * (tracks_written_ ? 2 : 1));
+    host_bytes_.take((std::uint64_t{stride} - local_stride_) * lane_count *
+                     (checks_.tracks_written() ? 2 : 1));
     charge_bytes(std::uint64_t{stride} * lane_count);
     local_stride_ = stride;
     return true;
@@ -290,6 +293,43 @@ bool Warp::extend_local(std::uint32_t bytes, std::uint32_t alignment, std::uint3
     offset = static_cast<std::uint32_t>(begin);
     frame_->local_top = static_cast<std::uint32_t>(begin + bytes);
     return true;
+}
+
+// --- what the checks look at
+
+Place Warp::common_place(Space space, std::uint64_t address) const {
+    Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
+    if (where.space != Space::shared && where.space != Space::shared_cluster) return where;
+    if (where.address >> cluster_rank_shift == 0) where.address += shared_place(cta_->rank());
+    where.space = Space::shared;
+    return where;
+}
+
+std::uint8_t* Warp::written_bytes(Space space, std::uint64_t address, unsigned lane) {
+    if (!checks_.tracks_written()) return nullptr;
+    const Place where = common_place(space, address);
+    if (where.space == Space::shared) {
+        Cta* const owner = owner_of(where.address);
+        return owner == nullptr ? nullptr
+                                : owner->shared_written().data() +
+                                      (where.address & ((std::uint64_t{1} << cluster_rank_shift) - 1));
+    }
+    if (where.space == Space::local)
+        return local_written_.data() + std::size_t{lane} * local_stride_ + where.address;
+    if (where.space == Space::param) return nullptr;
+    const Region* const region = launch_->memory->find(where.address);
+    return region == nullptr || region->written == nullptr
+               ? nullptr
+               : region->written + (where.address - region->begin);
+}
+
+void Warp::describe(Space space, std::uint64_t address, unsigned lane, Located& at) {
+    const Place where = common_place(space, address);
+    at.offsets[lane] = 0;
+    at.written = written_bytes(where.space, where.address, lane);
+    at.begin = where.address;
+    at.is_shared = where.space == Space::shared;
+    at.is_global = where.space == Space::global || where.space == Space::constant;
 }
 
 }  // namespace ptxgraft::emulator

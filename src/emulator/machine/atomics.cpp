@@ -158,11 +158,11 @@ template <class T, class F> Flow atomic(Warp& warp, const Operation& operation, 
     const Access& access = warp.program().accesses[operation.extra];
     Elements<T> elements(warp, operation, access);
     const auto bytes = static_cast<std::uint32_t>(sizeof(T) * elements.count);
-    const bool is_checked = warp.is_ordered() || warp.tracks_written();
+    const bool is_checked = warp.checks().looks_at_memory();
     if (is_checked) warp.charge(static_cast<std::uint64_t>(std::popcount(mask)) / 2);
     Located located;
     if (std::byte* const host = warp.locate(access, operation, mask, Use::write, located)) {
-        if (is_checked && !warp.check_atomic(access, mask, located)) return Flow::fail;
+        if (is_checked && !warp.checks().check_atomic(access, mask, located)) return Flow::fail;
         const bool in_global =
             is_global(access, warp.address(access, operation, static_cast<unsigned>(std::countr_zero(mask))));
         each_lane(mask, [&](unsigned lane) {
@@ -176,7 +176,7 @@ template <class T, class F> Flow atomic(Warp& warp, const Operation& operation, 
             if (at == nullptr) return false;
             if (is_checked) {
                 warp.describe(access.space, address, lane, located);
-                if (!warp.check_atomic(access, 1u << lane, located)) return false;
+                if (!warp.checks().check_atomic(access, 1u << lane, located)) return false;
             }
             elements.template update_lane<F>(at, lane, is_global(access, address));
             return true;

@@ -47,21 +47,22 @@ const std::byte* read_bytes(Warp& warp, std::uint64_t address, unsigned lane, st
                   fmt::format("{:#x}, of a string or an argument of printf", address));
         return nullptr;
     }
-    return warp.require_written(Space::generic, address, lane, bytes) ? at : nullptr;
+    return warp.checks().memory().require(Space::generic, address, lane, bytes) ? at : nullptr;
 }
 
 // What the function computes with, as nothing else is done with its arguments.
 bool require_arguments(Warp& warp, const Call& call, unsigned lane) {
     return std::ranges::all_of(call.arguments, [&](const Slot& slot) {
-        if (slot.reg != no_ref) return warp.require(slot.reg, 1u << lane);
-        return warp.require_written(Space::local, warp.frame().local_base + slot.offset, lane, slot.bytes);
+        if (slot.reg != no_ref) return warp.checks().definedness().require(slot.reg, 1u << lane);
+        return warp.checks().memory().require(Space::local, warp.frame().local_base + slot.offset, lane,
+                                              slot.bytes);
     });
 }
 
 // Fails at the first of some bytes that nothing wrote.
 bool require_each(Warp& warp, std::uint64_t address, unsigned lane, std::uint32_t bytes) {
-    if (warp.require_written(Space::generic, address, lane, bytes)) return true;
-    while (warp.require_written(Space::generic, address, lane, 1)) ++address;
+    if (warp.checks().memory().require(Space::generic, address, lane, bytes)) return true;
+    while (warp.checks().memory().require(Space::generic, address, lane, 1)) ++address;
     return false;
 }
 
@@ -285,7 +286,7 @@ Flow allocate(Warp& warp, const Call& call, std::uint32_t mask) {
         warp.charge(units_of_heap);
         if (address != 0) {
             warp.charge_bytes(bytes);
-            warp.hold(heap_lock, lane, Semantics::acquire);  // from whoever freed it
+            warp.checks().races().hold(heap_lock, lane, Semantics::acquire);  // from whoever freed it
             warp.launch().memory->mark(address, bytes, false);
         }
         give_result(warp, call, lane, address);
@@ -298,11 +299,12 @@ Flow allocate(Warp& warp, const Call& call, std::uint32_t mask) {
 bool note_released(Warp& warp, std::uint64_t address, unsigned lane) {
     constexpr std::uint64_t stretch = std::uint64_t{1} << 16, looks_at_byte = 8;
     const std::uint64_t bytes =
-        warp.is_ordered() || warp.tracks_written() ? warp.launch().memory->heap().size(address) : 0;
+        warp.checks().looks_at_memory() ? warp.launch().memory->heap().size(address) : 0;
     for (std::uint64_t done = 0; done < bytes; done += stretch) {
         const std::uint64_t some = std::min(stretch, bytes - done);
         warp.charge_bytes(some * looks_at_byte);
-        if (!warp.note_range(Space::global, address + done, lane, some, Use::write) || !warp.goes_on())
+        if (!warp.checks().check_range(Space::global, address + done, lane, some, Use::write) ||
+            !warp.goes_on())
             return false;
     }
     return true;
@@ -315,7 +317,7 @@ Flow release(Warp& warp, const Call& call, std::uint32_t mask) {
         if (address == 0) return true;
         warp.charge(units_of_heap);
         if (!note_released(warp, address, lane)) return false;
-        warp.hold(heap_lock, lane, Semantics::release);
+        warp.checks().races().hold(heap_lock, lane, Semantics::release);
         if (warp.launch().memory->heap().free(address)) return true;
         warp.fail(Errc::not_an_allocation, lane, fmt::format("free of {:#x}", address));
         return false;

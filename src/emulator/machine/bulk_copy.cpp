@@ -34,7 +34,8 @@ struct Lane {
     std::byte* range(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment,
                      Use use) const {
         std::byte* const found = place(space, address, bytes, alignment, use);
-        return found != nullptr && warp.note_range(space, address, lane, bytes, use) ? found : nullptr;
+        return found != nullptr && warp.checks().check_range(space, address, lane, bytes, use) ? found
+                                                                                               : nullptr;
     }
 
     // A reduction is one for others that reduce there too: strong.
@@ -44,7 +45,9 @@ struct Lane {
             place(space, address, bytes, alignment, kind == AccessKind::read ? Use::read : Use::write);
         if (found != nullptr && warp.is_observed())
             warp.observe({space, address, static_cast<std::uint32_t>(bytes), kind});
-        return found != nullptr && warp.note_async(space, address, lane, bytes, kind) ? found : nullptr;
+        return found != nullptr && warp.checks().async().note_async(space, address, lane, bytes, kind)
+                   ? found
+                   : nullptr;
     }
 
     // As copied(), of bytes that may be undefined where nobody needs them.
@@ -53,7 +56,8 @@ struct Lane {
         std::byte* const found = place(space, address, bytes, alignment, Use::read);
         if (found != nullptr && warp.is_observed())
             warp.observe({space, address, static_cast<std::uint32_t>(bytes), AccessKind::read});
-        return found != nullptr && warp.note_async_order(space, address, lane, bytes, AccessKind::read)
+        return found != nullptr &&
+                       warp.checks().async().note_async_order(space, address, lane, bytes, AccessKind::read)
                    ? found
                    : nullptr;
     }
@@ -86,11 +90,12 @@ struct Lane {
 
     bool complete(Space space, std::uint64_t mbarrier, std::uint32_t bytes) const {
         std::byte* const at = place(space, mbarrier, 8, 8, Use::write);
-        if (at == nullptr || !warp.note_mbarrier(space, mbarrier, lane, AccessKind::atomic)) return false;
-        warp.finish_async_at(space, mbarrier);
+        if (at == nullptr || !warp.checks().async().note_mbarrier(space, mbarrier, lane, AccessKind::atomic))
+            return false;
+        warp.checks().async().finish_async_at(space, mbarrier);
         const auto before = change_mbarrier(at, [&](Mbarrier& object) { return object.complete(bytes); });
         if (!before) return fail(before.error());
-        warp.finish_phase_at(space, mbarrier, *before, mbarrier_word(at));
+        warp.checks().async().finish_phase_at(space, mbarrier, *before, mbarrier_word(at));
         return true;
     }
 
@@ -152,7 +157,7 @@ void copy_states(const Lane& lane, std::uint64_t to, std::uint64_t from, std::ui
     const std::uint8_t* const states = lane.warp.written_bytes(Space::global, from, lane.lane);
     if (is_whole(states, bytes)) return;
     std::memcpy(lane.warp.written_bytes(Space::shared_cluster, to, lane.lane), states, bytes);
-    lane.warp.note_undefined_copy(to, from, lane.lane, bytes);
+    lane.warp.checks().memory().note_undefined_copy(to, from, lane.lane, bytes);
 }
 
 bool copy(const BulkCopy& what, const Ref* refs, const Lane& lane) {
@@ -220,7 +225,7 @@ bool check_written(const tensor::Tile& tile, const tensor::Row& row, const std::
     const auto found =
         std::find_if(states.begin(), end, [](std::byte bits) { return bits != std::byte{all_bits}; });
     if (found == end) return true;
-    return lane.warp.report(
+    return lane.warp.checks().report(
         {EmulatorCheck::unwritten, Errc::memory_not_written, lane.warp.pc()}, 1u << lane.lane, [&] {
             return fmt::format(
                 "byte {} of a row of the box at {:#x} in shared memory, which goes to global memory at {:#x}",
@@ -235,7 +240,7 @@ void load_row_states(const tensor::Tile& tile, const tensor::Row& row, std::uint
     auto* const shared =
         reinterpret_cast<std::byte*>(lane.warp.written_bytes(Space::shared_cluster, box, lane.lane));
     tensor::load_states(tile, row, reinterpret_cast<const std::byte*>(states), shared, address);
-    lane.warp.note_undefined_copy(box, row.global, lane.lane, tile.shared_extent());
+    lane.warp.checks().memory().note_undefined_copy(box, row.global, lane.lane, tile.shared_extent());
 }
 
 // `box`: its place among the cluster's shared memory; `address`: in its CTA's.
@@ -335,7 +340,7 @@ Flow execute_bulk_copy(Warp& warp, const Operation& operation, std::uint32_t mas
     return for_each(warp, mask, [&](const Lane& lane) {
         const std::uint64_t mbarrier =
             what.to_global ? 0 : lane.value(refs[what.coordinates != 0 ? 2 + what.coordinates : 3]);
-        warp.begin_async(lane.lane, {.is_store = what.to_global, .mbarrier = mbarrier});
+        warp.checks().async().begin_copy(lane.lane, {.is_store = what.to_global, .mbarrier = mbarrier});
         return what.coordinates != 0 ? copy_tensor(what, refs, lane) : copy(what, refs, lane);
     });
 }
@@ -353,17 +358,18 @@ Flow execute_bulk_prefetch(Warp& warp, const Operation& operation, std::uint32_t
 }
 
 Flow execute_bulk_commit(Warp& warp, const Operation&, std::uint32_t mask) {
-    warp.commit_async_groups(mask);
+    warp.checks().async().commit_bulk_groups(mask);
     return Flow::next;
 }
 
 Flow execute_bulk_wait(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    warp.wait_async_groups(mask, {.pending = operation.extra / 2, .reads_only = operation.extra % 2 != 0});
+    warp.checks().async().wait_bulk_groups(
+        mask, {.pending = operation.extra / 2, .reads_only = operation.extra % 2 != 0});
     return Flow::next;
 }
 
 Flow execute_proxy_fence(Warp& warp, const Operation&, std::uint32_t mask) {
-    warp.fence_async(mask);
+    warp.checks().async().fence_proxy(mask);
     return Flow::next;
 }
 
@@ -375,7 +381,7 @@ Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t m
     return for_each(warp, mask, [&](const Lane& lane) {
         if (!lane.is_shared(space, lane.value(refs[0])) || !lane.is_shared(space, lane.value(refs[1])))
             return false;
-        warp.begin_async(lane.lane, {.mbarrier = lane.value(refs[1])});
+        warp.checks().async().begin_copy(lane.lane, {.mbarrier = lane.value(refs[1])});
         std::byte* const to = lane.copied(space, lane.value(refs[0]), bytes, bytes,
                                           what.reduction ? AccessKind::reduction : AccessKind::write);
         if (to == nullptr) return false;

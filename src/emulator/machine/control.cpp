@@ -14,7 +14,7 @@ unsigned first_lane(std::uint32_t mask) { return static_cast<unsigned>(std::coun
 const Function* target(Warp& warp, const Call& call, std::uint32_t& mask) {
     const std::vector<Function>& functions = warp.program().functions;
     if (call.target == no_ref) return &functions[call.function];
-    if (!warp.require(call.target, mask)) return nullptr;
+    if (!warp.checks().definedness().require(call.target, mask)) return nullptr;
     const std::uint64_t address = warp.value(call.target, first_lane(mask));
     const std::uint64_t index = (address - function_window) / function_stride;
     if (address < function_window || address % function_stride != 0 || index >= functions.size()) {
@@ -32,9 +32,9 @@ const Function* target(Warp& warp, const Call& call, std::uint32_t& mask) {
 
 bool check_registers(Warp& warp, const Call& call, std::uint32_t mask) {
     for (const Slot& slot : call.arguments)
-        if (!warp.check_fragment(slot.reg, Use::read, mask)) return false;
+        if (!warp.checks().warpgroup().check_fragment(slot.reg, Use::read, mask)) return false;
     for (const Slot& slot : call.returns)
-        if (!warp.check_fragment(slot.reg, Use::write, mask)) return false;
+        if (!warp.checks().warpgroup().check_fragment(slot.reg, Use::write, mask)) return false;
     return true;
 }
 
@@ -43,7 +43,7 @@ bool check_call(Warp& warp, const Call& call, const Function& function, std::uin
     const std::vector<Signature>& prototypes = warp.program().prototypes;
     if (has_prototype ? fits(prototypes[call.prototype], function.signature) : fits(call, function.signature))
         return true;
-    return warp.report(
+    return warp.checks().report(
         {EmulatorCheck::calls, Errc::call_differs, warp.pc(), function.has_code ? function.begin : no_pc},
         mask, [&] {
             return fmt::format("by {} it is of {}, and the function is {}",
@@ -75,11 +75,12 @@ Flow execute_call(Warp& warp, const Operation& operation, std::uint32_t mask) {
         return warp.fail(Errc::invalid_call_target, first_lane(lanes),
                          fmt::format("{}, an entry", function->name));
     }
-    if (warp.checks(EmulatorCheck::calls) && !check_call(warp, call, *function, lanes)) return Flow::fail;
+    if (warp.checks().has(EmulatorCheck::calls) && !check_call(warp, call, *function, lanes))
+        return Flow::fail;
     if (function->is_defined) return warp.call(*function, call, lanes);
     if (function->builtin != nullptr) {
         const Flow flow = function->builtin(warp, call, lanes);
-        for (const Slot& slot : call.returns) warp.mark_slot(slot, lanes);
+        for (const Slot& slot : call.returns) warp.checks().definedness().mark_slot(slot, lanes);
         return flow == Flow::next && lanes != mask ? warp.moved_on() : flow;
     }
     return warp.fail(Errc::unresolved_external, first_lane(lanes),
@@ -119,18 +120,19 @@ std::uint32_t same_barrier(Warp& warp, const Barrier& barrier, std::uint32_t mas
 bool check_arrival(Warp& warp, std::uint32_t id, const Cta::Arrival& arrival, std::uint32_t mask) {
     const Cta::Arrival* const first = warp.cta().differs(id, arrival);
     if (first == nullptr) return true;
-    return warp.report({EmulatorCheck::barriers, Errc::invalid_barrier, warp.pc(), first->pc}, mask, [&] {
-        const auto say = [](const Cta::Arrival& one) {
-            return one.count != 0 ? fmt::format("{} threads", one.count)
-                                  : std::string("all threads of the block");
-        };
-        if (arrival.reduces != first->reduces)
-            return fmt::format("{} at barrier {}, and {} on line {}",
-                               arrival.reduces ? "a reduction" : "no reduction", id,
-                               first->reduces ? "one" : "none", warp.line_of(first->pc));
-        return fmt::format("barrier {} waits for {} here, and on line {} for {}", id, say(arrival),
-                           warp.line_of(first->pc), say(*first));
-    });
+    return warp.checks().report(
+        {EmulatorCheck::barriers, Errc::invalid_barrier, warp.pc(), first->pc}, mask, [&] {
+            const auto say = [](const Cta::Arrival& one) {
+                return one.count != 0 ? fmt::format("{} threads", one.count)
+                                      : std::string("all threads of the block");
+            };
+            if (arrival.reduces != first->reduces)
+                return fmt::format("{} at barrier {}, and {} on line {}",
+                                   arrival.reduces ? "a reduction" : "no reduction", id,
+                                   first->reduces ? "one" : "none", warp.checks().line_of(first->pc));
+            return fmt::format("barrier {} waits for {} here, and on line {} for {}", id, say(arrival),
+                               warp.checks().line_of(first->pc), say(*first));
+        });
 }
 
 }  // namespace
@@ -138,17 +140,17 @@ bool check_arrival(Warp& warp, std::uint32_t id, const Cta::Arrival& arrival, st
 Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) {
     const Barrier& barrier = warp.program().barriers[operation.extra];
     for (const Ref ref : {barrier.id, barrier.count, barrier.predicate})
-        if (ref != no_ref && !warp.require(ref, all)) return Flow::fail;
+        if (ref != no_ref && !warp.checks().definedness().require(ref, all)) return Flow::fail;
     const std::uint32_t mask = same_barrier(warp, barrier, all);
     const unsigned lane = first_lane(mask);
     if (mask != all) {
-        if (barrier.is_aligned && warp.checks(EmulatorCheck::barriers) &&
-            !warp.report({EmulatorCheck::barriers, Errc::divergent_barrier, warp.pc()}, all & ~mask,
-                         [] { return "lanes of the warp name different barriers, or counts"; }))
+        if (barrier.is_aligned && warp.checks().has(EmulatorCheck::barriers) &&
+            !warp.checks().report({EmulatorCheck::barriers, Errc::divergent_barrier, warp.pc()}, all & ~mask,
+                                  [] { return "lanes of the warp name different barriers, or counts"; }))
             return Flow::fail;
         warp.stay(all & ~mask);
     }
-    if (barrier.destination != no_ref) warp.mark_written(barrier.destination, mask);
+    if (barrier.destination != no_ref) warp.checks().definedness().mark_written(barrier.destination, mask);
     const auto id = static_cast<std::uint32_t>(warp.value(barrier.id, lane));
     const auto count =
         barrier.count == no_ref ? 0 : static_cast<std::uint32_t>(warp.value(barrier.count, lane));
@@ -163,18 +165,20 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) 
         predicate = predicate_mask(warp.column(barrier.predicate)) ^ (barrier.negated ? ~0u : 0u);
     }
     const Cta::Arrival arrival{warp.pc(), count, barrier.predicate != no_ref};
-    if (warp.checks(EmulatorCheck::barriers) && !check_arrival(warp, id, arrival, mask)) return Flow::fail;
+    if (warp.checks().has(EmulatorCheck::barriers) && !check_arrival(warp, id, arrival, mask))
+        return Flow::fail;
     if (barrier.kind == Barrier::Kind::arrive) {
         warp.cta().arrive(warp, id, arrival, mask, predicate);
         return mask == all ? Flow::next : warp.moved_on();
     }
-    if (barrier.is_aligned && warp.checks(EmulatorCheck::barriers)) {
+    if (barrier.is_aligned && warp.checks().has(EmulatorCheck::barriers)) {
         const Group* const other = warp.waits_elsewhere();
         if (other != nullptr &&
-            !warp.report({EmulatorCheck::barriers, Errc::divergent_barrier, warp.pc(), other->pc}, mask, [&] {
-                return fmt::format("other lanes of the warp wait at barrier {} on line {}", other->what,
-                                   warp.line_of(other->pc));
-            }))
+            !warp.checks().report(
+                {EmulatorCheck::barriers, Errc::divergent_barrier, warp.pc(), other->pc}, mask, [&] {
+                    return fmt::format("other lanes of the warp wait at barrier {} on line {}", other->what,
+                                       warp.checks().line_of(other->pc));
+                }))
             return Flow::fail;
     }
     warp.wait(mask, Wait::barrier, id);

@@ -24,7 +24,6 @@ Cta::Cta(const Launch& launch, Cluster& cluster, std::uint32_t rank, Checker* ch
       checker_(checker),
       host_bytes_(*launch.host_bytes) {
     const std::uint32_t warps = (threads() + 31) / 32;
-    warps_.reserve(warps);
     for (std::uint32_t i = 0; i < warps; ++i) warps_.emplace_back(*this, launch, i);
     finished_.resize(warps);
     if (launch.checks.has(EmulatorCheck::unwritten)) shared_written_.resize(shared_.size());
@@ -208,9 +207,9 @@ void Cta::left(const Warp& warp) {
     cluster_->complete();
 }
 
-std::span<Warp> Cta::warpgroup(const Warp& warp) {
-    const std::size_t first = warp.index() / 4 * 4;
-    return std::span(warps_).subspan(first, std::min<std::size_t>(4, warps_.size() - first));
+std::ranges::subrange<std::deque<Warp>::iterator> Cta::warpgroup(const Warp& warp) {
+    const std::uint32_t first = warp.index() / 4 * 4, end = std::min(first + 4, warps());
+    return {warps_.begin() + first, warps_.begin() + end};
 }
 
 std::uint32_t Cta::wgmma_count(const Warp& warp, Wait what) {

@@ -11,7 +11,7 @@ Flow execute_discard(Warp& warp, const Operation& operation, std::uint32_t mask)
     const bool done = each_lane(mask, [&](unsigned lane) {
         if (warp.resolve(access, operation, lane, discarded_bytes, Use::write) == nullptr) return false;
         const std::uint64_t address = warp.address(access, operation, lane);
-        if (warp.tracks_written()) warp.launch().memory->mark(address, discarded_bytes, false);
+        if (warp.checks().tracks_written()) warp.launch().memory->mark(address, discarded_bytes, false);
         return true;
     });
     return done ? Flow::next : Flow::fail;

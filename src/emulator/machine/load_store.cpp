@@ -91,14 +91,16 @@ bool for_pieces(Warp& warp, const Access& access, const Operation& operation, st
 
 template <class T> Flow load(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Access& access = access_of(warp, operation);
-    const bool done = for_pieces(warp, access, operation, mask, Use::read,
-                                 [&](std::uint32_t lanes, const std::byte* from, const Located& at) {
-                                     if (warp.is_ordered() && !warp.check_load(access, lanes, at))
-                                         return false;
-                                     load_located<T>(warp, operation, lanes, from, at);
-                                     if (warp.tracks_written()) warp.note_loaded(operation, lanes, at);
-                                     return true;
-                                 });
+    const bool done =
+        for_pieces(warp, access, operation, mask, Use::read,
+                   [&](std::uint32_t lanes, const std::byte* from, const Located& at) {
+                       if (warp.checks().is_ordered() && !warp.checks().check_load(access, lanes, at))
+                           return false;
+                       load_located<T>(warp, operation, lanes, from, at);
+                       if (warp.checks().tracks_written())
+                           warp.checks().memory().note_loaded(operation, lanes, at);
+                       return true;
+                   });
     if (!done) return Flow::fail;
     return access.is_strong() ? warp.strong() : Flow::next;
 }
@@ -129,7 +131,7 @@ template <class T> Flow store(Warp& warp, const Operation& operation, std::uint3
     const bool done = for_pieces(
         warp, access, operation, mask, Use::write,
         [&](std::uint32_t lanes, std::byte* to, const Located& at) {
-            if ((warp.is_ordered() || warp.tracks_written()) && !warp.check_store(access, refs, lanes, at))
+            if (warp.checks().looks_at_memory() && !warp.checks().check_store(access, refs, lanes, at))
                 return false;
             store_located<T>(warp, access, refs, lanes, to, at);
             return true;
@@ -183,12 +185,12 @@ Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {
             }
             std::copy_n(from, wanted, data.begin());
         }
-        const Warp::CopiedPiece piece{.from = warp.value(refs[0], lane),
-                                      .to = warp.address(access, operation, lane),
-                                      .wanted = wanted,
-                                      .host = to,
-                                      .bytes = data.data()};
-        if (!warp.note_copy(access, piece, lane)) return false;
+        const CopiedPiece piece{.from = warp.value(refs[0], lane),
+                                .to = warp.address(access, operation, lane),
+                                .wanted = wanted,
+                                .host = to,
+                                .bytes = data.data()};
+        if (!warp.checks().async().note_copy(access, piece, lane)) return false;
         std::copy_n(data.begin(), bytes, to);
         return true;
     });
@@ -196,23 +198,23 @@ Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {
 }
 
 Flow execute_copy_commit(Warp& warp, const Operation&, std::uint32_t mask) {
-    warp.commit_copies(mask);
+    warp.checks().async().commit_copies(mask);
     return Flow::next;
 }
 
 Flow execute_copy_wait(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    warp.wait_copies(mask, operation.extra);
+    warp.checks().async().wait_copies(mask, operation.extra);
     return Flow::next;
 }
 
 Flow execute_copy_wait_all(Warp& warp, const Operation&, std::uint32_t mask) {
-    warp.commit_copies(mask);
-    warp.wait_copies(mask, 0);
+    warp.checks().async().commit_copies(mask);
+    warp.checks().async().wait_copies(mask, 0);
     return Flow::next;
 }
 
 Flow execute_fence(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    warp.fence(Fence::of(operation.extra), mask);
+    warp.checks().races().fence(Fence::of(operation.extra), mask);
     return Flow::next;
 }
 

@@ -62,13 +62,16 @@ Flow execute_change(Warp& warp, const Operation& operation, std::uint32_t mask) 
         const Access& access = access_of(warp, operation);
         const std::uint64_t address = warp.address(access, operation, lane);
         const auto count = static_cast<std::uint32_t>(warp.value(input_of(warp, operation), lane));
-        if (!warp.note_mbarrier(access.space, address, lane, AccessKind::atomic)) return false;
+        if (!warp.checks().async().note_mbarrier(access.space, address, lane, AccessKind::atomic))
+            return false;
         const auto before = change_mbarrier(at, [&](Mbarrier& object) { return C(object, count); });
         if (!before) return fail(warp, lane, before.error()), false;
         warp.set(warp.operands(operation)[0], lane, *before);
-        if constexpr (Of == Arriving::copies) warp.finish_copies_at(access.space, address, lane);
-        if constexpr (Of == Arriving::thread) warp.arrive_at(access.space, address, lane, access);
-        warp.finish_phase_at(access.space, address, *before, mbarrier_word(at));
+        if constexpr (Of == Arriving::copies)
+            warp.checks().async().finish_copies_at(access.space, address, lane);
+        if constexpr (Of == Arriving::thread)
+            warp.checks().async().arrive_at(access.space, address, lane, access);
+        warp.checks().async().finish_phase_at(access.space, address, *before, mbarrier_word(at));
         return true;
     });
     return done ? Flow::next : Flow::fail;
@@ -100,17 +103,20 @@ Flow execute_init(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const bool done = each_lane(mask, [&](unsigned lane) {
         std::byte* const at = object_of(warp, operation, lane, Use::write, Owner::this_cta);
         if (at == nullptr) return false;
-        if (warp.checks(EmulatorCheck::barriers) && !warp.cta().checker()->mbarriers.insert(at).second &&
-            Mbarrier::of(mbarrier_word(at)).valid &&
-            !warp.report({EmulatorCheck::barriers, Errc::invalid_barrier, warp.pc()}, 1u << lane,
-                         [] { return "an mbarrier object is there already; mbarrier.inval ends it"; }))
+        if (warp.checks().has(EmulatorCheck::barriers) &&
+            !warp.cta().checker()->mbarriers.insert(at).second && Mbarrier::of(mbarrier_word(at)).valid &&
+            !warp.checks().report(
+                {EmulatorCheck::barriers, Errc::invalid_barrier, warp.pc()}, 1u << lane,
+                [] { return "an mbarrier object is there already; mbarrier.inval ends it"; }))
             return false;
         Mbarrier object;
         const auto made =
             object.init(static_cast<std::uint32_t>(warp.value(input_of(warp, operation), lane)));
         if (!made) return fail(warp, lane, made.error()), false;
         const Access& access = access_of(warp, operation);
-        if (!warp.note_mbarrier_init(access.space, warp.address(access, operation, lane), lane)) return false;
+        if (!warp.checks().async().note_mbarrier_init(access.space, warp.address(access, operation, lane),
+                                                      lane))
+            return false;
         __atomic_store_n(reinterpret_cast<std::uint64_t*>(at), object.word(), __ATOMIC_RELEASE);
         return true;
     });
@@ -135,16 +141,18 @@ template <bool Parity> Flow execute_test(Warp& warp, const Operation& operation,
                                    : "no mbarrier.init made an mbarrier object there");
             return false;
         }
-        if (Parity && asked > 1 && warp.checks(EmulatorCheck::barriers) &&
-            !warp.report({EmulatorCheck::barriers, Errc::invalid_barrier, warp.pc()}, 1u << lane,
-                         [&] { return fmt::format("the parity of a phase is 0 or 1, not {}", asked); }))
+        if (Parity && asked > 1 && warp.checks().has(EmulatorCheck::barriers) &&
+            !warp.checks().report(
+                {EmulatorCheck::barriers, Errc::invalid_barrier, warp.pc()}, 1u << lane,
+                [&] { return fmt::format("the parity of a phase is 0 or 1, not {}", asked); }))
             return false;
         // The wait itself is not ordered by what it waits for: the object has to be there before.
-        if (!warp.note_mbarrier(access.space, address, lane, AccessKind::strong_read)) return false;
+        if (!warp.checks().async().note_mbarrier(access.space, address, lane, AccessKind::strong_read))
+            return false;
         const std::uint64_t phase = Parity ? asked & 1 : state.phase;
         warp.set(warp.operands(operation)[0], lane, object.phase != phase ? 1 : 0);
         any_complete |= object.phase != phase;
-        if (object.phase != phase) warp.wait_at(access.space, address, lane, access);
+        if (object.phase != phase) warp.checks().async().wait_at(access.space, address, lane, access);
         return true;
     });
     warp.note_wait(mask, any_complete);

@@ -22,6 +22,11 @@ std::uint64_t lanes_of(std::uint32_t mask) {
     return mask == ~0u ? 32u : static_cast<std::uint64_t>(std::popcount(mask));
 }
 
+// Only bar.warp.sync orders what the lanes wrote.
+RaceChecks::Collects collects(const CollectiveCall& call) {
+    return call.function == sync_collective() ? RaceChecks::Collects::memory : RaceChecks::Collects::values;
+}
+
 }  // namespace
 
 Warp::Warp(Cta& cta, const Launch& launch, std::uint32_t index)
@@ -32,7 +37,8 @@ Warp::Warp(Cta& cta, const Launch& launch, std::uint32_t index)
       refs_(launch.program->refs.data()),
       specials_(launch.program->special_bytes / sizeof(ColumnBlock) + 1),
       scratch_(most_results * lane_count * 16 / sizeof(ColumnBlock)),
-      host_bytes_(*launch.host_bytes) {}
+      host_bytes_(*launch.host_bytes),
+      checks_(*this) {}
 
 std::uint64_t Warp::begin() {
     const std::uint32_t first = index_ * 32, threads = cta_->threads();
@@ -43,14 +49,8 @@ std::uint64_t Warp::begin() {
     strong_limit_ = 64;
     group_count_ = 0;
     mask_ = 0;
-    tracks_written_ = launch_->checks.has(EmulatorCheck::unwritten);
-    is_ordered_ = launch_->is_ordered;
-    notes_async_ = is_ordered_ && launch_->checks.has(EmulatorCheck::async);
-    wgmma_groups_ = wgmma_fences_ = products_ = 0;
-    products_of_group_ = {};
-    wgmma_stage_ = false;
-    pending_wgmma_.clear();
-    pending_copies_.clear();
+    wgmma_groups_ = wgmma_fences_ = 0;
+    checks_.begin();
     pieces_.clear();
     late_results_.clear();
     in_turn_ = false;
@@ -64,7 +64,7 @@ std::uint64_t Warp::begin() {
     reserve_local(launch_->entry->local_bytes);
     frame->local_top = launch_->entry->local_bytes;
     std::fill(local_.begin(), local_.end(), std::byte{0});
-    if (tracks_written_) std::fill(local_written_.begin(), local_written_.end(), std::uint8_t{0});
+    if (checks_.tracks_written()) std::fill(local_written_.begin(), local_written_.end(), std::uint8_t{0});
     park({frame, launch_->entry->begin, live_});
     frame_ = frame;
     pc_ = launch_->entry->begin;
@@ -121,8 +121,7 @@ bool Warp::select() {
 void Warp::run_at(Frame* frame, std::uint32_t pc, std::uint32_t mask) {
     frame_ = frame;
     banks_[0] = frame->columns();
-    fragments_ = frame->fragments.empty() ? nullptr : frame->fragments.data();
-    is_tracked_ = tracks_written_ || fragments_ != nullptr;
+    checks_.enter(*frame);
     pc_ = pc;
     mask_ = mask;
     update_next();
@@ -222,7 +221,8 @@ Flow Warp::run_one(const Operation& operation) {
     if (operation.guard != no_ref) {
         const std::uint32_t is_set = predicate_mask(column(operation.guard));
         std::uint32_t holds = operation.guard_negated ? ~is_set : is_set;
-        if (tracks_written_ && !check_guard(operation, holds)) return Flow::fail;
+        if (checks_.tracks_written() && !checks_.definedness().check_guard(operation, holds))
+            return Flow::fail;
         mask = mask_ & holds;
     }
     if (!operation.is_part) {
@@ -231,7 +231,8 @@ Flow Warp::run_one(const Operation& operation) {
     }
     if (mask == 0)
         return mask_ != 0 ? Flow::next : Flow::select;  // all have left where nobody knows where they go
-    if (is_tracked_ && !track(operation, mask)) return Flow::fail;
+    if (checks_.is_tracking() && !checks_.track(operation, operands(operation), *frame_, mask))
+        return Flow::fail;
     if (operation.function == nullptr) {
         // functions of the host are not emulated
         [[maybe_unused]] const EmulatedAccess access(operation.execute != execute_call);
@@ -242,14 +243,6 @@ Flow Warp::run_one(const Operation& operation) {
     else
         run_pure(operation, mask);
     return Flow::next;
-}
-
-// Whether the sources of a row of pure operations are known to be written: in a loop they were, the last
-// time.
-inline bool Warp::is_found(const Operation& first) const {
-    const Frame::Found& found = frame_->found_of(first);
-    return fragments_ == nullptr && found.pc == pc_ && (mask_ & ~found.lanes) == 0 &&
-           found.undefined == frame_->undefined;
 }
 
 // Executes an operation of a run by all lanes, or some in a row; how many.
@@ -267,16 +260,16 @@ inline std::size_t Warp::run_row(const Operation& operation) {
 Flow Warp::run_many(const Operation& first) {
     const Operation* const end = &first + first.run;
     const bool is_whole = mask_ == frame_->lanes;
-    if (is_tracked_ && !is_found(first)) {
-        const std::uint32_t begin = pc_, undefined = frame_->undefined;
+    if (checks_.is_tracking() && !checks_.is_known(first, pc_, *frame_, mask_)) {
+        const std::uint32_t begin = pc_, undefined = frame_->states.undefined;
         for (const Operation* operation = &first; operation != end; ++operation, ++pc_) {
-            if (!track(*operation, mask_)) return Flow::fail;
+            if (!checks_.track(*operation, operands(*operation), *frame_, mask_)) return Flow::fail;
             if (is_whole)
                 run_pure(*operation);
             else
                 run_pure(*operation, mask_);
         }
-        if (undefined == frame_->undefined) frame_->found_of(first) = {begin, mask_, undefined};
+        if (undefined == frame_->states.undefined) frame_->states.run_of(first) = {begin, mask_, undefined};
     } else {
         if (is_whole) {
             for (const Operation* operation = &first; operation != end;) operation += run_row(*operation);
@@ -289,24 +282,6 @@ Flow Warp::run_many(const Operation& first) {
     issued_ += first.run_counted;
     thread_instructions_ += std::uint64_t{first.run_counted} * lanes_of(mask_);
     return Flow::jump;
-}
-
-// Whether all sources were written, by the lanes that read them; the results are, from here on.
-inline bool Warp::track(const Operation& operation, std::uint32_t mask) {
-    if (fragments_ != nullptr && names_fragments(operation) && !check_fragments(operation, mask))
-        return false;
-    if (!tracks_written_) return true;
-    const Ref* const results = operands(operation);
-    const Ref* const sources = results + operation.outputs;
-    std::uint32_t* const written = frame_->written.data();
-    std::uint32_t all = ~0u;
-    for (unsigned i = 0; i < operation.strict; ++i) {
-        const bool is_one = is_register(sources[i]);
-        all &= written[is_one ? offset(sources[i]) / 32 : 0] | (is_one ? 0 : ~0u);
-    }
-    if ((mask & ~all) != 0) return track_undefined(operation, mask);
-    for (unsigned i = operation.own; i < operation.outputs; ++i) written[offset(results[i]) / 32] |= mask;
-    return true;
 }
 
 // Most operations have one result and no more than three sources: for them no number is looked at, and what
@@ -426,6 +401,50 @@ std::uint32_t Warp::release(std::uint32_t barrier, const Reductions& reductions)
     return released;
 }
 
+// --- wgmma
+
+Flow Warp::fence_wgmma(std::uint32_t mask) {
+    ++wgmma_fences_;
+    checks_.warpgroup().note_fence();
+    cta_->release_wgmma(*this, Wait::wgmma_fence);
+    if (cta_->wgmma_count(*this, Wait::wgmma_fence) < wgmma_fences_) {
+        wait(mask, Wait::wgmma_fence, wgmma_fences_);
+        return Flow::select;
+    }
+    checks_.warpgroup().finish_fence();
+    return Flow::next;
+}
+
+void Warp::commit_wgmma() {
+    checks_.warpgroup().note_commit(++wgmma_groups_);
+    cta_->release_wgmma(*this, Wait::wgmma_group);
+}
+
+Flow Warp::wait_wgmma(std::uint32_t mask, std::uint32_t pending) {
+    const std::uint32_t groups = wgmma_groups_ > pending ? wgmma_groups_ - pending : 0;
+    if (cta_->wgmma_count(*this, Wait::wgmma_group) < groups) {
+        wait(mask, Wait::wgmma_group, groups);
+        return Flow::select;
+    }
+    if (checks_.has(EmulatorCheck::barriers) && !checks_.warpgroup().check_products(groups))
+        return Flow::fail;
+    checks_.warpgroup().finish_groups(groups);
+    return Flow::next;
+}
+
+void Warp::release_wgmma(Wait what, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < group_count_; ++i) {
+        Group& group = groups_[i];
+        if (group.wait != what || group.what > count) continue;
+        if (what == Wait::wgmma_fence)
+            checks_.warpgroup().finish_fence();
+        else
+            checks_.warpgroup().finish_groups(group.what);
+        group.wait = Wait::none;
+        ++group.pc;
+    }
+}
+
 // --- calls
 
 Frame* Warp::new_frame(const Function& function) {
@@ -444,12 +463,7 @@ Frame* Warp::new_frame(const Function& function) {
         frame_bytes_ += function.register_bytes + sizeof(Frame);
         host_bytes_.take(function.register_bytes + sizeof(Frame));
     }
-    if (tracks_written_) {
-        frame->written.assign(function.register_bytes / 32, 0);
-        frame->taints.clear();
-        frame->found.fill({});
-    }
-    if (checks(EmulatorCheck::async)) begin_fragments(*frame);
+    checks_.begin_frame(*frame);
     frame->parent = nullptr;
     frame->call = nullptr;
     frame->local_base = frame->depth = 0;
@@ -462,7 +476,7 @@ Flow Warp::fail_host_bytes(unsigned lane) {
 }
 
 void Warp::free_frame(Frame* frame) {
-    if (!pending_wgmma_.empty() || !pending_copies_.empty()) forget_wgmma(frame);
+    checks_.leave(*frame);
     free_frames_.push_back(frame);
 }
 
@@ -488,9 +502,8 @@ Flow Warp::call(const Function& function, const Call& call, std::uint32_t mask) 
     each_lane(mask, [&](unsigned l) {
         if (function.local_bytes == 0) return false;
         std::fill_n(local(*frame, l, 0), function.local_bytes, std::byte{0});
-        if (!tracks_written_) return true;
-        std::fill_n(&local_written_[std::size_t{l} * local_stride_ + frame->local_base], function.local_bytes,
-                    std::uint8_t{0});
+        if (!checks_.tracks_written()) return true;
+        std::fill_n(local_written(*frame, l, 0), function.local_bytes, std::uint8_t{0});
         cta_->checker()->stored.remove(Space::local, frame->local_base, number() * lane_count + l,
                                        function.local_bytes);
         return true;
@@ -519,7 +532,7 @@ void Warp::pass(const Slot& from, Frame& source, const Slot& to, Frame& target, 
         std::byte* const target_bytes = place(to, target, lane);
         if (to.reg != no_ref) std::fill_n(target_bytes, width(to.reg), std::byte{0});
         std::copy_n(place(from, source, lane), bytes, target_bytes);
-        if (tracks_written_) pass_states(from, source, to, target, lane, bytes);
+        if (checks_.tracks_written()) checks_.definedness().pass(from, source, to, target, lane, bytes);
         return true;
     });
 }
@@ -551,13 +564,13 @@ Flow Warp::exit(std::uint32_t mask) {
     leave(mask_ & ~mask, pc_ + 1);
     leave_frames(frame_, mask);
     live_ &= ~mask;
-    if (live_ == 0 && is_ordered_) cta_->checker()->order.end(number());
+    if (live_ == 0) checks_.races().end();
     cta_->left(*this);
     for (std::uint32_t i = 0; i < group_count_;
          ++i) {  // member masks may be complete now: let them look again
         if (groups_[i].wait == Wait::members) groups_[i].wait = Wait::none;
     }
-    return check_bulk_stores() ? Flow::select : Flow::fail;
+    return checks_.async().check_bulk_stores() ? Flow::select : Flow::fail;
 }
 
 // Those that wait for lanes of their own warp say more than those at a barrier, which wait for everybody.
@@ -575,7 +588,7 @@ Flow Warp::collective(const Operation& operation, const CollectiveCall& call, st
     while (left != 0) {  // lanes with different member masks are different parties (tiles of a warp)
         std::uint32_t party = left, members = left;
         if (call.member_mask != no_ref) {
-            if (!require(call.member_mask, left)) return Flow::fail;
+            if (!checks_.definedness().require(call.member_mask, left)) return Flow::fail;
             members = static_cast<std::uint32_t>(
                 value(call.member_mask, static_cast<unsigned>(std::countr_zero(left))));
             party = 0;
@@ -610,23 +623,10 @@ void Warp::run_collective(const Operation& operation, const CollectiveCall& call
     const Ref* ref = operands(operation);
     for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = column(*ref++);
     for (unsigned i = 0; i < operation.inputs; ++i) inputs[i] = column(*ref++);
-    if (tracks_written_ && call.moves) shuffle_states(operation, call, inputs.data(), mask);
+    if (checks_.tracks_written() && call.moves)
+        checks_.definedness().shuffle(operation, call, inputs.data(), mask);
     call.function(outputs.data(), inputs.data(), mask, call.extra);
-    order_members(call, mask);
-}
-
-// Only bar.warp.sync orders what the lanes wrote.
-void Warp::order_members(const CollectiveCall& call, std::uint32_t mask) {
-    if (!is_ordered_) return;
-    Order& order = cta_->checker()->order;
-    if (call.function == sync_collective())
-        order.synchronise(number(), mask, mask == live_);
-    else
-        order.meet(number(), mask, mask == live_);
-}
-
-void Warp::meet() {
-    if (is_ordered_) cta_->checker()->order.meet(number(), ~0u, true);
+    checks_.races().order_members(collects(call), mask);
 }
 
 // Other members may wait at another instruction of the same kind: values are gathered from, and results
@@ -656,7 +656,8 @@ bool Warp::join_members(const Operation& operation, const CollectiveCall& call, 
             std::byte* const theirs = column_in(frame, ref);
             functions.blend[ref & width_mask](out ? theirs : values[i].bytes, out ? values[i].bytes : theirs,
                                               lanes);
-            if (out && tracks_written_ && is_register(ref)) frame.written[offset(ref) / 32] |= lanes;
+            if (out && checks_.tracks_written() && is_register(ref))
+                frame.states.written[offset(ref) / 32] |= lanes;
         }
     };
     const unsigned outputs = operation.outputs, all = outputs + operation.inputs;
@@ -673,7 +674,7 @@ bool Warp::join_members(const Operation& operation, const CollectiveCall& call, 
     for (unsigned i = 0; i < outputs; ++i) destinations[i] = values[i].bytes;
     for (unsigned i = outputs; i < all; ++i) sources[i - outputs] = values[i].bytes;
     call.function(destinations.data(), sources.data(), together, call.extra);
-    order_members(call, together);
+    checks_.races().order_members(collects(call), together);
     everyone(0, outputs, true);
     for (std::uint32_t i = 0; i < group_count_;) {
         Group& group = groups_[i];
@@ -695,6 +696,8 @@ bool Warp::join_members(const Operation& operation, const CollectiveCall& call, 
 
 // --- errors
 
+unsigned Warp::number() const { return cta_->rank() * cta_->warps() + index_; }
+
 std::string Warp::place(unsigned lane) const {
     const Dim3& block = launch_->shape.block;
     const std::uint32_t thread = index_ * 32 + lane;
@@ -714,31 +717,6 @@ std::vector<Span> Warp::calls(const Frame* frame) const {
     for (; frame != nullptr && frame->parent != nullptr; frame = frame->parent)
         spans.push_back(program_->spans[frame->return_pc - 1]);
     return spans;
-}
-
-bool Warp::checks(EmulatorCheck check) const { return launch_->checks.has(check); }
-
-bool Warp::is_noted(const Mistake& mistake, std::uint32_t lanes) {
-    ClusterFindings& findings = cta_->checker()->findings;
-    if (findings.again(mistake, number(), lanes)) return true;
-    if (const auto excuse = launch_->excuses.find(mistake)) {
-        findings.add({.mistake = mistake, .excuse = excuse}, number(), lanes);
-        return true;
-    }
-    if (!launch_->keeps_going) return false;
-    if (findings.is_full()) return true;
-    if (!launch_->findings.is_described(mistake, cta_->cluster().index())) return false;
-    findings.add({.mistake = mistake}, number(), lanes);
-    return true;
-}
-
-bool Warp::report_new(const Mistake& mistake, std::uint32_t lanes, std::string detail) {
-    Error error{mistake.code, program_->spans[mistake.pc], 0,
-                std::make_shared<const std::string>(std::move(detail))};
-    if (!launch_->keeps_going) return fail(std::move(error)), false;
-    cta_->checker()->findings.add({.mistake = mistake, .error = std::move(error), .calls = calls()}, number(),
-                                  lanes);
-    return true;
 }
 
 Flow Warp::fail(Errc code, unsigned lane, const std::string& detail) {
