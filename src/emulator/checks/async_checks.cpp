@@ -36,7 +36,7 @@ bool AsyncChecks::note_async(Space space, std::uint64_t address, unsigned lane, 
                              AccessKind kind) {
     if (bytes == 0 || (!warp_.checks().tracks_written() && !is_on_)) return true;
     Located at;
-    warp_.describe(space, address, lane, at);
+    warp_.memory().describe(space, address, lane, at);
     const bool reads = kind != AccessKind::write;  // a reduction adds to what is there
     return warp_.checks().memory().note_written(at, address, lane, bytes, reads ? Use::read : Use::write) &&
            note_async_order(space, address, lane, bytes, kind);
@@ -47,7 +47,7 @@ bool AsyncChecks::note_async_order(Space space, std::uint64_t address, unsigned 
     if (bytes == 0 || !is_on_) return true;
     const bool reads = kind == AccessKind::read;
     Located at;
-    warp_.describe(space, address, lane, at);
+    warp_.memory().describe(space, address, lane, at);
     Checker& checker = *warp_.cta().checker();
     if (at.is_shared && reads) {
         const auto unfenced = checker.shared_races.unknown_write(at.begin, at.begin + bytes, checker.fenced,
@@ -67,7 +67,7 @@ bool AsyncChecks::note_async_order(Space space, std::uint64_t address, unsigned 
 void AsyncChecks::finish_async_at(Space space, std::uint64_t address) {
     if (!is_on_) return;
     Checker& checker = *warp_.cta().checker();
-    const Place where = warp_.common_place(space, address);
+    const Place where = warp_.memory().common_place(space, address);
     checker.order.release(agent_.id, 1u << agent_.lane, false, checker.phases(where.address).near.arrived);
 }
 
@@ -75,7 +75,7 @@ void AsyncChecks::finish_async_at(Space space, std::uint64_t address) {
 void AsyncChecks::arrive_at(Space space, std::uint64_t address, unsigned lane, const Access& access) {
     if (!warp_.checks().is_ordered()) return;
     Checker& checker = *warp_.cta().checker();
-    const Place where = warp_.common_place(space, address);
+    const Place where = warp_.memory().common_place(space, address);
     const bool is_near = where.address >> cluster_rank_shift == std::uint64_t{warp_.cta().rank()} + 1;
     if (access.reach == Reach::cta && !is_near) return;
     Checker::Phases& phases = checker.phases(where.address);
@@ -87,7 +87,8 @@ void AsyncChecks::arrive_at(Space space, std::uint64_t address, unsigned lane, c
 void AsyncChecks::wait_at(Space space, std::uint64_t address, unsigned lane, const Access& access) {
     if (!warp_.checks().is_ordered()) return;
     Synchronisation& synchronisation = warp_.cta().checker()->synchronisation;
-    const Checker::Phases& phases = warp_.cta().checker()->phases(warp_.common_place(space, address).address);
+    const Checker::Phases& phases =
+        warp_.cta().checker()->phases(warp_.memory().common_place(space, address).address);
     const StrongOperation operation = warp_.checks().races().strong_operation(access, 1u << lane, false);
     synchronisation.wait(operation, phases.near.complete, false);
     if (phases.has_far && access.reach != Reach::cta)
@@ -97,7 +98,8 @@ void AsyncChecks::wait_at(Space space, std::uint64_t address, unsigned lane, con
 void AsyncChecks::finish_phase_at(Space space, std::uint64_t address, std::uint64_t before,
                                   std::uint64_t after) {
     if (!warp_.checks().is_ordered() || Mbarrier::of(before).phase == Mbarrier::of(after).phase) return;
-    Checker::Phases& phases = warp_.cta().checker()->phases(warp_.common_place(space, address).address);
+    Checker::Phases& phases =
+        warp_.cta().checker()->phases(warp_.memory().common_place(space, address).address);
     phases.near.complete.join(phases.near.arrived);
     phases.near.arrived.clear();
     if (!phases.has_far) return;
@@ -116,7 +118,7 @@ bool AsyncChecks::note_mbarrier_init(Space space, std::uint64_t address, unsigne
     warp_.checks().memory().mark(space, address, lane, 8);
     if (!warp_.checks().is_ordered()) return true;
     Located at;
-    warp_.describe(space, address, lane, at);
+    warp_.memory().describe(space, address, lane, at);
     Checker& checker = *warp_.cta().checker();
     const Accessor by{checker.initialise(warp_.number(), lane), warp_.number(), lane};
     if (!checker.shared_races.note(at.begin, at.begin + 8, AccessKind::write, by, warp_.pc())) return true;
@@ -195,13 +197,13 @@ bool AsyncChecks::note_copy(const Access& access, const CopiedPiece& piece, unsi
     if (!warp_.checks().tracks_written() && !is_on_) return true;
     MemoryDefinedness& memory = warp_.checks().memory();
     Located from, to;
-    warp_.describe(access.space, piece.to, lane, to);
+    warp_.memory().describe(access.space, piece.to, lane, to);
     to.host = piece.host;
     const CopiedBytes bytes(piece.bytes);
     if (!note_copied(to, lane, access.bytes, AccessKind::write, &bytes)) return false;
     if (to.written != nullptr) std::memset(to.written, all_bits, access.bytes);
     if (piece.wanted == 0) return true;
-    warp_.describe(Space::global, piece.from, lane, from);
+    warp_.memory().describe(Space::global, piece.from, lane, from);
     if (from.written != nullptr) {
         std::memcpy(to.written, from.written, piece.wanted);
         const bool is_whole = std::all_of(from.written, from.written + piece.wanted,
@@ -249,7 +251,7 @@ void AsyncChecks::wait_copies(std::uint32_t mask, std::uint32_t pending) {
 void AsyncChecks::finish_copies_at(Space space, std::uint64_t address, unsigned lane) {
     if (!warp_.checks().is_ordered()) return;
     Checker& checker = *warp_.cta().checker();
-    Clock& arrived = checker.phases(warp_.common_place(space, address).address).near.arrived;
+    Clock& arrived = checker.phases(warp_.memory().common_place(space, address).address).near.arrived;
     checker.order.release(warp_.number(), 1u << lane, false, arrived);
     if (!is_on_) return;
     arrived.accesses.raise(checker.parties.copier(warp_.number()), 1u << lane,

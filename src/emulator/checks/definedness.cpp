@@ -57,7 +57,7 @@ void Definedness::mark_slot(const Slot& slot, std::uint32_t mask) {
     if (!is_on_) return;
     if (slot.reg != no_ref) return mark_written(slot.reg, mask);
     each_lane(mask, [&](unsigned lane) {
-        std::fill_n(warp_.local_written(warp_.frame(), lane, slot.offset), slot.bytes, all_bits);
+        std::fill_n(warp_.memory().local_written(warp_.frame(), lane, slot.offset), slot.bytes, all_bits);
         return true;
     });
 }
@@ -86,8 +86,8 @@ bool Definedness::check_guard(const Operation& operation, std::uint32_t& holds) 
         if (is_register(result)) taint(result, unknown, origin, nothing.data());
     holds &= ~unknown;
     if (!branches) return true;
-    warp_.leave(unknown, skipped->join);
-    warp_.update_next();
+    warp_.schedule().leave(unknown, skipped->join);
+    warp_.schedule().update_next();
     return true;
 }
 
@@ -402,14 +402,14 @@ void Definedness::pass(const Slot& from, Frame& source, const Slot& to, Frame& t
     std::array<std::uint8_t, 16> of_register{};
     const std::uint8_t* given = of_register.data();
     if (from.reg == no_ref) {
-        given = warp_.local_written(source, lane, from.offset);
+        given = warp_.memory().local_written(source, lane, from.offset);
     } else {
         read_states(source, from.reg, states.data());
         origin = origin_in(source, from.reg);
         std::copy_n(&states[lane * width(from.reg)], bytes, of_register.data());
     }
     if (to.reg == no_ref) {
-        std::copy_n(given, bytes, warp_.local_written(target, lane, to.offset));
+        std::copy_n(given, bytes, warp_.memory().local_written(target, lane, to.offset));
         if (!all_written(given, bytes))
             remember_passed(from, source, target.local_base + to.offset, lane, bytes, origin);
         return;

@@ -155,14 +155,14 @@ void MatrixDefinedness::note_wmma_loaded(const Operation& operation, const Matri
         const WmmaAccess& access = instruction.accesses[i];
         for (unsigned lane = 0; lane < lane_count; ++lane) {
             const std::uint64_t address = addresses[i * lane_count + lane];
-            std::uint8_t* const written = warp_.written_bytes(space, address, lane);
+            std::uint8_t* const written = warp_.memory().written_bytes(space, address, lane);
             std::array<std::uint8_t, 8> none;
             none.fill(all_bits);
             move_states_of(access, lane, written != nullptr ? written : none.data(),
                            states[access.reg].states.data(), width(warp_.operands(operation)[access.reg]),
                            Use::read);
             if (origins[access.reg] || is_whole(written, access.bits / 8u)) continue;
-            const Place where = warp_.common_place(space, address);
+            const Place where = warp_.memory().common_place(space, address);
             origins[access.reg] = warp_.checks().memory().origin_at(where.space, where.address, lane);
         }
     }
@@ -184,11 +184,12 @@ bool MatrixDefinedness::note_wmma_stored(const Ref* refs, const MatrixInstructio
         read |= 1u << access.reg;
         for (unsigned lane = 0; lane < lane_count; ++lane) {
             const std::uint64_t address = addresses[i * lane_count + lane];
-            std::uint8_t* const written = warp_.written_bytes(instruction.access.space, address, lane);
+            std::uint8_t* const written =
+                warp_.memory().written_bytes(instruction.access.space, address, lane);
             if (written == nullptr) continue;
             move_states_of(access, lane, written, states[access.reg].states.data(), width(ref), Use::write);
             if (is_whole(written, access.bits / 8u)) continue;
-            const Place where = warp_.common_place(instruction.access.space, address);
+            const Place where = warp_.memory().common_place(instruction.access.space, address);
             if (where.space != Space::shared && std::all_of(written, written + access.bits / 8u,
                                                             [](std::uint8_t bits) { return bits == 0; })) {
                 std::fill_n(written, access.bits / 8u, all_bits);

@@ -197,9 +197,9 @@ bool MemoryDefinedness::require_lanes(const Located& at, std::uint32_t mask, std
 }
 
 bool MemoryDefinedness::require(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes) {
-    std::uint8_t* const written = warp_.written_bytes(space, address, lane);
+    std::uint8_t* const written = warp_.memory().written_bytes(space, address, lane);
     if (written == nullptr || all_written(written, bytes)) return true;
-    const Place where = warp_.common_place(space, address);
+    const Place where = warp_.memory().common_place(space, address);
     const bool goes_on = warp_.checks().definedness().report_unwritten(
         origin_at(where.space, where.address, lane), 1u << lane);
     std::memset(written, all_bits, bytes);
@@ -207,13 +207,13 @@ bool MemoryDefinedness::require(Space space, std::uint64_t address, unsigned lan
 }
 
 void MemoryDefinedness::mark(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes) {
-    if (std::uint8_t* const written = warp_.written_bytes(space, address, lane))
+    if (std::uint8_t* const written = warp_.memory().written_bytes(space, address, lane))
         std::memset(written, all_bits, bytes);
 }
 
 void MemoryDefinedness::note_undefined_copy(std::uint64_t shared, std::uint64_t global, unsigned lane,
                                             std::uint64_t bytes) {
-    const Place where = warp_.common_place(Space::shared_cluster, shared);
+    const Place where = warp_.memory().common_place(Space::shared_cluster, shared);
     remember(where.space, where.address, lane, bytes, origin_at(Space::global, global, lane));
 }
 

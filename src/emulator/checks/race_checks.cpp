@@ -100,7 +100,7 @@ bool RaceChecks::note_access(Space space, std::uint64_t address, unsigned lane, 
                              const AccessNote& note) {
     if (!is_on_) return true;
     Located at;
-    warp_.describe(space, address, lane, at);
+    warp_.memory().describe(space, address, lane, at);
     return note_accesses(1u << lane, at, bytes, note);
 }
 

@@ -92,7 +92,7 @@ bool WarpChecks::check_range(Space space, std::uint64_t address, unsigned lane, 
                              Use use) {
     if (bytes == 0 || !looks_at_memory()) return true;
     Located at;
-    warp_.describe(space, address, lane, at);
+    warp_.memory().describe(space, address, lane, at);
     if (!memory_.note_written(at, address, lane, bytes, use)) return false;
     const std::uint32_t unit = address % 4 == 0 && bytes % 4 == 0 ? 4 : 1;
     for (std::uint64_t done = 0; done < bytes; done += unit, at.begin += unit)

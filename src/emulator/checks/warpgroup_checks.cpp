@@ -35,8 +35,8 @@ void WarpgroupChecks::begin() {
     pending_copies_.clear();
 }
 
-std::uint32_t WarpgroupChecks::fences() const { return warp_.wgmma_count(Wait::wgmma_fence); }
-std::uint32_t WarpgroupChecks::groups() const { return warp_.wgmma_count(Wait::wgmma_group); }
+std::uint32_t WarpgroupChecks::fences() const { return warp_.wgmma().count(Wait::wgmma_fence); }
+std::uint32_t WarpgroupChecks::groups() const { return warp_.wgmma().count(Wait::wgmma_group); }
 
 // --- fences and groups
 
@@ -337,7 +337,7 @@ bool WarpgroupChecks::note_wgmma(const Operation& operation, const WgmmaOperands
     const Checker::WgmmaReads& reads =
         checker.wgmma_reads(warp_.program().matrices[operation.extra].wgmma, operands);
     Located shared;
-    warp_.describe(Space::shared, 0, 0, shared);
+    warp_.memory().describe(Space::shared, 0, 0, shared);
     if (warp_.checks().async().is_on()) {
         const unsigned warpgroup = checker.parties.warpgroup(warp_.cta().rank(), warp_.index());
         Clock known(checker.order.size());

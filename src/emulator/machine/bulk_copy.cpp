@@ -43,8 +43,8 @@ struct Lane {
                       AccessKind kind) const {
         std::byte* const found =
             place(space, address, bytes, alignment, kind == AccessKind::read ? Use::read : Use::write);
-        if (found != nullptr && warp.is_observed())
-            warp.observe({space, address, static_cast<std::uint32_t>(bytes), kind});
+        if (found != nullptr && warp.observation().is_on())
+            warp.observation().add({space, address, static_cast<std::uint32_t>(bytes), kind});
         return found != nullptr && warp.checks().async().note_async(space, address, lane, bytes, kind)
                    ? found
                    : nullptr;
@@ -54,8 +54,8 @@ struct Lane {
     std::byte* copied_in_part(Space space, std::uint64_t address, std::uint64_t bytes,
                               std::uint32_t alignment) const {
         std::byte* const found = place(space, address, bytes, alignment, Use::read);
-        if (found != nullptr && warp.is_observed())
-            warp.observe({space, address, static_cast<std::uint32_t>(bytes), AccessKind::read});
+        if (found != nullptr && warp.observation().is_on())
+            warp.observation().add({space, address, static_cast<std::uint32_t>(bytes), AccessKind::read});
         return found != nullptr &&
                        warp.checks().async().note_async_order(space, address, lane, bytes, AccessKind::read)
                    ? found
@@ -80,8 +80,8 @@ struct Lane {
                                                        is_shared ? "shared" : "global", alignment));
             return nullptr;
         }
-        std::byte* const found = warp.find(space, address, lane, bytes, use);
-        if (found != nullptr || warp.fail_without_owner(space, address, lane)) return found;
+        std::byte* const found = warp.memory().find(space, address, lane, bytes, use);
+        if (found != nullptr || warp.memory().fail_without_owner(space, address, lane)) return found;
         fail(Errc::address_out_of_bounds,
              fmt::format("{} of {} bytes of {} memory at {:#x}", use == Use::read ? "read" : "write", bytes,
                          is_shared ? "shared" : "global", address));
@@ -154,9 +154,9 @@ bool is_whole(const std::uint8_t* states, std::size_t bytes) {
 
 // What nothing wrote of global memory is in shared memory what it was.
 void copy_states(const Lane& lane, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
-    const std::uint8_t* const states = lane.warp.written_bytes(Space::global, from, lane.lane);
+    const std::uint8_t* const states = lane.warp.memory().written_bytes(Space::global, from, lane.lane);
     if (is_whole(states, bytes)) return;
-    std::memcpy(lane.warp.written_bytes(Space::shared_cluster, to, lane.lane), states, bytes);
+    std::memcpy(lane.warp.memory().written_bytes(Space::shared_cluster, to, lane.lane), states, bytes);
     lane.warp.checks().memory().note_undefined_copy(to, from, lane.lane, bytes);
 }
 
@@ -172,7 +172,7 @@ bool copy(const BulkCopy& what, const Ref* refs, const Lane& lane) {
         std::byte* to = nullptr;
         const std::byte* from = nullptr;
         if (size != 0) {
-            lane.warp.charge_bytes(size);
+            lane.warp.work().charge_bytes(size);
             to = lane.copied(to_space, there(lane.value(refs[0])), size, 16,
                              what.reduction ? AccessKind::reduction : AccessKind::write);
             if (to != nullptr)
@@ -235,10 +235,10 @@ bool check_written(const tensor::Tile& tile, const tensor::Row& row, const std::
 
 void load_row_states(const tensor::Tile& tile, const tensor::Row& row, std::uint64_t box,
                      std::uint32_t address, const Lane& lane) {
-    const std::uint8_t* const states = lane.warp.written_bytes(Space::global, row.global, lane.lane);
+    const std::uint8_t* const states = lane.warp.memory().written_bytes(Space::global, row.global, lane.lane);
     if (is_whole(states, row.global_bytes)) return;
     auto* const shared =
-        reinterpret_cast<std::byte*>(lane.warp.written_bytes(Space::shared_cluster, box, lane.lane));
+        reinterpret_cast<std::byte*>(lane.warp.memory().written_bytes(Space::shared_cluster, box, lane.lane));
     tensor::load_states(tile, row, reinterpret_cast<const std::byte*>(states), shared, address);
     lane.warp.checks().memory().note_undefined_copy(box, row.global, lane.lane, tile.shared_extent());
 }
@@ -252,10 +252,10 @@ bool copy_rows(tensor::Tile& tile, const BulkCopy& what, std::byte* shared, std:
         if (!found) return lane.fail(found.error());
         reduction = *found;
     }
-    const auto* const written =
-        what.from_global
-            ? nullptr
-            : reinterpret_cast<const std::byte*>(lane.warp.written_bytes(Space::shared, address, lane.lane));
+    const auto* const written = what.from_global
+                                    ? nullptr
+                                    : reinterpret_cast<const std::byte*>(lane.warp.memory().written_bytes(
+                                          Space::shared, address, lane.lane));
     for (tensor::Row row; tile.next(row);) {
         if (!check_written(tile, row, written, address, lane)) return false;
         std::byte* global = nullptr;
@@ -280,7 +280,7 @@ bool copy_rows(tensor::Tile& tile, const BulkCopy& what, std::byte* shared, std:
 
 bool copy_tensor(const BulkCopy& what, const Ref* refs, const Lane& lane) {
     const std::byte* const map_bytes =
-        lane.warp.find(Space::generic, lane.value(refs[0]), lane.lane, sizeof(TensorMap), Use::read);
+        lane.warp.memory().find(Space::generic, lane.value(refs[0]), lane.lane, sizeof(TensorMap), Use::read);
     if (map_bytes == nullptr)
         return lane.fail(Errc::address_out_of_bounds,
                          fmt::format("read of a tensor map at {:#x}", lane.value(refs[0])));
@@ -302,7 +302,7 @@ bool copy_tensor(const BulkCopy& what, const Ref* refs, const Lane& lane) {
                               AccessKind::write)
                 : lane.copied_in_part(Space::shared, address, tile->shared_extent(), box_alignment);
         if (shared == nullptr) return false;
-        lane.warp.charge_bytes(tile->bytes());
+        lane.warp.work().charge_bytes(tile->bytes());
         tensor::Tile rows = *tile;
         const std::uint64_t place = address & ((std::uint64_t{1} << cluster_rank_shift) - 1);
         if (!copy_rows(rows, what, shared, address, static_cast<std::uint32_t>(place), lane)) return false;

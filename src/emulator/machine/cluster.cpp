@@ -159,7 +159,7 @@ void Cluster::complete() {
         l.arrived = l.waiting = 0;
     }
     for (const auto& cta : ctas_)
-        for (std::uint32_t i = 0; i < cta->warps(); ++i) cta->warp(i).release(cluster_barrier, {});
+        for (std::uint32_t i = 0; i < cta->warps(); ++i) cta->warp(i).schedule().release(cluster_barrier, {});
 }
 
 }  // namespace ptxgraft::emulator

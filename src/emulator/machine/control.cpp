@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "emulator/machine/cta.hpp"
+#include "emulator/machine/members.hpp"
 #include "emulator/machine/operations.hpp"
 
 namespace ptxgraft::emulator {
@@ -56,12 +57,12 @@ bool check_call(Warp& warp, const Call& call, const Function& function, std::uin
 }  // namespace
 
 Flow execute_branch(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    return warp.branch(operation.extra, mask);
+    return warp.schedule().branch(operation.extra, mask);
 }
 
 Flow execute_branch_index(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    return warp.branch_by_index(warp.program().branch_tables[operation.extra], warp.operands(operation)[0],
-                                mask);
+    return warp.schedule().branch_by_index(warp.program().branch_tables[operation.extra],
+                                           warp.operands(operation)[0], mask);
 }
 
 Flow execute_call(Warp& warp, const Operation& operation, std::uint32_t mask) {
@@ -70,26 +71,28 @@ Flow execute_call(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Function* function = target(warp, call, lanes);
     if (function == nullptr) return Flow::fail;
     if (!check_registers(warp, call, lanes)) return Flow::fail;
-    if (lanes != mask) warp.stay(mask & ~lanes);
+    if (lanes != mask) warp.schedule().stay(mask & ~lanes);
     if (function->is_entry) {
         return warp.fail(Errc::invalid_call_target, first_lane(lanes),
                          fmt::format("{}, an entry", function->name));
     }
     if (warp.checks().has(EmulatorCheck::calls) && !check_call(warp, call, *function, lanes))
         return Flow::fail;
-    if (function->is_defined) return warp.call(*function, call, lanes);
+    if (function->is_defined) return warp.call_stack().call(*function, call, lanes);
     if (function->builtin != nullptr) {
         const Flow flow = function->builtin(warp, call, lanes);
         for (const Slot& slot : call.returns) warp.checks().definedness().mark_slot(slot, lanes);
-        return flow == Flow::next && lanes != mask ? warp.moved_on() : flow;
+        return flow == Flow::next && lanes != mask ? warp.schedule().move_on() : flow;
     }
     return warp.fail(Errc::unresolved_external, first_lane(lanes),
                      fmt::format("function {}", function->name));
 }
 
-Flow execute_return(Warp& warp, const Operation&, std::uint32_t mask) { return warp.return_(mask); }
+Flow execute_return(Warp& warp, const Operation&, std::uint32_t mask) {
+    return warp.call_stack().return_(mask);
+}
 
-Flow execute_exit(Warp& warp, const Operation&, std::uint32_t mask) { return warp.exit(mask); }
+Flow execute_exit(Warp& warp, const Operation&, std::uint32_t mask) { return warp.call_stack().exit(mask); }
 
 Flow execute_trap(Warp& warp, const Operation&, std::uint32_t mask) {
     return warp.fail(Errc::trap_executed, first_lane(mask), "the kernel gave up");
@@ -148,7 +151,7 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) 
             !warp.checks().report({EmulatorCheck::barriers, Errc::divergent_barrier, warp.pc()}, all & ~mask,
                                   [] { return "lanes of the warp name different barriers, or counts"; }))
             return Flow::fail;
-        warp.stay(all & ~mask);
+        warp.schedule().stay(all & ~mask);
     }
     if (barrier.destination != no_ref) warp.checks().definedness().mark_written(barrier.destination, mask);
     const auto id = static_cast<std::uint32_t>(warp.value(barrier.id, lane));
@@ -169,10 +172,10 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) 
         return Flow::fail;
     if (barrier.kind == Barrier::Kind::arrive) {
         warp.cta().arrive(warp, id, arrival, mask, predicate);
-        return mask == all ? Flow::next : warp.moved_on();
+        return mask == all ? Flow::next : warp.schedule().move_on();
     }
     if (barrier.is_aligned && warp.checks().has(EmulatorCheck::barriers)) {
-        const Group* const other = warp.waits_elsewhere();
+        const Group* const other = warp.schedule().waits_elsewhere();
         if (other != nullptr &&
             !warp.checks().report(
                 {EmulatorCheck::barriers, Errc::divergent_barrier, warp.pc(), other->pc}, mask, [&] {
@@ -181,13 +184,13 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) 
                 }))
             return Flow::fail;
     }
-    warp.wait(mask, Wait::barrier, id);
+    warp.schedule().wait(mask, Wait::barrier, id);
     warp.cta().arrive(warp, id, arrival, mask, predicate);
     return Flow::select;
 }
 
 Flow execute_collective(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    return warp.collective(operation, warp.program().collectives[operation.extra], mask);
+    return run_collective(warp, operation, warp.program().collectives[operation.extra], mask);
 }
 
 }  // namespace ptxgraft::emulator

@@ -74,12 +74,12 @@ Cta::State Cta::round(Pace& pace, bool& ran, bool& yielded) {
 }
 
 Cta::State Cta::step(Warp& warp, Pace& pace, bool& ran, bool& yielded) {
-    const std::uint64_t before = warp.issued();
+    const std::uint64_t before = warp.work().issued();
     const Warp::State state = warp.run(quantum, pace);
-    const bool issued = warp.issued() != before;
+    const bool issued = warp.work().issued() != before;
     ran |= issued;
     yielded |= state == Warp::State::yielded;
-    only_waits_ &= !issued || (state == Warp::State::yielded && warp.only_waits());
+    only_waits_ &= !issued || (state == Warp::State::yielded && warp.mbarrier_waits().are_all());
     if (state == Warp::State::finished) finished_[warp.index()] = 1;
     return state == Warp::State::failed ? fail(warp.error(), warp.calls()) : State::yielded;
 }
@@ -98,15 +98,16 @@ std::string Cta::describe_barrier(std::uint32_t id) const {
 
 Cta::State Cta::deadlock() {
     for (Warp& warp : warps_) {
-        if (finished_[warp.index()] != 0 || !warp.only_waits()) continue;
-        const std::string place = warp.place(static_cast<unsigned>(std::countr_zero(warp.wait_mask())));
-        return fail({Errc::barrier_deadlock, launch_->program->spans[warp.wait_pc()], 0,
+        if (finished_[warp.index()] != 0 || !warp.mbarrier_waits().are_all()) continue;
+        const std::string place =
+            warp.place(static_cast<unsigned>(std::countr_zero(warp.mbarrier_waits().mask())));
+        return fail({Errc::barrier_deadlock, launch_->program->spans[warp.mbarrier_waits().pc()], 0,
                      std::make_shared<const std::string>(
                          fmt::format("the mbarrier waits for arrivals or bytes that never come, {}", place))},
-                    warp.wait_calls());
+                    warp.call_stack().calls(warp.mbarrier_waits().frame()));
     }
     for (Warp& warp : warps_) {
-        const Group* group = warp.waiting();
+        const Group* group = warp.schedule().waiting();
         if (group == nullptr) continue;
         const auto lane = static_cast<unsigned>(std::countr_zero(group->mask));
         const std::string what =
@@ -119,7 +120,7 @@ Cta::State Cta::deadlock() {
                 : fmt::format("lanes of the member mask {:#010x} never come", group->what);
         return fail({Errc::barrier_deadlock, launch_->program->spans[group->pc], 0,
                      std::make_shared<const std::string>(fmt::format("{}, {}", what, warp.place(lane)))},
-                    warp.calls(*group));
+                    warp.call_stack().calls(group->frame));
     }
     return State::failed;
 }
@@ -168,11 +169,11 @@ void Cta::release_if_complete(std::uint32_t id) {
     const bool complete =
         barrier.expected != 0 ? barrier.threads >= barrier.expected : (wanted & ~barrier.full) == 0;
     if (!complete) return;
-    const Warp::Reductions reductions{barrier.popc, barrier.popc == barrier.arrived, barrier.popc != 0};
+    const Reductions reductions{barrier.popc, barrier.popc == barrier.arrived, barrier.popc != 0};
     barrier = {};
     std::uint32_t passed = 0, all = 0;
     for (Warp& warp : warps_) {
-        if (warp.release(id, reductions) == warp.started()) ++passed;
+        if (warp.schedule().release(id, reductions) == warp.started()) ++passed;
         ++all;
     }
     if (order() == nullptr) return;
@@ -215,13 +216,13 @@ std::ranges::subrange<std::deque<Warp>::iterator> Cta::warpgroup(const Warp& war
 std::uint32_t Cta::wgmma_count(const Warp& warp, Wait what) {
     std::uint32_t least = ~std::uint32_t{0};
     for (const Warp& one : warpgroup(warp))
-        if (one.live() != 0) least = std::min(least, one.wgmma_count(what));
+        if (one.live() != 0) least = std::min(least, one.wgmma().count(what));
     return least;
 }
 
 void Cta::release_wgmma(const Warp& warp, Wait what) {
     const std::uint32_t count = wgmma_count(warp, what);
-    for (Warp& one : warpgroup(warp)) one.release_wgmma(what, count);
+    for (Warp& one : warpgroup(warp)) one.wgmma().release(what, count);
 }
 
 }  // namespace ptxgraft::emulator

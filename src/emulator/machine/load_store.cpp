@@ -72,18 +72,19 @@ template <class F>
 bool for_pieces(Warp& warp, const Access& access, const Operation& operation, std::uint32_t mask, Use use,
                 F&& f) {
     Located at;
-    if (std::byte* const host = warp.locate(access, operation, mask, use, at)) return f(mask, host, at);
+    if (std::byte* const host = warp.memory().locate(access, operation, mask, use, at))
+        return f(mask, host, at);
     std::array<std::uint64_t, lane_count> addresses;  // an output may be the address's register
     each_lane(mask, [&](unsigned lane) {
-        addresses[lane] = warp.address(access, operation, lane);
+        addresses[lane] = warp.memory().address(access, operation, lane);
         return true;
     });
     const std::uint32_t bytes = std::uint32_t{access.bytes} * access.count;
     return each_lane(mask, [&](unsigned lane) {
-        std::byte* const host = warp.resolve(access.space, addresses[lane], lane, bytes, use);
+        std::byte* const host = warp.memory().resolve(access.space, addresses[lane], lane, bytes, use);
         if (host == nullptr) return false;
         Located one;
-        warp.describe(access.space, addresses[lane], lane, one);
+        warp.memory().describe(access.space, addresses[lane], lane, one);
         one.host = host;
         return f(1u << lane, host, one);
     });
@@ -102,7 +103,7 @@ template <class T> Flow load(Warp& warp, const Operation& operation, std::uint32
                        return true;
                    });
     if (!done) return Flow::fail;
-    return access.is_strong() ? warp.strong() : Flow::next;
+    return access.is_strong() ? warp.work().strong() : Flow::next;
 }
 
 template <class T>
@@ -172,21 +173,21 @@ Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {
                       fmt::format("{} bytes of the source, where {} are copied", wanted, bytes));
             return false;
         }
-        std::byte* to = warp.resolve(access, operation, lane, bytes, Use::write);
+        std::byte* to = warp.memory().resolve(access, operation, lane, bytes, Use::write);
         if (to == nullptr) return false;
         std::array<std::byte, 16> data = {};
         if (wanted != 0) {
             const std::uint64_t address = warp.value(refs[0], lane);
-            const std::byte* from = warp.find(Space::global, address, lane, wanted, Use::read);
+            const std::byte* from = warp.memory().find(Space::global, address, lane, wanted, Use::read);
             if (from == nullptr || address % bytes != 0) {
                 static_cast<void>(
-                    warp.resolve(Space::global, address, lane, bytes, Use::read));  // for its error
+                    warp.memory().resolve(Space::global, address, lane, bytes, Use::read));  // for its error
                 return false;
             }
             std::copy_n(from, wanted, data.begin());
         }
         const CopiedPiece piece{.from = warp.value(refs[0], lane),
-                                .to = warp.address(access, operation, lane),
+                                .to = warp.memory().address(access, operation, lane),
                                 .wanted = wanted,
                                 .host = to,
                                 .bytes = data.data()};

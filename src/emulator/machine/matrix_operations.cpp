@@ -129,7 +129,7 @@ bool find_place(Warp& warp, const Operation& operation, const MatrixInstruction&
     const Ref* input = warp.operands(operation) + operation.outputs;
     std::uint64_t base = 0;
     if (instruction.access.has_base && !uniform(warp, *input++, "the address", base)) return false;
-    place.address = warp.address(instruction.access, operation, 0);
+    place.address = warp.memory().address(instruction.access, operation, 0);
     place.stride = instruction.least_stride;
     if (instruction.has_stride && !uniform(warp, *input, "the stride", place.stride)) return false;
     if (place.stride < instruction.least_stride) {
@@ -175,7 +175,7 @@ std::byte* find_all(Warp& warp, const MatrixInstruction& instruction, const Wmma
     if (space == Space::local || place.address % bytes != 0 ||
         place.stride * place.element_bits / 8 % bytes != 0)
         return nullptr;
-    return warp.find(instruction.access.space, place.address, 0, place.bytes, use);
+    return warp.memory().find(instruction.access.space, place.address, 0, place.bytes, use);
 }
 
 constexpr std::uint64_t most_piece_bytes = std::uint64_t{1} << 31;  // offsets have 32 bits
@@ -221,11 +221,11 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
     const AccessKind kind = use == Use::read ? AccessKind::read : AccessKind::write;
     std::byte* const all = find_all(warp, instruction, place, use);
     std::uint64_t addresses[most_accesses * lane_count];
-    const bool is_observed = warp.is_observed();
+    const bool is_observed = warp.observation().is_on();
     Located piece;
     const bool is_piece =
         all != nullptr && (warp.checks().looks_at_memory()) && place.bytes <= most_piece_bytes;
-    if (is_piece) warp.describe(instruction.access.space, place.address, 0, piece);
+    if (is_piece) warp.memory().describe(instruction.access.space, place.address, 0, piece);
     for (std::size_t i = 0; i < instruction.accesses.size(); ++i) {
         const WmmaAccess& access = instruction.accesses[i];
         if (is_piece) {
@@ -241,10 +241,12 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
             const std::uint64_t offset = place.offset(access, lane);
             addresses[i * lane_count + lane] = place.address + offset;
             if (is_observed)
-                warp.observe({instruction.access.space, place.address + offset, access.bits / 8u, kind});
-            memory[lane] = all != nullptr ? all + offset
-                                          : warp.resolve(instruction.access.space, place.address + offset,
-                                                         lane, access.bits / 8u, use);
+                warp.observation().add(
+                    {instruction.access.space, place.address + offset, access.bits / 8u, kind});
+            memory[lane] = all != nullptr
+                               ? all + offset
+                               : warp.memory().resolve(instruction.access.space, place.address + offset, lane,
+                                                       access.bits / 8u, use);
             if (memory[lane] == nullptr) return Flow::fail;
             if (!is_piece &&
                 !warp.checks().races().note_access(instruction.access.space, place.address + offset, lane,
@@ -301,7 +303,7 @@ bool find_rows(Warp& warp, const Operation& operation, const MatrixInstruction& 
     const AccessKind kind = use == Use::read ? AccessKind::read : AccessKind::write;
     rows.count = 8 * count;
     Located located;
-    std::byte* const memory = warp.locate(access, operation, mask, use, located);
+    std::byte* const memory = warp.memory().locate(access, operation, mask, use, located);
     if (memory != nullptr && (access.space == Space::shared || located.is_shared)) {
         if (!warp.checks().races().note_accesses(mask, located, row_bytes, {.kind = kind, .values = values}))
             return false;
@@ -314,16 +316,16 @@ bool find_rows(Warp& warp, const Operation& operation, const MatrixInstruction& 
         return true;
     }
     for (unsigned lane = 0; lane < rows.count; ++lane) {
-        const std::uint64_t address = warp.address(access, operation, lane);
+        const std::uint64_t address = warp.memory().address(access, operation, lane);
         if (access.space == Space::generic && place(address).space != Space::shared) {
             warp.fail(Errc::address_out_of_bounds, lane,
                       fmt::format("the row at {:#x} is not in shared memory", address));
             return false;
         }
-        rows.bytes[lane] = warp.resolve(access.space, address, lane, row_bytes, use);
+        rows.bytes[lane] = warp.memory().resolve(access.space, address, lane, row_bytes, use);
         if (rows.bytes[lane] == nullptr) return false;
         if (!warp.checks().looks_at_memory()) continue;
-        warp.describe(access.space, address, lane, located);
+        warp.memory().describe(access.space, address, lane, located);
         rows.written[lane] = located.written;
         rows.places[lane] = located.begin;
         located.host = rows.bytes[lane];
@@ -401,7 +403,7 @@ Flow execute_wgmma(Warp& warp, const Operation& operation, std::uint32_t mask) {
     if (instruction.wgmma.sparse) operands.metadata = warp.column_of<std::uint32_t>(*input++);
     if (!uniform(warp, *input, "scale-d", scale)) return Flow::fail;
     operands.scale_d = (scale & 1) != 0;
-    warp.charge(instruction.wgmma.n);  // a column of 16 rows is about an instruction of others
+    warp.work().charge(instruction.wgmma.n);  // a column of 16 rows is about an instruction of others
     const SharedMemory shared{warp.cta().shared().data(),
                               static_cast<std::uint32_t>(warp.cta().shared().size())};
     if (operands.metadata != nullptr)
@@ -409,10 +411,11 @@ Flow execute_wgmma(Warp& warp, const Operation& operation, std::uint32_t mask) {
             return meaningless(warp, *fault);
     const auto fault = multiply(instruction.wgmma, operands, shared);
     if (fault) return warp.fail(Errc::matrix_operand_invalid, 0, describe(*fault));
-    if (warp.is_observed()) {
+    if (warp.observation().is_on()) {
         std::vector<std::uint32_t> rows;
         wgmma_rows(instruction.wgmma, operands, rows);
-        for (const std::uint32_t row : rows) warp.observe({Space::shared, row, 16, AccessKind::read});
+        for (const std::uint32_t row : rows)
+            warp.observation().add({Space::shared, row, 16, AccessKind::read});
     }
     return warp.checks().warpgroup().note_wgmma(operation, operands) ? Flow::next : Flow::fail;
 }
@@ -420,12 +423,12 @@ Flow execute_wgmma(Warp& warp, const Operation& operation, std::uint32_t mask) {
 Flow execute_wgmma_fence(Warp& warp, const Operation&, std::uint32_t mask) {
     if (mask != ~0u) return not_whole(warp, mask);
     warp.checks().races().meet();
-    return warp.fence_wgmma(mask);
+    return warp.wgmma().fence(mask);
 }
 
 Flow execute_wgmma_commit(Warp& warp, const Operation&, std::uint32_t mask) {
     if (mask != ~0u) return not_whole(warp, mask);
-    warp.commit_wgmma();
+    warp.wgmma().commit();
     return Flow::next;
 }
 
@@ -434,7 +437,7 @@ Flow execute_set_registers(Warp& warp, const Operation&, std::uint32_t mask) {
 }
 
 Flow execute_wgmma_wait(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    return warp.wait_wgmma(mask, operation.extra);
+    return warp.wgmma().wait(mask, operation.extra);
 }
 
 }  // namespace ptxgraft::emulator

@@ -86,11 +86,11 @@ std::uint64_t Warp::special_of_cta(Special special) const {
         case Special::grid_workspace_lo: return launch_->grid_workspace;
         // A clock tick is an issued warp instruction, so that runs are repeatable.
         case Special::clock:
-        case Special::clock64: return issued_;
-        case Special::clock_hi: return issued_ >> 32;
+        case Special::clock64: return work_.issued();
+        case Special::clock_hi: return work_.issued() >> 32;
         case Special::globaltimer:
-        case Special::globaltimer_lo: return epoch + issued_;
-        case Special::globaltimer_hi: return (epoch + issued_) >> 32;
+        case Special::globaltimer_lo: return epoch + work_.issued();
+        case Special::globaltimer_hi: return (epoch + work_.issued()) >> 32;
         default: return 0;
     }
 }
