@@ -20,9 +20,9 @@ void AsyncChecks::begin() { is_on_ = warp_.launch().is_ordered && warp_.checks()
 void AsyncChecks::begin_copy(unsigned lane, const AsyncCompletion& completion) {
     if (!is_on_) return;
     Checker& checker = *warp_.cta().checker();
-    agent_.id = completion.is_store ? checker.parties.bulk_stores() : checker.parties.async_proxy();
+    agent_.id = completion.is_store ? checker.agents.bulk_stores() : checker.agents.async_proxy();
     agent_.is_store = completion.is_store;
-    agent_.lane = Parties::proxy_lane(completion.mbarrier);
+    agent_.lane = Agents::proxy_lane(completion.mbarrier);
     Clock known(checker.order.size());
     checker.order.release(warp_.number(), 1u << lane, false, known);
     checker.order.acquire(agent_.id, ~0u, true, known);
@@ -51,12 +51,12 @@ bool AsyncChecks::note_async_order(Space space, std::uint64_t address, unsigned 
     Checker& checker = *warp_.cta().checker();
     if (at.is_shared && reads) {
         const auto unfenced = checker.shared_races.unknown_write(at.begin, at.begin + bytes, checker.fenced,
-                                                                 checker.parties.async_proxy());
+                                                                 checker.agents.async_proxy());
         if (unfenced && !warp_.checks().races().report_unfenced(*unfenced, lane, "copy")) return false;
     }
     if (!at.is_shared && !at.is_global) return true;
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
-    const unsigned as = !agent_.is_store ? agent_.lane : reads ? Parties::reads_lane : Parties::writes_lane;
+    const unsigned as = !agent_.is_store ? agent_.lane : reads ? Agents::reads_lane : Agents::writes_lane;
     const Accessor by{epoch(agent_.id, as, checker.order.access(agent_.id)), warp_.number(), lane};
     if (!shadow.note(at.begin, at.begin + bytes, kind, by, warp_.pc())) return true;
     return warp_.checks().races().report_races(
@@ -130,7 +130,7 @@ bool AsyncChecks::note_mbarrier_init(Space space, std::uint64_t address, unsigne
 void AsyncChecks::commit_bulk_groups(std::uint32_t mask) {
     if (!is_on_) return;
     Checker& checker = *warp_.cta().checker();
-    const WarpTime time = checker.order.advance(checker.parties.bulk_stores());
+    const WarpTime time = checker.order.advance(checker.agents.bulk_stores());
     each_lane(mask, [&](unsigned lane) {
         checker.bulk_stores(warp_.number(), lane).groups.commit(time);
         return true;
@@ -144,9 +144,9 @@ void AsyncChecks::wait_bulk_groups(std::uint32_t mask, const BulkWait& wait) {
         ThreadBulkStores& stores = checker.bulk_stores(warp_.number(), lane);
         const WarpTime time = stores.groups.complete(wait.pending);
         stores.waited = std::max(stores.waited, time);
-        const std::uint32_t what = wait.reads_only ? 1u << Parties::reads_lane : ~0u;
+        const std::uint32_t what = wait.reads_only ? 1u << Agents::reads_lane : ~0u;
         if (time != 0)
-            checker.order.learn(warp_.number(), 1u << lane, false, checker.parties.bulk_stores(), what, time);
+            checker.order.learn(warp_.number(), 1u << lane, false, checker.agents.bulk_stores(), what, time);
         return true;
     });
 }
@@ -221,7 +221,7 @@ bool AsyncChecks::note_copied(const Located& at, unsigned lane, std::uint32_t by
     Checker& checker = *warp_.cta().checker();
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
     const Accessor by{
-        epoch(checker.parties.copier(warp_.number()), lane, checker.copies(warp_.number(), lane).now),
+        epoch(checker.agents.copier(warp_.number()), lane, checker.copies(warp_.number(), lane).now),
         warp_.number(), lane};
     if (!warp_.checks().races().note_stores(shadow, at, lane, bytes, kind, by, values)) return true;
     return warp_.checks().races().report_races(
@@ -254,7 +254,7 @@ void AsyncChecks::finish_copies_at(Space space, std::uint64_t address, unsigned 
     Clock& arrived = checker.phases(warp_.memory().common_place(space, address).address).near.arrived;
     checker.order.release(warp_.number(), 1u << lane, false, arrived);
     if (!is_on_) return;
-    arrived.accesses.raise(checker.parties.copier(warp_.number()), 1u << lane,
+    arrived.accesses.raise(checker.agents.copier(warp_.number()), 1u << lane,
                            checker.copies(warp_.number(), lane).now++);
 }
 

@@ -316,7 +316,8 @@ bool Definedness::refuse_undefined(const Operation& operation, std::uint32_t mas
     const Ref* const sources = results + operation.outputs;
     for (unsigned i = 0; i < operation.strict; ++i)
         if (!require(sources[i], mask)) return false;
-    for (unsigned i = operation.own; i < operation.outputs; ++i) mark_written(results[i], mask);
+    for (unsigned i = operation.self_marked_outputs; i < operation.outputs; ++i)
+        mark_written(results[i], mask);
     return true;
 }
 

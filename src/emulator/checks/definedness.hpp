@@ -37,7 +37,8 @@ class Definedness {
             all &= written[is_one ? offset(sources[i]) / 32 : 0] | (is_one ? 0 : ~0u);
         }
         if ((mask & ~all) != 0) return track_undefined(operation, mask);
-        for (unsigned i = operation.own; i < operation.outputs; ++i) written[offset(refs[i]) / 32] |= mask;
+        for (unsigned i = operation.self_marked_outputs; i < operation.outputs; ++i)
+            written[offset(refs[i]) / 32] |= mask;
         return true;
     }
     /// Reports lanes of the guard that are undefined, unless it decides no more than what is computed in

@@ -86,19 +86,19 @@ std::string RaceChecks::describe_place(const Located& at, std::uint64_t address)
 // The earlier access, which the thread on `lane` is not ordered with.
 std::string RaceChecks::describe_other(const Race& race, unsigned lane) const {
     const Checker& checker = *warp_.cta().checker();
-    const Parties& parties = checker.parties;
+    const Agents& agents = checker.agents;
     const Epoch& who = race.other;
     const std::string what = fmt::format("{}, {}", describe_instruction(race.pc), word_for(race.other_kind));
-    if (who.agent < parties.warps()) return fmt::format("{} by {}", what, thread_of(who.agent, who.lane));
-    if (who.agent == parties.initialiser()) {
+    if (who.agent < agents.warps()) return fmt::format("{} by {}", what, thread_of(who.agent, who.lane));
+    if (who.agent == agents.initialiser()) {
         const Epoch by = checker.initialiser(who);
         return fmt::format("{} by {}", what, thread_of(by.agent, by.lane));
     }
-    if (parties.is_warpgroup(who.agent))
+    if (agents.is_warpgroup(who.agent))
         return what + " by a wgmma.mma_async, which is not known to be complete here";
-    if (!parties.is_copier(who.agent))
+    if (!agents.is_copier(who.agent))
         return what + " by the asynchronous copy, for which this thread has not waited";
-    const unsigned warp = who.agent - parties.copiers();
+    const unsigned warp = who.agent - agents.copiers();
     if (warp == warp_.number() && who.lane == lane)
         return what + " by a cp.async of this thread, which has not waited for it";
     return fmt::format("{} by a cp.async of {}, which is not known to be complete here", what,
@@ -138,10 +138,9 @@ bool RaceChecks::is_guess(const Race& race, AccessKind kind) const {
 // A race with what runs asynchronously is that check's, whichever of the two accesses comes second.
 bool RaceChecks::report_races(EmulatorCheck of, std::span<const Race> races, const RacingAccess& access) {
     WarpChecks& checks = warp_.checks();
-    const Parties& parties = warp_.cta().checker()->parties;
+    const Agents& agents = warp_.cta().checker()->agents;
     for (const Race& race : races) {
-        const bool is_async =
-            race.other.agent >= parties.warps() && race.other.agent != parties.initialiser();
+        const bool is_async = race.other.agent >= agents.warps() && race.other.agent != agents.initialiser();
         const EmulatorCheck check = race.stores_are_equal ? EmulatorCheck::equal_stores
                                     : is_async            ? EmulatorCheck::async
                                                           : of;

@@ -69,7 +69,7 @@ struct RegisterStates {
     std::array<DefinedRun, 128> defined_runs;  ///< a cache, by Operation::run_slot
 
     [[nodiscard]] DefinedRun& run_of(const Operation& first) {
-        return defined_runs[first.run_number % defined_runs.size()];
+        return defined_runs[first.run_slot % defined_runs.size()];
     }
 };
 

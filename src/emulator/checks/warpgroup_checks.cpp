@@ -45,7 +45,7 @@ void WarpgroupChecks::finish_fence() {
     Checker& checker = *warp_.cta().checker();
     Clock known(checker.order.size());
     checker.order.release(warp_.number(), warp_.live(), true, known);
-    checker.order.acquire(checker.parties.warpgroup(warp_.cta().rank(), warp_.index()), warp_.live(), true,
+    checker.order.acquire(checker.agents.warpgroup(warp_.cta().rank(), warp_.index()), warp_.live(), true,
                           known);
 }
 
@@ -73,7 +73,7 @@ void WarpgroupChecks::finish_groups(std::uint32_t groups) {
     if (warp_.checks().async().is_on()) {
         Checker& checker = *warp_.cta().checker();
         checker.order.learn(warp_.number(), warp_.live(), true,
-                            checker.parties.warpgroup(warp_.cta().rank(), warp_.index()), ~0u, groups);
+                            checker.agents.warpgroup(warp_.cta().rank(), warp_.index()), ~0u, groups);
     }
     finish_registers(groups);
 }
@@ -339,7 +339,7 @@ bool WarpgroupChecks::note_wgmma(const Operation& operation, const WgmmaOperands
     Located shared;
     warp_.memory().describe(Space::shared, 0, 0, shared);
     if (warp_.checks().async().is_on()) {
-        const unsigned warpgroup = checker.parties.warpgroup(warp_.cta().rank(), warp_.index());
+        const unsigned warpgroup = checker.agents.warpgroup(warp_.cta().rank(), warp_.index());
         Clock known(checker.order.size());
         checker.order.release(warp_.number(), warp_.live(), true, known);
         checker.order.acquire(warpgroup, warp_.live(), true, known);
@@ -370,7 +370,7 @@ bool WarpgroupChecks::note_range(const SharedRange& range, const Located& shared
                             {.at = shared, .bytes = row_bytes, .kind = AccessKind::read, .lane = 0}))
         return false;
     const auto unfenced =
-        checker.shared_races.unknown_write(begin, end, checker.fenced, checker.parties.async_proxy());
+        checker.shared_races.unknown_write(begin, end, checker.fenced, checker.agents.async_proxy());
     return !unfenced || races.report_unfenced(*unfenced, 0, "wgmma.mma_async");
 }
 

@@ -1,3 +1,4 @@
+// atom and red: read-modify-writes of memory, lane by lane, each at once for the other host threads.
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -1,3 +1,4 @@
+// cp.async.bulk, st.async and tensor maps: copies of the async proxy, which are complete at once here.
 #include "emulator/machine/bulk_copy.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Calls and returns: frames are taken and given back, arguments and results are passed between them.
 #include "emulator/machine/call_stack.hpp"
 
 #include <fmt/format.h>

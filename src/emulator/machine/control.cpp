@@ -1,3 +1,4 @@
+// Branches, calls, exits and the barriers of a CTA.
 #include <fmt/format.h>
 
 #include <bit>

@@ -1,3 +1,4 @@
+// The turns of the warps of a CTA, its barriers, and the report of a deadlock.
 #include "emulator/machine/cta.hpp"
 
 #include <fmt/format.h>
@@ -178,7 +179,7 @@ void Cta::release_if_complete(std::uint32_t id) {
     }
     if (order() == nullptr) return;
     barrier_clocks_[id].clear();
-    if (passed == all && cluster_->size() == 1 && checker_->parties.is_synchronous())
+    if (passed == all && cluster_->size() == 1 && checker_->agents.is_synchronous())
         checker_->forget_accesses();
 }
 

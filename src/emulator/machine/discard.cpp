@@ -1,3 +1,4 @@
+// discard: memory whose bytes have no value from here on.
 #include "emulator/machine/cta.hpp"
 #include "emulator/machine/operations.hpp"
 #include "emulator/machine/warp.hpp"

@@ -1,3 +1,4 @@
+// ld, st, cp.async and fences: gathers and scatters between columns and memory.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -98,31 +98,31 @@ bool join_members(Warp& warp, const Operation& operation, const CollectiveCall& 
 Flow run_collective(Warp& warp, const Operation& operation, const CollectiveCall& call, std::uint32_t mask) {
     Schedule& schedule = warp.schedule();
     std::uint32_t waiting = 0, left = mask;
-    while (left != 0) {  // lanes with different member masks are different parties (tiles of a warp)
-        std::uint32_t party = left, members = left;
+    while (left != 0) {  // lanes with different member masks are different tiles of a warp
+        std::uint32_t tile = left, members = left;
         if (call.member_mask != no_ref) {
             if (!warp.checks().definedness().require(call.member_mask, left)) return Flow::fail;
             members = static_cast<std::uint32_t>(
                 warp.value(call.member_mask, static_cast<unsigned>(std::countr_zero(left))));
-            party = 0;
+            tile = 0;
             each_lane(left, [&](unsigned lane) {
                 if (static_cast<std::uint32_t>(warp.value(call.member_mask, lane)) == members)
-                    party |= 1u << lane;
+                    tile |= 1u << lane;
                 return true;
             });
-            if ((party & ~members) != 0) {
+            if ((tile & ~members) != 0) {
                 return warp.fail(Errc::warp_mask_mismatch,
-                                 static_cast<unsigned>(std::countr_zero(party & ~members)),
+                                 static_cast<unsigned>(std::countr_zero(tile & ~members)),
                                  fmt::format("{:#010x} lacks the executing lane", members));
             }
         }
-        left &= ~party;
-        if ((members & warp.live() & ~party) ==
+        left &= ~tile;
+        if ((members & warp.live() & ~tile) ==
             0) {  // PTX ISA 9.7.9.6 and 9.7.13: nobody waits for those that have exited
-            run(warp, operation, call, party);
-        } else if (!join_members(warp, operation, call, party, members)) {
-            schedule.park(schedule.pc(), party, Wait::members, members);
-            waiting |= party;
+            run(warp, operation, call, tile);
+        } else if (!join_members(warp, operation, call, tile, members)) {
+            schedule.park(schedule.pc(), tile, Wait::members, members);
+            waiting |= tile;
         }
     }
     if (waiting == 0) return Flow::next;

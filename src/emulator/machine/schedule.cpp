@@ -1,3 +1,4 @@
+// Groups of lanes: parked where a branch diverges, and merged again where they have come to the same place.
 #include "emulator/machine/schedule.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// The loop that runs the operations of a warp: straight runs of pure operations, and single ones.
 #include "emulator/machine/warp.hpp"
 
 #include <fmt/format.h>
@@ -106,7 +107,7 @@ Flow Warp::execute(const Operation& operation) {
             return Flow::fail;
         mask = schedule_.running() & holds;
     }
-    if (!operation.is_part) { work_.count(1, lanes_of(mask)); }
+    if (!operation.is_micro_op) { work_.count(1, lanes_of(mask)); }
     if (mask == 0)
         return schedule_.running() != 0 ? Flow::next
                                         : Flow::select;  // all have left where nobody knows where they go

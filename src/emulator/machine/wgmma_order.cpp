@@ -1,3 +1,4 @@
+// Fences and groups of wgmma: a warp waits for the others of its warpgroup.
 #include "emulator/machine/wgmma_order.hpp"
 
 #include "emulator/machine/cta.hpp"

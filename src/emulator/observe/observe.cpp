@@ -223,7 +223,7 @@ class Read {
         const auto names = warp_.launch().names.find(&function);
         if (names == warp_.launch().names.end() || !is_register(ref)) return {};
         if (const auto name = names->second.find(declared); name != names->second.end()) return name->second;
-        for (std::uint32_t pc = pc_; pc-- > function.begin && program.code[pc].is_part;) {
+        for (std::uint32_t pc = pc_; pc-- > function.begin && program.code[pc].is_micro_op;) {
             const Operation& part = program.code[pc];
             if (part.outputs != 1 || part.inputs != 1 || program.refs[part.operands] != ref) continue;
             const auto name = names->second.find(program.declared_operand(function, part.operands + 1));
@@ -283,18 +283,18 @@ Flow Observation::run(const Operation& operation) {
     Accesses accesses(warp_, operation, mask);
     Frame& frame = warp_.frame();
     Read read(warp_, warp_.pc());
-    const bool is_part = operation.is_part;  // the whole instruction tells what it reads
+    const bool is_micro_op = operation.is_micro_op;  // the whole instruction tells what it reads
     ObservedStep step{.ptx = warp_.launch().text,
                       .span = warp_.program().spans[warp_.pc()],
                       .block = warp_.cta().position(),
                       .warp = warp_.index(),
                       .lanes = mask,
                       .active = warp_.running(),
-                      .guard = is_part ? std::nullopt : read.guard(operation),
-                      .is_rest = is_part,
+                      .guard = is_micro_op ? std::nullopt : read.guard(operation),
+                      .is_rest = is_micro_op,
                       .written = {},
                       .accesses = {}};
-    if (!is_part) read.add(operation);
+    if (!is_micro_op) read.add(operation);
     step.read = read.all();
     pieces_.clear();
     const Flow flow = warp_.execute(operation);
@@ -306,7 +306,7 @@ Flow Observation::run(const Operation& operation) {
     if (is_done && mask != 0 && &warp_.frame() == &frame)
         written.add(warp_.program(), operation, frame.columns());
     step.written = written.all();
-    if (!is_part || !step.written.empty()) warp_.launch().observer->step(step);
+    if (!is_micro_op || !step.written.empty()) warp_.launch().observer->step(step);
     if (flow != Flow::fail) tell_late_results();
     return flow;
 }
