@@ -64,12 +64,12 @@ class Comparison {
     }
 
     bool same(const Operation& x, const Operation& y) {
-        const bool fields =
-            x.execute == y.execute && x.function == y.function && x.run_counted == y.run_counted &&
-            x.run == y.run && x.run_number == y.run_number && x.row == y.row && x.outputs == y.outputs &&
-            x.inputs == y.inputs && x.elements == y.elements && x.guard_negated == y.guard_negated &&
-            x.is_large == y.is_large && x.undefined == y.undefined && x.strict == y.strict &&
-            x.controls == y.controls && x.is_part == y.is_part;
+        const bool fields = x.execute == y.execute && x.function == y.function &&
+                            x.run_counted == y.run_counted && x.run == y.run && x.run_slot == y.run_slot &&
+                            x.row == y.row && x.outputs == y.outputs && x.inputs == y.inputs &&
+                            x.elements == y.elements && x.guard_negated == y.guard_negated &&
+                            x.is_large == y.is_large && x.undefined == y.undefined && x.strict == y.strict &&
+                            x.controls == y.controls && x.is_micro_op == y.is_micro_op;
         if (!fields || !same(x.guard, y.guard)) return false;
         for (std::uint32_t i = 0; i < std::uint32_t{x.outputs} + x.inputs; ++i)
             if (!same(a_.declared_operand(*function_a_, x.operands + i),

@@ -1,5 +1,7 @@
-// What a checked launch keeps of asynchronous copies: they are complete at once here, and yet a thread knows
-// of one only after it has waited for its mbarrier or its group.
+// Asynchronous copies are agents of their own in the happens-before order: what they did is acquired by a
+// thread that waits for their mbarrier or group.
+#include "emulator/checks/async_checks.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,99 +15,91 @@ namespace ptxgraft::emulator {
 
 // --- bulk copies, of the async proxy (PTX ISA 9.7.9.25.2)
 
-void Warp::begin_async(unsigned lane, const AsyncParty& party) {
-    if (!notes_async_) return;
-    Checker& checker = *cta_->checker();
-    async_.party = party.is_store ? checker.parties.bulk_stores() : checker.parties.async_proxy();
-    async_.is_store = party.is_store;
-    async_.lane = Parties::proxy_lane(party.mbarrier);
+void AsyncChecks::begin() { is_on_ = warp_.launch().is_ordered && warp_.checks().has(EmulatorCheck::async); }
+
+void AsyncChecks::begin_copy(unsigned lane, const AsyncCompletion& completion) {
+    if (!is_on_) return;
+    Checker& checker = *warp_.cta().checker();
+    agent_.id = completion.is_store ? checker.agents.bulk_stores() : checker.agents.async_proxy();
+    agent_.is_store = completion.is_store;
+    agent_.lane = Agents::proxy_lane(completion.mbarrier);
     Clock known(checker.order.size());
-    checker.order.release(number(), 1u << lane, false, known);
-    checker.order.acquire(async_.party, ~0u, true, known);
-    if (!party.is_store) return;
-    ThreadBulkStores& stores = checker.bulk_stores(number(), lane);
-    stores.issued = checker.order.now(async_.party);
-    stores.pc = pc_;
+    checker.order.release(warp_.number(), 1u << lane, false, known);
+    checker.order.acquire(agent_.id, ~0u, true, known);
+    if (!completion.is_store) return;
+    ThreadBulkStores& stores = checker.bulk_stores(warp_.number(), lane);
+    stores.issued = checker.order.now(agent_.id);
+    stores.pc = warp_.pc();
 }
 
-bool Warp::report_unfenced(const Race& write, unsigned lane, std::string_view what) {
-    return report({EmulatorCheck::async, Errc::data_race, pc_, write.pc}, 1u << lane, [&] {
-        return fmt::format(
-            "shared memory was written on line {}, and no fence.proxy.async comes between that and this {}",
-            line_of(write.pc), what);
-    });
-}
-
-bool Warp::note_async(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
-                      AccessKind kind) {
-    if (bytes == 0 || (!tracks_written_ && !notes_async_)) return true;
+bool AsyncChecks::note_async(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
+                             AccessKind kind) {
+    if (bytes == 0 || (!warp_.checks().tracks_written() && !is_on_)) return true;
     Located at;
-    describe(space, address, lane, at);
+    warp_.memory().describe(space, address, lane, at);
     const bool reads = kind != AccessKind::write;  // a reduction adds to what is there
-    return note_written(at, address, lane, bytes, reads ? Use::read : Use::write) &&
+    return warp_.checks().memory().note_written(at, address, lane, bytes, reads ? Use::read : Use::write) &&
            note_async_order(space, address, lane, bytes, kind);
 }
 
-void Warp::note_undefined_copy(std::uint64_t shared, std::uint64_t global, unsigned lane,
-                               std::uint64_t bytes) {
-    const Place where = common_place(Space::shared_cluster, shared);
-    remember(where.space, where.address, lane, bytes, origin_at(Space::global, global, lane));
-}
-
-bool Warp::note_async_order(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
-                            AccessKind kind) {
-    if (bytes == 0 || !notes_async_) return true;
+bool AsyncChecks::note_async_order(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
+                                   AccessKind kind) {
+    if (bytes == 0 || !is_on_) return true;
     const bool reads = kind == AccessKind::read;
     Located at;
-    describe(space, address, lane, at);
-    Checker& checker = *cta_->checker();
+    warp_.memory().describe(space, address, lane, at);
+    Checker& checker = *warp_.cta().checker();
     if (at.is_shared && reads) {
         const auto unfenced = checker.shared_races.unknown_write(at.begin, at.begin + bytes, checker.fenced,
-                                                                 checker.parties.async_proxy());
-        if (unfenced && !report_unfenced(*unfenced, lane, "copy")) return false;
+                                                                 checker.agents.async_proxy());
+        if (unfenced && !warp_.checks().races().report_unfenced(*unfenced, lane, "copy")) return false;
     }
     if (!at.is_shared && !at.is_global) return true;
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
-    const unsigned as = !async_.is_store ? async_.lane : reads ? Parties::reads_lane : Parties::writes_lane;
-    const Accessor by{epoch(async_.party, as, checker.order.access(async_.party)), number(), lane};
-    if (!shadow.note(at.begin, at.begin + bytes, kind, by, pc_)) return true;
-    return report_races(EmulatorCheck::async, shadow.found(), lane, at, static_cast<std::uint32_t>(bytes),
-                        kind);
+    const unsigned as = !agent_.is_store ? agent_.lane : reads ? Agents::reads_lane : Agents::writes_lane;
+    const Accessor by{epoch(agent_.id, as, checker.order.access(agent_.id)), warp_.number(), lane};
+    if (!shadow.note(at.begin, at.begin + bytes, kind, by, warp_.pc())) return true;
+    return warp_.checks().races().report_races(
+        EmulatorCheck::async, shadow.found(),
+        {.at = at, .bytes = static_cast<std::uint32_t>(bytes), .kind = kind, .lane = lane});
 }
 
-void Warp::finish_async_at(Space space, std::uint64_t address) {
-    if (!notes_async_) return;
-    Checker& checker = *cta_->checker();
-    const Place where = common_place(space, address);
-    checker.order.release(async_.party, 1u << async_.lane, false, checker.phases(where.address).near.arrived);
+void AsyncChecks::finish_async_at(Space space, std::uint64_t address) {
+    if (!is_on_) return;
+    Checker& checker = *warp_.cta().checker();
+    const Place where = warp_.memory().common_place(space, address);
+    checker.order.release(agent_.id, 1u << agent_.lane, false, checker.phases(where.address).near.arrived);
 }
 
 // An arrival with the scope .cta, from another CTA than the mbarrier's, is morally strong with no wait.
-void Warp::arrive_at(Space space, std::uint64_t address, unsigned lane, const Access& access) {
-    if (!is_ordered_) return;
-    Checker& checker = *cta_->checker();
-    const Place where = common_place(space, address);
-    const bool is_near = where.address >> cluster_rank_shift == std::uint64_t{cta_->rank()} + 1;
+void AsyncChecks::arrive_at(Space space, std::uint64_t address, unsigned lane, const Access& access) {
+    if (!warp_.checks().is_ordered()) return;
+    Checker& checker = *warp_.cta().checker();
+    const Place where = warp_.memory().common_place(space, address);
+    const bool is_near = where.address >> cluster_rank_shift == std::uint64_t{warp_.cta().rank()} + 1;
     if (access.reach == Reach::cta && !is_near) return;
     Checker::Phases& phases = checker.phases(where.address);
     phases.has_far |= !is_near;
-    checker.synchronisation.arrive(strong_operation(access, 1u << lane, true),
+    checker.synchronisation.arrive(warp_.checks().races().strong_operation(access, 1u << lane, true),
                                    (is_near ? phases.near : phases.far).arrived);
 }
 
-void Warp::wait_at(Space space, std::uint64_t address, unsigned lane, const Access& access) {
-    if (!is_ordered_) return;
-    Synchronisation& synchronisation = cta_->checker()->synchronisation;
-    const Checker::Phases& phases = cta_->checker()->phases(common_place(space, address).address);
-    const StrongOperation operation = strong_operation(access, 1u << lane, false);
+void AsyncChecks::wait_at(Space space, std::uint64_t address, unsigned lane, const Access& access) {
+    if (!warp_.checks().is_ordered()) return;
+    Synchronisation& synchronisation = warp_.cta().checker()->synchronisation;
+    const Checker::Phases& phases =
+        warp_.cta().checker()->phases(warp_.memory().common_place(space, address).address);
+    const StrongOperation operation = warp_.checks().races().strong_operation(access, 1u << lane, false);
     synchronisation.wait(operation, phases.near.complete, false);
     if (phases.has_far && access.reach != Reach::cta)
         synchronisation.wait(operation, phases.far.complete, true);
 }
 
-void Warp::finish_phase_at(Space space, std::uint64_t address, std::uint64_t before, std::uint64_t after) {
-    if (!is_ordered_ || Mbarrier::of(before).phase == Mbarrier::of(after).phase) return;
-    Checker::Phases& phases = cta_->checker()->phases(common_place(space, address).address);
+void AsyncChecks::finish_phase_at(Space space, std::uint64_t address, std::uint64_t before,
+                                  std::uint64_t after) {
+    if (!warp_.checks().is_ordered() || Mbarrier::of(before).phase == Mbarrier::of(after).phase) return;
+    Checker::Phases& phases =
+        warp_.cta().checker()->phases(warp_.memory().common_place(space, address).address);
     phases.near.complete.join(phases.near.arrived);
     phases.near.arrived.clear();
     if (!phases.has_far) return;
@@ -115,67 +109,72 @@ void Warp::finish_phase_at(Space space, std::uint64_t address, std::uint64_t bef
 
 // --- mbarrier objects: who makes one writes it, and who uses it has to come behind that
 
-bool Warp::note_mbarrier(Space space, std::uint64_t address, unsigned lane, AccessKind kind) {
-    if (std::uint8_t* const written = written_bytes(space, address, lane)) std::memset(written, all_bits, 8);
-    return note_order(space, address, lane, 8, {kind});
+bool AsyncChecks::note_mbarrier(Space space, std::uint64_t address, unsigned lane, AccessKind kind) {
+    warp_.checks().memory().mark(space, address, lane, 8);
+    return warp_.checks().races().note_access(space, address, lane, 8, {kind});
 }
 
-bool Warp::note_mbarrier_init(Space space, std::uint64_t address, unsigned lane) {
-    if (std::uint8_t* const written = written_bytes(space, address, lane)) std::memset(written, all_bits, 8);
-    if (!is_ordered_) return true;
+bool AsyncChecks::note_mbarrier_init(Space space, std::uint64_t address, unsigned lane) {
+    warp_.checks().memory().mark(space, address, lane, 8);
+    if (!warp_.checks().is_ordered()) return true;
     Located at;
-    describe(space, address, lane, at);
-    Checker& checker = *cta_->checker();
-    const Accessor by{checker.initialise(number(), lane), number(), lane};
-    if (!checker.shared_races.note(at.begin, at.begin + 8, AccessKind::write, by, pc_)) return true;
-    return report_races(EmulatorCheck::races, checker.shared_races.found(), lane, at, 8, AccessKind::write);
+    warp_.memory().describe(space, address, lane, at);
+    Checker& checker = *warp_.cta().checker();
+    const Accessor by{checker.initialise(warp_.number(), lane), warp_.number(), lane};
+    if (!checker.shared_races.note(at.begin, at.begin + 8, AccessKind::write, by, warp_.pc())) return true;
+    return warp_.checks().races().report_races(
+        EmulatorCheck::races, checker.shared_races.found(),
+        {.at = at, .bytes = 8, .kind = AccessKind::write, .lane = lane});
 }
 
-void Warp::commit_async_groups(std::uint32_t mask) {
-    if (!notes_async_) return;
-    Checker& checker = *cta_->checker();
-    const WarpTime time = checker.order.advance(checker.parties.bulk_stores());
+void AsyncChecks::commit_bulk_groups(std::uint32_t mask) {
+    if (!is_on_) return;
+    Checker& checker = *warp_.cta().checker();
+    const WarpTime time = checker.order.advance(checker.agents.bulk_stores());
     each_lane(mask, [&](unsigned lane) {
-        checker.bulk_stores(number(), lane).groups.commit(time);
+        checker.bulk_stores(warp_.number(), lane).groups.commit(time);
         return true;
     });
 }
 
-void Warp::wait_async_groups(std::uint32_t mask, const BulkWait& wait) {
-    if (!notes_async_) return;
-    Checker& checker = *cta_->checker();
+void AsyncChecks::wait_bulk_groups(std::uint32_t mask, const BulkWait& wait) {
+    if (!is_on_) return;
+    Checker& checker = *warp_.cta().checker();
     each_lane(mask, [&](unsigned lane) {
-        ThreadBulkStores& stores = checker.bulk_stores(number(), lane);
+        ThreadBulkStores& stores = checker.bulk_stores(warp_.number(), lane);
         const WarpTime time = stores.groups.complete(wait.pending);
         stores.waited = std::max(stores.waited, time);
-        const std::uint32_t what = wait.reads_only ? 1u << Parties::reads_lane : ~0u;
+        const std::uint32_t what = wait.reads_only ? 1u << Agents::reads_lane : ~0u;
         if (time != 0)
-            checker.order.learn(number(), 1u << lane, false, checker.parties.bulk_stores(), what, time);
+            checker.order.learn(warp_.number(), 1u << lane, false, checker.agents.bulk_stores(), what, time);
         return true;
     });
 }
 
 // Shared memory is gone when the last thread of the CTA has ended, and only the thread that issued a bulk
 // store can wait for it.
-bool Warp::check_bulk_stores() {
-    if (!notes_async_ || !checks(EmulatorCheck::unwaited_stores) || !cta_->has_ended()) return true;
-    Checker& checker = *cta_->checker();
-    const auto thread = checker.pending_bulk_store(number() - index_, cta_->warps());
+bool AsyncChecks::check_bulk_stores() {
+    if (!is_on_ || !warp_.checks().has(EmulatorCheck::unwaited_stores) || !warp_.cta().has_ended())
+        return true;
+    Checker& checker = *warp_.cta().checker();
+    const auto thread = checker.pending_bulk_store(warp_.number() - warp_.index(), warp_.cta().warps());
     if (!thread) return true;
     const unsigned warp = *thread / lane_count, lane = *thread % lane_count;
     const Mistake mistake{EmulatorCheck::unwaited_stores, Errc::data_race,
                           checker.bulk_stores(warp, lane).pc};
-    return is_noted(mistake, 1u << lane) ||
-           report_new(
+    return warp_.checks().is_noted(mistake, 1u << lane) ||
+           warp_.checks().report_new(
                mistake, 1u << lane,
                fmt::format("the block ends, and this asynchronous copy may still read its shared memory: the "
                            "thread waits "
                            "for it by no cp.async.bulk.wait_group behind a cp.async.bulk.commit_group, {}",
-                           thread_of(warp, lane)));
+                           warp_.checks().races().thread_of(warp, lane)));
 }
 
-void Warp::fence_async(std::uint32_t mask) {
-    if (notes_async_) cta_->checker()->order.release(number(), mask, mask == live_, cta_->checker()->fenced);
+void AsyncChecks::fence_proxy(std::uint32_t mask) {
+    if (is_on_)
+        warp_.cta().checker()->order.release(warp_.number(), mask, mask == warp_.live(),
+                                             warp_.cta().checker()->fenced);
 }
 
 // --- cp.async (PTX ISA 9.7.9.25.3): the copier of the warp is the one that reads and writes
@@ -194,64 +193,69 @@ class CopiedBytes : public StoredValues {
 
 }  // namespace
 
-bool Warp::note_copy(const Access& access, const CopiedPiece& piece, unsigned lane) {
-    if (!tracks_written_ && !notes_async_) return true;
+bool AsyncChecks::note_copy(const Access& access, const CopiedPiece& piece, unsigned lane) {
+    if (!warp_.checks().tracks_written() && !is_on_) return true;
+    MemoryDefinedness& memory = warp_.checks().memory();
     Located from, to;
-    describe(access.space, piece.to, lane, to);
+    warp_.memory().describe(access.space, piece.to, lane, to);
     to.host = piece.host;
     const CopiedBytes bytes(piece.bytes);
     if (!note_copied(to, lane, access.bytes, AccessKind::write, &bytes)) return false;
     if (to.written != nullptr) std::memset(to.written, all_bits, access.bytes);
     if (piece.wanted == 0) return true;
-    describe(Space::global, piece.from, lane, from);
+    warp_.memory().describe(Space::global, piece.from, lane, from);
     if (from.written != nullptr) {
         std::memcpy(to.written, from.written, piece.wanted);
         const bool is_whole = std::all_of(from.written, from.written + piece.wanted,
                                           [](std::uint8_t bits) { return bits == all_bits; });
         if (!is_whole)
-            remember(Space::shared, to.begin, lane, piece.wanted, origin_at(Space::global, from.begin, lane));
+            memory.remember(Space::shared, to.begin, lane, piece.wanted,
+                            memory.origin_at(Space::global, from.begin, lane));
     }
     return note_copied(from, lane, piece.wanted, AccessKind::read, nullptr);
 }
 
-bool Warp::note_copied(const Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind,
-                       const StoredValues* values) {
-    if (!notes_async_) return true;
-    Checker& checker = *cta_->checker();
+bool AsyncChecks::note_copied(const Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind,
+                              const StoredValues* values) {
+    if (!is_on_) return true;
+    Checker& checker = *warp_.cta().checker();
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
-    const Accessor by{epoch(checker.parties.copier(number()), lane, checker.copies(number(), lane).now),
-                      number(), lane};
-    if (!note_stores(shadow, at, lane, bytes, kind, by, values)) return true;
-    return report_races(EmulatorCheck::async, shadow.found(), lane, at, bytes, kind, values);
+    const Accessor by{
+        epoch(checker.agents.copier(warp_.number()), lane, checker.copies(warp_.number(), lane).now),
+        warp_.number(), lane};
+    if (!warp_.checks().races().note_stores(shadow, at, lane, bytes, kind, by, values)) return true;
+    return warp_.checks().races().report_races(
+        EmulatorCheck::async, shadow.found(),
+        {.at = at, .bytes = bytes, .kind = kind, .values = values, .lane = lane});
 }
 
-void Warp::commit_copies(std::uint32_t mask) {
-    if (!notes_async_) return;
+void AsyncChecks::commit_copies(std::uint32_t mask) {
+    if (!is_on_) return;
     each_lane(mask, [&](unsigned lane) {
-        ThreadCopies& copies = cta_->checker()->copies(number(), lane);
+        ThreadCopies& copies = warp_.cta().checker()->copies(warp_.number(), lane);
         copies.groups.commit(copies.now++);
         return true;
     });
 }
 
-void Warp::wait_copies(std::uint32_t mask, std::uint32_t pending) {
-    if (!notes_async_) return;
-    Checker& checker = *cta_->checker();
+void AsyncChecks::wait_copies(std::uint32_t mask, std::uint32_t pending) {
+    if (!is_on_) return;
+    Checker& checker = *warp_.cta().checker();
     each_lane(mask, [&](unsigned lane) {
-        const WarpTime time = checker.copies(number(), lane).groups.complete(pending);
-        if (time != 0) checker.order.learn_copies(number(), lane, time);
+        const WarpTime time = checker.copies(warp_.number(), lane).groups.complete(pending);
+        if (time != 0) checker.order.learn_copies(warp_.number(), lane, time);
         return true;
     });
 }
 
-void Warp::finish_copies_at(Space space, std::uint64_t address, unsigned lane) {
-    if (!is_ordered_) return;
-    Checker& checker = *cta_->checker();
-    Clock& arrived = checker.phases(common_place(space, address).address).near.arrived;
-    checker.order.release(number(), 1u << lane, false, arrived);
-    if (!notes_async_) return;
-    arrived.accesses.raise(checker.parties.copier(number()), 1u << lane,
-                           checker.copies(number(), lane).now++);
+void AsyncChecks::finish_copies_at(Space space, std::uint64_t address, unsigned lane) {
+    if (!warp_.checks().is_ordered()) return;
+    Checker& checker = *warp_.cta().checker();
+    Clock& arrived = checker.phases(warp_.memory().common_place(space, address).address).near.arrived;
+    checker.order.release(warp_.number(), 1u << lane, false, arrived);
+    if (!is_on_) return;
+    arrived.accesses.raise(checker.agents.copier(warp_.number()), 1u << lane,
+                           checker.copies(warp_.number(), lane).now++);
 }
 
 }  // namespace ptxgraft::emulator

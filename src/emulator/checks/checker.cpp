@@ -1,3 +1,4 @@
+// The vector clocks and the shadow memory of a cluster, and the tables of what runs asynchronously.
 #include "emulator/checks/checker.hpp"
 
 #include <algorithm>
@@ -22,9 +23,9 @@ StoredOrigin StoredOrigins::find(Space space, std::uint64_t address, unsigned th
     return found != origins_.end() ? found->second : StoredOrigin{};
 }
 
-Checker::Checker(const Parties& all, std::size_t shadow_bytes, std::unique_ptr<RaceStorage> its_storage,
+Checker::Checker(const Agents& all, std::size_t shadow_bytes, std::unique_ptr<RaceStorage> its_storage,
                  const LaneFunctions& functions)
-    : parties(all),
+    : agents(all),
       order(all.size(), all.warps(), all.copiers()),
       synchronisation(order, all.warps(), all.warps_of_cta()),
       fenced(all.size()),
@@ -39,7 +40,7 @@ Checker::Checker(const Parties& all, std::size_t shadow_bytes, std::unique_ptr<R
 void Checker::begin() {
     order.begin();
     synchronisation.begin();
-    shared_races.begin(shadow_bytes_, parties.is_synchronous() ? nullptr : &fenced);
+    shared_races.begin(shadow_bytes_, agents.is_synchronous() ? nullptr : &fenced);
     global_races.begin(shadow_bytes_);
     arrived.clear();
     complete.clear();
@@ -69,7 +70,7 @@ void Checker::forget_accesses() {
 
 Epoch Checker::initialise(unsigned warp, unsigned lane) {
     initialisers_.push_back(epoch(warp, lane, 0));
-    const Epoch made = epoch(parties.initialiser(), lane, order.advance(parties.initialiser()));
+    const Epoch made = epoch(agents.initialiser(), lane, order.advance(agents.initialiser()));
     order.learn(warp, 1u << lane, false, made.agent, 1u << lane, made.time);
     return made;
 }
@@ -78,7 +79,7 @@ std::optional<Epoch> Checker::last_initialised(unsigned warp, unsigned lane) con
     for (std::size_t time = initialisers_.size(); time > 0; --time) {
         const Epoch& by = initialisers_[time - 1];
         if (by.agent == warp && by.lane == lane)
-            return epoch(parties.initialiser(), lane, static_cast<WarpTime>(time));
+            return epoch(agents.initialiser(), lane, static_cast<WarpTime>(time));
     }
     return std::nullopt;
 }
@@ -109,7 +110,7 @@ const Checker::WgmmaReads& Checker::wgmma_reads(const Wgmma& wgmma, const WgmmaO
 }
 
 // One that fits, or what another one has in memory.
-std::unique_ptr<Checker> Checkers::take(const Parties& all, std::size_t shadow_bytes,
+std::unique_ptr<Checker> Checkers::take(const Agents& all, std::size_t shadow_bytes,
                                         const LaneFunctions& functions) {
     std::unique_ptr<Checker> found;
     {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "emulator/checks/findings.hpp"
+#include "emulator/checks/register_states.hpp"
 #include "emulator/checks/synchronisation.hpp"
 #include "emulator/machine/program.hpp"
 #include "emulator/races/clock.hpp"
@@ -54,13 +55,6 @@ struct ThreadBulkStores {
     [[nodiscard]] bool is_pending() const { return issued > waited; }
 };
 
-/// What stored an undefined value, and where that came from.
-struct StoredOrigin {
-    std::uint32_t pc = 0, first_pc = 0;
-    bool is_stored = false;
-    [[nodiscard]] bool is_known() const { return is_stored; }
-};
-
 /// The places of undefined values that were stored; which of them are undefined still, others know.
 class StoredOrigins {
   public:
@@ -84,7 +78,7 @@ class StoredOrigins {
 
 /// Numbers the agents of a cluster's happens-before order: the warps first, CTA by CTA, then what works for
 /// them asynchronously.
-class Parties {
+class Agents {
   public:
     struct Asynchronous {
         bool copies = false;  ///< cp.async: one for each warp, with its lanes
@@ -92,7 +86,7 @@ class Parties {
             false;  ///< one for each warpgroup, with a lane for each of its warps; its times are groups
         bool async_proxy = false;  ///< that one and bulk stores, which there is a number for in any case
     };
-    Parties(std::uint32_t ctas, std::uint32_t warps_of_cta, Asynchronous what)
+    Agents(std::uint32_t ctas, std::uint32_t warps_of_cta, Asynchronous what)
         : warps_(ctas * warps_of_cta),
           warps_of_cta_(warps_of_cta),
           warpgroups_of_cta_((warps_of_cta + 3) / 4),
@@ -112,7 +106,7 @@ class Parties {
     [[nodiscard]] unsigned warps_of_cta() const { return warps_of_cta_; }
     /// Nothing works asynchronously.
     [[nodiscard]] bool is_synchronous() const { return is_synchronous_; }
-    [[nodiscard]] bool operator==(const Parties&) const = default;
+    [[nodiscard]] bool operator==(const Agents&) const = default;
 
     /// The async proxy where mbarriers say that it is done: a lane for each of 32 mbarriers that lie side by
     /// side.
@@ -129,13 +123,13 @@ class Parties {
 
     [[nodiscard]] unsigned copiers() const { return copiers_; }  ///< 0: there are none
     [[nodiscard]] unsigned copier(unsigned warp) const { return copiers_ + warp; }
-    [[nodiscard]] bool is_copier(unsigned party) const {
-        return copiers_ != 0 && party >= copiers_ && party < copiers_ + warps_;
+    [[nodiscard]] bool is_copier(unsigned agent) const {
+        return copiers_ != 0 && agent >= copiers_ && agent < copiers_ + warps_;
     }
     [[nodiscard]] unsigned warpgroup(unsigned cta, unsigned warp) const {
         return warpgroups_ + cta * warpgroups_of_cta_ + warp / 4;
     }
-    [[nodiscard]] bool is_warpgroup(unsigned party) const { return warpgroups_ != 0 && party >= warpgroups_; }
+    [[nodiscard]] bool is_warpgroup(unsigned agent) const { return warpgroups_ != 0 && agent >= warpgroups_; }
 
   private:
     unsigned warps_, warps_of_cta_, warpgroups_of_cta_, size_;
@@ -146,7 +140,7 @@ class Parties {
 class Checker {
   public:
     /// `shadow_bytes`: host memory for the shadow memory of each of the two state spaces.
-    Checker(const Parties& all, std::size_t shadow_bytes, std::unique_ptr<RaceStorage> storage,
+    Checker(const Agents& all, std::size_t shadow_bytes, std::unique_ptr<RaceStorage> storage,
             const LaneFunctions& functions);
     void begin();
 
@@ -181,11 +175,11 @@ class Checker {
     }
 
     /// Another cluster may use it.
-    [[nodiscard]] bool fits(const Parties& all, std::size_t shadow_bytes) const {
-        return parties == all && shadow_bytes_ == shadow_bytes;
+    [[nodiscard]] bool fits(const Agents& all, std::size_t shadow_bytes) const {
+        return agents == all && shadow_bytes_ == shadow_bytes;
     }
 
-    const Parties parties;
+    const Agents agents;
     Order order;
     Synchronisation synchronisation;
     Clock fenced;  ///< what threads did before a fence.proxy.async
@@ -220,7 +214,7 @@ class Checker {
 /// allocation of a new one.
 class Checkers {
   public:
-    [[nodiscard]] std::unique_ptr<Checker> take(const Parties& all, std::size_t shadow_bytes,
+    [[nodiscard]] std::unique_ptr<Checker> take(const Agents& all, std::size_t shadow_bytes,
                                                 const LaneFunctions& functions);
     void give(std::unique_ptr<Checker> checker) noexcept;
 

@@ -1,3 +1,4 @@
+// Findings are counted by pairs of instructions, and described once for a launch.
 #include "emulator/checks/findings.hpp"
 
 #include <algorithm>

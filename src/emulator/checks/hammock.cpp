@@ -1,3 +1,4 @@
+// The immediate post-dominator of a branch, found by a search forward over the operations behind it.
 #include "emulator/checks/hammock.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Source lines of instructions, from the `.loc` directives of the module.
 #include "emulator/checks/provenance.hpp"
 
 #include <fmt/format.h>

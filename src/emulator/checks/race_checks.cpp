@@ -1,7 +1,9 @@
-// What a checked launch does about races: it notes accesses, follows what synchronises, and reports.
-#include <fmt/format.h>
+// Accesses go to the shadow memory with the lane's epoch; strong accesses, fences and collectives move the
+// warp's vector clocks.
+#include "emulator/checks/race_checks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "emulator/machine/cluster.hpp"
@@ -14,30 +16,26 @@ namespace {
 // another lane of the instruction is about to write, is what this lane writes.
 class StoresOfLanes : public EqualStores {
   public:
-    StoresOfLanes(const Warp& warp, const Located& at, std::uint32_t bytes, std::uint32_t mask,
-                  const StoredValues& values)
-        : warp_(&warp), at_(&at), bytes_(bytes), mask_(mask), values_(&values) {}
+    StoresOfLanes(const RaceChecks& checks, const RacingAccess& access) : checks_(checks), access_(access) {}
 
     [[nodiscard]] bool are_equal(const Race& race) const override {
+        const Located& at = access_.at;
         const bool is_store =
             race.other_kind == AccessKind::write || race.other_kind == AccessKind::strong_write;
-        if (!is_store || at_->host == nullptr) return false;
+        if (!is_store || at.host == nullptr) return false;
         std::array<std::byte, 64> own;
         std::memcpy(own.data(),
-                    values_->of(race.lane) + (race.address - at_->begin - at_->offsets[race.lane]),
+                    access_.values->of(race.lane) + (race.address - at.begin - at.offsets[race.lane]),
                     race.bytes);
-        return std::memcmp(own.data(), warp_->stored_by_other(race, *at_, bytes_, values_, mask_),
-                           race.bytes) == 0;
+        return std::memcmp(own.data(), checks_.stored_by_other(race, access_), race.bytes) == 0;
     }
 
   private:
-    const Warp* warp_;
-    const Located* at_;
-    std::uint32_t bytes_, mask_;
-    const StoredValues* values_;
+    const RaceChecks& checks_;
+    const RacingAccess& access_;
 };
 
-// As that, of something that works for one lane; what it wrote before is in memory.
+// The same, of an agent that works for one lane: what it wrote before is in memory.
 class StoresOfBytes : public EqualStores {
   public:
     StoresOfBytes(std::uint64_t begin, const std::byte* host, const std::byte* bytes)
@@ -57,57 +55,69 @@ class StoresOfBytes : public EqualStores {
 
 }  // namespace
 
-bool Warp::note_stores(RaceShadow& shadow, const Located& at, unsigned lane, std::uint64_t bytes,
-                       AccessKind kind, const Accessor& by, const StoredValues* values) {
+void RaceChecks::begin() { is_on_ = warp_.launch().is_ordered; }
+
+bool RaceChecks::note_stores(RaceShadow& shadow, const Located& at, unsigned lane, std::uint64_t bytes,
+                             AccessKind kind, const Accessor& by, const StoredValues* values) {
     const std::uint64_t begin = at.begin + at.offsets[lane], end = begin + bytes;
-    if (values == nullptr || at.host == nullptr) return shadow.note(begin, end, kind, by, pc_).has_value();
+    if (values == nullptr || at.host == nullptr)
+        return shadow.note(begin, end, kind, by, warp_.pc()).has_value();
     const StoresOfBytes equal(begin, at.host + at.offsets[lane], values->of(lane));
-    return shadow.note(begin, end, kind, by, pc_, &equal).has_value();
+    return shadow.note(begin, end, kind, by, warp_.pc(), &equal).has_value();
 }
 
-bool Warp::note_accesses(std::uint32_t mask, const Located& at, std::uint32_t bytes, const AccessNote& note) {
-    if (!is_ordered_ || (!at.is_shared && !at.is_global)) return true;
-    Checker& checker = *cta_->checker();
+bool RaceChecks::note_accesses(std::uint32_t mask, const Located& at, std::uint32_t bytes,
+                               const AccessNote& note) {
+    if (!is_on_ || (!at.is_shared && !at.is_global)) return true;
+    Checker& checker = *warp_.cta().checker();
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
     const bool is_whole = mask == ~0u;
     const LaneAccesses accesses{.begin = at.begin,
                                 .offsets = at.offsets,
                                 .bytes = bytes,
                                 .kind = note.kind,
-                                .warp = number(),
-                                .pc = pc_,
+                                .warp = warp_.number(),
+                                .pc = warp_.pc(),
                                 .reach = note.reach,
                                 .consecutive = is_whole && at.consecutive,
                                 .all_equal = is_whole && at.all_equal,
                                 .least = at.least,
                                 .most = at.most};
+    const RacingAccess access{at, bytes, note.kind, note.values, mask};
     std::optional<Race> race;
     if (note.values != nullptr) {
-        const StoresOfLanes equal(*this, at, bytes, mask, *note.values);
+        const StoresOfLanes equal(*this, access);
         race = shadow.note(accesses, mask, &equal);
     } else {
         race = shadow.note(accesses, mask);
     }
     if (!race) [[likely]]
         return true;
-    return report_races(EmulatorCheck::races, shadow.found(), std::nullopt, at, bytes, note.kind, note.values,
-                        mask);
+    return report_races(EmulatorCheck::races, shadow.found(), access);
+}
+
+bool RaceChecks::note_access(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes,
+                             const AccessNote& note) {
+    if (!is_on_) return true;
+    Located at;
+    warp_.memory().describe(space, address, lane, at);
+    return note_accesses(1u << lane, at, bytes, note);
 }
 
 // --- strong accesses and fences
 
-StrongOperation Warp::strong_operation(const Access& access, std::uint32_t mask, bool is_update) const {
-    return {.warp = number(),
+StrongOperation RaceChecks::strong_operation(const Access& access, std::uint32_t mask, bool is_update) const {
+    return {.warp = warp_.number(),
             .lanes = mask,
-            .is_whole_warp = mask == live_,
+            .is_whole_warp = mask == warp_.live(),
             .semantics = access.semantics,
             .reach = access.reach,
             .is_update = is_update};
 }
 
-void Warp::synchronise_reads(const Access& access, std::uint32_t mask, const Located& at) {
-    if (!is_ordered_ || (!at.is_shared && !at.is_global)) return;
-    Synchronisation& synchronisation = cta_->checker()->synchronisation;
+void RaceChecks::synchronise_reads(const Access& access, std::uint32_t mask, const Located& at) {
+    if (!is_on_ || (!at.is_shared && !at.is_global)) return;
+    Synchronisation& synchronisation = warp_.cta().checker()->synchronisation;
     const StrongOperation operation = strong_operation(access, mask, false);
     if (!synchronisation.may_read(operation)) return;
     const Space space = at.is_shared ? Space::shared : Space::global;
@@ -121,9 +131,10 @@ void Warp::synchronise_reads(const Access& access, std::uint32_t mask, const Loc
     });
 }
 
-void Warp::synchronise_writes(const Access& access, std::uint32_t mask, const Located& at, Updates updates) {
-    if (!is_ordered_ || (!at.is_shared && !at.is_global)) return;
-    Synchronisation& synchronisation = cta_->checker()->synchronisation;
+void RaceChecks::synchronise_writes(const Access& access, std::uint32_t mask, const Located& at,
+                                    Updates updates) {
+    if (!is_on_ || (!at.is_shared && !at.is_global)) return;
+    Synchronisation& synchronisation = warp_.cta().checker()->synchronisation;
     const StrongOperation operation = strong_operation(access, mask, updates == Updates::yes);
     if (!synchronisation.may_write(operation)) return;
     const Space space = at.is_shared ? Space::shared : Space::global;
@@ -134,31 +145,50 @@ void Warp::synchronise_writes(const Access& access, std::uint32_t mask, const Lo
     });
 }
 
-void Warp::hold(std::uint64_t lock, unsigned lane, Semantics semantics) {
-    if (!is_ordered_) return;
-    Synchronisation& synchronisation = cta_->checker()->synchronisation;
+void RaceChecks::hold(std::uint64_t lock, unsigned lane, Semantics semantics) {
+    if (!is_on_) return;
+    Synchronisation& synchronisation = warp_.cta().checker()->synchronisation;
     const StrongOperation operation = strong_operation({.semantics = semantics}, 1u << lane, true);
     const std::uint64_t location = Synchronisation::location_of(Space::global, lock);
     synchronisation.read(operation, lane, location);
     synchronisation.write(operation, lane, location);
 }
 
-void Warp::fence(const Fence& fence, std::uint32_t mask) {
-    if (!is_ordered_) return;
-    Checker& checker = *cta_->checker();
+void RaceChecks::fence(const Fence& fence, std::uint32_t mask) {
+    if (!is_on_) return;
+    Checker& checker = *warp_.cta().checker();
     if (fence.only_mbarrier_inits) {
         each_lane(mask, [&](unsigned lane) {
-            if (const auto made = checker.last_initialised(number(), lane))
-                checker.synchronisation.fence_only(number(), lane, *made);
+            if (const auto made = checker.last_initialised(warp_.number(), lane))
+                checker.synchronisation.fence_only(warp_.number(), lane, *made);
             return true;
         });
         return;
     }
-    checker.synchronisation.fence({.warp = number(),
+    checker.synchronisation.fence({.warp = warp_.number(),
                                    .lanes = mask,
-                                   .is_whole_warp = mask == live_,
+                                   .is_whole_warp = mask == warp_.live(),
                                    .semantics = fence.semantics,
                                    .reach = fence.reach});
+}
+
+// --- members of a collective
+
+void RaceChecks::order_members(Collects what, std::uint32_t mask) {
+    if (!is_on_) return;
+    Order& order = warp_.cta().checker()->order;
+    if (what == Collects::memory)
+        order.synchronise(warp_.number(), mask, mask == warp_.live());
+    else
+        order.meet(warp_.number(), mask, mask == warp_.live());
+}
+
+void RaceChecks::meet() {
+    if (is_on_) warp_.cta().checker()->order.meet(warp_.number(), ~0u, true);
+}
+
+void RaceChecks::end() {
+    if (is_on_) warp_.cta().checker()->order.end(warp_.number());
 }
 
 }  // namespace ptxgraft::emulator

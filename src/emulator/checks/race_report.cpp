@@ -1,4 +1,4 @@
-// What is said of a race: both accesses, and where they meet.
+// The report of a race: both accesses, their threads and values, and the bytes where they overlap.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,28 +38,29 @@ std::string value_of(const std::byte* bytes, std::uint32_t count) {
 
 }  // namespace
 
-std::string Warp::describe_instruction(std::uint32_t pc) const {
-    const Span span = program_->spans[pc];
-    std::string text(
-        launch_->text.substr(span.begin, std::min<std::size_t>(span.end - span.begin, longest_instruction)));
+std::string RaceChecks::describe_instruction(std::uint32_t pc) const {
+    const Span span = warp_.program().spans[pc];
+    std::string text(warp_.launch().text.substr(
+        span.begin, std::min<std::size_t>(span.end - span.begin, longest_instruction)));
     std::ranges::replace_if(
         text, [](char c) { return c == '\n' || c == '\t'; }, ' ');
     return fmt::format("`{}{}` on line {}{}", text, span.end - span.begin > longest_instruction ? " …" : "",
-                       line_of(pc), launch_->provenance.source_of(span.begin, ", from "));
+                       warp_.checks().line_of(pc),
+                       warp_.launch().provenance.source_of(span.begin, ", from "));
 }
 
-std::string Warp::thread_of(unsigned warp, unsigned lane) const {
-    const std::uint32_t warps = cta_->warps();
-    const Warp& of = cta_->cluster().cta(warp / warps).warp(warp % warps);
-    return fmt::format("warp {}, {}", of.index_, of.place(lane));
+std::string RaceChecks::thread_of(unsigned warp, unsigned lane) const {
+    const std::uint32_t warps = warp_.cta().warps();
+    const Warp& of = warp_.cta().cluster().cta(warp / warps).warp(warp % warps);
+    return fmt::format("warp {}, {}", of.index(), of.place(lane));
 }
 
 // `tile + 64`, or the allocation that the address is in.
-std::string Warp::describe_place(const Located& at, std::uint64_t address) const {
+std::string RaceChecks::describe_place(const Located& at, std::uint64_t address) const {
     if (!at.is_shared) {
-        const Region* const region = launch_->memory->find(address);
+        const Region* const region = warp_.launch().memory->find(address);
         if (region == nullptr) return {};
-        for (const auto& [variable, extent] : program_->variables)
+        for (const auto& [variable, extent] : warp_.program().variables)
             if (address - extent.address < extent.bytes)
                 return fmt::format(" ({} + {})", variable, address - extent.address);
         return fmt::format(" (byte {} of the {} bytes at {:#x})", address - region->begin, region->bytes,
@@ -68,102 +69,111 @@ std::string Warp::describe_place(const Located& at, std::uint64_t address) const
     const std::uint64_t offset = address & ((std::uint64_t{1} << cluster_rank_shift) - 1);
     const auto rank = static_cast<std::uint32_t>((address >> cluster_rank_shift) - 1);
     const std::string whose =
-        rank == cta_->rank() ? "" : fmt::format(", of the block of rank {} in the cluster", rank);
-    const auto entry = static_cast<std::uint32_t>(launch_->entry - program_->functions.data());
-    for (const SharedVariable& variable : program_->shared_variables)
+        rank == warp_.cta().rank() ? "" : fmt::format(", of the block of rank {} in the cluster", rank);
+    const auto entry = static_cast<std::uint32_t>(warp_.launch().entry - warp_.program().functions.data());
+    for (const SharedVariable& variable : warp_.program().shared_variables)
         if ((variable.entry == SharedVariable::all || variable.entry == entry) &&
             offset - variable.address < variable.bytes)
             return fmt::format(
                 " ({} + {}{})",
-                launch_->text.substr(variable.name.begin, variable.name.end - variable.name.begin),
+                warp_.launch().text.substr(variable.name.begin, variable.name.end - variable.name.begin),
                 offset - variable.address, whose);
-    if (offset >= launch_->dynamic_shared && offset < launch_->reserved_shared)
-        return fmt::format(" (dynamic shared memory + {}{})", offset - launch_->dynamic_shared, whose);
+    if (offset >= warp_.launch().dynamic_shared && offset < warp_.launch().reserved_shared)
+        return fmt::format(" (dynamic shared memory + {}{})", offset - warp_.launch().dynamic_shared, whose);
     return whose.empty() ? whose : fmt::format(" ({})", whose.substr(2));
 }
 
 // The earlier access, which the thread on `lane` is not ordered with.
-std::string Warp::describe_other(const Race& race, unsigned lane) const {
-    const Checker& checker = *cta_->checker();
-    const Parties& parties = checker.parties;
+std::string RaceChecks::describe_other(const Race& race, unsigned lane) const {
+    const Checker& checker = *warp_.cta().checker();
+    const Agents& agents = checker.agents;
     const Epoch& who = race.other;
     const std::string what = fmt::format("{}, {}", describe_instruction(race.pc), word_for(race.other_kind));
-    if (who.agent < parties.warps()) return fmt::format("{} by {}", what, thread_of(who.agent, who.lane));
-    if (who.agent == parties.initialiser()) {
+    if (who.agent < agents.warps()) return fmt::format("{} by {}", what, thread_of(who.agent, who.lane));
+    if (who.agent == agents.initialiser()) {
         const Epoch by = checker.initialiser(who);
         return fmt::format("{} by {}", what, thread_of(by.agent, by.lane));
     }
-    if (parties.is_warpgroup(who.agent))
+    if (agents.is_warpgroup(who.agent))
         return what + " by a wgmma.mma_async, which is not known to be complete here";
-    if (!parties.is_copier(who.agent))
+    if (!agents.is_copier(who.agent))
         return what + " by the asynchronous copy, for which this thread has not waited";
-    const unsigned warp = who.agent - parties.copiers();
-    if (warp == number() && who.lane == lane)
+    const unsigned warp = who.agent - agents.copiers();
+    if (warp == warp_.number() && who.lane == lane)
         return what + " by a cp.async of this thread, which has not waited for it";
     return fmt::format("{} by a cp.async of {}, which is not known to be complete here", what,
                        thread_of(warp, who.lane));
 }
 
-const std::byte* Warp::stored_by_other(const Race& race, const Located& at, std::uint32_t bytes,
-                                       const StoredValues* values, std::uint32_t mask) const {
+bool RaceChecks::report_unfenced(const Race& write, unsigned lane, std::string_view what) {
+    WarpChecks& checks = warp_.checks();
+    return checks.report({EmulatorCheck::async, Errc::data_race, warp_.pc(), write.pc}, 1u << lane, [&] {
+        return fmt::format(
+            "shared memory was written on line {}, and no fence.proxy.async comes between that and this {}",
+            checks.line_of(write.pc), what);
+    });
+}
+
+const std::byte* RaceChecks::stored_by_other(const Race& race, const RacingAccess& access) const {
     const unsigned lane = race.other.lane;
+    const Located& at = access.at;
     const std::uint64_t offset = race.address - at.begin;
-    const bool is_of_instruction =
-        values != nullptr && race.other.agent == number() && race.pc == pc_ && (mask >> lane & 1) != 0;
-    if (is_of_instruction && offset - at.offsets[lane] < bytes &&
-        bytes - (offset - at.offsets[lane]) >= race.bytes)
-        return values->of(lane) + (offset - at.offsets[lane]);
+    const bool is_of_instruction = access.values != nullptr && race.other.agent == warp_.number() &&
+                                   race.pc == warp_.pc() && (access.mask >> lane & 1) != 0;
+    if (is_of_instruction && offset - at.offsets[lane] < access.bytes &&
+        access.bytes - (offset - at.offsets[lane]) >= race.bytes)
+        return access.values->of(lane) + (offset - at.offsets[lane]);
     return at.host == nullptr ? nullptr : at.host + offset;
 }
 
 // A loop around atom.cas begins with a weak read, and finds out when that was of something old.
-bool Warp::is_guess(const Race& race, AccessKind kind) const {
-    const auto is_cas = [&](std::uint32_t pc) { return is_compare_and_swap(program_->code[pc].execute); };
+bool RaceChecks::is_guess(const Race& race, AccessKind kind) const {
+    const auto is_cas = [&](std::uint32_t pc) {
+        return is_compare_and_swap(warp_.program().code[pc].execute);
+    };
     if (kind == AccessKind::read && race.other_kind == AccessKind::atomic) return is_cas(race.pc);
-    return kind == AccessKind::atomic && race.other_kind == AccessKind::read && is_cas(pc_);
+    return kind == AccessKind::atomic && race.other_kind == AccessKind::read && is_cas(warp_.pc());
 }
 
 // A race with what runs asynchronously is that check's, whichever of the two accesses comes second.
-bool Warp::report_races(EmulatorCheck of, std::span<const Race> races, std::optional<unsigned> lane,
-                        const Located& at, std::uint32_t bytes, AccessKind kind, const StoredValues* values,
-                        std::uint32_t mask) {
-    const Parties& parties = cta_->checker()->parties;
+bool RaceChecks::report_races(EmulatorCheck of, std::span<const Race> races, const RacingAccess& access) {
+    WarpChecks& checks = warp_.checks();
+    const Agents& agents = warp_.cta().checker()->agents;
     for (const Race& race : races) {
-        const bool is_async =
-            race.other.agent >= parties.warps() && race.other.agent != parties.initialiser();
+        const bool is_async = race.other.agent >= agents.warps() && race.other.agent != agents.initialiser();
         const EmulatorCheck check = race.stores_are_equal ? EmulatorCheck::equal_stores
                                     : is_async            ? EmulatorCheck::async
                                                           : of;
-        const Mistake mistake{check, Errc::data_race, pc_, race.pc};
-        const unsigned by = lane.value_or(race.lane);
-        if (!checks(mistake.check) || is_guess(race, kind) || is_noted(mistake, 1u << by)) continue;
-        if (!report_new(mistake, 1u << by, describe_race(race, by, at, bytes, kind, values, mask)))
-            return false;
+        const Mistake mistake{check, Errc::data_race, warp_.pc(), race.pc};
+        const unsigned by = access.lane.value_or(race.lane);
+        if (!checks.has(check) || is_guess(race, access.kind) || checks.is_noted(mistake, 1u << by)) continue;
+        if (!checks.report_new(mistake, 1u << by, describe_race(race, by, access))) return false;
     }
     return true;
 }
 
-std::string Warp::describe_race(const Race& race, unsigned lane, const Located& at, std::uint32_t bytes,
-                                AccessKind kind, const StoredValues* values, std::uint32_t mask) const {
+std::string RaceChecks::describe_race(const Race& race, unsigned lane, const RacingAccess& access) const {
+    const Located& at = access.at;
     const std::uint64_t offset =
         at.is_shared ? race.address & ((std::uint64_t{1} << cluster_rank_shift) - 1) : race.address;
     std::string first, then, differ, values_of_other;
-    if (const std::byte* const other = stored_by_other(race, at, bytes, values, mask);
+    if (const std::byte* const other = stored_by_other(race, access);
         other != nullptr && is_store(race.other_kind)) {
         values_of_other = value_of(other, race.bytes);
         first = fmt::format(", which stored {}", values_of_other);
     }
-    if (is_store(kind) && values != nullptr) {
+    if (is_store(access.kind) && access.values != nullptr) {
         const std::string own =
-            value_of(values->of(lane) + (race.address - at.begin - at.offsets[lane]), race.bytes);
+            value_of(access.values->of(lane) + (race.address - at.begin - at.offsets[lane]), race.bytes);
         then = fmt::format(", which stores {}", own);
         if (!first.empty())
             differ = own == values_of_other ? ", though what they store is the same"
                                             : ", and what they store differs";
     }
     const std::string other = describe_other(race, lane) + first;
-    const std::string own = fmt::format("{}, {} of {} bytes by {}{}", describe_instruction(pc_),
-                                        word_for(kind), bytes, thread_of(number(), lane), then);
+    const std::string own =
+        fmt::format("{}, {} of {} bytes by {}{}", describe_instruction(warp_.pc()), word_for(access.kind),
+                    access.bytes, thread_of(warp_.number(), lane), then);
     return fmt::format("two accesses of {} memory at {:#x}{} are not ordered{}\n  first {}\n  then {}",
                        at.is_shared ? "shared" : "global", offset, describe_place(at, race.address), differ,
                        other, own);

@@ -1,3 +1,4 @@
+// Release and acquire patterns (PTX ISA 8.11): what strong writes and fences publish, and who reads it.
 #include "emulator/checks/synchronisation.hpp"
 
 #include <algorithm>

@@ -502,7 +502,7 @@ Expected<void> FunctionDecoder::instruction_by_itself(const Statement& statement
     if (!after_.empty() && std::ranges::find(written, guard) != written.end()) guard = copy_of(guard);
     emit_with_guard(*draft, instruction, guard);
     for (Draft& extension : after_) {
-        extension.operation.is_part = true;
+        extension.operation.is_micro_op = true;
         extension.operation.is_copy = true;
         extension.operation.undefined = Undefined::moves;
         emit_with_guard(extension, instruction, guard);
@@ -514,7 +514,7 @@ Expected<void> FunctionDecoder::instruction_by_itself(const Statement& statement
 Ref FunctionDecoder::copy_of(Ref predicate) {
     const Ref copy = temporary(1);
     emit(Draft(arithmetic::extension(1, 1, false)).output(copy).input(predicate));
-    program().code.back().is_part = true;
+    program().code.back().is_micro_op = true;
     return copy;
 }
 
@@ -542,10 +542,10 @@ void FunctionDecoder::mark_runs() {
         const bool ends = is_target_[pc + 1 - function().begin] || behind.run == UINT16_MAX;
         operation.run = static_cast<std::uint16_t>(1 + (ends ? 0 : behind.run));
         operation.run_counted =
-            static_cast<std::uint16_t>((operation.is_part ? 0 : 1) + (ends ? 0 : behind.run_counted));
+            static_cast<std::uint16_t>((operation.is_micro_op ? 0 : 1) + (ends ? 0 : behind.run_counted));
         if (!ends && behind.run != 0) join_row(operation, code[pc + 1]);
         if (ends || behind.run == 0) ++runs;
-        operation.run_number = runs;
+        operation.run_slot = runs;
         behind = operation;
     }
 }
@@ -641,7 +641,7 @@ Draft draft_of(FunctionDecoder& decoder, const PureInstruction& pure, const synt
     }
     for (std::size_t i = 0; i < pure.all_inputs(); ++i)
         (i < pure.first_inputs ? first : second).input(inputs[i]);
-    first.operation.is_part = true;
+    first.operation.is_micro_op = true;
     if (is_integer_conversion(instruction))
         first.operation.undefined = second.operation.undefined = Undefined::moves;
     decoder.emit(first);

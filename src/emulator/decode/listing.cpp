@@ -75,7 +75,7 @@ class Listing {
             put("{}{}", i == 0 ? "" : ", ", operand(program_.refs[o.operands + o.outputs + i]));
         if (entries_[pc].table == Table::accesses) access(program_.accesses[entries_[pc].index]);
         if (o.function != nullptr) put("  definedness: {}", name_of(o.undefined));
-        if (o.is_part) put("  micro-op");
+        if (o.is_micro_op) put("  micro-op");
         if (o.run > 1) put("  straight run: {}", o.run);
         if (o.row > 1) put("  fused row: {}", o.row);
         put("\n");

@@ -67,7 +67,7 @@ tl::unexpected<Error> wrong_operand(const Operand& operand, std::string_view wan
 void gather_lanes(FunctionDecoder& decoder) {
     const CollectiveCall all{sync_collective(), 0, decoder.constant(~std::uint64_t{0}, 4)};
     decoder.emit(Draft(execute_gathering, decoder.add(all)));
-    decoder.program().code.back().is_part = true;
+    decoder.program().code.back().is_micro_op = true;
 }
 
 Draft draft_of(FunctionDecoder& decoder, Execute execute, MatrixInstruction instruction) {
@@ -111,7 +111,7 @@ Expected<void> add_input(FunctionDecoder& decoder, Draft& draft, const Operand& 
 /// What it reads behind the first `strict` inputs may be undefined: so are then the results that come of it.
 void defines_results(Draft& draft, unsigned strict) {
     draft.operation.strict = static_cast<std::uint8_t>(strict);
-    draft.operation.own = draft.operation.outputs;
+    draft.operation.self_marked_outputs = draft.operation.outputs;
 }
 
 /// A constant operand of a few values.

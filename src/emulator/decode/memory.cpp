@@ -279,7 +279,7 @@ Expected<Ref> decode_source_size(FunctionDecoder& decoder, const syntax::Operand
                      .input(decoder.constant(0, 4))
                      .input(all)
                      .input(*ignored));
-    decoder.program().code.back().is_part = true;
+    decoder.program().code.back().is_micro_op = true;
     return size;
 }
 

@@ -19,7 +19,7 @@ Ref FunctionDecoder::read_as(Ref ref, std::uint32_t bytes) {
     Draft draft(arithmetic::extension(static_cast<std::uint8_t>(width(ref)), static_cast<std::uint8_t>(bytes),
                                       false));
     emit(draft.output(low).input(ref));
-    program().code.back().is_part = true;
+    program().code.back().is_micro_op = true;
     program().code.back().is_copy = true;
     program().code.back().undefined = Undefined::moves;
     return low;
@@ -52,7 +52,7 @@ Expected<Ref> FunctionDecoder::input(const syntax::Operand& operand, std::uint32
                     static_cast<std::uint8_t*>(to[0])[i] = static_cast<const std::uint8_t*>(from[0])[i] ^ 1;
             });
             emit(draft.output(result).input(*inner));
-            program().code.back().is_part = true;
+            program().code.back().is_micro_op = true;
             return result;
         }
         default: return fail(Errc::operand_invalid, operand.span(), std::string(operand.text()));
@@ -75,7 +75,7 @@ Expected<Ref> FunctionDecoder::value_of(std::string_view name, std::int64_t offs
         if (symbol->frame_relative) {
             base = temporary(bytes);
             emit(Draft(execute_local_address, static_cast<std::uint32_t>(address)).output(base));
-            program().code.back().is_part = true;
+            program().code.back().is_micro_op = true;
             return base;
         }
         if (!symbol->dynamic)
@@ -106,7 +106,7 @@ tl::unexpected<Error> FunctionDecoder::wrong_constant(const syntax::Operand& ope
 Ref FunctionDecoder::sum_of(Ref a, Ref b, std::uint32_t bytes) {
     const Ref sum = temporary(bytes);
     emit_sum(sum, a, b);
-    program().code.back().is_part = true;
+    program().code.back().is_micro_op = true;
     return sum;
 }
 
@@ -146,7 +146,7 @@ Expected<Ref> FunctionDecoder::element_offset(const syntax::Operand& operand, st
                                                     static_cast<const std::uint32_t*>(factors[1])[i];
     });
     emit(draft.output(product).input(number).input(constant(element_bytes, 4)));
-    program().code.back().is_part = true;
+    program().code.back().is_micro_op = true;
     return read_as(product, bytes);
 }
 

@@ -20,7 +20,7 @@ std::optional<Ref> FunctionDecoder::read_special(std::string_view name) {
     if (row == nullptr) return std::nullopt;
     if (row->scope == SpecialScope::clock) {
         emit(Draft(execute_refresh_clock));
-        program().code.back().is_part = true;
+        program().code.back().is_micro_op = true;
     }
     return special_register({row, use->index}, bytes_of(*use->row));
 }

@@ -85,7 +85,7 @@ Draft permutation(FunctionDecoder& decoder, Ref d, Ref a, Ref b, std::uint32_t s
 Ref permuted(FunctionDecoder& decoder, Ref a, Ref b, std::uint32_t selector) {
     const Ref result = decoder.temporary(word_bytes);
     Draft draft = permutation(decoder, result, a, b, selector);
-    draft.operation.is_part = true;
+    draft.operation.is_micro_op = true;
     decoder.emit(draft);
     return result;
 }
@@ -199,7 +199,7 @@ Expected<Draft> decode_scalar(FunctionDecoder& decoder, const Instruction& instr
     const Ref value = decoder.temporary(word_bytes), third = columns.inputs[2];
     columns.outputs[0] = value;
     Draft operation = draft_of(decoder, *pure, instruction, columns);
-    operation.operation.is_part = true;
+    operation.operation.is_micro_op = true;
     decoder.emit(operation);
     return permutation(decoder, d.column, value, third, merging_selector(d.part));
 }
@@ -229,7 +229,7 @@ Expected<Draft> decode_lanes(FunctionDecoder& decoder, const Instruction& instru
     columns.outputs[0] = adds || mask == 0xFFFF ? *result : decoder.temporary(word_bytes);
     Draft operation = draft_of(decoder, *pure, instruction, columns);
     if (adds || mask == 0xFFFF) return operation;
-    operation.operation.is_part = true;
+    operation.operation.is_micro_op = true;
     decoder.emit(operation);
     return permutation(decoder, *result, columns.outputs[0], *third,
                        (register_a & mask) | (register_b & ~mask & 0xFFFF));

@@ -43,7 +43,7 @@ Expected<Draft> collective(FunctionDecoder& decoder, const Instruction& instruct
     }
     CollectiveCall call{function, extra, no_ref, shape.moves};
     // what nobody uses may be undefined
-    if (shape.moves) draft.operation.strict = 0, draft.operation.own = 1;
+    if (shape.moves) draft.operation.strict = 0, draft.operation.self_marked_outputs = 1;
     if (shape.has_members) {
         auto members = decoder.input(operands.back(), 4);
         if (!members) return tl::unexpected<Error>(members.error());

@@ -1,3 +1,4 @@
+// atom and red: read-modify-writes of memory, lane by lane, each at once for the other host threads.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -158,25 +159,25 @@ template <class T, class F> Flow atomic(Warp& warp, const Operation& operation, 
     const Access& access = warp.program().accesses[operation.extra];
     Elements<T> elements(warp, operation, access);
     const auto bytes = static_cast<std::uint32_t>(sizeof(T) * elements.count);
-    const bool is_checked = warp.is_ordered() || warp.tracks_written();
-    if (is_checked) warp.charge(static_cast<std::uint64_t>(std::popcount(mask)) / 2);
+    const bool is_checked = warp.checks().looks_at_memory();
+    if (is_checked) warp.work().charge(static_cast<std::uint64_t>(std::popcount(mask)) / 2);
     Located located;
-    if (std::byte* const host = warp.locate(access, operation, mask, Use::write, located)) {
-        if (is_checked && !warp.check_atomic(access, mask, located)) return Flow::fail;
-        const bool in_global =
-            is_global(access, warp.address(access, operation, static_cast<unsigned>(std::countr_zero(mask))));
+    if (std::byte* const host = warp.memory().locate(access, operation, mask, Use::write, located)) {
+        if (is_checked && !warp.checks().check_atomic(access, mask, located)) return Flow::fail;
+        const bool in_global = is_global(
+            access, warp.memory().address(access, operation, static_cast<unsigned>(std::countr_zero(mask))));
         each_lane(mask, [&](unsigned lane) {
             elements.template update_lane<F>(host + located.offsets[lane], lane, in_global);
             return true;
         });
     } else {
         const bool done = each_lane(mask, [&](unsigned lane) {
-            const std::uint64_t address = warp.address(access, operation, lane);
-            std::byte* const at = warp.resolve(access.space, address, lane, bytes, Use::write);
+            const std::uint64_t address = warp.memory().address(access, operation, lane);
+            std::byte* const at = warp.memory().resolve(access.space, address, lane, bytes, Use::write);
             if (at == nullptr) return false;
             if (is_checked) {
-                warp.describe(access.space, address, lane, located);
-                if (!warp.check_atomic(access, 1u << lane, located)) return false;
+                warp.memory().describe(access.space, address, lane, located);
+                if (!warp.checks().check_atomic(access, 1u << lane, located)) return false;
             }
             elements.template update_lane<F>(at, lane, is_global(access, address));
             return true;
@@ -187,7 +188,7 @@ template <class T, class F> Flow atomic(Warp& warp, const Operation& operation, 
     const Ref* const refs = warp.operands(operation);
     for (unsigned i = 0; i < operation.outputs; ++i)
         warp.blend(refs[i], reinterpret_cast<const std::byte*>(elements.results[i].data()), mask);
-    return warp.strong();
+    return warp.work().strong();
 }
 
 struct Row {

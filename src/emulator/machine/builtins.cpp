@@ -23,7 +23,8 @@ constexpr std::uint64_t heap_lock = 0;  // an address that stands for the order 
 std::uint64_t argument(Warp& warp, const Slot& slot, unsigned lane) {
     if (slot.reg != no_ref) return warp.value(slot.reg, lane);
     std::uint64_t value = 0;
-    std::memcpy(&value, warp.local(warp.frame(), lane, slot.offset), std::min<std::uint32_t>(slot.bytes, 8));
+    std::memcpy(&value, warp.memory().local(warp.frame(), lane, slot.offset),
+                std::min<std::uint32_t>(slot.bytes, 8));
     return value;
 }
 
@@ -33,7 +34,7 @@ void give_result(Warp& warp, const Call& call, unsigned lane, std::uint64_t valu
     if (slot.reg != no_ref) {
         warp.set(slot.reg, lane, value);
     } else {
-        std::memcpy(warp.local(warp.frame(), lane, slot.offset), &value,
+        std::memcpy(warp.memory().local(warp.frame(), lane, slot.offset), &value,
                     std::min<std::uint32_t>(slot.bytes, 8));
     }
 }
@@ -41,27 +42,28 @@ void give_result(Warp& warp, const Call& call, unsigned lane, std::uint64_t valu
 // Bytes that a function reads: null after an error, of bounds or of what nothing wrote.
 const std::byte* read_bytes(Warp& warp, std::uint64_t address, unsigned lane, std::uint32_t bytes) {
     [[maybe_unused]] const EmulatedAccess access;
-    const std::byte* at = warp.find(Space::generic, address, lane, bytes, Use::read);
+    const std::byte* at = warp.memory().find(Space::generic, address, lane, bytes, Use::read);
     if (at == nullptr) {
         warp.fail(Errc::address_out_of_bounds, lane,
                   fmt::format("{:#x}, of a string or an argument of printf", address));
         return nullptr;
     }
-    return warp.require_written(Space::generic, address, lane, bytes) ? at : nullptr;
+    return warp.checks().memory().require(Space::generic, address, lane, bytes) ? at : nullptr;
 }
 
 // What the function computes with, as nothing else is done with its arguments.
 bool require_arguments(Warp& warp, const Call& call, unsigned lane) {
     return std::ranges::all_of(call.arguments, [&](const Slot& slot) {
-        if (slot.reg != no_ref) return warp.require(slot.reg, 1u << lane);
-        return warp.require_written(Space::local, warp.frame().local_base + slot.offset, lane, slot.bytes);
+        if (slot.reg != no_ref) return warp.checks().definedness().require(slot.reg, 1u << lane);
+        return warp.checks().memory().require(Space::local, warp.frame().local_base + slot.offset, lane,
+                                              slot.bytes);
     });
 }
 
 // Fails at the first of some bytes that nothing wrote.
 bool require_each(Warp& warp, std::uint64_t address, unsigned lane, std::uint32_t bytes) {
-    if (warp.require_written(Space::generic, address, lane, bytes)) return true;
-    while (warp.require_written(Space::generic, address, lane, 1)) ++address;
+    if (warp.checks().memory().require(Space::generic, address, lane, bytes)) return true;
+    while (warp.checks().memory().require(Space::generic, address, lane, 1)) ++address;
     return false;
 }
 
@@ -72,15 +74,16 @@ bool read_string(Warp& warp, std::uint64_t address, unsigned lane, std::string* 
     constexpr std::uint32_t stretch = 256;  // bytes that are looked at together, where they lie together
     for (std::size_t size = 0; size < longest_string;) {
         std::uint32_t bytes = stretch - static_cast<std::uint32_t>(address % stretch);
-        const std::byte* at = warp.find(Space::generic, address, lane, bytes, Use::read);
-        for (; at == nullptr && bytes > 1; at = warp.find(Space::generic, address, lane, bytes, Use::read))
+        const std::byte* at = warp.memory().find(Space::generic, address, lane, bytes, Use::read);
+        for (; at == nullptr && bytes > 1;
+             at = warp.memory().find(Space::generic, address, lane, bytes, Use::read))
             bytes /= 2;
         if (at == nullptr) return read_bytes(warp, address, lane, 1) != nullptr;
         const auto* const end = static_cast<const std::byte*>(std::memchr(at, 0, bytes));
         const auto length = end != nullptr ? static_cast<std::uint32_t>(end - at) : bytes;
         if (!require_each(warp, address, lane, end != nullptr ? length + 1 : length)) return false;
         if (text != nullptr) text->append(reinterpret_cast<const char*>(at), length);
-        warp.charge_bytes(length);
+        warp.work().charge_bytes(length);
         if (end != nullptr) return true;
         size += length;
         address += length;
@@ -127,7 +130,7 @@ class Printer {
 
     template <class... T> void write(const std::string& spec, T... values) {
         constexpr std::uint64_t units = 8;
-        warp_.charge(units);
+        warp_.work().charge(units);
         if (!is_kept_) return;
         std::array<char, widest * 2 + 512> text;
         const int length = std::snprintf(text.data(), text.size(), spec.c_str(), values...);
@@ -282,10 +285,10 @@ Flow allocate(Warp& warp, const Call& call, std::uint32_t mask) {
         if (!require_arguments(warp, call, lane)) return false;
         const std::uint64_t bytes = call.arguments.empty() ? 0 : argument(warp, call.arguments[0], lane);
         const std::uint64_t address = warp.launch().memory->heap().allocate(bytes);
-        warp.charge(units_of_heap);
+        warp.work().charge(units_of_heap);
         if (address != 0) {
-            warp.charge_bytes(bytes);
-            warp.hold(heap_lock, lane, Semantics::acquire);  // from whoever freed it
+            warp.work().charge_bytes(bytes);
+            warp.checks().races().hold(heap_lock, lane, Semantics::acquire);  // from whoever freed it
             warp.launch().memory->mark(address, bytes, false);
         }
         give_result(warp, call, lane, address);
@@ -298,11 +301,12 @@ Flow allocate(Warp& warp, const Call& call, std::uint32_t mask) {
 bool note_released(Warp& warp, std::uint64_t address, unsigned lane) {
     constexpr std::uint64_t stretch = std::uint64_t{1} << 16, looks_at_byte = 8;
     const std::uint64_t bytes =
-        warp.is_ordered() || warp.tracks_written() ? warp.launch().memory->heap().size(address) : 0;
+        warp.checks().looks_at_memory() ? warp.launch().memory->heap().size(address) : 0;
     for (std::uint64_t done = 0; done < bytes; done += stretch) {
         const std::uint64_t some = std::min(stretch, bytes - done);
-        warp.charge_bytes(some * looks_at_byte);
-        if (!warp.note_range(Space::global, address + done, lane, some, Use::write) || !warp.goes_on())
+        warp.work().charge_bytes(some * looks_at_byte);
+        if (!warp.checks().check_range(Space::global, address + done, lane, some, Use::write) ||
+            !warp.goes_on())
             return false;
     }
     return true;
@@ -313,9 +317,9 @@ Flow release(Warp& warp, const Call& call, std::uint32_t mask) {
         if (!require_arguments(warp, call, lane)) return false;
         const std::uint64_t address = call.arguments.empty() ? 0 : argument(warp, call.arguments[0], lane);
         if (address == 0) return true;
-        warp.charge(units_of_heap);
+        warp.work().charge(units_of_heap);
         if (!note_released(warp, address, lane)) return false;
-        warp.hold(heap_lock, lane, Semantics::release);
+        warp.checks().races().hold(heap_lock, lane, Semantics::release);
         if (warp.launch().memory->heap().free(address)) return true;
         warp.fail(Errc::address_not_allocated, lane, fmt::format("free of {:#x}", address));
         return false;

@@ -1,3 +1,4 @@
+// cp.async.bulk, st.async and tensor maps: copies of the async proxy, which are complete at once here.
 #include "emulator/machine/bulk_copy.hpp"
 
 #include <fmt/format.h>
@@ -34,7 +35,8 @@ struct Lane {
     std::byte* range(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment,
                      Use use) const {
         std::byte* const found = place(space, address, bytes, alignment, use);
-        return found != nullptr && warp.note_range(space, address, lane, bytes, use) ? found : nullptr;
+        return found != nullptr && warp.checks().check_range(space, address, lane, bytes, use) ? found
+                                                                                               : nullptr;
     }
 
     // A reduction is one for others that reduce there too: strong.
@@ -42,18 +44,21 @@ struct Lane {
                       AccessKind kind) const {
         std::byte* const found =
             place(space, address, bytes, alignment, kind == AccessKind::read ? Use::read : Use::write);
-        if (found != nullptr && warp.is_observed())
-            warp.observe({space, address, static_cast<std::uint32_t>(bytes), kind});
-        return found != nullptr && warp.note_async(space, address, lane, bytes, kind) ? found : nullptr;
+        if (found != nullptr && warp.observation().is_on())
+            warp.observation().add({space, address, static_cast<std::uint32_t>(bytes), kind});
+        return found != nullptr && warp.checks().async().note_async(space, address, lane, bytes, kind)
+                   ? found
+                   : nullptr;
     }
 
     // As copied(), of bytes that may be undefined where nobody needs them.
     std::byte* copied_in_part(Space space, std::uint64_t address, std::uint64_t bytes,
                               std::uint32_t alignment) const {
         std::byte* const found = place(space, address, bytes, alignment, Use::read);
-        if (found != nullptr && warp.is_observed())
-            warp.observe({space, address, static_cast<std::uint32_t>(bytes), AccessKind::read});
-        return found != nullptr && warp.note_async_order(space, address, lane, bytes, AccessKind::read)
+        if (found != nullptr && warp.observation().is_on())
+            warp.observation().add({space, address, static_cast<std::uint32_t>(bytes), AccessKind::read});
+        return found != nullptr &&
+                       warp.checks().async().note_async_order(space, address, lane, bytes, AccessKind::read)
                    ? found
                    : nullptr;
     }
@@ -76,8 +81,8 @@ struct Lane {
                                                        is_shared ? "shared" : "global", alignment));
             return nullptr;
         }
-        std::byte* const found = warp.find(space, address, lane, bytes, use);
-        if (found != nullptr || warp.fail_without_owner(space, address, lane)) return found;
+        std::byte* const found = warp.memory().find(space, address, lane, bytes, use);
+        if (found != nullptr || warp.memory().fail_without_owner(space, address, lane)) return found;
         fail(Errc::address_out_of_bounds,
              fmt::format("{} of {} bytes of {} memory at {:#x}", use == Use::read ? "read" : "write", bytes,
                          is_shared ? "shared" : "global", address));
@@ -86,11 +91,12 @@ struct Lane {
 
     bool complete(Space space, std::uint64_t mbarrier, std::uint32_t bytes) const {
         std::byte* const at = place(space, mbarrier, 8, 8, Use::write);
-        if (at == nullptr || !warp.note_mbarrier(space, mbarrier, lane, AccessKind::atomic)) return false;
-        warp.finish_async_at(space, mbarrier);
+        if (at == nullptr || !warp.checks().async().note_mbarrier(space, mbarrier, lane, AccessKind::atomic))
+            return false;
+        warp.checks().async().finish_async_at(space, mbarrier);
         const auto before = change_mbarrier(at, [&](Mbarrier& object) { return object.complete(bytes); });
         if (!before) return fail(before.error());
-        warp.finish_phase_at(space, mbarrier, *before, mbarrier_word(at));
+        warp.checks().async().finish_phase_at(space, mbarrier, *before, mbarrier_word(at));
         return true;
     }
 
@@ -149,10 +155,10 @@ bool is_whole(const std::uint8_t* states, std::size_t bytes) {
 
 // What nothing wrote of global memory is in shared memory what it was.
 void copy_states(const Lane& lane, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
-    const std::uint8_t* const states = lane.warp.written_bytes(Space::global, from, lane.lane);
+    const std::uint8_t* const states = lane.warp.memory().written_bytes(Space::global, from, lane.lane);
     if (is_whole(states, bytes)) return;
-    std::memcpy(lane.warp.written_bytes(Space::shared_cluster, to, lane.lane), states, bytes);
-    lane.warp.note_undefined_copy(to, from, lane.lane, bytes);
+    std::memcpy(lane.warp.memory().written_bytes(Space::shared_cluster, to, lane.lane), states, bytes);
+    lane.warp.checks().memory().note_undefined_copy(to, from, lane.lane, bytes);
 }
 
 bool copy(const BulkCopy& what, const Ref* refs, const Lane& lane) {
@@ -167,7 +173,7 @@ bool copy(const BulkCopy& what, const Ref* refs, const Lane& lane) {
         std::byte* to = nullptr;
         const std::byte* from = nullptr;
         if (size != 0) {
-            lane.warp.charge_bytes(size);
+            lane.warp.work().charge_bytes(size);
             to = lane.copied(to_space, there(lane.value(refs[0])), size, 16,
                              what.reduction ? AccessKind::reduction : AccessKind::write);
             if (to != nullptr)
@@ -220,7 +226,7 @@ bool check_written(const tensor::Tile& tile, const tensor::Row& row, const std::
     const auto found =
         std::find_if(states.begin(), end, [](std::byte bits) { return bits != std::byte{all_bits}; });
     if (found == end) return true;
-    return lane.warp.report(
+    return lane.warp.checks().report(
         {EmulatorCheck::unwritten, Errc::memory_not_written, lane.warp.pc()}, 1u << lane.lane, [&] {
             return fmt::format(
                 "byte {} of a row of the box at {:#x} in shared memory, which goes to global memory at {:#x}",
@@ -230,12 +236,12 @@ bool check_written(const tensor::Tile& tile, const tensor::Row& row, const std::
 
 void load_row_states(const tensor::Tile& tile, const tensor::Row& row, std::uint64_t box,
                      std::uint32_t address, const Lane& lane) {
-    const std::uint8_t* const states = lane.warp.written_bytes(Space::global, row.global, lane.lane);
+    const std::uint8_t* const states = lane.warp.memory().written_bytes(Space::global, row.global, lane.lane);
     if (is_whole(states, row.global_bytes)) return;
     auto* const shared =
-        reinterpret_cast<std::byte*>(lane.warp.written_bytes(Space::shared_cluster, box, lane.lane));
+        reinterpret_cast<std::byte*>(lane.warp.memory().written_bytes(Space::shared_cluster, box, lane.lane));
     tensor::load_states(tile, row, reinterpret_cast<const std::byte*>(states), shared, address);
-    lane.warp.note_undefined_copy(box, row.global, lane.lane, tile.shared_extent());
+    lane.warp.checks().memory().note_undefined_copy(box, row.global, lane.lane, tile.shared_extent());
 }
 
 // `box`: its place among the cluster's shared memory; `address`: in its CTA's.
@@ -247,10 +253,10 @@ bool copy_rows(tensor::Tile& tile, const BulkCopy& what, std::byte* shared, std:
         if (!found) return lane.fail(found.error());
         reduction = *found;
     }
-    const auto* const written =
-        what.from_global
-            ? nullptr
-            : reinterpret_cast<const std::byte*>(lane.warp.written_bytes(Space::shared, address, lane.lane));
+    const auto* const written = what.from_global
+                                    ? nullptr
+                                    : reinterpret_cast<const std::byte*>(lane.warp.memory().written_bytes(
+                                          Space::shared, address, lane.lane));
     for (tensor::Row row; tile.next(row);) {
         if (!check_written(tile, row, written, address, lane)) return false;
         std::byte* global = nullptr;
@@ -275,7 +281,7 @@ bool copy_rows(tensor::Tile& tile, const BulkCopy& what, std::byte* shared, std:
 
 bool copy_tensor(const BulkCopy& what, const Ref* refs, const Lane& lane) {
     const std::byte* const map_bytes =
-        lane.warp.find(Space::generic, lane.value(refs[0]), lane.lane, sizeof(TensorMap), Use::read);
+        lane.warp.memory().find(Space::generic, lane.value(refs[0]), lane.lane, sizeof(TensorMap), Use::read);
     if (map_bytes == nullptr)
         return lane.fail(Errc::address_out_of_bounds,
                          fmt::format("read of a tensor map at {:#x}", lane.value(refs[0])));
@@ -297,7 +303,7 @@ bool copy_tensor(const BulkCopy& what, const Ref* refs, const Lane& lane) {
                               AccessKind::write)
                 : lane.copied_in_part(Space::shared, address, tile->shared_extent(), box_alignment);
         if (shared == nullptr) return false;
-        lane.warp.charge_bytes(tile->bytes());
+        lane.warp.work().charge_bytes(tile->bytes());
         tensor::Tile rows = *tile;
         const std::uint64_t place = address & ((std::uint64_t{1} << cluster_rank_shift) - 1);
         if (!copy_rows(rows, what, shared, address, static_cast<std::uint32_t>(place), lane)) return false;
@@ -335,7 +341,7 @@ Flow execute_bulk_copy(Warp& warp, const Operation& operation, std::uint32_t mas
     return for_each(warp, mask, [&](const Lane& lane) {
         const std::uint64_t mbarrier =
             what.to_global ? 0 : lane.value(refs[what.coordinates != 0 ? 2 + what.coordinates : 3]);
-        warp.begin_async(lane.lane, {.is_store = what.to_global, .mbarrier = mbarrier});
+        warp.checks().async().begin_copy(lane.lane, {.is_store = what.to_global, .mbarrier = mbarrier});
         return what.coordinates != 0 ? copy_tensor(what, refs, lane) : copy(what, refs, lane);
     });
 }
@@ -353,17 +359,18 @@ Flow execute_bulk_prefetch(Warp& warp, const Operation& operation, std::uint32_t
 }
 
 Flow execute_bulk_commit(Warp& warp, const Operation&, std::uint32_t mask) {
-    warp.commit_async_groups(mask);
+    warp.checks().async().commit_bulk_groups(mask);
     return Flow::next;
 }
 
 Flow execute_bulk_wait(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    warp.wait_async_groups(mask, {.pending = operation.extra / 2, .reads_only = operation.extra % 2 != 0});
+    warp.checks().async().wait_bulk_groups(
+        mask, {.pending = operation.extra / 2, .reads_only = operation.extra % 2 != 0});
     return Flow::next;
 }
 
 Flow execute_proxy_fence(Warp& warp, const Operation&, std::uint32_t mask) {
-    warp.fence_async(mask);
+    warp.checks().async().fence_proxy(mask);
     return Flow::next;
 }
 
@@ -375,7 +382,7 @@ Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t m
     return for_each(warp, mask, [&](const Lane& lane) {
         if (!lane.is_shared(space, lane.value(refs[0])) || !lane.is_shared(space, lane.value(refs[1])))
             return false;
-        warp.begin_async(lane.lane, {.mbarrier = lane.value(refs[1])});
+        warp.checks().async().begin_copy(lane.lane, {.mbarrier = lane.value(refs[1])});
         std::byte* const to = lane.copied(space, lane.value(refs[0]), bytes, bytes,
                                           what.reduction ? AccessKind::reduction : AccessKind::write);
         if (to == nullptr) return false;

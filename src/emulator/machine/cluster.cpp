@@ -1,3 +1,4 @@
+// The turns of the CTAs of a cluster, and barrier.cluster.
 #include "emulator/machine/cluster.hpp"
 
 #include <algorithm>
@@ -23,12 +24,11 @@ Cluster::Cluster(const Launch& launch) : launch_(&launch) {
         static_cast<std::uint32_t>((product(launch.shape.block) + lane_count - 1) / lane_count);
     if (launch.checks.any()) {
         const bool is_async = launch.checks.has(EmulatorCheck::async);
-        const Parties::Asynchronous what{.copies = is_async && launch.program->uses_copies,
-                                         .wgmma = is_async && launch.program->uses_wgmma,
-                                         .async_proxy = is_async && launch.program->uses_async_proxy};
-        checker_ =
-            launch.checkers->take(launch.is_ordered ? Parties(size, warps, what) : Parties(0, warps, {}),
-                                  launch.shadow_bytes, *launch.lane_functions);
+        const Agents::Asynchronous what{.copies = is_async && launch.program->uses_copies,
+                                        .wgmma = is_async && launch.program->uses_wgmma,
+                                        .async_proxy = is_async && launch.program->uses_async_proxy};
+        checker_ = launch.checkers->take(launch.is_ordered ? Agents(size, warps, what) : Agents(0, warps, {}),
+                                         launch.shadow_bytes, *launch.lane_functions);
     }
     ctas_.reserve(size);
     for (std::uint32_t rank = 0; rank < size; ++rank)
@@ -159,7 +159,7 @@ void Cluster::complete() {
         l.arrived = l.waiting = 0;
     }
     for (const auto& cta : ctas_)
-        for (std::uint32_t i = 0; i < cta->warps(); ++i) cta->warp(i).release(cluster_barrier, {});
+        for (std::uint32_t i = 0; i < cta->warps(); ++i) cta->warp(i).schedule().release(cluster_barrier, {});
 }
 
 }  // namespace ptxgraft::emulator

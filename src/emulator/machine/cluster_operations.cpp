@@ -46,7 +46,7 @@ Flow execute_cluster_wait(Warp& warp, const Operation&, std::uint32_t mask) {
                          "a thread waits at the cluster's barrier that has not arrived there");
     const std::uint32_t through = cluster.pass(warp, mask);
     if (through == mask) return Flow::next;
-    warp.wait(mask & ~through, Wait::barrier, cluster_barrier);
+    warp.schedule().wait(mask & ~through, Wait::barrier, cluster_barrier);
     return Flow::select;
 }
 

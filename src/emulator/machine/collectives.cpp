@@ -1,3 +1,4 @@
+// What shfl, vote, match, redux and elect compute of the columns of the lanes that take part.
 #include <algorithm>
 #include <array>
 #include <bit>

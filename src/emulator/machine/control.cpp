@@ -1,8 +1,10 @@
+// Branches, calls, exits and the barriers of a CTA.
 #include <fmt/format.h>
 
 #include <bit>
 
 #include "emulator/machine/cta.hpp"
+#include "emulator/machine/members.hpp"
 #include "emulator/machine/operations.hpp"
 
 namespace ptxgraft::emulator {
@@ -14,7 +16,7 @@ unsigned first_lane(std::uint32_t mask) { return static_cast<unsigned>(std::coun
 const Function* target(Warp& warp, const Call& call, std::uint32_t& mask) {
     const std::vector<Function>& functions = warp.program().functions;
     if (call.target == no_ref) return &functions[call.function];
-    if (!warp.require(call.target, mask)) return nullptr;
+    if (!warp.checks().definedness().require(call.target, mask)) return nullptr;
     const std::uint64_t address = warp.value(call.target, first_lane(mask));
     const std::uint64_t index = (address - function_window) / function_stride;
     if (address < function_window || address % function_stride != 0 || index >= functions.size()) {
@@ -32,9 +34,9 @@ const Function* target(Warp& warp, const Call& call, std::uint32_t& mask) {
 
 bool check_registers(Warp& warp, const Call& call, std::uint32_t mask) {
     for (const Slot& slot : call.arguments)
-        if (!warp.check_fragment(slot.reg, Use::read, mask)) return false;
+        if (!warp.checks().warpgroup().check_fragment(slot.reg, Use::read, mask)) return false;
     for (const Slot& slot : call.returns)
-        if (!warp.check_fragment(slot.reg, Use::write, mask)) return false;
+        if (!warp.checks().warpgroup().check_fragment(slot.reg, Use::write, mask)) return false;
     return true;
 }
 
@@ -43,7 +45,7 @@ bool check_call(Warp& warp, const Call& call, const Function& function, std::uin
     const std::vector<Signature>& prototypes = warp.program().prototypes;
     if (has_prototype ? fits(prototypes[call.prototype], function.signature) : fits(call, function.signature))
         return true;
-    return warp.report(
+    return warp.checks().report(
         {EmulatorCheck::calls, Errc::call_mismatch, warp.pc(), function.has_code ? function.begin : no_pc},
         mask, [&] {
             return fmt::format("a call unlike the function: by {} it is of {}, and the function is {}",
@@ -56,12 +58,12 @@ bool check_call(Warp& warp, const Call& call, const Function& function, std::uin
 }  // namespace
 
 Flow execute_branch(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    return warp.branch(operation.extra, mask);
+    return warp.schedule().branch(operation.extra, mask);
 }
 
 Flow execute_branch_index(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    return warp.branch_by_index(warp.program().branch_tables[operation.extra], warp.operands(operation)[0],
-                                mask);
+    return warp.schedule().branch_by_index(warp.program().branch_tables[operation.extra],
+                                           warp.operands(operation)[0], mask);
 }
 
 Flow execute_call(Warp& warp, const Operation& operation, std::uint32_t mask) {
@@ -70,25 +72,28 @@ Flow execute_call(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Function* function = target(warp, call, lanes);
     if (function == nullptr) return Flow::fail;
     if (!check_registers(warp, call, lanes)) return Flow::fail;
-    if (lanes != mask) warp.stay(mask & ~lanes);
+    if (lanes != mask) warp.schedule().stay(mask & ~lanes);
     if (function->is_entry) {
         return warp.fail(Errc::call_target_invalid, first_lane(lanes),
                          fmt::format("{}, an entry", function->name));
     }
-    if (warp.checks(EmulatorCheck::calls) && !check_call(warp, call, *function, lanes)) return Flow::fail;
-    if (function->is_defined) return warp.call(*function, call, lanes);
+    if (warp.checks().has(EmulatorCheck::calls) && !check_call(warp, call, *function, lanes))
+        return Flow::fail;
+    if (function->is_defined) return warp.call_stack().call(*function, call, lanes);
     if (function->builtin != nullptr) {
         const Flow flow = function->builtin(warp, call, lanes);
-        for (const Slot& slot : call.returns) warp.mark_slot(slot, lanes);
-        return flow == Flow::next && lanes != mask ? warp.moved_on() : flow;
+        for (const Slot& slot : call.returns) warp.checks().definedness().mark_slot(slot, lanes);
+        return flow == Flow::next && lanes != mask ? warp.schedule().move_on() : flow;
     }
     return warp.fail(Errc::external_unresolved, first_lane(lanes),
                      fmt::format("function {}", function->name));
 }
 
-Flow execute_return(Warp& warp, const Operation&, std::uint32_t mask) { return warp.return_(mask); }
+Flow execute_return(Warp& warp, const Operation&, std::uint32_t mask) {
+    return warp.call_stack().return_(mask);
+}
 
-Flow execute_exit(Warp& warp, const Operation&, std::uint32_t mask) { return warp.exit(mask); }
+Flow execute_exit(Warp& warp, const Operation&, std::uint32_t mask) { return warp.call_stack().exit(mask); }
 
 Flow execute_trap(Warp& warp, const Operation&, std::uint32_t mask) {
     return warp.fail(Errc::trap_executed, first_lane(mask), "the kernel gave up");
@@ -119,18 +124,19 @@ std::uint32_t same_barrier(Warp& warp, const Barrier& barrier, std::uint32_t mas
 bool check_arrival(Warp& warp, std::uint32_t id, const Cta::Arrival& arrival, std::uint32_t mask) {
     const Cta::Arrival* const first = warp.cta().differs(id, arrival);
     if (first == nullptr) return true;
-    return warp.report({EmulatorCheck::barriers, Errc::barrier_invalid, warp.pc(), first->pc}, mask, [&] {
-        const auto say = [](const Cta::Arrival& one) {
-            return one.count != 0 ? fmt::format("{} threads", one.count)
-                                  : std::string("all threads of the block");
-        };
-        if (arrival.reduces != first->reduces)
-            return fmt::format("{} at barrier {}, and {} on line {}",
-                               arrival.reduces ? "a reduction" : "no reduction", id,
-                               first->reduces ? "one" : "none", warp.line_of(first->pc));
-        return fmt::format("barrier {} waits for {} here, and on line {} for {}", id, say(arrival),
-                           warp.line_of(first->pc), say(*first));
-    });
+    return warp.checks().report(
+        {EmulatorCheck::barriers, Errc::barrier_invalid, warp.pc(), first->pc}, mask, [&] {
+            const auto say = [](const Cta::Arrival& one) {
+                return one.count != 0 ? fmt::format("{} threads", one.count)
+                                      : std::string("all threads of the block");
+            };
+            if (arrival.reduces != first->reduces)
+                return fmt::format("{} at barrier {}, and {} on line {}",
+                                   arrival.reduces ? "a reduction" : "no reduction", id,
+                                   first->reduces ? "one" : "none", warp.checks().line_of(first->pc));
+            return fmt::format("barrier {} waits for {} here, and on line {} for {}", id, say(arrival),
+                               warp.checks().line_of(first->pc), say(*first));
+        });
 }
 
 }  // namespace
@@ -138,17 +144,17 @@ bool check_arrival(Warp& warp, std::uint32_t id, const Cta::Arrival& arrival, st
 Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) {
     const Barrier& barrier = warp.program().barriers[operation.extra];
     for (const Ref ref : {barrier.id, barrier.count, barrier.predicate})
-        if (ref != no_ref && !warp.require(ref, all)) return Flow::fail;
+        if (ref != no_ref && !warp.checks().definedness().require(ref, all)) return Flow::fail;
     const std::uint32_t mask = same_barrier(warp, barrier, all);
     const unsigned lane = first_lane(mask);
     if (mask != all) {
-        if (barrier.is_aligned && warp.checks(EmulatorCheck::barriers) &&
-            !warp.report({EmulatorCheck::barriers, Errc::barrier_divergent, warp.pc()}, all & ~mask,
-                         [] { return "lanes of the warp name different barriers, or counts"; }))
+        if (barrier.is_aligned && warp.checks().has(EmulatorCheck::barriers) &&
+            !warp.checks().report({EmulatorCheck::barriers, Errc::barrier_divergent, warp.pc()}, all & ~mask,
+                                  [] { return "lanes of the warp name different barriers, or counts"; }))
             return Flow::fail;
-        warp.stay(all & ~mask);
+        warp.schedule().stay(all & ~mask);
     }
-    if (barrier.destination != no_ref) warp.mark_written(barrier.destination, mask);
+    if (barrier.destination != no_ref) warp.checks().definedness().mark_written(barrier.destination, mask);
     const auto id = static_cast<std::uint32_t>(warp.value(barrier.id, lane));
     const auto count =
         barrier.count == no_ref ? 0 : static_cast<std::uint32_t>(warp.value(barrier.count, lane));
@@ -163,27 +169,29 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) 
         predicate = predicate_mask(warp.column(barrier.predicate)) ^ (barrier.negated ? ~0u : 0u);
     }
     const Cta::Arrival arrival{warp.pc(), count, barrier.predicate != no_ref};
-    if (warp.checks(EmulatorCheck::barriers) && !check_arrival(warp, id, arrival, mask)) return Flow::fail;
+    if (warp.checks().has(EmulatorCheck::barriers) && !check_arrival(warp, id, arrival, mask))
+        return Flow::fail;
     if (barrier.kind == Barrier::Kind::arrive) {
         warp.cta().arrive(warp, id, arrival, mask, predicate);
-        return mask == all ? Flow::next : warp.moved_on();
+        return mask == all ? Flow::next : warp.schedule().move_on();
     }
-    if (barrier.is_aligned && warp.checks(EmulatorCheck::barriers)) {
-        const Group* const other = warp.waits_elsewhere();
+    if (barrier.is_aligned && warp.checks().has(EmulatorCheck::barriers)) {
+        const Group* const other = warp.schedule().waits_elsewhere();
         if (other != nullptr &&
-            !warp.report({EmulatorCheck::barriers, Errc::barrier_divergent, warp.pc(), other->pc}, mask, [&] {
-                return fmt::format("other lanes of the warp wait at barrier {} on line {}", other->what,
-                                   warp.line_of(other->pc));
-            }))
+            !warp.checks().report(
+                {EmulatorCheck::barriers, Errc::barrier_divergent, warp.pc(), other->pc}, mask, [&] {
+                    return fmt::format("other lanes of the warp wait at barrier {} on line {}", other->what,
+                                       warp.checks().line_of(other->pc));
+                }))
             return Flow::fail;
     }
-    warp.wait(mask, Wait::barrier, id);
+    warp.schedule().wait(mask, Wait::barrier, id);
     warp.cta().arrive(warp, id, arrival, mask, predicate);
     return Flow::select;
 }
 
 Flow execute_collective(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    return warp.collective(operation, warp.program().collectives[operation.extra], mask);
+    return run_collective(warp, operation, warp.program().collectives[operation.extra], mask);
 }
 
 }  // namespace ptxgraft::emulator

@@ -1,3 +1,4 @@
+// The turns of the warps of a CTA, its barriers, and the report of a deadlock.
 #include "emulator/machine/cta.hpp"
 
 #include <fmt/format.h>
@@ -24,7 +25,6 @@ Cta::Cta(const Launch& launch, Cluster& cluster, std::uint32_t rank, Checker* ch
       checker_(checker),
       host_bytes_(*launch.host_bytes) {
     const std::uint32_t warps = (threads() + 31) / 32;
-    warps_.reserve(warps);
     for (std::uint32_t i = 0; i < warps; ++i) warps_.emplace_back(*this, launch, i);
     finished_.resize(warps);
     if (launch.checks.has(EmulatorCheck::unwritten)) shared_written_.resize(shared_.size());
@@ -75,12 +75,12 @@ Cta::State Cta::round(Pace& pace, bool& ran, bool& yielded) {
 }
 
 Cta::State Cta::step(Warp& warp, Pace& pace, bool& ran, bool& yielded) {
-    const std::uint64_t before = warp.issued();
+    const std::uint64_t before = warp.work().issued();
     const Warp::State state = warp.run(quantum, pace);
-    const bool issued = warp.issued() != before;
+    const bool issued = warp.work().issued() != before;
     ran |= issued;
     yielded |= state == Warp::State::yielded;
-    only_waits_ &= !issued || (state == Warp::State::yielded && warp.only_waits());
+    only_waits_ &= !issued || (state == Warp::State::yielded && warp.mbarrier_waits().are_all());
     if (state == Warp::State::finished) finished_[warp.index()] = 1;
     return state == Warp::State::failed ? fail(warp.error(), warp.calls()) : State::yielded;
 }
@@ -99,15 +99,16 @@ std::string Cta::describe_barrier(std::uint32_t id) const {
 
 Cta::State Cta::deadlock() {
     for (Warp& warp : warps_) {
-        if (finished_[warp.index()] != 0 || !warp.only_waits()) continue;
-        const std::string place = warp.place(static_cast<unsigned>(std::countr_zero(warp.wait_mask())));
-        return fail({Errc::barrier_deadlock, launch_->program->spans[warp.wait_pc()], 0,
+        if (finished_[warp.index()] != 0 || !warp.mbarrier_waits().are_all()) continue;
+        const std::string place =
+            warp.place(static_cast<unsigned>(std::countr_zero(warp.mbarrier_waits().mask())));
+        return fail({Errc::barrier_deadlock, launch_->program->spans[warp.mbarrier_waits().pc()], 0,
                      std::make_shared<const std::string>(
                          fmt::format("the mbarrier waits for arrivals or bytes that never come, {}", place))},
-                    warp.wait_calls());
+                    warp.call_stack().calls(warp.mbarrier_waits().frame()));
     }
     for (Warp& warp : warps_) {
-        const Group* group = warp.waiting();
+        const Group* group = warp.schedule().waiting();
         if (group == nullptr) continue;
         const auto lane = static_cast<unsigned>(std::countr_zero(group->mask));
         const std::string what =
@@ -120,7 +121,7 @@ Cta::State Cta::deadlock() {
                 : fmt::format("lanes of the member mask {:#010x} never come", group->what);
         return fail({Errc::barrier_deadlock, launch_->program->spans[group->pc], 0,
                      std::make_shared<const std::string>(fmt::format("{}, {}", what, warp.place(lane)))},
-                    warp.calls(*group));
+                    warp.call_stack().calls(group->frame));
     }
     return State::failed;
 }
@@ -169,16 +170,16 @@ void Cta::release_if_complete(std::uint32_t id) {
     const bool complete =
         barrier.expected != 0 ? barrier.threads >= barrier.expected : (wanted & ~barrier.full) == 0;
     if (!complete) return;
-    const Warp::Reductions reductions{barrier.popc, barrier.popc == barrier.arrived, barrier.popc != 0};
+    const Reductions reductions{barrier.popc, barrier.popc == barrier.arrived, barrier.popc != 0};
     barrier = {};
     std::uint32_t passed = 0, all = 0;
     for (Warp& warp : warps_) {
-        if (warp.release(id, reductions) == warp.started()) ++passed;
+        if (warp.schedule().release(id, reductions) == warp.started()) ++passed;
         ++all;
     }
     if (order() == nullptr) return;
     barrier_clocks_[id].clear();
-    if (passed == all && cluster_->size() == 1 && checker_->parties.is_synchronous())
+    if (passed == all && cluster_->size() == 1 && checker_->agents.is_synchronous())
         checker_->forget_accesses();
 }
 
@@ -208,21 +209,21 @@ void Cta::left(const Warp& warp) {
     cluster_->complete();
 }
 
-std::span<Warp> Cta::warpgroup(const Warp& warp) {
-    const std::size_t first = warp.index() / 4 * 4;
-    return std::span(warps_).subspan(first, std::min<std::size_t>(4, warps_.size() - first));
+std::ranges::subrange<std::deque<Warp>::iterator> Cta::warpgroup(const Warp& warp) {
+    const std::uint32_t first = warp.index() / 4 * 4, end = std::min(first + 4, warps());
+    return {warps_.begin() + first, warps_.begin() + end};
 }
 
 std::uint32_t Cta::wgmma_count(const Warp& warp, Wait what) {
     std::uint32_t least = ~std::uint32_t{0};
     for (const Warp& one : warpgroup(warp))
-        if (one.live() != 0) least = std::min(least, one.wgmma_count(what));
+        if (one.live() != 0) least = std::min(least, one.wgmma().count(what));
     return least;
 }
 
 void Cta::release_wgmma(const Warp& warp, Wait what) {
     const std::uint32_t count = wgmma_count(warp, what);
-    for (Warp& one : warpgroup(warp)) one.release_wgmma(what, count);
+    for (Warp& one : warpgroup(warp)) one.wgmma().release(what, count);
 }
 
 }  // namespace ptxgraft::emulator

@@ -2,7 +2,9 @@
 /// @file cta.hpp
 /// A block of threads: its warps, its shared memory, its barriers; and what all blocks of a launch share.
 
+#include <deque>
 #include <memory>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -121,7 +123,7 @@ class Cta {
     void arrive(const Warp& warp, std::uint32_t id, const Arrival& arrival, std::uint32_t mask,
                 std::uint32_t predicate);
     /// The warps of a warp's warpgroup.
-    [[nodiscard]] std::span<Warp> warpgroup(const Warp& warp);
+    [[nodiscard]] std::ranges::subrange<std::deque<Warp>::iterator> warpgroup(const Warp& warp);
     /// To how many wgmma.fences all warps of a warp's warpgroup have come that have not exited, or how many
     /// wgmma-groups they have committed; and lets those go on that wait for that.
     [[nodiscard]] std::uint32_t wgmma_count(const Warp& warp, Wait what);
@@ -151,7 +153,7 @@ class Cta {
     bool is_finished_ = false;
     bool only_waits_ = false;
     std::uint64_t index_ = 0;
-    std::vector<Warp> warps_;
+    std::deque<Warp> warps_;  // which stay where they are
     std::vector<std::uint8_t> finished_;
     std::vector<std::byte> shared_;
     std::array<BarrierState, barrier_count> barriers_ = {};

@@ -1,3 +1,4 @@
+// discard: memory whose bytes have no value from here on.
 #include "emulator/machine/cta.hpp"
 #include "emulator/machine/operations.hpp"
 #include "emulator/machine/warp.hpp"
@@ -9,9 +10,10 @@ namespace ptxgraft::emulator {
 Flow execute_discard(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Access& access = warp.program().accesses[operation.extra];
     const bool done = each_lane(mask, [&](unsigned lane) {
-        if (warp.resolve(access, operation, lane, discarded_bytes, Use::write) == nullptr) return false;
-        const std::uint64_t address = warp.address(access, operation, lane);
-        if (warp.tracks_written()) warp.launch().memory->mark(address, discarded_bytes, false);
+        if (warp.memory().resolve(access, operation, lane, discarded_bytes, Use::write) == nullptr)
+            return false;
+        const std::uint64_t address = warp.memory().address(access, operation, lane);
+        if (warp.checks().tracks_written()) warp.launch().memory->mark(address, discarded_bytes, false);
         return true;
     });
     return done ? Flow::next : Flow::fail;

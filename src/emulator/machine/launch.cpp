@@ -1,3 +1,4 @@
+// Host threads take the clusters of a grid in order; one that waits for others lets them go on.
 #include "emulator/machine/launch.hpp"
 
 #include <fmt/format.h>

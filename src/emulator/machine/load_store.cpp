@@ -1,3 +1,4 @@
+// ld, st, cp.async and fences: gathers and scatters between columns and memory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -72,18 +73,19 @@ template <class F>
 bool for_pieces(Warp& warp, const Access& access, const Operation& operation, std::uint32_t mask, Use use,
                 F&& f) {
     Located at;
-    if (std::byte* const host = warp.locate(access, operation, mask, use, at)) return f(mask, host, at);
+    if (std::byte* const host = warp.memory().locate(access, operation, mask, use, at))
+        return f(mask, host, at);
     std::array<std::uint64_t, lane_count> addresses;  // an output may be the address's register
     each_lane(mask, [&](unsigned lane) {
-        addresses[lane] = warp.address(access, operation, lane);
+        addresses[lane] = warp.memory().address(access, operation, lane);
         return true;
     });
     const std::uint32_t bytes = std::uint32_t{access.bytes} * access.count;
     return each_lane(mask, [&](unsigned lane) {
-        std::byte* const host = warp.resolve(access.space, addresses[lane], lane, bytes, use);
+        std::byte* const host = warp.memory().resolve(access.space, addresses[lane], lane, bytes, use);
         if (host == nullptr) return false;
         Located one;
-        warp.describe(access.space, addresses[lane], lane, one);
+        warp.memory().describe(access.space, addresses[lane], lane, one);
         one.host = host;
         return f(1u << lane, host, one);
     });
@@ -91,16 +93,18 @@ bool for_pieces(Warp& warp, const Access& access, const Operation& operation, st
 
 template <class T> Flow load(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Access& access = access_of(warp, operation);
-    const bool done = for_pieces(warp, access, operation, mask, Use::read,
-                                 [&](std::uint32_t lanes, const std::byte* from, const Located& at) {
-                                     if (warp.is_ordered() && !warp.check_load(access, lanes, at))
-                                         return false;
-                                     load_located<T>(warp, operation, lanes, from, at);
-                                     if (warp.tracks_written()) warp.note_loaded(operation, lanes, at);
-                                     return true;
-                                 });
+    const bool done =
+        for_pieces(warp, access, operation, mask, Use::read,
+                   [&](std::uint32_t lanes, const std::byte* from, const Located& at) {
+                       if (warp.checks().is_ordered() && !warp.checks().check_load(access, lanes, at))
+                           return false;
+                       load_located<T>(warp, operation, lanes, from, at);
+                       if (warp.checks().tracks_written())
+                           warp.checks().memory().note_loaded(operation, lanes, at);
+                       return true;
+                   });
     if (!done) return Flow::fail;
-    return access.is_strong() ? warp.strong() : Flow::next;
+    return access.is_strong() ? warp.work().strong() : Flow::next;
 }
 
 template <class T>
@@ -129,7 +133,7 @@ template <class T> Flow store(Warp& warp, const Operation& operation, std::uint3
     const bool done = for_pieces(
         warp, access, operation, mask, Use::write,
         [&](std::uint32_t lanes, std::byte* to, const Located& at) {
-            if ((warp.is_ordered() || warp.tracks_written()) && !warp.check_store(access, refs, lanes, at))
+            if (warp.checks().looks_at_memory() && !warp.checks().check_store(access, refs, lanes, at))
                 return false;
             store_located<T>(warp, access, refs, lanes, to, at);
             return true;
@@ -170,25 +174,25 @@ Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {
                       fmt::format("{} bytes of the source, where {} are copied", wanted, bytes));
             return false;
         }
-        std::byte* to = warp.resolve(access, operation, lane, bytes, Use::write);
+        std::byte* to = warp.memory().resolve(access, operation, lane, bytes, Use::write);
         if (to == nullptr) return false;
         std::array<std::byte, 16> data = {};
         if (wanted != 0) {
             const std::uint64_t address = warp.value(refs[0], lane);
-            const std::byte* from = warp.find(Space::global, address, lane, wanted, Use::read);
+            const std::byte* from = warp.memory().find(Space::global, address, lane, wanted, Use::read);
             if (from == nullptr || address % bytes != 0) {
                 static_cast<void>(
-                    warp.resolve(Space::global, address, lane, bytes, Use::read));  // for its error
+                    warp.memory().resolve(Space::global, address, lane, bytes, Use::read));  // for its error
                 return false;
             }
             std::copy_n(from, wanted, data.begin());
         }
-        const Warp::CopiedPiece piece{.from = warp.value(refs[0], lane),
-                                      .to = warp.address(access, operation, lane),
-                                      .wanted = wanted,
-                                      .host = to,
-                                      .bytes = data.data()};
-        if (!warp.note_copy(access, piece, lane)) return false;
+        const CopiedPiece piece{.from = warp.value(refs[0], lane),
+                                .to = warp.memory().address(access, operation, lane),
+                                .wanted = wanted,
+                                .host = to,
+                                .bytes = data.data()};
+        if (!warp.checks().async().note_copy(access, piece, lane)) return false;
         std::copy_n(data.begin(), bytes, to);
         return true;
     });
@@ -196,23 +200,23 @@ Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {
 }
 
 Flow execute_copy_commit(Warp& warp, const Operation&, std::uint32_t mask) {
-    warp.commit_copies(mask);
+    warp.checks().async().commit_copies(mask);
     return Flow::next;
 }
 
 Flow execute_copy_wait(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    warp.wait_copies(mask, operation.extra);
+    warp.checks().async().wait_copies(mask, operation.extra);
     return Flow::next;
 }
 
 Flow execute_copy_wait_all(Warp& warp, const Operation&, std::uint32_t mask) {
-    warp.commit_copies(mask);
-    warp.wait_copies(mask, 0);
+    warp.checks().async().commit_copies(mask);
+    warp.checks().async().wait_copies(mask, 0);
     return Flow::next;
 }
 
 Flow execute_fence(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    warp.fence(Fence::of(operation.extra), mask);
+    warp.checks().races().fence(Fence::of(operation.extra), mask);
     return Flow::next;
 }
 

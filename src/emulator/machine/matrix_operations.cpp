@@ -89,9 +89,10 @@ Flow execute_mma(Warp& warp, const Operation& operation, std::uint32_t mask) {
         operands.metadata = static_cast<const std::uint32_t*>(c[sizes.c]);
         if (const auto fault = find_metadata_fault(mma, operands)) return meaningless(warp, *fault);
     }
-    if (warp.tracks_written() && !warp.track_mma(operation, mma)) return Flow::fail;
+    if (warp.checks().tracks_written() && !warp.checks().matrices().track_mma(operation, mma))
+        return Flow::fail;
     multiply(mma, operands);
-    warp.meet();
+    warp.checks().races().meet();
     return Flow::next;
 }
 
@@ -128,7 +129,7 @@ bool find_place(Warp& warp, const Operation& operation, const MatrixInstruction&
     const Ref* input = warp.operands(operation) + operation.outputs;
     std::uint64_t base = 0;
     if (instruction.access.has_base && !uniform(warp, *input++, "the address", base)) return false;
-    place.address = warp.address(instruction.access, operation, 0);
+    place.address = warp.memory().address(instruction.access, operation, 0);
     place.stride = instruction.least_stride;
     if (instruction.has_stride && !uniform(warp, *input, "the stride", place.stride)) return false;
     if (place.stride < instruction.least_stride) {
@@ -174,7 +175,7 @@ std::byte* find_all(Warp& warp, const MatrixInstruction& instruction, const Wmma
     if (space == Space::local || place.address % bytes != 0 ||
         place.stride * place.element_bits / 8 % bytes != 0)
         return nullptr;
-    return warp.find(instruction.access.space, place.address, 0, place.bytes, use);
+    return warp.memory().find(instruction.access.space, place.address, 0, place.bytes, use);
 }
 
 constexpr std::uint64_t most_piece_bytes = std::uint64_t{1} << 31;  // offsets have 32 bits
@@ -220,18 +221,19 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
     const AccessKind kind = use == Use::read ? AccessKind::read : AccessKind::write;
     std::byte* const all = find_all(warp, instruction, place, use);
     std::uint64_t addresses[most_accesses * lane_count];
-    const bool is_observed = warp.is_observed();
+    const bool is_observed = warp.observation().is_on();
     Located piece;
     const bool is_piece =
-        all != nullptr && (warp.is_ordered() || warp.tracks_written()) && place.bytes <= most_piece_bytes;
-    if (is_piece) warp.describe(instruction.access.space, place.address, 0, piece);
+        all != nullptr && (warp.checks().looks_at_memory()) && place.bytes <= most_piece_bytes;
+    if (is_piece) warp.memory().describe(instruction.access.space, place.address, 0, piece);
     for (std::size_t i = 0; i < instruction.accesses.size(); ++i) {
         const WmmaAccess& access = instruction.accesses[i];
         if (is_piece) {
             locate(place, access, piece);
             const StoredParts values(warp.column(refs[access.reg]), width(refs[access.reg]), access);
-            if (!warp.note_accesses(mask, piece, access.bits / 8u,
-                                    {.kind = kind, .values = use == Use::write ? &values : nullptr}))
+            if (!warp.checks().races().note_accesses(
+                    mask, piece, access.bits / 8u,
+                    {.kind = kind, .values = use == Use::write ? &values : nullptr}))
                 return Flow::fail;
         }
         std::byte* memory[lane_count];
@@ -239,22 +241,26 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
             const std::uint64_t offset = place.offset(access, lane);
             addresses[i * lane_count + lane] = place.address + offset;
             if (is_observed)
-                warp.observe({instruction.access.space, place.address + offset, access.bits / 8u, kind});
-            memory[lane] = all != nullptr ? all + offset
-                                          : warp.resolve(instruction.access.space, place.address + offset,
-                                                         lane, access.bits / 8u, use);
+                warp.observation().add(
+                    {instruction.access.space, place.address + offset, access.bits / 8u, kind});
+            memory[lane] = all != nullptr
+                               ? all + offset
+                               : warp.memory().resolve(instruction.access.space, place.address + offset, lane,
+                                                       access.bits / 8u, use);
             if (memory[lane] == nullptr) return Flow::fail;
-            if (!is_piece && !warp.note_order(instruction.access.space, place.address + offset, lane,
-                                              access.bits / 8u, {kind}))
+            if (!is_piece &&
+                !warp.checks().races().note_access(instruction.access.space, place.address + offset, lane,
+                                                   access.bits / 8u, {kind}))
                 return Flow::fail;
         }
         move_part(access, memory, warp.column(refs[access.reg]), width(refs[access.reg]), use);
     }
-    if (!warp.tracks_written()) return Flow::next;
+    if (!warp.checks().tracks_written()) return Flow::next;
     if (use == Use::write)
-        return warp.note_wmma_stored(refs, instruction, addresses) ? Flow::next : Flow::fail;
+        return warp.checks().matrices().note_wmma_stored(refs, instruction, addresses) ? Flow::next
+                                                                                       : Flow::fail;
     if (!is_piece || !is_written(instruction, place, piece.written))
-        warp.note_wmma_loaded(operation, instruction, addresses);
+        warp.checks().matrices().note_wmma_loaded(operation, instruction, addresses);
     return Flow::next;
 }
 
@@ -297,32 +303,34 @@ bool find_rows(Warp& warp, const Operation& operation, const MatrixInstruction& 
     const AccessKind kind = use == Use::read ? AccessKind::read : AccessKind::write;
     rows.count = 8 * count;
     Located located;
-    std::byte* const memory = warp.locate(access, operation, mask, use, located);
+    std::byte* const memory = warp.memory().locate(access, operation, mask, use, located);
     if (memory != nullptr && (access.space == Space::shared || located.is_shared)) {
-        if (!warp.note_accesses(mask, located, row_bytes, {.kind = kind, .values = values})) return false;
+        if (!warp.checks().races().note_accesses(mask, located, row_bytes, {.kind = kind, .values = values}))
+            return false;
         for (unsigned lane = 0; lane < rows.count; ++lane) {
             rows.bytes[lane] = memory + located.offsets[lane];
-            if (!warp.tracks_written()) continue;
+            if (!warp.checks().tracks_written()) continue;
             rows.written[lane] = located.written + located.offsets[lane];
             rows.places[lane] = located.begin + located.offsets[lane];
         }
         return true;
     }
     for (unsigned lane = 0; lane < rows.count; ++lane) {
-        const std::uint64_t address = warp.address(access, operation, lane);
+        const std::uint64_t address = warp.memory().address(access, operation, lane);
         if (access.space == Space::generic && place(address).space != Space::shared) {
             warp.fail(Errc::address_out_of_bounds, lane,
                       fmt::format("the row at {:#x} is not in shared memory", address));
             return false;
         }
-        rows.bytes[lane] = warp.resolve(access.space, address, lane, row_bytes, use);
+        rows.bytes[lane] = warp.memory().resolve(access.space, address, lane, row_bytes, use);
         if (rows.bytes[lane] == nullptr) return false;
-        if (!warp.is_ordered() && !warp.tracks_written()) continue;
-        warp.describe(access.space, address, lane, located);
+        if (!warp.checks().looks_at_memory()) continue;
+        warp.memory().describe(access.space, address, lane, located);
         rows.written[lane] = located.written;
         rows.places[lane] = located.begin;
         located.host = rows.bytes[lane];
-        if (!warp.note_accesses(1u << lane, located, row_bytes, {.kind = kind, .values = values}))
+        if (!warp.checks().races().note_accesses(1u << lane, located, row_bytes,
+                                                 {.kind = kind, .values = values}))
             return false;
     }
     return true;
@@ -339,8 +347,8 @@ Flow execute_ldmatrix(Warp& warp, const Operation& operation, std::uint32_t mask
     void* registers[4];
     columns(warp, warp.operands(operation), count, registers);
     load_matrices(rows.bytes.data(), count, instruction.transposition, registers);
-    if (warp.tracks_written())
-        warp.note_rows_loaded(warp.operands(operation), instruction.transposition, rows);
+    if (warp.checks().tracks_written())
+        warp.checks().matrices().note_rows_loaded(warp.operands(operation), instruction.transposition, rows);
     return Flow::next;
 }
 
@@ -354,15 +362,16 @@ Flow execute_stmatrix(Warp& warp, const Operation& operation, std::uint32_t mask
     MatrixRows rows;
     if (!find_rows(warp, operation, instruction, count, &values, rows)) return Flow::fail;
     for (unsigned row = 0; row < rows.count; ++row) std::memcpy(rows.bytes[row], values.of(row), row_bytes);
-    if (warp.tracks_written())
-        warp.note_rows_stored(warp.operands(operation) + skipped, instruction.transposition, rows);
+    if (warp.checks().tracks_written())
+        warp.checks().matrices().note_rows_stored(warp.operands(operation) + skipped,
+                                                  instruction.transposition, rows);
     return Flow::next;
 }
 
 Flow execute_movmatrix(Warp& warp, const Operation& operation, std::uint32_t mask) {
     if (mask != ~0u) return not_whole(warp, mask);
     const Ref* const refs = warp.operands(operation);
-    if (warp.tracks_written()) warp.track_movmatrix(operation);
+    if (warp.checks().tracks_written()) warp.checks().matrices().track_movmatrix(operation);
     transpose_matrix(warp.column(refs[0]), warp.column(refs[1]));
     return Flow::next;
 }
@@ -386,14 +395,15 @@ Flow execute_wgmma(Warp& warp, const Operation& operation, std::uint32_t mask) {
         return Flow::fail;
     }
     std::uint64_t scale = 0;
-    if (!warp.require_all({input - (instruction.a_in_registers ? 0 : 1),
-                           warp.operands(operation) + operation.outputs + operation.inputs}))
+    if (!warp.checks().definedness().require_all(
+            {input - (instruction.a_in_registers ? 0 : 1),
+             warp.operands(operation) + operation.outputs + operation.inputs}))
         return Flow::fail;
     if (!uniform(warp, *input++, "the descriptor of b", operands.b_descriptor)) return Flow::fail;
     if (instruction.wgmma.sparse) operands.metadata = warp.column_of<std::uint32_t>(*input++);
     if (!uniform(warp, *input, "scale-d", scale)) return Flow::fail;
     operands.scale_d = (scale & 1) != 0;
-    warp.charge(instruction.wgmma.n);  // a column of 16 rows is about an instruction of others
+    warp.work().charge(instruction.wgmma.n);  // a column of 16 rows is about an instruction of others
     const SharedMemory shared{warp.cta().shared().data(),
                               static_cast<std::uint32_t>(warp.cta().shared().size())};
     if (operands.metadata != nullptr)
@@ -401,23 +411,24 @@ Flow execute_wgmma(Warp& warp, const Operation& operation, std::uint32_t mask) {
             return meaningless(warp, *fault);
     const auto fault = multiply(instruction.wgmma, operands, shared);
     if (fault) return warp.fail(Errc::matrix_operand_invalid, 0, describe(*fault));
-    if (warp.is_observed()) {
+    if (warp.observation().is_on()) {
         std::vector<std::uint32_t> rows;
         wgmma_rows(instruction.wgmma, operands, rows);
-        for (const std::uint32_t row : rows) warp.observe({Space::shared, row, 16, AccessKind::read});
+        for (const std::uint32_t row : rows)
+            warp.observation().add({Space::shared, row, 16, AccessKind::read});
     }
-    return warp.note_wgmma(operation, operands) ? Flow::next : Flow::fail;
+    return warp.checks().warpgroup().note_wgmma(operation, operands) ? Flow::next : Flow::fail;
 }
 
 Flow execute_wgmma_fence(Warp& warp, const Operation&, std::uint32_t mask) {
     if (mask != ~0u) return not_whole(warp, mask);
-    warp.meet();
-    return warp.fence_wgmma(mask);
+    warp.checks().races().meet();
+    return warp.wgmma().fence(mask);
 }
 
 Flow execute_wgmma_commit(Warp& warp, const Operation&, std::uint32_t mask) {
     if (mask != ~0u) return not_whole(warp, mask);
-    warp.commit_wgmma();
+    warp.wgmma().commit();
     return Flow::next;
 }
 
@@ -426,7 +437,7 @@ Flow execute_set_registers(Warp& warp, const Operation&, std::uint32_t mask) {
 }
 
 Flow execute_wgmma_wait(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    return warp.wait_wgmma(mask, operation.extra);
+    return warp.wgmma().wait(mask, operation.extra);
 }
 
 }  // namespace ptxgraft::emulator

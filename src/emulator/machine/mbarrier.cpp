@@ -30,12 +30,12 @@ enum class Owner : std::uint8_t { this_cta, any };
 
 std::byte* object_of(Warp& warp, const Operation& operation, unsigned lane, Use use, Owner owner) {
     const Access& access = access_of(warp, operation);
-    const std::uint64_t address = warp.address(access, operation, lane);
+    const std::uint64_t address = warp.memory().address(access, operation, lane);
     const Place where = access.space == Space::generic ? place(address) : Place{access.space, address};
     const bool is_shared = where.space == Space::shared || where.space == Space::shared_cluster;
     const std::uint64_t tag = where.address >> cluster_rank_shift;
     if (is_shared && (owner == Owner::any || tag == 0 || tag == warp.cta().rank() + std::uint64_t{1}))
-        return warp.resolve(access.space, address, lane, 8, use);
+        return warp.memory().resolve(access.space, address, lane, 8, use);
     warp.fail(Errc::address_out_of_bounds, lane,
               is_shared
                   ? fmt::format("the mbarrier is in shared memory of the block of rank {}, at which this "
@@ -60,15 +60,18 @@ Flow execute_change(Warp& warp, const Operation& operation, std::uint32_t mask) 
         std::byte* const at = object_of(warp, operation, lane, Use::write, O);
         if (at == nullptr) return false;
         const Access& access = access_of(warp, operation);
-        const std::uint64_t address = warp.address(access, operation, lane);
+        const std::uint64_t address = warp.memory().address(access, operation, lane);
         const auto count = static_cast<std::uint32_t>(warp.value(input_of(warp, operation), lane));
-        if (!warp.note_mbarrier(access.space, address, lane, AccessKind::atomic)) return false;
+        if (!warp.checks().async().note_mbarrier(access.space, address, lane, AccessKind::atomic))
+            return false;
         const auto before = change_mbarrier(at, [&](Mbarrier& object) { return C(object, count); });
         if (!before) return fail(warp, lane, before.error()), false;
         warp.set(warp.operands(operation)[0], lane, *before);
-        if constexpr (Of == Arriving::copies) warp.finish_copies_at(access.space, address, lane);
-        if constexpr (Of == Arriving::thread) warp.arrive_at(access.space, address, lane, access);
-        warp.finish_phase_at(access.space, address, *before, mbarrier_word(at));
+        if constexpr (Of == Arriving::copies)
+            warp.checks().async().finish_copies_at(access.space, address, lane);
+        if constexpr (Of == Arriving::thread)
+            warp.checks().async().arrive_at(access.space, address, lane, access);
+        warp.checks().async().finish_phase_at(access.space, address, *before, mbarrier_word(at));
         return true;
     });
     return done ? Flow::next : Flow::fail;
@@ -100,17 +103,20 @@ Flow execute_init(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const bool done = each_lane(mask, [&](unsigned lane) {
         std::byte* const at = object_of(warp, operation, lane, Use::write, Owner::this_cta);
         if (at == nullptr) return false;
-        if (warp.checks(EmulatorCheck::barriers) && !warp.cta().checker()->mbarriers.insert(at).second &&
-            Mbarrier::of(mbarrier_word(at)).valid &&
-            !warp.report({EmulatorCheck::barriers, Errc::barrier_invalid, warp.pc()}, 1u << lane,
-                         [] { return "an mbarrier object is there already; mbarrier.inval ends it"; }))
+        if (warp.checks().has(EmulatorCheck::barriers) &&
+            !warp.cta().checker()->mbarriers.insert(at).second && Mbarrier::of(mbarrier_word(at)).valid &&
+            !warp.checks().report(
+                {EmulatorCheck::barriers, Errc::barrier_invalid, warp.pc()}, 1u << lane,
+                [] { return "an mbarrier object is there already; mbarrier.inval ends it"; }))
             return false;
         Mbarrier object;
         const auto made =
             object.init(static_cast<std::uint32_t>(warp.value(input_of(warp, operation), lane)));
         if (!made) return fail(warp, lane, made.error()), false;
         const Access& access = access_of(warp, operation);
-        if (!warp.note_mbarrier_init(access.space, warp.address(access, operation, lane), lane)) return false;
+        if (!warp.checks().async().note_mbarrier_init(access.space,
+                                                      warp.memory().address(access, operation, lane), lane))
+            return false;
         __atomic_store_n(reinterpret_cast<std::uint64_t*>(at), object.word(), __ATOMIC_RELEASE);
         return true;
     });
@@ -124,7 +130,7 @@ template <bool Parity> Flow execute_test(Warp& warp, const Operation& operation,
         const Access& access = access_of(warp, operation);
         const std::byte* const at = object_of(warp, operation, lane, Use::read, Owner::this_cta);
         if (at == nullptr) return false;
-        const std::uint64_t address = warp.address(access, operation, lane);
+        const std::uint64_t address = warp.memory().address(access, operation, lane);
         const Mbarrier object =
             Mbarrier::of(__atomic_load_n(reinterpret_cast<const std::uint64_t*>(at), __ATOMIC_ACQUIRE));
         const std::uint64_t asked = warp.value(input_of(warp, operation), lane);
@@ -135,20 +141,22 @@ template <bool Parity> Flow execute_test(Warp& warp, const Operation& operation,
                                    : "no mbarrier.init made an mbarrier object there");
             return false;
         }
-        if (Parity && asked > 1 && warp.checks(EmulatorCheck::barriers) &&
-            !warp.report({EmulatorCheck::barriers, Errc::barrier_invalid, warp.pc()}, 1u << lane,
-                         [&] { return fmt::format("the parity of a phase is 0 or 1, not {}", asked); }))
+        if (Parity && asked > 1 && warp.checks().has(EmulatorCheck::barriers) &&
+            !warp.checks().report(
+                {EmulatorCheck::barriers, Errc::barrier_invalid, warp.pc()}, 1u << lane,
+                [&] { return fmt::format("the parity of a phase is 0 or 1, not {}", asked); }))
             return false;
         // The wait itself is not ordered by what it waits for: the object has to be there before.
-        if (!warp.note_mbarrier(access.space, address, lane, AccessKind::strong_read)) return false;
+        if (!warp.checks().async().note_mbarrier(access.space, address, lane, AccessKind::strong_read))
+            return false;
         const std::uint64_t phase = Parity ? asked & 1 : state.phase;
         warp.set(warp.operands(operation)[0], lane, object.phase != phase ? 1 : 0);
         any_complete |= object.phase != phase;
-        if (object.phase != phase) warp.wait_at(access.space, address, lane, access);
+        if (object.phase != phase) warp.checks().async().wait_at(access.space, address, lane, access);
         return true;
     });
-    warp.note_wait(mask, any_complete);
-    return done ? warp.strong() : Flow::fail;
+    warp.mbarrier_waits().note(warp.frame(), warp.pc(), mask, warp.work().issued(), any_complete);
+    return done ? warp.work().strong() : Flow::fail;
 }
 
 Flow execute_pending_count(Warp& warp, const Operation& operation, std::uint32_t mask) {

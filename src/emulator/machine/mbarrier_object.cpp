@@ -1,3 +1,4 @@
+// The 64 bits of an mbarrier object: its phase, and the arrivals and bytes that are pending.
 #include "emulator/machine/mbarrier_object.hpp"
 
 #include <fmt/format.h>

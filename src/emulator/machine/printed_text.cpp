@@ -1,3 +1,4 @@
+// What vprintf prints, in the order of the blocks.
 #include "emulator/machine/printed_text.hpp"
 
 #include <fmt/format.h>

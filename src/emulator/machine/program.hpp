@@ -100,8 +100,9 @@ struct Operation {
     std::uint32_t operands = 0;  ///< the first one in Program::refs: outputs, then inputs
     std::uint32_t extra = 0;     ///< a small constant, or an index into one of the program's tables
     Ref guard = no_ref;
-    std::uint16_t run_counted = 0;  ///< of `run`, those that are not parts
-    /// how many operations from here on are pure, without guards, and no branch leads between them
+    std::uint16_t run_counted = 0;  ///< of `run`, those that are no micro-ops
+    /// The length of the straight run that begins here: operations that are pure, without guards, and between
+    /// which no branch leads.
     std::uint16_t run = 0;
     std::uint8_t outputs = 0;
     std::uint8_t inputs = 0;
@@ -109,12 +110,16 @@ struct Operation {
     bool guard_negated = false;
     bool is_large = false;  ///< a pure one of more than one output or three inputs
     Undefined undefined = Undefined::spreads;
-    std::uint8_t strict = UINT8_MAX;
+    std::uint8_t strict = UINT8_MAX;  ///< so many leading sources have to be defined for defined results
     std::uint8_t controls = 0;
-    std::uint8_t own = 0;  ///< of its first results the operation says itself which lanes were written
-    std::uint16_t run_number = 0;  ///< of a run that begins here: those of a loop have different ones
-    std::uint16_t row = 0;         ///< how many operations from here on a row function may execute
-    bool is_part = false;          ///< of the instruction whose operation follows or came before
+    /// This many leading outputs are marked as written by the operation, not by the dispatcher.
+    std::uint8_t self_marked_outputs = 0;
+    /// Index into RegisterStates::defined_runs (mod 128) of the straight run that begins here; distinct for
+    /// runs of one loop so that they do not evict each other.
+    std::uint16_t run_slot = 0;
+    std::uint16_t row = 0;  ///< how many operations from here on a row function may execute
+    /// Belongs to the neighbouring operation's PTX instruction; not counted as an instruction.
+    bool is_micro_op = false;
     bool is_copy = false;  ///< mov, and what reads or writes a part of a register for another operation
 };
 

@@ -21,7 +21,7 @@ void spread(Warp& warp, Ref output, std::uint64_t value, std::uint32_t mask) {
 }  // namespace
 
 Flow execute_local_address(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    spread(warp, warp.operands(operation)[0], warp.local_address(operation.extra), mask);
+    spread(warp, warp.operands(operation)[0], warp.frame().local_base + operation.extra, mask);
     return Flow::next;
 }
 
@@ -66,9 +66,9 @@ Flow execute_alloca(Warp& warp, const Operation& operation, std::uint32_t mask) 
     });
     std::uint32_t offset = 0;
     if (warp.launch().host_bytes->is_spent())
-        return warp.fail_host_bytes(static_cast<unsigned>(std::countr_zero(mask)));
+        return warp.call_stack().fail_host_bytes(static_cast<unsigned>(std::countr_zero(mask)));
     if (bytes > UINT32_MAX ||
-        !warp.extend_local(static_cast<std::uint32_t>(bytes), operation.extra, offset)) {
+        !warp.memory().extend_local(static_cast<std::uint32_t>(bytes), operation.extra, offset)) {
         return warp.fail(Errc::stack_overflow, static_cast<unsigned>(std::countr_zero(mask)),
                          fmt::format("alloca of {} bytes", bytes));
     }

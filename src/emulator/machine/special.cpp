@@ -163,7 +163,7 @@ void store(std::byte* to, std::uint32_t bytes, const LaneValues& values) {
 
 void Warp::fill_special(const SpecialColumn& column) {
     const auto [row, index] = column.special;
-    SpecialReader reader{*launch_, *cta_, index_, index_ * lane_count, issued_};
+    SpecialReader reader{*launch_, *cta_, index_, index_ * lane_count, work_.issued()};
     LaneValues values;
     values.fill(row->value(reader, index));
     if (row->scope == Scope::lane)

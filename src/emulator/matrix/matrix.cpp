@@ -1,3 +1,4 @@
+// Products of the tensor cores by type and shape, on the vectors of the processor at hand.
 #include "emulator/matrix/matrix.hpp"
 
 #include <algorithm>

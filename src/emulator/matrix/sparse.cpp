@@ -1,3 +1,4 @@
+// Sparse operands: metadata chooses the elements that are not zero.
 #include "emulator/matrix/sparse.hpp"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// How far a result of the tensor cores may be from the exact one.
 #include "ptxgraft/tolerance.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The allocations of device-side malloc, and of free.
 #include "emulator/memory/heap.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Gathers, scatters and blends of columns, written with the vectors of each kind of processor.
 #include "emulator/memory/lanes.hpp"
 
 #include <bit>

@@ -1,3 +1,4 @@
+// Regions of global and constant memory by address, and their definedness bits.
 #include "emulator/memory/memory.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,6 @@
 // A launch that somebody observes runs one operation at a time, and tells of each.
+#include "emulator/observe/observation.hpp"
+
 #include <bit>
 #include <cstring>
 #include <unordered_map>
@@ -86,7 +88,7 @@ class Accesses {
         ObservedAccess& one = accesses_[count_++];
         one = {.kind = kind, .bytes = bytes, .lanes = mask};
         each_lane(mask, [&](unsigned lane) {
-            one.addresses[lane] = warp.address(access, operation, lane);
+            one.addresses[lane] = warp.memory().address(access, operation, lane);
             return true;
         });
         const std::uint64_t first = one.addresses[static_cast<unsigned>(std::countr_zero(mask))];
@@ -221,7 +223,7 @@ class Read {
         const auto names = warp_.launch().names.find(&function);
         if (names == warp_.launch().names.end() || !is_register(ref)) return {};
         if (const auto name = names->second.find(declared); name != names->second.end()) return name->second;
-        for (std::uint32_t pc = pc_; pc-- > function.begin && program.code[pc].is_part;) {
+        for (std::uint32_t pc = pc_; pc-- > function.begin && program.code[pc].is_micro_op;) {
             const Operation& part = program.code[pc];
             if (part.outputs != 1 || part.inputs != 1 || program.refs[part.operands] != ref) continue;
             const auto name = names->second.find(program.declared_operand(function, part.operands + 1));
@@ -246,64 +248,65 @@ RegisterNames register_names(const Program& program, std::string_view text) {
     return names;
 }
 
-bool Warp::is_observed() const { return launch_->observer != nullptr; }
-
-void Warp::note_late(Frame* frame, std::uint32_t pc, std::uint32_t mask) {
-    if (is_observed() && mask != 0) late_results_.push_back({frame, pc, mask});
+void Observation::begin() {
+    is_on_ = warp_.launch().observer != nullptr;
+    pieces_.clear();
+    late_results_.clear();
 }
 
 // What other warps, or other lanes, have let go on: told of before the warp does anything else.
-void Warp::tell_late_results() {
+void Observation::tell_late_results() {
     for (const LateResult& late : late_results_) {
-        Written written(*launch_, *late.frame);
-        written.add(*program_, program_->code[late.pc], late.frame->columns());
+        Written written(warp_.launch(), *late.frame);
+        written.add(warp_.program(), warp_.program().code[late.pc], late.frame->columns());
         if (written.all().empty()) continue;
-        launch_->observer->step({.ptx = launch_->text,
-                                 .span = program_->spans[late.pc],
-                                 .block = cta_->position(),
-                                 .warp = index_,
-                                 .lanes = late.mask,
-                                 .active = late.mask,
-                                 .is_rest = true,
-                                 .written = written.all(),
-                                 .accesses = {}});
+        warp_.launch().observer->step({.ptx = warp_.launch().text,
+                                       .span = warp_.program().spans[late.pc],
+                                       .block = warp_.cta().position(),
+                                       .warp = warp_.index(),
+                                       .lanes = late.mask,
+                                       .active = late.mask,
+                                       .is_rest = true,
+                                       .written = written.all(),
+                                       .accesses = {}});
     }
     late_results_.clear();
 }
 
-Flow Warp::run_observed(const Operation& operation) {
+Flow Observation::run(const Operation& operation) {
     tell_late_results();
-    std::uint32_t mask = mask_;
+    std::uint32_t mask = warp_.running();
     if (operation.guard != no_ref) {
-        const std::uint32_t holds = predicate_mask(column(operation.guard));
+        const std::uint32_t holds = predicate_mask(warp_.column(operation.guard));
         mask &= operation.guard_negated ? ~holds : holds;
     }
-    Accesses accesses(*this, operation, mask);
-    Frame* const frame = frame_;
-    Read read(*this, pc_);
-    const bool is_part = operation.is_part;  // the whole instruction tells what it reads
-    ObservedStep step{.ptx = launch_->text,
-                      .span = program_->spans[pc_],
-                      .block = cta_->position(),
-                      .warp = index_,
+    Accesses accesses(warp_, operation, mask);
+    Frame& frame = warp_.frame();
+    Read read(warp_, warp_.pc());
+    const bool is_micro_op = operation.is_micro_op;  // the whole instruction tells what it reads
+    ObservedStep step{.ptx = warp_.launch().text,
+                      .span = warp_.program().spans[warp_.pc()],
+                      .block = warp_.cta().position(),
+                      .warp = warp_.index(),
                       .lanes = mask,
-                      .active = mask_,
-                      .guard = is_part ? std::nullopt : read.guard(operation),
-                      .is_rest = is_part,
+                      .active = warp_.running(),
+                      .guard = is_micro_op ? std::nullopt : read.guard(operation),
+                      .is_rest = is_micro_op,
                       .written = {},
                       .accesses = {}};
-    if (!is_part) read.add(operation);
+    if (!is_micro_op) read.add(operation);
     step.read = read.all();
     pieces_.clear();
-    const Flow flow = run_one(operation);
+    const Flow flow = warp_.execute(operation);
     accesses.add(pieces_);
     step.accesses = accesses.all();
-    Written written(*launch_, *frame);
+    Written written(warp_.launch(), frame);
     // a wait that may have to be tried again yields
     const bool is_done = flow == Flow::next || flow == Flow::yield;
-    if (is_done && mask != 0 && frame_ == frame) written.add(*program_, operation, frame->columns());
+    if (is_done && mask != 0 && &warp_.frame() == &frame)
+        written.add(warp_.program(), operation, frame.columns());
     step.written = written.all();
-    if (!is_part || !step.written.empty()) launch_->observer->step(step);
+    if (!is_micro_op || !step.written.empty()) warp_.launch().observer->step(step);
     if (flow != Flow::fail) tell_late_results();
     return flow;
 }

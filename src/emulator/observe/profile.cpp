@@ -1,3 +1,4 @@
+// A profile of a launch: how often each instruction ran, and what its accesses cost.
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -1,3 +1,4 @@
+// A trace of a launch: a line of text for each step of a warp.
 #include <fmt/format.h>
 
 #include <bit>

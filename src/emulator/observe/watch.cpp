@@ -1,3 +1,4 @@
+// The budget and the time limit of a launch, looked at about every millisecond.
 #include "emulator/observe/watch.hpp"
 
 #include <algorithm>

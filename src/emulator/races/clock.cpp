@@ -1,3 +1,4 @@
+// Vector clocks: joined by an acquire, published by a release.
 #include "emulator/races/clock.hpp"
 
 #include <algorithm>

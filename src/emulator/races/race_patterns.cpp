@@ -1,3 +1,4 @@
+// Accesses that lie alike on their lines are laid out once, and found again by their offsets.
 #include "emulator/races/race_patterns.hpp"
 
 #include <bit>

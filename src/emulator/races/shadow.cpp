@@ -1,3 +1,4 @@
+// The lines of the shadow memory, and the table of the accesses that they refer to.
 #include "emulator/races/shadow.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// How the lanes of an access lie on a line, interned: equal shapes have one number.
 #include "emulator/races/shapes.hpp"
 
 #include <utility>

@@ -61,7 +61,7 @@ enum CharClass : std::uint8_t { blank = 1, digit = 2, letter = 4 };
 
 inline constexpr std::array<std::uint8_t, 256> char_classes = [] {
     std::array<std::uint8_t, 256> table{};
-    for (const unsigned char c : {' ', '\t', '\r', '\v', '\f'}) table[c] = blank;
+    for (const char c : {' ', '\t', '\r', '\v', '\f'}) table[static_cast<unsigned char>(c)] = blank;
     for (unsigned c = '0'; c <= '9'; ++c) table[c] = digit;
     for (unsigned c = 'a'; c <= 'z'; ++c) table[c] = table[c - 'a' + 'A'] = letter;
     table['_'] = table['$'] = letter;

@@ -15,7 +15,6 @@ class Hasher {
   public:
     Hasher(const Dataflow& flow, const Machine::Data& machine, Arena& arena)
         : flow_(flow),
-          machine_(machine),
           code_(*machine.code),
           hashes_(arena.take<std::uint64_t>(flow.graph.nodes.size() + 1)) {}
 
@@ -77,7 +76,6 @@ class Hasher {
     }
 
     const Dataflow& flow_;
-    const Machine::Data& machine_;
     const SetCode& code_;
     std::uint64_t* const hashes_;
 };

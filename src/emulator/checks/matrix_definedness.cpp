@@ -1,7 +1,10 @@
-// What a checked launch knows of fragments: an element that nothing wrote makes undefined what is computed of
-// it, and goes with the others when a matrix is moved. The functions that move values move states.
+// The definedness bits of a fragment are moved and multiplied by the functions that move and multiply its
+// elements.
+#include "emulator/checks/matrix_definedness.hpp"
+
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "emulator/machine/cta.hpp"
 #include "emulator/machine/warp.hpp"
@@ -21,7 +24,13 @@ bool is_whole(const std::uint8_t* states, std::size_t bytes) {
            std::all_of(states, states + bytes, [](std::uint8_t bits) { return bits == all_bits; });
 }
 
-// A part of a register in all lanes, as its states in memory.
+bool is_written_row(const std::uint8_t* states) {
+    std::uint64_t words[2];
+    std::memcpy(words, states, sizeof words);
+    return (words[0] & words[1]) == ~std::uint64_t{0};
+}
+
+// A part of a register in all lanes, as its definedness bits in memory.
 void move_states_of(const WmmaAccess& access, unsigned lane, std::uint8_t* memory, std::uint8_t* column,
                     std::size_t width, Use use) {
     std::uint8_t* const part = column + lane * width + access.shift / 8;
@@ -33,50 +42,60 @@ void move_states_of(const WmmaAccess& access, unsigned lane, std::uint8_t* memor
 
 }  // namespace
 
-bool Warp::track_mma(const Operation& operation, const Mma& mma) {
-    const Ref* const results = operands(operation);
+bool MatrixDefinedness::track_mma(const Operation& operation, const Mma& mma) {
+    const Ref* const results = warp_.operands(operation);
     const Ref* const sources = results + operation.outputs;
     const FragmentSizes sizes = fragment_sizes(mma);
     const Ref* const metadata = sources + sizes.a + sizes.b + sizes.c;
-    if (std::all_of(sources, sources + operation.inputs, [this](Ref ref) { return is_written(ref); })) {
-        for (unsigned i = 0; i < operation.outputs; ++i) mark_written(results[i], ~0u);
+    if (std::all_of(sources, sources + operation.inputs,
+                    [this](Ref ref) { return warp_.checks().definedness().is_written(ref); })) {
+        for (unsigned i = 0; i < operation.outputs; ++i)
+            warp_.checks().definedness().mark_written(results[i], ~0u);
         return true;
     }
-    if (mma.sparsity != Sparsity::dense && !require(*metadata, ~0u)) return false;
+    if (mma.sparsity != Sparsity::dense && !warp_.checks().definedness().require(*metadata, ~0u))
+        return false;
     std::array<Column, 3 * most_registers> columns;
     std::array<const void*, 3 * most_registers> states;
     for (unsigned i = 0; i < sizes.a + sizes.b + sizes.c; ++i) {
-        read_states(sources[i], columns[i].states.data());
+        warp_.checks().definedness().read_states(sources[i], columns[i].states.data());
         states[i] = &columns[i];
     }
     std::array<Column, most_registers> made;
     std::array<void*, most_registers> d;
     for (unsigned i = 0; i < sizes.d; ++i) d[i] = &made[i];
     const std::uint32_t* const e =
-        mma.sparsity == Sparsity::dense ? nullptr : column_of<std::uint32_t>(*metadata);
+        mma.sparsity == Sparsity::dense ? nullptr : warp_.column_of<std::uint32_t>(*metadata);
     multiply_states(mma,
                     {d.data(), states.data(), states.data() + sizes.a, states.data() + sizes.a + sizes.b, e});
-    const Ref* const first = std::find_if(sources, metadata, [this](Ref ref) { return !is_written(ref); });
-    const Origin common = origin_of(*first);
+    const Ref* const first = std::find_if(
+        sources, metadata, [this](Ref ref) { return !warp_.checks().definedness().is_written(ref); });
+    const Origin common = warp_.checks().definedness().origin_of(*first);
     const bool adds_in_place = sizes.c == sizes.d;
     for (unsigned i = 0; i < sizes.d; ++i) {
         const Ref c = sources[sizes.a + sizes.b + (adds_in_place ? i : 0)];
-        const bool is_its_own = adds_in_place && !is_written(c);  // an accumulator stays what it was
-        taint(results[i], ~0u, is_its_own ? origin_of(c) : common, made[i].states.data());
+        const bool is_its_own =
+            adds_in_place && !warp_.checks().definedness().is_written(c);  // an accumulator stays what it was
+        warp_.checks().definedness().taint(results[i], ~0u,
+                                           is_its_own ? warp_.checks().definedness().origin_of(c) : common,
+                                           made[i].states.data());
     }
     return true;
 }
 
-void Warp::track_movmatrix(const Operation& operation) {
-    const Ref* const refs = operands(operation);
-    if (is_written(refs[1])) return mark_written(refs[0], ~0u);
+void MatrixDefinedness::track_movmatrix(const Operation& operation) {
+    const Ref* const refs = warp_.operands(operation);
+    if (warp_.checks().definedness().is_written(refs[1]))
+        return warp_.checks().definedness().mark_written(refs[0], ~0u);
     Column from, to;
-    read_states(refs[1], from.states.data());
+    warp_.checks().definedness().read_states(refs[1], from.states.data());
     transpose_matrix(&to, &from);
-    taint(refs[0], ~0u, origin_of(refs[1]), to.states.data());
+    warp_.checks().definedness().taint(refs[0], ~0u, warp_.checks().definedness().origin_of(refs[1]),
+                                       to.states.data());
 }
 
-void Warp::note_rows_loaded(const Ref* refs, Transposition transposition, const MatrixRows& rows) {
+void MatrixDefinedness::note_rows_loaded(const Ref* refs, Transposition transposition,
+                                         const MatrixRows& rows) {
     const auto is_written_row = [&](unsigned row) { return is_whole(rows.written[row], row_bytes); };
     unsigned row = 0;
     while (row < rows.count && is_written_row(row)) ++row;
@@ -93,20 +112,22 @@ void Warp::note_rows_loaded(const Ref* refs, Transposition transposition, const 
         row = rows_of_matrix * i;
         const unsigned end = row + rows_of_matrix;
         while (row + 1 < end && is_written_row(row)) ++row;
-        taint(refs[i], ~0u, origin_of_row(rows, row), states[i].states.data());
+        warp_.checks().definedness().taint(refs[i], ~0u, origin_of_row(rows, row), states[i].states.data());
     }
 }
 
 // The first byte of 16 that nothing wrote.
-Origin Warp::origin_of_row(const MatrixRows& rows, unsigned row) {
+Origin MatrixDefinedness::origin_of_row(const MatrixRows& rows, unsigned row) {
     const std::uint8_t* const written = rows.written[row];
     const auto at =
         std::find_if(written, written + row_bytes - 1, [](std::uint8_t bits) { return bits != all_bits; }) -
         written;
-    return origin_at(Space::shared, rows.places[row] + static_cast<std::uint64_t>(at), row);
+    return warp_.checks().memory().origin_at(Space::shared, rows.places[row] + static_cast<std::uint64_t>(at),
+                                             row);
 }
 
-void Warp::note_rows_stored(const Ref* refs, Transposition transposition, const MatrixRows& rows) {
+void MatrixDefinedness::note_rows_stored(const Ref* refs, Transposition transposition,
+                                         const MatrixRows& rows) {
     std::array<std::byte*, lane_count> states_of_rows = {};
     for (unsigned row = 0; row < rows.count; ++row)
         states_of_rows[row] = reinterpret_cast<std::byte*>(rows.written[row]);
@@ -114,18 +135,19 @@ void Warp::note_rows_stored(const Ref* refs, Transposition transposition, const 
     std::array<const void*, 4> columns = {};
     const unsigned count = rows.count / rows_of_matrix;
     for (unsigned i = 0; i < count; ++i) {
-        read_states(refs[i], states[i].states.data());
+        warp_.checks().definedness().read_states(refs[i], states[i].states.data());
         columns[i] = &states[i];
     }
     store_matrices(columns.data(), count, transposition, states_of_rows.data());
     for (unsigned row = 0; row < rows.count; ++row) {
         if (is_whole(rows.written[row], row_bytes)) continue;
-        remember(Space::shared, rows.places[row], row, row_bytes, origin_of(refs[row / rows_of_matrix]));
+        warp_.checks().memory().remember(Space::shared, rows.places[row], row, row_bytes,
+                                         warp_.checks().definedness().origin_of(refs[row / rows_of_matrix]));
     }
 }
 
-void Warp::note_wmma_loaded(const Operation& operation, const MatrixInstruction& instruction,
-                            const std::uint64_t* addresses) {
+void MatrixDefinedness::note_wmma_loaded(const Operation& operation, const MatrixInstruction& instruction,
+                                         const std::uint64_t* addresses) {
     const Space space = instruction.access.space;
     std::array<Column, most_registers> states;
     std::array<std::optional<Origin>, most_registers> origins;
@@ -133,60 +155,78 @@ void Warp::note_wmma_loaded(const Operation& operation, const MatrixInstruction&
         const WmmaAccess& access = instruction.accesses[i];
         for (unsigned lane = 0; lane < lane_count; ++lane) {
             const std::uint64_t address = addresses[i * lane_count + lane];
-            std::uint8_t* const written = written_bytes(space, address, lane);
+            std::uint8_t* const written = warp_.memory().written_bytes(space, address, lane);
             std::array<std::uint8_t, 8> none;
             none.fill(all_bits);
             move_states_of(access, lane, written != nullptr ? written : none.data(),
-                           states[access.reg].states.data(), width(operands(operation)[access.reg]),
+                           states[access.reg].states.data(), width(warp_.operands(operation)[access.reg]),
                            Use::read);
             if (origins[access.reg] || is_whole(written, access.bits / 8u)) continue;
-            const Place where = common_place(space, address);
-            origins[access.reg] = origin_at(where.space, where.address, lane);
+            const Place where = warp_.memory().common_place(space, address);
+            origins[access.reg] = warp_.checks().memory().origin_at(where.space, where.address, lane);
         }
     }
     for (unsigned i = 0; i < operation.outputs; ++i)
-        if (origins[i]) taint(operands(operation)[i], ~0u, *origins[i], states[i].states.data());
+        if (origins[i])
+            warp_.checks().definedness().taint(warp_.operands(operation)[i], ~0u, *origins[i],
+                                               states[i].states.data());
 }
 
-bool Warp::note_wmma_stored(const Ref* refs, const MatrixInstruction& instruction,
-                            const std::uint64_t* addresses) {
+bool MatrixDefinedness::note_wmma_stored(const Ref* refs, const MatrixInstruction& instruction,
+                                         const std::uint64_t* addresses) {
     std::array<Column, most_registers> states;
     std::uint32_t read = 0;
     for (std::size_t i = 0; i < instruction.accesses.size(); ++i) {
         const WmmaAccess& access = instruction.accesses[i];
         const Ref ref = refs[access.reg];
-        if ((read >> access.reg & 1) == 0) read_states(ref, states[access.reg].states.data());
+        if ((read >> access.reg & 1) == 0)
+            warp_.checks().definedness().read_states(ref, states[access.reg].states.data());
         read |= 1u << access.reg;
         for (unsigned lane = 0; lane < lane_count; ++lane) {
             const std::uint64_t address = addresses[i * lane_count + lane];
-            std::uint8_t* const written = written_bytes(instruction.access.space, address, lane);
+            std::uint8_t* const written =
+                warp_.memory().written_bytes(instruction.access.space, address, lane);
             if (written == nullptr) continue;
             move_states_of(access, lane, written, states[access.reg].states.data(), width(ref), Use::write);
             if (is_whole(written, access.bits / 8u)) continue;
-            const Place where = common_place(instruction.access.space, address);
+            const Place where = warp_.memory().common_place(instruction.access.space, address);
             if (where.space != Space::shared && std::all_of(written, written + access.bits / 8u,
                                                             [](std::uint8_t bits) { return bits == 0; })) {
                 std::fill_n(written, access.bits / 8u, all_bits);
-                if (!report_unwritten(ref, 1u << lane)) return false;
+                if (!warp_.checks().definedness().report_unwritten(ref, 1u << lane)) return false;
                 continue;
             }
-            remember(where.space, where.address, lane, access.bits / 8u, origin_of(ref));
+            warp_.checks().memory().remember(where.space, where.address, lane, access.bits / 8u,
+                                             warp_.checks().definedness().origin_of(ref));
         }
     }
     return true;
 }
 
+// The first byte that nothing wrote.
+std::optional<Origin> MatrixDefinedness::first_undefined(const SharedRange& range,
+                                                         const Located& shared) const {
+    const std::uint8_t* const end = shared.written + range.end;
+    const std::uint8_t* row = shared.written + range.begin;
+    while (row != end && is_written_row(row)) row += row_bytes;
+    row = std::find_if(row, end, [](std::uint8_t bits) { return bits != all_bits; });
+    if (row == end) return std::nullopt;
+    return warp_.checks().memory().origin_at(
+        Space::shared, shared.begin + static_cast<std::uint64_t>(row - shared.written), 0);
+}
+
 // --- wgmma: the operands were undefined somewhere, or the accumulators may be.
 
-void Warp::track_wgmma(const Operation& operation, const WgmmaOperands& operands,
-                       const UndefinedOperands& undefined) {
-    const Wgmma& wgmma = program_->matrices[operation.extra].wgmma;
-    const Ref* const results = this->operands(operation);
+void MatrixDefinedness::track_wgmma(const Operation& operation, const WgmmaOperands& operands,
+                                    const UndefinedOperands& undefined) {
+    const Wgmma& wgmma = warp_.program().matrices[operation.extra].wgmma;
+    const Ref* const results = warp_.operands(operation);
     if (!undefined.a && !undefined.b) {
         for (unsigned i = 0; i < operation.outputs; ++i) {
             if (!operands.scale_d)
-                mark_written(results[i], ~0u);
-            else if (!is_written(results[i]) && !frame_->taints.contains(offset(results[i]) / 32))
+                warp_.checks().definedness().mark_written(results[i], ~0u);
+            else if (!warp_.checks().definedness().is_written(results[i]) &&
+                     !warp_.frame().states.taints.contains(offset(results[i]) / 32))
                 begin_taint(results[i]);
         }
         return;
@@ -195,11 +235,11 @@ void Warp::track_wgmma(const Operation& operation, const WgmmaOperands& operands
     std::array<const void*, 4> a = {};
     WgmmaOperands states = operands;
     for (unsigned i = 0; operands.a != nullptr && i < a.size(); ++i) {
-        read_states(results[operation.outputs + i], a_states[i].states.data());
+        warp_.checks().definedness().read_states(results[operation.outputs + i], a_states[i].states.data());
         a[i] = &a_states[i];
         states.a = a.data();
     }
-    const auto& written = cta_->shared_written();
+    const auto& written = warp_.cta().shared_written();
     const UndefinedParts parts = undefined_parts(
         wgmma, states,
         {reinterpret_cast<const std::byte*>(written.data()), static_cast<std::uint32_t>(written.size())});
@@ -208,20 +248,22 @@ void Warp::track_wgmma(const Operation& operation, const WgmmaOperands& operands
                                                            : *undefined.a;
     for (unsigned i = 0; i < operation.outputs; ++i) {
         Column before, now;
-        const bool keeps = operands.scale_d && !is_written(results[i]);
+        const bool keeps = operands.scale_d && !warp_.checks().definedness().is_written(results[i]);
         undefined_columns(wgmma, parts, i, reinterpret_cast<std::uint32_t*>(now.states.data()));
-        if (keeps) read_states(results[i], before.states.data());
+        if (keeps) warp_.checks().definedness().read_states(results[i], before.states.data());
         for (std::size_t b = 0; keeps && b < sizeof(std::uint32_t) * lane_count; ++b)
             now.states[b] &= before.states[b];
-        taint(results[i], ~0u, keeps ? origin_of(results[i]) : origin, now.states.data());
+        warp_.checks().definedness().taint(
+            results[i], ~0u, keeps ? warp_.checks().definedness().origin_of(results[i]) : origin,
+            now.states.data());
     }
 }
 
 // A register that nothing wrote is read here.
-void Warp::begin_taint(Ref ref) {
+void MatrixDefinedness::begin_taint(Ref ref) {
     States states;
-    read_states(ref, states.data());
-    taint(ref, ~0u, {.pc = pc_}, states.data());
+    warp_.checks().definedness().read_states(ref, states.data());
+    warp_.checks().definedness().taint(ref, ~0u, {.pc = warp_.pc()}, states.data());
 }
 
 }  // namespace ptxgraft::emulator

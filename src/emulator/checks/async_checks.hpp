@@ -1,0 +1,93 @@
+#pragma once
+/// @file async_checks.hpp
+/// Checks of asynchronous copies and mbarriers: a copy is complete at once here, and yet it happens before
+/// nothing that a thread does until the thread has waited for the copy's mbarrier or group.
+
+#include <cstdint>
+
+#include "emulator/machine/frame.hpp"
+#include "emulator/memory/lanes.hpp"
+#include "emulator/races/accesses.hpp"
+
+namespace ptxgraft::emulator {
+
+class Warp;
+class StoredValues;
+
+/// Who tells a thread that a copy of the async proxy is complete.
+struct AsyncCompletion {
+    bool is_store = false;       ///< bulk groups do; else an mbarrier does:
+    std::uint64_t mbarrier = 0;  ///< its address
+};
+
+/// One lane's copy from global memory to shared memory, by cp.async.
+struct CopiedPiece {
+    std::uint64_t from = 0, to = 0;
+    std::uint32_t wanted = 0;          ///< bytes that are read; zeros follow
+    const std::byte* host = nullptr;   ///< what is there
+    const std::byte* bytes = nullptr;  ///< and what will be
+};
+
+/// A wait for the bulk groups of a thread: the last `pending` ones are not waited for, nor, with
+/// `reads_only`, what the others write.
+struct BulkWait {
+    std::uint32_t pending = 0;
+    bool reads_only = false;
+};
+
+class AsyncChecks {
+  public:
+    explicit AsyncChecks(Warp& warp) : warp_(warp) {}
+    void begin();
+    /// The happens-before order has agents for what runs asynchronously.
+    [[nodiscard]] bool is_on() const { return is_on_; }
+
+    // --- the async proxy, which copies for a lane
+
+    /// What the lane did, and what happened before that, happens before the copy.
+    void begin_copy(unsigned lane, const AsyncCompletion& completion);
+    /// The proxy accesses a range in one piece of memory.
+    [[nodiscard]] bool note_async(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
+                                  AccessKind kind);
+    /// The same, but for definedness.
+    [[nodiscard]] bool note_async_order(Space space, std::uint64_t address, unsigned lane,
+                                        std::uint64_t bytes, AccessKind kind);
+    void commit_bulk_groups(std::uint32_t mask);
+    void wait_bulk_groups(std::uint32_t mask, const BulkWait& wait);
+    /// Where the CTA has ended: its threads have waited for their bulk stores.
+    [[nodiscard]] bool check_bulk_stores();
+    /// fence.proxy.async: it may see what the lanes did, and what happened before that.
+    void fence_proxy(std::uint32_t mask);
+
+    // --- mbarriers: what comes before an arrival happens before the end of a wait for its phase
+
+    [[nodiscard]] bool note_mbarrier(Space space, std::uint64_t address, unsigned lane, AccessKind kind);
+    [[nodiscard]] bool note_mbarrier_init(Space space, std::uint64_t address, unsigned lane);
+    void arrive_at(Space space, std::uint64_t address, unsigned lane, const Access& access);
+    void wait_at(Space space, std::uint64_t address, unsigned lane, const Access& access);
+    /// The object's words before and after an arrival, or what else may complete a phase.
+    void finish_phase_at(Space space, std::uint64_t address, std::uint64_t before, std::uint64_t after);
+    /// What the proxy did happens before the end of a wait for the mbarrier.
+    void finish_async_at(Space space, std::uint64_t address);
+    /// cp.async.mbarrier.arrive: so does what the lane has copied so far.
+    void finish_copies_at(Space space, std::uint64_t address, unsigned lane);
+
+    // --- cp.async
+
+    [[nodiscard]] bool note_copy(const Access& access, const CopiedPiece& piece, unsigned lane);
+    void commit_copies(std::uint32_t mask);
+    void wait_copies(std::uint32_t mask, std::uint32_t pending);
+
+  private:
+    [[nodiscard]] bool note_copied(const Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind,
+                                   const StoredValues* values);
+
+    Warp& warp_;
+    bool is_on_ = false;
+    struct {
+        unsigned id = 0, lane = 0;
+        bool is_store = false;
+    } agent_;  // of the order, which copies now
+};
+
+}  // namespace ptxgraft::emulator
