@@ -16,8 +16,8 @@ Expected<Kernel> graft_gemm(const Skeleton& skeleton, const Device& device) {
     return skeleton.graft({{"epilogue", *stub}}, device);
 }
 
-// The time of an iteration has everything in it, on a GPU milliseconds of assembly; the counters have the least
-// that the other two steps took.
+// The time of an iteration has everything in it, on a GPU milliseconds of assembly; the counters have the
+// least that the other two steps took.
 void graft(benchmark::State& state, const char* device_name) {
     const auto skeleton =
         Skeleton::from_file(PTXGRAFT_SOURCE_DIR "/templates/gemm/simt.cu", {.target = "sm_90"});

@@ -81,7 +81,8 @@ class PTXGRAFT_API Device {
     /// without the checks that EmulatorOptions::fast leaves out; "emulator:checks=-races",
     /// "emulator:sm_80:checks=unwritten,async": with those that parse_checks() reads there. A GPU's primary
     /// context is used, so that buffers can be shared with the CUDA runtime; no call changes which context is
-    /// current in the calling thread. Errors: Errc::device_unknown, Errc::driver_missing, Errc::driver_failed.
+    /// current in the calling thread. Errors: Errc::device_unknown, Errc::driver_missing,
+    /// Errc::driver_failed.
     [[nodiscard]] static Expected<Device> open(std::string_view name = "auto",
                                                const DeviceOptions& options = {});
     /// An emulator with other options: the same as open("emulator", {.emulator = options}).

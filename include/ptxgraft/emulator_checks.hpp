@@ -67,8 +67,8 @@ enum class EmulatorCheck : std::uint8_t {
     /// its reduction and others not; an mbarrier is made where one is; a parity is neither 0 nor 1.
     /// Errc::warp_not_whole: the warps of a warpgroup execute different numbers of wgmma.
     barriers,
-    /// Errc::call_mismatch: the parameters or results of a call, by its `.callprototype` or by what it passes,
-    /// are not those of the function that is called: another number, size or alignment, or arrays for
+    /// Errc::call_mismatch: the parameters or results of a call, by its `.callprototype` or by what it
+    /// passes, are not those of the function that is called: another number, size or alignment, or arrays for
     /// scalars.
     calls,
     /// Errc::address_out_of_bounds: memory of the device's heap is accessed that `malloc` did not give, or

@@ -109,8 +109,8 @@ class PTXGRAFT_API Skeleton {
     [[nodiscard]] const std::string& target() const;                ///< "sm_90a": the module's `.target`
 
     /// The PTX with the stubs in. Sites that are not named keep their default stub. Errors, with the graft's
-    /// `index`: Errc::site_unknown lists the sites; Errc::site_filled_twice; Errc::stub_signature_mismatch names
-    /// both signatures.
+    /// `index`: Errc::site_unknown lists the sites; Errc::site_filled_twice; Errc::stub_signature_mismatch
+    /// names both signatures.
     [[nodiscard]] Expected<std::string> render(std::span<const Graft> grafts) const;
     [[nodiscard]] Expected<std::string> render(std::initializer_list<Graft> grafts) const {
         return render(std::span<const Graft>(grafts.begin(), grafts.size()));

@@ -194,11 +194,12 @@ typedef struct ptxgraft_device_options {
         launch that keeps going goes on from a finding as a GPU would, and succeeds:
         ptxgraft_device_take_report tells what it found. What no GPU could go on from ends it all the same. */
     uint32_t keep_going;
-    /** What launches are checked for (emulator_checks.hpp says what each check finds): names of checks with commas
-        between them, of races, unwritten, async, barriers, calls, heap, all, none; a name behind a minus is taken
-        away, and a list that begins with a minus or a plus begins with all: "none", "races,unwritten", "-races",
-        "+equal_stores". Null: all.
-        What the device's name says of checks counts more. PTXGRAFT_STATUS_check_unknown names those there are. */
+    /** What launches are checked for (emulator_checks.hpp says what each check finds): names of checks with
+        commas between them, of races, unwritten, async, barriers, calls, heap, all, none; a name behind a
+        minus is taken away, and a list that begins with a minus or a plus begins with all: "none",
+        "races,unwritten", "-races", "+equal_stores". Null: all.
+        What the device's name says of checks counts more. PTXGRAFT_STATUS_check_unknown names those there
+        are. */
     const char* checks;
     /** Lines on which findings are not reported: "races@120" of the PTX, "unwritten@src/scan.cu:41" of a
         source that `.loc` names. A launch goes on from them. */

@@ -160,7 +160,7 @@ struct ProgramView {
 
 struct MachineOptions {
     Policy policy;                  ///< of the site: entries with other effects are not there
-    isa::Architecture target = {};  ///< entries that it lacks are not there; sm 0: all are
+    Architecture target = {};       ///< entries that it lacks are not there; sm 0: all are
     std::uint16_t ptx_version = 0;  ///< 90 for PTX ISA 9.0; 0: any
 };
 
@@ -228,8 +228,8 @@ enum class Leftover : std::uint8_t {
     error,  ///< the compile fails: a value that nobody uses is a slip; `drop.f32` says that it is meant
 };
 
-/// What a compile may use at most. Each is an error when it is passed (Errc::stack_limit_exceeded), never a program
-/// cut short.
+/// What a compile may use at most. Each is an error when it is passed (Errc::stack_limit_exceeded), never a
+/// program cut short.
 struct Limits {
     std::uint32_t steps = 1u << 24;  ///< instructions executed, routines and repeats counted each time
     std::uint32_t depth = 64;        ///< brackets and routines inside each other, at most 256

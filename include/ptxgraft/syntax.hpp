@@ -464,10 +464,10 @@ class PTXGRAFT_API Module {
     /// `.param` array of bytes. Registers used nowhere else are declared in the function. A guarded write, or
     /// one behind a label, keeps the old value, so its register goes in and out.
     ///
-    /// Refused (Errc::statements_not_outlinable, with the span of what is in the way) for code that does not mean the
-    /// same in another function: a jump or a name across the border (a label, `.param`, `.shared` or `.local`
-    /// variable of the function; a declaration that is used behind the range), `ret`, `setmaxnreg`, stack
-    /// allocation, a carry flag (`.cc`) that crosses the border, registers that cannot be parameters
+    /// Refused (Errc::statements_not_outlinable, with the span of what is in the way) for code that does not
+    /// mean the same in another function: a jump or a name across the border (a label, `.param`, `.shared` or
+    /// `.local` variable of the function; a declaration that is used behind the range), `ret`, `setmaxnreg`,
+    /// stack allocation, a carry flag (`.cc`) that crosses the border, registers that cannot be parameters
     /// (vectors), asynchronous wgmma. Barriers may move. `access` says what operands do; a table of
     /// instructions knows more than the usual custom.
     [[nodiscard]] Expected<Outlined> outline(Statement first, Statement last, std::string_view name,

@@ -81,9 +81,7 @@ TEST(CApiNames, EveryStatusSaysWhatItMeans) {
         const std::string text = line.str();
         if (std::regex_match(text, row, std::regex("PTXGRAFT_ERRC\\((\\w+), (\\d+), \"(.*)\"\\)"))) {
             EXPECT_TRUE(values.insert(row[2]).second) << text;
-            if (row[3] == "{}") {
-                EXPECT_TRUE(std::regex_match(before, std::regex("// .+\\."))) << text;
-            }
+            if (row[3] == "{}") { EXPECT_TRUE(std::regex_match(before, std::regex("// .+\\."))) << text; }
         }
         before = text;
     }

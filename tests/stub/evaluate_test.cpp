@@ -291,7 +291,8 @@ void agrees_with_the_emulator(Values values, uint64_t programs) {
     const uint64_t begin = number_from("PTXGRAFT_SEED", 0);
     programs = number_from("PTXGRAFT_PROGRAMS", programs);
     ASSERT_NE(exact_set(), nullptr);
-    const auto machine = stack::Machine::make(exact_set(), every_type());
+    const auto machine = stack::Machine::make(exact_set(), every_type(),
+                                              {.policy = {}, .target = {100, 'a'}, .ptx_version = 90});
     ASSERT_TRUE(machine) << describe(machine.error(), "");
     const Table table(every_type(), 96, begin + 1, values);
     Emulated emulated(table);
