@@ -17,15 +17,9 @@ bool knows(const Instruction& instruction) {
     return !match_name(instruction.opcode, instruction.modifiers).matches.empty();
 }
 
-const NameMatch& InstructionVerifier::name_match(const Instruction& i) {
-    const auto [match, is_new] = matches_.put(i.name);
-    if (is_new) *match = match_name(i.opcode, i.modifiers);
-    return *match;
-}
-
 const Match* InstructionVerifier::look_at(const Instruction& i) {
     guard(i);
-    const NameMatch& name = name_match(i);
+    const NameMatch& name = matches_.of(i.name, i.opcode, i.modifiers);
     if (name.matches.empty()) {
         unmatched(i, name);
         return nullptr;

@@ -17,8 +17,9 @@ namespace ptxgraft::isa {
 
 class InstructionVerifier {
   public:
-    InstructionVerifier(const syntax::Module& module, const VerifyOptions& options, const SymbolSource& names)
-        : module_(module), options_(options), names_(names) {}
+    InstructionVerifier(const syntax::Module& module, const VerifyOptions& options, const SymbolSource& names,
+                        NameMatches& matches)
+        : module_(module), options_(options), names_(names), matches_(matches) {}
     /// Reads .version and .target, and reports what is wrong with them. Comes before all else.
     void header();
     /// The function whose instructions follow.
@@ -63,7 +64,6 @@ class InstructionVerifier {
     void target_directive(const syntax::Statement& statement);
     void report(const syntax::Instruction& instruction, const OperandProblem& problem, const Match& match);
     void guard(const syntax::Instruction& instruction);
-    const NameMatch& name_match(const syntax::Instruction& instruction);
     void unmatched(const syntax::Instruction& instruction, const NameMatch& name);
     void requirements(const syntax::Instruction& instruction, const Match& match);
     void require(std::span<const Since> since, Span span, const Match& match);
@@ -85,7 +85,7 @@ class InstructionVerifier {
                          const std::vector<syntax::Statement::Parameter>& formal, std::string_view what,
                          const syntax::Instruction& instruction, std::string_view name);
 
-    syntax::NameMap<NameMatch> matches_;
+    NameMatches& matches_;                      // that other modules may have asked for
     syntax::NameMap<std::string_view> labels_;  // of other functions, made on need: label, function
     bool has_labels_ = false;
 };

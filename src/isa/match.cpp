@@ -74,7 +74,10 @@ bool ignores_predicate(std::string_view opcode) {
     return std::find(opcodes.begin(), opcodes.end(), opcode) != opcodes.end();
 }
 
-Attempt attempt(const Row& row, std::span<const WordId> words) {
+// Whether rows are looked for that fit, or the reasons why none does.
+enum class Aim : std::uint8_t { fit, explain };
+
+Attempt attempt(const Row& row, std::span<const WordId> words, Aim aim) {
     Attempt a;
     a.match.row = &row;
     a.match.chosen.fill(no_word);
@@ -101,6 +104,10 @@ Attempt attempt(const Row& row, std::span<const WordId> words) {
             slot < before ? slot = row.slots.size() : before = slot;
         }
         if (slot == row.slots.size()) {
+            if (aim == Aim::fit) {
+                a.refused = static_cast<int>(i);
+                return a;
+            }
             if (a.refused < 0) {
                 a.refused = static_cast<int>(i);
                 a.refused_is_filled = is_filled;
@@ -161,7 +168,7 @@ class Explainer {
         std::vector<WordId> words;
         for (const std::string_view modifier : modifiers_.subspan(skipped))
             words.push_back(word_id(modifier));
-        for (const Row& row : opcode.rows) tried_.push_back({attempt(row, words), skipped});
+        for (const Row& row : opcode.rows) tried_.push_back({attempt(row, words, Aim::explain), skipped});
     }
 
     void set(Errc code, int modifier, std::string message) {
@@ -356,14 +363,28 @@ std::vector<std::string_view> Match::canonical_modifiers() const {
 }
 
 WordId word_id(std::string_view modifier) {
-    const auto at = std::lower_bound(table_words.begin(), table_words.end(), modifier);
-    return at != table_words.end() && *at == modifier ? static_cast<WordId>(at - table_words.begin())
-                                                      : no_word;
+    static const syntax::NameMap<WordId> ids = [] {
+        syntax::NameMap<WordId> all;
+        for (std::size_t i = 0; i < table_words.size(); ++i)
+            *all.put(table_words[i]).first = static_cast<WordId>(i);
+        return all;
+    }();
+    const WordId* const id = ids.find(modifier);
+    return id == nullptr ? no_word : *id;
 }
 
+namespace {
+
+// The first opcode that is not before a name.
+auto opcode_at(std::string_view name) {
+    return std::lower_bound(table_opcodes.begin(), table_opcodes.end(), name,
+                            [](const Opcode& o, std::string_view n) { return o.name < n; });
+}
+
+}  // namespace
+
 const Opcode* find_opcode(std::string_view name) {
-    const auto at = std::lower_bound(table_opcodes.begin(), table_opcodes.end(), name,
-                                     [](const Opcode& o, std::string_view n) { return o.name < n; });
+    const auto at = opcode_at(name);
     return at != table_opcodes.end() && at->name == name ? &*at : nullptr;
 }
 
@@ -372,7 +393,9 @@ NameMatch match_name(std::string_view opcode, std::span<const std::string_view> 
     std::vector<const Opcode*> opcodes;
     std::string name(opcode);
     for (std::size_t n = 0;; ++n) {
-        if (const Opcode* found = find_opcode(name)) opcodes.insert(opcodes.begin(), found);
+        const auto at = opcode_at(name);
+        if (at == table_opcodes.end() || !at->name.starts_with(name)) break;
+        if (at->name == name) opcodes.insert(opcodes.begin(), &*at);
         if (n == modifiers.size() || n + 1 == longest_opcode) break;
         name += modifiers[n];
     }
@@ -381,9 +404,10 @@ NameMatch match_name(std::string_view opcode, std::span<const std::string_view> 
     for (const Opcode* o : opcodes) {
         const auto skipped = static_cast<std::size_t>(std::count(o->name.begin(), o->name.end(), '.'));
         std::vector<WordId> words;
+        words.reserve(modifiers.size());
         for (const std::string_view modifier : modifiers.subspan(skipped)) words.push_back(word_id(modifier));
         for (const Row& row : o->rows)
-            if (Attempt a = attempt(row, words); a.fits()) out.matches.push_back(a.match);
+            if (const Attempt a = attempt(row, words, Aim::fit); a.fits()) out.matches.push_back(a.match);
     }
     if (!out.matches.empty()) return out;
     return Explainer(opcode, std::span(opcodes).first(1), modifiers).run();
@@ -402,6 +426,18 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
         }
     }
     return found;
+}
+
+const NameMatch& NameMatches::of(std::string_view name, std::string_view opcode,
+                                 std::span<const std::string_view> modifiers) {
+    if (const NameMatch* const known = matches_.find(name)) return *known;
+    if (texts_.size() == most) {
+        matches_.clear();
+        texts_.clear();
+    }
+    NameMatch& match = *matches_.put(texts_.emplace_back(name)).first;
+    match = match_name(opcode, modifiers);
+    return match;
 }
 
 }  // namespace ptxgraft::isa

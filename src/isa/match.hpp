@@ -2,11 +2,13 @@
 // Which rows of the table a written name fits, and why none does.
 
 #include <array>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "isa/table.hpp"
+#include "syntax/name_map.hpp"
 
 namespace ptxgraft::isa {
 
@@ -41,6 +43,19 @@ struct NameMatch {
 
 /// Matches an opcode's first word and the modifiers written behind it.
 [[nodiscard]] NameMatch match_name(std::string_view opcode, std::span<const std::string_view> modifiers);
+
+/// The matches of names that were asked for, by their text.
+class NameMatches {
+  public:
+    /// Holds until the next call. `name` is the opcode with its modifiers, as written.
+    const NameMatch& of(std::string_view name, std::string_view opcode,
+                        std::span<const std::string_view> modifiers);
+
+  private:
+    static constexpr std::size_t most = 4096;  // then all are forgotten
+    std::deque<std::string> texts_;
+    syntax::NameMap<NameMatch> matches_;  // views of texts_
+};
 
 /// The name nearest to `word` among `names`, within half of its length; empty when none is.
 [[nodiscard]] std::string_view nearest(std::string_view word, std::span<const std::string_view> names);

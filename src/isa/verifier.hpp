@@ -15,7 +15,7 @@ namespace ptxgraft::isa {
 class Verifier : private InstructionVerifier {
   public:
     Verifier(const syntax::Module& module, const VerifyOptions& options)
-        : InstructionVerifier(module, options, symbols_) {}
+        : InstructionVerifier(module, options, symbols_, matches_) {}
     std::vector<Error> run();
 
   private:
@@ -73,6 +73,7 @@ class Verifier : private InstructionVerifier {
     void initial_error(const Error& error, const syntax::InitialValue& value);
 
     Symbols symbols_;
+    NameMatches matches_;
     Shapes shapes_;
     using SourcePlace = std::array<std::uint64_t, 3>;  // file, line and column
     struct SourcePlaceHash {

@@ -36,12 +36,17 @@ bool has_range(std::span<const isa::OperandRule> rules) {
     });
 }
 
-// Whether some constant is right for it and another is not.
+// Whether some constant is right for it and another is not. The opcodes of one first word follow each other.
 bool has_range(std::string_view opcode) {
-    return std::ranges::any_of(isa::table_opcodes, [&](const isa::Opcode& one) {
-        return one.name.substr(0, one.name.find('.')) == opcode &&
-               std::ranges::any_of(one.rows, [](const isa::Row& row) { return has_range(row.operands); });
-    });
+    const auto is_one = [&](const isa::Opcode& one) {
+        return one.name.starts_with(opcode) &&
+               (one.name.size() == opcode.size() || one.name[opcode.size()] == '.');
+    };
+    auto one = std::ranges::lower_bound(isa::table_opcodes, opcode, {}, &isa::Opcode::name);
+    for (; one != isa::table_opcodes.end() && is_one(*one); ++one)
+        if (std::ranges::any_of(one->rows, [](const isa::Row& row) { return has_range(row.operands); }))
+            return true;
+    return false;
 }
 
 Shaping shaping_of(std::string_view opcode) {

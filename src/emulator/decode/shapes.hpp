@@ -213,6 +213,7 @@ class Shapes {
 
 /// What decoding keeps from one module of an emulator to the next.
 struct DecoderMemory {
+    isa::NameMatches matches;
     Shapes shapes;
     Scopes scopes;  ///< empty between modules
 };
