@@ -197,7 +197,7 @@ std::optional<Mma> wmma_for(WmmaMatrix matrix, const MatrixShape& shape, MatrixT
                    .d = accumulator,
                    .wmma = true};
     };
-    using enum MatrixType;
+    using enum syntax::Type;
     constexpr std::pair<MatrixType, MatrixType> pairs[] = {{f16, f16}, {f16, f32}, {bf16, f32}, {tf32, f32},
                                                            {f64, f64}, {s8, s32},  {u8, s32},   {s4, s32},
                                                            {u4, s32},  {b1, s32}};

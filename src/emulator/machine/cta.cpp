@@ -209,7 +209,7 @@ void Cta::left(const Warp& warp) {
     cluster_->complete();
 }
 
-std::ranges::subrange<std::deque<Warp>::iterator> Cta::warpgroup(const Warp& warp) {
+Cta::Warps Cta::warpgroup(const Warp& warp) {
     const std::uint32_t first = warp.index() / 4 * 4, end = std::min(first + 4, warps());
     return {warps_.begin() + first, warps_.begin() + end};
 }

@@ -122,8 +122,14 @@ class Cta {
     /// Lanes of a warp arrive at a barrier, to wait or not; the predicate is that of a bar.red.
     void arrive(const Warp& warp, std::uint32_t id, const Arrival& arrival, std::uint32_t mask,
                 std::uint32_t predicate);
+    /// Warps that follow each other.
+    struct Warps {
+        [[nodiscard]] std::deque<Warp>::iterator begin() const { return first; }
+        [[nodiscard]] std::deque<Warp>::iterator end() const { return behind; }
+        std::deque<Warp>::iterator first, behind;
+    };
     /// The warps of a warp's warpgroup.
-    [[nodiscard]] std::ranges::subrange<std::deque<Warp>::iterator> warpgroup(const Warp& warp);
+    [[nodiscard]] Warps warpgroup(const Warp& warp);
     /// To how many wgmma.fences all warps of a warp's warpgroup have come that have not exited, or how many
     /// wgmma-groups they have committed; and lets those go on that wait for that.
     [[nodiscard]] std::uint32_t wgmma_count(const Warp& warp, Wait what);

@@ -11,7 +11,7 @@ namespace ptxgraft {
 namespace {
 
 emulator::MatrixType matrix_type(ProductType type) {
-    using enum emulator::MatrixType;
+    using enum syntax::Type;
     constexpr emulator::MatrixType types[] = {f16, bf16, tf32, e4m3, e5m2};
     return types[static_cast<std::size_t>(type)];
 }

@@ -224,7 +224,7 @@ void append_blocks(const Descriptor& descriptor, unsigned first, unsigned count,
 }  // namespace
 
 bool is_supported(const Wgmma& wgmma) {
-    using enum MatrixType;
+    using enum syntax::Type;
     if (wgmma.n == 0 || wgmma.n % 8 != 0 || wgmma.n > most_n) return false;
     const bool integers = wgmma.d == s32;
     if (integers && wgmma.n > 32 && wgmma.n % 16 != 0) return false;
