@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/try.hpp"
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
 
@@ -39,9 +40,8 @@ Expected<EmulatorOptions> emulator_options(const ptxgraft_device_options& given)
     options.instruction_budget = given.instruction_budget;
     options.time_limit_ms = given.time_limit_ms;
     options.keep_going = given.keep_going;
-    const auto checks = given.checks ? parse_checks(given.checks) : options.checks;
-    if (!checks) return tl::unexpected(checks.error());
-    options.checks = *checks;
+    const auto checks = TRY(given.checks ? parse_checks(given.checks) : options.checks);
+    options.checks = checks;
     auto excuses = excuses_of(given);
     if (!excuses) return tl::unexpected(std::move(excuses.error()));
     options.excuses = std::move(*excuses);
@@ -59,9 +59,8 @@ ptxgraft_status ptxgraft_device_open(ptxgraft_device** device, const char* name)
 ptxgraft_status ptxgraft_device_open_with_options(ptxgraft_device** device, const char* name,
                                                   const ptxgraft_device_options* options) {
     return call({{device, "device"}}, [&]() -> Expected<void> {
-        const auto given = capi::options_of(options);
-        if (!given) return tl::unexpected(given.error());
-        auto emulator = emulator_options(*given);
+        const auto given = TRY(capi::options_of(options));
+        auto emulator = emulator_options(given);
         if (!emulator) return tl::unexpected(std::move(emulator.error()));
         return capi::give(device, Device::open(name ? name : "auto", {.emulator = std::move(*emulator)}));
     });
@@ -170,9 +169,8 @@ ptxgraft_status ptxgraft_event_record(ptxgraft_event* event, const ptxgraft_stre
 ptxgraft_status ptxgraft_event_get_elapsed(float* milliseconds, const ptxgraft_event* start,
                                            const ptxgraft_event* end) {
     return call({{milliseconds, "milliseconds"}, {start, "start"}, {end, "end"}}, [&]() -> Expected<void> {
-        const auto elapsed = end->event.elapsed_since(start->event);
-        if (!elapsed) return tl::unexpected(elapsed.error());
-        *milliseconds = *elapsed;
+        const auto elapsed = TRY(end->event.elapsed_since(start->event));
+        *milliseconds = elapsed;
         return {};
     });
 }

@@ -1,6 +1,7 @@
 // Stubs, grafts and launches in C.
 
 #include "ptxgraft/kernel.hpp"
+#include "base/try.hpp"
 
 #include <fmt/format.h>
 
@@ -16,9 +17,8 @@ namespace {
 template <class Make>
 Expected<void> give_stub(ptxgraft_stub** stub, const ptxgraft_skeleton* skeleton, const char* site,
                          Make&& make) {
-    const auto found = skeleton->skeleton.find_site(site);
-    if (!found) return tl::unexpected(found.error());
-    return capi::give(stub, make(**found));
+    const auto found = TRY(skeleton->skeleton.find_site(site));
+    return capi::give(stub, make(*found));
 }
 
 Expected<std::vector<Graft>> grafts_of(const ptxgraft_graft* grafts, std::size_t count,
@@ -109,10 +109,9 @@ ptxgraft_status ptxgraft_stub_create_from_ptx(ptxgraft_stub** stub, const ptxgra
 ptxgraft_status ptxgraft_stub_create_for_signature(ptxgraft_stub** stub, const char* signature,
                                                    const char* program, size_t size) {
     return call({{stub, "stub"}, {signature, "signature"}, {program, "program"}}, [&]() -> Expected<void> {
-        const auto operands = capi::with_source(Signature::parse(signature), signature, "signature");
-        if (!operands) return tl::unexpected(operands.error());
+        const auto operands = TRY(capi::with_source(Signature::parse(signature), signature, "signature"));
         const std::string_view text(program, size);
-        return capi::give(stub, capi::with_source(stack::compile(text, *operands), text, "program"));
+        return capi::give(stub, capi::with_source(stack::compile(text, operands), text, "program"));
     });
 }
 
@@ -130,25 +129,21 @@ uint32_t ptxgraft_stub_get_instruction_count(const ptxgraft_stub* stub) {
 ptxgraft_status ptxgraft_skeleton_render(char* text, size_t* size, const ptxgraft_skeleton* skeleton,
                                          const ptxgraft_graft* grafts, size_t count) {
     return call({{size, "size"}, {skeleton, "skeleton"}}, [&]() -> Expected<void> {
-        const auto list = grafts_of(grafts, count, "count");
-        if (!list) return tl::unexpected(list.error());
-        const auto ptx = skeleton->skeleton.render(*list);
-        if (!ptx) return tl::unexpected(ptx.error());
-        return capi::give_text(text, size, *ptx);
+        const auto list = TRY(grafts_of(grafts, count, "count"));
+        const auto ptx = TRY(skeleton->skeleton.render(list));
+        return capi::give_text(text, size, ptx);
     });
 }
 
 ptxgraft_status ptxgraft_kernel_create(ptxgraft_kernel** kernel, const ptxgraft_skeleton* skeleton,
                                        const ptxgraft_device* device, const ptxgraft_graft_options* options) {
     return call({{kernel, "kernel"}, {skeleton, "skeleton"}, {device, "device"}}, [&]() -> Expected<void> {
-        const auto given = capi::options_of(options);
-        if (!given) return tl::unexpected(given.error());
-        if (given->optimisation > 3)
+        const auto given = TRY(capi::options_of(options));
+        if (given.optimisation > 3)
             return fail(Errc::argument_invalid,
-                        fmt::format("optimisation is {}; it is 0 to 3", given->optimisation));
-        const auto grafts = grafts_of(given->grafts, given->graft_count, "graft_count");
-        if (!grafts) return tl::unexpected(grafts.error());
-        return capi::give(kernel, skeleton->skeleton.graft(*grafts, device->device, graft_options(*given)));
+                        fmt::format("optimisation is {}; it is 0 to 3", given.optimisation));
+        const auto grafts = TRY(grafts_of(given.grafts, given.graft_count, "graft_count"));
+        return capi::give(kernel, skeleton->skeleton.graft(grafts, device->device, graft_options(given)));
     });
 }
 
@@ -161,9 +156,8 @@ ptxgraft_status ptxgraft_kernel_get_ptx(char* text, size_t* size, const ptxgraft
 
 ptxgraft_status ptxgraft_kernel_get_cubin(void* bytes, size_t* size, const ptxgraft_kernel* kernel) {
     return call({{size, "size"}, {kernel, "kernel"}}, [&]() -> Expected<void> {
-        const auto cubin = cubin_of(*kernel);
-        if (!cubin) return tl::unexpected(cubin.error());
-        return capi::give_bytes(bytes, size, (*cubin)->image.data(), (*cubin)->image.size());
+        const auto cubin = TRY(cubin_of(*kernel));
+        return capi::give_bytes(bytes, size, cubin->image.data(), cubin->image.size());
     });
 }
 
@@ -208,12 +202,10 @@ ptxgraft_status ptxgraft_kernel_get_parameter(ptxgraft_parameter_info* info, con
 ptxgraft_status ptxgraft_kernel_launch(const ptxgraft_kernel* kernel, const ptxgraft_launch_options* options,
                                        const ptxgraft_argument* arguments, size_t count) {
     return call({{kernel, "kernel"}}, [&]() -> Expected<void> {
-        const auto given = capi::options_of(options);
-        if (!given) return tl::unexpected(given.error());
-        const auto list = arguments_of(arguments, count);
-        if (!list) return tl::unexpected(list.error());
-        const Stream* stream = given->stream ? &given->stream->stream : nullptr;
-        return kernel->kernel.launch_with(launch_config(*given), *list, stream);
+        const auto given = TRY(capi::options_of(options));
+        const auto list = TRY(arguments_of(arguments, count));
+        const Stream* stream = given.stream ? &given.stream->stream : nullptr;
+        return kernel->kernel.launch_with(launch_config(given), list, stream);
     });
 }
 

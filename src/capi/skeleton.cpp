@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/try.hpp"
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
 
@@ -12,13 +13,12 @@ using capi::get;
 namespace {
 
 Expected<CudaOptions> cuda_options(const ptxgraft_cuda_options* given) {
-    const auto options = capi::options_of(given);
-    if (!options) return tl::unexpected(options.error());
+    const auto options = TRY(capi::options_of(given));
     CudaOptions result;
-    if (options->target) result.target = options->target;
-    if (options->file_name) result.file_name = options->file_name;
-    if (options->cache_dir) result.cache_dir = options->cache_dir;
-    const auto& o = *options;
+    if (options.target) result.target = options.target;
+    if (options.file_name) result.file_name = options.file_name;
+    if (options.cache_dir) result.cache_dir = options.cache_dir;
+    const auto& o = options;
     auto copied = capi::copy_strings(result.include_dirs, o.include_dirs, o.include_dir_count, "include_dirs",
                                      "include_dir_count");
     if (copied)
@@ -41,8 +41,7 @@ Expected<void> give_skeleton(ptxgraft_skeleton** out, Expected<Skeleton> skeleto
 
 Expected<const Site*> site_at(const ptxgraft_skeleton* skeleton, std::size_t index) {
     const auto& sites = skeleton->skeleton.sites().sites;
-    if (auto valid = capi::check_index(index, sites.size(), "site"); !valid)
-        return tl::unexpected(valid.error());
+    TRY(capi::check_index(index, sites.size(), "site"));
     return &sites[index];
 }
 
@@ -68,11 +67,10 @@ extern "C" {
 ptxgraft_status ptxgraft_skeleton_create_from_cuda(ptxgraft_skeleton** skeleton, const char* source,
                                                    size_t size, const ptxgraft_cuda_options* options) {
     return call({{skeleton, "skeleton"}, {source, "source"}}, [&]() -> Expected<void> {
-        const auto cuda = cuda_options(options);
-        if (!cuda) return tl::unexpected(cuda.error());
+        const auto cuda = TRY(cuda_options(options));
         const std::string_view text(source, size);
         return give_skeleton(skeleton,
-                             capi::with_source(Skeleton::from_cuda(text, *cuda), text, cuda->file_name));
+                             capi::with_source(Skeleton::from_cuda(text, cuda), text, cuda.file_name));
     });
 }
 
@@ -87,9 +85,8 @@ ptxgraft_status ptxgraft_skeleton_create_from_ptx(ptxgraft_skeleton** skeleton, 
 ptxgraft_status ptxgraft_skeleton_create_from_file(ptxgraft_skeleton** skeleton, const char* path,
                                                    const ptxgraft_cuda_options* options) {
     return call({{skeleton, "skeleton"}, {path, "path"}}, [&]() -> Expected<void> {
-        const auto cuda = cuda_options(options);
-        if (!cuda) return tl::unexpected(cuda.error());
-        return give_skeleton(skeleton, Skeleton::from_file(path, *cuda));
+        const auto cuda = TRY(cuda_options(options));
+        return give_skeleton(skeleton, Skeleton::from_file(path, cuda));
     });
 }
 
@@ -128,9 +125,8 @@ size_t ptxgraft_site_get_count(const ptxgraft_skeleton* skeleton) {
 
 ptxgraft_status ptxgraft_site_find(size_t* site, const ptxgraft_skeleton* skeleton, const char* name) {
     return call({{site, "site"}, {skeleton, "skeleton"}, {name, "name"}}, [&]() -> Expected<void> {
-        const auto found = skeleton->skeleton.find_site(name);
-        if (!found) return tl::unexpected(found.error());
-        *site = static_cast<size_t>(*found - skeleton->skeleton.sites().sites.data());
+        const auto found = TRY(skeleton->skeleton.find_site(name));
+        *site = static_cast<size_t>(found - skeleton->skeleton.sites().sites.data());
         return {};
     });
 }
@@ -138,9 +134,8 @@ ptxgraft_status ptxgraft_site_find(size_t* site, const ptxgraft_skeleton* skelet
 ptxgraft_status ptxgraft_site_get_info(ptxgraft_site_info* info, const ptxgraft_skeleton* skeleton,
                                        size_t site) {
     return call({{info, "info"}, {skeleton, "skeleton"}}, [&]() -> Expected<void> {
-        const auto found = site_at(skeleton, site);
-        if (!found) return tl::unexpected(found.error());
-        const Site& s = **found;
+        const auto found = TRY(site_at(skeleton, site));
+        const Site& s = *found;
         return capi::give_info(info,
                                {sizeof(*info), s.name.c_str(), s.signature.operands.size(), s.copies.size(),
                                 static_cast<std::uint32_t>(s.policy.allowed), s.policy.pure});
@@ -150,9 +145,8 @@ ptxgraft_status ptxgraft_site_get_info(ptxgraft_site_info* info, const ptxgraft_
 ptxgraft_status ptxgraft_site_get_operand(ptxgraft_operand_info* info, const ptxgraft_skeleton* skeleton,
                                           size_t site, size_t operand) {
     return call({{info, "info"}, {skeleton, "skeleton"}}, [&]() -> Expected<void> {
-        const auto found = site_at(skeleton, site);
-        if (!found) return tl::unexpected(found.error());
-        const auto& operands = (*found)->signature.operands;
+        const auto found = TRY(site_at(skeleton, site));
+        const auto& operands = found->signature.operands;
         if (auto valid = capi::check_index(operand, operands.size(), "operand"); !valid) return valid;
         const SiteOperand& o = operands[operand];
         return capi::give_info(info, {sizeof(*info), o.name.c_str(), static_cast<ptxgraft_type>(o.type),
@@ -164,10 +158,9 @@ ptxgraft_status ptxgraft_site_get_operand(ptxgraft_operand_info* info, const ptx
 ptxgraft_status ptxgraft_site_get_copy(ptxgraft_copy_info* info, const ptxgraft_skeleton* skeleton,
                                        size_t site, size_t copy) {
     return call({{info, "info"}, {skeleton, "skeleton"}}, [&]() -> Expected<void> {
-        const auto found = site_at(skeleton, site);
-        if (!found) return tl::unexpected(found.error());
-        if (auto valid = capi::check_index(copy, (*found)->copies.size(), "copy"); !valid) return valid;
-        const SiteCopy& c = (*found)->copies[copy];
+        const auto found = TRY(site_at(skeleton, site));
+        if (auto valid = capi::check_index(copy, found->copies.size(), "copy"); !valid) return valid;
+        const SiteCopy& c = found->copies[copy];
         const Sites::Function& function = skeleton->skeleton.sites().functions.at(c.function);
         return capi::give_info(info, {sizeof(*info), function.name.c_str(), function.is_entry,
                                       line_of(skeleton, c.marker.begin)});

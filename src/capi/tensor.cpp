@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/try.hpp"
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
 #include "ptxgraft/tensor_map.hpp"
@@ -63,13 +64,11 @@ extern "C" {
 ptxgraft_status ptxgraft_tensor_map_encode(ptxgraft_tensor_map* map, const ptxgraft_buffer* buffer,
                                            const ptxgraft_tensor_map_options* options) {
     return call({{map, "map"}, {buffer, "buffer"}, {options, "options"}}, [&]() -> Expected<void> {
-        const auto given = capi::options_of(options);
-        if (!given) return tl::unexpected(given.error());
-        if (auto valid = check(*given); !valid) return valid;
-        const auto encoded = buffer->buffer.encode_tensor_map(tensor_map_options(*given));
-        if (!encoded) return tl::unexpected(encoded.error());
-        static_assert(sizeof *map == sizeof *encoded);
-        std::memcpy(map, &*encoded, sizeof *map);
+        const auto given = TRY(capi::options_of(options));
+        if (auto valid = check(given); !valid) return valid;
+        const auto encoded = TRY(buffer->buffer.encode_tensor_map(tensor_map_options(given)));
+        static_assert(sizeof *map == sizeof encoded);
+        std::memcpy(map, &encoded, sizeof *map);
         return {};
     });
 }
@@ -77,17 +76,16 @@ ptxgraft_status ptxgraft_tensor_map_encode(ptxgraft_tensor_map* map, const ptxgr
 ptxgraft_status ptxgraft_sum_get_bounds(double* lowest, double* highest,
                                         const ptxgraft_sum_options* options) {
     return call({{lowest, "lowest"}, {highest, "highest"}, {options, "options"}}, [&]() -> Expected<void> {
-        const auto given = capi::options_of(options);
-        if (!given) return tl::unexpected(given.error());
+        const auto given = TRY(capi::options_of(options));
         if (auto valid =
-                capi::check_enumerators({{"type", given->type, PTXGRAFT_PRODUCT_e5m2},
-                                         {"accumulator", given->accumulator, PTXGRAFT_ACCUMULATOR_f16}});
+                capi::check_enumerators({{"type", given.type, PTXGRAFT_PRODUCT_e5m2},
+                                         {"accumulator", given.accumulator, PTXGRAFT_ACCUMULATOR_f16}});
             !valid)
             return valid;
-        const SumBounds bounds = legal_sum({.type = static_cast<ProductType>(given->type),
-                                            .accumulator = static_cast<AccumulatorType>(given->accumulator),
-                                            .products = given->products},
-                                           given->exact, given->magnitudes);
+        const SumBounds bounds = legal_sum({.type = static_cast<ProductType>(given.type),
+                                            .accumulator = static_cast<AccumulatorType>(given.accumulator),
+                                            .products = given.products},
+                                           given.exact, given.magnitudes);
         *lowest = bounds.lowest;
         *highest = bounds.highest;
         return {};

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/try.hpp"
 #include "device/backend.hpp"
 #include "device/driver.hpp"
 
@@ -111,8 +112,7 @@ class CudaModule {
             return driver.cuModuleGetGlobal_v2(&address, &bytes, handle_, name.c_str());
         });
         if (result == Result::not_found) return fail(Errc::symbol_unknown, name);
-        if (auto done = context_->driver().check(result, "cuModuleGetGlobal"); !done)
-            return tl::unexpected(done.error());
+        TRY(context_->driver().check(result, "cuModuleGetGlobal"));
         return Variable{address, bytes};
     }
 
@@ -128,7 +128,7 @@ class CudaEntry final : public LoadedEntry {
     static Expected<std::unique_ptr<LoadedEntry>> find(std::shared_ptr<const CudaModule> module,
                                                        const std::string& entry) {
         auto loaded = std::unique_ptr<CudaEntry>(new CudaEntry(std::move(module)));
-        if (auto done = loaded->find_function(entry); !done) return tl::unexpected(done.error());
+        TRY(loaded->find_function(entry));
         return loaded;
     }
 
@@ -360,9 +360,8 @@ class CudaBackend final : public Backend {
                                                               const Cubin* cubin) override {
         if (cubin != nullptr) return load(cubin->image, entry);
         auto assembled =
-            default_assembler().assemble(module.source->text, {.target = ptxgraft::name(architecture_)});
-        if (!assembled) return tl::unexpected(assembled.error());
-        return load(assembled->image, entry);
+            TRY(default_assembler().assemble(module.source->text, {.target = ptxgraft::name(architecture_)}));
+        return load(assembled.image, entry);
     }
 
   private:
@@ -372,7 +371,7 @@ class CudaBackend final : public Backend {
                                                               const std::string& entry) const {
         const auto module = std::make_shared<CudaModule>(
             context_, shared_bytes_, architecture_limits(architecture_.sm).blocks_per_cluster);
-        if (auto done = module->load(image); !done) return tl::unexpected(done.error());
+        TRY(module->load(image));
         return CudaEntry::find(module, entry);
     }
 
@@ -384,8 +383,7 @@ class CudaBackend final : public Backend {
 
 Expected<TensorMap> CudaBackend::encode_tensor_map(const TensorMapOptions& o) {
     const Driver& driver = context_->driver();
-    if (auto done = present(driver.cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled"); !done)
-        return tl::unexpected(done.error());
+    TRY(present(driver.cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled"));
     const auto rank = static_cast<unsigned>(o.dims.size());
     std::vector<std::uint32_t> steps = o.element_strides;
     steps.resize(rank, 1);
@@ -403,8 +401,7 @@ Expected<TensorMap> CudaBackend::encode_tensor_map(const TensorMapOptions& o) {
                                          o.im2col->channels_per_pixel, o.im2col->pixels_per_column,
                                          steps.data(), interleave, swizzle, l2, fill);
     };
-    if (auto done = context_->checked("cuTensorMapEncode", encode, Errc::tensor_map_invalid); !done)
-        return tl::unexpected(done.error());
+    TRY(context_->checked("cuTensorMapEncode", encode, Errc::tensor_map_invalid));
     return map;
 }
 
@@ -416,11 +413,10 @@ Expected<std::unique_ptr<Backend>> CudaBackend::open(std::shared_ptr<const Drive
         !done)
         return tl::unexpected(done.error());
     const Result retained = driver->cuDevicePrimaryCtxRetain(&context, device);
-    if (auto done = driver->check(retained, "cuDevicePrimaryCtxRetain"); !done)
-        return tl::unexpected(done.error());
+    TRY(driver->check(retained, "cuDevicePrimaryCtxRetain"));
     auto backend = std::unique_ptr<CudaBackend>(
         new CudaBackend(std::make_shared<const PrimaryContext>(std::move(driver), device, context)));
-    if (auto done = backend->describe(); !done) return tl::unexpected(done.error());
+    TRY(backend->describe());
     return backend;
 }
 
@@ -446,22 +442,18 @@ Expected<void> CudaBackend::describe() {
 }  // namespace
 
 Expected<std::uint32_t> count_cuda(const std::string& driver_library) {
-    const auto driver = Driver::open(driver_library);
-    if (!driver) return tl::unexpected(driver.error());
-    const auto count = (*driver)->device_count();
-    if (!count) return tl::unexpected(count.error());
-    return static_cast<std::uint32_t>(std::max(*count, 0));
+    const auto driver = TRY(Driver::open(driver_library));
+    const auto count = TRY(driver->device_count());
+    return static_cast<std::uint32_t>(std::max(count, 0));
 }
 
 Expected<std::unique_ptr<Backend>> open_cuda(std::uint32_t ordinal, const std::string& driver_library) {
-    const auto count = count_cuda(driver_library);
-    if (!count) return tl::unexpected(count.error());
-    if (ordinal >= *count)
-        return fail(Errc::device_unknown, fmt::format("cuda:{} (this machine has {} GPU{})", ordinal, *count,
-                                                      *count == 1 ? "" : "s"));
-    auto driver = Driver::open(driver_library);
-    if (!driver) return tl::unexpected(driver.error());
-    return CudaBackend::open(*driver, ordinal);
+    const auto count = TRY(count_cuda(driver_library));
+    if (ordinal >= count)
+        return fail(Errc::device_unknown, fmt::format("cuda:{} (this machine has {} GPU{})", ordinal, count,
+                                                      count == 1 ? "" : "s"));
+    auto driver = TRY(Driver::open(driver_library));
+    return CudaBackend::open(driver, ordinal);
 }
 
 }  // namespace ptxgraft::device

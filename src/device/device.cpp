@@ -1,6 +1,7 @@
 // Device by name (`auto`, `cuda:1`, `emulator:sm_80`), its buffers, streams and events, for either backend.
 
 #include "ptxgraft/device.hpp"
+#include "base/try.hpp"
 
 #include <fmt/format.h>
 
@@ -78,9 +79,8 @@ tl::unexpected<Error> other_device(std::string what) { return fail(Errc::device_
 
 Expected<Device> Device::open(std::string_view name, const DeviceOptions& options) {
     return or_out_of_memory([&]() -> Expected<Device> {
-        auto backend = open_backend(name, options);
-        if (!backend) return tl::unexpected(backend.error());
-        return Device(std::make_shared<Data>(Data{std::move(*backend)}));
+        auto backend = TRY(open_backend(name, options));
+        return Device(std::make_shared<Data>(Data{std::move(backend)}));
     });
 }
 
@@ -102,9 +102,8 @@ EmulatorReport Device::take_report() const { return data_->backend->take_report(
 
 Expected<Buffer> Device::allocate(std::size_t bytes) const {
     if (bytes == 0) return Buffer(data_, 0, 0);
-    auto address = data_->backend->allocate(bytes);
-    if (!address) return tl::unexpected(address.error());
-    return Buffer(data_, *address, bytes);
+    auto address = TRY(data_->backend->allocate(bytes));
+    return Buffer(data_, address, bytes);
 }
 
 namespace {
@@ -125,9 +124,8 @@ Expected<TensorMap> Device::encode_tensor_map(const TensorMapOptions& options) c
 }
 
 Expected<Stream> Device::create_stream() const {
-    auto handle = data_->backend->create_stream();
-    if (!handle) return tl::unexpected(handle.error());
-    return Stream(data_, *handle);
+    auto handle = TRY(data_->backend->create_stream());
+    return Stream(data_, handle);
 }
 
 Expected<Event> Device::create_event() const {

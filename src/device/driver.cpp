@@ -1,6 +1,7 @@
 // Opens the driver's library, finds its functions, and makes errors of its results.
 
 #include "device/driver.hpp"
+#include "base/try.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -44,7 +45,7 @@ Expected<std::shared_ptr<const Driver>> load(const std::string& library) {
     const Result started = driver->cuInit(0);
     driver->has_devices = started != Result::no_device;
     if (!driver->has_devices) return driver;
-    if (auto done = driver->check(started, "cuInit"); !done) return tl::unexpected(done.error());
+    TRY(driver->check(started, "cuInit"));
     return driver;
 }
 
@@ -97,8 +98,7 @@ Expected<void> Driver::check(Result result, std::string_view call, Errc otherwis
 Expected<int> Driver::device_count() const {
     if (!has_devices) return 0;
     int count = 0;
-    if (auto done = check(cuDeviceGetCount(&count), "cuDeviceGetCount"); !done)
-        return tl::unexpected(done.error());
+    TRY(check(cuDeviceGetCount(&count), "cuDeviceGetCount"));
     return count;
 }
 

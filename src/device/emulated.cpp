@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.hpp"
 #include "device/backend.hpp"
 #include "device/fair_mutex.hpp"
 #include "emulator/load.hpp"
@@ -128,9 +129,8 @@ class EmulatedEntry final : public LoadedEntry {
         return std::make_unique<EmulatedEntry>(shared_, module_, entry);
     }
     [[nodiscard]] Expected<Variable> variable(const std::string& name) const override {
-        const auto found = shared_->emulator.symbol(*module_, name);
-        if (!found) return tl::unexpected(found.error());
-        return Variable{found->address, found->bytes};
+        const auto found = TRY(shared_->emulator.symbol(*module_, name));
+        return Variable{found.address, found.bytes};
     }
 
   private:
@@ -223,14 +223,12 @@ class EmulatorBackend final : public Backend {
     [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> load(KnownModule module, const std::string& entry,
                                                               const Cubin*) override {
         if (!module.tree) {
-            auto tree = syntax::parse(module.source->text);
-            if (!tree) return tl::unexpected(tree.error());
-            module.tree = std::move(*tree);
+            auto tree = TRY(syntax::parse(module.source->text));
+            module.tree = std::move(tree);
         }
         auto loaded =
-            emulator::Loader::load(shared_->emulator, std::move(*module.tree), std::move(module.info));
-        if (!loaded) return tl::unexpected(loaded.error());
-        return std::make_unique<EmulatedEntry>(shared_, std::move(*loaded), entry);
+            TRY(emulator::Loader::load(shared_->emulator, std::move(*module.tree), std::move(module.info)));
+        return std::make_unique<EmulatedEntry>(shared_, std::move(loaded), entry);
     }
 
   private:

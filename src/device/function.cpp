@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/host_memory.hpp"
+#include "base/try.hpp"
 #include "device/backend.hpp"
 #include "device/load.hpp"
 
@@ -34,29 +35,23 @@ tl::unexpected<Error> with_source(Error error, const std::shared_ptr<const Sourc
 
 Expected<Function> Device::load(std::string_view ptx, std::string_view entry, const Cubin* cubin) const {
     return or_out_of_memory([&]() -> Expected<Function> {
-        auto tree = syntax::parse(std::string(ptx));
-        if (!tree) return tl::unexpected(tree.error());
-        const auto info = std::make_shared<const launch::ModuleInfo>(launch::module_info(*tree));
-        const auto found = launch::find_entry(*info, entry);
-        if (!found) return tl::unexpected(found.error());
-        auto source =
-            std::make_shared<const SourceText>(SourceText{(*found)->name + ".ptx", std::string(ptx)});
-        return device::Loader::load(*this, {std::move(source), info, std::move(*tree)}, **found, cubin);
+        auto tree = TRY(syntax::parse(std::string(ptx)));
+        const auto info = std::make_shared<const launch::ModuleInfo>(launch::module_info(tree));
+        const auto found = TRY(launch::find_entry(*info, entry));
+        auto source = std::make_shared<const SourceText>(SourceText{found->name + ".ptx", std::string(ptx)});
+        return device::Loader::load(*this, {std::move(source), info, std::move(tree)}, *found, cubin);
     });
 }
 
 Expected<Function> device::Loader::load(const Device& device, KnownModule module,
                                         const launch::EntryInfo& entry, const Cubin* cubin) {
     return or_out_of_memory([&]() -> Expected<Function> {
-        if (cubin == nullptr)
-            if (auto runs = check_target(device, module.info->target); !runs)
-                return tl::unexpected(runs.error());
+        if (cubin == nullptr) TRY(check_target(device, module.info->target));
         const auto source = module.source;
         const auto info = module.info;
-        auto loaded = device.data_->backend->load(std::move(module), entry.name, cubin);
-        if (!loaded) return tl::unexpected(loaded.error());
+        auto loaded = TRY(device.data_->backend->load(std::move(module), entry.name, cubin));
         return Function(std::make_shared<const Function::Data>(
-            Function::Data{device.data_, source, info, &entry, std::move(*loaded)}));
+            Function::Data{device.data_, source, info, &entry, std::move(loaded)}));
     });
 }
 
@@ -78,20 +73,17 @@ Expected<void> Function::Data::launch(const LaunchConfig& config, std::span<cons
                         fmt::format("argument {} of {}", &argument - arguments.data(), entry->name));
     if (stream != nullptr && stream->device_ != device)
         return fail(Errc::device_differs, std::string("the launch's stream"));
-    const auto whole = launch::check_shape(*entry, config, loaded->limits());
-    if (!whole) return tl::unexpected(whole.error());
-    auto done = loaded->launch(*whole, arguments, stream == nullptr ? 0 : stream->handle());
+    const auto whole = TRY(launch::check_shape(*entry, config, loaded->limits()));
+    auto done = loaded->launch(whole, arguments, stream == nullptr ? 0 : stream->handle());
     if (!done) return with_source(done.error(), source);
     return done;
 }
 
 Expected<Function> Function::other(std::string_view entry) const {
-    const auto found = launch::find_entry(*data_->module, entry);
-    if (!found) return tl::unexpected(found.error());
-    auto loaded = data_->loaded->other((*found)->name);
-    if (!loaded) return tl::unexpected(loaded.error());
+    const auto found = TRY(launch::find_entry(*data_->module, entry));
+    auto loaded = TRY(data_->loaded->other(found->name));
     return Function(std::make_shared<const Data>(
-        Data{data_->device, data_->source, data_->module, *found, std::move(*loaded)}));
+        Data{data_->device, data_->source, data_->module, found, std::move(loaded)}));
 }
 
 Expected<Buffer> Function::variable(std::string_view name) const {

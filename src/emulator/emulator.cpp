@@ -1,4 +1,5 @@
 #include "ptxgraft/emulator.hpp"
+#include "base/try.hpp"
 
 #include <fmt/format.h>
 
@@ -200,10 +201,9 @@ Emulator& Emulator::operator=(Emulator&&) noexcept = default;
 Expected<std::shared_ptr<const EmulatedModule>> Emulator::load(std::string_view ptx) {
     using Result = Expected<std::shared_ptr<const EmulatedModule>>;
     return or_out_of_memory([&]() -> Result {
-        auto tree = syntax::parse(std::string(ptx));
-        if (!tree) return tl::unexpected<Error>(tree.error());
-        auto info = std::make_shared<const launch::ModuleInfo>(launch::module_info(*tree));
-        return emulator::Loader::load(*this, std::move(*tree), std::move(info));
+        auto tree = TRY(syntax::parse(std::string(ptx)));
+        auto info = std::make_shared<const launch::ModuleInfo>(launch::module_info(tree));
+        return emulator::Loader::load(*this, std::move(tree), std::move(info));
     });
 }
 
@@ -323,9 +323,8 @@ Expected<void> set_up(Launch& launch, const launch::EntryInfo& entry, const Laun
     const auto size = [](std::span<const std::byte> argument) { return argument.size(); };
     if (auto fit = launch::check_arguments(entry, arguments, size); !fit) return fit;
     const launch::EntryLimits limits = limits_of(launch, config.shared_bytes, sm);
-    auto shape = launch::check_shape(entry, config, limits);
-    if (!shape) return tl::unexpected<Error>(shape.error());
-    launch.shape = std::move(*shape);
+    auto shape = TRY(launch::check_shape(entry, config, limits));
+    launch.shape = std::move(shape);
     launch.shape.grid = launch::grid_in_blocks(entry, launch.shape);
     set_parameters(launch, arguments);
     set_shared(launch, limits.static_shared_bytes + config.shared_bytes);
@@ -361,9 +360,8 @@ Expected<EmulatorStats> Emulator::Data::launch(const EmulatedModule& module, std
                                                std::span<const std::span<const std::byte>> arguments) {
     if (module.memory() != memory.get())
         return fail(Errc::argument_invalid, "the module was loaded by another emulator");
-    const auto prepared = module.prepare(entry);
-    if (!prepared) return tl::unexpected<Error>(prepared.error());
-    const auto [program, function, info] = *prepared;
+    const auto prepared = TRY(module.prepare(entry));
+    const auto [program, function, info] = prepared;
     Launch launch(*program, *function, module.text(), options.excuses);
     launch.memory = memory.get();
     launch.lane_functions = &emulator::lane_functions(arithmetic::this_processor());
@@ -373,15 +371,13 @@ Expected<EmulatorStats> Emulator::Data::launch(const EmulatedModule& module, std
     launch.checkers = &checkers;
     launch.observer = options.observer;
     if (launch.observer != nullptr) launch.names = emulator::register_names(*program, module.text());
-    if (auto done = set_up(launch, *info, shape, arguments, options.sm); !done)
-        return tl::unexpected<Error>(done.error());
-    if (auto done = check_sizes(launch); !done) return tl::unexpected<Error>(done.error());
+    TRY(set_up(launch, *info, shape, arguments, options.sm));
+    TRY(check_sizes(launch));
     launch.shadow_bytes = shadow_bytes(launch.shape, options.shadow_bytes);
     GridWorkspace workspace(*memory);
     if (shape.cooperative) {
-        auto address = workspace.make();
-        if (!address) return tl::unexpected<Error>(address.error());
-        launch.grid_workspace = *address;
+        auto address = TRY(workspace.make());
+        launch.grid_workspace = address;
     }
     return run(launch, limits_of(shape.limits, options));
 }

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/try.hpp"
 #include "device/load.hpp"
 #include "kernel/kernel_data.hpp"
 #include "ptx/target.hpp"
@@ -78,14 +79,12 @@ tl::unexpected<Error> does_not_fit(const Site& site, const Stub& stub, const Err
 Expected<Cubin> assemble_for(const Device& device, const std::string& ptx, std::string_view ptx_target,
                              AssembleOptions options) {
     if (options.target.empty()) {
-        if (auto runs = device::Loader::check_target(device, ptx_target); !runs)
-            return tl::unexpected(runs.error());
+        TRY(device::Loader::check_target(device, ptx_target));
         options.target = device.target();
         return default_assembler().assemble(ptx, options);
     }
-    const auto target = parse_architecture(options.target);
-    if (!target) return tl::unexpected(target.error());
-    if (!runs_on(ptx_target, *target))
+    const auto target = TRY(parse_architecture(options.target));
+    if (!runs_on(ptx_target, target))
         return fail(Errc::target_differs,
                     fmt::format("its PTX is for {}, the options are for {}", ptx_target, options.target));
     return default_assembler().assemble(ptx, options);
@@ -95,40 +94,36 @@ Expected<Cubin> assemble_for(const Device& device, const std::string& ptx, std::
 
 Expected<Skeleton> Skeleton::from_ptx(std::string ptx) {
     auto data = std::make_shared<Data>();
-    auto module = syntax::parse(ptx);
-    if (!module) return tl::unexpected(module.error());
-    auto sites = scan(ptx);
-    if (!sites) return tl::unexpected(sites.error());
-    data->info = std::make_shared<const launch::ModuleInfo>(launch::module_info(*module));
+    auto module = TRY(syntax::parse(ptx));
+    auto sites = TRY(scan(ptx));
+    data->info = std::make_shared<const launch::ModuleInfo>(launch::module_info(module));
     for (const launch::EntryInfo& entry : data->info->entries) data->entries.push_back(entry.name);
-    data->sites = std::move(*sites);
+    data->sites = std::move(sites);
     data->ptx = std::move(ptx);
     return Skeleton(std::move(data));
 }
 
 Expected<Skeleton> Skeleton::from_cuda(std::string_view source, const CudaOptions& options) {
-    auto ptx = compile_cuda(source, options);
-    if (!ptx) return tl::unexpected(ptx.error());
-    auto skeleton = from_ptx(ptx->text);
-    if (!skeleton) return with_source(skeleton.error(), options.file_name + ".ptx", std::move(ptx->text));
+    auto ptx = TRY(compile_cuda(source, options));
+    auto skeleton = from_ptx(ptx.text);
+    if (!skeleton) return with_source(skeleton.error(), options.file_name + ".ptx", std::move(ptx.text));
     return skeleton;
 }
 
 Expected<Skeleton> Skeleton::from_file(const std::string& path, const CudaOptions& options) {
     const bool is_cuda = path.ends_with(".cu");
     if (!is_cuda && !path.ends_with(".ptx")) return fail(Errc::file_kind_unknown, path);
-    auto text = read_file(path);
-    if (!text) return tl::unexpected(text.error());
+    auto text = TRY(read_file(path));
     if (is_cuda) {
         CudaOptions with_name = options;
         with_name.file_name = path;
         with_name.include_dirs.insert(with_name.include_dirs.begin(), folder_of(path));
-        auto skeleton = from_cuda(*text, with_name);
-        if (!skeleton) return with_source(skeleton.error(), path, std::move(*text));
+        auto skeleton = from_cuda(text, with_name);
+        if (!skeleton) return with_source(skeleton.error(), path, std::move(text));
         return skeleton;
     }
-    auto skeleton = from_ptx(*text);
-    if (!skeleton) return with_source(skeleton.error(), path, std::move(*text));
+    auto skeleton = from_ptx(text);
+    if (!skeleton) return with_source(skeleton.error(), path, std::move(text));
     return skeleton;
 }
 
@@ -167,11 +162,10 @@ Expected<Kernel> Skeleton::graft(std::span<const Graft> grafts, const Device& de
     if (!entry) return with_source(entry.error(), "skeleton.ptx", data_->ptx);
     Stopwatch watch;
     GraftTimes times;
-    auto ptx = render(grafts);
-    if (!ptx) return tl::unexpected(ptx.error());
+    auto ptx = TRY(render(grafts));
     times.render = watch.lap();
     const auto source =
-        std::make_shared<const SourceText>(SourceText{(*entry)->name + ".ptx", std::move(*ptx)});
+        std::make_shared<const SourceText>(SourceText{(*entry)->name + ".ptx", std::move(ptx)});
     std::optional<Cubin> cubin;
     if (device.kind() == DeviceKind::cuda) {
         auto assembled = assemble_for(device, source->text, data_->info->target, options.assemble);

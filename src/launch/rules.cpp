@@ -1,4 +1,5 @@
 #include "launch/rules.hpp"
+#include "base/try.hpp"
 
 #include <fmt/format.h>
 
@@ -90,16 +91,13 @@ Expected<void> check_grid(const Dim3& grid, const Dim3& cluster) {
 
 Expected<LaunchConfig> check_shape(const EntryInfo& entry, const LaunchConfig& config,
                                    const EntryLimits& limits) {
-    if (auto done = check_extents(config); !done) return tl::unexpected(done.error());
-    if (auto done = check_block(entry, config.block, limits.threads_per_block); !done)
-        return tl::unexpected(done.error());
-    if (auto done = check_shared(config.shared_bytes, limits); !done) return tl::unexpected(done.error());
+    TRY(check_extents(config));
+    TRY(check_block(entry, config.block, limits.threads_per_block));
+    TRY(check_shared(config.shared_bytes, limits));
     LaunchConfig whole = config;
     if (is_one(whole.cluster) && entry.required_cluster) whole.cluster = *entry.required_cluster;
-    if (auto done = check_cluster(entry, whole.cluster, limits.blocks_per_cluster); !done)
-        return tl::unexpected(done.error());
-    if (auto done = check_grid(grid_in_blocks(entry, whole), whole.cluster); !done)
-        return tl::unexpected(done.error());
+    TRY(check_cluster(entry, whole.cluster, limits.blocks_per_cluster));
+    TRY(check_grid(grid_in_blocks(entry, whole), whole.cluster));
     return whole;
 }
 

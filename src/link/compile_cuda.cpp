@@ -7,6 +7,7 @@
 #include <charconv>
 #include <memory>
 
+#include "base/try.hpp"
 #include "link/cache.hpp"
 #include "link/cache_key.hpp"
 #include "link/embedded.hpp"
@@ -128,9 +129,8 @@ Expected<Ptx> compile(std::string_view source, const CudaOptions& options,
         return fail(Errc::cuda_compile_failed, span,
                     log.empty() ? nvrtcGetErrorString(result) : std::move(log));
     }
-    auto ptx = program_ptx(program.get());
-    if (!ptx) return tl::unexpected(ptx.error());
-    return Ptx{.text = std::move(*ptx), .log = std::move(log)};
+    auto ptx = TRY(program_ptx(program.get()));
+    return Ptx{.text = std::move(ptx), .log = std::move(log)};
 }
 
 // NVRTC takes C strings: a zero byte would end them early without a word.
@@ -151,9 +151,9 @@ Expected<Ptx> compile_cuda(std::string_view source, const CudaOptions& given) {
     if (source.size() >= Span::none) return fail(Errc::text_too_large);
     CudaOptions options = given;
     if (options.file_name.empty()) options.file_name = "skeleton.cu";
-    if (auto known = check_target(options.target); !known) return tl::unexpected(known.error());
+    TRY(check_target(options.target));
     const std::vector<std::string> arguments = arguments_of(options);
-    if (auto fine = check_no_zero(source, arguments); !fine) return tl::unexpected(fine.error());
+    TRY(check_no_zero(source, arguments));
     if (options.cache_dir.empty()) return compile(source, options, arguments);
 
     const auto key = compilation_key(source, options, arguments);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/try.hpp"
 #include "link/assembler.hpp"
 #include "link/assembler_log.hpp"
 #include "link/cubin.hpp"
@@ -93,15 +94,14 @@ class NvJitLink final : public Assembler {
     }
 
     Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
-        if (auto taken = check_text(ptx); !taken) return tl::unexpected(taken.error());
+        TRY(check_text(ptx));
         if (const Span loss = relocatable_loss(ptx); loss.known())
             return fail(Errc::module_refused, loss,
                         "nvJitLink assembles as relocatable, which drops setmaxnreg and serialises wgmma; "
                         "nvptxcompiler does not");
-        const auto target = assembly_target(ptx, options);
-        if (!target) return tl::unexpected(target.error());
-        if (auto known = check_target(*target); !known) return tl::unexpected(known.error());
-        return assemble_for(*target, ptx, options);
+        const auto target = TRY(assembly_target(ptx, options));
+        TRY(check_target(target));
+        return assemble_for(target, ptx, options);
     }
 
   private:
@@ -158,7 +158,7 @@ const Assembler* nvjitlink() {
 
 Expected<Cubin> link_cubins(std::span<const std::span<const std::byte>> cubins, std::string_view target) {
     if (cubins.empty()) return fail(Errc::argument_invalid, "no cubins to link");
-    if (auto known = check_target(target); !known) return tl::unexpected(known.error());
+    TRY(check_target(target));
     for (std::size_t i = 0; i < cubins.size(); ++i)
         if (std::string problem = input_problem(cubins[i], i); !problem.empty())
             return link_error(std::move(problem), i);

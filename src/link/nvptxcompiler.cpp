@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "base/try.hpp"
 #include "link/assembler.hpp"
 #include "link/text.hpp"
 #include "ptxgraft/link.hpp"
@@ -43,15 +44,14 @@ class NvPtxCompiler final : public Assembler {
     }
 
     Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
-        if (auto taken = check_text(ptx); !taken) return tl::unexpected(taken.error());
-        const auto target = assembly_target(ptx, options);
-        if (!target) return tl::unexpected(target.error());
+        TRY(check_text(ptx));
+        const auto target = TRY(assembly_target(ptx, options));
 
         nvPTXCompilerHandle created = nullptr;
         if (nvPTXCompilerCreate(&created, ptx.size(), ptx.data()) != NVPTXCOMPILE_SUCCESS)
             return fail(Errc::assemble_failed, "nvPTXCompiler cannot start");
         const Compiler compiler(created);
-        const std::vector<std::string> arguments = ptxas_arguments(*target, options);
+        const std::vector<std::string> arguments = ptxas_arguments(target, options);
         std::vector<const char*> argv;
         for (const auto& argument : arguments) argv.push_back(argument.c_str());
         const auto result = nvPTXCompilerCompile(created, static_cast<int>(argv.size()), argv.data());

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/try.hpp"
 #include "link/assembler.hpp"
 #include "link/cubin.hpp"
 #include "link/files.hpp"
@@ -50,14 +51,13 @@ class Ptxas final : public Assembler {
     std::string version() const override { return version_; }
 
     Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
-        if (auto taken = check_text(ptx); !taken) return tl::unexpected(taken.error());
-        const auto target = assembly_target(ptx, options);
-        if (!target) return tl::unexpected(target.error());
+        TRY(check_text(ptx));
+        const auto target = TRY(assembly_target(ptx, options));
         const TemporaryFolder folder(options_.temporary_dir);
         if (!folder.is_made() || !write_new_file(folder.path() + "/" + input_name, ptx))
             return fail(Errc::assemble_failed,
                         fmt::format("cannot write to {}: {}", options_.temporary_dir, std::strerror(errno)));
-        std::vector<std::string> arguments = ptxas_arguments(*target, options);
+        std::vector<std::string> arguments = ptxas_arguments(target, options);
         arguments.insert(arguments.begin(), path_);
         arguments.insert(arguments.end(), {"--output-file", output_name, input_name});
         auto end = run_process(arguments, folder.path(), options_.timeout);

@@ -1,6 +1,7 @@
 // The marker comments that site.cuh writes: which kind one is, and what it says of site, policy and operands.
 
 #include "site/marker.hpp"
+#include "base/try.hpp"
 
 #include "site/words.hpp"
 
@@ -77,9 +78,8 @@ Expected<Heading> read_heading(std::string_view text, Span comment, Marker marke
         if (!words.next().empty()) return fail(Errc::site_malformed, words.span());
         return heading;
     }
-    const auto policy = read_policy(words);
-    if (!policy) return tl::unexpected(policy.error());
-    heading.policy = *policy;
+    const auto policy = TRY(read_policy(words));
+    heading.policy = policy;
     return heading;
 }
 
@@ -97,11 +97,10 @@ Expected<OperandText> read_operand_line(std::string_view text, Span comment) {
     const Span type_span = words.span();
     operand.name = words.next();
     if (!is_name(operand.name)) return fail(Errc::operand_malformed, operand.span);
-    if (const auto read = read_type(type, type_span, operand); !read) return tl::unexpected(read.error());
+    TRY(read_type(type, type_span, operand));
     if (const std::string_view count = words.next(); !count.empty()) {
-        const auto number = read_count(count, words.span());
-        if (!number) return tl::unexpected(number.error());
-        operand.count = *number;
+        const auto number = TRY(read_count(count, words.span()));
+        operand.count = number;
         if (!words.next().empty()) return fail(Errc::operand_malformed, operand.span);
     }
     return operand;
@@ -132,7 +131,7 @@ Expected<OperandText> read_foreign_operand(std::string_view text, Span comment) 
     operand.name = words.next();
     if (operand.name.empty() || !words.next().empty())
         return fail(Errc::foreign_operand_malformed, operand.span);
-    if (const auto read = read_type(type, type_span, operand); !read) return tl::unexpected(read.error());
+    TRY(read_type(type, type_span, operand));
     return operand;
 }
 

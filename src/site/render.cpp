@@ -1,5 +1,6 @@
 // Puts stubs in place of what sites hold. The result is measured first, then written once.
 
+#include "base/try.hpp"
 #include "ptxgraft/site.hpp"
 
 namespace ptxgraft {
@@ -41,15 +42,13 @@ Expected<std::size_t> rendered_size(std::string_view ptx, const Sites& sites,
 
 Expected<void> render_to(std::string& out, std::string_view ptx, const Sites& sites,
                          std::span<const Replacement> replacements) {
-    const auto texts = texts_by_site(sites, replacements);
-    if (!texts) return tl::unexpected(texts.error());
-    const auto size = rendered_size(ptx, sites, *texts);
-    if (!size) return tl::unexpected(size.error());
+    const auto texts = TRY(texts_by_site(sites, replacements));
+    const auto size = TRY(rendered_size(ptx, sites, texts));
     out.clear();
-    out.reserve(*size);
+    out.reserve(size);
     std::size_t at = 0;
     for (const auto [site, copy] : sites.order) {
-        const std::string_view text = (*texts)[site];
+        const std::string_view text = texts[site];
         if (!text.data()) continue;
         const Span stub = sites.sites[site].copies[copy].stub;
         out.append(ptx, at, stub.begin - at).append(text);
@@ -62,8 +61,7 @@ Expected<void> render_to(std::string& out, std::string_view ptx, const Sites& si
 Expected<std::string> render(std::string_view ptx, const Sites& sites,
                              std::span<const Replacement> replacements) {
     std::string out;
-    if (const auto rendered = render_to(out, ptx, sites, replacements); !rendered)
-        return tl::unexpected(rendered.error());
+    TRY(render_to(out, ptx, sites, replacements));
     return out;
 }
 

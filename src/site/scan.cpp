@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 
+#include "base/try.hpp"
 #include "site/function.hpp"
 #include "site/marker.hpp"
 #include "site/name_table.hpp"
@@ -69,18 +70,14 @@ Expected<Sites> Scanner::scan() {
     for (std::size_t at = next_mark(0); at < text_.size(); at = next_mark(at)) {
         switch (text_[at]) {
             case '{': open_brace(at++); break;
-            case '}':
-                if (const auto closed = close_brace(at++); !closed) return tl::unexpected(closed.error());
-                break;
+            case '}': TRY(close_brace(at++)); break;
             case ';':
                 if (depth_ == 0) statement_ = at + 1;
                 ++at;
                 break;
             default: {
                 const std::size_t end = skip_opaque(text_, at);
-                if (text_[at] == '/' && text_.substr(at, 2) == "//")
-                    if (const auto read = comment(span_of(at, end)); !read)
-                        return tl::unexpected(read.error());
+                if (text_[at] == '/' && text_.substr(at, 2) == "//") TRY(comment(span_of(at, end)));
                 at = end;
             }
         }
@@ -135,9 +132,8 @@ Expected<void> Scanner::comment(Span comment) {
 
 Expected<void> Scanner::begin_site(Span comment, Marker marker) {
     if (inside()) return fail(Errc::marker_nested, comment, std::string(heading_.name));
-    const auto heading = read_heading(text_, comment, marker);
-    if (!heading) return tl::unexpected(heading.error());
-    heading_ = *heading;
+    const auto heading = TRY(read_heading(text_, comment, marker));
+    heading_ = heading;
     heading_span_ = comment;
     while (is_blank(text_[heading_span_.end - 1])) --heading_span_.end;
     if (const auto entered = enter_function(heading_span_); !entered) return entered;
@@ -168,9 +164,8 @@ Expected<void> Scanner::begin_stub(Span comment) {
 }
 
 Expected<void> Scanner::operand_line(Span comment) {
-    const auto operand = read_operand_line(text_, comment);
-    if (!operand) return tl::unexpected(operand.error());
-    operands_.push_back(*operand);
+    const auto operand = TRY(read_operand_line(text_, comment));
+    operands_.push_back(operand);
     return {};
 }
 
@@ -181,9 +176,8 @@ Expected<void> Scanner::foreign_operand_line(Span comment) {
         state_ = State::foreign_stub;
         return {};
     }
-    const auto operand = read_foreign_operand(text_, comment);
-    if (!operand) return tl::unexpected(operand.error());
-    operands_.push_back(*operand);
+    const auto operand = TRY(read_foreign_operand(text_, comment));
+    operands_.push_back(operand);
     stub_.begin = static_cast<std::uint32_t>(line_after(comment.end));
     return {};
 }

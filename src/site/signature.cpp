@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/try.hpp"
 #include "site/operand.hpp"
 #include "site/words.hpp"
 
@@ -130,15 +131,14 @@ Expected<OperandText> read_operand(std::string_view text, Span item) {
                         : direction == "mod" ? Direction::mod
                                              : Direction::out;
     const std::string_view type = words.next();
-    if (const auto read = read_type(type, words.span(), operand); !read) return tl::unexpected(read.error());
+    TRY(read_type(type, words.span(), operand));
     operand.name = words.next();
     const Span name_span = words.span();
     if (const std::size_t bracket = operand.name.find('['); bracket != std::string_view::npos) {
         const std::string_view count = operand.name.substr(bracket + 1);
         if (!count.ends_with(']')) return fail(Errc::signature_malformed, name_span);
-        const auto number = read_count(count.substr(0, count.size() - 1), name_span);
-        if (!number) return tl::unexpected(number.error());
-        operand.count = *number;
+        const auto number = TRY(read_count(count.substr(0, count.size() - 1), name_span));
+        operand.count = number;
         operand.name = operand.name.substr(0, bracket);
     }
     if (!is_name(operand.name)) return fail(Errc::signature_malformed, name_span);
@@ -159,12 +159,11 @@ Expected<Signature> Signature::parse(std::string_view text) {
     for (std::size_t begin = 0; begin <= line.size();) {
         const std::size_t end = std::min(line.find(',', begin), line.size());
         const Span item{static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
-        const auto operand = site::read_operand(line, item);
-        if (!operand) return tl::unexpected(operand.error());
-        operands.push_back(*operand);
+        const auto operand = TRY(site::read_operand(line, item));
+        operands.push_back(operand);
         begin = end + 1;
     }
-    if (const auto checked = site::check_operands(operands); !checked) return tl::unexpected(checked.error());
+    TRY(site::check_operands(operands));
     return site::make_signature(operands);
 }
 

@@ -3,6 +3,7 @@
 // end the function around it.
 
 #include "stub/check.hpp"
+#include "base/try.hpp"
 
 #include <algorithm>
 #include <array>
@@ -66,7 +67,7 @@ class Checker {
             found && (walked || found->span.begin < walked.error().span.begin))
             return tl::unexpected(*found);
         if (!walked) return tl::unexpected(walked.error());
-        if (auto done = check_outputs(); !done) return tl::unexpected(done.error());
+        TRY(check_outputs());
         std::sort(result_.renames.begin(), result_.renames.end(),
                   [](const auto& a, const auto& b) { return a.begin < b.begin; });
         return std::move(result_);
@@ -339,10 +340,9 @@ class Checker {
 
 // Braces of the text alone: they never close more than they opened, and all are closed.
 Expected<void> check_braces(std::string_view text) {
-    const auto tokens = syntax::tokenize(text);
-    if (!tokens) return tl::unexpected(tokens.error());
+    const auto tokens = TRY(syntax::tokenize(text));
     std::vector<std::uint32_t> open;
-    for (const syntax::Token& token : *tokens) {
+    for (const syntax::Token& token : tokens) {
         if (token.kind != syntax::TokenKind::punctuation) continue;
         if (token.text == "{") open.push_back(token.offset);
         if (token.text != "}") continue;
@@ -384,7 +384,7 @@ Expected<CheckedText> check_text(std::string_view text, const Signature& signatu
             return fail(Errc::stub_marker_forbidden,
                         Span{static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at + marker.size())},
                         std::string(marker));
-    if (auto balanced = check_braces(text); !balanced) return tl::unexpected(balanced.error());
+    TRY(check_braces(text));
     const auto size = static_cast<std::uint32_t>(text.size());
     auto module = syntax::parse(fmt::format("{}{}{}", frame, text, after));
     if (!module) {

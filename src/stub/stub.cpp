@@ -1,6 +1,7 @@
 // Stubs of hand-written PTX, and whether a stub fits a site.
 
 #include "ptxgraft/stub.hpp"
+#include "base/try.hpp"
 
 #include <fmt/format.h>
 
@@ -47,10 +48,9 @@ std::string lines_of(std::string_view text, bool needs_scope) {
 }  // namespace
 
 Expected<Stub> Stub::from_ptx(std::string_view text, const Signature& signature, Policy policy) {
-    const auto checked = stub_check::check_text(text, signature, policy);
-    if (!checked) return tl::unexpected(checked.error());
-    return StubBuilder::make(lines_of(renamed(text, *checked), checked->needs_scope), signature,
-                             checked->effects, checked->instruction_count);
+    const auto checked = TRY(stub_check::check_text(text, signature, policy));
+    return StubBuilder::make(lines_of(renamed(text, checked), checked.needs_scope), signature,
+                             checked.effects, checked.instruction_count);
 }
 
 Expected<Stub> Stub::from_ptx(std::string_view text, const Site& site) {

@@ -1,6 +1,7 @@
 // Edits of whole bodies: exchange, splice, clone; and a module from nothing.
 
 #include "syntax/body.hpp"
+#include "base/try.hpp"
 
 #include "syntax/editor.hpp"
 #include "syntax/names.hpp"
@@ -48,8 +49,7 @@ Expected<void> Module::replace_body(Statement at, std::string_view text) {
     const std::vector<Statement> old = at.body();
     const auto tokens = tokenize(text);
     const bool is_empty = tokens && tokens->empty();
-    if (!is_empty)
-        if (auto added = append(at, text); !added) return tl::unexpected<Error>(added.error());
+    if (!is_empty) TRY(append(at, text));
     for (const Statement& s : old) remove(s);
     return {};
 }
@@ -91,7 +91,7 @@ Expected<Statement> Module::clone(Statement function, std::string_view name) {
         if (o.place >= first && o.place - first < nodes.size())
             changes.push_back({nodes[o.place - first], o.token, std::string(name)});
     }
-    if (auto changed = editor.change(changes); !changed) return tl::unexpected<Error>(changed.error());
+    TRY(editor.change(changes));
     return copy;
 }
 

@@ -2,6 +2,7 @@
 // text wants.
 
 #include "syntax/constant.hpp"
+#include "base/try.hpp"
 
 #include <locale.h>
 
@@ -323,9 +324,8 @@ Expected<Constant> evaluate(std::span<const Token> tokens) {
 }
 
 Expected<Constant> evaluate_constant(std::string_view text) {
-    const auto tokens = tokenize(text);
-    if (!tokens) return tl::unexpected<Error>(tokens.error());
-    return evaluate(*tokens);
+    const auto tokens = TRY(tokenize(text));
+    return evaluate(tokens);
 }
 
 std::optional<std::uint64_t> convert(const Constant& constant, ConstantUse use, std::uint32_t width) {

@@ -1,5 +1,6 @@
 // Edits of a tree: insert, replace and remove statements, with the blanks that keep tokens apart.
 
+#include "base/try.hpp"
 #include "syntax/editor.hpp"
 
 #include <algorithm>
@@ -47,10 +48,9 @@ bool ends_prototype(Lexeme next) {
 }  // namespace
 
 Expected<NodeIndex> Editor::insert(NodeIndex parent, NodeIndex before, std::string_view text) {
-    const auto made = make(parent, {}, text);
-    if (!made) return tl::unexpected<Error>(made.error());
-    data_.link(made->first, made->last, parent, before);
-    return settle(*made);
+    const auto made = TRY(make(parent, {}, text));
+    data_.link(made.first, made.last, parent, before);
+    return settle(made);
 }
 
 void Editor::remove(NodeIndex node) {
@@ -61,19 +61,17 @@ void Editor::remove(NodeIndex node) {
 
 Expected<NodeIndex> Editor::replace(NodeIndex node, std::string_view text) {
     const Node old = data_.nodes[node];
-    const auto made = make(old.parent, trivia_of(old), text);
-    if (!made) return tl::unexpected<Error>(made.error());
-    data_.link(made->first, made->last, old.parent, node);
+    const auto made = TRY(make(old.parent, trivia_of(old), text));
+    data_.link(made.first, made.last, old.parent, node);
     unlink(node);
-    return settle(*made);
+    return settle(made);
 }
 
 Expected<void> Editor::rewrite(NodeIndex node, std::string_view text) {
     const Sizes sizes{data_.tokens.size(), data_.nodes.size()};
-    const auto made = make(data_.nodes[node].parent, trivia_of(data_.nodes[node]), text);
-    if (!made) return tl::unexpected<Error>(made.error());
-    const Node fresh = data_.nodes[made->first];
-    if (made->first != made->last || fresh.kind != data_.nodes[node].kind || data_.has_body(made->first)) {
+    const auto made = TRY(make(data_.nodes[node].parent, trivia_of(data_.nodes[node]), text));
+    const Node fresh = data_.nodes[made.first];
+    if (made.first != made.last || fresh.kind != data_.nodes[node].kind || data_.has_body(made.first)) {
         take_back(sizes);
         return fail(Errc::argument_invalid, Span{0, static_cast<std::uint32_t>(text.size())},
                     "the new text is not one statement of the same kind");
@@ -83,7 +81,7 @@ Expected<void> Editor::rewrite(NodeIndex node, std::string_view text) {
     n.begin = fresh.begin;
     n.first_token = fresh.first_token;
     n.token_count = fresh.token_count;
-    (void)settle({node, node, made->trailing});
+    (void)settle({node, node, made.trailing});
     return {};
 }
 
@@ -144,7 +142,7 @@ void Editor::take_back(Sizes sizes) {
 
 Expected<Fragment> Editor::read(NodeIndex parent, std::string_view text, std::uint32_t base) {
     const auto first_token = static_cast<std::uint32_t>(data_.tokens.size());
-    if (auto lexed = lex(text, base, data_.tokens); !lexed) return tl::unexpected<Error>(lexed.error());
+    TRY(lex(text, base, data_.tokens));
     const Context context = parent == root_node ? Context::module : Context::body;
     auto fragment = parse_statements(data_, first_token, context, parent, base);
     if (fragment && fragment->first == null_node)
@@ -319,9 +317,8 @@ bool Module::owns(Statement statement) const {
 }
 
 Expected<Statement> Module::insert(NodeIndex parent, NodeIndex before, std::string_view text) {
-    const auto first = Editor(*data_).insert(parent, before, text);
-    if (!first) return tl::unexpected<Error>(first.error());
-    return Statement(data_.get(), *first);
+    const auto first = TRY(Editor(*data_).insert(parent, before, text));
+    return Statement(data_.get(), first);
 }
 
 Expected<Statement> Module::insert_before(Statement at, std::string_view text) {
@@ -347,9 +344,8 @@ void Module::remove(Statement at) {
 
 Expected<Statement> Module::replace(Statement at, std::string_view text) {
     if (!owns(at) || at.kind() == StatementKind::end) return not_here();
-    const auto first = Editor(*data_).replace(at.node_, text);
-    if (!first) return tl::unexpected<Error>(first.error());
-    return Statement(data_.get(), *first);
+    const auto first = TRY(Editor(*data_).replace(at.node_, text));
+    return Statement(data_.get(), first);
 }
 
 Expected<void> Module::rewrite(Statement at, std::string_view text) {
@@ -367,7 +363,7 @@ Expected<std::size_t> Module::rename(Statement scope, std::string_view from, std
     const NodeIndex first = scope ? scope.node_ : data_->nodes[root_node].first_child;
     const NodeIndex last = scope ? editor.last_within(first) : data_->last_child(root_node);
     std::vector<TokenChange> changes = editor.places(first, last, from, to);
-    if (auto changed = editor.change(changes); !changed) return tl::unexpected<Error>(changed.error());
+    TRY(editor.change(changes));
     return changes.size();
 }
 

@@ -1,6 +1,7 @@
 // The storage of a tree: nodes, tokens and the texts that edits append; and printing it.
 
 #include "syntax/module.hpp"
+#include "base/try.hpp"
 
 #include <algorithm>
 
@@ -111,12 +112,11 @@ void prepare(ModuleData& data) {
 
 Expected<void> make_tree(ModuleData& data, ErrorList* errors) {
     const auto last_token = static_cast<std::uint32_t>(data.tokens.size() - 1);
-    const auto fragment = parse_statements(data, 0, Context::module, root_node, 0, errors);
-    if (!fragment) return tl::unexpected<Error>(fragment.error());
-    if (fragment->first != null_node) data.link(fragment->first, fragment->last, root_node, null_node);
+    const auto fragment = TRY(parse_statements(data, 0, Context::module, root_node, 0, errors));
+    if (fragment.first != null_node) data.link(fragment.first, fragment.last, root_node, null_node);
     const auto end = static_cast<NodeIndex>(data.nodes.size());
-    data.nodes.push_back({fragment->end, last_token, 1, root_node, null_node, null_node, null_node,
-                          StatementKind::end, false});
+    data.nodes.push_back(
+        {fragment.end, last_token, 1, root_node, null_node, null_node, null_node, StatementKind::end, false});
     data.link(end, end, root_node, null_node);
     return {};
 }
@@ -127,8 +127,8 @@ Expected<Module> Module::parse_into(std::unique_ptr<ModuleData> data) {
     const std::string_view source = data->text.source();
     if (source.size() >= Span::none) return fail(Errc::text_too_large);
     prepare(*data);
-    if (auto lexed = lex(source, 0, data->tokens); !lexed) return tl::unexpected<Error>(lexed.error());
-    if (auto made = make_tree(*data, nullptr); !made) return tl::unexpected<Error>(made.error());
+    TRY(lex(source, 0, data->tokens));
+    TRY(make_tree(*data, nullptr));
     return Module(std::move(data));
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "base/try.hpp"
 #include "syntax/body.hpp"
 #include "syntax/editor.hpp"
 #include "syntax/names.hpp"
@@ -362,16 +363,16 @@ Expected<Module::Outlined> Module::outline(Statement first, Statement last, std:
     if (names.find(first, name) || names.find({}, name))
         return fail(Errc::name_taken, std::string(name) + " is declared already");
     Outliner outliner(*names.index_, first.node_, last.node_, name, access);
-    if (auto analysed = outliner.analyse(); !analysed) return tl::unexpected<Error>(analysed.error());
+    TRY(outliner.analyse());
 
     std::string body;
     data_->print(first.node_, data_->in_print_order_after(Editor(*data_).last_within(last.node_)), body);
-    const auto made = insert_before(Statement(data_.get(), outliner.function()), outliner.definition(body));
-    if (!made) return tl::unexpected<Error>(made.error());
+    const auto made =
+        TRY(insert_before(Statement(data_.get(), outliner.function()), outliner.definition(body)));
     const std::string line = line_like(first.trivia());
     const auto call = insert_before(first, outliner.call(line == " " ? "\n" : line));
     if (!call) {
-        remove(*made);
+        remove(made);
         return tl::unexpected<Error>(call.error());
     }
     for (Statement s = first; s;) {
@@ -379,7 +380,7 @@ Expected<Module::Outlined> Module::outline(Statement first, Statement last, std:
         remove(s);
         s = next;
     }
-    return Outlined{*made, *call};
+    return Outlined{made, *call};
 }
 
 }  // namespace ptxgraft::syntax

@@ -1,6 +1,7 @@
 // Edits of the parts of an instruction: its text is put together anew around the part, and must then have
 // exactly that part in that place.
 
+#include "base/try.hpp"
 #include "syntax/editor.hpp"
 
 namespace ptxgraft::syntax {
@@ -55,63 +56,58 @@ Expected<void> Module::reshape(Statement at, const std::string& text, std::size_
 }
 
 Expected<void> Module::set_opcode(Statement at, std::string_view opcode) {
-    const auto text = instruction_text(at);
-    if (!text) return tl::unexpected<Error>(text.error());
+    const auto text = TRY(instruction_text(at));
     if (!is_identifier(opcode)) return not_one("an opcode", opcode);
     const Instruction i = *at.instruction();
-    return reshape(at, with(*text, i.opcode, opcode), i.modifiers.size(), i.operands.size());
+    return reshape(at, with(text, i.opcode, opcode), i.modifiers.size(), i.operands.size());
 }
 
 Expected<void> Module::set_modifier(Statement at, std::size_t index, std::string_view modifier) {
-    const auto text = instruction_text(at);
-    if (!text) return tl::unexpected<Error>(text.error());
+    const auto text = TRY(instruction_text(at));
     if (!modifier.empty() && !is_token(modifier, TokenKind::directive))
         return not_one("one modifier, as .rn", modifier);
     const Instruction i = *at.instruction();
     if (index >= i.modifiers.size()) return out_of_range("modifiers", i.modifiers.size(), index);
-    return reshape(at, with(*text, i.modifiers[index], modifier), i.modifiers.size() - modifier.empty(),
+    return reshape(at, with(text, i.modifiers[index], modifier), i.modifiers.size() - modifier.empty(),
                    i.operands.size());
 }
 
 Expected<void> Module::insert_modifier(Statement at, std::size_t index, std::string_view modifier) {
-    const auto text = instruction_text(at);
-    if (!text) return tl::unexpected<Error>(text.error());
+    const auto text = TRY(instruction_text(at));
     if (!is_token(modifier, TokenKind::directive)) return not_one("one modifier, as .rn", modifier);
     const Instruction i = *at.instruction();
     if (index > i.modifiers.size()) return out_of_range("modifiers", i.modifiers.size(), index);
     // Directly behind the word before it.
     const std::string_view before = index == 0 ? i.opcode : i.modifiers[index - 1];
-    return reshape(at, with(*text, before.substr(before.size()), modifier), i.modifiers.size() + 1,
+    return reshape(at, with(text, before.substr(before.size()), modifier), i.modifiers.size() + 1,
                    i.operands.size());
 }
 
 Expected<void> Module::set_operand(Statement at, std::size_t index, std::string_view operand) {
-    const auto text = instruction_text(at);
-    if (!text) return tl::unexpected<Error>(text.error());
+    const auto text = TRY(instruction_text(at));
     const Instruction i = *at.instruction();
     if (index >= i.operands.size()) return out_of_range("operands", i.operands.size(), index);
     const auto tokens = tokenize(operand);
     if (!tokens || tokens->empty()) return not_one("an operand", operand);
-    return reshape(at, with(*text, i.operands[index].text(), operand), i.modifiers.size(), i.operands.size());
+    return reshape(at, with(text, i.operands[index].text(), operand), i.modifiers.size(), i.operands.size());
 }
 
 Expected<void> Module::set_guard(Statement at, std::string_view guard) {
-    const auto text = instruction_text(at);
-    if (!text) return tl::unexpected<Error>(text.error());
+    const auto text = TRY(instruction_text(at));
     const std::string_view predicate = guard.starts_with('!') ? guard.substr(1) : guard;
     if (!guard.empty() && !is_identifier(predicate)) return not_one("a guard, as %p1 or !%p1", guard);
     const Instruction i = *at.instruction();
-    const auto opcode = static_cast<std::size_t>(i.opcode.data() - text->data());
-    const std::string_view old = i.guard ? text->substr(0, opcode) : text->substr(0, 0);
+    const auto opcode = static_cast<std::size_t>(i.opcode.data() - text.data());
+    const std::string_view old = i.guard ? text.substr(0, opcode) : text.substr(0, 0);
     const std::string wanted = guard.empty() ? std::string() : std::string("@").append(guard).append(" ");
     // Only the predicate changes where there was a guard: blanks and comments behind it stay.
     if (i.guard && !guard.empty()) {
         const auto end =
-            static_cast<std::size_t>(i.guard->predicate.data() - text->data()) + i.guard->predicate.size();
-        return reshape(at, std::string("@").append(guard).append(text->substr(end)), i.modifiers.size(),
+            static_cast<std::size_t>(i.guard->predicate.data() - text.data()) + i.guard->predicate.size();
+        return reshape(at, std::string("@").append(guard).append(text.substr(end)), i.modifiers.size(),
                        i.operands.size());
     }
-    return reshape(at, with(*text, old, wanted), i.modifiers.size(), i.operands.size());
+    return reshape(at, with(text, old, wanted), i.modifiers.size(), i.operands.size());
 }
 
 }  // namespace ptxgraft::syntax

@@ -1,5 +1,6 @@
 // Renaming what a name stands for: its places, where they would come to mean something else, and the edit.
 
+#include "base/try.hpp"
 #include "syntax/body.hpp"
 #include "syntax/editor.hpp"
 #include "syntax/names.hpp"
@@ -78,19 +79,15 @@ Expected<std::size_t> Module::rename(const Name& name, std::string_view to) {
     if (d == no_declaration)
         return fail(Errc::name_undeclared, std::string(name.text.empty() ? "the name" : name.text));
     const Renaming renaming{index, d, name.element, to};
-    if (auto checked = check(renaming); !checked) return tl::unexpected<Error>(checked.error());
+    TRY(check(renaming));
     std::vector<TokenChange> changes;
     for (const std::uint32_t i : index.occurrences_of(d)) {
         const Occurrence& o = index.occurrences[i];
         if (renaming.concerns(o)) changes.push_back({o.node, o.token, renaming.at(o)});
     }
     // An element leaves its range: it is declared by itself behind it.
-    if (name.element) {
-        const auto declared = declare_alone(name, to);
-        if (!declared) return tl::unexpected<Error>(declared.error());
-    }
-    if (auto changed = Editor(*data_).change(changes); !changed)
-        return tl::unexpected<Error>(changed.error());
+    if (name.element) TRY(declare_alone(name, to));
+    TRY(Editor(*data_).change(changes));
     return changes.size();
 }
 

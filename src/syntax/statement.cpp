@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/try.hpp"
 #include "syntax/module.hpp"
 
 namespace ptxgraft::syntax {
@@ -28,7 +29,7 @@ Expected<std::vector<Token>> tokenize(std::string_view text) {
     if (text.size() >= Span::none) return fail(Errc::text_too_large);
     const std::string terminated(text);
     Array<RawToken> raw;
-    if (auto lexed = lex(terminated, 0, raw); !lexed) return tl::unexpected<Error>(lexed.error());
+    TRY(lex(terminated, 0, raw));
     std::vector<Token> tokens;
     tokens.reserve(raw.size() - 1);
     for (std::size_t i = 0; i + 1 < raw.size(); ++i)

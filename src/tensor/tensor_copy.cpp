@@ -1,6 +1,7 @@
 // Copies between a tensor and a box in shared memory: traversal, swizzles, elements outside, reductions.
 
 #include "tensor/tensor_copy.hpp"
+#include "base/try.hpp"
 
 #include <fmt/format.h>
 
@@ -158,7 +159,7 @@ Expected<void> check_place(const MapFields& map, std::span<const std::int32_t> c
 
 Expected<Tile> Tile::at(const MapFields& map, std::span<const std::int32_t> coordinates,
                         std::span<const std::uint16_t> offsets, Direction direction) {
-    if (auto done = check_place(map, coordinates, direction); !done) return tl::unexpected(done.error());
+    TRY(check_place(map, coordinates, direction));
     Tile tile(map);
     const std::int64_t stride = map.interleave == TensorInterleave::none ? 1 : map.element_strides[0];
     const std::uint32_t elements = map.is_im2col ? map.channels_per_pixel : box_elements(map, 0);
@@ -175,7 +176,7 @@ Expected<Tile> Tile::at(const MapFields& map, std::span<const std::int32_t> coor
     tile.inside_ = steps_to(extent) - tile.before_;
     tile.first_ = static_cast<std::uint64_t>(first + tile.before_ * stride) * tile.unit_.global_bytes;
     if (map.is_im2col) {
-        if (auto done = tile.start_im2col(coordinates, offsets); !done) return tl::unexpected(done.error());
+        TRY(tile.start_im2col(coordinates, offsets));
     } else {
         tile.start_tiled(coordinates);
     }

@@ -2,6 +2,7 @@
 // bytes, and decodes those.
 
 #include "tensor/tensor_map.hpp"
+#include "base/try.hpp"
 
 #include <fmt/format.h>
 
@@ -333,8 +334,8 @@ constexpr FieldRow fields[] = {
 const TypeUnit& unit_of(TensorType type) { return units[static_cast<unsigned>(type)]; }
 
 Expected<TensorMap> encode(const TensorMapOptions& options) {
-    if (auto done = check_lengths(options); !done) return tl::unexpected(done.error());
-    if (auto done = check_widths(options); !done) return tl::unexpected(done.error());
+    TRY(check_lengths(options));
+    TRY(check_widths(options));
     MapFields map{};
     map.magic = magic;
     map.address = options.address;
@@ -352,7 +353,7 @@ Expected<TensorMap> encode(const TensorMapOptions& options) {
     map.fill = options.fill;
     map.l2 = options.l2;
     if (options.im2col) set_im2col(map, *options.im2col);
-    if (auto done = check(map); !done) return tl::unexpected(done.error());
+    TRY(check(map));
     TensorMap result;
     std::memcpy(&result, &map, sizeof result);
     return result;
@@ -361,20 +362,19 @@ Expected<TensorMap> encode(const TensorMapOptions& options) {
 Expected<MapFields> decode(const std::byte* map) {
     auto fields = fields_of(map);
     if (!fields) return fields;
-    if (auto done = check(*fields); !done) return tl::unexpected(done.error());
+    TRY(check(*fields));
     return fields;
 }
 
 Expected<void> replace(std::byte* map, MapField field, std::uint32_t ordinal, std::uint64_t value) {
-    auto content = fields_to_replace(map);
-    if (!content) return tl::unexpected(content.error());
+    auto content = TRY(fields_to_replace(map));
     const FieldRow& row = fields[static_cast<unsigned>(field)];
     if (ordinal >= row.ordinals)
         return wrong(
             fmt::format("the ordinal of {} is {}; it is 0 to {}", row.name, ordinal, row.ordinals - 1));
     if (auto done = in_range(row.name, value, row.least, row.most); !done) return done;
-    row.write(*content, ordinal, value);
-    std::memcpy(map, &*content, sizeof *content);
+    row.write(content, ordinal, value);
+    std::memcpy(map, &content, sizeof content);
     return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/try.hpp"
 #include "emulator/decode/decode.hpp"
 
 namespace ptxgraft::emulator {
@@ -331,9 +332,8 @@ Expected<Draft> decode_bulk_copy(FunctionDecoder& decoder, const Instruction& in
     if (words.take(".wait_group")) {
         const std::uint32_t reads_only = words.take(".read") ? 1 : 0;
         if (!words.empty()) return decoder.missing(instruction);
-        const auto pending = pending_groups(instruction);
-        if (!pending) return tl::unexpected<Error>(pending.error());
-        return Draft(execute_bulk_wait, *pending * 2 + reads_only);
+        const auto pending = TRY(pending_groups(instruction));
+        return Draft(execute_bulk_wait, pending * 2 + reads_only);
     }
     return words.take(".tensor") ? decode_tensor(decoder, instruction, std::move(words), is_reduction)
                                  : decode_bulk(decoder, instruction, std::move(words), is_reduction);

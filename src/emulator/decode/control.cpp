@@ -1,6 +1,7 @@
 // Branches, calls, barriers.
 #include <fmt/format.h>
 
+#include "base/try.hpp"
 #include "emulator/decode/decode.hpp"
 
 namespace ptxgraft::emulator {
@@ -14,9 +15,8 @@ Expected<Draft> decode_branch(FunctionDecoder& decoder, const Instruction& instr
     Words words(instruction);
     words.take(".uni");
     if (!words.empty()) return decoder.missing(instruction);
-    auto label = decoder.label(instruction.operands[0], Symbol::Kind::label);
-    if (!label) return tl::unexpected<Error>(label.error());
-    return Draft(execute_branch, *label);
+    auto label = TRY(decoder.label(instruction.operands[0], Symbol::Kind::label));
+    return Draft(execute_branch, label);
 }
 
 Expected<Draft> decode_branch_index(FunctionDecoder& decoder, const Instruction& instruction) {
@@ -42,9 +42,8 @@ Expected<std::vector<Slot>> decode_slots(FunctionDecoder& decoder, const Operand
         } else {
             const auto reg = decoder.find_register(operand.text());
             const std::uint32_t bytes = reg ? width(*reg) : 8;
-            auto ref = are_results ? decoder.output(operand, bytes) : decoder.input(operand, bytes);
-            if (!ref) return tl::unexpected<Error>(ref.error());
-            slots.push_back({0, bytes, *ref, !reg});
+            auto ref = TRY(are_results ? decoder.output(operand, bytes) : decoder.input(operand, bytes));
+            slots.push_back({0, bytes, ref, !reg});
         }
     }
     return slots;
@@ -60,9 +59,8 @@ Expected<Draft> decode_call(FunctionDecoder& decoder, const Instruction& instruc
     Call call;
     for (std::size_t i = 0; i < operands.size(); ++i) {
         if (operands[i].kind() != OperandKind::list || (i != 0 && i != target + 1)) continue;
-        auto slots = decode_slots(decoder, operands[i], i < target);
-        if (!slots) return tl::unexpected<Error>(slots.error());
-        (i < target ? call.returns : call.arguments) = std::move(*slots);
+        auto slots = TRY(decode_slots(decoder, operands[i], i < target));
+        (i < target ? call.returns : call.arguments) = std::move(slots);
     }
     const std::string_view name = operands[target].text();
     if (const auto reg = decoder.find_register(name)) {
@@ -95,9 +93,8 @@ Expected<Draft> decode_set_registers(FunctionDecoder&, const Instruction&) {
 Expected<Draft> decode_nothing(FunctionDecoder&, const Instruction&) { return Draft(execute_nothing); }
 
 Expected<Draft> decode_warp_barrier(FunctionDecoder& decoder, const Instruction& instruction) {
-    auto mask = decoder.input(instruction.operands[0], 4);
-    if (!mask) return tl::unexpected<Error>(mask.error());
-    return Draft(execute_collective, decoder.add(CollectiveCall{sync_collective(), 0, *mask}));
+    auto mask = TRY(decoder.input(instruction.operands[0], 4));
+    return Draft(execute_collective, decoder.add(CollectiveCall{sync_collective(), 0, mask}));
 }
 
 // bar.red: d, a {, b}, {!}c
@@ -146,18 +143,13 @@ Expected<Draft> decode_barrier(FunctionDecoder& decoder, const Instruction& inst
     const std::size_t first = reduces ? 1 : 0, least = reduces ? 3 : 1;
     if (operands.size() < least || operands.size() > least + 1) return decoder.missing(instruction);
     if (arrives) barrier.kind = Barrier::Kind::arrive;
-    if (reduces) {
-        if (auto done = decode_reduction(decoder, instruction, words, barrier); !done)
-            return tl::unexpected<Error>(done.error());
-    }
+    if (reduces) { TRY(decode_reduction(decoder, instruction, words, barrier)); }
     if (!words.empty()) return decoder.missing(instruction);
-    auto id = decoder.input(operands[first], 4);
-    if (!id) return tl::unexpected<Error>(id.error());
-    barrier.id = *id;
+    auto id = TRY(decoder.input(operands[first], 4));
+    barrier.id = id;
     if (operands.size() > least) {
-        auto count = decoder.input(operands[first + 1], 4);
-        if (!count) return tl::unexpected<Error>(count.error());
-        barrier.count = *count;
+        auto count = TRY(decoder.input(operands[first + 1], 4));
+        barrier.count = count;
     }
     return Draft(execute_barrier, decoder.add(barrier));
 }

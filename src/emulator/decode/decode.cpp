@@ -1,4 +1,5 @@
 #include "emulator/decode/decode.hpp"
+#include "base/try.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -109,9 +110,9 @@ Expected<void> ModuleDecoder::verify(syntax::Instruction& instruction) {
 }
 
 Expected<Program> ModuleDecoder::decode() {
-    if (auto done = declare(); !done) return tl::unexpected<Error>(done.error());
-    if (auto done = decode_bodies(ModulePart()); !done) return tl::unexpected<Error>(done.error());
-    if (auto done = initialise(); !done) return tl::unexpected<Error>(done.error());
+    TRY(declare());
+    TRY(decode_bodies(ModulePart()));
+    TRY(initialise());
     return finish();
 }
 
@@ -334,25 +335,24 @@ Expected<void> ModuleDecoder::declare(const syntax::Statement& statement, std::u
             if (auto done = place_global(statement, *variable, i); !done) return done;
             continue;
         }
-        const auto size = extent(*variable, declarator, span);
-        if (!size) return tl::unexpected<Error>(size.error());
+        const auto size = TRY(extent(*variable, declarator, span));
         Symbol symbol{.kind = Symbol::Kind::variable,
                       .space = Space::shared,
-                      .bytes = size->bytes,
+                      .bytes = size.bytes,
                       .element_bytes = element_bytes(*variable, declarator),
                       .declared = isa::variable_symbol(statement, *variable, declarator)};
-        if (variable->linkage == ".extern" && size->bytes == 0) {
+        if (variable->linkage == ".extern" && size.bytes == 0) {
             symbol.dynamic = true;
-            program.dynamic_alignment = std::max(program.dynamic_alignment, size->align);
+            program.dynamic_alignment = std::max(program.dynamic_alignment, size.align);
         } else {
-            const std::uint64_t begin = round_up(shared_top, size->align);
-            if (begin + size->bytes > (std::uint64_t{1} << 30)) {
+            const std::uint64_t begin = round_up(shared_top, size.align);
+            if (begin + size.bytes > (std::uint64_t{1} << 30)) {
                 return fail(Errc::shared_memory_too_large, span,
-                            fmt::format("{} of {} bytes", declarator.name, size->bytes));
+                            fmt::format("{} of {} bytes", declarator.name, size.bytes));
             }
             symbol.address = begin;
-            shared_top = static_cast<std::uint32_t>(begin + size->bytes);
-            program.shared_variables.push_back({span_of(declarator.name), begin, size->bytes});
+            shared_top = static_cast<std::uint32_t>(begin + size.bytes);
+            program.shared_variables.push_back({span_of(declarator.name), begin, size.bytes});
         }
         declare(declarator.name, symbol);
     }
@@ -381,21 +381,20 @@ Expected<void> ModuleDecoder::place_global(const syntax::Statement& statement,
                                       .declared = isa::variable_symbol(statement, variable, declarator)});
         return {};
     }
-    const auto size = extent(variable, declarator, span);
-    if (!size) return tl::unexpected<Error>(size.error());
+    const auto size = TRY(extent(variable, declarator, span));
     if (needs_order_ = is_one_of_several_; needs_order_)
         return fail(Errc::module_not_emulated, span, "several parts");
-    const auto region = variables_.reserve(size->bytes);
+    const auto region = variables_.reserve(size.bytes);
     if (!region) return fail(region.error().code, span, *region.error().detail);
     const Space space = syntax::space_of(variable.space);
     const std::uint64_t address = (*region)->begin;
     declare(declarator.name, {.kind = Symbol::Kind::variable,
                               .space = space,
                               .address = address,
-                              .bytes = size->bytes,
+                              .bytes = size.bytes,
                               .element_bytes = element_bytes(variable, declarator),
                               .declared = isa::variable_symbol(statement, variable, declarator)});
-    program.variables[std::string(declarator.name)] = {address, size->bytes, space, false};
+    program.variables[std::string(declarator.name)] = {address, size.bytes, space, false};
     initialisers_.push_back({*region, variable, index});
     return {};
 }

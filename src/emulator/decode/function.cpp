@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.hpp"
 #include "emulator/decode/decode.hpp"
 #include "isa/declaration.hpp"
 #include "launch/module_info.hpp"
@@ -145,12 +146,11 @@ Expected<void> FunctionDecoder::declare_slots(const std::vector<Statement::Param
             if (parameter.count > most_local_bytes)
                 return fail(Errc::declaration_not_emulated, span, std::string(parameter.name));
             const std::uint64_t bytes = element * std::max<std::uint64_t>(parameter.count, 1);
-            auto offset = place_in_frame(bytes, parameter.align != 0 ? parameter.align : element, span);
-            if (!offset) return tl::unexpected<Error>(offset.error());
-            slot = {*offset, static_cast<std::uint32_t>(bytes), no_ref};
+            auto offset = TRY(place_in_frame(bytes, parameter.align != 0 ? parameter.align : element, span));
+            slot = {offset, static_cast<std::uint32_t>(bytes), no_ref};
             scopes().declare(parameter.name, {.space = Space::local,
                                               .frame_relative = true,
-                                              .address = *offset,
+                                              .address = offset,
                                               .bytes = bytes,
                                               .element_bytes = is_array(parameter) ? element : 0,
                                               .declared = declared_as(parameter, are_inputs)});
@@ -337,15 +337,13 @@ Expected<void> FunctionDecoder::variable(const Statement& statement) {
         return done;
     }
     for (const auto& declarator : variable->declarators) {
-        const auto size = extent(*variable, declarator, span);
-        if (!size) return tl::unexpected<Error>(size.error());
-        auto offset = place_in_frame(size->bytes, size->align, span);
-        if (!offset) return tl::unexpected<Error>(offset.error());
+        const auto size = TRY(extent(*variable, declarator, span));
+        auto offset = TRY(place_in_frame(size.bytes, size.align, span));
         scopes().declare(declarator.name,
                          {.space = Space::local,
                           .frame_relative = true,
-                          .address = *offset,
-                          .bytes = size->bytes,
+                          .address = offset,
+                          .bytes = size.bytes,
                           .element_bytes = element_bytes(*variable, declarator),
                           .declared = isa::variable_symbol(statement, *variable, declarator)});
     }
@@ -669,14 +667,13 @@ Expected<Draft> decode_pure(FunctionDecoder& decoder, const syntax::Instruction&
     std::array<Ref, arithmetic::most_inputs + 1> inputs;
     for (std::size_t i = 0; i < pure->outputs; ++i) {
         const auto extension = pure->output_signed[i] ? Extension::sign : Extension::zeros;
-        auto ref = decoder.output(*operands[i], pure->output_bytes[i], extension);
-        if (!ref) return tl::unexpected<Error>(ref.error());
-        outputs[i] = *ref;
+        auto ref = TRY(decoder.output(*operands[i], pure->output_bytes[i], extension));
+        outputs[i] = ref;
     }
     for (std::size_t i = 0; i < pure->inputs; ++i) {
-        auto ref = decoder.input(*operands[pure->outputs + i], pure->input_bytes[i], pure->input_types[i]);
-        if (!ref) return tl::unexpected<Error>(ref.error());
-        inputs[i] = *ref;
+        auto ref =
+            TRY(decoder.input(*operands[pure->outputs + i], pure->input_bytes[i], pure->input_types[i]));
+        inputs[i] = ref;
     }
     return draft_of(decoder, *pure, instruction, {outputs, inputs});
 }

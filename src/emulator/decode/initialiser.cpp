@@ -1,6 +1,7 @@
 // First values of variables.
 
 #include "emulator/decode/initialiser.hpp"
+#include "base/try.hpp"
 
 #include <fmt/format.h>
 
@@ -28,11 +29,10 @@ syntax::ConstantUse use_of(std::string_view type) {
 }
 
 Expected<std::uint64_t> integer(std::span<const Token> tokens) {
-    const auto constant = syntax::evaluate(tokens);
-    if (!constant) return tl::unexpected<Error>(constant.error());
-    if (!constant->is_integer())
+    const auto constant = TRY(syntax::evaluate(tokens));
+    if (!constant.is_integer())
         return fail(Errc::declaration_not_emulated, span_of(tokens.front()), "an integer is expected");
-    return constant->bits;
+    return constant.bits;
 }
 
 Expected<std::uint64_t> base_address(const ModuleDecoder& module, const InitialValue& value) {
@@ -56,9 +56,8 @@ Expected<std::uint64_t> address(const ModuleDecoder& module, const InitialValue&
 Expected<std::uint64_t> bits_of(const ModuleDecoder& module, const InitialValue& value,
                                 std::string_view type) {
     if (value.symbol == nullptr && value.mask == nullptr) {
-        const auto constant = syntax::evaluate(value.constant);
-        if (!constant) return tl::unexpected<Error>(constant.error());
-        if (const auto bits = syntax::convert(*constant, use_of(type), type_bits(type))) return *bits;
+        const auto constant = TRY(syntax::evaluate(value.constant));
+        if (const auto bits = syntax::convert(constant, use_of(type), type_bits(type))) return *bits;
         return fail(Errc::declaration_not_emulated, span_of(value.tokens.front()),
                     fmt::format("{} is no value of {}", value.tokens.front().text, type));
     }
@@ -79,12 +78,11 @@ Expected<void> initialise_variable(const ModuleDecoder& module, std::span<std::b
     const std::uint64_t element = std::max(type_bits(variable.type) / 8, 1u);
     syntax::InitialValues values(variable, declarator);
     for (std::uint64_t offset = 0; const auto value = values.next(); offset += element) {
-        const auto bits = bits_of(module, *value, variable.type);
-        if (!bits) return tl::unexpected<Error>(bits.error());
+        const auto bits = TRY(bits_of(module, *value, variable.type));
         if (offset + element > bytes.size())
             return fail(Errc::declaration_not_emulated, span_of(value->tokens.front()),
                         fmt::format("{} has no place for it", declarator.name));
-        std::memcpy(bytes.data() + offset, &*bits, std::min<std::uint64_t>(element, sizeof *bits));
+        std::memcpy(bytes.data() + offset, &bits, std::min<std::uint64_t>(element, sizeof bits));
     }
     if (values.problem().empty()) return {};
     return fail(Errc::declaration_not_emulated, span_of(values.place()),

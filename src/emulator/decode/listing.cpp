@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/try.hpp"
 #include "emulator/decode/decode.hpp"
 #include "ptxgraft/emulator_decoded.hpp"
 
@@ -116,18 +117,16 @@ class Listing {
 }  // namespace
 
 Expected<std::string> decoded_listing(std::string_view ptx) {
-    const auto tree = syntax::parse(std::string(ptx));
-    if (!tree) return tl::unexpected(tree.error());
+    const auto tree = TRY(syntax::parse(std::string(ptx)));
     constexpr std::uint64_t most_variables = std::uint64_t{1} << 32;
     ModuleVariables variables(std::make_shared<Memory>(most_variables, false));
     DecoderMemory kept;
     kept.shapes.often = ~std::uint32_t{0};  // each instruction by itself
     std::vector<TableEntry> entries;
-    ModuleDecoder decoder(*tree, variables, kept);
+    ModuleDecoder decoder(tree, variables, kept);
     decoder.entries = &entries;
-    const auto program = decoder.decode();
-    if (!program) return tl::unexpected(program.error());
-    return Listing(*program, entries, tree->source()).run();
+    const auto program = TRY(decoder.decode());
+    return Listing(program, entries, tree.source()).run();
 }
 
 }  // namespace ptxgraft

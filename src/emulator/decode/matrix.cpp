@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "base/try.hpp"
 #include "emulator/decode/decode.hpp"
 #include "syntax/types.hpp"
 
@@ -79,11 +80,10 @@ std::uint32_t register_bytes(MatrixType type) { return type == MatrixType::f64 ?
 
 Expected<void> add_outputs(FunctionDecoder& decoder, Draft& draft, const Operand& operand, unsigned count,
                            std::uint32_t bytes) {
-    const auto refs = decoder.outputs(operand, bytes);
-    if (!refs) return tl::unexpected<Error>(refs.error());
-    if (refs->size() != count)
+    const auto refs = TRY(decoder.outputs(operand, bytes));
+    if (refs.size() != count)
         return wrong_operand(operand, fmt::format("a vector of {} registers is wanted", count));
-    for (const Ref ref : *refs) draft.output(ref);
+    for (const Ref ref : refs) draft.output(ref);
     return {};
 }
 
@@ -92,19 +92,17 @@ Expected<void> add_inputs(FunctionDecoder& decoder, Draft& draft, const Operand&
     const ImmediateType immediate = type == MatrixType::f32   ? ImmediateType::f32
                                     : type == MatrixType::f64 ? ImmediateType::f64
                                                               : ImmediateType::integer;
-    const auto refs = decoder.inputs(operand, register_bytes(type), immediate);
-    if (!refs) return tl::unexpected<Error>(refs.error());
-    if (refs->size() != count)
+    const auto refs = TRY(decoder.inputs(operand, register_bytes(type), immediate));
+    if (refs.size() != count)
         return wrong_operand(operand, fmt::format("a vector of {} registers is wanted", count));
-    for (const Ref ref : *refs) draft.input(ref);
+    for (const Ref ref : refs) draft.input(ref);
     return {};
 }
 
 Expected<void> add_input(FunctionDecoder& decoder, Draft& draft, const Operand& operand,
                          std::uint32_t bytes) {
-    const auto ref = decoder.input(operand, bytes);
-    if (!ref) return tl::unexpected<Error>(ref.error());
-    draft.input(*ref);
+    const auto ref = TRY(decoder.input(operand, bytes));
+    draft.input(ref);
     return {};
 }
 
@@ -155,12 +153,11 @@ Expected<Draft> decode_product(FunctionDecoder& decoder, const Instruction& inst
     if (sparse) {
         const bool one_lane = mma.k * element_bits(mma.a) == 256,
                    all_lanes = element_bits(mma.a) <= 8 && !one_lane;
-        const auto selector = constant_of(operands[5], 0,
-                                          all_lanes                               ? 0
-                                          : one_lane && element_bits(mma.a) >= 16 ? 3
-                                                                                  : 1);
-        if (!selector) return tl::unexpected<Error>(selector.error());
-        mma.selector = static_cast<std::uint8_t>(*selector);
+        const auto selector = TRY(constant_of(operands[5], 0,
+                                              all_lanes                               ? 0
+                                              : one_lane && element_bits(mma.a) >= 16 ? 3
+                                                                                      : 1));
+        mma.selector = static_cast<std::uint8_t>(selector);
     }
     const FragmentSizes sizes = fragment_sizes(mma);
     Draft draft = draft_of(decoder, execute_mma, {.mma = mma});
@@ -236,8 +233,7 @@ Expected<Draft> decode_wmma_memory(FunctionDecoder& decoder, const Instruction& 
     matrix.lines = wmma_default_stride(*mma, matrix.matrix, across);
     const auto& operands = instruction.operands;
     matrix.has_stride = operands.size() == 3;
-    const auto base = decoder.address(operands[loads ? 1 : 0], matrix.access);
-    if (!base) return tl::unexpected<Error>(base.error());
+    const auto base = TRY(decoder.address(operands[loads ? 1 : 0], matrix.access));
     const bool has_base = matrix.access.has_base, has_stride = matrix.has_stride;
     const FragmentSizes sizes = fragment_sizes(*mma);
     const unsigned count = which == ".a"   ? sizes.a
@@ -247,7 +243,7 @@ Expected<Draft> decode_wmma_memory(FunctionDecoder& decoder, const Instruction& 
     Draft draft = draft_of(decoder, loads ? execute_wmma_load : execute_wmma_store, std::move(matrix));
     Expected<void> done;
     if (loads) done = add_outputs(decoder, draft, operands[0], count, register_bytes(type));
-    if (has_base) draft.input(*base);
+    if (has_base) draft.input(base);
     if (done && has_stride) done = add_input(decoder, draft, operands[2], 4);
     if (!loads) defines_results(draft, draft.operation.inputs);
     if (done && !loads) done = add_inputs(decoder, draft, operands[1], count, type);
@@ -275,14 +271,13 @@ Expected<Draft> decode_matrix_rows(FunctionDecoder& decoder, const Instruction& 
     matrix.access.bytes = 16;
     if (!words.empty() || !understood || number.empty()) return decoder.missing(instruction);
     const auto& operands = instruction.operands;
-    const auto base = decoder.address(operands[loads ? 1 : 0], matrix.access);
-    if (!base) return tl::unexpected<Error>(base.error());
+    const auto base = TRY(decoder.address(operands[loads ? 1 : 0], matrix.access));
     const bool has_base = matrix.access.has_base;
     const auto count = static_cast<unsigned>(number[2] - '0');
     Draft draft = draft_of(decoder, loads ? execute_ldmatrix : execute_stmatrix, std::move(matrix));
     Expected<void> done;
     if (loads) done = add_outputs(decoder, draft, operands[0], count, 4);
-    if (has_base) draft.input(*base);
+    if (has_base) draft.input(base);
     if (!loads) defines_results(draft, draft.operation.inputs);
     if (!loads) done = add_inputs(decoder, draft, operands[1], count, MatrixType::s32);
     if (!done) return tl::unexpected<Error>(done.error());
@@ -321,10 +316,9 @@ Expected<void> take_immediates(const Instruction& instruction, std::size_t first
                             a_in_registers ? &wgmma.transpose_b : &wgmma.transpose_a, &wgmma.transpose_b};
     for (std::size_t i = 0; i < count; ++i) {
         const bool is_scale = i < 2;
-        const auto value = constant_of(operands[first + i], is_scale ? -1 : 0, 1);
-        if (!value) return tl::unexpected<Error>(value.error());
-        if (is_scale && *value == 0) return wrong_operand(operands[first + i], "1 or -1 is wanted");
-        *wanted[i] = *value == (is_scale ? -1 : 1);
+        const auto value = TRY(constant_of(operands[first + i], is_scale ? -1 : 0, 1));
+        if (is_scale && value == 0) return wrong_operand(operands[first + i], "1 or -1 is wanted");
+        *wanted[i] = value == (is_scale ? -1 : 1);
     }
     return {};
 }
@@ -354,12 +348,10 @@ Expected<Draft> decode_wgmma_product(FunctionDecoder& decoder, const Instruction
     const bool in_registers = decoder.is_vector(operands[1]);
     if (!is_supported(wgmma) || depth(wgmma) != common.shape.sizes[2] || bits != (wgmma.a == MatrixType::b1))
         return decoder.missing(instruction);
-    if (auto done = take_immediates(instruction, scale + 1, in_registers, wgmma); !done)
-        return tl::unexpected<Error>(done.error());
+    TRY(take_immediates(instruction, scale + 1, in_registers, wgmma));
     if (wgmma.sparse) {
-        const auto selector = constant_of(operands[4], 0, element_bits(wgmma.a) >= 16 ? 1 : 0);
-        if (!selector) return tl::unexpected<Error>(selector.error());
-        wgmma.selector = static_cast<std::uint8_t>(*selector);
+        const auto selector = TRY(constant_of(operands[4], 0, element_bits(wgmma.a) >= 16 ? 1 : 0));
+        wgmma.selector = static_cast<std::uint8_t>(selector);
     }
     decoder.program().uses_async_proxy = true;
     Draft draft = draft_of(decoder, execute_wgmma, {.wgmma = wgmma, .a_in_registers = in_registers});
@@ -384,13 +376,13 @@ Expected<Draft> decode_wgmma(FunctionDecoder& decoder, const Instruction& instru
     const bool known = !what.empty() && words.take(".sync");
     words.take(".aligned");
     if (!known || !words.empty()) return decoder.missing(instruction);
-    const auto pending = what == ".wait_group" ? pending_groups(instruction) : Expected<std::uint32_t>(0);
-    if (!pending) return tl::unexpected<Error>(pending.error());
+    const auto pending =
+        TRY(what == ".wait_group" ? pending_groups(instruction) : Expected<std::uint32_t>(0));
     gather_lanes(decoder);
     return Draft(what == ".fence"          ? execute_wgmma_fence
                  : what == ".commit_group" ? execute_wgmma_commit
                                            : execute_wgmma_wait,
-                 *pending);
+                 pending);
 }
 
 constexpr InstructionRow rows[] = {

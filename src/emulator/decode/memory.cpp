@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.hpp"
 #include "emulator/decode/decode.hpp"
 
 namespace ptxgraft::emulator {
@@ -88,9 +89,8 @@ Expected<Move> decode_move(FunctionDecoder& decoder, const Instruction& instruct
     const std::uint32_t bits = type_bits(move.type);
     if (!words.empty() || bits < 8) return decoder.missing(instruction);
     move.access.bytes = static_cast<std::uint8_t>(bits / 8);
-    auto base = decoder.address(instruction.operands[at], move.access);
-    if (!base) return tl::unexpected<Error>(base.error());
-    move.base = *base;
+    auto base = TRY(decoder.address(instruction.operands[at], move.access));
+    move.base = base;
     return move;
 }
 
@@ -103,28 +103,24 @@ Expected<void> check_elements(const Instruction& instruction, const Expected<std
 }
 
 Expected<Draft> decode_load(FunctionDecoder& decoder, const Instruction& instruction) {
-    auto move = decode_move(decoder, instruction, 1);
-    if (!move) return tl::unexpected<Error>(move.error());
-    const Extension extension = move->type[1] == 's' ? Extension::sign : Extension::zeros;
-    const auto elements = decoder.outputs(instruction.operands[0], move->access.bytes, extension);
-    if (auto fits = check_elements(instruction, elements, move->access); !fits)
-        return tl::unexpected<Error>(fits.error());
-    Draft draft(load_operation(move->access.bytes), decoder.add(move->access));
+    auto move = TRY(decode_move(decoder, instruction, 1));
+    const Extension extension = move.type[1] == 's' ? Extension::sign : Extension::zeros;
+    const auto elements = decoder.outputs(instruction.operands[0], move.access.bytes, extension);
+    TRY(check_elements(instruction, elements, move.access));
+    Draft draft(load_operation(move.access.bytes), decoder.add(move.access));
     for (const Ref element : *elements) draft.output(element);
-    if (move->access.has_base) draft.input(move->base);
+    if (move.access.has_base) draft.input(move.base);
     return draft;
 }
 
 Expected<Draft> decode_store(FunctionDecoder& decoder, const Instruction& instruction) {
     if (instruction.has(".async")) return decode_async_store(decoder, instruction);
-    auto move = decode_move(decoder, instruction, 0);
-    if (!move) return tl::unexpected<Error>(move.error());
+    auto move = TRY(decode_move(decoder, instruction, 0));
     const auto elements =
-        decoder.inputs(instruction.operands[1], move->access.bytes, immediate_type(move->type));
-    if (auto fits = check_elements(instruction, elements, move->access); !fits)
-        return tl::unexpected<Error>(fits.error());
-    Draft draft(store_operation(move->access.bytes), decoder.add(move->access));
-    if (move->access.has_base) draft.input(move->base);
+        decoder.inputs(instruction.operands[1], move.access.bytes, immediate_type(move.type));
+    TRY(check_elements(instruction, elements, move.access));
+    Draft draft(store_operation(move.access.bytes), decoder.add(move.access));
+    if (move.access.has_base) draft.input(move.base);
     draft.operation.strict = draft.operation.inputs;  // what is stored may be undefined
     for (const Ref element : *elements) draft.input(element);
     return draft;
@@ -158,21 +154,18 @@ Expected<Draft> decode_atomic(FunctionDecoder& decoder, const Instruction& instr
     }
     const std::uint32_t bytes = type_bits(type) / 8;
     access.bytes = static_cast<std::uint8_t>(bytes);
-    auto base = decoder.address(operands[first], access);
-    if (!base) return tl::unexpected<Error>(base.error());
+    auto base = TRY(decoder.address(operands[first], access));
     Draft draft(execute);
     if (first == 1) {
         const auto destination =
             decoder.outputs(operands[0], bytes, type[1] == 's' ? Extension::sign : Extension::zeros);
-        if (auto fits = check_elements(instruction, destination, access); !fits)
-            return tl::unexpected<Error>(fits.error());
+        TRY(check_elements(instruction, destination, access));
         for (const Ref element : *destination) draft.output(element);
     }
-    if (access.has_base) draft.input(*base);
+    if (access.has_base) draft.input(base);
     for (std::size_t i = 0; i < inputs; ++i) {
         const auto value = decoder.inputs(operands[first + 1 + i], bytes, immediate_type(type));
-        if (auto fits = check_elements(instruction, value, access); !fits)
-            return tl::unexpected<Error>(fits.error());
+        TRY(check_elements(instruction, value, access));
         for (const Ref element : *value) draft.input(element);
     }
     draft.set(decoder.add(access));
@@ -292,10 +285,9 @@ Expected<Draft> decode_discard(FunctionDecoder& decoder, const Instruction& inst
     if (!words.empty() || operands.size() != 2) return decoder.missing(instruction);
     if (integer_of(operands[1]) != discarded_bytes)
         return fail(Errc::operand_invalid, operands[1].span(), "128 bytes are discarded");
-    auto base = decoder.address(operands[0], access);
-    if (!base) return tl::unexpected<Error>(base.error());
+    auto base = TRY(decoder.address(operands[0], access));
     Draft draft(execute_discard, decoder.add(access));
-    if (access.has_base) draft.input(*base);
+    if (access.has_base) draft.input(base);
     return draft;
 }
 
@@ -309,9 +301,8 @@ Expected<Draft> decode_copy(FunctionDecoder& decoder, const Instruction& instruc
         !group.empty() && words.empty()) {
         if (group == ".commit_group") return Draft(execute_copy_commit);
         if (group == ".wait_all") return Draft(execute_copy_wait_all);
-        const auto pending = pending_groups(instruction);
-        if (!pending) return tl::unexpected<Error>(pending.error());
-        return Draft(execute_copy_wait, *pending);
+        const auto pending = TRY(pending_groups(instruction));
+        return Draft(execute_copy_wait, pending);
     }
     if (words.take(".mbarrier") && words.take(".arrive")) {
         words.take(".noinc");
@@ -362,18 +353,16 @@ Expected<Draft> decode_stack(FunctionDecoder& decoder, const Instruction& instru
     if (instruction.operands.size() != 1) return decoder.missing(instruction);
     const bool saves = instruction.opcode == "stacksave";
     const std::uint32_t bytes = instruction.has(".u32") ? 4 : 8;
-    auto ref = saves ? decoder.output(instruction.operands[0], bytes)
-                     : decoder.input(instruction.operands[0], bytes);
-    if (!ref) return tl::unexpected<Error>(ref.error());
-    return saves ? Draft(execute_stacksave).output(*ref) : Draft(execute_stackrestore).input(*ref);
+    auto ref = TRY(saves ? decoder.output(instruction.operands[0], bytes)
+                         : decoder.input(instruction.operands[0], bytes));
+    return saves ? Draft(execute_stacksave).output(ref) : Draft(execute_stackrestore).input(ref);
 }
 
 // A cache policy is a value that only cache hints read.
 Expected<Draft> decode_createpolicy(FunctionDecoder& decoder, const Instruction& instruction) {
     if (instruction.operands.empty()) return decoder.missing(instruction);
-    auto d = decoder.output(instruction.operands[0], 8);
-    if (!d) return tl::unexpected<Error>(d.error());
-    return Draft(arithmetic::extension(8, 8, false)).output(*d).input(decoder.constant(0, 8));
+    auto d = TRY(decoder.output(instruction.operands[0], 8));
+    return Draft(arithmetic::extension(8, 8, false)).output(d).input(decoder.constant(0, 8));
 }
 
 // PTX ISA 9.7.9.14, 9.7.9.26, 9.7.9.27. A multimem address stands for one place on each device of a team; the

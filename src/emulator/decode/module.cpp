@@ -1,4 +1,5 @@
 #include "emulator/decode/module.hpp"
+#include "base/try.hpp"
 
 #include "emulator/decode/share_columns.hpp"
 #include "ptxgraft/syntax.hpp"
@@ -11,9 +12,8 @@ using emulator::Program;
 Expected<void> EmulatedModule::decode(syntax::Module tree, std::shared_ptr<const launch::ModuleInfo> info,
                                       emulator::DecoderMemory& kept, std::uint32_t threads) {
     if (tree.address_size() == 32) return fail(Errc::module_not_emulated, "32-bit addresses");
-    auto programs = emulator::decode_in_parts(tree, variables_, kept, threads);
-    if (!programs) return tl::unexpected<Error>(programs.error());
-    for (Program& program : *programs) add(parts_.emplace_back(std::move(program)));
+    auto programs = TRY(emulator::decode_in_parts(tree, variables_, kept, threads));
+    for (Program& program : programs) add(parts_.emplace_back(std::move(program)));
     text_ = std::move(tree).take_source();
     info_ = std::move(info);
     for (const launch::EntryInfo& entry : info_->entries) entries_.put(entry.name).first->info = &entry;
@@ -31,9 +31,8 @@ void EmulatedModule::add(const Part& part) {
 Expected<EmulatedModule::Entry> EmulatedModule::prepare(std::string_view name) const {
     const PartEntry* found = entries_.find(name);
     if (found == nullptr || found->info->parameter_error) {
-        const auto named = launch::find_entry(*info_, name);
-        if (!named) return tl::unexpected<Error>(named.error());
-        found = entries_.find((*named)->name);
+        const auto named = TRY(launch::find_entry(*info_, name));
+        found = entries_.find(named->name);
     }
     const std::scoped_lock lock(mutex_);
     Part& part = parts_[found->part];

@@ -1,6 +1,7 @@
 // Operands: registers, immediates, addresses, vectors.
 #include <fmt/format.h>
 
+#include "base/try.hpp"
 #include "emulator/decode/decode.hpp"
 #include "ptxgraft/isa.hpp"
 
@@ -206,9 +207,8 @@ Expected<std::vector<Ref>> FunctionDecoder::inputs(const syntax::Operand& operan
     }
     const bool many = operand.kind() == OperandKind::vector;
     for (std::size_t i = 0; i < (many ? operand.children().size() : 1); ++i) {
-        auto ref = input(many ? operand.children()[i] : operand, bytes, type);
-        if (!ref) return tl::unexpected<Error>(ref.error());
-        refs.push_back(*ref);
+        auto ref = TRY(input(many ? operand.children()[i] : operand, bytes, type));
+        refs.push_back(ref);
     }
     return refs;
 }
@@ -228,9 +228,8 @@ Expected<std::vector<Ref>> FunctionDecoder::outputs(const syntax::Operand& opera
     }
     const bool many = operand.kind() == OperandKind::vector || operand.kind() == OperandKind::pair;
     for (std::size_t i = 0; i < (many ? operand.children().size() : 1); ++i) {
-        auto ref = output(many ? operand.children()[i] : operand, bytes, extension);
-        if (!ref) return tl::unexpected<Error>(ref.error());
-        refs.push_back(*ref);
+        auto ref = TRY(output(many ? operand.children()[i] : operand, bytes, extension));
+        refs.push_back(ref);
     }
     return refs;
 }

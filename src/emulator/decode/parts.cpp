@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/try.hpp"
 #include "emulator/decode/decode.hpp"
 
 namespace ptxgraft::emulator {
@@ -64,9 +65,8 @@ class Parts {
         for (const auto& part : others_) decoders.push_back(&part->decoder);
         std::vector<Program> all;
         for (ModuleDecoder* decoder : decoders) {
-            auto program = decoder->finish();
-            if (!program) return tl::unexpected<Error>(program.error());
-            all.push_back(std::move(*program));
+            auto program = TRY(decoder->finish());
+            all.push_back(std::move(program));
         }
         return all;
     }
@@ -109,7 +109,7 @@ class Parts {
 Expected<std::vector<Program>> decode_in_parts(const syntax::Module& module, ModuleVariables& variables,
                                                DecoderMemory& kept, std::uint32_t threads) {
     Parts parts(module, variables, kept, count_parts(module, threads));
-    if (auto done = parts.decode(); !done) return tl::unexpected<Error>(done.error());
+    TRY(parts.decode());
     return parts.programs();
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/try.hpp"
 #include "emulator/decode/decode.hpp"
 
 namespace ptxgraft::emulator {
@@ -191,9 +192,8 @@ Expected<Draft> decode_scalar(FunctionDecoder& decoder, const Instruction& instr
         columns.inputs[i - 1] = *column;
     }
     if (!merges) {
-        const auto result = decoder.output(*d.operand, word_bytes);
-        if (!result) return tl::unexpected<Error>(result.error());
-        columns.outputs[0] = *result;
+        const auto result = TRY(decoder.output(*d.operand, word_bytes));
+        columns.outputs[0] = result;
         return draft_of(decoder, *pure, instruction, columns);
     }
     const Ref value = decoder.temporary(word_bytes), third = columns.inputs[2];
@@ -224,14 +224,14 @@ Expected<Draft> decode_lanes(FunctionDecoder& decoder, const Instruction& instru
     columns.inputs[0] = lanes_a == register_a ? *left : permuted(decoder, *left, *right, lanes_a);
     columns.inputs[1] = lanes_b == register_b ? *right : permuted(decoder, *left, *right, lanes_b);
     columns.inputs[2] = adds ? *third : decoder.constant(0, word_bytes);  // all lanes come from the operation
-    const auto result = d.column != no_ref ? Expected<Ref>(d.column) : decoder.output(*d.operand, word_bytes);
-    if (!result) return tl::unexpected<Error>(result.error());
-    columns.outputs[0] = adds || mask == 0xFFFF ? *result : decoder.temporary(word_bytes);
+    const auto result =
+        TRY(d.column != no_ref ? Expected<Ref>(d.column) : decoder.output(*d.operand, word_bytes));
+    columns.outputs[0] = adds || mask == 0xFFFF ? result : decoder.temporary(word_bytes);
     Draft operation = draft_of(decoder, *pure, instruction, columns);
     if (adds || mask == 0xFFFF) return operation;
     operation.operation.is_micro_op = true;
     decoder.emit(operation);
-    return permutation(decoder, *result, columns.outputs[0], *third,
+    return permutation(decoder, result, columns.outputs[0], *third,
                        (register_a & mask) | (register_b & ~mask & 0xFFFF));
 }
 

@@ -1,4 +1,5 @@
 // Instructions of a warp: shfl, vote, match, redux, elect, activemask.
+#include "base/try.hpp"
 #include "emulator/decode/decode.hpp"
 
 namespace ptxgraft::emulator {
@@ -27,27 +28,24 @@ Expected<Draft> collective(FunctionDecoder& decoder, const Instruction& instruct
         return fail(Errc::operand_invalid, operands[0].span(), std::string(operands[0].text()));
     Draft draft(execute_collective);
     for (std::size_t i = 0; i < shape.outputs.size(); ++i) {
-        auto result = i >= written ? Expected<Ref>(decoder.temporary(shape.outputs[i]))
-                                   : decoder.output(is_pair ? operands[0].children()[i] : operands[0],
-                                                    shape.outputs[i]);
-        if (!result) return tl::unexpected<Error>(result.error());
-        draft.output(*result);
+        auto result = TRY(i >= written ? Expected<Ref>(decoder.temporary(shape.outputs[i]))
+                                       : decoder.output(is_pair ? operands[0].children()[i] : operands[0],
+                                                        shape.outputs[i]));
+        draft.output(result);
     }
     for (std::size_t i = 0; i < shape.inputs.size(); ++i) {
         bool negated = false;
-        auto value = shape.inputs[i] == 1 ? decoder.predicate(operands[1 + i], negated)
-                                          : decoder.input(operands[1 + i], shape.inputs[i]);
-        if (!value) return tl::unexpected<Error>(value.error());
+        auto value = TRY(shape.inputs[i] == 1 ? decoder.predicate(operands[1 + i], negated)
+                                              : decoder.input(operands[1 + i], shape.inputs[i]));
         if (negated) extra = 1;
-        draft.input(*value);
+        draft.input(value);
     }
     CollectiveCall call{function, extra, no_ref, shape.moves};
     // what nobody uses may be undefined
     if (shape.moves) draft.operation.strict = 0, draft.operation.self_marked_outputs = 1;
     if (shape.has_members) {
-        auto members = decoder.input(operands.back(), 4);
-        if (!members) return tl::unexpected<Error>(members.error());
-        call.member_mask = *members;
+        auto members = TRY(decoder.input(operands.back(), 4));
+        call.member_mask = members;
     }
     draft.set(decoder.add(call));
     return draft;
@@ -97,9 +95,8 @@ Expected<Draft> decode_activemask(FunctionDecoder& decoder, const Instruction& i
     Words words(instruction);
     if (!words.take(".b32") || !words.empty() || instruction.operands.size() != 1)
         return decoder.missing(instruction);
-    auto d = decoder.output(instruction.operands[0], 4);
-    if (!d) return tl::unexpected<Error>(d.error());
-    return Draft(execute_activemask).output(*d);
+    auto d = TRY(decoder.output(instruction.operands[0], 4));
+    return Draft(execute_activemask).output(d);
 }
 
 constexpr InstructionRow rows[] = {

@@ -1,6 +1,7 @@
 // The mbarrier instructions (PTX ISA 9.7.13.15).
 #include <fmt/format.h>
 
+#include "base/try.hpp"
 #include "emulator/decode/decode.hpp"
 #include "emulator/machine/cta.hpp"
 #include "emulator/machine/mbarrier_object.hpp"
@@ -183,8 +184,7 @@ Expected<Draft> decode(FunctionDecoder& decoder, const Instruction& instruction,
         !instruction.has(".shared::cluster"))
         access.space = Space::generic;
     if (instruction.has(".shared::cluster")) access.space = Space::shared_cluster;
-    auto base = decoder.address(operands[at], access);
-    if (!base) return tl::unexpected<Error>(base.error());
+    auto base = TRY(decoder.address(operands[at], access));
     auto result =
         result_bytes != 0 ? decoder.output(operands[0], result_bytes) : Expected<Ref>(decoder.temporary(8));
     auto value = operands.size() > at + 1 ? decoder.input(operands[at + 1], input_bytes)
@@ -193,7 +193,7 @@ Expected<Draft> decode(FunctionDecoder& decoder, const Instruction& instruction,
     if (!value) return tl::unexpected<Error>(value.error());
     Draft draft(execute, decoder.add(access));
     draft.output(*result);
-    if (access.has_base) draft.input(*base);
+    if (access.has_base) draft.input(base);
     draft.input(*value);
     return draft;
 }

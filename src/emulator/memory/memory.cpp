@@ -1,5 +1,6 @@
 // Regions of global and constant memory by address, and their definedness bits.
 #include "emulator/memory/memory.hpp"
+#include "base/try.hpp"
 
 #include <fmt/format.h>
 
@@ -113,12 +114,11 @@ void Memory::insert(Regions& regions, const Region& region) {
 }
 
 Expected<std::uint64_t> Memory::allocate(std::uint64_t bytes) {
-    const auto region = reserve(bytes);
-    if (!region) return tl::unexpected<Error>(region.error());
-    Reserved reserved(*this, *region);
-    add(*region);
+    const auto region = TRY(reserve(bytes));
+    Reserved reserved(*this, region);
+    add(region);
     reserved.keep();
-    return region->begin;
+    return region.begin;
 }
 
 Expected<void> Memory::free(std::uint64_t address) {
@@ -241,12 +241,11 @@ std::byte* Memory::host(std::uint64_t address, std::uint64_t bytes) const {
 Expected<void> Memory::reserve_heap() {
     const std::scoped_lock lock(heap_mutex_);
     if (has_heap_) return {};
-    auto region = reserve(heap_bytes);
-    if (!region) return tl::unexpected<Error>(region.error());
-    Reserved reserved(*this, *region);
-    region->is_heap = true;
-    heap_.begin(region->begin);
-    add(*region);
+    auto region = TRY(reserve(heap_bytes));
+    Reserved reserved(*this, region);
+    region.is_heap = true;
+    heap_.begin(region.begin);
+    add(region);
     reserved.keep();
     has_heap_ = true;
     return {};
@@ -259,10 +258,9 @@ ModuleVariables::
 }
 
 Expected<Region*> ModuleVariables::reserve(std::uint64_t bytes) {
-    const auto region = memory_->reserve(bytes);
-    if (!region) return tl::unexpected<Error>(region.error());
-    Reserved reserved(*memory_, *region);
-    Region* const kept = &regions_.emplace_back(*region);
+    const auto region = TRY(memory_->reserve(bytes));
+    Reserved reserved(*memory_, region);
+    Region* const kept = &regions_.emplace_back(region);
     reserved.keep();
     return kept;
 }

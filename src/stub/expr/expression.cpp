@@ -1,6 +1,7 @@
 // Expressions to programs and stubs, with the memory that each thread keeps for it.
 
 #include "ptxgraft/expression.hpp"
+#include "base/try.hpp"
 
 #include "stub/builder.hpp"
 #include "stub/expr/tree.hpp"
@@ -95,9 +96,8 @@ Expected<Stub> compile_expression(std::string_view text, const Signature& signat
                                   const ExpressionOptions& options, Policy policy) {
     auto& [work, compiler, machines] = workspace();
     const auto found =
-        machines.find(expression_set(), signature, {.policy = policy, .target = options.target});
-    if (!found) return tl::unexpected(found.error());
-    const stack::Machine& machine = **found;
+        TRY(machines.find(expression_set(), signature, {.policy = policy, .target = options.target}));
+    const stack::Machine& machine = *found;
     if (auto error = make(text, machine, options, work)) return tl::unexpected(*error);
     constexpr stack::CompileOptions how{.leftover = stack::Leftover::error, .limits = {.depth = 256}};
     auto compiled = compiler.compile(stack::ProgramView(work.code, work.pool), machine, how);

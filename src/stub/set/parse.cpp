@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/try.hpp"
 #include "isa/match.hpp"
 #include "stub/set/builder.hpp"
 #include "stub/set/names.hpp"
@@ -103,8 +104,7 @@ Expected<std::shared_ptr<const InstructionSet>> SetBuilder::parse(std::string_vi
     for (std::size_t at = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0; at < text.size();) {
         const std::size_t end = std::min(text.find('\n', at), text.size());
         split(text.substr(at, end - at), static_cast<std::uint32_t>(at), words);
-        if (!words.empty())
-            if (auto done = builder.line(words); !done) return tl::unexpected(done.error());
+        if (!words.empty()) TRY(builder.line(words));
         at = end + 1;
     }
     return SetData::make(std::move(data));
@@ -342,9 +342,8 @@ Expected<void> SetBuilder::give_types(Entry& entry, const Line& line) const {
             if (!is_first && at != end) ++at;
             if (at == end) return wrong(operand.is_output || !has_arrow ? line.types.back() : *arrow);
             is_first = false;
-            const auto found = operand_type(*at++, *operand.spec);
-            if (!found) return tl::unexpected(found.error());
-            type = *found;
+            const auto found = TRY(operand_type(*at++, *operand.spec));
+            type = found;
             before = operand.spec;
         }
         operand.type = type;

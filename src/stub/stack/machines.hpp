@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/try.hpp"
 #include "ptxgraft/stack.hpp"
 
 namespace ptxgraft::stack {
@@ -18,10 +19,9 @@ class MachineCache {
                                   const Signature& signature, const MachineOptions& options) {
         for (const Kept& kept : kept_)
             if (kept.machine && is_same(kept, set, signature, options)) return &*kept.machine;
-        auto machine = Machine::make(set, signature, options);
-        if (!machine) return tl::unexpected(machine.error());
+        auto machine = TRY(Machine::make(set, signature, options));
         Kept& kept = kept_[next_++ % kept_.size()];
-        kept = {std::move(*machine), options};
+        kept = {std::move(machine), options};
         return &*kept.machine;
     }
 

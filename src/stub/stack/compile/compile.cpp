@@ -1,5 +1,6 @@
 // Text to stub in one call.
 
+#include "base/try.hpp"
 #include "ptxgraft/stack.hpp"
 #include "stub/builder.hpp"
 #include "stub/stack/compile/run.hpp"
@@ -27,10 +28,9 @@ TextWorkspace& workspace() {
 
 Expected<Stub> make_stub(Compiler& compiler, ProgramView program, const Machine& machine,
                          const CompileOptions& options) {
-    const auto compiled = compiler.compile(program, machine, options);
-    if (!compiled) return tl::unexpected(compiled.error());
-    return StubBuilder::make(std::string(compiled->ptx), machine.signature(), compiled->effects,
-                             compiled->instruction_count);
+    const auto compiled = TRY(compiler.compile(program, machine, options));
+    return StubBuilder::make(std::string(compiled.ptx), machine.signature(), compiled.effects,
+                             compiled.instruction_count);
 }
 
 // An `out` is missed at the end of the program: point at the last token.
@@ -52,8 +52,7 @@ Span place_of(const Fault& fault, const TextWorkspace& work, std::size_t text_si
 
 Expected<Stub> compile_program(std::string_view text, const Machine& machine, const CompileOptions& options) {
     TextWorkspace& work = workspace();
-    if (auto read = work.reader.read(text, machine, work.program, work.places); !read)
-        return tl::unexpected(read.error());
+    TRY(work.reader.read(text, machine, work.program, work.places));
     auto stub = make_stub(work.compiler, work.program, machine, options);
     if (stub) return stub;
     Error error = stub.error();
@@ -76,18 +75,15 @@ struct TextMachine {
 
 Expected<TextMachine> machine_of(std::string_view text, const Signature& signature,
                                  const TextOptions& options, Policy policy) {
-    const auto file = parse_file(text);
-    if (!file) return tl::unexpected(file.error());
+    const auto file = TRY(parse_file(text));
     MachineOptions machine_options{policy, options.target, 0};
-    if (file->program_offset != 0) {
-        if (auto fits = check_fit(*file, signature, policy, signature_line(text)); !fits)
-            return tl::unexpected(fits.error());
-        machine_options.policy.allowed = file->policy.allowed;
+    if (file.program_offset != 0) {
+        TRY(check_fit(file, signature, policy, signature_line(text)));
+        machine_options.policy.allowed = file.policy.allowed;
     }
-    const auto machine =
-        workspace().machines.find(options.set ? options.set : standard_set(), signature, machine_options);
-    if (!machine) return tl::unexpected(machine.error());
-    return TextMachine{*machine, file->program_offset};
+    const auto machine = TRY(
+        workspace().machines.find(options.set ? options.set : standard_set(), signature, machine_options));
+    return TextMachine{machine, file.program_offset};
 }
 
 }  // namespace
@@ -95,17 +91,15 @@ Expected<TextMachine> machine_of(std::string_view text, const Signature& signatu
 Expected<Program> parse(std::string_view text, const Machine& machine) {
     Program program;
     TextWorkspace& work = workspace();
-    if (auto read = work.reader.read(text, machine, program, work.places); !read)
-        return tl::unexpected(read.error());
+    TRY(work.reader.read(text, machine, program, work.places));
     return program;
 }
 
 Expected<Stub> compile(std::string_view text, const Signature& signature, const TextOptions& options,
                        Policy policy) {
-    const auto found = machine_of(text, signature, options, policy);
-    if (!found) return tl::unexpected(found.error());
-    auto stub = compile_program(text.substr(found->program_offset), *found->machine, options.compile);
-    return stub ? std::move(stub) : tl::unexpected(shifted(stub.error(), found->program_offset));
+    const auto found = TRY(machine_of(text, signature, options, policy));
+    auto stub = compile_program(text.substr(found.program_offset), *found.machine, options.compile);
+    return stub ? std::move(stub) : tl::unexpected(shifted(stub.error(), found.program_offset));
 }
 
 std::vector<Error> find_missing(std::string_view text, const Signature& signature, const TextOptions& options,

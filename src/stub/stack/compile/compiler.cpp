@@ -1,6 +1,7 @@
 // compile: in one pass where the program allows it, else bound, run, emit, by way of a graph; all in the
 // caller's arena.
 
+#include "base/try.hpp"
 #include "ptxgraft/stack.hpp"
 
 #include <bit>
@@ -24,15 +25,14 @@ tl::unexpected<Error> too_much(const Bound& bound, const Limits& limits) {
 Expected<Compiled> compile_in(ProgramView program, const Machine::Data& machine, const Bound& bound,
                               std::span<std::byte> memory, const CompileOptions& options) {
     Arena arena(memory);
-    auto flow = run(program, machine, bound, options, arena);
-    if (!flow) return tl::unexpected(flow.error());
+    auto flow = TRY(run(program, machine, bound, options, arena));
     Compiled result;
-    if (options.hash) result.hash = hash_of(*flow, machine, arena);
-    result.ptx = emit(*flow, machine, arena, result.instruction_count);
-    result.skipped = flow->skipped;
-    result.first_skipped = flow->first_skipped;
-    result.leftover = flow->leftover;
-    result.effects = static_cast<Effect>(flow->effects);
+    if (options.hash) result.hash = hash_of(flow, machine, arena);
+    result.ptx = emit(flow, machine, arena, result.instruction_count);
+    result.skipped = flow.skipped;
+    result.first_skipped = flow.first_skipped;
+    result.leftover = flow.leftover;
+    result.effects = static_cast<Effect>(flow.effects);
     return result;
 }
 
@@ -127,9 +127,8 @@ Expected<Graph> make_graph(ProgramView program, const Machine& machine, std::spa
     const Bound bound = bound_of(program, data);
     if (passes(bound, options.limits)) return too_much(bound, options.limits);
     Arena arena(memory);
-    auto flow = run(program, data, bound, options, arena);
-    if (!flow) return tl::unexpected(flow.error());
-    return flow->graph;
+    auto flow = TRY(run(program, data, bound, options, arena));
+    return flow.graph;
 }
 
 Expected<std::uint64_t> dataflow_hash(ProgramView program, const Machine& machine,
@@ -137,9 +136,8 @@ Expected<std::uint64_t> dataflow_hash(ProgramView program, const Machine& machin
     CompileOptions with_hash = options;
     with_hash.hash = true;
     Compiler compiler;
-    const auto compiled = compiler.compile(program, machine, with_hash);
-    if (!compiled) return tl::unexpected(compiled.error());
-    return compiled->hash;
+    const auto compiled = TRY(compiler.compile(program, machine, with_hash));
+    return compiled.hash;
 }
 
 }  // namespace ptxgraft::stack

@@ -3,6 +3,7 @@
 #include <memory>
 #include <new>
 
+#include "base/try.hpp"
 #include "stub/stack/compile/diagnose.hpp"
 #include "stub/stack/compile/fold.hpp"
 #include "stub/stack/compile/runner.hpp"
@@ -540,7 +541,7 @@ bool Runner::execute_program() {
 
 Expected<Dataflow> Runner::run() {
     if (!execute_program()) return tl::unexpected(error_.error());
-    if (auto done = finish(); !done) return tl::unexpected(done.error());
+    TRY(finish());
     mark();
     choose_targets();
     flow_.graph = {{nodes_, count_}, {extra_, extra_count_}, {assignments_, assignment_count_}};

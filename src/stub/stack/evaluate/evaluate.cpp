@@ -1,6 +1,7 @@
 // Evaluation of programs over columns of inputs: runs a plan block by block.
 
 #include "ptxgraft/evaluate.hpp"
+#include "base/try.hpp"
 
 #include <array>
 #include <cstring>
@@ -140,12 +141,10 @@ Expected<Evaluator> Evaluator::make(ProgramView program, const Machine& machine,
     if (arena == nullptr)
         return fail(Errc::stack_limit_exceeded,
                     "the program may need " + std::to_string(size) + " bytes of memory, which are not there");
-    const auto graph = make_graph(program, machine, {arena.get(), size}, options);
-    if (!graph) return tl::unexpected(graph.error());
-    auto plan = make_plan(*graph, MachineData::of(machine));
-    if (!plan) return tl::unexpected(plan.error());
+    const auto graph = TRY(make_graph(program, machine, {arena.get(), size}, options));
+    auto plan = TRY(make_plan(graph, MachineData::of(machine)));
     Evaluator made;
-    made.plan_ = std::move(*plan);
+    made.plan_ = std::move(plan);
     return made;
 }
 
@@ -163,9 +162,8 @@ std::uint32_t Evaluator::instruction_count() const { return plan_->instruction_c
 
 Expected<void> evaluate(ProgramView program, const Machine& machine, const Columns& columns,
                         const CompileOptions& options) {
-    const auto made = Evaluator::make(program, machine, options);
-    if (!made) return tl::unexpected(made.error());
-    made->run(columns);
+    const auto made = TRY(Evaluator::make(program, machine, options));
+    made.run(columns);
     return {};
 }
 

@@ -1,6 +1,7 @@
 // From a graph to a plan: live nodes in order, and the column that each is computed into.
 
 #include "stub/stack/evaluate/plan.hpp"
+#include "base/try.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -36,8 +37,7 @@ class Planner {
 
     Expected<std::shared_ptr<const Evaluator::Plan>> make() {
         mark();
-        for (NodeId id = 0; id < graph_.nodes.size(); ++id)
-            if (auto done = node(id); !done) return tl::unexpected(done.error());
+        for (NodeId id = 0; id < graph_.nodes.size(); ++id) TRY(node(id));
         assign();
         place_values();
         choose_block();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.hpp"
 #include "stub/stack/text/file.hpp"
 #include "stub/stack/text/words.hpp"
 
@@ -80,9 +81,8 @@ Expected<StubFile> parse_file(std::string_view text) {
     std::string_view written = text.substr(begin, line.end - begin);
     written = written.substr(0, std::min(written.find('#'), written.find("//")));
     if (const std::size_t allow = find_allow(written); allow != std::string_view::npos) {
-        const auto effects = effects_of(written.substr(allow), begin + allow);
-        if (!effects) return tl::unexpected(effects.error());
-        file.policy.allowed = *effects;
+        const auto effects = TRY(effects_of(written.substr(allow), begin + allow));
+        file.policy.allowed = effects;
         written = written.substr(0, allow);
     }
     auto signature = Signature::parse(written);

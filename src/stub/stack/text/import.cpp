@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/try.hpp"
 #include "stub/stack/text/text.hpp"
 
 namespace ptxgraft::stack {
@@ -133,13 +134,10 @@ class StubRoutine {
     }
 
     Expected<Routine> make() {
-        for (std::size_t k = 0; k < registers_.size(); ++k)
-            if (auto placed = place(k); !placed) return tl::unexpected(placed.error());
+        for (std::size_t k = 0; k < registers_.size(); ++k) TRY(place(k));
         for (std::size_t k = registers_.size(); k-- > 0;) take_arguments(k);
-        for (const Instruction& instruction : code_)
-            if (auto moved = move(instruction); !moved) return tl::unexpected(moved.error());
-        for (std::size_t k = 0; k < registers_.size(); ++k)
-            if (auto given = give_results(k); !given) return tl::unexpected(given.error());
+        for (const Instruction& instruction : code_) TRY(move(instruction));
+        for (std::size_t k = 0; k < registers_.size(); ++k) TRY(give_results(k));
         return std::move(routine_);
     }
 

@@ -2,6 +2,7 @@
 // `inff64`.
 
 #include "stub/stack/text/literal.hpp"
+#include "base/try.hpp"
 
 #include <fmt/format.h>
 
@@ -126,12 +127,11 @@ Expected<Constant> Reading::hex() const {
     }
     if (digits.empty()) return malformed("0x takes hexadecimal digits");
     if (suffix.empty() || suffix == "U") return integer(digits, 16, id(Type::u32), id(Type::u32), false);
-    const auto type = type_of(suffix);
-    if (!type) return tl::unexpected(type.error());
-    const TypeId base = base_of(*type, set);
+    const auto type = TRY(type_of(suffix));
+    const TypeId base = base_of(type, set);
     if (base == id(Type::f32)) return malformed("the bits of an f32 are written 0f3F800000");
     if (base == id(Type::f64)) return malformed("the bits of an f64 are written 0d3FF0000000000000");
-    return integer(digits, 16, *type, base, false);
+    return integer(digits, 16, type, base, false);
 }
 
 std::size_t skip_digits(std::string_view word, std::size_t at) {
@@ -165,14 +165,13 @@ Expected<Constant> Reading::decimal() const {
     }
     if (suffix == "U" && !is_real && !is_negative)
         return integer(number, 10, id(Type::u32), id(Type::u32), false);
-    const auto type = type_of(suffix);
-    if (!type) return tl::unexpected(type.error());
-    const TypeId base = base_of(*type, set);
-    if (is_float(base)) return real(number, *type, base, is_negative);
+    const auto type = TRY(type_of(suffix));
+    const TypeId base = base_of(type, set);
+    if (is_float(base)) return real(number, type, base, is_negative);
     if (base == id(Type::pred)) return malformed("the constants of pred are true and false");
     if (is_pair(base)) return malformed(fmt::format("write the bits of both, as in 0x3C003C00{}", suffix));
     if (is_real) return malformed(fmt::format("{} is not an integer, as {} wants it", number, suffix));
-    return integer(number, 10, *type, base, is_negative);
+    return integer(number, 10, type, base, is_negative);
 }
 
 std::string Reading::range_of(TypeId base) const {

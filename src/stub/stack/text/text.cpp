@@ -1,6 +1,7 @@
 // Words that push, compute and assign. Brackets, routines and imports: text_blocks.cpp.
 
 #include "stub/stack/text/text.hpp"
+#include "base/try.hpp"
 
 #include <fmt/format.h>
 
@@ -160,9 +161,8 @@ Expected<void> Reader::dotted(std::string_view word) {
         return entry(static_cast<std::uint32_t>(index));
     if (const std::int32_t routine = find_routine(word); routine >= 0)
         return done({Opcode::call, 0, static_cast<std::uint16_t>(routine), 0});
-    const auto is_known = stack_word(word);
-    if (!is_known) return tl::unexpected(is_known.error());
-    return *is_known ? Expected<void>{} : unknown(word);
+    const auto is_known = TRY(stack_word(word));
+    return is_known ? Expected<void>{} : unknown(word);
 }
 
 // A word without a dot
@@ -180,9 +180,8 @@ Expected<void> Reader::plain(std::string_view word) {
 }
 
 Expected<void> Reader::literal(std::string_view word) {
-    const auto constant = parse_literal(word, words_.place(), *set_);
-    if (!constant) return tl::unexpected(constant.error());
-    push_constant(*constant);
+    const auto constant = TRY(parse_literal(word, words_.place(), *set_));
+    push_constant(constant);
     return {};
 }
 
@@ -255,9 +254,8 @@ Expected<void> Reader::assignment() {
     const std::size_t first = code_->size();
     while (words_.next() && !words_.is_break()) {
         const std::string_view word = words_.word();
-        const auto is_element = element(word, Opcode::assign);
-        if (!is_element) return tl::unexpected(is_element.error());
-        if (*is_element) continue;
+        const auto is_element = TRY(element(word, Opcode::assign));
+        if (is_element) continue;
         std::string text =
             fmt::format("{} is not an operand; after -> stand names of operands, a line's end or ; ends them",
                         word.substr(0, 40));
@@ -292,11 +290,10 @@ Expected<void> Reader::immediates(std::uint32_t index, std::size_t count) {
     std::vector<std::uint64_t> values;
     for (const EntryOperand& operand : entry.operands) {
         if (!operand.is_immediate) continue;
-        const auto value = seen < count ? Expected<std::uint64_t>(tl::unexpected(
-                                              immediate(operand, code_->size(), entry.name).error()))
-                                        : immediate(operand, at++, entry.name);
-        if (!value) return tl::unexpected(value.error());
-        values.push_back(*value);
+        const auto value = TRY(seen < count ? Expected<std::uint64_t>(tl::unexpected(
+                                                  immediate(operand, code_->size(), entry.name).error()))
+                                            : immediate(operand, at++, entry.name));
+        values.push_back(value);
     }
     code_->resize(code_->size() - count);
     (in_routine_ == 0 ? *places_ : routine_place_).resize(code_->size());
@@ -348,14 +345,12 @@ Expected<bool> Reader::stack_word(std::string_view word) {
     const auto found =
         std::find_if(words.begin(), words.end(), [&](const StackWord& w) { return w.word == stem; });
     if (found == words.end()) return false;
-    const auto type = stack_type(word, word.substr(dot + 1));
-    if (!type) return tl::unexpected(type.error());
-    const Instruction instruction{found->opcode, *type, 0, 0};
+    const auto type = TRY(stack_type(word, word.substr(dot + 1)));
+    const Instruction instruction{found->opcode, type, 0, 0};
     if (!found->has_number) return kept(instruction).map([] { return true; });
     add(instruction);
-    const auto read = number(word, found->most);
-    if (!read) return tl::unexpected(read.error());
-    code_->back().payload = *read;
+    const auto read = TRY(number(word, found->most));
+    code_->back().payload = read;
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/try.hpp"
 #include "stub/stack/compile/bound.hpp"
 #include "stub/stack/text/text.hpp"
 
@@ -61,9 +62,8 @@ Expected<bool> Reader::language_word(std::string_view word) {
 Expected<void> Reader::repeat() {
     brackets_.push_back({Opcode::repeat, false, words_.place()});
     add({Opcode::repeat, 0, 0, 0});
-    const auto count = number("repeat", max_repeats);
-    if (!count) return tl::unexpected(count.error());
-    code_->back().payload = *count;
+    const auto count = TRY(number("repeat", max_repeats));
+    code_->back().payload = count;
     return {};
 }
 
