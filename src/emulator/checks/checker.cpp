@@ -111,7 +111,7 @@ const Checker::WgmmaReads& Checker::wgmma_reads(const Wgmma& wgmma, const WgmmaO
 
 // One that fits, or what another one has in memory.
 std::unique_ptr<Checker> Checkers::take(const Agents& all, std::size_t shadow_bytes,
-                                        const LaneFunctions& functions) {
+                                        const LaneFunctions& functions, const void* program) {
     std::unique_ptr<Checker> found;
     {
         const std::scoped_lock lock(mutex_);
@@ -124,11 +124,12 @@ std::unique_ptr<Checker> Checkers::take(const Agents& all, std::size_t shadow_by
             --count_;
         }
     }
-    if (found == nullptr)
-        return std::make_unique<Checker>(all, shadow_bytes, std::make_unique<RaceStorage>(), functions);
-    found->storage->patterns.begin();
-    if (found->fits(all, shadow_bytes)) return found;
-    return std::make_unique<Checker>(all, shadow_bytes, std::move(found->storage), functions);
+    if (found == nullptr || !found->fits(all, shadow_bytes))
+        found = std::make_unique<Checker>(all, shadow_bytes,
+                                          found ? std::move(found->storage) : std::make_unique<RaceStorage>(),
+                                          functions);
+    found->storage->patterns.begin(program);
+    return found;
 }
 
 void Checkers::give(std::unique_ptr<Checker> checker) noexcept {

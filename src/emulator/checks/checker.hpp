@@ -215,7 +215,7 @@ class Checker {
 class Checkers {
   public:
     [[nodiscard]] std::unique_ptr<Checker> take(const Agents& all, std::size_t shadow_bytes,
-                                                const LaneFunctions& functions);
+                                                const LaneFunctions& functions, const void* program);
     void give(std::unique_ptr<Checker> checker) noexcept;
 
   private:

@@ -28,7 +28,7 @@ Cluster::Cluster(const Launch& launch) : launch_(&launch) {
                                         .wgmma = is_async && launch.program->uses_wgmma,
                                         .async_proxy = is_async && launch.program->uses_async_proxy};
         checker_ = launch.checkers->take(launch.is_ordered ? Agents(size, warps, what) : Agents(0, warps, {}),
-                                         launch.shadow_bytes, *launch.lane_functions);
+                                         launch.shadow_bytes, *launch.lane_functions, launch.program);
     }
     ctas_.reserve(size);
     for (std::uint32_t rank = 0; rank < size; ++rank)

@@ -92,13 +92,13 @@ class RaceShadow {
     void note_line(const LinePlace& place, const Observer& by, const Touch& touch);
     void note_old_line(const LinePlace& place, const Observer& by, const Touch& touch);
     [[nodiscard]] bool note_word(const LinePlace& place, const Observer& by, unsigned lane, unsigned word);
-    [[nodiscard]] bool note_shared_word(const LinePlace& place, const Observer& by, unsigned lane,
-                                        unsigned word);
-    [[nodiscard]] std::uint32_t* find_map(const LinePlace& place, const Observer& by) const;
+    [[nodiscard]] bool note_shared_word(LinePlace place, const Observer& by, unsigned lane, unsigned word);
+    [[nodiscard]] std::uint32_t* find_map(LinePlace place, const Observer& by) const;
     void note_bytes(std::uint64_t address, unsigned bytes, const Observer& by, unsigned lane);
     void note_within(const Touch& touch, const Observer& by);
     void restart(const LinePlace& place, const Observer& by, const Touch& touch) const;
-    [[nodiscard]] bool check_line(const LinePlace& place, const Observer& by, const Touch& touch);
+    [[nodiscard]] bool check_line(const LinePlace& place, const Observer& by, const Touch& touch,
+                                  bool sees_records);
     [[nodiscard]] bool check_record(const Record& before, std::uint32_t words, const Observer& by,
                                     const Touch& touch);
     [[nodiscard]] bool check_cells(const LinePlace& place, const Observer& by, const Touch& touch);

@@ -75,7 +75,7 @@ void RaceShadow::note_old_line(const LinePlace& place, const Observer& by, const
     ShadowLine& line = place.line();
     const bool sees_records = place.has_records() && (by.seen(line) & touch.words) != 0;
     if (sees_records || place.has_cells()) {
-        const bool is_last = check_line(place, by, touch);
+        const bool is_last = check_line(place, by, touch, sees_records);
         const bool is_all = ((line.written | line.other) & ~touch.whole_words) == 0 &&
                             (!place.has_cells() || ~touch.whole_words == 0);
         if (is_last && is_all) return restart(place, by, touch);
@@ -83,9 +83,24 @@ void RaceShadow::note_old_line(const LinePlace& place, const Observer& by, const
     add(place, by, touch);
 }
 
+// Of an access that has one.
+inline std::uint32_t* RaceShadow::find_map(LinePlace place, const Observer& by) const {
+    if (!place.has_records()) return nullptr;
+    const ShadowLine& line = place.line();
+    if (RecordTable* const table = memory_->table(line))
+        for (unsigned at = table->first_slot(by.info.who); table->begin()[at].id != 0;
+             at = table->next_slot(at)) {
+            const RecordTable::Slot& slot = table->begin()[at];
+            if (slot.id == by.id && slot.get().form() == Form::word_map) return map_of(slot.get());
+        }
+    for (unsigned i = 0; i < ShadowLine::most_records; ++i)
+        if (line.ids[i] == by.id && line.get(i).form() == Form::word_map) return map_of(line.get(i));
+    return nullptr;
+}
+
 // A word whose cell is that of another access. Where the two are in no race whatever their order, as two
 // reads or two atomic operations, many warps may go on like that: each has a map of its own.
-bool RaceShadow::note_shared_word(const LinePlace& place, const Observer& by, unsigned lane, unsigned word) {
+bool RaceShadow::note_shared_word(LinePlace place, const Observer& by, unsigned lane, unsigned word) {
     ShadowCell& cell = place.cells()[word];
     const AccessInfo& info = memory_->info(cell.id);
     if (conflicts(info, by)) return false;
@@ -98,21 +113,6 @@ bool RaceShadow::note_shared_word(const LinePlace& place, const Observer& by, un
     if (!is_dominated_kind(info, by.info) || (!is_own && !is_known(info, by))) return false;
     cell = {by.id, 1u << lane};
     return true;
-}
-
-// Of an access that has one.
-std::uint32_t* RaceShadow::find_map(const LinePlace& place, const Observer& by) const {
-    if (!place.has_records()) return nullptr;
-    const ShadowLine& line = place.line();
-    if (RecordTable* const table = memory_->table(line))
-        for (unsigned at = table->first_slot(by.info.who); table->begin()[at].id != 0;
-             at = table->next_slot(at)) {
-            const RecordTable::Slot& slot = table->begin()[at];
-            if (slot.id == by.id && slot.get().form() == Form::word_map) return map_of(slot.get());
-        }
-    for (unsigned i = 0; i < ShadowLine::most_records; ++i)
-        if (line.ids[i] == by.id && line.get(i).form() == Form::word_map) return map_of(line.get(i));
-    return nullptr;
 }
 
 // Nothing but this access.
@@ -147,12 +147,14 @@ void RaceShadow::note_within(const Touch& touch, const Observer& by) {
 
 // False where there may be a race; true where every access before this write happens before it, of those that
 // have bytes in common.
-bool RaceShadow::check_line(const LinePlace& place, const Observer& by, const Touch& touch) {
+bool RaceShadow::check_line(const LinePlace& place, const Observer& by, const Touch& touch,
+                            bool sees_records) {
     bool ordered = by.info.kind() == AccessKind::write;
-    any_record(place, [&](const Record& before) {
-        ordered &= check_record(before, touch.words & words_of(before), by, touch);
-        return false;
-    });
+    if (sees_records || ordered)
+        any_record(place, [&](const Record& before) {
+            ordered &= check_record(before, touch.words & words_of(before), by, touch);
+            return false;
+        });
     return (!place.has_cells() || check_cells(place, by, touch)) && ordered;
 }
 

@@ -1,6 +1,7 @@
 // Accesses that lie alike on their lines are laid out once, and found again by their offsets.
 #include "emulator/races/race_patterns.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -8,8 +9,9 @@ namespace ptxgraft::emulator {
 namespace {
 
 constexpr std::size_t most_patterns = 2048;
-// Misses in a row after which an instruction counts as irregular, for some accesses.
-constexpr unsigned many_misses = 10, skipped_accesses = 512;
+// Misses in a row after which an instruction counts as irregular, for some accesses; then it is tried again a few times,
+// and counts as irregular for twice as many where it misses again.
+constexpr unsigned many_misses = 10, few_misses = 2, first_skipped = 512, most_skipped = 1u << 15;
 
 template <class F> void for_each(std::uint32_t lanes, F&& f) {
     for (; lanes != 0; lanes &= lanes - 1) f(static_cast<unsigned>(std::countr_zero(lanes)));
@@ -30,7 +32,9 @@ bool is_at(const std::array<std::uint32_t, 32>& offsets, const std::uint32_t* gi
 
 }  // namespace
 
-void PatternTable::begin() { instructions_.fill({}); }
+void PatternTable::begin(const void* program) {
+    if (std::exchange(program_, program) != program) instructions_.fill({});
+}
 
 const AccessPattern* PatternTable::find(const LaneAccesses& accesses, std::uint32_t mask, std::uint32_t shift,
                                         ShapeTable& shapes) {
@@ -47,12 +51,14 @@ const AccessPattern* PatternTable::find(const LaneAccesses& accesses, std::uint3
         if (pattern.mask != mask || pattern.bytes != accesses.bytes ||
             !is_at(pattern.offsets, accesses.offsets, shift, mask))
             continue;
-        instruction.misses = 0;
+        instruction = {};
         std::swap(known, set.patterns[0]);
         return &pattern;
     }
     if (++instruction.misses > many_misses) {
-        instruction = {.skipped = skipped_accesses};
+        const unsigned next = std::clamp(2u * instruction.last_skipped, first_skipped, most_skipped);
+        instruction.misses = many_misses - few_misses;
+        instruction.skipped = instruction.last_skipped = static_cast<std::uint16_t>(next);
         return nullptr;
     }
     return add(set, accesses, mask, shift, shapes);

@@ -30,14 +30,14 @@ class PatternTable {
     /// Null when the instruction has had too many different ones.
     [[nodiscard]] const AccessPattern* find(const LaneAccesses& accesses, std::uint32_t mask,
                                             std::uint32_t shift, ShapeTable& shapes);
-    /// Another program's instructions come.
-    void begin();
+    /// Instructions of this program come: what is known to be irregular of another's is forgotten.
+    void begin(const void* program);
 
   private:
     /// Of the instructions of some places in the program, which may be irregular.
     struct Instruction {
         std::uint8_t misses = 0;
-        std::uint16_t skipped = 0;
+        std::uint16_t skipped = 0, last_skipped = 0;  // accesses that are not looked up: left, and at first
     };
     /// Those whose first lane accesses some word of a line.
     struct Set {
@@ -53,6 +53,7 @@ class PatternTable {
     [[nodiscard]] static bool make_part(const AccessPattern& pattern, std::uint32_t lanes,
                                         AccessPattern::Part& part, ShapeTable& shapes);
 
+    const void* program_ = nullptr;
     std::vector<AccessPattern> patterns_;
     std::array<Instruction, 256> instructions_ = {};
     std::array<Set, 512> sets_ = {};
