@@ -101,26 +101,6 @@ TEST(EmulatorAlias, HasTheAddressOfTheFunction) {
     EXPECT_EQ(machine.download<u64>(out, 1)[0], 0u);
 }
 
-TEST(EmulatorAlias, ThatIsNotPossibleIsRefused) {
-    const Row rows[] = {
-        {"g is not declared as a function", func("", "f", body) + ".alias g, f;\n"},
-        {"f is not declared as a function", func("", "g") + ".alias g, f;\n"},
-        {"g has a body", func("", "g", body) + func("", "f", body) + ".alias g, f;\n"},
-        {"g is an alias already",
-         func("", "g") + func("", "f", body) + func("", "h", body) + ".alias g, f;\n.alias g, h;\n"},
-        {"g is an alias of itself", func("", "g") + ".alias g, g;\n"},
-        {"g is an alias of itself", func("", "g") + func("", "h") + ".alias g, h;\n.alias h, g;\n"},
-        {"k is an entry", func("", "g") + entry("g") + ".alias g, k;\n"}};
-    for (const Row& row : rows) {
-        Machine machine;
-        const auto loaded = machine.load(head + row.text);
-        ASSERT_FALSE(loaded) << row.text;
-        EXPECT_EQ(loaded.error().code, Errc::alias_invalid);
-        EXPECT_THAT(message(loaded.error()), HasSubstr(row.name));
-        EXPECT_TRUE(loaded.error().span.known());
-    }
-}
-
 TEST(EmulatorAlias, OfWhatIsDefinedElsewhereIsMissing) {
     const std::string text = head + func("", "f") + func("", "g") + ".alias g, f;\n" + entry("g");
     Machine machine;
