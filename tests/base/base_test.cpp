@@ -1,10 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <set>
+#include <sstream>
 
 #include "ptxgraft/ptxgraft.hpp"
+#include "support/files.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -52,8 +53,7 @@ TEST(Error, VeryLongLinesAreCutAroundTheCaret) {
 
 void follow(const std::string& header, std::set<std::string>& seen) {
     if (!seen.insert(header).second) return;
-    std::ifstream file(PTXGRAFT_SOURCE_DIR "/include/ptxgraft/" + header);
-    ASSERT_TRUE(file) << header;
+    std::istringstream file(test::read_file(PTXGRAFT_SOURCE_DIR "/include/ptxgraft/" + header));
     constexpr std::string_view start = "#include \"ptxgraft/";
     for (std::string line; std::getline(file, line);)
         if (line.starts_with(start) && line.ends_with(".hpp\""))

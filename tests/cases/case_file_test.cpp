@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest-spi.h>
 
-#include <cstdlib>
-
 #include "run_case.hpp"
 #include "support/files.hpp"
 
@@ -20,15 +18,11 @@ using testing::HasSubstr;
 class CaseFile : public testing::Test {
   protected:
     CaseFile() {
-        std::string made = testing::TempDir() + "cases_XXXXXX";
-        EXPECT_NE(mkdtemp(made.data()), nullptr);
-        root_ = made;
         for (const std::string& file : files_) {
             fs::create_directories((root_ / file).parent_path());
             fs::copy_file(folder / file, root_ / file);
         }
     }
-    ~CaseFile() override { fs::remove_all(root_); }
 
     // Of the file: with `from` written as `to`.
     std::string spoil(const std::string& file, const std::string& from, const std::string& to) {
@@ -56,7 +50,8 @@ class CaseFile : public testing::Test {
                       names_ = "verify/names/label_in_block_jumped_from_outside.ptx",
                       alias_ = "refusals/alias_of_itself.ptx";
     const std::vector<std::string> files_ = {race_, names_, alias_};
-    fs::path root_;
+    const test::TemporaryFolder temporary_;
+    const fs::path root_ = temporary_.path;
 };
 
 TEST_F(CaseFile, RebaseLeavesRightFilesAsTheyAre) {

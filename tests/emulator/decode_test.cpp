@@ -4,15 +4,14 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <random>
-#include <sstream>
 
 #include "emulator/decode/decode.hpp"
 #include "isa/sample.hpp"
 #include "isa/target.hpp"
 #include "ptxgraft/isa.hpp"
+#include "support/corpus.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
@@ -400,14 +399,11 @@ TEST(EmulatorDecode, MutantsThatVerifyRefusesAreRefused) {
 }
 
 TEST(EmulatorDecode, ModulesOfTheCorpusBecomeTheSameByShapeAsByThemselves) {
-    const std::filesystem::path corpus(PTXGRAFT_CORPUS_DIR);
-    if (!std::filesystem::is_directory(corpus)) GTEST_SKIP() << "no corpus in " << corpus;
+    SKIP_WITHOUT_CORPUS;
     std::size_t loaded = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(corpus)) {
-        if (entry.path().extension() != ".ptx") continue;
-        std::ifstream file(entry.path(), std::ios::binary);
-        std::string text((std::istreambuf_iterator<char>(file)), {});
-        SCOPED_TRACE(entry.path());
+    for (const std::filesystem::path& path : test::corpus_files()) {
+        std::string text = test::read_file(path);
+        SCOPED_TRACE(path);
         const auto tree = syntax::parse(text);
         if (!tree || tree->address_size() == 32) continue;
         expect_the_same(text);

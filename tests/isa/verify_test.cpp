@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "ptxgraft/isa.hpp"
+#include "support/corpus.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -60,30 +60,18 @@ TEST(Verify, AnotherTargetAndTheManualsOrderOnRequest) {
     EXPECT_EQ(findings(text, {.target = "sm_999"}).front().code, Errc::target_unknown);
 }
 
-// What the corpus says of its files: those that ptxas 13.0 assembles.
-bool assembles(const std::filesystem::path& file) {
-    std::ifstream manifest(file.parent_path() / "MANIFEST.tsv");
-    for (std::string line; std::getline(manifest, line);)
-        if (line.starts_with(file.filename().string() + "\t")) return line.find("\tok") != std::string::npos;
-    return false;
-}
-
 TEST(Verify, FindsNothingInWhatCompilersMake) {
-    const std::filesystem::path corpus(PTXGRAFT_CORPUS_DIR);
-    if (!std::filesystem::is_directory(corpus)) GTEST_SKIP() << "no corpus in " << corpus;
-    for (const auto& entry : std::filesystem::directory_iterator(corpus)) {
-        if (entry.path().extension() != ".ptx") continue;
-        std::ifstream file(entry.path(), std::ios::binary);
-        const std::string text{std::istreambuf_iterator<char>(file), {}};
+    SKIP_WITHOUT_CORPUS;
+    for (const std::filesystem::path& path : test::corpus_files()) {
+        const std::string text = test::read_file(path);
         const auto module = syntax::parse(text);
-        ASSERT_TRUE(module) << describe(module.error(), text, entry.path().string());
+        ASSERT_TRUE(module) << describe(module.error(), text, path.string());
         for (const syntax::Statement& f : module->functions())
             for (const syntax::Statement& s : f.body_recursive())
                 if (const auto i = s.instruction(); i && !isa::knows(*i))
-                    ADD_FAILURE() << entry.path() << " has an unknown " << i->name;
-        if (!assembles(entry.path())) continue;
-        for (const Error& error : isa::verify(*module))
-            ADD_FAILURE() << describe(error, text, entry.path().string());
+                    ADD_FAILURE() << path << " has an unknown " << i->name;
+        if (!test::manifest_says(path, "ok")) continue;
+        for (const Error& error : isa::verify(*module)) ADD_FAILURE() << describe(error, text, path.string());
     }
 }
 

@@ -1,4 +1,5 @@
 #include "ptxgraft/link.hpp"
+#include "support/files.hpp"
 #include "support/machine_code.hpp"
 
 #include <gmock/gmock.h>
@@ -9,7 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <thread>
@@ -17,31 +17,13 @@
 namespace ptxgraft {
 namespace {
 
+using test::read_file, test::TemporaryFolder, test::write_file;
+
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // --- helpers
-
-struct TemporaryFolder {
-    fs::path path;
-    TemporaryFolder() {
-        std::string name = (fs::temp_directory_path() / "ptxgraft-XXXXXX").string();
-        path = ::mkdtemp(name.data());
-    }
-    ~TemporaryFolder() { fs::remove_all(path); }
-    std::string str() const { return path.string(); }
-};
-
-void write(const fs::path& path, std::string_view text) {
-    fs::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary) << text;
-}
-
-std::string read(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
 
 std::string_view at(std::string_view source, Span span) {
     return span.known() ? source.substr(span.begin, span.end - span.begin) : "(nowhere)";
@@ -150,7 +132,7 @@ TEST(CompileCuda, SaysWhereTheFirstErrorIs) {
 
 TEST(CompileCuda, ErrorsInAHeaderHaveNoPlaceInTheSource) {
     const TemporaryFolder folder;
-    write(folder.path / "wrong.h", "int x = missing;\n");
+    write_file(folder.path / "wrong.h", "int x = missing;\n");
     const auto ptx = compile_cuda("\n#include <wrong.h>\n", {.include_dirs = {folder.str()}});
     ASSERT_FALSE(ptx);
     EXPECT_FALSE(ptx.error().span.known());
@@ -172,7 +154,7 @@ TEST(CompileCuda, HeadersOfTheHostAreNotThere) {
 
 TEST(CompileCuda, OptionsDefinesAndFoldersReachNvrtc) {
     const TemporaryFolder folder;
-    write(folder.path / "value.h", "#define VALUE 42\n");
+    write_file(folder.path / "value.h", "#define VALUE 42\n");
     const std::string_view source =
         "#include <value.h>\n__global__ void k(int* p) { *p = VALUE + ADD; static_assert(__cplusplus == "
         "201703L); }";
@@ -268,12 +250,12 @@ TEST(CompileCache, ChangedHeadersAreMisses) {
     for (const auto& row : rows) {
         const TemporaryFolder cache, headers;
         const CudaOptions options{.include_dirs = {headers.str()}, .cache_dir = cache.str()};
-        write(headers.path / "a.h", row.first);
-        write(headers.path / "sub/b.h", row.second);
+        write_file(headers.path / "a.h", row.first);
+        write_file(headers.path / "sub/b.h", row.second);
         const std::string source = std::string(row.source) + "__global__ void k(int* p) { *p = 1000 + V; }";
         const auto old = compile_cuda(source, options);
         ASSERT_TRUE(old) << row.source << describe(old.error(), source);
-        write(headers.path / row.changes, "#define V 2");
+        write_file(headers.path / row.changes, "#define V 2");
         const auto fresh = compile_cuda(source, options);
         ASSERT_TRUE(fresh);
         EXPECT_THAT(old->text, HasSubstr("1001")) << row.source;
@@ -284,7 +266,7 @@ TEST(CompileCache, ChangedHeadersAreMisses) {
 TEST(CompileCache, HeadersThatAppearAreMisses) {
     const TemporaryFolder cache, early, late;
     const CudaOptions options{.include_dirs = {early.str(), late.str()}, .cache_dir = cache.str()};
-    write(late.path / "v.h", "#define V 1");
+    write_file(late.path / "v.h", "#define V 1");
     const std::string shadowed = "#include <v.h>\n__global__ void k(int* p) { *p = 1000 + V; }";
     const std::string asked =
         "#if __has_include(<new.h>)\n#define V 2\n#else\n#define V 1\n#endif\n__global__ void k(int* p) { *p "
@@ -292,15 +274,15 @@ TEST(CompileCache, HeadersThatAppearAreMisses) {
     ASSERT_THAT(compile_cuda(shadowed, options)->text, HasSubstr("1001"));
     ASSERT_THAT(compile_cuda(asked, options)->text, HasSubstr("1001"));
     ASSERT_TRUE(compile_cuda(asked, options)->from_cache);
-    write(early.path / "v.h", "#define V 2");
-    write(early.path / "new.h", "");
+    write_file(early.path / "v.h", "#define V 2");
+    write_file(early.path / "new.h", "");
     EXPECT_THAT(compile_cuda(shadowed, options)->text, HasSubstr("1002"));
     EXPECT_THAT(compile_cuda(asked, options)->text, HasSubstr("1002"));
 }
 
 TEST(CompileCache, HeadersWithIncludesOfTheToolkitAreHits) {
     const TemporaryFolder cache, headers;
-    write(headers.path / "mine.h", "#pragma once\n#include <cuda_fp16.h>\n#include \"mine.h\"\n");
+    write_file(headers.path / "mine.h", "#pragma once\n#include <cuda_fp16.h>\n#include \"mine.h\"\n");
     const CudaOptions options{.include_dirs = {headers.str()}, .cache_dir = cache.str()};
     const std::string_view source =
         "#include <mine.h>\n__global__ void k(__half* p) { *p = __float2half(1.5f); }";
@@ -321,9 +303,9 @@ TEST(CompileCache, DamagedEntriesAreMissesAndAreRepaired) {
     const auto good = compile_cuda(sum_cu, options);
     ASSERT_TRUE(good);
     const fs::path entry = fs::directory_iterator(cache.path)->path();
-    const std::string bytes = read(entry);
+    const std::string bytes = read_file(entry);
     for (const std::size_t cut : {std::size_t(0), std::size_t(10), bytes.size() / 2, bytes.size() - 1}) {
-        write(entry, bytes.substr(0, cut));
+        write_file(entry, bytes.substr(0, cut));
         const auto ptx = compile_cuda(sum_cu, options);
         ASSERT_TRUE(ptx);
         EXPECT_FALSE(ptx->from_cache) << cut;
@@ -332,7 +314,7 @@ TEST(CompileCache, DamagedEntriesAreMissesAndAreRepaired) {
     for (std::size_t flip = 0; flip < bytes.size(); flip += bytes.size() / 16) {
         std::string damaged = bytes;
         damaged[flip] = static_cast<char>(damaged[flip] ^ 0x20);
-        write(entry, damaged);
+        write_file(entry, damaged);
         EXPECT_EQ(compile_cuda(sum_cu, options)->text, good->text) << flip;
     }
     EXPECT_TRUE(compile_cuda(sum_cu, options)->from_cache);
@@ -340,7 +322,7 @@ TEST(CompileCache, DamagedEntriesAreMissesAndAreRepaired) {
 
 TEST(CompileCache, FoldersThatCannotBeWrittenAreNoError) {
     const TemporaryFolder folder;
-    write(folder.path / "file", "not a folder");
+    write_file(folder.path / "file", "not a folder");
     for (const std::string& dir : {folder.str() + "/file", std::string("/proc/no/such/folder")}) {
         const auto ptx = compile_cuda(sum_cu, {.cache_dir = dir});
         ASSERT_TRUE(ptx);
@@ -355,19 +337,19 @@ TEST(CompileCache, NoFileIsReachedThroughALink) {
     const auto good = compile_cuda(sum_cu, options);
     ASSERT_TRUE(good);
     const fs::path entry = fs::directory_iterator(cache.path)->path(), precious = outside.path / "precious";
-    const std::string bytes = read(entry);
+    const std::string bytes = read_file(entry);
     EXPECT_EQ(fs::status(entry).permissions() & fs::perms::owner_write, fs::perms::owner_write);
     // A link in the place of the entry, to a file that holds one: it is not read, and replaced without
     // touching the file.
-    write(precious, bytes);
+    write_file(precious, bytes);
     fs::remove(entry);
     fs::create_symlink(precious, entry);
     EXPECT_FALSE(compile_cuda(sum_cu, options)->from_cache);
     EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(entry)));
-    EXPECT_EQ(read(precious), bytes);
+    EXPECT_EQ(read_file(precious), bytes);
     EXPECT_TRUE(compile_cuda(sum_cu, options)->from_cache);
     // Links under every name that a counter or a process number would give.
-    write(precious, "precious");
+    write_file(precious, "precious");
     fs::remove(entry);
     for (int i = 0; i < 64; ++i)
         for (const std::string& name :
@@ -376,7 +358,7 @@ TEST(CompileCache, NoFileIsReachedThroughALink) {
             fs::create_symlink(precious, entry.string() + "." + name, ignored);
         }
     EXPECT_FALSE(compile_cuda(sum_cu, options)->from_cache);
-    EXPECT_EQ(read(precious), "precious");
+    EXPECT_EQ(read_file(precious), "precious");
     EXPECT_TRUE(compile_cuda(sum_cu, options)->from_cache);
 }
 

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -20,10 +19,13 @@
 #include "ptxgraft/evaluate.hpp"
 #include "ptxgraft/stack.hpp"
 #include "stub/stub_library_rows.hpp"
+#include "support/files.hpp"
 #include "support/stub_text.hpp"
 
 namespace ptxgraft {
 namespace {
+
+using test::read_file;
 
 using test::Case;
 using test::Point;
@@ -31,11 +33,6 @@ using test::Wanted;
 
 const std::filesystem::path folder = std::filesystem::path(PTXGRAFT_SOURCE_DIR) / "stubs";
 constexpr std::uint32_t block = 128;
-
-std::string read(const std::filesystem::path& path) {
-    std::ifstream in(path);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
 
 // --- a kernel around a stub: operand k of thread i is the eight bytes number k * points + i
 
@@ -252,7 +249,7 @@ void expect_bound(const Case& row, const Signature& signature, const std::string
 
 TEST_P(Library, KeepsItsErrorBound) {
     const Case& row = GetParam();
-    const auto compiled = compile(read(folder / row.file), row.file);
+    const auto compiled = compile(read_file(folder / row.file), row.file);
     ASSERT_TRUE(compiled);
     expect_bound(row, compiled->signature, compiled->stub.ptx(), 32768);
 }
@@ -287,7 +284,7 @@ std::string nudged(const std::string& stub, std::span<const Nudge> nudges) {
 // exact one, so 1 from the rounded) give.
 TEST_P(Library, KeepsItsErrorBoundWhateverApproximationsGive) {
     const Case& row = GetParam();
-    const auto compiled = compile(read(folder / row.file), row.file);
+    const auto compiled = compile(read_file(folder / row.file), row.file);
     ASSERT_TRUE(compiled);
     const std::string& stub = compiled->stub.ptx();
     for (const int signs : {0, 1, 2, 3, 4, 5, 6, 7}) {
@@ -337,7 +334,7 @@ bool is_nan(Type type, std::uint64_t bits) { return type == Type::f32 && std::is
 TEST_P(Library, EvaluatesToTheSameBits) {
     constexpr std::uint32_t points = 4096;
     const Case& row = GetParam();
-    const std::string text = read(folder / row.file);
+    const std::string text = read_file(folder / row.file);
     const auto compiled = compile(text, row.file);
     ASSERT_TRUE(compiled);
     const Signature& signature = compiled->signature;
@@ -370,7 +367,7 @@ TEST_P(Library, EvaluatesToTheSameBits) {
 
 TEST_P(Library, AssemblesFromItsFirstTargetOn) {
     const Case& row = GetParam();
-    const std::string text = read(folder / row.file);
+    const std::string text = read_file(folder / row.file);
     const auto compiled = compile(text, row.file);
     ASSERT_TRUE(compiled);
     for (const std::string_view target :
@@ -384,7 +381,7 @@ TEST_P(Library, AssemblesFromItsFirstTargetOn) {
 // What must be a signed zero, an infinity or NaN, and exactly that.
 TEST(Stub, TheLibrarySaysWhatBecomesOfSpecialValues) {
     for (const test::Special& row : test::specials()) {
-        const std::string text = read(folder / row.file);
+        const std::string text = read_file(folder / row.file);
         const auto compiled = compile(text, row.file);
         ASSERT_TRUE(compiled);
         std::vector<std::uint64_t> columns(block * compiled->signature.operands.size());
@@ -407,7 +404,7 @@ TEST(Stub, TheLibrarySaysWhatBecomesOfSpecialValues) {
 // Known answers of curand (CUDA 13): {operands…} -> {words…}.
 TEST(Stub, RandomWordsAreThoseOfCurand) {
     for (const test::Known& row : test::known_answers()) {
-        const std::string text = read(folder / row.file);
+        const std::string text = read_file(folder / row.file);
         const auto compiled = compile(text, row.file);
         ASSERT_TRUE(compiled);
         std::vector<std::uint64_t> columns(block * compiled->signature.operands.size());

@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <span>
 
 #include "ptxgraft/emulator.hpp"
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/syntax.hpp"
+#include "support/corpus.hpp"
 
 namespace ptxgraft::syntax {
 namespace {
@@ -593,17 +593,12 @@ TEST(SyntaxOutline, OfCarriesBarriersAndNothingAtAll) {
 
 // --- a compiler's modules
 
-std::string corpus_text(std::string_view name) {
-    std::ifstream file(fs::path(PTXGRAFT_CORPUS_DIR) / name, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
 class SyntaxEditCorpus : public ::testing::TestWithParam<const char*> {};
 
 // Each edit: the print is the text with the edit, and assembles.
 TEST_P(SyntaxEditCorpus, EditsShowInThePrintAndNothingElseMoves) {
-    const std::string text = corpus_text(GetParam());
-    if (text.empty()) GTEST_SKIP() << "no " << GetParam() << " in " << PTXGRAFT_CORPUS_DIR;
+    if (!fs::exists(test::corpus / GetParam())) GTEST_SKIP() << "no " << GetParam() << " in " << test::corpus;
+    const std::string text = test::read_file(test::corpus / GetParam());
     Module module = parsed(text);
     Statement entry;
     for (const Statement& f : module.functions())

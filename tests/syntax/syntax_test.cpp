@@ -1,10 +1,10 @@
 #include "ptxgraft/syntax.hpp"
+#include "support/corpus.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 namespace ptxgraft::syntax {
@@ -12,13 +12,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-std::string read(const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    std::ostringstream text;
-    text << in.rdbuf();
-    return std::move(text).str();
-}
 
 Module parsed(const std::string& text) {
     auto module = parse(text);
@@ -60,15 +53,13 @@ void expect_print(const Module& module, const std::string& text) {
 // --- parse and print
 
 TEST(Syntax, EveryFileOfTheCorpusPrintsBackByteForByte) {
-    const std::filesystem::path corpus(PTXGRAFT_CORPUS_DIR);
-    if (!std::filesystem::is_directory(corpus)) GTEST_SKIP() << "no corpus in " << corpus;
+    SKIP_WITHOUT_CORPUS;
     std::size_t files = 0, instructions = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(corpus)) {
-        if (entry.path().extension() != ".ptx") continue;
-        const std::string text = read(entry.path());
+    for (const std::filesystem::path& path : test::corpus_files()) {
+        const std::string text = test::read_file(path);
         const auto module = parse(text);
-        ASSERT_TRUE(module) << describe(module.error(), text, entry.path().string());
-        EXPECT_TRUE(print(*module) == text) << entry.path();
+        ASSERT_TRUE(module) << describe(module.error(), text, path.string());
+        EXPECT_TRUE(print(*module) == text) << path;
         for (const Statement& function : module->functions())
             for (const Statement& s : function.body_recursive()) {
                 const auto i = s.instruction();
