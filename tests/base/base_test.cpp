@@ -6,6 +6,7 @@
 
 #include "ptxgraft/ptxgraft.hpp"
 #include "support/files.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -78,8 +79,7 @@ TEST(Umbrella, IsEnoughForAnObserver) {
     } counter;
     const auto device = Device::emulator({.observer = &counter});
     ASSERT_TRUE(device);
-    const auto function =
-        device->load(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n", "");
+    const auto function = device->load(test::kernel_text({.version = "8.0", .target = "sm_80"}), "");
     ASSERT_TRUE(function);
     EXPECT_TRUE(function->launch({}, {}));
     EXPECT_EQ(counter.steps, 1);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "support/cli.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft::test {
 namespace {
@@ -16,8 +17,7 @@ std::string array(const std::string& descr, const std::string& shape, const std:
 
 // A kernel that does nothing, and a buffer that holds v.npy; w.npy is expected of it.
 Result compare(const std::string& rest, const std::string& type = "") {
-    write_file("none.ptx",
-               ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n");
+    write_file("none.ptx", ptxgraft::test::kernel_text({.version = "8.0", .target = "sm_80"}));
     write_file("launch.json", R"({"buffers": {"v": {"in": "v.npy", )" +
                                   (type.empty() ? "" : "\"type\": \"" + type + "\", ") +
                                   R"("expect": "w.npy")" + rest + "}}}");

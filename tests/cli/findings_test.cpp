@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/cli.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft::test {
 namespace {
@@ -16,12 +17,14 @@ class CliFindings : public Cli {
         Cli::SetUp();
         write_file(
             "wrong.ptx",
-            ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n.reg "
-            ".b32 %r<12>;\n.reg .b64 %rd<8>;\n"
-            ".shared .align 8 .b32 box[64];\nld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\n.loc 1 7 "
-            "3\nst.shared.u32 [box], %r1;\n.loc 1 8 3\n"
-            "add.u32 %r3, %r9, 1;\nmul.wide.u32 %rd2, %r1, 4;\nadd.u64 %rd2, %rd1, %rd2;\nst.global.u32 "
-            "[%rd2], %r3;\nret;\n}\n.file 1 \"/src/box.cu\"\n");
+            kernel_text(
+                {.parameters = {"u64 out"},
+                 .registers = {"b32 %r<12>", "b64 %rd<8>"},
+                 .body = ".shared .align 8 .b32 box[64];\nld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\n"
+                         ".loc 1 7 3\nst.shared.u32 [box], %r1;\n.loc 1 8 3\nadd.u32 %r3, %r9, 1;\n"
+                         "mul.wide.u32 %rd2, %r1, 4;\nadd.u64 %rd2, %rd1, %rd2;\n"
+                         "st.global.u32 [%rd2], %r3;"}) +
+                ".file 1 \"/src/box.cu\"\n");
     }
     static Result run(std::vector<std::string> flags, const std::string& device = "emulator") {
         flags.insert(flags.begin(), {"run", "wrong.ptx", "--grid", "2", "--block", "64", "--arg",

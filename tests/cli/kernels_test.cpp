@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "support/cli.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft::test {
 namespace {
@@ -149,8 +150,7 @@ TEST_F(Cli, VariablesThatAreNotThereOrOtherwiseAreErrors) {
 
 // ------------------------------------------------------------------------------------------------- layouts
 
-constexpr const char* nothing =
-    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n";
+const std::string nothing = ptxgraft::test::kernel_text({.version = "8.0", .target = "sm_80"});
 
 // A launch that does nothing.
 Result idle(const std::string& json) {

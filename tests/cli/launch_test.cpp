@@ -3,6 +3,7 @@
 #include <span>
 
 #include "support/cli.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft::test {
 namespace {
@@ -65,8 +66,7 @@ TEST_F(Cli, ABufferOfALaunchFileIsReadFromOneFileAndWrittenToAnother) {
 }
 
 TEST_F(Cli, LaunchFilesMayBeEmptyOrComeFromStandardInput) {
-    write_file("none.ptx",
-               ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n");
+    write_file("none.ptx", ptxgraft::test::kernel_text({.version = "8.0", .target = "sm_80"}));
     EXPECT_EQ(launch("{}", "none.ptx").status, 0);
     EXPECT_EQ(launch("\xEF\xBB\xBF{\r\n\t\"args\": [],\r\n\"buffers\": {\"scratch\": {\"type\": \"u8\", "
                      "\"shape\": []}} }\r\n",

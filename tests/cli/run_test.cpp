@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "support/cli.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft::test {
 namespace {
@@ -212,9 +213,13 @@ TEST_F(Cli, RunWantsAnEntryWhereThereAreTwo) {
 // A kernel with one entry, which may therefore stay unnamed, that stores its second argument into its first.
 std::string echo_kernel(unsigned bytes) {
     const std::string bits = std::to_string(bytes * 8), reg = bytes == 8 ? "b64" : bytes == 4 ? "b32" : "b16";
-    return ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry echo(.param .u64 p, .param .b" +
-           bits + " v)\n{\n.reg .b64 %rd1; .reg ." + reg + " %v;\nld.param.u64 %rd1, [p];\nld.param.b" +
-           bits + " %v, [v];\nst.global.b" + bits + " [%rd1], %v;\nret;\n}\n";
+    return ptxgraft::test::kernel_text({.version = "8.0",
+                                        .target = "sm_80",
+                                        .parameters = {"u64 p", "b" + bits + " v"},
+                                        .registers = {"b64 %rd1", reg + " %v"},
+                                        .body = "ld.param.u64 %rd1, [p];\nld.param.b" + bits +
+                                                " %v, [v];\nst.global.b" + bits + " [%rd1], %v;",
+                                        .name = "echo"});
 }
 
 TEST_F(Cli, ScalarsHaveTheBitsOfTheirTypes) {

@@ -8,6 +8,7 @@
 
 #include "ptxgraft/link.hpp"
 #include "support/emulator_machine.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -24,15 +25,17 @@ std::string kernel(const std::string& body) {
     std::string zeros;
     for (int i = 1; i <= 20; ++i) zeros += "mov.f32 %f" + std::to_string(i) + ", 0f00000000;\n";
     for (int i = 4; i <= 15; ++i) zeros += "mov.b32 %r" + std::to_string(i) + ", 0;\n";
-    return ".version 8.5\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 data)\n{\n"
-           ".reg .pred %p<8>;\n.reg .b32 %r<64>;\n.reg .b64 %rd<32>;\n.reg .f32 %f<32>;\n"
-           ".shared .align 1024 .b8 tile[16384];\n.shared .align 8 .b64 gate[8];\n"
-           "ld.param.u64 %rd1, [data];\nmov.u32 %r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 0;\nshl.b32 %r20, %r1, "
-           "2;\nmov.u32 %r21, tile;\nadd.u32 %r20, %r20, %r21;\n"
-           "mul.wide.u32 %rd6, %r1, 16;\nadd.s64 %rd6, %rd1, %rd6;\n" +
-           zeros + body +
-           "\nDONE:\nbar.sync 0;\nmul.wide.u32 %rd14, %r1, 4;\nadd.s64 %rd14, %rd1, %rd14;\nst.global.f32 "
-           "[%rd14+8192], %f20;\nret;\n}\n";
+    return test::kernel_text(
+        {.target = "sm_90a",
+         .parameters = {"u64 data"},
+         .registers = {"pred %p<8>", "b32 %r<64>", "b64 %rd<32>", "f32 %f<32>"},
+         .body = ".shared .align 1024 .b8 tile[16384];\n.shared .align 8 .b64 gate[8];\n"
+                 "ld.param.u64 %rd1, [data];\nmov.u32 %r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 0;\n"
+                 "shl.b32 %r20, %r1, 2;\nmov.u32 %r21, tile;\nadd.u32 %r20, %r20, %r21;\n"
+                 "mul.wide.u32 %rd6, %r1, 16;\nadd.s64 %rd6, %rd1, %rd6;\n" +
+                 zeros + body +
+                 "\nDONE:\nbar.sync 0;\nmul.wide.u32 %rd14, %r1, 4;\nadd.s64 %rd14, %rd1, %rd14;\n"
+                 "st.global.f32 [%rd14+8192], %f20;"});
 }
 
 // The descriptor of what stands `offset` bytes behind tile: 8x8 matrices of 128 bytes, without swizzling.

@@ -8,6 +8,7 @@
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/syntax.hpp"
 #include "support/emulator_machine.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -16,7 +17,7 @@ using testing::HasSubstr;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-const std::string head = ".version 8.7\n.target sm_90\n.address_size 64\n";
+const std::string head = test::module_head("8.7");
 const std::string body =
     "\n{\n.reg .u32 x;\nld.param.u32 x, [a];\nadd.u32 x, x, 100;\nst.param.u32 [r], x;\nret;\n}\n";
 std::string func(const std::string& linkage, const std::string& name, const std::string& body = ";\n") {

@@ -9,6 +9,7 @@
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/link.hpp"
 #include "support/emulator_machine.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -21,13 +22,13 @@ constexpr u32 threads = 64;
 
 // Leaves its result in %r2; %r1 is %tid.x, %rd1 the address of 64 words that hold 5.
 std::string kernel(const std::string& body, const std::string& declarations) {
-    return ".version 8.5\n.target sm_90\n.address_size 64\n" + declarations +
-           "\n.visible .entry k(.param .u64 out)\n{\n"
-           ".reg .pred %p<8>;\n.reg .b16 %rs<8>;\n.reg .b32 %r<32>;\n.reg .b64 %rd<16>;\n.reg .f32 %f<8>;\n"
-           "ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\n" +
-           body +
-           "\nDONE:\nbar.sync 0;\nmul.wide.u32 %rd14, %r1, 4;\nadd.s64 %rd14, %rd1, %rd14;\nst.global.u32 "
-           "[%rd14], %r2;\nret;\n}\n";
+    return test::kernel_text(
+        {.declarations = declarations,
+         .parameters = {"u64 out"},
+         .registers = {"pred %p<8>", "b16 %rs<8>", "b32 %r<32>", "b64 %rd<16>", "f32 %f<8>"},
+         .body = "ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\n" + body +
+                 "\nDONE:\nbar.sync 0;\nmul.wide.u32 %rd14, %r1, 4;\nadd.s64 %rd14, %rd1, %rd14;\n"
+                 "st.global.u32 [%rd14], %r2;"});
 }
 
 const char* const words = ".shared .align 16 .b32 box[128];";
@@ -177,7 +178,7 @@ TEST(EmulatorChecks, NameTheCalls) {
     ASSERT_FALSE(done);
     EXPECT_THAT(machine.text_of(done.error()),
                 testing::AllOf(testing::StartsWith("8:1: error: address out of bounds"),
-                               HasSubstr("; called on line 17; called on line 40, from list.cu:12:3\n")));
+                               HasSubstr("; called on line 17; called on line 39, from list.cu:12:3\n")));
     const auto deep = run(machine, kernel("call again;", functions));
     ASSERT_FALSE(deep);
     EXPECT_THAT(

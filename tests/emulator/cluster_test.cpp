@@ -7,6 +7,7 @@
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/link.hpp"
 #include "support/emulator_machine.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -304,14 +305,15 @@ const Row rows[] = {
 TEST(EmulatorClusterPtx, Runs) {
     for (const Row& row : rows) {
         SCOPED_TRACE(row.name);
-        const std::string text =
-            ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n.reg "
-            ".pred %p<4>;\n.reg .b16 %h<4>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<8>;\n"
-            ".shared .align 16 .b8 s[256];\nld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, "
-            "0;\n" +
-            row.body +
-            "\nmov.u32 %r10, %ctaid.x;\nmul.wide.u32 %rd2, %r10, 4;\nadd.s64 %rd2, %rd1, "
-            "%rd2;\nst.global.u32 [%rd2], %r2;\nret;\n}\n";
+        const std::string text = test::kernel_text(
+            {.version = "8.6",
+             .parameters = {"u64 out"},
+             .registers = {"pred %p<4>", "b16 %h<4>", "b32 %r<16>", "b64 %rd<8>"},
+             .body = ".shared .align 16 .b8 s[256];\nld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\n"
+                     "mov.u32 %r2, 0;\n" +
+                     row.body +
+                     "\nmov.u32 %r10, %ctaid.x;\nmul.wide.u32 %rd2, %r10, 4;\n"
+                     "add.s64 %rd2, %rd1, %rd2;\nst.global.u32 [%rd2], %r2;"});
         if (const Assembler* assembler = nvptxcompiler()) {
             const auto cubin = assembler->assemble(text);
             EXPECT_TRUE(cubin) << (cubin ? "" : describe(cubin.error(), text));

@@ -12,6 +12,7 @@
 #include "isa/target.hpp"
 #include "ptxgraft/isa.hpp"
 #include "support/corpus.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
@@ -154,9 +155,7 @@ void expect_the_same(const std::string& text) {
     }
 }
 
-std::string with_header(const std::string& text) {
-    return ".version 9.0\n.target sm_90a\n.address_size 64\n" + text;
-}
+std::string with_header(const std::string& text) { return test::module_head("9.0", "sm_90a") + text; }
 
 std::string kernel(const std::string& body) {
     return with_header(

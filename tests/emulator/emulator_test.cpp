@@ -10,6 +10,7 @@
 
 #include "ptxgraft/link.hpp"
 #include "support/emulator_machine.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -28,14 +29,13 @@ struct Row {
 };
 
 std::string kernel(const std::string& body, const std::string& declarations = {}) {
-    return ".version 8.5\n.target sm_90\n.address_size 64\n" + declarations +
-           "\n.visible .entry k(.param .u64 out)\n{\n"
-           ".reg .pred %p<8>;\n.reg .b16 %rs<8>;\n.reg .b32 %r<32>;\n.reg .b64 %rd<16>;\n.reg .f32 "
-           "%f<8>;\n.reg .f64 %fd<4>;\n"
-           "ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\n" +
-           body +
-           "\nDONE:\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd2, %rd1, %rd2;\nst.global.u32 [%rd2], "
-           "%r2;\nret;\n}\n";
+    return test::kernel_text(
+        {.declarations = declarations,
+         .parameters = {"u64 out"},
+         .registers = {"pred %p<8>", "b16 %rs<8>", "b32 %r<32>", "b64 %rd<16>", "f32 %f<8>", "f64 %fd<4>"},
+         .body = "ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\n" + body +
+                 "\nDONE:\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd2, %rd1, %rd2;\n"
+                 "st.global.u32 [%rd2], %r2;"});
 }
 
 std::string repeated(std::string_view text, int times) {

@@ -14,6 +14,7 @@
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/tolerance.hpp"
 #include "support/emulator_machine.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -581,10 +582,11 @@ TEST(EmulatorWgmma, ProductsAgainstDoubles) {
 
 std::string load_error(const std::string& instruction) {
     Machine machine;
-    const std::string text = fmt::format(
-        ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry e()\n{{\n.reg .b32 r<9>;\n.reg .f32 "
-        "f<9>;\n.reg .b64 d<4>;\n.reg .pred p;\n{}\nret;\n}}\n",
-        instruction);
+    const std::string text = test::kernel_text({.version = "8.7",
+                                                .target = "sm_90a",
+                                                .registers = {"b32 r<9>", "f32 f<9>", "b64 d<4>", "pred p"},
+                                                .body = instruction,
+                                                .name = "e"});
     auto loaded = machine.load(text);
     if (!loaded) return describe(loaded.error(), text);
     const auto outcome = machine.launch("e", {.block = {32, 1, 1}});

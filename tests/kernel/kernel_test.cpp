@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "support/files.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -51,7 +52,7 @@ $done:
 }
 )";
 }
-const std::string header = ".version 8.0\n.target sm_80\n.address_size 64\n";
+const std::string header = test::module_head("8.0", "sm_80");
 const std::string one_entry = header + entry_text("one");
 const std::string two_entries = one_entry + entry_text("two");
 

@@ -12,6 +12,7 @@
 
 #include "ptxgraft/link.hpp"
 #include "support/files.hpp"
+#include "support/kernel_text.hpp"
 #include "support/machine_code.hpp"
 
 namespace ptxgraft {
@@ -39,9 +40,11 @@ std::string program(const TemporaryFolder& folder, std::string_view body) {
 std::string detail(const Error& error) { return error.detail ? *error.detail : ""; }
 
 std::string module_with(std::string_view body, std::string_view target = "sm_90") {
-    return ".version 8.8\n.target " + std::string(target) +
-           "\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n.reg .u64 %d, %x, %a, %b;\n" +
-           std::string(body) + "\nret;\n}\n";
+    return test::kernel_text({.version = "8.8",
+                              .target = std::string(target),
+                              .parameters = {"u64 p"},
+                              .registers = {"u64 %d, %x, %a, %b"},
+                              .body = std::string(body)});
 }
 
 // (x << 8) OP (x >> 56): a rotation with `add`, none with `sub`.

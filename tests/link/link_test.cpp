@@ -1,5 +1,6 @@
 #include "ptxgraft/link.hpp"
 #include "support/files.hpp"
+#include "support/kernel_text.hpp"
 #include "support/machine_code.hpp"
 
 #include <gmock/gmock.h>
@@ -74,9 +75,11 @@ std::string ptx_of(std::string_view source, const char* target = "sm_90a") {
 
 // A module around a body: 7 lines before it.
 std::string module_with(std::string_view body, std::string_view target = "sm_90a") {
-    return ".version 8.0\n.target " + std::string(target) +
-           "\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n.reg .f32 %f<9>;\n.reg .b64 %rd<9>;\n" +
-           std::string(body) + "\nret;\n}\n";
+    return test::kernel_text({.version = "8.0",
+                              .target = std::string(target),
+                              .parameters = {"u64 p"},
+                              .registers = {"f32 %f<9>", "b64 %rd<9>"},
+                              .body = std::string(body)});
 }
 
 std::vector<const Assembler*> assemblers() {

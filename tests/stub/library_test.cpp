@@ -20,6 +20,7 @@
 #include "ptxgraft/stack.hpp"
 #include "stub/stub_library_rows.hpp"
 #include "support/files.hpp"
+#include "support/kernel_text.hpp"
 #include "support/stub_text.hpp"
 
 namespace ptxgraft {
@@ -38,13 +39,11 @@ constexpr std::uint32_t block = 128;
 
 std::string kernel(const Signature& signature, const std::string& stub, std::string_view target,
                    std::uint32_t points) {
-    std::string text = ".version 9.0\n.target " + std::string(target) +
-                       "\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out) {\n"
-                       "\t.reg .u32 %t<4>; .reg .u64 %a<4>;\n\tmov.u32 %t0, %ctaid.x; mov.u32 %t1, %tid.x;\n"
-                       "\tmad.lo.u32 %t2, %t0, 128, %t1;\n\tmul.wide.u32 %a0, %t2, 8; ld.param.u64 %a1, "
-                       "[in]; add.u64 %a1, %a1, %a0;\n"
-                       "\tld.param.u64 %a2, [out]; add.u64 %a2, %a2, %a0;\n" +
-                       test::declarations(signature);
+    std::string text =
+        "\tmov.u32 %t0, %ctaid.x; mov.u32 %t1, %tid.x;\n\tmad.lo.u32 %t2, %t0, 128, %t1;\n"
+        "\tmul.wide.u32 %a0, %t2, 8; ld.param.u64 %a1, [in]; add.u64 %a1, %a1, %a0;\n"
+        "\tld.param.u64 %a2, [out]; add.u64 %a2, %a2, %a0;\n" +
+        test::declarations(signature);
     std::string stores;
     for (std::size_t k = 0; k < signature.operands.size(); ++k) {
         const SiteOperand& operand = signature.operands[k];
@@ -54,7 +53,11 @@ std::string kernel(const Signature& signature, const std::string& stub, std::str
         if (operand.direction != Direction::in)
             stores += "\tst.global." + type + " [%a2" + place + ", " + operand.register_name + ";\n";
     }
-    return text + stub + stores + "\tret;\n}\n";
+    return test::kernel_text({.version = "9.0",
+                              .target = std::string(target),
+                              .parameters = {"u64 in", "u64 out"},
+                              .registers = {"u32 %t<4>", "u64 %a<4>"},
+                              .body = text + stub + stores});
 }
 
 template <class T> std::span<const std::byte> bytes_of(const T& values) {

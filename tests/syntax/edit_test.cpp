@@ -10,6 +10,7 @@
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/syntax.hpp"
 #include "support/corpus.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft::syntax {
 namespace {
@@ -19,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const std::string head = ".version 9.0\n.target sm_90a\n.address_size 64\n";
+const std::string head = test::module_head("9.0", "sm_90a");
 
 Module parsed(const std::string& text) {
     auto module = parse(text);
