@@ -172,7 +172,6 @@ bool read_launch_word(std::string_view key, std::string_view value, Launch& laun
     if (key == "block") return read_number(value, launch.block);
     if (key == "cluster") return read_number(value, launch.cluster);
     if (key == "words") return read_number(value, launch.words);
-    if (key == "buffers") return read_number(value, launch.buffers);
     if (key == "fill" && value == "iota") return launch.is_iota = true;
     if (key == "fill") return read_number(value, launch.fill);
     if (key != "checks") return false;

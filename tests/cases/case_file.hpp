@@ -35,10 +35,10 @@ struct Given {
 };
 [[nodiscard]] Given given(const Error& error, std::string_view text);
 
-/// How a case is launched: entry `k`, each of its parameters the address of a buffer.
+/// How a case is launched: entry `k`, with the address of a buffer.
 struct Launch {
     std::uint32_t grid = 1, block = 1, cluster = 1;
-    std::size_t words = 0, buffers = 1;
+    std::size_t words = 0;
     std::uint32_t fill = 0;  ///< each word
     bool is_iota = false;    ///< the words are 0, 1, 2 …
     EmulatorChecks checks = EmulatorChecks::all();

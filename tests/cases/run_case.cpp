@@ -50,15 +50,9 @@ struct Launched {
         }
         std::vector<std::uint32_t> words(launch.words, launch.fill);
         if (launch.is_iota) std::iota(words.begin(), words.end(), 0u);
-        std::vector<std::uint64_t> buffers(launch.buffers);
-        std::vector<std::span<const std::byte>> arguments;
-        for (std::uint64_t& buffer : buffers) {
-            buffer = machine_.upload(words);
-            arguments.push_back(std::as_bytes(std::span(&buffer, 1)));
-        }
-        done = machine_.emulator.launch(
-            *machine_.module, "k",
-            {.grid = {launch.grid}, .block = {launch.block}, .cluster = {launch.cluster}}, arguments);
+        done = machine_.launch("k",
+                               {.grid = {launch.grid}, .block = {launch.block}, .cluster = {launch.cluster}},
+                               machine_.upload(words));
         report = machine_.emulator.take_report();
     }
     Expected<EmulatorStats> done;
