@@ -1,6 +1,6 @@
 """check_readme.py SOURCE BUILD: compares the code blocks of the README files with what they claim to be, and follows their links.
 
-The files are README.md and CONTRIBUTING.md, and each README.md of a folder beside or under src/. A block after
+The files are README.md and CONTRIBUTING.md, and each README.md of a folder beside or under src/, or under tests/. A block after
 `<!-- file: PATH -->` must equal that file; one after `<!-- output: PROGRAM -->` must equal what BUILD/PROGRAM prints; one after
 `<!-- part of: PATH -->` must stand in that file, indentation aside; in one after `<!-- shell: exit STATUS -->` the first line is
 `$ build/COMMAND`, the others are what that prints, and it ends with that status. Links that are no addresses must lead to a file.
@@ -44,7 +44,7 @@ def faults(file, text, claims):
 
 
 files = [source / "README.md", source / "CONTRIBUTING.md"]
-files += [readme for pattern in ("*/README.md", "src/*/README.md") for readme in sorted(source.glob(pattern))]
+files += [readme for pattern in ("*/README.md", "src/*/README.md", "tests/*/README.md") for readme in sorted(source.glob(pattern))]
 texts = {file: file.read_text() for file in files}
 claims = {file: CLAIM.findall(text) for file, text in texts.items()}
 wrong = [f"{file.relative_to(source)}: {fault}" for file in files for fault in faults(file, texts[file], claims[file])]

@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <set>
+#include <sstream>
 
 #include "ptxgraft/ptxgraft.hpp"
+#include "support/files.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -52,8 +54,7 @@ TEST(Error, VeryLongLinesAreCutAroundTheCaret) {
 
 void follow(const std::string& header, std::set<std::string>& seen) {
     if (!seen.insert(header).second) return;
-    std::ifstream file(PTXGRAFT_SOURCE_DIR "/include/ptxgraft/" + header);
-    ASSERT_TRUE(file) << header;
+    std::istringstream file(test::read_file(PTXGRAFT_SOURCE_DIR "/include/ptxgraft/" + header));
     constexpr std::string_view start = "#include \"ptxgraft/";
     for (std::string line; std::getline(file, line);)
         if (line.starts_with(start) && line.ends_with(".hpp\""))
@@ -78,8 +79,7 @@ TEST(Umbrella, IsEnoughForAnObserver) {
     } counter;
     const auto device = Device::emulator({.observer = &counter});
     ASSERT_TRUE(device);
-    const auto function =
-        device->load(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n", "");
+    const auto function = device->load(test::kernel_text({.version = "8.0", .target = "sm_80"}), "");
     ASSERT_TRUE(function);
     EXPECT_TRUE(function->launch({}, {}));
     EXPECT_EQ(counter.steps, 1);

@@ -3,17 +3,17 @@
 
 #include <cctype>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
+
+#include "support/files.hpp"
 
 namespace {
 
 // Without comments and preprocessor lines.
 std::string code_of(const std::filesystem::path& path) {
-    std::ifstream file(path);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::string text = ptxgraft::test::read_file(path);
     std::string code;
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t end = std::min(text.find('\n', at), text.size());

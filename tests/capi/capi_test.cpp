@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
-#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "ptxgraft/error.hpp"
 #include "ptxgraft/ptxgraft.h"
 #include "ptxgraft/tolerance.hpp"
+#include "support/files.hpp"
 
 namespace {
 
@@ -22,10 +22,7 @@ using testing::StartsWith;
 
 #define ASSERT_OK(call) ASSERT_EQ(call, PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message()
 
-std::string affine() {
-    std::ifstream file(PTXGRAFT_SOURCE_DIR "/tests/golden/cli/affine.ptx", std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string affine() { return ptxgraft::test::read_file(PTXGRAFT_SOURCE_DIR "/tests/golden/cli/affine.ptx"); }
 
 // The two calls of every text.
 template <class Get> std::string text(Get&& get) {

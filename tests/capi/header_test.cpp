@@ -2,20 +2,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <map>
 #include <regex>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "support/files.hpp"
+
 namespace {
 
 using Match = std::smatch;
 
 std::string read(const char* path) {
-    std::ifstream file(std::string(PTXGRAFT_SOURCE_DIR) + path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
+    return ptxgraft::test::read_file(std::string(PTXGRAFT_SOURCE_DIR) + path);
 }
 
 // The header without its comments. By hand, as enums are below: std::regex takes stack for every character.

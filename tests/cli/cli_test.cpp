@@ -105,7 +105,7 @@ TEST_F(Cli, FilesThatCannotBeReadOrWrittenAreErrorsThatNameThem) {
 TEST_F(Cli, SitesPrintsATable) {
     const Result result = ptxgraft({"sites", "affine.ptx"});
     EXPECT_EQ(result.status, 0) << result.err;
-    EXPECT_EQ(result.out, slurp(golden / "affine.sites"));
+    EXPECT_EQ(result.out, read_file(golden / "affine.sites"));
 }
 
 TEST_F(Cli, SitesPrintsJson) {
@@ -125,20 +125,21 @@ TEST_F(Cli, SitesPrintsJson) {
 }
 
 TEST_F(Cli, SitesReadsStandardInput) {
-    EXPECT_THAT(ptxgraft({"sites", "-"}, slurp("affine.ptx")).out, HasSubstr("epilogue"));
+    EXPECT_THAT(ptxgraft({"sites", "-"}, read_file("affine.ptx")).out, HasSubstr("epilogue"));
 }
 
 TEST_F(Cli, SitesReadsTheMarkersOfMmPtx) {
-    spill("mm.ptx",
-          ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n.reg .f32 %_x0, %_x1;\n"
-          "// PTX_INJECT_START func\n// _x0 m f32 F32 v\n// _x1 i f32 F32 w\n// PTX_INJECT_END\nret;\n}\n");
+    write_file(
+        "mm.ptx",
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n.reg .f32 %_x0, %_x1;\n"
+        "// PTX_INJECT_START func\n// _x0 m f32 F32 v\n// _x1 i f32 F32 w\n// PTX_INJECT_END\nret;\n}\n");
     const Result result = ptxgraft({"sites", "mm.ptx"});
     EXPECT_EQ(result.status, 0) << result.err;
     EXPECT_THAT(result.out, HasSubstr("func  1 copy\n    mod f32     v\n    in  f32     w\n"));
 }
 
 TEST_F(Cli, SitesOfABrokenModuleSaysWhere) {
-    spill("broken.ptx", ".version 8.0\n.target sm_80\n.visible .entry k()\n{\n  add.f32 %f1, %f2\n}\n");
+    write_file("broken.ptx", ".version 8.0\n.target sm_80\n.visible .entry k()\n{\n  add.f32 %f1, %f2\n}\n");
     const Result result = ptxgraft({"sites", "broken.ptx"});
     EXPECT_EQ(result.status, 1);
     EXPECT_THAT(result.err, testing::ContainsRegex("^broken\\.ptx:[56]:[0-9]+: error: "));
@@ -150,13 +151,13 @@ TEST_F(Cli, SitesOfABrokenModuleSaysWhere) {
 TEST_F(Cli, GraftWithoutStubsChangesNothing) {
     const Result result = ptxgraft({"graft", "affine.ptx"});
     EXPECT_EQ(result.status, 0) << result.err;
-    EXPECT_EQ(result.out, slurp("affine.ptx"));
+    EXPECT_EQ(result.out, read_file("affine.ptx"));
 }
 
 TEST_F(Cli, GraftReplacesTheDefaultStubAndNothingElse) {
-    spill("relu.stub", "signature: mod f32 acc\nacc 0.0 max.f32 -> acc\n");
+    write_file("relu.stub", "signature: mod f32 acc\nacc 0.0 max.f32 -> acc\n");
     EXPECT_EQ(ptxgraft({"graft", "affine.ptx", "--stub", "epilogue=relu.stub", "-o", "out.ptx"}).status, 0);
-    const std::string before = slurp("affine.ptx"), after = slurp("out.ptx");
+    const std::string before = read_file("affine.ptx"), after = read_file("out.ptx");
     const std::size_t begin = before.find("// PTXGRAFT_STUB\n") + 17, end = before.find("\t// PTXGRAFT_END");
     EXPECT_EQ(after.substr(0, begin), before.substr(0, begin));
     EXPECT_THAT(after, EndsWith(before.substr(end)));
@@ -170,8 +171,8 @@ TEST_F(Cli, GraftAssembles) {
     ASSERT_EQ(result.status, 0) << result.err;
     EXPECT_EQ(result.err, "out.cubin: assembled by " + std::string(default_assembler().name()) + " " +
                               default_assembler().version() + "\n");
-    EXPECT_THAT(slurp("out.cubin"), StartsWith("\x7f"
-                                               "ELF"));
+    EXPECT_THAT(read_file("out.cubin"), StartsWith("\x7f"
+                                                   "ELF"));
 }
 
 TEST_F(Cli, GraftNamesTheSitesThatThereAre) {
@@ -183,9 +184,9 @@ TEST_F(Cli, GraftNamesTheSitesThatThereAre) {
 }
 
 TEST_F(Cli, GraftDescribesWhatTheAssemblerRefuses) {
-    std::string ptx = slurp("affine.ptx");
+    std::string ptx = read_file("affine.ptx");
     ptx.replace(ptx.find("mov.u32 %r2, %ctaid.x"), 7, "mov.f32");
-    spill("refused.ptx", ptx);
+    write_file("refused.ptx", ptx);
     const Result result = ptxgraft({"graft", "refused.ptx", "-o", "out.cubin"});
     EXPECT_EQ(result.status, 1);
     EXPECT_THAT(result.err, StartsWith("refused.ptx:16:"));
@@ -199,7 +200,7 @@ TEST_F(Cli, RoundtripCountsAndFails) {
     const Result good = ptxgraft({"roundtrip", "affine.ptx", "affine.ptx"});
     EXPECT_EQ(good.status, 0) << good.err;
     EXPECT_THAT(good.out, testing::MatchesRegex("2 files, 2 identical, [0-9]+\\.[0-9] MB/s\n"));
-    spill("broken.ptx", ".version 8.0\n.visible .entry k() {\n");
+    write_file("broken.ptx", ".version 8.0\n.visible .entry k() {\n");
     const Result bad = ptxgraft({"roundtrip", "affine.ptx", "broken.ptx"});
     EXPECT_EQ(bad.status, 1);
     EXPECT_THAT(bad.out, StartsWith("2 files, 1 identical, "));
@@ -214,7 +215,7 @@ constexpr const char* wrong_ptx =
     "b;\nadd.bogus.u32 a0, a1, a2;\n}\n";
 
 TEST_F(Cli, VerifyPrintsALineAFinding) {
-    spill("wrong.ptx", wrong_ptx);
+    write_file("wrong.ptx", wrong_ptx);
     const Result good = ptxgraft({"verify", "affine.ptx", "affine.ptx"});
     EXPECT_EQ(good.status, 0) << good.out << good.err;
     EXPECT_EQ(good.out, "affine.ptx: ok\naffine.ptx: ok\n");
@@ -224,8 +225,8 @@ TEST_F(Cli, VerifyPrintsALineAFinding) {
                                     "unknown modifier '.bogus' for add"));
     EXPECT_THAT(bad.out, EndsWith("\naffine.ptx: ok\n"));
     EXPECT_EQ(bad.err, "");
-    spill("broken.ptx",
-          ".version 8.0\n.target sm_90\n.entry k() {\nadd.u32 a b;\nret\n}\n.entry l() { frob; }\n");
+    write_file("broken.ptx",
+               ".version 8.0\n.target sm_90\n.entry k() {\nadd.u32 a b;\nret\n}\n.entry l() { frob; }\n");
     const Result broken = ptxgraft({"verify", "none.ptx", "broken.ptx"});
     EXPECT_EQ(broken.status, 1);
     EXPECT_THAT(broken.err, HasSubstr("cannot open none.ptx"));
@@ -236,7 +237,7 @@ TEST_F(Cli, VerifyPrintsALineAFinding) {
 }
 
 TEST_F(Cli, VerifyGivesJsonAndTakesATarget) {
-    spill("wrong.ptx", wrong_ptx);
+    write_file("wrong.ptx", wrong_ptx);
     const auto rows = nlohmann::json::parse(ptxgraft({"verify", "--json", "wrong.ptx"}).out);
     ASSERT_EQ(rows.size(), 2u);
     EXPECT_EQ(rows[0]["file"], "wrong.ptx");
@@ -246,9 +247,9 @@ TEST_F(Cli, VerifyGivesJsonAndTakesATarget) {
     EXPECT_EQ(rows[1]["code"], "modifier_unknown");
     EXPECT_EQ(nlohmann::json::parse(ptxgraft({"verify", "--json", "affine.ptx"}).out),
               nlohmann::json::array());
-    spill("elect.ptx",
-          ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b32 a; .reg .pred "
-          "p;\nelect.sync a|p, -1;\n}\n");
+    write_file("elect.ptx",
+               ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b32 a; .reg .pred "
+               "p;\nelect.sync a|p, -1;\n}\n");
     EXPECT_EQ(ptxgraft({"verify", "elect.ptx"}).status, 0);
     const Result older = ptxgraft({"verify", "--target", "sm_80", "elect.ptx"});
     EXPECT_EQ(older.status, 1);
@@ -279,7 +280,7 @@ TEST_F(Cli, SetsAreListedAndPrinted) {
     EXPECT_THAT(f32.out, StartsWith("add.u32\n"));
     EXPECT_THAT(f32.out, HasSubstr("\nfma.rn.ftz.f32\n"));
     EXPECT_THAT(f32.out, HasSubstr("\nf16_to_f32 = cvt.f32.f16\n"));
-    spill("f32.set", f32.out);
+    write_file("f32.set", f32.out);
     EXPECT_EQ(ptxgraft({"set", "f32.set"}).out, f32.out);
     EXPECT_EQ(ptxgraft({"set", "-"},
                        "type philox u32\nbump = add.u32 philox, u32 -> philox weight 2 # more\nmin.f32\n")
@@ -288,7 +289,7 @@ TEST_F(Cli, SetsAreListedAndPrinted) {
 }
 
 TEST_F(Cli, WrongSetsAreExplained) {
-    spill("wrong.set", "add.f32\nadd.f33\n");
+    write_file("wrong.set", "add.f32\nadd.f33\n");
     const Result wrong = ptxgraft({"set", "wrong.set"});
     EXPECT_EQ(wrong.status, 1);
     EXPECT_EQ(wrong.out, "");
@@ -313,8 +314,9 @@ TEST_F(Cli, IsaPrintsRowsAndTheBacklog) {
     const Result none = ptxgraft({"isa", "frobnicate"});
     EXPECT_EQ(none.status, 1);
     EXPECT_EQ(none.err, "error: the table has no opcode frobnicate\n");
-    spill("new.ptx",
-          ".version 8.0\n.target sm_90\n.entry k() {\nfrob.u32 a; frob.u32 b; add.u99 c, d, e; ret;\n}\n");
+    write_file(
+        "new.ptx",
+        ".version 8.0\n.target sm_90\n.entry k() {\nfrob.u32 a; frob.u32 b; add.u99 c, d, e; ret;\n}\n");
     EXPECT_EQ(ptxgraft({"isa", "--missing", "new.ptx"}).out, "       2  frob.u32\n       1  add.u99\n");
     EXPECT_EQ(ptxgraft({"isa", "--missing", "affine.ptx"}).out, "");
 }

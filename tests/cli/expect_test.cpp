@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "support/cli.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft::test {
 namespace {
@@ -16,10 +17,10 @@ std::string array(const std::string& descr, const std::string& shape, const std:
 
 // A kernel that does nothing, and a buffer that holds v.npy; w.npy is expected of it.
 Result compare(const std::string& rest, const std::string& type = "") {
-    spill("none.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n");
-    spill("launch.json", R"({"buffers": {"v": {"in": "v.npy", )" +
-                             (type.empty() ? "" : "\"type\": \"" + type + "\", ") + R"("expect": "w.npy")" +
-                             rest + "}}}");
+    write_file("none.ptx", ptxgraft::test::kernel_text({.version = "8.0", .target = "sm_80"}));
+    write_file("launch.json", R"({"buffers": {"v": {"in": "v.npy", )" +
+                                  (type.empty() ? "" : "\"type\": \"" + type + "\", ") +
+                                  R"("expect": "w.npy")" + rest + "}}}");
     return ptxgraft({"run", "none.ptx", "--launch", "launch.json", "--device", "emulator"});
 }
 
@@ -79,8 +80,8 @@ TEST_F(Cli, ABufferIsComparedWithWhatIsExpectedOfIt) {
     };
     for (const Row& row : rows) {
         SCOPED_TRACE(row.name);
-        spill("v.npy", row.value);
-        spill("w.npy", row.wanted);
+        write_file("v.npy", row.value);
+        write_file("w.npy", row.wanted);
         const Result result = compare(row.tolerance, row.type);
         EXPECT_EQ(result.status, row.says.empty() ? 0 : 1) << result.err;
         EXPECT_THAT(result.err, HasSubstr(row.says));
@@ -91,18 +92,18 @@ TEST_F(Cli, ABufferIsComparedWithWhatIsExpectedOfIt) {
 }
 
 TEST_F(Cli, ElementsOfMatricesAreNamedByRowAndColumn) {
-    spill("v.npy", array("<f4", "(2, 3)", bytes_of(std::vector<float>{0, 1, 2, 3, 4, 5})));
-    spill("w.npy", array("<f4", "(2, 3)", bytes_of(std::vector<float>{0, 1, 2, 3, 4, 6})));
+    write_file("v.npy", array("<f4", "(2, 3)", bytes_of(std::vector<float>{0, 1, 2, 3, 4, 5})));
+    write_file("w.npy", array("<f4", "(2, 3)", bytes_of(std::vector<float>{0, 1, 2, 3, 4, 6})));
     EXPECT_THAT(compare("").err, HasSubstr("in 1 of 6 elements; the first one is [1, 2]: 5, not 6"));
 }
 
 // 64 products of bf16 whose terms add up to 100: f32 sums may be off by some 66 times 2^-23 of that.
 TEST_F(Cli, SumsMayHaveAnyLegalOrder) {
-    spill("w.npy", doubles({1, 1}));
-    spill("m.npy", doubles({100, 100}));
+    write_file("w.npy", doubles({1, 1}));
+    write_file("m.npy", doubles({100, 100}));
     const std::string sum = R"(, "tolerance": {"sum": {"type": "bf16", "k": 64, "magnitudes": "m.npy"}})";
     const auto status = [&](double difference, const std::string& tolerance, const char* type = "") {
-        spill("v.npy", floats({1, static_cast<float>(1 + difference)}));
+        write_file("v.npy", floats({1, static_cast<float>(1 + difference)}));
         return compare(tolerance, type).status;
     };
     EXPECT_EQ(status(7e-4, sum), 0);
@@ -118,9 +119,9 @@ TEST_F(Cli, SumsMayHaveAnyLegalOrder) {
     // largest or infinite.
     const double infinity = std::numeric_limits<double>::infinity(), nan = std::nan("");
     const auto sums = [&](double wanted, double magnitude, float value) {
-        spill("w.npy", doubles({wanted}));
-        spill("m.npy", doubles({magnitude}));
-        spill("v.npy", floats({value}));
+        write_file("w.npy", doubles({wanted}));
+        write_file("m.npy", doubles({magnitude}));
+        write_file("v.npy", floats({value}));
         return compare(sum).status;
     };
     EXPECT_EQ(sums(infinity, infinity, std::numeric_limits<float>::infinity()), 0);
@@ -134,20 +135,20 @@ TEST_F(Cli, SumsMayHaveAnyLegalOrder) {
     EXPECT_EQ(sums(1e39, 1e39, std::nanf("")), 1);
     EXPECT_EQ(sums(0, 1e39, std::nanf("")), 0);
     EXPECT_EQ(sums(1, 2, std::nanf("")), 1);
-    spill("w.npy", doubles({1, 1}));
-    spill("m.npy", doubles({100, 100}));
+    write_file("w.npy", doubles({1, 1}));
+    write_file("m.npy", doubles({100, 100}));
     // A result of bf16 is a legal sum rounded: 1.0078125 is the next one after 1, and half way lies within
     // reach of 1000.
-    spill("v.npy", numbers<std::uint16_t>("<u2", {0x3F80, 0x3F81}));
+    write_file("v.npy", numbers<std::uint16_t>("<u2", {0x3F80, 0x3F81}));
     EXPECT_EQ(compare(sum, "bf16").status, 1);
-    spill("m.npy", doubles({1000, 1000}));
+    write_file("m.npy", doubles({1000, 1000}));
     EXPECT_EQ(compare(sum, "bf16").status, 0);
 }
 
 TEST_F(Cli, ExpectationsThatCannotBeAreErrors) {
-    spill("v.npy", floats({1, 2}));
-    spill("w.npy", floats({1, 2}));
-    spill("long.npy", doubles({1, 2, 3}));
+    write_file("v.npy", floats({1, 2}));
+    write_file("w.npy", floats({1, 2}));
+    write_file("long.npy", doubles({1, 2, 3}));
     const std::pair<std::string, std::string> rows[] = {
         {R"(, "tolerance": {"abs": -1})", "\"abs\" is a number from 0 on"},
         {R"(, "tolerance": {"rel": "1"})", "\"rel\" is a number from 0 on"},
@@ -169,13 +170,13 @@ TEST_F(Cli, ExpectationsThatCannotBeAreErrors) {
         EXPECT_EQ(result.status, 1) << rest;
         EXPECT_THAT(result.err, testing::AllOf(HasSubstr("launch.json:1:"), HasSubstr(says)));
     }
-    spill("launch.json", R"({"buffers": {"v": {"in": "v.npy", "tolerance": {}}}})");
+    write_file("launch.json", R"({"buffers": {"v": {"in": "v.npy", "tolerance": {}}}})");
     EXPECT_THAT(ptxgraft({"run", "none.ptx", "--launch", "launch.json", "--device", "emulator"}).err,
                 HasSubstr("a \"tolerance\" needs \"expect\""));
-    spill("launch.json", R"({"buffers": {"v": {"in": "v.npy", "expect": "long.npy"}}})");
+    write_file("launch.json", R"({"buffers": {"v": {"in": "v.npy", "expect": "long.npy"}}})");
     EXPECT_THAT(ptxgraft({"run", "none.ptx", "--launch", "launch.json", "--device", "emulator"}).err,
                 HasSubstr("long.npy has the shape [3]; the buffer has [2]"));
-    spill("w.npy", numbers<std::uint32_t>("<u4", {1, 2}));
+    write_file("w.npy", numbers<std::uint32_t>("<u4", {1, 2}));
     EXPECT_THAT(compare("").err, HasSubstr("w.npy has elements of <u4, which cannot be compared with f32"));
 }
 

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/cli.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft::test {
 namespace {
@@ -14,13 +15,16 @@ class CliFindings : public Cli {
   protected:
     void SetUp() override {
         Cli::SetUp();
-        spill("wrong.ptx",
-              ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n.reg "
-              ".b32 %r<12>;\n.reg .b64 %rd<8>;\n"
-              ".shared .align 8 .b32 box[64];\nld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\n.loc 1 7 "
-              "3\nst.shared.u32 [box], %r1;\n.loc 1 8 3\n"
-              "add.u32 %r3, %r9, 1;\nmul.wide.u32 %rd2, %r1, 4;\nadd.u64 %rd2, %rd1, %rd2;\nst.global.u32 "
-              "[%rd2], %r3;\nret;\n}\n.file 1 \"/src/box.cu\"\n");
+        write_file(
+            "wrong.ptx",
+            kernel_text(
+                {.parameters = {"u64 out"},
+                 .registers = {"b32 %r<12>", "b64 %rd<8>"},
+                 .body = ".shared .align 8 .b32 box[64];\nld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\n"
+                         ".loc 1 7 3\nst.shared.u32 [box], %r1;\n.loc 1 8 3\nadd.u32 %r3, %r9, 1;\n"
+                         "mul.wide.u32 %rd2, %r1, 4;\nadd.u64 %rd2, %rd1, %rd2;\n"
+                         "st.global.u32 [%rd2], %r3;"}) +
+                ".file 1 \"/src/box.cu\"\n");
     }
     static Result run(std::vector<std::string> flags, const std::string& device = "emulator") {
         flags.insert(flags.begin(), {"run", "wrong.ptx", "--grid", "2", "--block", "64", "--arg",
@@ -87,7 +91,7 @@ TEST_F(CliFindings, AreExcused) {
 
 TEST_F(CliFindings, AreWrittenAsJson) {
     EXPECT_EQ(run({"--keep-going", "10", "--findings", "found.json"}).status, 1);
-    const auto rows = nlohmann::json::parse(slurp("found.json"));
+    const auto rows = nlohmann::json::parse(read_file("found.json"));
     ASSERT_EQ(rows.size(), 2u);
     EXPECT_EQ(rows[0]["file"], "wrong.ptx");
     EXPECT_EQ(rows[0]["line"], 12);
@@ -99,13 +103,13 @@ TEST_F(CliFindings, AreWrittenAsJson) {
     EXPECT_THAT(rows[1]["message"].get<std::string>(),
                 testing::StartsWith("a register that nothing wrote: "));
     EXPECT_EQ(run({"--checks", "none", "--keep-going", "10", "--findings", "found.json"}).status, 0);
-    EXPECT_EQ(slurp("found.json"), "[]\n");
+    EXPECT_EQ(read_file("found.json"), "[]\n");
 }
 
 TEST_F(CliFindings, EndWithWhatEndsTheLaunch) {
-    std::string text = slurp("wrong.ptx");
+    std::string text = read_file("wrong.ptx");
     text.replace(text.find("[%rd2], %r3"), 11, "[%rd2+99999], %r3");
-    spill("wrong.ptx", text);
+    write_file("wrong.ptx", text);
     const Result ended = run({"--keep-going", "10", "--findings", "found.json"});
     EXPECT_EQ(ended.status, 1);
     EXPECT_THAT(
@@ -113,7 +117,7 @@ TEST_F(CliFindings, EndWithWhatEndsTheLaunch) {
         MatchesRegex(
             "wrong.ptx:12:1: error: data race: [^\n]*\n  first [^\n]*\n  then [^\n]*\n[^\n]*\n[^\n]*\nnote: "
             "[^\n]*\nwrong.ptx:17:1: error: misaligned address: [^\n]*\n[^\n]*\n[^\n]*\n"));
-    const auto rows = nlohmann::json::parse(slurp("found.json"));
+    const auto rows = nlohmann::json::parse(read_file("found.json"));
     ASSERT_EQ(rows.size(), 2u);
     EXPECT_TRUE(rows[1]["check"].is_null());
     EXPECT_EQ(rows[1]["code"], "address_misaligned");

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "support/cli.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft::test {
 namespace {
@@ -19,13 +20,13 @@ using testing::StartsWith;
 Result run(const std::string& kernel, const std::string& launch,
            const std::vector<std::pair<std::string, std::string>>& changes = {}) {
     fs::copy(golden / "launches" / kernel, kernel, fs::copy_options::overwrite_existing);
-    std::string json = slurp(golden / "launches" / launch);
+    std::string json = read_file(golden / "launches" / launch);
     for (const auto& [from, to] : changes) {
         const std::size_t at = json.find(from);
         EXPECT_NE(at, std::string::npos) << from;
         json.replace(at, from.size(), to);
     }
-    spill(launch, json);
+    write_file(launch, json);
     return ptxgraft({"run", kernel, "--launch", launch, "--device", "emulator"});
 }
 
@@ -109,20 +110,20 @@ TEST_F(Cli, LaunchesShareBuffersAndVariables) {
                                   HasSubstr("note: this is launch 2 of 2, time 1 of 3\n")));
     EXPECT_FALSE(fs::exists("partials.npy"));
     // So is the time of one that is repeated.
-    spill("once.cu",
-          "__device__ int runs;\nextern \"C\" __global__ void once() { if (runs++ == 1) __trap(); }\n");
-    spill("once.json", R"({"repeat": 3})");
+    write_file("once.cu",
+               "__device__ int runs;\nextern \"C\" __global__ void once() { if (runs++ == 1) __trap(); }\n");
+    write_file("once.json", R"({"repeat": 3})");
     const Result second = ptxgraft({"run", "once.cu", "--launch", "once.json", "--device", "emulator"});
     EXPECT_EQ(second.status, 1);
     EXPECT_THAT(second.err, AllOf(HasSubstr("error: trap: "), HasSubstr("note: this is time 2 of 3\n")));
 }
 
 TEST_F(Cli, AStructMayBeAVariable) {
-    spill("copy.cu",
-          "struct P { const float* x; float* y; int n; };\n__constant__ P params;\n"
-          "extern \"C\" __global__ void copy() {\n int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-          " if (i < params.n) params.y[i] = params.x[i];\n}\n");
-    spill("copy.json", R"({"grid": [2], "block": [8], "buffers": {
+    write_file("copy.cu",
+               "struct P { const float* x; float* y; int n; };\n__constant__ P params;\n"
+               "extern \"C\" __global__ void copy() {\n int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+               " if (i < params.n) params.y[i] = params.x[i];\n}\n");
+    write_file("copy.json", R"({"grid": [2], "block": [8], "buffers": {
         "x": {"random": "normal", "seed": 9, "type": "f32", "shape": [13]},
         "y": {"type": "f32", "shape": [13], "expect": {"random": "normal", "seed": 9}},
         "p": {"symbol": "params", "struct": [{"buffer": "x"}, {"buffer": "y"}, {"s32": 13}]}}})");
@@ -149,13 +150,12 @@ TEST_F(Cli, VariablesThatAreNotThereOrOtherwiseAreErrors) {
 
 // ------------------------------------------------------------------------------------------------- layouts
 
-constexpr const char* nothing =
-    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n";
+const std::string nothing = ptxgraft::test::kernel_text({.version = "8.0", .target = "sm_80"});
 
 // A launch that does nothing.
 Result idle(const std::string& json) {
-    spill("none.ptx", nothing);
-    spill("launch.json", json);
+    write_file("none.ptx", nothing);
+    write_file("launch.json", json);
     return ptxgraft({"run", "none.ptx", "--launch", "launch.json", "--device", "emulator"});
 }
 
@@ -233,7 +233,7 @@ TEST_F(Cli, AddressesAreThoseOfTheBuffers) {
                   .status,
               0);
     const auto a = elements<std::uint64_t>("a.npy"), b = elements<std::uint64_t>("b.npy");
-    EXPECT_THAT(slurp("b.npy"), HasSubstr("'descr': '<u8', 'fortran_order': False, 'shape': (2, 2)"));
+    EXPECT_THAT(read_file("b.npy"), HasSubstr("'descr': '<u8', 'fortran_order': False, 'shape': (2, 2)"));
     const std::uint64_t at_a = a[1] - 8, at_b = a[0];
     EXPECT_THAT(b, ElementsAre(at_a, at_b + 16, at_b + 20, at_b + 24));
     EXPECT_NE(at_a, at_b);
@@ -257,7 +257,7 @@ TEST_F(Cli, BuffersAreFilledByRules) {
                 ElementsAre(0, 0x3F80, 0x4000, 0x4040));
     EXPECT_THAT(filled<float>(R"("values": [[1, 2.5], [-3, "inf"]], "type": "f32")"),
                 ElementsAre(1, 2.5f, -3, std::numeric_limits<float>::infinity()));
-    EXPECT_THAT(slurp("v.npy"), HasSubstr("'shape': (2, 2)"));
+    EXPECT_THAT(read_file("v.npy"), HasSubstr("'shape': (2, 2)"));
     EXPECT_TRUE(filled<float>(R"("fill": 0, "type": "f32", "shape": [0, 7])").empty());
     // Every number of an iota is exact: it begins anew where the type has a gap.
     const auto eights = filled<std::uint8_t>(R"("fill": "iota", "type": "e4m3", "shape": [18])");

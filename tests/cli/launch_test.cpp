@@ -3,6 +3,7 @@
 #include <span>
 
 #include "support/cli.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft::test {
 namespace {
@@ -13,7 +14,7 @@ using testing::StartsWith;
 
 Result launch(std::string_view json, const char* ptx = "affine.ptx",
               const std::vector<std::string>& more = {}) {
-    spill("launch.json", json);
+    write_file("launch.json", json);
     std::vector<std::string> arguments{"run", ptx, "--launch", "launch.json", "--device", "emulator"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return ptxgraft(arguments);
@@ -29,7 +30,7 @@ TEST_F(Cli, LaunchFilesSayAllOfALaunch) {
       "buffers": { "x": {"in": "x.npy"}, "y": {"out": "y.npy", "type": "f32", "shape": [3,2]} },
       "args": [ {"buffer": "x"}, {"buffer": "y", "offset": 4}, {"f32": 0.5}, {"u32": 4} ] })");
     ASSERT_EQ(result.status, 0) << result.err;
-    EXPECT_THAT(slurp("y.npy"), HasSubstr("'descr': '<f4', 'fortran_order': False, 'shape': (3, 2)"));
+    EXPECT_THAT(read_file("y.npy"), HasSubstr("'descr': '<f4', 'fortran_order': False, 'shape': (3, 2)"));
     const auto bits = elements<std::uint32_t>("y.npy");
     EXPECT_EQ(bits[0], 0xFFFFFFFF);  // before the offset, and after what the kernel writes
     EXPECT_EQ(bits[5], 0xFFFFFFFF);
@@ -46,26 +47,26 @@ constexpr const char* count_up =
     "st.global.u32 [%rd2], %r2;\nret;\n}\n";
 
 TEST_F(Cli, ABufferOfALaunchFileIsReadFromOneFileAndWrittenToAnother) {
-    spill("up.ptx", count_up);
+    write_file("up.ptx", count_up);
     fs::create_directories("data/in");
     const std::string before = array("<u4", "(2, 2)", bytes_of(std::vector<std::uint32_t>{1, 2, 3, 4}));
-    spill("data/in/h0.npy", before);
-    spill(
+    write_file("data/in/h0.npy", before);
+    write_file(
         "data/launch.json",
         R"({"grid": [2], "block": [2], "buffers": {"h": {"in": "in/h0.npy", "out": "h1.npy"}}, "args": [{"buffer": "h"}]})");
     const Result result = ptxgraft({"run", "up.ptx", "--launch", "data/launch.json", "--device", "emulator"});
     ASSERT_EQ(result.status, 0) << result.err;
     EXPECT_EQ(elements<std::uint32_t>("data/h1.npy"), (std::vector<std::uint32_t>{2, 3, 4, 5}));
-    EXPECT_EQ(slurp("data/in/h0.npy"), before);
-    spill("absolute.json",
-          R"({"buffers": {"h": {"in": ")" + (folder_ / "data/in/h0.npy").string() +
-              R"(", "out": "./h2.npy", "type": "u32", "shape": [2,2]}}, "args": [{"buffer": "h"}]})");
+    EXPECT_EQ(read_file("data/in/h0.npy"), before);
+    write_file("absolute.json",
+               R"({"buffers": {"h": {"in": ")" + (folder_ / "data/in/h0.npy").string() +
+                   R"(", "out": "./h2.npy", "type": "u32", "shape": [2,2]}}, "args": [{"buffer": "h"}]})");
     ASSERT_EQ(ptxgraft({"run", "up.ptx", "--launch", "absolute.json", "--device", "emulator"}).status, 0);
     EXPECT_EQ(elements<std::uint32_t>("h2.npy"), (std::vector<std::uint32_t>{2, 2, 3, 4}));
 }
 
 TEST_F(Cli, LaunchFilesMayBeEmptyOrComeFromStandardInput) {
-    spill("none.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n");
+    write_file("none.ptx", ptxgraft::test::kernel_text({.version = "8.0", .target = "sm_80"}));
     EXPECT_EQ(launch("{}", "none.ptx").status, 0);
     EXPECT_EQ(launch("\xEF\xBB\xBF{\r\n\t\"args\": [],\r\n\"buffers\": {\"scratch\": {\"type\": \"u8\", "
                      "\"shape\": []}} }\r\n",
@@ -95,7 +96,7 @@ std::string echo_kernel(unsigned bytes) {
 }
 
 std::string echoed(const std::string& argument, unsigned bytes, const std::string& buffers = "") {
-    spill("echo.ptx", echo_kernel(bytes));
+    write_file("echo.ptx", echo_kernel(bytes));
     const Result result =
         launch(R"({"buffers": {)" + buffers + R"("v": {"out": "v.npy", "type": "u8", "shape": [)" +
                    std::to_string(bytes) + "]}}, \"args\": [{\"buffer\": \"v\"}, " + argument + "]}",
@@ -142,8 +143,8 @@ TEST_F(Cli, BuffersOfALaunchFileAreAddresses) {
 }
 
 TEST_F(Cli, TensorMapsTakeWhatIsNotSaidFromTheArray) {
-    spill("a.npy", array("<u2", "(64, 128)", std::string(64 * 128 * 2, 'x')));
-    spill("cube.npy", array("<f4", "(4, 8, 16)", std::string(4 * 8 * 16 * 4, 'x')));
+    write_file("a.npy", array("<u2", "(64, 128)", std::string(64 * 128 * 2, 'x')));
+    write_file("cube.npy", array("<f4", "(4, 8, 16)", std::string(4 * 8 * 16 * 4, 'x')));
     const std::string buffers =
         R"("a": {"in": "a.npy", "type": "bf16"}, "cube": {"in": "cube.npy"}, "plain": {"in": "a.npy"}, )";
     const auto map = [&](const std::string& text) {
@@ -238,7 +239,7 @@ TEST_F(Cli, MistakesInTheShapeOfALaunchFile) {
 }
 
 TEST_F(Cli, MistakesInTheBuffersOfALaunchFile) {
-    spill("bad.npy", "no array");
+    write_file("bad.npy", "no array");
     const Mistake rows[] = {
         {R"({"buffers": {"a": "a.npy"}})", "1:19", R"("a" is an object, not a string)"},
         {R"({"buffers": {"a": {"input": "a.npy"}}})", "1:20",
@@ -439,7 +440,7 @@ TEST_F(Cli, MistakesInTheLaunchesOfALaunchFile) {
 }
 
 TEST_F(Cli, MistakesInTheTensorMapsOfALaunchFile) {
-    spill("a.npy", array("<f2", "(64, 64)", std::string(64 * 64 * 2, 'x')));
+    write_file("a.npy", array("<f2", "(64, 64)", std::string(64 * 64 * 2, 'x')));
     const auto row = [](const std::string& map) {
         return "{\"buffers\": {\"a\": {\"in\": \"a.npy\"}},\n\"args\": [{\"u32\": 1},\n{\"tensormap\": {" +
                map + "}}]}";
@@ -472,9 +473,10 @@ TEST_F(Cli, MistakesInTheTensorMapsOfALaunchFile) {
         expect_mistakes(std::array{Mistake{json.c_str(), place, text}});
 
     // Rules of the encoding: found when the buffers exist, shown at the argument.
-    spill("map.ptx",
-          ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u32 n, .param .align 64 "
-          ".b8 m[128])\n{\nret;\n}\n");
+    write_file(
+        "map.ptx",
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u32 n, .param .align 64 "
+        ".b8 m[128])\n{\nret;\n}\n");
     const std::pair<std::string, const char*> rules[] = {
         {row(R"("buffer": "a", "box": [64,257])"), "box[1] is 257; it is 1 to 256"},
         {row(R"("buffer": "a", "box": [64])"), "box has 1 numbers; it has 2"},
@@ -489,9 +491,9 @@ TEST_F(Cli, MistakesInTheTensorMapsOfALaunchFile) {
          "the fill nan is for floating-point types, not for u16"}};
     for (const auto& [json, text] : rules)
         expect_mistakes(std::array{Mistake{json.c_str(), "3:2", text}}, "map.ptx");
-    std::string older = slurp("map.ptx");
+    std::string older = read_file("map.ptx");
     older.replace(older.find("sm_90"), 5, "sm_80");
-    spill("older.ptx", older);
+    write_file("older.ptx", older);
     EXPECT_THAT(launch(row(R"("buffer": "a", "box": [64,8])"), "older.ptx", {"--target", "sm_80"}).err,
                 HasSubstr("launch.json:3:2: error: the tensor map is not possible: tensor maps need sm_90"));
 }
@@ -542,13 +544,13 @@ TEST_F(Cli, ALaunchFileTakesThePlaceOfFlags) {
 // clusters
 
 TEST_F(Cli, AKernelWithoutEndEndsWithItsBudget) {
-    spill("loop.ptx",
-          ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry loop()\n{\n$again:\nbra "
-          "$again;\n}\n");
+    write_file("loop.ptx",
+               ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry loop()\n{\n$again:\nbra "
+               "$again;\n}\n");
     const Result result = ptxgraft({"run", "loop.ptx", "--device", "emulator", "--budget", "100000"});
     EXPECT_EQ(result.status, 1);
     EXPECT_THAT(result.err, AllOf(StartsWith("loop.ptx:"), HasSubstr("the instruction budget is spent")));
-    spill("up.ptx", count_up);
+    write_file("up.ptx", count_up);
     const std::string json =
         R"({"block": [2], "buffers": {"h": {"type": "u32", "shape": [2]}}, "args": [{"buffer": "h"}]})";
     // its buffer begins as anything
@@ -565,7 +567,7 @@ constexpr const char* endless =
     ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry loop()\n{\n$again:\nbra $again;\n}\n";
 
 TEST_F(Cli, AKernelWithoutEndEndsWithItsTime) {
-    spill("loop.ptx", endless);
+    write_file("loop.ptx", endless);
     const Result result =
         ptxgraft({"run", "loop.ptx", "--device", "emulator", "--budget", "0", "--time-limit", "0.2"});
     EXPECT_EQ(result.status, 1);
@@ -578,7 +580,7 @@ TEST_F(Cli, AKernelWithoutEndEndsWithItsTime) {
 }
 
 TEST_F(Cli, CtrlCEndsALaunch) {
-    spill("loop.ptx", endless);
+    write_file("loop.ptx", endless);
     const Result result = interrupted({"run", "loop.ptx", "--device", "emulator", "--budget", "0"},
                                       std::chrono::milliseconds(700));
     EXPECT_EQ(result.status, 130);
@@ -589,19 +591,21 @@ TEST_F(Cli, CtrlCEndsALaunch) {
 }
 
 TEST_F(Cli, EmptyClustersAreErrors) {
-    spill("none.ptx",
-          ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry none() .reqnctapercluster 2, 0, "
-          "1\n{\nret;\n}\n");
+    write_file(
+        "none.ptx",
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry none() .reqnctapercluster 2, 0, "
+        "1\n{\nret;\n}\n");
     const Result result = ptxgraft({"run", "none.ptx", "--device", "emulator", "--grid", "2"});
     EXPECT_EQ(result.status, 1);
     EXPECT_THAT(result.err, HasSubstr("none requires a cluster of 2 x 0 x 1, which is empty"));
 }
 
 TEST_F(Cli, ClustersThatCannotBeAreErrors) {
-    spill("pair.ptx",
-          ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry pair() .reqnctapercluster "
-          "2\n{\nret;\n}\n");
-    spill("any.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry any()\n{\nret;\n}\n");
+    write_file("pair.ptx",
+               ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry pair() .reqnctapercluster "
+               "2\n{\nret;\n}\n");
+    write_file("any.ptx",
+               ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry any()\n{\nret;\n}\n");
     EXPECT_THAT(launch(R"({"grid": [4], "cluster": [4]})", "pair.ptx").err,
                 HasSubstr("cluster of 4 x 1 x 1; pair requires 2 x 1 x 1"));
     EXPECT_THAT(launch(R"({"grid": [3]})", "pair.ptx").err,

@@ -12,10 +12,10 @@ using testing::HasSubstr;
 
 // A shell's command line, in which `$PTXGRAFT` is the program.
 Result shell(const std::string& commands) {
-    spill("commands.sh", "PTXGRAFT='" + program + "'\n" + commands);
+    write_file("commands.sh", "PTXGRAFT='" + program + "'\n" + commands);
     const int status = std::system("bash commands.sh > stdout 2> stderr");
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), slurp("stdout"),
-            slurp("stderr")};
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), read_file("stdout"),
+            read_file("stderr")};
 }
 
 std::vector<std::string> names_in(const fs::path& folder) {
@@ -41,8 +41,8 @@ std::string numbers(std::size_t count) {
 }
 
 TEST_F(Cli, AnArrayIsWrittenOverItself) {
-    spill("up.ptx", grow);
-    spill("x.npy", numbers(4));
+    write_file("up.ptx", grow);
+    write_file("x.npy", numbers(4));
     fs::permissions("x.npy", fs::perms::owner_read | fs::perms::owner_write | fs::perms::others_read);
     const Result result = ptxgraft({"run", "up.ptx", "--device", "emulator", "--arg", "inout=x.npy:x.npy"});
     ASSERT_EQ(result.status, 0) << result.err;
@@ -54,24 +54,24 @@ TEST_F(Cli, AnArrayIsWrittenOverItself) {
 
 // A file that may not grow stands for a full disk: the write fails in the middle.
 TEST_F(Cli, AFullDiskLosesNothing) {
-    spill("up.ptx", grow);
+    write_file("up.ptx", grow);
     const std::string before = numbers(1 << 20);  // 4 MiB
-    spill("x.npy", before);
+    write_file("x.npy", before);
     const Result result =
         shell("ulimit -f 1024\n\"$PTXGRAFT\" run up.ptx --device emulator --arg inout=x.npy:x.npy");
     EXPECT_EQ(result.status, 1);
     EXPECT_THAT(result.err, HasSubstr("error: cannot write x.npy: File too large"));
-    EXPECT_EQ(slurp("x.npy"), before);
+    EXPECT_EQ(read_file("x.npy"), before);
     EXPECT_FALSE(has_temporary_file("."));
 }
 
 // The first of two outputs could be written, and is not.
 TEST_F(Cli, SeveralOutputsAreWrittenTogetherOrNotAtAll) {
-    spill("up.ptx", grow);
+    write_file("up.ptx", grow);
     const std::string before = numbers(4), large = numbers(1 << 20);
-    spill("small.npy", before);
-    spill("large.npy", large);
-    spill(
+    write_file("small.npy", before);
+    write_file("large.npy", large);
+    write_file(
         "launch.json",
         R"({"buffers": {"small": {"in": "small.npy", "out": "small.npy"}, "large": {"in": "large.npy", "out": "large.npy"},
         "new": {"in": "small.npy", "out": "new.npy"}}, "args": [{"buffer": "small"}]})");
@@ -79,36 +79,36 @@ TEST_F(Cli, SeveralOutputsAreWrittenTogetherOrNotAtAll) {
         shell("ulimit -f 1024\n\"$PTXGRAFT\" run up.ptx --device emulator --launch launch.json");
     EXPECT_EQ(result.status, 1);
     EXPECT_THAT(result.err, HasSubstr("cannot write large.npy"));
-    EXPECT_EQ(slurp("small.npy"), before);
-    EXPECT_EQ(slurp("large.npy"), large);
+    EXPECT_EQ(read_file("small.npy"), before);
+    EXPECT_EQ(read_file("large.npy"), large);
     EXPECT_FALSE(fs::exists("new.npy"));
     ASSERT_EQ(ptxgraft({"run", "up.ptx", "--device", "emulator", "--launch", "launch.json"}).status, 0);
     EXPECT_EQ(elements<std::uint32_t>("small.npy")[0], 1u);
     EXPECT_TRUE(fs::exists("new.npy"));
     // One into a folder that is not there: the others stay as well.
-    std::string json = slurp("launch.json");
+    std::string json = read_file("launch.json");
     json.replace(json.find("\"new.npy\""), 9, "\"nowhere/new.npy\"");
-    spill("launch.json", json);
+    write_file("launch.json", json);
     EXPECT_THAT(ptxgraft({"run", "up.ptx", "--device", "emulator", "--launch", "launch.json"}).err,
                 HasSubstr("cannot write nowhere/new.npy: No such file or directory"));
     EXPECT_EQ(elements<std::uint32_t>("small.npy")[0], 1u);
 }
 
 TEST_F(Cli, ALaunchThatFailsWritesNothing) {
-    const std::string before = slurp("x.npy");
+    const std::string before = read_file("x.npy");
     const Result result =
         ptxgraft({"run", "affine.ptx", "--entry", "affine", "--device", "emulator", "--block", "64", "--arg",
                   "inout=x.npy:x.npy", "--arg", "out=f32:4:y.npy", "--arg", "f32=1", "--arg", "u32=64"});
     EXPECT_EQ(result.status, 1);
     EXPECT_THAT(result.err, HasSubstr("address out of bounds"));
-    EXPECT_EQ(slurp("x.npy"), before);
+    EXPECT_EQ(read_file("x.npy"), before);
     EXPECT_FALSE(fs::exists("y.npy"));
 }
 
 // Every verb that writes a file writes it in this way.
 TEST_F(Cli, VerbsReplaceTheirOutputsWhole) {
-    spill("k.cu", "extern \"C\" __global__ void k(float* x) { x[threadIdx.x] = 1; }\n");
-    spill("site.sig", "");
+    write_file("k.cu", "extern \"C\" __global__ void k(float* x) { x[threadIdx.x] = 1; }\n");
+    write_file("site.sig", "");
     const std::string old = "what was there before";
     const std::vector<std::string> rows[] = {
         {"canonical", "affine.ptx", "-o", "out"},
@@ -118,30 +118,30 @@ TEST_F(Cli, VerbsReplaceTheirOutputsWhole) {
     };
     for (const auto& arguments : rows) {
         SCOPED_TRACE(arguments[0]);
-        spill("out", old);
+        write_file("out", old);
         std::string line = "\"$PTXGRAFT\"";
         for (const std::string& a : arguments) line += " '" + a + "'";
         const Result full =
             shell("(ulimit -f 0; exec " + line + " 2>&1) | cat");  // not a byte may be written to a file
         EXPECT_THAT(full.out + full.err, HasSubstr("error: cannot write out: File too large")) << full.status;
-        EXPECT_EQ(slurp("out"), old);
+        EXPECT_EQ(read_file("out"), old);
         EXPECT_FALSE(has_temporary_file("."));
         EXPECT_EQ(ptxgraft(arguments).status, 0);
-        EXPECT_NE(slurp("out"), old);
+        EXPECT_NE(read_file("out"), old);
     }
 }
 
 TEST_F(Cli, LinksAndSpecialFilesStayWhatTheyAre) {
     fs::create_directory("folder");
-    spill("folder/real.ptx", "old");
+    write_file("folder/real.ptx", "old");
     fs::create_symlink("folder/real.ptx", "link.ptx");
     fs::create_symlink("folder/new.ptx", "dangling.ptx");
     for (const char* const link : {"link.ptx", "dangling.ptx"}) {
         ASSERT_EQ(ptxgraft({"canonical", "affine.ptx", "-o", link}).status, 0);
         EXPECT_TRUE(fs::is_symlink(link));
-        EXPECT_THAT(slurp(link), HasSubstr(".visible .entry affine"));
+        EXPECT_THAT(read_file(link), HasSubstr(".visible .entry affine"));
     }
-    EXPECT_THAT(slurp("folder/real.ptx"), HasSubstr(".visible .entry affine"));
+    EXPECT_THAT(read_file("folder/real.ptx"), HasSubstr(".visible .entry affine"));
     EXPECT_TRUE(fs::exists("folder/new.ptx"));
     EXPECT_FALSE(has_temporary_file("folder"));
 
@@ -177,16 +177,16 @@ TEST_F(Cli, ReadOnlyFilesAndFoldersAreRespected) {
     fs::permissions(".", fs::perms::all);
     fs::permissions("affine.ptx", fs::perms::others_read, fs::perm_options::add);
     fs::create_directory("closed");
-    for (const char* const name : {"kept.ptx", "closed/file.ptx"}) spill(name, "old");
+    for (const char* const name : {"kept.ptx", "closed/file.ptx"}) write_file(name, "old");
     fs::permissions("kept.ptx", fs::perms::owner_read | fs::perms::others_read);
     fs::permissions("closed/file.ptx", fs::perms::all);
     fs::permissions("closed", fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_read |
                                   fs::perms::others_exec);
     EXPECT_THAT(canonical("kept.ptx").err, HasSubstr("cannot write kept.ptx: Permission denied"));
-    EXPECT_EQ(slurp("kept.ptx"), "old");
+    EXPECT_EQ(read_file("kept.ptx"), "old");
     const Result in_place = canonical("closed/file.ptx");
     EXPECT_EQ(in_place.status, 0) << in_place.err;
-    EXPECT_THAT(slurp("closed/file.ptx"), HasSubstr(".visible .entry affine"));
+    EXPECT_THAT(read_file("closed/file.ptx"), HasSubstr(".visible .entry affine"));
     EXPECT_THAT(canonical("closed/new.ptx").err, HasSubstr("cannot write closed/new.ptx: Permission denied"));
     fs::permissions("closed", fs::perms::owner_all);
 }

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "support/cli.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft::test {
 namespace {
@@ -28,17 +29,17 @@ TEST_F(Cli, RunComputes) {
     const Result result = ptxgraft(run_affine());
     ASSERT_EQ(result.status, 0) << result.err;
     EXPECT_EQ(elements<float>("y.npy"), (std::vector<float>{1.5f, -1.5f, 3.5f, -3.5f}));
-    EXPECT_EQ(slurp("y.npy"), [] {
+    EXPECT_EQ(read_file("y.npy"), [] {
         std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }";
         return npy(header.append(20, ' '), bytes_of(std::vector<float>{1.5f, -1.5f, 3.5f, -3.5f}));
     }());
 }
 
 TEST_F(Cli, RunProfilesAndTraces) {
-    spill("tiny.ptx",
-          ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b32 %r<3>;\n.shared .b8 "
-          "s[4096];\n"
-          "mov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 7;\nst.shared.u32 [%r2], %r1;\nret;\n}\n");
+    write_file("tiny.ptx",
+               ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b32 %r<3>;\n.shared .b8 "
+               "s[4096];\n"
+               "mov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 7;\nst.shared.u32 [%r2], %r1;\nret;\n}\n");
     const std::vector<std::string> base = {"run",    "tiny.ptx", "--device", "emulator",
                                            "--grid", "2",        "--block",  "32"};
     const auto with = [&](std::vector<std::string> more) {
@@ -64,7 +65,7 @@ TEST_F(Cli, RunProfilesAndTraces) {
         "         2           64           256             -  shared store\n"
         "         8          256           256             -  in all\n");
     ASSERT_EQ(with({"--trace", "t.txt", "--trace-cta", "1", "--trace-warp", "0"}).status, 0);
-    const std::string trace = slurp("t.txt");
+    const std::string trace = read_file("t.txt");
     EXPECT_EQ(std::count(trace.begin(), trace.end(), '\n'), 4);
     EXPECT_THAT(
         trace,
@@ -82,10 +83,10 @@ TEST_F(Cli, RunProfilesAndTraces) {
 
 TEST_F(Cli, RunSaysWhatIsWrongWithAnInstructionThatThereIsNot) {
     const auto of = [this](const std::string& instruction) {
-        spill("wrong.ptx",
-              ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b32 %r<3>;\n.reg .f64 "
-              "%d<3>;\n" +
-                  instruction + "\nret;\n}\n");
+        write_file("wrong.ptx",
+                   ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b32 %r<3>;\n.reg .f64 "
+                   "%d<3>;\n" +
+                       instruction + "\nret;\n}\n");
         return ptxgraft({"run", "wrong.ptx", "--device", "emulator"}).err;
     };
     EXPECT_THAT(
@@ -108,7 +109,7 @@ TEST_F(Cli, RunTakesArgumentsOneByOneAndBeforeTheFile) {
         ptxgraft({"run", "--device", "emulator", "--entry", "affine", "--block", "4x1,1", "--arg", "in=x.npy",
                   "--arg", "out=f32:2x2:y.npy", "--arg=f32=0.5", "--arg", "u32=4", "affine.ptx"});
     ASSERT_EQ(result.status, 0) << result.err;
-    EXPECT_THAT(slurp("y.npy"), HasSubstr("'shape': (2, 2)"));
+    EXPECT_THAT(read_file("y.npy"), HasSubstr("'shape': (2, 2)"));
 }
 
 TEST_F(Cli, WhatAKernelDoesNotWriteStaysPoisoned) {
@@ -212,9 +213,13 @@ TEST_F(Cli, RunWantsAnEntryWhereThereAreTwo) {
 // A kernel with one entry, which may therefore stay unnamed, that stores its second argument into its first.
 std::string echo_kernel(unsigned bytes) {
     const std::string bits = std::to_string(bytes * 8), reg = bytes == 8 ? "b64" : bytes == 4 ? "b32" : "b16";
-    return ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry echo(.param .u64 p, .param .b" +
-           bits + " v)\n{\n.reg .b64 %rd1; .reg ." + reg + " %v;\nld.param.u64 %rd1, [p];\nld.param.b" +
-           bits + " %v, [v];\nst.global.b" + bits + " [%rd1], %v;\nret;\n}\n";
+    return ptxgraft::test::kernel_text({.version = "8.0",
+                                        .target = "sm_80",
+                                        .parameters = {"u64 p", "b" + bits + " v"},
+                                        .registers = {"b64 %rd1", reg + " %v"},
+                                        .body = "ld.param.u64 %rd1, [p];\nld.param.b" + bits +
+                                                " %v, [v];\nst.global.b" + bits + " [%rd1], %v;",
+                                        .name = "echo"});
 }
 
 TEST_F(Cli, ScalarsHaveTheBitsOfTheirTypes) {
@@ -260,7 +265,7 @@ TEST_F(Cli, ScalarsHaveTheBitsOfTheirTypes) {
         {"bytes=0102030405060708", 8, 0x0807060504030201},
     };
     for (const Row& row : rows) {
-        spill("echo.ptx", echo_kernel(row.bytes));
+        write_file("echo.ptx", echo_kernel(row.bytes));
         const Result result =
             ptxgraft({"run", "echo.ptx", "--device", "emulator", "--arg", "out=u8:8:v.npy", row.argument});
         ASSERT_EQ(result.status, 0) << row.argument << result.err;
@@ -272,9 +277,10 @@ TEST_F(Cli, ScalarsHaveTheBitsOfTheirTypes) {
 
 // Reads an array and writes it again: the kernel has nothing to do.
 Result copy_array(std::string_view file) {
-    spill("nothing.ptx",
-          ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\nret;\n}\n");
-    spill("before.npy", file);
+    write_file(
+        "nothing.ptx",
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\nret;\n}\n");
+    write_file("before.npy", file);
     return ptxgraft({"run", "nothing.ptx", "--device", "emulator", "--arg", "inout=before.npy:after.npy"});
 }
 
@@ -290,7 +296,7 @@ TEST_F(Cli, ArraysOfEveryKindAreReadAndWritten) {
                 "{'descr': '" + std::string(dtype) + "', 'fortran_order': False, 'shape': " + shape + ", }",
                 data));
             ASSERT_EQ(result.status, 0) << dtype << shape << result.err;
-            const std::string after = slurp("after.npy");
+            const std::string after = read_file("after.npy");
             EXPECT_THAT(after, HasSubstr("'descr': '" + std::string(dtype) +
                                          "', 'fortran_order': False, 'shape': " + shape));
             EXPECT_THAT(after, EndsWith("\n" + data)) << dtype << shape;
@@ -322,7 +328,7 @@ TEST_F(Cli, LaterVersionsOfTheFormatAreRead) {
         later[6] = version;
         later.insert(10, 2, '\0');
         EXPECT_EQ(copy_array(later).status, 0) << int(version);
-        EXPECT_EQ(slurp("after.npy").substr(0, 8), std::string("\x93NUMPY\x01\x00", 8));
+        EXPECT_EQ(read_file("after.npy").substr(0, 8), std::string("\x93NUMPY\x01\x00", 8));
         EXPECT_EQ(elements<float>("after.npy"), (std::vector<float>{1, 2}));
     }
 }
@@ -375,12 +381,12 @@ extern "C" __global__ void shift(const float* x, float* y, int n) {
 )";
 
 TEST_F(Cli, CudaIsCompiledAndRun) {
-    spill("shift.cu", cuda_kernel);
-    spill("offset.h", "#define OFFSET 10.0f\n");
+    write_file("shift.cu", cuda_kernel);
+    write_file("offset.h", "#define OFFSET 10.0f\n");
     const Result compiled =
         ptxgraft({"compile", "shift.cu", "--target", "sm_80", "-DSCALE=2", "-o", "shift.ptx"});
     ASSERT_EQ(compiled.status, 0) << compiled.err;
-    EXPECT_THAT(slurp("shift.ptx"), HasSubstr(".target sm_80"));
+    EXPECT_THAT(read_file("shift.ptx"), HasSubstr(".target sm_80"));
     EXPECT_THAT(ptxgraft({"sites", "shift.cu", "-D", "SCALE=2"}).out,
                 HasSubstr("epilogue  1 copy\n    mod f32     acc\n"));
 
@@ -392,7 +398,7 @@ TEST_F(Cli, CudaIsCompiledAndRun) {
 }
 
 TEST_F(Cli, CudaErrorsSayWhere) {
-    spill("wrong.cu", "extern \"C\" __global__ void k(float* x) {\n    x[0] = undeclared;\n}\n");
+    write_file("wrong.cu", "extern \"C\" __global__ void k(float* x) {\n    x[0] = undeclared;\n}\n");
     const Result result = ptxgraft({"compile", "wrong.cu"});
     EXPECT_EQ(result.status, 1);
     EXPECT_THAT(result.err, StartsWith("wrong.cu"));

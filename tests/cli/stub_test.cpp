@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 TEST_F(Cli, StubCompilesForASiteForASignatureAndFromAFile) {
-    spill("relu.stub", "signature: mod f32 acc\nacc 0.0 max.f32 -> acc\n");
+    write_file("relu.stub", "signature: mod f32 acc\nacc 0.0 max.f32 -> acc\n");
     const std::vector<std::vector<std::string>> rows = {
         {"acc 0.0 max.f32 -> acc", "--site", "affine.ptx:epilogue"},
         {"acc 0.0 max.f32 -> acc", "--signature", "mod f32 acc"},
@@ -28,10 +28,10 @@ TEST_F(Cli, StubCompilesForASiteForASignatureAndFromAFile) {
 }
 
 TEST_F(Cli, StubChecksHandWrittenPtx) {
-    spill("square.ptx", "mul.f32 acc, acc, acc;\n");
+    write_file("square.ptx", "mul.f32 acc, acc, acc;\n");
     EXPECT_THAT(ptxgraft({"stub", "square.ptx", "--site", "affine.ptx:epilogue"}).out,
                 HasSubstr("mul.f32 _acc, _acc, _acc;"));
-    spill("wrong.ptx", "mul.f32 acc, acc,\n  nothing;\n");
+    write_file("wrong.ptx", "mul.f32 acc, acc,\n  nothing;\n");
     const Result wrong = ptxgraft({"stub", "wrong.ptx", "--site", "affine.ptx:epilogue"});
     EXPECT_EQ(wrong.status, 1);
     EXPECT_THAT(wrong.err, StartsWith("wrong.ptx:2:3: error: "));
@@ -96,15 +96,15 @@ TEST_F(Cli, StubEvaluates) {
 }
 
 TEST_F(Cli, StubEvaluatesFilesAndSaysWhatItCannot) {
-    spill("relu.stub", "# of a file\nsignature: mod f32 acc\nacc 0.0 max.f32 -> acc\n");
+    write_file("relu.stub", "# of a file\nsignature: mod f32 acc\nacc 0.0 max.f32 -> acc\n");
     EXPECT_EQ(ptxgraft({"stub", "relu.stub", "--evaluate", "acc=-1,1"}).out, "acc = 0 1\n");
-    spill("wrong.stub", "signature: mod f32 acc\n\nacc 0.0 maximum.f32 -> acc\n");
+    write_file("wrong.stub", "signature: mod f32 acc\n\nacc 0.0 maximum.f32 -> acc\n");
     EXPECT_THAT(ptxgraft({"stub", "wrong.stub", "--evaluate", "acc=-1,1"}).err,
                 StartsWith("wrong.stub:3:9: error: "));
     const Result special = ptxgraft({"stub", "%laneid -> n", "--signature", "out u32 n", "--evaluate"});
     EXPECT_EQ(special.status, 1);
     EXPECT_THAT(special.err, HasSubstr("cannot be evaluated"));
-    spill("square.ptx", "mul.f32 acc, acc, acc;\n");
+    write_file("square.ptx", "mul.f32 acc, acc, acc;\n");
     EXPECT_EQ(ptxgraft({"stub", "square.ptx", "--signature", "mod f32 acc", "--evaluate", "acc=1"}).status,
               2);
     EXPECT_THAT(ptxgraft({"stub", "acc -> acc", "--signature", "mod f32 acc", "--evaluate", "acc=1e99"}).err,
@@ -173,13 +173,13 @@ TEST_F(Cli, StubProgramsMayBeginWithAMinus) {
 }
 
 TEST_F(Cli, StubTakesAnInstructionSet) {
-    spill("mine.set", "mac = fma.rn.f32\n");
+    write_file("mine.set", "mac = fma.rn.f32\n");
     EXPECT_EQ(ptxgraft({"stub", "x x x mac -> x", "--signature", "mod f32 x", "--set", "mine.set"}).out,
               "\tfma.rn.f32 _x, _x, _x, _x;\n");
     EXPECT_EQ(
         ptxgraft({"stub", "x x x fma.rn.f32 -> x", "--signature", "mod f32 x", "--set", "mine.set"}).status,
         1);
-    spill("broken.set", "mac = fma.rn.f33\n");
+    write_file("broken.set", "mac = fma.rn.f33\n");
     EXPECT_THAT(ptxgraft({"stub", "x -> x", "--signature", "mod f32 x", "--set", "broken.set"}).err,
                 StartsWith("broken.set:1:"));
 }

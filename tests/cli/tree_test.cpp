@@ -10,7 +10,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 using Json = nlohmann::json;
-using ptxgraft::test::slurp, ptxgraft::test::spill, ptxgraft::test::Result;
+using ptxgraft::test::read_file, ptxgraft::test::write_file, ptxgraft::test::Result;
 namespace fs = std::filesystem;
 
 class CliTree : public testing::Test {
@@ -24,10 +24,10 @@ class CliTree : public testing::Test {
         fs::remove_all(folder_);
     }
     static Result ptxgraft(const std::string& arguments, std::string_view input = {}) {
-        spill("stdin", input);
+        write_file("stdin", input);
         const int status = std::system(
             (PTXGRAFT_BINARY_DIR "/ptxgraft " + arguments + " < stdin > stdout 2> stderr").c_str());
-        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp("stdout"), slurp("stderr")};
+        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file("stdout"), read_file("stderr")};
     }
 
   private:
@@ -41,7 +41,7 @@ constexpr std::string_view module_text =
     "\t.reg .b32 %r<3>;\nL:\n\t@!%p1 ld.v2.global.b32 {%r1, _}, [%rd1+-4]; { ret; }\n}\n";
 
 TEST_F(CliTree, CanonicalPrintsToStandardOutputOrAFile) {
-    spill("a.ptx", module_text);
+    write_file("a.ptx", module_text);
     const std::string expected =
         ".version 9.0\n.target sm_90a\n.address_size 64\n.file 1 \"a.cu\"\n"
         ".visible .global .align 8 .b32 g[2] = {1, -2}, h;\n"
@@ -51,11 +51,11 @@ TEST_F(CliTree, CanonicalPrintsToStandardOutputOrAFile) {
     EXPECT_EQ(printed.status, 0) << printed.err;
     EXPECT_EQ(printed.out, expected);
     EXPECT_EQ(ptxgraft("canonical - -o b.ptx", module_text).out, "");
-    EXPECT_EQ(slurp("b.ptx"), expected);
+    EXPECT_EQ(read_file("b.ptx"), expected);
 }
 
 TEST_F(CliTree, ErrorsSayWhere) {
-    spill("bad.ptx", ".version 9.0\n.func f { add.s32 a, b }\n");
+    write_file("bad.ptx", ".version 9.0\n.func f { add.s32 a, b }\n");
     for (const char* verb : {"canonical", "dump"}) {
         const Result bad = ptxgraft(std::string(verb) + " bad.ptx");
         EXPECT_EQ(bad.status, 1);
@@ -70,7 +70,7 @@ TEST_F(CliTree, ErrorsSayWhere) {
 }
 
 TEST_F(CliTree, DumpShowsEveryStatement) {
-    spill("a.ptx", module_text);
+    write_file("a.ptx", module_text);
     const Result dumped = ptxgraft("dump a.ptx --json");
     ASSERT_EQ(dumped.status, 0) << dumped.err;
     const Json tree = Json::parse(dumped.out);

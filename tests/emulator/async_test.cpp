@@ -1,5 +1,5 @@
-// Kernels that wait for too little, or too late, for what runs beside them: wgmma, cp.async, bulk copies. A
-// checked launch names the line; the same kernels put right are clean.
+// wgmma, cp.async and bulk copies, which run beside the kernel: what is right to do before they are waited
+// for, what their errors say, and waits without end. Kernels with one mistake each are in tests/cases/checks.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 
 #include "ptxgraft/link.hpp"
 #include "support/emulator_machine.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -17,16 +18,6 @@ using u64 = std::uint64_t;
 
 constexpr u32 threads = 128, words_of_input = 4096;
 
-struct Planted {
-    std::string name;
-    Errc code;
-    std::string body;   // with the mistake between < and >, which stands on the line to be named
-    std::string right;  // instead of what is between them
-    u32 block = threads;
-};
-
-void PrintTo(const Planted& row, std::ostream* out) { *out << row.name; }
-
 // %r1: %tid.x; %p1: thread 0; %r20: the address of the thread's word in tile, %r21: of tile; %rd1: 4096
 // words, %rd6: the thread's 16 bytes of them. The accumulators %f1 to %f16 and %r4 to %r7 are zero. Leaves
 // its result in %f20.
@@ -34,15 +25,17 @@ std::string kernel(const std::string& body) {
     std::string zeros;
     for (int i = 1; i <= 20; ++i) zeros += "mov.f32 %f" + std::to_string(i) + ", 0f00000000;\n";
     for (int i = 4; i <= 15; ++i) zeros += "mov.b32 %r" + std::to_string(i) + ", 0;\n";
-    return ".version 8.5\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 data)\n{\n"
-           ".reg .pred %p<8>;\n.reg .b32 %r<64>;\n.reg .b64 %rd<32>;\n.reg .f32 %f<32>;\n"
-           ".shared .align 1024 .b8 tile[16384];\n.shared .align 8 .b64 gate[8];\n"
-           "ld.param.u64 %rd1, [data];\nmov.u32 %r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 0;\nshl.b32 %r20, %r1, "
-           "2;\nmov.u32 %r21, tile;\nadd.u32 %r20, %r20, %r21;\n"
-           "mul.wide.u32 %rd6, %r1, 16;\nadd.s64 %rd6, %rd1, %rd6;\n" +
-           zeros + body +
-           "\nDONE:\nbar.sync 0;\nmul.wide.u32 %rd14, %r1, 4;\nadd.s64 %rd14, %rd1, %rd14;\nst.global.f32 "
-           "[%rd14+8192], %f20;\nret;\n}\n";
+    return test::kernel_text(
+        {.target = "sm_90a",
+         .parameters = {"u64 data"},
+         .registers = {"pred %p<8>", "b32 %r<64>", "b64 %rd<32>", "f32 %f<32>"},
+         .body = ".shared .align 1024 .b8 tile[16384];\n.shared .align 8 .b64 gate[8];\n"
+                 "ld.param.u64 %rd1, [data];\nmov.u32 %r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 0;\n"
+                 "shl.b32 %r20, %r1, 2;\nmov.u32 %r21, tile;\nadd.u32 %r20, %r20, %r21;\n"
+                 "mul.wide.u32 %rd6, %r1, 16;\nadd.s64 %rd6, %rd1, %rd6;\n" +
+                 zeros + body +
+                 "\nDONE:\nbar.sync 0;\nmul.wide.u32 %rd14, %r1, 4;\nadd.s64 %rd14, %rd1, %rd14;\n"
+                 "st.global.f32 [%rd14+8192], %f20;"});
 }
 
 // The descriptor of what stands `offset` bytes behind tile: 8x8 matrices of 128 bytes, without swizzling.
@@ -65,30 +58,12 @@ const std::string fence = "wgmma.fence.sync.aligned;\n", commit = "wgmma.commit_
                   wait0 = "wgmma.wait_group.sync.aligned 0;\n", wait1 = "wgmma.wait_group.sync.aligned 1;\n";
 const std::string product =
     "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, %rd2, %rd3, 1, 1, 1, 0, 0;";
-const std::string second =
-    "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f5, %f6, %f7, %f8}, %rd4, %rd5, 1, 1, 1, 0, 0;";
 const std::string wider =
     "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4, %f9, %f10, %f11, %f12}, %rd2, "
     "%rd3, 1, 1, 1, 0, 0;";
-const std::string of_registers =
-    "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, {%r4, %r5, %r6, %r7}, %rd3, "
-    "1, 1, 1, 0;";
-const std::string integers =
-    "wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8 {%r4, %r5, %r6, %r7}, %rd2, %rd3, 1;";
-const std::string integers_of_them =
-    "wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8 {%r8, %r9, %r10, %r11}, {%r4, %r5, %r6, %r7}, %rd3, 1;";
 
-// cp.async of the thread's 16 bytes to stage 0, 1 …
-std::string copy(int stage) {
-    return "mad.lo.u32 %r22, %r1, 16, %r21;\ncp.async.cg.shared.global [%r22+" +
-           std::to_string(2048 * stage) + "], [%rd6+" + std::to_string(2048 * stage) + "], 16;\n";
-}
+// Of the copies that %r22 points to.
 std::string read(int stage) { return "ld.shared.f32 %f20, [%r22+" + std::to_string(2048 * stage) + "];"; }
-// What the thread on the other side of the block copied.
-std::string read_other(int stage) {
-    return "xor.b32 %r23, %r1, 127;\nmad.lo.u32 %r23, %r23, 16, %r21;\n<ld.shared.f32 %f20, [%r23+" +
-           std::to_string(2048 * stage) + "];>";
-}
 const std::string group = "cp.async.commit_group;\n";
 
 const std::string gates =
@@ -98,14 +73,6 @@ const std::string gates =
 std::string wait_for(int gate, int parity, const std::string& label) {
     return label + ": mbarrier.try_wait.parity.shared.b64 %p6, [gate+" + std::to_string(8 * gate) + "], " +
            std::to_string(parity) + ";\n@!%p6 bra " + label + ";\n";
-}
-std::string expect(int gate) {
-    return "@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [gate+" + std::to_string(8 * gate) + "], 4096;\n";
-}
-std::string load(int stage, int gate) {
-    return "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile+" +
-           std::to_string(4096 * stage) + "], [%rd1+" + std::to_string(4096 * stage) + "], 4096, [gate+" +
-           std::to_string(8 * gate) + "];";
 }
 std::string store(int stage) {
     return "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1+" + std::to_string(12288 + 2048 * stage) +
@@ -133,252 +100,6 @@ const std::string
     promise = "mbarrier.arrive.expect_tx.shared.b64 _, [gate], 4096;\n", refill = promise + bulk,
     free_stage = "@%p1 mbarrier.arrive.shared.b64 _, [gate+8];";
 
-const Planted planted[] = {
-    // --- registers of a wgmma
-    {"AnAccumulatorIsReadBeforeTheWait", Errc::register_in_flight,
-     ready + fence + product + "\n" + commit + "<add.f32 %f20, %f1, %f2;>\n" + wait0,
-     wait0 + "add.f32 %f20, %f1, %f2;"},
-    {"AnAccumulatorIsStoredBeforeTheWait", Errc::register_in_flight,
-     ready + fence + product + "\n" + commit + "<st.global.f32 [%rd6], %f3;>\n" + wait0,
-     wait0 + "st.global.f32 [%rd6], %f3;"},
-    // A mov before the wait is as good as one behind it, but no value until then.
-    {"ACopyIsAddedBeforeTheWait", Errc::register_in_flight,
-     ready + fence + product + "\n" + commit + "mov.f32 %f21, %f4;\n<add.f32 %f20, %f21, %f21;>\n" + wait0,
-     wait0 + "add.f32 %f20, %f21, %f21;"},
-    {"ACopyIsStoredBeforeTheWait", Errc::register_in_flight,
-     ready + fence + product + "\n" + commit + "mov.b32 %r40, %f4;\n<st.global.b32 [%rd6], %r40;>\n" + wait0,
-     wait0 + "st.global.b32 [%rd6], %r40;"},
-    {"ACopyOfACopy", Errc::register_in_flight,
-     ready + fence + product + "\n" + commit +
-         "mov.b32 %r40, %f4;\nmov.b32 %r41, %r40;\nmov.b32 %r40, %r41;\n<and.b32 %r42, %r40, 15;>\n" + wait0,
-     wait0 + "and.b32 %r42, %r40, 15;"},
-    {"ACopyInAPair", Errc::register_in_flight,
-     ready + fence + product + "\n" + commit +
-         "mov.b64 %rd10, {%f1, %f4};\nmov.b64 {%r40, %r41}, %rd10;\n<st.shared.b32 [%r20], %r41;>\n" + wait0,
-     wait0 + sync + "st.shared.b32 [%r20], %r41;"},
-    {"ACopyInHalves", Errc::register_in_flight,
-     ready + ".reg .b16 %h1, %h2;\n" + fence + product + "\n" + commit +
-         "mov.b32 %r40, %f1;\nmov.b32 {%h1, %h2}, %r40;\n<cvt.u32.u16 %r41, %h2;>\n" + wait0,
-     wait0 + "cvt.u32.u16 %r41, %h2;"},
-    {"AMovUnderAGuard", Errc::register_in_flight,
-     ready + fence + product + "\n" + commit + "mov.f32 %f21, %f5;\n<@%p1 mov.f32 %f21, %f4;>\n" + wait0,
-     wait0 + "@%p1 mov.f32 %f21, %f4;"},
-    {"ACopyOfTheLastGroup", Errc::register_in_flight,
-     ready + fence + product + "\n" + commit + second + "\n" + commit +
-         "mov.f32 %f21, %f1;\nmov.f32 %f22, %f5;\n" + wait1 + "<mul.f32 %f20, %f22, %f22;>\n" + wait0,
-     "mul.f32 %f20, %f21, %f21;"},
-    {"ACopyAsAnAccumulator", Errc::register_in_flight,
-     ready + fence + product + "\n" + commit +
-         "mov.f32 %f5, %f1;\nmov.f32 %f6, %f2;\nmov.f32 %f7, %f3;\nmov.f32 %f8, %f4;\n" + fence + "<" +
-         second + ">\n" + commit + wait0,
-     wait0 + fence + second},
-    {"ACopyAsAFragmentOfA", Errc::register_in_flight,
-     ready + fence + integers + "\n" + commit + "mov.b32 %r12, %r4;\n" + fence +
-         "<wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8 {%r8, %r9, %r10, %r11}, {%r12, %r13, %r14, %r15}, "
-         "%rd3, 1;>\n" +
-         commit + wait0,
-     wait0 + fence +
-         "wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8 {%r8, %r9, %r10, %r11}, {%r12, %r13, %r14, %r15}, "
-         "%rd3, 1;"},
-    // The copy is the accumulator itself, with which another product has gone on.
-    {"ACopyOfWhatGoesOn", Errc::register_in_flight,
-     ready + fence + product + "\n" + commit + "mov.f32 %f21, %f4;\n" + fence + product + "\n" + commit +
-         wait0 + "<mul.f32 %f20, %f21, %f21;>",
-     "mul.f32 %f20, %f4, %f4;"},
-    {"AnAccumulatorIsClearedBeforeTheWait", Errc::register_in_flight,
-     ready + fence + product + "\n" + commit + "<mov.f32 %f1, 0f00000000;>\n" + wait0,
-     wait0 + "mov.f32 %f1, 0f00000000;"},
-    {"TheGroupBeforeIsWaitedFor", Errc::register_in_flight,
-     ready + fence + product + "\n" + commit + second + "\n" + commit + wait1 +
-         "<add.f32 %f20, %f5, %f6;>\n" + wait0,
-     "add.f32 %f20, %f1, %f2;"},
-    {"NothingIsCommitted", Errc::register_in_flight,
-     ready + fence + product + "\n" + wait0 + "<add.f32 %f20, %f1, %f2;>",
-     commit + wait0 + "add.f32 %f20, %f1, %f2;"},
-    {"CommittedBeforeTheLastProduct", Errc::register_in_flight,
-     ready + fence + product + "\n" + commit + second + "\n" + wait0 + "<add.f32 %f20, %f5, %f1;>",
-     "add.f32 %f20, %f1, %f1;"},
-    {"AFragmentOfAIsOverwritten", Errc::register_in_flight,
-     ready + fence + of_registers + "\n" + commit + "<mov.b32 %r5, 1;>\n" + wait0, wait0 + "mov.b32 %r5, 1;"},
-    {"AccumulatorsInAnotherShape", Errc::register_in_flight,
-     ready + fence + product + "\n<" + wider + ">\n" + commit + wait0, commit + wait0 + fence + wider},
-    {"AccumulatorsAsAFragmentOfA", Errc::register_in_flight,
-     ready + fence + integers + "\n<" + integers_of_them + ">\n" + commit + wait0,
-     commit + wait0 + fence + integers_of_them},
-    {"AResultInEachLap", Errc::register_in_flight,
-     ready + "mov.u32 %r40, 0;\nLAP:\n" + fence + product + "\n" + commit + wait1 +
-         "<fma.rn.f32 %f20, %f1, %f1, %f20;>\nadd.u32 %r40, %r40, 1;\nsetp.lt.u32 %p2, %r40, 4;\n@%p2 bra "
-         "LAP;\n" +
-         wait0,
-     wait0 + "fma.rn.f32 %f20, %f1, %f1, %f20;"},
-    {"NoFenceAtAll", Errc::register_not_fenced, ready + "<" + product + ">\n" + commit + wait0,
-     fence + product},
-    {"AccumulatorsAreScaledWithoutAFence", Errc::register_not_fenced,
-     ready + fence + product + "\n" + commit + wait0 + "mul.f32 %f2, %f2, 0f3F000000;\n<" + product + ">\n" +
-         commit + wait0,
-     fence + product},
-    {"AccumulatorsAreClearedWithoutAFence", Errc::register_not_fenced,
-     ready + fence + product + "\n" + commit + wait0 +
-         "add.f32 %f20, %f1, %f2;\nmov.f32 %f4, 0f00000000;\n<" + product + ">\n" + commit + wait0,
-     fence + product},
-    {"AFragmentOfAIsLoadedWithoutAFence", Errc::register_not_fenced,
-     ready + fence + of_registers + "\n" + commit + wait0 + "ld.global.b32 %r6, [%rd6];\n<" + of_registers +
-         ">\n" + commit + wait0,
-     fence + of_registers},
-    {"AnAccumulatorThatNothingWrote", Errc::register_not_written,
-     ready + fence +
-         "<wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f21, %f22, %f23, %f24}, %rd2, %rd3, 1, 1, "
-         "1, 0, 0;>\n" +
-         commit + wait0 + "mov.f32 %f20, %f21;",
-     "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f21, %f22, %f23, %f24}, %rd2, %rd3, 0, 1, 1, 0, "
-     "0;"},
-
-    // --- shared memory of a wgmma
-    {"ATileThatNothingWrote", Errc::memory_not_written,
-     ready + descriptor("%rd3", 12288) + fence + "<" + product + ">\n" + commit + wait0 +
-         "mov.f32 %f20, %f1;",
-     second},
-    {"RowsThatNothingWrote", Errc::memory_not_written,
-     ready + descriptor("%rd2", 7936) + fence + "<" + product + ">\n" + commit + wait0 +
-         "setp.lt.u32 %p2, %r1, 32;\n@%p2 mov.f32 %f20, %f3;",
-     second},
-    {"ColumnsThatNothingWrote", Errc::memory_not_written,
-     ready + descriptor("%rd3", 7936) + fence + "<" + wider + ">\n" + commit + wait0 + "mov.f32 %f20, %f9;",
-     second},
-    {"AFragmentOfAThatNothingWrote", Errc::register_not_written,
-     ready + "setp.lt.u32 %p2, %r1, 100;\n@%p2 mov.b32 %r40, 0;\n" + fence +
-         "<wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, {%r4, %r40, %r6, %r7}, "
-         "%rd3, 1, 1, 1, 0;>\n" +
-         commit + wait0 + "mov.f32 %f20, %f4;",
-     of_registers},
-    {"ATileThatNoProxyFenceShows", Errc::data_race,
-     fill + sync + descriptors + fence + "<" + product + ">\n" + commit + wait0, fence_proxy + product},
-    {"ATileThatOtherWarpsStillWrite", Errc::data_race,
-     ready + fence + "st.shared.b32 [%r20], %r1;\n" + fence_proxy + "<" + product + ">\n" + commit + wait0,
-     fence + product},
-    {"ATileIsOverwrittenBeforeTheWait", Errc::data_race,
-     ready + fence + product + "\n" + commit + "<st.shared.b32 [%r20], %r1;>\n" + wait0,
-     wait0 + sync + "st.shared.b32 [%r20], %r1;"},
-    {"AStageIsOverwrittenThatTheLastGroupReads", Errc::data_race,
-     ready + fence + product + "\n" + commit + second + "\n" + commit + wait1 + sync +
-         "<st.shared.b32 [%r20+4096], %r1;>\n" + wait0,
-     "st.shared.b32 [%r20], %r1;"},
-    {"ATileIsRefilledBeforeTheWait", Errc::data_race,
-     ready + gates + fence + product + "\n" + commit + sync + expect(0) + "<" + load(0, 0) + ">\n" + wait0,
-     wait0 + sync + load(0, 0)},
-    {"CopiedTilesNeedAProxyFence", Errc::data_race,
-     copy(0) + copy(1) + group + "cp.async.wait_group 0;\n" + sync + descriptors + fence + "<" + product +
-         ">\n" + commit + wait0,
-     fence_proxy + sync + product},
-
-    // --- cp.async
-    {"ACopyIsReadBeforeTheWait", Errc::data_race,
-     copy(0) + group + "<" + read(0) + ">\ncp.async.wait_group 0;", "cp.async.wait_group 0;\n" + read(0)},
-    {"ABarrierIsNoWait", Errc::data_race,
-     copy(0) + group + sync +
-         "xor.b32 %r23, %r1, 127;\nmad.lo.u32 %r23, %r23, 16, %r21;\n<ld.shared.f32 %f20, "
-         "[%r23];>\ncp.async.wait_all;",
-     "cp.async.wait_all;\nbar.sync 0;\nld.shared.f32 %f20, [%r23];"},
-    {"AWaitIsNoBarrier", Errc::data_race, copy(0) + group + "cp.async.wait_group 0;\n" + read_other(0),
-     "bar.sync 0;\nld.shared.f32 %f20, [%r23];"},
-    {"AWaitAndABarrierInTheWrongOrder", Errc::data_race,
-     copy(0) + group + sync + "cp.async.wait_group 0;\n" + read_other(0),
-     "bar.sync 0;\nld.shared.f32 %f20, [%r23];"},
-    {"TheLastOfTwoGroups", Errc::data_race,
-     copy(0) + group + copy(1) + group + "cp.async.wait_group 1;\n<" + read(1) + ">", read(0)},
-    {"ACopyInNoGroup", Errc::data_race, copy(0) + "cp.async.wait_group 0;\n<" + read(0) + ">",
-     "cp.async.wait_all;\n" + read(0)},
-    {"APipelineThatWaitsForOneTooFew", Errc::data_race,
-     copy(0) + group + copy(1) + group + copy(2) + group + "cp.async.wait_group 2;\n" + sync +
-         "mov.f32 %f19, %f20;\n" + read_other(1) + "\ncp.async.wait_all;",
-     "cp.async.wait_group 1;\nbar.sync 0;\nld.shared.f32 %f20, [%r23+2048];"},
-    {"ACopyIsOverwritten", Errc::data_race,
-     copy(0) + group + "<st.shared.b32 [%r22], 0;>\ncp.async.wait_all;",
-     "cp.async.wait_all;\nst.shared.b32 [%r22], 0;"},
-    {"TwoCopiesToOnePlace", Errc::data_race,
-     copy(0) + "<cp.async.cg.shared.global [%r22], [%rd6+16], 16, 8;>\ncp.async.wait_all;",
-     "cp.async.wait_all;\ncp.async.cg.shared.global [%r22], [%rd6+16], 16, 8;"},
-    {"TheSourceOfACopyIsOverwritten", Errc::data_race,
-     copy(0) + group + "<st.global.b32 [%rd6], 0;>\ncp.async.wait_all;",
-     "cp.async.wait_all;\nst.global.b32 [%rd6], 0;"},
-    {"ACopyIsReadBeforeItsMbarrier", Errc::data_race,
-     gates + copy(0) +
-         "cp.async.mbarrier.arrive.noinc.shared.b64 [gate+16];\nxor.b32 %r23, %r1, 127;\nmad.lo.u32 %r23, "
-         "%r23, 16, %r21;\n<ld.shared.f32 %f20, [%r23];>",
-     wait_for(2, 0, "W") + "ld.shared.f32 %f20, [%r23];"},
-    {"AnMbarrierThatWasToldOfEarlierCopies", Errc::data_race,
-     gates + copy(0) + "cp.async.mbarrier.arrive.noinc.shared.b64 [gate+16];\n" + copy(1) +
-         wait_for(2, 0, "W") + "<" + read(1) + ">",
-     read(0)},
-    {"OnlyTheThreadArrives", Errc::data_race,
-     gates + copy(0) + "mbarrier.arrive.shared.b64 _, [gate+16];\n" + wait_for(2, 0, "W") + "<" + read(0) +
-         ">",
-     "cp.async.wait_all;\n" + read(0)},
-    {"TheNextLapFillsWhatOthersRead", Errc::data_race,
-     gates + "mov.u32 %r40, 0;\nxor.b32 %r23, %r1, 127;\nmad.lo.u32 %r23, %r23, 16, %r21;\nmad.lo.u32 %r22, "
-             "%r1, 16, %r21;\nLAP:\n"
-             "<cp.async.cg.shared.global [%r22], [%rd6], 16;>\ncp.async.mbarrier.arrive.noinc.shared.b64 "
-             "[gate+16];\n"
-             "W: mbarrier.try_wait.parity.shared.b64 %p6, [gate+16], %r40;\n@!%p6 bra W;\nld.shared.f32 "
-             "%f20, [%r23];\nadd.u32 %r40, %r40, 1;\nsetp.lt.u32 %p2, %r40, 2;\n@%p2 bra LAP;",
-     "bar.sync 0;\ncp.async.cg.shared.global [%r22], [%rd6], 16;"},
-
-    // --- bulk copies
-    {"ALoadIsReadBeforeItsPhase", Errc::data_race,
-     gates + expect(0) + load(0, 0) + "\n<ld.shared.f32 %f20, [%r20];>",
-     wait_for(0, 0, "W") + "ld.shared.f32 %f20, [%r20];"},
-    {"TheOtherStagesMbarrier", Errc::data_race,
-     gates + expect(0) + load(0, 0) + "\n" + expect(1) + load(1, 1) + "\n" + wait_for(1, 0, "W") +
-         "<ld.shared.f32 %f20, [%r20];>",
-     "ld.shared.f32 %f20, [%r20+4096];"},
-    {"TwoLoadsIntoOneStage", Errc::data_race,
-     gates + expect(0) + load(0, 0) + "\n" + expect(0) + "<" + load(0, 0) + ">",
-     wait_for(0, 0, "W") + sync + load(0, 0)},
-    {"ASourceIsOverwrittenBeforeTheWait", Errc::data_race,
-     ready + store(0) + bulk_group + "<@%p1 st.shared.b32 [tile+8], 0;>",
-     "@%p1 cp.async.bulk.wait_group.read 0;\n@%p1 st.shared.b32 [tile+8], 0;"},
-    {"TheLastOfTwoStoresIsNotWaitedFor", Errc::data_race,
-     ready + store(0) + bulk_group + store(1) + bulk_group +
-         "@%p1 cp.async.bulk.wait_group.read 1;\n<@%p1 st.shared.b32 [tile+2056], 0;>\n@%p1 "
-         "cp.async.bulk.wait_group.read 0;",
-     "@%p1 st.shared.b32 [tile+8], 0;"},
-    {"AStoreInNoGroup", Errc::data_race,
-     ready + store(0) + "@%p1 cp.async.bulk.wait_group 0;\n<@%p1 st.shared.b32 [tile+8], 0;>",
-     "@%p1 cp.async.bulk.commit_group;\n@%p1 cp.async.bulk.wait_group 0;\n@%p1 st.shared.b32 [tile+8], 0;"},
-    {"ReadIsNotWritten", Errc::data_race,
-     ready + store(0) + bulk_group +
-         "@%p1 cp.async.bulk.wait_group.read 0;\n<@%p1 ld.global.f32 %f20, [%rd1+12296];>",
-     "@%p1 cp.async.bulk.wait_group 0;\n@%p1 ld.global.f32 %f20, [%rd1+12296];"},
-    {"ALoadsWaitIsNoStoresWait", Errc::data_race,
-     ready + gates + store(0) + bulk_group + expect(0) + load(2, 0) + "\n" + wait_for(0, 0, "W") +
-         "<@%p1 st.shared.b32 [tile+8], 0;>",
-     "@%p1 cp.async.bulk.wait_group.read 0;\n@%p1 st.shared.b32 [tile+8], 0;"},
-    {"ALoadIntoWhatAStoreStillReads", Errc::data_race,
-     ready + gates + store(0) + bulk_group + expect(0) + "<" + load(0, 0) + ">",
-     "@%p1 cp.async.bulk.wait_group.read 0;\n" + load(0, 0)},
-
-    // --- warps with parts of their own
-    {"AStageIsFreedBeforeTheWait", Errc::data_race,
-     specialised(full + fence + "<" + product + "\n" + commit + free_stage + "\n" + wait0 + ">",
-                 empty + refill),
-     product + "\n" + commit + wait0 + free_stage, 160},
-    {"AStageIsFreedOneGroupTooEarly", Errc::data_race,
-     specialised(full + fence + "<" + product + "\n" + commit + wait1 + free_stage + ">", empty + refill),
-     product + "\n" + commit + wait0 + free_stage, 160},
-    {"TheProducerDoesNotWait", Errc::data_race,
-     specialised(full + fence + product + "\n" + commit + wait0 + free_stage, "<" + bulk + ">\n" + promise),
-     empty + bulk, 160},
-    {"TheConsumerDoesNotWait", Errc::data_race,
-     specialised(fence + "<" + product + "\n" + commit + wait0 + free_stage + ">", empty + refill),
-     full + fence + product + "\n" + commit + wait0 + free_stage, 160},
-};
-
-std::string with(std::string text, const std::string& between) {
-    const std::size_t begin = text.find('<'), end = text.find('>', begin);
-    const std::string inside = between.empty() ? text.substr(begin + 1, end - begin - 1) : between;
-    return text.replace(begin, end - begin + 1, inside);
-}
-
 std::size_t line_at(const std::string& text, std::size_t at) {
     return static_cast<std::size_t>(
                std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n')) +
@@ -404,70 +125,6 @@ void expect_named(Machine& machine, const Error& error, const std::string& text,
         EXPECT_EQ(line_at(text, error.span.begin), line) << machine.text_of(error) << text;
     }
 }
-
-class AsyncMistake : public testing::TestWithParam<Planted> {};
-
-TEST_P(AsyncMistake, IsNamedAtItsLine) {
-    const Planted& row = GetParam();
-    const std::string body = with(row.body, ""), text = kernel(body);
-    Machine machine({.instruction_budget = 1u << 20});
-    const auto done = run(machine, text, row.block);
-    ASSERT_FALSE(done) << text;
-    EXPECT_EQ(done.error().code, row.code) << machine.text_of(done.error());
-    expect_named(machine, done.error(), text, line_at(text, text.find(body) + row.body.find('<')));
-    if (row.block != threads) return;  // without checks it may wait for ever
-    Machine fast({.instruction_budget = 1u << 20, .fast = true});
-    EXPECT_RUNS(fast, run(fast, text, row.block));
-}
-
-EmulatorCheck check_of(const Planted& row) {
-    return row.code == Errc::register_not_written || row.code == Errc::memory_not_written
-               ? EmulatorCheck::unwritten
-               : EmulatorCheck::async;
-}
-
-TEST_P(AsyncMistake, IsFoundByItsCheckAlone) {
-    const Planted& row = GetParam();
-    const std::string body = with(row.body, ""), text = kernel(body);
-    Machine only({.instruction_budget = 1u << 20, .checks = {check_of(row)}});
-    const auto done = run(only, text, row.block);
-    ASSERT_FALSE(done) << text;
-    EXPECT_EQ(done.error().code, row.code) << only.text_of(done.error());
-    expect_named(only, done.error(), text, line_at(text, text.find(body) + row.body.find('<')));
-    Machine others({.instruction_budget = 1u << 20, .checks = EmulatorChecks::all().without(check_of(row))});
-    const auto found = run(others, text, row.block);
-    // what came too early may not be there yet
-    EXPECT_TRUE(found || found.error().code != row.code) << others.text_of(found.error());
-}
-
-TEST_P(AsyncMistake, IsTheFirstFindingOfALaunchThatGoesOn) {
-    const Planted& row = GetParam();
-    const std::string text = kernel(with(row.body, ""));
-    Machine machine({.instruction_budget = 1u << 20, .keep_going = 100});
-    const auto done = run(machine, text, row.block);
-    EXPECT_TRUE(done || row.block != threads) << machine.text_of(done.error());  // some come to no end
-    const EmulatorReport report = machine.emulator.take_report();
-    ASSERT_FALSE(report.findings.empty());
-    EXPECT_LE(report.findings.size(), 6u);
-    Machine stops({.instruction_budget = 1u << 20});
-    const auto first = run(stops, text, row.block);
-    ASSERT_FALSE(first);
-    EXPECT_EQ(machine.text_of(report.findings[0].error), stops.text_of(first.error()));
-    EXPECT_EQ(report.findings[0].check, check_of(row));
-}
-
-TEST_P(AsyncMistake, PutRightIsClean) {
-    const std::string text = kernel(with(GetParam().body, GetParam().right));
-    if (const Assembler* assembler = nvptxcompiler()) {
-        const auto cubin = assembler->assemble(text, {.target = "sm_90a"});
-        EXPECT_TRUE(cubin) << (cubin ? "" : describe(cubin.error(), text));
-    }
-    Machine machine({.instruction_budget = 1u << 20});
-    EXPECT_RUNS(machine, run(machine, text, GetParam().block));
-}
-
-INSTANTIATE_TEST_SUITE_P(Emulator, AsyncMistake, testing::ValuesIn(planted),
-                         [](const testing::TestParamInfo<Planted>& info) { return info.param.name; });
 
 // A box that is smaller than the tile: the rows and columns that it leaves out are multiplied, and nobody
 // stores them.

@@ -5,6 +5,7 @@
 
 #include "ptxgraft/link.hpp"
 #include "support/emulator_machine.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -25,12 +26,12 @@ u16 bfloat(int value) { return static_cast<u16>(std::bit_cast<u32>(static_cast<f
 u32 pair(u16 low, u16 high) { return low | static_cast<u32>(high) << 16; }
 
 std::string kernel(const std::string& body) {
-    return ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 data, .param .u64 "
-           "out)\n{\n"
-           ".reg .pred %p<4>;\n.reg .b16 %h<16>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<16>;\n.reg .f32 "
-           "%f<8>;\n.reg .b128 %q<4>;\n.shared .align 16 .b8 s[1024];\n"
-           "ld.param.u64 %rd1, [data];\nld.param.u64 %rd2, [out];\nmov.u32 %r1, %tid.x;\n" +
-           body + "\nret;\n}\n";
+    return test::kernel_text(
+        {.parameters = {"u64 data", "u64 out"},
+         .registers = {"pred %p<4>", "b16 %h<16>", "b32 %r<16>", "b64 %rd<16>", "f32 %f<8>", "b128 %q<4>"},
+         .body = ".shared .align 16 .b8 s[1024];\nld.param.u64 %rd1, [data];\nld.param.u64 %rd2, [out];\n"
+                 "mov.u32 %r1, %tid.x;\n" +
+                 body});
 }
 
 class EmulatorAtomics : public testing::Test {
@@ -114,15 +115,16 @@ TEST_F(EmulatorAtomics, MultimemReducesOneDevice) {
 }
 
 TEST_F(EmulatorAtomics, MultimemCopiesToOneDevice) {
-    const std::string text =
-        ".version 9.1\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 to, .param .u64 "
-        "sums)\n{\n.reg .b64 a, b, c;\n.reg .b32 t, s, p;\n.reg .pred q;\n"
-        ".shared .align 16 .b32 from[32];\nld.param.u64 a, [to];\nld.param.u64 b, [sums];\nmov.u32 t, "
-        "%tid.x;\nmov.u32 s, from;\nmad.lo.u32 p, t, 4, s;\n"
-        "st.shared.u32 [p], t;\nfence.proxy.async;\nbar.sync 0;\nsetp.ne.u32 q, t, 0;\n@q ret;\n"
-        "multimem.cp.async.bulk.global.shared::cta.bulk_group [a], [s], "
-        "128;\nmultimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [b], [s], 128;\n"
-        "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nret;\n}\n";
+    const std::string text = test::kernel_text(
+        {.version = "9.1",
+         .parameters = {"u64 to", "u64 sums"},
+         .registers = {"b64 a, b, c", "b32 t, s, p", "pred q"},
+         .body = ".shared .align 16 .b32 from[32];\nld.param.u64 a, [to];\nld.param.u64 b, [sums];\n"
+                 "mov.u32 t, %tid.x;\nmov.u32 s, from;\nmad.lo.u32 p, t, 4, s;\nst.shared.u32 [p], t;\n"
+                 "fence.proxy.async;\nbar.sync 0;\nsetp.ne.u32 q, t, 0;\n@q ret;\n"
+                 "multimem.cp.async.bulk.global.shared::cta.bulk_group [a], [s], 128;\n"
+                 "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [b], [s], 128;\n"
+                 "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;"});
     const auto loaded = machine.load(text);
     ASSERT_TRUE(loaded) << message(loaded.error(), text);
     const u64 to = machine.upload(std::vector<u32>(32)), sums = machine.upload(std::vector<u32>(32, 1000));

@@ -11,6 +11,7 @@
 
 #include "ptxgraft/link.hpp"
 #include "support/emulator_machine.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -23,17 +24,16 @@ constexpr u32 registers = 6;
 // %r1: %tid.x; %v0 to %v5 are what programs compute with: %v0 and %v1 are written by all lanes, %v2 by odd
 // ones, %v3 by those from 16 on, the others by none. %want: the lane that stores. %rd1: a word for each lane.
 std::string kernel(const std::string& body, u32 stored) {
-    return ".version 8.5\n.target sm_90\n.address_size 64\n.func nothing() { ret; }\n.visible .entry "
-           "k(.param .u64 data, .param .u32 lane)\n{\n"
-           ".reg .pred %p<400>, %q<9>;\n.reg .b32 %r<16>, %v<9>, %t<800>;\n.reg .b64 %rd<4>;\n.shared .align "
-           "4 .b32 box[64];\n"
-           "ld.param.u64 %rd1, [data];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd1, "
-           "%rd1, %rd2;\nld.param.u32 %r2, [lane];\n"
-           "setp.eq.u32 %q0, %r1, %r2;\nand.b32 %r3, %r1, 1;\nsetp.eq.u32 %q1, %r3, 1;\nsetp.ge.u32 %q2, "
-           "%r1, 16;\n"
-           "mad.lo.u32 %v0, %r1, 7, 3;\nxor.b32 %v1, %r1, 21;\n@%q1 add.u32 %v2, %r1, 5;\n@%q2 add.u32 %v3, "
-           "%r1, 9;\n" +
-           body + "\n@%q0 st.global.u32 [%rd1], %v" + std::to_string(stored) + ";\nret;\n}\n";
+    return test::kernel_text(
+        {.declarations = ".func nothing() { ret; }\n",
+         .parameters = {"u64 data", "u32 lane"},
+         .registers = {"pred %p<400>, %q<9>", "b32 %r<16>, %v<9>, %t<800>", "b64 %rd<4>"},
+         .body = ".shared .align 4 .b32 box[64];\nld.param.u64 %rd1, [data];\nmov.u32 %r1, %tid.x;\n"
+                 "mul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd1, %rd1, %rd2;\nld.param.u32 %r2, [lane];\n"
+                 "setp.eq.u32 %q0, %r1, %r2;\nand.b32 %r3, %r1, 1;\nsetp.eq.u32 %q1, %r3, 1;\n"
+                 "setp.ge.u32 %q2, %r1, 16;\nmad.lo.u32 %v0, %r1, 7, 3;\nxor.b32 %v1, %r1, 21;\n"
+                 "@%q1 add.u32 %v2, %r1, 5;\n@%q2 add.u32 %v3, %r1, 9;\n" +
+                 body + "\n@%q0 st.global.u32 [%rd1], %v" + std::to_string(stored) + ";"});
 }
 
 // A program as a tree: assignments, and choices with two sides.

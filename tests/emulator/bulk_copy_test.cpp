@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "ptxgraft/device.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -24,11 +25,15 @@ Expected<Function> load_kernel(const std::string& ptx) {
     return device().load(ptx, "");
 }
 
-std::string module_of(const std::string& parameters, const std::string& body, unsigned shared_bytes = 65536) {
-    return ".version 8.3\n.target sm_90a\n.address_size 64\n.visible .entry k(" + parameters + ")\n{\n" +
-           ".reg .pred %p<4>; .reg .b16 %h<8>; .reg .b32 %r<40>; .reg .b64 %rd<20>; .reg .f32 %f<4>;\n"
-           ".shared .align 1024 .b8 smem[" +
-           std::to_string(shared_bytes) + "];\n.shared .align 8 .b64 bar;\n" + body + "ret;\n}\n";
+std::string module_of(const std::vector<std::string>& parameters, const std::string& body,
+                      unsigned shared_bytes = 65536) {
+    return test::kernel_text(
+        {.version = "8.3",
+         .target = "sm_90a",
+         .parameters = parameters,
+         .registers = {"pred %p<4>", "b16 %h<8>", "b32 %r<40>", "b64 %rd<20>", "f32 %f<4>"},
+         .body = ".shared .align 1024 .b8 smem[" + std::to_string(shared_bytes) +
+                 "];\n.shared .align 8 .b64 bar;\n" + body});
 }
 
 // Waits until phase 0 of `bar` is complete.
@@ -66,8 +71,8 @@ Expected<void> run(const std::string& ptx, const Buffer& output, const Argument&
     return function->launch({}, std::array<Argument, 2>{output, input});
 }
 
-const std::string two_pointers = ".param .u64 out, .param .u64 in";
-const std::string pointer_and_map = ".param .u64 out, .param .align 64 .b8 map[128]";
+const std::vector<std::string> two_pointers = {"u64 out", "u64 in"},
+                               pointer_and_map = {"u64 out", "align 64 .b8 map[128]"};
 const std::string pointers = "ld.param.u64 %rd1, [out];\nld.param.u64 %rd2, [in];\n";
 const std::string map_address = "ld.param.u64 %rd1, [out];\nmov.b64 %rd3, map;\ncvta.param.u64 %rd2, %rd3;\n";
 
@@ -357,7 +362,8 @@ TEST(BulkCopy, MapsAreChangedInSharedMemoryAndUsedFromGlobalMemory) {
         "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [smem], [%rd4, {2, "
         "2}], [bar];\n" +
         wait_for_bar + copy_out(64);
-    auto function = load_kernel(module_of(pointer_and_map + ", .param .u64 place, .param .u64 second", body));
+    auto function =
+        load_kernel(module_of({"u64 out", "align 64 .b8 map[128]", "u64 place", "u64 second"}, body));
     ASSERT_TRUE(function) << describe(function.error());
     const auto done = function->launch({}, std::array<Argument, 4>{*out, *map, *place, *second});
     ASSERT_TRUE(done) << failure(done);

@@ -8,6 +8,7 @@
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/syntax.hpp"
 #include "support/emulator_machine.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -16,7 +17,7 @@ using testing::HasSubstr;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-const std::string head = ".version 8.7\n.target sm_90\n.address_size 64\n";
+const std::string head = test::module_head("8.7");
 const std::string body =
     "\n{\n.reg .u32 x;\nld.param.u32 x, [a];\nadd.u32 x, x, 100;\nst.param.u32 [r], x;\nret;\n}\n";
 std::string func(const std::string& linkage, const std::string& name, const std::string& body = ";\n") {
@@ -99,26 +100,6 @@ TEST(EmulatorAlias, HasTheAddressOfTheFunction) {
     const u64 out = machine.upload(std::vector<u64>(1, 7));
     EXPECT_RUNS(machine, machine.launch("k", {}, out));
     EXPECT_EQ(machine.download<u64>(out, 1)[0], 0u);
-}
-
-TEST(EmulatorAlias, ThatIsNotPossibleIsRefused) {
-    const Row rows[] = {
-        {"g is not declared as a function", func("", "f", body) + ".alias g, f;\n"},
-        {"f is not declared as a function", func("", "g") + ".alias g, f;\n"},
-        {"g has a body", func("", "g", body) + func("", "f", body) + ".alias g, f;\n"},
-        {"g is an alias already",
-         func("", "g") + func("", "f", body) + func("", "h", body) + ".alias g, f;\n.alias g, h;\n"},
-        {"g is an alias of itself", func("", "g") + ".alias g, g;\n"},
-        {"g is an alias of itself", func("", "g") + func("", "h") + ".alias g, h;\n.alias h, g;\n"},
-        {"k is an entry", func("", "g") + entry("g") + ".alias g, k;\n"}};
-    for (const Row& row : rows) {
-        Machine machine;
-        const auto loaded = machine.load(head + row.text);
-        ASSERT_FALSE(loaded) << row.text;
-        EXPECT_EQ(loaded.error().code, Errc::alias_invalid);
-        EXPECT_THAT(message(loaded.error()), HasSubstr(row.name));
-        EXPECT_TRUE(loaded.error().span.known());
-    }
 }
 
 TEST(EmulatorAlias, OfWhatIsDefinedElsewhereIsMissing) {

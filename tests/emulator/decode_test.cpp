@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <random>
-#include <sstream>
 
 #include "emulator/decode/decode.hpp"
 #include "isa/sample.hpp"
 #include "isa/target.hpp"
 #include "ptxgraft/isa.hpp"
+#include "support/corpus.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
@@ -155,9 +155,7 @@ void expect_the_same(const std::string& text) {
     }
 }
 
-std::string with_header(const std::string& text) {
-    return ".version 9.0\n.target sm_90a\n.address_size 64\n" + text;
-}
+std::string with_header(const std::string& text) { return test::module_head("9.0", "sm_90a") + text; }
 
 std::string kernel(const std::string& body) {
     return with_header(
@@ -400,14 +398,11 @@ TEST(EmulatorDecode, MutantsThatVerifyRefusesAreRefused) {
 }
 
 TEST(EmulatorDecode, ModulesOfTheCorpusBecomeTheSameByShapeAsByThemselves) {
-    const std::filesystem::path corpus(PTXGRAFT_CORPUS_DIR);
-    if (!std::filesystem::is_directory(corpus)) GTEST_SKIP() << "no corpus in " << corpus;
+    SKIP_WITHOUT_CORPUS;
     std::size_t loaded = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(corpus)) {
-        if (entry.path().extension() != ".ptx") continue;
-        std::ifstream file(entry.path(), std::ios::binary);
-        std::string text((std::istreambuf_iterator<char>(file)), {});
-        SCOPED_TRACE(entry.path());
+    for (const std::filesystem::path& path : test::corpus_files()) {
+        std::string text = test::read_file(path);
+        SCOPED_TRACE(path);
         const auto tree = syntax::parse(text);
         if (!tree || tree->address_size() == 32) continue;
         expect_the_same(text);

@@ -10,6 +10,7 @@
 
 #include "ptxgraft/link.hpp"
 #include "support/emulator_machine.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -28,14 +29,13 @@ struct Row {
 };
 
 std::string kernel(const std::string& body, const std::string& declarations = {}) {
-    return ".version 8.5\n.target sm_90\n.address_size 64\n" + declarations +
-           "\n.visible .entry k(.param .u64 out)\n{\n"
-           ".reg .pred %p<8>;\n.reg .b16 %rs<8>;\n.reg .b32 %r<32>;\n.reg .b64 %rd<16>;\n.reg .f32 "
-           "%f<8>;\n.reg .f64 %fd<4>;\n"
-           "ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\n" +
-           body +
-           "\nDONE:\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd2, %rd1, %rd2;\nst.global.u32 [%rd2], "
-           "%r2;\nret;\n}\n";
+    return test::kernel_text(
+        {.declarations = declarations,
+         .parameters = {"u64 out"},
+         .registers = {"pred %p<8>", "b16 %rs<8>", "b32 %r<32>", "b64 %rd<16>", "f32 %f<8>", "f64 %fd<4>"},
+         .body = "ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\n" + body +
+                 "\nDONE:\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd2, %rd1, %rd2;\n"
+                 "st.global.u32 [%rd2], %r2;"});
 }
 
 std::string repeated(std::string_view text, int times) {
@@ -343,71 +343,6 @@ TEST(Emulator, RunsEveryFeature) {
     }
 }
 
-struct Mistake {
-    std::string name;
-    std::string body;
-    Errc code;
-    std::string culprit;  // the text at the error's span
-    std::string detail;   // a part of the message
-    std::string declarations = {};
-};
-
-const Mistake mistakes[] = {
-    {"OutOfBounds", "mul.wide.u32 %rd3, %r1, 8;\nadd.s64 %rd3, %rd1, %rd3;\nld.global.u32 %r2, [%rd3];",
-     Errc::address_out_of_bounds, "ld.global.u32 %r2, [%rd3];", "thread (32, 0, 0)"},
-    {"NullPointer", "mov.u64 %rd3, 0;\nst.u32 [%rd3], %r1;", Errc::address_out_of_bounds,
-     "st.u32 [%rd3], %r1;", "write of 4 bytes of global memory at 0x0"},
-    {"Misaligned", "ld.global.u32 %r2, [%rd1+2];", Errc::address_misaligned, "ld.global.u32 %r2, [%rd1+2];",
-     "no multiple of 4"},
-    {"SharedOutOfBounds", "st.shared.u32 [box+16], %r1;", Errc::address_out_of_bounds,
-     "st.shared.u32 [box+16], %r1;", "shared", ".shared .u32 box[4];"},
-    {"LocalOutOfBounds", ".local .u32 d[4];\nld.local.u32 %r2, [d+16];", Errc::address_out_of_bounds,
-     "ld.local.u32 %r2, [d+16];", "local"},
-    {"WriteToConstants", "mov.u64 %rd3, c;\ncvta.const.u64 %rd3, %rd3;\nst.u32 [%rd3], 1;",
-     Errc::memory_read_only, "st.u32 [%rd3], 1;", "write", ".const .u32 c = 1;"},
-    {"Trap", "setp.eq.u32 %p1, %r1, 33;\n@%p1 trap;", Errc::trap_executed, "@%p1 trap;", "thread (33, 0, 0)"},
-    {"BarrierThatSomeNeverReach",
-     "setp.gt.u32 %p1, %r1, 40;\n@%p1 bra W;\nbar.sync 0;\nbra E;\nW: bar.sync 1;\nE:",
-     Errc::barrier_deadlock, "bar.sync 0;", "barrier 0"},
-    {"MemberMaskThatNeverArrives",
-     "mov.u32 %r9, %laneid;\nsetp.gt.u32 %p1, %r9, 4;\n@%p1 bra W;\nshfl.sync.idx.b32 %r2, %r1, 0, 31, "
-     "-1;\nW: bar.sync 0;",
-     Errc::barrier_deadlock, "shfl.sync.idx.b32 %r2, %r1, 0, 31, -1;", "0xffffffff"},
-    {"LaneOutsideOfItsMask", "shfl.sync.idx.b32 %r2, %r1, 0, 31, 1;", Errc::warp_mask_mismatch,
-     "shfl.sync.idx.b32 %r2, %r1, 0, 31, 1;", "0x00000001"},
-    {"EndlessLoop", "L: bra L;", Errc::instruction_budget_spent, "L: bra L;", ""},
-    {"EndlessRecursion", "call f;", Errc::stack_overflow, "call f;", "f", ".func f() { call f; ret; }"},
-    {"IndirectCallOfNoFunction", "mov.u64 %rd3, 64;\nP: .callprototype _ ();\ncall %rd3, (), P;",
-     Errc::call_target_invalid, "call %rd3, (), P;", "0x40"},
-    {"BarrierOfTooManyThreads", "mov.u32 %r3, 33;\nbar.sync 0, %r3;", Errc::barrier_invalid,
-     "bar.sync 0, %r3;", "33"},
-    {"Missing", "istypep.texref %p1, %rd1;", Errc::instruction_not_emulated, "istypep.texref %p1, %rd1;",
-     "istypep.texref"},
-    {"TooManyArrivals", "mbarrier.init.shared.b64 [gate], 5;\nmbarrier.arrive.shared.b64 %rd3, [gate], 6;",
-     Errc::barrier_invalid, "mbarrier.arrive.shared.b64 %rd3, [gate], 6;", "waits for 5",
-     ".shared .align 8 .b64 gate;"},
-    {"MissingModifier", "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];",
-     Errc::instruction_not_emulated, "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", "tex"},
-};
-
-TEST(Emulator, SaysWhichInstructionAndThreadWentWrong) {
-    for (const Mistake& mistake : mistakes) {
-        SCOPED_TRACE(mistake.name);
-        Machine machine({.instruction_budget = 1u << 20, .fast = true});
-        const std::string text = kernel(mistake.body, mistake.declarations);
-        ASSERT_TRUE(machine.load(text));
-        const u64 out = machine.upload(std::vector<u32>(threads));
-        const auto run = machine.launch("k", {.block = {threads, 1, 1}}, out);
-        ASSERT_FALSE(run);
-        EXPECT_EQ(run.error().code, mistake.code) << machine.text_of(run.error());
-        EXPECT_THAT(machine.text_of(run.error()), HasSubstr(mistake.detail));
-        ASSERT_TRUE(run.error().span.known());
-        if (mistake.code == Errc::instruction_budget_spent || mistake.code == Errc::stack_overflow) continue;
-        EXPECT_EQ(text.substr(run.error().span.begin, run.error().span.end - run.error().span.begin),
-                  mistake.culprit);
-    }
-}
-
 TEST(Emulator, AnAddressOutsideOfBuffersIsSaidOfTheNearestOne) {
     Machine machine;
     const std::string text = kernel("st.u32 [%rd1], %r1;");
@@ -443,56 +378,14 @@ TEST(Emulator, APartOfARegisterIsNoReasonToRefuseTheModule) {
     EXPECT_FALSE(machine.load(kernel("mov.u32 %r2, %r1.q0;")));
 }
 
-struct BadModule {
-    std::string text;
-    Errc code;
-    std::string culprit;
-};
-
-TEST(Emulator, RefusesModulesThatDeclareNonsense) {
-    const BadModule bad[] = {
-        {kernel("add.u32 %r2, %r1, %nope;"), Errc::name_undeclared, "%nope"},
-        {kernel("add.u32 %r2, %r1, %r99;"), Errc::name_undeclared, "%r99"},
-        {kernel("bra NOWHERE;"), Errc::label_undefined, "NOWHERE"},
-        {kernel("bra L;\n.reg .b32 L;\nL:"), Errc::declaration_not_emulated, ".reg .b32 L;"},
-        {kernel("call (5), f;", ".func (.reg .b32 r) f() { ret; }"), Errc::operand_kind_wrong, "5"},
-        {kernel("add.u32 %r2, %r1;"), Errc::operand_count_wrong, "add.u32 %r2, %r1;"},
-        {kernel("mul.lo.s32 %r2, %r1, !%r1;"), Errc::operand_kind_wrong, "!%r1"},
-        {kernel("st.shared.u32 [table], %r1;", ".global .u32 table;"), Errc::state_space_mismatch, "table"},
-        {kernel("tcgen05.mma.everything %r1;"), Errc::modifier_unknown, ".everything"},
-        {kernel("stacksave.wrong.u64 %rd1;"), Errc::modifier_unknown, ".wrong"},
-        {kernel("membar.whatever;"), Errc::modifier_unknown, ".whatever"},
-        {kernel("tcgen05.wait::ld.sync.aligned;"), Errc::target_not_able, "tcgen05.wait::ld.sync.aligned"},
-        {kernel("", ".global .u32 g[2] = {1, 2, 3};"), Errc::declaration_not_emulated, "3"},
-        {kernel("", ".global .u32 g[2][2] = {1, 2, 3, 4};"), Errc::declaration_not_emulated, "1"},
-        {kernel("", ".global .u32 g[2] = {{1}, {2}};"), Errc::declaration_not_emulated, "{"},
-        {kernel("", ".global .u32 g[2] = {1, 5/0};"), Errc::constant_division_by_zero, "/"},
-        {kernel("", ".global .u32 g = 1.5;"), Errc::declaration_not_emulated, "1.5"},
-        {kernel("", ".global .f32 g = 1;"), Errc::declaration_not_emulated, "1"},
-        {kernel("", ".global .f64 g = 1e400;"), Errc::constant_out_of_range, "1e400"},
-        {kernel("", ".global .u32 t; .global .u64 g = t+1.0;"), Errc::declaration_not_emulated, "+"},
-        {kernel("", ".shared .b8 s[2000000000];"), Errc::shared_memory_too_large,
-         ".shared .b8 s[2000000000];"},
-        {kernel("", ".global .b8 s[99999999999999999];"), Errc::declaration_not_emulated,
-         ".global .b8 s[99999999999999999];"},
-        {kernel("", ".global .b8 s[99999999999];"), Errc::out_of_device_memory,
-         ".global .b8 s[99999999999];"},
-        {kernel("", ".func k();"), Errc::declaration_not_emulated, ""},
-        {kernel(repeated("{", 300) + repeated("}", 300)), Errc::module_not_emulated, ""},
-        {kernel("", ".global .b8 a" + repeated("[1]", 65) + ";"), Errc::declaration_not_emulated, ""},
-        {".version 8.0\n.target sm_80\n.address_size 32\n", Errc::module_not_emulated, ""},
-    };
-    for (const BadModule& row : bad) {
-        Machine machine;
-        const auto loaded = machine.load(row.text);
-        ASSERT_FALSE(loaded) << row.text;
-        EXPECT_EQ(loaded.error().code, row.code) << describe(loaded.error(), row.text);
-        if (row.culprit.empty()) continue;
-        ASSERT_TRUE(loaded.error().span.known());
-        EXPECT_EQ(
-            row.text.substr(loaded.error().span.begin, loaded.error().span.end - loaded.error().span.begin),
-            row.culprit);
-    }
+TEST(Emulator, RefusesModulesWithoutBound) {
+    Machine machine;
+    const auto nested = machine.load(kernel(repeated("{", 300) + repeated("}", 300)));
+    ASSERT_FALSE(nested);
+    EXPECT_EQ(nested.error().code, Errc::module_not_emulated);
+    const auto extents = machine.load(kernel("", ".global .b8 a" + repeated("[1]", 65) + ";"));
+    ASSERT_FALSE(extents);
+    EXPECT_EQ(extents.error().code, Errc::declaration_not_emulated);
 }
 
 // A module so long that threads share its decoding: entries of both halves have the same variables and

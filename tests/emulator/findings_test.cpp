@@ -7,6 +7,7 @@
 
 #include "ptxgraft/device.hpp"
 #include "support/emulator_machine.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -19,13 +20,15 @@ using u64 = std::uint64_t;
 // %r1: %tid.x, %r2: %ctaid.x, %rd1: 4096 words that are zero, %r20: the thread's word in box, %rd2: in the
 // words. Blocks of 64 threads.
 std::string kernel(const std::string& body, const std::string& declarations = "") {
-    return ".version 8.5\n.target sm_90\n.address_size 64\n" + declarations +
-           "\n.visible .entry k(.param .u64 data)\n{\n.reg .pred %p<8>;\n.reg .b32 %r<40>;\n.reg .b64 "
-           "%rd<16>;\n.shared .align 8 .b32 box[128];\n"
-           "ld.param.u64 %rd1, [data];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nshl.b32 %r20, %r1, "
-           "2;\nmov.u32 %r21, box;\nadd.u32 %r20, %r20, %r21;\n"
-           "mad.lo.u32 %r22, %r2, 64, %r1;\nmul.wide.u32 %rd2, %r22, 4;\nadd.s64 %rd2, %rd1, %rd2;\n" +
-           body + "\nret;\n}\n";
+    return test::kernel_text(
+        {.declarations = declarations,
+         .parameters = {"u64 data"},
+         .registers = {"pred %p<8>", "b32 %r<40>", "b64 %rd<16>"},
+         .body = ".shared .align 8 .b32 box[128];\nld.param.u64 %rd1, [data];\nmov.u32 %r1, %tid.x;\n"
+                 "mov.u32 %r2, %ctaid.x;\nshl.b32 %r20, %r1, 2;\nmov.u32 %r21, box;\n"
+                 "add.u32 %r20, %r20, %r21;\nmad.lo.u32 %r22, %r2, 64, %r1;\n"
+                 "mul.wide.u32 %rd2, %r22, 4;\nadd.s64 %rd2, %rd1, %rd2;\n" +
+                 body});
 }
 u32 line_of(const std::string& text, std::string_view what) {
     return position(text, static_cast<u32>(text.find(what))).line;

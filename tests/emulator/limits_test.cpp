@@ -11,6 +11,7 @@
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/emulator_observer.hpp"
 #include "support/emulator_machine.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -22,15 +23,17 @@ using testing::HasSubstr;
 using testing::Not;
 using Clock = std::chrono::steady_clock;
 
-const std::string head = ".version 8.6\n.target sm_90a\n.address_size 64\n";
+const std::string head = test::module_head("8.6", "sm_90a");
 
 // An entry `k` that takes an address in %rd1 and has its thread's number in %r1.
 std::string kernel(const std::string& body, const std::string& declarations = {},
                    const std::string& inside = {}) {
-    return head + declarations +
-           ".visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<20>; .reg .b64 %rd<10>; .reg .pred %q<4>; .reg "
-           ".f32 %f<140>;\n" +
-           inside + "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x;\n" + body + "\nret;\n}\n";
+    return test::kernel_text({.version = "8.6",
+                              .target = "sm_90a",
+                              .declarations = declarations,
+                              .parameters = {"u64 p"},
+                              .registers = {"b32 %r<20>", "b64 %rd<10>", "pred %q<4>", "f32 %f<140>"},
+                              .body = inside + "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x;\n" + body});
 }
 
 const std::string shared_memory = ".extern .shared .align 128 .b8 s[];\n";

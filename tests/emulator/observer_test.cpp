@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "support/emulator_machine.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -265,10 +266,10 @@ class Counter : public EmulatorObserver {
 };
 
 std::string body(const std::string& text) {
-    return ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 data)\n{\n.reg "
-           ".pred %p<4>;\n.reg .b16 %h<4>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<4>;\n"
-           ".shared .align 128 .b8 s[4096];\n" +
-           text + "\nret;\n}\n";
+    return test::kernel_text({.version = "8.0",
+                              .parameters = {"u64 data"},
+                              .registers = {"pred %p<4>", "b16 %h<4>", "b32 %r<16>", "b64 %rd<4>"},
+                              .body = ".shared .align 128 .b8 s[4096];\n" + text});
 }
 
 // What goes to memory, element by element, as it was before: an atomic may give its result to the register

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/emulator_machine.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -18,14 +19,15 @@ using u64 = std::uint64_t;
 // `body`: %r1 is the thread, %r2 the lane, %r3 the block's rank in its cluster; %p1 holds in warp 0, %p2 in
 // lane 0, %p3 in thread 0, %p4 in lane 0 of warp 1; %rd1 is memory of 64 KB that is zero.
 std::string kernel(const std::string& body) {
-    return ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n.reg .pred "
-           "%p<10>;\n.reg .b32 %r<32>;\n"
-           ".reg .b64 %rd<8>;\n.shared .align 128 .b8 s[4096];\n.shared .align 8 .b64 bar;\nld.param.u64 "
-           "%rd1, [out];\nmov.u32 %r1, %tid.x;\n"
-           "mov.u32 %r2, %laneid;\nmov.u32 %r3, %cluster_ctarank;\nsetp.lt.u32 %p1, %r1, 32;\nsetp.eq.u32 "
-           "%p2, %r2, 0;\n"
-           "setp.eq.u32 %p3, %r1, 0;\nsetp.eq.u32 %p4, %r1, 32;\n" +
-           body + "\nret;\n}\n";
+    return test::kernel_text(
+        {.version = "8.6",
+         .parameters = {"u64 out"},
+         .registers = {"pred %p<10>", "b32 %r<32>", "b64 %rd<8>"},
+         .body = ".shared .align 128 .b8 s[4096];\n.shared .align 8 .b64 bar;\nld.param.u64 %rd1, [out];\n"
+                 "mov.u32 %r1, %tid.x;\nmov.u32 %r2, %laneid;\nmov.u32 %r3, %cluster_ctarank;\n"
+                 "setp.lt.u32 %p1, %r1, 32;\nsetp.eq.u32 %p2, %r2, 0;\nsetp.eq.u32 %p3, %r1, 0;\n"
+                 "setp.eq.u32 %p4, %r1, 32;\n" +
+                 body});
 }
 
 // "", or the error.
@@ -251,16 +253,17 @@ TEST(EmulatorRaces, AnUnwaitedBulkStoreAtTheBlocksEnd) {
 
 // Warp 0 writes 16 MB; warp 1 waits for it and reads the first word.
 std::string long_walk(const std::string& release, const std::string& acquire) {
-    return ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 x, .param .u64 "
-           "flag)\n{\n.reg .pred %p<4>;\n.reg .b32 "
-           "%r<8>;\n.reg .b64 %rd<8>;\nld.param.u64 %rd1, [x];\nld.param.u64 %rd2, [flag];\nmov.u32 %r1, "
-           "%tid.x;\nsetp.ge.u32 %p1, %r1, "
-           "32;\n@%p1 bra WAIT;\nmul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd3, %rd1, %rd3;\nadd.s64 %rd4, %rd1, "
-           "16777216;\nL: st.global.u32 [%rd3], "
-           "%r1;\nadd.s64 %rd3, %rd3, 128;\nsetp.lt.u64 %p2, %rd3, %rd4;\n@%p2 bra L;\nbar.warp.sync "
-           "-1;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 bra END;\n" +
-           release + "\nbra END;\nWAIT: " + acquire +
-           "\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra WAIT;\nld.global.u32 %r3, [%rd1];\nEND: ret;\n}\n";
+    return test::kernel_text(
+        {.version = "8.6",
+         .parameters = {"u64 x", "u64 flag"},
+         .registers = {"pred %p<4>", "b32 %r<8>", "b64 %rd<8>"},
+         .body = "ld.param.u64 %rd1, [x];\nld.param.u64 %rd2, [flag];\nmov.u32 %r1, %tid.x;\n"
+                 "setp.ge.u32 %p1, %r1, 32;\n@%p1 bra WAIT;\nmul.wide.u32 %rd3, %r1, 4;\n"
+                 "add.s64 %rd3, %rd1, %rd3;\nadd.s64 %rd4, %rd1, 16777216;\n"
+                 "L: st.global.u32 [%rd3], %r1;\nadd.s64 %rd3, %rd3, 128;\nsetp.lt.u64 %p2, %rd3, %rd4;\n"
+                 "@%p2 bra L;\nbar.warp.sync -1;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 bra END;\n" +
+                 release + "\nbra END;\nWAIT: " + acquire +
+                 "\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra WAIT;\nld.global.u32 %r3, [%rd1];\nEND:"});
 }
 
 std::string run_long_walk(const std::string& text, const EmulatorOptions& options) {

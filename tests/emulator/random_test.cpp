@@ -8,6 +8,7 @@
 #include <random>
 
 #include "support/emulator_machine.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -37,12 +38,10 @@ class Program {
 
     [[nodiscard]] std::string ptx() const {
         std::string text = fmt::format(
-            ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out) {{\n.reg "
-            ".pred %p<3>;\n.reg .b32 %r<{}>, %s, %t;\n.reg .b64 %rd<4>;\n"
-            ".shared .align 4 .b8 box[{}];\nld.param.u64 %rd1, [out];\nmov.u32 %r0, %tid.x;\nmul.wide.u32 "
-            "%rd2, %r0, 4;\nadd.u64 %rd1, %rd1, %rd2;\n"
-            "mov.u32 %s, box;\nshl.b32 %t, %r0, 2;\nadd.u32 %s, %s, %t;\nmov.u32 %r1, 0;\n",
-            all_registers_ + 2, threads * 4);
+            ".shared .align 4 .b8 box[{}];\nld.param.u64 %rd1, [out];\nmov.u32 %r0, %tid.x;\n"
+            "mul.wide.u32 %rd2, %r0, 4;\nadd.u64 %rd1, %rd1, %rd2;\nmov.u32 %s, box;\n"
+            "shl.b32 %t, %r0, 2;\nadd.u32 %s, %s, %t;\nmov.u32 %r1, 0;\n",
+            threads * 4);
         for (unsigned i = 2; i < registers_; ++i)
             text += fmt::format("mad.lo.u32 %r{}, %r0, {}, {};\n", i, i * 2654435761u, i * 40503u);
         text += "L:\n";
@@ -55,7 +54,10 @@ class Program {
         text += fmt::format("add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p2, %r1, {};\n@%p2 bra L;\nmov.u32 %t, 0;\n",
                             turns_);
         for (unsigned i = 0; i < registers_; ++i) text += fmt::format("mad.lo.u32 %t, %t, 31, %r{};\n", i);
-        return text + "st.global.u32 [%rd1], %t;\nret;\n}\n";
+        return test::kernel_text(
+            {.parameters = {"u64 out"},
+             .registers = {"pred %p<3>", fmt::format("b32 %r<{}>, %s, %t", all_registers_ + 2), "b64 %rd<4>"},
+             .body = text + "st.global.u32 [%rd1], %t;"});
     }
 
     [[nodiscard]] u32 expected(u32 thread) const {
@@ -163,11 +165,11 @@ INSTANTIATE_TEST_SUITE_P(Emulator, RandomProgram, testing::Bool(),
 TEST(RandomProgram, NamesWhatNothingWrote) {
     std::string body;
     for (unsigned i = 1; i < 300; ++i) body += fmt::format("add.u32 %r{}, %r{}, 1;\n", i, i - 1);
-    const std::string text = fmt::format(
-        ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out) {{\n.reg .b32 "
-        "%r<400>;\n.reg .b64 %rd1;\nld.param.u64 %rd1, [out];\n"
-        "mov.u32 %r0, 7;\n{}add.u32 %r350, %r299, %r333;\nst.global.u32 [%rd1], %r350;\nret;\n}}\n",
-        body);
+    const std::string text =
+        test::kernel_text({.parameters = {"u64 out"},
+                           .registers = {"b32 %r<400>", "b64 %rd1"},
+                           .body = "ld.param.u64 %rd1, [out];\nmov.u32 %r0, 7;\n" + body +
+                                   "add.u32 %r350, %r299, %r333;\nst.global.u32 [%rd1], %r350;"});
     Machine machine;
     EXPECT_RUNS(machine, machine.load(text));
     const auto out = machine.upload(std::vector<u32>(1));

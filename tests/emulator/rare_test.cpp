@@ -5,6 +5,7 @@
 
 #include "ptxgraft/link.hpp"
 #include "support/emulator_machine.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -130,19 +131,22 @@ const Row rows[] = {
 };
 
 std::string kernel(const Row& row) {
-    return ".version " + row.version + "\n.target " + row.target +
-           "\n.address_size 64\n.const .align 4 .u32 c[4] = {10, 20, 30, 40};\n.global .align 16 .u32 g[4] = "
-           "{7, 8, 9, 10};\n.global .align 128 .b8 big[128];\n"
-           ".func (.reg .b32 r0) f1 (.reg .b32 a0) { add.u32 r0, a0, 1; ret; }\n.func (.reg .b32 r0) f2 "
-           "(.reg .b32 a0) { mul.lo.u32 r0, a0, 3; ret; }\n" +
-           std::string(row.version >= "6.4" ? ".func never () .noreturn { exit; }\n" : "") +
-           ".visible .entry k(.param .u64 out)\n{\n"
-           ".reg .pred %p<4>;\n.reg .b16 %h<4>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<16>;\n" +
-           std::string(row.version >= "8.3" ? ".reg .b128 %q<4>;\n" : "") +
-           ".shared .align 16 .b8 s[256];\nP: .callprototype (.reg .b32 _) _ (.reg .b32 _);\nld.param.u64 "
-           "%rd1, [out];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\n" +
-           row.body +
-           "\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd2, %rd1, %rd2;\nst.global.u32 [%rd2], %r2;\nret;\n}\n";
+    std::vector<std::string> registers = {"pred %p<4>", "b16 %h<4>", "b32 %r<16>", "b64 %rd<16>"};
+    if (row.version >= "8.3") registers.emplace_back("b128 %q<4>");
+    return test::kernel_text(
+        {.version = row.version,
+         .target = row.target,
+         .declarations = ".const .align 4 .u32 c[4] = {10, 20, 30, 40};\n"
+                         ".global .align 16 .u32 g[4] = {7, 8, 9, 10};\n.global .align 128 .b8 big[128];\n"
+                         ".func (.reg .b32 r0) f1 (.reg .b32 a0) { add.u32 r0, a0, 1; ret; }\n"
+                         ".func (.reg .b32 r0) f2 (.reg .b32 a0) { mul.lo.u32 r0, a0, 3; ret; }\n" +
+                         std::string(row.version >= "6.4" ? ".func never () .noreturn { exit; }\n" : ""),
+         .parameters = {"u64 out"},
+         .registers = registers,
+         .body = ".shared .align 16 .b8 s[256];\nP: .callprototype (.reg .b32 _) _ (.reg .b32 _);\n"
+                 "ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\n" +
+                 row.body +
+                 "\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd2, %rd1, %rd2;\nst.global.u32 [%rd2], %r2;"});
 }
 
 TEST(EmulatorRareForms, DoWhatTheManualSays) {

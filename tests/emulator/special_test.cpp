@@ -8,6 +8,7 @@
 
 #include "emulator/decode/decode.hpp"
 #include "isa/special.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
@@ -31,8 +32,7 @@ std::vector<std::string> names_of(const isa::SpecialRegister& row) {
 }
 
 Program decoded(const std::string& body) {
-    const auto tree =
-        syntax::parse(".version 9.0\n.target sm_90a\n.address_size 64\n.entry k() {\n" + body + "ret;\n}\n");
+    const auto tree = syntax::parse(test::kernel_text({.version = "9.0", .target = "sm_90a", .body = body}));
     ModuleVariables variables(std::make_shared<Memory>(std::uint64_t{1} << 20, false));
     DecoderMemory kept;
     return ModuleDecoder(tree.value(), variables, kept).decode().value();

@@ -7,7 +7,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,20 +14,18 @@
 
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/link.hpp"
+#include "support/files.hpp"
 #include "twins/twin.hpp"
 
 namespace twin {
 namespace {
 
+using ptxgraft::test::read_file;
+
 using namespace ptxgraft;
 
 const std::string twins_dir = PTXGRAFT_SOURCE_DIR "/tests/twins";
 const std::string nvcc = PTXGRAFT_NVCC_PROGRAM;
-
-std::string read_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // "sm_90a nvcc -G": see twin.hpp.
 struct Compilation {

@@ -8,6 +8,7 @@
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/link.hpp"
+#include "support/kernel_text.hpp"
 #include "support/video_reference.hpp"
 
 namespace ptxgraft {
@@ -111,16 +112,17 @@ std::vector<Case> cases_of(const char* opcode, Cases& random, int each) {
 
 // Loads three words a lane and stores the result of each case.
 std::string kernel(const std::vector<Case>& cases) {
-    std::string text =
-        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 "
-        "out)\n{\n.reg .b32 %r<5>;\n.reg .b64 %rd<6>;\n"
-        "ld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd3, %r1, "
-        "4;\nadd.u64 %rd1, %rd1, %rd3;\n"
-        "add.u64 %rd2, %rd2, %rd3;\nld.global.u32 %r1, [%rd1];\nld.global.u32 %r2, "
-        "[%rd1+128];\nld.global.u32 %r3, [%rd1+256];\n";
+    std::string body =
+        "ld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];\nmov.u32 %r1, %tid.x;\n"
+        "mul.wide.u32 %rd3, %r1, 4;\nadd.u64 %rd1, %rd1, %rd3;\nadd.u64 %rd2, %rd2, %rd3;\n"
+        "ld.global.u32 %r1, [%rd1];\nld.global.u32 %r2, [%rd1+128];\nld.global.u32 %r3, [%rd1+256];\n";
     for (std::size_t i = 0; i < cases.size(); ++i)
-        text += fmt::format("{}\nst.global.u32 [%rd2+{}], %r4;\n", cases[i].line, i * lanes * 4);
-    return text + "ret;\n}\n";
+        body += fmt::format("{}\nst.global.u32 [%rd2+{}], %r4;\n", cases[i].line, i * lanes * 4);
+    return test::kernel_text({.version = "8.0",
+                              .target = "sm_80",
+                              .parameters = {"u64 in", "u64 out"},
+                              .registers = {"b32 %r<5>", "b64 %rd<6>"},
+                              .body = body});
 }
 
 std::vector<u32> inputs(unsigned seed) {
@@ -226,10 +228,12 @@ TEST(EmulatorVideo, TheManualsExamples) {
 TEST(EmulatorVideo, PartsThatNothingWroteStayApart) {
     const auto launch = [](const std::string& lines) {
         const std::string ptx =
-            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 "
-            "out)\n{\n.reg .b32 %r<9>;\n.reg .b64 %rd1;\n"
-            "ld.param.u64 %rd1, [out];\nmov.u32 %r1, 0x01020304;\n" +
-            lines + "\nst.global.u32 [%rd1], %r5;\nret;\n}\n";
+            test::kernel_text({.version = "8.0",
+                               .target = "sm_80",
+                               .parameters = {"u64 in", "u64 out"},
+                               .registers = {"b32 %r<9>", "b64 %rd1"},
+                               .body = "ld.param.u64 %rd1, [out];\nmov.u32 %r1, 0x01020304;\n" + lines +
+                                       "\nst.global.u32 [%rd1], %r5;"});
         const Device device = std::move(*Device::open("emulator:sm_80"));
         const auto function = device.load(ptx, "k");
         EXPECT_TRUE(function) << describe(function.error(), ptx);

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/site.hpp"
+#include "support/files.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -288,7 +288,7 @@ constexpr std::string_view without_effects[] = {
 
 // The opcodes of the table's file: of its rows and of its lines about effects.
 std::set<std::string> opcodes_of_the_table() {
-    std::ifstream file(PTXGRAFT_SOURCE_DIR "/src/isa/ptx.isa");
+    std::istringstream file(test::read_file(PTXGRAFT_SOURCE_DIR "/src/isa/ptx.isa"));
     std::set<std::string> opcodes;
     for (std::string line; std::getline(file, line);) {
         if (line.starts_with("effect ")) {

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
+
+#include "support/files.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -50,7 +52,7 @@ $done:
 }
 )";
 }
-const std::string header = ".version 8.0\n.target sm_80\n.address_size 64\n";
+const std::string header = test::module_head("8.0", "sm_80");
 const std::string one_entry = header + entry_text("one");
 const std::string two_entries = one_entry + entry_text("two");
 
@@ -139,11 +141,11 @@ TEST(Skeleton, RenderRefusesWhatDoesNotFit) {
 
 TEST(Skeleton, ReadsFiles) {
     const std::string path = testing::TempDir() + "ptxgraft_kernel_test.ptx";
-    std::ofstream(path, std::ios::binary) << one_entry;
+    test::write_file(path, one_entry);
     const auto skeleton = Skeleton::from_file(path);
     ASSERT_OK(skeleton);
     EXPECT_EQ(skeleton->ptx(), one_entry);
-    std::ofstream(path, std::ios::binary) << header << ".entry f( { }\n";
+    test::write_file(path, header + std::string(".entry f( { }\n"));
     EXPECT_THAT(failure(Skeleton::from_file(path)),
                 AllOf(HasSubstr(path + ":4:"), HasSubstr(".entry f( { }")));
     EXPECT_EQ(Skeleton::from_file("/there/is/no/such.ptx").error().code, Errc::file_not_found);

@@ -3,16 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/site.hpp"
 #include "ptxgraft/syntax.hpp"
+#include "support/files.hpp"
 
 namespace ptxgraft {
 namespace {
+
+using test::read_file;
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -20,11 +22,6 @@ using nlohmann::json;
 const fs::path templates = fs::path(PTXGRAFT_SOURCE_DIR) / "templates";
 constexpr const char* targets[] = {"sm_75",  "sm_80",   "sm_86",   "sm_89",  "sm_90",
                                    "sm_90a", "sm_100a", "sm_120a", "sm_121a"};
-
-std::string read(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
 
 struct Template {
     fs::path source;
@@ -35,7 +32,7 @@ std::vector<Template> all_templates() {
     std::vector<Template> all;
     for (const auto& family : fs::directory_iterator(templates)) {
         if (!family.is_directory()) continue;
-        const json manifest = json::parse(read(family.path() / "manifest.json"));
+        const json manifest = json::parse(read_file(family.path() / "manifest.json"));
         for (const auto& skeleton : manifest.at("skeletons"))
             all.push_back({family.path() / skeleton.at("source").get<std::string>(), skeleton});
     }
@@ -58,7 +55,7 @@ std::vector<std::vector<std::string>> define_choices(const json& manifest) {
 }
 
 std::string compiled(const Template& t, const std::string& target, const std::vector<std::string>& defines) {
-    const std::string source = read(t.source);
+    const std::string source = read_file(t.source);
     const auto ptx =
         compile_cuda(source, {.target = target, .defines = defines, .file_name = t.source.string()});
     EXPECT_TRUE(ptx) << describe(ptx.error(), source, t.source.string());

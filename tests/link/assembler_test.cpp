@@ -8,14 +8,17 @@
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include "ptxgraft/link.hpp"
+#include "support/files.hpp"
+#include "support/kernel_text.hpp"
 #include "support/machine_code.hpp"
 
 namespace ptxgraft {
 namespace {
+
+using test::read_file, test::TemporaryFolder, test::write_file;
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
@@ -23,22 +26,13 @@ using testing::MatchesRegex;
 using testing::StartsWith;
 using namespace std::chrono_literals;
 
-struct TemporaryFolder {
-    fs::path path;
-    TemporaryFolder() {
-        std::string name = (fs::temp_directory_path() / "ptxgraft-test-XXXXXX").string();
-        path = ::mkdtemp(name.data());
-    }
-    ~TemporaryFolder() { fs::remove_all(path); }
-    [[nodiscard]] bool is_empty() const { return fs::is_empty(path); }
-};
-
 // A shell script that says ptxas's version when it is asked, and else does something.
 std::string program(const TemporaryFolder& folder, std::string_view body) {
     const fs::path path = folder.path / "ptxas";
-    std::ofstream(path) << "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'Cuda compilation tools, release "
-                           "13.0, V13.0.88'; exit; fi\n"
-                        << body << "\n";
+    write_file(path,
+               "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'Cuda compilation tools, release 13.0, "
+               "V13.0.88'; exit; fi\n" +
+                   std::string(body) + "\n");
     ::chmod(path.c_str(), 0700);
     return path.string();
 }
@@ -46,9 +40,11 @@ std::string program(const TemporaryFolder& folder, std::string_view body) {
 std::string detail(const Error& error) { return error.detail ? *error.detail : ""; }
 
 std::string module_with(std::string_view body, std::string_view target = "sm_90") {
-    return ".version 8.8\n.target " + std::string(target) +
-           "\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n.reg .u64 %d, %x, %a, %b;\n" +
-           std::string(body) + "\nret;\n}\n";
+    return test::kernel_text({.version = "8.8",
+                              .target = std::string(target),
+                              .parameters = {"u64 p"},
+                              .registers = {"u64 %d, %x, %a, %b"},
+                              .body = std::string(body)});
 }
 
 // (x << 8) OP (x >> 56): a rotation with `add`, none with `sub`.
@@ -98,9 +94,7 @@ TEST(AssemblerVersion, IsTheProgramsOwn) {
     const TemporaryFolder folder;
     const std::string file = (folder.path / "said").string();
     ASSERT_EQ(std::system((PTXGRAFT_PTXAS_PROGRAM " --version > " + file).c_str()), 0);
-    std::ifstream said(file);
-    const std::string text{std::istreambuf_iterator<char>(said), {}};
-    EXPECT_THAT(text, HasSubstr(", V" + toolkits_ptxas()->version() + "\n"));
+    EXPECT_THAT(read_file(file), HasSubstr(", V" + toolkits_ptxas()->version() + "\n"));
 }
 
 // --- a wrong version
@@ -170,7 +164,7 @@ TEST(PtxasProgram, TellsUsageLossesAndPlacesAsInProcess) {
     EXPECT_FALSE(assembler->assemble(module_with(""), {.target = "sm_12"}));
     EXPECT_FALSE(assembler->assemble(module_with(""), {.options = {"--bogus"}}));
     EXPECT_FALSE(assembler->assemble("garbage"));
-    EXPECT_TRUE(folder.is_empty());  // what it wrote is gone
+    EXPECT_TRUE(fs::is_empty(folder.path));  // what it wrote is gone
 }
 
 TEST(PtxasProgram, ThreadsMayShareIt) {
@@ -190,7 +184,7 @@ TEST(PtxasProgram, ThreadsMayShareIt) {
 TEST(PtxasProgram, WhatIsNoPtxasIsAnErrorAtOnce) {
     const TemporaryFolder folder;
     const std::string text_file = (folder.path / "text").string();
-    std::ofstream(text_file) << "no program";
+    write_file(text_file, "no program");
     for (const std::string& path : {std::string(), std::string("/no/such/ptxas"), folder.path.string(),
                                     text_file, std::string("/bin/true"), std::string("/bin/echo"),
                                     std::string("/bin/false"), std::string("a\0b", 3)}) {
@@ -219,7 +213,7 @@ TEST(PtxasProgram, ProcessesThatRunOnOrDieAreErrors) {
         EXPECT_EQ(cubin.error().code, Errc::assembler_ended) << row.body;
         EXPECT_THAT(detail(cubin.error()), HasSubstr(row.message)) << row.body;
         EXPECT_LT(std::chrono::steady_clock::now() - start, 20s);
-        EXPECT_TRUE(temporary.is_empty());
+        EXPECT_TRUE(fs::is_empty(temporary.path));
     }
 }
 

@@ -7,16 +7,18 @@
 
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <random>
 
 #include "link/cubin.hpp"
 #include "link/elf.hpp"
 #include "ptxgraft/link.hpp"
+#include "support/corpus.hpp"
 #include "support/machine_code.hpp"
 
 namespace ptxgraft {
 namespace {
+
+using test::read_file;
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
@@ -42,11 +44,6 @@ Cubin assembled(const Assembler& assembler, const std::string& ptx,
     auto cubin = assembler.assemble(ptx, options);
     EXPECT_TRUE(cubin) << assembler.name() << " " << assembler.version() << describe(cubin.error(), ptx);
     return cubin ? std::move(*cubin) : Cubin();
-}
-
-std::string read(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
 }
 
 // A module with something in every space that a kernel can name, its external function, and a second part
@@ -129,7 +126,7 @@ TEST(Cubin, RelocatableOnesWithSharedMemoryLink) {
     for (const auto& [source, entry] :
          {std::pair{"gemm/simt.cu", "gemm"}, {"attention/simt.cu", "attention"}}) {
         const fs::path path = fs::path(PTXGRAFT_SOURCE_DIR) / "templates" / source;
-        const std::string text = read(path);
+        const std::string text = read_file(path);
         for (const char* target : {"sm_75", "sm_90a", "sm_120a"}) {
             const auto ptx = compile_cuda(text, {.target = target, .file_name = path.string()});
             ASSERT_TRUE(ptx) << describe(ptx.error(), text);
@@ -193,14 +190,14 @@ TEST(Cubin, OptionsOfTheAssemblerDoNotMatter) {
 }
 
 TEST(Cubin, WhatCompilersMakeIsWhole) {
-    if (!fs::is_directory(PTXGRAFT_CORPUS_DIR)) GTEST_SKIP() << "no corpus in " << PTXGRAFT_CORPUS_DIR;
-    for (const auto& entry : fs::directory_iterator(PTXGRAFT_CORPUS_DIR)) {
-        if (entry.path().extension() != ".ptx" || entry.file_size() > 100'000) continue;
-        const std::string ptx = read(entry.path());
+    SKIP_WITHOUT_CORPUS;
+    for (const fs::path& path : test::corpus_files()) {
+        if (fs::file_size(path) > 100'000) continue;
+        const std::string ptx = read_file(path);
         for (const bool relocatable : {false, true}) {
             const auto cubin = default_assembler().assemble(
                 ptx, {.optimisation = 0, .relocatable = relocatable, .allow_performance_loss = true});
-            EXPECT_TRUE(!cubin || link::is_whole_cubin(cubin->image)) << entry.path();
+            EXPECT_TRUE(!cubin || link::is_whole_cubin(cubin->image)) << path;
         }
     }
 }

@@ -8,26 +8,21 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/site.hpp"
+#include "support/files.hpp"
 
 namespace ptxgraft {
 namespace {
+
+using test::read_file;
 
 using testing::HasSubstr;
 
 const std::filesystem::path tests_dir = std::filesystem::path(PTXGRAFT_SOURCE_DIR) / "tests";
 const std::string include_option = std::string("-I") + PTXGRAFT_BINARY_DIR + "/include";
-
-std::string read(const std::filesystem::path& path) {
-    std::ifstream file(path);
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
 
 struct Compiled {
     bool okay = false;
@@ -42,7 +37,7 @@ Compiled with_nvrtc(const std::filesystem::path& path, const Options& options) {
     std::vector<const char*> pointers;
     for (const std::string& option : all) pointers.push_back(option.c_str());
     nvrtcProgram program = nullptr;
-    nvrtcCreateProgram(&program, read(path).c_str(), path.c_str(), 0, nullptr, nullptr);
+    nvrtcCreateProgram(&program, read_file(path).c_str(), path.c_str(), 0, nullptr, nullptr);
     Compiled compiled;
     compiled.okay =
         nvrtcCompileProgram(program, static_cast<int>(pointers.size()), pointers.data()) == NVRTC_SUCCESS;
@@ -71,8 +66,8 @@ Compiled with_command(const std::string& compiler, const std::filesystem::path& 
     command += " -o '" + ptx.string() + "' '" + path.string() + "' >'" + log.string() + "' 2>&1";
     Compiled compiled;
     compiled.okay = std::system(command.c_str()) == 0;
-    compiled.log = read(log);
-    if (compiled.okay) compiled.ptx = read(ptx);
+    compiled.log = read_file(log);
+    if (compiled.okay) compiled.ptx = read_file(ptx);
     return compiled;
 }
 
@@ -89,7 +84,7 @@ void expect_everything(const Compiled& compiled) {
     ASSERT_TRUE(compiled.okay) << compiled.log;
     const auto sites = scan(compiled.ptx);
     ASSERT_TRUE(sites) << describe(sites.error(), compiled.ptx);
-    std::stringstream lines(read(tests_dir / "golden/site/everything.cu"));
+    std::stringstream lines(read_file(tests_dir / "golden/site/everything.cu"));
     std::size_t expected = 0;
     for (std::string line; std::getline(lines, line);) {
         if (!line.starts_with("// site: ")) continue;
@@ -135,7 +130,7 @@ std::vector<std::filesystem::path> faults() {
 class SiteCuhFault : public testing::TestWithParam<std::filesystem::path> {
   protected:
     static std::string message() {
-        const std::string text = read(GetParam());
+        const std::string text = read_file(GetParam());
         const std::size_t begin = sizeof("// error: ") - 1;
         return text.substr(begin, text.find('\n') - begin);
     }

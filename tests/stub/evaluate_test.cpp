@@ -15,6 +15,7 @@
 
 #include "ptxgraft/emulator.hpp"
 #include "ptxgraft/isa.hpp"
+#include "support/kernel_text.hpp"
 #include "support/open_forms.hpp"
 
 // Calls of operator new so far, counted by allocations.cpp
@@ -168,9 +169,7 @@ struct Table {
 // A kernel that reads every register from a column, runs the body and writes them back. `columns` is the
 // table of the columns' addresses.
 std::string kernel(const std::vector<Register>& all, std::string_view body) {
-    std::string text =
-        ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 columns) {\n\t.reg "
-        ".u64 %zt, %za, %zb;\n\t.reg .b32 %zi;\n\t.reg .b16 %zh;\n";
+    std::string text;
     for (const Register& r : all)
         text += "\t.reg " + std::string(register_type(r.type)) + " " + r.name + ";\n";
     text += "\tld.param.u64 %zt, [columns];\n\tmov.u32 %zi, %tid.x;\n";
@@ -194,7 +193,11 @@ std::string kernel(const std::vector<Register>& all, std::string_view body) {
         else
             text += "\tst.global.b" + std::to_string(8 * all[i].bytes()) + " [%za], " + all[i].name + ";\n";
     }
-    return text + "\tret;\n}\n";
+    return test::kernel_text({.version = "9.0",
+                              .target = "sm_100a",
+                              .parameters = {"u64 columns"},
+                              .registers = {"u64 %zt, %za, %zb", "b32 %zi", "b16 %zh"},
+                              .body = text});
 }
 
 class Emulated {

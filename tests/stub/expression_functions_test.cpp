@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "support/expression_run.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -445,8 +446,8 @@ TEST(ExpressionFunctions, PtxasTakesEveryFunctionOfEveryType) {
             }
             EXPECT_GT(taken, sm == 75 ? 440u : 520u);
             const std::string suffix = sm == 75 ? "" : "a";
-            const std::string ptx = ".version 9.0\n.target sm_" + std::to_string(sm) + suffix +
-                                    "\n.address_size 64\n.visible .entry k() {\n" + body + "\tret;\n}\n";
+            const std::string ptx = test::kernel_text(
+                {.version = "9.0", .target = "sm_" + std::to_string(sm) + suffix, .body = body});
             const auto cubin = default_assembler().assemble(ptx, {.optimisation = 0});
             EXPECT_TRUE(cubin) << describe(cubin.error(), ptx);
         }

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -20,10 +19,14 @@
 #include "ptxgraft/evaluate.hpp"
 #include "ptxgraft/stack.hpp"
 #include "stub/stub_library_rows.hpp"
+#include "support/files.hpp"
+#include "support/kernel_text.hpp"
 #include "support/stub_text.hpp"
 
 namespace ptxgraft {
 namespace {
+
+using test::read_file;
 
 using test::Case;
 using test::Point;
@@ -32,22 +35,15 @@ using test::Wanted;
 const std::filesystem::path folder = std::filesystem::path(PTXGRAFT_SOURCE_DIR) / "stubs";
 constexpr std::uint32_t block = 128;
 
-std::string read(const std::filesystem::path& path) {
-    std::ifstream in(path);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
-
 // --- a kernel around a stub: operand k of thread i is the eight bytes number k * points + i
 
 std::string kernel(const Signature& signature, const std::string& stub, std::string_view target,
                    std::uint32_t points) {
-    std::string text = ".version 9.0\n.target " + std::string(target) +
-                       "\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out) {\n"
-                       "\t.reg .u32 %t<4>; .reg .u64 %a<4>;\n\tmov.u32 %t0, %ctaid.x; mov.u32 %t1, %tid.x;\n"
-                       "\tmad.lo.u32 %t2, %t0, 128, %t1;\n\tmul.wide.u32 %a0, %t2, 8; ld.param.u64 %a1, "
-                       "[in]; add.u64 %a1, %a1, %a0;\n"
-                       "\tld.param.u64 %a2, [out]; add.u64 %a2, %a2, %a0;\n" +
-                       test::declarations(signature);
+    std::string text =
+        "\tmov.u32 %t0, %ctaid.x; mov.u32 %t1, %tid.x;\n\tmad.lo.u32 %t2, %t0, 128, %t1;\n"
+        "\tmul.wide.u32 %a0, %t2, 8; ld.param.u64 %a1, [in]; add.u64 %a1, %a1, %a0;\n"
+        "\tld.param.u64 %a2, [out]; add.u64 %a2, %a2, %a0;\n" +
+        test::declarations(signature);
     std::string stores;
     for (std::size_t k = 0; k < signature.operands.size(); ++k) {
         const SiteOperand& operand = signature.operands[k];
@@ -57,7 +53,11 @@ std::string kernel(const Signature& signature, const std::string& stub, std::str
         if (operand.direction != Direction::in)
             stores += "\tst.global." + type + " [%a2" + place + ", " + operand.register_name + ";\n";
     }
-    return text + stub + stores + "\tret;\n}\n";
+    return test::kernel_text({.version = "9.0",
+                              .target = std::string(target),
+                              .parameters = {"u64 in", "u64 out"},
+                              .registers = {"u32 %t<4>", "u64 %a<4>"},
+                              .body = text + stub + stores});
 }
 
 template <class T> std::span<const std::byte> bytes_of(const T& values) {
@@ -252,7 +252,7 @@ void expect_bound(const Case& row, const Signature& signature, const std::string
 
 TEST_P(Library, KeepsItsErrorBound) {
     const Case& row = GetParam();
-    const auto compiled = compile(read(folder / row.file), row.file);
+    const auto compiled = compile(read_file(folder / row.file), row.file);
     ASSERT_TRUE(compiled);
     expect_bound(row, compiled->signature, compiled->stub.ptx(), 32768);
 }
@@ -287,7 +287,7 @@ std::string nudged(const std::string& stub, std::span<const Nudge> nudges) {
 // exact one, so 1 from the rounded) give.
 TEST_P(Library, KeepsItsErrorBoundWhateverApproximationsGive) {
     const Case& row = GetParam();
-    const auto compiled = compile(read(folder / row.file), row.file);
+    const auto compiled = compile(read_file(folder / row.file), row.file);
     ASSERT_TRUE(compiled);
     const std::string& stub = compiled->stub.ptx();
     for (const int signs : {0, 1, 2, 3, 4, 5, 6, 7}) {
@@ -337,7 +337,7 @@ bool is_nan(Type type, std::uint64_t bits) { return type == Type::f32 && std::is
 TEST_P(Library, EvaluatesToTheSameBits) {
     constexpr std::uint32_t points = 4096;
     const Case& row = GetParam();
-    const std::string text = read(folder / row.file);
+    const std::string text = read_file(folder / row.file);
     const auto compiled = compile(text, row.file);
     ASSERT_TRUE(compiled);
     const Signature& signature = compiled->signature;
@@ -370,7 +370,7 @@ TEST_P(Library, EvaluatesToTheSameBits) {
 
 TEST_P(Library, AssemblesFromItsFirstTargetOn) {
     const Case& row = GetParam();
-    const std::string text = read(folder / row.file);
+    const std::string text = read_file(folder / row.file);
     const auto compiled = compile(text, row.file);
     ASSERT_TRUE(compiled);
     for (const std::string_view target :
@@ -384,7 +384,7 @@ TEST_P(Library, AssemblesFromItsFirstTargetOn) {
 // What must be a signed zero, an infinity or NaN, and exactly that.
 TEST(Stub, TheLibrarySaysWhatBecomesOfSpecialValues) {
     for (const test::Special& row : test::specials()) {
-        const std::string text = read(folder / row.file);
+        const std::string text = read_file(folder / row.file);
         const auto compiled = compile(text, row.file);
         ASSERT_TRUE(compiled);
         std::vector<std::uint64_t> columns(block * compiled->signature.operands.size());
@@ -407,7 +407,7 @@ TEST(Stub, TheLibrarySaysWhatBecomesOfSpecialValues) {
 // Known answers of curand (CUDA 13): {operands…} -> {words…}.
 TEST(Stub, RandomWordsAreThoseOfCurand) {
     for (const test::Known& row : test::known_answers()) {
-        const std::string text = read(folder / row.file);
+        const std::string text = read_file(folder / row.file);
         const auto compiled = compile(text, row.file);
         ASSERT_TRUE(compiled);
         std::vector<std::uint64_t> columns(block * compiled->signature.operands.size());

@@ -12,6 +12,7 @@
 
 #include "ptxgraft/kernel.hpp"
 #include "support/expression_run.hpp"
+#include "support/kernel_text.hpp"
 #include "support/peer_words.hpp"
 
 namespace ptxgraft {
@@ -27,9 +28,11 @@ std::string marked(const std::string& name, const std::vector<std::array<std::st
     return text + "\t// PTX_INJECT_END\n";
 }
 std::string entry(const std::string& declarations, const std::string& body) {
-    return ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry kernel(.param .u64 "
-           "out)\n{\n\t.reg .u64 %a;\n\tld.param.u64 %a, [out];\n" +
-           declarations + body + "\tret;\n}\n";
+    return test::kernel_text({.version = "9.0",
+                              .parameters = {"u64 out"},
+                              .registers = {"u64 %a"},
+                              .body = "\tld.param.u64 %a, [out];\n" + declarations + body,
+                              .name = "kernel"});
 }
 // The one float that a kernel writes.
 float run(const std::string& text, const std::vector<Graft>& grafts) {

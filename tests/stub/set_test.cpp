@@ -11,6 +11,7 @@
 
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/set.hpp"
+#include "support/kernel_text.hpp"
 #include "support/ptxas_oracle.hpp"
 
 extern std::size_t allocations;  // allocations.cpp
@@ -367,8 +368,7 @@ TEST_P(SetForms, AreWhatPtxasTakes) {
 // Code generation sees more than the front end. Each target takes every fifth form, another fifth each.
 TEST_P(SetForms, BecomeCode) {
     const Target& target = GetParam();
-    std::string text =
-        ".version 9.0\n.target " + std::string(target.name) + "\n.address_size 64\n.entry k() {\n";
+    std::string text = test::module_head("9.0", target.name) + ".entry k() {\n";
     for (const char* type : {"pred", "b8", "b16", "b32", "b64", "b128", "u16", "u32", "u64", "s16", "s32",
                              "s64", "f16", "f16x2", "f32", "f64"})
         text += ".reg ." + std::string(type) + " " + type + "_<64>;\n";

@@ -13,10 +13,11 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "support/files.hpp"
 
 extern char** environ;
 
@@ -27,16 +28,6 @@ namespace fs = std::filesystem;
 inline const std::string program = PTXGRAFT_BINARY_DIR "/ptxgraft";
 inline const fs::path golden = PTXGRAFT_SOURCE_DIR "/tests/golden/cli";
 
-inline std::string slurp(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    EXPECT_TRUE(file) << path;
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-inline void spill(const fs::path& path, std::string_view text) {
-    std::ofstream(path, std::ios::binary).write(text.data(), static_cast<std::streamsize>(text.size()));
-}
-
 struct Result {
     int status;
     std::string out, err;
@@ -44,7 +35,7 @@ struct Result {
 
 /// A process of the program, begun.
 inline pid_t begin(const std::vector<std::string>& arguments, std::string_view input = {}) {
-    spill("stdin", input);
+    write_file("stdin", input);
     std::vector<char*> argv{const_cast<char*>(program.c_str())};
     for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
     argv.push_back(nullptr);
@@ -62,8 +53,8 @@ inline pid_t begin(const std::vector<std::string>& arguments, std::string_view i
 inline Result result_of(pid_t child) {
     int status = -1;
     waitpid(child, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), slurp("stdout"),
-            slurp("stderr")};
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), read_file("stdout"),
+            read_file("stderr")};
 }
 
 inline Result ptxgraft(const std::vector<std::string>& arguments, std::string_view input = {}) {
@@ -99,7 +90,7 @@ inline std::string floats(const std::vector<float>& values) {
 
 // The data of a .npy file of version 1.
 template <class T> std::vector<T> elements(const fs::path& path) {
-    const std::string file = slurp(path);
+    const std::string file = read_file(path);
     const std::string data = file.substr(std::min(file.size(), file.find('\n') + 1));
     std::vector<T> values(data.size() / sizeof(T));
     std::memcpy(values.data(), data.data(), values.size() * sizeof(T));
@@ -114,7 +105,7 @@ class Cli : public testing::Test {
         folder_ = folder;
         fs::current_path(folder_);
         fs::copy(golden / "affine.ptx", "affine.ptx");
-        spill("x.npy", floats({1, -2, 3, -4}));
+        write_file("x.npy", floats({1, -2, 3, -4}));
     }
     void TearDown() override {
         fs::current_path("/");

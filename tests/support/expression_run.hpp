@@ -11,6 +11,7 @@
 #include "ptxgraft/emulator.hpp"
 #include "ptxgraft/evaluate.hpp"
 #include "ptxgraft/expression.hpp"
+#include "support/kernel_text.hpp"
 #include "support/stub_text.hpp"
 
 namespace ptxgraft::test {
@@ -69,12 +70,9 @@ inline std::string table_kernel(const Signature& signature, const std::vector<st
     const std::vector<std::string> names = names_of(signature);
     const std::string table = std::to_string(types.size() * count * 8);
     std::string text =
-        ".version 9.0\n.target " + std::string(target) +
-        "\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
-        "\t.reg .u32 %t<4>; .reg .u64 %a<4>; .reg .pred %q;\n"
         "\tmov.u32 %t0, %ctaid.x; mov.u32 %t1, %tid.x; mov.u32 %t3, %ntid.x; mad.lo.u32 %t2, %t0, %t3, %t1;\n"
-        "\tmul.wide.u32 %a0, %t2, 8; ld.param.u64 %a1, [in]; add.u64 %a1, %a1, %a0;\n\tld.param.u64 %a2, "
-        "[out]; add.u64 %a2, %a2, %a0;\n" +
+        "\tmul.wide.u32 %a0, %t2, 8; ld.param.u64 %a1, [in]; add.u64 %a1, %a1, %a0;\n"
+        "\tld.param.u64 %a2, [out]; add.u64 %a2, %a2, %a0;\n" +
         declarations(signature);
     for (const std::string& stub : stubs) {
         for (std::size_t r = 0; r < types.size(); ++r) {
@@ -94,7 +92,11 @@ inline std::string table_kernel(const Signature& signature, const std::vector<st
         }
         text += "\tadd.u64 %a2, %a2, " + table + ";\n";
     }
-    return text + "\tret;\n}\n";
+    return kernel_text({.version = "9.0",
+                        .target = std::string(target),
+                        .parameters = {"u64 in", "u64 out"},
+                        .registers = {"u32 %t<4>", "u64 %a<4>", "pred %q"},
+                        .body = text});
 }
 
 /// Stubs on the emulator: for each what the registers hold afterwards.

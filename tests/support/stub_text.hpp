@@ -7,6 +7,7 @@
 
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/site.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft::test {
 
@@ -19,8 +20,7 @@ inline std::string declarations(const Signature& signature) {
 }
 
 inline std::string kernel(const Signature& signature, const std::string& body) {
-    return ".version 9.0\n.target sm_100\n.address_size 64\n.visible .entry k() {\n" +
-           declarations(signature) + body + "\tret;\n}\n";
+    return kernel_text({.version = "9.0", .target = "sm_100", .body = declarations(signature) + body});
 }
 
 /// The instructions of a stub on one line, without its scope and the registers that it declares.

@@ -4,21 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/syntax.hpp"
+#include "support/corpus.hpp"
 #include "support/machine_code.hpp"
 
 namespace ptxgraft::syntax {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string read(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
 
 Module parsed(const std::string& text) {
     auto module = parse(text);
@@ -203,28 +198,16 @@ bool expect_same(const std::string& name, const std::string& text) {
     return module.has_value();
 }
 
-// What the corpus says of its files: those that ptxas 13.0 assembles.
-std::string manifest_line(const fs::path& file) {
-    std::ifstream manifest(file.parent_path() / "MANIFEST.tsv");
-    for (std::string line; std::getline(manifest, line);)
-        if (line.starts_with(file.filename().string() + "\t")) return line;
-    return {};
-}
-
 class CanonicalCorpus : public ::testing::TestWithParam<int> {};
 
 // In four parts, so that tests of them can run side by side.
 TEST_P(CanonicalCorpus, AssemblesToTheSameMachineCode) {
-    const fs::path corpus(PTXGRAFT_CORPUS_DIR);
-    if (!fs::is_directory(corpus)) GTEST_SKIP() << "no corpus in " << corpus;
+    SKIP_WITHOUT_CORPUS;
     if (nvptxcompiler() == nullptr) GTEST_SKIP() << "built without nvPTXCompiler";
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(corpus))
-        if (entry.path().extension() == ".ptx") files.push_back(entry.path());
-    std::sort(files.begin(), files.end());
+    const std::vector<fs::path> files = test::corpus_files();
     for (std::size_t i = static_cast<std::size_t>(GetParam()); i < files.size(); i += 4)
-        EXPECT_TRUE(expect_same(files[i].filename().string(), read(files[i])) ||
-                    manifest_line(files[i]).find("\tno") != std::string::npos)
+        EXPECT_TRUE(expect_same(files[i].filename().string(), test::read_file(files[i])) ||
+                    test::manifest_says(files[i], "no"))
             << files[i];
 }
 INSTANTIATE_TEST_SUITE_P(Part, CanonicalCorpus, ::testing::Range(0, 4));

@@ -4,12 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <span>
 
 #include "ptxgraft/emulator.hpp"
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/syntax.hpp"
+#include "support/corpus.hpp"
+#include "support/kernel_text.hpp"
 
 namespace ptxgraft::syntax {
 namespace {
@@ -19,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const std::string head = ".version 9.0\n.target sm_90a\n.address_size 64\n";
+const std::string head = test::module_head("9.0", "sm_90a");
 
 Module parsed(const std::string& text) {
     auto module = parse(text);
@@ -593,17 +594,12 @@ TEST(SyntaxOutline, OfCarriesBarriersAndNothingAtAll) {
 
 // --- a compiler's modules
 
-std::string corpus_text(std::string_view name) {
-    std::ifstream file(fs::path(PTXGRAFT_CORPUS_DIR) / name, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
 class SyntaxEditCorpus : public ::testing::TestWithParam<const char*> {};
 
 // Each edit: the print is the text with the edit, and assembles.
 TEST_P(SyntaxEditCorpus, EditsShowInThePrintAndNothingElseMoves) {
-    const std::string text = corpus_text(GetParam());
-    if (text.empty()) GTEST_SKIP() << "no " << GetParam() << " in " << PTXGRAFT_CORPUS_DIR;
+    if (!fs::exists(test::corpus / GetParam())) GTEST_SKIP() << "no " << GetParam() << " in " << test::corpus;
+    const std::string text = test::read_file(test::corpus / GetParam());
     Module module = parsed(text);
     Statement entry;
     for (const Statement& f : module.functions())
