@@ -70,5 +70,35 @@ void BM_Variant(benchmark::State& state) {
 }
 BENCHMARK(BM_Variant)->Unit(benchmark::kMillisecond);
 
+// The assembler's time by the route of a stub, and by its length: the GEMM's epilogue has 16 copies.
+void BM_Route(benchmark::State& state) {
+    const auto skeleton = Skeleton::from_file(file, {.target = "sm_90a"});
+    if (!skeleton) return state.SkipWithError("the skeleton does not compile");
+    std::string text = "acc";
+    for (std::int64_t i = 0; i < state.range(0); ++i) text += i % 2 == 0 ? " bias add.f32" : " 1.5 mul.f32";
+    const auto stub = stack::compile(text + " -> acc", *skeleton->site(site_name));
+    if (!stub) return state.SkipWithError("the stub does not compile");
+    const std::array grafts{Graft(site_name, *stub)};
+    std::array<double, 2> fastest{1e9, 1e9};
+    std::array<double, 2> render{1e9, 1e9};
+    for (auto _ : state)
+        for (const Route route : {Route::inlined, Route::call}) {
+            const std::size_t at = route == Route::call;
+            const double start = seconds();
+            const auto rendered = skeleton->render_by(grafts, {.route = route});
+            const double middle = seconds();
+            if (!rendered || !default_assembler().assemble(rendered->ptx))
+                return state.SkipWithError("a step failed");
+            render[at] = std::min(render[at], middle - start);
+            fastest[at] = std::min(fastest[at], seconds() - middle);
+        }
+    state.counters["inline_ms"] = fastest[0] * 1e3;
+    state.counters["call_ms"] = fastest[1] * 1e3;
+    state.counters["inline_render_us"] = render[0] * 1e6;
+    state.counters["call_render_us"] = render[1] * 1e6;
+    state.counters["x_call"] = fastest[0] / fastest[1];
+}
+BENCHMARK(BM_Route)->Arg(2)->Arg(8)->Arg(32)->Arg(128)->Arg(256)->Unit(benchmark::kMillisecond);
+
 }  // namespace
 }  // namespace ptxgraft::bench

@@ -21,6 +21,7 @@
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/error.hpp"
 #include "ptxgraft/link.hpp"
+#include "ptxgraft/route.hpp"
 #include "ptxgraft/site.hpp"
 #include "ptxgraft/stack.hpp"
 #include "ptxgraft/stub.hpp"
@@ -67,6 +68,7 @@ class PTXGRAFT_API Kernel {
     [[nodiscard]] const std::string& ptx() const;  ///< with the stubs in
     [[nodiscard]] const Cubin* cubin() const;      ///< null on the emulator
     [[nodiscard]] const GraftTimes& times() const;
+    [[nodiscard]] const std::vector<RouteChoice>& routes() const;  ///< one for each stub, in their order
     [[nodiscard]] const Function& function() const;
 
     struct Data;
@@ -80,6 +82,15 @@ class PTXGRAFT_API Kernel {
 struct GraftOptions {
     std::string entry = {};  ///< which entry; may be empty when the module has one entry
     AssembleOptions assemble = {};
+    RouteOptions routes = {};
+    /// Who assembles for a GPU; null: default_assembler(). It is only used during the call.
+    const Assembler* assembler = nullptr;
+};
+
+/// PTX with stubs in, and the route that each of them took.
+struct Rendered {
+    std::string ptx;
+    std::vector<RouteChoice> routes;  ///< in the order of the grafts
 };
 
 /// Annotated PTX with its sites. Copies share their text. Threads: any number may read it, render and graft
@@ -115,6 +126,11 @@ class PTXGRAFT_API Skeleton {
     [[nodiscard]] Expected<std::string> render(std::initializer_list<Graft> grafts) const {
         return render(std::span<const Graft>(grafts.begin(), grafts.size()));
     }
+    /// The same by routes. Beside the errors of render() Errc::route_not_possible, with the graft's `index`; and
+    /// Errc::site_unknown for an option that names no site. The functions of the `call` route stand before the
+    /// function that holds the first copy.
+    [[nodiscard]] Expected<Rendered> render_by(std::span<const Graft> grafts,
+                                               const RouteOptions& routes) const;
     /// Renders, assembles (on a GPU, for that GPU unless the options say otherwise) and loads. Errors of the
     /// assembler have spans in the rendered PTX, which they bring along. Errc::entry_unknown and
     /// Errc::entry_not_named list the entries.
@@ -128,6 +144,7 @@ class PTXGRAFT_API Skeleton {
     struct Data;
 
   private:
+    [[nodiscard]] Expected<std::vector<const Site*>> filled_sites(std::span<const Graft> grafts) const;
     explicit Skeleton(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
     std::shared_ptr<const Data> data_;
 };

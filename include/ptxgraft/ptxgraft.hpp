@@ -2,7 +2,7 @@
 /// @file ptxgraft.hpp
 /// Everything of the C++ API. One header per stage: error, target, syntax, isa, site, stub, stack, set,
 /// expression, evaluate, link, launch, emulator (its observer, its coverage, tolerances of sums), device,
-/// tensor_map, kernel.
+/// tensor_map, route, kernel.
 
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/emulator.hpp"
@@ -17,6 +17,7 @@
 #include "ptxgraft/kernel.hpp"
 #include "ptxgraft/launch.hpp"
 #include "ptxgraft/link.hpp"
+#include "ptxgraft/route.hpp"
 #include "ptxgraft/set.hpp"
 #include "ptxgraft/site.hpp"
 #include "ptxgraft/stack.hpp"

@@ -16,14 +16,26 @@ struct GraftVerbFlags {
     std::string file, output = "-";
     CudaFlags cuda;
     StubFlags stubs;
+    std::string assembler;
     bool allow_performance_loss = false;
 };
+
+// The default one, one of the library's own by its name, or the ptxas that stands at a path.
+const Assembler* find_assembler(const std::string& text, std::shared_ptr<const Assembler>& installed) {
+    if (text.empty()) return &default_assembler();
+    for (const Assembler* const own : {nvptxcompiler(), nvjitlink()})
+        if (own != nullptr && own->name() == text) return own;
+    installed = take(ptxas(text));
+    return installed.get();
+}
 
 std::string assembled(const std::string& ptx, const GraftVerbFlags& flags, const std::string& ptx_name) {
     AssembleOptions options;
     options.target = flags.cuda.target;
     options.allow_performance_loss = flags.allow_performance_loss;
-    const Cubin cubin = take(default_assembler().assemble(ptx, options), ptx, ptx_name);
+    std::shared_ptr<const Assembler> installed;
+    const Assembler* const assembler = find_assembler(flags.assembler, installed);
+    const Cubin cubin = take(assembler->assemble(ptx, options), ptx, ptx_name);
     fmt::print(stderr, "{}: assembled by {}\n", display_name(flags.output), cubin.assembler);
     return {reinterpret_cast<const char*>(cubin.image.data()), cubin.image.size()};
 }
@@ -31,8 +43,9 @@ std::string assembled(const std::string& ptx, const GraftVerbFlags& flags, const
 void graft(const GraftVerbFlags& flags) {
     const Input input = load_input(flags.file, flags.cuda, CudaOptions{}.target);
     const std::vector<NamedStub> stubs = compile_stubs(input, flags.stubs);
-    const std::string ptx =
-        take(input.skeleton.render(as_grafts(stubs)), input.skeleton.ptx(), input.ptx_name(0));
+    const auto [ptx, routes] = take(input.skeleton.render_by(as_grafts(stubs), route_options(flags.stubs)),
+                                    input.skeleton.ptx(), input.ptx_name(0));
+    print_routes(flags.stubs, routes);
     const bool as_cubin = flags.output.ends_with(".cubin");
     take(write_file(flags.output, as_cubin ? assembled(ptx, flags, input.ptx_name(stubs.size())) : ptx));
 }
@@ -46,6 +59,8 @@ void add_graft(CLI::App& app) {
     verb->add_option("FILE", flags->file, "PTX or CUDA file")->required();
     add_stub_flags(*verb, flags->stubs);
     verb->add_option("-o,--output", flags->output, "OUT.ptx or OUT.cubin (default: PTX to standard output)");
+    verb->add_option("--assembler", flags->assembler,
+                     "nvptxcompiler, nvjitlink, or the path of a ptxas (default: the first that there is)");
     verb->add_flag("--allow-performance-loss", flags->allow_performance_loss,
                    "Keep a cubin of which the assembler says that it lost performance");
     add_cuda_flags(*verb, flags->cuda);

@@ -104,6 +104,41 @@ void add_stub_flags(CLI::App& verb, StubFlags& flags) {
                     "SITE=TEXT: fill a site with a stack program, such as 'x y add.f32 -> z'")
         ->allow_extra_args(false)
         ->take_all();
+    verb.add_option(
+            "--route", flags.routes,
+            "auto, inline or call, of all sites, or SITE=ROUTE of one: how a stub gets into its copies "
+            "(default: inline)")
+        ->allow_extra_args(false)
+        ->take_all();
+}
+
+namespace {
+
+Route route_of(std::string_view text) {
+    const auto route = route_from_name(text);
+    if (!route) fail_usage(message(route.error()));
+    return *route;
+}
+
+}  // namespace
+
+RouteOptions route_options(const StubFlags& flags) {
+    RouteOptions options;
+    for (const std::string& text : flags.routes) {
+        if (text.find('=') == std::string::npos) {
+            options.route = route_of(text);
+            continue;
+        }
+        const NamedValue given = split_named("--route", text);
+        options.sites[given.name] = route_of(given.value);
+    }
+    return options;
+}
+
+void print_routes(const StubFlags& flags, const std::vector<RouteChoice>& routes) {
+    if (flags.routes.empty()) return;
+    for (const RouteChoice& choice : routes)
+        fmt::print(stderr, "{}: {} ({})\n", choice.site, name(choice.route), choice.reason);
 }
 
 std::vector<NamedStub> compile_stubs(const Input& input, const StubFlags& flags) {

@@ -40,9 +40,9 @@ struct Input {
 [[nodiscard]] Input load_input(const std::string& path, const CudaFlags& flags,
                                const std::string& default_target);
 
-/// Which stubs fill which sites: --stub NAME=FILE and --program NAME=TEXT.
+/// Which stubs fill which sites: --stub NAME=FILE and --program NAME=TEXT; and how: --route ROUTE or NAME=ROUTE.
 struct StubFlags {
-    std::vector<std::string> files, programs;
+    std::vector<std::string> files, programs, routes;
 };
 void add_stub_flags(CLI::App& verb, StubFlags& flags);
 
@@ -51,6 +51,9 @@ struct NamedStub {
     Stub stub;
 };
 [[nodiscard]] std::vector<NamedStub> compile_stubs(const Input& input, const StubFlags& flags);
+[[nodiscard]] RouteOptions route_options(const StubFlags& flags);
+/// Says on standard error which stub takes which route, and why, where a route was asked for.
+void print_routes(const StubFlags& flags, const std::vector<RouteChoice>& routes);
 [[nodiscard]] std::vector<Graft> as_grafts(const std::vector<NamedStub>& stubs);
 
 /// True for names of hand-written PTX: they end in `.ptx`.

@@ -13,6 +13,7 @@ struct Kernel::Data {
     std::optional<Cubin> cubin;
     GraftTimes times;
     Function function;
+    std::vector<RouteChoice> routes;
 };
 
 class Stopwatch {

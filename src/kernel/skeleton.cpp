@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
+#include <mutex>
 #include <optional>
 #include <unordered_set>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "base/try.hpp"
 #include "device/load.hpp"
 #include "kernel/kernel_data.hpp"
+#include "kernel/route.hpp"
 #include "ptx/target.hpp"
 #include "ptxgraft/syntax.hpp"
 
@@ -21,6 +24,16 @@ struct Skeleton::Data {
     Sites sites;
     std::shared_ptr<const launch::ModuleInfo> info;
     std::vector<std::string> entries;  // names
+
+    /// Made when it is first asked for.
+    [[nodiscard]] const Expected<kernel::RoutePlan>& plan() const {
+        std::call_once(planned_, [this] { plan_ = kernel::RoutePlan::make(ptx, sites); });
+        return *plan_;
+    }
+
+  private:
+    mutable std::once_flag planned_;
+    mutable std::optional<Expected<kernel::RoutePlan>> plan_;
 };
 
 namespace {
@@ -77,17 +90,22 @@ tl::unexpected<Error> does_not_fit(const Site& site, const Stub& stub, const Err
 
 // Without another wish, machine code is made for the device at hand: PTX of sm_80 runs on every later GPU.
 Expected<Cubin> assemble_for(const Device& device, const std::string& ptx, std::string_view ptx_target,
-                             AssembleOptions options) {
+                             const Assembler& assembler, AssembleOptions options) {
     if (options.target.empty()) {
         TRY(device::Loader::check_target(device, ptx_target));
         options.target = device.target();
-        return default_assembler().assemble(ptx, options);
+        return assembler.assemble(ptx, options);
     }
     const auto target = TRY(parse_architecture(options.target));
     if (!runs_on(ptx_target, target))
         return fail(Errc::target_differs,
                     fmt::format("its PTX is for {}, the options are for {}", ptx_target, options.target));
-    return default_assembler().assemble(ptx, options);
+    return assembler.assemble(ptx, options);
+}
+
+Route route_at(const RouteOptions& options, std::string_view site) {
+    const auto found = options.sites.find(site);
+    return found == options.sites.end() ? options.route : found->second;
 }
 
 }  // namespace
@@ -139,9 +157,10 @@ Expected<const Site*> Skeleton::find_site(std::string_view name) const {
     return found;
 }
 
-Expected<std::string> Skeleton::render(std::span<const Graft> grafts) const {
-    std::vector<Replacement> replacements;
-    replacements.reserve(grafts.size());
+// The sites that stubs fill, which they fit.
+Expected<std::vector<const Site*>> Skeleton::filled_sites(std::span<const Graft> grafts) const {
+    std::vector<const Site*> sites;
+    sites.reserve(grafts.size());
     std::unordered_set<std::string_view> filled;
     for (std::size_t i = 0; i < grafts.size(); ++i) {
         const Graft& graft = grafts[i];
@@ -151,9 +170,44 @@ Expected<std::string> Skeleton::render(std::span<const Graft> grafts) const {
             return at(i, fail(Errc::site_filled_twice, std::string(graft.site)));
         if (auto fits = graft.stub.check(*found); !fits)
             return at(i, does_not_fit(*found, graft.stub, fits.error()));
-        replacements.push_back({graft.site, graft.stub.ptx()});
+        sites.push_back(found);
     }
+    return sites;
+}
+
+Expected<std::string> Skeleton::render(std::span<const Graft> grafts) const {
+    TRY(filled_sites(grafts));
+    std::vector<Replacement> replacements;
+    replacements.reserve(grafts.size());
+    for (const Graft& graft : grafts) replacements.push_back({graft.site, graft.stub.ptx()});
     return ptxgraft::render(data_->ptx, data_->sites, replacements);
+}
+
+Expected<Rendered> Skeleton::render_by(std::span<const Graft> grafts, const RouteOptions& routes) const {
+    for (const auto& [name, route] : routes.sites)
+        if (site(name) == nullptr) return unknown_site(name, data_->sites);
+    const auto is_inlined = [&](const Graft& graft) {
+        return route_at(routes, graft.site) == Route::inlined;
+    };
+    Rendered rendered;
+    if (std::ranges::all_of(grafts, is_inlined)) {
+        rendered.ptx = TRY(render(grafts));
+        for (const Graft& graft : grafts)
+            rendered.routes.push_back({graft.site, Route::inlined, std::string(kernel::asked_for)});
+        return rendered;
+    }
+    const std::vector<const Site*> sites = TRY(filled_sites(grafts));
+    if (!data_->plan()) return tl::unexpected(data_->plan().error());
+    const kernel::RoutePlan& plan = *data_->plan();
+    std::vector<kernel::RoutePlan::Filled> filled;
+    for (std::size_t i = 0; i < grafts.size(); ++i) {
+        auto choice = plan.choose(*sites[i], grafts[i].stub, route_at(routes, grafts[i].site));
+        if (!choice) return at(i, tl::unexpected(choice.error()));
+        filled.push_back({sites[i], &grafts[i].stub, choice->route});
+        rendered.routes.push_back(std::move(*choice));
+    }
+    rendered.ptx = plan.render(data_->ptx, filled);
+    return rendered;
 }
 
 Expected<Kernel> Skeleton::graft(std::span<const Graft> grafts, const Device& device,
@@ -162,13 +216,14 @@ Expected<Kernel> Skeleton::graft(std::span<const Graft> grafts, const Device& de
     if (!entry) return with_source(entry.error(), "skeleton.ptx", data_->ptx);
     Stopwatch watch;
     GraftTimes times;
-    auto ptx = TRY(render(grafts));
+    auto rendered = TRY(render_by(grafts, options.routes));
     times.render = watch.lap();
     const auto source =
-        std::make_shared<const SourceText>(SourceText{(*entry)->name + ".ptx", std::move(ptx)});
+        std::make_shared<const SourceText>(SourceText{(*entry)->name + ".ptx", std::move(rendered.ptx)});
     std::optional<Cubin> cubin;
     if (device.kind() == DeviceKind::cuda) {
-        auto assembled = assemble_for(device, source->text, data_->info->target, options.assemble);
+        const Assembler& assembler = options.assembler ? *options.assembler : default_assembler();
+        auto assembled = assemble_for(device, source->text, data_->info->target, assembler, options.assemble);
         if (!assembled) return with_source(assembled.error(), source);
         cubin = std::move(*assembled);
         times.assemble = watch.lap();
@@ -176,8 +231,8 @@ Expected<Kernel> Skeleton::graft(std::span<const Graft> grafts, const Device& de
     auto function = device::Loader::load(device, {source, data_->info}, **entry, cubin ? &*cubin : nullptr);
     if (!function) return with_source(function.error(), source);
     times.load = watch.lap();
-    return Kernel(
-        std::make_shared<const Kernel::Data>(Kernel::Data{std::move(cubin), times, std::move(*function)}));
+    return Kernel(std::make_shared<const Kernel::Data>(
+        Kernel::Data{std::move(cubin), times, std::move(*function), std::move(rendered.routes)}));
 }
 
 }  // namespace ptxgraft

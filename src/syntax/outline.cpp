@@ -9,36 +9,10 @@
 #include "syntax/body.hpp"
 #include "syntax/editor.hpp"
 #include "syntax/names.hpp"
-#include "syntax/types.hpp"
+#include "syntax/outlined_text.hpp"
 
 namespace ptxgraft::syntax {
 namespace {
-
-// How a register of a type goes through a parameter.
-struct Passage {
-    std::string_view type;    // of the register
-    std::string_view access;  // of ld.param and st.param; empty for predicates, which go as .b32
-    std::uint32_t size;
-};
-std::optional<Passage> passage_of(std::string_view type) {
-    const TypeRow* const found = find_type(type);
-    if (found == nullptr || found->group != TypeGroup::fundamental) return std::nullopt;
-    if (found->type == Type::pred) return Passage{found->word, "", row(Type::b32).bytes()};
-    return Passage{found->word, row(register_type(found->type)).word, found->bytes()};
-}
-
-// Instructions whose effect is on the function that they stand in, and why they stay there.
-struct Bound {
-    std::string_view opcode, why;
-};
-constexpr Bound bound_opcodes[] = {
-    {"ret", "ret would return from the new function"},
-    {"setmaxnreg", "setmaxnreg belongs to the entry"},
-    {"alloca", "what alloca allocates lives as long as its function"},
-    {"stacksave", "the stack is the function's own"},
-    {"stackrestore", "the stack is the function's own"},
-    {"wgmma", "registers of asynchronous wgmma cannot cross a call"},
-};
 
 // A register that the statements use.
 using Register = std::pair<DeclarationIndex, std::uint32_t>;
@@ -64,51 +38,17 @@ class Outliner {
         follow_registers();
         look_elsewhere();
         decide();
-        name_prefix_ = std::string(name_);
-        while (is_prefix_taken()) name_prefix_ += '_';
         return {};
     }
 
     [[nodiscard]] NodeIndex function() const { return function_; }
 
-    // The new function.
-    [[nodiscard]] std::string definition(std::string_view body) const {
-        std::string text = "\n\n.func ";
-        if (!out_.empty()) text += "(" + result_declaration() + ") ";
-        text.append(name_).append("(");
-        for (std::size_t i = 0; i < in_.size(); ++i)
-            text.append(i == 0 ? "" : ", ").append(parameter_declaration(i));
-        text += ")\n{\n";
-        for (const Register& r : declared_) {
-            const Life& life = lives_.at(r);
-            text.append("\t.reg ").append(life.passage->type).append(" ").append(life.text).append(";\n");
-        }
-        if (has_predicates()) text.append("\t.reg .b32 ").append(name_prefix_).append("_bool;\n");
-        for (std::size_t i = 0; i < in_.size(); ++i) text += load(in_[i], argument(i));
-        text.append("\t{").append(body).append("\n\t}\n");
-        for (std::size_t i = 0; i < out_.size(); ++i) text += store(out_[i], result(i));
-        return text.append("\tret;\n}\n");
+    [[nodiscard]] OutlinedText text() const {
+        std::string prefix(name_);
+        while (is_prefix_taken(prefix)) prefix += '_';
+        return {std::string(name_), std::move(prefix), passed(in_), passed(out_)};
     }
-
-    // The block that calls it, a line for each statement behind `line`.
-    [[nodiscard]] std::string call(const std::string& line) const {
-        std::string body;
-        for (std::size_t i = 0; i < in_.size(); ++i) body += "\t" + parameter_declaration(i) + ";\n";
-        if (!out_.empty()) body += "\t" + result_declaration() + ";\n";
-        if (has_predicates()) body.append("\t.reg .b32 ").append(name_prefix_).append("_bool;\n");
-        for (std::size_t i = 0; i < in_.size(); ++i) body += store(in_[i], argument(i));
-        body += "\tcall ";
-        if (!out_.empty()) body.append("(").append(name_prefix_).append("_out), ");
-        body.append(name_);
-        if (!in_.empty()) body += ", (";
-        for (std::size_t i = 0; i < in_.size(); ++i) body.append(i == 0 ? "" : ", ").append(argument(i));
-        body.append(in_.empty() ? ";\n" : ");\n");
-        for (std::size_t i = 0; i < out_.size(); ++i) body += load(out_[i], result(i));
-        std::string text = line + "{";
-        for (std::size_t at = 0; at < body.size(); at = body.find('\n', at) + 1)
-            text.append(line).append(body, at, body.find('\n', at) - at);
-        return text.append(line).append("}");
-    }
+    [[nodiscard]] std::vector<Passed> declared() const { return passed(declared_); }
 
   private:
     [[nodiscard]] bool inside(std::uint32_t place) const { return place >= begin_ && place <= end_; }
@@ -179,7 +119,7 @@ class Outliner {
             const auto instruction = index_.statement(i).instruction();
             if (!instruction) continue;
             const std::uint32_t opcode = opcode_token(*instruction);
-            const bool reads = is_carry_reader(instruction->opcode), writes = instruction->has(".cc");
+            const bool reads = reads_carry(instruction->opcode), writes = instruction->has(".cc");
             if (!inside(index_.place[i])) {
                 if (reads) return refuse(i, opcode, "the carry flag that it reads would be lost in the call");
                 if (writes) return true;
@@ -188,13 +128,10 @@ class Outliner {
             if (reads && !carry_known)
                 return refuse(i, opcode, "the carry flag that it reads would be lost in the call");
             carry_known |= writes;
-            for (const Bound& b : bound_opcodes)
-                if (b.opcode == instruction->opcode) return refuse(i, opcode, std::string(b.why));
+            if (const std::string_view why = bound_to_function(instruction->opcode); !why.empty())
+                return refuse(i, opcode, std::string(why));
         }
         return true;
-    }
-    static bool is_carry_reader(std::string_view opcode) {
-        return opcode == "addc" || opcode == "subc" || opcode == "madc";
     }
     static std::uint32_t opcode_token(const Instruction& i) {
         return !i.guard ? 0 : i.guard->negated ? 3 : 2;
@@ -275,65 +212,17 @@ class Outliner {
             if (out) out_.push_back(r);
             declared_.push_back(r);
         }
-        // Wide ones first: each is aligned without gaps.
-        std::stable_sort(out_.begin(), out_.end(), [&](const Register& a, const Register& b) {
-            return lives_.at(a).passage->size > lives_.at(b).passage->size;
-        });
     }
 
-    [[nodiscard]] bool is_prefix_taken() const {
-        return std::any_of(index_.occurrences.begin(), index_.occurrences.end(), [&](const Occurrence& o) {
-            return index_.text(o).starts_with(name_prefix_ + "_");
-        });
+    [[nodiscard]] bool is_prefix_taken(const std::string& prefix) const {
+        return std::any_of(index_.occurrences.begin(), index_.occurrences.end(),
+                           [&](const Occurrence& o) { return index_.text(o).starts_with(prefix + "_"); });
     }
 
-    // --- text
-    [[nodiscard]] const Passage& passage(const Register& r) const { return *lives_.at(r).passage; }
-    [[nodiscard]] bool has_predicates() const {
-        const auto is_predicate = [&](const Register& r) { return passage(r).access.empty(); };
-        return std::any_of(in_.begin(), in_.end(), is_predicate) ||
-               std::any_of(out_.begin(), out_.end(), is_predicate);
-    }
-    // The ABI has no scalar parameters below 32 bits and above 64: those are arrays of bytes.
-    [[nodiscard]] static std::string declaration_of(std::uint32_t size, std::uint32_t align,
-                                                    const std::string& name) {
-        if (size == 4 || size == 8) return ".param .b" + std::to_string(size * 8) + " " + name;
-        return ".param .align " + std::to_string(align) + " .b8 " + name + "[" + std::to_string(size) + "]";
-    }
-    [[nodiscard]] std::string argument(std::size_t i) const {
-        return name_prefix_ + "_in" + std::to_string(i);
-    }
-    [[nodiscard]] std::string parameter_declaration(std::size_t i) const {
-        return declaration_of(passage(in_[i]).size, passage(in_[i]).size, argument(i));
-    }
-    [[nodiscard]] std::string result_declaration() const {
-        std::uint32_t size = 0;
-        for (const Register& r : out_) size += passage(r).size;
-        const std::uint32_t align = passage(out_.front()).size;
-        if (out_.size() == 1) return declaration_of(size, align, name_prefix_ + "_out");
-        return ".param .align " + std::to_string(align) + " .b8 " + name_prefix_ + "_out[" +
-               std::to_string(size) + "]";
-    }
-    [[nodiscard]] std::string result(std::size_t i) const {
-        std::uint32_t offset = 0;
-        for (std::size_t k = 0; k < i; ++k) offset += passage(out_[k]).size;
-        return name_prefix_ + "_out" + (offset == 0 ? std::string() : "+" + std::to_string(offset));
-    }
-    [[nodiscard]] std::string load(const Register& r, const std::string& from) const {
-        const Life& life = lives_.at(r);
-        if (!life.passage->access.empty())
-            return "\tld.param" + std::string(life.passage->access) + " " + life.text + ", [" + from + "];\n";
-        const std::string word = name_prefix_ + "_bool";
-        return "\tld.param.b32 " + word + ", [" + from + "];\n\tsetp.ne.b32 " + life.text + ", " + word +
-               ", 0;\n";
-    }
-    [[nodiscard]] std::string store(const Register& r, const std::string& to) const {
-        const Life& life = lives_.at(r);
-        if (!life.passage->access.empty())
-            return "\tst.param" + std::string(life.passage->access) + " [" + to + "], " + life.text + ";\n";
-        const std::string word = name_prefix_ + "_bool";
-        return "\tselp.b32 " + word + ", 1, 0, " + life.text + ";\n\tst.param.b32 [" + to + "], " + word +
-               ";\n";
+    [[nodiscard]] std::vector<Passed> passed(const std::vector<Register>& registers) const {
+        std::vector<Passed> all;
+        for (const Register& r : registers) all.push_back({lives_.at(r).text, *lives_.at(r).passage});
+        return all;
     }
 
     const NameIndex& index_;
@@ -341,7 +230,6 @@ class Outliner {
     NodeIndex function_ = root_node;
     std::uint32_t begin_ = 0, end_ = 0;
     std::string_view name_;
-    std::string name_prefix_;
     const AccessOf& access_;
     std::map<Register, Life> lives_;
     std::vector<Register> in_, out_, declared_;
@@ -365,12 +253,13 @@ Expected<Module::Outlined> Module::outline(Statement first, Statement last, std:
     Outliner outliner(*names.index_, first.node_, last.node_, name, access);
     TRY(outliner.analyse());
 
+    const OutlinedText text = outliner.text();
     std::string body;
     data_->print(first.node_, data_->in_print_order_after(Editor(*data_).last_within(last.node_)), body);
-    const auto made =
-        TRY(insert_before(Statement(data_.get(), outliner.function()), outliner.definition(body)));
+    const auto made = TRY(insert_before(Statement(data_.get(), outliner.function()),
+                                        "\n\n" + text.definition(outliner.declared(), body)));
     const std::string line = line_like(first.trivia());
-    const auto call = insert_before(first, outliner.call(line == " " ? "\n" : line));
+    const auto call = insert_before(first, text.call(line == " " ? "\n" : line));
     if (!call) {
         remove(made);
         return tl::unexpected<Error>(call.error());

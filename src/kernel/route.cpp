@@ -1,0 +1,198 @@
+// Routes of stubs: which one a stub takes, and the text of the functions that are called.
+#include "kernel/route.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/try.hpp"
+#include "ptxgraft/syntax.hpp"
+#include "syntax/loops.hpp"
+
+namespace ptxgraft {
+namespace {
+
+constexpr std::array<std::string_view, 3> route_names{"auto", "inline", "call"};
+
+}  // namespace
+
+std::string_view name(Route route) { return route_names[static_cast<std::size_t>(route)]; }
+
+Expected<Route> route_from_name(std::string_view name) {
+    const auto found = std::ranges::find(route_names, name);
+    if (found == route_names.end()) return fail(Errc::route_unknown, std::string(name));
+    return static_cast<Route>(found - route_names.begin());
+}
+
+namespace kernel {
+namespace {
+
+using syntax::Passed;
+
+// From so many instructions in all copies on a call makes assembly faster by more than it costs: below, the
+// assembler takes a few milliseconds for them.
+constexpr std::size_t least_called_instructions = 256;
+
+// The registers of operands, fragments element by element.
+std::vector<Passed> registers_of(const Signature& signature, bool (*wanted)(Direction)) {
+    std::vector<Passed> all;
+    for (const SiteOperand& operand : signature.operands) {
+        if (!wanted(operand.direction)) continue;
+        const syntax::Passage passage = *syntax::passage_of(register_type(operand.type));
+        if (operand.count == 0) all.push_back({operand.register_name, passage});
+        for (std::uint32_t i = 0; i < operand.count; ++i)
+            all.push_back({operand.register_name + std::to_string(i), passage});
+    }
+    return all;
+}
+
+// A name that the text has nowhere: what begins with it is free too.
+std::string free_name(std::string_view ptx, const Site& site) {
+    std::string name = "ptxgraft_";
+    for (const char c : site.name)
+        name += (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ? c : '_';
+    while (ptx.find(name) != std::string_view::npos) name += '_';
+    return name;
+}
+
+std::uint32_t line_of(std::string_view text, std::size_t at) {
+    return static_cast<std::uint32_t>(
+               std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n')) +
+           1;
+}
+
+void add_local_names(syntax::Statement function, std::unordered_set<std::string>& names) {
+    for (const auto& parameter : function.parameters()) names.emplace(parameter.name);
+    for (const auto& parameter : function.return_parameters()) names.emplace(parameter.name);
+    for (const syntax::Statement s : function.walk()) {
+        if (s.kind() == syntax::StatementKind::label) names.emplace(s.name());
+        const auto variable = s.variable();
+        if (!variable || variable->space == ".reg") continue;
+        for (const auto& declarator : variable->declarators) names.emplace(declarator.name);
+    }
+}
+
+bool contains(Span span, std::size_t at) { return span.begin <= at && at < span.end; }
+
+// The function around a place of the text.
+syntax::Statement function_at(const std::vector<syntax::Statement>& functions, std::size_t at) {
+    const auto found =
+        std::ranges::find_if(functions, [&](syntax::Statement f) { return contains(f.span(), at); });
+    return found == functions.end() ? syntax::Statement() : *found;
+}
+
+}  // namespace
+
+Expected<RoutePlan> RoutePlan::make(const std::string& ptx, const Sites& sites) {
+    const syntax::Module module = TRY(syntax::parse(ptx));
+    const std::vector<syntax::Statement> functions = module.functions();
+    std::vector<Span> loops;
+    RoutePlan plan;
+    plan.sites_ = &sites;
+    for (const Sites::Function& holder : sites.functions) {
+        const syntax::Statement function = function_at(functions, holder.span.begin);
+        add_local_names(function, plan.local_names_);
+        const std::vector<Span> more = syntax::blocks_in_loops(function);
+        loops.insert(loops.end(), more.begin(), more.end());
+    }
+    std::string taken;
+    for (const Site& site : sites.sites) {
+        const std::string name = free_name(ptx + taken, site);
+        taken += name + "\n";
+        SiteRoute route{
+            {name, name, registers_of(site.signature, [](Direction d) { return d != Direction::out; }),
+             registers_of(site.signature, [](Direction d) { return d != Direction::in; })},
+            registers_of(site.signature, [](Direction) { return true; })};
+        route.call = route.text.call("\n\t").substr(1) + "\n";
+        route.copies = site.copies.size();
+        route.function_begin = function_at(functions, site.copies.front().stub.begin).span().begin;
+        for (const SiteCopy& copy : site.copies) {
+            const bool is_in_loop = std::ranges::any_of(loops, [&](Span loop) {
+                return loop.begin < copy.marker.end && copy.marker.begin < loop.end;
+            });
+            if (is_in_loop && route.loop_line == 0) route.loop_line = line_of(ptx, copy.marker.begin);
+        }
+        plan.routes_.push_back(std::move(route));
+    }
+    return plan;
+}
+
+const SiteRoute& RoutePlan::route_of(const Site& site) const {
+    return routes_[static_cast<std::size_t>(&site - sites_->sites.data())];
+}
+
+Expected<RouteChoice> RoutePlan::choose(const Site& site, const Stub& stub, Route wanted) const {
+    if (wanted == Route::inlined) return RouteChoice{site.name, wanted, std::string(asked_for)};
+    const SiteRoute& route = route_of(site);
+    std::string why_not = obstacle(site, stub);
+    if (wanted == Route::call) {
+        if (why_not.empty()) return RouteChoice{site.name, wanted, std::string(asked_for)};
+        return fail(Errc::route_not_possible,
+                    fmt::format("the stub of site {} cannot be called: {}", site.name, why_not));
+    }
+    const std::size_t instructions = route.copies * stub.instruction_count();
+    if (why_not.empty() && route.loop_line != 0)
+        why_not = fmt::format("a copy is in a loop (line {})", route.loop_line);
+    if (why_not.empty() && route.copies == 1) why_not = "there is one copy";
+    const std::string count =
+        fmt::format("{} copies of {} instructions", route.copies, stub.instruction_count());
+    if (why_not.empty() && instructions < least_called_instructions) why_not = count + " are assembled soon";
+    if (why_not.empty()) return RouteChoice{site.name, Route::call, count + ", none in a loop"};
+    return RouteChoice{site.name, Route::inlined, std::move(why_not)};
+}
+
+std::string RoutePlan::obstacle(const Site& site, const Stub& stub) const {
+    if (contains(stub.effects(), Effect::exit)) return "it ends the function that it stands in";
+    const auto tree =
+        syntax::parse(".version 9.0\n.target sm_90a\n.address_size 64\n" + definition(route_of(site), stub));
+    if (!tree) return message(tree.error());
+    bool sets_carry = false;
+    std::vector<syntax::Token> tokens;
+    const syntax::Statement function = tree->functions().front();
+    for (const syntax::Statement s : function.walk()) {
+        s.tokens(tokens);
+        const auto instruction = s.instruction();
+        if (!instruction || instruction->opcode == "ret") continue;  // the function's own
+        if (const std::string_view why = syntax::bound_to_function(instruction->opcode); !why.empty())
+            return std::string(why);
+        if (syntax::reads_carry(instruction->opcode) && !sets_carry)
+            return "it reads a carry flag that is set before it";
+        sets_carry |= instruction->has(".cc");
+        for (const syntax::Token& token : tokens)
+            if (token.kind == syntax::TokenKind::identifier && local_names_.contains(std::string(token.text)))
+                return fmt::format("it names {} of the function around it", token.text);
+    }
+    return {};
+}
+
+std::string RoutePlan::definition(const SiteRoute& route, const Stub& stub) const {
+    return route.text.definition(route.declared, "\n" + stub.ptx());
+}
+
+std::string RoutePlan::render(const std::string& ptx, const std::vector<Filled>& filled) const {
+    struct Piece {
+        Span replaced;
+        std::string text;
+    };
+    std::vector<Piece> pieces;
+    for (const Filled& one : filled) {
+        const SiteRoute& route = route_of(*one.site);
+        const bool is_called = one.route == Route::call;
+        const auto begin = static_cast<std::uint32_t>(route.function_begin);
+        if (is_called) pieces.push_back({{begin, begin}, definition(route, *one.stub) + "\n"});
+        for (const SiteCopy& copy : one.site->copies)
+            pieces.push_back({copy.stub, is_called ? route.call : one.stub->ptx()});
+    }
+    std::ranges::stable_sort(pieces, {}, [](const Piece& piece) { return piece.replaced.begin; });
+    std::string text;
+    std::size_t at = 0;
+    for (const Piece& piece : pieces) {
+        text.append(ptx, at, piece.replaced.begin - at).append(piece.text);
+        at = piece.replaced.end;
+    }
+    return text.append(ptx, at);
+}
+
+}  // namespace kernel
+}  // namespace ptxgraft

@@ -1,0 +1,301 @@
+// Routes: a stub that is called computes what it computes where it is inlined; `auto` says why it takes which.
+#include "ptxgraft/route.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <numeric>
+#include <thread>
+
+#include "ptxgraft/kernel.hpp"
+
+namespace ptxgraft {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::Field;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string head =
+    ".version 8.0\n.target sm_90a\n.address_size 64\n.global .f32 table[4] = {1.0, 2.0, 3.0, 4.0};\n";
+
+// A copy over one element: operands of all classes of registers, each direction, a fragment of four, a predicate.
+std::string copy(const std::string& policy = "") {
+    return "\t{ // PTXGRAFT_SITE s " + policy + R"(
+	.reg .f32 _acc; // mod f32 acc
+	mov.b32 _acc, %f1;
+	.reg .f32 _frag<4>; // mod f32 frag 4
+	mov.b32 _frag0, %f2; mov.b32 _frag1, %f3; mov.b32 _frag2, %f4; mov.b32 _frag3, %f5;
+	.reg .b16 _half; // in f16 half
+	mov.b16 _half, %rs1;
+	.reg .pred _odd; // in pred odd
+	mov.pred _odd, %p1;
+	.reg .f64 _wide; // out f64 wide
+	.reg .u64 _count; // mod u64 count
+	mov.b64 _count, %rd3;
+	.reg .pred _flag; // out pred flag
+	// PTXGRAFT_STUB
+	mov.f64 _wide, 0d0000000000000000;
+	setp.ne.u32 _flag, 0, 0;
+	// PTXGRAFT_END
+	mov.b32 %f1, _acc;
+	mov.b32 %f2, _frag0; mov.b32 %f3, _frag1; mov.b32 %f4, _frag2; mov.b32 %f5, _frag3;
+	mov.f64 %fd1, _wide;
+	mov.b64 %rd3, _count;
+	mov.pred %p2, _flag;
+	}
+)";
+}
+
+// Each thread stores the five floats, the double, the count and the flag that `body` leaves: 48 bytes.
+std::string kernel(const std::string& body) {
+    return head + R"(
+.visible .entry k(.param .u64 out)
+{
+	.reg .pred %p<3>; .reg .b16 %rs<2>; .reg .b32 %r<6>; .reg .b64 %rd<6>; .reg .f32 %f<6>; .reg .f64 %fd<2>;
+	.shared .f32 box[4];
+	ld.param.u64 %rd1, [out];
+	mov.u32 %r1, %tid.x;
+	and.b32 %r2, %r1, 1;
+	setp.ne.u32 %p1, %r2, 0;
+	cvt.rn.f32.u32 %f1, %r1;
+	add.f32 %f2, %f1, 0f3F800000; add.f32 %f3, %f2, 0f3F800000; add.f32 %f4, %f3, 0f3F800000; add.f32 %f5, %f4, 0f3F800000;
+	cvt.rn.f16.f32 %rs1, %f3;
+	cvt.u64.u32 %rd3, %r1;
+	mov.u32 %r4, 0;
+)" + body + R"(
+	mul.wide.u32 %rd2, %r1, 48;
+	add.s64 %rd1, %rd1, %rd2;
+	st.global.v4.f32 [%rd1], {%f1, %f2, %f3, %f4};
+	st.global.f32 [%rd1+16], %f5;
+	selp.u32 %r3, 1, 0, %p2;
+	st.global.u32 [%rd1+20], %r3;
+	st.global.f64 [%rd1+24], %fd1;
+	st.global.u64 [%rd1+32], %rd3;
+	ret;
+}
+)";
+}
+
+const std::string two_copies = kernel(copy() + copy());
+// Odd threads add the half to the accumulator; the fragment is reversed.
+constexpr std::string_view stub_text = R"(.reg .f32 h, t;
+cvt.f32.f16 h, half;
+@odd add.f32 acc, acc, h;
+mov.f32 t, frag0; mov.f32 frag0, frag3; mov.f32 frag3, t;
+mov.f32 t, frag1; mov.f32 frag1, frag2; mov.f32 frag2, t;
+cvt.f64.f32 wide, acc;
+mad.lo.u64 count, count, 3, 7;
+setp.gt.f32 flag, acc, 0f41200000;
+)";
+
+Skeleton skeleton_of(std::string ptx) {
+    auto skeleton = Skeleton::from_ptx(std::move(ptx));
+    if (!skeleton) throw std::runtime_error(describe(skeleton.error()));
+    return *skeleton;
+}
+
+Stub stub_of(const Skeleton& skeleton, std::string_view text = stub_text) {
+    auto stub = Stub::from_ptx(text, *skeleton.site("s"));
+    if (!stub) throw std::runtime_error(describe(stub.error(), text));
+    return *stub;
+}
+
+Expected<Rendered> render(const Skeleton& skeleton, const Stub& stub, Route route) {
+    return skeleton.render_by(std::vector<Graft>{{"s", stub}}, {.route = route});
+}
+
+std::vector<std::byte> result(const Skeleton& skeleton, const Stub& stub, Route route) {
+    const Device device = *Device::open("emulator");
+    const auto kernel = skeleton.graft({{"s", stub}}, device, {.routes = {.route = route}});
+    if (!kernel) throw std::runtime_error(describe(kernel.error()));
+    EXPECT_EQ(kernel->routes().front().route, route);
+    const Buffer out = *device.upload(std::vector<std::uint32_t>(64 * 12, 0xEEEEEEEE));
+    const auto done = kernel->launch({{1, 1, 1}, {64, 1, 1}}, out);
+    if (!done) throw std::runtime_error(describe(done.error(), kernel->ptx()));
+    return *out.download<std::byte>();
+}
+
+TEST(Route, NamesAreReadAndWritten) {
+    for (const Route route : {Route::automatic, Route::inlined, Route::call})
+        EXPECT_EQ(*route_from_name(name(route)), route);
+    EXPECT_EQ(route_from_name("patch").error().code, Errc::route_unknown);
+    EXPECT_THAT(message(route_from_name("").error()), HasSubstr("auto, inline, call"));
+}
+
+TEST(Route, ACalledStubComputesWhatItComputesInline) {
+    const Skeleton skeleton = skeleton_of(two_copies);
+    const Stub stub = stub_of(skeleton);
+    EXPECT_EQ(result(skeleton, stub, Route::call), result(skeleton, stub, Route::inlined));
+}
+
+TEST(Route, BothAssembleAndOnlyOneHasTheStubOnce) {
+    const Skeleton skeleton = skeleton_of(two_copies);
+    const Stub stub = stub_of(skeleton);
+    for (const Route route : {Route::inlined, Route::call}) {
+        const auto rendered = render(skeleton, stub, route);
+        ASSERT_TRUE(rendered) << describe(rendered.error());
+        const auto cubin = default_assembler().assemble(rendered->ptx);
+        ASSERT_TRUE(cubin) << describe(cubin.error(), rendered->ptx);
+        std::size_t count = 0;
+        for (std::size_t at = rendered->ptx.find("mad.lo.u64"); at != std::string::npos;
+             at = rendered->ptx.find("mad.lo.u64", at + 1))
+            ++count;
+        EXPECT_EQ(count, route == Route::call ? 1u : 2u);
+    }
+    EXPECT_EQ(render(skeleton, stub, Route::inlined)->ptx, *skeleton.render({{"s", stub}}));
+}
+
+// The module is as it was but for the copies and the function in front of the entry.
+TEST(Route, SitesWithoutAStubKeepTheirs) {
+    const Skeleton skeleton = skeleton_of(two_copies);
+    const auto rendered = skeleton.render_by({}, {.route = Route::call});
+    EXPECT_EQ(rendered->ptx, two_copies);
+}
+
+TEST(Route, ANameOfTheTextIsNotTakenForTheFunction) {
+    std::string text = two_copies;
+    text.insert(head.size(), ".global .u32 ptxgraft_s;\n.global .u32 ptxgraft__s;\n");
+    const Skeleton skeleton = skeleton_of(text);
+    EXPECT_EQ(result(skeleton, stub_of(skeleton), Route::call),
+              result(skeleton, stub_of(skeleton), Route::inlined));
+}
+
+TEST(Route, SeveralEntriesCallOneFunction) {
+    std::string text = two_copies;
+    const std::string entry = two_copies.substr(head.size());
+    text += entry;
+    text.replace(text.rfind(" k("), 3, " other(");
+    const Skeleton skeleton = skeleton_of(text);
+    const auto rendered = render(skeleton, stub_of(skeleton), Route::call);
+    ASSERT_TRUE(rendered);
+    EXPECT_EQ(rendered->ptx.find(".func"), rendered->ptx.rfind(".func"));
+    EXPECT_TRUE(default_assembler().assemble(rendered->ptx));
+}
+
+// What a function of its own would change is refused with its reason, and `auto` inlines it.
+struct Obstacle {
+    std::string policy, stub, why;
+};
+const Obstacle obstacles[] = {
+    {"allow exit", "exit;\n", "it ends the function"},
+    {"allow load", "ld.shared.f32 acc, [box];\n", "it names box of the function around it"},
+    {"allow load", "ld.param.u64 count, [out];\n", "it names out of the function around it"},
+    {"", "addc.u64 count, count, 0;\n", "carry flag"},
+    {"allow state", "stackrestore.u64 count;\n", "the stack is the function's own"},
+};
+
+TEST(Route, StubsThatCannotBeCalled) {
+    for (const Obstacle& row : obstacles) {
+        const Skeleton skeleton = skeleton_of(kernel(copy(row.policy) + copy(row.policy)));
+        const Stub stub = stub_of(skeleton, std::string(stub_text) + row.stub);
+        const auto called = render(skeleton, stub, Route::call);
+        ASSERT_FALSE(called) << row.stub;
+        EXPECT_EQ(called.error().code, Errc::route_not_possible);
+        EXPECT_EQ(called.error().index, 0u);
+        EXPECT_THAT(message(called.error()), AllOf(HasSubstr("site s"), HasSubstr(row.why)));
+        const auto chosen = render(skeleton, stub, Route::automatic);
+        ASSERT_TRUE(chosen);
+        EXPECT_EQ(chosen->routes[0].route, Route::inlined);
+        EXPECT_THAT(chosen->routes[0].reason, HasSubstr(row.why));
+    }
+}
+
+TEST(Route, VariablesOfTheModuleMayBeNamed) {
+    const Skeleton skeleton = skeleton_of(kernel(copy("allow load") + copy("allow load")));
+    const Stub stub = stub_of(skeleton, std::string(stub_text) + "ld.global.f32 acc, [table+8];\n");
+    EXPECT_EQ(result(skeleton, stub, Route::call), result(skeleton, stub, Route::inlined));
+}
+
+RouteChoice chosen(const std::string& ptx, std::string_view stub) {
+    const Skeleton skeleton = skeleton_of(ptx);
+    const auto rendered = render(skeleton, stub_of(skeleton, stub), Route::automatic);
+    EXPECT_TRUE(rendered) << describe(rendered.error());
+    return rendered->routes.at(0);
+}
+
+TEST(Route, AutomaticChoosesByCopiesLengthAndLoops) {
+    std::string many = std::string(stub_text), copies;
+    for (int i = 0; i < 40; ++i) many += "add.f32 acc, acc, h;\n";
+    for (int i = 0; i < 8; ++i) copies += copy();
+    const auto is = [](Route route, const char* reason) {
+        return AllOf(Field(&RouteChoice::site, "s"), Field(&RouteChoice::route, route),
+                     Field(&RouteChoice::reason, HasSubstr(reason)));
+    };
+    EXPECT_THAT(chosen(kernel(copies), many), is(Route::call, "8 copies of 51 instructions, none in a loop"));
+    EXPECT_THAT(chosen(kernel(copies), stub_text), is(Route::inlined, "8 copies of 11 instructions"));
+    EXPECT_THAT(chosen(kernel(copy()), many), is(Route::inlined, "there is one copy"));
+    const std::string looped = kernel(copies + "LOOP:\n" + copy() +
+                                      "add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p1, %r4, 3;\n@%p1 bra LOOP;\n");
+    EXPECT_THAT(chosen(looped, many), is(Route::inlined, "a copy is in a loop (line "));
+}
+
+TEST(Route, OptionsOfSites) {
+    const Skeleton skeleton = skeleton_of(two_copies);
+    const std::vector<Graft> grafts{{"s", stub_of(skeleton)}};
+    const auto called = skeleton.render_by(grafts, {.route = Route::inlined, .sites = {{"s", Route::call}}});
+    EXPECT_THAT(called->ptx, HasSubstr("call "));
+    const auto inlined = skeleton.render_by(grafts, {.route = Route::call, .sites = {{"s", Route::inlined}}});
+    EXPECT_THAT(inlined->ptx, Not(HasSubstr("call ")));
+    EXPECT_EQ(skeleton.render_by(grafts, {.sites = {{"t", Route::call}}}).error().code, Errc::site_unknown);
+}
+
+TEST(Route, ThreadsAskAtOnce) {
+    const Skeleton skeleton = skeleton_of(two_copies);
+    const Stub stub = stub_of(skeleton);
+    const std::string expected = render(skeleton, stub, Route::call)->ptx;
+    const Skeleton fresh = skeleton_of(two_copies);
+    std::vector<std::string> texts(8);
+    std::vector<std::thread> threads;
+    for (std::string& text : texts)
+        threads.emplace_back([&] { text = render(fresh, stub_of(fresh), Route::call)->ptx; });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_THAT(texts, Each(expected));
+}
+
+// A stub for any site: every operand of floats that may be written gets one and a half times the first that may be read.
+std::string program_for(const Site& site) {
+    std::string read, program;  // what is read; a literal where there is nothing
+    for (const SiteOperand& o : site.signature.operands)
+        if (read.empty() && o.type == Type::f32 && o.direction != Direction::out)
+            read = o.count == 0 ? o.name : o.name + "[0]";
+    if (read.empty()) read = "2.0";
+    for (const SiteOperand& o : site.signature.operands) {
+        if (o.direction == Direction::in) continue;
+        for (std::uint32_t i = 0; i < std::max(o.count, 1u); ++i)
+            program += read + " 1.5 mul.f32 -> " +
+                       (o.count == 0 ? o.name : o.name + "[" + std::to_string(i) + "]") + "\n";
+    }
+    return program;
+}
+
+TEST(Route, EverySiteOfEveryTemplateCanBeCalled) {
+    std::size_t sites = 0;
+    for (const auto& file : std::filesystem::recursive_directory_iterator(PTXGRAFT_SOURCE_DIR "/templates")) {
+        if (file.path().extension() != ".cu") continue;
+        const auto skeleton = Skeleton::from_file(file.path().string(), {.target = "sm_90a"});
+        ASSERT_TRUE(skeleton) << describe(skeleton.error());
+        std::vector<Graft> grafts;
+        for (const Site& site : skeleton->sites().sites) {
+            const auto stub = stack::compile(program_for(site), site);
+            ASSERT_TRUE(stub) << site.name << ": " << describe(stub.error(), program_for(site));
+            grafts.push_back({site.name, *stub});
+            ++sites;
+        }
+        const auto rendered = skeleton->render_by(grafts, {.route = Route::call});
+        ASSERT_TRUE(rendered) << describe(rendered.error());
+        const auto cubin = default_assembler().assemble(rendered->ptx);
+        EXPECT_TRUE(cubin) << file.path() << describe(cubin.error(), rendered->ptx);
+        EXPECT_TRUE(
+            skeleton->graft(grafts, *Device::open("emulator"),
+                            {.entry = skeleton->entries().front(), .routes = {.route = Route::automatic}}));
+    }
+    EXPECT_GE(sites, 8u);
+}
+
+}  // namespace
+}  // namespace ptxgraft

@@ -1,0 +1,95 @@
+// Which blocks of a function lie on a cycle of its control-flow graph.
+#include "syntax/loops.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace ptxgraft::syntax {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// The instructions `mov.u32 %r, N;` that stand in loops, by their numbers.
+std::vector<std::string> looped(const std::string& body) {
+    const std::string text =
+        ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\n.reg .pred %p; .reg .b32 %r;\n" +
+        body + "\n}\n";
+    const auto module = parse(text);
+    EXPECT_TRUE(module) << describe(module.error(), text);
+    const Statement function = module->functions().front();
+    const std::vector<Span> loops = blocks_in_loops(function);
+    std::vector<std::string> found;
+    for (const Statement s : function.instructions()) {
+        const auto i = s.instruction();
+        if (i->opcode != "mov") continue;
+        for (const Span loop : loops)
+            if (loop.begin <= s.span().begin && s.span().end <= loop.end)
+                found.emplace_back(i->operands[1].text());
+    }
+    return found;
+}
+
+std::string mark(int number) { return "mov.u32 %r, " + std::to_string(number) + ";\n"; }
+
+TEST(Loops, CodeThatRunsOnceIsInNone) {
+    EXPECT_THAT(looped(""), IsEmpty());
+    EXPECT_THAT(looped(mark(1) + "@%p bra L;\n" + mark(2) + "L:\n" + mark(3) + "ret;"), IsEmpty());
+}
+
+TEST(Loops, ABackwardBranchMakesOne) {
+    EXPECT_THAT(looped(mark(1) + "L:\n" + mark(2) + "@%p bra L;\n" + mark(3)), ElementsAre("2"));
+    EXPECT_THAT(looped("L: bra L;"), IsEmpty());
+}
+
+TEST(Loops, NestedOnesWithBranchesInside) {
+    EXPECT_THAT(looped("A:\n" + mark(1) + "B:\n" + mark(2) + "@%p bra C;\n" + mark(3) + "C:\n@%p bra B;\n" +
+                       mark(4) + "@!%p bra A;\n" + mark(5)),
+                ElementsAre("1", "2", "3", "4"));
+}
+
+// A compiler puts what is rare behind the return: it comes back and is in no loop, or in one that it is part of.
+TEST(Loops, BlocksBehindTheReturn) {
+    EXPECT_THAT(
+        looped(mark(1) + "@%p bra RARE;\nBACK:\n" + mark(2) + "ret;\nRARE:\n" + mark(3) + "bra BACK;"),
+        IsEmpty());
+    EXPECT_THAT(looped("TOP:\n@%p bra RARE;\nBACK:\n" + mark(1) + "@%p bra TOP;\n" + mark(2) +
+                       "ret;\nRARE:\n" + mark(3) + "bra BACK;"),
+                ElementsAre("1", "3"));
+}
+
+TEST(Loops, LeavingThemEndsThem) {
+    EXPECT_THAT(looped("L:\n" + mark(1) + "@%p bra OUT;\n" + mark(2) + "@%p exit;\nbra L;\nOUT:\n" + mark(3) +
+                       "exit;"),
+                ElementsAre("1", "2"));
+    EXPECT_THAT(looped("L:\n" + mark(1) + "ret;\n" + mark(2) + "bra L;"), IsEmpty());
+}
+
+TEST(Loops, TwoEntriesIntoOneCycle) {
+    EXPECT_THAT(looped("@%p bra B;\nA:\n" + mark(1) + "B:\n" + mark(2) + "@%p bra A;\n" + mark(3)),
+                ElementsAre("1", "2"));
+}
+
+TEST(Loops, AnIndirectBranchGoesToAllOfItsTable) {
+    EXPECT_THAT(looped("TOP:\n" + mark(1) + "TABLE: .branchtargets ONE, TWO;\nbrx.idx %r, TABLE;\nONE:\n" +
+                       mark(2) + "bra TOP;\nTWO:\n" + mark(3) + "ret;\n" + mark(4)),
+                ElementsAre("1", "2"));
+}
+
+TEST(Loops, LabelsOfOneNameInTwoBlocks) {
+    EXPECT_THAT(looped("{\nL:\n" + mark(1) + "@%p bra L;\n}\n" + mark(2) + "{\nL:\n" + mark(3) +
+                       "@%p bra L;\n}\n" + mark(4)),
+                ElementsAre("1", "2", "3"));  // as if each branch led to both
+}
+
+TEST(Loops, ALongFunctionTakesNoStack) {
+    std::string body = "TOP:\n";
+    for (int i = 0; i < 200'000; ++i)
+        body += "@%p bra L" + std::to_string(i) + ";\nL" + std::to_string(i) + ":\n";
+    EXPECT_THAT(looped(body + mark(1) + "@%p bra TOP;\n" + mark(2)), ElementsAre("1"));
+}
+
+}  // namespace
+}  // namespace ptxgraft::syntax
