@@ -175,6 +175,35 @@ TEST_F(Cli, GraftAssembles) {
                                                    "ELF"));
 }
 
+TEST_F(Cli, GraftByRoutes) {
+    const std::vector<std::string> graft = {"graft", "affine.ptx", "--program",
+                                            "epilogue=acc acc mul.f32 -> acc"};
+    const auto by = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), graft.begin(), graft.end());
+        return ptxgraft(more);
+    };
+    const Result called = by({"--route", "call"});
+    EXPECT_EQ(called.status, 0) << called.err;
+    EXPECT_EQ(called.err, "epilogue: call (it is asked for)\n");
+    EXPECT_THAT(called.out, HasSubstr(".func"));
+    EXPECT_EQ(by({"--route", "inline", "--route", "epilogue=call"}).out, called.out);
+    const Result chosen = by({"--route", "auto"});
+    EXPECT_EQ(chosen.err, "epilogue: inline (there is one copy)\n");
+    EXPECT_EQ(chosen.out, by({}).out);
+    EXPECT_EQ(by({"--route", "patch"}).status, 2);
+    EXPECT_THAT(by({"--route", "patch"}).err, HasSubstr("auto, inline, call"));
+    EXPECT_THAT(by({"--route", "prologue=call"}).err, HasSubstr("epilogue"));
+}
+
+TEST_F(Cli, GraftByAnAssembler) {
+    const auto by = [&](const std::string& assembler) {
+        return ptxgraft({"graft", "affine.ptx", "-o", "out.cubin", "--assembler", assembler});
+    };
+    EXPECT_THAT(by("nvjitlink").err, StartsWith("out.cubin: assembled by nvjitlink "));
+    EXPECT_THAT(by("/no/such/ptxas").err, HasSubstr("/no/such/ptxas"));
+    EXPECT_EQ(by("/no/such/ptxas").status, 1);
+}
+
 TEST_F(Cli, GraftNamesTheSitesThatThereAre) {
     const Result result =
         ptxgraft({"graft", "affine.ptx", "--program", "prologue=acc -> acc", "-o", "out.ptx"});

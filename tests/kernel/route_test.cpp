@@ -220,13 +220,13 @@ RouteChoice chosen(const std::string& ptx, std::string_view stub) {
 
 TEST(Route, AutomaticChoosesByCopiesLengthAndLoops) {
     std::string many = std::string(stub_text), copies;
-    for (int i = 0; i < 40; ++i) many += "add.f32 acc, acc, h;\n";
+    for (int i = 0; i < 80; ++i) many += "add.f32 acc, acc, h;\n";
     for (int i = 0; i < 8; ++i) copies += copy();
     const auto is = [](Route route, const char* reason) {
         return AllOf(Field(&RouteChoice::site, "s"), Field(&RouteChoice::route, route),
                      Field(&RouteChoice::reason, HasSubstr(reason)));
     };
-    EXPECT_THAT(chosen(kernel(copies), many), is(Route::call, "8 copies of 51 instructions, none in a loop"));
+    EXPECT_THAT(chosen(kernel(copies), many), is(Route::call, "8 copies of 91 instructions, none in a loop"));
     EXPECT_THAT(chosen(kernel(copies), stub_text), is(Route::inlined, "8 copies of 11 instructions"));
     EXPECT_THAT(chosen(kernel(copy()), many), is(Route::inlined, "there is one copy"));
     const std::string looped = kernel(copies + "LOOP:\n" + copy() +
