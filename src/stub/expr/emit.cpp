@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "stub/expr/tree.hpp"
+#include "stub/number.hpp"
 #include "stub/stack/compile/machine.hpp"
 
 namespace ptxgraft::expr {
@@ -141,18 +142,8 @@ bool Emitter::literal(const Node& node) {
 }
 
 void Emitter::constant(Type type, std::uint64_t value, Span place) {
-    const auto low = static_cast<std::uint32_t>(value);
-    bool is_short = bits(type) <= 32;
-    std::uint32_t payload = low;
-    if (type == Type::u64) is_short = value == low;
-    if (type == Type::s64) is_short = static_cast<std::int64_t>(value) == static_cast<std::int32_t>(low);
-    if (type == Type::f64) {
-        const float single = static_cast<float>(std::bit_cast<double>(value));
-        payload = std::bit_cast<std::uint32_t>(single);
-        is_short = std::bit_cast<std::uint64_t>(static_cast<double>(single)) == value && single == single;
-    }
-    if (is_short)
-        push(Opcode::constant, type, 0, payload, place);
+    if (const auto payload = stack::payload_of(value, stack::type_id(type)))
+        push(Opcode::constant, type, 0, *payload, place);
     else
         push(Opcode::pooled, type, 0, pooled(value), place);
 }

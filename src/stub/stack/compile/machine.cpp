@@ -383,7 +383,7 @@ void add_slots(Machine::Data& data, std::uint32_t index) {
         slot.direction = operand.direction;
         slot.declared = operand.type;
         if (operand.direction != Direction::in && is_integer(operand.type))
-            data.has_integers[static_cast<std::size_t>(slot.register_class)] = true;
+            data.has_integers[index_of(slot.register_class)] = true;
         slot.name =
             operand.count == 0 ? operand.register_name : operand.register_name + std::to_string(element);
         data.longest_name = std::max(data.longest_name, static_cast<std::uint32_t>(slot.name.size()));

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ptxgraft/stack.hpp"
@@ -20,22 +21,28 @@ namespace ptxgraft::stack {
 enum class RegisterClass : std::uint8_t { p, b, h, r, d, q, f, e };
 inline constexpr std::size_t class_count = 8;
 
+constexpr std::size_t index_of(RegisterClass c) { return static_cast<std::size_t>(c); }
+
 struct ClassInfo {
-    std::string_view declared;  ///< ".f32"
-    char letter;                ///< %f0
-    std::string_view move;      ///< "mov.f32"
-    std::uint8_t bytes;         ///< 0: a predicate
+    std::string_view declared;      ///< ".f32"
+    char letter;                    ///< %f0
+    std::uint8_t bytes;             ///< 0: a predicate
+    std::string_view move;          ///< "mov.f32"
+    std::string_view move_bits;     ///< from another class of its width: "mov.b32"
+    std::string_view move_special;  ///< from a special register: "mov.u32"
+    std::string_view select;        ///< "selp.f32"; empty: there is none
 };
 inline constexpr std::array<ClassInfo, class_count> class_infos = {{
-    {".pred", 'p', "mov.pred", 0},
-    {".b8", 'b', "", 1},
-    {".b16", 'h', "mov.b16", 2},
-    {".b32", 'r', "mov.b32", 4},
-    {".b64", 'd', "mov.b64", 8},
-    {".b128", 'q', "mov.b128", 16},
-    {".f32", 'f', "mov.f32", 4},
-    {".f64", 'e', "mov.f64", 8},
+    {".pred", 'p', 0, "mov.pred", "mov.pred", "mov.pred", ""},
+    {".b8", 'b', 1, "", "", "", ""},
+    {".b16", 'h', 2, "mov.b16", "mov.b16", "mov.u16", "selp.b16"},
+    {".b32", 'r', 4, "mov.b32", "mov.b32", "mov.u32", "selp.b32"},
+    {".b64", 'd', 8, "mov.b64", "mov.b64", "mov.u64", "selp.b64"},
+    {".b128", 'q', 16, "mov.b128", "mov.b128", "", ""},
+    {".f32", 'f', 4, "mov.f32", "mov.b32", "", "selp.f32"},
+    {".f64", 'e', 8, "mov.f64", "mov.b64", "", "selp.f64"},
 }};
+constexpr const ClassInfo& info_of(RegisterClass c) { return class_infos[index_of(c)]; }
 
 /// The short text of a value as an argument, copied as one block: ", %f1".
 struct Name {
@@ -205,6 +212,11 @@ struct SetCode {
     std::vector<double> weights;            ///< running sums
     std::vector<std::string> long_texts;
 
+    /// What an entry pops.
+    [[nodiscard]] std::span<const InputCode> inputs_of(const EntryCode& e) const {
+        return {inputs.data() + input_bases[e.at], e.inputs};
+    }
+
     /// What a machine has, without macros (is_macro) if its names forbid them. Kept per policy and target.
     [[nodiscard]] std::shared_ptr<const Availability> available(const InstructionSet& set,
                                                                 const MachineOptions& options,
@@ -232,6 +244,8 @@ struct Slot {
     Type declared;
     std::string name;
 };
+
+inline constexpr std::uint32_t no_slot = 0xFFFFFFFFu;
 
 struct Node;
 
@@ -267,9 +281,34 @@ struct Machine::Data {
     /// a register that a program may write is declared as an integer
     std::array<bool, class_count> has_integers{};
 
+    /// The slot that an assignment writes; no_slot: none.
+    [[nodiscard]] std::uint32_t assigned_slot(const Instruction& i) const {
+        if (i.index >= operands.size() || i.payload >= operands[i.index].count) return no_slot;
+        const std::uint32_t slot = operands[i.index].first + i.payload;
+        return slots[slot].direction == Direction::in ? no_slot : slot;
+    }
+
     Data();
     ~Data();
 };
+
+/// Executes an instruction that rearranges the stack from `floor` to `top`. False: its values are missing.
+template <class Value> bool rearrange(const Instruction& i, Value* floor, Value*& top) {
+    const std::ptrdiff_t have = top - floor, depth = i.payload;
+    const auto push = [&top](const Value& value) { return *top++ = value, true; };
+    switch (i.opcode) {
+        case Opcode::dup: return have >= 1 && push(top[-1]);
+        case Opcode::over: return have >= 2 && push(top[-2]);
+        case Opcode::drop: return have >= 1 && (--top, true);
+        case Opcode::swap: return have >= 2 && (std::swap(top[-1], top[-2]), true);
+        case Opcode::rotate: return have >= 3 && (std::rotate(top - 3, top - 2, top), true);
+        case Opcode::reverse: return std::reverse(floor, top), true;
+        case Opcode::yank_dup: return have > depth && push(top[-1 - depth]);
+        case Opcode::swap_with: return have > depth && (std::swap(top[-1], top[-1 - depth]), true);
+        case Opcode::replace: return have > depth && (top[-1 - depth] = top[-1], --top, true);
+        default: return top = floor, true;
+    }
+}
 
 /// Video instructions (PTX ISA 9.7.18) are texts that ptxas (13.0) puts its operands in. It forgets the end
 /// of a name of 16, 24, 32 … characters, reads on in its memory, and refuses the module or crashes.

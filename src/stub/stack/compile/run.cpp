@@ -96,14 +96,12 @@ inline bool Runner::push_constant(TypeId type, std::uint64_t bits) {
 }
 
 inline bool Runner::apply(const Instruction& i) {
-    if (present_[i.index] == Present::no) return false;
-    const EntryCode& e = entries_[i.index];
-    return apply_general(e, i);
+    return present_[i.index] != Present::no && apply_general(entries_[i.index], i);
 }
 
 // Whether each stack holds as many values as the entry pops.
 bool Runner::has_arguments(const EntryCode& e) const {
-    const std::span<const InputCode> inputs(code_.inputs.data() + code_.input_bases[e.at], e.inputs);
+    const auto inputs = code_.inputs_of(e);
     return std::all_of(inputs.begin(), inputs.end(), [this](const InputCode& input) {
         return input.is_immediate || room(input.stack) >= input.depth;
     });
@@ -132,7 +130,7 @@ bool Runner::has_own_register(const Node& n) const {
 }
 
 void Runner::pop_arguments(const EntryCode& e, const Instruction& i, std::uint32_t* to) {
-    const InputCode* const inputs = code_.inputs.data() + code_.input_bases[e.at];
+    const auto inputs = code_.inputs_of(e);
     std::uint32_t immediates = 0;
     for (std::size_t k = e.inputs; k-- > 0;) {
         if (!inputs[k].is_immediate) {
@@ -199,7 +197,7 @@ void Runner::push_special(const EntryCode& e) {
 // Computes a form of constants. Its node, the last, becomes the constant.
 bool Runner::fold(const EntryCode& e, NodeId form) {
     if (e.outputs != 1 || e.effects != 0) return false;
-    const InputCode* const inputs = code_.inputs.data() + code_.input_bases[e.at];
+    const auto inputs = code_.inputs_of(e);
     std::uint64_t bits[EntryCode::inline_inputs];
     for (std::size_t k = 0; k < e.inputs; ++k) {
         const std::uint32_t argument = nodes_[form].args[k];
@@ -208,7 +206,7 @@ bool Runner::fold(const EntryCode& e, NodeId form) {
             continue;
         }
         if (nodes_[argument].kind != NodeKind::constant) return false;
-        bits[k] = nodes_[argument].args[0] | static_cast<std::uint64_t>(nodes_[argument].args[1]) << 32;
+        bits[k] = nodes_[argument].bits();
     }
     const auto result = fold_entry(*e.entry, {bits, e.inputs});
     if (!result) return false;
@@ -243,8 +241,8 @@ NodeId Runner::find_shared(NodeId node) {
 }
 
 bool Runner::assign(const Instruction& i, const Scope& scope) {
-    const std::uint32_t slot = scope.is_program ? slot_of(i) : no_place;
-    if (slot == no_place || machine_.slots[slot].direction == Direction::in) return false;
+    const std::uint32_t slot = scope.is_program ? machine_.assigned_slot(i) : no_slot;
+    if (slot == no_slot) return false;
     const std::uint32_t type = machine_.slots[slot].type;
     if (room(type) == 0) {
         if (options_.empty == Empty::error && !must_)
@@ -260,7 +258,7 @@ bool Runner::assign(const Instruction& i, const Scope& scope) {
 // be; those of ours are not.
 bool Runner::may_be_integer(NodeId value, RegisterClass c) const {
     if (nodes_[value].kind == NodeKind::input) return is_integer(machine_.slots[value].declared);
-    return !is_half(code_.bases[nodes_[value].type]) && machine_.has_integers[static_cast<std::size_t>(c)];
+    return !is_half(code_.bases[nodes_[value].type]) && machine_.has_integers[index_of(c)];
 }
 
 // The same bits under another type.
@@ -268,18 +266,13 @@ bool Runner::cast(const Instruction& i) {
     const std::uint32_t to = lane(i.type), from = lane(i.index);
     if (to == types_ || from == types_) return false;
     const RegisterClass to_class = code_.classes[to], from_class = code_.classes[from];
-    if (class_infos[static_cast<std::size_t>(to_class)].bytes !=
-        class_infos[static_cast<std::size_t>(from_class)].bytes)
-        return false;
+    if (info_of(to_class).bytes != info_of(from_class).bytes) return false;
     if (to != from && (to_class == RegisterClass::p || to_class == RegisterClass::b)) return false;
     if (room(from) == 0) return false;
     const NodeId value = pop(from);
     if (to == from) return push(to, value), true;
-    if (nodes_[value].kind == NodeKind::constant) {
-        const std::uint64_t bits = nodes_[value].args[0] | static_cast<std::uint64_t>(nodes_[value].args[1])
-                                                               << 32;
-        return push(to, constant(static_cast<TypeId>(to), bits)), true;
-    }
+    if (nodes_[value].kind == NodeKind::constant)
+        return push(to, constant(static_cast<TypeId>(to), nodes_[value].bits())), true;
     if (to_class == from_class && !(is_half(code_.bases[to]) && may_be_integer(value, to_class)))
         return push(to, value), true;
     const NodeId node = add(NodeKind::cast, static_cast<TypeId>(to));
@@ -290,32 +283,7 @@ bool Runner::cast(const Instruction& i) {
 
 inline bool Runner::rearrange(const Instruction& i) {
     const std::uint32_t type = lane(i.type);
-    if (type == types_) return false;
-    const std::uint32_t have = room(type);
-    NodeId* const top = top_[type];
-    switch (i.opcode) {
-        case Opcode::dup: return have >= 1 && (push(type, top[-1]), true);
-        case Opcode::over: return have >= 2 && (push(type, top[-2]), true);
-        case Opcode::drop: return have >= 1 && (--top_[type], true);
-        case Opcode::swap: return have >= 2 && (std::swap(top[-1], top[-2]), true);
-        case Opcode::rotate: return have >= 3 && (std::rotate(top - 3, top - 2, top), true);
-        case Opcode::reverse: return std::reverse(top - have, top), true;
-        default: return top_[type] = floor_[type], true;
-    }
-}
-
-bool Runner::rearrange_at_depth(const Instruction& i) {
-    const std::uint32_t type = lane(i.type);
-    if (type == types_ || i.payload >= room(type)) return false;
-    NodeId* const top = top_[type] - 1;
-    NodeId* const place = top - i.payload;
-    if (i.opcode == Opcode::yank_dup)
-        push(type, *place);
-    else if (i.opcode == Opcode::swap_with)
-        std::swap(*top, *place);
-    else
-        *place = pop(type);
-    return true;
+    return type != types_ && stack::rearrange(i, floor_[type], top_[type]);
 }
 
 bool Runner::store(const Instruction& i) {
@@ -432,12 +400,12 @@ template <bool has_brackets, bool watches> bool Runner::execute(const Scope& sco
             case Opcode::over:
             case Opcode::rotate:
             case Opcode::reverse:
-            case Opcode::clear: done = rearrange(i); break;
-            case Opcode::cast: done = cast(i); break;
-            case Opcode::pooled: done = push_pooled(i); break;
+            case Opcode::clear:
             case Opcode::yank_dup:
             case Opcode::swap_with:
-            case Opcode::replace: done = rearrange_at_depth(i); break;
+            case Opcode::replace: done = rearrange(i); break;
+            case Opcode::cast: done = cast(i); break;
+            case Opcode::pooled: done = push_pooled(i); break;
             case Opcode::store: done = store(i); break;
             case Opcode::load: done = load(i); break;
             case Opcode::call: done = call(i, scope); break;
@@ -472,10 +440,9 @@ bool Runner::miss(const Instruction& i, std::uint32_t at, const Scope& scope) {
 Error Runner::why(const Instruction& i, std::uint32_t at, const Scope& scope) const {
     std::array<std::uint32_t, max_types> rooms{};
     for (std::uint32_t t = 0; t < types_; ++t) rooms[t] = room(t);
-    const std::uint32_t slot = i.opcode == Opcode::assign && scope.is_program ? slot_of(i) : no_place;
     const Situation situation{
         machine_, program_.routines.first(std::min<std::size_t>(scope.routines, program_.routines.size())),
-        rooms, scope.is_program, slot != no_place && flow_.values[slot] != no_node};
+        rooms, scope.is_program};
     return diagnose(i, at, situation);
 }
 

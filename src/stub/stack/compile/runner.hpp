@@ -113,7 +113,6 @@ class Runner {
     bool cast(const Instruction& i);
     [[nodiscard]] bool may_be_integer(NodeId value, RegisterClass c) const;
     bool rearrange(const Instruction& i);
-    bool rearrange_at_depth(const Instruction& i);
     bool store(const Instruction& i);
     bool load(const Instruction& i);
     bool push_pooled(const Instruction& i);
@@ -136,9 +135,6 @@ class Runner {
     NodeId guard();
 
     // --- nodes
-    bool is_type(std::uint32_t type) const {
-        return type < types_ && stack_of(static_cast<TypeId>(type)) == type;
-    }
     // The stack of a type byte; types_ when there is none.
     std::uint32_t lane(std::uint32_t type) const {
         return type < types_ ? stack_of(static_cast<TypeId>(type)) : types_;
@@ -166,11 +162,6 @@ class Runner {
         nodes_[node].args[1] = high_half(bits);
         return shared(node);
     }
-    std::uint32_t slot_of(const Instruction& i) const {
-        if (i.index >= operand_count_) return no_place;
-        const OperandCode& operand = operands_[i.index];
-        return i.payload < operand.count ? operand.first + i.payload : no_place;
-    }
 
     // --- after the program
     Expected<void> take_requests();
@@ -185,7 +176,7 @@ class Runner {
     void mark_form(const Node& n, NodeId id);
     [[nodiscard]] bool takes_literal(const EntryCode& e, std::uint32_t k, const Node& argument) const {
         if ((e.ranged >> k & 1) == 0) return (e.literals >> k & 1) != 0;
-        return stack::takes_literal(code_.inputs[code_.input_bases[e.at] + k], argument);
+        return stack::takes_literal(code_.inputs_of(e)[k], argument);
     }
     [[nodiscard]] static bool takes_literal(const InputCode& input, const Node& argument) {
         return stack::takes_literal(input, argument);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "stub/number.hpp"
 #include "stub/stack/compile/bound.hpp"
 #include "stub/stack/text/text.hpp"
 

@@ -10,6 +10,8 @@
 #include <bit>
 #include <charconv>
 
+#include "stub/number.hpp"
+
 namespace ptxgraft::stack {
 namespace {
 
@@ -25,8 +27,6 @@ constexpr std::array words = {StackWord{"dup", Opcode::dup},
                               StackWord{"replace", Opcode::replace, true},
                               StackWord{"store", Opcode::store, true, 255},
                               StackWord{"load", Opcode::load, true, 255}};
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 struct Range {
     std::int64_t low, high;
@@ -186,7 +186,7 @@ Expected<void> Reader::literal(std::string_view word) {
 }
 
 void Reader::push_constant(const Constant& constant) {
-    if (const auto payload = payload_of(constant, base_of(constant.type, *set_)))
+    if (const auto payload = payload_of(constant.bits, base_of(constant.type, *set_)))
         return (void)kept({Opcode::constant, constant.type, 0, *payload});
     add({Opcode::pooled, constant.type, 0, pool_.place(program_->pool, constant.bits)});
 }
