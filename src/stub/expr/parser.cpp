@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "stub/suggest.hpp"
+
 namespace ptxgraft::expr {
 namespace {
 
@@ -422,7 +424,7 @@ std::uint32_t Parser::special() {
             if (e.form == nullptr) names.push_back(e.name);
         return fail_at(
             Errc::expression_name_unknown, place,
-            fmt::format("unknown special register {}{}", quoted(place), nearest(lexer_.word(), names)));
+            fmt::format("unknown special register {}{}", quoted(place), did_you_mean(lexer_.word(), names)));
     }
     lexer_.next();
     const Type type =

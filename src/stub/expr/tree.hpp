@@ -155,7 +155,5 @@ struct NumberWord {
 [[nodiscard]] std::string quoted(std::string_view text, Span span);
 /// "sqrt takes f16, bf16, f32 and f64, n is s32: write f32(n)".
 [[nodiscard]] Error untaken(std::string_view text, Op op, const Node& operand, Type type);
-/// "; did you mean max?", or nothing.
-[[nodiscard]] std::string nearest(std::string_view word, const std::vector<std::string_view>& names);
 
 }  // namespace ptxgraft::expr

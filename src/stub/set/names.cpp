@@ -8,24 +8,22 @@
 
 #include "isa/forms.hpp"
 #include "isa/match.hpp"
+#include "stub/number.hpp"
 #include "stub/set/types.hpp"
+#include "stub/stack/text/words.hpp"
 
 namespace ptxgraft::stack {
 namespace {
 
-constexpr std::array<std::string_view, 13> words_of_programs = {"repeat",  "if",   "else",  "end", "routine",
-                                                                "import",  "true", "false", "inf", "nan",
-                                                                "include", "type", "weight"};
-constexpr std::array<std::string_view, 15> stack_words = {
-    "as.",       "dup.",       "swap.",    "drop.",  "over.", "rotate.", "reverse.", "clear.",
-    "yank_dup.", "swap_with.", "replace.", "store.", "load.", "inf.",    "nan."};
+constexpr std::array<std::string_view, 7> other_words = {"true",    "false", "inf",   "nan",
+                                                         "include", "type",  "weight"};
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // `inff64`, `nanbf16`: literals.
 bool is_literal(std::string_view name) {
-    return (name.starts_with("inf") || name.starts_with("nan")) && builtin_type(name.substr(3)) != max_types;
+    return (name.starts_with("inf") || name.starts_with("nan")) &&
+           (name.substr(3).starts_with('.') || builtin_type(name.substr(3)) != max_types);
 }
 
 struct Parts {
@@ -69,12 +67,8 @@ std::string instruction_name_problem(std::string_view name) {
     if (name.empty() || !is_letter(name[0]) || !std::all_of(name.begin(), name.end(), is_allowed))
         return quoted(name) +
                " is no name; names are letters, digits, '_', '.', ':' and '|', the first a letter or '_'";
-    const bool is_word =
-        std::find(words_of_programs.begin(), words_of_programs.end(), name) != words_of_programs.end() ||
-        is_literal(name);
-    const bool is_stack_word = std::any_of(stack_words.begin(), stack_words.end(),
-                                           [&](std::string_view w) { return name.starts_with(w); });
-    return is_word || is_stack_word
+    const bool is_other_word = std::ranges::find(other_words, name) != other_words.end();
+    return is_other_word || is_language_word(name) || is_stack_word(name) || is_literal(name)
                ? quoted(name) + " is a word of the language; programs could not use it as a name"
                : "";
 }

@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "base/try.hpp"
-#include "isa/match.hpp"
 #include "stub/set/builder.hpp"
 #include "stub/set/names.hpp"
 #include "stub/set/types.hpp"
+#include "stub/suggest.hpp"
 #include "syntax/name_map.hpp"
 
 namespace ptxgraft::stack {
@@ -48,11 +48,6 @@ void split(std::string_view text, std::uint32_t offset, std::vector<Word>& words
              {offset + static_cast<std::uint32_t>(at), offset + static_cast<std::uint32_t>(end)}});
         at = end;
     }
-}
-
-std::string nearest_text(std::string_view word, std::span<const std::string_view> names) {
-    const std::string_view near = isa::nearest(word, names);
-    return near.empty() ? "" : "; did you mean " + std::string(near) + "?";
 }
 
 bool is_same(const Entry& a, const Entry& b) {
@@ -135,7 +130,7 @@ Expected<void> SetBuilder::include(std::span<const Word> words) {
     const std::vector<std::string_view> names = set_names();
     std::string known;
     for (const std::string_view n : names) known.append(known.empty() ? "" : ", ").append(n);
-    const std::string near = nearest_text(name.text, names);
+    const std::string near = did_you_mean(name.text, names);
     return fail(Errc::set_include_wrong, name.span,
                 "no set is named " + quoted(name.text) + (near.empty() ? "; the" : near + " The") +
                     " sets are " + known);
@@ -277,7 +272,7 @@ Expected<void> SetBuilder::wildcard(const Line& line) {
     }
     if (is_known) return {};
     return fail(Errc::set_form_unknown, line.form.span,
-                "no opcode " + quoted(opcode) + " has a pure form" + nearest_text(opcode, opcodes));
+                "no opcode " + quoted(opcode) + " has a pure form" + did_you_mean(opcode, opcodes));
 }
 
 const SetBuilder::Forms& SetBuilder::forms_of(std::string_view opcode) {
@@ -359,7 +354,7 @@ Expected<TypeId> SetBuilder::operand_type(const Word& word, const isa::OperandSp
         std::vector<std::string_view> names;
         for (TypeId t = 0; t < first_user_type + data_->user_types.size(); ++t)
             names.push_back(data_->type_name(t));
-        return fail(Errc::type_unknown, word.span, quoted(word.text) + nearest_text(word.text, names));
+        return fail(Errc::type_unknown, word.span, quoted(word.text) + did_you_mean(word.text, names));
     }
     const TypeId base =
         type < first_user_type

@@ -210,10 +210,8 @@ class Diagnosis {
     }
 
     [[nodiscard]] Error stack_word() const {
-        const auto words = stack_words();
-        const auto word = std::find_if(words.begin(), words.end(),
-                                       [&](const StackWord& w) { return w.opcode == i_.opcode; });
-        if (word == words.end()) return bad(fmt::format("{} is no opcode", static_cast<unsigned>(i_.opcode)));
+        const StackWord* const word = find_stack_word(&StackWord::opcode, i_.opcode);
+        if (word == nullptr) return bad(fmt::format("{} is no opcode", static_cast<unsigned>(i_.opcode)));
         if (!is_type(i_.type)) return no_type(i_.type);
         const std::string written = fmt::format("{}.{}{}", word->word, type_name(i_.type),
                                                 word->has_number ? fmt::format(" {}", i_.payload) : "");

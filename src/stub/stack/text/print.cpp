@@ -218,9 +218,8 @@ class Printer {
     }
 
     [[nodiscard]] std::string stack_word(const Instruction& instruction) const {
-        const auto found = std::find_if(stack_words().begin(), stack_words().end(),
-                                        [&](const StackWord& w) { return w.opcode == instruction.opcode; });
-        if (found == stack_words().end() || !has_type(instruction.type)) return {};
+        const StackWord* const found = find_stack_word(&StackWord::opcode, instruction.opcode);
+        if (found == nullptr || !has_type(instruction.type)) return {};
         return fmt::format("{}.{}{}", found->word, set_.type_name(instruction.type),
                            found->has_number ? fmt::format(" {}", instruction.payload) : "");
     }

@@ -11,22 +11,10 @@
 #include <charconv>
 
 #include "stub/number.hpp"
+#include "stub/suggest.hpp"
 
 namespace ptxgraft::stack {
 namespace {
-
-constexpr std::array words = {StackWord{"dup", Opcode::dup},
-                              StackWord{"swap", Opcode::swap},
-                              StackWord{"drop", Opcode::drop},
-                              StackWord{"over", Opcode::over},
-                              StackWord{"rotate", Opcode::rotate},
-                              StackWord{"reverse", Opcode::reverse},
-                              StackWord{"clear", Opcode::clear},
-                              StackWord{"yank_dup", Opcode::yank_dup, true},
-                              StackWord{"swap_with", Opcode::swap_with, true},
-                              StackWord{"replace", Opcode::replace, true},
-                              StackWord{"store", Opcode::store, true, 255},
-                              StackWord{"load", Opcode::load, true, 255}};
 
 struct Range {
     std::int64_t low, high;
@@ -57,8 +45,6 @@ std::string text_of(Range range, std::int64_t step) {
 }
 
 }  // namespace
-
-std::span<const StackWord> stack_words() { return words; }
 
 std::string element_name(const SiteOperand& operand, std::uint32_t element) {
     return operand.count == 0 ? operand.name : fmt::format("{}[{}]", operand.name, element);
@@ -106,7 +92,6 @@ void Reader::begin(const InstructionSet& set, const Signature& signature, Progra
     set_ = &set;
     signature_ = &signature;
     program_ = &program;
-    operands_.fill(signature);
     cache_.forget();
     pool_.clear();
     machine_ = 0;
@@ -147,7 +132,7 @@ Expected<void> Reader::read_words() {
 Expected<void> Reader::word() {
     const std::string_view word = words_.word();
     if (words_.is_arrow()) return assignment();
-    if (const std::int32_t index = operands_.find(word); index >= 0)
+    if (const std::int32_t index = find_operand(word); index >= 0)
         return operand(word, static_cast<std::uint32_t>(index));
     const char first = word[0];
     if (is_digit(first) || first == '.' || first == '-') return literal(word);
@@ -207,21 +192,19 @@ Expected<void> Reader::operand(std::string_view word, std::uint32_t index) {
                                   : kept({Opcode::input, 0, static_cast<std::uint16_t>(index), 0});
 }
 
-// Behind an arrow no other word can stand: there operands may have any name.
-std::int32_t Reader::place_of(std::string_view name) const {
+// Behind an arrow, where no other word can stand, operands may have the name of a word of the language.
+std::int32_t Reader::find_operand(std::string_view name, bool is_target) const {
     const auto& operands = signature_->operands;
-    const auto at =
-        std::find_if(operands.begin(), operands.end(), [&](const SiteOperand& o) { return o.name == name; });
-    return at == operands.end() ? -1 : static_cast<std::int32_t>(at - operands.begin());
+    const auto at = std::ranges::find(operands, name, &SiteOperand::name);
+    const bool is_there = at != operands.end() && !name.empty() && (is_target || !is_language_word(name));
+    return is_there ? static_cast<std::int32_t>(at - operands.begin()) : -1;
 }
 
 // `frag[2]`: adds the instruction. False if the word does not name an operand.
 Expected<bool> Reader::element(std::string_view word, Opcode opcode) {
     const std::size_t bracket = word.back() == ']' ? word.find('[') : std::string_view::npos;
     const std::string_view stem = word.substr(0, bracket);
-    const std::int32_t index = stem.empty()                                         ? -1
-                               : opcode == Opcode::assign && is_language_word(stem) ? place_of(stem)
-                                                                                    : operands_.find(stem);
+    const std::int32_t index = find_operand(stem, opcode == Opcode::assign);
     if (index < 0) return false;
     const SiteOperand& operand = signature_->operands[static_cast<std::size_t>(index)];
     if (bracket == std::string_view::npos || in_routine_ != 0) {
@@ -342,9 +325,8 @@ Expected<bool> Reader::stack_word(std::string_view word) {
     const std::size_t dot = word.find('.');
     const std::string_view stem = word.substr(0, dot);
     if (stem == "as") return cast(word).map([] { return true; });
-    const auto found =
-        std::find_if(words.begin(), words.end(), [&](const StackWord& w) { return w.word == stem; });
-    if (found == words.end()) return false;
+    const StackWord* const found = find_stack_word(&StackWord::word, stem);
+    if (found == nullptr) return false;
     const auto type = TRY(stack_type(word, word.substr(dot + 1)));
     const Instruction instruction{found->opcode, type, 0, 0};
     if (!found->has_number) return kept(instruction).map([] { return true; });
@@ -419,6 +401,23 @@ Expected<void> Reader::raw(std::string_view word) {
     return done(std::bit_cast<Instruction>(bytes));
 }
 
+namespace {
+
+std::vector<std::string> all_words(const InstructionSet& set, const Signature& signature,
+                                   std::span<const Routine> routines) {
+    std::vector<std::string> all(language_words.begin(), language_words.end());
+    for (const SiteOperand& operand : signature.operands) all.push_back(element_name(operand, 0));
+    for (const Routine& routine : routines) all.push_back(routine.name);
+    for (const Entry& entry : set.entries()) all.push_back(entry.name);
+    for (const StackWord& word : stack_words)
+        for (TypeId type = 0; type < max_types; ++type)
+            if (const auto name = set.type_name(type); !name.empty())
+                all.push_back(fmt::format("{}.{}", word.word, name));
+    return all;
+}
+
+}  // namespace
+
 Expected<void> Reader::unknown(std::string_view word) const {
     std::string shown(word.substr(0, 60));
     std::replace_if(
@@ -427,8 +426,9 @@ Expected<void> Reader::unknown(std::string_view word) const {
     if (in_routine_ != 0 && word == routine_.name)
         return fail_here(Errc::stack_word_unknown,
                          fmt::format("{}: a routine uses only those above it, not itself", shown));
-    return fail_here(Errc::stack_word_unknown,
-                     shown + suggestions(word, *set_, *signature_, program_->routines));
+    const std::vector<std::string> words = all_words(*set_, *signature_, program_->routines);
+    const std::vector<std::string_view> names(words.begin(), words.end());
+    return fail_here(Errc::stack_word_unknown, shown + did_you_mean(word, names, most_suggestions));
 }
 
 }  // namespace ptxgraft::stack
