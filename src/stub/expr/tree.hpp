@@ -11,6 +11,7 @@
 #include "ptxgraft/stack.hpp"
 #include "stub/expr/lexer.hpp"
 #include "stub/expr/operations.hpp"
+#include "syntax/name_map.hpp"
 
 namespace ptxgraft::expr {
 
@@ -79,11 +80,7 @@ struct Workspace {
     std::vector<Symbol> symbols;
     std::vector<Value> values;
     std::vector<std::uint32_t> current;  ///< by slot: the value that was assigned last, or none
-    struct Bucket {
-        std::uint32_t round, symbol;
-    };
-    std::vector<Bucket> table = std::vector<Bucket>(64);  ///< symbols by name
-    std::uint32_t round = 0;
+    syntax::NameMap<std::uint32_t> symbols_by_name;
 
     std::vector<stack::Instruction> code;
     std::vector<std::uint64_t> pool;
@@ -91,7 +88,10 @@ struct Workspace {
 
     void clear();
     /// none: there is none
-    [[nodiscard]] std::uint32_t find(std::string_view name, std::uint32_t hash) const;
+    [[nodiscard]] std::uint32_t find(std::string_view name, std::uint32_t hash) const {
+        const std::uint32_t* const found = symbols_by_name.find(name, hash);
+        return found == nullptr ? none : *found;
+    }
     std::uint32_t add(const Symbol& symbol);
 
     /// What is known of a type.
@@ -101,13 +101,6 @@ struct Workspace {
         return type;
     }
 };
-
-inline std::uint32_t Workspace::find(std::string_view name, std::uint32_t hash) const {
-    std::size_t at = hash & (table.size() - 1);
-    for (; table[at].round == round; at = (at + 1) & (table.size() - 1))
-        if (symbols[table[at].symbol].name == name) return table[at].symbol;
-    return none;
-}
 
 /// Where a text stands: the operands of a machine, or the parameters of a definition.
 struct Scope {

@@ -26,22 +26,6 @@ bool is_literal(std::string_view name) {
            (name.substr(3).starts_with('.') || builtin_type(name.substr(3)) != max_types);
 }
 
-struct Parts {
-    std::string_view opcode;
-    std::vector<std::string_view> modifiers;
-};
-Parts parts_of(std::string_view name) {
-    Parts parts;
-    std::size_t dot = name.find('.');
-    parts.opcode = name.substr(0, dot);
-    while (dot != std::string_view::npos) {
-        const std::size_t next = name.find('.', dot + 1);
-        parts.modifiers.push_back(name.substr(dot, next - dot));
-        dot = next;
-    }
-    return parts;
-}
-
 std::string list_text(const std::vector<std::string>& names) {
     constexpr std::size_t most = 8;
     std::string text;
@@ -51,6 +35,16 @@ std::string list_text(const std::vector<std::string>& names) {
 }
 
 }  // namespace
+
+Spelling::Spelling(std::string_view text) {
+    std::size_t dot = text.find('.');
+    opcode = text.substr(0, dot);
+    for (; dot != std::string_view::npos; ++count) {
+        text.remove_prefix(dot);
+        dot = text.find('.', 1);
+        if (count < most) modifiers[count] = text.substr(0, dot);
+    }
+}
 
 std::string quoted(std::string_view text) {
     constexpr std::size_t most = 60;
@@ -82,9 +76,9 @@ std::string type_name_problem(std::string_view name) {
 
 std::string unknown_form(std::string_view name) {
     const std::string_view spelling = isa::spelling_of(name);
-    const Parts parts = parts_of(spelling);
-    if (parts.modifiers.size() > isa::max_parts) return quoted(name) + " has too many modifiers";
-    const isa::NameMatch match = isa::match_name(parts.opcode, parts.modifiers);
+    const Spelling parts(spelling);
+    if (parts.count > isa::max_parts) return quoted(name) + " has too many modifiers";
+    const isa::NameMatch match = isa::match_name(parts.opcode, parts.all());
     if (match.matches.empty())
         return quoted(name) +
                " is no form of PTX: " + (match.code == Errc::opcode_unknown ? "unknown opcode " : "") +

@@ -1,10 +1,28 @@
 #pragma once
 // What sets say of names that they cannot take.
 
+#include <algorithm>
+#include <array>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "isa/match.hpp"
+
 namespace ptxgraft::stack {
+
+/// `fma.rn.f32` as `fma` and its modifiers.
+struct Spelling {
+    static constexpr std::size_t most = isa::max_parts;  ///< modifiers; further ones are counted
+    std::string_view opcode;
+    std::array<std::string_view, most> modifiers;
+    std::size_t count = 0;
+
+    explicit Spelling(std::string_view text);
+    [[nodiscard]] std::span<const std::string_view> all() const {
+        return std::span(modifiers).first(std::min(count, most));
+    }
+};
 
 /// Why a word cannot be the name of an instruction or type of a user's own; empty: it can.
 [[nodiscard]] std::string instruction_name_problem(std::string_view name);

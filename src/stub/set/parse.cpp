@@ -58,16 +58,6 @@ bool is_same(const Entry& a, const Entry& b) {
                       [](const EntryOperand& x, const EntryOperand& y) { return x.type == y.type; });
 }
 
-std::string types_of(const isa::Form& form) {
-    std::string inputs, outputs;
-    for (const isa::OperandSpec& spec : form.operands) {
-        if (spec.is_immediate) continue;
-        std::string& list = spec.is_output ? outputs : inputs;
-        list.append(list.empty() ? "" : ", ").append(builtin_name(default_type(spec)));
-    }
-    return (inputs.empty() ? "" : inputs + " ") + "->" + (outputs.empty() ? "" : " " + outputs);
-}
-
 // Whether a machine can have a form.
 std::string unusable(const isa::Form& form) {
     std::size_t inputs = 0, outputs = 0;
@@ -314,9 +304,9 @@ Expected<void> SetBuilder::form(const Line& line) {
 Expected<void> SetBuilder::give_types(Entry& entry, const Line& line) const {
     const auto arrow =
         std::find_if(line.types.begin(), line.types.end(), [](const Word& w) { return w.text == "->"; });
-    const auto wrong = [&](const Word& word) {
+    const auto wrong = [&, expected = types_text(*data_, entry)](const Word& word) {
         return fail(Errc::set_malformed, word.span,
-                    "expected the types " + types_of(*entry.form) +
+                    "expected the types " + expected +
                         ", or others in their places, with ',' between and '->' before those of results");
     };
     const bool has_results = std::any_of(entry.operands.begin(), entry.operands.end(),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/try.hpp"
+#include "site/operand.hpp"
 #include "stub/stack/text/file.hpp"
 #include "stub/stack/text/words.hpp"
 
@@ -49,13 +50,10 @@ Expected<Effect> effects_of(std::string_view line, std::size_t offset) {
     for (std::size_t at = 5; (at = line.find_first_not_of(blanks, at)) != std::string_view::npos; ++count) {
         const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
         const std::string_view word = line.substr(at, end - at);
-        Effect found = word == "all" ? Effect::all : Effect::none;
-        for (std::uint16_t bit = 1; bit < static_cast<std::uint16_t>(Effect::all);
-             bit = static_cast<std::uint16_t>(bit * 2))
-            if (name(Effect{bit}) == word) found = Effect{bit};
+        const auto found = effect_from_name(word);
         const Span place{static_cast<std::uint32_t>(offset + at), static_cast<std::uint32_t>(offset + end)};
-        if (found == Effect::none) return fail(Errc::effect_unknown, place, std::string(word));
-        all = all | found;
+        if (!found) return fail(Errc::effect_unknown, place, std::string(word));
+        all = all | *found;
         at = end;
     }
     const auto begin = static_cast<std::uint32_t>(offset);
