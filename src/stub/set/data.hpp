@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "ptxgraft/set.hpp"
@@ -10,6 +11,9 @@
 namespace ptxgraft::stack {
 
 struct SetCode;
+
+/// The files of stubs/, ordered by name, as the build writes them into the library (embed.cmake).
+extern const std::span<const LibraryFile> embedded_files;
 
 struct InstructionSet::Data {
     std::vector<Entry> entries;

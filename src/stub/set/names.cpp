@@ -9,7 +9,6 @@
 #include "isa/forms.hpp"
 #include "isa/match.hpp"
 #include "stub/number.hpp"
-#include "stub/set/types.hpp"
 #include "stub/stack/text/words.hpp"
 
 namespace ptxgraft::stack {

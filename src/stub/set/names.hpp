@@ -1,5 +1,5 @@
 #pragma once
-// What sets say of names that they cannot take.
+// The names of types and instructions in sets, and what is said of those that they cannot take.
 
 #include <algorithm>
 #include <array>
@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "isa/match.hpp"
+#include "ptxgraft/set.hpp"
 
 namespace ptxgraft::stack {
 
@@ -33,5 +34,16 @@ struct Spelling {
 
 /// `'text'`, shortened, without control characters.
 [[nodiscard]] std::string quoted(std::string_view text);
+
+/// The type of an operand where a set says nothing else: its own, or the one of its width.
+[[nodiscard]] TypeId default_type(const isa::OperandSpec& spec);
+
+/// The type of a name among those of PTX: "f32", "b8"; max_types: none.
+[[nodiscard]] TypeId builtin_type(std::string_view name);
+[[nodiscard]] std::string_view builtin_name(TypeId type);
+
+/// Whether values of a type, `base` its register type, may stand for an operand (PTX ISA 9.4 and,
+/// wide, 9.4.1).
+[[nodiscard]] bool fits(TypeId base, const isa::OperandSpec& spec);
 
 }  // namespace ptxgraft::stack

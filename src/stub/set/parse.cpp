@@ -7,7 +7,6 @@
 #include "base/try.hpp"
 #include "stub/set/builder.hpp"
 #include "stub/set/names.hpp"
-#include "stub/set/types.hpp"
 #include "stub/suggest.hpp"
 #include "syntax/name_map.hpp"
 
@@ -193,7 +192,7 @@ Expected<void> SetBuilder::entry(std::span<const Word> words) {
         std::find_if(words.begin(), words.end(), [](const Word& w) { return w.text == "weight"; });
     line.types = words.first(static_cast<std::size_t>(weight_at - words.begin()));
     line.has_types = !line.types.empty();
-    if (auto done = weight(line, words.subspan(line.types.size())); !done) return done;
+    TRY(weight(line, words.subspan(line.types.size())));
     const bool is_wildcard = line.form.text == "*" || line.form.text.ends_with(".*");
     if (has_name && is_wildcard)
         return fail(Errc::set_malformed, line.name.span,
@@ -201,8 +200,7 @@ Expected<void> SetBuilder::entry(std::span<const Word> words) {
     if (line.has_types && (is_wildcard || line.form.text.starts_with('%')))
         return fail(Errc::set_malformed, line.types.front().span,
                     "types stand behind a form only; expected: weight NUMBER");
-    if (has_name)
-        if (auto done = check_name(line); !done) return done;
+    if (has_name) TRY(check_name(line));
     return is_wildcard ? wildcard(line) : line.form.text.starts_with('%') ? special(line) : form(line);
 }
 
@@ -295,8 +293,7 @@ Expected<void> SetBuilder::form(const Line& line) {
     data_->owned.push_back(kept);
     Entry entry = make_entry(*kept);
     entry.name = line.name.text;
-    if (line.has_types)
-        if (auto done = give_types(entry, line); !done) return done;
+    if (line.has_types) TRY(give_types(entry, line));
     return add(std::move(entry), line);
 }
 

@@ -9,8 +9,7 @@
 
 #include "stub/set/builder.hpp"
 #include "stub/set/data.hpp"
-#include "stub/set/embedded.hpp"
-#include "stub/set/types.hpp"
+#include "stub/set/names.hpp"
 
 namespace ptxgraft::stack {
 namespace {

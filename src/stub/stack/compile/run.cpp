@@ -5,8 +5,8 @@
 
 #include "base/try.hpp"
 #include "stub/stack/compile/diagnose.hpp"
-#include "stub/stack/compile/fold.hpp"
 #include "stub/stack/compile/runner.hpp"
+#include "stub/stack/evaluate/arithmetic_of.hpp"
 
 namespace ptxgraft::stack {
 
@@ -21,13 +21,12 @@ void Runner::take_memory(const Bound& bound, Arena& arena) {
     for (std::size_t s = 0; s < slots; ++s) flow_.name_of[s] = machine_.names.data() + s;
     flow_.live = arena.take<NodeId>(bound.nodes + 1);
     count_ = static_cast<NodeId>(slots);
-    extra_ = arena.take<std::uint32_t>(bound.extra + 1);
-    NodeId* const stacks = arena.take<NodeId>(types_ * bound.pushes);
-    for (std::uint32_t t = 0; t < types_; ++t) top_[t] = floor_[t] = stacks + t * bound.pushes;
+    extra_ = arena.take<std::uint32_t>(bound.values + 1);
+    NodeId* const stacks = arena.take<NodeId>(types_ * bound.values);
+    for (std::uint32_t t = 0; t < types_; ++t) top_[t] = floor_[t] = stacks + t * bound.values;
     top_[no_stack] = floor_[no_stack] = &nothing_;
-    cells_ = arena.take<Cell>(bound.cells + 1);
-    const std::uint64_t state = bound.pushes + types_ + 2 * bound.cells + slots + 8;
-    save_at_ = arena.take<std::uint32_t>(saved_per_if * bound.if_depth * state + 1);
+    cells_ = arena.take<Cell>(bound.values + 1);
+    save_at_ = arena.take<std::uint32_t>(saved_words(bound, machine_));
     flow_.values = arena.take<NodeId>(slots + 1);
     std::fill_n(flow_.values, slots, no_node);
     assignments_ = arena.take<Assignment>(slots + 1);
@@ -482,8 +481,7 @@ Expected<void> Runner::take_requests() {
 
 // Every `out` is assigned.
 Expected<void> Runner::finish() {
-    if (options_.requests == Requests::top)
-        if (auto taken = take_requests(); !taken) return taken;
+    if (options_.requests == Requests::top) TRY(take_requests());
     for (std::uint32_t slot = 0; slot < machine_.slots.size(); ++slot) {
         if (machine_.slots[slot].direction == Direction::out && flow_.values[slot] == no_node) {
             if (options_.empty == Empty::error)

@@ -14,7 +14,6 @@
 
 namespace ptxgraft::stack {
 
-constexpr std::uint32_t no_match = 0xFFFFFFFFu;
 constexpr std::uint32_t no_place = 0xFFFFFFFFu;
 constexpr std::size_t max_parameters = 256;  // of a routine
 constexpr std::uint32_t cells_per_type = 256;
@@ -82,7 +81,6 @@ class Runner {
 
   private:
     void take_memory(const Bound& bound, Arena& arena);
-    void match_brackets(std::span<const Instruction> code, std::uint32_t* matches) const;
 
     bool execute_program();
     template <bool has_brackets, bool watches> bool execute(const Scope& scope);

@@ -7,7 +7,7 @@
 #include <bit>
 
 #include "stub/number.hpp"
-#include "stub/stack/compile/bound.hpp"
+#include "stub/stack/compile/run.hpp"
 #include "stub/stack/text/text.hpp"
 
 namespace ptxgraft::stack {
@@ -29,26 +29,19 @@ std::string bracket_word(const Instruction& i) {
 
 // Which brackets may be written as words: those with a partner that can be, too.
 std::vector<bool> bracket_words(std::span<const Instruction> code) {
-    constexpr std::size_t none = ~std::size_t{0};
-    struct Open {
-        std::size_t at, else_at;
-    };
+    std::vector<std::uint32_t> matches(code.size(), no_match);
+    match_brackets(code, matches.data());
     std::vector<bool> words(code.size());
-    std::vector<Open> open;
-    const auto is_word = [&](std::size_t at) { return at != none && !bracket_word(code[at]).empty(); };
-    for (std::size_t i = 0; i < code.size(); ++i) {
-        const Opcode opcode = code[i].opcode;
-        if (opcode == Opcode::repeat || opcode == Opcode::if_) open.push_back({i, none});
-        if (open.empty()) continue;
-        if (opcode == Opcode::else_ && code[open.back().at].opcode == Opcode::if_ &&
-            open.back().else_at == none)
-            open.back().else_at = i;
-        if (opcode != Opcode::end) continue;
-        const Open pair = open.back();
-        open.pop_back();
-        if (!is_word(pair.at) || !is_word(i)) continue;
-        words[pair.at] = words[i] = true;
-        if (is_word(pair.else_at)) words[pair.else_at] = true;
+    const auto is_word = [&](std::size_t at) { return !bracket_word(code[at]).empty(); };
+    for (std::size_t begin = 0; begin < code.size(); ++begin) {
+        const std::uint32_t next = matches[begin];
+        const bool begins = code[begin].opcode == Opcode::repeat || code[begin].opcode == Opcode::if_;
+        if (!begins || next == no_match) continue;
+        const bool has_else = code[next].opcode == Opcode::else_;
+        const std::uint32_t end = has_else ? matches[next] : next;
+        if (end == no_match || !is_word(begin) || !is_word(end)) continue;
+        words[begin] = words[end] = true;
+        if (has_else && is_word(next)) words[next] = true;
     }
     return words;
 }

@@ -119,7 +119,7 @@ Expected<void> Reader::read_words() {
             continue;
         }
         if (words_.is_break()) continue;
-        if (auto read = word(); !read) return read;
+        TRY(word());
     }
     if (brackets_.empty()) return {};
     const Bracket& open = brackets_.back();

@@ -198,4 +198,16 @@ class Reader {
 /// `acc` or `frag[2]`
 [[nodiscard]] std::string element_name(const SiteOperand& operand, std::uint32_t element);
 
+// ---- `.stub` files
+
+/// The first line that is neither blank nor a comment: the signature line, of a file that has one.
+[[nodiscard]] Span signature_line(std::string_view text);
+
+/// Whether a file's signature line agrees with a site; `place` is that line's.
+[[nodiscard]] Expected<void> check_fit(const StubFile& file, const Signature& site, const Policy& policy,
+                                       Span place);
+
+/// An error in a part of a text, as one in the whole.
+[[nodiscard]] Error shifted(Error error, std::uint32_t by);
+
 }  // namespace ptxgraft::stack

@@ -115,7 +115,7 @@ Expected<void> Reader::routine() {
     if (std::string why = why_taken(words_.word()); !why.empty())
         return fail_here(Errc::stack_routine_wrong, std::move(why));
     routine_ = Routine{std::string(words_.word()), {}, {}, {}};
-    if (auto read = routine_types(routine_); !read) return read;
+    TRY(routine_types(routine_));
     code_ = &routine_.code;
     brackets_.push_back({Opcode::call, false, place});
     in_routine_ = 1;
