@@ -165,7 +165,6 @@ class Checker {
         return std::move(result_);
     }
 
-  private:
     // A place of the parsed module as a place of the text.
     [[nodiscard]] Span place(Span span) const {
         if (!span.known()) return span;
@@ -176,6 +175,7 @@ class Checker {
         return {map(span.begin), map(span.end)};
     }
 
+  private:
     Expected<void> scope(const std::vector<Statement>& statements, std::uint32_t depth) {
         is_too_deep_ = depth > 64;
         if (is_too_deep_)
@@ -474,17 +474,15 @@ Expected<CheckedText> check_text(std::string_view text, const Signature& signatu
                         Span{static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at + marker.size())},
                         std::string(marker));
     TRY(check_braces(text));
-    const auto size = static_cast<std::uint32_t>(text.size());
+    Checker checker(signature, policy, static_cast<std::uint32_t>(frame.size()),
+                    static_cast<std::uint32_t>(text.size()));
     auto module = syntax::parse(fmt::format("{}{}{}", frame, text, after));
     if (!module) {
         Error error = module.error();
-        const auto shift = static_cast<std::uint32_t>(frame.size());
-        if (error.span.known())
-            error.span = {std::min(std::max(error.span.begin, shift) - shift, size),
-                          std::min(std::max(error.span.end, shift) - shift, size)};
+        error.span = checker.place(error.span);
         return tl::unexpected(std::move(error));
     }
-    return Checker(signature, policy, static_cast<std::uint32_t>(frame.size()), size).run(*module);
+    return checker.run(*module);
 }
 
 }  // namespace ptxgraft::stub_check

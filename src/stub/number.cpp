@@ -60,6 +60,13 @@ int compare(std::string_view number, double value) {
 
 }  // namespace
 
+std::optional<std::uint64_t> whole_number(std::string_view digits, int base) {
+    std::uint64_t value = 0;
+    const auto [stop, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+    const bool is_whole = code == std::errc() && stop == digits.data() + digits.size();
+    return is_whole ? std::optional(value) : std::nullopt;
+}
+
 DecimalParts decimal_parts(std::string_view word, std::size_t begin) {
     const std::size_t whole = skip_digits(word, begin);
     const std::size_t mantissa =
@@ -70,9 +77,7 @@ DecimalParts decimal_parts(std::string_view word, std::size_t begin) {
 std::optional<std::uint64_t> hex_float_bits(std::string_view word) {
     const char kind = word.size() > 2 && word[0] == '0' ? static_cast<char>(word[1] | 0x20) : ' ';
     if (kind == 'f' ? word.size() != 10 : kind != 'd' || word.size() != 18) return std::nullopt;
-    std::uint64_t bits = 0;
-    const auto [stop, code] = std::from_chars(word.data() + 2, word.data() + word.size(), bits, 16);
-    return stop == word.data() + word.size() ? std::optional(bits) : std::nullopt;
+    return whole_number(word.substr(2), 16);
 }
 
 // Rounded to odd first, so that the second rounding is that of the decimal itself.

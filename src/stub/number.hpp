@@ -14,6 +14,9 @@ namespace ptxgraft {
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+/// A number of digits alone, of at most 64 bits.
+[[nodiscard]] std::optional<std::uint64_t> whole_number(std::string_view digits, int base = 10);
+
 /// Where the parts of a decimal number end that stands in a word: `12.5e-3f32`.
 struct DecimalParts {
     std::size_t whole, mantissa, end;

@@ -57,9 +57,8 @@ std::optional<Error> make(std::string_view text, const stack::Machine& machine,
     if (&machine.set() != expression_set().get())
         return fail(Errc::expression_machine_wrong, "expressions need a machine of expression_set()").value();
     const expr::Scope scope{.machine = &machine, .parameters = {}};
-    const expr::ParseOptions how{options.contract, options.approx, options.ftz, options.target.sm};
-    if (auto error = expr::parse(text, scope, how, work)) return error;
-    if (auto error = expr::emit(text, scope, how, work)) return error;
+    if (auto error = expr::parse(text, scope, options, work)) return error;
+    if (auto error = expr::emit(text, scope, options, work)) return error;
     return expr::check_results(text, scope, work);
 }
 

@@ -16,9 +16,11 @@ constexpr const char* malformed =
     "is no number; numbers are 1, 0xFF, 0b101, 1.5, 1e-3, with a type as suffix (7u64, 1.5f16), and "
     "0f3F800000";
 
-bool integer(std::string_view digits, int base, std::uint64_t& value) {
-    const auto [stop, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
-    return code == std::errc() && stop == digits.data() + digits.size();
+// The digits of an integer; false where they have more than 64 bits.
+bool integer(std::string_view digits, int base, Literal& literal) {
+    const auto value = whole_number(digits, base);
+    literal.magnitude = value.value_or(0);
+    return value.has_value();
 }
 
 bool take_suffix(std::string_view suffix, NumberWord& number) {
@@ -48,7 +50,7 @@ NumberWord with_base(std::string_view word, int base) {
     number.literal.is_bits = true;
     if (end == 2 || !take_suffix(word.substr(end), number))
         number.problem = malformed;
-    else if (!integer(word.substr(2, end - 2), base, number.literal.magnitude))
+    else if (!integer(word.substr(2, end - 2), base, number.literal))
         number.problem = "has more than 64 bits";
     return number;
 }
@@ -62,7 +64,7 @@ NumberWord decimal(std::string_view word) {
         number.problem = malformed;
     else if (!number.literal.is_fraction && whole > 1 && word[0] == '0')
         number.problem = "begins with 0: that is octal in C; write it without, or as 0x…";
-    else if (!number.literal.is_fraction && !integer(word.substr(0, whole), 10, number.literal.magnitude))
+    else if (!number.literal.is_fraction && !integer(word.substr(0, whole), 10, number.literal))
         number.problem = "has more than 64 bits";
     return number;
 }

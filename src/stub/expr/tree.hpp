@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ptxgraft/error.hpp"
+#include "ptxgraft/expression.hpp"
 #include "ptxgraft/stack.hpp"
 #include "stub/expr/lexer.hpp"
 #include "stub/expr/operations.hpp"
@@ -112,17 +113,12 @@ struct Scope {
     std::span<const Parameter> parameters;
 };
 
-struct ParseOptions {
-    bool contract = false, approx = false, ftz = false;
-    std::uint32_t sm = 0;
-};
-
 /// Text to nodes, with all types found.
 [[nodiscard]] std::optional<Error> parse(std::string_view text, const Scope& scope,
-                                         const ParseOptions& options, Workspace& work);
+                                         const ExpressionOptions& options, Workspace& work);
 /// Nodes to instructions.
 [[nodiscard]] std::optional<Error> emit(std::string_view text, const Scope& scope,
-                                        const ParseOptions& options, Workspace& work);
+                                        const ExpressionOptions& options, Workspace& work);
 
 /// Whether every operand that must be is assigned, and nothing in vain.
 [[nodiscard]] std::optional<Error> check_results(std::string_view text, const Scope& scope,

@@ -40,7 +40,6 @@ struct SetBuilder {
     struct Line {
         Word name, form;
         std::span<const Word> types;  // all words, with ',' and '->'
-        bool has_types = false;
         double weight = 1;
         bool has_weight = false;
     };

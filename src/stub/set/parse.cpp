@@ -133,7 +133,7 @@ Expected<void> SetBuilder::take(const InstructionSet& other, const Word& place) 
             if (first_user_type + data_->user_types.size() == max_types) return full(place);
             id = static_cast<TypeId>(first_user_type + data_->user_types.size());
             data_->user_types.push_back(type);
-        } else if (data_->user_types[static_cast<std::size_t>(id - first_user_type)].base != type.base) {
+        } else if (data_->base_of(id) != type_id(type.base)) {
             return fail(Errc::set_name_taken, place.span,
                         "the set " + quoted(place.text) + " has a type " + quoted(type.name) + " over " +
                             std::string(ptxgraft::name(type.base)) + ", which here is another");
@@ -191,13 +191,12 @@ Expected<void> SetBuilder::entry(std::span<const Word> words) {
     const auto weight_at =
         std::find_if(words.begin(), words.end(), [](const Word& w) { return w.text == "weight"; });
     line.types = words.first(static_cast<std::size_t>(weight_at - words.begin()));
-    line.has_types = !line.types.empty();
     TRY(weight(line, words.subspan(line.types.size())));
     const bool is_wildcard = line.form.text == "*" || line.form.text.ends_with(".*");
     if (has_name && is_wildcard)
         return fail(Errc::set_malformed, line.name.span,
                     "the forms that " + quoted(line.form.text) + " brings have their own names");
-    if (line.has_types && (is_wildcard || line.form.text.starts_with('%')))
+    if (!line.types.empty() && (is_wildcard || line.form.text.starts_with('%')))
         return fail(Errc::set_malformed, line.types.front().span,
                     "types stand behind a form only; expected: weight NUMBER");
     if (has_name) TRY(check_name(line));
@@ -293,7 +292,7 @@ Expected<void> SetBuilder::form(const Line& line) {
     data_->owned.push_back(kept);
     Entry entry = make_entry(*kept);
     entry.name = line.name.text;
-    if (line.has_types) TRY(give_types(entry, line));
+    if (!line.types.empty()) TRY(give_types(entry, line));
     return add(std::move(entry), line);
 }
 
@@ -343,10 +342,7 @@ Expected<TypeId> SetBuilder::operand_type(const Word& word, const isa::OperandSp
             names.push_back(data_->type_name(t));
         return fail(Errc::type_unknown, word.span, quoted(word.text) + did_you_mean(word.text, names));
     }
-    const TypeId base =
-        type < first_user_type
-            ? type
-            : type_id(data_->user_types[static_cast<std::size_t>(type - first_user_type)].base);
+    const TypeId base = data_->base_of(type);
     if (fits(base, spec)) return type;
     return fail(Errc::set_type_mismatch, word.span,
                 "values of " + quoted(word.text) +

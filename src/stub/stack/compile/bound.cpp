@@ -298,11 +298,4 @@ std::size_t bytes_of(const Bound& bound, ProgramView program, const Machine::Dat
     return bytes;
 }
 
-std::size_t arena_bound(ProgramView program, const Machine& machine, const CompileOptions& options) {
-    const Machine::Data& data = MachineData::of(machine);
-    const Bound bound = bound_of(program, data);
-    if (passes(bound, options.limits)) return 64;  // compile says so and needs no more
-    return bytes_of(bound, program, data, options);
-}
-
 }  // namespace ptxgraft::stack

@@ -202,11 +202,8 @@ class Diagnosis {
     [[nodiscard]] Error bracket() const {
         if (i_.opcode == Opcode::if_ && depth(type_id(Type::pred)) == 0)
             return missing("if", type_id(Type::pred), 1);
-        const std::string_view word = i_.opcode == Opcode::if_      ? "if"
-                                      : i_.opcode == Opcode::repeat ? "repeat"
-                                      : i_.opcode == Opcode::else_  ? "else"
-                                                                    : "end";
-        return make(Errc::stack_bracket_wrong, fmt::format("this {} has no partner", word));
+        return make(Errc::stack_bracket_wrong,
+                    fmt::format("this {} has no partner", bracket_name(i_.opcode)));
     }
 
     [[nodiscard]] Error stack_word() const {

@@ -103,27 +103,25 @@ static_assert(static_cast<std::uint32_t>(Opcode::input) == 0 &&
               static_cast<std::uint32_t>(Opcode::constant) == 1 &&
               static_cast<std::uint32_t>(Opcode::form) == 2);
 
-/// The plain codes by opcode, then by operand, type, or entry; the one at `count` is plain_never, as are
-/// those of all other opcodes. An input must have payload 0: index and payload are looked up as one number of
-/// 48 bits.
-struct PlainTables {
-    static constexpr std::size_t opcodes = 256;  ///< any byte is one
-    static constexpr PlainCode never = plain_never;
-    std::array<const PlainCode*, opcodes> codes;
-    std::array<std::uint64_t, opcodes> counts{};
-    std::array<std::uint64_t, opcodes> shifts{}, masks{};  ///< where in an instruction the number stands
+/// What is known of the instructions of an opcode, by operand, type, or entry, looked up with the whole
+/// instruction as one word and without a branch; the row at `count` serves all others. An input must have
+/// payload 0: index and payload are one number of 48 bits.
+template <class Row> struct RowTable {
+    const Row* rows;
+    std::uint64_t count, shift, mask;  ///< where in an instruction the number stands
 
-    PlainTables() { codes.fill(&never); }
-    void set(Opcode opcode, const PlainCode* first, std::uint64_t count, std::uint64_t shift,
-             std::uint64_t mask) {
-        const auto o = static_cast<std::size_t>(opcode);
-        codes[o] = first, counts[o] = count, shifts[o] = shift, masks[o] = mask;
+    [[nodiscard]] const Row& find(std::uint64_t word) const {
+        return rows[std::min(word >> shift & mask, count)];
     }
-    /// Found without a branch.
-    [[nodiscard]] PlainCode find(std::uint64_t word) const {
-        const std::size_t opcode = word & 0xFF;
-        return codes[opcode][std::min(word >> shifts[opcode] & masks[opcode], counts[opcode])];
-    }
+};
+
+/// The plain codes by opcode, which may be any byte.
+struct PlainTables {
+    static constexpr PlainCode never = plain_never;
+    std::array<RowTable<PlainCode>, 256> by_opcode;
+
+    PlainTables() { by_opcode.fill({&never, 0, 0, 0}); }
+    [[nodiscard]] PlainCode find(std::uint64_t word) const { return by_opcode[word & 0xFF].find(word); }
 };
 
 /// How an instruction moves values between stacks that pops at most four, of its result's stack and one more,
@@ -141,13 +139,6 @@ struct alignas(32) Shape {
 };
 static_assert(sizeof(Shape) == 32);
 
-/// The shapes of an opcode by operand, type, or entry, as PlainTables; the one at `count` serves what is no
-/// such instruction: it never finds its arguments.
-struct ShapeTable {
-    const Shape* shapes;
-    std::uint64_t count, shift, mask;
-};
-
 /// What a policy and a target leave of a set.
 struct Availability {
     std::vector<Present> present;  ///< by any 16 bits
@@ -160,7 +151,6 @@ struct alignas(64) EntryCode {
     static constexpr std::size_t inline_inputs = 4, max_inputs = 64, max_outputs = 64, text_room = 32;
     /// one output, at most 4 inputs, no effects, immediates, braces or brackets: `op d, a, b;`
     bool is_plain;
-    bool is_uniform;      ///< plain, and all of one stack
     bool takes_literals;  ///< plain, and constants are literals in all inputs
     bool is_inline;       ///< at most 4 inputs, no effects: its inputs stand in the node
     bool is_special;      ///< a special register
@@ -168,9 +158,8 @@ struct alignas(64) EntryCode {
     bool is_ordered;      ///< reads memory, lanes or clocks: takes no part in value numbering
     std::uint8_t inputs;  ///< immediates included
     std::uint8_t outputs;
-    TypeId type;                               ///< the stack of the first output
-    std::array<TypeId, inline_inputs> stacks;  ///< of the first inputs of a plain entry
-    std::uint8_t text_length;                  ///< 0: see long_text
+    TypeId type;               ///< the stack of the first output
+    std::uint8_t text_length;  ///< 0: see long_text
     /// bit i: a constant in input i (of a plain entry) may be written as one
     std::uint8_t literals;
     std::uint8_t ranged;   ///< bit i: … if it lies within the operand's range
@@ -271,10 +260,11 @@ struct Machine::Data {
     std::string_view not_for_macros;
     /// the stacks of programs whose dead code dead_code.hpp eliminates; none: of no program
     std::vector<TypeId> plain_types;
-    std::vector<PlainCode> plain_codes;
+    std::vector<PlainCode> plain_codes, plain_entries;
     PlainTables plain;
     std::vector<Shape> own_shapes;
-    std::array<ShapeTable, plain_opcodes> shapes{};  ///< by opcode
+    /// by opcode; the last row of each never finds its arguments
+    std::array<RowTable<Shape>, plain_opcodes> shapes{};
     UsualNames usual_names;
     std::array<Name, class_count> stems{};  ///< ", %f", or longer where an operand's name clashes
     std::array<Declaration, class_count> declarations{};

@@ -106,7 +106,7 @@ std::string_view OnePass::compile() {
     const std::size_t size = program_.size();
     // local copies, which no store through a char* can change
     const Instruction* const code = program_.data();
-    const Shape* const forms = machine_.shapes[static_cast<std::size_t>(Opcode::form)].shapes;
+    const Shape* const forms = machine_.shapes[static_cast<std::size_t>(Opcode::form)].rows;
     const Present* const present = machine_.present->data();
     const EntryCode* const entries = code_.entries.data();
     const OperandCode* const operands = machine_.operands.data();

@@ -49,8 +49,8 @@ void Runner::take_memory(const Bound& bound, Arena& arena) {
 
 // ---- instructions -----------------------------------------------------------------------------------------
 
-inline bool Runner::apply_shape(const ShapeTable& table, std::uint64_t word) {
-    const Shape& shape = table.shapes[std::min(word >> table.shift & table.mask, table.count)];
+inline bool Runner::apply_shape(const RowTable<Shape>& table, std::uint64_t word) {
+    const Shape& shape = table.find(word);
     const std::uint32_t a = shape.stacks[0], b = shape.stacks[1];
     NodeId* const place = top_[a] - shape.pops[0];
     NodeId* const below = top_[b] - shape.pops[1];
@@ -373,10 +373,10 @@ template <bool has_brackets, bool watches> bool Runner::execute(const Scope& sco
     const Instruction* const code = scope.code.data();
     const bool looks_back = options_.fold || shared_ != nullptr;
     const std::uint32_t shaped = looks_back ? 0 : plain_opcodes;
-    std::array<ShapeTable, plain_opcodes> tables = machine_.shapes;
+    std::array<RowTable<Shape>, plain_opcodes> tables = machine_.shapes;
     if (!scope.is_program)
         tables[static_cast<std::size_t>(Opcode::input)].count = 0,
-        tables[static_cast<std::size_t>(Opcode::input)].shapes += machine_.operands.size();
+        tables[static_cast<std::size_t>(Opcode::input)].rows += machine_.operands.size();
     for (std::uint32_t at = 0; at < size; ++at) {
         std::uint64_t word;
         std::memcpy(&word, code + at, sizeof word);

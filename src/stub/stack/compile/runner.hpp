@@ -94,7 +94,7 @@ class Runner {
         stood_ = value;
     }
 
-    bool apply_shape(const ShapeTable& table, std::uint64_t word);
+    bool apply_shape(const RowTable<Shape>& table, std::uint64_t word);
     bool push_input(const Instruction& i, const Scope& scope);
     bool push_constant(TypeId type, std::uint64_t bits);
     bool apply(const Instruction& i);

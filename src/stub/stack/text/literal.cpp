@@ -12,6 +12,7 @@
 #include <charconv>
 
 #include "stub/number.hpp"
+#include "stub/set/data.hpp"
 
 namespace ptxgraft::stack {
 namespace {
@@ -229,9 +230,7 @@ std::string print_real(const Constant& constant, TypeId base, std::string_view s
 
 }  // namespace
 
-TypeId base_of(TypeId type, const InstructionSet& set) {
-    return type < first_user_type ? type : type_id(set.user_types()[type - first_user_type].base);
-}
+TypeId base_of(TypeId type, const InstructionSet& set) { return SetData::of(set).base_of(type); }
 
 std::uint32_t width_of(TypeId base) {
     if (base == type_b8) return 8;

@@ -21,10 +21,7 @@ std::string raw(const Instruction& instruction) {
 std::string bracket_word(const Instruction& i) {
     const bool is_repeat = i.opcode == Opcode::repeat;
     if (i != Instruction{i.opcode, 0, 0, is_repeat ? std::min(i.payload, max_repeats) : 0}) return {};
-    return is_repeat                   ? fmt::format("repeat {}", i.payload)
-           : i.opcode == Opcode::if_   ? "if"
-           : i.opcode == Opcode::else_ ? "else"
-                                       : "end";
+    return is_repeat ? fmt::format("repeat {}", i.payload) : std::string(bracket_name(i.opcode));
 }
 
 // Which brackets may be written as words: those with a partner that can be, too.

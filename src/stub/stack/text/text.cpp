@@ -70,9 +70,16 @@ Expected<void> Reader::read_import(std::string_view text, const InstructionSet& 
 }
 
 Expected<void> Reader::read_text(std::string_view text, Program& program, std::vector<Span>& places) {
-    program.code.clear();
     program.pool.clear();
     program.routines.clear();
+    imports_.clear();
+    routine_places_.clear();
+    pool_.clear();
+    return read_behind(text, program, places);
+}
+
+Expected<void> Reader::read_behind(std::string_view text, Program& program, std::vector<Span>& places) {
+    program.code.clear();
     places.clear();
     if (text.size() >= Span::none) return fail(Errc::text_too_large);
     program_ = &program;
@@ -80,10 +87,7 @@ Expected<void> Reader::read_text(std::string_view text, Program& program, std::v
     places_ = &places;
     in_routine_ = 0;
     brackets_.clear();
-    imports_.clear();
-    routine_places_.clear();
     routine_place_.clear();
-    pool_.clear();
     words_ = Words(text);
     return read_words();
 }
@@ -98,19 +102,6 @@ void Reader::begin(const InstructionSet& set, const Signature& signature, Progra
     chain_ = nullptr;
 }
 
-Expected<void> Reader::read_more(std::string_view text, Program& program) {
-    program.code.clear();
-    own_places_.clear();
-    program_ = &program;
-    code_ = &program.code;
-    places_ = &own_places_;
-    in_routine_ = 0;
-    routine_place_.clear();
-    brackets_.clear();
-    words_ = Words(text);
-    return read_words();
-}
-
 Expected<void> Reader::read_words() {
     while (words_.next()) {
         if (const Instruction* known = cache_.find(words_.word(), words_.rest());
@@ -123,9 +114,7 @@ Expected<void> Reader::read_words() {
     }
     if (brackets_.empty()) return {};
     const Bracket& open = brackets_.back();
-    const std::string_view name = open.opcode == Opcode::repeat ? "repeat"
-                                  : open.opcode == Opcode::if_  ? "if"
-                                                                : "routine";
+    const std::string_view name = open.opcode == Opcode::call ? "routine" : bracket_name(open.opcode);
     return fail(Errc::stack_bracket_wrong, open.place, fmt::format("this {} has no end", name));
 }
 
@@ -152,14 +141,14 @@ Expected<void> Reader::dotted(std::string_view word) {
 
 // A word without a dot
 Expected<void> Reader::plain(std::string_view word) {
-    if (const auto is_known = language_word(word); !is_known || *is_known)
-        return is_known ? Expected<void>{} : tl::unexpected(is_known.error());
+    const bool is_language = TRY(language_word(word));
+    if (is_language) return {};
     if (const std::int32_t routine = find_routine(word); routine >= 0)
         return done({Opcode::call, 0, static_cast<std::uint16_t>(routine), 0});
     if (const std::int32_t index = set_->find(word); index >= 0)
         return entry(static_cast<std::uint32_t>(index));
-    if (const auto is_element = element(word, Opcode::input); !is_element || *is_element)
-        return is_element ? Expected<void>{} : tl::unexpected(is_element.error());
+    const bool is_element = TRY(element(word, Opcode::input));
+    if (is_element) return {};
     if (is_literal_word(word, *set_)) return literal(word);
     return unknown(word);
 }
@@ -216,13 +205,12 @@ Expected<bool> Reader::element(std::string_view word, Opcode opcode) {
     if (operand.count == 0)
         return fail_here(Errc::stack_element_out_of_range,
                          fmt::format("{} is not a fragment; write {}", stem, stem));
-    const std::string_view digits = word.substr(bracket + 1, word.size() - bracket - 2);
-    std::uint32_t number = 0;
-    const auto [stop, code] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (code != std::errc() || stop != digits.data() + digits.size() || number >= operand.count)
+    const auto number = whole_number(word.substr(bracket + 1, word.size() - bracket - 2));
+    if (!number || *number >= operand.count)
         return fail_here(Errc::stack_element_out_of_range, fmt::format("{} has the elements {}[0] to {}[{}]",
                                                                        stem, stem, stem, operand.count - 1));
-    const Instruction instruction{opcode, 0, static_cast<std::uint16_t>(index), number};
+    const Instruction instruction{opcode, 0, static_cast<std::uint16_t>(index),
+                                  static_cast<std::uint32_t>(*number)};
     if (opcode == Opcode::input) cache_.remember(word, instruction);
     add(instruction);
     return true;
@@ -273,9 +261,7 @@ Expected<void> Reader::immediates(std::uint32_t index, std::size_t count) {
     std::vector<std::uint64_t> values;
     for (const EntryOperand& operand : entry.operands) {
         if (!operand.is_immediate) continue;
-        const auto value = TRY(seen < count ? Expected<std::uint64_t>(tl::unexpected(
-                                                  immediate(operand, code_->size(), entry.name).error()))
-                                            : immediate(operand, at++, entry.name));
+        const auto value = TRY(immediate(operand, seen < count ? code_->size() : at++, entry.name));
         values.push_back(value);
     }
     code_->resize(code_->size() - count);
@@ -390,15 +376,14 @@ Expected<std::uint32_t> Reader::number(std::string_view what, std::uint32_t most
 Expected<void> Reader::raw(std::string_view word) {
     const bool is_constant = word.starts_with("!!");
     const std::string_view digits = word.substr(is_constant ? 2 : 1);
-    std::uint64_t bytes = 0;
-    const auto [stop, code] = std::from_chars(digits.data(), digits.data() + digits.size(), bytes, 16);
-    if (digits.size() != 16 || code != std::errc() || stop != digits.data() + digits.size())
+    const auto bytes = whole_number(digits, 16);
+    if (digits.size() != 16 || !bytes)
         return fail_here(
             Errc::stack_word_unknown,
             fmt::format("{}: ! takes the 16 hexadecimal digits of an instruction, !! of a constant",
                         word.substr(0, 40)));
-    if (is_constant) return program_->pool.push_back(bytes), Expected<void>{};
-    return done(std::bit_cast<Instruction>(bytes));
+    if (is_constant) return program_->pool.push_back(*bytes), Expected<void>{};
+    return done(std::bit_cast<Instruction>(*bytes));
 }
 
 namespace {

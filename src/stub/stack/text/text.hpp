@@ -103,7 +103,9 @@ class Reader {
                                Program& program, std::vector<Span>& places, const ImportChain& chain);
     /// Reads a text behind the routines and constants that a program has; the code is cleared first. For
     /// print, which reads back what it writes.
-    Expected<void> read_more(std::string_view text, Program& program);
+    Expected<void> read_more(std::string_view text, Program& program) {
+        return read_behind(text, program, own_places_);
+    }
     /// Gets ready for read_more.
     void begin(const InstructionSet& set, const Signature& signature, Program& program);
 
@@ -131,6 +133,7 @@ class Reader {
     };
 
     Expected<void> read_text(std::string_view text, Program& program, std::vector<Span>& places);
+    Expected<void> read_behind(std::string_view text, Program& program, std::vector<Span>& places);
     Expected<void> read_words();
     Expected<void> word();
     Expected<void> dotted(std::string_view word);

@@ -19,6 +19,12 @@ inline bool is_language_word(std::string_view word) {
     return std::ranges::find(language_words, word) != language_words.end();
 }
 
+/// `repeat`, `if`, `else` or `end`.
+constexpr std::string_view bracket_name(Opcode opcode) {
+    constexpr std::array<std::string_view, 4> names = {"repeat", "if", "else", "end"};
+    return names[static_cast<std::size_t>(opcode) - static_cast<std::size_t>(Opcode::repeat)];
+}
+
 /// A word that rearranges the stack of the type behind its dot: `dup.f32`.
 struct StackWord {
     std::string_view word;
