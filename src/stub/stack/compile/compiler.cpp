@@ -117,10 +117,9 @@ std::span<std::byte> Compiler::room(std::size_t needed) {
 Expected<Compiled> Compiler::compile(ProgramView program, const Machine& machine,
                                      const CompileOptions& options) {
     const Machine::Data& data = MachineData::of(machine);
-    Compiled result;
-    if (compile_fast(
-            program, data, options, [this](std::size_t bytes) { return room(bytes); }, result))
-        return result;
+    Expected<Compiled> result(tl::in_place);
+    const auto any_room = [this](std::size_t bytes) { return room(bytes); };
+    if (compile_fast(program, data, options, any_room, *result)) return result;
     const auto needs = TRY(needs_of(program, data, options));
     const std::span<std::byte> memory = room(needs.bytes);
     if (memory.empty())

@@ -110,7 +110,7 @@ Expected<void> Reader::read_words() {
             continue;
         }
         if (words_.is_break()) continue;
-        TRY(word());
+        if (auto read = word(); !read) return read;
     }
     if (brackets_.empty()) return {};
     const Bracket& open = brackets_.back();
